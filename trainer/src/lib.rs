@@ -1,0 +1,18 @@
+//! Philidor's trainer: from games to networks.
+//!
+//! The modules stand in the order in which data flows through them.
+
+/// Where games come from (PGN) and what a game is here.
+pub mod games;
+/// Games on disk: the HDF5 schema `games/1`, written, read and inspected.
+pub mod chunks;
+/// A game replayed into training samples: input masks and targets.
+pub mod samples;
+/// Samples shuffled, mixed and batched ahead of the learner.
+pub mod loader;
+/// The network families, in libtorch.
+pub mod model;
+/// Losses, optimiser, schedule, checkpoints, metrics: the training run.
+pub mod learn;
+/// ONNX files with their card, and the proof that they equal the model.
+pub mod export;

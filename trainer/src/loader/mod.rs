@@ -1,0 +1,22 @@
+//! Samples shuffled, mixed and batched ahead of the learner.
+
+/// A batch of training samples, row-major; `n` is the batch size.
+///
+/// Inputs travel as bit masks (about 600 bytes a sample) and are expanded to planes on the device.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Batch {
+    /// Number of samples.
+    pub size: usize,
+    /// `[n, 73]`: the input rows of [`engine::encoding::planes72::Planes72`].
+    pub masks: Vec<u64>,
+    /// `[n, 3]`: the values of the rows that are not constant.
+    pub scalars: Vec<f32>,
+    /// `[n, 73]`: legal moves, one bit per `az4672/1` index: index `64·w + b` is bit `b` of word `w`.
+    pub legal: Vec<u64>,
+    /// `[n]`: the `az4672/1` index of the move played.
+    pub policy: Vec<u16>,
+    /// `[n, 3]`: target probabilities of win, draw, loss for the mover.
+    pub wdl: Vec<f32>,
+    /// `[n]`: which source (index in the order the loader was given them) a sample came from.
+    pub source: Vec<u8>,
+}
