@@ -340,7 +340,7 @@ fn mates_are_found_without_a_network() {
         ("6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", "d1d8", 1),
         ("k7/8/1K6/8/8/8/8/7R w - - 0 1", "h1h8", 1),
         ("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1", "a1a6", 2),
-        ("8/8/8/8/8/5k2/7q/5K2 b - - 0 1", "h2f2", 1),
+        ("7r/8/8/8/8/1k6/8/K7 b - - 0 1", "h8h1", 1),
     ] {
         for workers in [1, 2] {
             let game = Game::from_fen(fen).unwrap();
