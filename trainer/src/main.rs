@@ -1,6 +1,9 @@
 //! The binary `philidor-trainer`: one subcommand per step of the pipeline, in its order.
 
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
+use trainer::chunks::{ImportArgs, InspectArgs};
 
 /// Philidor's trainer: from games to networks.
 #[derive(Parser)]
@@ -11,9 +14,15 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    Import(ImportArgs),
+    Inspect(InspectArgs),
+}
 
-fn main() -> std::process::ExitCode {
+fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("info")).init();
-    match Cli::parse().command {}
+    match Cli::parse().command {
+        Command::Import(args) => args.run(),
+        Command::Inspect(args) => args.run(),
+    }
 }
