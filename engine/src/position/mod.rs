@@ -7,5 +7,6 @@
 mod game;
 mod packed;
 
+pub(crate) use game::is_standard_castling;
 pub use game::{DrawReason, Game, Outcome, Past, PositionError};
 pub use packed::PackedMove;
