@@ -1,1 +1,25 @@
-//! See the crate's map.
+//! Losses, optimiser, schedule, checkpoints, metrics: the training run.
+
+/// A run's settings.
+pub mod config;
+/// Where batches come from.
+pub mod feed;
+/// What is minimised and what is reported.
+pub mod loss;
+/// AdamW on the flat tensor.
+pub mod optimiser;
+/// The network in training.
+pub mod learner;
+/// Checkpoint files.
+pub mod checkpoint;
+mod report;
+/// The loop.
+pub mod run;
+#[cfg(test)]
+mod tests;
+
+pub use checkpoint::Checkpoint;
+pub use config::TrainConfig;
+pub use feed::Feed;
+pub use learner::Learner;
+pub use run::{Ended, HeldOut, Run};

@@ -3,14 +3,15 @@
 use super::config::{Activation, ModelConfig, PolicyHead};
 use super::layers::{Attention, Conv, ConvNorm, Linear, Pass, Squeeze};
 use super::params::{Layout, Weights};
+use engine::encoding::{az4672, planes72};
 use tch::Tensor;
 
-/// Planes of the input, `planes72/1`.
-pub const INPUT_PLANES: i64 = 72;
-/// Move types a square, `az4672/1`.
-pub const MOVE_TYPES: i64 = 73;
-/// Logits of the policy, `az4672/1`.
-pub const POLICY: i64 = 64 * MOVE_TYPES;
+/// Planes of the input.
+const INPUT_PLANES: i64 = planes72::PLANES as i64;
+/// Move types a square.
+const MOVE_TYPES: i64 = az4672::TYPES as i64;
+/// Logits of the policy.
+const POLICY: i64 = az4672::SIZE as i64;
 
 /// A network's structure; its numbers are in [`Weights`].
 pub struct Net {
