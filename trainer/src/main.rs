@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use trainer::chunks::{ImportArgs, InspectArgs};
+use trainer::learn::TrainArgs;
 
 /// Philidor's trainer: from games to networks.
 #[derive(Parser)]
@@ -17,6 +18,7 @@ struct Cli {
 enum Command {
     Import(ImportArgs),
     Inspect(InspectArgs),
+    Train(TrainArgs),
 }
 
 fn main() -> ExitCode {
@@ -24,5 +26,6 @@ fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Import(args) => args.run(),
         Command::Inspect(args) => args.run(),
+        Command::Train(args) => args.run(),
     }
 }
