@@ -49,10 +49,7 @@ impl GoLimits {
         };
         let told = own.time.or(other.time);
         let time = told.or((!own.increment.is_zero()).then_some(own.increment))?;
-        Some(Clock {
-            time: Some(time),
-            increment: own.increment,
-        })
+        Some(Clock { time: Some(time), increment: own.increment })
     }
 }
 
@@ -72,12 +69,7 @@ pub struct Pace {
 
 impl Default for Pace {
     fn default() -> Pace {
-        Pace {
-            horizon: 26,
-            increment_share: 0.8,
-            stretch: 2.5,
-            largest_share: 0.4,
-        }
+        Pace { horizon: 26, increment_share: 0.8, stretch: 2.5, largest_share: 0.4 }
     }
 }
 
@@ -106,9 +98,7 @@ impl Budget {
         };
         // A fixed time is no clock: nothing is lost by a moment more, and an overhead larger than
         // the time asked for shouldn't leave less than half of it.
-        let fixed = limits
-            .movetime
-            .map(|time| time.saturating_sub(overhead.min(time / 2)));
+        let fixed = limits.movetime.map(|time| time.saturating_sub(overhead.min(time / 2)));
         Budget {
             soft: clock.soft,
             hard: match (clock.hard, fixed) {
@@ -129,10 +119,7 @@ impl Budget {
         if moves == 1 {
             // The clock is refilled after this move, but keep clear of the flag.
             let all = usable.mul_f64(0.9);
-            return Budget {
-                soft: Some(all),
-                hard: Some(all),
-            };
+            return Budget { soft: Some(all), hard: Some(all) };
         }
         // Each of the moves to come costs its overhead too.
         let reserve = overhead.saturating_mul(moves - 1).min(usable / 2);
@@ -144,10 +131,7 @@ impl Budget {
         } else {
             scaled(share, pace.stretch).min(largest)
         };
-        Budget {
-            soft: Some(share.min(most)),
-            hard: Some(most),
-        }
+        Budget { soft: Some(share.min(most)), hard: Some(most) }
     }
 }
 
@@ -165,10 +149,7 @@ mod tests {
     }
 
     fn clock(time: u64, increment: u64) -> Clock {
-        Clock {
-            time: Some(ms(time)),
-            increment: ms(increment),
-        }
+        Clock { time: Some(ms(time)), increment: ms(increment) }
     }
 
     fn budget(limits: &GoLimits, mover: Color, overhead: u64) -> Budget {
@@ -179,16 +160,8 @@ mod tests {
     fn no_limit_at_all_leaves_time_out_of_it() {
         for limits in [
             GoLimits::default(),
-            GoLimits {
-                nodes: Some(100),
-                ..GoLimits::default()
-            },
-            GoLimits {
-                infinite: true,
-                white: clock(1000, 0),
-                movetime: Some(ms(10)),
-                ..GoLimits::default()
-            },
+            GoLimits { nodes: Some(100), ..GoLimits::default() },
+            GoLimits { infinite: true, white: clock(1000, 0), movetime: Some(ms(10)), ..GoLimits::default() },
         ] {
             assert_eq!(budget(&limits, Color::White, 100), Budget::default());
         }
@@ -196,12 +169,8 @@ mod tests {
 
     #[test]
     fn movetime_is_hard_and_keeps_at_least_half_of_itself() {
-        for (movetime, overhead, hard) in [(1000, 100, 900), (100, 100, 50), (0, 100, 0), (50, 0, 50)]
-        {
-            let limits = GoLimits {
-                movetime: Some(ms(movetime)),
-                ..GoLimits::default()
-            };
+        for (movetime, overhead, hard) in [(1000, 100, 900), (100, 100, 50), (0, 100, 0), (50, 0, 50)] {
+            let limits = GoLimits { movetime: Some(ms(movetime)), ..GoLimits::default() };
             let budget = budget(&limits, Color::Black, overhead);
             assert_eq!(budget.hard, Some(ms(hard)), "movetime {movetime}");
             assert_eq!(budget.soft, None);
@@ -243,11 +212,8 @@ mod tests {
             let mut left: u64 = start;
             for number in 0..300_u32 {
                 let togo = togo.map(|togo: u32| togo - number % togo);
-                let limits = GoLimits {
-                    black: clock(left, increment),
-                    movestogo: togo,
-                    ..GoLimits::default()
-                };
+                let limits =
+                    GoLimits { black: clock(left, increment), movestogo: togo, ..GoLimits::default() };
                 let hard = budget(&limits, Color::Black, 100).hard.unwrap();
                 let spent = u64::try_from(hard.as_millis()).unwrap() + if left > 100 { cost } else { 0 };
                 assert!(spent < left, "move {number} takes {spent} of {left} ms");
@@ -261,11 +227,7 @@ mod tests {
 
     #[test]
     fn a_fair_share_leaves_time_for_the_game() {
-        let limits = |white, togo| GoLimits {
-            white,
-            movestogo: togo,
-            ..GoLimits::default()
-        };
+        let limits = |white, togo| GoLimits { white, movestogo: togo, ..GoLimits::default() };
         // (clock, moves to go, least and most soft milliseconds)
         for (white, togo, least, most) in [
             (clock(60_000, 0), None, 1500, 3000),
@@ -277,37 +239,22 @@ mod tests {
             (clock(300, 5000), None, 150, 200),
         ] {
             let soft = budget(&limits(white, togo), Color::White, 100).soft.unwrap();
-            assert!(
-                ms(least) <= soft && soft <= ms(most),
-                "{white:?} {togo:?}: {soft:?}"
-            );
+            assert!(ms(least) <= soft && soft <= ms(most), "{white:?} {togo:?}: {soft:?}");
         }
     }
 
     #[test]
     fn the_movers_clock_counts_and_a_missing_one_is_guessed() {
-        let both = GoLimits {
-            white: clock(10_000, 0),
-            black: clock(1000, 0),
-            ..GoLimits::default()
-        };
+        let both = GoLimits { white: clock(10_000, 0), black: clock(1000, 0), ..GoLimits::default() };
         assert!(budget(&both, Color::White, 0).hard > budget(&both, Color::Black, 0).hard);
 
-        let white_only = GoLimits {
-            white: clock(100, 0),
-            ..GoLimits::default()
-        };
+        let white_only = GoLimits { white: clock(100, 0), ..GoLimits::default() };
         let guessed = budget(&white_only, Color::Black, 10);
         assert_eq!(guessed, budget(&white_only, Color::White, 10));
         assert!(guessed.hard.is_some_and(|hard| hard <= ms(90)));
 
-        let increment_only = GoLimits {
-            black: Clock {
-                time: None,
-                increment: ms(200),
-            },
-            ..GoLimits::default()
-        };
+        let increment_only =
+            GoLimits { black: Clock { time: None, increment: ms(200) }, ..GoLimits::default() };
         assert!(budget(&increment_only, Color::Black, 100).hard.unwrap() <= ms(100));
     }
 }

@@ -69,81 +69,26 @@ mod tests {
         }
     }
 
-    const BUDGET: Budget = Budget {
-        soft: Some(Duration::from_millis(100)),
-        hard: Some(Duration::from_millis(300)),
-    };
+    const BUDGET: Budget =
+        Budget { soft: Some(Duration::from_millis(100)), hard: Some(Duration::from_millis(300)) };
 
     #[test]
     fn the_rule_as_a_table() {
         let cases = [
             ("early", after(50), false),
             ("fair share used, settled", after(100), true),
-            (
-                "fair share used, the best move is new",
-                Counters {
-                    settled: ms(5),
-                    ..after(150)
-                },
-                false,
-            ),
-            (
-                "hard limit, settled or not",
-                Counters {
-                    settled: ms(0),
-                    ..after(300)
-                },
-                true,
-            ),
+            ("fair share used, the best move is new", Counters { settled: ms(5), ..after(150) }, false),
+            ("hard limit, settled or not", Counters { settled: ms(0), ..after(300) }, true),
             (
                 "the next round would overstep",
-                Counters {
-                    settled: ms(0),
-                    latency: ms(30),
-                    ..after(280)
-                },
+                Counters { settled: ms(0), latency: ms(30), ..after(280) },
                 true,
             ),
-            (
-                "nothing to play yet",
-                Counters {
-                    visits: 0,
-                    ..after(1000)
-                },
-                false,
-            ),
-            (
-                "pondering",
-                Counters {
-                    elapsed: None,
-                    ..after(1000)
-                },
-                false,
-            ),
-            (
-                "ponderhit after long thought",
-                Counters {
-                    elapsed: Some(ms(0)),
-                    ..after(1000)
-                },
-                true,
-            ),
-            (
-                "one legal move",
-                Counters {
-                    choices: 1,
-                    ..after(1)
-                },
-                true,
-            ),
-            (
-                "the mate asked for",
-                Counters {
-                    mated: true,
-                    ..after(1)
-                },
-                true,
-            ),
+            ("nothing to play yet", Counters { visits: 0, ..after(1000) }, false),
+            ("pondering", Counters { elapsed: None, ..after(1000) }, false),
+            ("ponderhit after long thought", Counters { elapsed: Some(ms(0)), ..after(1000) }, true),
+            ("one legal move", Counters { choices: 1, ..after(1) }, true),
+            ("the mate asked for", Counters { mated: true, ..after(1) }, true),
         ];
         for (name, counters, expected) in cases {
             assert_eq!(should_stop(&BUDGET, &counters), expected, "{name}");
@@ -160,26 +105,17 @@ mod tests {
 
     #[test]
     fn a_fixed_time_is_used_up_and_starts_anew_at_ponderhit() {
-        let fixed = Budget {
-            soft: None,
-            hard: Some(ms(200)),
-        };
+        let fixed = Budget { soft: None, hard: Some(ms(200)) };
         assert!(!should_stop(&fixed, &after(199)));
         assert!(should_stop(&fixed, &after(200)));
-        let hit = Counters {
-            elapsed: Some(ms(10)),
-            ..after(5000)
-        };
+        let hit = Counters { elapsed: Some(ms(10)), ..after(5000) };
         assert!(!should_stop(&fixed, &hit));
         assert!(!should_stop(&fixed, &Counters { choices: 1, ..after(100) }));
     }
 
     #[test]
     fn an_empty_budget_stops_after_the_first_playout() {
-        let none = Budget {
-            soft: Some(ms(0)),
-            hard: Some(ms(0)),
-        };
+        let none = Budget { soft: Some(ms(0)), hard: Some(ms(0)) };
         let mut now = after(0);
         assert!(should_stop(&none, &now));
         now.visits = 0;
