@@ -23,6 +23,8 @@ pub struct Game {
     position: Chess,
     hash: u64,
     repetitions: u32,
+    /// Plies since the position stood last; 0 if it never did.
+    recurrence: u32,
     past: Vec<Past>,
 }
 
@@ -89,6 +91,7 @@ impl Clone for Game {
             position: self.position.clone(),
             hash: self.hash,
             repetitions: self.repetitions,
+            recurrence: self.recurrence,
             past: self.past.clone(),
         }
     }
@@ -98,6 +101,7 @@ impl Clone for Game {
         self.position = source.position.clone();
         self.hash = source.hash;
         self.repetitions = source.repetitions;
+        self.recurrence = source.recurrence;
         self.past.clone_from(&source.past);
     }
 }
@@ -111,7 +115,7 @@ impl Game {
     /// A game that starts from `position`, without history.
     pub fn from_position(position: Chess) -> Game {
         let hash = hash(&position);
-        Game { position, hash, repetitions: 0, past: Vec::new() }
+        Game { position, hash, repetitions: 0, recurrence: 0, past: Vec::new() }
     }
 
     /// Reads a FEN, X-FEN or Shredder-FEN; the two counters may be missing.
@@ -161,7 +165,7 @@ impl Game {
         });
         self.position.play_unchecked(m);
         self.hash = hash(&self.position);
-        self.repetitions = self.count_repetitions();
+        self.find_repetition();
     }
 
     /// Reads a legal move in UCI notation; castling as `e1g1` or as king takes rook.
@@ -196,6 +200,11 @@ impl Game {
     /// en-passant captures are.
     pub fn repetitions(&self) -> u32 {
         self.repetitions
+    }
+
+    /// How many plies ago the present position stood last, if it did.
+    pub fn recurrence(&self) -> Option<usize> {
+        (self.recurrence > 0).then_some(self.recurrence as usize)
     }
 
     /// The positions before this one, oldest first.
@@ -243,18 +252,18 @@ impl Game {
         Fen::from_position(&self.position, EnPassantMode::Legal).to_string()
     }
 
-    fn count_repetitions(&self) -> u32 {
+    fn find_repetition(&mut self) {
         // Only a position with the same side to move and no irreversible move since can be equal,
         // and the nearest one knows how many came before it.
         let reversible = self.position.halfmoves() as usize;
-        self.past
-            .iter()
-            .rev()
-            .take(reversible)
-            .skip(1)
-            .step_by(2)
-            .find(|past| past.hash == self.hash)
-            .map_or(0, |past| past.repetitions + 1)
+        let earlier = self.past.iter().rev().take(reversible).enumerate().skip(3).step_by(2);
+        let (repetitions, recurrence) = earlier
+            .filter(|(_, past)| past.hash == self.hash)
+            .map(|(index, past)| (past.repetitions + 1, index as u32 + 1))
+            .next()
+            .unwrap_or((0, 0));
+        self.repetitions = repetitions;
+        self.recurrence = recurrence;
     }
 }
 
@@ -287,6 +296,8 @@ mod tests {
     fn threefold_counts_from_the_first_time() {
         let round = "g1f3 g8f6 f3g1 f6g8 ";
         assert_eq!(played(None, round).repetitions(), 1);
+        assert_eq!(played(None, round).recurrence(), Some(4));
+        assert_eq!(played(None, "g1f3").recurrence(), None);
         assert_eq!(played(None, round).outcome(), None);
         let third = played(None, &round.repeat(2));
         assert_eq!(third.repetitions(), 2);

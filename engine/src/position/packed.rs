@@ -1,7 +1,7 @@
 //! A move in sixteen bits.
 
 use shakmaty::uci::UciMove;
-use shakmaty::{Chess, Move, Role, Square};
+use shakmaty::{Chess, Move, Position, Role, Square};
 
 /// A move as `from | to << 6 | promotion << 12`, the packing of `games/1`.
 ///
@@ -43,6 +43,22 @@ impl PackedMove {
         }
     }
 
+    /// The move that this stands for in `position`, if it is known to be legal there.
+    ///
+    /// Much cheaper than [`PackedMove::to_move`]; for an illegal move the answer means nothing.
+    pub fn to_legal_move(self, position: &Chess) -> Move {
+        let (from, to, board) = (self.from(), self.to(), position.board());
+        let role = board.role_at(from).unwrap_or(Role::Pawn);
+        let capture = board.role_at(to);
+        if role == Role::King && (board.by_color(position.turn()) & board.rooks()).contains(to) {
+            Move::Castle { king: from, rook: to }
+        } else if role == Role::Pawn && from.file() != to.file() && capture.is_none() {
+            Move::EnPassant { from, to }
+        } else {
+            Move::Normal { role, from, capture, to, promotion: self.promotion().flatten() }
+        }
+    }
+
     /// The legal move that this stands for in `position`, if there is one.
     pub fn to_move(self, position: &Chess) -> Option<Move> {
         let promotion = self.promotion()?;
@@ -78,6 +94,7 @@ mod tests {
             let game = Game::from_fen(fen).unwrap();
             for m in game.legal_moves() {
                 assert_eq!(PackedMove::new(m).to_move(game.position()), Some(m));
+                assert_eq!(PackedMove::new(m).to_legal_move(game.position()), m);
             }
         }
     }
