@@ -1,6 +1,10 @@
 //! The binary `philidor-trainer`: one subcommand per step of the pipeline, in its order.
 
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
+use trainer::chunks::{ImportArgs, InspectArgs};
+use trainer::learn::TrainArgs;
 
 /// Philidor's trainer: from games to networks.
 #[derive(Parser)]
@@ -11,9 +15,17 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    Import(ImportArgs),
+    Inspect(InspectArgs),
+    Train(TrainArgs),
+}
 
-fn main() -> std::process::ExitCode {
+fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("info")).init();
-    match Cli::parse().command {}
+    match Cli::parse().command {
+        Command::Import(args) => args.run(),
+        Command::Inspect(args) => args.run(),
+        Command::Train(args) => args.run(),
+    }
 }
