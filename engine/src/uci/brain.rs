@@ -31,7 +31,7 @@ impl Brain {
             let evaluators = match evaluators(network, settings, workers) {
                 Ok(evaluators) => evaluators,
                 Err(error) => {
-                    out.say(format!("{error}; playing without a network"));
+                    out.say(format!("playing without a network: {error}"));
                     without_network(workers)
                 }
             };

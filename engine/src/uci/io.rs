@@ -14,7 +14,7 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 pub const LONGEST_LINE: usize = 512 * 1024;
 
 /// The most that an `info string` quotes, in characters.
-const LONGEST_QUOTE: usize = 240;
+const LONGEST_QUOTE: usize = 400;
 
 /// One line of input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ impl Writer {
     }
 }
 
-/// `text` without control characters, cut after 240 characters.
+/// `text` without control characters, cut where it gets unbearable.
 fn one_line(text: &str) -> String {
     let clean = |c: char| if c.is_control() { '?' } else { c };
     let mut line: String = text.chars().take(LONGEST_QUOTE).map(clean).collect();

@@ -118,6 +118,13 @@ pub static TABLE: &[Entry] = &[
         doc: "positions that a worker has evaluated at once",
     },
     Entry {
+        name: "VirtualLoss",
+        aliases: &[],
+        kind: Kind::Number(0.0, 10.0, |s| s.params.virtual_loss, |s, v| s.params.virtual_loss = v),
+        effect: Effect::Params,
+        doc: "losses that a visit under way counts for",
+    },
+    Entry {
         name: "CPuct",
         aliases: &[],
         kind: Kind::Number(0.0, 100.0, |s| s.params.cpuct, |s, v| s.params.cpuct = v),
