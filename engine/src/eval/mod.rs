@@ -1,1 +1,136 @@
-//! See the crate's map.
+//! The seam [`Evaluator`] and what stands behind it.
+//!
+//! An evaluator answers for a batch of positions: a [`Wdl`] for the side to move and one prior per
+//! legal move. [`Network`] is a checked network file and makes evaluators that run it in ONNX
+//! Runtime; [`Uniform`] knows nothing and needs nothing.
+
+mod card;
+mod network;
+mod runtime;
+mod session;
+mod uniform;
+
+use std::fmt;
+
+use shakmaty::Move;
+
+use crate::position::Game;
+
+pub use card::{Card, CardError, Golden};
+pub use network::{NetError, Network};
+pub use runtime::RuntimeError;
+pub use session::{Logits, OnnxEvaluator, Session};
+pub use uniform::Uniform;
+
+/// Probabilities of win, draw and loss for the side to move; they sum to one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wdl {
+    /// Probability that the mover wins.
+    pub win: f32,
+    /// Probability of a draw.
+    pub draw: f32,
+    /// Probability that the mover loses.
+    pub loss: f32,
+}
+
+impl Wdl {
+    /// A certain win of the mover.
+    pub const WIN: Wdl = Wdl { win: 1.0, draw: 0.0, loss: 0.0 };
+    /// A certain draw.
+    pub const DRAW: Wdl = Wdl { win: 0.0, draw: 1.0, loss: 0.0 };
+    /// A certain loss of the mover.
+    pub const LOSS: Wdl = Wdl { win: 0.0, draw: 0.0, loss: 1.0 };
+
+    /// The expected result, −1 (lost) to 1 (won).
+    pub fn q(self) -> f32 {
+        self.win - self.loss
+    }
+
+    /// The same position seen by the other side.
+    pub fn flipped(self) -> Wdl {
+        Wdl { win: self.loss, draw: self.draw, loss: self.win }
+    }
+
+    /// The softmax of a network's three logits (win, draw, loss).
+    pub fn from_logits(logits: [f32; 3]) -> Wdl {
+        let mut p = logits;
+        softmax(&mut p);
+        Wdl { win: p[0], draw: p[1], loss: p[2] }
+    }
+}
+
+/// One position to be evaluated.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The position and its past.
+    pub game: &'a Game,
+    /// Its legal moves; never empty.
+    pub moves: &'a [Move],
+}
+
+/// What an evaluator says of one position.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// For the side to move.
+    pub wdl: Wdl,
+    /// One probability per legal move, in the request's order; they sum to one.
+    pub priors: Vec<f32>,
+}
+
+/// Why a batch could not be evaluated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvalError(pub String);
+
+impl fmt::Display for EvalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "evaluation failed: {}", self.0)
+    }
+}
+
+impl std::error::Error for EvalError {}
+
+/// Evaluates positions in batches.
+pub trait Evaluator: Send {
+    /// The largest batch that [`Evaluator::evaluate`] takes.
+    fn max_batch(&self) -> usize;
+
+    /// One answer per request, in order.
+    ///
+    /// # Errors
+    ///
+    /// If the batch can't be evaluated; then none of its answers is known.
+    fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError>;
+}
+
+/// Turns logits into probabilities in place.
+pub(crate) fn softmax(logits: &mut [f32]) {
+    let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let mut sum = 0.0;
+    for x in logits.iter_mut() {
+        *x = (*x - max).exp();
+        sum += *x;
+    }
+    logits.iter_mut().for_each(|x| *x /= sum);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn softmax_of_logarithms_gives_the_shares() {
+        let mut logits = [1f32.ln(), 2f32.ln() + 50.0, 5f32.ln()];
+        logits[1] -= 50.0;
+        softmax(&mut logits);
+        for (got, want) in logits.iter().zip([0.125, 0.25, 0.625]) {
+            assert!((got - want).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn flipping_twice_changes_nothing() {
+        let wdl = Wdl::from_logits([2.0, 1.0, -1.0]);
+        assert_eq!(wdl.flipped().flipped(), wdl);
+        assert_eq!(wdl.flipped().q(), -wdl.q());
+    }
+}

@@ -1,0 +1,219 @@
+//! A network file, loaded and checked.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ort::value::{Outlet, TensorElementType, ValueType};
+
+use super::card::{Card, CardError, Golden};
+use super::runtime::RuntimeError;
+use super::session::{OnnxEvaluator, Session};
+use super::{EvalError, Evaluator, Request};
+use crate::encoding::{az4672, planes72};
+use crate::position::Game;
+
+/// The network that is part of the program.
+const EMBEDDED: &[u8] = include_bytes!("../../../nets/philidor.onnx");
+
+/// A network whose card is known, whose tensors have the shapes that the card promises, and whose
+/// golden answers have been reproduced on this machine.
+#[derive(Clone)]
+pub struct Network {
+    bytes: Arc<[u8]>,
+    card: Card,
+    source: Option<PathBuf>,
+}
+
+/// Why a network can't be used; its text is one line and names the file.
+#[derive(Debug)]
+pub enum NetError {
+    /// ONNX Runtime is missing.
+    Runtime(RuntimeError),
+    /// The file can't be read.
+    Unreadable(std::io::Error),
+    /// ONNX Runtime refuses the file.
+    NotOnnx(String),
+    /// The file's card is missing or unknown.
+    Card(CardError),
+    /// A tensor is missing or has another shape or type than its scheme.
+    Shape {
+        /// The tensor.
+        name: &'static str,
+        /// What the file has.
+        found: String,
+        /// What its card promises.
+        expected: String,
+    },
+    /// The network can't be run.
+    Evaluation(EvalError),
+    /// The network answers something else than its card says.
+    Golden(String),
+    /// One of the above, in this file.
+    InFile(PathBuf, Box<NetError>),
+}
+
+impl fmt::Display for NetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NetError::Runtime(error) => write!(f, "{error}"),
+            NetError::Unreadable(error) => write!(f, "can't be read: {error}"),
+            NetError::NotOnnx(why) => write!(f, "not an ONNX file that can be run: {why}"),
+            NetError::Card(error) => write!(f, "{error}"),
+            NetError::Shape { name, found, expected } => {
+                write!(f, "tensor \"{name}\" is {found}, expected {expected}")
+            }
+            NetError::Evaluation(error) => write!(f, "{error}"),
+            NetError::Golden(why) => write!(f, "wrong answers, the file is damaged or misread: {why}"),
+            NetError::InFile(path, error) => write!(f, "network {}: {error}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for NetError {}
+
+impl Network {
+    /// The network that is part of the program.
+    ///
+    /// # Errors
+    ///
+    /// If ONNX Runtime is missing or the network fails its check.
+    pub fn embedded() -> Result<Network, NetError> {
+        Network::from_bytes(EMBEDDED.into(), None)
+    }
+
+    /// Loads a network file.
+    ///
+    /// # Errors
+    ///
+    /// If the file can't be read, isn't ONNX, has no card or one that this engine doesn't know, has
+    /// other tensors than its card promises, or doesn't reproduce its golden answers.
+    pub fn load(path: &Path) -> Result<Network, NetError> {
+        let in_file = |error| NetError::InFile(path.to_owned(), Box::new(error));
+        let bytes = std::fs::read(path).map_err(|error| in_file(NetError::Unreadable(error)))?;
+        Network::from_bytes(bytes.into(), Some(path.to_owned())).map_err(|error| match error {
+            NetError::Runtime(_) => error,
+            other => in_file(other),
+        })
+    }
+
+    fn from_bytes(bytes: Arc<[u8]>, source: Option<PathBuf>) -> Result<Network, NetError> {
+        let session = Session::open(&bytes)?;
+        let card = {
+            let metadata =
+                session.inner().metadata().map_err(|error| NetError::NotOnnx(error.to_string()))?;
+            Card::read(|name| metadata.custom(name)).map_err(NetError::Card)?
+        };
+        check_tensor("input", session.inner().inputs(), &[planes72::PLANES as i64, 8, 8])?;
+        check_tensor("policy", session.inner().outputs(), &[az4672::SIZE as i64])?;
+        check_tensor("wdl", session.inner().outputs(), &[3])?;
+        let network = Network { bytes, card, source };
+        let mut evaluator = OnnxEvaluator::new(session, network.card.golden.len());
+        check_golden(&mut evaluator, &network.card)?;
+        Ok(network)
+    }
+
+    /// What the file says of itself.
+    pub fn card(&self) -> &Card {
+        &self.card
+    }
+
+    /// The network's name, as its card gives it.
+    pub fn name(&self) -> &str {
+        &self.card.name
+    }
+
+    /// One line for people: name, precision, family, schemes, size, where it came from.
+    pub fn describe(&self) -> String {
+        let Card { name, family, input, policy, precision, .. } = &self.card;
+        let size = self.bytes.len() as f64 / 1e6;
+        let source = self.source.as_ref().map_or("embedded".to_owned(), |path| path.display().to_string());
+        format!("{name} ({precision} {family}, {input} -> {policy}, {size:.1} MB, {source})")
+    }
+
+    /// An evaluator with a session of its own: one per worker.
+    ///
+    /// # Errors
+    ///
+    /// If ONNX Runtime can't open another session.
+    pub fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>, NetError> {
+        Ok(Box::new(OnnxEvaluator::new(self.session()?, max_batch)))
+    }
+
+    /// A bare session, for measurements and for comparing logits.
+    ///
+    /// # Errors
+    ///
+    /// If ONNX Runtime can't open another session.
+    pub fn session(&self) -> Result<Session, NetError> {
+        Session::open(&self.bytes)
+    }
+}
+
+/// Checks that a tensor is `[batch] + dimensions` of floats.
+fn check_tensor(name: &'static str, outlets: &[Outlet], dimensions: &[i64]) -> Result<(), NetError> {
+    let wrong = |found: String| {
+        let expected = format!("f32 [batch, {}]", join(dimensions));
+        Err(NetError::Shape { name, found, expected })
+    };
+    let Some(outlet) = outlets.iter().find(|outlet| outlet.name() == name) else {
+        let names: Vec<_> = outlets.iter().map(Outlet::name).collect();
+        return wrong(format!("missing among {}", names.join(", ")));
+    };
+    match outlet.dtype() {
+        ValueType::Tensor { ty: TensorElementType::Float32, shape, .. }
+            if shape.len() == dimensions.len() + 1 && shape[0] == -1 && shape[1..] == *dimensions =>
+        {
+            Ok(())
+        }
+        ValueType::Tensor { ty, shape, .. } => wrong(format!("{ty} [{}]", join(shape))),
+        other => wrong(format!("{other:?}")),
+    }
+}
+
+fn join(dimensions: &[i64]) -> String {
+    dimensions.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn check_golden(evaluator: &mut OnnxEvaluator, card: &Card) -> Result<(), NetError> {
+    let games: Vec<Game> = card.golden.iter().map(golden_game).collect::<Result<_, _>>()?;
+    let legal: Vec<_> = games.iter().map(Game::legal_moves).collect();
+    let requests: Vec<Request<'_>> =
+        games.iter().zip(&legal).map(|(game, moves)| Request { game, moves }).collect();
+    let answers = evaluator.evaluate(&requests).map_err(NetError::Evaluation)?;
+    let tolerance = card.tolerance();
+    for ((golden, answer), moves) in card.golden.iter().zip(&answers).zip(&legal) {
+        let check = |what: &str, got: f32, want: f32| {
+            if (got - want).abs() <= tolerance {
+                Ok(())
+            } else {
+                let place = format!("{} {}", golden.fen, golden.moves);
+                Err(NetError::Golden(format!("{what} {got:.4} instead of {want:.4} in {}", place.trim())))
+            }
+        };
+        check("win", answer.wdl.win, golden.wdl[0])?;
+        check("draw", answer.wdl.draw, golden.wdl[1])?;
+        check("loss", answer.wdl.loss, golden.wdl[2])?;
+        for (m, prior) in moves.iter().zip(&answer.priors) {
+            let uci = Game::uci(*m, false);
+            let want = golden.policy.get(&uci).copied();
+            let want =
+                want.ok_or_else(|| NetError::Golden(format!("no answer for {uci} in {}", golden.fen)))?;
+            check(&uci, *prior, want)?;
+        }
+    }
+    Ok(())
+}
+
+fn golden_game(golden: &Golden) -> Result<Game, NetError> {
+    let unplayable = |error: crate::position::PositionError| NetError::Golden(error.to_string());
+    let mut game = Game::from_fen(&golden.fen).map_err(unplayable)?;
+    for text in golden.moves.split_whitespace() {
+        let m = game.parse_uci(text).map_err(unplayable)?;
+        game.play(m);
+    }
+    if game.legal_moves().is_empty() {
+        return Err(NetError::Golden(format!("no legal move in {} {}", golden.fen, golden.moves)));
+    }
+    Ok(game)
+}

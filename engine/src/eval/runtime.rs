@@ -1,0 +1,94 @@
+//! Finds and loads ONNX Runtime, once per process.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use ort::environment::Environment;
+use ort::logging::LogLevel;
+
+/// ONNX Runtime's library was not found or does not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuntimeError {
+    tried: Vec<String>,
+}
+
+impl fmt::Display for RuntimeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "ONNX Runtime's library (libonnxruntime.so 1.31 or newer) can't be loaded; run scripts/setup.sh, \
+             put it beside the program, or name it in ORT_DYLIB_PATH ({})",
+            self.tried.join("; ")
+        )
+    }
+}
+
+impl std::error::Error for RuntimeError {}
+
+static ENVIRONMENT: OnceLock<Result<Environment, RuntimeError>> = OnceLock::new();
+
+/// The process's ONNX Runtime, loaded at the first call.
+///
+/// # Errors
+///
+/// If no library is found where [`candidates`] says, or none is new enough.
+pub(super) fn environment() -> Result<&'static Environment, RuntimeError> {
+    ENVIRONMENT.get_or_init(load).as_ref().map_err(Clone::clone)
+}
+
+fn load() -> Result<Environment, RuntimeError> {
+    let mut tried = Vec::new();
+    for path in candidates() {
+        match ort::init_from(&path) {
+            Ok(builder) => match builder.with_name("philidor").with_telemetry(false).build() {
+                Ok(environment) => {
+                    environment.set_log_level(LogLevel::Error);
+                    log::info!("ONNX Runtime from {}", path.display());
+                    return Ok(environment);
+                }
+                Err(error) => tried.push(one_line(&format!("{}: {error}", path.display()))),
+            },
+            Err(error) => tried.push(one_line(&error.to_string())),
+        }
+    }
+    Err(RuntimeError { tried })
+}
+
+/// `ORT_DYLIB_PATH` alone if it is set; else beside the program, in `../lib`, in `.deps/lib` of the
+/// repository around the program, and the system's own search path.
+fn candidates() -> Vec<PathBuf> {
+    if let Some(path) = std::env::var_os("ORT_DYLIB_PATH").filter(|path| !path.is_empty()) {
+        return vec![path.into()];
+    }
+    let mut all = Vec::new();
+    if let Some(folder) = std::env::current_exe().ok().as_deref().and_then(Path::parent) {
+        all.extend(libraries_in(folder));
+        all.extend(libraries_in(&folder.join("../lib")));
+        for ancestor in folder.ancestors() {
+            all.extend(libraries_in(&ancestor.join(".deps/lib")));
+        }
+    }
+    all.push("libonnxruntime.so".into());
+    all
+}
+
+/// The files `libonnxruntime.so*` of a folder, the plain name first, then the newest version.
+fn libraries_in(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut found: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| {
+            let name = path.file_name().map(|name| name.to_string_lossy());
+            name.is_some_and(|name| name.starts_with("libonnxruntime.so"))
+        })
+        .collect();
+    found.sort_by_key(|path| (path.as_os_str().len(), std::cmp::Reverse(path.clone())));
+    found
+}
+
+/// Errors of libraries span lines; ours are printed as one.
+pub(super) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,376 @@
+//! A board with its past.
+
+use std::fmt;
+
+use shakmaty::fen::Fen;
+use shakmaty::uci::UciMove;
+use shakmaty::zobrist::Zobrist64;
+use shakmaty::{Board, CastlingMode, Chess, Color, EnPassantMode, Move, MoveList, Position, Rank, Square};
+
+/// A position that a game has left behind.
+#[derive(Clone, Debug)]
+pub struct Past {
+    /// The pieces.
+    pub board: Board,
+    /// How often the position had stood before, when it stood.
+    pub repetitions: u32,
+    hash: u64,
+}
+
+/// A chess position together with the positions before it.
+#[derive(Debug)]
+pub struct Game {
+    position: Chess,
+    hash: u64,
+    repetitions: u32,
+    /// Plies since the position stood last; 0 if it never did.
+    recurrence: u32,
+    past: Vec<Past>,
+}
+
+/// How a game ended by rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Checkmate.
+    Decisive {
+        /// The side that gave mate.
+        winner: Color,
+    },
+    /// A draw.
+    Draw(DrawReason),
+}
+
+/// Why a game is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DrawReason {
+    /// No legal move, no check.
+    Stalemate,
+    /// Neither side can give mate.
+    InsufficientMaterial,
+    /// The position stands for the third time.
+    Threefold,
+    /// A hundred plies without capture or pawn move.
+    FiftyMoves,
+}
+
+/// Why a text is not a position or not a legal move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PositionError {
+    /// The FEN can't be read.
+    Fen(String),
+    /// The FEN can be read, but describes no position of chess.
+    Impossible(String),
+    /// The text is not a move in UCI notation.
+    Notation(String),
+    /// The move is not legal.
+    Illegal(String),
+}
+
+impl fmt::Display for PositionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PositionError::Fen(why) => write!(f, "not a FEN: {why}"),
+            PositionError::Impossible(why) => write!(f, "impossible position: {why}"),
+            PositionError::Notation(text) => write!(f, "not a move: {text}"),
+            PositionError::Illegal(text) => write!(f, "illegal move: {text}"),
+        }
+    }
+}
+
+impl std::error::Error for PositionError {}
+
+impl Default for Game {
+    fn default() -> Game {
+        Game::new()
+    }
+}
+
+impl Clone for Game {
+    fn clone(&self) -> Game {
+        Game {
+            position: self.position.clone(),
+            hash: self.hash,
+            repetitions: self.repetitions,
+            recurrence: self.recurrence,
+            past: self.past.clone(),
+        }
+    }
+
+    /// Reuses the memory of `self`: the search copies its root into the same games over and over.
+    fn clone_from(&mut self, source: &Game) {
+        self.position = source.position.clone();
+        self.hash = source.hash;
+        self.repetitions = source.repetitions;
+        self.recurrence = source.recurrence;
+        self.past.clone_from(&source.past);
+    }
+}
+
+impl Game {
+    /// The initial position.
+    pub fn new() -> Game {
+        Game::from_position(Chess::default())
+    }
+
+    /// A game that starts from `position`, without history.
+    pub fn from_position(position: Chess) -> Game {
+        let hash = hash(&position);
+        Game { position, hash, repetitions: 0, recurrence: 0, past: Vec::new() }
+    }
+
+    /// Reads a FEN, X-FEN or Shredder-FEN; the two counters may be missing.
+    ///
+    /// Castling rights without their rook and en-passant squares without their pawn are dropped, as
+    /// GUIs write them; unusual material and impossible checks are accepted.
+    ///
+    /// # Errors
+    ///
+    /// If the text isn't a FEN, a king is missing or can be taken, or pawns stand on a back rank.
+    pub fn from_fen(fen: &str) -> Result<Game, PositionError> {
+        let setup = Fen::from_ascii(fen.trim().as_bytes())
+            .map_err(|error| PositionError::Fen(format!("{error} in \"{fen}\"")))?
+            .into_setup();
+        let mode = CastlingMode::detect(&setup);
+        let position = setup
+            .position::<Chess>(mode)
+            .or_else(|error| error.ignore_invalid_castling_rights())
+            .or_else(|error| error.ignore_invalid_ep_square())
+            .or_else(|error| error.ignore_too_much_material())
+            .or_else(|error| error.ignore_impossible_check())
+            .map_err(|error| PositionError::Impossible(format!("{error} in \"{fen}\"")))?;
+        Ok(Game::from_position(position))
+    }
+
+    /// The present position.
+    pub fn position(&self) -> &Chess {
+        &self.position
+    }
+
+    /// The side to move.
+    pub fn turn(&self) -> Color {
+        self.position.turn()
+    }
+
+    /// The legal moves, in shakmaty's order, which is the same on every machine.
+    pub fn legal_moves(&self) -> MoveList {
+        self.position.legal_moves()
+    }
+
+    /// Plays a legal move.
+    pub fn play(&mut self, m: Move) {
+        self.past.push(Past {
+            board: self.position.board().clone(),
+            repetitions: self.repetitions,
+            hash: self.hash,
+        });
+        self.position.play_unchecked(m);
+        self.hash = hash(&self.position);
+        self.find_repetition();
+    }
+
+    /// Reads a legal move in UCI notation; castling as `e1g1` or as king takes rook.
+    ///
+    /// # Errors
+    ///
+    /// If the text isn't a move, or the move isn't legal here.
+    pub fn parse_uci(&self, text: &str) -> Result<Move, PositionError> {
+        UciMove::from_ascii(text.as_bytes())
+            .map_err(|_| PositionError::Notation(text.to_owned()))?
+            .to_move(&self.position)
+            .map_err(|_| PositionError::Illegal(text.to_owned()))
+    }
+
+    /// Writes a move in UCI notation.
+    ///
+    /// Castling is the king's two-square step in standard geometry, and king takes rook if
+    /// `chess960` is set or king and rook don't stand where standard chess puts them.
+    pub fn uci(m: Move, chess960: bool) -> String {
+        let mode = match m {
+            Move::Castle { king, rook } if !chess960 && is_standard_castling(king, rook) => {
+                CastlingMode::Standard
+            }
+            _ => CastlingMode::Chess960,
+        };
+        m.to_uci(mode).to_string()
+    }
+
+    /// How often the present position stood before: 0 for the first time.
+    ///
+    /// Positions are the same if the pieces, the side to move, the castling rights and the legal
+    /// en-passant captures are.
+    pub fn repetitions(&self) -> u32 {
+        self.repetitions
+    }
+
+    /// How many plies ago the present position stood last, if it did.
+    pub fn recurrence(&self) -> Option<usize> {
+        (self.recurrence > 0).then_some(self.recurrence as usize)
+    }
+
+    /// The positions before this one, oldest first.
+    pub fn past(&self) -> &[Past] {
+        &self.past
+    }
+
+    /// Plies played since the position that this game was set up with.
+    pub fn ply(&self) -> usize {
+        self.past.len()
+    }
+
+    /// A number that is the same for positions that count as repetitions of one another.
+    pub fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// How the game ended by rule, if it did: a threefold repetition and fifty moves end it unasked.
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.outcome_given(&self.legal_moves())
+    }
+
+    /// [`Game::outcome`] for a caller that has the legal moves already.
+    pub fn outcome_given(&self, legal: &MoveList) -> Option<Outcome> {
+        if legal.is_empty() {
+            return Some(if self.position.is_check() {
+                Outcome::Decisive { winner: !self.turn() }
+            } else {
+                Outcome::Draw(DrawReason::Stalemate)
+            });
+        }
+        if self.position.is_insufficient_material() {
+            Some(Outcome::Draw(DrawReason::InsufficientMaterial))
+        } else if self.repetitions >= 2 {
+            Some(Outcome::Draw(DrawReason::Threefold))
+        } else if self.position.halfmoves() >= 100 {
+            Some(Outcome::Draw(DrawReason::FiftyMoves))
+        } else {
+            None
+        }
+    }
+
+    /// The present position as a FEN.
+    pub fn fen(&self) -> String {
+        Fen::from_position(&self.position, EnPassantMode::Legal).to_string()
+    }
+
+    fn find_repetition(&mut self) {
+        // Only a position with the same side to move and no irreversible move since can be equal,
+        // and the nearest one knows how many came before it.
+        let reversible = self.position.halfmoves() as usize;
+        let earlier = self.past.iter().rev().take(reversible).enumerate().skip(3).step_by(2);
+        let (repetitions, recurrence) = earlier
+            .filter(|(_, past)| past.hash == self.hash)
+            .map(|(index, past)| (past.repetitions + 1, index as u32 + 1))
+            .next()
+            .unwrap_or((0, 0));
+        self.repetitions = repetitions;
+        self.recurrence = recurrence;
+    }
+}
+
+fn hash(position: &Chess) -> u64 {
+    position.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0
+}
+
+/// Whether castling of this king with this rook is written as the king's two-square step.
+pub(crate) fn is_standard_castling(king: Square, rook: Square) -> bool {
+    use shakmaty::File;
+    king.file() == File::E
+        && matches!(rook.file(), File::A | File::H)
+        && matches!(king.rank(), Rank::First | Rank::Eighth)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn played(fen: Option<&str>, moves: &str) -> Game {
+        let mut game = fen.map_or_else(Game::new, |fen| Game::from_fen(fen).unwrap());
+        for text in moves.split_whitespace() {
+            let m = game.parse_uci(text).unwrap();
+            game.play(m);
+        }
+        game
+    }
+
+    #[test]
+    fn threefold_counts_from_the_first_time() {
+        let round = "g1f3 g8f6 f3g1 f6g8 ";
+        assert_eq!(played(None, round).repetitions(), 1);
+        assert_eq!(played(None, round).recurrence(), Some(4));
+        assert_eq!(played(None, "g1f3").recurrence(), None);
+        assert_eq!(played(None, round).outcome(), None);
+        let third = played(None, &round.repeat(2));
+        assert_eq!(third.repetitions(), 2);
+        assert_eq!(third.outcome(), Some(Outcome::Draw(DrawReason::Threefold)));
+    }
+
+    #[test]
+    fn lost_castling_rights_make_a_new_position() {
+        let game = played(Some("4k3/8/8/8/8/8/8/4K2R w K - 0 1"), "e1e2 e8e7 e2e1 e7e8");
+        assert_eq!(game.repetitions(), 0);
+    }
+
+    #[test]
+    fn an_en_passant_right_makes_a_new_position_only_if_it_can_be_used() {
+        // After e2e4 nothing can capture on e3: the second visit is a repetition.
+        assert_eq!(played(None, "e2e4 g8f6 g1f3 f6g8 f3g1").repetitions(), 1);
+        // Black's pawn on d4 can: it isn't.
+        let fen = "rnbqkbnr/ppp1pppp/8/8/3p4/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+        assert_eq!(played(Some(fen), "e2e4 g8f6 g1f3 f6g8 f3g1").repetitions(), 0);
+    }
+
+    #[test]
+    fn a_pawn_move_ends_the_search_for_repetitions() {
+        assert_eq!(played(None, "g1f3 g8f6 f3g1 f6g8 e2e3 e7e6").repetitions(), 0);
+    }
+
+    #[test]
+    fn fifty_moves_is_a_hundred_plies_and_mate_comes_first() {
+        let game = played(Some("7k/8/8/8/8/8/R7/K7 w - - 98 80"), "a2a3");
+        assert_eq!(game.outcome(), None);
+        let game = played(Some("7k/8/8/8/8/8/R7/K7 w - - 99 80"), "a2a3");
+        assert_eq!(game.outcome(), Some(Outcome::Draw(DrawReason::FiftyMoves)));
+        let game = played(Some("7k/8/6K1/8/8/8/R7/8 w - - 99 80"), "a2a8");
+        assert_eq!(game.outcome(), Some(Outcome::Decisive { winner: Color::White }));
+    }
+
+    #[test]
+    fn dead_positions_and_stalemate() {
+        let outcome = |fen| Game::from_fen(fen).unwrap().outcome();
+        assert_eq!(
+            outcome("8/8/4k3/8/8/3BK3/8/8 w - - 0 1"),
+            Some(Outcome::Draw(DrawReason::InsufficientMaterial))
+        );
+        assert_eq!(outcome("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"), Some(Outcome::Draw(DrawReason::Stalemate)));
+        assert_eq!(outcome("8/8/4k3/8/8/3NK3/8/5N2 w - - 0 1"), None);
+    }
+
+    #[test]
+    fn castling_in_both_notations() {
+        let game = Game::from_fen("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1").unwrap();
+        let castle = game.parse_uci("e1g1").unwrap();
+        assert_eq!(game.parse_uci("e1h1"), Ok(castle));
+        assert_eq!(Game::uci(castle, false), "e1g1");
+        assert_eq!(Game::uci(castle, true), "e1h1");
+        let game = Game::from_fen("1r3k1r/8/8/8/8/8/8/1R3K1R w HBhb - 0 1").unwrap();
+        let castle = game.parse_uci("f1b1").unwrap();
+        assert_eq!(Game::uci(castle, false), "f1b1", "no e1c1 for a king on f1");
+    }
+
+    #[test]
+    fn bad_fens_and_moves_are_errors() {
+        for fen in [
+            "",
+            "hello",
+            "8/8/8/8/8/8/8/8 w - - 0 1",
+            "4k3/8/8/8/8/8/8/4K3 x - - 0 1",
+            "4k2P/8/8/8/8/8/8/4K3 w - - 0 1",
+        ] {
+            assert!(Game::from_fen(fen).is_err(), "{fen}");
+        }
+        assert!(Game::from_fen("4k3/8/8/8/8/8/4R3/4K3 w - - 0 1").is_err(), "the king could be taken");
+        assert!(matches!(Game::new().parse_uci("e2e5"), Err(PositionError::Illegal(_))));
+        assert!(matches!(Game::new().parse_uci("castles"), Err(PositionError::Notation(_))));
+        assert!(Game::from_fen("4k3/8/8/8/8/8/8/4K3 w - -").is_ok(), "four fields");
+    }
+}
