@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use trainer::chunks::{ImportArgs, InspectArgs};
+use trainer::export::{ExportArgs, VerifyArgs};
 use trainer::learn::TrainArgs;
 
 /// Philidor's trainer: from games to networks.
@@ -19,6 +20,8 @@ enum Command {
     Import(ImportArgs),
     Inspect(InspectArgs),
     Train(TrainArgs),
+    Export(ExportArgs),
+    Verify(VerifyArgs),
 }
 
 fn main() -> ExitCode {
@@ -27,5 +30,7 @@ fn main() -> ExitCode {
         Command::Import(args) => args.run(),
         Command::Inspect(args) => args.run(),
         Command::Train(args) => args.run(),
+        Command::Export(args) => args.run(),
+        Command::Verify(args) => args.run(),
     }
 }

@@ -10,7 +10,7 @@ mod net;
 pub mod input;
 
 pub use config::ModelConfig;
-pub(crate) use layers::{Attention, Conv, ConvNorm, EPSILON, Linear, Norm, NormDetail, Squeeze};
-pub(crate) use net::{Block, Policy, Value};
+pub(crate) use layers::{Attention, Conv, ConvNorm, EPSILON, Linear, NormDetail, Squeeze};
+pub(crate) use net::{Block, Policy};
 pub use net::{Net, Output};
 pub use params::{Layout, Weights};
