@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, bounded, never};
 use shakmaty::{Move, Position};
 
-use super::brain::Brain;
+use super::brain::{self, Brain};
 use super::command::{self, Command, Setup};
 use super::go::Go;
 use super::info::Printer;
@@ -251,7 +251,7 @@ impl Session {
             some => some,
         };
         let control = Control::new((!limits.ponder).then_some(at));
-        let workers = u32::try_from(settings.threads).unwrap_or(1);
+        let workers = u32::try_from(brain::workers(settings)).unwrap_or(1);
         let job = Job { at, control: control.clone(), budget, mate: limits.mate, choices, workers };
         let printer = Printer::new(settings.chess960, settings.show_wdl, settings.multipv);
         let (sender, finished) = bounded(1);
