@@ -1,0 +1,233 @@
+#!/usr/bin/env bash
+# Gets ready what Philidor is built with. Safe to repeat and to run twice at once.
+set -euo pipefail
+
+usage() {
+    cat <<'TEXT'
+Usage: scripts/setup.sh [engine|all]
+
+  engine   what building and running the engine needs: checks Rust, installs a
+           C compiler if there is none, puts ONNX Runtime into .deps/lib
+  all      (default) the engine's part, and what the trainer and the tests need:
+           HDF5, a C++ compiler, rustfmt and clippy, libtorch in .deps/libtorch
+
+Debian packages come by apt (with sudo when not root), the two runtimes from
+their Python wheels by pip, pinned in scripts/deps-*.txt. What is already there
+is left alone. Everything this script says goes to stderr.
+
+Example: scripts/setup.sh all && cargo build --release
+TEXT
+}
+
+RUST_NEEDED=1.95
+ROOT=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
+DEPS=$ROOT/.deps
+SCRATCH=
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+die() {
+    say "$*"
+    exit 1
+}
+
+# --- Rust ---------------------------------------------------------------------
+
+# A GUI started from the desktop seldom has cargo's folder in its PATH.
+find_cargo() {
+    local bin=${CARGO_HOME:-${HOME:-/nonexistent}/.cargo}/bin
+    command -v cargo >/dev/null || [[ ! -x $bin/cargo ]] || PATH=$bin:$PATH
+}
+
+check_rust() {
+    find_cargo
+    if ! command -v cargo >/dev/null || ! command -v rustc >/dev/null; then
+        say "Rust is missing: Philidor needs rustc and cargo, version $RUST_NEEDED or newer."
+        say "Install it as https://rustup.rs describes (Debian's own package is too old),"
+        die "open a new shell so that cargo is in the PATH, and run this again."
+    fi
+    local version
+    version=$(cd "$ROOT" && rustc --version | cut -d' ' -f2)
+    if ! printf '%s\n' "$RUST_NEEDED" "${version%%-*}" | sort -CV; then
+        die "rustc is $version, Philidor needs $RUST_NEEDED or newer: run 'rustup update stable'."
+    fi
+    say "rust $version: good"
+}
+
+# rustfmt and clippy, for the tests only.
+check_components() {
+    local missing=()
+    (cd "$ROOT" && cargo fmt --version) >/dev/null 2>&1 || missing+=(rustfmt)
+    (cd "$ROOT" && cargo clippy --version) >/dev/null 2>&1 || missing+=(clippy)
+    ((${#missing[@]})) || { say "rustfmt and clippy: already there" && return; }
+    command -v rustup >/dev/null || die "${missing[*]} missing: install them with your Rust."
+    say "adding ${missing[*]} by rustup"
+    (cd "$ROOT" && rustup component add "${missing[@]}") >&2
+}
+
+# --- Debian packages ----------------------------------------------------------
+
+has_package() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'ok installed'; }
+
+# install_packages NAME...: by apt, as root or through sudo.
+install_packages() {
+    command -v apt-get >/dev/null ||
+        die "please install the equivalent of the Debian package(s) $*: there is no apt here."
+    local as_root=()
+    if ((EUID != 0)); then
+        command -v sudo >/dev/null || die "please install as root: apt-get install $*"
+        # Without a terminal nobody could type a password: fail instead of waiting.
+        if [[ -t 2 ]]; then as_root=(sudo); else as_root=(sudo -n); fi
+    fi
+    say "installing with apt: $*"
+    local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
+    "${as_root[@]}" "${apt[@]}" update >&2 || say "apt-get update failed, going on with the lists at hand"
+    "${as_root[@]}" "${apt[@]}" install -y --no-install-recommends "$@" >&2 ||
+        die "apt could not install $*"
+}
+
+check_packages() {
+    local part=$1 missing=()
+    command -v cc >/dev/null || missing+=(gcc libc6-dev)
+    if [[ $part == all ]]; then
+        command -v c++ >/dev/null || missing+=(g++)
+        command -v pkg-config >/dev/null || missing+=(pkg-config)
+        [[ -n ${HDF5_DIR:-} ]] || pkg-config --exists hdf5 2>/dev/null ||
+            has_package libhdf5-dev || missing+=(libhdf5-dev)
+    fi
+    if ((${#missing[@]})); then install_packages "${missing[@]}"; else say "packages for $part: already there"; fi
+}
+
+# --- Wheels -------------------------------------------------------------------
+
+# Prints a Python that has pip, installing pip if no Python has.
+python_with_pip() {
+    local python
+    for python in python3 /usr/bin/python3; do
+        "$python" -m pip --version >/dev/null 2>&1 && echo "$python" && return
+    done
+    install_packages python3-pip >&2
+    echo /usr/bin/python3
+}
+
+# fetch_wheels PINS: downloads what the file pins into $SCRATCH, sums checked.
+# A fixed Python and platform are asked for, since the sums are of those files;
+# the libraries inside don't care. No cache: pip would keep half a gigabyte.
+fetch_wheels() {
+    local pins=$1 python platforms=() tag
+    for tag in _2_28 _2_27 _2_25 _2_17 2014; do
+        platforms+=(--platform "manylinux${tag}_$(uname -m)")
+    done
+    python=$(python_with_pip)
+    TMPDIR=$SCRATCH "$python" -m pip download --quiet --disable-pip-version-check --no-cache-dir --no-deps \
+        --require-hashes --only-binary=:all: --python-version 3.11 --implementation cp --abi cp311 --abi none \
+        "${platforms[@]}" --dest "$SCRATCH" --requirement "$pins" >&2 ||
+        die "pip could not fetch what $(basename "$pins") pins: is there a network, and a package index for pip?"
+}
+
+# unpack WHEEL FOLDER PREFIX...: those members of the wheel that begin so.
+unpack() {
+    "$(command -v python3 || echo /usr/bin/python3)" - "$@" <<'PYTHON'
+import sys, zipfile
+wheel, folder, *prefixes = sys.argv[1:]
+with zipfile.ZipFile(wheel) as archive:
+    names = [n for n in archive.namelist() if n.startswith(tuple(prefixes))]
+    archive.extractall(folder, names)
+PYTHON
+}
+
+# Everything is made in a folder of its own and renamed into place, so that an
+# interrupted run leaves nothing half done.
+scratch() {
+    rm -rf "$DEPS"/setup.?????? # of a run that was killed; the lock is ours
+    SCRATCH=$(mktemp -d "$DEPS/setup.XXXXXX")
+    trap 'rm -rf "$SCRATCH"' EXIT
+}
+
+have_onnxruntime() {
+    cmp -s "$ROOT/scripts/deps-engine.txt" "$DEPS/lib/onnxruntime.pins" && [[ -s $DEPS/lib/libonnxruntime.so ]]
+}
+
+get_onnxruntime() {
+    say "fetching ONNX Runtime (about 25 MB)"
+    scratch
+    fetch_wheels "$ROOT/scripts/deps-engine.txt"
+    unpack "$SCRATCH"/onnxruntime-*.whl "$SCRATCH" onnxruntime/capi/libonnxruntime.so.
+    local library name
+    library=$(echo "$SCRATCH"/onnxruntime/capi/libonnxruntime.so.*)
+    name=$(basename "$library")
+    mkdir -p "$DEPS/lib"
+    chmod 755 "$library"
+    ln -s "$name" "$SCRATCH/link"
+    rm -f "$DEPS/lib/onnxruntime.pins"
+    mv -f "$library" "$DEPS/lib/$name"
+    mv -fT "$SCRATCH/link" "$DEPS/lib/libonnxruntime.so"
+    cp "$ROOT/scripts/deps-engine.txt" "$SCRATCH/pins"
+    mv -f "$SCRATCH/pins" "$DEPS/lib/onnxruntime.pins"
+    rm -rf "$SCRATCH"
+    say "ONNX Runtime is in .deps/lib"
+}
+
+have_libtorch() {
+    cmp -s "$ROOT/scripts/deps-trainer.txt" "$DEPS/libtorch/pins" && [[ -s $DEPS/libtorch/lib/libtorch.so ]]
+}
+
+get_libtorch() {
+    [[ $(uname -m) == x86_64 ]] ||
+        die "the trainer is set up on x86-64 only; here, put a libtorch 2.11 into .deps/libtorch yourself."
+    say "fetching libtorch (about 550 MB, of which 450 MB stay)"
+    scratch
+    fetch_wheels "$ROOT/scripts/deps-trainer.txt"
+    local torch=$SCRATCH/x/torch cuda=$SCRATCH/x/nvidia/cu13/lib view=$SCRATCH/libtorch
+    unpack "$SCRATCH"/torch-*.whl "$SCRATCH/x" torch/include/ \
+        torch/lib/libtorch_cpu.so torch/lib/libc10.so torch/lib/libgomp.so.1
+    unpack "$SCRATCH"/nvidia_cuda_runtime-*.whl "$SCRATCH/x" nvidia/cu13/lib/libcudart.so.13
+    unpack "$SCRATCH"/nvidia_cuda_cupti-*.whl "$SCRATCH/x" nvidia/cu13/lib/libcupti.so.13
+    mkdir -p "$view/lib"
+    mv "$torch/include" "$view/include"
+    mv "$torch/lib"/*.so* "$cuda"/*.so* "$view/lib/"
+    chmod 755 "$view/lib"/*.so*
+    ln -s libtorch_cpu.so "$view/lib/libtorch.so"
+    echo 2.11.0 >"$view/build-version"
+    cp "$ROOT/scripts/deps-trainer.txt" "$view/pins"
+    [[ ! -e $DEPS/libtorch ]] || mv "$DEPS/libtorch" "$SCRATCH/old"
+    mv "$view" "$DEPS/libtorch"
+    rm -rf "$SCRATCH"
+    say "libtorch is in .deps/libtorch"
+}
+
+# once NAME: gets it unless it is there, one run at a time.
+once() {
+    local name=$1
+    if "have_$name"; then
+        say "$name: already there"
+        return
+    fi
+    mkdir -p "$DEPS"
+    exec {lock}>"$DEPS/setup.lock"
+    flock -n "$lock" || { say "waiting for another set-up to finish" && flock "$lock"; }
+    "have_$name" || "get_$name"
+    exec {lock}>&-
+}
+
+main() {
+    local part=${1:-all}
+    case $part in
+    engine | all) ;;
+    -h | --help) usage && exit 0 ;;
+    *) usage >&2 && exit 2 ;;
+    esac
+    case $(uname -sm) in
+    'Linux x86_64' | 'Linux aarch64') ;;
+    *) die "this script knows Linux on x86-64 and aarch64, not $(uname -sm)." ;;
+    esac
+    check_rust
+    check_packages "$part"
+    once onnxruntime
+    if [[ $part == all ]]; then
+        check_components
+        once libtorch
+    fi
+    say "$part is ready"
+}
+
+main "$@"

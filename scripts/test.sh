@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Sets up everything, then runs every check: format, lints, tests. CI runs this.
+set -euo pipefail
+
+cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
+scripts/setup.sh all
+PATH=$PATH:${CARGO_HOME:-${HOME:-/nonexistent}/.cargo}/bin
+
+step() {
+    printf '\ntest: %s\n' "$*" >&2
+    "$@"
+}
+
+step cargo fmt --all --check
+step cargo clippy --locked --workspace --all-targets -- -D warnings
+step cargo test --locked --workspace
+printf '\ntest: all passed\n' >&2
