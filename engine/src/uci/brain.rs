@@ -24,9 +24,9 @@ impl Brain {
     pub fn pool(&mut self, settings: &Settings, out: &Writer) -> &mut Pool {
         let network = &mut self.network;
         self.pool.get_or_insert_with(|| {
-            let workers = bearable(settings.threads);
+            let workers = workers(settings);
             if workers < settings.threads {
-                out.say(format!("{} workers are too many here: {workers} it is", settings.threads));
+                log::warn!("{} workers are too many for this machine: starting {workers}", settings.threads);
             }
             let evaluators = match evaluators(network, settings, workers) {
                 Ok(evaluators) => evaluators,
@@ -82,8 +82,8 @@ impl Brain {
 
 /// As many as are asked for, unless they could only get into each other's way: every worker has a
 /// session with memory of its own.
-fn bearable(threads: usize) -> usize {
-    threads.clamp(1, ALWAYS_FINE.max(4 * num_cpus::get()))
+pub fn workers(settings: &Settings) -> usize {
+    settings.threads.clamp(1, ALWAYS_FINE.max(4 * num_cpus::get()))
 }
 
 fn evaluators(

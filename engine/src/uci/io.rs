@@ -109,6 +109,13 @@ fn next_line(input: &mut impl BufRead) -> Option<Result<String, LineError>> {
 pub struct Writer(Sender<String>);
 
 impl Writer {
+    /// A writer whose lines a test can read.
+    #[cfg(test)]
+    pub fn to_channel() -> (Writer, Receiver<String>) {
+        let (sender, lines) = unbounded();
+        (Writer(sender), lines)
+    }
+
     /// Writes one line.
     pub fn line(&self, line: impl Into<String>) {
         // The writer ends only when stdout is closed; then nobody listens any more.

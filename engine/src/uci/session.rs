@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, bounded, never};
 use shakmaty::{Move, Position};
 
-use super::brain::Brain;
+use super::brain::{self, Brain};
 use super::command::{self, Command, Setup};
 use super::go::Go;
 use super::info::Printer;
@@ -15,7 +15,7 @@ use super::io::{Line, Traffic, Writer};
 use super::options::{self, Effect};
 use super::settings::Settings;
 use super::show;
-use super::watch::{Finished, Job, OwnClock, Watcher};
+use super::watch::{Control, Finished, Job, Watcher};
 use crate::position::{Game, PositionError};
 use crate::search::Limits;
 use crate::time::{Budget, Pace};
@@ -56,7 +56,7 @@ enum Search {
 
 struct Running {
     finished: Receiver<Finished>,
-    clock: OwnClock,
+    control: Control,
     hold: Hold,
     /// What is played if the search dies.
     makeshift: Move,
@@ -250,9 +250,9 @@ impl Session {
             0 => self.game.legal_moves().len(),
             some => some,
         };
-        let clock = OwnClock::new((!limits.ponder).then_some(at));
-        let workers = u32::try_from(settings.threads).unwrap_or(1);
-        let job = Job { at, clock: clock.clone(), budget, mate: limits.mate, choices, workers };
+        let control = Control::new((!limits.ponder).then_some(at));
+        let workers = u32::try_from(brain::workers(settings)).unwrap_or(1);
+        let job = Job { at, control: control.clone(), budget, mate: limits.mate, choices, workers };
         let printer = Printer::new(settings.chess960, settings.show_wdl, settings.multipv);
         let (sender, finished) = bounded(1);
         let pool = self.brain.pool(settings, &self.out);
@@ -264,7 +264,7 @@ impl Session {
             root_moves,
         };
         pool.start(self.game.clone(), limits, Box::new(watcher));
-        self.search = Search::Running(Running { finished, clock, hold, makeshift });
+        self.search = Search::Running(Running { finished, control, hold, makeshift });
     }
 
     /// The running search has ended by itself, or died (`None`).
@@ -280,9 +280,7 @@ impl Session {
             Search::None => {}
             Search::Held { answer, .. } => self.say_answer(&answer),
             Search::Running(running) => {
-                if let Some(pool) = self.brain.existing_pool() {
-                    pool.stop();
-                }
+                running.control.stop();
                 let answer = self.answer(&running, running.finished.recv().ok());
                 self.say_answer(&answer);
             }
@@ -299,7 +297,7 @@ impl Session {
             Search::None => {}
             Search::Held { answer, until } => self.give(answer, Hold { ponder: false, ..until }),
             Search::Running(mut running) => {
-                running.clock.start(at);
+                running.control.start_clock(at);
                 running.hold.ponder = false;
                 self.search = Search::Running(running);
             }
@@ -377,3 +375,6 @@ fn makeshift(m: Move, chess960: bool, time: Duration) -> Answer {
     let info = format!("info depth 1 seldepth 1 multipv 1 score cp 0 nodes 0 nps 0 time {ms} pv {best}");
     Answer { infos: vec![info], bestmove: format!("bestmove {best}") }
 }
+
+#[cfg(test)]
+mod tests;

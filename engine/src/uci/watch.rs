@@ -1,6 +1,7 @@
 //! Looks on while a search runs: stops it in time and tells the GUI about it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
@@ -18,24 +19,44 @@ const HEARTBEAT: Duration = Duration::from_secs(1);
 /// thousands of times a second.
 const BLINK: Duration = Duration::from_millis(10);
 
-/// When the own clock began to run; not yet, while pondering.
+/// The session's hold on a running search.
 #[derive(Clone, Debug)]
-pub struct OwnClock(Arc<Mutex<Option<Instant>>>);
+pub struct Control(Arc<State>);
 
-impl OwnClock {
-    /// A clock that runs since `since`, or not yet.
-    pub fn new(since: Option<Instant>) -> OwnClock {
-        OwnClock(Arc::new(Mutex::new(since)))
+#[derive(Debug)]
+struct State {
+    /// When the own clock began to run; not yet, while pondering.
+    own_time_since: Mutex<Option<Instant>>,
+    stop: AtomicBool,
+}
+
+impl Control {
+    /// For a search on the own time since `since`, or on the opponent's.
+    pub fn new(since: Option<Instant>) -> Control {
+        Control(Arc::new(State { own_time_since: Mutex::new(since), stop: AtomicBool::new(false) }))
     }
 
-    /// Lets it run, if it doesn't.
-    pub fn start(&self, now: Instant) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(now);
+    /// From `now` on the time is the own, if it wasn't.
+    pub fn start_clock(&self, now: Instant) {
+        self.own_time().get_or_insert(now);
+    }
+
+    /// Ends the search after the round under way, so that even a search that is stopped at once has
+    /// looked at the position.
+    pub fn stop(&self) {
+        self.0.stop.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0.stop.load(Ordering::Relaxed)
     }
 
     fn elapsed(&self, now: Instant) -> Option<Duration> {
-        let since = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        since.map(|since| now.saturating_duration_since(since))
+        self.own_time().map(|since| now.saturating_duration_since(since))
+    }
+
+    fn own_time(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.own_time_since.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -44,8 +65,8 @@ impl OwnClock {
 pub struct Job {
     /// When `go` was read.
     pub at: Instant,
-    /// Runs while it is the engine's time that passes.
-    pub clock: OwnClock,
+    /// The session's hold on it.
+    pub control: Control,
     /// What time allows.
     pub budget: Budget,
     /// End when a mate in so many moves is found.
@@ -136,7 +157,7 @@ impl Watcher {
     fn counters(&self, visits: u64, now: Instant) -> Counters {
         Counters {
             thought: now.saturating_duration_since(self.job.at),
-            elapsed: self.job.clock.elapsed(now),
+            elapsed: self.job.control.elapsed(now),
             settled: now.saturating_duration_since(self.best_since),
             latency: self.latency,
             visits,
@@ -156,9 +177,11 @@ impl Watch for Watcher {
         if self.is_worth_a_line(now) {
             self.show(&view.report(self.printer.multipv), now);
         }
-        match should_stop(&self.job.budget, &self.counters(view.visits(), now)) {
-            true => Verdict::Stop,
-            false => Verdict::Continue,
+        let counters = self.counters(view.visits(), now);
+        if self.job.control.is_stopped() || should_stop(&self.job.budget, &counters) {
+            Verdict::Stop
+        } else {
+            Verdict::Continue
         }
     }
 
