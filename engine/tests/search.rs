@@ -454,6 +454,30 @@ fn a_failing_evaluator_ends_in_a_message_and_a_legal_move() {
     }
 }
 
+/// Panics in its first look at the search.
+struct Panicking(mpsc::Sender<Outcome>);
+
+impl Watch for Panicking {
+    fn round(&mut self, _view: &View<'_>) -> Verdict {
+        panic!("told to panic");
+    }
+
+    fn done(&mut self, outcome: Outcome) {
+        self.0.send(outcome).expect("the test waits");
+    }
+}
+
+#[test]
+fn a_worker_that_panics_still_ends_the_search() {
+    let mut pool = Pool::new(uniform(2), Params::default(), 64 << 20);
+    let (sender, receiver) = mpsc::channel();
+    pool.start(Game::new(), Limits::default(), Box::new(Panicking(sender)));
+    let outcome = receiver.recv().expect("an outcome");
+    assert_eq!((outcome.ended, outcome.error.is_some()), (Ended::Failed, true));
+    assert!(!outcome.report.lines.is_empty());
+    pool.wait();
+}
+
 #[test]
 fn dropping_a_pool_in_mid_search_ends_it() {
     let mut pool = Pool::new(uniform(2), Params::default(), 64 << 20);
