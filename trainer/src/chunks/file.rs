@@ -187,7 +187,7 @@ mod tests {
             evals: vec![30, i16::MIN],
             result: GameResult::White,
             white_elo: 2700,
-            date: 2_024_0131,
+            date: 20_240_131,
             ..Game::default()
         });
         chunk.push(&Game {

@@ -41,7 +41,7 @@ impl AdamW {
         let mut gradient = gradient.nan_to_num(0.0, 0.0, 0.0);
         if config.clip > 0.0 {
             let scale = ((&norm + 1e-6).reciprocal() * config.clip).clamp_max(1.0);
-            gradient = gradient * scale.nan_to_num(0.0, 0.0, 0.0);
+            gradient *= scale.nan_to_num(0.0, 0.0, 0.0);
         }
         _ = self.first.lerp_tensor_(&gradient, &(&done * (1.0 - beta1)));
         _ = self.second.lerp_tensor_(&gradient.square(), &(&done * (1.0 - beta2)));

@@ -116,7 +116,7 @@ fn one_game_is_learnt_by_heart() {
         }
         assert!(last.measures.top1 > 0.95, "{kind}: {last:?}");
         assert!(last.measures.policy_loss < 0.1 && last.measures.wdl_loss < 0.1, "{kind}: {last:?}");
-        let validations = learner.validate(&[game.clone()], 2);
+        let validations = learner.validate(std::slice::from_ref(&game), 2);
         assert_eq!([validations[0].samples, validations[1].samples, validations[2].samples], [17, 16, 33]);
         assert!(validations[2].measures.top1 > 0.9, "{kind}: the average has learnt too: {validations:?}");
     }

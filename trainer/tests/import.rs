@@ -1,0 +1,222 @@
+//! `import` and `inspect`, driven as a user drives them.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use trainer::chunks::{self, Chunk};
+use trainer::games::NO_EVAL;
+
+const TWO_GAMES: &str = r#"[Event "first"]
+[White "A"]
+[Black "B"]
+[WhiteElo "2500"]
+[BlackElo "2390"]
+[Date "2024.05.01"]
+[Result "1-0"]
+
+1. e4 e5 2. Qh5 {[%eval 0.25]} Nc6 {[%eval #3]} 3. Bc4 Nf6 (3... g6) 4. Qxf7# {[%eval #1]} 1-0
+
+[Event "second"]
+[Result "1/2-1/2"]
+
+1. d4 d5 $1 2. c4 e6 ; a comment to the end of the line
+3. Nc3 1/2-1/2
+"#;
+
+/// An illegal move on line 7, between two sound games.
+const BROKEN: &str = r#"[Event "sound"]
+[Result "0-1"]
+
+1. f3 e5 2. g4 Qh4# 0-1
+
+[Event "broken"]
+[Result "1-0"]
+
+1. e4 e5 2. Ke3 Nc6 1-0
+
+[Event "sound too"]
+[Result "1-0"]
+
+1. e4 d5 2. exd5 1-0
+"#;
+
+const CHESS960: &str = r#"[Event "960"]
+[Variant "Chess960"]
+[SetUp "1"]
+[FEN "1rk3r1/pppppppp/8/8/8/8/PPPPPPPP/1RK3R1 w GBgb - 0 1"]
+[Result "*"]
+
+1. e3 O-O *
+
+[Event "other rules"]
+[Variant "Atomic"]
+[Result "1-0"]
+
+1. e4 e5 1-0
+"#;
+
+fn trainer(arguments: &[&str]) -> Output {
+    let program = env!("CARGO_BIN_EXE_philidor-trainer");
+    Command::new(program).args(arguments).output().expect("the trainer starts")
+}
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_str().expect("UTF-8").to_owned()
+    }
+
+    fn write(&self, name: &str, contents: &[u8]) -> String {
+        std::fs::write(self.path(name), contents).expect("a file");
+        self.path(name)
+    }
+
+    /// Imports a PGN file and gives the chunk and what was said on stdout and stderr.
+    fn import(&self, pgn: &str, arguments: &[&str]) -> (Chunk, String, String) {
+        let out = self.path("out");
+        let _ = std::fs::remove_dir_all(&out);
+        let output = trainer(&[&["import", pgn, "--out", &out, "--name", "x"], arguments].concat());
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "{stdout}{stderr}");
+        let path: PathBuf = Path::new(&out).join("x-00000.h5");
+        let chunk = if path.exists() { chunks::read(&path).expect("a sound file") } else { Chunk::new("") };
+        (chunk, stdout, stderr)
+    }
+}
+
+#[test]
+fn games_arrive_with_all_that_is_known_of_them() {
+    let folder = Folder::new();
+    let pgn = folder.write("two.pgn", TWO_GAMES.as_bytes());
+    let (chunk, stdout, _) = folder.import(&pgn, &[]);
+    assert!(stdout.contains("2 games, 12 positions in 1 files"), "{stdout}");
+    let game = chunk.game(0);
+    assert_eq!((game.white_elo, game.black_elo, game.date, game.result.code()), (2500, 2390, 20_240_501, 1));
+    // Before the move, in centipawns for White; mates count plies.
+    let none = NO_EVAL;
+    assert_eq!(game.evals, [none, none, 25, 29_997, none, none, 29_999]);
+    assert_eq!(chunk.game(1).moves.len(), 5);
+    assert_eq!((chunk.game(1).result.code(), chunk.game(1).white_elo), (0, 0));
+}
+
+#[test]
+fn lichess_scores_belong_to_the_position_after_the_move() {
+    let folder = Folder::new();
+    let lichess = "[Event \"x\"]\n[Site \"https://lichess.org/abcdefgh\"]\n[Result \"1-0\"]\n\n\
+        1. e4 { [%eval 0.3] } e5 { [%eval 0.2] } 2. Qh5 { [%eval #-2] } 1-0\n";
+    let pgn = folder.write("lichess.pgn", lichess.as_bytes());
+    let (chunk, ..) = folder.import(&pgn, &[]);
+    // The score after 1. e4 is that of the position before 1... e5.
+    assert_eq!(chunk.game(0).evals, [NO_EVAL, 30, 20]);
+    let (chunk, ..) = folder.import(&pgn, &["--eval", "before"]);
+    assert_eq!(chunk.game(0).evals, [30, 20, -29_998]);
+}
+
+#[test]
+fn a_broken_game_is_reported_with_its_line_and_skipped() {
+    let folder = Folder::new();
+    let pgn = folder.write("broken.pgn", BROKEN.as_bytes());
+    let (chunk, stdout, stderr) = folder.import(&pgn, &[]);
+    assert_eq!(chunk.games(), 2, "the games around it survive");
+    assert!(stderr.contains("broken.pgn:9:") && stderr.contains("Ke3"), "{stderr}");
+    assert!(stderr.contains("game at line 6"), "{stderr}");
+    assert!(stdout.contains("broken: 1"), "{stdout}");
+}
+
+#[test]
+fn compressed_files_give_the_same_games() {
+    let folder = Folder::new();
+    let plain = folder.write("two.pgn", TWO_GAMES.as_bytes());
+    let (expected, ..) = folder.import(&plain, &[]);
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gz.write_all(TWO_GAMES.as_bytes()).expect("memory");
+    let mut bz2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
+    bz2.write_all(TWO_GAMES.as_bytes()).expect("memory");
+    let packed = [
+        ("two.pgn.gz", gz.finish().expect("memory")),
+        ("two.pgn.bz2", bz2.finish().expect("memory")),
+        ("two.pgn.zst", zstd::encode_all(TWO_GAMES.as_bytes(), 3).expect("memory")),
+    ];
+    for (name, bytes) in packed {
+        let path = folder.write(name, &bytes);
+        let (chunk, ..) = folder.import(&path, &[]);
+        assert_eq!((chunk.games(), chunk.game(0)), (2, expected.game(0)), "{name}");
+    }
+}
+
+#[test]
+fn a_file_that_breaks_off_costs_only_its_end() {
+    let folder = Folder::new();
+    let mut whole = zstd::encode_all(TWO_GAMES.repeat(2000).as_bytes(), 1).expect("memory");
+    whole.truncate(whole.len() - 20);
+    let path = folder.write("cut.pgn.zst", &whole);
+    let (_, stdout, _) = folder.import(&path, &[]);
+    assert!(stdout.contains("damaged") && stdout.contains("cut.pgn.zst"), "{stdout}");
+}
+
+#[test]
+fn filters_and_duplicates() {
+    let folder = Folder::new();
+    let pgn = folder.write("many.pgn", TWO_GAMES.repeat(3).as_bytes());
+    let (chunk, stdout, _) = folder.import(&pgn, &[]);
+    assert_eq!(chunk.games(), 2);
+    assert!(stdout.contains("4 (duplicates)"), "{stdout}");
+    assert_eq!(folder.import(&pgn, &["--min-elo", "2400"]).0.games(), 1, "unrated games are kept");
+    assert_eq!(folder.import(&pgn, &["--rated-only"]).0.games(), 1);
+    assert_eq!(folder.import(&pgn, &["--decisive-only"]).0.games(), 1);
+    assert_eq!(folder.import(&pgn, &["--min-plies", "6"]).0.games(), 1);
+    assert_eq!(folder.import(&pgn, &["--max-games", "1"]).0.games(), 1);
+}
+
+#[test]
+fn chess960_is_kept_and_other_variants_are_left_out() {
+    let folder = Folder::new();
+    let pgn = folder.write("960.pgn", CHESS960.as_bytes());
+    let (chunk, stdout, _) = folder.import(&pgn, &["--unknown-results"]);
+    assert_eq!(chunk.games(), 1);
+    assert_eq!((chunk.game(0).flags, chunk.game(0).moves.len()), (1, 2));
+    assert!(chunk.game(0).start.is_some_and(|fen| fen.starts_with("1rk3r1")));
+    assert!(stdout.contains("1 (other variants)"), "{stdout}");
+    // Castling is king takes rook: c8 (58) to g8 (62).
+    assert_eq!(chunk.game(0).moves[1].0, 58 | 62 << 6);
+}
+
+#[test]
+fn inspect_describes_sound_files_and_fails_on_others() {
+    let folder = Folder::new();
+    let pgn = folder.write("two.pgn", TWO_GAMES.as_bytes());
+    folder.import(&pgn, &[]);
+    let file = folder.path("out/x-00000.h5");
+    let sound = trainer(&["inspect", &file]);
+    let text = String::from_utf8_lossy(&sound.stdout).into_owned();
+    assert!(sound.status.success());
+    assert!(text.contains("games       2 (12 positions") && text.contains("every move replayed"), "{text}");
+
+    let bytes = std::fs::read(&file).expect("the file");
+    let cut = folder.write("cut.h5", &bytes[..bytes.len() - 500]);
+    let broken = trainer(&["inspect", &file, &cut]);
+    assert!(!broken.status.success());
+    assert!(String::from_utf8_lossy(&broken.stderr).contains("cut.h5"));
+    assert!(!broken.stdout.is_empty(), "the sound one is described all the same");
+}
+
+#[test]
+fn nothing_is_overwritten_and_missing_files_are_named() {
+    let folder = Folder::new();
+    let pgn = folder.write("two.pgn", TWO_GAMES.as_bytes());
+    folder.import(&pgn, &[]);
+    let out = folder.path("out");
+    let again = trainer(&["import", &pgn, "--out", &out, "--name", "x"]);
+    assert!(!again.status.success());
+    assert!(String::from_utf8_lossy(&again.stderr).contains("it exists"));
+    let missing = trainer(&["import", "nowhere.pgn", "--out", &out]);
+    assert!(!missing.status.success());
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("nowhere.pgn"));
+}

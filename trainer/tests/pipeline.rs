@@ -1,0 +1,148 @@
+//! The whole way: PGN → games/1 → training → ONNX → a move from the engine.
+
+use std::io::{self, Cursor, Write};
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::{Arc, Mutex};
+
+use engine::position::Game;
+
+/// Famous short games, enough for a network to learn by heart.
+const GAMES: &str = r#"[Event "Fool's mate"]
+[Result "0-1"]
+
+1. f3 e5 2. g4 Qh4# 0-1
+
+[Event "Scholar's mate"]
+[Result "1-0"]
+
+1. e4 {[%eval 0.3]} e5 {[%eval 0.3]} 2. Qh5 Nc6 3. Bc4 Nf6 4. Qxf7# {[%eval #1]} 1-0
+
+[Event "Legal's mate"]
+[Result "1-0"]
+
+1. e4 e5 2. Nf3 d6 3. Bc4 Bg4 4. Nc3 g6 5. Nxe5 Bxd1 6. Bxf7+ Ke7 7. Nd5# 1-0
+
+[Event "Reti - Tartakower 1910"]
+[Result "1-0"]
+
+1. e4 c6 2. d4 d5 3. Nc3 dxe4 4. Nxe4 Nf6 5. Qd3 e5 6. dxe5 Qa5+ 7. Bd2 Qxe5 8. O-O-O Nxe4 9. Qd8+ Kxd8
+10. Bg5+ Kc7 11. Bd8# 1-0
+
+[Event "Morphy at the opera 1858"]
+[Result "1-0"]
+
+1. e4 e5 2. Nf3 d6 3. d4 Bg4 4. dxe5 Bxf3 5. Qxf3 dxe5 6. Bc4 Nf6 7. Qb3 Qe7 8. Nc3 c6 9. Bg5 b5 10. Nxb5
+cxb5 11. Bxb5+ Nbd7 12. O-O-O Rd8 13. Rxd7 Rxd7 14. Rd1 Qe6 15. Bxd7+ Nxd7 16. Qb8+ Nxb8 17. Rd8# 1-0
+
+[Event "A quick draw"]
+[Result "1/2-1/2"]
+
+1. Nf3 Nf6 2. Ng1 Ng8 3. Nf3 Nf6 4. Ng1 Ng8 1/2-1/2
+"#;
+
+fn trainer(arguments: &[&str]) -> Output {
+    let program = env!("CARGO_BIN_EXE_philidor-trainer");
+    let output = Command::new(program).args(arguments).output().expect("the trainer starts");
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+/// Somewhere that the engine's output can be read from afterwards.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("no panic while writing").write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What the engine says to these commands, up to the end of the input.
+fn engine(commands: String) -> String {
+    let output = Shared::default();
+    engine::uci::run(Cursor::new(commands), output.clone());
+    let bytes = output.0.lock().expect("the engine has ended").clone();
+    String::from_utf8(bytes).expect("UCI is text")
+}
+
+fn metrics(run: &Path) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(run.join("metrics.jsonl")).expect("metrics");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+#[test]
+fn games_become_a_network_that_plays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    std::fs::write(path("games.pgn"), GAMES).expect("a file");
+
+    trainer(&["import", &path("games.pgn"), "--out", &path("data")]);
+    let config = serde_json::json!({
+        "sources": [{ "name": "famous", "paths": [path("data/*.h5")] }],
+        "model": { "filters": 16, "blocks": 1, "value_hidden": 16 },
+        "batch": 24, "samples": 24 * 120, "lr": 0.01, "warmup_steps": 5, "ema": 0.9, "precision": "fp32",
+        "report_every": 40, "validate_every": 60
+    });
+    std::fs::write(path("config.json"), config.to_string()).expect("a file");
+    // In two halves: interrupted runs go on where they were.
+    let half = format!("samples={}", 24 * 60);
+    trainer(&[
+        "train",
+        "--config",
+        &path("config.json"),
+        "--run",
+        &path("run"),
+        "--device",
+        "cpu",
+        "--set",
+        &half,
+    ]);
+    trainer(&[
+        "train",
+        "--config",
+        &path("config.json"),
+        "--run",
+        &path("run"),
+        "--device",
+        "cpu",
+        "--resume",
+    ]);
+
+    let metrics = metrics(&folder.path().join("run"));
+    let reports: Vec<_> = metrics.iter().filter(|line| line.get("policy_loss").is_some()).collect();
+    let loss = |line: &serde_json::Value| line["policy_loss"].as_f64().expect("a number");
+    let (first, last) = (reports[0], reports[reports.len() - 1]);
+    assert!(loss(last) < loss(first) / 2.0, "it learns: {first} to {last}");
+    assert_eq!(last["step"], 120, "both halves together");
+
+    let checkpoint = newest(&folder.path().join("run/checkpoints"));
+    let net = path("tiny.onnx");
+    let weights = path("tiny.safetensors");
+    trainer(&["export", "--checkpoint", &checkpoint, "--out", &net, "--weights", &weights]);
+    let verified = trainer(&["verify", &net, "--checkpoint", &weights, "--positions", "256"]);
+    assert!(String::from_utf8_lossy(&verified.stdout).starts_with("256 positions"));
+
+    let said = engine(format!(
+        "setoption name WeightsFile value {net}\nsetoption name Threads value 1\nisready\n\
+         position startpos moves e2e4 e7e5\ngo nodes 200\n"
+    ));
+    let best = said.lines().find_map(|line| line.strip_prefix("bestmove ")).expect("a bestmove");
+    let mut game = Game::new();
+    for text in ["e2e4", "e7e5"] {
+        game.play(game.parse_uci(text).expect("a legal move"));
+    }
+    let chosen = best.split(' ').next().expect("a move");
+    assert!(game.parse_uci(chosen).is_ok(), "{said}");
+    assert!(!said.contains("info string"), "the network was loaded without complaint: {said}");
+}
+
+fn newest(folder: &Path) -> String {
+    let entries = std::fs::read_dir(folder).expect("checkpoints");
+    let names = entries.map(|entry| entry.expect("an entry").path().to_str().expect("UTF-8").to_owned());
+    names.filter(|name| name.contains("step-")).max().expect("a checkpoint")
+}
