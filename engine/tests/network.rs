@@ -1,0 +1,115 @@
+//! Network files that can't be used are refused with one line that says why, and the embedded network
+//! answers like its card.
+
+use std::path::{Path, PathBuf};
+
+use engine::eval::{Evaluator, NetError, Network, Request};
+use engine::position::Game;
+
+fn embedded_bytes() -> Vec<u8> {
+    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../nets/philidor.onnx"))
+        .expect("the shipped network")
+}
+
+/// A file in the target folder, which is removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str, bytes: &[u8]) -> Scratch {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::write(&path, bytes).expect("a scratch file");
+        Scratch(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Loads a file made of these bytes; gives the reason of the refusal.
+fn refusal(name: &str, bytes: &[u8]) -> NetError {
+    let file = Scratch::new(name, bytes);
+    let Err(NetError::InFile(path, reason)) = Network::load(&file.0) else { panic!("{name} was loaded") };
+    assert_eq!(path, file.0);
+    assert_eq!(reason.to_string().lines().count(), 1, "{reason}");
+    *reason
+}
+
+/// Replaces a text by one of the same length, so that the file's structure stays.
+fn patched(from: &str, to: &str) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let mut bytes = embedded_bytes();
+    let places: Vec<usize> = bytes
+        .windows(from.len())
+        .enumerate()
+        .filter(|(_, window)| *window == from.as_bytes())
+        .map(|(place, _)| place)
+        .collect();
+    assert!(!places.is_empty(), "{from} is not in the file");
+    for place in places {
+        bytes[place..place + to.len()].copy_from_slice(to.as_bytes());
+    }
+    bytes
+}
+
+#[test]
+fn missing_files_are_named() {
+    let error = Network::load(Path::new("/nowhere/net.onnx")).err().expect("no such file");
+    assert!(error.to_string().starts_with("network /nowhere/net.onnx: can't be read"), "{error}");
+}
+
+#[test]
+fn truncated_and_foreign_files_are_refused() {
+    let bytes = embedded_bytes();
+    assert!(matches!(refusal("truncated.onnx", &bytes[..bytes.len() / 2]), NetError::NotOnnx(_)));
+    assert!(matches!(refusal("empty.onnx", &[]), NetError::NotOnnx(_) | NetError::Card(_)));
+    assert!(matches!(refusal("text.onnx", b"this is not a network"), NetError::NotOnnx(_)));
+    // ONNX, but without a card of ours.
+    let foreign = refusal("foreign.onnx", &patched("philidor.format", "somebody.format"));
+    assert!(foreign.to_string().contains("not a Philidor network"), "{foreign}");
+}
+
+#[test]
+fn other_schemes_and_tensors_are_named_with_what_was_expected() {
+    let unknown = refusal("scheme.onnx", &patched("planes72/1", "planes72/9")).to_string();
+    assert_eq!(unknown, "philidor.input is \"planes72/9\", expected \"planes72/1\"");
+    let renamed = refusal("tensor.onnx", &patched("\u{3}wdl", "\u{3}xyz")).to_string();
+    assert!(renamed.contains("wdl"), "{renamed}");
+}
+
+#[test]
+fn wrong_golden_answers_are_noticed() {
+    // A network that answers well, but not what its card says.
+    let text = String::from_utf8_lossy(&embedded_bytes()).into_owned();
+    let start = text.find("\"wdl\":[0.").expect("golden answers");
+    let digits = &text[start..start + 11];
+    let digit = if digits.ends_with('9') { '1' } else { '9' };
+    let changed = format!("{}{digit}", &digits[..10]);
+    let error = refusal("golden.onnx", &patched(digits, &changed));
+    assert!(matches!(error, NetError::Golden(_)), "{error}");
+}
+
+#[test]
+fn answers_do_not_depend_on_the_batch() {
+    let network = Network::embedded().expect("the embedded network");
+    let mut evaluator = network.evaluator(8).expect("a session");
+    let mut game = Game::new();
+    let mut games = Vec::new();
+    for text in ["e2e4", "c7c5", "g1f3", "d7d6", "d2d4", "c5d4", "f3d4", "g8f6"] {
+        game.play(game.parse_uci(text).expect("a legal move"));
+        games.push(game.clone());
+    }
+    let legal: Vec<_> = games.iter().map(Game::legal_moves).collect();
+    let requests: Vec<Request<'_>> =
+        games.iter().zip(&legal).map(|(game, moves)| Request { game, moves }).collect();
+    let together = evaluator.evaluate(&requests).expect("answers");
+    for (request, answer) in requests.iter().zip(&together) {
+        let alone = evaluator.evaluate(&[*request]).expect("an answer").remove(0);
+        assert!((alone.wdl.q() - answer.wdl.q()).abs() < 1e-4);
+        assert!(alone.priors.iter().zip(&answer.priors).all(|(a, b)| (a - b).abs() < 1e-4));
+        assert!((answer.priors.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+        assert!((answer.wdl.win + answer.wdl.draw + answer.wdl.loss - 1.0).abs() < 1e-5);
+    }
+}
