@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::eval::{Evaluator, NetError, Network, Request};
+use engine::eval::{NetError, Network, Request};
 use engine::position::Game;
 
 fn embedded_bytes() -> Vec<u8> {
