@@ -1,1 +1,92 @@
-fn main() {}
+//! `philidor`: the engine's program.
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use engine::bench::{perft, signature, speed};
+use engine::encoding::{az4672, planes72};
+use engine::eval::Network;
+use engine::position::Game;
+use engine::uci;
+
+/// A chess engine that thinks with a neural network.
+///
+/// Without a command it speaks UCI on stdin and stdout: load it into a GUI as it is.
+#[derive(Parser)]
+#[command(after_help = "Example: philidor bench\nRUST_LOG=info shows more, on stderr.")]
+struct Arguments {
+    /// Print commit, encodings and embedded network
+    #[arg(short = 'V', long)]
+    version: bool,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Speak UCI (the default)
+    Uci,
+    /// Search fixed positions: the same nodes and checksum everywhere; then the network's speed
+    Bench(signature::Config),
+    /// Measure the network by batch size and workers, beside the bare session and the search
+    #[command(after_help = "Example: philidor backendbench --batches 8,16 --workers 1,2,4")]
+    Backendbench {
+        /// The network's file [default: the embedded one]
+        #[arg(long)]
+        weights: Option<PathBuf>,
+        #[command(flatten)]
+        config: speed::Config,
+    },
+    /// Count the positions after so many plies, by first move
+    #[command(after_help = "Example: philidor perft 3 'r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1'")]
+    Perft {
+        /// Plies
+        depth: u32,
+        /// The position [default: the initial one]
+        fen: Option<String>,
+    },
+    /// Print the table of UCI options, in Markdown
+    Options,
+}
+
+fn main() -> ExitCode {
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn")).init();
+    match run(Arguments::parse(), &mut io::stdout()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("philidor: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+    match arguments.command {
+        _ if arguments.version => print_version(out)?,
+        None | Some(Command::Uci) => uci::run(io::stdin(), io::stdout()),
+        Some(Command::Bench(config)) => signature::print(config, out)?,
+        Some(Command::Backendbench { weights, config }) => {
+            let network = weights.map_or_else(Network::embedded, |file| Network::load(&file))?;
+            writeln!(out, "{}", network.describe())?;
+            speed::table(&network, &config, out)?;
+        }
+        Some(Command::Perft { depth, fen }) => {
+            let game = fen.map_or(Ok(Game::new()), |fen| Game::from_fen(&fen))?;
+            perft::print(&game, depth, false, out)?;
+        }
+        Some(Command::Options) => write!(out, "{}", uci::options::markdown())?,
+    }
+    Ok(())
+}
+
+fn print_version(out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "philidor {} ({})", env!("CARGO_PKG_VERSION"), env!("PHILIDOR_COMMIT"))?;
+    writeln!(out, "encodings: {}, {}", planes72::NAME, az4672::NAME)?;
+    match Network::embedded() {
+        Ok(network) => writeln!(out, "network: {}", network.describe()),
+        Err(error) => writeln!(out, "network: {error}"),
+    }
+}

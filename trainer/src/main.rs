@@ -1,6 +1,11 @@
 //! The binary `philidor-trainer`: one subcommand per step of the pipeline, in its order.
 
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
+use trainer::chunks::{ImportArgs, InspectArgs};
+use trainer::export::{ExportArgs, VerifyArgs};
+use trainer::learn::TrainArgs;
 
 /// Philidor's trainer: from games to networks.
 #[derive(Parser)]
@@ -11,9 +16,21 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    Import(ImportArgs),
+    Inspect(InspectArgs),
+    Train(TrainArgs),
+    Export(ExportArgs),
+    Verify(VerifyArgs),
+}
 
-fn main() -> std::process::ExitCode {
+fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("info")).init();
-    match Cli::parse().command {}
+    match Cli::parse().command {
+        Command::Import(args) => args.run(),
+        Command::Inspect(args) => args.run(),
+        Command::Train(args) => args.run(),
+        Command::Export(args) => args.run(),
+        Command::Verify(args) => args.run(),
+    }
 }

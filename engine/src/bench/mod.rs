@@ -1,1 +1,41 @@
-//! See the crate's map.
+//! The signature, and how fast the evaluator is.
+//!
+//! [`signature`] searches fixed positions with evaluators that compute in whole numbers, so every
+//! machine finds the same; [`speed`] measures the network; [`perft`] counts moves.
+
+mod hashed;
+pub mod perft;
+mod positions;
+pub mod signature;
+pub mod speed;
+
+pub use hashed::Hashed;
+pub use positions::POSITIONS;
+
+use crossbeam_channel::{Sender, bounded};
+
+use crate::position::Game;
+use crate::search::{Limits, Outcome, Pool, Verdict, View, Watch};
+
+/// Lets a search run to its limits and hands over the outcome.
+struct Await(Sender<Outcome>);
+
+impl Watch for Await {
+    fn round(&mut self, _: &View<'_>) -> Verdict {
+        Verdict::Continue
+    }
+
+    fn done(&mut self, outcome: Outcome) {
+        // The other end waits for exactly this.
+        let _ = self.0.send(outcome);
+    }
+}
+
+/// Searches `game` for a number of visits.
+fn search(pool: &mut Pool, game: &Game, visits: u64) -> Outcome {
+    let (sender, receiver) = bounded(1);
+    pool.clear();
+    let limits = Limits { visits: Some(visits), ..Limits::default() };
+    pool.start(game.clone(), limits, Box::new(Await(sender)));
+    receiver.recv().expect("a search ends with an outcome")
+}

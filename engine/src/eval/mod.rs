@@ -16,7 +16,7 @@ use shakmaty::Move;
 
 use crate::position::Game;
 
-pub use card::{Card, CardError, Golden};
+pub use card::{Card, CardError, FORMAT as CARD_FORMAT, Golden};
 pub use network::{NetError, Network};
 pub use runtime::RuntimeError;
 pub use session::{Logits, OnnxEvaluator, Session};

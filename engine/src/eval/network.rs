@@ -79,7 +79,10 @@ impl Network {
     ///
     /// If ONNX Runtime is missing or the network fails its check.
     pub fn embedded() -> Result<Network, NetError> {
-        Network::from_bytes(EMBEDDED.into(), None)
+        Network::from_bytes(EMBEDDED.into(), None).map_err(|error| match error {
+            NetError::Runtime(_) => error,
+            other => NetError::InFile("<embedded>".into(), Box::new(other)),
+        })
     }
 
     /// Loads a network file.

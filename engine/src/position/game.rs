@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use shakmaty::PositionError as ImpossibleError;
 use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
 use shakmaty::zobrist::Zobrist64;
@@ -133,10 +134,10 @@ impl Game {
         let mode = CastlingMode::detect(&setup);
         let position = setup
             .position::<Chess>(mode)
-            .or_else(|error| error.ignore_invalid_castling_rights())
-            .or_else(|error| error.ignore_invalid_ep_square())
-            .or_else(|error| error.ignore_too_much_material())
-            .or_else(|error| error.ignore_impossible_check())
+            .or_else(ImpossibleError::ignore_invalid_castling_rights)
+            .or_else(ImpossibleError::ignore_invalid_ep_square)
+            .or_else(ImpossibleError::ignore_too_much_material)
+            .or_else(ImpossibleError::ignore_impossible_check)
             .map_err(|error| PositionError::Impossible(format!("{error} in \"{fen}\"")))?;
         Ok(Game::from_position(position))
     }

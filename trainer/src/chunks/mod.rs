@@ -1,1 +1,21 @@
-//! See the crate's map.
+//! Games on disk: the HDF5 schema `games/1`.
+//!
+//! A [`Chunk`] is one file's games, in memory and on disk column by column. A [`ChunkWriter`] cuts a
+//! stream of games into files; [`inspect()`] proves a file and describes it.
+
+mod chunk;
+mod file;
+mod import;
+mod inspect;
+mod writer;
+
+pub use chunk::Chunk;
+pub use file::{ChunkError, read, write};
+pub use import::ImportArgs;
+pub use inspect::{InspectArgs, Inspection, inspect};
+pub use writer::ChunkWriter;
+
+/// `format` of our files.
+pub const FORMAT: &str = "games";
+/// `version` of our files.
+pub const VERSION: u32 = 1;

@@ -1,1 +1,29 @@
-//! See the crate's map.
+//! Losses, optimiser, schedule, checkpoints, metrics: the training run.
+
+/// A run's settings.
+pub mod config;
+/// Where batches come from.
+pub mod feed;
+/// What is minimised and what is reported.
+pub mod loss;
+/// AdamW on the flat tensor.
+pub mod optimiser;
+/// The network in training.
+pub mod learner;
+/// Checkpoint files.
+pub mod checkpoint;
+mod report;
+mod sources;
+/// The loop.
+pub mod run;
+mod command;
+#[cfg(test)]
+mod tests;
+
+pub use checkpoint::Checkpoint;
+pub use command::{DeviceChoice, TrainArgs};
+pub use config::TrainConfig;
+pub use feed::Feed;
+pub use learner::Learner;
+pub use run::{Ended, HeldOut, Run};
+pub use sources::Sources;

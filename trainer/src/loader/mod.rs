@@ -1,4 +1,16 @@
 //! Samples shuffled, mixed and batched ahead of the learner.
+//!
+//! Batch `k` of a seed is a pure function of the games, the mix and `k`: any thread can make it, and a
+//! run that is interrupted goes on with the batch after its last one. A batch takes at most one
+//! position from a game until a source has been used up, so its samples are as good as independent.
+
+mod corpus;
+mod plan;
+mod prefetch;
+
+pub use corpus::{Corpus, CorpusBuilder};
+pub use plan::{Plan, Source};
+pub use prefetch::Prefetch;
 
 /// A batch of training samples, row-major; `n` is the batch size.
 ///

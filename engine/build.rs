@@ -1,0 +1,26 @@
+//! Tells the program which commit it was built from.
+
+use std::process::Command;
+
+fn main() {
+    let commit = git(&["describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])
+        .or_else(|| std::env::var("PHILIDOR_COMMIT").ok())
+        .unwrap_or_else(|| "unknown".to_owned());
+    println!("cargo::rustc-env=PHILIDOR_COMMIT={commit}");
+    println!("cargo::rerun-if-env-changed=PHILIDOR_COMMIT");
+    println!("cargo::rerun-if-changed=src");
+    // HEAD says which branch, the log of HEAD changes with every commit; without git there is
+    // nothing to watch.
+    for file in ["HEAD", "logs/HEAD"] {
+        if let Some(path) = git(&["rev-parse", "--path-format=absolute", "--git-path", file]) {
+            println!("cargo::rerun-if-changed={path}");
+        }
+    }
+}
+
+/// What git prints, or `None` without git or outside a repository.
+fn git(arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(arguments).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    (output.status.success() && !text.is_empty()).then_some(text)
+}

@@ -1,0 +1,115 @@
+//! An evaluator that makes its answers up, the same on every machine.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::eval::{Answer, EvalError, Evaluator, Request, Uniform, Wdl};
+use crate::position::PackedMove;
+
+/// Answers from the hash of a position: whole numbers, each divided once by their sum. A division
+/// of 32-bit floats is exact to the last bit wherever IEEE 754 holds, unlike a network's kernels.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hashed;
+
+/// Stafford's mix13, the finaliser of SplitMix64.
+fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+impl Evaluator for Hashed {
+    fn max_batch(&self) -> usize {
+        256
+    }
+
+    fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
+        Ok(batch.iter().map(answer).collect())
+    }
+}
+
+fn answer(request: &Request<'_>) -> Answer {
+    let position = mix(request.game.hash());
+    let weights = request.moves.iter().map(|&m| weight(position ^ u64::from(PackedMove::new(m).0)));
+    let priors = shares(&weights.collect::<Vec<_>>());
+    let wdl = shares(&[1, 2, 3].map(|side| weight(position.rotate_left(20 * side))));
+    Answer { wdl: Wdl { win: wdl[0], draw: wdl[1], loss: wdl[2] }, priors }
+}
+
+/// 1 to 256.
+fn weight(seed: u64) -> u16 {
+    (mix(seed) >> 56) as u16 + 1
+}
+
+fn shares(weights: &[u16]) -> Vec<f32> {
+    // At most 218 · 256: exact as a float.
+    let sum: u32 = weights.iter().copied().map(u32::from).sum();
+    weights.iter().map(|&weight| f32::from(weight) / sum as f32).collect()
+}
+
+/// Counts the nodes that playouts walk through on their way to the positions evaluated.
+pub struct Counted<E> {
+    inner: E,
+    nodes: Arc<AtomicU64>,
+}
+
+impl<E> Counted<E> {
+    /// Wraps an evaluator; the count goes to `nodes`.
+    pub fn new(inner: E, nodes: Arc<AtomicU64>) -> Counted<E> {
+        Counted { inner, nodes }
+    }
+}
+
+impl<E: Evaluator> Evaluator for Counted<E> {
+    fn max_batch(&self) -> usize {
+        self.inner.max_batch()
+    }
+
+    fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
+        let walked: usize = batch.iter().map(|request| request.game.ply() + 1).sum();
+        self.nodes.fetch_add(walked as u64, Ordering::Relaxed);
+        self.inner.evaluate(batch)
+    }
+}
+
+/// The evaluators of the signature, with the names they are printed under.
+pub fn of_the_signature(nodes: &Arc<AtomicU64>) -> [(&'static str, Box<dyn Evaluator>); 2] {
+    [
+        ("uniform", Box::new(Counted::new(Uniform, Arc::clone(nodes)))),
+        ("hashed", Box::new(Counted::new(Hashed, Arc::clone(nodes)))),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::position::Game;
+
+    fn hashed(game: &Game) -> Answer {
+        let moves = game.legal_moves();
+        Hashed.evaluate(&[Request { game, moves: &moves }]).unwrap().remove(0)
+    }
+
+    #[test]
+    fn answers_are_distributions_and_differ_between_positions() {
+        let start = Game::new();
+        let mut next = start.clone();
+        next.play(start.legal_moves()[0]);
+        for game in [&start, &next] {
+            let answer = hashed(game);
+            assert_eq!(answer.priors.len(), game.legal_moves().len());
+            assert!((answer.priors.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+            assert!((answer.wdl.win + answer.wdl.draw + answer.wdl.loss - 1.0).abs() < 1e-5);
+            assert_eq!(hashed(game), answer);
+        }
+        assert_ne!(hashed(&start).wdl, hashed(&next).wdl);
+    }
+
+    /// Pins the numbers themselves: if this fails, so does every signature on record.
+    #[test]
+    fn the_initial_positions_answer_is_known() {
+        let wdl = hashed(&Game::new()).wdl;
+        let found = [wdl.win, wdl.draw, wdl.loss];
+        assert_eq!(found, [26.0, 81.0, 76.0].map(|weight: f32| weight / 183.0));
+    }
+}

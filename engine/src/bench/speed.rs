@@ -1,0 +1,275 @@
+//! How fast the network answers: bare, through the evaluator, and in a search.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use shakmaty::{Move, MoveList};
+
+use super::{POSITIONS, search};
+use crate::encoding::planes72::{self, INPUT_SIZE};
+use crate::eval::{EvalError, Evaluator, NetError, Network, Request, Session};
+use crate::position::Game;
+use crate::search::{Params, Pool};
+
+/// What is measured, and how long.
+#[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
+pub struct Config {
+    /// Batch sizes
+    #[arg(long, value_delimiter = ',', default_values_t = Config::default().batches, value_parser = positive)]
+    pub batches: Vec<usize>,
+    /// Numbers of workers, each with a session of its own
+    #[arg(long, value_delimiter = ',', default_values_t = Config::default().workers, value_parser = positive)]
+    pub workers: Vec<usize>,
+    /// How often everything is measured; the median counts
+    #[arg(long, default_value_t = Config::default().repeats, value_parser = positive)]
+    pub repeats: usize,
+    /// How long each measurement takes at least, in milliseconds
+    #[arg(long, default_value_t = Config::default().time_ms)]
+    pub time_ms: u64,
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "not a number above zero".to_owned())
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { batches: vec![1, 2, 4, 8, 16, 32, 64], workers: vec![1, 2], repeats: 5, time_ms: 200 }
+    }
+}
+
+/// Why nothing could be measured.
+#[derive(Debug)]
+pub enum SpeedError {
+    /// There is no network.
+    Network(NetError),
+    /// It fails.
+    Evaluation(EvalError),
+    /// A search with it fails.
+    Search(String),
+    /// The table can't be written.
+    Output(io::Error),
+}
+
+impl fmt::Display for SpeedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SpeedError::Network(error) => write!(f, "{error}"),
+            SpeedError::Evaluation(error) => write!(f, "{error}"),
+            SpeedError::Search(error) => write!(f, "{error}"),
+            SpeedError::Output(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for SpeedError {}
+
+/// Positions per second of one batch size and number of workers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row {
+    /// Worker threads.
+    pub workers: usize,
+    /// Positions per batch.
+    pub batch: usize,
+    /// The network alone, on inputs made before.
+    pub session: f64,
+    /// From positions to priors: encoding, network, softmax.
+    pub evaluator: f64,
+    /// Visits of a search.
+    pub search: f64,
+}
+
+/// Visits per second of a search of a few fixed positions with the network, one worker.
+///
+/// # Errors
+///
+/// If the network can't be opened again, or fails.
+pub fn visits_per_second(network: &Network, visits: u64) -> Result<f64, SpeedError> {
+    let params = Params::default();
+    let evaluator = network.evaluator(params.batch).map_err(SpeedError::Network)?;
+    let mut pool = Pool::new(vec![evaluator], params, 256 << 20);
+    let games = games();
+    search(&mut pool, &games[0], 10);
+    let start = Instant::now();
+    let mut total = 0;
+    for game in games.iter().step_by(5) {
+        total += searched(&mut pool, game, visits)?;
+    }
+    Ok(total as f64 / start.elapsed().as_secs_f64())
+}
+
+/// Measures everything in turn, so that a machine that speeds up or slows down does so for all, and
+/// prints the medians.
+///
+/// # Errors
+///
+/// If the network can't be opened or fails, or `out` can't be written.
+pub fn table(network: &Network, config: &Config, out: &mut impl Write) -> Result<Vec<Row>, SpeedError> {
+    let mut bench = Bench::new(network, config)?;
+    let cells: Vec<(usize, usize)> = config
+        .workers
+        .iter()
+        .flat_map(|&workers| config.batches.iter().map(move |&batch| (workers, batch)))
+        .collect();
+    let mut samples = vec![[const { Vec::new() }; 3]; cells.len()];
+    for repeat in 1..=config.repeats {
+        log::info!("backendbench: repeat {repeat} of {}", config.repeats);
+        for (&(workers, batch), samples) in cells.iter().zip(&mut samples) {
+            samples[0].push(bench.session(workers, batch)?);
+            samples[1].push(bench.evaluator(workers, batch)?);
+            samples[2].push(bench.search(workers, batch)?);
+        }
+    }
+    let row = |(&(workers, batch), samples): (&(usize, usize), &mut [Vec<f64>; 3])| {
+        let [session, evaluator, search] = samples.each_mut().map(|sample| median(sample));
+        Row { workers, batch, session, evaluator, search }
+    };
+    let rows: Vec<Row> = cells.iter().zip(&mut samples).map(row).collect();
+    print(&rows, out).map_err(SpeedError::Output)?;
+    Ok(rows)
+}
+
+fn print(rows: &[Row], out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "| workers | batch | session, positions/s | evaluator, positions/s | search, visits/s |")?;
+    writeln!(out, "|--:|--:|--:|--:|--:|")?;
+    for Row { workers, batch, session, evaluator, search } in rows {
+        writeln!(out, "| {workers} | {batch} | {session:.0} | {evaluator:.0} | {search:.0} |")?;
+    }
+    Ok(())
+}
+
+/// The middle one; of an even number the lower of the two.
+fn median(samples: &mut [f64]) -> f64 {
+    samples.sort_by(f64::total_cmp);
+    samples.get(samples.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
+}
+
+struct Bench {
+    time: Duration,
+    games: Vec<Game>,
+    sessions: Vec<Session>,
+    evaluators: Vec<Box<dyn Evaluator>>,
+    pools: Vec<(usize, Pool)>,
+}
+
+impl Bench {
+    fn new(network: &Network, config: &Config) -> Result<Bench, SpeedError> {
+        let most = config.workers.iter().copied().max().unwrap_or(1);
+        let batch = config.batches.iter().copied().max().unwrap_or(1);
+        let evaluators = |count: usize| -> Result<Vec<_>, NetError> {
+            (0..count).map(|_| network.evaluator(batch)).collect()
+        };
+        let pool =
+            |&workers: &usize| Ok((workers, Pool::new(evaluators(workers)?, Params::default(), 256 << 20)));
+        let open = || -> Result<Bench, NetError> {
+            Ok(Bench {
+                time: Duration::from_millis(config.time_ms),
+                games: games(),
+                sessions: (0..most).map(|_| network.session()).collect::<Result<_, _>>()?,
+                evaluators: evaluators(most)?,
+                pools: config.workers.iter().map(pool).collect::<Result<_, NetError>>()?,
+            })
+        };
+        open().map_err(SpeedError::Network)
+    }
+
+    fn session(&mut self, workers: usize, batch: usize) -> Result<f64, SpeedError> {
+        let mut input = vec![0.0; batch * INPUT_SIZE];
+        for (game, input) in self.games.iter().cycle().zip(input.chunks_exact_mut(INPUT_SIZE)) {
+            planes72::encode(game).write(input);
+        }
+        let run = |session: &mut Session| session.run(&input, |_| ());
+        rate(&mut self.sessions[..workers], self.time, batch, run)
+    }
+
+    fn evaluator(&mut self, workers: usize, batch: usize) -> Result<f64, SpeedError> {
+        let games: Vec<(&Game, MoveList)> =
+            self.games.iter().cycle().take(batch).map(|game| (game, game.legal_moves())).collect();
+        let requests: Vec<Request<'_>> =
+            games.iter().map(|(game, moves)| Request { game, moves: moves as &[Move] }).collect();
+        let run = |evaluator: &mut Box<dyn Evaluator>| evaluator.evaluate(&requests).map(drop);
+        rate(&mut self.evaluators[..workers], self.time, batch, run)
+    }
+
+    fn search(&mut self, workers: usize, batch: usize) -> Result<f64, SpeedError> {
+        let (_, pool) =
+            self.pools.iter_mut().find(|(count, _)| *count == workers).expect("a pool for each count");
+        pool.set_params(Params { batch, ..Params::default() });
+        let start = Instant::now();
+        let mut visits = 0;
+        for game in self.games.iter().cycle() {
+            visits += searched(pool, game, 400)?;
+            if start.elapsed() >= self.time {
+                break;
+            }
+        }
+        Ok(visits as f64 / start.elapsed().as_secs_f64())
+    }
+}
+
+fn searched(pool: &mut Pool, game: &Game, visits: u64) -> Result<u64, SpeedError> {
+    let outcome = search(pool, game, visits);
+    match outcome.error {
+        Some(error) => Err(SpeedError::Search(error)),
+        None => Ok(outcome.report.visits),
+    }
+}
+
+/// Positions per second when every one of `owners`, each on its own thread, runs batches for `time`.
+fn rate<T: Send>(
+    owners: &mut [T],
+    time: Duration,
+    batch: usize,
+    run: impl Fn(&mut T) -> Result<(), EvalError> + Sync,
+) -> Result<f64, SpeedError> {
+    let measure = |owner: &mut T| {
+        run(owner)?;
+        let start = Instant::now();
+        let mut batches = 0_u32;
+        while start.elapsed() < time {
+            run(owner)?;
+            batches += 1;
+        }
+        Ok(f64::from(batches) * batch as f64 / start.elapsed().as_secs_f64())
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = owners.iter_mut().map(|owner| scope.spawn(|| measure(owner))).collect();
+        let rates = threads.into_iter().map(|thread| thread.join().expect("measuring doesn't panic"));
+        rates.sum::<Result<f64, EvalError>>().map_err(SpeedError::Evaluation)
+    })
+}
+
+fn games() -> Vec<Game> {
+    POSITIONS.iter().filter_map(|fen| Game::from_fen(fen).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_middle() {
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.0);
+        assert_eq!(median(&mut []), 0.0);
+    }
+
+    #[test]
+    fn rates_add_up_over_the_workers_and_errors_end_them() {
+        let run = |_: &mut ()| Ok(());
+        assert!(rate(&mut [(), ()], Duration::ZERO, 8, run).is_ok_and(|rate| rate >= 0.0));
+        let fail = |_: &mut ()| Err(EvalError("no".into()));
+        assert!(rate(&mut [()], Duration::ZERO, 8, fail).is_err());
+    }
+
+    #[test]
+    fn the_table_is_markdown() {
+        let mut text = Vec::new();
+        let row = Row { workers: 2, batch: 8, session: 3400.4, evaluator: 3300.0, search: 3000.0 };
+        print(&[row], &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert_eq!(text.lines().last(), Some("| 2 | 8 | 3400 | 3300 | 3000 |"));
+    }
+}

@@ -1,0 +1,295 @@
+//! The workers' threads, and one search at a time on them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use shakmaty::{Move, MoveList};
+
+use super::worker::Worker;
+use super::{Limits, Params, Report, Tree};
+use crate::eval::Evaluator;
+use crate::position::Game;
+
+/// Whether a search goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It does.
+    Continue,
+    /// It ends now.
+    Stop,
+}
+
+/// Who looks on while a search runs. Called from the workers' threads, never twice at once.
+pub trait Watch: Send {
+    /// After every applied batch: look at the clock, maybe tell the user.
+    fn round(&mut self, view: &View<'_>) -> Verdict;
+
+    /// Once, last, when nothing is in flight any more.
+    fn done(&mut self, outcome: Outcome);
+}
+
+/// Why a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It was told to.
+    Stopped,
+    /// It reached one of its [`Limits`].
+    Limit,
+    /// There is nothing left to search: no legal move, a proven root, or no memory.
+    Exhausted,
+    /// The evaluator failed.
+    Failed,
+}
+
+/// How a search ended.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The last report, with the best line (there is one if there is a legal move).
+    pub report: Report,
+    /// Why it ended.
+    pub ended: Ended,
+    /// What went wrong, if something did.
+    pub error: Option<String>,
+}
+
+/// A look at a running search.
+pub struct View<'a> {
+    search: &'a SearchState,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(search: &'a SearchState) -> View<'a> {
+        View { search }
+    }
+
+    /// Visits of this search so far.
+    pub fn visits(&self) -> u64 {
+        self.search.playouts.load(Ordering::Relaxed)
+    }
+
+    /// The root move that would be played now.
+    pub fn best(&self) -> Option<Move> {
+        self.search.lock_tree().best()
+    }
+
+    /// The report with up to `multipv` lines.
+    pub fn report(&self, multipv: usize) -> Report {
+        self.search.lock_tree().report(multipv)
+    }
+}
+
+/// All that the workers share during one search.
+pub(super) struct SearchState {
+    // Fixed.
+    pub root: Game,
+    pub root_moves: MoveList,
+    pub params: Params,
+    limits: Limits,
+    // Grows.
+    tree: Mutex<Tree>,
+    pub tree_changed: Condvar,
+    playouts: AtomicU64,
+    watch: Mutex<Box<dyn Watch>>,
+    // Ends.
+    stop: AtomicBool,
+    ending: Mutex<Option<(Ended, Option<String>)>>,
+    /// A worker died with its tickets: the tree is not at rest, and never will be.
+    broken: AtomicBool,
+    running: AtomicUsize,
+    finished: Mutex<bool>,
+    all_finished: Condvar,
+}
+
+/// A lock that goes on after a panic elsewhere: what it guards is valid between any two calls.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl SearchState {
+    pub fn lock_tree(&self) -> MutexGuard<'_, Tree> {
+        lock(&self.tree)
+    }
+
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Ends the search; the first reason given stands.
+    pub fn end(&self, ended: Ended, error: Option<String>) {
+        lock(&self.ending).get_or_insert((ended, error));
+        self.stop.store(true, Ordering::Relaxed);
+        // Under the lock, so that a worker about to wait either sees the flag or hears this.
+        let _tree = self.lock_tree();
+        self.tree_changed.notify_all();
+    }
+
+    pub fn publish(&self, tree: &Tree) {
+        self.playouts.store(tree.playouts(), Ordering::Relaxed);
+    }
+
+    /// Visits that may still be gathered.
+    pub fn visits_left(&self, tree: &Tree) -> u64 {
+        let started = tree.playouts() + tree.in_flight();
+        self.limits.visits.map_or(u64::MAX, |limit| limit.saturating_sub(started))
+    }
+
+    pub fn limit_reached(&self, tree: &Tree) -> Option<Ended> {
+        let visits = self.limits.visits.is_some_and(|limit| tree.playouts() >= limit);
+        let depth = self.limits.depth.is_some_and(|limit| tree.playouts() > 1 && tree.depth() >= limit);
+        if visits || depth {
+            Some(Ended::Limit)
+        } else if tree.root().proof.is_some() {
+            Some(Ended::Exhausted)
+        } else {
+            None
+        }
+    }
+
+    /// Asks the watcher, unless it is busy with another worker's round.
+    pub fn watch_round(&self, view: &View<'_>) -> Verdict {
+        match self.watch.try_lock() {
+            Ok(mut watch) => watch.round(view),
+            Err(_) => Verdict::Continue,
+        }
+    }
+
+    /// Called by each worker when it is done with the search; the last one reports the outcome.
+    fn leave(&self, multipv: usize) {
+        if self.running.fetch_sub(1, Ordering::AcqRel) > 1 {
+            return;
+        }
+        let (ended, error) = lock(&self.ending).take().unwrap_or((Ended::Stopped, None));
+        let report = {
+            let tree = self.lock_tree();
+            debug_assert!(self.broken.load(Ordering::Relaxed) || tree.check_at_rest() == Ok(()));
+            tree.report(multipv)
+        };
+        lock(&self.watch).done(Outcome { report, ended, error });
+        *lock(&self.finished) = true;
+        self.all_finished.notify_all();
+    }
+}
+
+/// Workers, each with its evaluator, that live as long as the pool; dropping it stops and joins them.
+pub struct Pool {
+    params: Params,
+    memory: usize,
+    jobs: Vec<Sender<Arc<SearchState>>>,
+    threads: Vec<JoinHandle<()>>,
+    current: Option<Arc<SearchState>>,
+}
+
+impl Pool {
+    /// Starts one worker per evaluator. `memory` in bytes bounds the tree.
+    pub fn new(evaluators: Vec<Box<dyn Evaluator>>, params: Params, memory: usize) -> Pool {
+        let mut jobs = Vec::new();
+        let mut threads = Vec::new();
+        for (index, evaluator) in evaluators.into_iter().enumerate() {
+            let (sender, receiver) = unbounded();
+            let thread = std::thread::Builder::new()
+                .name(format!("search-{index}"))
+                .spawn(move || work(Worker::new(evaluator), &receiver))
+                .expect("a thread for a worker");
+            jobs.push(sender);
+            threads.push(thread);
+        }
+        Pool { params, memory, jobs, threads, current: None }
+    }
+
+    /// Starts a search and returns at once. A search that still runs is stopped and waited for.
+    pub fn start(&mut self, root: Game, limits: Limits, watch: Box<dyn Watch>) {
+        self.stop();
+        self.wait();
+        self.current = None;
+        let tree = Tree::new(root.clone(), &limits.root_moves, self.params.clone(), self.memory);
+        let root_moves: MoveList = tree.root_moves().iter().copied().collect();
+        let search = Arc::new(SearchState {
+            root,
+            params: self.params.clone(),
+            limits,
+            tree: Mutex::new(tree),
+            tree_changed: Condvar::new(),
+            playouts: AtomicU64::new(0),
+            watch: Mutex::new(watch),
+            stop: AtomicBool::new(false),
+            ending: Mutex::new(None),
+            broken: AtomicBool::new(false),
+            running: AtomicUsize::new(self.jobs.len()),
+            finished: Mutex::new(false),
+            all_finished: Condvar::new(),
+            root_moves,
+        });
+        if search.root_moves.is_empty() {
+            search.end(Ended::Exhausted, None);
+        }
+        for job in &self.jobs {
+            job.send(Arc::clone(&search)).expect("workers live as long as the pool");
+        }
+        self.current = Some(search);
+    }
+
+    /// Asks the running search, if any, to end; returns at once.
+    pub fn stop(&self) {
+        if let Some(search) = &self.current {
+            search.end(Ended::Stopped, None);
+        }
+    }
+
+    /// Waits until the running search, if any, has ended and its watcher has been told.
+    pub fn wait(&self) {
+        if let Some(search) = &self.current {
+            let mut finished = lock(&search.finished);
+            while !*finished {
+                finished = search.all_finished.wait(finished).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    /// Whether a search runs.
+    pub fn searching(&self) -> bool {
+        self.current.as_ref().is_some_and(|search| !*lock(&search.finished))
+    }
+
+    /// Forgets the last search's tree; a running search is stopped first.
+    pub fn clear(&mut self) {
+        self.stop();
+        self.wait();
+        self.current = None;
+    }
+
+    /// Parameters from the next search on.
+    pub fn set_params(&mut self, params: Params) {
+        self.params = params;
+    }
+
+    /// The tree's bound in bytes from the next search on.
+    pub fn set_memory(&mut self, memory: usize) {
+        self.memory = memory;
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.stop();
+        self.jobs.clear();
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                log::error!("a search worker panicked");
+            }
+        }
+    }
+}
+
+fn work(mut worker: Worker, jobs: &Receiver<Arc<SearchState>>) {
+    for search in jobs {
+        // Whatever happens in a worker, the search must end and its watcher must hear of it.
+        if catch_unwind(AssertUnwindSafe(|| worker.run(&search))).is_err() {
+            search.broken.store(true, Ordering::Relaxed);
+            search.end(Ended::Failed, Some("a search worker panicked".into()));
+        }
+        search.leave(usize::MAX);
+    }
+}

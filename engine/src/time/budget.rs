@@ -1,0 +1,260 @@
+//! How long one move may take.
+
+use std::time::Duration;
+
+use shakmaty::Color;
+
+/// One side's clock as `go` gave it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clock {
+    /// Time left, if it was told. A negative clock arrives here as zero.
+    pub time: Option<Duration>,
+    /// Time added after every move.
+    pub increment: Duration,
+}
+
+/// The limits of one `go`, all optional and all in force together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GoLimits {
+    /// Think for exactly this long.
+    pub movetime: Option<Duration>,
+    /// White's clock.
+    pub white: Clock,
+    /// Black's clock.
+    pub black: Clock,
+    /// Moves until the next time control; `None` if the clock holds for the whole game.
+    pub movestogo: Option<u32>,
+    /// Search until told to stop, whatever else is said.
+    pub infinite: bool,
+    /// Search on the opponent's time: nothing is measured until the ponder move is played.
+    pub ponder: bool,
+    /// End after this many playouts.
+    pub nodes: Option<u64>,
+    /// End when the mean length of the playouts' paths reaches this.
+    pub depth: Option<u32>,
+    /// End when a mate in this many moves is proved.
+    pub mate: Option<u32>,
+}
+
+impl GoLimits {
+    /// The clock that the side to move has to live with, or `None` if no clock was told.
+    ///
+    /// A `go` that names only the other side's clock is taken to mean that both have as much, and
+    /// one that names only an increment that this is all there is: a guess that ends the search is
+    /// better than none, which would never end it.
+    fn clock_for(&self, mover: Color) -> Option<Clock> {
+        let (own, other) = match mover {
+            Color::White => (self.white, self.black),
+            Color::Black => (self.black, self.white),
+        };
+        let told = own.time.or(other.time);
+        let time = told.or((!own.increment.is_zero()).then_some(own.increment))?;
+        Some(Clock { time: Some(time), increment: own.increment })
+    }
+}
+
+/// How a clock is spread over the rest of the game.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// Moves that are assumed to come, this one included, where no `movestogo` says so.
+    pub horizon: u32,
+    /// Share of the increment that is spent as it comes; the rest makes up for what a move costs
+    /// beyond what is measured.
+    pub increment_share: f64,
+    /// How far an unsettled move may go beyond its fair share.
+    pub stretch: f64,
+    /// The largest share of what is left that a move may take while others are to come.
+    pub largest_share: f64,
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        Pace { horizon: 26, increment_share: 0.8, stretch: 2.5, largest_share: 0.4 }
+    }
+}
+
+/// The time that one move may take. `None` means that time doesn't end the search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// The move's fair share, counted from `go`: reached, the search ends if it has settled.
+    pub soft: Option<Duration>,
+    /// Never to be overstepped, counted from the moment the own clock runs.
+    pub hard: Option<Duration>,
+}
+
+impl Budget {
+    /// The budget for the side to move.
+    ///
+    /// `overhead` is what a move costs outside the search (the GUI, the network between); it is
+    /// taken off every clock and every `movetime`. On a clock the hard limit is at most
+    /// `time − overhead`, so as long as the overhead is honest no flag falls.
+    pub fn new(limits: &GoLimits, mover: Color, overhead: Duration, pace: &Pace) -> Budget {
+        if limits.infinite {
+            return Budget::default();
+        }
+        let clock = match limits.clock_for(mover) {
+            Some(clock) => Budget::on_clock(clock, limits.movestogo, overhead, pace),
+            None => Budget::default(),
+        };
+        // A fixed time is no clock: nothing is lost by a moment more, and an overhead larger than
+        // the time asked for shouldn't leave less than half of it.
+        let fixed = limits.movetime.map(|time| time.saturating_sub(overhead.min(time / 2)));
+        Budget {
+            soft: clock.soft,
+            hard: match (clock.hard, fixed) {
+                (Some(clock), Some(fixed)) => Some(clock.min(fixed)),
+                (clock, fixed) => clock.or(fixed),
+            },
+        }
+    }
+
+    fn on_clock(clock: Clock, togo: Option<u32>, overhead: Duration, pace: &Pace) -> Budget {
+        let time = clock.time.unwrap_or_default();
+        let usable = time.saturating_sub(overhead);
+        let moves = match togo {
+            Some(moves) if moves > 0 => moves.min(pace.horizon),
+            _ => pace.horizon,
+        }
+        .max(1);
+        if moves == 1 {
+            // The clock is refilled after this move, but keep clear of the flag.
+            let all = usable.mul_f64(0.9);
+            return Budget { soft: Some(all), hard: Some(all) };
+        }
+        // Each of the moves to come costs its overhead too.
+        let reserve = overhead.saturating_mul(moves - 1).min(usable / 2);
+        let share = (usable - reserve) / moves + scaled(clock.increment, pace.increment_share);
+        let largest = scaled(usable, pace.largest_share);
+        let most = if share > largest {
+            // The increment pays for the next move: only what is usable now binds.
+            share.min(scaled(usable, 0.9))
+        } else {
+            scaled(share, pace.stretch).min(largest)
+        };
+        Budget { soft: Some(share.min(most)), hard: Some(most) }
+    }
+}
+
+/// `time · factor`, with clocks of a thousand years cut short rather than overflowing.
+fn scaled(time: Duration, factor: f64) -> Duration {
+    Duration::try_from_secs_f64(time.as_secs_f64() * factor).unwrap_or(Duration::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn clock(time: u64, increment: u64) -> Clock {
+        Clock { time: Some(ms(time)), increment: ms(increment) }
+    }
+
+    fn budget(limits: &GoLimits, mover: Color, overhead: u64) -> Budget {
+        Budget::new(limits, mover, ms(overhead), &Pace::default())
+    }
+
+    #[test]
+    fn no_limit_at_all_leaves_time_out_of_it() {
+        for limits in [
+            GoLimits::default(),
+            GoLimits { nodes: Some(100), ..GoLimits::default() },
+            GoLimits { infinite: true, white: clock(1000, 0), movetime: Some(ms(10)), ..GoLimits::default() },
+        ] {
+            assert_eq!(budget(&limits, Color::White, 100), Budget::default());
+        }
+    }
+
+    #[test]
+    fn movetime_is_hard_and_keeps_at_least_half_of_itself() {
+        for (movetime, overhead, hard) in [(1000, 100, 900), (100, 100, 50), (0, 100, 0), (50, 0, 50)] {
+            let limits = GoLimits { movetime: Some(ms(movetime)), ..GoLimits::default() };
+            let budget = budget(&limits, Color::Black, overhead);
+            assert_eq!(budget.hard, Some(ms(hard)), "movetime {movetime}");
+            assert_eq!(budget.soft, None);
+        }
+    }
+
+    #[test]
+    fn no_clock_is_ever_overstepped() {
+        let times = [0, 1, 50, 99, 100, 101, 150, 1000, 60_000, 86_400_000, u64::MAX];
+        let increments = [0, 1, 10, 100, 1000, 600_000, u64::MAX];
+        let togos = [None, Some(0), Some(1), Some(2), Some(40), Some(u32::MAX)];
+        for time in times {
+            for increment in increments {
+                for togo in togos {
+                    for overhead in [0, 1, 100, 5000] {
+                        let limits = GoLimits {
+                            white: clock(time, increment),
+                            movestogo: togo,
+                            ..GoLimits::default()
+                        };
+                        let budget = budget(&limits, Color::White, overhead);
+                        let (soft, hard) = (budget.soft.unwrap(), budget.hard.unwrap());
+                        let case = format!("{time}+{increment} {togo:?} −{overhead}: {budget:?}");
+                        assert!(soft <= hard, "{case}");
+                        assert!(hard <= ms(time.saturating_sub(overhead)), "{case}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Plays a whole game on paper: every move takes its hard limit and a real cost that stays
+    /// below the overhead; the flag must not fall however long the game.
+    #[test]
+    fn a_clock_survives_a_game_in_which_every_move_takes_all_it_may() {
+        for (start, increment, togo, cost) in
+            [(1000, 10, None, 30), (1000, 0, None, 90), (5000, 50, None, 99), (60_000, 0, Some(40), 50)]
+        {
+            let mut left: u64 = start;
+            for number in 0..300_u32 {
+                let togo = togo.map(|togo: u32| togo - number % togo);
+                let limits =
+                    GoLimits { black: clock(left, increment), movestogo: togo, ..GoLimits::default() };
+                let hard = budget(&limits, Color::Black, 100).hard.unwrap();
+                let spent = u64::try_from(hard.as_millis()).unwrap() + if left > 100 { cost } else { 0 };
+                assert!(spent < left, "move {number} takes {spent} of {left} ms");
+                left = left - spent + increment;
+                if togo == Some(1) {
+                    left += start;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_fair_share_leaves_time_for_the_game() {
+        let limits = |white, togo| GoLimits { white, movestogo: togo, ..GoLimits::default() };
+        // (clock, moves to go, least and most soft milliseconds)
+        for (white, togo, least, most) in [
+            (clock(60_000, 0), None, 1500, 3000),
+            (clock(60_000, 1000), None, 2000, 4000),
+            (clock(60_000, 0), Some(2), 20_000, 30_000),
+            (clock(60_000, 0), Some(1), 50_000, 59_900),
+            (clock(1000, 10), None, 15, 60),
+            // An increment above what is left: spend it, short of the flag.
+            (clock(300, 5000), None, 150, 200),
+        ] {
+            let soft = budget(&limits(white, togo), Color::White, 100).soft.unwrap();
+            assert!(ms(least) <= soft && soft <= ms(most), "{white:?} {togo:?}: {soft:?}");
+        }
+    }
+
+    #[test]
+    fn the_movers_clock_counts_and_a_missing_one_is_guessed() {
+        let both = GoLimits { white: clock(10_000, 0), black: clock(1000, 0), ..GoLimits::default() };
+        assert!(budget(&both, Color::White, 0).hard > budget(&both, Color::Black, 0).hard);
+
+        let white_only = GoLimits { white: clock(100, 0), ..GoLimits::default() };
+        let guessed = budget(&white_only, Color::Black, 10);
+        assert_eq!(guessed, budget(&white_only, Color::White, 10));
+        assert!(guessed.hard.is_some_and(|hard| hard <= ms(90)));
+
+        let increment_only =
+            GoLimits { black: Clock { time: None, increment: ms(200) }, ..GoLimits::default() };
+        assert!(budget(&increment_only, Color::Black, 100).hard.unwrap() <= ms(100));
+    }
+}

@@ -1,0 +1,108 @@
+//! What a session thinks with: the network, and the pool of workers that use it.
+
+use std::path::Path;
+
+use super::io::Writer;
+use super::settings::{Backend, Settings};
+use crate::eval::{Answer, EvalError, Evaluator, NetError, Network, Request, Uniform};
+use crate::position::Game;
+use crate::search::Pool;
+
+/// Workers that are started however few cores there are; beyond, four for each.
+const ALWAYS_FINE: usize = 16;
+
+/// The network and the workers, both made when they are first needed.
+#[derive(Default)]
+pub struct Brain {
+    network: Option<Network>,
+    pool: Option<Pool>,
+}
+
+impl Brain {
+    /// The workers, made now if need be. What is missing for them is said once, in one line; they
+    /// then play without a network.
+    pub fn pool(&mut self, settings: &Settings, out: &Writer) -> &mut Pool {
+        let network = &mut self.network;
+        self.pool.get_or_insert_with(|| {
+            let workers = workers(settings);
+            if workers < settings.threads {
+                log::warn!("{} workers are too many for this machine: starting {workers}", settings.threads);
+            }
+            let evaluators = match evaluators(network, settings, workers) {
+                Ok(evaluators) => evaluators,
+                Err(error) => {
+                    out.say(format!("playing without a network: {error}"));
+                    without_network(workers)
+                }
+            };
+            Pool::new(evaluators, settings.params.clone(), settings.memory())
+        })
+    }
+
+    /// The workers, if there are any yet.
+    pub fn existing_pool(&mut self) -> Option<&mut Pool> {
+        self.pool.as_mut()
+    }
+
+    /// Ends the workers; the next ones are made to the settings of then.
+    pub fn drop_pool(&mut self) {
+        self.pool = None;
+    }
+
+    /// Loads the network in `file`, or the embedded one, for the workers to come.
+    ///
+    /// # Errors
+    ///
+    /// If it can't be loaded; the previous network and the workers then stay.
+    pub fn load(&mut self, file: Option<&str>) -> Result<&Network, NetError> {
+        let network = match file {
+            Some(file) => Network::load(Path::new(file))?,
+            None => Network::embedded()?,
+        };
+        self.pool = None;
+        Ok(self.network.insert(network))
+    }
+
+    /// What the evaluator says about one position.
+    ///
+    /// # Errors
+    ///
+    /// In words, if there is no network or it fails.
+    pub fn opinion(&mut self, game: &Game, settings: &Settings) -> Result<Answer, String> {
+        let mut evaluators = evaluators(&mut self.network, settings, 1).map_err(|error| error.to_string())?;
+        let moves = game.legal_moves();
+        let request = [Request { game, moves: &moves }];
+        let answers = match evaluators.first_mut() {
+            Some(evaluator) => evaluator.evaluate(&request).map_err(|error: EvalError| error.to_string())?,
+            None => Vec::new(),
+        };
+        answers.into_iter().next().ok_or_else(|| "no answer".to_owned())
+    }
+}
+
+/// As many as are asked for, unless they could only get into each other's way: every worker has a
+/// session with memory of its own.
+pub fn workers(settings: &Settings) -> usize {
+    settings.threads.clamp(1, ALWAYS_FINE.max(4 * num_cpus::get()))
+}
+
+fn evaluators(
+    network: &mut Option<Network>,
+    settings: &Settings,
+    workers: usize,
+) -> Result<Vec<Box<dyn Evaluator>>, NetError> {
+    match settings.backend {
+        Backend::Uniform => Ok(without_network(workers)),
+        Backend::OnnxCpu => {
+            let network = match network {
+                Some(network) => network,
+                none => none.insert(Network::embedded()?),
+            };
+            (0..workers).map(|_| network.evaluator(settings.params.batch)).collect()
+        }
+    }
+}
+
+fn without_network(workers: usize) -> Vec<Box<dyn Evaluator>> {
+    (0..workers).map(|_| Box::new(Uniform) as Box<dyn Evaluator>).collect()
+}

@@ -1,0 +1,268 @@
+//! One line of text to one typed [`Command`].
+//!
+//! shakmaty-uci reads the plain commands. It can't read `position` with a Chess960 or a four-field
+//! FEN, nor `go` with a negative clock, a depth above 255, or `ponder` beside clocks (it drops
+//! them), so these two have parsers here.
+
+use std::fmt;
+
+use shakmaty_uci::UciMessage;
+
+use super::go::{self, Go, GoError};
+
+/// What a GUI can ask for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// An empty line: nothing.
+    Nothing,
+    /// `uci`: identify, and list the options.
+    Uci,
+    /// `debug on|off`: say more.
+    Debug(bool),
+    /// `isready`: answer when everything is loaded.
+    IsReady,
+    /// `setoption name … [value …]`.
+    SetOption {
+        /// As the GUI wrote it.
+        name: String,
+        /// `None` without the word `value`.
+        value: Option<String>,
+    },
+    /// `register …`: there is nothing to register.
+    Register,
+    /// `ucinewgame`: the next position is of another game.
+    NewGame,
+    /// `position …`.
+    Position(Setup),
+    /// `go …`.
+    Go(Box<Go>),
+    /// `stop`: end the search and answer.
+    Stop,
+    /// `ponderhit`: the expected move was played.
+    PonderHit,
+    /// `quit`.
+    Quit,
+    /// `d`: show the position (not of the protocol; Stockfish's users expect it).
+    Show,
+    /// `eval`: show what the evaluator thinks of the position, without a search.
+    Eval,
+}
+
+/// A position as `position` names it; whether it is one, and the moves legal, the board decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Setup {
+    /// The FEN, or `None` for the initial position.
+    pub fen: Option<String>,
+    /// Moves from there, in UCI notation.
+    pub moves: Vec<String>,
+}
+
+/// Why a line is no command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommandError {
+    /// The first word is no command's.
+    Unknown(String),
+    /// The command is known, but not with what follows it.
+    Malformed(String),
+    /// `position` without a position.
+    Position(SetupError),
+    /// `go` with limits that can't be read.
+    Go(GoError),
+}
+
+/// Why the rest of a `position` line names no position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetupError {
+    /// Neither `startpos` nor `fen` follows.
+    Missing,
+    /// `fen` without one.
+    NoFen,
+    /// Something other than `moves` follows `startpos`.
+    Trailing,
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CommandError::Unknown(word) => write!(f, "unknown command: {word}"),
+            CommandError::Malformed(line) => write!(f, "can't make sense of: {line}"),
+            CommandError::Position(error) => write!(f, "position: {error}"),
+            CommandError::Go(error) => write!(f, "go: {error}"),
+        }
+    }
+}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SetupError::Missing => "expected startpos or fen",
+            SetupError::NoFen => "no FEN after fen",
+            SetupError::Trailing => "only moves can follow startpos",
+        })
+    }
+}
+
+impl std::error::Error for CommandError {}
+impl std::error::Error for SetupError {}
+
+/// Reads one line.
+///
+/// # Errors
+///
+/// If the line is not a command in full: an unknown word, a missing or unreadable argument, or
+/// anything after the end of it.
+pub fn parse(line: &str) -> Result<Command, CommandError> {
+    let line = line.trim();
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    match word.to_ascii_lowercase().as_str() {
+        "" => Ok(Command::Nothing),
+        "position" => setup(rest).map(Command::Position).map_err(CommandError::Position),
+        "go" => go::parse(rest).map(|go| Command::Go(Box::new(go))).map_err(CommandError::Go),
+        "d" if rest.is_empty() => Ok(Command::Show),
+        "eval" if rest.is_empty() => Ok(Command::Eval),
+        "uci" | "debug" | "isready" | "setoption" | "register" | "ucinewgame" | "stop" | "ponderhit"
+        | "quit" => plain(line),
+        _ => Err(CommandError::Unknown(word.to_owned())),
+    }
+}
+
+fn plain(line: &str) -> Result<Command, CommandError> {
+    // The grammar knows blanks only; UCI allows any white space between words.
+    match line.replace('\t', " ").parse() {
+        Ok(UciMessage::Uci) => Ok(Command::Uci),
+        Ok(UciMessage::Debug(on)) => Ok(Command::Debug(on)),
+        Ok(UciMessage::IsReady) => Ok(Command::IsReady),
+        Ok(UciMessage::SetOption { name, value }) => Ok(Command::SetOption { name, value }),
+        Ok(UciMessage::Register { .. }) => Ok(Command::Register),
+        Ok(UciMessage::UciNewGame) => Ok(Command::NewGame),
+        Ok(UciMessage::Stop) => Ok(Command::Stop),
+        Ok(UciMessage::PonderHit) => Ok(Command::PonderHit),
+        Ok(UciMessage::Quit) => Ok(Command::Quit),
+        _ => Err(CommandError::Malformed(line.to_owned())),
+    }
+}
+
+fn setup(rest: &str) -> Result<Setup, SetupError> {
+    let mut words = rest.split_whitespace();
+    let kind = words.next().ok_or(SetupError::Missing)?;
+    let is_moves = |word: &&str| word.eq_ignore_ascii_case("moves");
+    let before: Vec<&str> = words.by_ref().take_while(|word| !is_moves(word)).collect();
+    let moves = words.map(str::to_owned).collect();
+    if kind.eq_ignore_ascii_case("startpos") {
+        match before.is_empty() {
+            true => Ok(Setup { fen: None, moves }),
+            false => Err(SetupError::Trailing),
+        }
+    } else if kind.eq_ignore_ascii_case("fen") {
+        match before.is_empty() {
+            true => Err(SetupError::NoFen),
+            false => Ok(Setup { fen: Some(before.join(" ")), moves }),
+        }
+    } else {
+        Err(SetupError::Missing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn setoption(name: &str, value: Option<&str>) -> Command {
+        Command::SetOption { name: name.into(), value: value.map(Into::into) }
+    }
+
+    #[test]
+    fn good_lines_as_a_table() {
+        let position = |fen: Option<&str>, moves: &[&str]| {
+            Command::Position(Setup {
+                fen: fen.map(Into::into),
+                moves: moves.iter().map(|&m| m.into()).collect(),
+            })
+        };
+        let shredder = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9";
+        for (line, command) in [
+            ("", Command::Nothing),
+            (" \t\r\n", Command::Nothing),
+            ("uci", Command::Uci),
+            ("  UCI \r", Command::Uci),
+            ("\t debug \t on", Command::Debug(true)),
+            ("debug off", Command::Debug(false)),
+            ("isready", Command::IsReady),
+            ("ucinewgame", Command::NewGame),
+            ("stop", Command::Stop),
+            ("ponderhit", Command::PonderHit),
+            ("quit", Command::Quit),
+            ("register later", Command::Register),
+            ("d", Command::Show),
+            ("eval", Command::Eval),
+            ("setoption name Hash value 64", setoption("Hash", Some("64"))),
+            ("setoption name Move Overhead value 30", setoption("Move Overhead", Some("30"))),
+            ("setoption\tname\tHash\tvalue\t64", setoption("Hash", Some("64"))),
+            ("setoption name Clear Hash", setoption("Clear Hash", None)),
+            ("setoption name Debug Log File value", setoption("Debug Log File", Some(""))),
+            (
+                "setoption name WeightsFile value /a b/my value.onnx",
+                setoption("WeightsFile", Some("/a b/my value.onnx")),
+            ),
+            ("position startpos", position(None, &[])),
+            ("position startpos moves", position(None, &[])),
+            ("position  startpos   moves e2e4  e7e5", position(None, &["e2e4", "e7e5"])),
+            (&format!("position fen {shredder}"), position(Some(shredder), &[])),
+            (
+                "position fen 4k3/8/8/8/8/8/8/4K3 w - -  moves e1e2",
+                position(Some("4k3/8/8/8/8/8/8/4K3 w - -"), &["e1e2"]),
+            ),
+        ] {
+            assert_eq!(parse(line), Ok(command), "{line}");
+        }
+    }
+
+    #[test]
+    fn bad_lines_as_a_table() {
+        let unknown = |word: &str| CommandError::Unknown(word.into());
+        let malformed = |line: &str| CommandError::Malformed(line.into());
+        for (line, error) in [
+            ("hello world", unknown("hello")),
+            ("d 3", unknown("d")),
+            ("bestmove e2e4", unknown("bestmove")),
+            ("uciok", unknown("uciok")),
+            ("uci now", malformed("uci now")),
+            ("debug", malformed("debug")),
+            ("debug maybe", malformed("debug maybe")),
+            ("setoption", malformed("setoption")),
+            ("setoption Hash 3", malformed("setoption Hash 3")),
+            ("stop it", malformed("stop it")),
+            ("position", CommandError::Position(SetupError::Missing)),
+            ("position here", CommandError::Position(SetupError::Missing)),
+            ("position fen", CommandError::Position(SetupError::NoFen)),
+            ("position fen moves e2e4", CommandError::Position(SetupError::NoFen)),
+            ("position startpos e2e4", CommandError::Position(SetupError::Trailing)),
+            ("go depth x", CommandError::Go(GoError::Number { word: "depth", found: "x".into() })),
+        ] {
+            assert_eq!(parse(line), Err(error), "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_parser_panic(line in ".{0,200}") {
+            let _ = parse(&line);
+        }
+
+        #[test]
+        fn no_shuffle_of_protocol_words_makes_it_panic(
+            words in prop::collection::vec(
+                prop::sample::select(vec![
+                    "uci", "go", "position", "fen", "startpos", "moves", "setoption", "name", "value",
+                    "e2e4", "w", "-", "KQkq", "0", "-1", "99999999999999999999", "depth", "wtime",
+                    "searchmoves", "ponder", "infinite", "debug", "on", "\t", "é", "8/8/8/8/8/8/8/8",
+                ]),
+                0..12,
+            )
+        ) {
+            let _ = parse(&words.join(" "));
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! One GUI's session: what it set, the position it named, the search it asked for.
+
+use std::mem;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, bounded, never};
+use shakmaty::{Move, Position};
+
+use super::brain::{self, Brain};
+use super::command::{self, Command, Setup};
+use super::go::Go;
+use super::info::Printer;
+use super::io::{Line, Traffic, Writer};
+use super::options::{self, Effect};
+use super::settings::Settings;
+use super::show;
+use super::watch::{Control, Finished, Job, Watcher};
+use crate::position::{Game, PositionError};
+use crate::search::Limits;
+use crate::time::{Budget, Pace};
+
+/// Whether there is more to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Read the next line.
+    Continue,
+    /// The GUI is done.
+    Quit,
+}
+
+/// The state of a session.
+pub struct Session {
+    out: Writer,
+    traffic: Traffic,
+
+    settings: Settings,
+    debug: bool,
+    brain: Brain,
+
+    game: Game,
+    search: Search,
+}
+
+/// Where the answer to the last `go` is.
+#[derive(Default)]
+enum Search {
+    /// Given.
+    #[default]
+    None,
+    /// Being worked on.
+    Running(Running),
+    /// Known, but not wanted before `stop` or `ponderhit`.
+    Held { answer: Answer, until: Hold },
+}
+
+struct Running {
+    finished: Receiver<Finished>,
+    control: Control,
+    hold: Hold,
+    /// What is played if the search dies.
+    makeshift: Move,
+}
+
+/// What an answer has to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hold {
+    /// `stop`.
+    infinite: bool,
+    /// `stop` or `ponderhit`.
+    ponder: bool,
+}
+
+impl Hold {
+    fn holds(self) -> bool {
+        self.infinite || self.ponder
+    }
+}
+
+/// The last lines of a search.
+struct Answer {
+    infos: Vec<String>,
+    bestmove: String,
+}
+
+impl Session {
+    /// A session with default settings at the initial position.
+    pub fn new(out: Writer, traffic: Traffic) -> Session {
+        Session {
+            out,
+            traffic,
+            settings: Settings::default(),
+            debug: false,
+            brain: Brain::default(),
+            game: Game::new(),
+            search: Search::None,
+        }
+    }
+
+    /// Where the end of the running search is told; nothing ever comes if none runs.
+    pub fn finished(&self) -> Receiver<Finished> {
+        match &self.search {
+            Search::Running(running) => running.finished.clone(),
+            _ => never(),
+        }
+    }
+
+    /// Does what a line says. A bad one is answered with one `info string` and changes nothing.
+    pub fn line(&mut self, line: &Line) -> Flow {
+        let text = match &line.text {
+            Ok(text) => text,
+            Err(error) => {
+                self.out.say(error);
+                return Flow::Continue;
+            }
+        };
+        match command::parse(text) {
+            Ok(Command::Quit) => return Flow::Quit,
+            Ok(command) => self.obey(command, line.at),
+            Err(error) => self.out.say(error),
+        }
+        Flow::Continue
+    }
+
+    fn obey(&mut self, command: Command, at: Instant) {
+        match command {
+            Command::Uci => self.identify(),
+            Command::Debug(on) => self.debug = on,
+            Command::IsReady => self.ready(),
+            Command::SetOption { name, value } => self.set_option(&name, value.as_deref()),
+            Command::NewGame => self.new_game(),
+            Command::Position(setup) => self.set_position(&setup),
+            Command::Go(go) => self.go(&go, at),
+            Command::Stop => self.stop(),
+            Command::PonderHit => self.ponder_hit(at),
+            Command::Show => show::position(&self.game, &self.out),
+            Command::Eval => self.show_opinion(),
+            Command::Nothing | Command::Register | Command::Quit => {}
+        }
+    }
+
+    fn identify(&self) {
+        self.out.line(concat!("id name Philidor ", env!("CARGO_PKG_VERSION")));
+        self.out.line("id author the Philidor developers");
+        for line in options::lines() {
+            self.out.line(line);
+        }
+        self.out.line("uciok");
+    }
+
+    fn ready(&mut self) {
+        // While a search runs everything is loaded, and its workers are not to be touched.
+        if matches!(self.search, Search::None) {
+            self.brain.pool(&self.settings, &self.out);
+        }
+        self.out.line("readyok");
+    }
+
+    /// Refuses, in words, what can't be done during a search.
+    fn is_idle(&self) -> bool {
+        let idle = matches!(self.search, Search::None);
+        if !idle {
+            self.out.say("not during a search: stop it first");
+        }
+        idle
+    }
+
+    fn set_option(&mut self, name: &str, value: Option<&str>) {
+        if !self.is_idle() {
+            return;
+        }
+        let mut settings = self.settings.clone();
+        let change = match options::set(&mut settings, name, value) {
+            Ok(change) => change,
+            Err(error) => return self.out.say(error),
+        };
+        if let Err(error) = self.follow(change.effect, &settings) {
+            return self.out.say(error);
+        }
+        if let Some(note) = change.note {
+            self.out.say(note);
+        }
+        self.settings = settings;
+    }
+
+    /// Does what a change of the settings brings with it.
+    fn follow(&mut self, effect: Effect, settings: &Settings) -> Result<(), String> {
+        let pool = self.brain.existing_pool();
+        match (effect, pool) {
+            (Effect::Nothing, _) => {}
+            (Effect::Memory, Some(pool)) => pool.set_memory(settings.memory()),
+            (Effect::Params, Some(pool)) => pool.set_params(settings.params.clone()),
+            (Effect::Clear, Some(pool)) => pool.clear(),
+            (Effect::Memory | Effect::Params | Effect::Clear, None) => {}
+            (Effect::Workers, _) => self.brain.drop_pool(),
+            (Effect::Network, _) if *settings == self.settings => {}
+            (Effect::Network, _) => {
+                self.brain.load(settings.weights.as_deref()).map_err(|error| error.to_string())?;
+            }
+            (Effect::Log, _) => {
+                let path = settings.log_file.as_deref();
+                self.traffic
+                    .log_to(path.map(Path::new))
+                    .map_err(|error| format!("can't write the log {}: {error}", path.unwrap_or_default()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn new_game(&mut self) {
+        if self.is_idle()
+            && let Some(pool) = self.brain.existing_pool()
+        {
+            pool.clear();
+        }
+    }
+
+    /// A running search keeps the position that it was started with.
+    fn set_position(&mut self, setup: &Setup) {
+        match board(setup) {
+            Ok(game) => self.game = game,
+            Err(error) => self.out.say(error),
+        }
+    }
+
+    fn go(&mut self, go: &Go, at: Instant) {
+        if !self.is_idle() {
+            return;
+        }
+        let root_moves = match go.searchmoves.iter().map(|text| self.game.parse_uci(text)).collect() {
+            Ok(moves) => moves,
+            Err(error) => return self.out.say(error),
+        };
+        let hold = Hold { infinite: go.limits.infinite, ponder: go.limits.ponder };
+        match self.game.legal_moves().first() {
+            Some(&makeshift) => self.start(go, at, root_moves, hold, makeshift),
+            None => self.give(no_move(&self.game), hold),
+        }
+    }
+
+    fn start(&mut self, go: &Go, at: Instant, root_moves: Vec<Move>, hold: Hold, makeshift: Move) {
+        let limits = &go.limits;
+        let settings = &self.settings;
+        let mover = self.game.position().turn();
+        let budget = Budget::new(limits, mover, settings.move_overhead, &Pace::default());
+        if self.debug {
+            self.out.say(format!("budget {budget:?}"));
+        }
+        let choices = match root_moves.len() {
+            0 => self.game.legal_moves().len(),
+            some => some,
+        };
+        let control = Control::new((!limits.ponder).then_some(at));
+        let workers = u32::try_from(brain::workers(settings)).unwrap_or(1);
+        let job = Job { at, control: control.clone(), budget, mate: limits.mate, choices, workers };
+        let printer = Printer::new(settings.chess960, settings.show_wdl, settings.multipv);
+        let (sender, finished) = bounded(1);
+        let pool = self.brain.pool(settings, &self.out);
+        let watcher = Watcher::new(job, printer, self.out.clone(), sender);
+        let limits = Limits {
+            // Without a single playout there would be nothing to play.
+            visits: limits.nodes.map(|nodes| nodes.max(1)),
+            depth: limits.depth.map(|depth| depth.max(1)),
+            root_moves,
+        };
+        pool.start(self.game.clone(), limits, Box::new(watcher));
+        self.search = Search::Running(Running { finished, control, hold, makeshift });
+    }
+
+    /// The running search has ended by itself, or died (`None`).
+    pub fn finish(&mut self, finished: Option<Finished>) {
+        if let Search::Running(running) = mem::take(&mut self.search) {
+            let answer = self.answer(&running, finished);
+            self.give(answer, running.hold);
+        }
+    }
+
+    fn stop(&mut self) {
+        match mem::take(&mut self.search) {
+            Search::None => {}
+            Search::Held { answer, .. } => self.say_answer(&answer),
+            Search::Running(running) => {
+                running.control.stop();
+                let answer = self.answer(&running, running.finished.recv().ok());
+                self.say_answer(&answer);
+            }
+        }
+    }
+
+    /// Ends the session: a search that runs or waits is answered, the workers are joined.
+    pub fn close(mut self) {
+        self.stop();
+    }
+
+    fn ponder_hit(&mut self, at: Instant) {
+        match mem::take(&mut self.search) {
+            Search::None => {}
+            Search::Held { answer, until } => self.give(answer, Hold { ponder: false, ..until }),
+            Search::Running(mut running) => {
+                running.control.start_clock(at);
+                running.hold.ponder = false;
+                self.search = Search::Running(running);
+            }
+        }
+    }
+
+    /// Gives an answer now, or holds it back until it is wanted.
+    fn give(&mut self, answer: Answer, hold: Hold) {
+        if hold.holds() {
+            for info in &answer.infos {
+                self.out.line(info);
+            }
+            self.search = Search::Held { answer, until: hold };
+        } else {
+            self.say_answer(&answer);
+        }
+    }
+
+    fn say_answer(&self, answer: &Answer) {
+        for info in &answer.infos {
+            self.out.line(info);
+        }
+        self.out.line(&answer.bestmove);
+    }
+
+    fn answer(&self, running: &Running, finished: Option<Finished>) -> Answer {
+        let Some(Finished { outcome, mut printer, time }) = finished else {
+            self.out.say("the search died");
+            return makeshift(running.makeshift, self.settings.chess960, Duration::ZERO);
+        };
+        if let Some(error) = &outcome.error {
+            self.out.say(format!("the search failed: {error}"));
+        }
+        let best = outcome.report.lines.first();
+        match best.and_then(|line| printer.bestmove(&line.pv)) {
+            Some(bestmove) => Answer { infos: printer.lines(&outcome.report, time), bestmove },
+            None => makeshift(running.makeshift, self.settings.chess960, time),
+        }
+    }
+
+    fn show_opinion(&mut self) {
+        if self.is_idle() {
+            match self.brain.opinion(&self.game, &self.settings) {
+                Ok(answer) => show::opinion(&self.game, &answer, self.settings.chess960, &self.out),
+                Err(error) => self.out.say(error),
+            }
+        }
+    }
+}
+
+/// The position that a `position` command names.
+fn board(setup: &Setup) -> Result<Game, PositionError> {
+    let mut game = match &setup.fen {
+        Some(fen) => Game::from_fen(fen)?,
+        None => Game::new(),
+    };
+    for text in &setup.moves {
+        let m = game.parse_uci(text)?;
+        game.play(m);
+    }
+    Ok(game)
+}
+
+/// The answer where there is nothing to play.
+fn no_move(game: &Game) -> Answer {
+    let score = if game.position().is_check() { "mate 0" } else { "cp 0" };
+    let info = format!("info depth 0 seldepth 0 multipv 1 score {score} nodes 0 nps 0 time 0");
+    Answer { infos: vec![info], bestmove: "bestmove (none)".to_owned() }
+}
+
+/// The answer where the search has none: a legal move.
+fn makeshift(m: Move, chess960: bool, time: Duration) -> Answer {
+    let best = Game::uci(m, chess960);
+    let ms = time.as_millis();
+    let info = format!("info depth 1 seldepth 1 multipv 1 score cp 0 nodes 0 nps 0 time {ms} pv {best}");
+    Answer { infos: vec![info], bestmove: format!("bestmove {best}") }
+}
+
+#[cfg(test)]
+mod tests;

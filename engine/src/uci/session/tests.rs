@@ -1,0 +1,157 @@
+//! Laws that hold for any line, checked on a session without its threads.
+
+use crossbeam_channel::Receiver;
+use proptest::prelude::*;
+
+use super::*;
+
+/// A session whose output can be read line by line.
+struct Bench {
+    session: Session,
+    lines: Receiver<String>,
+}
+
+/// All that a line could have changed.
+type State = (Settings, bool, String, usize, bool);
+
+impl Bench {
+    fn new() -> Bench {
+        let (writer, lines) = Writer::to_channel();
+        let mut bench = Bench { session: Session::new(writer, Traffic::default()), lines };
+        for line in ["setoption name Backend value uniform", "position startpos moves e2e4 e7e5 g1f3"] {
+            assert_eq!(bench.send(line), [""; 0]);
+        }
+        bench
+    }
+
+    fn send(&mut self, text: &str) -> Vec<String> {
+        self.session.line(&Line { at: Instant::now(), text: Ok(text.to_owned()) });
+        self.lines.try_iter().collect()
+    }
+
+    fn state(&self) -> State {
+        let session = &self.session;
+        let idle = matches!(session.search, Search::None);
+        (session.settings.clone(), session.debug, session.game.fen(), session.game.ply(), idle)
+    }
+
+    fn is_refused(&mut self, text: &str) {
+        let before = self.state();
+        let answer = self.send(text);
+        assert_eq!(answer.len(), 1, "{text}: {answer:?}");
+        assert!(answer[0].starts_with("info string "), "{text}: {answer:?}");
+        assert_eq!(self.state(), before, "{text}");
+    }
+}
+
+#[test]
+fn bad_lines_are_answered_once_and_change_nothing() {
+    let mut bench = Bench::new();
+    for text in [
+        "hello",
+        "position",
+        "position startpos moves e2e4 e2e4",
+        "position startpos moves e2e4 0000",
+        "position startpos moves e7e8q",
+        "position fen 8/8/8/8/8/8/8/8 w - - 0 1",
+        "position fen rnbqkbnr/pppXpppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+        "position fen rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR x KQkq - 0 1",
+        "position fen pppppppp/8/8/8/8/8/8/4K2k w - - 0 1",
+        "position fen 9/8/8/8/8/8/8/8 w - - 0 1",
+        "go depth",
+        "go depth three",
+        "go searchmoves e2e5",
+        "go searchmoves",
+        "setoption name Threads value abc",
+        "setoption name Nonsense value 1",
+        "setoption name WeightsFile value /no/such/file.onnx",
+        "setoption name Debug Log File value /no/such/folder/log",
+        "go movetime 99999999999999999999999",
+    ] {
+        bench.is_refused(text);
+    }
+    bench.is_refused(&"position startpos moves ".repeat(20));
+}
+
+#[test]
+fn what_is_not_text_is_refused_too() {
+    let mut bench = Bench::new();
+    for error in [super::super::io::LineError::Long, super::super::io::LineError::Encoding] {
+        let before = bench.state();
+        bench.session.line(&Line { at: Instant::now(), text: Err(error) });
+        assert_eq!(bench.lines.try_iter().count(), 1);
+        assert_eq!(bench.state(), before);
+    }
+}
+
+#[test]
+fn stop_and_ponderhit_without_a_search_say_nothing() {
+    let mut bench = Bench::new();
+    for text in ["stop", "ponderhit", "", "  ", "register later"] {
+        assert_eq!(bench.send(text), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn a_clamped_number_is_told() {
+    let mut bench = Bench::new();
+    let answer = bench.send("setoption name Move Overhead value 9999999");
+    assert_eq!(answer, ["info string option Move Overhead can't be 9999999: set to 5000"]);
+    assert_eq!(bench.session.settings.move_overhead, Duration::from_secs(5));
+}
+
+/// Lines a GUI might send, to be damaged.
+const GOOD: [&str; 9] = [
+    "position startpos moves e2e4 e7e5 g1f3 b8c6 f1b5 a7a6",
+    "position fen r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1 moves e1g1",
+    "position fen bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9",
+    "setoption name Hash value 64",
+    "setoption name Move Overhead value 30",
+    "setoption name UCI_Chess960 value true",
+    "setoption name CPuct value 1.5",
+    "debug on",
+    "ucinewgame",
+];
+
+/// One damage to a line: at a place, take out so many bytes and put something in.
+fn damage(line: &str, at: usize, out: usize, insert: &str) -> String {
+    let mut bytes = line.as_bytes().to_vec();
+    let at = at % (bytes.len() + 1);
+    let end = (at + out).min(bytes.len());
+    bytes.splice(at..end, insert.bytes());
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Whether a session may be asked this in a test: nothing that starts workers or writes files.
+fn is_harmless(text: &str) -> bool {
+    !matches!(command::parse(text), Ok(Command::Go(_) | Command::IsReady | Command::Eval | Command::Show))
+        && !text.to_ascii_lowercase().contains("file")
+}
+
+proptest! {
+    #[test]
+    fn a_line_is_either_obeyed_or_refused_in_one_line(
+        line in prop::sample::select(&GOOD),
+        damages in prop::collection::vec((0_usize..200, 0_usize..6, "[ a-z0-9/KQkq\\-\u{0}\u{e9}]{0,4}"), 0..4),
+    ) {
+        let text = damages.iter().fold(line.to_owned(), |line, (at, out, put)| damage(&line, *at, *out, put));
+        prop_assume!(is_harmless(&text));
+        let mut bench = Bench::new();
+        let before = bench.state();
+        let answer = bench.send(&text);
+        let changed = bench.state() != before;
+        let identified = answer.last().is_some_and(|line| line == "uciok");
+        prop_assert!(answer.len() <= 1 || identified, "{text}: {answer:?}");
+        if let [refusal] = &answer[..] {
+            prop_assert!(refusal.starts_with("info string "), "{text}: {refusal}");
+            prop_assert!(!changed || refusal.contains(": set to "), "{text}: {refusal}");
+        }
+    }
+
+    #[test]
+    fn any_text_at_all_is_survived(text in "\\PC{0,300}") {
+        prop_assume!(is_harmless(&text));
+        let mut bench = Bench::new();
+        prop_assert!(bench.send(&text).len() <= 1);
+    }
+}

@@ -1,0 +1,56 @@
+//! The program's commands besides UCI.
+
+use std::process::{Command, Output};
+
+fn philidor(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_philidor")).args(arguments).output().expect("the program runs")
+}
+
+fn text(arguments: &[&str]) -> String {
+    let output = philidor(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("output is text")
+}
+
+#[test]
+fn bench_ends_with_the_same_nodes_every_time() {
+    let run = || {
+        let text = text(&["bench", "--visits", "300"]);
+        let last = text.lines().last().unwrap().to_owned();
+        let words: Vec<String> = last.split(' ').map(str::to_owned).collect();
+        assert!(matches!(&words[..], [_, nodes, _, nps] if nodes == "nodes" && nps == "nps"), "{last}");
+        assert!(words[2].parse::<u64>().is_ok(), "{last}");
+        let checksum = text.lines().find(|line| line.starts_with("checksum ")).unwrap().to_owned();
+        (words[0].parse::<u64>().unwrap(), checksum)
+    };
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn perft_divides_by_move() {
+    let text = text(&["perft", "2", "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - -"]);
+    assert!(text.contains("b4b1: 16\n"), "{text}");
+    assert!(text.lines().last().unwrap().starts_with("191 nodes "), "{text}");
+    let bad = philidor(&["perft", "2", "no position"]);
+    assert!(!bad.status.success() && bad.stdout.is_empty());
+    assert_eq!(bad.stderr.iter().filter(|&&byte| byte == b'\n').count(), 1);
+}
+
+#[test]
+fn version_names_commit_encodings_and_network() {
+    let text = text(&["--version"]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("philidor ") && lines[0].ends_with(')'), "{text}");
+    assert_eq!(lines[1], "encodings: planes72/1, az4672/1");
+    assert!(lines[2].starts_with("network: "), "{text}");
+}
+
+#[test]
+fn help_tells_of_every_command_and_options_prints_a_table() {
+    let help = text(&["--help"]);
+    for command in ["uci", "bench", "backendbench", "perft", "options", "Example"] {
+        assert!(help.contains(command), "{help}");
+    }
+    assert!(text(&["options"]).starts_with("| option |"));
+    assert!(!philidor(&["nonsense"]).status.success());
+}

@@ -1,0 +1,5 @@
+//! Scripted sessions with the built program.
+
+mod program;
+mod protocol;
+mod search;

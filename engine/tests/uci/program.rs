@@ -1,0 +1,165 @@
+//! The built program on the other end of two pipes. Nothing sleeps: every wait is for a line, and
+//! ends in a failure after a generous while.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// Far more than anything here takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running `philidor`.
+pub struct Program {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+}
+
+impl Program {
+    /// The program as a GUI starts it.
+    pub fn start() -> Program {
+        Program::start_with(&mut Command::new(env!("CARGO_BIN_EXE_philidor")))
+    }
+
+    /// The program with the uniform evaluator: its answers don't depend on the network.
+    pub fn uniform() -> Program {
+        let mut program = Program::start();
+        program.send("setoption name Backend value uniform");
+        program
+    }
+
+    /// The program with more in its environment.
+    pub fn start_with(command: &mut Command) -> Program {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        let stdin = child.stdin.take();
+        let stdout = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in stdout.lines() {
+                if sender.send(line.expect("stdout is text")).is_err() {
+                    break;
+                }
+            }
+        });
+        Program { child, stdin, lines }
+    }
+
+    /// Sends bytes as they are.
+    pub fn send_bytes(&mut self, bytes: &[u8]) {
+        let stdin = self.stdin.as_mut().expect("stdin is open");
+        stdin.write_all(bytes).and_then(|()| stdin.flush()).expect("the program reads");
+    }
+
+    /// Sends lines.
+    pub fn send(&mut self, lines: &str) {
+        self.send_bytes(format!("{lines}\n").as_bytes());
+    }
+
+    /// The next line.
+    pub fn line(&mut self) -> String {
+        self.lines.recv_timeout(PATIENCE).expect("the program answers")
+    }
+
+    /// All lines up to and with the first that begins with `start`.
+    pub fn until(&mut self, start: &str) -> Vec<String> {
+        let mut lines = Vec::new();
+        loop {
+            lines.push(self.line());
+            if lines.last().is_some_and(|line| line.starts_with(start)) {
+                return lines;
+            }
+            assert!(lines.len() < 100_000, "no {start}");
+        }
+    }
+
+    /// Sends lines and returns what is printed before the answer to `isready`.
+    pub fn answer(&mut self, lines: &str) -> Vec<String> {
+        self.send(lines);
+        self.send("isready");
+        let mut answer = self.until("readyok");
+        answer.pop();
+        answer
+    }
+
+    /// Sends a `position` and a `go`, and returns the search's lines.
+    pub fn search(&mut self, position: &str, go: &str) -> Search {
+        self.send(position);
+        self.send(go);
+        Search { lines: self.until("bestmove") }
+    }
+
+    /// Ends the input, and returns what is still printed, and how the program ended.
+    pub fn close(mut self) -> (Vec<String>, ExitStatus) {
+        self.stdin = None;
+        let mut lines = Vec::new();
+        loop {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) => lines.push(line),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => panic!("the program doesn't end"),
+            }
+        }
+        let status = self.child.wait().expect("the program ends");
+        (lines, status)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // A test that failed must not leave an engine thinking.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What one search printed.
+pub struct Search {
+    /// Every line, the `bestmove` last.
+    pub lines: Vec<String>,
+}
+
+impl Search {
+    /// The move played.
+    pub fn best(&self) -> &str {
+        let bestmove = self.lines.last().expect("there is a bestmove");
+        bestmove.split(' ').nth(1).expect("there is a move")
+    }
+
+    /// The move expected in reply.
+    pub fn ponder(&self) -> Option<&str> {
+        self.lines.last().and_then(|line| line.split_once(" ponder ")).map(|(_, reply)| reply)
+    }
+
+    /// The `info` lines that are no strings.
+    pub fn infos(&self) -> Vec<&str> {
+        let is_info = |line: &&str| line.starts_with("info ") && !line.starts_with("info string");
+        self.lines.iter().map(String::as_str).filter(is_info).collect()
+    }
+
+    /// The last one.
+    pub fn last(&self) -> &str {
+        self.infos().last().expect("there is an info")
+    }
+
+    /// The word after `key` in the last `info`.
+    pub fn field(&self, key: &str) -> Option<&str> {
+        field(self.last(), key)
+    }
+}
+
+/// The word after `key`.
+pub fn field<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    line.split(' ').skip_while(|word| *word != key).nth(1)
+}
+
+/// A number after `key`.
+pub fn number(line: &str, key: &str) -> i64 {
+    let text = field(line, key).unwrap_or_else(|| panic!("no {key} in {line}"));
+    text.parse().unwrap_or_else(|_| panic!("{key} {text} is no whole number"))
+}

@@ -1,0 +1,224 @@
+//! The protocol, spoken with the built program: who may say what, and when.
+
+use std::process::Command;
+
+use crate::program::{Program, number};
+
+#[test]
+fn handshake() {
+    let mut engine = Program::start();
+    engine.send("uci");
+    let lines = engine.until("uciok");
+    assert!(lines[0].starts_with("id name Philidor"), "{lines:?}");
+    assert!(lines[1].starts_with("id author "), "{lines:?}");
+    let options = &lines[2..lines.len() - 1];
+    assert!(options.iter().all(|line| line.starts_with("option name ")), "{options:?}");
+    for name in ["Hash", "Threads", "Move Overhead", "UCI_ShowWDL", "MultiPV", "Ponder", "UCI_Chess960"] {
+        assert!(options.iter().any(|line| line.starts_with(&format!("option name {name} type "))), "{name}");
+    }
+    engine.send("isready");
+    engine.until("readyok");
+}
+
+/// The forty steps of `fastchess --compliance`.
+#[test]
+fn fastchess_compliance() {
+    let mut engine = Program::start();
+    engine.send("uci");
+    engine.until("uciok");
+    engine.answer("ucinewgame\nposition startpos");
+    let black = "position fen rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";
+    for (position, go) in [
+        ("position fen 3r2k1/p5n1/1pq1p2p/2p3p1/2P1P1n1/1P1P2pP/PN1Q2K1/5R2 w - - 0 27", "go wtime 100"),
+        (black, "go btime 100"),
+        (black, "go wtime 100 winc 100 btime 100 binc 100"),
+        (black, "go btime 100 binc 100 wtime 100 winc 100"),
+        ("ucinewgame\nposition startpos", "go wtime 100 btime 100"),
+        ("position startpos moves e2e4 e7e5", "go wtime 100 btime 100"),
+    ] {
+        let search = engine.search(position, go);
+        assert!(search.best().len() >= 4, "{:?}", search.lines);
+        let info = search.last();
+        for key in ["time", "nps", "nodes", "depth", "seldepth", "multipv", "hashfull", "tbhits"] {
+            assert!(number(info, key) >= 0, "{info}");
+        }
+        assert!(matches!(search.field("score"), Some("cp" | "mate")), "{info}");
+        assert_eq!(search.field("pv"), Some(search.best()), "{info}");
+    }
+}
+
+#[test]
+fn a_bad_line_gets_one_info_string_and_changes_nothing() {
+    let mut engine = Program::uniform();
+    let board = "position startpos moves e2e4 e7e5";
+    engine.send(board);
+    for bad in [
+        "hello",
+        "position startpos moves e2e4 e2e4",
+        "position fen 8/8/8/8/8/8/8/8 w - - 0 1",
+        "position fen rnbqkbnr/pppXpppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+        "position fen rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR x KQkq - 0 1",
+        "position fen pppppppp/8/8/8/8/8/8/4K2k w - - 0 1",
+        "position fen 9/8/8/8/8/8/8/8 w - - 0 1",
+        "go depth abc",
+        "go searchmoves e2e4",
+        "setoption name Threads value abc",
+        "setoption name Threads value 999999999999",
+        "setoption name Threads value -5",
+        "setoption name WeightsFile value /no/such/file",
+    ] {
+        let answer = engine.answer(bad);
+        assert_eq!(answer.len(), 1, "{bad}: {answer:?}");
+        assert!(answer[0].starts_with("info string "), "{bad}: {answer:?}");
+    }
+    let fen = engine.answer("d").into_iter().find(|line| line.contains(" fen ")).unwrap();
+    assert!(fen.ends_with("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2"), "{fen}");
+    assert!(engine.search("", "go nodes 1").best().len() >= 4);
+}
+
+#[test]
+fn bytes_that_are_no_line_get_one_info_string() {
+    let mut engine = Program::uniform();
+    for bad in [b"position \xff\xfe\n".to_vec(), [vec![b'x'; 1 << 20], vec![b'\n']].concat()] {
+        engine.send_bytes(&bad);
+        let answer = engine.answer("");
+        assert_eq!(answer.len(), 1, "{answer:?}");
+        assert!(answer[0].starts_with("info string "), "{answer:?}");
+        assert!(answer[0].len() < 1000);
+    }
+    engine.send_bytes(b"  isready \r\n");
+    assert_eq!(engine.line(), "readyok");
+    engine.send_bytes(b"isready");
+    assert_eq!(engine.close().0, ["readyok"], "the last line needs no end");
+}
+
+#[test]
+fn stop_without_a_search_says_nothing() {
+    let mut engine = Program::uniform();
+    assert_eq!(engine.answer("stop\nstop\nponderhit\nstop"), [""; 0]);
+    engine.search("position startpos", "go nodes 10");
+    assert_eq!(engine.answer("stop"), [""; 0]);
+}
+
+#[test]
+fn every_go_has_one_bestmove_however_often_stop_is_said() {
+    let mut engine = Program::uniform();
+    let round = "go infinite\nstop\nstop\ngo nodes 50\nstop\ngo movetime 100000\nisready\nstop\n";
+    engine.send(&round.repeat(20));
+    engine.send("uci");
+    let lines = engine.until("uciok");
+    let of = |start: &str| lines.iter().filter(|line| line.starts_with(start)).count();
+    assert_eq!((of("bestmove"), of("readyok"), of("info string")), (60, 20, 0));
+    // Between a bestmove and the next go nothing of a search may come.
+    let search = lines.iter().position(|line| line.starts_with("id name")).unwrap();
+    assert!(lines[search - 1].starts_with("bestmove"), "{:?}", &lines[..search]);
+}
+
+#[test]
+fn isready_is_answered_during_a_search_and_other_things_are_refused() {
+    let mut engine = Program::uniform();
+    engine.send("position startpos\ngo infinite");
+    for refused in ["go nodes 10", "setoption name Hash value 5", "ucinewgame", "eval"] {
+        let answer = engine.answer(refused);
+        let strings: Vec<_> = answer.iter().filter(|line| line.starts_with("info string")).collect();
+        assert_eq!(strings.len(), 1, "{refused}: {answer:?}");
+        assert!(!answer.iter().any(|line| line.starts_with("bestmove")), "{answer:?}");
+    }
+    // A position is taken for the next go; this search goes on with its own.
+    engine.answer("position startpos moves e2e4");
+    engine.send("stop");
+    let lines = engine.until("bestmove");
+    let best = lines.last().unwrap().split(' ').nth(1).unwrap();
+    assert!(best.ends_with(['3', '4']), "White's move: {best}");
+    assert!(engine.search("", "go nodes 10").best().ends_with(['5', '6']), "Black's move");
+}
+
+#[test]
+fn an_infinite_search_that_ends_by_itself_waits_for_stop() {
+    let mut engine = Program::uniform();
+    for (position, go) in [
+        ("position startpos", "go infinite nodes 20"),
+        ("position fen 7k/8/5KQ1/8/8/8/8/8 w - - 0 1", "go infinite"),
+        ("position fen 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "go infinite"),
+    ] {
+        engine.send(&format!("{position}\n{go}"));
+        engine.until("info depth");
+        let answer = engine.answer("");
+        assert!(!answer.iter().any(|line| line.starts_with("bestmove")), "{answer:?}");
+        engine.send("stop");
+        let lines = engine.until("bestmove");
+        assert!(lines[lines.len() - 2].starts_with("info depth"), "{lines:?}");
+    }
+}
+
+#[test]
+fn pondering_waits_for_ponderhit_or_stop() {
+    let mut engine = Program::uniform();
+    for (go, end) in [
+        ("go ponder nodes 20", "ponderhit"),
+        ("go ponder nodes 20", "stop"),
+        ("go ponder wtime 1 btime 1", "ponderhit"),
+        ("go ponder wtime 60000 btime 60000 winc 1000 binc 1000", "stop"),
+        ("go ponder movetime 20", "ponderhit"),
+    ] {
+        engine.send(&format!("position startpos moves e2e4\n{go}"));
+        engine.until("info depth");
+        let answer = engine.answer("");
+        assert!(!answer.iter().any(|line| line.starts_with("bestmove")), "{go}: {answer:?}");
+        engine.send(end);
+        let lines = engine.until("bestmove");
+        assert!(lines[lines.len() - 2].starts_with("info depth"), "{go}: {lines:?}");
+    }
+    // Infinite outlasts the ponderhit.
+    engine.send("go ponder infinite nodes 10");
+    engine.until("info depth");
+    let answer = engine.answer("ponderhit");
+    assert!(!answer.iter().any(|line| line.starts_with("bestmove")), "{answer:?}");
+    engine.send("stop");
+    engine.until("bestmove");
+}
+
+#[test]
+fn the_end_of_the_input_ends_a_search_with_its_bestmove() {
+    for go in ["go infinite", "go ponder wtime 1000 btime 1000", "go nodes 1000000000", "go infinite nodes 5"]
+    {
+        for quit in ["", "quit\n"] {
+            let mut engine = Program::uniform();
+            engine.send(go);
+            engine.until("info depth");
+            engine.send_bytes(quit.as_bytes());
+            let (lines, status) = engine.close();
+            assert!(lines.last().is_some_and(|line| line.starts_with("bestmove")), "{go} {quit}: {lines:?}");
+            assert!(status.success());
+        }
+    }
+    let (lines, status) = Program::uniform().close();
+    assert!(lines.is_empty() && status.success());
+}
+
+#[test]
+fn without_onnx_runtime_it_says_so_once_and_plays_all_the_same() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_philidor"));
+    let mut engine = Program::start_with(command.env("ORT_DYLIB_PATH", "/no/such/library.so"));
+    engine.send("uci");
+    engine.until("uciok");
+    let answer = engine.answer("");
+    assert_eq!(answer.len(), 1, "{answer:?}");
+    assert!(answer[0].contains("ONNX Runtime") && answer[0].contains("ORT_DYLIB_PATH"), "{answer:?}");
+    assert_eq!(engine.answer(""), [""; 0], "once is enough");
+    assert!(engine.search("position startpos", "go nodes 20").best().len() >= 4);
+}
+
+#[test]
+fn a_log_has_both_directions() {
+    let log = std::env::temp_dir().join(format!("philidor-uci-{}.log", std::process::id()));
+    let mut engine = Program::uniform();
+    engine.answer(&format!("setoption name Debug Log File value {}", log.display()));
+    engine.search("position startpos", "go nodes 10");
+    engine.answer("setoption name LogFile value <empty>");
+    engine.answer("debug on");
+    let text = std::fs::read_to_string(&log).unwrap();
+    std::fs::remove_file(&log).unwrap();
+    assert!(text.contains(">> go nodes 10\n") && text.contains("<< bestmove "), "{text}");
+    assert!(!text.contains("debug on"), "{text}");
+}

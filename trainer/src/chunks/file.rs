@@ -1,0 +1,274 @@
+//! Chunks written to and read from HDF5.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use hdf5::types::{FixedAscii, VarLenUnicode};
+use hdf5::{File, Group, H5Type};
+
+use super::{Chunk, FORMAT, VERSION};
+
+/// Entries a compressed block of a dataset: what a reader must unpack for one value.
+const BLOCK: usize = 1 << 16;
+
+/// zlib's best: written once, read often, carried around.
+const DEFLATE: u8 = 9;
+
+/// A start position as it is stored.
+type StoredFen = FixedAscii<100>;
+
+/// Why a file of games can't be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChunkError {
+    /// Not HDF5, cut short, or unreadable.
+    Unreadable(PathBuf, String),
+    /// HDF5, but not one of ours, or of a version that this program doesn't know.
+    Foreign(PathBuf, String),
+    /// One of ours, but its contents don't fit together.
+    Damaged(PathBuf, String),
+    /// The file can't be written.
+    Unwritable(PathBuf, String),
+}
+
+impl fmt::Display for ChunkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ChunkError::Unreadable(path, why) => {
+                write!(f, "{}: can't be read, damaged or cut short: {why}", path.display())
+            }
+            ChunkError::Foreign(path, why) => write!(f, "{}: not games/1: {why}", path.display()),
+            ChunkError::Damaged(path, why) => write!(f, "{}: damaged: {why}", path.display()),
+            ChunkError::Unwritable(path, why) => write!(f, "{}: can't be written: {why}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for ChunkError {}
+
+/// Writes a chunk beside its name, flushes it, and renames it.
+///
+/// # Errors
+///
+/// If the file can't be written; then no file of that name is left or changed.
+pub fn write(chunk: &Chunk, path: &Path) -> Result<(), ChunkError> {
+    let unwritable = |error: &dyn fmt::Display| ChunkError::Unwritable(path.to_owned(), first_line(error));
+    let part = path.with_extension("h5.part");
+    let written = write_file(chunk, &part)
+        .map_err(|error| unwritable(&error))
+        .and_then(|()| {
+            std::fs::File::open(&part).and_then(|file| file.sync_all()).map_err(|error| unwritable(&error))
+        })
+        .and_then(|()| std::fs::rename(&part, path).map_err(|error| unwritable(&error)));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&part);
+    }
+    written
+}
+
+fn write_file(chunk: &Chunk, path: &Path) -> hdf5::Result<()> {
+    let file = File::create(path)?;
+    let text = |name: &str, value: &str| -> hdf5::Result<()> {
+        let value: VarLenUnicode =
+            value.parse().map_err(|_| hdf5::Error::from(format!("bad text in {name}")))?;
+        file.new_attr::<VarLenUnicode>().create(name)?.write_scalar(&value)
+    };
+    text("format", FORMAT)?;
+    text("source", &chunk.source)?;
+    file.new_attr::<u32>().create("version")?.write_scalar(&VERSION)?;
+    file.new_attr::<u64>().create("positions")?.write_scalar(&(chunk.positions() as u64))?;
+    file.new_attr::<u64>().create("games")?.write_scalar(&(chunk.games() as u64))?;
+
+    let games = file.create_group("games")?;
+    put(&games, "first_ply", &chunk.first_ply)?;
+    put(&games, "plies", &chunk.plies)?;
+    put(&games, "result", &chunk.result)?;
+    put(&games, "white_elo", &chunk.white_elo)?;
+    put(&games, "black_elo", &chunk.black_elo)?;
+    put(&games, "date", &chunk.date)?;
+    put(&games, "flags", &chunk.flags)?;
+    put(&games, "start", &chunk.start)?;
+    let starts: Vec<StoredFen> = chunk
+        .starts
+        .iter()
+        .map(|fen| {
+            StoredFen::from_ascii(fen.as_bytes()).map_err(|error| hdf5::Error::from(error.to_string()))
+        })
+        .collect::<Result<_, _>>()?;
+    put(&file, "starts", &starts)?;
+    let plies = file.create_group("plies")?;
+    put(&plies, "move", &chunk.moves)?;
+    put(&plies, "eval", &chunk.evals)?;
+    file.close()
+}
+
+fn put<T: H5Type>(group: &Group, name: &str, data: &[T]) -> hdf5::Result<()> {
+    let builder = group.new_dataset_builder();
+    if data.is_empty() {
+        // HDF5 has no chunks of nothing.
+        return builder.empty::<T>().shape(0).create(name).map(drop);
+    }
+    let block = data.len().min(BLOCK);
+    builder.chunk(block).shuffle().deflate(DEFLATE).fletcher32().with_data(data).create(name).map(drop)
+}
+
+/// Reads a whole file; checksums, lengths and ranges are checked, moves are not replayed.
+///
+/// # Errors
+///
+/// If the file is not `games/1`, or its contents are damaged.
+pub fn read(path: &Path) -> Result<Chunk, ChunkError> {
+    let unreadable = |error: hdf5::Error| ChunkError::Unreadable(path.to_owned(), first_line(&error));
+    let foreign = |why: String| ChunkError::Foreign(path.to_owned(), why);
+    let file = File::open(path).map_err(unreadable)?;
+    let text = |name: &str| {
+        let value = file.attr(name).and_then(|attr| attr.read_scalar::<VarLenUnicode>());
+        value.map_err(|_| foreign(format!("no attribute \"{name}\"")))
+    };
+    let format = text("format")?;
+    if format.as_str() != FORMAT {
+        return Err(foreign(format!("format is \"{format}\", expected \"{FORMAT}\"")));
+    }
+    let number = |name: &str| {
+        let value = file.attr(name).and_then(|attr| attr.read_scalar::<u64>());
+        value.map_err(|_| foreign(format!("no attribute \"{name}\"")))
+    };
+    let version = number("version")?;
+    if version != u64::from(VERSION) {
+        return Err(foreign(format!("version is {version}, this program reads {VERSION}")));
+    }
+    let chunk = read_columns(&file, text("source")?.as_str()).map_err(unreadable)?;
+    let damaged = |why: String| ChunkError::Damaged(path.to_owned(), why);
+    chunk.check().map_err(damaged)?;
+    let (games, positions) = (number("games")?, number("positions")?);
+    if (games, positions) != (chunk.games() as u64, chunk.positions() as u64) {
+        let found = format!("{} games, {} positions", chunk.games(), chunk.positions());
+        return Err(damaged(format!("{found}, but its attributes say {games} and {positions}")));
+    }
+    Ok(chunk)
+}
+
+fn read_columns(file: &File, source: &str) -> hdf5::Result<Chunk> {
+    let starts: Vec<StoredFen> = get(file, "starts")?;
+    Ok(Chunk {
+        source: source.to_owned(),
+        first_ply: get(file, "games/first_ply")?,
+        plies: get(file, "games/plies")?,
+        result: get(file, "games/result")?,
+        white_elo: get(file, "games/white_elo")?,
+        black_elo: get(file, "games/black_elo")?,
+        date: get(file, "games/date")?,
+        flags: get(file, "games/flags")?,
+        start: get(file, "games/start")?,
+        starts: starts.iter().map(|fen| fen.as_str().to_owned()).collect(),
+        moves: get(file, "plies/move")?,
+        evals: get(file, "plies/eval")?,
+    })
+}
+
+fn get<T: H5Type>(file: &File, name: &str) -> hdf5::Result<Vec<T>> {
+    file.dataset(name)?.read_raw()
+}
+
+fn first_line(error: &dyn fmt::Display) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::games::{FLAG_CHESS960, Game, GameResult};
+    use engine::position::PackedMove;
+
+    fn chunk() -> Chunk {
+        let mut chunk = Chunk::new("a test");
+        let e4 = PackedMove(12 | 28 << 6);
+        chunk.push(&Game {
+            moves: vec![e4, PackedMove(52 | 36 << 6)],
+            evals: vec![30, i16::MIN],
+            result: GameResult::White,
+            white_elo: 2700,
+            date: 2_024_0131,
+            ..Game::default()
+        });
+        chunk.push(&Game {
+            start: Some("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1".into()),
+            moves: vec![e4],
+            result: GameResult::Draw,
+            flags: FLAG_CHESS960,
+            ..Game::default()
+        });
+        chunk
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        write(&chunk(), &path).unwrap();
+        let back = read(&path).unwrap();
+        assert_eq!(back, chunk());
+        assert_eq!(back.game(1), chunk().game(1));
+        assert_eq!(back.game(0).evals, [30, i16::MIN]);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no part is left behind");
+        write(&Chunk::new("nothing"), &path).unwrap();
+        assert_eq!(read(&path).unwrap().games(), 0);
+    }
+
+    #[test]
+    fn files_cut_short_or_foreign_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        write(&chunk(), &path).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+        let error = read(&path).unwrap_err();
+        assert!(matches!(error, ChunkError::Unreadable(..)), "{error}");
+        assert!(error.to_string().contains("games.h5"));
+        std::fs::write(&path, "[Event \"a PGN\"]").unwrap();
+        assert!(matches!(read(&path), Err(ChunkError::Unreadable(..))));
+        drop(File::create(&path).unwrap());
+        assert!(matches!(read(&path), Err(ChunkError::Foreign(..))));
+    }
+
+    #[test]
+    fn a_flipped_byte_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        let mut big = Chunk::new("many");
+        let game = chunk().game(0);
+        (0..2000u16).for_each(|elo| big.push(&Game { white_elo: elo.wrapping_mul(7919), ..game.clone() }));
+        write(&big, &path).unwrap();
+        let data_at = File::open(&path).unwrap().dataset("games/white_elo").unwrap();
+        let offset = data_at.chunk_info(0).unwrap().addr as usize + 40;
+        drop(data_at);
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[offset] ^= 0x10;
+        std::fs::write(&path, bytes).unwrap();
+        assert!(matches!(read(&path), Err(ChunkError::Unreadable(..))));
+    }
+
+    #[test]
+    fn another_version_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        write(&chunk(), &path).unwrap();
+        let file = File::open_rw(&path).unwrap();
+        file.attr("version").unwrap().write_scalar(&2u32).unwrap();
+        file.close().unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.contains("version is 2, this program reads 1"), "{error}");
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_are_found() {
+        let mut bad = chunk();
+        bad.plies[0] = 7;
+        assert!(bad.check().unwrap_err().contains("game 1 starts at ply 2, expected 7"));
+        let mut bad = chunk();
+        bad.result[1] = 5;
+        assert_eq!(bad.check(), Err("game 1 has result 5".into()));
+        let mut bad = chunk();
+        bad.start[1] = 9;
+        assert!(bad.check().is_err());
+    }
+}

@@ -1,0 +1,211 @@
+//! PGN files into files of games.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
+
+use super::{ChunkError, ChunkWriter};
+use crate::games::{EvalSide, Filters, ImportError, PgnOptions, PgnReport, Progress, read_pgn};
+
+/// Broken games that are reported one by one; the rest are counted.
+const REPORTED: usize = 20;
+
+/// Import PGN files (plain, .gz, .zst, .bz2) into files of games (games/1, HDF5)
+#[derive(Args, Debug)]
+#[command(after_help = "Example: philidor-trainer import games/*.pgn.zst --out data --min-elo 2400")]
+pub struct ImportArgs {
+    /// PGN files
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Folder for the files of games
+    #[arg(long, default_value = "data")]
+    out: PathBuf,
+    /// Their name, before -00000.h5 [default: the first PGN file's]
+    #[arg(long)]
+    name: Option<String>,
+    /// Positions a file, about
+    #[arg(long, default_value_t = 1_000_000)]
+    chunk_size: usize,
+    /// Lowest rating of either player, where it is known
+    #[arg(long, default_value_t = 0)]
+    min_elo: u16,
+    /// Leave out games in which a rating is unknown
+    #[arg(long)]
+    rated_only: bool,
+    /// Fewest plies
+    #[arg(long, default_value_t = 1)]
+    min_plies: usize,
+    /// Most plies
+    #[arg(long, default_value_t = 65_535)]
+    max_plies: usize,
+    /// Leave out draws
+    #[arg(long)]
+    decisive_only: bool,
+    /// Keep games without a result
+    #[arg(long)]
+    unknown_results: bool,
+    /// Stop after this many games
+    #[arg(long)]
+    max_games: Option<u64>,
+    /// To which position an [%eval] comment belongs
+    #[arg(long, value_enum, default_value_t = EvalSide::Auto)]
+    eval: EvalSide,
+    /// Threads that replay games [default: all processors]
+    #[arg(long)]
+    threads: Option<usize>,
+}
+
+impl ImportArgs {
+    /// Imports; broken games and damaged files are reported, never fatal. Ctrl-C ends cleanly.
+    pub fn run(&self) -> ExitCode {
+        let stop = Arc::new(AtomicBool::new(false));
+        let raised = Arc::clone(&stop);
+        // A second Ctrl-C ends at once: the file in hand is written aside, nothing else is lost.
+        let handler = ctrlc::set_handler(move || {
+            if raised.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+        });
+        if let Err(error) = handler {
+            log::warn!("Ctrl-C will not end cleanly: {error}");
+        }
+        match self.import(&stop) {
+            Ok((report, files)) => {
+                print_report(&report, files);
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    fn import(&self, stop: &AtomicBool) -> Result<(PgnReport, usize), ImportError<ChunkError>> {
+        let mut options = PgnOptions {
+            evals: self.eval,
+            filters: Filters {
+                min_elo: self.min_elo,
+                rated_only: self.rated_only,
+                min_plies: self.min_plies,
+                max_plies: self.max_plies,
+                draws: !self.decisive_only,
+                unknown_results: self.unknown_results,
+            },
+            max_games: self.max_games.unwrap_or(u64::MAX),
+            ..PgnOptions::default()
+        };
+        options.threads = self.threads.unwrap_or(options.threads);
+        let source: Vec<String> = self.files.iter().map(|path| file_name(path)).collect();
+        let name = self.name.clone().unwrap_or_else(|| stem(&self.files[0]));
+        let mut writer = ChunkWriter::new(&self.out, &name, &source.join(", "), self.chunk_size)
+            .map_err(ImportError::Receiver)?;
+        let mut meter = Meter::new(&self.files);
+        let report = read_pgn(&self.files, &options, stop, |progress| {
+            match progress {
+                Progress::Game(game) => {
+                    meter.count(game.moves.len());
+                    writer.push(&game)?;
+                }
+                Progress::Broken(path, broken) => meter.broken(format!(
+                    "{}:{}: {} (game at line {}), skipped",
+                    path.display(),
+                    broken.line,
+                    broken.fault,
+                    broken.game_line
+                )),
+                Progress::Bytes(bytes) => meter.advance(bytes),
+            }
+            Ok(())
+        })?;
+        meter.finish();
+        let files = writer.finish().map_err(ImportError::Receiver)?;
+        Ok((report, files))
+    }
+}
+
+/// Progress on stderr.
+struct Meter {
+    bar: ProgressBar,
+    started: Instant,
+    games: u64,
+    positions: u64,
+    broken: usize,
+}
+
+impl Meter {
+    fn new(files: &[PathBuf]) -> Meter {
+        let total = files.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|meta| meta.len()).sum();
+        let bar = ProgressBar::new(total);
+        let template = "{wide_bar} {bytes}/{total_bytes}, {msg}, {eta} left";
+        bar.set_style(ProgressStyle::with_template(template).expect("a fixed template"));
+        bar.enable_steady_tick(Duration::from_millis(500));
+        Meter { bar, started: Instant::now(), games: 0, positions: 0, broken: 0 }
+    }
+
+    fn count(&mut self, plies: usize) {
+        self.games += 1;
+        self.positions += plies as u64;
+    }
+
+    fn broken(&mut self, line: String) {
+        self.broken += 1;
+        if self.broken <= REPORTED {
+            self.bar.suspend(|| eprintln!("{line}"));
+        } else if self.broken == REPORTED + 1 {
+            self.bar.suspend(|| eprintln!("more broken games are counted, not listed"));
+        }
+    }
+
+    fn rate(&self) -> u64 {
+        (self.positions as f64 / self.started.elapsed().as_secs_f64().max(1e-3)) as u64
+    }
+
+    fn advance(&self, bytes: u64) {
+        self.bar.set_position(bytes);
+        let (games, rate) = (HumanCount(self.games), HumanCount(self.rate()));
+        self.bar.set_message(format!("{games} games, {rate} positions/s"));
+    }
+
+    fn finish(&self) {
+        self.bar.finish_and_clear();
+        let (positions, rate) = (HumanCount(self.positions), HumanCount(self.rate()));
+        eprintln!("{positions} positions in {}, {rate} a second", HumanDuration(self.started.elapsed()));
+    }
+}
+
+fn print_report(report: &PgnReport, files: usize) {
+    println!("{} games, {} positions in {files} files", report.games, report.positions);
+    print_counts("left out", &report.excluded);
+    print_counts("broken", &report.broken);
+    for (path, why) in &report.damaged_files {
+        println!("damaged: {}: {why}", path.display());
+    }
+    if report.stopped {
+        println!("stopped before the end; what is written is complete and valid");
+    }
+}
+
+fn print_counts<K: Display>(what: &str, counts: &BTreeMap<K, u64>) {
+    for (reason, count) in counts {
+        println!("{what}: {count} ({reason})");
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// A file's name up to its first dot.
+fn stem(path: &Path) -> String {
+    let name = file_name(path);
+    let stem = name.split('.').next().unwrap_or_default();
+    if stem.is_empty() { "games".into() } else { stem.into() }
+}

@@ -1,0 +1,195 @@
+//! A file of games, proven and described.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use engine::position::{Game as Replay, PackedMove};
+
+use super::{Chunk, read};
+use crate::games::{self, FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, NO_EVAL, Split};
+
+/// Prove files of games and describe them
+#[derive(Args, Debug)]
+#[command(after_help = "Example: philidor-trainer inspect data/engine-*.h5")]
+pub struct InspectArgs {
+    /// Files of games (games/1)
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Check structure and checksums, but don't replay the games
+    #[arg(long)]
+    quick: bool,
+}
+
+impl InspectArgs {
+    /// Prints a description of each file; fails if one is broken.
+    pub fn run(&self) -> ExitCode {
+        let mut code = ExitCode::SUCCESS;
+        for path in &self.files {
+            let described = read(path).map_err(|error| error.to_string()).and_then(|chunk| {
+                let inspection = inspect(&chunk, !self.quick);
+                inspection.map_err(|why| format!("{}: damaged: {why}", path.display()))
+            });
+            match described {
+                Ok(inspection) => println!("{}\n{inspection}", path.display()),
+                Err(error) => {
+                    eprintln!("{error}");
+                    code = ExitCode::FAILURE;
+                }
+            }
+        }
+        code
+    }
+}
+
+/// What a file holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inspection {
+    source: String,
+    games: usize,
+    positions: usize,
+    /// White, draw, Black, unknown.
+    results: [usize; 4],
+    splits: [usize; 3],
+    /// Games by the lower known rating, in steps of 200.
+    ratings: BTreeMap<u16, usize>,
+    dates: Option<(u32, u32)>,
+    evaluated: usize,
+    mates: usize,
+    chess960: usize,
+    puzzles: usize,
+    self_play: usize,
+    own_start: usize,
+    longest: u16,
+    replayed: bool,
+}
+
+/// Describes a chunk; with `replay`, plays every game move by move first.
+///
+/// # Errors
+///
+/// The first game that can't be replayed, and where.
+pub fn inspect(chunk: &Chunk, replay: bool) -> Result<Inspection, String> {
+    let mut found = Inspection {
+        source: chunk.source.clone(),
+        games: chunk.games(),
+        positions: chunk.positions(),
+        replayed: replay,
+        ..Inspection::default()
+    };
+    for index in 0..chunk.games() {
+        if replay {
+            replay_game(chunk, index)?;
+        }
+        let result = [1, 0, -1, 2].iter().position(|code| *code == chunk.result[index]);
+        found.results[result.unwrap_or(3)] += 1;
+        found.splits[games::split(chunk.identity(index)) as usize] += 1;
+        let ratings = [chunk.white_elo[index], chunk.black_elo[index]];
+        let lower = ratings.into_iter().filter(|elo| *elo > 0).min().unwrap_or(0);
+        *found.ratings.entry(lower / 200 * 200).or_default() += 1;
+        let date = chunk.date[index];
+        if date > 0 {
+            let (first, last) = found.dates.unwrap_or((date, date));
+            found.dates = Some((first.min(date), last.max(date)));
+        }
+        let has = |flag: u16| usize::from(chunk.flags[index] & flag != 0);
+        found.chess960 += has(FLAG_CHESS960);
+        found.puzzles += has(FLAG_PUZZLE);
+        found.self_play += has(FLAG_SELF_PLAY);
+        found.own_start += usize::from(chunk.start[index] > 0);
+        found.longest = found.longest.max(chunk.plies[index]);
+    }
+    found.evaluated = chunk.evals.iter().filter(|eval| **eval != NO_EVAL).count();
+    found.mates = chunk.evals.iter().filter(|eval| **eval != NO_EVAL && eval.unsigned_abs() > 29_000).count();
+    Ok(found)
+}
+
+fn replay_game(chunk: &Chunk, index: usize) -> Result<(), String> {
+    let stored = chunk.replay(index);
+    let mut game = match stored.start {
+        None => Replay::new(),
+        Some(fen) => Replay::from_fen(fen).map_err(|error| format!("game {index}: {error}"))?,
+    };
+    for (ply, packed) in stored.moves.iter().enumerate() {
+        let m = PackedMove(*packed).to_move(game.position());
+        let m = m.ok_or_else(|| format!("game {index}: no legal move at ply {ply} in {}", game.fen()))?;
+        game.play(m);
+    }
+    Ok(())
+}
+
+impl fmt::Display for Inspection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = |part: usize, whole: usize| 100.0 * part as f64 / whole.max(1) as f64;
+        let [white, draws, black, unknown] = self.results;
+        writeln!(f, "  source      {}", self.source)?;
+        writeln!(
+            f,
+            "  games       {} ({} positions, longest {} plies)",
+            self.games, self.positions, self.longest
+        )?;
+        writeln!(f, "  results     White {white}, draw {draws}, Black {black}, unknown {unknown}")?;
+        let [train, validation, test] = self.splits;
+        writeln!(f, "  split       train {train}, validation {validation}, test {test}")?;
+        let share = percent(self.evaluated, self.positions);
+        writeln!(
+            f,
+            "  evaluated   {} positions ({share:.1} %), {} of them mates",
+            self.evaluated, self.mates
+        )?;
+        let ratings: Vec<String> = self
+            .ratings
+            .iter()
+            .map(
+                |(from, games)| {
+                    if *from == 0 { format!("unrated {games}") } else { format!("{from}+ {games}") }
+                },
+            )
+            .collect();
+        writeln!(f, "  ratings     {}", ratings.join(", "))?;
+        if let Some((first, last)) = self.dates {
+            writeln!(f, "  dates       {first} to {last}")?;
+        }
+        let Inspection { chess960, puzzles, self_play, own_start, .. } = self;
+        writeln!(
+            f,
+            "  kinds       Chess960 {chess960}, puzzles {puzzles}, self-play {self_play}, own start {own_start}"
+        )?;
+        let proof = if self.replayed { "every move replayed" } else { "moves not replayed (--quick)" };
+        write!(f, "  checked     checksums, lengths, ranges; {proof}")
+    }
+}
+
+/// The index of a split among [`Inspection::splits`].
+const _: () = assert!(Split::Train as usize == 0 && Split::Test as usize == 2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::games::{Game, GameResult};
+
+    #[test]
+    fn a_sound_file_is_described_and_a_damaged_one_named() {
+        let mut chunk = Chunk::new("a test");
+        let e4e5 = vec![PackedMove(12 | 28 << 6), PackedMove(52 | 36 << 6)];
+        let game = Game {
+            moves: e4e5,
+            evals: vec![25, 29_999],
+            result: GameResult::Draw,
+            white_elo: 2450,
+            black_elo: 2390,
+            ..Game::default()
+        };
+        chunk.push(&game);
+        let found = inspect(&chunk, true).unwrap();
+        assert_eq!((found.results, found.evaluated, found.mates), ([0, 1, 0, 0], 2, 1));
+        assert_eq!(found.ratings, BTreeMap::from([(2200, 1)]));
+        assert!(found.to_string().contains("every move replayed"));
+
+        chunk.push(&Game { moves: vec![PackedMove(12 | 44 << 6)], ..game });
+        assert!(inspect(&chunk, true).unwrap_err().starts_with("game 1: no legal move at ply 0"));
+        assert!(inspect(&chunk, false).is_ok());
+    }
+}

@@ -1,0 +1,61 @@
+//! `export`: a checkpoint becomes a network file.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{ArgAction, Args};
+use engine::eval::Network;
+
+use super::file::{network, onnx};
+use crate::learn::{Checkpoint, checkpoint};
+
+/// Export a checkpoint as a network that the engine plays (ONNX)
+#[derive(Args, Debug)]
+#[command(after_help = "Example: philidor-trainer export --checkpoint \
+    runs/first/checkpoints/best.safetensors --out nets/mine.onnx")]
+pub struct ExportArgs {
+    /// The checkpoint
+    #[arg(long)]
+    checkpoint: PathBuf,
+    /// The network file to write
+    #[arg(long)]
+    out: PathBuf,
+    /// The network's name [default: the file's]
+    #[arg(long)]
+    name: Option<String>,
+    /// Export the averaged weights
+    #[arg(long, default_value_t = true, action = ArgAction::Set, value_name = "BOOL")]
+    averaged: bool,
+    /// Write the exported weights here too, as a small checkpoint that `train --init` begins with
+    #[arg(long)]
+    weights: Option<PathBuf>,
+}
+
+impl ExportArgs {
+    /// Exports, and loads the result as the engine does: card, shapes and golden answers are checked.
+    pub fn run(&self) -> ExitCode {
+        match self.export() {
+            Ok(description) => {
+                println!("{description}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    fn export(&self) -> Result<String, String> {
+        let loaded = Checkpoint::load(&self.checkpoint)?;
+        let (net, weights) = network(&loaded, self.averaged)?;
+        let stem = self.out.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let name = self.name.clone().or(stem).ok_or("--out must name a file")?;
+        checkpoint::write_file(&self.out, &onnx(&name, &net, &weights, &loaded.config))?;
+        if let Some(path) = &self.weights {
+            checkpoint::save_weights(path, &weights, &loaded.config, &loaded.progress)?;
+        }
+        let network = Network::load(&self.out).map_err(|error| error.to_string())?;
+        Ok(format!("{}, {} samples", network.describe(), loaded.progress.samples))
+    }
+}

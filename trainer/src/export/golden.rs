@@ -1,0 +1,82 @@
+//! Answers that a network must give wherever it is loaded.
+
+use std::collections::BTreeMap;
+
+use engine::encoding::{az4672, planes72};
+use engine::eval::Golden;
+use engine::position::Game;
+use tch::{Kind, Tensor};
+
+use crate::games::INITIAL_FEN;
+use crate::model::{Net, Weights};
+
+/// Start and moves: the initial position; a middlegame with Black to move; a repetition; castling
+/// both ways, a promotion and an en-passant capture at hand; an ending late in the fifty moves.
+const POSITIONS: [(&str, &str); 7] = [
+    (INITIAL_FEN, ""),
+    (INITIAL_FEN, "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1 f8e7 f1e1 b7b5 a4b3 d7d6 c2c3"),
+    (INITIAL_FEN, "g1f3 g8f6 f3g1 f6g8"),
+    ("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1", ""),
+    ("n1n1k3/PP6/8/2pP4/8/8/6pp/4K1N1 w - c6 0 40", ""),
+    ("8/5k2/8/3R4/8/2K5/6r1/8 b - - 88 97", "g2g3 c3c4 f7e6"),
+    ("4k3/8/8/8/2pP4/8/8/4K2R b K d3 0 30", ""),
+];
+
+/// The golden positions, replayed.
+pub fn games() -> Vec<Game> {
+    let replay = |(fen, moves): &(&str, &str)| {
+        let mut game = Game::from_fen(fen).expect("a legal FEN");
+        for text in moves.split_whitespace() {
+            game.play(game.parse_uci(text).expect("a legal move"));
+        }
+        game
+    };
+    POSITIONS.iter().map(replay).collect()
+}
+
+/// What `net` answers for them, in fp32.
+pub fn answers(net: &Net, weights: &Weights) -> Vec<Golden> {
+    let games = games();
+    let (policies, values) = logits(net, weights, &games);
+    let answer = |(index, game): (usize, &Game)| {
+        let wdl = softmax(&values[index * 3..][..3]);
+        let policy = &policies[index * az4672::SIZE..][..az4672::SIZE];
+        let moves = game.legal_moves();
+        let chosen: Vec<f32> =
+            moves.iter().map(|m| policy[az4672::index(game.turn(), *m).offset()]).collect();
+        let names = moves.iter().map(|m| Game::uci(*m, false));
+        let (fen, moves) = POSITIONS[index];
+        Golden {
+            fen: fen.into(),
+            moves: moves.into(),
+            wdl: [wdl[0], wdl[1], wdl[2]],
+            policy: names.zip(softmax(&chosen)).collect::<BTreeMap<_, _>>(),
+        }
+    };
+    games.iter().enumerate().map(answer).collect()
+}
+
+/// Logits in fp32: `[n, 4672]` of the policy and `[n, 3]` of win, draw, loss.
+pub fn logits(net: &Net, weights: &Weights, games: &[Game]) -> (Vec<f32>, Vec<f32>) {
+    let _guard = tch::no_grad_guard();
+    let mut planes = vec![0.0; games.len() * planes72::INPUT_SIZE];
+    for (game, input) in games.iter().zip(planes.chunks_exact_mut(planes72::INPUT_SIZE)) {
+        planes72::encode(game).write(input);
+    }
+    let shape = [games.len() as i64, planes72::PLANES as i64, 8, 8];
+    let planes = Tensor::from_slice(&planes).view(shape).to_device(weights.device());
+    let output = net.forward(weights, &planes, false);
+    let numbers = |tensor: &Tensor| {
+        let flat = tensor.to_kind(Kind::Float).to_device(tch::Device::Cpu).contiguous().view([-1]);
+        Vec::<f32>::try_from(flat).expect("fp32 numbers")
+    };
+    (numbers(&output.policy), numbers(&output.wdl))
+}
+
+/// Probabilities of logits.
+pub fn softmax(logits: &[f32]) -> Vec<f32> {
+    let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let powers: Vec<f32> = logits.iter().map(|x| (x - max).exp()).collect();
+    let sum: f32 = powers.iter().sum();
+    powers.iter().map(|power| power / sum).collect()
+}

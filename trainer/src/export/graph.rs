@@ -1,0 +1,202 @@
+//! An ONNX graph built operator by operator: one method each.
+
+use prost::Message;
+
+use super::proto::{
+    Attribute, Dimension, FLOAT, Graph, INT64, Model, Node, OperatorSet, Property, Shape, TensorData,
+    TensorType, Type, ValueInfo,
+};
+
+/// Operator set: the first with LayerNormalization.
+const OPSET: i64 = 17;
+/// The file format's version that goes with it.
+const IR_VERSION: i64 = 8;
+
+/// A tensor of the graph, by its name.
+#[derive(Clone, Debug)]
+pub struct Value(String);
+
+/// A graph in the making. Shapes are `[batch, …]` throughout.
+#[derive(Default)]
+pub struct Builder {
+    graph: Graph,
+}
+
+fn int(name: &str, i: i64) -> Attribute {
+    Attribute { name: name.into(), i: Some(i), r#type: 2, ..Attribute::default() }
+}
+
+fn float(name: &str, f: f32) -> Attribute {
+    Attribute { name: name.into(), f: Some(f), r#type: 1, ..Attribute::default() }
+}
+
+fn ints(name: &str, ints: &[i64]) -> Attribute {
+    Attribute { name: name.into(), ints: ints.to_vec(), r#type: 7, ..Attribute::default() }
+}
+
+impl Builder {
+    /// The input `[batch] + dims`.
+    pub fn input(&mut self, name: &str, dims: &[i64]) -> Value {
+        self.graph.input.push(value_info(name, dims));
+        Value(name.into())
+    }
+
+    /// Names a value as the graph's output `[batch] + dims`.
+    pub fn output(&mut self, name: &str, value: &Value, dims: &[i64]) {
+        self.graph.output.push(value_info(name, dims));
+        self.graph.node.push(Node {
+            input: vec![value.0.clone()],
+            output: vec![name.into()],
+            name: format!("output/{name}"),
+            op_type: "Identity".into(),
+            attribute: Vec::new(),
+        });
+    }
+
+    fn constant(&mut self, dims: &[i64], data_type: i32, raw_data: Vec<u8>) -> Value {
+        let name = format!("constant/{}", self.graph.initializer.len());
+        self.graph.initializer.push(TensorData {
+            dims: dims.to_vec(),
+            data_type,
+            name: name.clone(),
+            raw_data,
+        });
+        Value(name)
+    }
+
+    /// A constant of floats.
+    pub fn floats(&mut self, dims: &[i64], data: &[f32]) -> Value {
+        debug_assert_eq!(dims.iter().product::<i64>(), data.len() as i64);
+        self.constant(dims, FLOAT, data.iter().flat_map(|x| x.to_le_bytes()).collect())
+    }
+
+    fn integers(&mut self, data: &[i64]) -> Value {
+        let bytes = data.iter().flat_map(|x| x.to_le_bytes()).collect();
+        self.constant(&[data.len() as i64], INT64, bytes)
+    }
+
+    fn node(&mut self, op: &str, inputs: &[&Value], attribute: Vec<Attribute>) -> Value {
+        let name = format!("{op}/{}", self.graph.node.len());
+        self.graph.node.push(Node {
+            input: inputs.iter().map(|value| value.0.clone()).collect(),
+            output: vec![name.clone()],
+            name: name.clone(),
+            op_type: op.into(),
+            attribute,
+        });
+        Value(name)
+    }
+
+    /// A convolution with `[out, in, k, k]` weights that keeps the board's size.
+    pub fn conv(&mut self, x: &Value, weight: &Value, bias: Option<&Value>, kernel: i64) -> Value {
+        let pad = kernel / 2;
+        let attributes = vec![ints("kernel_shape", &[kernel; 2]), ints("pads", &[pad; 4])];
+        match bias {
+            Some(bias) => self.node("Conv", &[x, weight, bias], attributes),
+            None => self.node("Conv", &[x, weight], attributes),
+        }
+    }
+
+    /// `x · weightᵀ + bias` of a matrix with `[out, in]` weights.
+    pub fn gemm(&mut self, x: &Value, weight: &Value, bias: &Value) -> Value {
+        self.node("Gemm", &[x, weight, bias], vec![int("transB", 1)])
+    }
+
+    /// Matrix product over the last two axes.
+    pub fn matmul(&mut self, a: &Value, b: &Value) -> Value {
+        self.node("MatMul", &[a, b], Vec::new())
+    }
+
+    /// Sum with broadcasting.
+    pub fn add(&mut self, a: &Value, b: &Value) -> Value {
+        self.node("Add", &[a, b], Vec::new())
+    }
+
+    /// Product with broadcasting.
+    pub fn mul(&mut self, a: &Value, b: &Value) -> Value {
+        self.node("Mul", &[a, b], Vec::new())
+    }
+
+    /// max(x, 0)
+    pub fn relu(&mut self, x: &Value) -> Value {
+        self.node("Relu", &[x], Vec::new())
+    }
+
+    /// The logistic function.
+    pub fn sigmoid(&mut self, x: &Value) -> Value {
+        self.node("Sigmoid", &[x], Vec::new())
+    }
+
+    /// `x · Φ(x) = ½ · x · (1 + erf(x/√2))`, which the runtime fuses.
+    pub fn gelu(&mut self, x: &Value) -> Value {
+        let root = self.floats(&[1], &[std::f32::consts::SQRT_2]);
+        let one = self.floats(&[1], &[1.0]);
+        let half = self.floats(&[1], &[0.5]);
+        let scaled = self.node("Div", &[x, &root], Vec::new());
+        let erf = self.node("Erf", &[&scaled], Vec::new());
+        let sum = self.add(&erf, &one);
+        let product = self.mul(x, &sum);
+        self.mul(&product, &half)
+    }
+
+    /// The mean of each channel: `[batch, c, 8, 8]` to `[batch, c, 1, 1]`.
+    pub fn global_average(&mut self, x: &Value) -> Value {
+        self.node("GlobalAveragePool", &[x], Vec::new())
+    }
+
+    /// `[batch, c, …]` normalised per channel and sample, scaled and shifted.
+    pub fn instance_norm(&mut self, x: &Value, scale: &Value, shift: &Value, epsilon: f64) -> Value {
+        self.node("InstanceNormalization", &[x, scale, shift], vec![float("epsilon", epsilon as f32)])
+    }
+
+    /// The last axis normalised, scaled and shifted.
+    pub fn layer_norm(&mut self, x: &Value, scale: &Value, shift: &Value, epsilon: f64) -> Value {
+        let attributes = vec![int("axis", -1), float("epsilon", epsilon as f32)];
+        self.node("LayerNormalization", &[x, scale, shift], attributes)
+    }
+
+    /// Softmax over the last axis.
+    pub fn softmax(&mut self, x: &Value) -> Value {
+        self.node("Softmax", &[x], vec![int("axis", -1)])
+    }
+
+    /// Permutes the axes.
+    pub fn transpose(&mut self, x: &Value, axes: &[i64]) -> Value {
+        self.node("Transpose", &[x], vec![ints("perm", axes)])
+    }
+
+    /// Gives `x` the shape `[batch] + dims`; one of them may be −1.
+    pub fn reshape(&mut self, x: &Value, dims: &[i64]) -> Value {
+        // 0 keeps the batch axis as it is.
+        let shape: Vec<i64> = std::iter::once(0).chain(dims.iter().copied()).collect();
+        let shape = self.integers(&shape);
+        self.node("Reshape", &[x, &shape], Vec::new())
+    }
+
+    /// The element `index` of axis `axis`, which disappears.
+    pub fn pick(&mut self, x: &Value, axis: i64, index: i64) -> Value {
+        let index = self.constant(&[], INT64, index.to_le_bytes().to_vec());
+        self.node("Gather", &[x, &index], vec![int("axis", axis)])
+    }
+
+    /// The finished file, with its metadata.
+    pub fn finish(self, name: &str, metadata: Vec<(String, String)>) -> Vec<u8> {
+        let model = Model {
+            ir_version: IR_VERSION,
+            producer_name: "philidor-trainer".into(),
+            producer_version: env!("CARGO_PKG_VERSION").into(),
+            graph: Some(Graph { name: name.into(), ..self.graph }),
+            opset_import: vec![OperatorSet { domain: String::new(), version: OPSET }],
+            metadata_props: metadata.into_iter().map(|(key, value)| Property { key, value }).collect(),
+        };
+        model.encode_to_vec()
+    }
+}
+
+fn value_info(name: &str, dims: &[i64]) -> ValueInfo {
+    let batch = Dimension { dim_param: Some("batch".into()), dim_value: None };
+    let fixed = |dim: &i64| Dimension { dim_value: Some(*dim), dim_param: None };
+    let dim = std::iter::once(batch).chain(dims.iter().map(fixed)).collect();
+    let tensor = TensorType { elem_type: FLOAT, shape: Some(Shape { dim }) };
+    ValueInfo { name: name.into(), r#type: Some(Type { tensor_type: Some(tensor) }) }
+}

@@ -1,0 +1,242 @@
+//! `verify`: a network file against the checkpoint that it was made from.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{ArgAction, Args};
+use engine::encoding::{az4672, planes72};
+use engine::eval::Network;
+use engine::position::{Game, PackedMove};
+
+use super::file::network;
+use super::golden::{games, logits, softmax};
+use crate::chunks;
+use crate::learn::Checkpoint;
+use crate::model::{Net, Weights};
+
+/// The most that a probability or a logit may differ.
+const TOLERANCE: f32 = 1e-4;
+
+/// Positions a batch.
+const BATCH: usize = 32;
+
+/// Compare a network file in ONNX Runtime with its checkpoint in libtorch
+#[derive(Args, Debug)]
+#[command(after_help = "Example: philidor-trainer verify nets/mine.onnx --checkpoint \
+    runs/first/checkpoints/best.safetensors --games data/engine-00000.h5\n\
+    Fails if a logit or a probability differs by more than 1e-4.")]
+pub struct VerifyArgs {
+    /// The network file
+    net: PathBuf,
+    /// The checkpoint
+    #[arg(long)]
+    checkpoint: PathBuf,
+    /// Compare with the averaged weights
+    #[arg(long, default_value_t = true, action = ArgAction::Set, value_name = "BOOL")]
+    averaged: bool,
+    /// Take positions from this file of games [default: a few built-in games]
+    #[arg(long)]
+    games: Option<PathBuf>,
+    /// Number of positions
+    #[arg(long, default_value_t = 512)]
+    positions: usize,
+}
+
+/// The largest absolute differences between two runtimes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Difference {
+    /// Of a policy logit.
+    pub policy_logit: f32,
+    /// Of a legal move's probability.
+    pub policy: f32,
+    /// Of a logit of win, draw, loss.
+    pub wdl_logit: f32,
+    /// Of the probability of win, draw, loss.
+    pub wdl: f32,
+}
+
+impl Difference {
+    /// The largest of all.
+    pub fn worst(self) -> f32 {
+        self.policy_logit.max(self.policy).max(self.wdl_logit).max(self.wdl)
+    }
+}
+
+impl VerifyArgs {
+    /// Prints the largest differences; fails if one is above the tolerance.
+    pub fn run(&self) -> ExitCode {
+        match self.verify() {
+            Ok((count, difference)) => {
+                println!(
+                    "{count} positions, largest differences: policy logit {:.1e}, probability {:.1e}; \
+                     WDL logit {:.1e}, probability {:.1e}",
+                    difference.policy_logit, difference.policy, difference.wdl_logit, difference.wdl
+                );
+                // Not `>`: a number that isn't one must fail too.
+                if difference.worst() <= TOLERANCE {
+                    return ExitCode::SUCCESS;
+                }
+                eprintln!("the network file differs from the checkpoint by more than {TOLERANCE:.0e}");
+                ExitCode::FAILURE
+            }
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    fn verify(&self) -> Result<(usize, Difference), String> {
+        let checkpoint = Checkpoint::load(&self.checkpoint)?;
+        let (net, weights) = network(&checkpoint, self.averaged)?;
+        let file = Network::load(&self.net).map_err(|error| error.to_string())?;
+        let positions = match &self.games {
+            Some(path) => positions_of(path, self.positions)?,
+            None => built_in(self.positions),
+        };
+        Ok((positions.len(), compare(&net, &weights, &file, &positions)?))
+    }
+}
+
+/// Runs both on `positions` and compares their answers.
+///
+/// # Errors
+/// One line, if ONNX Runtime fails.
+pub fn compare(
+    net: &Net,
+    weights: &Weights,
+    file: &Network,
+    positions: &[Game],
+) -> Result<Difference, String> {
+    let mut session = file.session().map_err(|error| error.to_string())?;
+    let mut worst = Difference::default();
+    for batch in positions.chunks(BATCH) {
+        let (policy, wdl) = logits(net, weights, batch);
+        let mut input = vec![0.0; batch.len() * planes72::INPUT_SIZE];
+        for (game, input) in batch.iter().zip(input.chunks_exact_mut(planes72::INPUT_SIZE)) {
+            planes72::encode(game).write(input);
+        }
+        let ran = session.run(&input, |theirs| {
+            widen(&mut worst.policy_logit, &policy, theirs.policy);
+            widen(&mut worst.wdl_logit, &wdl, theirs.wdl);
+            for (index, game) in batch.iter().enumerate() {
+                let legal = |logits: &[f32]| {
+                    let own = &logits[index * az4672::SIZE..][..az4672::SIZE];
+                    let moves = game.legal_moves();
+                    let of = |m: &shakmaty::Move| own[az4672::index(game.turn(), *m).offset()];
+                    softmax(&moves.iter().map(of).collect::<Vec<_>>())
+                };
+                widen(&mut worst.policy, &legal(&policy), &legal(theirs.policy));
+                let outcome = |logits: &[f32]| softmax(&logits[index * 3..][..3]);
+                widen(&mut worst.wdl, &outcome(&wdl), &outcome(theirs.wdl));
+            }
+        });
+        ran.map_err(|error| error.to_string())?;
+    }
+    Ok(worst)
+}
+
+fn widen(worst: &mut f32, ours: &[f32], theirs: &[f32]) {
+    for (a, b) in ours.iter().zip(theirs) {
+        let difference = (a - b).abs();
+        // NaN is the worst there is, and stays.
+        if difference.is_nan() || difference > *worst {
+            *worst = if difference.is_nan() { f32::INFINITY } else { difference };
+        }
+    }
+}
+
+/// Positions spread over a file's games.
+fn positions_of(path: &Path, count: usize) -> Result<Vec<Game>, String> {
+    let chunk = chunks::read(path).map_err(|error| error.to_string())?;
+    let games = chunk.games().max(1);
+    let mut positions = Vec::with_capacity(count);
+    for number in 0..count.min(chunk.positions()) {
+        let stored = chunk.replay(number * 7919 % games);
+        let mut game = match stored.start {
+            None => Game::new(),
+            Some(fen) => Game::from_fen(fen).map_err(|error| format!("{}: {error}", path.display()))?,
+        };
+        for packed in &stored.moves[..number * 31 % stored.moves.len()] {
+            game.play(PackedMove(*packed).to_legal_move(game.position()));
+        }
+        if !game.legal_moves().is_empty() {
+            positions.push(game);
+        }
+    }
+    Ok(positions)
+}
+
+/// The golden positions and what follows them by a fixed choice of moves.
+fn built_in(count: usize) -> Vec<Game> {
+    let mut positions = Vec::with_capacity(count);
+    let mut starts = games().into_iter().cycle();
+    while positions.len() < count {
+        let mut game = starts.next().expect("a cycle never ends");
+        for step in 0..40 {
+            let legal = game.legal_moves();
+            if legal.is_empty() || positions.len() == count {
+                break;
+            }
+            positions.push(game.clone());
+            game.play(legal[(step * 7 + positions.len() * 13) % legal.len()]);
+        }
+    }
+    positions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::onnx;
+    use crate::learn::TrainConfig;
+    use tch::{Device, Kind};
+
+    fn exported(overrides: &[&str]) -> (Net, Weights, Network, tempfile::TempDir) {
+        let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+        let config = TrainConfig::parse(r#"{"model": {"filters": 16, "blocks": 2}}"#, &overrides).unwrap();
+        let net = Net::new(&config.model).unwrap();
+        let weights = Weights::new(net.layout(), Device::Cpu, Kind::Float, 3);
+        // Not the gentle start that training wants: every number must count.
+        tch::no_grad(|| {
+            let noise = |like: &tch::Tensor| like.randn_like() * 0.1;
+            _ = weights.flat.shallow_clone().g_add_(&noise(&weights.flat));
+            _ = weights.stats.shallow_clone().g_add_(&noise(&weights.stats).abs());
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("net.onnx");
+        std::fs::write(&path, onnx("net", &net, &weights, &config)).unwrap();
+        let file = Network::load(&path).unwrap();
+        (net, weights, file, folder)
+    }
+
+    fn check(overrides: &[&str]) {
+        let (net, weights, file, _folder) = exported(overrides);
+        let difference = compare(&net, &weights, &file, &built_in(100)).unwrap();
+        assert!(difference.worst() <= TOLERANCE, "{overrides:?}: {difference:?}");
+        assert!(difference.worst() > 0.0, "two runtimes never agree to the last bit: were both run?");
+    }
+
+    #[test]
+    fn batch_norm_relu_and_a_convolutional_head_are_exported_faithfully() {
+        check(&[]);
+        check(&["model.se_ratio=0"]);
+    }
+
+    #[test]
+    fn group_norm_gelu_attention_and_a_dense_head_are_exported_faithfully() {
+        let attention = ["model.attention_blocks=1", "model.attention_heads=4"];
+        check(
+            &[&attention[..], &["model.norm=group", "model.activation=gelu", "model.policy_head=dense"]]
+                .concat(),
+        );
+        check(&attention);
+    }
+
+    #[test]
+    fn other_weights_are_noticed() {
+        let (net, _, file, _folder) = exported(&[]);
+        let others = Weights::new(net.layout(), Device::Cpu, Kind::Float, 4);
+        assert!(compare(&net, &others, &file, &built_in(20)).unwrap().worst() > TOLERANCE);
+    }
+}

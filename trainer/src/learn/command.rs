@@ -1,0 +1,138 @@
+//! `train`: a run from the command line.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::{Args, ValueEnum};
+use tch::Device;
+
+use super::run::{Ended, Run};
+use super::sources::{Sources, batch_number};
+use super::{TrainConfig, checkpoint};
+
+/// Where to compute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum DeviceChoice {
+    /// A CUDA GPU if there is one, else the CPU
+    #[default]
+    Auto,
+    /// The CPU
+    Cpu,
+    /// A CUDA GPU
+    Cuda,
+}
+
+impl DeviceChoice {
+    /// The device, if this machine has it.
+    ///
+    /// # Errors
+    /// One line, if a GPU is asked for and libtorch finds none.
+    pub fn device(self) -> Result<Device, String> {
+        match (self, tch::Cuda::is_available()) {
+            (DeviceChoice::Cpu, _) | (DeviceChoice::Auto, false) => Ok(Device::Cpu),
+            (_, true) => Ok(Device::Cuda(0)),
+            (DeviceChoice::Cuda, false) => Err("no CUDA GPU: libtorch finds none (a CPU build of it \
+                 never does); use --device cpu"
+                .into()),
+        }
+    }
+}
+
+/// Train a network on files of games
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  philidor-trainer train --config config.json --run runs/first\n  \
+    philidor-trainer train --run runs/first --resume\n\n\
+    A configuration names at least its sources; every other key has a default, and the resolved one is \
+    written to RUN/config.json:\n  \
+    {\"sources\": [{\"name\": \"engine\", \"paths\": [\"data/engine-*.h5\"], \"weight\": 1}], \"samples\": 10000000}")]
+pub struct TrainArgs {
+    /// Configuration (JSON) [default with --resume: RUN/config.json]
+    #[arg(long)]
+    config: Option<PathBuf>,
+    /// Override a key: model.filters=96
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Where to compute
+    #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
+    device: DeviceChoice,
+    /// Folder of the run
+    #[arg(long, default_value = "runs/default")]
+    run: PathBuf,
+    /// Go on from the run's last checkpoint
+    #[arg(long, conflicts_with = "init")]
+    resume: bool,
+    /// Begin with the weights of this checkpoint
+    #[arg(long)]
+    init: Option<PathBuf>,
+    /// Stop after this many minutes, the learning rate fallen to its end (sets `minutes`)
+    #[arg(long)]
+    minutes: Option<f64>,
+}
+
+impl TrainArgs {
+    /// Trains; Ctrl-C writes a checkpoint and ends, a second one ends at once.
+    pub fn run(&self) -> ExitCode {
+        match self.train() {
+            Ok(ended) => {
+                let best = checkpoint::best_path(&self.run.join("checkpoints"));
+                println!(
+                    "{} {}",
+                    if ended == Ended::Finished { "finished:" } else { "stopped:" },
+                    best.display()
+                );
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    fn train(&self) -> Result<Ended, String> {
+        let mut config = TrainConfig::load(self.config_file().as_deref(), &self.set)?;
+        if let Some(minutes) = self.minutes {
+            config.minutes = minutes;
+            config.check()?;
+        }
+        let device = self.device.device()?;
+        if config.torch_threads > 0 {
+            tch::set_num_threads(config.torch_threads as i32);
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let raised = Arc::clone(&stop);
+        let handler = ctrlc::set_handler(move || {
+            if raised.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+        });
+        handler.map_err(|error| format!("cannot listen for Ctrl-C: {error}"))?;
+
+        let sources = Sources::load(&config.sources)?;
+        let mut run = if self.resume {
+            Run::resume(&self.run, &config, device)?
+        } else {
+            Run::start(&self.run, &config, device, self.init.as_deref())?
+        };
+        log::info!(
+            "{:?}, {} parameters, run {}",
+            device,
+            run.learner.weights.flat.numel(),
+            self.run.display()
+        );
+        let mut feed = sources.feed(&config, batch_number(&run.progress.loader))?;
+        let held_out = sources.held_out(&config);
+        let ended = run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed))?;
+        if feed.damaged() > 0 {
+            log::warn!("{} samples came from damaged games and were replaced", feed.damaged());
+        }
+        Ok(ended)
+    }
+
+    fn config_file(&self) -> Option<PathBuf> {
+        let of_run = |run: &Path| run.join("config.json");
+        self.config.clone().or_else(|| self.resume.then(|| of_run(&self.run)))
+    }
+}

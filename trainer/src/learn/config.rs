@@ -1,0 +1,324 @@
+//! A training run's settings: every key has a default, an unknown key is an error.
+
+use crate::model::ModelConfig;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use tch::{Device, Kind};
+
+/// One set of games to learn from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SourceConfig {
+    /// What metrics call it.
+    pub name: String,
+    /// `games/1` files; `*` and `?` stand for parts of file names.
+    pub paths: Vec<String>,
+    /// Its share of the samples, relative to the other sources'.
+    #[serde(default = "one")]
+    pub weight: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// The kind that convolutions and matrix products are computed in; parameters, norms and losses
+/// are always fp32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// bf16 on a GPU and on a CPU that has instructions for it, else fp32.
+    #[default]
+    Auto,
+    /// 8 bits of precision, the range of fp32.
+    Bf16,
+    /// 24 bits of precision.
+    Fp32,
+}
+
+impl Precision {
+    /// The kind to compute in on `device`.
+    pub fn kind(self, device: Device) -> Kind {
+        match self {
+            Precision::Fp32 => Kind::Float,
+            Precision::Bf16 => Kind::BFloat16,
+            Precision::Auto if device.is_cuda() || cpu_has_bf16() => Kind::BFloat16,
+            Precision::Auto => Kind::Float,
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn cpu_has_bf16() -> bool {
+    // Processors with AMX have this too.
+    std::arch::is_x86_feature_detected!("avx512bf16")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn cpu_has_bf16() -> bool {
+    false
+}
+
+/// How the learning rate goes on after the warm-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Schedule {
+    /// Half a cosine from `lr` down to `min_lr`, over `samples` or `minutes`, whichever ends first.
+    #[default]
+    Cosine,
+    /// `lr` throughout.
+    Constant,
+}
+
+/// A training run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainConfig {
+    /// The network.
+    pub model: ModelConfig,
+
+    /// What to learn from; mixed by weight.
+    pub sources: Vec<SourceConfig>,
+    /// Value target: this share of the game's result, the rest of the recorded evaluation.
+    pub value_lambda: f64,
+    /// Threads that replay and encode games.
+    pub loader_threads: usize,
+    /// Seeds the first weights, the shuffle and dropout.
+    pub seed: u64,
+
+    /// Samples a step.
+    pub batch: usize,
+    /// The run ends after this many samples, …
+    pub samples: u64,
+    /// … or after this many minutes of training; 0 for no such bound.
+    pub minutes: f64,
+    /// The kind to compute in.
+    pub precision: Precision,
+    /// Threads libtorch computes with on a CPU; 0 for its own choice.
+    pub torch_threads: usize,
+
+    /// Peak learning rate of AdamW.
+    pub lr: f64,
+    /// Last learning rate of a cosine schedule.
+    pub min_lr: f64,
+    /// Steps in which the learning rate rises from zero.
+    pub warmup_steps: u64,
+    /// How the learning rate falls.
+    pub schedule: Schedule,
+    /// AdamW's decays of first and second moment.
+    pub betas: [f64; 2],
+    /// AdamW's guard against division by zero.
+    pub epsilon: f64,
+    /// Decoupled weight decay of matrices and kernels, times the learning rate a step.
+    pub weight_decay: f64,
+    /// Bound on the norm of the gradient; 0 for none.
+    pub clip: f64,
+    /// Decay a step of the averaged weights that are validated and exported.
+    pub ema: f64,
+
+    /// Weight of the value's loss beside the policy's.
+    pub value_weight: f64,
+    /// Softmax over legal moves only, as in play; else over all 4672 indices.
+    pub mask_illegal: bool,
+    /// Share of the policy target spread evenly over the moves that the softmax is over.
+    pub label_smoothing: f64,
+
+    /// Steps between lines of `metrics.jsonl`.
+    pub report_every: u64,
+    /// Steps between validations.
+    pub validate_every: u64,
+    /// Batches of held-out samples a validation.
+    pub validation_batches: usize,
+    /// Seconds between checkpoints.
+    pub checkpoint_every_s: f64,
+}
+
+impl Default for TrainConfig {
+    fn default() -> Self {
+        TrainConfig {
+            model: ModelConfig::default(),
+            sources: Vec::new(),
+            value_lambda: 0.5,
+            loader_threads: 1,
+            seed: 1,
+            batch: 1024,
+            samples: 10_000_000,
+            minutes: 0.0,
+            precision: Precision::Auto,
+            torch_threads: 0,
+            lr: 2e-3,
+            min_lr: 2e-5,
+            warmup_steps: 500,
+            schedule: Schedule::Cosine,
+            betas: [0.9, 0.98],
+            epsilon: 1e-8,
+            weight_decay: 0.02,
+            clip: 1.0,
+            ema: 0.999,
+            value_weight: 1.0,
+            mask_illegal: true,
+            label_smoothing: 0.0,
+            report_every: 50,
+            validate_every: 1000,
+            validation_batches: 20,
+            checkpoint_every_s: 600.0,
+        }
+    }
+}
+
+impl TrainConfig {
+    /// Reads `file` and applies `overrides`, each `key=value` with dots in the key for nesting
+    /// (`model.filters=96`) and a JSON value (or bare text).
+    ///
+    /// # Errors
+    /// One line: what can't be read, or which key is unknown or doesn't fit.
+    pub fn load(file: Option<&Path>, overrides: &[String]) -> Result<TrainConfig, String> {
+        let text = match file {
+            Some(path) => std::fs::read_to_string(path)
+                .map_err(|error| format!("cannot read {}: {error}", path.display()))?,
+            None => "{}".to_owned(),
+        };
+        let origin = file.map_or("the configuration".to_owned(), |path| path.display().to_string());
+        TrainConfig::parse(&text, overrides).map_err(|error| format!("{origin}: {error}"))
+    }
+
+    /// [`TrainConfig::load`] of a text.
+    ///
+    /// # Errors
+    /// One line: which key is unknown or doesn't fit.
+    pub fn parse(text: &str, overrides: &[String]) -> Result<TrainConfig, String> {
+        let mut json: serde_json::Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        for entry in overrides {
+            let (key, value) =
+                entry.split_once('=').ok_or_else(|| format!("--set {entry}: expected key=value"))?;
+            let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
+            let mut place = &mut json;
+            for part in key.split('.') {
+                if !place.is_object() && !place.is_null() {
+                    return Err(format!("--set {entry}: there is nothing inside of {part}'s parent"));
+                }
+                place = &mut place[part];
+            }
+            *place = value;
+        }
+        let config: TrainConfig = serde_json::from_value(json).map_err(|error| error.to_string())?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Checks that the numbers make sense.
+    ///
+    /// # Errors
+    /// One line that names the key at fault.
+    pub fn check(&self) -> Result<(), String> {
+        self.model.check()?;
+        let [first, second] = self.betas;
+        let shares = [
+            ("value_lambda", self.value_lambda, 1.0),
+            ("label_smoothing", self.label_smoothing, 1.0),
+            ("ema", self.ema, 1.0),
+            ("betas", first, 0.999_999),
+            ("betas", second, 0.999_999),
+            ("min_lr", self.min_lr, self.lr),
+        ];
+        for (key, value, most) in shares {
+            if !(0.0..=most).contains(&value) {
+                return Err(format!("{key} is {value}, must be 0 to {most}"));
+            }
+        }
+        let counts = [
+            ("batch", self.batch as u64),
+            ("samples", self.samples),
+            ("report_every", self.report_every),
+            ("validate_every", self.validate_every),
+            ("loader_threads", self.loader_threads as u64),
+        ];
+        for (key, value) in counts {
+            if value == 0 {
+                return Err(format!("{key} must be at least 1"));
+            }
+        }
+        let amounts = [
+            ("lr", self.lr),
+            ("minutes", self.minutes),
+            ("epsilon", self.epsilon),
+            ("weight_decay", self.weight_decay),
+            ("clip", self.clip),
+            ("value_weight", self.value_weight),
+            ("checkpoint_every_s", self.checkpoint_every_s),
+        ];
+        for (key, value) in amounts {
+            if !value.is_finite() || value < 0.0 {
+                return Err(format!("{key} is {value}, must not be negative"));
+            }
+        }
+        for source in &self.sources {
+            if !(source.weight.is_finite() && source.weight > 0.0) {
+                return Err(format!("source {}: weight is {}, must be positive", source.name, source.weight));
+            }
+        }
+        Ok(())
+    }
+
+    /// The learning rate of a step, counted from 0, when `progress` (0 to 1) of the run is done.
+    pub fn learning_rate(&self, step: u64, progress: f64) -> f64 {
+        let rise = match self.warmup_steps {
+            0 => 1.0,
+            steps => ((step + 1) as f64 / steps as f64).min(1.0),
+        };
+        rise * match self.schedule {
+            Schedule::Constant => self.lr,
+            Schedule::Cosine => {
+                let fall = (1.0 + (std::f64::consts::PI * progress.clamp(0.0, 1.0)).cos()) / 2.0;
+                self.min_lr + (self.lr - self.min_lr) * fall
+            }
+        }
+    }
+
+    /// How much of the run is done, 0 to 1, after `samples` and `seconds` of training.
+    pub fn progress(&self, samples: u64, seconds: f64) -> f64 {
+        let by_samples = samples as f64 / self.samples as f64;
+        let by_time = if self.minutes > 0.0 { seconds / (60.0 * self.minutes) } else { 0.0 };
+        by_samples.max(by_time).min(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_key_is_an_error() {
+        for text in [r#"{"batchsize": 1}"#, r#"{"model": {"depth": 3}}"#] {
+            assert!(TrainConfig::parse(text, &[]).unwrap_err().contains("unknown field"));
+        }
+        let error = TrainConfig::parse("{}", &["optimizer.lr=1".to_owned()]).unwrap_err();
+        assert!(error.contains("unknown field `optimizer`"), "{error}");
+    }
+
+    #[test]
+    fn the_resolved_configuration_reads_back_the_same() {
+        let overrides = ["model.filters=96".to_owned(), "model.norm=group".to_owned(), "lr=0.001".to_owned()];
+        let config = TrainConfig::parse(r#"{"batch": 7}"#, &overrides).unwrap();
+        assert_eq!((config.batch, config.model.filters, config.lr), (7, 96, 0.001));
+        let text = serde_json::to_string(&config).unwrap();
+        assert_eq!(TrainConfig::parse(&text, &[]).unwrap(), config);
+    }
+
+    #[test]
+    fn the_learning_rate_rises_then_falls_to_its_end() {
+        let config = TrainConfig { warmup_steps: 10, lr: 1.0, min_lr: 0.1, ..TrainConfig::default() };
+        assert_eq!(config.learning_rate(0, 0.0), 0.1);
+        assert_eq!(config.learning_rate(9, 0.0), 1.0);
+        assert!((config.learning_rate(50, 0.5) - 0.55).abs() < 1e-12);
+        assert!((config.learning_rate(99, 1.0) - 0.1).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_run_is_done_when_samples_or_minutes_are_used_up() {
+        let config = TrainConfig { samples: 100, minutes: 1.0, ..TrainConfig::default() };
+        assert_eq!(config.progress(50, 15.0), 0.5);
+        assert_eq!(config.progress(50, 45.0), 0.75);
+        assert_eq!(config.progress(50, 90.0), 1.0);
+    }
+}

@@ -1,0 +1,119 @@
+//! What is minimised and what is reported.
+
+use super::config::TrainConfig;
+use crate::model::{Output, input::DeviceBatch};
+use tch::{Kind, Tensor};
+
+/// What illegal moves' logits are set to: far below any other, and finite in every kind.
+const ILLEGAL: f64 = -1e9;
+
+/// The losses of a batch.
+pub struct Losses {
+    /// Scalar: what to minimise.
+    pub total: Tensor,
+    /// `[n]`: cross-entropy of the policy, as the configuration defines it.
+    pub policy: Tensor,
+    /// `[n]`: cross-entropy of win, draw, loss.
+    pub wdl: Tensor,
+    /// `[n, 4672]`: logits with illegal moves set far below.
+    pub legal_logits: Tensor,
+}
+
+/// Compares a network's answers with the targets.
+pub fn losses(output: &Output, batch: &DeviceBatch, config: &TrainConfig) -> Losses {
+    let legal_logits = output.policy.masked_fill(&batch.illegal, ILLEGAL);
+    let logits = if config.mask_illegal { &legal_logits } else { &output.policy };
+    let log = logits.log_softmax(-1, Kind::Float);
+    let mut policy = -log.gather(1, &batch.policy.unsqueeze(1), false).squeeze_dim(1);
+    if config.label_smoothing > 0.0 {
+        let even = if config.mask_illegal {
+            let legal = batch.illegal.logical_not();
+            let count = legal.sum_dim_intlist([-1i64].as_slice(), false, Kind::Float);
+            log.masked_fill(&batch.illegal, 0.0).sum_dim_intlist([-1i64].as_slice(), false, Kind::Float)
+                / count
+        } else {
+            log.mean_dim([-1i64].as_slice(), false, Kind::Float)
+        };
+        policy = policy * (1.0 - config.label_smoothing) - even * config.label_smoothing;
+    }
+    let wdl = -(output.wdl.log_softmax(-1, Kind::Float) * &batch.wdl).sum_dim_intlist(
+        [-1i64].as_slice(),
+        false,
+        Kind::Float,
+    );
+    let total = policy.mean(Kind::Float) + wdl.mean(Kind::Float) * config.value_weight;
+    Losses { total, policy, wdl, legal_logits }
+}
+
+/// `[n, 2]` fp32, each 0 or 1: whether the move played is the network's first; one of its first five.
+/// A tie counts against the network.
+pub fn hits(logits: &Tensor, played: &Tensor) -> Tensor {
+    let own = logits.gather(1, &played.unsqueeze(1), false);
+    let rank = logits.ge_tensor(&own).sum_dim_intlist([-1i64].as_slice(), false, Kind::Int64);
+    // A logit that isn't a number is not even equal to itself: rank 0, no hit.
+    let first = rank.eq(1);
+    let among_five = rank.ge(1).logical_and(&rank.le(5));
+    Tensor::stack(&[first, among_five], 1).to_kind(Kind::Float)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one_sample(legal: &[i64], played: i64) -> DeviceBatch {
+        let illegal = Tensor::ones([1, 8], (Kind::Bool, tch::Device::Cpu));
+        for &index in legal {
+            _ = illegal.get(0).get(index).fill_(0);
+        }
+        DeviceBatch {
+            planes: Tensor::zeros([1], (Kind::Float, tch::Device::Cpu)),
+            illegal,
+            policy: Tensor::from_slice(&[played]),
+            wdl: Tensor::from_slice(&[0.5f32, 0.5, 0.0]).view([1, 3]),
+            source: Tensor::from_slice(&[0i64]),
+        }
+    }
+
+    fn equal_logits() -> Output {
+        let zeros = |n| Tensor::zeros([1, n], (Kind::Float, tch::Device::Cpu));
+        Output { policy: zeros(8), wdl: zeros(3) }
+    }
+
+    fn value(tensor: &Tensor) -> f64 {
+        tensor.double_value(&[])
+    }
+
+    #[test]
+    fn equal_logits_cost_the_logarithm_of_the_choices() {
+        let batch = one_sample(&[1, 2, 5, 7], 2);
+        let masked = losses(&equal_logits(), &batch, &TrainConfig::default());
+        assert!((value(&masked.policy.get(0)) - 4f64.ln()).abs() < 1e-6);
+        assert!((value(&masked.wdl.get(0)) - 3f64.ln()).abs() < 1e-6);
+        assert!((value(&masked.total) - 4f64.ln() - 3f64.ln()).abs() < 1e-6);
+        let raw = TrainConfig { mask_illegal: false, value_weight: 2.0, ..TrainConfig::default() };
+        let raw = losses(&equal_logits(), &batch, &raw);
+        assert!((value(&raw.total) - 8f64.ln() - 2.0 * 3f64.ln()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn smoothing_spreads_over_legal_moves_only() {
+        let batch = one_sample(&[0, 1], 0);
+        let policy = Tensor::from_slice(&[2f32, 0.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0]).view([1, 8]);
+        let output = Output { policy, ..equal_logits() };
+        let config = TrainConfig { label_smoothing: 0.2, ..TrainConfig::default() };
+        // log p = -ln(1 + e^-2) and -2 - ln(1 + e^-2); targets 0.9 and 0.1.
+        let expected = 0.1 * 2.0 + (1.0 + (-2f64).exp()).ln();
+        assert!((value(&losses(&output, &batch, &config).policy.get(0)) - expected).abs() < 1e-6);
+    }
+
+    #[test]
+    fn hits_count_ties_against_the_network() {
+        let logits = Tensor::from_slice(&[3f32, 3.0, 2.0, 1.0, 1.0, 1.0, 0.0, f32::NAN]).view([1, 8]);
+        let hit =
+            |played: i64| Vec::<f32>::try_from(hits(&logits, &Tensor::from_slice(&[played])).get(0)).unwrap();
+        assert_eq!(hit(0), [0.0, 1.0]);
+        assert_eq!(hit(2), [0.0, 1.0]);
+        assert_eq!(hit(3), [0.0, 0.0]);
+        assert_eq!(hit(7), [0.0, 0.0]);
+    }
+}

@@ -1,0 +1,206 @@
+//! The training run: steps, reports, validations, checkpoints, and how it ends.
+
+use super::checkpoint::{self, Checkpoint, Progress};
+use super::config::TrainConfig;
+use super::feed::Feed;
+use super::learner::Learner;
+use super::report::Reporter;
+use crate::loader::Batch;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use tch::Device;
+
+/// How many steps in a row may fail to be finite.
+const SKIPS: u64 = 10;
+/// How many checkpoints are kept beside the best.
+const KEPT: usize = 2;
+
+/// Held-out samples and whose they are.
+#[derive(Default)]
+pub struct HeldOut {
+    /// The samples.
+    pub batches: Vec<Batch>,
+    /// The names of the sources, in the order of [`Batch::source`].
+    pub names: Vec<String>,
+}
+
+/// Why a run stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// All samples or minutes are used up.
+    Finished,
+    /// It was asked to stop; it can be resumed.
+    Stopped,
+}
+
+/// A training run and its folder.
+pub struct Run {
+    /// The network.
+    pub learner: Learner,
+    /// How far it is.
+    pub progress: Progress,
+    config: TrainConfig,
+    folder: PathBuf,
+    streak: u64,
+}
+
+impl Run {
+    /// A new run in `folder`, which is created and gets the resolved `config.json`; from the
+    /// weights of `init` if given.
+    ///
+    /// # Errors
+    /// One line: the folder holds checkpoints already, can't be written, or `init` doesn't fit.
+    pub fn start(
+        folder: &Path,
+        config: &TrainConfig,
+        device: Device,
+        init: Option<&Path>,
+    ) -> Result<Run, String> {
+        let checkpoints = folder.join("checkpoints");
+        if !checkpoint::list(&checkpoints).is_empty() {
+            return Err(format!(
+                "{} holds a run already: add --resume, or name another folder with --run",
+                folder.display()
+            ));
+        }
+        let mut learner = Learner::new(config, device)?;
+        if let Some(path) = init {
+            Checkpoint::load(path)?.restore_weights(&mut learner.weights, true)?;
+            learner.averaged.assign(&learner.weights.flat, &learner.weights.stats);
+        }
+        Run::open(folder, config, learner, Progress::default())
+    }
+
+    /// Goes on from the last checkpoint in `folder`.
+    ///
+    /// # Errors
+    /// One line: there is none, or it doesn't fit the configuration.
+    pub fn resume(folder: &Path, config: &TrainConfig, device: Device) -> Result<Run, String> {
+        let checkpoints = folder.join("checkpoints");
+        let path = checkpoint::list(&checkpoints)
+            .pop()
+            .ok_or_else(|| format!("{} holds no checkpoint to resume from", folder.display()))?;
+        let checkpoint = Checkpoint::load(&path)?;
+        let mut learner = Learner::new(config, device)?;
+        checkpoint.restore(&mut learner)?;
+        Run::open(folder, config, learner, checkpoint.progress)
+    }
+
+    fn open(
+        folder: &Path,
+        config: &TrainConfig,
+        learner: Learner,
+        progress: Progress,
+    ) -> Result<Run, String> {
+        let checkpoints = folder.join("checkpoints");
+        std::fs::create_dir_all(&checkpoints)
+            .map_err(|error| format!("cannot create {}: {error}", checkpoints.display()))?;
+        let text = serde_json::to_string_pretty(config).map_err(|error| error.to_string())?;
+        checkpoint::write_file(&folder.join("config.json"), (text + "\n").as_bytes())?;
+        Ok(Run { learner, progress, config: config.clone(), folder: folder.to_owned(), streak: 0 })
+    }
+
+    /// Trains until all is done or `stop` says so, which is asked before each step.
+    ///
+    /// # Errors
+    /// One line: the feed failed, a file can't be written, or too many steps weren't finite.
+    /// The last checkpoint remains.
+    pub fn train(
+        &mut self,
+        feed: &mut dyn Feed,
+        held_out: &HeldOut,
+        stop: &dyn Fn(&Progress) -> bool,
+    ) -> Result<Ended, String> {
+        let metrics = self.folder.join("metrics.jsonl");
+        let mut reporter = Reporter::open(&metrics, &self.config, &self.progress)?;
+        let (start, before) = (Instant::now(), self.progress.time_s);
+        let mut saved = Instant::now();
+        let mut lr = 0.0;
+        let ended = loop {
+            self.progress.time_s = before + start.elapsed().as_secs_f64();
+            let done = self.config.progress(self.progress.samples, self.progress.time_s);
+            if done >= 1.0 {
+                break Ended::Finished;
+            }
+            if stop(&self.progress) {
+                break Ended::Stopped;
+            }
+            lr = self.config.learning_rate(self.progress.step, done);
+            let batch = feed.next_batch()?;
+            self.learner.step(&batch, lr);
+            self.progress.step += 1;
+            self.progress.samples += batch.size as u64;
+            if self.progress.step.is_multiple_of(self.config.report_every) {
+                self.report(&mut reporter, lr)?;
+            }
+            if self.progress.step.is_multiple_of(self.config.validate_every) {
+                self.validate(&mut reporter, feed, held_out)?;
+            }
+            if saved.elapsed().as_secs_f64() >= self.config.checkpoint_every_s {
+                self.save(feed)?;
+                saved = Instant::now();
+            }
+        };
+        if !self.progress.step.is_multiple_of(self.config.report_every) {
+            self.report(&mut reporter, lr)?;
+        }
+        if ended == Ended::Finished && !self.progress.step.is_multiple_of(self.config.validate_every) {
+            self.validate(&mut reporter, feed, held_out)?;
+        }
+        self.save(feed)?;
+        Ok(ended)
+    }
+
+    fn report(&mut self, reporter: &mut Reporter, lr: f64) -> Result<(), String> {
+        let report = self.learner.report();
+        self.progress.skipped += report.skipped;
+        self.streak = if report.skipped == 0 { 0 } else { self.streak + report.skipped };
+        if report.skipped > 0 {
+            reporter.say(&format!("{} steps weren't finite and were left out", report.skipped));
+        }
+        reporter.train(&self.progress, &report, lr, &self.config)?;
+        if self.streak > SKIPS {
+            return Err(format!(
+                "{} steps weren't finite (the last checkpoint is sound): try a lower lr, or precision fp32",
+                self.streak
+            ));
+        }
+        Ok(())
+    }
+
+    fn validate(
+        &mut self,
+        reporter: &mut Reporter,
+        feed: &dyn Feed,
+        held_out: &HeldOut,
+    ) -> Result<(), String> {
+        let validations = self.learner.validate(&held_out.batches, held_out.names.len());
+        let Some(total) = validations.last().filter(|total| total.samples > 0) else { return Ok(()) };
+        reporter.validation(&self.progress, &held_out.names, &validations)?;
+        let loss = total.measures.policy_loss + self.config.value_weight * total.measures.wdl_loss;
+        if self.progress.best.is_none_or(|best| loss < best) {
+            self.progress.best = Some(loss);
+            self.progress.loader = feed.position();
+            let path = checkpoint::best_path(&self.checkpoints());
+            checkpoint::save(&path, &self.learner, &self.config, &self.progress)?;
+        }
+        Ok(())
+    }
+
+    fn checkpoints(&self) -> PathBuf {
+        self.folder.join("checkpoints")
+    }
+
+    /// Writes a checkpoint, then removes the oldest.
+    fn save(&mut self, feed: &dyn Feed) -> Result<(), String> {
+        self.progress.loader = feed.position();
+        let folder = self.checkpoints();
+        let path = checkpoint::step_path(&folder, self.progress.step);
+        checkpoint::save(&path, &self.learner, &self.config, &self.progress)?;
+        let all = checkpoint::list(&folder);
+        for old in all.iter().rev().skip(KEPT) {
+            std::fs::remove_file(old).map_err(|error| format!("cannot remove {}: {error}", old.display()))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,265 @@
+//! Learning as a whole, on a tiny network: it learns, it stops and goes on, it survives bad steps.
+
+use super::checkpoint::{self, Progress};
+use super::{Checkpoint, Ended, Feed, HeldOut, Learner, Run, TrainConfig};
+use crate::loader::Batch;
+use crate::model::Net;
+use engine::encoding::{az4672, planes72};
+use engine::position::Game;
+use std::path::PathBuf;
+use tch::{Device, Kind, Tensor};
+
+/// Morphy against the Duke of Brunswick and Count Isouard, Paris 1858.
+const OPERA: &str = "e2e4 e7e5 g1f3 d7d6 d2d4 c8g4 d4e5 g4f3 d1f3 d6e5 f1c4 g8f6 f3b3 d8e7 b1c3 c7c6 \
+    c1g5 b7b5 c3b5 c6b5 c4b5 b8d7 e1c1 a8d8 d1d7 d8d7 h1d1 e7e6 b5d7 f6d7 b3b8 d7b8 d1d8";
+
+/// Every position of one game, with the move played and the result.
+fn opera() -> Batch {
+    let mut game = Game::new();
+    let mut batch = Batch::default();
+    for (ply, uci) in OPERA.split_whitespace().enumerate() {
+        let m = game.parse_uci(uci).unwrap();
+        let planes = planes72::encode(&game);
+        let mut legal = [0u64; 73];
+        for m in game.legal_moves() {
+            let index = az4672::index(game.turn(), m).offset();
+            legal[index / 64] |= 1 << (index % 64);
+        }
+        batch.size += 1;
+        batch.masks.extend(planes.masks);
+        batch.scalars.extend(planes.scalars);
+        batch.legal.extend(legal);
+        batch.policy.push(az4672::index(game.turn(), m).0);
+        batch.wdl.extend(if ply % 2 == 0 { [1.0, 0.0, 0.0] } else { [0.0, 0.0, 1.0] });
+        batch.source.push((ply % 2) as u8);
+        game.play(m);
+    }
+    batch
+}
+
+/// Gives rows of one batch, a few at a time, over and over.
+struct Rounds {
+    all: Batch,
+    size: usize,
+    next: usize,
+}
+
+impl Rounds {
+    fn new(size: usize, next: usize) -> Rounds {
+        Rounds { all: opera(), size, next }
+    }
+}
+
+impl Feed for Rounds {
+    fn next_batch(&mut self) -> Result<Batch, String> {
+        let mut batch = Batch { size: self.size, ..Batch::default() };
+        for _ in 0..self.size {
+            let i = self.next % self.all.size;
+            batch.masks.extend(&self.all.masks[i * 73..][..73]);
+            batch.scalars.extend(&self.all.scalars[i * 3..][..3]);
+            batch.legal.extend(&self.all.legal[i * 73..][..73]);
+            batch.policy.push(self.all.policy[i]);
+            batch.wdl.extend(&self.all.wdl[i * 3..][..3]);
+            batch.source.push(self.all.source[i]);
+            self.next += 1;
+        }
+        Ok(batch)
+    }
+
+    fn position(&self) -> serde_json::Value {
+        self.next.into()
+    }
+}
+
+fn tiny() -> TrainConfig {
+    let overrides = r#"{
+        "model": {"filters": 16, "blocks": 2, "se_ratio": 4, "value_channels": 2, "value_hidden": 16},
+        "precision": "fp32", "batch": 11, "samples": 220, "warmup_steps": 2, "ema": 0.9,
+        "report_every": 5, "validate_every": 10, "torch_threads": 1
+    }"#;
+    TrainConfig::parse(overrides, &[]).unwrap()
+}
+
+fn fresh_folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("philidor-learn-{name}-{}", std::process::id()));
+    _ = std::fs::remove_dir_all(&folder);
+    folder
+}
+
+fn numbers(tensor: &Tensor) -> Vec<f32> {
+    tensor.try_into().unwrap()
+}
+
+fn policy_losses(folder: &std::path::Path) -> Vec<String> {
+    let text = std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
+    let values = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    values.filter(|v| v.get("lr").is_some()).map(|v| v["policy_loss"].to_string()).collect()
+}
+
+#[test]
+fn one_game_is_learnt_by_heart() {
+    let config = TrainConfig { lr: 5e-3, ..tiny() };
+    let game = opera();
+    for kind in ["batch", "group"] {
+        let mut config = config.clone();
+        config.model.norm = serde_json::from_value(kind.into()).unwrap();
+        let mut learner = Learner::new(&config, Device::Cpu).unwrap();
+        let mut last = learner.report();
+        for step in 0..300 {
+            learner.step(&game, config.learning_rate(step, 0.0));
+            if step % 20 == 19 {
+                last = learner.report();
+            }
+            if last.measures.top1 > 0.99 && last.measures.policy_loss < 0.05 {
+                break;
+            }
+        }
+        assert!(last.measures.top1 > 0.95, "{kind}: {last:?}");
+        assert!(last.measures.policy_loss < 0.1 && last.measures.wdl_loss < 0.1, "{kind}: {last:?}");
+        let validations = learner.validate(&[game.clone()], 2);
+        assert_eq!([validations[0].samples, validations[1].samples, validations[2].samples], [17, 16, 33]);
+        assert!(validations[2].measures.top1 > 0.9, "{kind}: the average has learnt too: {validations:?}");
+    }
+}
+
+#[test]
+fn a_change_of_the_flat_tensor_changes_the_answers() {
+    let config = tiny();
+    let net = Net::new(&config.model).unwrap();
+    let planes = Tensor::rand([2, 72, 8, 8], (Kind::Float, Device::Cpu));
+    for kind in [Kind::Float, Kind::BFloat16] {
+        let mut weights = crate::model::Weights::new(net.layout(), Device::Cpu, kind, 1);
+        let before = net.forward(&weights, &planes, false);
+        _ = tch::no_grad(|| weights.flat.g_mul_scalar_(1.5));
+        weights.refresh();
+        let after = net.forward(&weights, &planes, false);
+        for (a, b) in [(before.policy, after.policy), (before.wdl, after.wdl)] {
+            assert!((a - b).abs().max().double_value(&[]) > 1e-3, "{kind:?}");
+        }
+    }
+}
+
+#[test]
+fn the_gradient_is_laid_out_like_the_parameters() {
+    let config = tiny();
+    let mut learner = Learner::new(&config, Device::Cpu).unwrap();
+    // Away from the start, where the zero scale of each block hides the gradient of its kernels.
+    for _ in 0..3 {
+        learner.step(&opera(), 1e-3);
+    }
+    let planes = Tensor::rand([4, 72, 8, 8], (Kind::Float, Device::Cpu));
+    let loss = |learner: &Learner| {
+        let output = learner.net.forward(&learner.weights, &planes, false);
+        output.policy.square().mean(Kind::Float) + output.wdl.square().mean(Kind::Float)
+    };
+    let gradient = learner.weights.gradient(&loss(&learner));
+    // Down the gradient the loss falls by its squared norm times the step, to first order.
+    let before = loss(&learner).double_value(&[]);
+    let rate = 1e-3;
+    _ = tch::no_grad(|| learner.weights.flat.g_sub_(&(&gradient * rate)));
+    learner.weights.refresh();
+    let fell = before - loss(&learner).double_value(&[]);
+    let expected = rate * gradient.square().sum(Kind::Float).double_value(&[]);
+    assert!((fell / expected - 1.0).abs() < 0.1, "fell {fell}, expected {expected}");
+}
+
+#[test]
+fn a_run_that_stops_and_goes_on_equals_one_that_does_not() {
+    let mut config = tiny();
+    config.model.value_dropout = 0.3;
+    let held_out = HeldOut { batches: vec![opera()], names: vec!["white".into(), "black".into()] };
+    let whole = fresh_folder("whole");
+    let mut run = Run::start(&whole, &config, Device::Cpu, None).unwrap();
+    assert_eq!(run.train(&mut Rounds::new(11, 0), &held_out, &|_| false), Ok(Ended::Finished));
+    let expected = numbers(&run.learner.weights.flat);
+
+    let halves = fresh_folder("halves");
+    let mut run = Run::start(&halves, &config, Device::Cpu, None).unwrap();
+    let stop = |progress: &Progress| progress.step == 10;
+    assert_eq!(run.train(&mut Rounds::new(11, 0), &held_out, &stop), Ok(Ended::Stopped));
+    let mut run = Run::resume(&halves, &config, Device::Cpu).unwrap();
+    assert_eq!(run.progress.step, 10);
+    let next = run.progress.loader.as_u64().unwrap() as usize;
+    assert_eq!(run.train(&mut Rounds::new(11, next), &held_out, &|_| false), Ok(Ended::Finished));
+
+    assert_eq!(numbers(&run.learner.weights.flat), expected);
+    assert_eq!(policy_losses(&halves), policy_losses(&whole));
+    assert_eq!(policy_losses(&whole).len(), 4);
+    assert!(checkpoint::best_path(&whole.join("checkpoints")).exists());
+    assert!(Run::start(&whole, &config, Device::Cpu, None).err().unwrap().contains("--resume"));
+    for folder in [whole, halves] {
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+#[test]
+fn checkpoints_read_back_the_same_and_small_ones_start_another_run() {
+    let config = tiny();
+    let folder = fresh_folder("checkpoint");
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut learner = Learner::new(&config, Device::Cpu).unwrap();
+    for _ in 0..3 {
+        learner.step(&opera(), 1e-3);
+    }
+    let progress = Progress { step: 3, samples: 99, loader: 7.into(), ..Progress::default() };
+    let full = folder.join("full.safetensors");
+    checkpoint::save(&full, &learner, &config, &progress).unwrap();
+    let read = Checkpoint::load(&full).unwrap();
+    assert_eq!((&read.config, &read.progress), (&config, &progress));
+    let mut other = Learner::new(&TrainConfig { seed: 2, ..config.clone() }, Device::Cpu).unwrap();
+    read.restore(&mut other).unwrap();
+    learner.step(&opera(), 1e-3);
+    other.step(&opera(), 1e-3);
+    assert_eq!(numbers(&other.weights.flat), numbers(&learner.weights.flat));
+    assert_eq!(numbers(&other.averaged.stats), numbers(&learner.averaged.stats));
+
+    let small = folder.join("small.safetensors");
+    checkpoint::save_weights(&small, &learner.averaged, &config, &progress).unwrap();
+    let run = Run::start(&folder.join("next"), &config, Device::Cpu, Some(&small)).unwrap();
+    assert_eq!(numbers(&run.learner.weights.flat), numbers(&learner.averaged.flat));
+    assert!(
+        Checkpoint::load(&small)
+            .unwrap()
+            .restore(&mut other)
+            .unwrap_err()
+            .contains("ema/stem.conv.weight is missing")
+    );
+
+    let mut bytes = std::fs::read(&full).unwrap();
+    bytes.truncate(bytes.len() / 2);
+    std::fs::write(&full, bytes).unwrap();
+    assert!(Checkpoint::load(&full).err().unwrap().contains("full.safetensors"));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_batch_that_is_not_finite_changes_nothing_and_many_end_the_run() {
+    let config = tiny();
+    let mut learner = Learner::new(&config, Device::Cpu).unwrap();
+    learner.step(&opera(), 1e-3);
+    let (flat, stats) = (numbers(&learner.weights.flat), numbers(&learner.weights.stats));
+    let mut bad = opera();
+    bad.scalars[0] = f32::NAN;
+    learner.step(&bad, 1e-3);
+    assert_eq!(numbers(&learner.weights.flat), flat);
+    assert_eq!(numbers(&learner.weights.stats), stats);
+    let report = learner.report();
+    assert_eq!(report.skipped, 1);
+    assert!(report.measures.policy_loss.is_finite());
+
+    struct Broken(Batch);
+    impl Feed for Broken {
+        fn next_batch(&mut self) -> Result<Batch, String> {
+            Ok(self.0.clone())
+        }
+        fn position(&self) -> serde_json::Value {
+            serde_json::Value::Null
+        }
+    }
+    let folder = fresh_folder("broken");
+    let config = TrainConfig { samples: 10_000, ..config };
+    let mut run = Run::start(&folder, &config, Device::Cpu, None).unwrap();
+    let error = run.train(&mut Broken(bad), &HeldOut::default(), &|_| false).unwrap_err();
+    assert!(error.contains("weren't finite"), "{error}");
+    std::fs::remove_dir_all(folder).unwrap();
+}

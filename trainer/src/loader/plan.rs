@@ -1,0 +1,243 @@
+//! Which position of which game stands where in which batch.
+
+use std::sync::Arc;
+
+use super::{Batch, Corpus};
+use crate::samples::{Damaged, Sample, ValueTarget};
+use engine::encoding::planes72::{ROWS, SCALARS};
+
+/// Samples after which the mix of sources repeats: weights are honoured to one part in this many.
+const PERIOD: usize = 1024;
+
+/// Games to draw from, and how often.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The games; at least one.
+    pub corpus: Arc<Corpus>,
+    /// Its share of the samples, relative to the other sources'.
+    pub weight: f64,
+}
+
+/// The order of all samples: a pure function of the sources, the seed and a sample's number.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    sources: Vec<Source>,
+    target: ValueTarget,
+    seed: u64,
+    batch: usize,
+    /// The source of each of [`PERIOD`] consecutive samples, and its rank among that source's.
+    schedule: Vec<(u8, u32)>,
+    /// How many of them each source has.
+    shares: Vec<u64>,
+}
+
+impl Plan {
+    /// A plan for batches of `batch` samples. Sources without games or weight are left out.
+    ///
+    /// # Errors
+    ///
+    /// If nothing is left to draw from.
+    pub fn new(sources: Vec<Source>, target: ValueTarget, batch: usize, seed: u64) -> Result<Plan, String> {
+        if sources.len() > usize::from(u8::MAX) {
+            return Err(format!("{} sources, at most {} can be mixed", sources.len(), u8::MAX));
+        }
+        let usable = |source: &Source| source.weight > 0.0 && source.corpus.games() > 0;
+        let total: f64 = sources.iter().filter(|s| usable(s)).map(|s| s.weight).sum();
+        if total <= 0.0 || batch == 0 {
+            return Err("no games to draw samples from".into());
+        }
+        let ratios: Vec<f64> =
+            sources.iter().map(|s| if usable(s) { s.weight / total } else { 0.0 }).collect();
+        let (schedule, shares) = interleave(&ratios);
+        Ok(Plan { sources, target, seed, batch, schedule, shares })
+    }
+
+    /// Batch number `k`, with the number of damaged games that other samples stand in for.
+    pub fn batch(&self, k: u64) -> (Batch, usize) {
+        let n = self.batch;
+        let mut batch = Batch {
+            size: n,
+            masks: Vec::with_capacity(n * ROWS),
+            scalars: Vec::with_capacity(n * SCALARS),
+            legal: Vec::with_capacity(n * ROWS),
+            policy: Vec::with_capacity(n),
+            wdl: Vec::with_capacity(n * 3),
+            source: Vec::with_capacity(n),
+        };
+        let mut damaged = 0;
+        for number in k * n as u64..(k + 1) * n as u64 {
+            let (source, draw) = self.draw(number);
+            // A damaged game is stood in for by the next one of the permutation, far from it on disk.
+            let sample = (0..64).find_map(|attempt| {
+                let sample = self.sample(source, draw + attempt);
+                damaged += usize::from(sample.is_err());
+                sample.ok()
+            });
+            let sample = sample.expect("games are validated at import: 64 in a row can't all be damaged");
+            batch.masks.extend_from_slice(&sample.input.masks);
+            batch.scalars.extend_from_slice(&sample.input.scalars);
+            batch.legal.extend_from_slice(&sample.legal);
+            batch.policy.push(sample.policy.0);
+            batch.wdl.extend_from_slice(&sample.wdl);
+            batch.source.push(source as u8);
+        }
+        (batch, damaged)
+    }
+
+    /// The source of a sample, and its number among that source's samples.
+    fn draw(&self, number: u64) -> (usize, u64) {
+        let (source, rank) = self.schedule[(number % PERIOD as u64) as usize];
+        let source = usize::from(source);
+        (source, number / PERIOD as u64 * self.shares[source] + u64::from(rank))
+    }
+
+    /// A source's sample number `draw`: every pass takes each game once, in an order of its own.
+    fn sample(&self, source: usize, draw: u64) -> Result<Sample, Damaged> {
+        let corpus = &self.sources[source].corpus;
+        let games = corpus.games() as u64;
+        let pass_seed = mix(self.seed, mix(source as u64, draw / games));
+        let game = permute(draw % games, games, pass_seed) as usize;
+        let replay = corpus.game(game);
+        let ply = mix(pass_seed, game as u64 ^ 0x9e37_79b9) % replay.moves.len() as u64;
+        replay.sample(ply as usize, &self.target)
+    }
+}
+
+/// Spreads the sources evenly over a period: at each slot, the one that is furthest behind.
+fn interleave(ratios: &[f64]) -> (Vec<(u8, u32)>, Vec<u64>) {
+    let mut counts = vec![0u64; ratios.len()];
+    let mut schedule = Vec::with_capacity(PERIOD);
+    for slot in 0..PERIOD {
+        let behind = |source: usize| ratios[source] * (slot + 1) as f64 - counts[source] as f64;
+        let next = (0..ratios.len())
+            .filter(|source| ratios[*source] > 0.0)
+            .max_by(|a, b| behind(*a).total_cmp(&behind(*b)))
+            .expect("a source with weight");
+        schedule.push((next as u8, counts[next] as u32));
+        counts[next] += 1;
+    }
+    (schedule, counts)
+}
+
+/// A well-mixed number from two (SplitMix64's finaliser).
+fn mix(a: u64, b: u64) -> u64 {
+    let mut x = a.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ b.wrapping_add(0x2545_f491_4f6c_dd1d);
+    x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
+}
+
+/// A bijection of `0..n` that the seed picks: a Feistel network on the next power of four, walked
+/// until it falls inside (Black and Rogaway 2002).
+fn permute(index: u64, n: u64, seed: u64) -> u64 {
+    let half_bits = (64 - (n - 1).leading_zeros()).div_ceil(2).max(1);
+    let mask = (1u64 << half_bits) - 1;
+    let mut x = index;
+    loop {
+        let (mut left, mut right) = (x >> half_bits, x & mask);
+        for round in 0..4 {
+            (left, right) = (right, left ^ (mix(seed ^ round, right) & mask));
+        }
+        x = left << half_bits | right;
+        if x < n {
+            return x;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loader::CorpusBuilder;
+    use crate::samples::Replay;
+    use engine::position::{Game, PackedMove};
+    use std::collections::HashSet;
+
+    /// `games` games of a few moves each, all different in their first move where possible.
+    fn corpus(games: usize, plies: usize, result: i8) -> Arc<Corpus> {
+        let mut builder = CorpusBuilder::default();
+        for number in 0..games {
+            let mut game = Game::new();
+            let moves: Vec<u16> = (0..plies)
+                .map(|ply| {
+                    let legal = game.legal_moves();
+                    let m = legal[(number / 20usize.pow(ply as u32)) % legal.len()];
+                    game.play(m);
+                    PackedMove::new(m).0
+                })
+                .collect();
+            builder.push(&Replay { start: None, moves: &moves, evals: &[], result });
+        }
+        Arc::new(builder.build())
+    }
+
+    fn plan(weights: &[f64], batch: usize, seed: u64) -> Plan {
+        let sources = weights.iter().zip([1, 0, -1].into_iter().cycle());
+        let sources =
+            sources.map(|(weight, result)| Source { corpus: corpus(50, 6, result), weight: *weight });
+        Plan::new(sources.collect(), ValueTarget::default(), batch, seed).unwrap()
+    }
+
+    #[test]
+    fn a_permutation_visits_everything_once() {
+        for n in [1, 2, 3, 20, 64, 1000] {
+            for seed in 0..5 {
+                let images: HashSet<u64> = (0..n).map(|index| permute(index, n, seed)).collect();
+                assert_eq!(images.len() as u64, n);
+                assert!(images.iter().all(|image| *image < n));
+            }
+        }
+        let order = |seed| (0..100).map(|index| permute(index, 100, seed)).collect::<Vec<_>>();
+        assert_ne!(order(1), order(2));
+    }
+
+    #[test]
+    fn batches_are_a_function_of_seed_and_number() {
+        assert_eq!(plan(&[1.0], 16, 7).batch(3), plan(&[1.0], 16, 7).batch(3));
+        assert_ne!(plan(&[1.0], 16, 7).batch(3).0, plan(&[1.0], 16, 7).batch(4).0);
+        assert_ne!(plan(&[1.0], 16, 7).batch(3).0, plan(&[1.0], 16, 8).batch(3).0);
+    }
+
+    #[test]
+    fn weights_are_honoured_and_spread() {
+        let plan = plan(&[3.0, 1.0, 0.0], 64, 1);
+        let (batch, damaged) = plan.batch(5);
+        assert_eq!(damaged, 0);
+        let of = |source| batch.source.iter().filter(|s| **s == source).count();
+        assert_eq!((of(0), of(1), of(2)), (48, 16, 0));
+        // Sources differ by their games' result, from the mover's side decisive or drawn.
+        for (source, wdl) in batch.source.iter().zip(batch.wdl.as_chunks::<3>().0) {
+            assert_eq!(wdl[1] == 1.0, *source == 1);
+        }
+    }
+
+    #[test]
+    fn a_pass_takes_every_game_once() {
+        let plan = plan(&[1.0], 50, 3);
+        // Which game a sample is from shows in what its source's draw permutes to.
+        let games: HashSet<u64> = (0..50).map(|draw| permute(draw, 50, mix(3, mix(0, 0)))).collect();
+        assert_eq!(games.len(), 50);
+        let inputs = |k| plan.batch(k).0.masks;
+        assert_ne!(inputs(0), inputs(1), "the next pass has another order and other plies");
+    }
+
+    #[test]
+    fn nothing_to_draw_from_is_an_error() {
+        let empty = Source { corpus: Arc::new(CorpusBuilder::default().build()), weight: 1.0 };
+        assert!(Plan::new(vec![empty], ValueTarget::default(), 8, 0).is_err());
+        assert!(Plan::new(Vec::new(), ValueTarget::default(), 8, 0).is_err());
+    }
+
+    #[test]
+    fn a_damaged_game_is_stood_in_for() {
+        let mut builder = CorpusBuilder::default();
+        builder.push(&Replay { start: None, moves: &[12 | 60 << 6], evals: &[], result: 1 });
+        for _ in 0..9 {
+            builder.push(&Replay { start: None, moves: &[12 | 28 << 6], evals: &[], result: 1 });
+        }
+        let source = Source { corpus: Arc::new(builder.build()), weight: 1.0 };
+        let plan = Plan::new(vec![source], ValueTarget::default(), 10, 0).unwrap();
+        let (batch, damaged) = plan.batch(0);
+        assert_eq!((batch.policy.len(), damaged), (10, 1));
+    }
+}

@@ -1,0 +1,121 @@
+//! Threads that make batches ahead of the learner.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+use crossbeam_channel::{Receiver, bounded};
+
+use super::{Batch, Plan};
+
+/// Batches waiting per thread.
+const AHEAD: usize = 4;
+
+/// An endless iterator over a plan's batches, in order, made by threads of its own.
+///
+/// Dropping it ends the threads.
+pub struct Prefetch {
+    receiver: Option<Receiver<(u64, Batch, usize)>>,
+    early: BTreeMap<u64, Batch>,
+    next: u64,
+    damaged: usize,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Prefetch {
+    /// Starts `threads` threads (at least one) at batch number `first`.
+    pub fn new(plan: Arc<Plan>, first: u64, threads: usize) -> Prefetch {
+        let threads = threads.max(1);
+        let (sender, receiver) = bounded(threads * AHEAD);
+        let counter = Arc::new(AtomicU64::new(first));
+        let work = |index: usize| {
+            let (plan, counter, sender) = (Arc::clone(&plan), Arc::clone(&counter), sender.clone());
+            std::thread::Builder::new()
+                .name(format!("loader-{index}"))
+                .spawn(move || {
+                    loop {
+                        let k = counter.fetch_add(1, Ordering::Relaxed);
+                        let (batch, damaged) = plan.batch(k);
+                        if sender.send((k, batch, damaged)).is_err() {
+                            break;
+                        }
+                    }
+                })
+                .expect("a thread for the loader")
+        };
+        let threads = (0..threads).map(work).collect();
+        Prefetch { receiver: Some(receiver), early: BTreeMap::new(), next: first, damaged: 0, threads }
+    }
+
+    /// The number of the batch that comes next: where a later run goes on.
+    pub fn position(&self) -> u64 {
+        self.next
+    }
+
+    /// How often a damaged game had to be stood in for so far.
+    pub fn damaged(&self) -> usize {
+        self.damaged
+    }
+
+    /// The next batch; waits until it is made.
+    pub fn next_batch(&mut self) -> Batch {
+        let receiver = self.receiver.as_ref().expect("open until dropped");
+        loop {
+            if let Some(batch) = self.early.remove(&self.next) {
+                self.next += 1;
+                return batch;
+            }
+            let (k, batch, damaged) = receiver.recv().expect("loader threads live as long as this");
+            self.damaged += damaged;
+            self.early.insert(k, batch);
+        }
+    }
+}
+
+impl Drop for Prefetch {
+    fn drop(&mut self) {
+        // Closing the channel is what ends the threads.
+        self.receiver = None;
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                log::error!("a loader thread panicked");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loader::{CorpusBuilder, Source};
+    use crate::samples::{Replay, ValueTarget};
+
+    fn plan() -> Arc<Plan> {
+        let mut builder = CorpusBuilder::default();
+        for to in [28u16, 20, 27, 19] {
+            let from = if to % 8 == 4 { 12 } else { 11 };
+            builder.push(&Replay { start: None, moves: &[from | to << 6], evals: &[], result: 0 });
+        }
+        let source = Source { corpus: Arc::new(builder.build()), weight: 1.0 };
+        Arc::new(Plan::new(vec![source], ValueTarget::default(), 3, 5).unwrap())
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_batches() {
+        let take = |threads, first, count: u64| {
+            let mut prefetch = Prefetch::new(plan(), first, threads);
+            (0..count).map(|_| prefetch.next_batch()).collect::<Vec<_>>()
+        };
+        let alone = take(1, 0, 40);
+        assert_eq!(take(4, 0, 40), alone);
+        assert_eq!(take(3, 30, 10), alone[30..], "a later start goes on with the same batches");
+    }
+
+    #[test]
+    fn its_position_is_the_next_batch() {
+        let mut prefetch = Prefetch::new(plan(), 7, 2);
+        prefetch.next_batch();
+        assert_eq!((prefetch.position(), prefetch.damaged()), (8, 0));
+    }
+}

@@ -1,0 +1,158 @@
+//! Compact samples, expanded to planes on the device.
+//!
+//! A sample travels as bit masks (about 1.2 kB with its legal moves) instead of 72 planes (18 kB).
+
+use crate::loader::Batch;
+use engine::encoding::{az4672, planes72};
+use tch::{Device, Kind, Tensor};
+
+const PLANES: i64 = planes72::PLANES as i64;
+const ROWS: i64 = planes72::ROWS as i64;
+const SCALARS: i64 = planes72::SCALARS as i64;
+const POLICY: i64 = az4672::SIZE as i64;
+const CENTRE: i64 = planes72::CENTRE as i64;
+
+/// A batch as the learner uses it, on its device; `n` is the batch size.
+pub struct DeviceBatch {
+    /// `[n, 72, 8, 8]`, channels last in memory, in the kind of the computation.
+    pub planes: Tensor,
+    /// `[n, 4672]` bool: moves that are *not* legal.
+    pub illegal: Tensor,
+    /// `[n]` i64: the index of the move played.
+    pub policy: Tensor,
+    /// `[n, 3]` fp32: probabilities of win, draw, loss for the mover.
+    pub wdl: Tensor,
+    /// `[n]` i64: the source of each sample.
+    pub source: Tensor,
+}
+
+/// Uploads batches to a device and expands them there.
+pub struct Expander {
+    device: Device,
+    kind: Kind,
+    /// `[8]` u8: 0 to 7, the bit of each file in a rank's byte.
+    files: Tensor,
+    /// `[73]` fp32: the value of each row, zero where it comes with the sample.
+    constants: Tensor,
+    /// `[3, 73]` fp32: which row each of a sample's scalars is the value of.
+    selector: Tensor,
+}
+
+impl Expander {
+    /// Expands on `device`, planes in `kind`.
+    pub fn new(device: Device, kind: Kind) -> Expander {
+        let mut constants: Vec<f32> = (0..planes72::ROWS).map(planes72::constant_value).collect();
+        let mut selector = vec![0f32; planes72::SCALARS * planes72::ROWS];
+        for (i, &row) in planes72::SCALAR_ROWS.iter().enumerate() {
+            constants[row] = 0.0;
+            selector[i * planes72::ROWS + row] = 1.0;
+        }
+        Expander {
+            device,
+            kind,
+            files: Tensor::from_slice(&[0u8, 1, 2, 3, 4, 5, 6, 7]).to_device(device),
+            constants: Tensor::from_slice(&constants).to_device(device),
+            selector: Tensor::from_slice(&selector).view([SCALARS, ROWS]).to_device(device),
+        }
+    }
+
+    /// Brings `batch` to the device; returns before the copies are done where the device allows.
+    pub fn upload(&self, batch: &Batch) -> DeviceBatch {
+        let _guard = tch::no_grad_guard();
+        let n = batch.size as i64;
+        let bits = self.bits(&batch.masks);
+        let scalars = self.send(Tensor::from_slice(&batch.scalars).view([n, SCALARS]));
+        let indices: Vec<i64> = batch.policy.iter().map(|&index| i64::from(index)).collect();
+        let sources: Vec<i64> = batch.source.iter().map(|&source| i64::from(source)).collect();
+        DeviceBatch {
+            planes: self.planes(&bits.view([n, ROWS, 8, 8]), &scalars),
+            illegal: self.bits(&batch.legal).view([n, POLICY]).logical_not(),
+            policy: self.send(Tensor::from_slice(&indices)),
+            wdl: self.send(Tensor::from_slice(&batch.wdl).view([n, 3])),
+            source: self.send(Tensor::from_slice(&sources)),
+        }
+    }
+
+    /// The planes of `batch` alone.
+    pub fn expand(&self, batch: &Batch) -> Tensor {
+        let _guard = tch::no_grad_guard();
+        let n = batch.size as i64;
+        let scalars = self.send(Tensor::from_slice(&batch.scalars).view([n, SCALARS]));
+        self.planes(&self.bits(&batch.masks).view([n, ROWS, 8, 8]), &scalars)
+    }
+
+    fn send(&self, tensor: Tensor) -> Tensor {
+        if self.device.is_cuda() {
+            // From pinned memory the copy runs beside the computation.
+            tensor.pin_memory(self.device).to_device_(self.device, tensor.kind(), true, false)
+        } else {
+            tensor
+        }
+    }
+
+    /// `[words · 64]` u8, 0 or 1: the bits of each word, lowest first.
+    fn bits(&self, words: &[u64]) -> Tensor {
+        let words: Vec<i64> = words.iter().map(|word| i64::from_le(word.cast_signed())).collect();
+        let bytes = self.send(Tensor::from_slice(&words)).view_dtype(Kind::Uint8);
+        bytes.unsqueeze(-1).bitwise_right_shift(&self.files).bitwise_and(1)
+    }
+
+    /// `bits` `[n, 73, 8, 8]` times the rows' values, `scalars` `[n, 3]` among them.
+    fn planes(&self, bits: &Tensor, scalars: &Tensor) -> Tensor {
+        let bits = bits.permute([0, 2, 3, 1]).contiguous();
+        let values = self.constants.addmm(scalars, &self.selector).to_kind(self.kind);
+        let values = values.narrow(1, 0, PLANES).unsqueeze(1).unsqueeze(1);
+        let planes = bits.narrow(3, 0, PLANES).to_kind(self.kind) * values;
+        // The last row is a second value of the centre's plane; no square is in both.
+        let centre = bits.select(3, ROWS - 1).to_kind(self.kind);
+        let extra = f64::from(planes72::constant_value(planes72::ROWS - 1));
+        _ = planes.select(3, CENTRE).g_add_(&(centre * extra));
+        planes.permute([0, 3, 1, 2])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loader::Batch;
+    use engine::encoding::Planes72;
+    use engine::position::Game;
+
+    #[test]
+    fn expansion_equals_the_engines_own_planes() {
+        let mut game = Game::new();
+        let mut batch = Batch::default();
+        let mut expected: Vec<f32> = Vec::new();
+        for uci in ["e2e4", "e7e5", "g1f3", "b8c6", "f1b5", "a7a6", "b5c6", "d7c6", "e1g1"] {
+            let planes: Planes72 = planes72::encode(&game);
+            batch.size += 1;
+            batch.masks.extend(planes.masks);
+            batch.scalars.extend(planes.scalars);
+            let mut out = vec![0.0; planes72::INPUT_SIZE];
+            planes.write(&mut out);
+            expected.extend(out);
+            let m = game.parse_uci(uci).unwrap();
+            game.play(m);
+        }
+        let planes = Expander::new(Device::Cpu, Kind::Float).expand(&batch);
+        assert_eq!(planes.size(), [9, 72, 8, 8]);
+        let got: Vec<f32> = planes.contiguous().view([-1]).try_into().unwrap();
+        assert_eq!(got, expected);
+    }
+
+    #[test]
+    fn legal_bits_become_the_mask_of_illegal_moves() {
+        let batch = Batch {
+            size: 1,
+            masks: vec![0; 73],
+            scalars: vec![0.0; 3],
+            legal: (0..73).map(|word| if word == 2 { 1 << 5 } else { 0 }).collect(),
+            policy: vec![133],
+            wdl: vec![1.0, 0.0, 0.0],
+            source: vec![0],
+        };
+        let device = Expander::new(Device::Cpu, Kind::Float).upload(&batch);
+        assert_eq!(i64::try_from(device.illegal.sum(Kind::Int64)).unwrap(), 4671);
+        assert!(!bool::try_from(device.illegal.get(0).get(133)).unwrap());
+    }
+}

