@@ -296,8 +296,12 @@ class PythonMatch:
 
     async def engine(self, engines, one):
         if one.name not in engines:
-            _, engine = await self.chess.engine.popen_uci(one.command, stderr=subprocess.DEVNULL)
-            await engine.configure(one.options)
+            try:
+                start = self.chess.engine.popen_uci(one.command, stderr=subprocess.DEVNULL)
+                _, engine = await asyncio.wait_for(start, 10)
+                await engine.configure(one.options)
+            except (OSError, asyncio.TimeoutError, self.chess.engine.EngineError) as error:
+                sys.exit(f"match.py: {one.name} does not start: {error or 'no answer to uci'}")
             engines[one.name] = engine
         return engines[one.name]
 
@@ -430,9 +434,10 @@ def main():
             asyncio.run(match.play())
         except KeyboardInterrupt:
             print("interrupted: reporting on the games that are finished", file=sys.stderr)
-    if not arguments.pgn.exists():
+    text = arguments.pgn.read_text(encoding="utf-8") if arguments.pgn.exists() else ""
+    report = count(text, us.name)
+    if report.games == 0:
         sys.exit("match.py: not one game was finished")
-    report = count(arguments.pgn.read_text(encoding="utf-8"), us.name)
     print(report.text(us.name, them.name))
     print(f"{arguments.tc}, played by {'fastchess' if fastchess else 'python-chess'}, games in {arguments.pgn}")
     sys.exit(status or (1 if report.forfeits["us"] else 0))
