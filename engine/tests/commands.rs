@@ -54,3 +54,12 @@ fn help_tells_of_every_command_and_options_prints_a_table() {
     assert!(text(&["options"]).starts_with("| option |"));
     assert!(!philidor(&["nonsense"]).status.success());
 }
+
+#[test]
+fn the_readme_shows_the_table_of_options() {
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
+    let readme = std::fs::read_to_string(readme).expect("the README");
+    let after = readme.split("<!-- philidor options: begin -->\n").nth(1).expect("the table's begin");
+    let shown = after.split("<!-- philidor options: end -->").next().expect("the table's end");
+    assert_eq!(shown.trim(), text(&["options"]).trim(), "copy the output of `philidor options` there");
+}

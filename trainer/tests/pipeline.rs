@@ -121,8 +121,8 @@ fn games_become_a_network_that_plays() {
     assert_eq!(last["step"], 120, "both halves together");
 
     let checkpoint = newest(&folder.path().join("run/checkpoints"));
-    let net = path("tiny.onnx");
-    let weights = path("tiny.safetensors");
+    let net = path("run/nets/tiny.onnx");
+    let weights = path("run/nets/tiny.safetensors");
     trainer(&["export", "--checkpoint", &checkpoint, "--out", &net, "--weights", &weights]);
     let verified = trainer(&["verify", &net, "--checkpoint", &weights, "--positions", "256"]);
     assert!(String::from_utf8_lossy(&verified.stdout).starts_with("256 positions"));

@@ -1,6 +1,6 @@
 //! `export`: a checkpoint becomes a network file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{ArgAction, Args};
@@ -51,6 +51,11 @@ impl ExportArgs {
         let (net, weights) = network(&loaded, self.averaged)?;
         let stem = self.out.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let name = self.name.clone().or(stem).ok_or("--out must name a file")?;
+        for file in self.weights.iter().chain([&self.out]) {
+            let folder = file.parent().unwrap_or(Path::new("."));
+            std::fs::create_dir_all(folder)
+                .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+        }
         checkpoint::write_file(&self.out, &onnx(&name, &net, &weights, &loaded.config))?;
         if let Some(path) = &self.weights {
             checkpoint::save_weights(path, &weights, &loaded.config, &loaded.progress)?;
