@@ -131,55 +131,79 @@ impl<R: Read> Blocks<R> {
     }
 }
 
+/// Files written on Windows, and files put together from such, have marks before their first tag.
+pub(super) fn without_byte_order_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
+}
+
 /// A tag pair as it must look to start a game: comments, too, have lines that begin with a bracket.
 fn is_tag(line: &[u8]) -> bool {
-    let Some(name) = line.strip_prefix(b"[") else { return false };
+    let Some(name) = without_byte_order_mark(line).strip_prefix(b"[") else { return false };
     let length = name.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
     length > 0 && name[length..].trim_ascii_start().starts_with(b"\"")
 }
 
 /// A line that belongs to a tag section, if only just: one bad tag doesn't start a new game.
-fn resembles_tag(line: &[u8]) -> bool {
-    matches!(line, [b'[', byte, ..] if byte.is_ascii_alphanumeric())
+pub(super) fn resembles_tag(line: &[u8]) -> bool {
+    matches!(without_byte_order_mark(line), [b'[', byte, ..] if byte.is_ascii_alphanumeric())
+}
+
+/// Whether the tag pair `line` starts a game after the line `before` (the nearest one that isn't
+/// empty; `gap` if there are empty ones between).
+///
+/// ChessBase leaves empty lines among the tags of a game; but an Event after an empty line is the
+/// next game, and the one before had no moves.
+fn starts_game(before: &[u8], gap: bool, line: &[u8]) -> bool {
+    !resembles_tag(before) || gap && without_byte_order_mark(line).starts_with(b"[Event ")
+}
+
+fn is_blank(line: &[u8]) -> bool {
+    line.first().is_none_or(u8::is_ascii_whitespace) && line.trim_ascii().is_empty()
 }
 
 /// The start of the last game in `text` that isn't the first.
 fn last_game_start(text: &[u8]) -> Option<usize> {
-    let mut candidate = None;
+    let mut candidate: Option<(usize, &[u8])> = None;
+    let mut gap = false;
     let mut end = text.len();
-    while let Some(newline) = memrchr(b'\n', &text[..end]) {
-        let line = &text[newline + 1..end];
-        if candidate.is_some() && !line.trim_ascii().is_empty() {
-            if !resembles_tag(line) {
-                return candidate;
+    loop {
+        let start = memrchr(b'\n', &text[..end]).map_or(0, |newline| newline + 1);
+        let line = &text[start..end];
+        if is_blank(line) {
+            gap = true;
+        } else {
+            if let Some((at, tag)) = candidate
+                && starts_game(line, gap, tag)
+            {
+                return Some(at);
             }
-            candidate = None;
+            candidate = is_tag(line).then_some((start, line));
+            gap = false;
         }
-        if is_tag(line) {
-            candidate = Some(newline + 1);
+        if start == 0 {
+            return None;
         }
-        end = newline;
+        end = start - 1;
     }
-    let first = &text[..end];
-    candidate.filter(|_| !first.trim_ascii().is_empty() && !resembles_tag(first))
 }
 
 /// The games of a block: where each starts.
 pub(super) fn game_starts(text: &[u8]) -> Vec<usize> {
     let mut starts = vec![0];
-    let mut in_tags = true;
+    let mut before: Option<&[u8]> = None;
+    let mut gap = false;
     let mut line_start = 0;
-    let mut only_blank = true;
     while line_start < text.len() {
         let line_end = memchr(b'\n', &text[line_start..]).map_or(text.len(), |n| line_start + n);
         let line = &text[line_start..line_end];
-        let blank = line.first().is_none_or(u8::is_ascii_whitespace) && line.trim_ascii().is_empty();
-        if !blank {
-            if !in_tags && !only_blank && is_tag(line) {
+        if is_blank(line) {
+            gap = true;
+        } else {
+            if is_tag(line) && before.is_some_and(|before| starts_game(before, gap, line)) {
                 starts.push(line_start);
             }
-            in_tags = resembles_tag(line);
-            only_blank = false;
+            before = Some(line);
+            gap = false;
         }
         line_start = line_end + 1;
     }
@@ -205,13 +229,24 @@ mod tests {
         assert!(pieces(TWO)[1].starts_with("[Event \"c\"]"));
         assert_eq!(pieces("1. e4 *\r\n[White \"x\"]\r\n\r\n*").len(), 2);
         assert_eq!(pieces("\n\n[Event \"a\"]\n[Bad tag]\n[Date \"x\"]\n\n*").len(), 1);
-        assert_eq!(pieces("\u{feff}[Event \"a\"]\n\n*").len(), 1);
+        assert_eq!(pieces("\u{feff}[Event \"a\"]\n[Date \"x\"]\n\n*").len(), 1);
+        assert_eq!(pieces("*\n\n\u{feff}[Event \"a\"]\n[Date \"x\"]\n\n*").len(), 2);
+        assert_eq!(pieces("[Event \"no moves\"]\n[FEN \"x\"]\n \n[Event \"b\"]\n\n*").len(), 2);
     }
 
     #[test]
     fn the_last_start_is_the_last_of_all_starts() {
-        for text in [TWO, "1. e4 *\n[White \"x\"]\n\n*", "[A \"1\"]\n*", "*", "", "*\n\n[A \"1\"]\n[B \"2\"]"]
-        {
+        let texts = [
+            TWO,
+            "1. e4 *\n[White \"x\"]\n\n*",
+            "[A \"1\"]\n*",
+            "*",
+            "",
+            "*\n\n[A \"1\"]\n[B \"2\"]",
+            "[Event \"1\"]\n\n[Event \"2\"]\n\n[Date \"x\"]\n",
+            "\n\n[Event \"1\"]\n[Event \"2\"]\n",
+        ];
+        for text in texts {
             let last = *game_starts(text.as_bytes()).last().unwrap();
             assert_eq!(last_game_start(text.as_bytes()), Some(last).filter(|at| *at > 0), "{text}");
         }

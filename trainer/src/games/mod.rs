@@ -7,6 +7,7 @@ mod blocks;
 mod evals;
 mod import;
 mod pgn;
+mod tidy;
 
 use std::borrow::Cow;
 

@@ -5,13 +5,16 @@ use std::io::Cursor;
 use std::ops::ControlFlow;
 
 use engine::position::{Game as Replay, PackedMove};
-use memchr::{memchr, memchr_iter, memmem};
+use memchr::{memchr_iter, memmem};
 use pgn_reader::{RawComment, RawTag, Reader, SanPlus, Visitor};
-use shakmaty::{CastlingMode, Chess, KnownOutcome, Outcome, Position};
+use shakmaty::san::San;
+use shakmaty::uci::UciMove;
+use shakmaty::{CastlingMode, Chess, KnownOutcome, Move, Outcome, Position, Role, Square};
 
 use super::blocks::{Block, game_starts};
 use super::evals::{self, EvalSide, NO_EVAL};
 use super::import::Filters;
+use super::tidy::{has_tags, tidy};
 use super::{FLAG_ADJUDICATED, FLAG_CHESS960, Game, GameResult, INITIAL_FEN};
 
 /// `games/1` keeps a start in this many bytes.
@@ -26,8 +29,8 @@ pub enum Fault {
     Move {
         /// Plies before it.
         ply: usize,
-        /// As it is written.
-        san: String,
+        /// As it is written, behind its number.
+        text: String,
     },
     /// The result contradicts the final position, or the tag the movetext.
     Result(String),
@@ -54,10 +57,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::Start(why) | Fault::Text(why) => f.write_str(why),
-            Fault::Move { ply, san } => {
-                let dots = if ply % 2 == 0 { "." } else { "…" };
-                write!(f, "illegal or ambiguous move {}{dots}{san}", ply / 2 + 1)
-            }
+            Fault::Move { text, .. } => write!(f, "illegal or ambiguous move {text}"),
             Fault::Result(why) => write!(f, "contradictory result: {why}"),
             Fault::TooLong => f.write_str("more than 65535 plies"),
         }
@@ -124,53 +124,25 @@ pub(super) fn parse_block(block: &Block, evals: EvalSide, filters: &Filters) -> 
     for (index, start) in starts.iter().enumerate() {
         let end = starts.get(index + 1).copied().unwrap_or(block.text.len());
         let text = &block.text[*start..end];
-        match without_gaps(text) {
-            Some(joined) => parse_section(&joined, text, line, evals, filters, &mut parsed),
-            None => parse_section(text, text, line, evals, filters, &mut parsed),
-        }
+        parse_section(text, line, evals, filters, &mut parsed);
         line += memchr_iter(b'\n', text).count() as u64;
     }
     parsed
 }
 
-/// To pgn-reader an empty line in the movetext ends the game. If the text has tags and its movetext
-/// goes on after an empty line without having named a result, a copy of the same length without
-/// such lines.
-fn without_gaps(text: &[u8]) -> Option<Vec<u8>> {
-    let trimmed = text.trim_ascii_end();
-    let tags = text.trim_ascii_start();
-    if !tags.strip_prefix(b"\xef\xbb\xbf").unwrap_or(tags).starts_with(b"[") {
-        return None;
-    }
-    let mut joined: Option<Vec<u8>> = None;
-    // The last newline of the tag section, or of the gap after it.
-    let mut from = memmem::rfind(trimmed, b"\"]").unwrap_or(0);
-    from += trimmed[from..].iter().position(|byte| *byte == b'\n')?;
-    from = trimmed.len() - trimmed[from..].trim_ascii_start().len();
-    while let Some(newline) = memchr(b'\n', &trimmed[from..]).map(|at| from + at) {
-        let next = trimmed.len() - trimmed[newline..].trim_ascii_start().len();
-        let before = trimmed[..newline].trim_ascii_end();
-        let ended = [&b"1-0"[..], b"0-1", b"1/2-1/2", b"*"].iter().any(|end| before.ends_with(end));
-        if trimmed[newline + 1..next].contains(&b'\n') && !ended {
-            joined.get_or_insert_with(|| text.to_vec())[newline..next].fill(b' ');
-        }
-        from = next;
-    }
-    joined
-}
-
-/// Reads the games of a section: one, or several if they have no tags. `original` has the lines.
+/// Reads the games of a section: one, or several if they have no tags.
 fn parse_section(
-    text: &[u8],
     original: &[u8],
     first_line: u64,
     evals: EvalSide,
     filters: &Filters,
     parsed: &mut Vec<Parsed>,
 ) {
+    let text = &*tidy(original);
+    // Tidying moves nothing, but takes newlines away.
     let line_at = |offset: usize| first_line + memchr_iter(b'\n', &original[..offset]).count() as u64;
-    let mut visitor = GameVisitor { evals, filters };
-    let tagged = text.starts_with(b"[");
+    let mut visitor = GameVisitor { evals, filters, ended: false };
+    let tagged = has_tags(text);
     let mut offset = 0;
     loop {
         offset = text.len() - text[offset..].trim_ascii_start().len();
@@ -192,13 +164,20 @@ fn parse_section(
             Rejection::Excluded(why) => Parsed::Excluded(why),
             Rejection::Broken(fault) => Parsed::Broken(Broken { game_line, line: line_at(offset), fault }),
         });
-        // The reader may have stopped inside the game. What follows an empty line is another game
-        // if games have no tags here, else no game at all.
-        match memmem::find(&text[offset..], b"\n\n") {
-            Some(gap) if !tagged => offset += gap,
-            _ => return,
+        if !visitor.ended {
+            // The reader stopped inside the game. What follows an empty line is another game if
+            // games have no tags here, else no game at all.
+            match empty_line(&text[offset..]) {
+                Some(gap) if !tagged => offset += gap,
+                _ => return,
+            }
         }
     }
+}
+
+/// Where the next empty line is.
+fn empty_line(text: &[u8]) -> Option<usize> {
+    memchr_iter(b'\n', text).find(|newline| matches!(text[newline + 1..], [b'\n', ..] | [b'\r', b'\n', ..]))
 }
 
 enum Rejection {
@@ -211,6 +190,8 @@ type Verdict = Result<Game, Rejection>;
 struct GameVisitor<'a> {
     evals: EvalSide,
     filters: &'a Filters,
+    /// Whether the last game was read to its end.
+    ended: bool,
 }
 
 /// What the tags say.
@@ -242,6 +223,7 @@ impl Visitor for GameVisitor<'_> {
     type Output = Verdict;
 
     fn begin_tags(&mut self) -> ControlFlow<Verdict, Tags> {
+        self.ended = false;
         ControlFlow::Continue(Tags::default())
     }
 
@@ -309,8 +291,10 @@ impl Visitor for GameVisitor<'_> {
     fn san(&mut self, moves: &mut Moves, san: SanPlus) -> ControlFlow<Verdict> {
         let reject = |fault| ControlFlow::Break(Err(Rejection::Broken(fault)));
         let ply = moves.game.moves.len();
-        let Ok(m) = san.san.to_move(&moves.position) else {
-            return reject(Fault::Move { ply, san: san.to_string() });
+        let Some(m) = to_move(&san.san, &moves.position) else {
+            let dots = moves.position.turn().fold_wb(".", "…");
+            let text = format!("{}{dots}{san}", moves.position.fullmoves());
+            return reject(Fault::Move { ply, text });
         };
         if ply == usize::from(u16::MAX) {
             return reject(Fault::TooLong);
@@ -349,6 +333,7 @@ impl Visitor for GameVisitor<'_> {
     }
 
     fn end_game(&mut self, moves: Moves) -> Verdict {
+        self.ended = true;
         let Moves { mut game, position, .. } = moves;
         let by_rule = if position.is_checkmate() {
             GameResult::won_by(!position.turn())
@@ -368,6 +353,18 @@ impl Visitor for GameVisitor<'_> {
             None => Ok(game),
         }
     }
+}
+
+/// The legal move that is written so: in standard notation, or as both squares (`g1f3`), which the
+/// parser takes for a pawn's move.
+fn to_move(san: &San, position: &Chess) -> Option<Move> {
+    san.to_move(position).ok().or_else(|| match *san {
+        San::Normal { role: Role::Pawn, file: Some(file), rank: Some(rank), to, promotion, .. } => {
+            let from = Square::from_coords(file, rank);
+            UciMove::Normal { from, to, promotion }.to_move(position).ok()
+        }
+        _ => None,
+    })
 }
 
 /// A start as it is kept (none if it is the initial position), and as a position.
@@ -422,3 +419,6 @@ fn date(value: &[u8]) -> Option<u32> {
     let day = part(31).unwrap_or(0);
     Some(year * 10_000 + month * 100 + day)
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::{Args, ValueEnum};
 use tch::Device;
 
+use super::memory::keep_freed_memory;
 use super::run::{Ended, Run};
 use super::sources::{Sources, batch_number};
 use super::{TrainConfig, checkpoint};
@@ -98,6 +99,9 @@ impl TrainArgs {
             config.check()?;
         }
         let device = self.device.device()?;
+        if device == Device::Cpu {
+            keep_freed_memory();
+        }
         if config.torch_threads > 0 {
             tch::set_num_threads(config.torch_threads as i32);
         }

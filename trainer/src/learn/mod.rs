@@ -12,6 +12,7 @@ pub mod optimiser;
 pub mod learner;
 /// Checkpoint files.
 pub mod checkpoint;
+mod memory;
 mod report;
 mod sources;
 /// The loop.

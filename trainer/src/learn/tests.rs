@@ -72,10 +72,12 @@ impl Feed for Rounds {
 }
 
 fn tiny() -> TrainConfig {
+    // For a network this small the threads would cost more than they bring.
+    tch::set_num_threads(1);
     let overrides = r#"{
         "model": {"filters": 16, "blocks": 2, "se_ratio": 4, "value_channels": 2, "value_hidden": 16},
         "precision": "fp32", "batch": 11, "samples": 220, "warmup_steps": 2, "ema": 0.9,
-        "report_every": 5, "validate_every": 10, "torch_threads": 1
+        "report_every": 5, "validate_every": 10
     }"#;
     TrainConfig::parse(overrides, &[]).unwrap()
 }

@@ -1,0 +1,109 @@
+//! Small faults that are common in game collections, put right before pgn-reader sees them.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr_iter};
+
+use super::blocks::{resembles_tag, without_byte_order_mark};
+
+/// The text of a game with its faults put right, every byte and every line where it was.
+///
+/// - A quote inside a tag's value that isn't escaped would end the tags: it becomes an apostrophe.
+/// - An empty line in the movetext would end the game: if the game has tags and no result has been
+///   named before it, it becomes spaces. (Games without tags are parted by empty lines.)
+pub(super) fn tidy(text: &[u8]) -> Cow<'_, [u8]> {
+    let mut tidied = Cow::Borrowed(text);
+    let movetext = tidy_tags(text, &mut tidied);
+    if has_tags(text) {
+        tidy_gaps(text, movetext, &mut tidied);
+    }
+    tidied
+}
+
+/// Whether a stretch of text begins with a tag.
+pub(super) fn has_tags(text: &[u8]) -> bool {
+    without_byte_order_mark(text.trim_ascii_start()).starts_with(b"[")
+}
+
+/// Returns where the tags end.
+fn tidy_tags(text: &[u8], tidied: &mut Cow<'_, [u8]>) -> usize {
+    let mut start = 0;
+    while start < text.len() {
+        let end = memchr(b'\n', &text[start..]).map_or(text.len(), |newline| start + newline);
+        let line = &text[start..end];
+        if !resembles_tag(line) && !line.trim_ascii().is_empty() {
+            return start;
+        }
+        for quote in stray_quotes(line) {
+            tidied.to_mut()[start + quote] = b'\'';
+        }
+        start = end + 1;
+    }
+    text.len()
+}
+
+/// The quotes in a tag's value that nothing announces; none if the line may hold several tags.
+fn stray_quotes(line: &[u8]) -> Vec<usize> {
+    let (first, last) = match (memchr(b'"', line), line.iter().rposition(|byte| *byte == b'"')) {
+        (Some(first), Some(last)) if first + 1 < last => (first, last),
+        _ => return Vec::new(),
+    };
+    let value = &line[first + 1..last];
+    if memchr(b'"', value).is_none() || memchr(b'[', value).is_some() {
+        return Vec::new();
+    }
+    let mut escaped = false;
+    let stray = value.iter().enumerate().filter(|(_, byte)| {
+        let stray = **byte == b'"' && !escaped;
+        escaped = **byte == b'\\' && !escaped;
+        stray
+    });
+    stray.map(|(at, _)| first + 1 + at).collect()
+}
+
+fn tidy_gaps(text: &[u8], movetext: usize, tidied: &mut Cow<'_, [u8]>) {
+    let end = text.trim_ascii_end().len();
+    let mut from = movetext;
+    while let Some(newline) = memchr_iter(b'\n', &text[from.min(end)..end]).next().map(|at| from + at) {
+        let next = end - text[newline..end].trim_ascii_start().len();
+        let before = text[..newline].trim_ascii_end();
+        let ended = [&b"1-0"[..], b"0-1", b"1/2-1/2", b"*"].iter().any(|result| before.ends_with(result));
+        // The first newline stays: a comment may run to the end of its line.
+        if memchr(b'\n', &text[newline + 1..next]).is_some() && !ended {
+            tidied.to_mut()[newline + 1..next].fill(b' ');
+        }
+        from = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tidied(text: &str) -> String {
+        String::from_utf8(tidy(text.as_bytes()).into_owned()).unwrap()
+    }
+
+    #[test]
+    fn stray_quotes_become_apostrophes() {
+        assert_eq!(tidied("[Site \"Club \"Victory\"\"]\r\n\n*"), "[Site \"Club 'Victory'\"]\r\n\n*");
+        for sound in [
+            r#"[Event "a \"quoted\" \\"]"#,
+            r#"[White "a"] [Black "b"]"#,
+            "1. e4 {\"no\" \"tag\"} *",
+            r#"[Date ""]"#,
+        ] {
+            assert!(matches!(tidy(sound.as_bytes()), Cow::Borrowed(_)), "{sound}");
+        }
+    }
+
+    #[test]
+    fn gaps_are_filled_only_inside_the_moves_of_a_game_with_tags() {
+        let text = "[Event \"x\"]\n\n1. e4 ; good\n\n1... e5 *\n\n";
+        assert_eq!(tidied(text), "[Event \"x\"]\n\n1. e4 ; good\n 1... e5 *\n\n");
+        for sound in ["1. e4 e5 *\n\n1. d4 *\n", "1. e4 e5\n\n1. d4\n", "[A \"x\"]\n\n1. e4 *\n\n1. d4 *", ""]
+        {
+            assert!(matches!(tidy(sound.as_bytes()), Cow::Borrowed(_)), "{sound}");
+        }
+    }
+}
