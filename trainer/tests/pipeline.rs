@@ -85,7 +85,7 @@ fn games_become_a_network_that_plays() {
     let config = serde_json::json!({
         "sources": [{ "name": "famous", "paths": [path("data/*.h5")] }],
         "model": { "filters": 16, "blocks": 1, "value_hidden": 16 },
-        "batch": 24, "samples": 24 * 120, "lr": 0.01, "warmup_steps": 5, "ema": 0.9, "precision": "fp32",
+        "batch": 24, "samples": 24 * 120, "lr": 0.01, "warmup_steps": 5, "ema": 0.9, "precision": "fp32", "torch_threads": 1,
         "report_every": 40, "validate_every": 60
     });
     std::fs::write(path("config.json"), config.to_string()).expect("a file");
