@@ -14,4 +14,5 @@ step() {
 step cargo fmt --all --check
 step cargo clippy --locked --workspace --all-targets -- -D warnings
 step cargo test --locked --workspace
+step python3 scripts/match.py --self-test
 printf '\ntest: all passed\n' >&2

@@ -8,7 +8,8 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=LIBTORCH");
     // DT_RUNPATH, not DT_RPATH: LD_LIBRARY_PATH must win, so that the same binary can run with a
-    // libtorch that knows CUDA.
+    // libtorch that knows CUDA (whose libtorch_cuda.so must be in LD_PRELOAD, since nothing here
+    // asks for it).
     println!("cargo:rustc-link-arg=-Wl,--enable-new-dtags");
     for place in [
         "$ORIGIN",

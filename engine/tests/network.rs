@@ -113,3 +113,16 @@ fn answers_do_not_depend_on_the_batch() {
         assert!((answer.wdl.win + answer.wdl.draw + answer.wdl.loss - 1.0).abs() < 1e-5);
     }
 }
+
+#[test]
+fn the_value_does_not_depend_on_the_moves_asked_about() {
+    let network = Network::embedded().expect("the embedded network");
+    let mut evaluator = network.evaluator(2).expect("a session");
+    let game = Game::new();
+    let all = game.legal_moves();
+    let some = &all[..1];
+    let requests = [Request { game: &game, moves: &all }, Request { game: &game, moves: some }];
+    let answers = evaluator.evaluate(&requests).expect("answers");
+    assert!((answers[0].wdl.q() - answers[1].wdl.q()).abs() < 1e-6);
+    assert_eq!(answers[1].priors, [1.0]);
+}

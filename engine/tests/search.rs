@@ -486,3 +486,11 @@ fn dropping_a_pool_in_mid_search_ends_it() {
     drop(pool);
     assert_eq!(receiver.recv().expect("an outcome").ended, Ended::Stopped);
 }
+
+#[test]
+fn positions_with_more_moves_than_a_game_can_reach_are_searched_whole() {
+    let game = Game::from_fen("kBQQQQQQ/BR5Q/Q6Q/Q6Q/Q6Q/Q6Q/Q6Q/KQQQQQQQ w - -").expect("set up by hand");
+    let moves = game.legal_moves().len();
+    assert!(moves > 255, "{moves}");
+    assert_eq!(search(uniform(1), &game, visits(1)).report.lines.len(), moves);
+}

@@ -64,7 +64,7 @@ impl Wdl {
 pub struct Request<'a> {
     /// The position and its past.
     pub game: &'a Game,
-    /// Its legal moves; never empty.
+    /// The legal moves that priors are wanted for, all or some; never empty.
     pub moves: &'a [Move],
 }
 

@@ -93,7 +93,8 @@ impl Evaluator for OnnxEvaluator {
         }
         self.input.resize(batch.len() * INPUT_SIZE, 0.0);
         for (request, input) in batch.iter().zip(self.input.chunks_exact_mut(INPUT_SIZE)) {
-            planes72::encode_given(request.game, request.moves).write(input);
+            // All legal moves shape the input, also where only some of them are asked about.
+            planes72::encode(request.game).write(input);
         }
         let answers = self.session.run(&self.input, |logits| read_answers(batch, logits))?;
         if answers

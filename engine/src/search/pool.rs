@@ -162,12 +162,18 @@ impl SearchState {
             return;
         }
         let (ended, error) = lock(&self.ending).take().unwrap_or((Ended::Stopped, None));
-        let report = {
-            let tree = self.lock_tree();
-            debug_assert!(self.broken.load(Ordering::Relaxed) || tree.check_at_rest() == Ok(()));
-            tree.report(multipv)
-        };
-        lock(&self.watch).done(Outcome { report, ended, error });
+        // Whoever waits for the end must not wait for ever, whatever goes wrong in here.
+        let told = catch_unwind(AssertUnwindSafe(|| {
+            let report = {
+                let tree = self.lock_tree();
+                debug_assert!(self.broken.load(Ordering::Relaxed) || tree.check_at_rest() == Ok(()));
+                tree.report(multipv)
+            };
+            lock(&self.watch).done(Outcome { report, ended, error });
+        }));
+        if told.is_err() {
+            log::error!("the search's end could not be reported");
+        }
         *lock(&self.finished) = true;
         self.all_finished.notify_all();
     }

@@ -38,7 +38,8 @@ pub struct Gathered {
     pub tickets: Vec<Ticket>,
     /// Visits that ended in a finished game and needed no evaluation: already applied.
     pub finished: usize,
-    /// The walk met a leaf that is being evaluated: more can be gathered once it is applied.
+    /// The walk met a leaf that is being evaluated, or leaves in flight may need the room that is
+    /// left: more can be gathered once they are applied.
     pub collided: bool,
     /// The memory is full: nothing more can be gathered, ever.
     pub full: bool,
@@ -102,7 +103,9 @@ impl Tree {
         let mut gathered = Gathered::default();
         while gathered.tickets.len() + gathered.finished < count {
             if self.is_full() {
-                gathered.full = true;
+                // With leaves in flight there may be room again once their edges are counted.
+                gathered.full = self.in_flight == 0;
+                gathered.collided = !gathered.full;
                 break;
             }
             let ticket = self.walk();
@@ -161,7 +164,7 @@ impl Tree {
                 let node = self.node_mut(id);
                 node.state = State::Expanded;
                 node.first_edge = first_edge;
-                node.edge_count = expansion.edges.len() as u8;
+                node.edge_count = expansion.edges.len() as u16;
                 expansion.wdl
             }
         };

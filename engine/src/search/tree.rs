@@ -36,7 +36,7 @@ pub(super) struct Node {
     // Changes once.
     pub proof: Option<Proof>,
     pub state: State,
-    pub edge_count: u8,
+    pub edge_count: u16,
     pub first_edge: u32,
 }
 
@@ -52,6 +52,9 @@ const NO_CHILD: u32 = u32::MAX;
 
 /// Memory of a node with its edges at 35 moves, which `Tree::new` divides the budget by.
 const EDGES_PER_NODE: usize = 35;
+/// The most legal moves of a position: as many as shakmaty's list of moves has room for. Games reach
+/// 218 at most, positions set up by hand more.
+const MAX_MOVES: usize = 270;
 const NODE_COST: usize = size_of::<Node>() + EDGES_PER_NODE * size_of::<Edge>();
 
 impl Edge {
@@ -195,10 +198,11 @@ impl Tree {
         self.longest_path
     }
 
-    /// Whether the next expansion might not find room.
+    /// Whether another leaf might not find room.
     pub fn is_full(&self) -> bool {
-        // A path may add a node at its end, and a position has at most 218 moves.
-        self.nodes.len() + 1 > self.capacity || self.edges.len() + 218 > self.edge_capacity()
+        // A path may add a node at its end; every leaf in flight may still bring its edges.
+        let promised = MAX_MOVES * (self.in_flight as usize + 1);
+        self.nodes.len() + 1 > self.capacity || self.edges.len() + promised > self.edge_capacity()
     }
 
     /// How full the memory is, in thousandths.
@@ -209,7 +213,7 @@ impl Tree {
     }
 
     fn edge_capacity(&self) -> usize {
-        self.capacity * EDGES_PER_NODE + 218
+        self.capacity * EDGES_PER_NODE + MAX_MOVES
     }
 
     /// The root's statistics.
@@ -293,10 +297,10 @@ impl Tree {
 
 /// Reserves room for `capacity` nodes and their edges, or for less if the system refuses.
 fn reserve(mut capacity: usize) -> (Vec<Node>, Vec<Edge>, usize) {
-    capacity = capacity.min(NO_CHILD as usize / EDGES_PER_NODE - 218);
+    capacity = capacity.min(NO_CHILD as usize / EDGES_PER_NODE - MAX_MOVES);
     loop {
         let (mut nodes, mut edges) = (Vec::new(), Vec::new());
-        let room = capacity * EDGES_PER_NODE + 218;
+        let room = capacity * EDGES_PER_NODE + MAX_MOVES;
         if nodes.try_reserve_exact(capacity + 1).is_ok() && edges.try_reserve_exact(room).is_ok() {
             return (nodes, edges, capacity);
         }
@@ -325,6 +329,6 @@ mod tests {
     fn memory_is_bounded() {
         let tree = Tree::new(Game::new(), &[], Params::default(), 1 << 20);
         let bytes = tree.nodes.capacity() * size_of::<Node>() + tree.edges.capacity() * size_of::<Edge>();
-        assert!(bytes <= (1 << 20) + 218 * size_of::<Edge>() + size_of::<Node>(), "{bytes}");
+        assert!(bytes <= (1 << 20) + MAX_MOVES * size_of::<Edge>() + size_of::<Node>(), "{bytes}");
     }
 }

@@ -193,7 +193,8 @@ impl Session {
             (Effect::Clear, Some(pool)) => pool.clear(),
             (Effect::Memory | Effect::Params | Effect::Clear, None) => {}
             (Effect::Workers, _) => self.brain.drop_pool(),
-            (Effect::Network, _) if *settings == self.settings => {}
+            // The embedded network can't change; a file may have been written anew.
+            (Effect::Network, _) if *settings == self.settings && settings.weights.is_none() => {}
             (Effect::Network, _) => {
                 self.brain.load(settings.weights.as_deref()).map_err(|error| error.to_string())?;
             }
@@ -364,7 +365,8 @@ fn board(setup: &Setup) -> Result<Game, PositionError> {
 /// The answer where there is nothing to play.
 fn no_move(game: &Game) -> Answer {
     let score = if game.position().is_check() { "mate 0" } else { "cp 0" };
-    let info = format!("info depth 0 seldepth 0 multipv 1 score {score} nodes 0 nps 0 time 0");
+    let info =
+        format!("info depth 0 seldepth 0 multipv 1 score {score} nodes 0 nps 0 hashfull 0 tbhits 0 time 0");
     Answer { infos: vec![info], bestmove: "bestmove (none)".to_owned() }
 }
 
@@ -372,7 +374,9 @@ fn no_move(game: &Game) -> Answer {
 fn makeshift(m: Move, chess960: bool, time: Duration) -> Answer {
     let best = Game::uci(m, chess960);
     let ms = time.as_millis();
-    let info = format!("info depth 1 seldepth 1 multipv 1 score cp 0 nodes 0 nps 0 time {ms} pv {best}");
+    let info = format!(
+        "info depth 1 seldepth 1 multipv 1 score cp 0 nodes 0 nps 0 hashfull 0 tbhits 0 time {ms} pv {best}"
+    );
     Answer { infos: vec![info], bestmove: format!("bestmove {best}") }
 }
 

@@ -14,9 +14,6 @@ use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 use super::{ChunkError, ChunkWriter};
 use crate::games::{EvalSide, Filters, ImportError, PgnOptions, PgnReport, Progress, read_pgn};
 
-/// Broken games that are reported one by one; the rest are counted.
-const REPORTED: usize = 20;
-
 /// Import PGN files (plain, .gz, .zst, .bz2) into files of games (games/1, HDF5)
 #[derive(Args, Debug)]
 #[command(after_help = "Example: philidor-trainer import games/*.pgn.zst --out data --min-elo 2400")]
@@ -114,7 +111,7 @@ impl ImportArgs {
                     meter.count(game.moves.len());
                     writer.push(&game)?;
                 }
-                Progress::Broken(path, broken) => meter.broken(format!(
+                Progress::Broken(path, broken) => meter.broken(&format!(
                     "{}:{}: {} (game at line {}), skipped",
                     path.display(),
                     broken.line,
@@ -137,7 +134,6 @@ struct Meter {
     started: Instant,
     games: u64,
     positions: u64,
-    broken: usize,
 }
 
 impl Meter {
@@ -147,7 +143,7 @@ impl Meter {
         let template = "{wide_bar} {bytes}/{total_bytes}, {msg}, {eta} left";
         bar.set_style(ProgressStyle::with_template(template).expect("a fixed template"));
         bar.enable_steady_tick(Duration::from_millis(500));
-        Meter { bar, started: Instant::now(), games: 0, positions: 0, broken: 0 }
+        Meter { bar, started: Instant::now(), games: 0, positions: 0 }
     }
 
     fn count(&mut self, plies: usize) {
@@ -155,13 +151,8 @@ impl Meter {
         self.positions += plies as u64;
     }
 
-    fn broken(&mut self, line: String) {
-        self.broken += 1;
-        if self.broken <= REPORTED {
-            self.bar.suspend(|| eprintln!("{line}"));
-        } else if self.broken == REPORTED + 1 {
-            self.bar.suspend(|| eprintln!("more broken games are counted, not listed"));
-        }
+    fn broken(&self, line: &str) {
+        self.bar.suspend(|| eprintln!("{line}"));
     }
 
     fn rate(&self) -> u64 {

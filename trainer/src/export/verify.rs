@@ -94,6 +94,9 @@ impl VerifyArgs {
             Some(path) => positions_of(path, self.positions)?,
             None => built_in(self.positions),
         };
+        if positions.is_empty() {
+            return Err("no positions to compare".into());
+        }
         Ok((positions.len(), compare(&net, &weights, &file, &positions)?))
     }
 }
@@ -153,6 +156,9 @@ fn positions_of(path: &Path, count: usize) -> Result<Vec<Game>, String> {
     let mut positions = Vec::with_capacity(count);
     for number in 0..count.min(chunk.positions()) {
         let stored = chunk.replay(number * 7919 % games);
+        if stored.moves.is_empty() {
+            continue;
+        }
         let mut game = match stored.start {
             None => Game::new(),
             Some(fen) => Game::from_fen(fen).map_err(|error| format!("{}: {error}", path.display()))?,

@@ -70,7 +70,7 @@ pub fn save_weights(
 ) -> Result<(), String> {
     let mut tensors = named(weights.layout(), "weights", &weights.flat);
     tensors.extend(named(weights.layout(), "stats", &weights.stats));
-    write(path, tensors, config, progress)
+    write(path, tensors, &config.without_folders(), progress)
 }
 
 /// The flat tensors of a full checkpoint and what their groups are called.

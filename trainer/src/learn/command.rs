@@ -34,8 +34,8 @@ impl DeviceChoice {
         match (self, tch::Cuda::is_available()) {
             (DeviceChoice::Cpu, _) | (DeviceChoice::Auto, false) => Ok(Device::Cpu),
             (_, true) => Ok(Device::Cuda(0)),
-            (DeviceChoice::Cuda, false) => Err("no CUDA GPU: libtorch finds none (a CPU build of it \
-                 never does); use --device cpu"
+            (DeviceChoice::Cuda, false) => Err("no CUDA GPU: libtorch finds none. With a CUDA build of \
+                 it, put its lib folder on LD_LIBRARY_PATH and its libtorch_cuda.so in LD_PRELOAD; else use --device cpu"
                 .into()),
         }
     }

@@ -260,6 +260,17 @@ impl TrainConfig {
         Ok(())
     }
 
+    /// The same without the folders of this machine: what a file that leaves it may say.
+    pub fn without_folders(&self) -> TrainConfig {
+        let mut config = self.clone();
+        for path in config.sources.iter_mut().flat_map(|source| &mut source.paths) {
+            if let Some(name) = Path::new(path).file_name() {
+                *path = name.to_string_lossy().into_owned();
+            }
+        }
+        config
+    }
+
     /// The learning rate of a step, counted from 0, when `progress` (0 to 1) of the run is done.
     pub fn learning_rate(&self, step: u64, progress: f64) -> f64 {
         let rise = match self.warmup_steps {
@@ -311,6 +322,13 @@ mod tests {
         assert!(!prefers_bf16("vendor_id : GenuineIntel\nflags : avx512f avx512_bf16\n"));
         assert_eq!(Precision::Auto.kind(Device::Cuda(0)), Kind::BFloat16);
         assert_eq!(Precision::Fp32.kind(Device::Cuda(0)), Kind::Float);
+    }
+
+    #[test]
+    fn what_leaves_the_machine_names_no_folder() {
+        let text = r#"{"sources": [{"name": "a", "paths": ["/home/me/a-*.h5", "b.h5"]}]}"#;
+        let config = TrainConfig::parse(text, &[]).unwrap().without_folders();
+        assert_eq!(config.sources[0].paths, ["a-*.h5", "b.h5"]);
     }
 
     #[test]

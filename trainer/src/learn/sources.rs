@@ -112,7 +112,7 @@ fn files(config: &SourceConfig) -> Result<Vec<PathBuf>, String> {
 
 impl Feed for Prefetch {
     fn next_batch(&mut self) -> Result<Batch, String> {
-        Ok(Prefetch::next_batch(self))
+        Prefetch::next_batch(self)
     }
 
     fn position(&self) -> serde_json::Value {

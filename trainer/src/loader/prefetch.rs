@@ -1,6 +1,7 @@
 //! Threads that make batches ahead of the learner.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -12,11 +13,15 @@ use super::{Batch, Plan};
 /// Batches waiting per thread.
 const AHEAD: usize = 4;
 
+/// A batch with its number and how often a damaged game had to be stood in for; nothing if making it
+/// panicked.
+type Made = (u64, Option<(Batch, usize)>);
+
 /// An endless iterator over a plan's batches, in order, made by threads of its own.
 ///
 /// Dropping it ends the threads.
 pub struct Prefetch {
-    receiver: Option<Receiver<(u64, Batch, usize)>>,
+    receiver: Option<Receiver<Made>>,
     early: BTreeMap<u64, Batch>,
     next: u64,
     damaged: usize,
@@ -36,8 +41,8 @@ impl Prefetch {
                 .spawn(move || {
                     loop {
                         let k = counter.fetch_add(1, Ordering::Relaxed);
-                        let (batch, damaged) = plan.batch(k);
-                        if sender.send((k, batch, damaged)).is_err() {
+                        let made = catch_unwind(AssertUnwindSafe(|| plan.batch(k))).ok();
+                        if sender.send((k, made)).is_err() {
                             break;
                         }
                     }
@@ -59,14 +64,20 @@ impl Prefetch {
     }
 
     /// The next batch; waits until it is made.
-    pub fn next_batch(&mut self) -> Batch {
+    ///
+    /// # Errors
+    ///
+    /// If games are so damaged that no batch can be made of them.
+    pub fn next_batch(&mut self) -> Result<Batch, String> {
         let receiver = self.receiver.as_ref().expect("open until dropped");
         loop {
             if let Some(batch) = self.early.remove(&self.next) {
                 self.next += 1;
-                return batch;
+                return Ok(batch);
             }
-            let (k, batch, damaged) = receiver.recv().expect("loader threads live as long as this");
+            let (k, made) = receiver.recv().expect("loader threads live as long as this");
+            let (batch, damaged) =
+                made.ok_or("the games are damaged: `philidor-trainer inspect` tells which file")?;
             self.damaged += damaged;
             self.early.insert(k, batch);
         }
@@ -105,7 +116,7 @@ mod tests {
     fn any_number_of_threads_gives_the_same_batches() {
         let take = |threads, first, count: u64| {
             let mut prefetch = Prefetch::new(plan(), first, threads);
-            (0..count).map(|_| prefetch.next_batch()).collect::<Vec<_>>()
+            (0..count).map(|_| prefetch.next_batch().unwrap()).collect::<Vec<_>>()
         };
         let alone = take(1, 0, 40);
         assert_eq!(take(4, 0, 40), alone);
@@ -113,9 +124,19 @@ mod tests {
     }
 
     #[test]
+    fn hopelessly_damaged_games_are_an_error_not_a_wait() {
+        let mut builder = CorpusBuilder::default();
+        builder.push(&Replay { start: None, moves: &[12 | 60 << 6], evals: &[], result: 0 });
+        let source = Source { corpus: Arc::new(builder.build()), weight: 1.0 };
+        let plan = Plan::new(vec![source], ValueTarget::default(), 3, 5).unwrap();
+        let mut prefetch = Prefetch::new(Arc::new(plan), 0, 2);
+        assert!(prefetch.next_batch().unwrap_err().contains("inspect"));
+    }
+
+    #[test]
     fn its_position_is_the_next_batch() {
         let mut prefetch = Prefetch::new(plan(), 7, 2);
-        prefetch.next_batch();
+        prefetch.next_batch().unwrap();
         assert_eq!((prefetch.position(), prefetch.damaged()), (8, 0));
     }
 }
