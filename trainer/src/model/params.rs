@@ -137,6 +137,12 @@ impl Layout {
     }
 }
 
+/// A number of the standard normal distribution (Box and Muller 1958).
+fn normal(random: &mut fastrand::Rng) -> f64 {
+    let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * random.f64()).cos()
+}
+
 fn named(slots: &[Slot], flat: &Tensor) -> Vec<(String, Tensor)> {
     slots.iter().map(|slot| (slot.name.clone(), slot.view(flat))).collect()
 }
@@ -160,19 +166,22 @@ impl Weights {
     /// Freshly initialised parameters on `device`, computed with in `kind` (bf16, fp16 or fp32).
     /// The same seed gives the same numbers on every device.
     pub fn new(layout: &Layout, device: Device, kind: Kind, seed: i64) -> Weights {
-        tch::manual_seed(seed);
         let _guard = tch::no_grad_guard();
-        let start = Tensor::zeros([layout.len()], (Kind::Float, Device::Cpu));
-        let stats = Tensor::zeros([layout.stats_len()], (Kind::Float, Device::Cpu));
-        for (slots, flat) in [(&layout.params, &start), (&layout.stats, &stats)] {
+        // libtorch's generator belongs to the whole process: another thread's draws would change ours.
+        let mut random = fastrand::Rng::with_seed(seed.cast_unsigned());
+        let mut draw = |slots: &[Slot], len: i64| {
+            let mut numbers = vec![0f32; len as usize];
             for slot in slots {
-                let mut piece = flat.narrow(0, slot.offset, slot.len());
+                let piece = &mut numbers[slot.offset as usize..][..slot.len() as usize];
                 match slot.init {
-                    Init::Constant(value) => _ = piece.fill_(value),
-                    Init::Normal(deviation) => _ = piece.normal_(0.0, deviation),
+                    Init::Constant(value) => piece.fill(value as f32),
+                    Init::Normal(deviation) => piece.fill_with(|| (normal(&mut random) * deviation) as f32),
                 }
             }
-        }
+            Tensor::from_slice(&numbers)
+        };
+        let start = draw(&layout.params, layout.len());
+        let stats = draw(&layout.stats, layout.stats_len());
         Weights::over(layout, start.to_device(device), stats.to_device(device), kind)
     }
 
