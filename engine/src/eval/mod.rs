@@ -103,7 +103,7 @@ pub trait Evaluator: Send {
 }
 
 /// Turns logits into probabilities in place.
-pub(crate) fn softmax(logits: &mut [f32]) {
+pub fn softmax(logits: &mut [f32]) {
     let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let mut sum = 0.0;
     for x in logits.iter_mut() {

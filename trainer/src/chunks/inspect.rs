@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use engine::position::{Game as Replay, PackedMove};
+use engine::position::PackedMove;
 
 use super::{Chunk, read};
 use crate::games::{self, FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, NO_EVAL, Split};
@@ -108,10 +108,7 @@ pub fn inspect(chunk: &Chunk, replay: bool) -> Result<Inspection, String> {
 
 fn replay_game(chunk: &Chunk, index: usize) -> Result<(), String> {
     let stored = chunk.replay(index);
-    let mut game = match stored.start {
-        None => Replay::new(),
-        Some(fen) => Replay::from_fen(fen).map_err(|error| format!("game {index}: {error}"))?,
-    };
+    let mut game = stored.initial().map_err(|error| format!("game {index}: {error}"))?;
     for (ply, packed) in stored.moves.iter().enumerate() {
         let m = PackedMove(*packed).to_move(game.position());
         let m = m.ok_or_else(|| format!("game {index}: no legal move at ply {ply} in {}", game.fen()))?;

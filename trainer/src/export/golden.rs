@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::encoding::{az4672, planes72};
-use engine::eval::Golden;
+use engine::eval::{self, Golden};
 use engine::position::Game;
 use tch::{Kind, Tensor};
 
@@ -73,10 +73,9 @@ pub fn logits(net: &Net, weights: &Weights, games: &[Game]) -> (Vec<f32>, Vec<f3
     (numbers(&output.policy), numbers(&output.wdl))
 }
 
-/// Probabilities of logits.
+/// The probabilities of these logits.
 pub fn softmax(logits: &[f32]) -> Vec<f32> {
-    let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let powers: Vec<f32> = logits.iter().map(|x| (x - max).exp()).collect();
-    let sum: f32 = powers.iter().sum();
-    powers.iter().map(|power| power / sum).collect()
+    let mut probabilities = logits.to_vec();
+    eval::softmax(&mut probabilities);
+    probabilities
 }

@@ -159,10 +159,7 @@ fn positions_of(path: &Path, count: usize) -> Result<Vec<Game>, String> {
         if stored.moves.is_empty() {
             continue;
         }
-        let mut game = match stored.start {
-            None => Game::new(),
-            Some(fen) => Game::from_fen(fen).map_err(|error| format!("{}: {error}", path.display()))?,
-        };
+        let mut game = stored.initial().map_err(|error| format!("{}: {error}", path.display()))?;
         for packed in &stored.moves[..number * 31 % stored.moves.len()] {
             game.play(PackedMove(*packed).to_legal_move(game.position()));
         }

@@ -4,7 +4,7 @@ mod value;
 
 use engine::encoding::planes72::{self, Planes72, ROWS};
 use engine::encoding::{PolicyIndex, az4672};
-use engine::position::{Game, PackedMove};
+use engine::position::{Game, PackedMove, PositionError};
 use shakmaty::Position;
 
 pub use value::{ValueTarget, wdl_of_eval};
@@ -54,6 +54,15 @@ impl std::fmt::Display for Damaged {
 }
 
 impl Replay<'_> {
+    /// The position that the game starts from.
+    ///
+    /// # Errors
+    ///
+    /// If its FEN is no position.
+    pub fn initial(&self) -> Result<Game, PositionError> {
+        self.start.map_or_else(|| Ok(Game::new()), Game::from_fen)
+    }
+
     /// The sample of the position before ply `ply`, with the move played there as its policy target.
     ///
     /// # Errors
@@ -64,10 +73,7 @@ impl Replay<'_> {
     ///
     /// If the game has no such ply.
     pub fn sample(&self, ply: usize, target: &ValueTarget) -> Result<Sample, Damaged> {
-        let mut game = match self.start {
-            None => Game::new(),
-            Some(fen) => Game::from_fen(fen).map_err(|_| Damaged { ply: 0 })?,
-        };
+        let mut game = self.initial().map_err(|_| Damaged { ply: 0 })?;
         for packed in &self.moves[..ply] {
             let m = PackedMove(*packed).to_legal_move(game.position());
             game.play(m);
