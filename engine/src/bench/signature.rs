@@ -9,7 +9,7 @@ use super::speed::{self, SpeedError};
 use super::{POSITIONS, hashed, search};
 use crate::eval::Network;
 use crate::position::{Game, PackedMove};
-use crate::search::{Params, Pool, Report};
+use crate::search::{Params, Pool, Puct, Report};
 
 /// How the signature is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::Args)]
@@ -39,7 +39,7 @@ pub struct Signature {
 /// The defaults of the search without its two transcendental functions: logarithm and power differ
 /// in the last bit between machines, sums and square roots don't.
 fn params() -> Params {
-    Params { cpuct_factor: 0.0, policy_temperature: 1.0, ..Params::default() }
+    Params { puct: Puct { factor: 0.0, ..Puct::default() }, policy_temperature: 1.0, ..Params::default() }
 }
 
 /// Visits per position where the network is measured: it is slower by orders of magnitude.

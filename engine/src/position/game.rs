@@ -26,6 +26,8 @@ pub struct Game {
     repetitions: u32,
     /// Plies since the position stood last; 0 if it never did.
     recurrence: u32,
+    /// Over the positions that may still be repeated, whatever their order.
+    repeatable: u64,
     past: Vec<Past>,
 }
 
@@ -93,6 +95,7 @@ impl Clone for Game {
             hash: self.hash,
             repetitions: self.repetitions,
             recurrence: self.recurrence,
+            repeatable: self.repeatable,
             past: self.past.clone(),
         }
     }
@@ -103,6 +106,7 @@ impl Clone for Game {
         self.hash = source.hash;
         self.repetitions = source.repetitions;
         self.recurrence = source.recurrence;
+        self.repeatable = source.repeatable;
         self.past.clone_from(&source.past);
     }
 }
@@ -116,7 +120,7 @@ impl Game {
     /// A game that starts from `position`, without history.
     pub fn from_position(position: Chess) -> Game {
         let hash = hash(&position);
-        Game { position, hash, repetitions: 0, recurrence: 0, past: Vec::new() }
+        Game { position, hash, repetitions: 0, recurrence: 0, repeatable: 0, past: Vec::new() }
     }
 
     /// Reads a FEN, X-FEN or Shredder-FEN; the two counters may be missing.
@@ -164,7 +168,11 @@ impl Game {
             repetitions: self.repetitions,
             hash: self.hash,
         });
+        let rights = self.position.castles().castling_rights();
         self.position.play_unchecked(m);
+        let lasting = self.position.halfmoves() == 0 || self.position.castles().castling_rights() != rights;
+        // What stood before a move that can't be taken back never stands again.
+        self.repeatable = if lasting { 0 } else { self.repeatable.wrapping_add(scrambled(self.hash)) };
         self.hash = hash(&self.position);
         self.find_repetition();
     }
@@ -223,6 +231,40 @@ impl Game {
         self.hash
     }
 
+    /// A number that is the same for positions from which the rules allow the same futures: the position,
+    /// the fifty-move counter, and the positions that may still be repeated are the same. The move
+    /// number and what happened before the last lasting move don't matter.
+    pub fn key(&self) -> u64 {
+        let clock = u64::from(self.position.halfmoves().min(100)) + 1;
+        self.hash ^ scrambled(clock) ^ scrambled(self.repeatable)
+    }
+
+    /// The moves that lead from here to `later`, if it is this game gone on with.
+    pub fn continuation(&self, later: &Game) -> Option<Vec<Move>> {
+        let begun = later.past.get(..self.ply())?;
+        if !begun.iter().zip(&self.past).all(|(theirs, ours)| theirs.hash == ours.hash) {
+            return None;
+        }
+        let mut game = self.clone();
+        let hashes = later.past[self.ply()..].iter().map(|past| past.hash).chain([later.hash]);
+        if hashes.clone().next() != Some(game.hash) {
+            return None;
+        }
+        let mut moves = Vec::new();
+        for next in hashes.skip(1) {
+            let m = game.legal_moves().into_iter().find(|m| {
+                let mut position = game.position.clone();
+                position.play_unchecked(*m);
+                hash(&position) == next
+            })?;
+            game.play(m);
+            moves.push(m);
+        }
+        // The hashes leave the counters out.
+        let counters = |game: &Game| (game.position.halfmoves(), game.position.fullmoves());
+        (counters(&game) == counters(later)).then_some(moves)
+    }
+
     /// How the game ended by rule, if it did: a threefold repetition and fifty moves end it unasked.
     pub fn outcome(&self) -> Option<Outcome> {
         self.outcome_given(&self.legal_moves())
@@ -268,6 +310,13 @@ impl Game {
     }
 }
 
+/// Spreads a number's bits (the finaliser of MurmurHash3), so that sums of them hardly ever collide.
+fn scrambled(mut bits: u64) -> u64 {
+    bits = (bits ^ (bits >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    bits = (bits ^ (bits >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    bits ^ (bits >> 33)
+}
+
 fn hash(position: &Chess) -> u64 {
     position.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0
 }
@@ -303,6 +352,38 @@ mod tests {
         let third = played(None, &round.repeat(2));
         assert_eq!(third.repetitions(), 2);
         assert_eq!(third.outcome(), Some(Outcome::Draw(DrawReason::Threefold)));
+    }
+
+    #[test]
+    fn the_key_is_the_same_for_the_same_future_only() {
+        let key = |moves| played(None, moves).key();
+        // The last move is lasting: how the position came about doesn't matter.
+        assert_eq!(key("g1f3 g8f6 d2d4"), key("g1f3 g8f6 d2d4"));
+        assert_eq!(key("g1f3 d7d5 b1c3 g8f6 e2e4"), key("b1c3 g8f6 g1f3 d7d5 e2e4"));
+        // The knights could go back to different positions.
+        assert_eq!(played(None, "g1f3 g8f6 b1c3").hash(), played(None, "b1c3 g8f6 g1f3").hash());
+        assert_ne!(key("g1f3 g8f6 b1c3"), key("b1c3 g8f6 g1f3"));
+        // Another fifty-move counter; another number of repetitions.
+        let from = |fen| Game::from_fen(fen).unwrap().key();
+        assert_ne!(from("7k/8/8/8/8/8/R7/K7 w - - 0 1"), from("7k/8/8/8/8/8/R7/K7 w - - 1 1"));
+        assert_eq!(from("7k/8/8/8/8/8/R7/K7 w - - 7 40"), from("7k/8/8/8/8/8/R7/K7 w - - 7 60"));
+        let round = "g1f3 g8f6 f3g1 f6g8 ";
+        assert_ne!(key(round), key(&round.repeat(2)));
+    }
+
+    #[test]
+    fn a_continuation_is_found_by_its_moves() {
+        let start = played(None, "e2e4 e7e5");
+        let later = played(None, "e2e4 e7e5 e1e2 e8e7");
+        let moves = start.continuation(&later).unwrap();
+        assert_eq!(moves.iter().map(|m| Game::uci(*m, false)).collect::<Vec<_>>(), ["e1e2", "e8e7"]);
+        assert_eq!(start.continuation(&start), Some(Vec::new()));
+        assert_eq!(later.continuation(&start), None);
+        assert_eq!(start.continuation(&played(None, "e2e4 e7e6 d2d4")), None);
+        // The same position with another past, or another counter, is another game.
+        assert_eq!(start.continuation(&Game::from_fen(&start.fen()).unwrap()), None);
+        let clock = |clock| Game::from_fen(&format!("7k/8/8/8/8/8/R7/K7 w - - {clock} 1")).unwrap();
+        assert_eq!(clock(3).continuation(&clock(4)), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use shakmaty::{Move, MoveList};
 
 use super::worker::Worker;
-use super::{Limits, Params, Report, Tree};
+use super::{Limits, MoveStats, Params, Report, Tree};
 use crate::eval::Evaluator;
 use crate::position::Game;
 
@@ -38,7 +38,7 @@ pub enum Ended {
     Stopped,
     /// It reached one of its [`Limits`].
     Limit,
-    /// There is nothing left to search: no legal move, a proven root, or no memory.
+    /// There is nothing left to search: no legal move, a proven root, or memory for not even that.
     Exhausted,
     /// The evaluator failed.
     Failed,
@@ -70,6 +70,22 @@ impl<'a> View<'a> {
         self.search.playouts.load(Ordering::Relaxed)
     }
 
+    /// Visits of the most and the second most visited root move.
+    pub fn lead(&self) -> (u64, u64) {
+        self.search.lock_tree().lead()
+    }
+
+    /// What is known of the root's moves, best first.
+    pub fn stats(&self) -> Vec<MoveStats> {
+        self.search.lock_tree().stats()
+    }
+
+    /// Tells the search how many more visits the watcher will let it make; `None` if it can't know.
+    /// Root moves that can't become best in so many are left alone (`Params::smart_pruning`).
+    pub fn expect(&self, visits: Option<u64>) {
+        self.search.expected.store(visits.unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
     /// The root move that would be played now.
     pub fn best(&self) -> Option<Move> {
         self.search.lock_tree().best()
@@ -92,6 +108,8 @@ pub(super) struct SearchState {
     tree: Mutex<Tree>,
     pub tree_changed: Condvar,
     playouts: AtomicU64,
+    /// Visits to come, as the watcher sees it; the greatest number if it doesn't know.
+    expected: AtomicU64,
     watch: Mutex<Box<dyn Watch>>,
     // Ends.
     stop: AtomicBool,
@@ -134,6 +152,23 @@ impl SearchState {
     pub fn visits_left(&self, tree: &Tree) -> u64 {
         let started = tree.playouts() + tree.in_flight();
         self.limits.visits.map_or(u64::MAX, |limit| limit.saturating_sub(started))
+    }
+
+    /// Visits that are still to come, if that matters and anybody knows.
+    pub fn horizon(&self, tree: &Tree) -> Option<u64> {
+        if self.params.smart_pruning <= 0.0 || self.limits.all_moves {
+            return None;
+        }
+        let expected = self.expected.load(Ordering::Relaxed).min(self.visits_left(tree));
+        (expected < u64::MAX).then_some(expected)
+    }
+
+    /// Mixes the noise that was asked for into the priors of the root, which has just got them.
+    pub fn add_noise(&self, tree: &mut Tree) {
+        if let Some(noise) = self.limits.noise {
+            let shares = noise.shares(self.root_moves.len());
+            tree.mix_into_root(noise.epsilon, &shares);
+        }
     }
 
     pub fn limit_reached(&self, tree: &Tree) -> Option<Ended> {
@@ -206,11 +241,16 @@ impl Pool {
     }
 
     /// Starts a search and returns at once. A search that still runs is stopped and waited for.
+    ///
+    /// Where the new position follows from the last one, the search goes on with its tree.
     pub fn start(&mut self, root: Game, limits: Limits, watch: Box<dyn Watch>) {
         self.stop();
         self.wait();
-        self.current = None;
-        let tree = Tree::new(root.clone(), &limits.root_moves, self.params.clone(), self.memory);
+        let mut tree = self
+            .last_tree()
+            .unwrap_or_else(|| Tree::new(root.clone(), &limits.root_moves, self.params.clone(), self.memory));
+        let kept = tree.start(&root, &limits.root_moves, self.params.clone());
+        log::debug!("search from {}: {}", root.fen(), if kept { "tree kept" } else { "new tree" });
         let root_moves: MoveList = tree.root_moves().iter().copied().collect();
         let search = Arc::new(SearchState {
             root,
@@ -219,6 +259,7 @@ impl Pool {
             tree: Mutex::new(tree),
             tree_changed: Condvar::new(),
             playouts: AtomicU64::new(0),
+            expected: AtomicU64::new(u64::MAX),
             watch: Mutex::new(watch),
             stop: AtomicBool::new(false),
             ending: Mutex::new(None),
@@ -231,10 +272,24 @@ impl Pool {
         if search.root_moves.is_empty() {
             search.end(Ended::Exhausted, None);
         }
+        if kept {
+            search.add_noise(&mut search.lock_tree());
+        }
         for job in &self.jobs {
             job.send(Arc::clone(&search)).expect("workers live as long as the pool");
         }
         self.current = Some(search);
+    }
+
+    /// The tree of the last search, which must have ended, unless a worker has left it in disorder.
+    fn last_tree(&mut self) -> Option<Tree> {
+        let last = self.current.take()?;
+        if last.broken.load(Ordering::Relaxed) {
+            return None;
+        }
+        // A worker may hold the search a moment longer: leave it a tree of nothing.
+        let nothing = Tree::new(Game::new(), &[], Params::default(), 0);
+        Some(std::mem::replace(&mut *last.lock_tree(), nothing))
     }
 
     /// Asks the running search, if any, to end; returns at once.
@@ -271,8 +326,9 @@ impl Pool {
         self.params = params;
     }
 
-    /// The tree's bound in bytes from the next search on.
+    /// The tree's bound in bytes; the last search's tree is forgotten.
     pub fn set_memory(&mut self, memory: usize) {
+        self.clear();
         self.memory = memory;
     }
 }

@@ -13,7 +13,38 @@ pub enum Proof {
     Loss(u16),
 }
 
+/// Plies from here on mean that endgame tables know the result, not how far the mate is: what is above
+/// is how far the next capture or pawn move is at most.
+const TABLE: u16 = 20_000;
+
 impl Proof {
+    /// A win that endgame tables know of, with the plies that the next capture or pawn move may take.
+    pub fn table_win(plies: u16) -> Proof {
+        Proof::Win(TABLE + plies.min(1000))
+    }
+
+    /// A loss that endgame tables know of, like [`Proof::table_win`].
+    pub fn table_loss(plies: u16) -> Proof {
+        Proof::Loss(TABLE + plies.min(1000))
+    }
+
+    /// Plies to the mate; `None` for a draw, and where only tables know the result.
+    pub fn mate(self) -> Option<u16> {
+        match self {
+            Proof::Win(plies) | Proof::Loss(plies) => Some(plies).filter(|plies| *plies < TABLE),
+            Proof::Draw => None,
+        }
+    }
+
+    /// What this proof, of the position after a move, says for the side that makes the move.
+    pub fn before(self) -> Proof {
+        match self {
+            Proof::Loss(plies) => Proof::Win(plies + 1),
+            Proof::Draw => Proof::Draw,
+            Proof::Win(plies) => Proof::Loss(plies + 1),
+        }
+    }
+
     /// The proof as a value for the mover.
     pub fn wdl(self) -> Wdl {
         match self {

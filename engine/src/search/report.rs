@@ -2,8 +2,10 @@
 
 use shakmaty::Move;
 
+use super::arena::NodeId;
 use super::proof::Proof;
-use super::tree::{NodeId, Tree};
+use super::select::Here;
+use super::tree::{Counters, Tree};
 use crate::eval::Wdl;
 
 /// A score for the side to move at the root.
@@ -22,10 +24,10 @@ impl Score {
     }
 
     fn from_proof(proof: Proof) -> Score {
-        match proof {
-            Proof::Win(plies) => Score::Mate(i32::from(plies).div_euclid(2) + i32::from(plies) % 2),
-            Proof::Draw => Score::Cp(0),
-            Proof::Loss(plies) => Score::Mate(-(i32::from(plies) / 2)),
+        match (proof, proof.mate().map(i32::from)) {
+            (Proof::Win(_), Some(plies)) => Score::Mate(plies / 2 + plies % 2),
+            (Proof::Loss(_), Some(plies)) => Score::Mate(-(plies / 2)),
+            (known, _) => Score::from_q(known.wdl().q()),
         }
     }
 }
@@ -43,11 +45,36 @@ pub struct Line {
     pub visits: u64,
 }
 
+/// What the search knows of one root move, for the side that makes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MoveStats {
+    /// The move.
+    pub m: Move,
+    /// Visits that have come back.
+    pub visits: u64,
+    /// Visits on their way.
+    pub pending: u64,
+    /// Its share of the policy, 0 to 1.
+    pub prior: f32,
+    /// Mean result, −1 to 1; for an unvisited move what it is taken to be worth.
+    pub q: f32,
+    /// Mean win, draw and loss.
+    pub wdl: Wdl,
+    /// What PUCT adds to Q.
+    pub u: f32,
+    /// The evaluator's expected result for the position after it, −1 to 1; `None` before it.
+    pub value: Option<f32>,
+    /// What is certain, for the side that makes the move.
+    pub proof: Option<Proof>,
+}
+
 /// The state of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Visits of this search.
     pub visits: u64,
+    /// What the search has counted besides.
+    pub counters: Counters,
     /// Mean length of the playouts' paths, plies.
     pub depth: u32,
     /// Length of the longest path, plies.
@@ -64,8 +91,38 @@ impl Tree {
     /// The root move to play: a proven win first, proven losses last, else the most visits, then
     /// the better mean, then the higher prior. `None` before the root's evaluation.
     pub fn best(&self) -> Option<Move> {
-        let index = self.ranked(Tree::ROOT).into_iter().next()?;
-        Some(self.edges_of(Tree::ROOT)[index].packed.to_legal_move(self.root_game().position()))
+        let index = self.ranked(self.root).into_iter().next()?;
+        Some(self.arena.moves_of(self.root)[index].packed.to_legal_move(self.game.position()))
+    }
+
+    /// What is known of the root's moves, in the order of the report's lines; empty before the root's
+    /// evaluation.
+    pub fn stats(&self) -> Vec<MoveStats> {
+        if !self.node(self.root).is_expanded() {
+            return Vec::new();
+        }
+        let here = Here::new(self, self.root);
+        let links = self.arena.links_of(self.root);
+        let children = self.children();
+        let stats = |edge: usize| {
+            let (m, view) = children[edge];
+            let visited = view.value.is_some();
+            let started = links
+                .get(edge)
+                .map_or(0.0, |link| link.visits as f32 + f32::from(self.node(link.child()).pending));
+            MoveStats {
+                m,
+                visits: u64::from(view.visits),
+                pending: u64::from(view.pending),
+                prior: view.prior,
+                q: if visited { view.q } else { here.unvisited_q },
+                wdl: if visited { view.wdl } else { self.node(self.root).wdl_for_parent().flipped() },
+                u: here.exploration * view.prior / (1.0 + started),
+                value: view.value,
+                proof: view.proof.map(Proof::before),
+            }
+        };
+        self.ranked(self.root).into_iter().map(stats).collect()
     }
 
     /// The report with up to `count` lines (at least one).
@@ -74,13 +131,14 @@ impl Tree {
     /// first move, with an even score.
     pub fn report(&self, count: usize) -> Report {
         let mut lines: Vec<Line> =
-            self.ranked(Tree::ROOT).into_iter().take(count.max(1)).map(|edge| self.line(edge)).collect();
+            self.ranked(self.root).into_iter().take(count.max(1)).map(|edge| self.line(edge)).collect();
         if lines.is_empty() {
             let unknown = |m: &Move| Line { pv: vec![*m], score: Score::Cp(0), wdl: Wdl::DRAW, visits: 0 };
             lines.extend(self.root_moves().first().map(unknown));
         }
         Report {
             visits: self.playouts(),
+            counters: self.counters(),
             depth: self.depth().max(1),
             seldepth: self.longest_path().max(1),
             hashfull: self.fullness(),
@@ -90,62 +148,61 @@ impl Tree {
     }
 
     fn line(&self, edge: usize) -> Line {
-        let root = self.node(Tree::ROOT);
-        let first = self.edges_of(Tree::ROOT)[edge];
         let pv = self.variation(edge);
-        let Some(child) = first.child().map(|child| self.node(child)).filter(|child| child.visits > 0) else {
+        let link = self.arena.links_of(self.root).get(edge);
+        let Some((link, child)) = link
+            .map(|link| (link, self.node(link.child())))
+            .filter(|(link, child)| link.visits > 0 && child.visits > 0)
+        else {
             // Unvisited: all that is known is the root's own evaluation.
-            let wdl = root.wdl_for_parent().flipped();
+            let wdl = self.node(self.root).wdl_for_parent().flipped();
             return Line { pv, score: Score::from_q(wdl.q()), wdl, visits: 0 };
         };
-        let visits = u64::from(child.visits);
-        match child.proof {
-            Some(proof) => {
-                let for_root = match proof {
-                    Proof::Loss(plies) => Proof::Win(plies + 1),
-                    Proof::Draw => Proof::Draw,
-                    Proof::Win(plies) => Proof::Loss(plies + 1),
-                };
-                Line { pv, score: Score::from_proof(for_root), wdl: for_root.wdl(), visits }
-            }
-            None => Line { pv, score: Score::from_q(child.q()), wdl: child.wdl_for_parent(), visits },
-        }
+        let score = match child.proof {
+            Some(proof) => Score::from_proof(proof.before()),
+            None => Score::from_q(child.q()),
+        };
+        Line { pv, score, wdl: child.wdl_for_parent(), visits: u64::from(link.visits) }
     }
 
-    /// The best play after a root move, as far as the tree has visited it.
+    /// The best play after a root move, as far as the tree has visited it; ends with the game.
     fn variation(&self, first: usize) -> Vec<Move> {
-        let mut game = self.root_game().clone();
+        let mut game = self.game.clone();
         let mut moves = Vec::new();
-        let mut next = Some((Tree::ROOT, first));
+        let mut next = Some((self.root, first));
         while let Some((id, edge)) = next {
-            let edge = self.edges_of(id)[edge];
-            let m = edge.packed.to_legal_move(game.position());
+            let m = self.arena.moves_of(id)[edge].packed.to_legal_move(game.position());
             game.play(m);
             moves.push(m);
-            next = edge.child().and_then(|child| {
+            let child = self.arena.links_of(id).get(edge).map(|link| link.child());
+            next = child.filter(|_| game.outcome().is_none()).and_then(|child| {
                 let best = self.ranked(child).into_iter().next()?;
-                let visited = self.edges_of(child)[best].child().is_some_and(|c| self.node(c).visits > 0);
-                visited.then_some((child, best))
+                let link = self.arena.links_of(child).get(best)?;
+                let follow = link.visits > 0 || self.node(link.child()).proof.is_some();
+                follow.then_some((child, best))
             });
         }
         moves
     }
 
-    /// The edges of a node, best first.
+    /// The moves of a node, best first.
     fn ranked(&self, id: NodeId) -> Vec<usize> {
-        let key = |index: &usize| {
-            let child = self.edges_of(id)[*index].child().map(|child| self.node(child));
-            let proof = child.and_then(|child| child.proof);
+        let links = self.arena.links_of(id);
+        let key = |index: usize| {
+            let Some(link) = links.get(index) else {
+                return (Proof::rank_for_parent(None), 0, f32::NEG_INFINITY);
+            };
+            let child = self.node(link.child());
             // Among unproven moves and draws the visits decide: a draw may be best.
-            let rank = match proof {
+            let rank = match child.proof {
                 Some(Proof::Draw) => Proof::rank_for_parent(None),
                 other => Proof::rank_for_parent(other),
             };
-            (rank, child.map_or(0, |child| child.visits), child.map_or(f32::NEG_INFINITY, |child| child.q()))
+            (rank, link.visits, child.q())
         };
-        let mut order: Vec<usize> = (0..self.edges_of(id).len()).collect();
+        let mut order: Vec<usize> = (0..self.arena.moves_of(id).len()).collect();
         order.sort_by(|a, b| {
-            let (a, b) = (key(a), key(b));
+            let (a, b) = (key(*a), key(*b));
             b.0.cmp(&a.0).then(b.1.cmp(&a.1)).then(b.2.total_cmp(&a.2))
         });
         order

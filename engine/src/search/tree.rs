@@ -1,108 +1,17 @@
-//! The tree's memory: nodes and edges, and the law that holds between them.
+//! The tree (a graph, where positions are reached by several ways) and the law that holds in it.
 
 use shakmaty::Move;
 
-use super::Params;
+use super::arena::{Arena, Node, NodeId};
+use super::params::Params;
 use super::proof::Proof;
 use crate::eval::Wdl;
-use crate::position::{Game, PackedMove};
-
-/// A node of the tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NodeId(pub(super) u32);
-
-/// Where a node stands in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    /// Not evaluated yet.
-    Leaf,
-    /// Evaluated: it has its edges.
-    Expanded,
-    /// The game is over here: no edges.
-    Terminal,
-}
-
-/// A position that has been reached, with the statistics of the visits to it.
-///
-/// `wins` and `draws` are sums over the visits, seen by the side that moved *into* the node, so that a
-/// parent compares its children as they are.
-#[derive(Clone, Debug)]
-pub(super) struct Node {
-    // Changes with every visit.
-    pub visits: u32,
-    pub pending: u16,
-    pub wins: f64,
-    pub draws: f32,
-    // Changes once.
-    pub proof: Option<Proof>,
-    pub state: State,
-    pub edge_count: u16,
-    pub first_edge: u32,
-}
-
-/// A legal move of an expanded node; edges stand in order of falling prior.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Edge {
-    pub packed: PackedMove,
-    prior: u16,
-    child: u32,
-}
-
-const NO_CHILD: u32 = u32::MAX;
-
-/// Memory of a node with its edges at 35 moves, which `Tree::new` divides the budget by.
-const EDGES_PER_NODE: usize = 35;
-/// The most legal moves of a position: as many as shakmaty's list of moves has room for. Games reach
-/// 218 at most, positions set up by hand more.
-const MAX_MOVES: usize = 270;
-const NODE_COST: usize = size_of::<Node>() + EDGES_PER_NODE * size_of::<Edge>();
-
-impl Edge {
-    pub fn new(packed: PackedMove, prior: f32) -> Edge {
-        Edge { packed, prior: (prior * f32::from(u16::MAX)).round().max(1.0) as u16, child: NO_CHILD }
-    }
-
-    /// The move's share of the policy, 0 to 1.
-    pub fn prior(self) -> f32 {
-        f32::from(self.prior) / f32::from(u16::MAX)
-    }
-
-    pub fn child(self) -> Option<NodeId> {
-        (self.child != NO_CHILD).then_some(NodeId(self.child))
-    }
-}
-
-impl Node {
-    fn leaf() -> Node {
-        Node {
-            visits: 0,
-            pending: 0,
-            wins: 0.0,
-            draws: 0.0,
-            proof: None,
-            state: State::Leaf,
-            edge_count: 0,
-            first_edge: 0,
-        }
-    }
-
-    /// Mean result for the side that moved into the node, −1 to 1; 0 before the first visit.
-    pub fn q(&self) -> f32 {
-        if self.visits == 0 { 0.0 } else { (self.wins / f64::from(self.visits)) as f32 }
-    }
-
-    /// Mean win, draw and loss for the side that moved into the node.
-    pub fn wdl_for_parent(&self) -> Wdl {
-        let draw = if self.visits == 0 { 1.0 } else { self.draws / self.visits as f32 };
-        let win = ((1.0 - draw + self.q()) / 2.0).clamp(0.0, 1.0);
-        Wdl { win, draw, loss: (1.0 - draw - win).max(0.0) }
-    }
-}
+use crate::position::Game;
 
 /// What the outside may know of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeView {
-    /// Visits that have come back.
+    /// Visits that have come back by this move.
     pub visits: u32,
     /// Visits on their way.
     pub pending: u32,
@@ -114,73 +23,152 @@ pub struct NodeView {
     pub proof: Option<Proof>,
     /// The prior of the move into the node; 1 for the root.
     pub prior: f32,
+    /// The evaluator's expected result for the side that moved into the node; `None` before it.
+    pub value: Option<f32>,
+}
+
+/// Counters since a search began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Visits that have been applied.
+    pub playouts: u64,
+    /// Of these, new evaluations.
+    pub evaluations: u64,
+    /// Of these, visits that another way to the position had paid for.
+    pub transpositions: u64,
+    /// Plies of all playouts' paths.
+    pub path_plies: u64,
+    /// The longest path, in plies.
+    pub longest_path: u32,
 }
 
 /// A search tree over one root position: only data, no clock, thread or random source.
 ///
-/// **Law.** When nothing is in flight, an expanded node's visits are one (its own evaluation) plus
-/// its children's.
+/// **Law.** When nothing is in flight, an expanded node's visits are those that ended in it (one, its
+/// own evaluation, unless its moves were dropped in between) plus those along its links.
+///
+/// **Sharing.** Two ways lead to the same node if [`Game::key`] is the same: position, fifty-move
+/// counter, and the positions that could still be repeated. So what follows from a node depends on the
+/// node alone, repetitions included, and no cycle can close: along moves that can be taken back the
+/// counter grows. A playout that comes to a node which others have visited more often ends there and
+/// takes the node's mean with it, until this way to it has as many visits.
 pub struct Tree {
-    // Set once.
+    // Set for a search.
     pub(super) params: Params,
-    root_game: Game,
-    root_moves: Vec<Move>,
-    capacity: usize,
+    pub(super) game: Game,
+    pub(super) moves: Vec<Move>,
+    pub(super) restricted: bool,
+    /// Visits that are still to come, if somebody knows.
+    pub(super) horizon: Option<u64>,
     // Grows.
-    pub(super) nodes: Vec<Node>,
-    pub(super) edges: Vec<Edge>,
-    // Counters over the tree's life.
-    pub(super) playouts: u64,
+    pub(super) arena: Arena,
+    pub(super) root: NodeId,
+    /// A node from which the root is reached, at most two plies above it: if the opponent plays another
+    /// move than the one pondered on, the search goes on from there.
+    pub(super) base: NodeId,
+    pub(super) base_game: Game,
+    // Counts.
+    pub(super) counters: Counters,
     pub(super) in_flight: u64,
-    pub(super) path_plies: u64,
-    pub(super) longest_path: u32,
 }
 
 impl Tree {
-    pub(super) const ROOT: NodeId = NodeId(0);
-
-    /// A tree that holds nothing but the unevaluated root of `root_game`.
+    /// A tree that holds nothing but the unevaluated root of `game`.
     ///
-    /// `root_moves` restricts the root's moves (empty for all). `memory` in bytes bounds nodes and
-    /// edges together; it is reserved but not touched before it is needed, and the tree never takes
-    /// more.
-    pub fn new(root_game: Game, root_moves: &[Move], params: Params, memory: usize) -> Tree {
-        let legal = root_game.legal_moves();
-        let root_moves: Vec<Move> = if root_moves.is_empty() {
-            legal.to_vec()
-        } else {
-            legal.iter().copied().filter(|m| root_moves.contains(m)).collect()
-        };
-        let (nodes, edges, capacity) = reserve((memory / NODE_COST).max(2));
+    /// `root_moves` restricts the root's moves (empty for all). `memory` in bytes bounds the tree; it is
+    /// reserved but not touched before it is needed, and the tree never takes more.
+    pub fn new(game: Game, root_moves: &[Move], params: Params, memory: usize) -> Tree {
+        let mut arena = Arena::new(memory);
+        let root = arena.add();
         let mut tree = Tree {
             params,
-            root_game,
-            root_moves,
-            capacity,
-            nodes,
-            edges,
-            playouts: 0,
+            moves: Vec::new(),
+            restricted: false,
+            horizon: None,
+            arena,
+            root,
+            base: root,
+            base_game: game.clone(),
+            game,
+            counters: Counters::default(),
             in_flight: 0,
-            path_plies: 0,
-            longest_path: 0,
         };
-        tree.nodes.push(Node::leaf());
+        tree.restrict(root_moves);
         tree
+    }
+
+    fn restrict(&mut self, root_moves: &[Move]) {
+        let legal = self.game.legal_moves();
+        self.restricted = !root_moves.is_empty();
+        self.moves = legal.into_iter().filter(|m| !self.restricted || root_moves.contains(m)).collect();
+    }
+
+    /// Goes on to another search: of the tree below `game`, if there is one and `params.reuse` says so,
+    /// else of nothing but its root. Returns whether the tree was kept.
+    ///
+    /// Nothing may be in flight. What doesn't lie below the new root stays until its room is needed.
+    pub fn start(&mut self, game: &Game, root_moves: &[Move], params: Params) -> bool {
+        let kept = params.reuse
+            && params.policy_temperature == self.params.policy_temperature
+            && params.transpositions == self.params.transpositions
+            && root_moves.is_empty()
+            && !self.restricted
+            && self.advance(game);
+        self.params = params;
+        if !kept {
+            self.arena.clear();
+            self.root = self.arena.add();
+            (self.base, self.base_game, self.game) = (self.root, game.clone(), game.clone());
+        }
+        self.restrict(root_moves);
+        self.counters = Counters::default();
+        self.horizon = None;
+        kept
+    }
+
+    /// Makes the node of `game` the root, if it is reached from the base and is worth it.
+    fn advance(&mut self, game: &Game) -> bool {
+        let Some(mut line) = self.base_game.continuation(game) else { return false };
+        let mut path = vec![(self.base, self.base_game.clone())];
+        for m in line.drain(..) {
+            let (id, game) = path.last().expect("begins with the base");
+            let packed = crate::position::PackedMove::new(m);
+            let taken = self.arena.links_of(*id).iter().zip(self.arena.moves_of(*id));
+            let Some((link, _)) = taken.into_iter().find(|(_, candidate)| candidate.packed == packed) else {
+                return false;
+            };
+            let mut next = game.clone();
+            next.play(m);
+            path.push((link.child(), next));
+        }
+        let (root, game) = path.last().cloned().expect("begins with the base");
+        if !self.arena.node(root).is_expanded() {
+            return false;
+        }
+        (self.root, self.game) = (root, game);
+        let above = path.len().saturating_sub(3);
+        (self.base, self.base_game) = path.swap_remove(above);
+        true
     }
 
     /// The position that the tree grows from.
     pub fn root_game(&self) -> &Game {
-        &self.root_game
+        &self.game
     }
 
     /// The moves that are searched at the root.
     pub fn root_moves(&self) -> &[Move] {
-        &self.root_moves
+        &self.moves
     }
 
-    /// Visits that have been applied.
+    /// Visits of this search that have been applied.
     pub fn playouts(&self) -> u64 {
-        self.playouts
+        self.counters.playouts
+    }
+
+    /// What this search has counted.
+    pub fn counters(&self) -> Counters {
+        self.counters
     }
 
     /// Tickets that are neither applied nor cancelled.
@@ -190,84 +178,59 @@ impl Tree {
 
     /// Mean length of the playouts' paths in plies, rounded down.
     pub fn depth(&self) -> u32 {
-        (self.path_plies / self.playouts.max(1)) as u32
+        (self.counters.path_plies / self.counters.playouts.max(1)) as u32
     }
 
     /// Length of the longest path in plies.
     pub fn longest_path(&self) -> u32 {
-        self.longest_path
-    }
-
-    /// Whether another leaf might not find room.
-    pub fn is_full(&self) -> bool {
-        // A path may add a node at its end; every leaf in flight may still bring its edges.
-        let promised = MAX_MOVES * (self.in_flight as usize + 1);
-        self.nodes.len() + 1 > self.capacity || self.edges.len() + promised > self.edge_capacity()
+        self.counters.longest_path
     }
 
     /// How full the memory is, in thousandths.
     pub fn fullness(&self) -> u32 {
-        let nodes = self.nodes.len() * 1000 / self.capacity;
-        let edges = self.edges.len() * 1000 / self.edge_capacity();
-        nodes.max(edges).min(1000) as u32
+        self.arena.fullness()
     }
 
-    fn edge_capacity(&self) -> usize {
-        self.capacity * EDGES_PER_NODE + MAX_MOVES
+    /// Tells how many more visits this search may expect; `None` if nobody knows.
+    pub fn set_horizon(&mut self, visits: Option<u64>) {
+        self.horizon = visits;
+    }
+
+    /// Visits of the most and the second most visited root move.
+    pub fn lead(&self) -> (u64, u64) {
+        let visits = self.arena.links_of(self.root).iter().map(|link| u64::from(link.visits));
+        visits.fold(
+            (0, 0),
+            |(first, second), visits| {
+                if visits > first { (visits, first) } else { (first, second.max(visits)) }
+            },
+        )
     }
 
     /// The root's statistics.
     pub fn root(&self) -> NodeView {
-        self.view(Tree::ROOT, 1.0)
+        let node = self.node(self.root);
+        NodeView { visits: node.visits, ..view(node, 1.0) }
     }
 
-    /// The root's moves with the statistics of the positions after them, in order of falling prior;
-    /// empty before the root's evaluation.
+    /// The root's moves with the statistics of the positions after them, in order of falling prior
+    /// (but for noise on moves already taken); empty before the root's evaluation.
     pub fn children(&self) -> Vec<(Move, NodeView)> {
-        let unvisited = NodeView { visits: 0, pending: 0, q: 0.0, wdl: Wdl::DRAW, proof: None, prior: 0.0 };
-        self.edges_of(Tree::ROOT)
-            .iter()
-            .map(|edge| {
-                let view = edge.child().map_or(unvisited, |child| self.view(child, edge.prior()));
-                let m = edge.packed.to_legal_move(self.root_game.position());
-                (m, NodeView { prior: edge.prior(), ..view })
+        let unvisited = Node::default();
+        let links = self.arena.links_of(self.root);
+        let moves = self.arena.moves_of(self.root).iter().enumerate();
+        moves
+            .map(|(index, candidate)| {
+                let link = links.get(index);
+                let node = link.map_or(&unvisited, |link| self.node(link.child()));
+                let m = candidate.packed.to_legal_move(self.game.position());
+                (m, NodeView { visits: link.map_or(0, |link| link.visits), ..view(node, candidate.prior()) })
             })
             .collect()
     }
 
-    fn view(&self, id: NodeId, prior: f32) -> NodeView {
-        let node = self.node(id);
-        NodeView {
-            visits: node.visits,
-            pending: u32::from(node.pending),
-            q: node.q(),
-            wdl: node.wdl_for_parent(),
-            proof: node.proof,
-            prior,
-        }
-    }
-
     pub(super) fn node(&self, id: NodeId) -> &Node {
-        &self.nodes[id.0 as usize]
-    }
-
-    pub(super) fn node_mut(&mut self, id: NodeId) -> &mut Node {
-        &mut self.nodes[id.0 as usize]
-    }
-
-    pub(super) fn edges_of(&self, id: NodeId) -> &[Edge] {
-        let node = self.node(id);
-        &self.edges[node.first_edge as usize..][..usize::from(node.edge_count)]
-    }
-
-    /// The child behind an edge, made if the edge was never taken.
-    pub(super) fn child_or_new(&mut self, parent: NodeId, edge: usize) -> NodeId {
-        let index = self.node(parent).first_edge as usize + edge;
-        if self.edges[index].child == NO_CHILD {
-            self.edges[index].child = self.nodes.len() as u32;
-            self.nodes.push(Node::leaf());
-        }
-        NodeId(self.edges[index].child)
+        self.arena.node(id)
     }
 
     /// Checks the law that [`Tree`] states, and that nothing is in flight; for tests.
@@ -279,56 +242,28 @@ impl Tree {
         if self.in_flight != 0 {
             return Err(format!("{} tickets in flight", self.in_flight));
         }
-        for (index, node) in self.nodes.iter().enumerate() {
+        for id in self.arena.ids() {
+            let node = self.node(id);
             if node.pending != 0 {
-                return Err(format!("node {index} has {} visits pending", node.pending));
+                return Err(format!("{id:?} has {} visits pending", node.pending));
             }
-            if node.state == State::Expanded {
-                let children = self.edges_of(NodeId(index as u32)).iter().filter_map(|edge| edge.child());
-                let below: u32 = children.map(|child| self.node(child).visits).sum();
-                if node.visits != 1 + below {
-                    return Err(format!("node {index} has {} visits, its children {below}", node.visits));
-                }
+            let below: u32 = self.arena.links_of(id).iter().map(|link| link.visits).sum();
+            if node.is_expanded() && node.visits != node.own + below {
+                return Err(format!("{id:?} has {} visits: {} own, {below} below", node.visits, node.own));
             }
         }
         Ok(())
     }
 }
 
-/// Reserves room for `capacity` nodes and their edges, or for less if the system refuses.
-fn reserve(mut capacity: usize) -> (Vec<Node>, Vec<Edge>, usize) {
-    capacity = capacity.min(NO_CHILD as usize / EDGES_PER_NODE - MAX_MOVES);
-    loop {
-        let (mut nodes, mut edges) = (Vec::new(), Vec::new());
-        let room = capacity * EDGES_PER_NODE + MAX_MOVES;
-        if nodes.try_reserve_exact(capacity + 1).is_ok() && edges.try_reserve_exact(room).is_ok() {
-            return (nodes, edges, capacity);
-        }
-        capacity /= 2;
-        assert!(capacity > 0, "no memory for a tree of one node");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_node_with_35_edges_stays_small() {
-        const { assert!(NODE_COST <= 320) };
-    }
-
-    #[test]
-    fn a_prior_survives_its_sixteen_bits() {
-        for prior in [0.0, 1e-4, 0.25, 0.5, 1.0] {
-            assert!((Edge::new(PackedMove(0), prior).prior() - prior).abs() < 2e-5);
-        }
-    }
-
-    #[test]
-    fn memory_is_bounded() {
-        let tree = Tree::new(Game::new(), &[], Params::default(), 1 << 20);
-        let bytes = tree.nodes.capacity() * size_of::<Node>() + tree.edges.capacity() * size_of::<Edge>();
-        assert!(bytes <= (1 << 20) + MAX_MOVES * size_of::<Edge>() + size_of::<Node>(), "{bytes}");
+fn view(node: &Node, prior: f32) -> NodeView {
+    NodeView {
+        visits: 0,
+        pending: u32::from(node.pending),
+        q: node.q(),
+        wdl: node.wdl_for_parent(),
+        proof: node.proof,
+        prior,
+        value: (node.visits > 0).then_some(node.value),
     }
 }

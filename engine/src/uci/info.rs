@@ -80,6 +80,7 @@ fn per_mille(wdl: Wdl) -> [u32; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::Counters;
 
     fn report(game: &Game, lines: &[(&str, Score)]) -> Report {
         let line = |&(moves, score): &(&str, Score)| {
@@ -93,7 +94,15 @@ mod tests {
             Line { pv, score, wdl: Wdl { win: 0.2, draw: 0.7, loss: 0.1 }, visits: 1 }
         };
         let lines = lines.iter().map(line).collect();
-        Report { visits: 5000, depth: 4, seldepth: 9, hashfull: 3, tbhits: 0, lines }
+        Report {
+            visits: 5000,
+            counters: Counters::default(),
+            depth: 4,
+            seldepth: 9,
+            hashfull: 3,
+            tbhits: 0,
+            lines,
+        }
     }
 
     #[test]

@@ -321,7 +321,7 @@ mod tests {
         assert!(settings.chess960 && settings.show_wdl);
         assert_eq!(settings.weights.as_deref(), Some("a b.onnx"));
         assert_eq!(settings.backend, Backend::Uniform);
-        assert_eq!(settings.params.cpuct, 2.5);
+        assert_eq!(settings.params.puct.c, 2.5);
         for none in ["", "<empty>", "<embedded>"] {
             settings.weights = Some("x".into());
             set(&mut settings, "WeightsFile", Some(none)).unwrap();

@@ -263,6 +263,8 @@ impl Session {
             visits: limits.nodes.map(|nodes| nodes.max(1)),
             depth: limits.depth.map(|depth| depth.max(1)),
             root_moves,
+            noise: None,
+            all_moves: settings.multipv > 1,
         };
         pool.start(self.game.clone(), limits, Box::new(watcher));
         self.search = Search::Running(Running { finished, control, hold, makeshift });

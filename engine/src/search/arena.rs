@@ -1,0 +1,556 @@
+//! The tree's memory: nodes, their moves, and the links to the positions after them.
+//!
+//! Four arrays, reserved once and never grown beyond that, so that `Hash` is a bound:
+//!
+//! | array | one entry is | an expanded node takes |
+//! |---|---|---|
+//! | nodes | a position with its statistics | 1 |
+//! | moves | a legal move with its prior | one for each legal move |
+//! | links | a move that was taken: the child, and the visits along it | the next power of two of the moves taken |
+//! | index | where a position stands among the nodes | 1.5 |
+//!
+//! A node's moves stand in order of falling prior and are taken in that order, so its links belong to
+//! the first of them. Blocks of links grow by doubling; outgrown blocks are used again.
+
+use super::proof::Proof;
+use crate::eval::Wdl;
+use crate::position::PackedMove;
+
+/// A node of the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeId(pub(super) u32);
+
+/// Where there is no node.
+const NONE: u32 = u32::MAX;
+
+/// A position that has been reached, with the statistics of the visits to it.
+///
+/// `wins` and `draws` are sums over the visits, seen by the side that moved *into* the node, so that a
+/// parent compares its children as they are.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    // Changes with every visit.
+    pub wins: f64,
+    pub draws: f32,
+    pub visits: u32,
+    /// Visits that ended here: one, its evaluation, or more if its moves were dropped or end the game.
+    pub own: u32,
+    pub pending: u16,
+    // Changes seldom.
+    pub proof: Option<Proof>,
+    pub repetition: Option<Repetition>,
+    pub links: u16,
+    first_link: u32,
+    // Changes once.
+    /// [`Game::key`](crate::position::Game::key), if the index knows the node.
+    pub key: Option<std::num::NonZeroU64>,
+    /// The evaluator's expected result for the side that moved into the node.
+    pub value: f32,
+    pub moves: u16,
+    first_move: u32,
+}
+
+/// A position that counts as a draw because it has stood before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Repetition {
+    /// For the third time: the game is over.
+    Threefold,
+    /// For the second time, this many plies after the first: a draw as long as the first time was in the
+    /// search.
+    Twofold(u16),
+}
+
+/// A legal move of an expanded node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub packed: PackedMove,
+    prior: u16,
+}
+
+impl Candidate {
+    pub fn new(packed: PackedMove, prior: f32) -> Candidate {
+        Candidate { packed, prior: (prior * f32::from(u16::MAX)).round().max(1.0) as u16 }
+    }
+
+    /// The move's share of the policy, 0 to 1.
+    pub fn prior(self) -> f32 {
+        f32::from(self.prior) * (1.0 / f32::from(u16::MAX))
+    }
+}
+
+/// A move that was taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    child: u32,
+    /// Visits that took it; the child may have more, by other ways.
+    pub visits: u32,
+}
+
+impl Link {
+    pub fn child(self) -> NodeId {
+        NodeId(self.child)
+    }
+}
+
+impl Default for Node {
+    /// A leaf that knows nothing.
+    fn default() -> Node {
+        Node {
+            wins: 0.0,
+            draws: 0.0,
+            visits: 0,
+            own: 0,
+            pending: 0,
+            proof: None,
+            repetition: None,
+            links: 0,
+            first_link: 0,
+            key: None,
+            value: 0.0,
+            moves: 0,
+            first_move: 0,
+        }
+    }
+}
+
+impl Node {
+    /// Evaluated, and its moves are there.
+    pub fn is_expanded(&self) -> bool {
+        self.moves > 0
+    }
+
+    /// Mean result for the side that moved into the node, −1 to 1; 0 before the first visit. What is
+    /// proven replaces the mean.
+    pub fn q(&self) -> f32 {
+        match self.proof {
+            Some(proof) => -proof.wdl().q(),
+            None if self.visits == 0 => 0.0,
+            None => (self.wins / f64::from(self.visits)) as f32,
+        }
+    }
+
+    /// Mean win, draw and loss for the side that moved into the node.
+    pub fn wdl_for_parent(&self) -> Wdl {
+        if let Some(proof) = self.proof {
+            return proof.wdl().flipped();
+        }
+        let draw = if self.visits == 0 { 1.0 } else { self.draws / self.visits as f32 };
+        let win = ((1.0 - draw + self.q()) / 2.0).clamp(0.0, 1.0);
+        Wdl { win, draw, loss: (1.0 - draw - win).max(0.0) }
+    }
+}
+
+/// The most legal moves of a position: as many as shakmaty's list of moves has room for. Games reach
+/// 218 at most, positions set up by hand more.
+pub(super) const MAX_MOVES: usize = 270;
+
+/// Entries that are set aside for each node; a tree that needs more of one kind is full sooner.
+const MOVES_PER_NODE: usize = 36;
+const LINK_QUARTERS_PER_NODE: usize = 10;
+
+/// Sizes of blocks of links: 1, 2, 4 … 512.
+const BLOCK_SIZES: usize = 10;
+
+/// What a node takes with all that belongs to it.
+pub(super) const NODE_COST: usize = size_of::<Node>()
+    + MOVES_PER_NODE * size_of::<Candidate>()
+    + LINK_QUARTERS_PER_NODE * size_of::<Link>() / 4
+    + 3 * size_of::<u32>() / 2;
+
+/// The four arrays.
+pub(super) struct Arena {
+    capacity: usize,
+    nodes: Vec<Node>,
+    spare_node: u32,
+    moves: Vec<Candidate>,
+    links: Vec<Link>,
+    spare_links: [u32; BLOCK_SIZES],
+    index: Vec<u32>,
+}
+
+impl Arena {
+    /// Reserves what `memory` bytes have room for, or less if the system refuses. What is reserved is
+    /// touched only when it is needed.
+    pub fn new(memory: usize) -> Arena {
+        let most = NONE as usize / MOVES_PER_NODE - MAX_MOVES;
+        let mut capacity = (memory / NODE_COST).clamp(2, most);
+        loop {
+            match Arena::reserve(capacity) {
+                Some(arena) => return arena,
+                None if capacity > 2 => capacity /= 2,
+                None => panic!("no memory for a tree of two nodes"),
+            }
+        }
+    }
+
+    fn reserve(capacity: usize) -> Option<Arena> {
+        let (mut nodes, mut moves, mut links) = (Vec::new(), Vec::new(), Vec::new());
+        let mut index: Vec<u32> = Vec::new();
+        nodes.try_reserve_exact(capacity).ok()?;
+        moves.try_reserve_exact(Arena::move_room(capacity)).ok()?;
+        links.try_reserve_exact(Arena::link_room(capacity)).ok()?;
+        index.try_reserve_exact(capacity * 3 / 2 + 1).ok()?;
+        let spare_links = [NONE; BLOCK_SIZES];
+        Some(Arena { capacity, nodes, spare_node: NONE, moves, links, spare_links, index })
+    }
+
+    fn move_room(capacity: usize) -> usize {
+        capacity * MOVES_PER_NODE + MAX_MOVES
+    }
+
+    fn link_room(capacity: usize) -> usize {
+        // Growing to the largest block takes all the smaller ones on the way.
+        capacity * LINK_QUARTERS_PER_NODE / 4 + (2 << BLOCK_SIZES)
+    }
+
+    /// Whether a walk that adds a node might find no room, with so many leaves that may still get their
+    /// moves.
+    pub fn is_full(&self, leaves: usize) -> bool {
+        (self.nodes.len() + 1 > self.capacity && self.spare_node == NONE)
+            || self.moves.len() + MAX_MOVES * (leaves + 1) > Arena::move_room(self.capacity)
+            || self.links.len() + (1 << BLOCK_SIZES) > Arena::link_room(self.capacity)
+    }
+
+    /// How full the fullest array is, in thousandths.
+    pub fn fullness(&self) -> u32 {
+        let nodes = self.nodes.len() * 1000 / self.capacity;
+        let moves = self.moves.len() * 1000 / Arena::move_room(self.capacity);
+        let links = self.links.len() * 1000 / Arena::link_room(self.capacity);
+        nodes.max(moves).max(links).min(1000) as u32
+    }
+
+    /// Nodes in use, and those that nothing leads to any more.
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.nodes.len() as u32).map(NodeId)
+    }
+
+    /// Forgets everything, keeps the memory.
+    pub fn clear(&mut self) {
+        self.nodes.clear();
+        self.spare_node = NONE;
+        self.moves.clear();
+        self.links.clear();
+        self.spare_links = [NONE; BLOCK_SIZES];
+        self.index.clear();
+    }
+
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    pub fn node_mut(&mut self, id: NodeId) -> &mut Node {
+        &mut self.nodes[id.0 as usize]
+    }
+
+    /// A new node that knows nothing.
+    pub fn add(&mut self) -> NodeId {
+        if self.spare_node == NONE {
+            self.nodes.push(Node::default());
+            return NodeId(self.nodes.len() as u32 - 1);
+        }
+        let id = NodeId(self.spare_node);
+        self.spare_node = self.node(id).first_move;
+        *self.node_mut(id) = Node::default();
+        id
+    }
+
+    /// Gives a node back that nothing leads to; it must be without moves and unknown to the index.
+    pub fn remove(&mut self, id: NodeId) {
+        let node = &mut self.nodes[id.0 as usize];
+        debug_assert!(!node.is_expanded() && node.key.is_none() && node.pending == 0);
+        node.first_move = self.spare_node;
+        self.spare_node = id.0;
+    }
+
+    /// Gives a node its moves, best prior first.
+    pub fn expand(&mut self, id: NodeId, moves: &[Candidate]) {
+        let first_move = self.moves.len() as u32;
+        self.moves.extend_from_slice(moves);
+        let node = self.node_mut(id);
+        (node.first_move, node.moves) = (first_move, moves.len() as u16);
+    }
+
+    /// Takes a node's moves away, and with them all that lies behind them.
+    pub fn drop_moves(&mut self, id: NodeId) {
+        let node = self.node_mut(id);
+        (node.moves, node.first_move) = (0, 0);
+        (node.links, node.first_link) = (0, 0);
+        node.own = node.visits;
+    }
+
+    pub fn moves_of(&self, id: NodeId) -> &[Candidate] {
+        let node = self.node(id);
+        &self.moves[node.first_move as usize..][..usize::from(node.moves)]
+    }
+
+    pub fn moves_of_mut(&mut self, id: NodeId) -> &mut [Candidate] {
+        let node = &self.nodes[id.0 as usize];
+        &mut self.moves[node.first_move as usize..][..usize::from(node.moves)]
+    }
+
+    /// The links of a node's first moves, in their order.
+    pub fn links_of(&self, id: NodeId) -> &[Link] {
+        let node = self.node(id);
+        &self.links[node.first_link as usize..][..usize::from(node.links)]
+    }
+
+    pub fn link_mut(&mut self, id: NodeId, edge: usize) -> &mut Link {
+        let first = self.node(id).first_link as usize;
+        &mut self.links[first + edge]
+    }
+
+    /// The node behind the move `edge` of `parent`; a new one if it is the first that wasn't taken.
+    pub fn child_or_new(&mut self, parent: NodeId, edge: usize) -> NodeId {
+        let taken = usize::from(self.node(parent).links);
+        if edge < taken {
+            return self.links_of(parent)[edge].child();
+        }
+        debug_assert_eq!(edge, taken, "moves are taken in order");
+        let child = self.add();
+        if taken == 0 || taken.is_power_of_two() {
+            self.grow_links(parent, taken);
+        }
+        let node = self.node_mut(parent);
+        node.links += 1;
+        *self.link_mut(parent, edge) = Link { child: child.0, visits: 0 };
+        child
+    }
+
+    /// Lets the move `edge` of `parent` lead to a node that is there already.
+    pub fn redirect(&mut self, parent: NodeId, edge: usize, child: NodeId) {
+        self.link_mut(parent, edge).child = child.0;
+    }
+
+    /// Moves a node's full block of `taken` links into one of twice the size.
+    fn grow_links(&mut self, id: NodeId, taken: usize) {
+        let size_class = if taken == 0 { 0 } else { taken.ilog2() as usize + 1 };
+        let block = self.spare_links[size_class];
+        let first = if block == NONE {
+            let first = self.links.len();
+            self.links.resize(first + (1 << size_class), Link { child: NONE, visits: 0 });
+            first as u32
+        } else {
+            // A spare block's first entry names the next one.
+            self.spare_links[size_class] = self.links[block as usize].child;
+            block
+        };
+        let old = std::mem::replace(&mut self.node_mut(id).first_link, first);
+        if taken > 0 {
+            self.links.copy_within(old as usize..old as usize + taken, first as usize);
+            self.links[old as usize].child = self.spare_links[size_class - 1];
+            self.spare_links[size_class - 1] = old;
+        }
+    }
+
+    /// The node that stands for `key`.
+    pub fn find(&self, key: u64) -> Option<NodeId> {
+        if self.index.is_empty() {
+            return None;
+        }
+        let mut slot = self.slot(key);
+        loop {
+            let id = self.index[slot];
+            if id == NONE {
+                return None;
+            }
+            if self.nodes[id as usize].key.is_some_and(|known| known.get() == key) {
+                return Some(NodeId(id));
+            }
+            slot = if slot + 1 == self.index.len() { 0 } else { slot + 1 };
+        }
+    }
+
+    /// Lets `key` find the node from now on; it must not find another.
+    pub fn register(&mut self, id: NodeId, key: u64) {
+        if self.index.is_empty() {
+            self.index.resize(self.capacity * 3 / 2 + 1, NONE);
+        }
+        // A key of zero, one in 2^64, is never found: nothing is lost but a shared node.
+        self.node_mut(id).key = std::num::NonZeroU64::new(key);
+        let mut slot = self.slot(key);
+        while self.index[slot] != NONE {
+            slot = if slot + 1 == self.index.len() { 0 } else { slot + 1 };
+        }
+        self.index[slot] = id.0;
+    }
+
+    fn slot(&self, key: u64) -> usize {
+        ((u128::from(key) * self.index.len() as u128) >> 64) as usize
+    }
+
+    /// Keeps the nodes that `kept` names (one bit each) and closes the gaps; `roots` are told their new
+    /// places. Links must lead only to kept nodes.
+    pub fn compact(&mut self, kept: &[u64], roots: &mut [NodeId]) {
+        let is_kept = |id: u32| kept[id as usize / 64] >> (id % 64) & 1 == 1;
+        // The index is made anew afterwards: until then it says where each node went.
+        self.index.clear();
+        self.index.resize(self.capacity * 3 / 2 + 1, NONE);
+        let mut next = 0;
+        for old in 0..self.nodes.len() as u32 {
+            if is_kept(old) {
+                self.index[old as usize] = next;
+                self.nodes.swap(next as usize, old as usize);
+                next += 1;
+            }
+        }
+        self.nodes.truncate(next as usize);
+        self.spare_node = NONE;
+        roots.iter_mut().for_each(|root| root.0 = self.index[root.0 as usize]);
+        self.compact_moves();
+        self.compact_links();
+        self.index.fill(NONE);
+        for id in 0..next {
+            if let Some(key) = self.nodes[id as usize].key {
+                self.register(NodeId(id), key.get());
+            }
+        }
+    }
+
+    fn compact_moves(&mut self) {
+        let mut blocks: Vec<u32> =
+            self.ids().filter(|id| self.node(*id).is_expanded()).map(|id| id.0).collect();
+        blocks.sort_unstable_by_key(|id| self.nodes[*id as usize].first_move);
+        let mut end = 0;
+        for id in blocks {
+            let node = &mut self.nodes[id as usize];
+            let (old, count) = (node.first_move as usize, usize::from(node.moves));
+            node.first_move = end as u32;
+            self.moves.copy_within(old..old + count, end);
+            end += count;
+        }
+        self.moves.truncate(end);
+    }
+
+    fn compact_links(&mut self) {
+        let mut blocks: Vec<u32> = self.ids().filter(|id| self.node(*id).links > 0).map(|id| id.0).collect();
+        blocks.sort_unstable_by_key(|id| self.nodes[*id as usize].first_link);
+        let mut end = 0;
+        for id in blocks {
+            let node = &mut self.nodes[id as usize];
+            let (old, count) = (node.first_link as usize, usize::from(node.links));
+            node.first_link = end as u32;
+            for offset in 0..count {
+                let Link { child, visits } = self.links[old + offset];
+                self.links[end + offset] = Link { child: self.index[child as usize], visits };
+            }
+            end += count.next_power_of_two();
+        }
+        self.links.truncate(end);
+        self.spare_links = [NONE; BLOCK_SIZES];
+    }
+
+    /// How many moves and links a node's own moves and their children take.
+    pub fn footprint(&self, id: NodeId) -> (usize, usize) {
+        let node = self.node(id);
+        (usize::from(node.moves), usize::from(node.links).next_power_of_two())
+    }
+
+    /// Room in all for nodes, moves and links.
+    pub fn room(&self) -> (usize, usize, usize) {
+        (self.capacity, Arena::move_room(self.capacity), Arena::link_room(self.capacity))
+    }
+
+    /// Bytes reserved.
+    #[cfg(test)]
+    pub fn bytes(&self) -> usize {
+        self.nodes.capacity() * size_of::<Node>()
+            + self.moves.capacity() * size_of::<Candidate>()
+            + self.links.capacity() * size_of::<Link>()
+            + self.index.capacity() * size_of::<u32>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_with_35_moves_stays_small() {
+        const { assert!(NODE_COST <= 320) };
+    }
+
+    #[test]
+    fn a_prior_survives_its_sixteen_bits() {
+        for prior in [0.0, 1e-4, 0.25, 0.5, 1.0] {
+            assert!((Candidate::new(PackedMove(0), prior).prior() - prior).abs() < 2e-5);
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let arena = Arena::new(1 << 20);
+        let slack = MAX_MOVES * size_of::<Candidate>() + (2 << BLOCK_SIZES) * size_of::<Link>() + 64;
+        assert!(arena.bytes() <= (1 << 20) + slack, "{}", arena.bytes());
+    }
+
+    fn candidates(count: u16) -> Vec<Candidate> {
+        (0..count).map(|number| Candidate::new(PackedMove(number), 0.5)).collect()
+    }
+
+    #[test]
+    fn links_stand_in_order_however_often_their_block_grows() {
+        let mut arena = Arena::new(1 << 20);
+        let (a, b) = (arena.add(), arena.add());
+        arena.expand(a, &candidates(200));
+        arena.expand(b, &candidates(200));
+        let mut children = [Vec::new(), Vec::new()];
+        for edge in 0..200 {
+            for (parent, children) in [a, b].into_iter().zip(&mut children) {
+                children.push(arena.child_or_new(parent, edge));
+                arena.link_mut(parent, edge).visits = edge as u32 + 1000 * parent.0;
+            }
+        }
+        for (parent, children) in [a, b].into_iter().zip(&children) {
+            let links = arena.links_of(parent);
+            assert_eq!(links.iter().map(|link| link.child()).collect::<Vec<_>>(), *children);
+            assert!(links.iter().zip(0..).all(|(link, edge)| link.visits == edge + 1000 * parent.0));
+        }
+        // Another one takes the blocks that the first outgrew, and only its last one is new.
+        let c = arena.add();
+        arena.expand(c, &candidates(200));
+        let before = arena.links.len();
+        for edge in 0..200 {
+            arena.child_or_new(c, edge);
+        }
+        assert_eq!(arena.links.len(), before + 256);
+    }
+
+    #[test]
+    fn what_is_registered_is_found_until_it_is_dropped() {
+        let mut arena = Arena::new(1 << 16);
+        let keys = (1..200_u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let root = arena.add();
+        let ids: Vec<(u64, NodeId)> = keys.map(|key| (key, arena.add())).collect();
+        for (key, id) in &ids {
+            assert_eq!(arena.find(*key), None);
+            arena.register(*id, *key);
+        }
+        assert!(ids.iter().all(|(key, id)| arena.find(*key) == Some(*id)));
+        // Keep the root and every other node.
+        let mut kept = vec![0; arena.len().div_ceil(64)];
+        for id in arena.ids().filter(|id| id.0 % 2 == 0) {
+            kept[id.0 as usize / 64] |= 1 << (id.0 % 64);
+        }
+        let mut roots = [root];
+        arena.compact(&kept, &mut roots);
+        assert_eq!(roots, [NodeId(0)]);
+        for (key, id) in ids {
+            let expected = (id.0 % 2 == 0).then_some(NodeId(id.0 / 2));
+            assert_eq!(arena.find(key), expected);
+        }
+    }
+
+    #[test]
+    fn a_node_given_back_is_used_again() {
+        let mut arena = Arena::new(1 << 16);
+        let first = arena.add();
+        arena.remove(first);
+        assert_eq!(arena.add(), first);
+        assert_ne!(arena.add(), first);
+    }
+}

@@ -1,0 +1,84 @@
+//! Randomness for self-play: noise on the root's priors, and a choice by visits. Play has neither.
+
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, Gamma};
+
+/// Dirichlet noise on the root's priors: `(1 − epsilon) · prior + epsilon · Dir(alpha)` (Silver et al.
+/// 2017, AlphaGo Zero, Methods: Self-play).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Noise {
+    /// The noise's share, 0 to 1; AlphaZero's is 0.25.
+    pub epsilon: f32,
+    /// How even the noise is; AlphaZero's for chess is 0.3.
+    pub alpha: f32,
+    /// Where the random numbers begin: the same seed, the same noise.
+    pub seed: u64,
+}
+
+impl Noise {
+    /// One share per move; they sum to one.
+    ///
+    /// # Panics
+    ///
+    /// If `alpha` is not above zero.
+    pub(super) fn shares(&self, moves: usize) -> Vec<f32> {
+        let mut random = SmallRng::seed_from_u64(self.seed);
+        let gamma = Gamma::new(f64::from(self.alpha), 1.0).expect("alpha is above zero");
+        let draws: Vec<f64> = (0..moves).map(|_| gamma.sample(&mut random).max(f64::MIN_POSITIVE)).collect();
+        let total: f64 = draws.iter().sum();
+        draws.into_iter().map(|draw| (draw / total) as f32).collect()
+    }
+}
+
+/// Chooses an index with a chance in proportion to `visits^(1 / temperature)`; the most visited at a
+/// temperature of zero. `None` if nothing was visited.
+pub fn choose(visits: &[u64], temperature: f32, seed: u64) -> Option<usize> {
+    let most = *visits.iter().max().filter(|most| **most > 0)?;
+    if temperature <= 0.0 {
+        return visits.iter().position(|count| *count == most);
+    }
+    let weight = |count: &u64| (*count as f64 / most as f64).powf(1.0 / f64::from(temperature));
+    let total: f64 = visits.iter().map(weight).sum();
+    let mut left = SmallRng::seed_from_u64(seed).random::<f64>() * total;
+    let chosen = visits.iter().position(|count| {
+        left -= weight(count);
+        left < 0.0
+    });
+    // Rounding may leave a crumb behind the last one.
+    chosen.or_else(|| visits.iter().rposition(|count| *count > 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noise_is_a_distribution_that_its_seed_decides() {
+        let noise = |alpha, seed| Noise { epsilon: 0.25, alpha, seed }.shares(30);
+        let shares = noise(0.3, 1);
+        assert!((shares.iter().sum::<f32>() - 1.0).abs() < 1e-4);
+        assert_eq!(shares, noise(0.3, 1));
+        assert_ne!(shares, noise(0.3, 2));
+        // Small alphas put most into few moves, great ones spread it.
+        let greatest = |alpha| {
+            (0..50).map(|seed| noise(alpha, seed).into_iter().fold(0.0, f32::max)).sum::<f32>() / 50.0
+        };
+        assert!(greatest(0.1) > 0.3 && greatest(100.0) < 0.06, "{} {}", greatest(0.1), greatest(100.0));
+    }
+
+    #[test]
+    fn temperature_says_how_much_visits_count() {
+        let visits = [10, 30, 0, 60];
+        assert_eq!(choose(&visits, 0.0, 7), Some(3));
+        assert_eq!(choose(&[0, 0], 1.0, 7), None);
+        let share = |temperature: f32| {
+            let hits = (0..2000).filter(|seed| choose(&visits, temperature, *seed) == Some(3)).count();
+            hits as f32 / 2000.0
+        };
+        assert!((share(1.0) - 0.6).abs() < 0.04, "{}", share(1.0));
+        // 1 : 9 : 36.
+        assert!((share(0.5) - 36.0 / 46.0).abs() < 0.04, "{}", share(0.5));
+        assert!((0..2000).all(|seed| choose(&visits, 10.0, seed) != Some(2)));
+    }
+}
