@@ -4,6 +4,7 @@
 //! legal move. [`Network`] is a checked network file and makes evaluators that run it in ONNX
 //! Runtime; [`Uniform`] knows nothing and needs nothing.
 
+mod cache;
 mod card;
 mod network;
 mod runtime;
@@ -16,6 +17,7 @@ use shakmaty::Move;
 
 use crate::position::Game;
 
+pub use cache::{Cached, EvalCache};
 pub use card::{Card, CardError, FORMAT as CARD_FORMAT, Golden};
 pub use network::{NetError, Network};
 pub use runtime::RuntimeError;
@@ -100,6 +102,16 @@ pub trait Evaluator: Send {
     ///
     /// If the batch can't be evaluated; then none of its answers is known.
     fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError>;
+}
+
+impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
+    fn max_batch(&self) -> usize {
+        (**self).max_batch()
+    }
+
+    fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
+        (**self).evaluate(batch)
+    }
 }
 
 /// Turns logits into probabilities in place.

@@ -29,6 +29,8 @@ pub struct Params {
     /// What is proven (mate, stalemate, dead positions, tables) travels up (Winands, Björnsson, Saito:
     /// Monte-Carlo Tree Search Solver, 2008).
     pub solver: bool,
+    /// A position that stands for the second time since the root is a draw.
+    pub twofold_draws: bool,
     /// Root moves that can't be overtaken any more get no more visits; the greater, the sooner; 0 is off.
     pub smart_pruning: f32,
     /// While winning, drawish moves are worth less by `contempt · max(W − L, 0) · P(draw)`
@@ -101,6 +103,7 @@ impl Default for Params {
             transpositions: true,
             reuse: true,
             solver: true,
+            twofold_draws: true,
             smart_pruning: 1.33,
             contempt: 0.0,
             uncertainty: 0.0,

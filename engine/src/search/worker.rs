@@ -148,7 +148,8 @@ impl Worker {
                 (search.root_moves.clone(), None)
             } else {
                 let legal = game.legal_moves();
-                let end = finished(game, &legal, ticket.plies());
+                let repeatable = if search.params.twofold_draws { ticket.plies() } else { 0 };
+                let end = finished(game, &legal, repeatable);
                 (legal, end)
             };
             reached.push((Open { ticket, moves, game: number }, end));

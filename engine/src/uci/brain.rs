@@ -4,7 +4,9 @@ use std::path::Path;
 
 use super::io::Writer;
 use super::settings::{Backend, Settings};
-use crate::eval::{Answer, EvalError, Evaluator, NetError, Network, Request, Uniform};
+use std::sync::Arc;
+
+use crate::eval::{Answer, Cached, EvalCache, EvalError, Evaluator, NetError, Network, Request, Uniform};
 use crate::position::Game;
 use crate::search::Pool;
 
@@ -16,13 +18,15 @@ const ALWAYS_FINE: usize = 16;
 pub struct Brain {
     network: Option<Network>,
     pool: Option<Pool>,
+    /// The workers' answers; made anew with them.
+    cache: Option<Arc<EvalCache>>,
 }
 
 impl Brain {
     /// The workers, made now if need be. What is missing for them is said once, in one line; they
     /// then play without a network.
     pub fn pool(&mut self, settings: &Settings, out: &Writer) -> &mut Pool {
-        let network = &mut self.network;
+        let (network, cache) = (&mut self.network, &mut self.cache);
         self.pool.get_or_insert_with(|| {
             let workers = workers(settings);
             if workers < settings.threads {
@@ -35,13 +39,25 @@ impl Brain {
                     without_network(workers)
                 }
             };
-            Pool::new(evaluators, settings.params.clone(), settings.memory())
+            let (tree, answers) = settings.memory();
+            let shared = Arc::new(EvalCache::new(answers));
+            let cached = |inner| Box::new(Cached::new(inner, Arc::clone(&shared))) as Box<dyn Evaluator>;
+            let evaluators =
+                if answers > 0 { evaluators.into_iter().map(cached).collect() } else { evaluators };
+            *cache = Some(shared);
+            Pool::new(evaluators, settings.params.clone(), tree)
         })
     }
 
     /// The workers, if there are any yet.
     pub fn existing_pool(&mut self) -> Option<&mut Pool> {
         self.pool.as_mut()
+    }
+
+    /// Forgets the tree and all answers.
+    pub fn clear(&mut self) {
+        self.pool.iter_mut().for_each(Pool::clear);
+        self.cache.iter().for_each(|cache| cache.clear());
     }
 
     /// Ends the workers; the next ones are made to the settings of then.

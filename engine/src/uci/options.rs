@@ -4,7 +4,7 @@
 use std::fmt::{self, Write};
 use std::num::IntErrorKind;
 
-use super::settings::{Backend, Settings};
+use super::settings::Settings;
 use super::table::TABLE;
 
 /// One option.
@@ -33,8 +33,8 @@ pub enum Kind {
     Text(&'static str, fn(&Settings) -> Option<&str>, fn(&mut Settings, Option<String>)),
     /// `string` that only tells: whatever a GUI sets is ignored.
     Fixed(fn() -> String),
-    /// `combo` of backends.
-    Backends(fn(&Settings) -> Backend, fn(&mut Settings, Backend)),
+    /// `combo`: the choices, read and write by their place.
+    Choice(&'static [&'static str], fn(&Settings) -> usize, fn(&mut Settings, usize)),
     /// `button`.
     Button,
 }
@@ -151,8 +151,8 @@ impl Entry {
             Kind::Number(_, _, get, _) => format!("type string default {}", get(now)),
             Kind::Text(none, get, _) => format!("type string default {}", get(now).unwrap_or(none)),
             Kind::Fixed(text) => format!("type string default {}", text()),
-            Kind::Backends(get, _) => {
-                format!("type combo default {} var {}", get(now).name(), Backend::NAMES.join(" var "))
+            Kind::Choice(names, get, _) => {
+                format!("type combo default {} var {}", names[get(now)], names.join(" var "))
             }
             Kind::Button => "type button".to_owned(),
         }
@@ -170,9 +170,7 @@ impl Entry {
             Kind::Number(min, max, get, _) => format!("string, {}, {min}..{max}", get(now)),
             Kind::Text(none, get, _) => format!("string, `{}`", get(now).unwrap_or(none)),
             Kind::Fixed(_) => "string".to_owned(),
-            Kind::Backends(get, _) => {
-                format!("combo, `{}`: `{}`", get(now).name(), Backend::NAMES.join("`, `"))
-            }
+            Kind::Choice(names, get, _) => format!("combo, `{}`: `{}`", names[get(now)], names.join("`, `")),
             Kind::Button => "button".to_owned(),
         }
     }
@@ -213,11 +211,10 @@ impl Entry {
                 set(settings, (!empty).then(|| text.to_owned()));
                 Ok(None)
             }
-            Kind::Backends(_, set) => {
+            Kind::Choice(names, _, set) => {
                 let text = given()?;
-                let known = [Backend::OnnxCpu, Backend::Uniform];
-                let backend = known.into_iter().find(|backend| backend.name().eq_ignore_ascii_case(text));
-                set(settings, backend.ok_or_else(|| wrong(&Backend::NAMES.join(" or "), text))?);
+                let place = names.iter().position(|name| name.eq_ignore_ascii_case(text));
+                set(settings, place.ok_or_else(|| wrong(&names.join(" or "), text))?);
                 Ok(None)
             }
         }
@@ -245,6 +242,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::uci::settings::Backend;
 
     #[test]
     fn names_are_unique_and_every_default_is_in_range() {
@@ -316,7 +314,7 @@ mod tests {
             assert_eq!(set(&mut settings, name, value), Ok(Change { effect, note: None }), "{name}");
         }
         assert_eq!((settings.hash, settings.threads), (64, 3));
-        assert_eq!(settings.memory(), 64 << 20);
+        assert_eq!(settings.memory().0 + settings.memory().1, 64 << 20);
         assert_eq!(settings.move_overhead, Duration::from_millis(30));
         assert!(settings.chess960 && settings.show_wdl);
         assert_eq!(settings.weights.as_deref(), Some("a b.onnx"));

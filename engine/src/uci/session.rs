@@ -188,11 +188,10 @@ impl Session {
         let pool = self.brain.existing_pool();
         match (effect, pool) {
             (Effect::Nothing, _) => {}
-            (Effect::Memory, Some(pool)) => pool.set_memory(settings.memory()),
             (Effect::Params, Some(pool)) => pool.set_params(settings.params.clone()),
-            (Effect::Clear, Some(pool)) => pool.clear(),
-            (Effect::Memory | Effect::Params | Effect::Clear, None) => {}
-            (Effect::Workers, _) => self.brain.drop_pool(),
+            (Effect::Params, None) => {}
+            (Effect::Clear, _) => self.brain.clear(),
+            (Effect::Memory | Effect::Workers, _) => self.brain.drop_pool(),
             // The embedded network can't change; a file may have been written anew.
             (Effect::Network, _) if *settings == self.settings && settings.weights.is_none() => {}
             (Effect::Network, _) => {
@@ -209,10 +208,8 @@ impl Session {
     }
 
     fn new_game(&mut self) {
-        if self.is_idle()
-            && let Some(pool) = self.brain.existing_pool()
-        {
-            pool.clear();
+        if self.is_idle() {
+            self.brain.clear();
         }
     }
 

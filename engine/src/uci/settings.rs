@@ -9,6 +9,8 @@ use crate::search::Params;
 pub struct Settings {
     /// The bound on the search's memory, in MiB.
     pub hash: usize,
+    /// The part of it that evaluations are kept in, in per cent.
+    pub cache_share: usize,
     /// Search workers.
     pub threads: usize,
     /// What a move costs outside the search.
@@ -42,22 +44,17 @@ pub enum Backend {
 }
 
 impl Backend {
+    /// All of them, in the order of [`Backend::NAMES`].
+    pub const ALL: [Backend; 2] = [Backend::OnnxCpu, Backend::Uniform];
     /// Names as the option shows them, the default first.
-    pub const NAMES: &'static [&'static str] = &["onnx-cpu", "uniform"];
-
-    /// The name of this one.
-    pub fn name(self) -> &'static str {
-        match self {
-            Backend::OnnxCpu => "onnx-cpu",
-            Backend::Uniform => "uniform",
-        }
-    }
+    pub const NAMES: [&'static str; 2] = ["onnx-cpu", "uniform"];
 }
 
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
             hash: 256,
+            cache_share: 12,
             threads: num_cpus::get_physical().clamp(1, 512),
             move_overhead: Duration::from_millis(100),
             multipv: 1,
@@ -73,8 +70,10 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The bound on the search's memory, in bytes.
-    pub fn memory(&self) -> usize {
-        self.hash.saturating_mul(1 << 20)
+    /// The bounds on the search's memory in bytes: the tree's, and the kept answers'.
+    pub fn memory(&self) -> (usize, usize) {
+        let all = self.hash.saturating_mul(1 << 20);
+        let answers = all / 100 * self.cache_share;
+        (all - answers, answers)
     }
 }

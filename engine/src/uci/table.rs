@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use super::options::{Effect, Entry, Kind};
+use super::settings::Backend;
+use crate::search::FpuStrategy;
 
 /// A count from a spin, which the table keeps above zero.
 fn count(value: i64) -> usize {
@@ -19,6 +21,12 @@ fn about() -> String {
     format!("Philidor {version}, a chess engine that thinks with a neural network; GPL-3.0-or-later")
 }
 
+const FPU_STRATEGIES: [&str; 2] = ["reduction", "absolute"];
+
+fn fpu_strategy(place: usize) -> FpuStrategy {
+    if place == 0 { FpuStrategy::Reduction } else { FpuStrategy::Absolute }
+}
+
 /// Every option there is.
 pub static TABLE: &[Entry] = &[
     Entry {
@@ -26,7 +34,19 @@ pub static TABLE: &[Entry] = &[
         aliases: &[],
         kind: Kind::Spin(1, 33_554_432, |s| spin(s.hash), |s, v| s.hash = count(v)),
         effect: Effect::Memory,
-        doc: "MiB for the tree: a hard bound",
+        doc: "MiB for tree and cache together: a hard bound",
+    },
+    Entry {
+        name: "CacheShare",
+        aliases: &[],
+        kind: Kind::Spin(
+            0,
+            50,
+            |s| spin(s.cache_share),
+            |s, v| s.cache_share = usize::try_from(v).unwrap_or(0),
+        ),
+        effect: Effect::Memory,
+        doc: "per cent of Hash that evaluations are kept in; 0 keeps none",
     },
     Entry {
         name: "Threads",
@@ -99,7 +119,11 @@ pub static TABLE: &[Entry] = &[
     Entry {
         name: "Backend",
         aliases: &[],
-        kind: Kind::Backends(|s| s.backend, |s, v| s.backend = v),
+        kind: Kind::Choice(
+            &Backend::NAMES,
+            |s| Backend::ALL.iter().position(|backend| *backend == s.backend).unwrap_or(0),
+            |s, v| s.backend = Backend::ALL.get(v).copied().unwrap_or_default(),
+        ),
         effect: Effect::Workers,
         doc: "what answers for positions; `uniform` is no network at all",
     },
@@ -146,11 +170,75 @@ pub static TABLE: &[Entry] = &[
         doc: "how much more",
     },
     Entry {
+        name: "RootHasOwnCpuctParams",
+        aliases: &[],
+        kind: Kind::Check(|s| s.params.root_has_own_puct, |s, v| s.params.root_has_own_puct = v),
+        effect: Effect::Params,
+        doc: "whether the next three count at the root",
+    },
+    Entry {
+        name: "CPuctAtRoot",
+        aliases: &[],
+        kind: Kind::Number(0.0, 100.0, |s| s.params.root_puct.c, |s, v| s.params.root_puct.c = v),
+        effect: Effect::Params,
+        doc: "how much the search explores at the root",
+    },
+    Entry {
+        name: "CPuctBaseAtRoot",
+        aliases: &[],
+        kind: Kind::Number(1.0, 1e9, |s| s.params.root_puct.base, |s, v| s.params.root_puct.base = v),
+        effect: Effect::Params,
+        doc: "visits from which on it explores more there",
+    },
+    Entry {
+        name: "CPuctFactorAtRoot",
+        aliases: &[],
+        kind: Kind::Number(0.0, 1000.0, |s| s.params.root_puct.factor, |s, v| s.params.root_puct.factor = v),
+        effect: Effect::Params,
+        doc: "how much more",
+    },
+    Entry {
+        name: "FpuStrategy",
+        aliases: &[],
+        kind: Kind::Choice(
+            &FPU_STRATEGIES,
+            |s| usize::from(s.params.fpu.strategy == FpuStrategy::Absolute),
+            |s, v| s.params.fpu.strategy = fpu_strategy(v),
+        ),
+        effect: Effect::Params,
+        doc: "what an unvisited move is taken to be worth: less than its parent, or always the same",
+    },
+    Entry {
         name: "FpuValue",
         aliases: &[],
         kind: Kind::Number(-100.0, 100.0, |s| s.params.fpu.value, |s, v| s.params.fpu.value = v),
         effect: Effect::Params,
-        doc: "how much worse than its parent an unvisited move is taken to be",
+        doc: "how much worse than its parent an unvisited move is taken to be, or its worth",
+    },
+    Entry {
+        name: "FpuStrategyAtRoot",
+        aliases: &[],
+        kind: Kind::Choice(
+            &["same", FPU_STRATEGIES[0], FPU_STRATEGIES[1]],
+            |s| match (s.params.root_has_own_fpu, s.params.root_fpu.strategy) {
+                (false, _) => 0,
+                (true, FpuStrategy::Reduction) => 1,
+                (true, FpuStrategy::Absolute) => 2,
+            },
+            |s, v| {
+                s.params.root_has_own_fpu = v > 0;
+                s.params.root_fpu.strategy = fpu_strategy(v.saturating_sub(1));
+            },
+        ),
+        effect: Effect::Params,
+        doc: "the same at the root",
+    },
+    Entry {
+        name: "FpuValueAtRoot",
+        aliases: &[],
+        kind: Kind::Number(-100.0, 100.0, |s| s.params.root_fpu.value, |s, v| s.params.root_fpu.value = v),
+        effect: Effect::Params,
+        doc: "the value at the root, unless that is the same",
     },
     Entry {
         name: "PolicyTemperature",
@@ -163,5 +251,61 @@ pub static TABLE: &[Entry] = &[
         ),
         effect: Effect::Params,
         doc: "above 1 flattens the network's policy",
+    },
+    Entry {
+        name: "Transpositions",
+        aliases: &[],
+        kind: Kind::Check(|s| s.params.transpositions, |s, v| s.params.transpositions = v),
+        effect: Effect::Params,
+        doc: "ways to the same position share what is known of it",
+    },
+    Entry {
+        name: "TreeReuse",
+        aliases: &[],
+        kind: Kind::Check(|s| s.params.reuse, |s, v| s.params.reuse = v),
+        effect: Effect::Params,
+        doc: "go on with the last search's tree where the new position stands in it",
+    },
+    Entry {
+        name: "Solver",
+        aliases: &[],
+        kind: Kind::Check(|s| s.params.solver, |s, v| s.params.solver = v),
+        effect: Effect::Params,
+        doc: "proven wins, losses and draws travel up the tree",
+    },
+    Entry {
+        name: "TwoFoldDraws",
+        aliases: &[],
+        kind: Kind::Check(|s| s.params.twofold_draws, |s, v| s.params.twofold_draws = v),
+        effect: Effect::Params,
+        doc: "a position that stands for the second time in the search is a draw",
+    },
+    Entry {
+        name: "SmartPruningFactor",
+        aliases: &[],
+        kind: Kind::Number(0.0, 10.0, |s| s.params.smart_pruning, |s, v| s.params.smart_pruning = v),
+        effect: Effect::Params,
+        doc: "visits go only to moves that can still become best, and a clock's search ends when one is left; 0 is off",
+    },
+    Entry {
+        name: "Contempt",
+        aliases: &[],
+        kind: Kind::Number(-10.0, 10.0, |s| s.params.contempt, |s, v| s.params.contempt = v),
+        effect: Effect::Params,
+        doc: "while winning, how much to shun drawish moves",
+    },
+    Entry {
+        name: "UncertaintyWeight",
+        aliases: &[],
+        kind: Kind::Number(0.0, 100.0, |s| s.params.uncertainty, |s, v| s.params.uncertainty = v),
+        effect: Effect::Params,
+        doc: "how much more to explore sharp moves",
+    },
+    Entry {
+        name: "DrawSiblingFpu",
+        aliases: &[],
+        kind: Kind::Check(|s| s.params.draw_sibling_fpu, |s, v| s.params.draw_sibling_fpu = v),
+        effect: Effect::Params,
+        doc: "next to a certain draw, unvisited moves are as good as their parent",
     },
 ];
