@@ -9,6 +9,8 @@ twice with colours swapped, and the error of the Elo is that of those pairs
 Examples:
   scripts/match.py --opponent-options UCI_Elo=1350 --games 40
   scripts/match.py --opponent scripts/random_mover.py --games 40 --tc 1+0.1
+  scripts/match.py --opponent target/release/philidor --opponent-name Without --nodes 400 --games 100 \
+    --engine-options Threads=1 --opponent-options Threads=1 TreeReuse=false
   scripts/match.py --count runs/match.pgn --name Philidor
 """
 
@@ -49,6 +51,8 @@ def require_chess():
 FORFEITS = {"time forfeit": "time", "illegal move": "illegal", "abandoned": "crash"}
 # Two-sided 95 %, and one-sided 95 % for a clean sweep.
 Z, ONE_SIDED = 1.959964, 0.05
+# Seconds that a move of fixed nodes may take before the engine counts as hanging.
+FIXED_NODES_CLOCK = 120.0
 
 
 @dataclass
@@ -218,12 +222,16 @@ def play_fastchess(fastchess, players, arguments):
     book = Path(arguments.book)
     command = [fastchess]
     for one in players:
-        command += ["-engine", f"name={one.name}", f"cmd={one.command}", f"tc={arguments.tc}"]
+        limit = f"nodes={arguments.nodes}" if arguments.nodes else f"tc={arguments.tc}"
+        command += ["-engine", f"name={one.name}", f"cmd={one.command}", limit]
         command += [f"option.{key}={value}" for key, value in one.options.items()]
     command += ["-openings", f"file={book}", f"format={book.suffix[1:]}", "order=sequential"]
     command += ["-rounds", str(arguments.games // 2), "-games", "2", "-recover", "-ratinginterval", "0"]
     command += ["-concurrency", str(arguments.concurrency), "-autosaveinterval", "0"]
     command += ["-pgnout", f"file={arguments.pgn}", "nodes=true", "nps=true", "timeleft=true"]
+    if arguments.adjudicate:
+        command += ["-resign", "movecount=5", "score=700", "twosided=true"]
+        command += ["-draw", "movenumber=40", "movecount=8", "score=8"]
     # Its saved state goes beside the games, not into whatever folder we stand in.
     command += ["-config", f"outname={arguments.pgn.with_suffix('.fastchess.json')}"]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
@@ -314,10 +322,14 @@ class PythonMatch:
         while result is None:
             one = white if board.turn else black
             engine = await self.engine(engines, one)
-            limit = chess.engine.Limit(
-                white_clock=clocks[True], black_clock=clocks[False],
-                white_inc=self.increment, black_inc=self.increment,
-            )
+            if self.arguments.nodes:
+                limit = chess.engine.Limit(nodes=self.arguments.nodes)
+                clocks[board.turn] = FIXED_NODES_CLOCK
+            else:
+                limit = chess.engine.Limit(
+                    white_clock=clocks[True], black_clock=clocks[False],
+                    white_inc=self.increment, black_inc=self.increment,
+                )
             began = time.monotonic()
             try:
                 # A second of grace tells an engine that is late from one that hangs.
@@ -360,7 +372,7 @@ class PythonMatch:
         setup = {key: game.headers[key] for key in ("SetUp", "FEN") if key in game.headers}
         game.headers = self.chess.pgn.Headers({**tags, **setup})
         game.headers["Termination"] = termination
-        game.headers["TimeControl"] = self.arguments.tc
+        game.headers["TimeControl"] = self.arguments.limit
         game.end().add_line(moves)
         with open(self.arguments.pgn, "a", encoding="utf-8") as file:
             print(game, file=file, end="\n\n")
@@ -391,6 +403,9 @@ def parse():
         help="its UCI options; UCI_Elo switches UCI_LimitStrength on (default: none)")
     add("--opponent-name", help="its name in the report (default: the program's, and its UCI_Elo)")
     add("--tc", default="1+0.1", help="seconds for the game + seconds a move (default: %(default)s)")
+    add("--nodes", type=int, help="this many nodes a move instead of a clock")
+    add("--adjudicate", action="store_true",
+        help="end games that both engines see as won (7 pawns, 5 moves) or drawn (after move 40); fastchess only")
     add("--games", type=int, default=40, help="an even number (default: %(default)s)")
     add("--book", default=str(ROOT / "tests/data/openings.pgn"), help=".pgn or .epd (default: %(default)s)")
     add("--concurrency", type=int, default=1, help="games at once (default: %(default)s)")
@@ -402,6 +417,7 @@ def parse():
     arguments = parser.parse_args()
     if not re.fullmatch(r"\d+(\.\d+)?\+\d+(\.\d+)?", arguments.tc):
         parser.error("--tc is seconds+seconds, as in 1+0.1")
+    arguments.limit = f"{arguments.nodes} nodes a move" if arguments.nodes else arguments.tc
     if arguments.games < 2 or arguments.games % 2 or arguments.concurrency < 1:
         parser.error("--games must be even and positive, --concurrency positive")
     return arguments
@@ -439,7 +455,7 @@ def main():
     if report.games == 0:
         sys.exit("match.py: not one game was finished")
     print(report.text(us.name, them.name))
-    print(f"{arguments.tc}, played by {'fastchess' if fastchess else 'python-chess'}, games in {arguments.pgn}")
+    print(f"{arguments.limit}, played by {'fastchess' if fastchess else 'python-chess'}, games in {arguments.pgn}")
     sys.exit(status or (1 if report.forfeits["us"] else 0))
 
 
