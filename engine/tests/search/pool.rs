@@ -1,0 +1,139 @@
+//! Searches by a pool of workers.
+
+use std::sync::mpsc;
+
+use engine::eval::{Answer, EvalError, Evaluator, Request, Uniform};
+use engine::position::Game;
+use engine::search::{Ended, Limits, Outcome, Params, Pool, Verdict, View, Watch};
+
+use super::hand::*;
+
+#[test]
+fn the_visits_asked_for_are_the_visits_made() {
+    for workers in [1, 2, 3] {
+        for limit in [1, 2, 7, 100, 1001] {
+            let outcome = search(uniform(workers), &Game::new(), visits(limit));
+            assert_eq!(outcome.report.visits, limit, "{workers} workers");
+            assert_eq!(outcome.ended, Ended::Limit);
+        }
+    }
+}
+
+#[test]
+fn no_visit_at_all_still_names_a_move() {
+    let outcome = search(uniform(2), &Game::new(), visits(0));
+    assert_eq!(outcome.report.lines[0].pv.len(), 1);
+}
+
+#[test]
+fn one_worker_repeats_itself_exactly() {
+    let run = || search(uniform(1), &Game::new(), visits(3_000)).report;
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn without_a_legal_move_there_is_no_line() {
+    let game = Game::from_fen("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1").unwrap();
+    let outcome = search(uniform(2), &game, Limits::default());
+    assert!(outcome.report.lines.is_empty());
+    assert_eq!(outcome.ended, Ended::Exhausted);
+}
+
+#[test]
+fn only_the_root_moves_asked_for_are_searched() {
+    let game = Game::new();
+    let moves = ["a2a3", "h2h4"].map(|m| game.parse_uci(m).unwrap());
+    let limits = Limits { root_moves: moves.to_vec(), ..visits(200) };
+    let report = search(uniform(1), &game, limits).report;
+    assert_eq!(report.lines.len(), 2);
+    assert!(report.lines.iter().all(|line| moves.contains(&line.pv[0])));
+    assert_eq!(report.lines.iter().map(|line| line.visits).sum::<u64>(), 199, "all but the root's own");
+}
+
+#[test]
+fn a_depth_limit_ends_the_search() {
+    let limits = Limits { depth: Some(3), ..Limits::default() };
+    let outcome = search(uniform(2), &Game::new(), limits);
+    assert_eq!((outcome.ended, outcome.report.depth), (Ended::Limit, 3));
+}
+
+/// Answers `good` batches like [`Uniform`], then fails or panics.
+struct Failing {
+    good: usize,
+    panics: bool,
+}
+
+impl Evaluator for Failing {
+    fn max_batch(&self) -> usize {
+        8
+    }
+
+    fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
+        if self.good == 0 {
+            assert!(!self.panics, "told to panic");
+            return Err(EvalError("told to fail".into()));
+        }
+        self.good -= 1;
+        Uniform.evaluate(batch)
+    }
+}
+
+#[test]
+fn a_failing_evaluator_ends_in_a_message_and_a_legal_move() {
+    // Nothing may be in flight afterwards: the pool asserts it in debug builds before it reports.
+    for panics in [false, true] {
+        for good in [0, 1, 5] {
+            let evaluators: Vec<Box<dyn Evaluator>> =
+                vec![Box::new(Failing { good, panics }), Box::new(Failing { good: good + 3, panics })];
+            let outcome = search(evaluators, &Game::new(), Limits::default());
+            assert_eq!(outcome.ended, Ended::Failed);
+            assert!(outcome.error.is_some_and(|error| error.contains(if panics {
+                "panicked"
+            } else {
+                "told to fail"
+            })));
+            assert!(Game::new().legal_moves().contains(&outcome.report.lines[0].pv[0]));
+        }
+    }
+}
+
+/// Panics in its first look at the search.
+struct Panicking(mpsc::Sender<Outcome>);
+
+impl Watch for Panicking {
+    fn round(&mut self, _view: &View<'_>) -> Verdict {
+        panic!("told to panic");
+    }
+
+    fn done(&mut self, outcome: Outcome) {
+        self.0.send(outcome).expect("the test waits");
+    }
+}
+
+#[test]
+fn a_worker_that_panics_still_ends_the_search() {
+    let mut pool = Pool::new(uniform(2), Params::default(), 64 << 20);
+    let (sender, receiver) = mpsc::channel();
+    pool.start(Game::new(), Limits::default(), Box::new(Panicking(sender)));
+    let outcome = receiver.recv().expect("an outcome");
+    assert_eq!((outcome.ended, outcome.error.is_some()), (Ended::Failed, true));
+    assert!(!outcome.report.lines.is_empty());
+    pool.wait();
+}
+
+#[test]
+fn dropping_a_pool_in_mid_search_ends_it() {
+    let mut pool = Pool::new(uniform(2), Params::default(), 64 << 20);
+    let (sender, receiver) = mpsc::channel();
+    pool.start(Game::new(), Limits::default(), Box::new(Wait(sender)));
+    drop(pool);
+    assert_eq!(receiver.recv().expect("an outcome").ended, Ended::Stopped);
+}
+
+#[test]
+fn positions_with_more_moves_than_a_game_can_reach_are_searched_whole() {
+    let game = Game::from_fen("kBQQQQQQ/BR5Q/Q6Q/Q6Q/Q6Q/Q6Q/Q6Q/KQQQQQQQ w - -").expect("set up by hand");
+    let moves = game.legal_moves().len();
+    assert!(moves > 255, "{moves}");
+    assert_eq!(search(uniform(1), &game, visits(1)).report.lines.len(), moves);
+}

@@ -1,0 +1,108 @@
+//! Going on with the last search's tree.
+
+use engine::bench::Hashed;
+use engine::eval::Evaluator;
+use engine::position::Game;
+use engine::search::{Limits, Params, Pool, Report};
+
+use super::hand::*;
+
+fn pool(params: Params) -> Pool {
+    let evaluator: Box<dyn Evaluator> = Box::new(Hashed);
+    Pool::new(vec![evaluator], params, 64 << 20)
+}
+
+/// Visits at the root that are older than the search that reports: its own come with its evaluation.
+fn kept(report: &Report) -> u64 {
+    let below: u64 = report.lines.iter().map(|line| line.visits).sum();
+    below.saturating_sub(report.visits)
+}
+
+/// The game after the line's first moves.
+fn after(game: &Game, report: &Report, plies: usize) -> Game {
+    let mut game = game.clone();
+    report.lines[0].pv[..plies].iter().for_each(|m| game.play(*m));
+    game
+}
+
+#[test]
+fn the_tree_is_kept_after_ones_own_move_and_the_reply() {
+    for reuse in [true, false] {
+        let mut pool = pool(Params { reuse, ..Params::default() });
+        let mut game = Game::new();
+        for _ in 0..4 {
+            let report = go(&mut pool, &game, visits(1_000)).report;
+            assert_eq!(report.visits, 1_000, "old visits are not counted as new");
+            game = after(&game, &report, 2);
+        }
+        let report = go(&mut pool, &game, visits(100)).report;
+        assert_eq!(kept(&report) > 0, reuse, "{}", kept(&report));
+    }
+}
+
+#[test]
+fn after_one_ply_and_without_any_it_is_kept_too() {
+    let mut pool = pool(Params::default());
+    let game = Game::new();
+    let report = go(&mut pool, &game, visits(1_000)).report;
+    let again = go(&mut pool, &game, visits(500)).report;
+    assert_eq!(kept(&again), 999);
+    let next = go(&mut pool, &after(&game, &report, 1), visits(10)).report;
+    assert!(kept(&next) > 20);
+}
+
+#[test]
+fn another_reply_than_the_one_pondered_on_keeps_its_tree() {
+    let mut pool = pool(Params::default());
+    let game = Game::new();
+    let report = go(&mut pool, &game, visits(4_000)).report;
+    let pondered = after(&game, &report, 2);
+    go(&mut pool, &pondered, visits(500));
+    // What else could have been replied: a move that has been looked at, but not most.
+    let own = after(&game, &report, 1);
+    let replies = own.legal_moves();
+    let other = replies.iter().find(|reply| **reply != report.lines[0].pv[1]).expect("another reply");
+    let mut other_game = own.clone();
+    other_game.play(*other);
+    let missed = go(&mut pool, &other_game, visits(1)).report;
+    assert!(kept(&missed) > 0, "the position before the pondered one is still there");
+}
+
+#[test]
+fn another_game_begins_anew() {
+    let mut pool = pool(Params::default());
+    go(&mut pool, &Game::new(), visits(1_000));
+    let fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";
+    // The same position as after e2e4, but nobody said how it came about.
+    assert_eq!(kept(&go(&mut pool, &Game::from_fen(fen).unwrap(), visits(50)).report), 0);
+    pool.clear();
+    assert_eq!(kept(&go(&mut pool, &Game::from_fen(fen).unwrap(), visits(50)).report), 0);
+}
+
+#[test]
+fn a_search_of_some_moves_neither_keeps_nor_leaves_a_tree() {
+    let mut pool = pool(Params::default());
+    let game = Game::new();
+    go(&mut pool, &game, visits(1_000));
+    let some = Limits { root_moves: game.legal_moves()[..2].to_vec(), ..visits(100) };
+    let report = go(&mut pool, &game, some).report;
+    assert_eq!((report.lines.len(), kept(&report)), (2, 0));
+    let report = go(&mut pool, &game, visits(100)).report;
+    assert_eq!((report.lines.len(), kept(&report)), (20, 0));
+}
+
+#[test]
+fn a_tree_gone_on_with_is_the_same_every_time() {
+    let run = || {
+        let mut pool = pool(Params::default());
+        let mut game = Game::new();
+        let mut reports = Vec::new();
+        for _ in 0..4 {
+            let report = go(&mut pool, &game, visits(700)).report;
+            game = after(&game, &report, 2);
+            reports.push(report);
+        }
+        reports
+    };
+    assert_eq!(run(), run());
+}

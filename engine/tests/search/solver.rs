@@ -1,0 +1,70 @@
+//! Proofs: mates, their distances, and what draws them up the tree.
+
+use engine::position::Game;
+use engine::search::{Ended, Params, Score};
+
+use super::hand::*;
+
+#[test]
+fn mates_are_found_without_a_network() {
+    for (fen, best, mate) in [
+        ("6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", "d1d8", 1),
+        ("k7/8/1K6/8/8/8/8/7R w - - 0 1", "h1h8", 1),
+        ("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1", "a1a6", 2),
+        ("7r/8/8/8/8/1k6/8/K7 b - - 0 1", "h8h1", 1),
+    ] {
+        for workers in [1, 2] {
+            let game = Game::from_fen(fen).unwrap();
+            let outcome = search(uniform(workers), &game, visits(20_000));
+            let line = &outcome.report.lines[0];
+            assert_eq!(
+                (Game::uci(line.pv[0], false).as_str(), line.score),
+                (best, Score::Mate(mate)),
+                "{fen}"
+            );
+            assert_eq!(line.pv.len() as i32, 2 * mate - 1, "the line ends with the mate");
+            assert_eq!(outcome.ended, Ended::Exhausted, "a proven root needs no more visits");
+        }
+    }
+}
+
+#[test]
+fn a_mated_side_is_told_when() {
+    // Black's only moves lose: the rook mates on the back rank whatever he does.
+    let game = Game::from_fen("k7/8/1K6/8/8/8/8/7R b - - 0 1").unwrap();
+    let outcome = search(uniform(1), &game, visits(5_000));
+    assert_eq!(outcome.report.lines[0].score, Score::Mate(-1));
+}
+
+/// Shortest mates as problem solvers have established them; the tree grows large enough to hold each.
+#[test]
+fn a_mate_that_the_tree_holds_is_proven_with_its_distance() {
+    for (fen, mate, budget) in [
+        ("8/6p1/5pk1/7R/B7/8/8/7K w - - 0 1", 1, 1_000),
+        ("3n4/1R6/p5k1/2B5/1P3PK1/r7/8/8 w - - 1 1", 2, 5_000),
+        ("8/8/2N1P3/1P6/4Q3/4b2K/4k3/4q3 w - - 1 1", 2, 20_000),
+        ("5R2/1N3p2/3pk3/6PR/3Q4/B3K3/8/8 w - - 0 1", 2, 60_000),
+        ("8/8/8/8/8/6P1/6k1/4KR1R w K - 0 1", 3, 100_000),
+        ("8/3P2P1/3N4/3k4/4N3/4K3/8/8 w - - 0 1", 3, 200_000),
+    ] {
+        for transpositions in [true, false] {
+            let params = Params { transpositions, ..Params::default() };
+            let game = Game::from_fen(fen).unwrap();
+            let line = search_with(params, uniform(1), &game, visits(budget)).report.lines.remove(0);
+            assert_eq!(line.score, Score::Mate(mate), "{fen}");
+            assert!(line.pv.len() as i32 <= 2 * mate - 1, "{fen}: {:?}", line.pv);
+        }
+    }
+}
+
+#[test]
+fn without_the_solver_proofs_stay_where_they_are() {
+    let fen = "kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1";
+    let proven = |solver| {
+        let params = Params { solver, ..Params::default() };
+        let report = search_with(params, uniform(1), &Game::from_fen(fen).unwrap(), visits(2_000)).report;
+        matches!(report.lines[0].score, Score::Mate(_))
+    };
+    assert!(proven(true));
+    assert!(!proven(false));
+}
