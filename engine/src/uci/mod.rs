@@ -27,6 +27,7 @@ mod table;
 pub mod io;
 pub mod info;
 pub mod watch;
+pub mod ledger;
 mod brain;
 mod show;
 pub mod session;

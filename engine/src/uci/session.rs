@@ -12,13 +12,14 @@ use super::command::{self, Command, Setup};
 use super::go::Go;
 use super::info::Printer;
 use super::io::{Line, Traffic, Writer};
+use super::ledger::Ledger;
 use super::options::{self, Effect};
 use super::settings::Settings;
 use super::show;
 use super::watch::{Control, Finished, Job, Watcher};
 use crate::position::{Game, PositionError};
 use crate::search::Limits;
-use crate::time::{Budget, Pace};
+use crate::time::{Budget, Clock};
 
 /// Whether there is more to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,7 @@ pub struct Session {
     brain: Brain,
 
     game: Game,
+    ledger: Ledger,
     search: Search,
 }
 
@@ -55,6 +57,10 @@ enum Search {
 }
 
 struct Running {
+    root: Game,
+    at: Instant,
+    /// The own clock, if it runs from `at` on.
+    clock: Option<Clock>,
     finished: Receiver<Finished>,
     control: Control,
     hold: Hold,
@@ -93,6 +99,7 @@ impl Session {
             debug: false,
             brain: Brain::default(),
             game: Game::new(),
+            ledger: Ledger::default(),
             search: Search::None,
         }
     }
@@ -209,10 +216,11 @@ impl Session {
     }
 
     fn new_game(&mut self) {
-        if self.is_idle()
-            && let Some(pool) = self.brain.existing_pool()
-        {
-            pool.clear();
+        if self.is_idle() {
+            self.ledger.new_game();
+            if let Some(pool) = self.brain.existing_pool() {
+                pool.clear();
+            }
         }
     }
 
@@ -242,10 +250,12 @@ impl Session {
     fn start(&mut self, go: &Go, at: Instant, root_moves: Vec<Move>, hold: Hold, makeshift: Move) {
         let limits = &go.limits;
         let settings = &self.settings;
-        let mover = self.game.position().turn();
-        let budget = Budget::new(limits, mover, settings.move_overhead, &Pace::default());
+        let mover = self.game.turn();
+        let clock = limits.own(mover);
+        let overhead = self.ledger.overhead(&self.game, clock, limits.ponder, settings.move_overhead);
+        let budget = Budget::new(limits, mover, overhead, &settings.pace);
         if self.debug {
-            self.out.say(format!("budget {budget:?}"));
+            self.out.say(format!("budget {budget:?}, overhead {overhead:?}"));
         }
         let choices = match root_moves.len() {
             0 => self.game.legal_moves().len(),
@@ -253,7 +263,8 @@ impl Session {
         };
         let control = Control::new((!limits.ponder).then_some(at));
         let workers = u32::try_from(brain::workers(settings)).unwrap_or(1);
-        let job = Job { at, control: control.clone(), budget, mate: limits.mate, choices, workers };
+        let pace = settings.pace;
+        let job = Job { at, control: control.clone(), budget, pace, mate: limits.mate, choices, workers };
         let printer = Printer::new(settings.chess960, settings.show_wdl, settings.multipv);
         let (sender, finished) = bounded(1);
         let pool = self.brain.pool(settings, &self.out);
@@ -264,8 +275,10 @@ impl Session {
             depth: limits.depth.map(|depth| depth.max(1)),
             root_moves,
         };
-        pool.start(self.game.clone(), limits, Box::new(watcher));
-        self.search = Search::Running(Running { finished, control, hold, makeshift });
+        let root = self.game.clone();
+        pool.start(root.clone(), limits, Box::new(watcher));
+        let clock = (!hold.holds()).then_some(clock);
+        self.search = Search::Running(Running { root, at, clock, finished, control, hold, makeshift });
     }
 
     /// The running search has ended by itself, or died (`None`).
@@ -324,7 +337,7 @@ impl Session {
         self.out.line(&answer.bestmove);
     }
 
-    fn answer(&self, running: &Running, finished: Option<Finished>) -> Answer {
+    fn answer(&mut self, running: &Running, finished: Option<Finished>) -> Answer {
         let Some(Finished { outcome, mut printer, time }) = finished else {
             self.out.say("the search died");
             return makeshift(running.makeshift, self.settings.chess960, Duration::ZERO);
@@ -333,6 +346,9 @@ impl Session {
             self.out.say(format!("the search failed: {error}"));
         }
         let best = outcome.report.lines.first();
+        if let (Some(clock), Some(&m)) = (running.clock, best.and_then(|line| line.pv.first())) {
+            self.ledger.note(&running.root, m, clock, running.at.elapsed());
+        }
         match best.and_then(|line| printer.bestmove(&line.pv)) {
             Some(bestmove) => Answer { infos: printer.lines(&outcome.report, time), bestmove },
             None => makeshift(running.makeshift, self.settings.chess960, time),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::search::Params;
+use crate::time::Pace;
 
 /// Everything a GUI can set, with the defaults it is told.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +30,8 @@ pub struct Settings {
     pub log_file: Option<String>,
     /// The search's own numbers.
     pub params: Params,
+    /// How a clock is spread over a game.
+    pub pace: Pace,
 }
 
 /// What answers for the positions.
@@ -68,6 +71,7 @@ impl Default for Settings {
             backend: Backend::default(),
             log_file: None,
             params: Params::default(),
+            pace: Pace::default(),
         }
     }
 }

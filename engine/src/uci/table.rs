@@ -164,4 +164,11 @@ pub static TABLE: &[Entry] = &[
         effect: Effect::Params,
         doc: "above 1 flattens the network's policy",
     },
+    Entry {
+        name: "SmartPruningFactor",
+        aliases: &[],
+        kind: Kind::Number(0.0, 10.0, |s| s.pace.smart_pruning, |s, v| s.pace.smart_pruning = v),
+        effect: Effect::Nothing,
+        doc: "on a clock, how surely the best move must be out of reach to be played early; 0 is never",
+    },
 ];

@@ -10,7 +10,7 @@ use shakmaty::Move;
 use super::info::Printer;
 use super::io::Writer;
 use crate::search::{Outcome, Report, Score, Verdict, View, Watch};
-use crate::time::{Budget, Counters, should_stop};
+use crate::time::{Budget, Counters, Course, Pace, should_stop, visits_left};
 
 /// An `info` at least this often.
 const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -69,6 +69,8 @@ pub struct Job {
     pub control: Control,
     /// What time allows.
     pub budget: Budget,
+    /// How it is made use of.
+    pub pace: Pace,
     /// End when a mate in so many moves is found.
     pub mate: Option<u32>,
     /// Moves to choose from.
@@ -95,10 +97,9 @@ pub struct Watcher {
     printer: Printer,
 
     best: Option<Move>,
-    best_since: Instant,
+    counters: Counters,
+    course: Course,
     round_at: Instant,
-    latency: Duration,
-    mated: bool,
 
     shown: Option<Move>,
     shown_at: Option<Instant>,
@@ -114,26 +115,52 @@ impl Watcher {
             finished,
             printer,
             best: None,
-            best_since: job.at,
+            counters: Counters { choices: job.choices, ..Counters::default() },
+            course: Course::new(job.budget.soft.unwrap_or(HEARTBEAT)),
             round_at: now,
-            latency: Duration::ZERO,
-            mated: false,
             shown: None,
             shown_at: None,
             job,
         }
     }
 
-    fn note(&mut self, best: Option<Move>, now: Instant) {
+    /// The visits that this search may still see before time ends it, as far as they can change its
+    /// move: for the search, which can leave alone what lags behind by more. `None` if time doesn't
+    /// end it, or nobody knows.
+    pub fn expected_visits(&self) -> Option<u64> {
+        visits_left(&self.job.budget, &self.job.pace, &self.counters)
+    }
+
+    /// Counts a round that has just ended.
+    fn note(&mut self, view: &View<'_>, now: Instant) {
+        let thought = now.saturating_duration_since(self.job.at);
+        let visits = view.visits();
+        self.course.round(thought, visits);
+        let best = view.best();
+        if best != self.best {
+            if self.best.is_some() {
+                self.course.change(thought);
+            }
+            self.best = best;
+        }
         // Rounds of several workers interleave: each is about as long as all of their gaps. Old
         // gaps fade, so that one hiccup of the machine doesn't end a search early.
         let gap = now.saturating_duration_since(self.round_at).saturating_mul(self.job.workers);
-        self.latency = gap.max(self.latency * 7 / 8);
         self.round_at = now;
-        if best != self.best {
-            self.best = best;
-            self.best_since = now;
-        }
+        let (first, second) = lead(view);
+        let before = &self.counters;
+        self.counters = Counters {
+            thought,
+            elapsed: self.job.control.elapsed(now),
+            latency: gap.max(before.latency * 7 / 8),
+            visits,
+            speed: self.course.speed(thought, visits),
+            choices: before.choices,
+            first,
+            second,
+            changes: self.course.changes(thought),
+            mated: self.job.mate.is_some_and(|moves| is_mate_within(&view.report(1), moves)),
+        };
     }
 
     fn is_worth_a_line(&self, now: Instant) -> bool {
@@ -153,32 +180,17 @@ impl Watcher {
         self.shown = self.best;
         self.shown_at = Some(now);
     }
-
-    fn counters(&self, visits: u64, now: Instant) -> Counters {
-        Counters {
-            thought: now.saturating_duration_since(self.job.at),
-            elapsed: self.job.control.elapsed(now),
-            settled: now.saturating_duration_since(self.best_since),
-            latency: self.latency,
-            visits,
-            choices: self.job.choices,
-            mated: self.mated,
-        }
-    }
 }
 
 impl Watch for Watcher {
     fn round(&mut self, view: &View<'_>) -> Verdict {
         let now = Instant::now();
-        self.note(view.best(), now);
-        if let Some(moves) = self.job.mate {
-            self.mated = is_mate_within(&view.report(1), moves);
-        }
+        self.note(view, now);
         if self.is_worth_a_line(now) {
             self.show(&view.report(self.printer.multipv), now);
         }
-        let counters = self.counters(view.visits(), now);
-        if self.job.control.is_stopped() || should_stop(&self.job.budget, &counters) {
+        let job = &self.job;
+        if job.control.is_stopped() || should_stop(&job.budget, &job.pace, &self.counters) {
             Verdict::Stop
         } else {
             Verdict::Continue
@@ -190,6 +202,14 @@ impl Watch for Watcher {
         // Nobody waits any more if the session is gone.
         let _ = self.finished.send(Finished { outcome, printer: self.printer.clone(), time });
     }
+}
+
+/// Visits of the two most visited root moves.
+// STAND-IN for `View::lead`, to be replaced by it: a report costs variations that nobody reads.
+fn lead(view: &View<'_>) -> (u64, u64) {
+    let lines = view.report(2).lines;
+    let visits = |index: usize| lines.get(index).map_or(0, |line| line.visits);
+    (visits(0).max(visits(1)), visits(0).min(visits(1)))
 }
 
 fn is_mate_within(report: &Report, moves: u32) -> bool {
