@@ -35,7 +35,7 @@ impl Brain {
                     without_network(workers)
                 }
             };
-            Pool::new(evaluators, settings.params.clone(), settings.memory())
+            Pool::new(evaluators, settings.search_params(), settings.memory())
         })
     }
 

@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
-use shakmaty::Move;
+use shakmaty::{Color, Move};
 
 use super::info::Printer;
 use super::io::Writer;
+use super::stats::{self, MoveStats};
 use crate::search::{Outcome, Report, Score, Verdict, View, Watch};
 use crate::time::{Budget, Counters, Course, Pace, should_stop, visits_left};
 
@@ -71,6 +72,8 @@ pub struct Job {
     pub budget: Budget,
     /// How it is made use of.
     pub pace: Pace,
+    /// Show the root moves' statistics with every `info` of this side's search.
+    pub live_stats: Option<Color>,
     /// End when a mate in so many moves is found.
     pub mate: Option<u32>,
     /// Moves to choose from.
@@ -173,7 +176,13 @@ impl Watcher {
         }
     }
 
-    fn show(&mut self, report: &Report, now: Instant) {
+    fn show(&mut self, view: &View<'_>, now: Instant) {
+        if let Some(turn) = self.job.live_stats {
+            for line in stats::lines(turn, &root_stats(view), self.printer.chess960) {
+                self.out.line(line);
+            }
+        }
+        let report = &view.report(self.printer.multipv);
         for line in self.printer.lines(report, now.saturating_duration_since(self.job.at)) {
             self.out.line(line);
         }
@@ -187,7 +196,7 @@ impl Watch for Watcher {
         let now = Instant::now();
         self.note(view, now);
         if self.is_worth_a_line(now) {
-            self.show(&view.report(self.printer.multipv), now);
+            self.show(view, now);
         }
         let job = &self.job;
         if job.control.is_stopped() || should_stop(&job.budget, &job.pace, &self.counters) {
@@ -210,6 +219,12 @@ fn lead(view: &View<'_>) -> (u64, u64) {
     let lines = view.report(2).lines;
     let visits = |index: usize| lines.get(index).map_or(0, |line| line.visits);
     (visits(0).max(visits(1)), visits(0).min(visits(1)))
+}
+
+/// The root moves' statistics.
+// STAND-IN for `View::stats`, to be replaced by it.
+fn root_stats(_view: &View<'_>) -> Vec<MoveStats> {
+    Vec::new()
 }
 
 fn is_mate_within(report: &Report, moves: u32) -> bool {
