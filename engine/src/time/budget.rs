@@ -115,7 +115,11 @@ impl Budget {
         // Each of the moves to come costs its overhead too.
         let reserve = overhead.saturating_mul(moves - 1).min(usable / 2);
         let free = usable - reserve;
-        let share = free / moves + scaled(clock.increment, pace.increment_share);
+        let saved_up = match overhead.saturating_mul(pace.reserve).as_secs_f64() {
+            0.0 => 1.0,
+            wanted => (usable.as_secs_f64() / wanted).min(1.0),
+        };
+        let share = free / moves + scaled(clock.increment, pace.increment_share * saved_up);
         let largest = scaled(free, pace.largest_share);
         let most = if share > largest {
             // The increment pays for the next move: only what is usable now binds.
@@ -232,6 +236,21 @@ mod tests {
             let limits = GoLimits { white: clock(time, 10), movestogo: togo, ..GoLimits::default() };
             let expected = Budget { soft: Some(ms(least)), hard: Some(ms(least)) };
             assert_eq!(budget(&limits, Color::White, 100), expected, "{time} ms");
+        }
+    }
+
+    /// Half of what is usable pays for the overheads to come, the rest for 26 moves; of the
+    /// increment, 0.8 is used where four overheads are usable, else less in proportion.
+    #[test]
+    fn increments_are_saved_up_while_the_clock_is_low() {
+        for (time, expected) in
+            [(900, 400.0 / 26.0 + 80.0), (500, 200.0 / 26.0 + 80.0), (300, 100.0 / 26.0 + 40.0)]
+        {
+            let limits = GoLimits { white: clock(time, 100), ..GoLimits::default() };
+            // The pace is that of no other limit.
+            let pace = Pace { largest_share: 1.0, ..Pace::default() };
+            let soft = Budget::new(&limits, Color::White, ms(100), &pace).soft.unwrap();
+            assert!((soft.as_secs_f64() * 1000.0 - expected).abs() < 0.01, "{time} ms: {soft:?}");
         }
     }
 

@@ -10,6 +10,9 @@ pub struct Pace {
     /// Share of the increment that is spent as it comes; the rest makes up for what a move costs
     /// beyond what is measured.
     pub increment_share: f64,
+    /// Overheads that a clock should hold in reserve: with fewer, increments are saved up, in
+    /// proportion to what is missing. A busy machine may well be late by more than one overhead.
+    pub reserve: u32,
     /// The largest share of what is left, less the overhead of the moves to come, that a move may
     /// take while there are such.
     pub largest_share: f64,
@@ -36,6 +39,7 @@ impl Default for Pace {
         Pace {
             horizon: 26,
             increment_share: 0.8,
+            reserve: 4,
             largest_share: 0.4,
             trouble_share: 0.05,
             stretch: 2.5,
