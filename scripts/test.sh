@@ -15,4 +15,5 @@ step cargo fmt --all --check
 step cargo clippy --locked --workspace --all-targets -- -D warnings
 step cargo test --locked --workspace
 step python3 scripts/match.py --self-test
+step python3 scripts/strength.py --self-test
 printf '\ntest: all passed\n' >&2

@@ -49,6 +49,8 @@ pub enum Ended {
 pub struct Outcome {
     /// The last report, with the best line (there is one if there is a legal move).
     pub report: Report,
+    /// What is known of the root's moves, best first.
+    pub stats: Vec<MoveStats>,
     /// Why it ended.
     pub ended: Ended,
     /// What went wrong, if something did.
@@ -199,12 +201,12 @@ impl SearchState {
         let (ended, error) = lock(&self.ending).take().unwrap_or((Ended::Stopped, None));
         // Whoever waits for the end must not wait for ever, whatever goes wrong in here.
         let told = catch_unwind(AssertUnwindSafe(|| {
-            let report = {
+            let (report, stats) = {
                 let tree = self.lock_tree();
                 debug_assert!(self.broken.load(Ordering::Relaxed) || tree.check_at_rest() == Ok(()));
-                tree.report(multipv)
+                (tree.report(multipv), tree.stats())
             };
-            lock(&self.watch).done(Outcome { report, ended, error });
+            lock(&self.watch).done(Outcome { report, stats, ended, error });
         }));
         if told.is_err() {
             log::error!("the search's end could not be reported");

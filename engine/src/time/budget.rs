@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use shakmaty::Color;
 
+use super::pace::{Pace, scaled};
+
 /// One side's clock as `go` gave it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
@@ -37,46 +39,32 @@ pub struct GoLimits {
 }
 
 impl GoLimits {
+    /// The side's clock as it was told.
+    pub fn own(&self, side: Color) -> Clock {
+        match side {
+            Color::White => self.white,
+            Color::Black => self.black,
+        }
+    }
+
     /// The clock that the side to move has to live with, or `None` if no clock was told.
     ///
     /// A `go` that names only the other side's clock is taken to mean that both have as much, and
     /// one that names only an increment that this is all there is: a guess that ends the search is
     /// better than none, which would never end it.
     fn clock_for(&self, mover: Color) -> Option<Clock> {
-        let (own, other) = match mover {
-            Color::White => (self.white, self.black),
-            Color::Black => (self.black, self.white),
-        };
+        let (own, other) = (self.own(mover), self.own(!mover));
         let told = own.time.or(other.time);
         let time = told.or((!own.increment.is_zero()).then_some(own.increment))?;
         Some(Clock { time: Some(time), increment: own.increment })
     }
 }
 
-/// How a clock is spread over the rest of the game.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pace {
-    /// Moves that are assumed to come, this one included, where no `movestogo` says so.
-    pub horizon: u32,
-    /// Share of the increment that is spent as it comes; the rest makes up for what a move costs
-    /// beyond what is measured.
-    pub increment_share: f64,
-    /// How far an unsettled move may go beyond its fair share.
-    pub stretch: f64,
-    /// The largest share of what is left that a move may take while others are to come.
-    pub largest_share: f64,
-}
-
-impl Default for Pace {
-    fn default() -> Pace {
-        Pace { horizon: 26, increment_share: 0.8, stretch: 2.5, largest_share: 0.4 }
-    }
-}
-
 /// The time that one move may take. `None` means that time doesn't end the search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// The move's fair share, counted from `go`: reached, the search ends if it has settled.
+    /// The move's fair share, counted from `go`; how much of it a search uses is for
+    /// [`should_stop`](super::should_stop) to say. Only a clock makes one.
     pub soft: Option<Duration>,
     /// Never to be overstepped, counted from the moment the own clock runs.
     pub hard: Option<Duration>,
@@ -87,7 +75,9 @@ impl Budget {
     ///
     /// `overhead` is what a move costs outside the search (the GUI, the network between); it is
     /// taken off every clock and every `movetime`. On a clock the hard limit is at most
-    /// `time − overhead`, so as long as the overhead is honest no flag falls.
+    /// `time − overhead`, so as long as the overhead is honest no flag falls; but on a clock that
+    /// has hardly more than the overhead, a small share of what is left may be used all the same
+    /// ([`Pace::trouble_share`]), which an increment can make up for.
     pub fn new(limits: &GoLimits, mover: Color, overhead: Duration, pace: &Pace) -> Budget {
         if limits.infinite {
             return Budget::default();
@@ -111,6 +101,7 @@ impl Budget {
     fn on_clock(clock: Clock, togo: Option<u32>, overhead: Duration, pace: &Pace) -> Budget {
         let time = clock.time.unwrap_or_default();
         let usable = time.saturating_sub(overhead);
+        let least = scaled(time.min(overhead), pace.trouble_share);
         let moves = match togo {
             Some(moves) if moves > 0 => moves.min(pace.horizon),
             _ => pace.horizon,
@@ -118,26 +109,26 @@ impl Budget {
         .max(1);
         if moves == 1 {
             // The clock is refilled after this move, but keep clear of the flag.
-            let all = usable.mul_f64(0.9);
+            let all = scaled(usable, 0.9).max(least);
             return Budget { soft: Some(all), hard: Some(all) };
         }
         // Each of the moves to come costs its overhead too.
         let reserve = overhead.saturating_mul(moves - 1).min(usable / 2);
-        let share = (usable - reserve) / moves + scaled(clock.increment, pace.increment_share);
-        let largest = scaled(usable, pace.largest_share);
+        let free = usable - reserve;
+        let saved_up = match overhead.saturating_mul(pace.reserve).as_secs_f64() {
+            0.0 => 1.0,
+            wanted => (usable.as_secs_f64() / wanted).min(1.0),
+        };
+        let share = free / moves + scaled(clock.increment, pace.increment_share * saved_up);
+        let largest = scaled(free, pace.largest_share);
         let most = if share > largest {
             // The increment pays for the next move: only what is usable now binds.
             share.min(scaled(usable, 0.9))
         } else {
             scaled(share, pace.stretch).min(largest)
         };
-        Budget { soft: Some(share.min(most)), hard: Some(most) }
+        Budget { soft: Some(share.min(most).max(least)), hard: Some(most.max(least)) }
     }
-}
-
-/// `time · factor`, with clocks of a thousand years cut short rather than overflowing.
-fn scaled(time: Duration, factor: f64) -> Duration {
-    Duration::try_from_secs_f64(time.as_secs_f64() * factor).unwrap_or(Duration::MAX)
 }
 
 #[cfg(test)]
@@ -177,6 +168,8 @@ mod tests {
         }
     }
 
+    /// The flag is safe by the overhead, or, where that is all there is, by nineteen twentieths of
+    /// what is left.
     #[test]
     fn no_clock_is_ever_overstepped() {
         let times = [0, 1, 50, 99, 100, 101, 150, 1000, 60_000, 86_400_000, u64::MAX];
@@ -194,34 +187,70 @@ mod tests {
                         let budget = budget(&limits, Color::White, overhead);
                         let (soft, hard) = (budget.soft.unwrap(), budget.hard.unwrap());
                         let case = format!("{time}+{increment} {togo:?} −{overhead}: {budget:?}");
+                        let trouble = scaled(ms(time.min(overhead)), 0.05);
                         assert!(soft <= hard, "{case}");
-                        assert!(hard <= ms(time.saturating_sub(overhead)), "{case}");
+                        assert!(hard <= ms(time.saturating_sub(overhead)).max(trouble), "{case}");
+                        assert!(soft >= trouble, "{case}");
+                        assert!(hard < ms(time) || time == 0 || overhead == 0, "{case}");
                     }
                 }
             }
         }
     }
 
-    /// Plays a whole game on paper: every move takes its hard limit and a real cost that stays
-    /// below the overhead; the flag must not fall however long the game.
+    /// Plays a whole game on paper: every move takes its hard limit and a real cost that the
+    /// overhead covers; the flag must not fall however long the game, if there is an increment that
+    /// more than pays for the cost, and not in a game of usual length if there is none.
     #[test]
     fn a_clock_survives_a_game_in_which_every_move_takes_all_it_may() {
-        for (start, increment, togo, cost) in
-            [(1000, 10, None, 30), (1000, 0, None, 90), (5000, 50, None, 99), (60_000, 0, Some(40), 50)]
-        {
+        for (start, increment, togo, cost, moves) in [
+            (1000, 10, None, 8, 300),
+            (1000, 100, None, 80, 300),
+            (5000, 50, None, 40, 300),
+            (60_000, 0, Some(40), 50, 300),
+            (60_000, 0, Some(40), 75, 300),
+            (60_000, 0, None, 50, 60),
+            (10_000, 0, None, 5, 90),
+        ] {
             let mut left: u64 = start;
-            for number in 0..300_u32 {
+            for number in 0..moves {
                 let togo = togo.map(|togo: u32| togo - number % togo);
                 let limits =
                     GoLimits { black: clock(left, increment), movestogo: togo, ..GoLimits::default() };
                 let hard = budget(&limits, Color::Black, 100).hard.unwrap();
-                let spent = u64::try_from(hard.as_millis()).unwrap() + if left > 100 { cost } else { 0 };
-                assert!(spent < left, "move {number} takes {spent} of {left} ms");
+                let spent = u64::try_from(hard.as_millis()).unwrap() + cost;
+                assert!(spent < left, "{start}+{increment}, move {number}: {spent} of {left} ms");
                 left = left - spent + increment;
                 if togo == Some(1) {
                     left += start;
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_clock_below_the_overhead_still_allows_a_twentieth_of_it() {
+        for (time, togo, least) in
+            [(100, None, 5), (60, None, 3), (80, Some(1), 4), (105, Some(1), 5), (0, None, 0)]
+        {
+            let limits = GoLimits { white: clock(time, 10), movestogo: togo, ..GoLimits::default() };
+            let expected = Budget { soft: Some(ms(least)), hard: Some(ms(least)) };
+            assert_eq!(budget(&limits, Color::White, 100), expected, "{time} ms");
+        }
+    }
+
+    /// Half of what is usable pays for the overheads to come, the rest for 26 moves; of the
+    /// increment, 0.8 is used where four overheads are usable, else less in proportion.
+    #[test]
+    fn increments_are_saved_up_while_the_clock_is_low() {
+        for (time, expected) in
+            [(900, 400.0 / 26.0 + 80.0), (500, 200.0 / 26.0 + 80.0), (300, 100.0 / 26.0 + 40.0)]
+        {
+            let limits = GoLimits { white: clock(time, 100), ..GoLimits::default() };
+            // The pace is that of no other limit.
+            let pace = Pace { largest_share: 1.0, ..Pace::default() };
+            let soft = Budget::new(&limits, Color::White, ms(100), &pace).soft.unwrap();
+            assert!((soft.as_secs_f64() * 1000.0 - expected).abs() < 0.01, "{time} ms: {soft:?}");
         }
     }
 

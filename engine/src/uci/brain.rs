@@ -45,7 +45,7 @@ impl Brain {
             let evaluators =
                 if answers > 0 { evaluators.into_iter().map(cached).collect() } else { evaluators };
             *cache = Some(shared);
-            Pool::new(evaluators, settings.params.clone(), tree)
+            Pool::new(evaluators, settings.search_params(), tree)
         })
     }
 

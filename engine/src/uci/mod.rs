@@ -21,12 +21,16 @@
 
 pub mod command;
 pub mod go;
+pub mod strength;
 pub mod settings;
 pub mod options;
 mod table;
 pub mod io;
 pub mod info;
+pub mod stats;
 pub mod watch;
+pub mod ledger;
+mod answer;
 mod brain;
 mod show;
 pub mod session;

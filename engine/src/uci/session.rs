@@ -5,20 +5,24 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, bounded, never};
-use shakmaty::{Move, Position};
+use shakmaty::Move;
 
+use super::answer::Answer;
 use super::brain::{self, Brain};
 use super::command::{self, Command, Setup};
 use super::go::Go;
 use super::info::Printer;
 use super::io::{Line, Traffic, Writer};
+use super::ledger::Ledger;
 use super::options::{self, Effect};
 use super::settings::Settings;
 use super::show;
+use super::stats;
+use super::strength::{self, Strength};
 use super::watch::{Control, Finished, Job, Watcher};
 use crate::position::{Game, PositionError};
 use crate::search::Limits;
-use crate::time::{Budget, Pace};
+use crate::time::{Budget, Clock};
 
 /// Whether there is more to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +43,8 @@ pub struct Session {
     brain: Brain,
 
     game: Game,
+    game_seed: u64,
+    ledger: Ledger,
     search: Search,
 }
 
@@ -49,12 +55,17 @@ enum Search {
     #[default]
     None,
     /// Being worked on.
-    Running(Running),
+    Running(Box<Running>),
     /// Known, but not wanted before `stop` or `ponderhit`.
     Held { answer: Answer, until: Hold },
 }
 
 struct Running {
+    root: Game,
+    at: Instant,
+    /// The own clock, if it runs from `at` on.
+    clock: Option<Clock>,
+    strength: Option<Strength>,
     finished: Receiver<Finished>,
     control: Control,
     hold: Hold,
@@ -77,12 +88,6 @@ impl Hold {
     }
 }
 
-/// The last lines of a search.
-struct Answer {
-    infos: Vec<String>,
-    bestmove: String,
-}
-
 impl Session {
     /// A session with default settings at the initial position.
     pub fn new(out: Writer, traffic: Traffic) -> Session {
@@ -93,6 +98,8 @@ impl Session {
             debug: false,
             brain: Brain::default(),
             game: Game::new(),
+            game_seed: strength::game_seed(),
+            ledger: Ledger::default(),
             search: Search::None,
         }
     }
@@ -188,7 +195,7 @@ impl Session {
         let pool = self.brain.existing_pool();
         match (effect, pool) {
             (Effect::Nothing, _) => {}
-            (Effect::Params, Some(pool)) => pool.set_params(settings.params.clone()),
+            (Effect::Params, Some(pool)) => pool.set_params(settings.search_params()),
             (Effect::Params, None) => {}
             (Effect::Clear, _) => self.brain.clear(),
             (Effect::Memory | Effect::Workers, _) => self.brain.drop_pool(),
@@ -209,6 +216,8 @@ impl Session {
 
     fn new_game(&mut self) {
         if self.is_idle() {
+            self.ledger.new_game();
+            self.game_seed = strength::game_seed();
             self.brain.clear();
         }
     }
@@ -232,17 +241,19 @@ impl Session {
         let hold = Hold { infinite: go.limits.infinite, ponder: go.limits.ponder };
         match self.game.legal_moves().first() {
             Some(&makeshift) => self.start(go, at, root_moves, hold, makeshift),
-            None => self.give(no_move(&self.game), hold),
+            None => self.give(Answer::no_move(&self.game), hold),
         }
     }
 
     fn start(&mut self, go: &Go, at: Instant, root_moves: Vec<Move>, hold: Hold, makeshift: Move) {
         let limits = &go.limits;
         let settings = &self.settings;
-        let mover = self.game.position().turn();
-        let budget = Budget::new(limits, mover, settings.move_overhead, &Pace::default());
+        let mover = self.game.turn();
+        let clock = limits.own(mover);
+        let overhead = self.ledger.overhead(&self.game, clock, limits.ponder, settings.move_overhead);
+        let budget = Budget::new(limits, mover, overhead, &settings.search_pace());
         if self.debug {
-            self.out.say(format!("budget {budget:?}"));
+            self.out.say(format!("budget {budget:?}, overhead {overhead:?}"));
         }
         let choices = match root_moves.len() {
             0 => self.game.legal_moves().len(),
@@ -250,21 +261,39 @@ impl Session {
         };
         let control = Control::new((!limits.ponder).then_some(at));
         let workers = u32::try_from(brain::workers(settings)).unwrap_or(1);
-        let job = Job { at, control: control.clone(), budget, mate: limits.mate, choices, workers };
+        let strength = settings.strength();
+        let job = Job {
+            at,
+            control: control.clone(),
+            budget,
+            pace: settings.search_pace(),
+            live_stats: settings.log_live_stats.then_some(mover),
+            mate: limits.mate,
+            choices,
+            workers,
+        };
         let printer = Printer::new(settings.chess960, settings.show_wdl, settings.multipv);
         let (sender, finished) = bounded(1);
         let pool = self.brain.pool(settings, &self.out);
         let watcher = Watcher::new(job, printer, self.out.clone(), sender);
+        let nodes = limits.nodes.into_iter().chain(strength.map(|strength| strength.visits)).min();
         let limits = Limits {
             // Without a single playout there would be nothing to play.
-            visits: limits.nodes.map(|nodes| nodes.max(1)),
+            visits: nodes.map(|nodes| nodes.max(1)),
             depth: limits.depth.map(|depth| depth.max(1)),
             root_moves,
             noise: None,
             all_moves: settings.multipv > 1,
         };
-        pool.start(self.game.clone(), limits, Box::new(watcher));
-        self.search = Search::Running(Running { finished, control, hold, makeshift });
+        let root = self.game.clone();
+        if strength.is_some() {
+            // Visits of earlier searches would make it stronger than it is allowed to be.
+            pool.clear();
+        }
+        pool.start(root.clone(), limits, Box::new(watcher));
+        let clock = (!hold.holds()).then_some(clock);
+        let running = Running { root, at, clock, strength, finished, control, hold, makeshift };
+        self.search = Search::Running(Box::new(running));
     }
 
     /// The running search has ended by itself, or died (`None`).
@@ -323,19 +352,35 @@ impl Session {
         self.out.line(&answer.bestmove);
     }
 
-    fn answer(&self, running: &Running, finished: Option<Finished>) -> Answer {
+    fn answer(&mut self, running: &Running, finished: Option<Finished>) -> Answer {
         let Some(Finished { outcome, mut printer, time }) = finished else {
             self.out.say("the search died");
-            return makeshift(running.makeshift, self.settings.chess960, Duration::ZERO);
+            return Answer::makeshift(running.makeshift, self.settings.chess960, Duration::ZERO);
         };
         if let Some(error) = &outcome.error {
             self.out.say(format!("the search failed: {error}"));
         }
-        let best = outcome.report.lines.first();
-        match best.and_then(|line| printer.bestmove(&line.pv)) {
-            Some(bestmove) => Answer { infos: printer.lines(&outcome.report, time), bestmove },
-            None => makeshift(running.makeshift, self.settings.chess960, time),
+        let mut report = outcome.report;
+        if let Some(strength) = running.strength {
+            let chosen = strength.choose(&report, strength::seed(&running.root, self.game_seed));
+            // What is played is shown first.
+            if let Some(lines) = report.lines.get_mut(..=chosen) {
+                lines.rotate_right(1);
+            }
         }
+        let best = report.lines.first();
+        if let (Some(clock), Some(&m)) = (running.clock, best.and_then(|line| line.pv.first())) {
+            self.ledger.note(&running.root, m, clock, running.at.elapsed());
+        }
+        let Some(bestmove) = best.and_then(|line| printer.bestmove(&line.pv)) else {
+            return Answer::makeshift(running.makeshift, self.settings.chess960, time);
+        };
+        let mut infos = Vec::new();
+        if self.settings.verbose_move_stats {
+            infos = stats::lines(running.root.turn(), &outcome.stats, printer.chess960);
+        }
+        infos.extend(printer.lines(&report, time));
+        Answer { infos, bestmove }
     }
 
     fn show_opinion(&mut self) {
@@ -359,24 +404,6 @@ fn board(setup: &Setup) -> Result<Game, PositionError> {
         game.play(m);
     }
     Ok(game)
-}
-
-/// The answer where there is nothing to play.
-fn no_move(game: &Game) -> Answer {
-    let score = if game.position().is_check() { "mate 0" } else { "cp 0" };
-    let info =
-        format!("info depth 0 seldepth 0 multipv 1 score {score} nodes 0 nps 0 hashfull 0 tbhits 0 time 0");
-    Answer { infos: vec![info], bestmove: "bestmove (none)".to_owned() }
-}
-
-/// The answer where the search has none: a legal move.
-fn makeshift(m: Move, chess960: bool, time: Duration) -> Answer {
-    let best = Game::uci(m, chess960);
-    let ms = time.as_millis();
-    let info = format!(
-        "info depth 1 seldepth 1 multipv 1 score cp 0 nodes 0 nps 0 hashfull 0 tbhits 0 time {ms} pv {best}"
-    );
-    Answer { infos: vec![info], bestmove: format!("bestmove {best}") }
 }
 
 #[cfg(test)]

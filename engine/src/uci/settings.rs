@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use super::strength::{FULL_SKILL, Strength};
 use crate::search::Params;
+use crate::time::Pace;
 
 /// Everything a GUI can set, with the defaults it is told.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +25,20 @@ pub struct Settings {
     pub show_wdl: bool,
     /// Write castling as king takes rook.
     pub chess960: bool,
+    /// The GUI analyses: nothing limits the strength or ends a search early.
+    pub analyse: bool,
+    /// Play to `elo`.
+    pub limit_strength: bool,
+    /// The rating to play to, if the strength is limited.
+    pub elo: i64,
+    /// Below 20 a limit too, where `limit_strength` sets none.
+    pub skill: i64,
+    /// Who plays against us, as the GUI says. Nothing depends on it.
+    pub opponent: Option<String>,
+    /// Show the root moves' statistics at the end of a search.
+    pub verbose_move_stats: bool,
+    /// Show them with every `info`.
+    pub log_live_stats: bool,
     /// The network's file; `None` is the embedded one.
     pub weights: Option<String>,
     /// What answers for the positions.
@@ -61,6 +77,13 @@ impl Default for Settings {
             ponder: false,
             show_wdl: false,
             chess960: false,
+            analyse: false,
+            limit_strength: false,
+            elo: 1500,
+            skill: FULL_SKILL,
+            opponent: None,
+            verbose_move_stats: false,
+            log_live_stats: false,
             weights: None,
             backend: Backend::default(),
             log_file: None,
@@ -75,5 +98,58 @@ impl Settings {
         let all = self.hash.saturating_mul(1 << 20);
         let answers = all / 100 * self.cache_share;
         (all - answers, answers)
+    }
+
+    /// What the strength is limited to, if it is.
+    pub fn strength(&self) -> Option<Strength> {
+        if self.analyse {
+            None
+        } else if self.limit_strength {
+            Some(Strength::of_elo(self.elo))
+        } else {
+            Strength::of_skill(self.skill)
+        }
+    }
+
+    /// The search's numbers as they are in force.
+    pub fn search_params(&self) -> Params {
+        let mut params =
+            self.strength().map_or_else(|| self.params.clone(), |strength| strength.limit(&self.params));
+        if self.analyse {
+            (params.smart_pruning, params.contempt) = (0.0, 0.0);
+        }
+        params
+    }
+
+    /// The clock's numbers as they are in force.
+    pub fn search_pace(&self) -> Pace {
+        Pace { smart_pruning: self.search_params().smart_pruning, ..Pace::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_limited_unless_asked_for() {
+        let settings = Settings::default();
+        assert_eq!(settings.strength(), None);
+        assert_eq!(settings.search_params(), settings.params);
+        assert_eq!(settings.search_pace(), Pace::default());
+        assert_eq!(Settings { elo: 900, ..settings }.strength(), None);
+    }
+
+    #[test]
+    fn a_rating_comes_before_a_skill_level_and_analysis_before_both() {
+        let skilled = Settings { skill: 3, elo: 2000, ..Settings::default() };
+        assert_eq!(skilled.strength(), Strength::of_skill(3));
+        assert!(skilled.search_params().policy_temperature > skilled.params.policy_temperature);
+        let rated = Settings { limit_strength: true, ..skilled };
+        assert_eq!(rated.strength(), Some(Strength::of_elo(2000)));
+        let analysing = Settings { analyse: true, ..rated };
+        assert_eq!(analysing.strength(), None);
+        assert_eq!(analysing.search_params(), analysing.params);
+        assert_eq!(analysing.search_pace().smart_pruning, 0.0);
     }
 }

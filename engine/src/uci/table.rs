@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::options::{Effect, Entry, Kind};
 use super::settings::Backend;
+use super::strength::{FULL_SKILL, STRONGEST, WEAKEST};
 use crate::search::FpuStrategy;
 
 /// A count from a spin, which the table keeps above zero.
@@ -103,6 +104,41 @@ pub static TABLE: &[Entry] = &[
         doc: "show win, draw and loss per mille",
     },
     Entry {
+        name: "UCI_AnalyseMode",
+        aliases: &[],
+        kind: Kind::Check(|s| s.analyse, |s, v| s.analyse = v),
+        effect: Effect::Params,
+        doc: "analysis: no limit of the strength, no early end of a search",
+    },
+    Entry {
+        name: "UCI_LimitStrength",
+        aliases: &[],
+        kind: Kind::Check(|s| s.limit_strength, |s, v| s.limit_strength = v),
+        effect: Effect::Params,
+        doc: "play to `UCI_Elo`, like a human: sees less, and chooses among moves that are nearly as good",
+    },
+    Entry {
+        name: "UCI_Elo",
+        aliases: &[],
+        kind: Kind::Spin(WEAKEST, STRONGEST, |s| s.elo, |s, v| s.elo = v),
+        effect: Effect::Params,
+        doc: "the rating to play to",
+    },
+    Entry {
+        name: "Skill Level",
+        aliases: &[],
+        kind: Kind::Spin(0, FULL_SKILL, |s| s.skill, |s, v| s.skill = v),
+        effect: Effect::Params,
+        doc: "the same scale in steps, without `UCI_LimitStrength`; 20 is no limit",
+    },
+    Entry {
+        name: "UCI_Opponent",
+        aliases: &[],
+        kind: Kind::Text("<empty>", |s| s.opponent.as_deref(), |s, v| s.opponent = v),
+        effect: Effect::Nothing,
+        doc: "who plays against us; only noted",
+    },
+    Entry {
         name: "UCI_EngineAbout",
         aliases: &[],
         kind: Kind::Fixed(about),
@@ -133,6 +169,20 @@ pub static TABLE: &[Entry] = &[
         kind: Kind::Text("<empty>", |s| s.log_file.as_deref(), |s, v| s.log_file = v),
         effect: Effect::Log,
         doc: "UCI traffic both ways",
+    },
+    Entry {
+        name: "VerboseMoveStats",
+        aliases: &[],
+        kind: Kind::Check(|s| s.verbose_move_stats, |s, v| s.verbose_move_stats = v),
+        effect: Effect::Nothing,
+        doc: "show the root moves' statistics at the end of a search, in Leela's form",
+    },
+    Entry {
+        name: "LogLiveStats",
+        aliases: &[],
+        kind: Kind::Check(|s| s.log_live_stats, |s, v| s.log_live_stats = v),
+        effect: Effect::Nothing,
+        doc: "show them with every `info`: what Nibbler displays",
     },
     Entry {
         name: "MinibatchSize",

@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
-use shakmaty::Move;
+use shakmaty::{Color, Move};
 
 use super::info::Printer;
 use super::io::Writer;
+use super::stats;
 use crate::search::{Outcome, Report, Score, Verdict, View, Watch};
-use crate::time::{Budget, Counters, should_stop};
+use crate::time::{Budget, Counters, Course, Pace, should_stop, visits_left};
 
 /// An `info` at least this often.
 const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -69,6 +70,10 @@ pub struct Job {
     pub control: Control,
     /// What time allows.
     pub budget: Budget,
+    /// How it is made use of.
+    pub pace: Pace,
+    /// Show the root moves' statistics with every `info` of this side's search.
+    pub live_stats: Option<Color>,
     /// End when a mate in so many moves is found.
     pub mate: Option<u32>,
     /// Moves to choose from.
@@ -95,10 +100,9 @@ pub struct Watcher {
     printer: Printer,
 
     best: Option<Move>,
-    best_since: Instant,
+    counters: Counters,
+    course: Course,
     round_at: Instant,
-    latency: Duration,
-    mated: bool,
 
     shown: Option<Move>,
     shown_at: Option<Instant>,
@@ -114,26 +118,52 @@ impl Watcher {
             finished,
             printer,
             best: None,
-            best_since: job.at,
+            counters: Counters { choices: job.choices, ..Counters::default() },
+            course: Course::new(job.budget.soft.unwrap_or(HEARTBEAT)),
             round_at: now,
-            latency: Duration::ZERO,
-            mated: false,
             shown: None,
             shown_at: None,
             job,
         }
     }
 
-    fn note(&mut self, best: Option<Move>, now: Instant) {
+    /// The visits that this search may still see before time ends it, as far as they can change its
+    /// move: for the search, which can leave alone what lags behind by more. `None` if time doesn't
+    /// end it, or nobody knows.
+    fn expected_visits(&self) -> Option<u64> {
+        visits_left(&self.job.budget, &self.job.pace, &self.counters)
+    }
+
+    /// Counts a round that has just ended.
+    fn note(&mut self, view: &View<'_>, now: Instant) {
+        let thought = now.saturating_duration_since(self.job.at);
+        let visits = view.visits();
+        self.course.round(thought, visits);
+        let best = view.best();
+        if best != self.best {
+            if self.best.is_some() {
+                self.course.change(thought);
+            }
+            self.best = best;
+        }
         // Rounds of several workers interleave: each is about as long as all of their gaps. Old
         // gaps fade, so that one hiccup of the machine doesn't end a search early.
         let gap = now.saturating_duration_since(self.round_at).saturating_mul(self.job.workers);
-        self.latency = gap.max(self.latency * 7 / 8);
         self.round_at = now;
-        if best != self.best {
-            self.best = best;
-            self.best_since = now;
-        }
+        let (first, second) = view.lead();
+        let before = &self.counters;
+        self.counters = Counters {
+            thought,
+            elapsed: self.job.control.elapsed(now),
+            latency: gap.max(before.latency * 7 / 8),
+            visits,
+            speed: self.course.speed(thought, visits),
+            choices: before.choices,
+            first,
+            second,
+            changes: self.course.changes(thought),
+            mated: self.job.mate.is_some_and(|moves| is_mate_within(&view.report(1), moves)),
+        };
     }
 
     fn is_worth_a_line(&self, now: Instant) -> bool {
@@ -146,39 +176,31 @@ impl Watcher {
         }
     }
 
-    fn show(&mut self, report: &Report, now: Instant) {
+    fn show(&mut self, view: &View<'_>, now: Instant) {
+        if let Some(turn) = self.job.live_stats {
+            for line in stats::lines(turn, &view.stats(), self.printer.chess960) {
+                self.out.line(line);
+            }
+        }
+        let report = &view.report(self.printer.multipv);
         for line in self.printer.lines(report, now.saturating_duration_since(self.job.at)) {
             self.out.line(line);
         }
         self.shown = self.best;
         self.shown_at = Some(now);
     }
-
-    fn counters(&self, visits: u64, now: Instant) -> Counters {
-        Counters {
-            thought: now.saturating_duration_since(self.job.at),
-            elapsed: self.job.control.elapsed(now),
-            settled: now.saturating_duration_since(self.best_since),
-            latency: self.latency,
-            visits,
-            choices: self.job.choices,
-            mated: self.mated,
-        }
-    }
 }
 
 impl Watch for Watcher {
     fn round(&mut self, view: &View<'_>) -> Verdict {
         let now = Instant::now();
-        self.note(view.best(), now);
-        if let Some(moves) = self.job.mate {
-            self.mated = is_mate_within(&view.report(1), moves);
-        }
+        self.note(view, now);
+        view.expect(self.expected_visits());
         if self.is_worth_a_line(now) {
-            self.show(&view.report(self.printer.multipv), now);
+            self.show(view, now);
         }
-        let counters = self.counters(view.visits(), now);
-        if self.job.control.is_stopped() || should_stop(&self.job.budget, &counters) {
+        let job = &self.job;
+        if job.control.is_stopped() || should_stop(&job.budget, &job.pace, &self.counters) {
             Verdict::Stop
         } else {
             Verdict::Continue
@@ -192,6 +214,7 @@ impl Watch for Watcher {
     }
 }
 
+/// Visits of the two most visited root moves.
 fn is_mate_within(report: &Report, moves: u32) -> bool {
     report.lines.first().is_some_and(|line| match line.score {
         Score::Mate(found) => u32::try_from(found).is_ok_and(|found| found <= moves),

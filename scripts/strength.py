@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Measures what Philidor's UCI_Elo is worth on Stockfish's scale of the same name.
+
+Each level plays a match (scripts/match.py) against Stockfish limited to the same
+rating. Stockfish has a weakest rating (1350 in Stockfish 15): a level far below it
+plays against our own next level instead, which has been measured before, and the
+errors of the two add up (as squares). The table goes to stdout, the games to a
+folder; a match whose games are there already is counted, not played again, so that
+an interrupted run goes on where it was.
+
+Examples:
+  scripts/strength.py --quick
+  scripts/strength.py --levels 800 1150 1500 1850 2200 --games 100 --concurrency 2
+"""
+
+import argparse
+import math
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import match
+
+# Ratings that Stockfish 15 to 17 can play at, roughly; and how far below them is too far.
+WEAKEST, STRONGEST, TOO_FAR = 1350, 2850, 200
+
+
+@dataclass
+class Rated:
+    """A level's place on Stockfish's scale, with the half-width of its 95 % interval."""
+
+    rating: float
+    error: float
+
+    def text(self):
+        if math.isnan(self.rating):
+            return "unknown"
+        if math.isinf(self.error):
+            return f"{self.rating:.0f}, error unknown"
+        return f"{self.rating:.0f} ± {self.error:.0f}"
+
+
+def rated(report, opponent):
+    """The level's rating from its match against a rated opponent.
+
+    A clean sweep has no rating of its own: the bound that match.py prints stands for it.
+    """
+    elo, low, high = report.elo()
+    if math.isinf(elo):
+        bound = match.elo_of(match.ONE_SIDED ** (1 / report.games))
+        return Rated(opponent.rating + math.copysign(bound, elo), math.inf)
+    # The interval is lopsided far from 50 %; half its width stands for both sides.
+    return Rated(opponent.rating + elo, math.hypot((high - low) / 2, opponent.error))
+
+
+def opponent_of(level, above):
+    """Who plays against a level: (options, name, rating); `above` is the next level and its rating."""
+    if level < WEAKEST - TOO_FAR and above:
+        name, own = above
+        return None, f"Philidor {name}", own
+    elo = min(max(level, WEAKEST), STRONGEST)
+    return elo, f"Stockfish {elo}", Rated(elo, 0.0)
+
+
+def play(arguments, level, stockfish, opponent_name, above):
+    """Plays the level's match, unless its games are there, and returns its report."""
+    pgn = arguments.out / f"{level}.pgn"
+    name = f"Philidor {level}"
+    if not pgn.exists():
+        ours = [*arguments.engine_options, f"UCI_Elo={level}"]
+        command = [sys.executable, str(Path(__file__).with_name("match.py"))]
+        command += ["--engine", arguments.engine, "--name", name, "--engine-options", *ours]
+        if stockfish:
+            theirs = ["Threads=1", f"UCI_Elo={stockfish}"]
+            command += ["--opponent", arguments.stockfish]
+        else:
+            theirs = [*arguments.engine_options, f"UCI_Elo={above}"]
+            command += ["--opponent", arguments.engine]
+        command += ["--opponent-name", opponent_name, "--opponent-options", *theirs]
+        command += ["--tc", arguments.tc, "--games", str(arguments.games), "--pgn", str(pgn)]
+        command += ["--concurrency", str(arguments.concurrency)]
+        # Its report is ours to give; its progress goes to stderr. A match with forfeits ends with a
+        # status of its own, and is counted all the same.
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+    report = match.count(pgn.read_text(encoding="utf-8") if pgn.exists() else "", name)
+    if report.games == 0:
+        sys.exit(f"strength.py: no game of {name} was finished")
+    return report
+
+
+def self_test():
+    """Numbers that can be checked by hand."""
+    report = match.Report(wins=1, draws=1, losses=2, pairs=match.Counter({1.5: 1, 0: 1}))
+    # Scores of the pairs 3/4 and 0: mean 3/8, which is 89 Elo below the opponent.
+    assert round(rated(report, Rated(1500, 0.0)).rating) == 1411
+    even = match.Report(wins=2, losses=2, pairs=match.Counter({1: 2}))
+    assert rated(even, Rated(1500, 30.0)) == Rated(1500.0, 30.0)
+    # Ten losses of ten: at most 183 below, as match.py has it.
+    swept = rated(match.Report(losses=10, pairs=match.Counter({0: 5})), Rated(1350, 0.0))
+    assert round(swept.rating) == 1167 and math.isinf(swept.error)
+    assert opponent_of(1500, None) == (1500, "Stockfish 1500", Rated(1500, 0.0))
+    assert opponent_of(1200, None)[0] == WEAKEST
+    assert opponent_of(800, (1150, Rated(1100, 40.0))) == (None, "Philidor 1150", Rated(1100, 40.0))
+    print("strength.py: ratings agree with the numbers worked out by hand")
+
+
+def parse():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--engine", default=str(match.ROOT / "target/release/philidor"), help="our engine (default: %(default)s)")
+    add("--engine-options", nargs="*", default=["Threads=1", "Hash=64"], metavar="NAME=VALUE",
+        help="its other UCI options (default: Threads=1 Hash=64)")
+    add("--stockfish", default="stockfish", help="the yardstick (default: %(default)s)")
+    add("--levels", nargs="+", type=int, default=[800, 1150, 1500, 1850, 2200], metavar="ELO",
+        help="values of UCI_Elo (default: 800 1150 1500 1850 2200)")
+    add("--tc", default="3+0.1", help="seconds for the game + seconds a move (default: %(default)s)")
+    add("--games", type=int, default=60, help="per level, an even number (default: %(default)s)")
+    add("--concurrency", type=int, default=1, help="games at once (default: %(default)s)")
+    add("--out", type=Path, help="folder of the games (default: a new one in runs/)")
+    add("--quick", action="store_true", help="a look: 8 games each of levels 1000, 1400 and 1800 at 1+0.05")
+    add("--self-test", action="store_true", help="check the ratings against hand-worked numbers")
+    arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.levels, arguments.games, arguments.tc = [1000, 1400, 1800], 8, "1+0.05"
+    return arguments
+
+
+def main():
+    arguments = parse()
+    if arguments.self_test:
+        return self_test()
+    if not arguments.out:
+        arguments.out = match.ROOT / time.strftime("runs/strength-%Y%m%d-%H%M%S")
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    rows, above = [], None
+    for level in sorted(set(arguments.levels), reverse=True):
+        stockfish, name, opponent = opponent_of(level, above)
+        report = play(arguments, level, stockfish, name, above[0] if above else None)
+        rating = rated(report, opponent)
+        forfeits = sum(report.forfeits["us"].values())
+        rows.append(
+            f"| {level} | {name} | +{report.wins} ={report.draws} −{report.losses} "
+            f"| {100 * report.score:.1f} % | {rating.text()} | {forfeits or 'none'} |"
+        )
+        above = level, rating
+    print("| UCI_Elo | opponent | + = − | score | rating on Stockfish's scale (95 %) | forfeits |")
+    print("|---|---|---|---|---|---|")
+    print("\n".join(reversed(rows)))
+    print(f"\n{arguments.tc}, {arguments.games} games a level, games in {arguments.out}")
+
+
+if __name__ == "__main__":
+    main()
