@@ -28,6 +28,7 @@ pub mod io;
 pub mod info;
 pub mod watch;
 mod brain;
+mod library;
 mod show;
 pub mod session;
 

@@ -12,6 +12,7 @@ use super::command::{self, Command, Setup};
 use super::go::Go;
 use super::info::Printer;
 use super::io::{Line, Traffic, Writer};
+use super::library::Library;
 use super::options::{self, Effect};
 use super::settings::Settings;
 use super::show;
@@ -37,6 +38,7 @@ pub struct Session {
     settings: Settings,
     debug: bool,
     brain: Brain,
+    library: Library,
 
     game: Game,
     search: Search,
@@ -92,6 +94,7 @@ impl Session {
             settings: Settings::default(),
             debug: false,
             brain: Brain::default(),
+            library: Library::default(),
             game: Game::new(),
             search: Search::None,
         }
@@ -198,6 +201,14 @@ impl Session {
             (Effect::Network, _) => {
                 self.brain.load(settings.weights.as_deref()).map_err(|error| error.to_string())?;
             }
+            (Effect::Book, _) => self.library.open_book(settings).map_err(|error| error.to_string())?,
+            (Effect::Tables, _) => {
+                self.library.open_tables(settings).map_err(|error| error.to_string())?;
+                if settings.tables.is_some() {
+                    self.out.say(self.library.tables());
+                }
+            }
+            (Effect::TableRules, _) => self.library.follow_rules(settings),
             (Effect::Log, _) => {
                 let path = settings.log_file.as_deref();
                 self.traffic
@@ -233,13 +244,21 @@ impl Session {
             Err(error) => return self.out.say(error),
         };
         let hold = Hold { infinite: go.limits.infinite, ponder: go.limits.ponder };
-        match self.game.legal_moves().first() {
-            Some(&makeshift) => self.start(go, at, root_moves, hold, makeshift),
-            None => self.give(no_move(&self.game), hold),
+        let Some(&makeshift) = self.game.legal_moves().first() else {
+            return self.give(no_move(&self.game), hold);
+        };
+        match self.library.book_move(&self.game, go, &self.settings) {
+            Some(m) => self.play_from_book(m, at),
+            None => self.start(go, at, root_moves, hold, makeshift),
         }
     }
 
-    fn start(&mut self, go: &Go, at: Instant, root_moves: Vec<Move>, hold: Hold, makeshift: Move) {
+    fn play_from_book(&self, m: Move, at: Instant) {
+        self.out.say(format!("book move {}", Game::uci(m, self.settings.chess960)));
+        self.say_answer(&unsearched(m, self.settings.chess960, at.elapsed()));
+    }
+
+    fn start(&mut self, go: &Go, at: Instant, asked_for: Vec<Move>, hold: Hold, makeshift: Move) {
         let limits = &go.limits;
         let settings = &self.settings;
         let mover = self.game.position().turn();
@@ -247,6 +266,7 @@ impl Session {
         if self.debug {
             self.out.say(format!("budget {budget:?}"));
         }
+        let (root_moves, root_hits) = self.library.root_moves(&self.game, asked_for);
         let choices = match root_moves.len() {
             0 => self.game.legal_moves().len(),
             some => some,
@@ -254,7 +274,8 @@ impl Session {
         let control = Control::new((!limits.ponder).then_some(at));
         let workers = u32::try_from(brain::workers(settings)).unwrap_or(1);
         let job = Job { at, control: control.clone(), budget, mate: limits.mate, choices, workers };
-        let printer = Printer::new(settings.chess960, settings.show_wdl, settings.multipv);
+        let mut printer = Printer::new(settings.chess960, settings.show_wdl, settings.multipv);
+        printer.root_hits = root_hits;
         let (sender, finished) = bounded(1);
         let pool = self.brain.pool(settings, &self.out);
         let watcher = Watcher::new(job, printer, self.out.clone(), sender);
@@ -327,15 +348,23 @@ impl Session {
     fn answer(&self, running: &Running, finished: Option<Finished>) -> Answer {
         let Some(Finished { outcome, mut printer, time }) = finished else {
             self.out.say("the search died");
-            return makeshift(running.makeshift, self.settings.chess960, Duration::ZERO);
+            return unsearched(running.makeshift, self.settings.chess960, Duration::ZERO);
         };
         if let Some(error) = &outcome.error {
             self.out.say(format!("the search failed: {error}"));
         }
+        self.tell_troubles();
         let best = outcome.report.lines.first();
         match best.and_then(|line| printer.bestmove(&line.pv)) {
             Some(bestmove) => Answer { infos: printer.lines(&outcome.report, time), bestmove },
-            None => makeshift(running.makeshift, self.settings.chess960, time),
+            None => unsearched(running.makeshift, self.settings.chess960, time),
+        }
+    }
+
+    /// Says what went wrong with the endgame tables, each thing once.
+    fn tell_troubles(&self) {
+        for trouble in self.library.tables().troubles() {
+            self.out.say(trouble);
         }
     }
 
@@ -370,8 +399,8 @@ fn no_move(game: &Game) -> Answer {
     Answer { infos: vec![info], bestmove: "bestmove (none)".to_owned() }
 }
 
-/// The answer where the search has none: a legal move.
-fn makeshift(m: Move, chess960: bool, time: Duration) -> Answer {
+/// The answer where there is a legal move and no search for it.
+fn unsearched(m: Move, chess960: bool, time: Duration) -> Answer {
     let best = Game::uci(m, chess960);
     let ms = time.as_millis();
     let info = format!(

@@ -1,5 +1,6 @@
 //! Scripted sessions with the built program.
 
+mod library;
 mod program;
 mod protocol;
 mod search;
