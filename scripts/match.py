@@ -29,19 +29,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 NEED_CHESS = """this needs fastchess (in the PATH, or named by FASTCHESS or --fastchess) or python-chess:
-    python3 -m venv .deps/venv && .deps/venv/bin/pip install chess==1.11.2
-(Debian: apt install python3-venv first). Then run this again, from the repository's root."""
+run scripts/setup.sh, which puts it into .deps/python."""
 
 
 def require_chess():
-    """Imports python-chess, going over to the repository's own environment if only that has it."""
+    """Imports python-chess, from the repository's own folder if Python has none."""
+    sys.path.append(str(ROOT / ".deps/python"))
     try:
         import chess.engine
         import chess.pgn
     except ImportError:
-        python = ROOT / ".deps/venv/bin/python"
-        if python.exists() and Path(sys.prefix) != python.parent.parent:
-            os.execv(python, [str(python), *sys.argv])
         sys.exit(NEED_CHESS)
     return chess
 

@@ -9,10 +9,11 @@ Usage: scripts/setup.sh [engine|all]
   engine   what building and running the engine needs: checks Rust, installs a
            C compiler if there is none, puts ONNX Runtime into .deps/lib
   all      (default) the engine's part, and what the trainer and the tests need:
-           HDF5, a C++ compiler, rustfmt and clippy, libtorch in .deps/libtorch
+           HDF5, a C++ compiler, rustfmt and clippy, libtorch in .deps/libtorch,
+           python-chess in .deps/python
 
 Debian packages come by apt (with sudo when not root), the two runtimes from
-their Python wheels by pip, pinned in scripts/deps-*.txt. What is already there
+their Python wheels and python-chess by pip, pinned in scripts/deps-*.txt. What is already there
 is left alone. Everything this script says goes to stderr.
 
 Example: scripts/setup.sh all && cargo build --release
@@ -195,6 +196,30 @@ get_libtorch() {
     say "libtorch is in .deps/libtorch"
 }
 
+have_chess() {
+    cmp -s "$ROOT/scripts/deps-tests.txt" "$DEPS/python/chess.pins" && [[ -s $DEPS/python/chess/__init__.py ]]
+}
+
+# There is no wheel of it, and pip runs an archive's setup.py even to download it:
+# with the setuptools that is pinned, not with whatever is newest.
+get_chess() {
+    say "fetching python-chess (about 6 MB)"
+    scratch
+    fetch_wheels "$ROOT/scripts/deps-tests-build.txt"
+    unpack "$SCRATCH"/setuptools-*.whl "$SCRATCH/build" ''
+    local python
+    python=$(python_with_pip)
+    TMPDIR=$SCRATCH PYTHONPATH=$SCRATCH/build "$python" -m pip install --quiet --disable-pip-version-check \
+        --no-cache-dir --no-deps --no-build-isolation --no-compile --root-user-action ignore \
+        --require-hashes --target "$SCRATCH/python" --requirement "$ROOT/scripts/deps-tests.txt" >&2 ||
+        die "pip could not fetch python-chess: is there a network, and a package index for pip?"
+    cp "$ROOT/scripts/deps-tests.txt" "$SCRATCH/python/chess.pins"
+    [[ ! -e $DEPS/python ]] || mv "$DEPS/python" "$SCRATCH/old"
+    mv "$SCRATCH/python" "$DEPS/python"
+    rm -rf "$SCRATCH"
+    say "python-chess is in .deps/python"
+}
+
 # once NAME: gets it unless it is there, one run at a time.
 once() {
     local name=$1
@@ -226,6 +251,7 @@ main() {
     if [[ $part == all ]]; then
         check_components
         once libtorch
+        once chess
     fi
     say "$part is ready"
 }

@@ -4,6 +4,10 @@
 
 /// The board and what a game adds to it: history, repetition, the fifty-move rule, outcome.
 pub mod position;
+/// Opening books in Polyglot's format.
+pub mod book;
+/// Syzygy endgame tables: what is known for certain when few pieces are left.
+pub mod tables;
 /// Position to input tensor, move to policy index.
 pub mod encoding;
 /// The seam [`eval::Evaluator`] and what stands behind it: networks and the uniform evaluator.

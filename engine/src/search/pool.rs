@@ -12,6 +12,7 @@ use super::worker::Worker;
 use super::{Limits, MoveStats, Params, Report, Tree};
 use crate::eval::Evaluator;
 use crate::position::Game;
+use crate::tables::Tables;
 
 /// Whether a search goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +106,7 @@ pub(super) struct SearchState {
     pub root: Game,
     pub root_moves: MoveList,
     pub params: Params,
+    pub tables: Tables,
     limits: Limits,
     // Grows.
     tree: Mutex<Tree>,
@@ -219,6 +221,7 @@ impl SearchState {
 /// Workers, each with its evaluator, that live as long as the pool; dropping it stops and joins them.
 pub struct Pool {
     params: Params,
+    tables: Tables,
     memory: usize,
     jobs: Vec<Sender<Arc<SearchState>>>,
     threads: Vec<JoinHandle<()>>,
@@ -239,7 +242,7 @@ impl Pool {
             jobs.push(sender);
             threads.push(thread);
         }
-        Pool { params, memory, jobs, threads, current: None }
+        Pool { params, tables: Tables::default(), memory, jobs, threads, current: None }
     }
 
     /// Starts a search and returns at once. A search that still runs is stopped and waited for.
@@ -257,6 +260,7 @@ impl Pool {
         let search = Arc::new(SearchState {
             root,
             params: self.params.clone(),
+            tables: self.tables.clone(),
             limits,
             tree: Mutex::new(tree),
             tree_changed: Condvar::new(),
@@ -326,6 +330,11 @@ impl Pool {
     /// Parameters from the next search on.
     pub fn set_params(&mut self, params: Params) {
         self.params = params;
+    }
+
+    /// Endgame tables from the next search on.
+    pub fn set_tables(&mut self, tables: Tables) {
+        self.tables = tables;
     }
 
     /// The tree's bound in bytes; the last search's tree is forgotten.

@@ -142,7 +142,7 @@ impl Tree {
             depth: self.depth().max(1),
             seldepth: self.longest_path().max(1),
             hashfull: self.fullness(),
-            tbhits: 0,
+            tbhits: self.counters.table_hits,
             lines,
         }
     }

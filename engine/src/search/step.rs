@@ -7,6 +7,7 @@ use super::proof::Proof;
 use super::tree::Tree;
 use crate::eval::{Answer, Wdl};
 use crate::position::{Game, Outcome, PackedMove};
+use crate::tables::TableResult;
 
 /// A leaf that waits for its evaluation. Every ticket must be identified, applied or cancelled.
 #[derive(Debug)]
@@ -58,6 +59,8 @@ pub struct Gathered {
 pub enum Leaf {
     /// The game is over, or its end is known.
     Terminal(Proof),
+    /// Endgame tables know how the game ends.
+    Table(TableResult),
     /// The position has stood before, and counts as a draw for that.
     Repeated {
         /// Plies since it stood; `None` if it stands for the third time.
@@ -270,6 +273,16 @@ impl Tree {
         let wdl = match leaf {
             Leaf::Terminal(proof) => {
                 node.proof = Some(proof);
+                proof.wdl()
+            }
+            Leaf::Table(result) => {
+                let proof = match result {
+                    TableResult::Win => Proof::table_win(0),
+                    TableResult::Draw => Proof::Draw,
+                    TableResult::Loss => Proof::table_loss(0),
+                };
+                node.proof = Some(proof);
+                self.counters.table_hits += 1;
                 proof.wdl()
             }
             Leaf::Repeated { ago } => {

@@ -36,6 +36,8 @@ pub struct Counters {
     pub evaluations: u64,
     /// Of these, visits that another way to the position had paid for.
     pub transpositions: u64,
+    /// Of these, positions that endgame tables answered for.
+    pub table_hits: u64,
     /// Plies of all playouts' paths.
     pub path_plies: u64,
     /// The longest path, in plies.

@@ -149,7 +149,11 @@ impl Worker {
             } else {
                 let legal = game.legal_moves();
                 let repeatable = if search.params.twofold_draws { ticket.plies() } else { 0 };
-                let end = finished(game, &legal, repeatable);
+                let known = |game: &Game| {
+                    let deep = ticket.plies() >= search.tables.rules().depth;
+                    deep.then(|| search.tables.wdl(game)).flatten().map(Leaf::Table)
+                };
+                let end = finished(game, &legal, repeatable).or_else(|| known(game));
                 (legal, end)
             };
             reached.push((Open { ticket, moves, game: number }, end));

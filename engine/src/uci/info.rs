@@ -18,13 +18,15 @@ pub struct Printer {
     pub show_wdl: bool,
     /// The most lines of a report to show.
     pub multipv: usize,
+    /// Positions found in endgame tables before the search, at the root.
+    pub root_hits: u64,
     depth: u32,
 }
 
 impl Printer {
     /// A printer for one search.
     pub fn new(chess960: bool, show_wdl: bool, multipv: usize) -> Printer {
-        Printer { chess960, show_wdl, multipv, depth: 1 }
+        Printer { chess960, show_wdl, multipv, root_hits: 0, depth: 1 }
     }
 
     /// The `info` lines of a report, best line first, `time` after `go`.
@@ -49,7 +51,8 @@ impl Printer {
             let [win, draw, loss] = per_mille(line.wdl);
             let _ = write!(text, " wdl {win} {draw} {loss}");
         }
-        let (nodes, hashfull, tbhits) = (report.visits, report.hashfull, report.tbhits);
+        let (nodes, hashfull) = (report.visits, report.hashfull);
+        let tbhits = self.root_hits + report.tbhits;
         let _ = write!(text, " nodes {nodes} nps {nps} hashfull {hashfull} tbhits {tbhits} time {ms} pv");
         for &m in &line.pv {
             let _ = write!(text, " {}", Game::uci(m, self.chess960));

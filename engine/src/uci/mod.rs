@@ -32,6 +32,7 @@ pub mod watch;
 pub mod ledger;
 mod answer;
 mod brain;
+mod library;
 mod show;
 pub mod session;
 

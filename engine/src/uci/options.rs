@@ -54,6 +54,12 @@ pub enum Effect {
     Network,
     /// The tree is to be forgotten.
     Clear,
+    /// Another book has to be opened.
+    Book,
+    /// Other endgame tables have to be opened.
+    Tables,
+    /// The endgame tables are to be used otherwise.
+    TableRules,
     /// The log goes to another file.
     Log,
 }
@@ -354,7 +360,7 @@ mod tests {
             ("CPuct", Some("NaN")),
             ("CPuct", Some("inf")),
             ("CPuct", Some("one")),
-            ("SyzygyPath", Some("/tables")),
+            ("SyzygyProbeLimit", Some("all")),
             ("", Some("1")),
         ] {
             assert!(set(&mut settings, name, value).is_err(), "{name} {value:?}");

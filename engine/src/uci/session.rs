@@ -14,6 +14,7 @@ use super::go::Go;
 use super::info::Printer;
 use super::io::{Line, Traffic, Writer};
 use super::ledger::Ledger;
+use super::library::Library;
 use super::options::{self, Effect};
 use super::settings::Settings;
 use super::show;
@@ -41,6 +42,7 @@ pub struct Session {
     settings: Settings,
     debug: bool,
     brain: Brain,
+    library: Library,
 
     game: Game,
     game_seed: u64,
@@ -97,6 +99,7 @@ impl Session {
             settings: Settings::default(),
             debug: false,
             brain: Brain::default(),
+            library: Library::default(),
             game: Game::new(),
             game_seed: strength::game_seed(),
             ledger: Ledger::default(),
@@ -204,6 +207,14 @@ impl Session {
             (Effect::Network, _) => {
                 self.brain.load(settings.weights.as_deref()).map_err(|error| error.to_string())?;
             }
+            (Effect::Book, _) => self.library.open_book(settings).map_err(|error| error.to_string())?,
+            (Effect::Tables, _) => {
+                self.library.open_tables(settings).map_err(|error| error.to_string())?;
+                if settings.tables.is_some() {
+                    self.out.say(self.library.tables());
+                }
+            }
+            (Effect::TableRules, _) => self.library.follow_rules(settings),
             (Effect::Log, _) => {
                 let path = settings.log_file.as_deref();
                 self.traffic
@@ -239,13 +250,21 @@ impl Session {
             Err(error) => return self.out.say(error),
         };
         let hold = Hold { infinite: go.limits.infinite, ponder: go.limits.ponder };
-        match self.game.legal_moves().first() {
-            Some(&makeshift) => self.start(go, at, root_moves, hold, makeshift),
-            None => self.give(Answer::no_move(&self.game), hold),
+        let Some(&makeshift) = self.game.legal_moves().first() else {
+            return self.give(Answer::no_move(&self.game), hold);
+        };
+        match self.library.book_move(&self.game, go, &self.settings) {
+            Some(m) => self.play_from_book(m, at),
+            None => self.start(go, at, root_moves, hold, makeshift),
         }
     }
 
-    fn start(&mut self, go: &Go, at: Instant, root_moves: Vec<Move>, hold: Hold, makeshift: Move) {
+    fn play_from_book(&self, m: Move, at: Instant) {
+        self.out.say(format!("book move {}", Game::uci(m, self.settings.chess960)));
+        self.say_answer(&Answer::makeshift(m, self.settings.chess960, at.elapsed()));
+    }
+
+    fn start(&mut self, go: &Go, at: Instant, asked_for: Vec<Move>, hold: Hold, makeshift: Move) {
         let limits = &go.limits;
         let settings = &self.settings;
         let mover = self.game.turn();
@@ -255,6 +274,7 @@ impl Session {
         if self.debug {
             self.out.say(format!("budget {budget:?}, overhead {overhead:?}"));
         }
+        let (root_moves, root_hits) = self.library.root_moves(&self.game, asked_for);
         let choices = match root_moves.len() {
             0 => self.game.legal_moves().len(),
             some => some,
@@ -272,7 +292,8 @@ impl Session {
             choices,
             workers,
         };
-        let printer = Printer::new(settings.chess960, settings.show_wdl, settings.multipv);
+        let mut printer = Printer::new(settings.chess960, settings.show_wdl, settings.multipv);
+        printer.root_hits = root_hits;
         let (sender, finished) = bounded(1);
         let pool = self.brain.pool(settings, &self.out);
         let watcher = Watcher::new(job, printer, self.out.clone(), sender);
@@ -290,6 +311,7 @@ impl Session {
             // Visits of earlier searches would make it stronger than it is allowed to be.
             pool.clear();
         }
+        pool.set_tables(self.library.tables().clone());
         pool.start(root.clone(), limits, Box::new(watcher));
         let clock = (!hold.holds()).then_some(clock);
         let running = Running { root, at, clock, strength, finished, control, hold, makeshift };
@@ -360,6 +382,7 @@ impl Session {
         if let Some(error) = &outcome.error {
             self.out.say(format!("the search failed: {error}"));
         }
+        self.tell_troubles();
         let mut report = outcome.report;
         if let Some(strength) = running.strength {
             let chosen = strength.choose(&report, strength::seed(&running.root, self.game_seed));
@@ -381,6 +404,13 @@ impl Session {
         }
         infos.extend(printer.lines(&report, time));
         Answer { infos, bestmove }
+    }
+
+    /// Says what went wrong with the endgame tables, each thing once.
+    fn tell_troubles(&self) {
+        for trouble in self.library.tables().troubles() {
+            self.out.say(trouble);
+        }
     }
 
     fn show_opinion(&mut self) {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::strength::{FULL_SKILL, Strength};
 use crate::search::Params;
+use crate::tables::Rules;
 use crate::time::Pace;
 
 /// Everything a GUI can set, with the defaults it is told.
@@ -43,6 +44,16 @@ pub struct Settings {
     pub weights: Option<String>,
     /// What answers for the positions.
     pub backend: Backend,
+    /// Play from the book.
+    pub own_book: bool,
+    /// The book's file.
+    pub book: Option<String>,
+    /// Plies of a game that may come from the book.
+    pub book_depth: usize,
+    /// The folders of the endgame tables.
+    pub tables: Option<String>,
+    /// How they are used.
+    pub table_rules: Rules,
     /// Where the UCI traffic is written down.
     pub log_file: Option<String>,
     /// The search's own numbers.
@@ -86,6 +97,11 @@ impl Default for Settings {
             log_live_stats: false,
             weights: None,
             backend: Backend::default(),
+            own_book: false,
+            book: None,
+            book_depth: 20,
+            tables: None,
+            table_rules: Rules::default(),
             log_file: None,
             params: Params::default(),
         }

@@ -1,6 +1,7 @@
 //! Scripted sessions with the built program.
 
 mod limits;
+mod library;
 mod program;
 mod protocol;
 mod search;

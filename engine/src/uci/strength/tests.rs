@@ -7,7 +7,7 @@ use shakmaty::{Move, Position, Role};
 
 use super::*;
 use crate::eval::{Answer, EvalError, Evaluator, Request, Wdl};
-use crate::search::{Limits, Outcome, Pool, Verdict, View, Watch};
+use crate::search::{Counters, Limits, Outcome, Pool, Verdict, View, Watch};
 
 const SEEDS: u64 = 500;
 
@@ -25,7 +25,15 @@ fn report(lines: &[(u64, f32, Option<i32>)]) -> Report {
         visits,
     };
     let lines: Vec<Line> = lines.iter().zip(&moves).map(line).collect();
-    Report { visits: 100, depth: 1, seldepth: 1, hashfull: 0, tbhits: 0, lines }
+    Report {
+        visits: 100,
+        counters: Counters::default(),
+        depth: 1,
+        seldepth: 1,
+        hashfull: 0,
+        tbhits: 0,
+        lines,
+    }
 }
 
 /// How often each line of a report is chosen.
