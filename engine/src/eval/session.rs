@@ -119,6 +119,11 @@ impl OnnxEvaluator {
     pub(super) fn new(session: Session, max_batch: usize) -> OnnxEvaluator {
         OnnxEvaluator { session, max_batch, input: Vec::with_capacity(max_batch * INPUT_SIZE) }
     }
+
+    /// The session, for other uses.
+    pub(super) fn into_session(self) -> Session {
+        self.session
+    }
 }
 
 impl Evaluator for OnnxEvaluator {

@@ -4,7 +4,7 @@
 use std::fmt::{self, Write};
 use std::num::IntErrorKind;
 
-use super::settings::{Backend, Settings};
+use super::settings::Settings;
 use super::table::TABLE;
 
 /// One option.
@@ -33,8 +33,8 @@ pub enum Kind {
     Text(&'static str, fn(&Settings) -> Option<&str>, fn(&mut Settings, Option<String>)),
     /// `string` that only tells: whatever a GUI sets is ignored.
     Fixed(fn() -> String),
-    /// `combo` of backends.
-    Backends(fn(&Settings) -> Backend, fn(&mut Settings, Backend)),
+    /// `combo`: the choices, read, write by the name in the table (`None`: no such choice).
+    Choice(&'static [&'static str], fn(&Settings) -> &'static str, fn(&mut Settings, &str) -> Option<()>),
     /// `button`.
     Button,
 }
@@ -151,8 +151,8 @@ impl Entry {
             Kind::Number(_, _, get, _) => format!("type string default {}", get(now)),
             Kind::Text(none, get, _) => format!("type string default {}", get(now).unwrap_or(none)),
             Kind::Fixed(text) => format!("type string default {}", text()),
-            Kind::Backends(get, _) => {
-                format!("type combo default {} var {}", get(now).name(), Backend::NAMES.join(" var "))
+            Kind::Choice(names, get, _) => {
+                format!("type combo default {} var {}", get(now), names.join(" var "))
             }
             Kind::Button => "type button".to_owned(),
         }
@@ -170,9 +170,7 @@ impl Entry {
             Kind::Number(min, max, get, _) => format!("string, {}, {min}..{max}", get(now)),
             Kind::Text(none, get, _) => format!("string, `{}`", get(now).unwrap_or(none)),
             Kind::Fixed(_) => "string".to_owned(),
-            Kind::Backends(get, _) => {
-                format!("combo, `{}`: `{}`", get(now).name(), Backend::NAMES.join("`, `"))
-            }
+            Kind::Choice(names, get, _) => format!("combo, `{}`: `{}`", get(now), names.join("`, `")),
             Kind::Button => "button".to_owned(),
         }
     }
@@ -213,11 +211,9 @@ impl Entry {
                 set(settings, (!empty).then(|| text.to_owned()));
                 Ok(None)
             }
-            Kind::Backends(_, set) => {
+            Kind::Choice(names, _, set) => {
                 let text = given()?;
-                let known = [Backend::OnnxCpu, Backend::Uniform];
-                let backend = known.into_iter().find(|backend| backend.name().eq_ignore_ascii_case(text));
-                set(settings, backend.ok_or_else(|| wrong(&Backend::NAMES.join(" or "), text))?);
+                set(settings, text).ok_or_else(|| wrong(&names.join(" or "), text))?;
                 Ok(None)
             }
         }
@@ -245,6 +241,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::eval::Precision;
+    use crate::uci::settings::Backend;
 
     #[test]
     fn names_are_unique_and_every_default_is_in_range() {
@@ -293,6 +291,7 @@ mod tests {
             "option name EvalFile type string default <embedded>",
             "option name Debug Log File type string default <empty>",
             "option name Backend type combo default onnx-cpu var onnx-cpu var uniform",
+            "option name Precision type combo default auto var auto var fp32 var int8",
             "option name Clear Hash type button",
         ] {
             assert!(lines.iter().any(|other| other == line), "{line} is missing from {lines:#?}");
@@ -310,6 +309,7 @@ mod tests {
             ("ShowWDL", Some("true"), Effect::Nothing),
             ("EvalFile", Some("a b.onnx"), Effect::Network),
             ("Backend", Some("Uniform"), Effect::Workers),
+            ("precision", Some("INT8"), Effect::Network),
             ("CPuct", Some("2.5"), Effect::Params),
             ("Clear Hash", None, Effect::Clear),
         ] {
@@ -321,6 +321,9 @@ mod tests {
         assert!(settings.chess960 && settings.show_wdl);
         assert_eq!(settings.weights.as_deref(), Some("a b.onnx"));
         assert_eq!(settings.backend, Backend::Uniform);
+        assert_eq!(settings.precision, Some(Precision::Int8));
+        set(&mut settings, "Precision", Some("Auto")).unwrap();
+        assert_eq!(settings.precision, None);
         assert_eq!(settings.params.cpuct, 2.5);
         for none in ["", "<empty>", "<embedded>"] {
             settings.weights = Some("x".into());
@@ -353,6 +356,7 @@ mod tests {
             ("Hash", Some("1.5")),
             ("UCI_Chess960", Some("maybe")),
             ("Backend", Some("gpu")),
+            ("Precision", Some("fp16")),
             ("CPuct", Some("NaN")),
             ("CPuct", Some("inf")),
             ("CPuct", Some("one")),

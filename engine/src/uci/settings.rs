@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::eval::Precision;
 use crate::search::Params;
 
 /// Everything a GUI can set, with the defaults it is told.
@@ -23,6 +24,8 @@ pub struct Settings {
     pub chess960: bool,
     /// The network's file; `None` is the embedded one.
     pub weights: Option<String>,
+    /// The network's precision; `None` is the faster one.
+    pub precision: Option<Precision>,
     /// What answers for the positions.
     pub backend: Backend,
     /// Where the UCI traffic is written down.
@@ -42,8 +45,8 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// Names as the option shows them, the default first.
-    pub const NAMES: &'static [&'static str] = &["onnx-cpu", "uniform"];
+    /// All of them, the default first.
+    pub const ALL: [Backend; 2] = [Backend::OnnxCpu, Backend::Uniform];
 
     /// The name of this one.
     pub fn name(self) -> &'static str {
@@ -65,6 +68,7 @@ impl Default for Settings {
             show_wdl: false,
             chess960: false,
             weights: None,
+            precision: None,
             backend: Backend::default(),
             log_file: None,
             params: Params::default(),

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use super::options::{Effect, Entry, Kind};
+use super::settings::{Backend, Settings};
+use crate::eval::Precision;
 
 /// A count from a spin, which the table keeps above zero.
 fn count(value: i64) -> usize {
@@ -17,6 +19,23 @@ fn spin(value: usize) -> i64 {
 fn about() -> String {
     let version = env!("CARGO_PKG_VERSION");
     format!("Philidor {version}, a chess engine that thinks with a neural network; GPL-3.0-or-later")
+}
+
+/// The choice of the faster precision.
+const AUTO: &str = "auto";
+
+fn set_precision(settings: &mut Settings, name: &str) -> Option<()> {
+    settings.precision = match name {
+        auto if auto.eq_ignore_ascii_case(AUTO) => None,
+        name => Some(name.parse().ok()?),
+    };
+    Some(())
+}
+
+fn set_backend(settings: &mut Settings, name: &str) -> Option<()> {
+    let named = |backend: &Backend| backend.name().eq_ignore_ascii_case(name);
+    settings.backend = Backend::ALL.into_iter().find(named)?;
+    Some(())
 }
 
 /// Every option there is.
@@ -97,9 +116,20 @@ pub static TABLE: &[Entry] = &[
         doc: "the network to think with, an ONNX file; a bad one leaves the previous in place",
     },
     Entry {
+        name: "Precision",
+        aliases: &[],
+        kind: Kind::Choice(
+            &[AUTO, "fp32", "int8"],
+            |s| s.precision.map_or(AUTO, Precision::name),
+            set_precision,
+        ),
+        effect: Effect::Network,
+        doc: "of the network's two files, `NAME.onnx` and `NAME.int8.onnx`; `auto` is the faster one here",
+    },
+    Entry {
         name: "Backend",
         aliases: &[],
-        kind: Kind::Backends(|s| s.backend, |s, v| s.backend = v),
+        kind: Kind::Choice(&["onnx-cpu", "uniform"], |s| s.backend.name(), set_backend),
         effect: Effect::Workers,
         doc: "what answers for positions; `uniform` is no network at all",
     },
