@@ -1,7 +1,7 @@
 //! A network running in ONNX Runtime on one CPU thread.
 
-use ort::session::Session as OrtSession;
 use ort::session::builder::GraphOptimizationLevel;
+use ort::session::{Session as OrtSession, SessionOutputs};
 use ort::value::TensorRef;
 
 use super::network::NetError;
@@ -62,11 +62,7 @@ impl Session {
     ///
     /// If ONNX Runtime fails, or `input` does not hold whole positions.
     pub fn run_all(&mut self, input: &[f32], mut read: impl FnMut(&str, &[f32])) -> Result<(), EvalError> {
-        let failed = |error: ort::Error| EvalError(one_line(&error.to_string()));
-        let batch = input.len() / INPUT_SIZE;
-        let tensor = TensorRef::from_array_view(([batch, planes72::PLANES, 8, 8], input)).map_err(failed)?;
-        let outputs = self.inner.run(ort::inputs!["input" => tensor]).map_err(failed)?;
-        for (name, value) in &outputs {
+        for (name, value) in &self.outputs(input)? {
             if let Ok((_, data)) = value.try_extract_tensor::<f32>() {
                 read(name, data);
             }
@@ -82,8 +78,7 @@ impl Session {
     pub fn run<T>(&mut self, input: &[f32], read: impl FnOnce(Logits<'_>) -> T) -> Result<T, EvalError> {
         let failed = |error: ort::Error| EvalError(one_line(&error.to_string()));
         let batch = input.len() / INPUT_SIZE;
-        let tensor = TensorRef::from_array_view(([batch, planes72::PLANES, 8, 8], input)).map_err(failed)?;
-        let outputs = self.inner.run(ort::inputs!["input" => tensor]).map_err(failed)?;
+        let outputs = self.outputs(input)?;
         let extract = |name: &str, width: usize| {
             let value = outputs.get(name).ok_or_else(|| EvalError(format!("no output \"{name}\"")))?;
             let (shape, data) = value.try_extract_tensor::<f32>().map_err(failed)?;
@@ -94,6 +89,13 @@ impl Session {
             }
         };
         Ok(read(Logits { policy: extract("policy", az4672::SIZE)?, wdl: extract("wdl", 3)? }))
+    }
+
+    fn outputs(&mut self, input: &[f32]) -> Result<SessionOutputs<'_>, EvalError> {
+        let failed = |error: ort::Error| EvalError(one_line(&error.to_string()));
+        let shape = [input.len() / INPUT_SIZE, planes72::PLANES, 8, 8];
+        let tensor = TensorRef::from_array_view((shape, input)).map_err(failed)?;
+        self.inner.run(ort::inputs!["input" => tensor]).map_err(failed)
     }
 }
 

@@ -37,28 +37,14 @@ pub fn quality(original: &mut Session, quantised: &mut Session, games: &[Game]) 
     let mut sum = Quality::default();
     for batch in games.chunks(BATCH) {
         let input = planes(batch);
-        let mut answers = [Vec::new(), Vec::new()];
-        for (session, answers) in [&mut *original, &mut *quantised].into_iter().zip(&mut answers) {
-            *answers = session
-                .run(&input, |logits| {
-                    let policies = logits.policy.chunks_exact(az4672::SIZE);
-                    let wdls = logits.wdl.chunks_exact(3);
-                    let of = |((game, policy), wdl): ((&Game, &[f32]), &[f32])| {
-                        let index = |m: &shakmaty::Move| az4672::index(game.turn(), *m).offset();
-                        let legal: Vec<f32> = game.legal_moves().iter().map(|m| policy[index(m)]).collect();
-                        (softmax(&legal), softmax(wdl))
-                    };
-                    batch.iter().zip(policies).zip(wdls).map(of).collect::<Vec<_>>()
-                })
-                .map_err(|error| error.to_string())?;
-        }
-        let [original, quantised] = &answers;
-        for ((p, p_wdl), (q, q_wdl)) in original.iter().zip(quantised) {
+        let before = probabilities(original, batch, &input)?;
+        let after = probabilities(quantised, batch, &input)?;
+        for (p, q) in before.iter().zip(&after) {
+            let wdl_error: f64 = p.wdl.iter().zip(&q.wdl).map(|(a, b)| f64::from((a - b).abs())).sum();
             sum.positions += 1;
-            sum.policy_kl += divergence(p, q);
-            sum.wdl_error +=
-                p_wdl.iter().zip(q_wdl).map(|(a, b)| f64::from((a - b).abs())).sum::<f64>() / 3.0;
-            sum.top1 += f64::from(u8::from(best(p) == best(q)));
+            sum.policy_kl += divergence(&p.policy, &q.policy);
+            sum.wdl_error += wdl_error / 3.0;
+            sum.top1 += f64::from(u8::from(best(&p.policy) == best(&q.policy)));
         }
     }
     let mean = |sum: f64, count: usize| sum / count.max(1) as f64;
@@ -68,6 +54,27 @@ pub fn quality(original: &mut Session, quantised: &mut Session, games: &[Game]) 
         top1: mean(sum.top1, sum.positions),
         ..sum
     })
+}
+
+/// What a network says of a position.
+struct Probabilities {
+    /// Of the legal moves.
+    policy: Vec<f32>,
+    /// Of win, draw and loss.
+    wdl: Vec<f32>,
+}
+
+fn probabilities(session: &mut Session, batch: &[Game], input: &[f32]) -> Result<Vec<Probabilities>, String> {
+    let read = |(game, (policy, wdl)): (&Game, (&[f32], &[f32]))| {
+        let logit = |m: &shakmaty::Move| policy[az4672::index(game.turn(), *m).offset()];
+        let legal: Vec<f32> = game.legal_moves().iter().map(logit).collect();
+        Probabilities { policy: softmax(&legal), wdl: softmax(wdl) }
+    };
+    let ran = session.run(input, |logits| {
+        let each = logits.policy.chunks_exact(az4672::SIZE).zip(logits.wdl.chunks_exact(3));
+        batch.iter().zip(each).map(read).collect()
+    });
+    ran.map_err(|error| error.to_string())
 }
 
 fn divergence(p: &[f32], q: &[f32]) -> f64 {
@@ -107,4 +114,22 @@ pub fn speeds(sessions: [&mut Session; 2], games: &[Game], repeats: usize) -> Re
         samples.sort_by(f64::total_cmp);
         samples.get(samples.len() / 2).copied().unwrap_or(0.0)
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_divergence_is_kullbacks_and_leiblers() {
+        assert_eq!(divergence(&[0.25, 0.75], &[0.25, 0.75]), 0.0);
+        let expected = 0.5 * 2f64.ln() + 0.5 * (2f64 / 3.0).ln();
+        assert!((divergence(&[0.5, 0.5, 0.0], &[0.25, 0.75, 0.0]) - expected).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_best_move_is_the_most_probable() {
+        assert_eq!(best(&[0.2, 0.5, 0.3]), Some(1));
+        assert_eq!(best(&[]), None);
+    }
 }

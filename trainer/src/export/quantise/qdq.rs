@@ -17,7 +17,8 @@ const BIAS_STEPS: f32 = (1 << 30) as f32;
 /// ones (a scale for each output channel).
 ///
 /// Activations are unsigned, with zero in the middle where they have a sign: for the same 256 steps,
-/// ONNX Runtime's CPU kernels (AVX-512 VNNI) take u8 × s8 5 times as fast as s8 × s8.
+/// ONNX Runtime's CPU kernels (AVX-512 VNNI) run the whole network almost 5 times as fast on u8 × s8 as
+/// on s8 × s8.
 ///
 /// # Panics
 ///
@@ -199,8 +200,8 @@ impl Writer<'_> {
 
 /// A kernel in steps of `scale`. With `carry`, what rounding one weight leaves over goes to the next, so that
 /// the kernel's sum is right to half a step: on a plane that is the same everywhere, only the sum counts,
-/// and otherwise the errors of such planes shift every value in the network (a third of the error in win,
-/// draw and loss was left with it).
+/// and otherwise the errors of such planes shift every value in the network (with it, the error in win,
+/// draw and loss fell from 0.0093 to 0.0035).
 fn rounded(kernel: &[f32], scale: f32, carry: bool) -> Vec<i8> {
     let mut left = 0.0;
     let round = |x: &f32| {
