@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use engine::bench::{perft, signature, speed};
 use engine::encoding::{az4672, planes72};
-use engine::eval::Network;
+use engine::eval::{Pair, Precision};
 use engine::position::Game;
 use engine::uci;
 
@@ -37,6 +37,9 @@ enum Command {
         /// The network's file [default: the embedded one]
         #[arg(long)]
         weights: Option<PathBuf>,
+        /// Measure fp32 or int8 only [default: both, as far as they are there]
+        #[arg(long)]
+        precision: Option<Precision>,
         #[command(flatten)]
         config: speed::Config,
     },
@@ -68,10 +71,16 @@ fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>>
         _ if arguments.version => print_version(out)?,
         None | Some(Command::Uci) => uci::run(io::stdin(), io::stdout()),
         Some(Command::Bench(config)) => signature::print(config, out)?,
-        Some(Command::Backendbench { weights, config }) => {
-            let network = weights.map_or_else(Network::embedded, |file| Network::load(&file))?;
-            writeln!(out, "{}", network.describe())?;
-            speed::table(&network, &config, out)?;
+        Some(Command::Backendbench { weights, precision, config }) => {
+            let pair = weights.map_or_else(|| Ok(Pair::embedded()), |file| Pair::beside(&file))?;
+            let networks = match precision {
+                Some(precision) => vec![pair.exactly(precision)?],
+                None => pair.all()?,
+            };
+            for network in &networks {
+                writeln!(out, "{}", network.describe())?;
+            }
+            speed::table(&networks, &config, out)?;
         }
         Some(Command::Perft { depth, fen }) => {
             let game = fen.map_or(Ok(Game::new()), |fen| Game::from_fen(&fen))?;
@@ -85,8 +94,10 @@ fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>>
 fn print_version(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "philidor {} ({})", env!("CARGO_PKG_VERSION"), env!("PHILIDOR_COMMIT"))?;
     writeln!(out, "encodings: {}, {}", planes72::NAME, az4672::NAME)?;
-    match Network::embedded() {
-        Ok(network) => writeln!(out, "network: {}", network.describe()),
+    match Pair::embedded().all() {
+        Ok(networks) => {
+            networks.iter().try_for_each(|network| writeln!(out, "network: {}", network.describe()))
+        }
         Err(error) => writeln!(out, "network: {error}"),
     }
 }

@@ -3,12 +3,16 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::eval::{NetError, Network, Request};
+use engine::eval::{NetError, Network, Pair, Precision, Request, Verdicts};
 use engine::position::Game;
 
 fn embedded_bytes() -> Vec<u8> {
-    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../nets/philidor.onnx"))
-        .expect("the shipped network")
+    shipped("philidor.onnx")
+}
+
+fn shipped(name: &str) -> Vec<u8> {
+    let nets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../nets");
+    std::fs::read(nets.join(name)).expect("the shipped network")
 }
 
 /// A file in the target folder, which is removed at the end.
@@ -93,7 +97,7 @@ fn wrong_golden_answers_are_noticed() {
 
 #[test]
 fn answers_do_not_depend_on_the_batch() {
-    let network = Network::embedded().expect("the embedded network");
+    let network = Pair::embedded().exactly(Precision::Fp32).expect("the embedded network");
     let mut evaluator = network.evaluator(8).expect("a session");
     let mut game = Game::new();
     let mut games = Vec::new();
@@ -116,7 +120,7 @@ fn answers_do_not_depend_on_the_batch() {
 
 #[test]
 fn the_value_does_not_depend_on_the_moves_asked_about() {
-    let network = Network::embedded().expect("the embedded network");
+    let network = Pair::embedded().exactly(Precision::Fp32).expect("the embedded network");
     let mut evaluator = network.evaluator(2).expect("a session");
     let game = Game::new();
     let all = game.legal_moves();
@@ -125,4 +129,97 @@ fn the_value_does_not_depend_on_the_moves_asked_about() {
     let answers = evaluator.evaluate(&requests).expect("answers");
     assert!((answers[0].wdl.q() - answers[1].wdl.q()).abs() < 1e-6);
     assert_eq!(answers[1].priors, [1.0]);
+}
+
+#[test]
+fn both_precisions_are_one_network() {
+    let networks = Pair::embedded().all().expect("the embedded network");
+    let [fp32, int8] = &networks[..] else { panic!("two precisions") };
+    assert_eq!((fp32.card().precision.as_str(), int8.card().precision.as_str()), ("fp32", "int8"));
+    let same = |network: &Network| (network.card().name.clone(), network.card().config.clone());
+    assert_eq!(same(fp32), same(int8), "quantise the network anew when it has changed");
+    let mut game = Game::new();
+    for text in ["e2e4", "c7c5", "g1f3", "d7d6", "d2d4", "c5d4", "f3d4", "g8f6"] {
+        game.play(game.parse_uci(text).expect("a legal move"));
+    }
+    let moves = game.legal_moves();
+    let answers = [fp32, int8].map(|network| {
+        let mut evaluator = network.evaluator(1).expect("a session");
+        evaluator.evaluate(&[Request { game: &game, moves: &moves }]).expect("an answer").remove(0)
+    });
+    assert!((answers[0].wdl.q() - answers[1].wdl.q()).abs() < 0.05, "{answers:?}");
+    assert!(answers[0].priors.iter().zip(&answers[1].priors).all(|(a, b)| (a - b).abs() < 0.05));
+    assert_ne!(answers[0], answers[1]);
+}
+
+/// Which precision is chosen, and what is said about it.
+fn choice(pair: &Pair, wanted: Option<Precision>, verdicts: &Verdicts) -> (String, Option<String>) {
+    let chosen = pair.choose(wanted, 8, verdicts).expect("a network");
+    (chosen.network.card().precision.clone(), chosen.note)
+}
+
+#[test]
+fn a_wanted_precision_is_taken_unmeasured() {
+    let nowhere = Verdicts::default();
+    for precision in Precision::ALL {
+        let wanted = choice(&Pair::embedded(), Some(precision), &nowhere);
+        assert_eq!(wanted, (precision.name().to_owned(), None));
+    }
+}
+
+#[test]
+fn a_missing_precision_is_replaced_and_named() {
+    let verdicts = Verdicts::default();
+    for (file, shipped_as, precision, other) in [
+        ("only-fp32.onnx", "philidor.onnx", "fp32", "only-fp32.int8.onnx"),
+        ("only-int8.int8.onnx", "philidor.int8.onnx", "int8", "only-int8.onnx"),
+    ] {
+        let file = Scratch::new(file, &shipped(shipped_as));
+        let pair = Pair::beside(&file.0).expect("a network");
+        for wanted in [None, Some(Precision::Fp32), Some(Precision::Int8)] {
+            let (chosen, note) = choice(&pair, wanted, &verdicts);
+            assert_eq!(chosen, precision);
+            let other = file.0.with_file_name(other);
+            let missing = format!("{} is missing: playing in {precision}", other.display());
+            let as_wanted = wanted.is_some_and(|wanted| wanted.name() == precision);
+            assert_eq!(note, (!as_wanted).then_some(missing), "{wanted:?}");
+        }
+    }
+    let error = Pair::beside(Path::new("/nowhere/net.onnx")).err().expect("no such file");
+    assert!(error.to_string().starts_with("network /nowhere/net.onnx: can't be read"), "{error}");
+}
+
+#[test]
+fn the_other_precision_stands_in_for_a_damaged_one() {
+    let good = Scratch::new("half.onnx", &embedded_bytes());
+    let damaged = Scratch::new("half.int8.onnx", b"this is not a network");
+    let verdicts = Verdicts::default();
+    let (chosen, note) = choice(&Pair::beside(&good.0).expect("files"), None, &verdicts);
+    assert_eq!(chosen, "fp32");
+    assert!(note.is_some_and(|note| note.contains("half.int8.onnx") && note.ends_with("playing in fp32")));
+    // The one that was named, or the precision that was asked for, has to be good.
+    assert!(Pair::beside(&damaged.0).expect("files").choose(None, 8, &verdicts).is_err());
+    let int8 = Pair::beside(&good.0).expect("files").choose(Some(Precision::Int8), 8, &verdicts);
+    assert!(int8.is_err());
+}
+
+#[test]
+fn what_is_faster_is_measured_once() {
+    let file = Scratch::new("precision.json", b"damaged");
+    let verdicts = Verdicts::in_file(&file.0);
+    let pair = Pair::embedded();
+    let (first, note) = choice(&pair, None, &verdicts);
+    assert_eq!(note, None);
+    let text = std::fs::read_to_string(&file.0).expect("it was remembered");
+    let verdict = format!("\"precision\": \"{first}\"");
+    assert!(text.contains(&verdict) && text.contains("fp32_ms"), "{text}");
+    // What stands there is believed, whatever a measurement would say.
+    for precision in Precision::ALL {
+        std::fs::write(&file.0, text.replace(&verdict, &format!("\"precision\": \"{precision}\""))).unwrap();
+        assert_eq!(choice(&pair, None, &verdicts).0, precision.name());
+    }
+    std::fs::write(&file.0, "{").unwrap();
+    choice(&pair, None, &verdicts);
+    let again = std::fs::read_to_string(&file.0).expect("it was measured anew");
+    assert!(again.contains("fp32_ms"), "{again}");
 }

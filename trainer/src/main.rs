@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use trainer::chunks::{ImportArgs, InspectArgs};
-use trainer::export::{ExportArgs, VerifyArgs};
+use trainer::export::{ExportArgs, QuantiseArgs, VerifyArgs};
 use trainer::learn::TrainArgs;
 
 /// Philidor's trainer: from games to networks.
@@ -22,6 +22,7 @@ enum Command {
     Train(TrainArgs),
     Export(ExportArgs),
     Verify(VerifyArgs),
+    Quantise(QuantiseArgs),
 }
 
 fn main() -> ExitCode {
@@ -32,5 +33,6 @@ fn main() -> ExitCode {
         Command::Train(args) => args.run(),
         Command::Export(args) => args.run(),
         Command::Verify(args) => args.run(),
+        Command::Quantise(args) => args.run(),
     }
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::speed::{self, SpeedError};
 use super::{POSITIONS, hashed, search};
-use crate::eval::Network;
+use crate::eval::{Pair, Precision};
 use crate::position::{Game, PackedMove};
 use crate::search::{Params, Pool, Puct, Report};
 
@@ -92,15 +92,21 @@ pub fn take(config: Config, out: &mut impl Write) -> io::Result<Signature> {
 /// If `out` can't be written.
 pub fn print(config: Config, out: &mut impl Write) -> io::Result<()> {
     let Signature { nodes, checksum, nps } = take(config, out)?;
-    match Network::embedded().map_err(SpeedError::Network).and_then(|network| {
-        let visits = speed::visits_per_second(&network, NETWORK_VISITS)?;
-        Ok((network.describe(), visits))
-    }) {
-        Ok((network, visits)) => writeln!(out, "{network}: {visits:.0} visits/s")?,
-        Err(error) => writeln!(out, "no network to measure: {error}")?,
+    for precision in Precision::ALL {
+        match network_speed(precision) {
+            Ok(line) => writeln!(out, "{line}")?,
+            Err(error) => writeln!(out, "no {precision} network to measure: {error}")?,
+        }
     }
     writeln!(out, "checksum {checksum:016x}")?;
     writeln!(out, "{nodes} nodes {nps} nps")
+}
+
+/// The embedded network's speed in one precision, in a line.
+fn network_speed(precision: Precision) -> Result<String, SpeedError> {
+    let network = Pair::embedded().exactly(precision).map_err(SpeedError::Network)?;
+    let visits = speed::visits_per_second(&network, NETWORK_VISITS)?;
+    Ok(format!("{}: {visits:.0} visits/s", network.describe()))
 }
 
 /// FNV-1a, 64 bits.

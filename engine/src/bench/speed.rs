@@ -69,6 +69,8 @@ impl std::error::Error for SpeedError {}
 /// Positions per second of one batch size and number of workers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
+    /// The network's precision.
+    pub precision: String,
     /// Worker threads.
     pub workers: usize,
     /// Positions per batch.
@@ -77,7 +79,7 @@ pub struct Row {
     pub session: f64,
     /// From positions to priors: encoding, network, softmax.
     pub evaluator: f64,
-    /// Visits of a search.
+    /// Evaluations of a search.
     pub search: f64,
 }
 
@@ -105,37 +107,46 @@ pub fn visits_per_second(network: &Network, visits: u64) -> Result<f64, SpeedErr
 ///
 /// # Errors
 ///
-/// If the network can't be opened or fails, or `out` can't be written.
-pub fn table(network: &Network, config: &Config, out: &mut impl Write) -> Result<Vec<Row>, SpeedError> {
-    let mut bench = Bench::new(network, config)?;
-    let cells: Vec<(usize, usize)> = config
-        .workers
-        .iter()
-        .flat_map(|&workers| config.batches.iter().map(move |&batch| (workers, batch)))
-        .collect();
-    let mut samples = vec![[const { Vec::new() }; 3]; cells.len()];
-    for repeat in 1..=config.repeats {
-        log::info!("backendbench: repeat {repeat} of {}", config.repeats);
-        for (&(workers, batch), samples) in cells.iter().zip(&mut samples) {
-            samples[0].push(bench.session(workers, batch)?);
-            samples[1].push(bench.evaluator(workers, batch)?);
-            samples[2].push(bench.search(workers, batch)?);
+/// If a network can't be opened or fails, or `out` can't be written.
+pub fn table(networks: &[Network], config: &Config, out: &mut impl Write) -> Result<Vec<Row>, SpeedError> {
+    let benches: Result<Vec<Bench>, SpeedError> =
+        networks.iter().map(|network| Bench::new(network, config)).collect();
+    let mut benches = benches?;
+    let mut rows: Vec<(usize, Row, [Vec<f64>; 3])> = Vec::new();
+    for &workers in &config.workers {
+        for &batch in &config.batches {
+            for (index, network) in networks.iter().enumerate() {
+                let precision = network.card().precision.clone();
+                rows.push((index, Row { precision, workers, batch, ..Row::default() }, Default::default()));
+            }
         }
     }
-    let row = |(&(workers, batch), samples): (&(usize, usize), &mut [Vec<f64>; 3])| {
+    for repeat in 1..=config.repeats {
+        log::info!("backendbench: repeat {repeat} of {}", config.repeats);
+        for (index, Row { workers, batch, .. }, samples) in &mut rows {
+            let bench = &mut benches[*index];
+            samples[0].push(bench.session(*workers, *batch)?);
+            samples[1].push(bench.evaluator(*workers, *batch)?);
+            samples[2].push(bench.search(*workers, *batch)?);
+        }
+    }
+    let row = |(_, row, mut samples): (usize, Row, [Vec<f64>; 3])| {
         let [session, evaluator, search] = samples.each_mut().map(|sample| median(sample));
-        Row { workers, batch, session, evaluator, search }
+        Row { session, evaluator, search, ..row }
     };
-    let rows: Vec<Row> = cells.iter().zip(&mut samples).map(row).collect();
+    let rows: Vec<Row> = rows.into_iter().map(row).collect();
     print(&rows, out).map_err(SpeedError::Output)?;
     Ok(rows)
 }
 
 fn print(rows: &[Row], out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "| workers | batch | session, positions/s | evaluator, positions/s | search, visits/s |")?;
-    writeln!(out, "|--:|--:|--:|--:|--:|")?;
-    for Row { workers, batch, session, evaluator, search } in rows {
-        writeln!(out, "| {workers} | {batch} | {session:.0} | {evaluator:.0} | {search:.0} |")?;
+    writeln!(
+        out,
+        "| precision | workers | batch | session, positions/s | evaluator, positions/s | search, positions/s |"
+    )?;
+    writeln!(out, "|---|--:|--:|--:|--:|--:|")?;
+    for Row { precision, workers, batch, session, evaluator, search } in rows {
+        writeln!(out, "| {precision} | {workers} | {batch} | {session:.0} | {evaluator:.0} | {search:.0} |")?;
     }
     Ok(())
 }
@@ -213,7 +224,7 @@ fn searched(pool: &mut Pool, game: &Game, visits: u64) -> Result<u64, SpeedError
     let outcome = search(pool, game, visits);
     match outcome.error {
         Some(error) => Err(SpeedError::Search(error)),
-        None => Ok(outcome.report.visits),
+        None => Ok(outcome.report.counters.evaluations),
     }
 }
 
@@ -267,9 +278,10 @@ mod tests {
     #[test]
     fn the_table_is_markdown() {
         let mut text = Vec::new();
-        let row = Row { workers: 2, batch: 8, session: 3400.4, evaluator: 3300.0, search: 3000.0 };
+        let precision = "fp32".to_owned();
+        let row = Row { precision, workers: 2, batch: 8, session: 3400.4, evaluator: 3300.0, search: 3000.0 };
         print(&[row], &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
-        assert_eq!(text.lines().last(), Some("| 2 | 8 | 3400 | 3300 | 3000 |"));
+        assert_eq!(text.lines().last(), Some("| fp32 | 2 | 8 | 3400 | 3300 | 3000 |"));
     }
 }

@@ -2,13 +2,16 @@
 //!
 //! An evaluator answers for a batch of positions: a [`Wdl`] for the side to move and one prior per
 //! legal move. [`Network`] is a checked network file and makes evaluators that run it in ONNX
-//! Runtime; [`Uniform`] knows nothing and needs nothing.
+//! Runtime; [`Pair`] is one network in two precisions and chooses the faster; [`Uniform`] knows nothing and needs nothing.
 
 mod cache;
 mod card;
-mod network;
 mod runtime;
 mod session;
+mod precision;
+mod verdicts;
+mod network;
+mod pair;
 mod uniform;
 
 use std::fmt;
@@ -20,9 +23,12 @@ use crate::position::Game;
 pub use cache::{Cached, EvalCache};
 pub use card::{Card, CardError, FORMAT as CARD_FORMAT, Golden};
 pub use network::{NetError, Network};
+pub use pair::{Chosen, Pair};
+pub use precision::{Precision, Timing};
 pub use runtime::RuntimeError;
 pub use session::{Logits, OnnxEvaluator, Session};
 pub use uniform::Uniform;
+pub use verdicts::Verdicts;
 
 /// Probabilities of win, draw and loss for the side to move; they sum to one.
 #[derive(Clone, Copy, Debug, PartialEq)]

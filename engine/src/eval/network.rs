@@ -2,19 +2,17 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ort::value::{Outlet, TensorElementType, ValueType};
 
 use super::card::{Card, CardError, Golden};
+use super::precision::Timing;
 use super::runtime::RuntimeError;
 use super::session::{OnnxEvaluator, Session};
 use super::{EvalError, Evaluator, Request};
 use crate::encoding::{az4672, planes72};
 use crate::position::Game;
-
-/// The network that is part of the program.
-const EMBEDDED: &[u8] = include_bytes!("../../../nets/philidor.onnx");
 
 /// A network whose card is known, whose tensors have the shapes that the card promises, and whose
 /// golden answers have been reproduced on this machine.
@@ -23,6 +21,8 @@ pub struct Network {
     bytes: Arc<[u8]>,
     card: Card,
     source: Option<PathBuf>,
+    /// The session that the check was made with: the first one to need a session takes it.
+    checked: Arc<Mutex<Option<Session>>>,
 }
 
 /// Why a network can't be used; its text is one line and names the file.
@@ -73,30 +73,24 @@ impl fmt::Display for NetError {
 impl std::error::Error for NetError {}
 
 impl Network {
-    /// The network that is part of the program.
-    ///
-    /// # Errors
-    ///
-    /// If ONNX Runtime is missing or the network fails its check.
-    pub fn embedded() -> Result<Network, NetError> {
-        Network::from_bytes(EMBEDDED.into(), None).map_err(|error| match error {
-            NetError::Runtime(_) => error,
-            other => NetError::InFile("<embedded>".into(), Box::new(other)),
-        })
-    }
-
-    /// Loads a network file.
+    /// Loads a network file; [`super::Pair`] chooses between the two of a network.
     ///
     /// # Errors
     ///
     /// If the file can't be read, isn't ONNX, has no card or one that this engine doesn't know, has
     /// other tensors than its card promises, or doesn't reproduce its golden answers.
     pub fn load(path: &Path) -> Result<Network, NetError> {
-        let in_file = |error| NetError::InFile(path.to_owned(), Box::new(error));
-        let bytes = std::fs::read(path).map_err(|error| in_file(NetError::Unreadable(error)))?;
-        Network::from_bytes(bytes.into(), Some(path.to_owned())).map_err(|error| match error {
+        let bytes = std::fs::read(path)
+            .map_err(|error| NetError::InFile(path.to_owned(), Box::new(NetError::Unreadable(error))))?;
+        Network::from_file(bytes.into(), Some(path.to_owned()))
+    }
+
+    /// The network in the bytes of a file; `None` is one that is part of the program.
+    pub(super) fn from_file(bytes: Arc<[u8]>, source: Option<PathBuf>) -> Result<Network, NetError> {
+        let name = source.clone().unwrap_or_else(|| "<embedded>".into());
+        Network::from_bytes(bytes, source).map_err(|error| match error {
             NetError::Runtime(_) => error,
-            other => in_file(other),
+            other => NetError::InFile(name, Box::new(other)),
         })
     }
 
@@ -110,10 +104,10 @@ impl Network {
         check_tensor("input", session.inner().inputs(), &[planes72::PLANES as i64, 8, 8])?;
         check_tensor("policy", session.inner().outputs(), &[az4672::SIZE as i64])?;
         check_tensor("wdl", session.inner().outputs(), &[3])?;
-        let network = Network { bytes, card, source };
-        let mut evaluator = OnnxEvaluator::new(session, network.card.golden.len());
-        check_golden(&mut evaluator, &network.card)?;
-        Ok(network)
+        let mut evaluator = OnnxEvaluator::new(session, card.golden.len());
+        check_golden(&mut evaluator, &card)?;
+        let checked = Arc::new(Mutex::new(Some(evaluator.into_session())));
+        Ok(Network { bytes, card, source, checked })
     }
 
     /// What the file says of itself.
@@ -149,7 +143,19 @@ impl Network {
     ///
     /// If ONNX Runtime can't open another session.
     pub fn session(&self) -> Result<Session, NetError> {
-        Session::open(&self.bytes)
+        let checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner).take();
+        checked.map_or_else(|| Session::open(&self.bytes), Ok)
+    }
+
+    /// Times two networks against each other, in the sessions that they were checked with.
+    pub(super) fn race(fp32: &Network, int8: &Network, batch: usize) -> Result<Timing, NetError> {
+        let mut sessions = [fp32.session()?, int8.session()?];
+        let [slow, fast] = &mut sessions;
+        let timing = Timing::measure(slow, fast, batch).map_err(NetError::Evaluation)?;
+        for (network, session) in [fp32, int8].into_iter().zip(sessions) {
+            *network.checked.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
+        }
+        Ok(timing)
     }
 }
 

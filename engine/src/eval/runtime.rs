@@ -37,6 +37,15 @@ pub(super) fn environment() -> Result<&'static Environment, RuntimeError> {
     ENVIRONMENT.get_or_init(load).as_ref().map_err(Clone::clone)
 }
 
+/// Which ONNX Runtime that is, in its own words.
+///
+/// # Errors
+///
+/// As [`environment`].
+pub(super) fn version() -> Result<&'static str, RuntimeError> {
+    environment().map(|_| ort::info())
+}
+
 fn load() -> Result<Environment, RuntimeError> {
     let mut tried = Vec::new();
     for path in candidates() {

@@ -1,12 +1,13 @@
 //! What a session thinks with: the network, and the pool of workers that use it.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::io::Writer;
 use super::settings::{Backend, Settings};
-use std::sync::Arc;
-
-use crate::eval::{Answer, Cached, EvalCache, EvalError, Evaluator, NetError, Network, Request, Uniform};
+use crate::eval::{
+    Answer, Cached, EvalCache, EvalError, Evaluator, NetError, Network, Pair, Request, Uniform, Verdicts,
+};
 use crate::position::Game;
 use crate::search::Pool;
 
@@ -32,7 +33,7 @@ impl Brain {
             if workers < settings.threads {
                 log::warn!("{} workers are too many for this machine: starting {workers}", settings.threads);
             }
-            let evaluators = match evaluators(network, settings, workers) {
+            let evaluators = match evaluators(network, settings, workers, out) {
                 Ok(evaluators) => evaluators,
                 Err(error) => {
                     out.say(format!("playing without a network: {error}"));
@@ -65,18 +66,17 @@ impl Brain {
         self.pool = None;
     }
 
-    /// Loads the network in `file`, or the embedded one, for the workers to come.
+    /// Loads the network that the settings name, for the workers to come. If it isn't what was to be
+    /// expected, that is said.
     ///
     /// # Errors
     ///
     /// If it can't be loaded; the previous network and the workers then stay.
-    pub fn load(&mut self, file: Option<&str>) -> Result<&Network, NetError> {
-        let network = match file {
-            Some(file) => Network::load(Path::new(file))?,
-            None => Network::embedded()?,
-        };
+    pub fn load(&mut self, settings: &Settings, out: &Writer) -> Result<(), NetError> {
+        let network = load(settings, out)?;
         self.pool = None;
-        Ok(self.network.insert(network))
+        self.network = Some(network);
+        Ok(())
     }
 
     /// What the evaluator says about one position.
@@ -84,8 +84,9 @@ impl Brain {
     /// # Errors
     ///
     /// In words, if there is no network or it fails.
-    pub fn opinion(&mut self, game: &Game, settings: &Settings) -> Result<Answer, String> {
-        let mut evaluators = evaluators(&mut self.network, settings, 1).map_err(|error| error.to_string())?;
+    pub fn opinion(&mut self, game: &Game, settings: &Settings, out: &Writer) -> Result<Answer, String> {
+        let mut evaluators =
+            evaluators(&mut self.network, settings, 1, out).map_err(|error| error.to_string())?;
         let moves = game.legal_moves();
         let request = [Request { game, moves: &moves }];
         let answers = match evaluators.first_mut() {
@@ -102,17 +103,31 @@ pub fn workers(settings: &Settings) -> usize {
     settings.threads.clamp(1, ALWAYS_FINE.max(4 * num_cpus::get()))
 }
 
+fn load(settings: &Settings, out: &Writer) -> Result<Network, NetError> {
+    let pair = match &settings.weights {
+        Some(file) => Pair::beside(Path::new(file))?,
+        None => Pair::embedded(),
+    };
+    let chosen = pair.choose(settings.precision, settings.params.batch, &Verdicts::of_user())?;
+    if let Some(note) = chosen.note {
+        out.say(note);
+    }
+    log::info!("thinking with {}", chosen.network.describe());
+    Ok(chosen.network)
+}
+
 fn evaluators(
     network: &mut Option<Network>,
     settings: &Settings,
     workers: usize,
+    out: &Writer,
 ) -> Result<Vec<Box<dyn Evaluator>>, NetError> {
     match settings.backend {
         Backend::Uniform => Ok(without_network(workers)),
         Backend::OnnxCpu => {
             let network = match network {
                 Some(network) => network,
-                none => none.insert(Network::embedded()?),
+                none => none.insert(load(settings, out)?),
             };
             (0..workers).map(|_| network.evaluator(settings.params.batch)).collect()
         }

@@ -248,6 +248,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::eval::Precision;
     use crate::uci::settings::Backend;
 
     #[test]
@@ -297,6 +298,7 @@ mod tests {
             "option name EvalFile type string default <embedded>",
             "option name Debug Log File type string default <empty>",
             "option name Backend type combo default onnx-cpu var onnx-cpu var uniform",
+            "option name Precision type combo default auto var auto var fp32 var int8",
             "option name Clear Hash type button",
         ] {
             assert!(lines.iter().any(|other| other == line), "{line} is missing from {lines:#?}");
@@ -314,6 +316,7 @@ mod tests {
             ("ShowWDL", Some("true"), Effect::Nothing),
             ("EvalFile", Some("a b.onnx"), Effect::Network),
             ("Backend", Some("Uniform"), Effect::Workers),
+            ("precision", Some("INT8"), Effect::Network),
             ("CPuct", Some("2.5"), Effect::Params),
             ("Clear Hash", None, Effect::Clear),
         ] {
@@ -325,6 +328,9 @@ mod tests {
         assert!(settings.chess960 && settings.show_wdl);
         assert_eq!(settings.weights.as_deref(), Some("a b.onnx"));
         assert_eq!(settings.backend, Backend::Uniform);
+        assert_eq!(settings.precision, Some(Precision::Int8));
+        set(&mut settings, "Precision", Some("Auto")).unwrap();
+        assert_eq!(settings.precision, None);
         assert_eq!(settings.params.puct.c, 2.5);
         for none in ["", "<empty>", "<embedded>"] {
             settings.weights = Some("x".into());
@@ -357,6 +363,7 @@ mod tests {
             ("Hash", Some("1.5")),
             ("UCI_Chess960", Some("maybe")),
             ("Backend", Some("gpu")),
+            ("Precision", Some("fp16")),
             ("CPuct", Some("NaN")),
             ("CPuct", Some("inf")),
             ("CPuct", Some("one")),

@@ -205,7 +205,7 @@ impl Session {
             // The embedded network can't change; a file may have been written anew.
             (Effect::Network, _) if *settings == self.settings && settings.weights.is_none() => {}
             (Effect::Network, _) => {
-                self.brain.load(settings.weights.as_deref()).map_err(|error| error.to_string())?;
+                self.brain.load(settings, &self.out).map_err(|error| error.to_string())?;
             }
             (Effect::Book, _) => self.library.open_book(settings).map_err(|error| error.to_string())?,
             (Effect::Tables, _) => {
@@ -415,7 +415,7 @@ impl Session {
 
     fn show_opinion(&mut self) {
         if self.is_idle() {
-            match self.brain.opinion(&self.game, &self.settings) {
+            match self.brain.opinion(&self.game, &self.settings, &self.out) {
                 Ok(answer) => show::opinion(&self.game, &answer, self.settings.chess960, &self.out),
                 Err(error) => self.out.say(error),
             }

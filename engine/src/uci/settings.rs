@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::strength::{FULL_SKILL, Strength};
+use crate::eval::Precision;
 use crate::search::Params;
 use crate::tables::Rules;
 use crate::time::Pace;
@@ -42,6 +43,8 @@ pub struct Settings {
     pub log_live_stats: bool,
     /// The network's file; `None` is the embedded one.
     pub weights: Option<String>,
+    /// The network's precision; `None` is the faster one.
+    pub precision: Option<Precision>,
     /// What answers for the positions.
     pub backend: Backend,
     /// Play from the book.
@@ -96,6 +99,7 @@ impl Default for Settings {
             verbose_move_stats: false,
             log_live_stats: false,
             weights: None,
+            precision: None,
             backend: Backend::default(),
             own_book: false,
             book: None,
@@ -165,7 +169,8 @@ mod tests {
         assert_eq!(rated.strength(), Some(Strength::of_elo(2000)));
         let analysing = Settings { analyse: true, ..rated };
         assert_eq!(analysing.strength(), None);
-        assert_eq!(analysing.search_params(), analysing.params);
+        let plain = Params { smart_pruning: 0.0, ..analysing.params.clone() };
+        assert_eq!(analysing.search_params(), plain);
         assert_eq!(analysing.search_pace().smart_pruning, 0.0);
     }
 }

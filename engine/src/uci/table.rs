@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::options::{Effect, Entry, Kind};
 use super::settings::Backend;
 use super::strength::{FULL_SKILL, STRONGEST, WEAKEST};
+use crate::eval::Precision;
 use crate::search::FpuStrategy;
 
 /// A count from a spin, which the table keeps above zero.
@@ -151,6 +152,17 @@ pub static TABLE: &[Entry] = &[
         kind: Kind::Text("<embedded>", |s| s.weights.as_deref(), |s, v| s.weights = v),
         effect: Effect::Network,
         doc: "the network to think with, an ONNX file; a bad one leaves the previous in place",
+    },
+    Entry {
+        name: "Precision",
+        aliases: &[],
+        kind: Kind::Choice(
+            &["auto", "fp32", "int8"],
+            |s| Precision::ALL.iter().position(|one| Some(*one) == s.precision).map_or(0, |at| at + 1),
+            |s, v| s.precision = v.checked_sub(1).and_then(|at| Precision::ALL.get(at)).copied(),
+        ),
+        effect: Effect::Network,
+        doc: "of the network's two files, `NAME.onnx` and `NAME.int8.onnx`; `auto` is the faster one here",
     },
     Entry {
         name: "Backend",

@@ -32,6 +32,8 @@ impl Program {
     /// The program with more in its environment.
     pub fn start_with(command: &mut Command) -> Program {
         let mut child = command
+            // What it remembers is not to mix with what the user's own engine does.
+            .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -1,5 +1,6 @@
 //! The protocol, spoken with the built program: who may say what, and when.
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::program::{Program, number};
@@ -206,6 +207,23 @@ fn without_onnx_runtime_it_says_so_once_and_plays_all_the_same() {
     assert_eq!(answer.len(), 1, "{answer:?}");
     assert!(answer[0].contains("ONNX Runtime") && answer[0].contains("ORT_DYLIB_PATH"), "{answer:?}");
     assert_eq!(engine.answer(""), [""; 0], "once is enough");
+    assert!(engine.search("position startpos", "go nodes 20").best().len() >= 4);
+}
+
+#[test]
+fn a_missing_precision_is_reported_in_one_line() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("alone");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("alone.onnx");
+    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../nets/philidor.onnx"), &file).unwrap();
+    let mut engine = Program::start();
+    let weights = format!("setoption name WeightsFile value {}", file.display());
+    let missing =
+        format!("info string {} is missing: playing in fp32", folder.join("alone.int8.onnx").display());
+    assert_eq!(engine.answer(&weights), [missing.as_str()]);
+    assert_eq!(engine.answer("setoption name Precision value fp32"), [""; 0], "nothing else is wanted");
+    assert_eq!(engine.answer("setoption name Precision value int8"), [missing.as_str()]);
+    assert_eq!(engine.answer("setoption name WeightsFile value <embedded>"), [""; 0]);
     assert!(engine.search("position startpos", "go nodes 20").best().len() >= 4);
 }
 

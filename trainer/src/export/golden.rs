@@ -38,6 +38,12 @@ pub fn games() -> Vec<Game> {
 pub fn answers(net: &Net, weights: &Weights) -> Vec<Golden> {
     let games = games();
     let (policies, values) = logits(net, weights, &games);
+    answers_of(&games, &policies, &values)
+}
+
+/// The golden answers that these logits make: `[n, 4672]` of the policy and `[n, 3]` of win, draw, loss
+/// for the golden positions.
+pub fn answers_of(games: &[Game], policies: &[f32], values: &[f32]) -> Vec<Golden> {
     let answer = |(index, game): (usize, &Game)| {
         let wdl = softmax(&values[index * 3..][..3]);
         let policy = &policies[index * az4672::SIZE..][..az4672::SIZE];

@@ -7,7 +7,9 @@ mod golden;
 mod file;
 mod command;
 mod verify;
+mod quantise;
 
 pub use command::ExportArgs;
 pub use file::onnx;
+pub use quantise::QuantiseArgs;
 pub use verify::{Difference, VerifyArgs, compare};

@@ -171,7 +171,7 @@ fn positions_of(path: &Path, count: usize) -> Result<Vec<Game>, String> {
 }
 
 /// The golden positions and what follows them by a fixed choice of moves.
-fn built_in(count: usize) -> Vec<Game> {
+pub(super) fn built_in(count: usize) -> Vec<Game> {
     let mut positions = Vec::with_capacity(count);
     let mut starts = games().into_iter().cycle();
     while positions.len() < count {

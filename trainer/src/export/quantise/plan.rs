@@ -1,0 +1,120 @@
+//! Which layers of a graph are computed in integers, and which tensors therefore travel in 8 bits.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::export::proto::{Graph, Node};
+
+/// What becomes of a graph's nodes and tensors.
+///
+/// Every convolution and fully connected layer gets 8-bit inputs and weights, and hands on 8 bits, except
+/// the last layers: what they sum up stays in float, as rounding logits costs four times the divergence
+/// for no measurable speed. Pooling, gates, products and sums between quantised tensors are quantised too,
+/// so that the runtime fuses all of it and never leaves integers inside the tower.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// Layers computed in integers, by index of their node.
+    pub layers: HashSet<usize>,
+    /// A 1x1 convolution whose result is only transposed to squares × channels, with that transposition:
+    /// written as a matrix product, which needs no 8-bit result.
+    pub products: HashMap<usize, usize>,
+    /// Tensors in 8 bits, in the order of the graph.
+    pub tensors: Vec<String>,
+}
+
+impl Plan {
+    /// The plan for a graph whose nodes stand in topological order.
+    pub fn new(graph: &Graph) -> Plan {
+        let readers = Readers::new(graph);
+        let mut plan = Plan::default();
+        for (index, node) in graph.node.iter().enumerate() {
+            let result = readers.activated(node);
+            match node.op_type.as_str() {
+                "Conv" | "Gemm" if readers.is_last(node) => {
+                    if let Some(transpose) = readers.transposed(node) {
+                        plan.products.insert(index, transpose);
+                    }
+                    if node.op_type == "Gemm" || plan.products.contains_key(&index) {
+                        plan.layers.insert(index);
+                        plan.add(&node.input[0]);
+                    }
+                }
+                "Conv" | "Gemm" => {
+                    plan.layers.insert(index);
+                    plan.add(&node.input[0]);
+                    plan.add(result);
+                }
+                "GlobalAveragePool" | "Sigmoid" | "Mul" | "Add" if plan.has_all(&node.input) => {
+                    plan.add(result)
+                }
+                _ => {}
+            }
+        }
+        plan
+    }
+
+    fn has_all(&self, tensors: &[String]) -> bool {
+        tensors.iter().all(|tensor| self.tensors.contains(tensor))
+    }
+
+    fn add(&mut self, tensor: &str) {
+        if !self.tensors.iter().any(|known| known == tensor) {
+            self.tensors.push(tensor.to_owned());
+        }
+    }
+}
+
+/// Who reads a tensor.
+struct Readers<'a> {
+    graph: &'a Graph,
+    of: HashMap<&'a str, Vec<usize>>,
+}
+
+impl<'a> Readers<'a> {
+    fn new(graph: &'a Graph) -> Readers<'a> {
+        let mut of: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (index, node) in graph.node.iter().enumerate() {
+            for input in &node.input {
+                of.entry(input).or_default().push(index);
+            }
+        }
+        Readers { graph, of }
+    }
+
+    /// The only reader of the node's result.
+    fn only(&self, node: &Node) -> Option<(usize, &'a Node)> {
+        match self.of.get(node.output[0].as_str())?.as_slice() {
+            [index] => Some((*index, &self.graph.node[*index])),
+            _ => None,
+        }
+    }
+
+    /// The node's result, after the ReLU that alone reads it if there is one: 8 bits without a sign are a
+    /// ReLU themselves.
+    fn activated<'b>(&'b self, node: &'b Node) -> &'b str {
+        match self.only(node) {
+            Some((_, next)) if next.op_type == "Relu" => &next.output[0],
+            _ => &node.output[0],
+        }
+    }
+
+    /// Whether the node's result only changes its shape on the way to an output.
+    fn is_last(&self, node: &Node) -> bool {
+        let output = |name: &str| self.graph.output.iter().any(|output| output.name == name);
+        if output(&node.output[0]) {
+            return true;
+        }
+        let shape_only = ["Identity", "Reshape", "Transpose"];
+        self.only(node)
+            .is_some_and(|(_, next)| shape_only.contains(&next.op_type.as_str()) && self.is_last(next))
+    }
+
+    /// The transposition `[0, 2, 3, 1]` that alone reads the result of a 1x1 convolution.
+    fn transposed(&self, node: &Node) -> Option<usize> {
+        let ints =
+            |node: &'a Node, name: &str| node.attribute.iter().find(|a| a.name == name).map(|a| &a.ints[..]);
+        let kernel = node.attribute.iter().find(|a| a.name == "kernel_shape")?;
+        let (index, next) = self.only(node)?;
+        let fits = next.op_type == "Transpose" && ints(next, "perm") == Some(&[0, 2, 3, 1]);
+        (kernel.ints == [1, 1] && fits).then_some(index)
+    }
+}

@@ -1,0 +1,74 @@
+//! A small network of random weights, quantised.
+
+use engine::eval::Network;
+use tch::{Device, Kind};
+
+use super::compare::quality;
+use super::*;
+use crate::export::onnx;
+use crate::export::verify::built_in;
+use crate::learn::TrainConfig;
+use crate::model::{Net, Weights};
+
+fn fp32(overrides: &[&str]) -> Vec<u8> {
+    let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+    let config = TrainConfig::parse(r#"{"model": {"filters": 16, "blocks": 2}}"#, &overrides).unwrap();
+    let net = Net::new(&config.model).unwrap();
+    let weights = Weights::new(net.layout(), Device::Cpu, Kind::Float, 3);
+    onnx("net", &net, &weights, &config)
+}
+
+fn check(overrides: &[&str]) {
+    let fp32 = fp32(overrides);
+    let int8 = quantised(&fp32, &built_in(64)).unwrap();
+    assert_eq!(int8, quantised(&fp32, &built_in(64)).unwrap(), "the same every time");
+
+    // The engine checks card, tensors and golden answers.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("net.int8.onnx");
+    std::fs::write(&path, &int8).unwrap();
+    let network = Network::load(&path).unwrap();
+    assert_eq!((network.card().precision.as_str(), network.name()), ("int8", "net"));
+
+    let open = |bytes: &[u8]| Session::open(bytes).unwrap();
+    let quality = quality(&mut open(&fp32), &mut open(&int8), &built_in(200)[100..]).unwrap();
+    assert_eq!(quality.positions, 100);
+    assert!(quality.policy_kl < 0.002 && quality.wdl_error < 0.01, "{overrides:?}: {quality:?}");
+    assert!(quality.policy_kl > 0.0, "rounding leaves a trace: were both run?");
+}
+
+#[test]
+fn quantised_networks_load_and_answer_like_the_original() {
+    check(&[]);
+    check(&["model.se_ratio=0", "model.policy_head=dense"]);
+}
+
+#[test]
+fn what_the_plan_does_not_know_stays_in_float() {
+    check(&["model.norm=group", "model.activation=gelu"]);
+    check(&["model.attention_blocks=1", "model.attention_heads=4"]);
+}
+
+#[test]
+fn the_whole_tower_is_planned_in_integers() {
+    let model = Model::decode(&fp32(&[])[..]).unwrap();
+    let graph = model.graph.as_ref().unwrap();
+    let plan = Plan::new(graph);
+    let layers = graph.node.iter().filter(|node| ["Conv", "Gemm"].contains(&node.op_type.as_str()));
+    assert_eq!(plan.layers.len(), layers.count());
+    assert_eq!(plan.products.len(), 1, "the policy's last convolution");
+    // Of each block: two convolutions' results, squeeze and excitation's five, product and sum.
+    assert!(plan.tensors.len() >= 2 * 8, "{:?}", plan.tensors);
+    for last in ["policy", "wdl"] {
+        let producer = graph.node.iter().find(|node| node.output[0] == last).unwrap();
+        assert!(!plan.tensors.contains(&producer.input[0]), "{last} stays in float");
+    }
+}
+
+#[test]
+fn a_network_in_8_bits_is_not_quantised_again() {
+    let int8 = quantised(&fp32(&[]), &built_in(16)).unwrap();
+    let error = quantised(&int8, &built_in(16)).unwrap_err();
+    assert_eq!(error, "only an fp32 network can be quantised, not int8");
+    assert!(quantised(b"nonsense", &built_in(16)).is_err());
+}
