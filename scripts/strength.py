@@ -2,11 +2,13 @@
 """Measures what Philidor's UCI_Elo is worth on Stockfish's scale of the same name.
 
 Each level plays a match (scripts/match.py) against Stockfish limited to the same
-rating. Stockfish has a weakest rating (1350 in Stockfish 15): a level far below it
-plays against our own next level instead, which has been measured before, and the
-errors of the two add up (as squares). The table goes to stdout, the games to a
-folder; a match whose games are there already is counted, not played again, so that
-an interrupted run goes on where it was.
+rating; if that goes too much one way to tell anything (below 10 % or above 90 %),
+another one against a Stockfish 300 points weaker or stronger, and so on.
+
+Stockfish has a weakest rating (1350 in Stockfish 15): a level far below it plays
+against our own next level instead, which has been measured before, and the errors of
+the two add up (as squares). The table goes to stdout, the games to a folder; a match
+whose games are there already is counted, not played again.
 
 Examples:
   scripts/strength.py --quick
@@ -25,6 +27,8 @@ import match
 
 # Ratings that Stockfish 15 to 17 can play at, roughly; and how far below them is too far.
 WEAKEST, STRONGEST, TOO_FAR = 1350, 2850, 200
+# A match outside these scores says little; how far away the next opponent is, and how many are tried.
+LOPSIDED, STEP, TRIES = (0.1, 0.9), 300, 3
 
 
 @dataclass
@@ -33,12 +37,13 @@ class Rated:
 
     rating: float
     error: float
+    bound: str = ""  # "at most" or "at least", after a clean sweep
 
     def text(self):
         if math.isnan(self.rating):
             return "unknown"
-        if math.isinf(self.error):
-            return f"{self.rating:.0f}, error unknown"
+        if self.bound:
+            return f"{self.bound} {self.rating:.0f}"
         return f"{self.rating:.0f} ± {self.error:.0f}"
 
 
@@ -50,9 +55,10 @@ def rated(report, opponent):
     elo, low, high = report.elo()
     if math.isinf(elo):
         bound = match.elo_of(match.ONE_SIDED ** (1 / report.games))
-        return Rated(opponent.rating + math.copysign(bound, elo), math.inf)
-    # The interval is lopsided far from 50 %; half its width stands for both sides.
-    return Rated(opponent.rating + elo, math.hypot((high - low) / 2, opponent.error))
+        return Rated(opponent.rating + math.copysign(bound, elo), 0.0, "at least" if elo > 0 else "at most")
+    # The interval is lopsided far from 50 %, and one end may be open: then twice the other half.
+    half = (high - low) / 2 if math.isfinite(high - low) else 2 * min(high - elo, elo - low)
+    return Rated(opponent.rating + elo, math.hypot(half, opponent.error), opponent.bound)
 
 
 def opponent_of(level, above):
@@ -64,9 +70,16 @@ def opponent_of(level, above):
     return elo, f"Stockfish {elo}", Rated(elo, 0.0)
 
 
+def next_opponent(elo, score):
+    """The Stockfish to play next, if the match against this one was too one-sided and there is one."""
+    step = STEP if score > LOPSIDED[1] else -STEP if score < LOPSIDED[0] else 0
+    other = min(max(elo + step, WEAKEST), STRONGEST)
+    return other if other != elo else None
+
+
 def play(arguments, level, stockfish, opponent_name, above):
     """Plays the level's match, unless its games are there, and returns its report."""
-    pgn = arguments.out / f"{level}.pgn"
+    pgn = arguments.out / f"{level}-{opponent_name.replace(' ', '')}.pgn"
     name = f"Philidor {level}"
     if not pgn.exists():
         ours = [*arguments.engine_options, f"UCI_Elo={level}"]
@@ -99,10 +112,14 @@ def self_test():
     assert rated(even, Rated(1500, 30.0)) == Rated(1500.0, 30.0)
     # Ten losses of ten: at most 183 below, as match.py has it.
     swept = rated(match.Report(losses=10, pairs=match.Counter({0: 5})), Rated(1350, 0.0))
-    assert round(swept.rating) == 1167 and math.isinf(swept.error)
+    assert swept.text() == "at most 1167"
     assert opponent_of(1500, None) == (1500, "Stockfish 1500", Rated(1500, 0.0))
     assert opponent_of(1200, None)[0] == WEAKEST
     assert opponent_of(800, (1150, Rated(1100, 40.0))) == (None, "Philidor 1150", Rated(1100, 40.0))
+    assert [next_opponent(elo, score) for elo, score in ((1800, 0.05), (1800, 0.5), (1800, 0.95), (1350, 0.0))] == [
+        1500, None, 2100, None
+    ]
+    assert next_opponent(1400, 0.0) == WEAKEST
     print("strength.py: ratings agree with the numbers worked out by hand")
 
 
@@ -139,17 +156,25 @@ def main():
     rows, above = [], None
     for level in sorted(set(arguments.levels), reverse=True):
         stockfish, name, opponent = opponent_of(level, above)
-        report = play(arguments, level, stockfish, name, above[0] if above else None)
-        rating = rated(report, opponent)
-        forfeits = sum(report.forfeits["us"].values())
-        rows.append(
-            f"| {level} | {name} | +{report.wins} ={report.draws} −{report.losses} "
-            f"| {100 * report.score:.1f} % | {rating.text()} | {forfeits or 'none'} |"
-        )
+        block, tried = [], set()
+        for _ in range(TRIES):
+            report = play(arguments, level, stockfish, name, above[0] if above else None)
+            rating = rated(report, opponent)
+            forfeits = sum(report.forfeits["us"].values())
+            block.append(
+                f"| {level} | {name} | +{report.wins} ={report.draws} −{report.losses} "
+                f"| {100 * report.score:.1f} % | {rating.text()} | {forfeits or 'none'} |"
+            )
+            tried.add(stockfish)
+            stockfish = stockfish and next_opponent(stockfish, report.score)
+            if not stockfish or stockfish in tried:
+                break
+            name, opponent = f"Stockfish {stockfish}", Rated(stockfish, 0.0)
+        rows = block + rows
         above = level, rating
     print("| UCI_Elo | opponent | + = − | score | rating on Stockfish's scale (95 %) | forfeits |")
     print("|---|---|---|---|---|---|")
-    print("\n".join(reversed(rows)))
+    print("\n".join(rows))
     print(f"\n{arguments.tc}, {arguments.games} games a level, games in {arguments.out}")
 
 
