@@ -4,3 +4,4 @@ mod library;
 mod program;
 mod protocol;
 mod search;
+mod suites;
