@@ -5,3 +5,4 @@ mod library;
 mod program;
 mod protocol;
 mod search;
+mod suites;

@@ -5,6 +5,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod storm;
+
 /// A session whose output can be read line by line.
 struct Bench {
     session: Session,
