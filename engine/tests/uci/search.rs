@@ -38,6 +38,46 @@ fn infos_end_with_the_move_played_and_depth_never_falls() {
     assert_eq!(search.ponder(), pv.get(1).copied());
 }
 
+/// All lines of a search without what a clock says.
+fn timeless(search: &Search) -> Vec<String> {
+    let words = |line: &String| {
+        let mut kept = Vec::new();
+        let mut words = line.split(' ');
+        while let Some(word) = words.next() {
+            match word {
+                "time" | "nps" => drop(words.next()),
+                _ => kept.push(word),
+            }
+        }
+        kept.join(" ")
+    };
+    // When a line is shown in between depends on the time; what the search comes to doesn't.
+    search.lines[search.lines.len() - 2..].iter().map(words).collect()
+}
+
+#[test]
+fn one_thread_and_a_fixed_precision_repeat_themselves() {
+    let fen = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3";
+    for precision in ["fp32", "int8"] {
+        let start = || {
+            let mut engine = Program::start();
+            engine.send(&format!("setoption name Threads value 1\nsetoption name Precision value {precision}"));
+            engine
+        };
+        let game = |engine: &mut Program| {
+            let first = timeless(&engine.search(&format!("position fen {fen}"), "go nodes 300"));
+            // The second goes on with the first one's tree.
+            let second = engine.search(&format!("position fen {fen} moves g8f6 d2d3"), "go nodes 200");
+            (first, timeless(&second))
+        };
+        let mut engine = start();
+        let once = game(&mut engine);
+        engine.send("ucinewgame");
+        assert_eq!(game(&mut engine), once, "after ucinewgame, {precision}");
+        assert_eq!(game(&mut start()), once, "in another run, {precision}");
+    }
+}
+
 #[test]
 fn multipv_lines_come_in_order_and_no_more_than_there_are_moves() {
     let mut engine = Program::uniform();
