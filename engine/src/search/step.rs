@@ -325,9 +325,11 @@ impl Tree {
             node.draws += value.draw;
             for_parent = -for_parent;
         }
-        self.counters.playouts += 1;
-        self.counters.path_plies += steps.len() as u64;
-        self.counters.longest_path = self.counters.longest_path.max(steps.len() as u32);
+        let counters = &mut self.counters;
+        counters.playouts += 1;
+        counters.path_plies += steps.len() as u64;
+        counters.depth = counters.depth.max((counters.path_plies / counters.playouts) as u32);
+        counters.longest_path = counters.longest_path.max(steps.len() as u32);
     }
 
     /// Looks, from a proven node upwards, what the nodes above it are now proven to be.

@@ -40,6 +40,8 @@ pub struct Counters {
     pub table_hits: u64,
     /// Plies of all playouts' paths.
     pub path_plies: u64,
+    /// The greatest mean length of the paths so far, rounded down.
+    pub depth: u32,
     /// The longest path, in plies.
     pub longest_path: u32,
 }
@@ -178,9 +180,9 @@ impl Tree {
         self.in_flight
     }
 
-    /// Mean length of the playouts' paths in plies, rounded down.
+    /// Mean length of the playouts' paths in plies, rounded down; the greatest that it has been.
     pub fn depth(&self) -> u32 {
-        (self.counters.path_plies / self.counters.playouts.max(1)) as u32
+        self.counters.depth
     }
 
     /// Length of the longest path in plies.

@@ -1,7 +1,8 @@
 //! Proofs: mates, their distances, and what draws them up the tree.
 
 use engine::position::Game;
-use engine::search::{Ended, Params, Score};
+use engine::search::{Ended, Params, Pool, Score};
+use engine::tables::{Rules, Tables};
 
 use super::hand::*;
 
@@ -46,6 +47,7 @@ fn a_mate_that_the_tree_holds_is_proven_with_its_distance() {
         ("5R2/1N3p2/3pk3/6PR/3Q4/B3K3/8/8 w - - 0 1", 2, 60_000),
         ("8/8/8/8/8/6P1/6k1/4KR1R w K - 0 1", 3, 100_000),
         ("8/3P2P1/3N4/3k4/4N3/4K3/8/8 w - - 0 1", 3, 200_000),
+        ("8/P7/6p1/8/2Q5/8/3K1k2/8 w - - 0 1", 4, 60_000),
     ] {
         for transpositions in [true, false] {
             let params = Params { transpositions, ..Params::default() };
@@ -67,4 +69,26 @@ fn without_the_solver_proofs_stay_where_they_are() {
     };
     assert!(proven(true));
     assert!(!proven(false));
+}
+
+/// A rook takes the last pawn, or lets it promote: the tables of three pieces decide, and no mate is
+/// claimed that nobody has counted.
+#[test]
+fn tables_are_asked_where_the_counter_has_just_been_reset() {
+    let tables = Tables::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/syzygy"), Rules::default());
+    let tables = tables.expect("the tables of the tests");
+    let result = |tables: &Tables, fen: &str| {
+        let mut pool = Pool::new(uniform(1), Params::default(), 64 << 20);
+        pool.set_tables(tables.clone());
+        go(&mut pool, &Game::from_fen(fen).unwrap(), visits(400)).report
+    };
+    let won = result(&tables, "8/8/8/8/8/p1k5/8/R1K5 w - - 40 90");
+    let line = &won.lines[0];
+    assert_eq!(Game::uci(line.pv[0], false), "a1a3");
+    assert!(matches!(line.score, Score::Cp(cp) if cp > 10_000), "{line:?}");
+    assert!(won.counters.table_hits > 0 && won.tbhits == won.counters.table_hits);
+    // Deep rules keep the search from asking near the root; without tables nobody is asked.
+    let deep = tables.with_rules(Rules { depth: 50, ..Rules::default() });
+    assert_eq!(result(&deep, "8/8/8/8/8/p1k5/8/R1K5 w - - 40 90").tbhits, 0);
+    assert_eq!(result(&Tables::default(), "8/8/8/8/8/p1k5/8/R1K5 w - - 40 90").tbhits, 0);
 }
