@@ -41,7 +41,7 @@ impl EvalCache {
         }
     }
 
-    /// Answers found since the cache was made.
+    /// Answers found since the cache was made or emptied.
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
     }
@@ -49,6 +49,7 @@ impl EvalCache {
     /// Forgets all answers.
     pub fn clear(&self) {
         self.answers.clear();
+        self.hits.store(0, Ordering::Relaxed);
     }
 }
 

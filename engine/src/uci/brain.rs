@@ -9,7 +9,7 @@ use crate::eval::{
     Answer, Cached, EvalCache, EvalError, Evaluator, NetError, Network, Pair, Request, Uniform, Verdicts,
 };
 use crate::position::Game;
-use crate::search::Pool;
+use crate::search::{Counters, Pool, Report};
 
 /// Workers that are started however few cores there are; beyond, four for each.
 const ALWAYS_FINE: usize = 16;
@@ -59,6 +59,18 @@ impl Brain {
     pub fn clear(&mut self) {
         self.pool.iter_mut().for_each(Pool::clear);
         self.cache.iter().for_each(|cache| cache.clear());
+    }
+
+    /// Where the visits of a search came from, in words.
+    pub fn shares(&self, report: &Report) -> String {
+        let Counters { playouts, evaluations, transpositions, table_hits, .. } = report.counters;
+        let share = |part: u64, of: u64| part as f64 * 100.0 / of.max(1) as f64;
+        let cached = self.cache.as_ref().map_or(0, |cache| cache.hits());
+        format!(
+            "{playouts} visits: {evaluations} evaluations, {transpositions} by other ways ({:.1} %), {table_hits} \
+             from tables; {cached} evaluations from the cache since it was emptied",
+            share(transpositions, playouts)
+        )
     }
 
     /// Ends the workers; the next ones are made to the settings of then.

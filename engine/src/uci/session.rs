@@ -398,6 +398,9 @@ impl Session {
         let Some(bestmove) = best.and_then(|line| printer.bestmove(&line.pv)) else {
             return Answer::makeshift(running.makeshift, self.settings.chess960, time);
         };
+        if self.debug {
+            self.out.say(self.brain.shares(&report));
+        }
         let mut infos = Vec::new();
         if self.settings.verbose_move_stats {
             infos = stats::lines(running.root.turn(), &outcome.stats, printer.chess960);
