@@ -12,6 +12,8 @@
 //! A node's moves stand in order of falling prior and are taken in that order, so its links belong to
 //! the first of them. Blocks of links grow by doubling; outgrown blocks are used again.
 
+mod compact;
+
 use super::proof::Proof;
 use crate::eval::Wdl;
 use crate::position::PackedMove;
@@ -383,67 +385,6 @@ impl Arena {
         ((u128::from(key) * self.index.len() as u128) >> 64) as usize
     }
 
-    /// Keeps the nodes that `kept` names (one bit each) and closes the gaps; `roots` are told their new
-    /// places. Links must lead only to kept nodes.
-    pub fn compact(&mut self, kept: &[u64], roots: &mut [NodeId]) {
-        let is_kept = |id: u32| kept[id as usize / 64] >> (id % 64) & 1 == 1;
-        // The index is made anew afterwards: until then it says where each node went.
-        self.index.clear();
-        self.index.resize(self.capacity * 3 / 2 + 1, NONE);
-        let mut next = 0;
-        for old in 0..self.nodes.len() as u32 {
-            if is_kept(old) {
-                self.index[old as usize] = next;
-                self.nodes.swap(next as usize, old as usize);
-                next += 1;
-            }
-        }
-        self.nodes.truncate(next as usize);
-        self.spare_node = NONE;
-        roots.iter_mut().for_each(|root| root.0 = self.index[root.0 as usize]);
-        self.compact_moves();
-        self.compact_links();
-        self.index.fill(NONE);
-        for id in 0..next {
-            if let Some(key) = self.nodes[id as usize].key {
-                self.register(NodeId(id), key.get());
-            }
-        }
-    }
-
-    fn compact_moves(&mut self) {
-        let mut blocks: Vec<u32> =
-            self.ids().filter(|id| self.node(*id).is_expanded()).map(|id| id.0).collect();
-        blocks.sort_unstable_by_key(|id| self.nodes[*id as usize].first_move);
-        let mut end = 0;
-        for id in blocks {
-            let node = &mut self.nodes[id as usize];
-            let (old, count) = (node.first_move as usize, usize::from(node.moves));
-            node.first_move = end as u32;
-            self.moves.copy_within(old..old + count, end);
-            end += count;
-        }
-        self.moves.truncate(end);
-    }
-
-    fn compact_links(&mut self) {
-        let mut blocks: Vec<u32> = self.ids().filter(|id| self.node(*id).links > 0).map(|id| id.0).collect();
-        blocks.sort_unstable_by_key(|id| self.nodes[*id as usize].first_link);
-        let mut end = 0;
-        for id in blocks {
-            let node = &mut self.nodes[id as usize];
-            let (old, count) = (node.first_link as usize, usize::from(node.links));
-            node.first_link = end as u32;
-            for offset in 0..count {
-                let Link { child, visits } = self.links[old + offset];
-                self.links[end + offset] = Link { child: self.index[child as usize], visits };
-            }
-            end += count.next_power_of_two();
-        }
-        self.links.truncate(end);
-        self.spare_links = [NONE; BLOCK_SIZES];
-    }
-
     /// How many moves and links a node's own moves and their children take.
     pub fn footprint(&self, id: NodeId) -> (usize, usize) {
         let node = self.node(id);
@@ -466,91 +407,4 @@ impl Arena {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_node_with_35_moves_stays_small() {
-        const { assert!(NODE_COST <= 320) };
-    }
-
-    #[test]
-    fn a_prior_survives_its_sixteen_bits() {
-        for prior in [0.0, 1e-4, 0.25, 0.5, 1.0] {
-            assert!((Candidate::new(PackedMove(0), prior).prior() - prior).abs() < 2e-5);
-        }
-    }
-
-    #[test]
-    fn memory_is_bounded() {
-        let arena = Arena::new(1 << 20);
-        let slack = MAX_MOVES * size_of::<Candidate>() + (2 << BLOCK_SIZES) * size_of::<Link>() + 64;
-        assert!(arena.bytes() <= (1 << 20) + slack, "{}", arena.bytes());
-    }
-
-    fn candidates(count: u16) -> Vec<Candidate> {
-        (0..count).map(|number| Candidate::new(PackedMove(number), 0.5)).collect()
-    }
-
-    #[test]
-    fn links_stand_in_order_however_often_their_block_grows() {
-        let mut arena = Arena::new(1 << 20);
-        let (a, b) = (arena.add(), arena.add());
-        arena.expand(a, &candidates(200));
-        arena.expand(b, &candidates(200));
-        let mut children = [Vec::new(), Vec::new()];
-        for edge in 0..200 {
-            for (parent, children) in [a, b].into_iter().zip(&mut children) {
-                children.push(arena.child_or_new(parent, edge));
-                arena.link_mut(parent, edge).visits = edge as u32 + 1000 * parent.0;
-            }
-        }
-        for (parent, children) in [a, b].into_iter().zip(&children) {
-            let links = arena.links_of(parent);
-            assert_eq!(links.iter().map(|link| link.child()).collect::<Vec<_>>(), *children);
-            assert!(links.iter().zip(0..).all(|(link, edge)| link.visits == edge + 1000 * parent.0));
-        }
-        // Another one takes the blocks that the first outgrew, and only its last one is new.
-        let c = arena.add();
-        arena.expand(c, &candidates(200));
-        let before = arena.links.len();
-        for edge in 0..200 {
-            arena.child_or_new(c, edge);
-        }
-        assert_eq!(arena.links.len(), before + 256);
-    }
-
-    #[test]
-    fn what_is_registered_is_found_until_it_is_dropped() {
-        let mut arena = Arena::new(1 << 16);
-        let keys = (1..200_u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let root = arena.add();
-        let ids: Vec<(u64, NodeId)> = keys.map(|key| (key, arena.add())).collect();
-        for (key, id) in &ids {
-            assert_eq!(arena.find(*key), None);
-            arena.register(*id, *key);
-        }
-        assert!(ids.iter().all(|(key, id)| arena.find(*key) == Some(*id)));
-        // Keep the root and every other node.
-        let mut kept = vec![0; arena.len().div_ceil(64)];
-        for id in arena.ids().filter(|id| id.0 % 2 == 0) {
-            kept[id.0 as usize / 64] |= 1 << (id.0 % 64);
-        }
-        let mut roots = [root];
-        arena.compact(&kept, &mut roots);
-        assert_eq!(roots, [NodeId(0)]);
-        for (key, id) in ids {
-            let expected = (id.0 % 2 == 0).then_some(NodeId(id.0 / 2));
-            assert_eq!(arena.find(key), expected);
-        }
-    }
-
-    #[test]
-    fn a_node_given_back_is_used_again() {
-        let mut arena = Arena::new(1 << 16);
-        let first = arena.add();
-        arena.remove(first);
-        assert_eq!(arena.add(), first);
-        assert_ne!(arena.add(), first);
-    }
-}
+mod tests;

@@ -59,7 +59,11 @@ impl Library {
         let limits = &go.limits;
         let asks_for_thought =
             limits.infinite || limits.ponder || limits.mate.is_some() || !go.searchmoves.is_empty();
-        if !settings.own_book || settings.analyse || asks_for_thought || plies_played(game) >= settings.book_depth {
+        if !settings.own_book
+            || settings.analyse
+            || asks_for_thought
+            || plies_played(game) >= settings.book_depth
+        {
             return None;
         }
         self.book.as_ref()?.choose(game, &mut self.dice)

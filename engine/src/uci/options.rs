@@ -158,7 +158,7 @@ impl Entry {
             Kind::Text(none, get, _) => format!("type string default {}", get(now).unwrap_or(none)),
             Kind::Fixed(text) => format!("type string default {}", text()),
             Kind::Choice(names, get, _) => {
-                format!("type combo default {} var {}", names[get(now)], names.join(" var "))
+                format!("type combo default {} var {}", chosen(names, get(now)), names.join(" var "))
             }
             Kind::Button => "type button".to_owned(),
         }
@@ -176,7 +176,9 @@ impl Entry {
             Kind::Number(min, max, get, _) => format!("string, {}, {min}..{max}", get(now)),
             Kind::Text(none, get, _) => format!("string, `{}`", get(now).unwrap_or(none)),
             Kind::Fixed(_) => "string".to_owned(),
-            Kind::Choice(names, get, _) => format!("combo, `{}`: `{}`", names[get(now)], names.join("`, `")),
+            Kind::Choice(names, get, _) => {
+                format!("combo, `{}`: `{}`", chosen(names, get(now)), names.join("`, `"))
+            }
             Kind::Button => "button".to_owned(),
         }
     }
@@ -229,6 +231,11 @@ impl Entry {
     fn clamped(&self, found: &str, clamped: &impl fmt::Display) -> String {
         format!("option {} can't be {found}: set to {clamped}", self.name)
     }
+}
+
+/// A choice by its place.
+fn chosen(names: &[&'static str], place: usize) -> &'static str {
+    names.get(place).copied().unwrap_or_default()
 }
 
 /// A whole number; one beyond 64 bits is as good as the greatest or least of them.

@@ -61,7 +61,8 @@ fn one_thread_and_a_fixed_precision_repeat_themselves() {
     for precision in ["fp32", "int8"] {
         let start = || {
             let mut engine = Program::start();
-            engine.send(&format!("setoption name Threads value 1\nsetoption name Precision value {precision}"));
+            engine
+                .send(&format!("setoption name Threads value 1\nsetoption name Precision value {precision}"));
             engine
         };
         let game = |engine: &mut Program| {
