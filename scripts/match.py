@@ -226,6 +226,10 @@ def play_fastchess(fastchess, players, arguments):
     command += ["-rounds", str(arguments.games // 2), "-games", "2", "-recover", "-ratinginterval", "0"]
     command += ["-concurrency", str(arguments.concurrency), "-autosaveinterval", "0"]
     command += ["-pgnout", f"file={arguments.pgn}", "nodes=true", "nps=true", "timeleft=true"]
+    if arguments.chess960:
+        command += ["-variant", "fischerandom"]
+    if arguments.strict:
+        command += ["-strict"]
     if arguments.adjudicate:
         command += ["-resign", "movecount=5", "score=700", "twosided=true"]
         command += ["-draw", "movenumber=40", "movecount=8", "score=8"]
@@ -234,7 +238,7 @@ def play_fastchess(fastchess, players, arguments):
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     try:
         for line in process.stdout:
-            if line.startswith(("Finished game", "Fatal", "Error")) or "loses on time" in line:
+            if line.startswith(("Finished game", "Fatal", "Error", "Warning")) or "loses on time" in line:
                 print(line, end="", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         pass  # the terminal has interrupted fastchess too: let it finish its files
@@ -403,6 +407,9 @@ def parse():
     add("--nodes", type=int, help="this many nodes a move instead of a clock")
     add("--adjudicate", action="store_true",
         help="end games that both engines see as won (7 pawns, 5 moves) or drawn (after move 40); fastchess only")
+    add("--chess960", action="store_true", help="Chess960; the book's positions are such; fastchess only")
+    add("--strict", action="store_true",
+        help="end the match at fastchess's first warning (a variation that is illegal or goes on past the end, …)")
     add("--games", type=int, default=40, help="an even number (default: %(default)s)")
     add("--book", default=str(ROOT / "tests/data/openings.pgn"), help=".pgn or .epd (default: %(default)s)")
     add("--concurrency", type=int, default=1, help="games at once (default: %(default)s)")

@@ -439,6 +439,25 @@ mod tests {
         assert_eq!(Game::uci(castle, false), "f1b1", "no e1c1 for a king on f1");
     }
 
+    /// Double Chess960: each side's king and rooks stand where they like.
+    #[test]
+    fn sides_may_castle_from_different_squares() {
+        let mut game = Game::from_fen("1r2k2r/pppppppp/8/8/8/8/PPPPPPPP/R4KR1 w GAhb - 0 1").unwrap();
+        let castles = |game: &Game| {
+            let moves = game.legal_moves();
+            let mut castles: Vec<String> =
+                moves.iter().filter(|m| m.is_castle()).map(|m| Game::uci(*m, false)).collect();
+            castles.sort();
+            castles
+        };
+        assert_eq!(castles(&game), ["f1a1", "f1g1"]);
+        game.play(game.parse_uci("f1a1").unwrap());
+        assert!(game.fen().contains("/2KR2R1 b "), "{}", game.fen());
+        assert_eq!(castles(&game), ["e8b8", "e8g8"]);
+        game.play(game.parse_uci("e8h8").unwrap());
+        assert!(game.fen().starts_with("1r3rk1/"), "{}", game.fen());
+    }
+
     #[test]
     fn bad_fens_and_moves_are_errors() {
         for fen in [
