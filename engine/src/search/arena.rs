@@ -37,7 +37,7 @@ pub(super) struct Node {
     pub visits: u32,
     /// Visits that ended here: one, its evaluation, or more if its moves were dropped or end the game.
     pub own: u32,
-    pub pending: u16,
+    pub pending: u32,
     // Changes seldom.
     pub proof: Option<Proof>,
     pub repetition: Option<Repetition>,

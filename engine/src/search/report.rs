@@ -109,7 +109,7 @@ impl Tree {
             let visited = view.value.is_some();
             let started = links
                 .get(edge)
-                .map_or(0.0, |link| link.visits as f32 + f32::from(self.node(link.child()).pending));
+                .map_or(0.0, |link| link.visits as f32 + self.node(link.child()).pending as f32);
             MoveStats {
                 m,
                 visits: u64::from(view.visits),

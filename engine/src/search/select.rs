@@ -44,7 +44,7 @@ impl Tree {
 
     /// What a move is worth, for the side that makes it.
     fn q(&self, child: &Node, link: &Link, here: &Here) -> f32 {
-        let pending = f32::from(child.pending);
+        let pending = child.pending as f32;
         if child.visits == 0 {
             // Only pending visits: the first of them is still out.
             return here.unvisited_q - self.params.virtual_loss * (pending / (pending + 1.0));
@@ -63,7 +63,7 @@ impl Tree {
 
     /// How much a move is worth exploring.
     pub(super) fn u(&self, child: &Node, link: &Link, prior: f32, here: &Here) -> f32 {
-        let started = link.visits as f32 + f32::from(child.pending);
+        let started = link.visits as f32 + child.pending as f32;
         let sharpness = match self.params.uncertainty {
             0.0 => 1.0,
             weight => sharpness(weight, child.wdl_for_parent()),
@@ -94,7 +94,7 @@ impl Here {
         let params = &tree.params;
         let at_root = id == tree.root;
         let node = tree.node(id);
-        let (mut visited, mut below, mut drawn) = (0.0, u32::from(node.pending).saturating_sub(1), false);
+        let (mut visited, mut below, mut drawn) = (0.0, node.pending, false);
         for (link, candidate) in tree.arena.links_of(id).iter().zip(tree.arena.moves_of(id)) {
             let child = tree.node(link.child());
             if child.visits > 0 {

@@ -221,7 +221,7 @@ impl Tree {
         }
     }
 
-    fn count_pending(&mut self, ticket: &Ticket, sign: i16) {
+    fn count_pending(&mut self, ticket: &Ticket, sign: i32) {
         self.in_flight = self.in_flight.wrapping_add_signed(i64::from(sign));
         let nodes = ticket.steps.iter().map(|step| step.node).chain([ticket.leaf]);
         for id in nodes {

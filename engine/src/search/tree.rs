@@ -263,7 +263,7 @@ impl Tree {
 fn view(node: &Node, prior: f32) -> NodeView {
     NodeView {
         visits: 0,
-        pending: u32::from(node.pending),
+        pending: node.pending,
         q: node.q(),
         wdl: node.wdl_for_parent(),
         proof: node.proof,
