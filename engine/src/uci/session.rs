@@ -304,7 +304,7 @@ impl Session {
             depth: limits.depth.map(|depth| depth.max(1)),
             root_moves,
             noise: None,
-            all_moves: settings.multipv > 1,
+            all_moves: settings.multipv > 1 || strength.is_some(),
         };
         let root = self.game.clone();
         if strength.is_some() {
