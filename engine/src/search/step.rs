@@ -44,8 +44,7 @@ impl Ticket {
 pub struct Gathered {
     /// Leaves to evaluate.
     pub tickets: Vec<Ticket>,
-    /// Visits that needed no evaluation (finished games, nodes that others know better): already
-    /// applied.
+    /// Visits that ended at a certain value and needed no evaluation: already applied.
     pub finished: usize,
     /// The walk met a leaf that is being evaluated, or leaves in flight may need the room that is
     /// left: more can be gathered once they are applied.
@@ -118,16 +117,8 @@ pub(super) fn finished(game: &Game, legal: &[Move], plies: usize) -> Option<Leaf
 enum Arrival {
     /// At a leaf that wants an evaluation.
     Leaf,
-    /// At a node whose value is known: the visit is done.
-    Known(Wdl, Known),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Known {
-    /// For certain, or by rule.
-    End,
-    /// From visits by other ways.
-    Transposition,
+    /// At a node whose value is certain: the visit is done.
+    End(Wdl),
 }
 
 impl Tree {
@@ -152,12 +143,9 @@ impl Tree {
             }
             let (ticket, arrival) = self.walk();
             match arrival {
-                Arrival::Known(wdl, known) => {
-                    self.count_known(known);
+                Arrival::End(wdl) => {
                     self.back_up(&ticket.steps, wdl);
-                    if known == Known::End {
-                        self.prove(&ticket.steps);
-                    }
+                    self.prove(&ticket.steps);
                     gathered.finished += 1;
                 }
                 Arrival::Leaf if self.node(ticket.leaf).pending > 0 => {
@@ -186,20 +174,18 @@ impl Tree {
             let packed = self.arena.moves_of(node)[edge].packed;
             ticket.leaf = self.arena.child_or_new(node, edge);
             ticket.steps.push(Step { node, edge: edge as u16, packed });
-            let visits = self.arena.links_of(node)[edge].visits;
-            if let Some((wdl, known)) = self.known(ticket.leaf, visits, ticket.steps.len()) {
-                return (ticket, Arrival::Known(wdl, known));
+            if let Some(wdl) = self.end(ticket.leaf, ticket.steps.len()) {
+                return (ticket, Arrival::End(wdl));
             }
         }
         (ticket, Arrival::Leaf)
     }
 
-    /// What a walk of `plies` need not go beyond `id` for, having come by a link with so many visits:
-    /// the value for the side to move there.
-    fn known(&mut self, id: NodeId, visits: u32, plies: usize) -> Option<(Wdl, Known)> {
+    /// The value for the side to move at `id`, which a walk of `plies` has come to, if it is certain.
+    fn end(&mut self, id: NodeId, plies: usize) -> Option<Wdl> {
         let node = self.node(id);
         if let Some(proof) = node.proof.filter(|_| node.visits > 0) {
-            return Some((proof.wdl(), Known::End));
+            return Some(proof.wdl());
         }
         match node.repetition {
             // The first time lies before a root that has moved on: not in this search any more.
@@ -209,15 +195,8 @@ impl Tree {
                 (node.visits, node.own, node.wins, node.draws) = (0, 0, 0.0, 0.0);
                 None
             }
-            Some(_) => Some((Wdl::DRAW, Known::End)),
-            None if visits < node.visits => Some((node.wdl_for_parent().flipped(), Known::Transposition)),
+            Some(_) => Some(Wdl::DRAW),
             None => None,
-        }
-    }
-
-    fn count_known(&mut self, known: Known) {
-        if known == Known::Transposition {
-            self.counters.transpositions += 1;
         }
     }
 
@@ -231,7 +210,8 @@ impl Tree {
     }
 
     /// Lets a leaf be found by its [`Game::key`], or finds that its position is in the tree already:
-    /// then the visit is led there, and the ticket is done (`None`).
+    /// then the move leads there from now on, this visit takes its mean back up instead of an
+    /// evaluation, and the ticket is done (`None`).
     pub fn identify(&mut self, ticket: Ticket, key: u64) -> Option<Ticket> {
         let last = match ticket.steps.last() {
             Some(last) if self.params.transpositions => *last,
@@ -251,10 +231,13 @@ impl Tree {
         self.count_pending(&ticket, -1);
         self.arena.redirect(last.node, usize::from(last.edge), known);
         self.arena.remove(ticket.leaf);
-        if let Some((wdl, kind)) = self.known(known, 0, ticket.steps.len()) {
+        let node = self.node(known);
+        let (evaluated, mean, proven) =
+            (node.visits > 0, node.wdl_for_parent().flipped(), node.proof.is_some());
+        if evaluated {
             self.counters.transpositions += 1;
-            self.back_up(&ticket.steps, wdl);
-            if kind == Known::End {
+            self.back_up(&ticket.steps, mean);
+            if proven {
                 self.prove(&ticket.steps);
             }
         }

@@ -34,7 +34,7 @@ pub struct Counters {
     pub playouts: u64,
     /// Of these, new evaluations.
     pub evaluations: u64,
-    /// Of these, visits that another way to the position had paid for.
+    /// Of these, visits that took the mean of a position which was known by another way.
     pub transpositions: u64,
     /// Of these, positions that endgame tables answered for.
     pub table_hits: u64,
@@ -54,8 +54,8 @@ pub struct Counters {
 /// **Sharing.** Two ways lead to the same node if [`Game::key`] is the same: position, fifty-move
 /// counter, and the positions that could still be repeated. So what follows from a node depends on the
 /// node alone, repetitions included, and no cycle can close: along moves that can be taken back the
-/// counter grows. A playout that comes to a node which others have visited more often ends there and
-/// takes the node's mean with it, until this way to it has as many visits.
+/// counter grows. The first playout that comes to a node by another way takes the node's mean with it;
+/// later ones go on below it.
 pub struct Tree {
     // Set for a search.
     pub(super) params: Params,
