@@ -123,7 +123,10 @@ impl Pair {
         let key = self.key()?;
         if let Some(precision) = verdicts.recall(&key) {
             log::info!("{precision} was the faster one on this machine");
-            return self.only(precision, None);
+            return self.only(precision, None).or_else(|error| {
+                let there = precision.other();
+                self.only(there, Some(format!("{error}: playing in {there}")))
+            });
         }
         let [named, other] = [self.named, self.named.other()].map(|precision| self.only(precision, None));
         let named = named?;
@@ -139,7 +142,14 @@ impl Pair {
             Precision::Fp32 => [named, other],
             Precision::Int8 => [other, named],
         };
-        let timing = Network::race(&fp32.network, &int8.network, batch)?;
+        let timing = match Network::race(&fp32.network, &int8.network, batch) {
+            Ok(timing) => timing,
+            Err(error) => {
+                let note = Some(format!("{error}: playing in {}", self.named));
+                let named = if self.named == Precision::Fp32 { fp32 } else { int8 };
+                return Ok(Chosen { note, ..named });
+            }
+        };
         log::info!("a batch of {batch}: fp32 {:.2} ms, int8 {:.2} ms", timing.fp32_ms, timing.int8_ms);
         verdicts.remember(&key, fp32.network.name(), timing);
         Ok(match timing.better() {

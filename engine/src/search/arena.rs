@@ -13,6 +13,9 @@
 //! the first of them. Blocks of links grow by doubling; outgrown blocks are used again.
 
 mod compact;
+mod set;
+
+pub(super) use set::NodeSet;
 
 use super::proof::Proof;
 use crate::eval::Wdl;
@@ -33,7 +36,7 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Node {
     // Changes with every visit.
     pub wins: f64,
-    pub draws: f32,
+    pub draws: f64,
     pub visits: u32,
     /// Visits that ended here: one, its evaluation, or more if its moves were dropped or end the game.
     pub own: u32,
@@ -136,7 +139,7 @@ impl Node {
         if let Some(proof) = self.proof {
             return proof.wdl().flipped();
         }
-        let draw = if self.visits == 0 { 1.0 } else { self.draws / self.visits as f32 };
+        let draw = if self.visits == 0 { 1.0 } else { (self.draws / f64::from(self.visits)) as f32 };
         let win = ((1.0 - draw + self.q()) / 2.0).clamp(0.0, 1.0);
         Wdl { win, draw, loss: (1.0 - draw - win).max(0.0) }
     }
@@ -176,6 +179,9 @@ impl Arena {
     pub fn new(memory: usize) -> Arena {
         let most = NONE as usize / MOVES_PER_NODE - MAX_MOVES;
         let mut capacity = (memory / NODE_COST).clamp(2, most);
+        if memory / NODE_COST > most {
+            log::warn!("a tree holds {most} nodes at most: {} MiB of Hash will do", (most * NODE_COST) >> 20);
+        }
         loop {
             match Arena::reserve(capacity) {
                 Some(arena) => return arena,
@@ -187,13 +193,22 @@ impl Arena {
 
     fn reserve(capacity: usize) -> Option<Arena> {
         let (mut nodes, mut moves, mut links) = (Vec::new(), Vec::new(), Vec::new());
-        let mut index: Vec<u32> = Vec::new();
         nodes.try_reserve_exact(capacity).ok()?;
         moves.try_reserve_exact(Arena::move_room(capacity)).ok()?;
         links.try_reserve_exact(Arena::link_room(capacity)).ok()?;
-        index.try_reserve_exact(capacity * 3 / 2 + 1).ok()?;
+        Vec::<u32>::new().try_reserve_exact(Arena::index_size(capacity)).ok()?;
+        let index = Arena::empty_index(capacity);
         let spare_links = [NONE; BLOCK_SIZES];
         Some(Arena { capacity, nodes, spare_node: NONE, moves, links, spare_links, index })
+    }
+
+    fn index_size(capacity: usize) -> usize {
+        capacity * 3 / 2 + 1
+    }
+
+    /// Zeroes, which the system hands out without touching them.
+    fn empty_index(capacity: usize) -> Vec<u32> {
+        vec![0; Arena::index_size(capacity)]
     }
 
     fn move_room(capacity: usize) -> usize {
@@ -238,7 +253,8 @@ impl Arena {
         self.moves.clear();
         self.links.clear();
         self.spare_links = [NONE; BLOCK_SIZES];
-        self.index.clear();
+        self.index = Vec::new();
+        self.index = Arena::empty_index(self.capacity);
     }
 
     pub fn node(&self, id: NodeId) -> &Node {
@@ -351,15 +367,10 @@ impl Arena {
 
     /// The node that stands for `key`.
     pub fn find(&self, key: u64) -> Option<NodeId> {
-        if self.index.is_empty() {
-            return None;
-        }
         let mut slot = self.slot(key);
         loop {
-            let id = self.index[slot];
-            if id == NONE {
-                return None;
-            }
+            // Zero is an empty slot.
+            let id = self.index[slot].checked_sub(1)?;
             if self.nodes[id as usize].key.is_some_and(|known| known.get() == key) {
                 return Some(NodeId(id));
             }
@@ -369,16 +380,13 @@ impl Arena {
 
     /// Lets `key` find the node from now on; it must not find another.
     pub fn register(&mut self, id: NodeId, key: u64) {
-        if self.index.is_empty() {
-            self.index.resize(self.capacity * 3 / 2 + 1, NONE);
-        }
         // A key of zero, one in 2^64, is never found: nothing is lost but a shared node.
         self.node_mut(id).key = std::num::NonZeroU64::new(key);
         let mut slot = self.slot(key);
-        while self.index[slot] != NONE {
+        while self.index[slot] != 0 {
             slot = if slot + 1 == self.index.len() { 0 } else { slot + 1 };
         }
-        self.index[slot] = id.0;
+        self.index[slot] = id.0 + 1;
     }
 
     fn slot(&self, key: u64) -> usize {

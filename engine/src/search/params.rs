@@ -132,6 +132,7 @@ pub struct Limits {
     pub root_moves: Vec<Move>,
     /// Noise on the root's priors, for self-play.
     pub noise: Option<Noise>,
-    /// Every root move is of interest, not only the best: none is left out by smart pruning.
+    /// Every root move is of interest, not only the best: none is left out by smart pruning, and a proven
+    /// win doesn't end the search before all of them are proven or it is a mate in one.
     pub all_moves: bool,
 }

@@ -114,7 +114,8 @@ pub(super) struct SearchState {
     playouts: AtomicU64,
     /// Visits to come, as the watcher sees it; the greatest number if it doesn't know.
     expected: AtomicU64,
-    watch: Mutex<Box<dyn Watch>>,
+    /// None once it has been told of the end.
+    watch: Mutex<Option<Box<dyn Watch>>>,
     // Ends.
     stop: AtomicBool,
     ending: Mutex<Option<(Ended, Option<String>)>>,
@@ -180,7 +181,7 @@ impl SearchState {
         let depth = self.limits.depth.is_some_and(|limit| tree.playouts() > 1 && tree.depth() >= limit);
         if visits || depth {
             Some(Ended::Limit)
-        } else if tree.root().proof.is_some() {
+        } else if if self.limits.all_moves { tree.is_settled() } else { tree.root().proof.is_some() } {
             Some(Ended::Exhausted)
         } else {
             None
@@ -190,7 +191,7 @@ impl SearchState {
     /// Asks the watcher, unless it is busy with another worker's round.
     pub fn watch_round(&self, view: &View<'_>) -> Verdict {
         match self.watch.try_lock() {
-            Ok(mut watch) => watch.round(view),
+            Ok(mut watch) => watch.as_mut().map_or(Verdict::Stop, |watch| watch.round(view)),
             Err(_) => Verdict::Continue,
         }
     }
@@ -202,16 +203,29 @@ impl SearchState {
         }
         let (ended, error) = lock(&self.ending).take().unwrap_or((Ended::Stopped, None));
         // Whoever waits for the end must not wait for ever, whatever goes wrong in here.
-        let told = catch_unwind(AssertUnwindSafe(|| {
-            let (report, stats) = {
-                let tree = self.lock_tree();
-                debug_assert!(self.broken.load(Ordering::Relaxed) || tree.check_at_rest() == Ok(()));
-                (tree.report(multipv), tree.stats())
-            };
-            lock(&self.watch).done(Outcome { report, stats, ended, error });
+        let broken = self.broken.load(Ordering::Relaxed);
+        let seen = catch_unwind(AssertUnwindSafe(|| {
+            let tree = self.lock_tree();
+            debug_assert!(broken || tree.check_at_rest() == Ok(()));
+            (tree.report(multipv), tree.stats())
         }));
+        let outcome = match seen {
+            Ok((report, stats)) => Outcome { report, stats, ended, error },
+            Err(_) => {
+                let error = error.or(Some("the search's tree is in disorder".into()));
+                Outcome { report: Report::default(), stats: Vec::new(), ended: Ended::Failed, error }
+            }
+        };
+        // Taken out, so that its end of any channel closes even if it panics.
+        let watch = lock(&self.watch).take();
+        let told = catch_unwind(AssertUnwindSafe(|| watch.map(|mut watch| watch.done(outcome))));
         if told.is_err() {
-            log::error!("the search's end could not be reported");
+            log::error!("the search's end could not be told");
+        }
+        // While the opponent thinks, or the GUI does: a tree that is nearly full would be stopped for this
+        // in the middle of the next search.
+        if !broken && catch_unwind(AssertUnwindSafe(|| self.lock_tree().make_room())).is_err() {
+            self.broken.store(true, Ordering::Relaxed);
         }
         *lock(&self.finished) = true;
         self.all_finished.notify_all();
@@ -266,7 +280,7 @@ impl Pool {
             tree_changed: Condvar::new(),
             playouts: AtomicU64::new(0),
             expected: AtomicU64::new(u64::MAX),
-            watch: Mutex::new(watch),
+            watch: Mutex::new(Some(watch)),
             stop: AtomicBool::new(false),
             ending: Mutex::new(None),
             broken: AtomicBool::new(false),

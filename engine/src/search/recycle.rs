@@ -1,6 +1,6 @@
 //! Making room: what is least useful is dropped, the rest moves together.
 
-use super::arena::NodeId;
+use super::arena::{NodeId, NodeSet};
 use super::tree::Tree;
 
 /// How much of the room is kept, in quarters.
@@ -17,42 +17,31 @@ fn step(visits: u32) -> usize {
     power as usize * 4 + quarter as usize
 }
 
-/// A set of nodes, one bit each.
-struct NodeSet(Vec<u64>);
-
-impl NodeSet {
-    fn new(nodes: usize) -> NodeSet {
-        NodeSet(vec![0; nodes.div_ceil(64)])
-    }
-
-    /// Adds a node; whether it is new.
-    fn insert(&mut self, id: NodeId) -> bool {
-        let (word, bit) = (id.0 as usize / 64, 1 << (id.0 % 64));
-        let new = self.0[word] & bit == 0;
-        self.0[word] |= bit;
-        new
-    }
-}
-
 impl Tree {
+    /// Recycles between two searches, where less than a third of the memory is left.
+    pub(super) fn make_room(&mut self) {
+        if self.in_flight == 0 && self.fullness() > 667 {
+            self.recycle();
+        }
+    }
+
     /// Drops what the root doesn't lead to any more, and the moves of the least visited nodes, until
     /// half of the memory is free. Such a node keeps its own statistics and is a leaf again.
     ///
     /// Nothing may be in flight: nodes move.
     pub(super) fn recycle(&mut self) {
         (self.base, self.base_game) = (self.root, self.game.clone());
-        let reached = self.reach(0);
+        let reached = if self.moved { self.reach() } else { NodeSet::of_all(self.arena.ids().count()) };
         let floor = self.floor(&reached);
-        let kept = self.reach(floor);
+        let kept = self.kept(&reached, floor);
         for id in self.arena.ids() {
-            let is_kept = kept.0[id.0 as usize / 64] >> (id.0 % 64) & 1 == 1;
-            if is_kept && !self.keeps_moves(id, floor) {
+            if kept.contains(id) && !self.keeps_moves(id, floor) {
                 self.arena.drop_moves(id);
             }
         }
         let mut roots = [self.root];
-        self.arena.compact(&kept.0, &mut roots);
-        (self.root, self.base) = (roots[0], roots[0]);
+        self.arena.compact(&kept, &mut roots);
+        (self.root, self.base, self.moved) = (roots[0], roots[0], false);
         log::debug!("recycled: kept what has {floor} visits or more, {} ‰ full", self.arena.fullness());
     }
 
@@ -61,26 +50,36 @@ impl Tree {
         id == self.root || self.node(id).visits >= floor
     }
 
-    /// The nodes that the root leads to through nodes that keep their moves.
-    fn reach(&self, floor: u32) -> NodeSet {
-        let nodes = self.arena.ids().count();
-        let mut reached = NodeSet::new(nodes);
+    /// The nodes that the root leads to.
+    fn reach(&self) -> NodeSet {
+        let mut reached = NodeSet::new(self.arena.ids().count());
         let mut open = vec![self.root];
         reached.insert(self.root);
         while let Some(id) = open.pop() {
-            if self.keeps_moves(id, floor) {
-                let children = self.arena.links_of(id).iter().map(|link| link.child());
-                open.extend(children.filter(|child| reached.insert(*child)));
-            }
+            let children = self.arena.links_of(id).iter().map(|link| link.child());
+            open.extend(children.filter(|child| reached.insert(*child)));
         }
         reached
+    }
+
+    /// The root, and the children of the nodes that keep their moves. (A node may be among them though its
+    /// own parents are not, having had visits from several: it goes the next time.)
+    fn kept(&self, reached: &NodeSet, floor: u32) -> NodeSet {
+        let mut kept = NodeSet::new(self.arena.ids().count());
+        kept.insert(self.root);
+        for id in self.arena.ids().filter(|id| reached.contains(*id) && self.keeps_moves(*id, floor)) {
+            for link in self.arena.links_of(id) {
+                kept.insert(link.child());
+            }
+        }
+        kept
     }
 
     /// The least number of visits such that the nodes which have them fit into the room to be kept.
     fn floor(&self, reached: &NodeSet) -> u32 {
         let mut needed = vec![(0, 0, 0); STEPS];
         for id in self.arena.ids() {
-            if reached.0[id.0 as usize / 64] >> (id.0 % 64) & 1 == 1 && self.node(id).is_expanded() {
+            if reached.contains(id) && self.node(id).is_expanded() {
                 let (moves, links) = self.arena.footprint(id);
                 let sum = &mut needed[step(self.node(id).visits)];
                 sum.0 += usize::from(self.node(id).links);

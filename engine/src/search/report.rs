@@ -69,7 +69,7 @@ pub struct MoveStats {
 }
 
 /// The state of a search.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// Visits of this search.
     pub visits: u64,
@@ -152,7 +152,7 @@ impl Tree {
         let link = self.arena.links_of(self.root).get(edge);
         let Some((link, child)) = link
             .map(|link| (link, self.node(link.child())))
-            .filter(|(link, child)| link.visits > 0 && child.visits > 0)
+            .filter(|(link, child)| child.proof.is_some() || (link.visits > 0 && child.visits > 0))
         else {
             // Unvisited: all that is known is the root's own evaluation.
             let wdl = self.node(self.root).wdl_for_parent().flipped();

@@ -22,7 +22,8 @@ impl Tree {
         let mut best = (f32::NEG_INFINITY, 0);
         for (index, (link, candidate)) in links.iter().zip(moves).enumerate() {
             let child = self.node(link.child());
-            if matches!(child.proof, Some(Proof::Win(_))) || here.is_hopeless(link.visits) {
+            let known = matches!(child.proof, Some(Proof::Win(_))) || (here.proven && child.proof.is_some());
+            if known || here.is_hopeless(link.visits) {
                 continue;
             }
             let score = self.q(child, link, &here) + self.u(child, link, candidate.prior(), &here);
@@ -50,7 +51,7 @@ impl Tree {
             return here.unvisited_q - self.params.virtual_loss * (pending / (pending + 1.0));
         }
         let mut mean = child.q();
-        if self.params.contempt > 0.0 {
+        if self.params.contempt != 0.0 {
             let Wdl { win, draw, loss } = child.wdl_for_parent();
             mean -= self.params.contempt * (win - loss).max(0.0) * draw;
         }
@@ -85,6 +86,9 @@ pub(super) struct Here {
     pub unvisited_q: f32,
     /// What an unvisited move's exploration is multiplied by.
     sharpness: f32,
+    /// The node is proven already (a search may go on below a proven root): its unproven moves are of
+    /// interest.
+    proven: bool,
     /// A move with fewer visits than this can't become the most visited any more.
     hopeless_below: u64,
 }
@@ -119,7 +123,7 @@ impl Here {
             _ => 0,
         };
         let exploration = puct.at(node.visits) * (below.max(1) as f32).sqrt();
-        Here { exploration, unvisited_q, sharpness, hopeless_below }
+        Here { exploration, unvisited_q, sharpness, proven: node.proof.is_some(), hopeless_below }
     }
 
     fn is_hopeless(&self, visits: u32) -> bool {

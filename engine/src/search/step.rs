@@ -282,7 +282,7 @@ impl Tree {
         node.visits += 1;
         node.own += 1;
         node.wins -= f64::from(wdl.q());
-        node.draws += wdl.draw;
+        node.draws += f64::from(wdl.draw);
         node.value = -wdl.q();
         let proven = node.proof.is_some();
         self.back_up(&ticket.steps, wdl);
@@ -305,13 +305,15 @@ impl Tree {
             let node = self.arena.node_mut(step.node);
             node.visits += 1;
             node.wins += for_parent;
-            node.draws += value.draw;
+            node.draws += f64::from(value.draw);
             for_parent = -for_parent;
         }
         let counters = &mut self.counters;
         counters.playouts += 1;
         counters.path_plies += steps.len() as u64;
-        counters.depth = counters.depth.max((counters.path_plies / counters.playouts) as u32);
+        if counters.playouts > self.depth_counts_from {
+            counters.depth = counters.depth.max((counters.path_plies / counters.playouts) as u32);
+        }
         counters.longest_path = counters.longest_path.max(steps.len() as u32);
     }
 

@@ -46,12 +46,15 @@ pub struct Counters {
     pub longest_path: u32,
 }
 
+/// Visits of a search with a kept tree before the mean length of paths means something.
+const KEPT_VISITS_UNCOUNTED: u64 = 128;
+
 /// A search tree over one root position: only data, no clock, thread or random source.
 ///
 /// **Law.** When nothing is in flight, an expanded node's visits are those that ended in it (one, its
 /// own evaluation, unless its moves were dropped in between) plus those along its links.
 ///
-/// **Sharing.** Two ways lead to the same node if [`Game::key`] is the same: position, fifty-move
+/// **Sharing.** Two ways lead to the same node, unless the game ends there, if [`Game::key`] is the same: position, fifty-move
 /// counter, and the positions that could still be repeated. So what follows from a node depends on the
 /// node alone, repetitions included, and no cycle can close: along moves that can be taken back the
 /// counter grows. The first playout that comes to a node by another way takes the node's mean with it;
@@ -71,8 +74,12 @@ pub struct Tree {
     /// move than the one pondered on, the search goes on from there.
     pub(super) base: NodeId,
     pub(super) base_game: Game,
+    /// The root has moved since memory was last recycled: there may be nodes that nothing leads to.
+    pub(super) moved: bool,
     // Counts.
     pub(super) counters: Counters,
+    /// The first visits of a tree that is gone on with follow its main line: they say nothing of depth.
+    pub(super) depth_counts_from: u64,
     pub(super) in_flight: u64,
 }
 
@@ -93,8 +100,10 @@ impl Tree {
             root,
             base: root,
             base_game: game.clone(),
+            moved: false,
             game,
             counters: Counters::default(),
+            depth_counts_from: 0,
             in_flight: 0,
         };
         tree.restrict(root_moves);
@@ -115,6 +124,8 @@ impl Tree {
         let kept = params.reuse
             && params.policy_temperature == self.params.policy_temperature
             && params.transpositions == self.params.transpositions
+            && params.solver == self.params.solver
+            && params.twofold_draws == self.params.twofold_draws
             && root_moves.is_empty()
             && !self.restricted
             && self.advance(game);
@@ -126,12 +137,17 @@ impl Tree {
         }
         self.restrict(root_moves);
         self.counters = Counters::default();
+        self.depth_counts_from = if kept { KEPT_VISITS_UNCOUNTED } else { 0 };
         self.horizon = None;
         kept
     }
 
     /// Makes the node of `game` the root, if it is reached from the base and is worth it.
     fn advance(&mut self, game: &Game) -> bool {
+        // Above the old root more positions count as repeated than were marked below it.
+        if game.ply() < self.game.ply() {
+            return false;
+        }
         let Some(mut line) = self.base_game.continuation(game) else { return false };
         let mut path = vec![(self.base, self.base_game.clone())];
         for m in line.drain(..) {
@@ -149,6 +165,7 @@ impl Tree {
         if !self.arena.node(root).is_expanded() {
             return false;
         }
+        self.moved |= root != self.root;
         (self.root, self.game) = (root, game);
         let above = path.len().saturating_sub(3);
         (self.base, self.base_game) = path.swap_remove(above);
@@ -200,15 +217,30 @@ impl Tree {
         self.horizon = visits;
     }
 
-    /// Visits of the most and the second most visited root move.
+    /// Visits of the most and the second most visited root move, leaving out those that are proven to
+    /// lose.
     pub fn lead(&self) -> (u64, u64) {
-        let visits = self.arena.links_of(self.root).iter().map(|link| u64::from(link.visits));
+        let links = self.arena.links_of(self.root).iter();
+        let open = links.filter(|link| !matches!(self.node(link.child()).proof, Some(Proof::Win(_))));
+        let visits = open.map(|link| u64::from(link.visits));
         visits.fold(
             (0, 0),
             |(first, second), visits| {
                 if visits > first { (visits, first) } else { (first, second.max(visits)) }
             },
         )
+    }
+
+    /// Whether the root is proven and nothing more can be found out about any of its moves, or a mate in
+    /// one is.
+    pub fn is_settled(&self) -> bool {
+        let links = self.arena.links_of(self.root);
+        let all_taken = links.len() == self.arena.moves_of(self.root).len();
+        let all_proven = || links.iter().all(|link| self.node(link.child()).proof.is_some());
+        match self.node(self.root).proof {
+            None => false,
+            Some(proof) => proof == Proof::Win(1) || (all_taken && all_proven()),
+        }
     }
 
     /// The root's statistics.

@@ -55,9 +55,14 @@ impl Brain {
         self.pool.as_mut()
     }
 
+    /// Forgets the tree, and what it takes for proven.
+    pub fn forget_tree(&mut self) {
+        self.pool.iter_mut().for_each(Pool::clear);
+    }
+
     /// Forgets the tree and all answers.
     pub fn clear(&mut self) {
-        self.pool.iter_mut().for_each(Pool::clear);
+        self.forget_tree();
         self.cache.iter().for_each(|cache| cache.clear());
     }
 

@@ -31,7 +31,7 @@ impl Printer {
 
     /// The `info` lines of a report, best line first, `time` after `go`.
     ///
-    /// The search's depth is a mean and may fall; what is printed never does.
+    /// What is printed as depth never falls within a search.
     pub fn lines(&mut self, report: &Report, time: Duration) -> Vec<String> {
         self.depth = self.depth.max(report.depth);
         let ranked = report.lines.iter().take(self.multipv).zip(1..);

@@ -210,11 +210,15 @@ impl Session {
             (Effect::Book, _) => self.library.open_book(settings).map_err(|error| error.to_string())?,
             (Effect::Tables, _) => {
                 self.library.open_tables(settings).map_err(|error| error.to_string())?;
+                self.brain.forget_tree();
                 if settings.tables.is_some() {
                     self.out.say(self.library.tables());
                 }
             }
-            (Effect::TableRules, _) => self.library.follow_rules(settings),
+            (Effect::TableRules, _) => {
+                self.library.follow_rules(settings);
+                self.brain.forget_tree();
+            }
             (Effect::Log, _) => {
                 let path = settings.log_file.as_deref();
                 self.traffic
@@ -304,7 +308,7 @@ impl Session {
             depth: limits.depth.map(|depth| depth.max(1)),
             root_moves,
             noise: None,
-            all_moves: settings.multipv > 1 || strength.is_some(),
+            all_moves: settings.multipv > 1 || limits.infinite || limits.mate.is_some() || strength.is_some(),
         };
         let root = self.game.clone();
         if strength.is_some() {

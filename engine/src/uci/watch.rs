@@ -214,7 +214,6 @@ impl Watch for Watcher {
     }
 }
 
-/// Visits of the two most visited root moves.
 fn is_mate_within(report: &Report, moves: u32) -> bool {
     report.lines.first().is_some_and(|line| match line.score {
         Score::Mate(found) => u32::try_from(found).is_ok_and(|found| found <= moves),

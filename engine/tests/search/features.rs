@@ -113,6 +113,24 @@ fn what_cannot_become_best_any_more_gets_no_visit() {
     assert_eq!(visits(Some(2)), 0);
 }
 
+/// The leader is found to lose when most visits are spent: the others must not be left alone for it.
+#[test]
+fn a_lead_of_a_lost_move_leads_nowhere() {
+    // After g2g4 Black mates at once; it gets all visits until one of them comes to the mate.
+    let script = Scripted::default().prior("g2g4", 0.95).prior("a2a3", 0.05).prior("d8h4", 0.9);
+    let fen = "rnbqkbnr/pppp1ppp/8/4p3/8/5P2/PPPPP1PP/RNBQKBNR w KQkq - 0 2";
+    let mut hand = Hand::new(fen, "g2g4 a2a3", plain(), script);
+    hand.visit();
+    while hand.child("g2g4").proof.is_none() {
+        hand.visit();
+    }
+    let before = hand.visits()["a2a3"];
+    assert!(hand.visits()["g2g4"] > before + 1);
+    hand.tree.set_horizon(Some(1));
+    hand.visit();
+    assert_eq!(hand.visits()["a2a3"], before + 1);
+}
+
 #[test]
 fn a_searchs_last_visits_go_to_those_that_can_still_win() {
     let run = |smart_pruning, all_moves| {

@@ -91,6 +91,32 @@ fn a_search_of_some_moves_neither_keeps_nor_leaves_a_tree() {
     assert_eq!((report.lines.len(), kept(&report)), (20, 0));
 }
 
+/// The first visits below a kept root go down its main line: that is no depth.
+#[test]
+fn depth_is_not_the_length_of_an_old_main_line() {
+    let mut pool = pool(Params::default());
+    go(&mut pool, &Game::new(), visits(20_000));
+    let report = go(&mut pool, &Game::new(), visits(50)).report;
+    assert!(kept(&report) > 0);
+    assert_eq!(report.depth, 1, "too early to tell");
+    let limits = Limits { depth: Some(4), ..visits(1_000_000) };
+    assert!(go(&mut pool, &Game::new(), limits).report.visits > 128);
+}
+
+#[test]
+fn what_was_proven_by_other_rules_is_not_kept() {
+    for changed in [
+        Params { solver: false, ..Params::default() },
+        Params { twofold_draws: false, ..Params::default() },
+        Params { policy_temperature: 2.0, ..Params::default() },
+    ] {
+        let mut pool = pool(Params::default());
+        go(&mut pool, &Game::new(), visits(500));
+        pool.set_params(changed);
+        assert_eq!(kept(&go(&mut pool, &Game::new(), visits(50)).report), 0);
+    }
+}
+
 #[test]
 fn a_tree_gone_on_with_is_the_same_every_time() {
     let run = || {

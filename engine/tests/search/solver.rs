@@ -1,7 +1,7 @@
 //! Proofs: mates, their distances, and what draws them up the tree.
 
 use engine::position::Game;
-use engine::search::{Ended, Params, Pool, Score};
+use engine::search::{Ended, Limits, Params, Pool, Score};
 use engine::tables::{Rules, Tables};
 
 use super::hand::*;
@@ -57,6 +57,24 @@ fn a_mate_that_the_tree_holds_is_proven_with_its_distance() {
             assert!(line.pv.len() < 2 * mate as usize, "{fen}: {:?}", line.pv);
         }
     }
+}
+
+/// A mate in six is proven first here; who asks for all moves gets the mate in three.
+#[test]
+fn a_proven_win_ends_a_search_of_all_moves_only_when_nothing_is_open() {
+    let game = Game::from_fen("8/8/8/8/8/6P1/6k1/4KR1R w K - 0 1").unwrap();
+    let all = Limits { all_moves: true, ..visits(60_000) };
+    let outcome = search(uniform(1), &game, all);
+    assert!(outcome.ended == Ended::Limit && outcome.report.visits == 60_000);
+    assert_eq!(outcome.report.lines[0].score, Score::Mate(3));
+    let first = search(uniform(1), &game, visits(60_000));
+    assert!(first.ended == Ended::Exhausted && first.report.visits < 60_000);
+    // There is nothing better than a mate in one.
+    let at_once = Game::from_fen("7k/8/6K1/8/8/8/8/R7 w - - 0 1").unwrap();
+    assert_eq!(
+        search(uniform(1), &at_once, Limits { all_moves: true, ..visits(5_000) }).ended,
+        Ended::Exhausted
+    );
 }
 
 #[test]

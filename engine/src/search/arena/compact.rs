@@ -1,18 +1,15 @@
 //! Closing the gaps that dropped nodes leave.
 
-use super::{Arena, BLOCK_SIZES, Link, NONE, NodeId};
+use super::{Arena, BLOCK_SIZES, Link, NONE, NodeId, NodeSet};
 
 impl Arena {
-    /// Keeps the nodes that `kept` names (one bit each) and closes the gaps; `roots` are told their new
-    /// places. Links must lead only to kept nodes.
-    pub fn compact(&mut self, kept: &[u64], roots: &mut [NodeId]) {
-        let is_kept = |id: u32| kept[id as usize / 64] >> (id % 64) & 1 == 1;
+    /// Keeps the nodes of `kept` and closes the gaps; `roots` are told their new places. Links must lead
+    /// only to kept nodes.
+    pub fn compact(&mut self, kept: &NodeSet, roots: &mut [NodeId]) {
         // The index is made anew afterwards: until then it says where each node went.
-        self.index.clear();
-        self.index.resize(self.capacity * 3 / 2 + 1, NONE);
         let mut next = 0;
         for old in 0..self.nodes.len() as u32 {
-            if is_kept(old) {
+            if kept.contains(NodeId(old)) {
                 self.index[old as usize] = next;
                 self.nodes.swap(next as usize, old as usize);
                 next += 1;
@@ -23,7 +20,7 @@ impl Arena {
         roots.iter_mut().for_each(|root| root.0 = self.index[root.0 as usize]);
         self.compact_moves();
         self.compact_links();
-        self.index.fill(NONE);
+        self.index.fill(0);
         for id in 0..next {
             if let Some(key) = self.nodes[id as usize].key {
                 self.register(NodeId(id), key.get());

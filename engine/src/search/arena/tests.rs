@@ -65,9 +65,9 @@ fn what_is_registered_is_found_until_it_is_dropped() {
     }
     assert!(ids.iter().all(|(key, id)| arena.find(*key) == Some(*id)));
     // Keep the root and every other node.
-    let mut kept = vec![0; arena.len().div_ceil(64)];
+    let mut kept = NodeSet::new(arena.len());
     for id in arena.ids().filter(|id| id.0 % 2 == 0) {
-        kept[id.0 as usize / 64] |= 1 << (id.0 % 64);
+        kept.insert(id);
     }
     let mut roots = [root];
     arena.compact(&kept, &mut roots);
