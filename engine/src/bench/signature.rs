@@ -34,6 +34,8 @@ pub struct Signature {
     pub checksum: u64,
     /// Nodes per second.
     pub nps: u64,
+    /// Visits per second, with evaluators that take next to no time.
+    pub visits_per_second: u64,
 }
 
 /// The defaults of the search without its two transcendental functions: logarithm and power differ
@@ -60,6 +62,7 @@ const MEMORY: usize = 64 << 20;
 pub fn take(config: Config, out: &mut impl Write) -> io::Result<Signature> {
     let nodes = Arc::new(AtomicU64::new(0));
     let mut checksum = Fnv::default();
+    let mut visits = 0;
     let start = Instant::now();
     for (name, evaluator) in hashed::of_the_signature(&nodes) {
         let mut pool = Pool::new(vec![evaluator], params(), MEMORY);
@@ -67,6 +70,7 @@ pub fn take(config: Config, out: &mut impl Write) -> io::Result<Signature> {
             let game = Game::from_fen(fen).expect("the fixed positions are positions");
             let report = search(&mut pool, &game, config.visits).report;
             add(&mut checksum, &report);
+            visits += report.visits;
             let best = report.lines.first().and_then(|line| line.pv.first());
             let best = best.map_or_else(String::new, |&m| Game::uci(m, false));
             writeln!(
@@ -81,7 +85,13 @@ pub fn take(config: Config, out: &mut impl Write) -> io::Result<Signature> {
     }
     let nodes = nodes.load(Ordering::Relaxed);
     let micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX).max(1);
-    Ok(Signature { nodes, checksum: checksum.0, nps: nodes.saturating_mul(1_000_000) / micros })
+    let per_second = |count: u64| count.saturating_mul(1_000_000) / micros;
+    Ok(Signature {
+        nodes,
+        checksum: checksum.0,
+        nps: per_second(nodes),
+        visits_per_second: per_second(visits),
+    })
 }
 
 /// Takes the signature, measures the embedded network, and prints both: the checksum, the network's
@@ -91,7 +101,8 @@ pub fn take(config: Config, out: &mut impl Write) -> io::Result<Signature> {
 ///
 /// If `out` can't be written.
 pub fn print(config: Config, out: &mut impl Write) -> io::Result<()> {
-    let Signature { nodes, checksum, nps } = take(config, out)?;
+    let Signature { nodes, checksum, nps, visits_per_second } = take(config, out)?;
+    writeln!(out, "the tree alone: {visits_per_second} visits/s")?;
     for precision in Precision::ALL {
         match network_speed(precision) {
             Ok(line) => writeln!(out, "{line}")?,
