@@ -83,6 +83,9 @@ pub struct Row {
     pub search: f64,
 }
 
+/// Visits of each search that is measured: a second or less, as in a fast game.
+const SEARCH_VISITS: u64 = 3000;
+
 /// Visits per second of a search of a few fixed positions with the network, one worker.
 ///
 /// # Errors
@@ -211,7 +214,7 @@ impl Bench {
         let start = Instant::now();
         let mut visits = 0;
         for game in self.games.iter().cycle() {
-            visits += searched(pool, game, 400)?;
+            visits += searched(pool, game, SEARCH_VISITS)?;
             if start.elapsed() >= self.time {
                 break;
             }
