@@ -235,10 +235,12 @@ def play_fastchess(fastchess, players, arguments):
         command += ["-draw", "movenumber=40", "movecount=8", "score=8"]
     # Its saved state goes beside the games, not into whatever folder we stand in.
     command += ["-config", f"outname={arguments.pgn.with_suffix('.fastchess.json')}"]
+    # Others' warnings are many: Stockfish, when limited, plays other moves than it shows.
+    shown = ("Finished game", "Fatal", "Error", *(("Warning",) if arguments.strict else ()))
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     try:
         for line in process.stdout:
-            if line.startswith(("Finished game", "Fatal", "Error", "Warning")) or "loses on time" in line:
+            if line.startswith(shown) or "loses on time" in line:
                 print(line, end="", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         pass  # the terminal has interrupted fastchess too: let it finish its files
