@@ -12,7 +12,7 @@ whose games are there already is counted, not played again.
 
 Examples:
   scripts/strength.py --quick
-  scripts/strength.py --levels 800 1150 1500 1850 2200 --games 100 --concurrency 2
+  scripts/strength.py --levels 800 1100 1400 1700 --games 100 --concurrency 2
 """
 
 import argparse
@@ -129,20 +129,20 @@ def parse():
     )
     add = parser.add_argument
     add("--engine", default=str(match.ROOT / "target/release/philidor"), help="our engine (default: %(default)s)")
-    add("--engine-options", nargs="*", default=["Threads=1", "Hash=64"], metavar="NAME=VALUE",
-        help="its other UCI options (default: Threads=1 Hash=64)")
+    add("--engine-options", nargs="*", default=["Threads=1", "Hash=64", "MoveOverhead=10"], metavar="NAME=VALUE",
+        help="its other UCI options (default: Threads=1 Hash=64 MoveOverhead=10)")
     add("--stockfish", default="stockfish", help="the yardstick (default: %(default)s)")
-    add("--levels", nargs="+", type=int, default=[800, 1150, 1500, 1850, 2200], metavar="ELO",
-        help="values of UCI_Elo (default: 800 1150 1500 1850 2200)")
+    add("--levels", nargs="+", type=int, default=[800, 1100, 1400, 1700], metavar="ELO",
+        help="values of UCI_Elo (default: 800 1100 1400 1700)")
     add("--tc", default="3+0.1", help="seconds for the game + seconds a move (default: %(default)s)")
     add("--games", type=int, default=60, help="per level, an even number (default: %(default)s)")
     add("--concurrency", type=int, default=1, help="games at once (default: %(default)s)")
     add("--out", type=Path, help="folder of the games (default: a new one in runs/)")
-    add("--quick", action="store_true", help="a look: 8 games each of levels 1000, 1400 and 1800 at 1+0.05")
+    add("--quick", action="store_true", help="a look: 14 games each of levels 1100, 1400 and 1700 at 1+0.05")
     add("--self-test", action="store_true", help="check the ratings against hand-worked numbers")
     arguments = parser.parse_args()
     if arguments.quick:
-        arguments.levels, arguments.games, arguments.tc = [1000, 1400, 1800], 8, "1+0.05"
+        arguments.levels, arguments.games, arguments.tc = [1100, 1400, 1700], 14, "1+0.05"
     return arguments
 
 

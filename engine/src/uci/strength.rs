@@ -11,8 +11,8 @@ use crate::search::{Line, Params, Report, Score};
 
 /// The weakest rating there is.
 pub const WEAKEST: i64 = 800;
-/// The strongest one.
-pub const STRONGEST: i64 = 2200;
+/// The strongest one: what the engine without limits has been measured at, in fast games.
+pub const STRONGEST: i64 = 1700;
 /// The skill level that limits nothing.
 pub const FULL_SKILL: i64 = 20;
 
@@ -32,12 +32,11 @@ pub struct Strength {
 
 /// Rating, visits, policy, choice, margin. In between, visits and temperatures are interpolated by
 /// their logarithms.
-const TABLE: [(i64, f64, f64, f64, f64); 5] = [
-    (WEAKEST, 64.0, 2.4, 3.0, 0.40),
-    (1150, 120.0, 1.8, 2.0, 0.25),
-    (1500, 350.0, 1.4, 1.2, 0.14),
-    (1850, 1500.0, 1.15, 0.7, 0.07),
-    (STRONGEST, 8000.0, 1.0, 0.3, 0.03),
+const TABLE: [(i64, f64, f64, f64, f64); 4] = [
+    (WEAKEST, 24.0, 1.6, 1.5, 0.30),
+    (1100, 80.0, 1.3, 1.0, 0.20),
+    (1400, 300.0, 1.1, 0.6, 0.10),
+    (STRONGEST, 4000.0, 1.0, 0.15, 0.02),
 ];
 
 impl Strength {
