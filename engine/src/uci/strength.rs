@@ -31,11 +31,12 @@ pub struct Strength {
 }
 
 /// Rating, visits, policy, choice, margin. In between, visits and temperatures are interpolated by
-/// their logarithms.
+/// their logarithms. The ratings of the second and third row are measured against Stockfish's
+/// `UCI_Elo` (README), that of the last is the engine's own.
 const TABLE: [(i64, f64, f64, f64, f64); 4] = [
-    (WEAKEST, 24.0, 1.6, 1.5, 0.30),
-    (1100, 80.0, 1.3, 1.0, 0.20),
-    (1400, 300.0, 1.1, 0.6, 0.10),
+    (WEAKEST, 40.0, 1.5, 1.3, 0.27),
+    (960, 80.0, 1.3, 1.0, 0.20),
+    (1270, 300.0, 1.1, 0.6, 0.10),
     (STRONGEST, 4000.0, 1.0, 0.15, 0.02),
 ];
 
