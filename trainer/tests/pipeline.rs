@@ -128,7 +128,8 @@ fn games_become_a_network_that_plays() {
     assert!(String::from_utf8_lossy(&verified.stdout).starts_with("256 positions"));
 
     let said = engine(format!(
-        "setoption name WeightsFile value {net}\nsetoption name Threads value 1\nisready\n\
+        "setoption name Precision value fp32\nsetoption name WeightsFile value {net}\n\
+         setoption name Threads value 1\nisready\n\
          position startpos moves e2e4 e7e5\ngo nodes 200\n"
     ));
     let best = said.lines().find_map(|line| line.strip_prefix("bestmove ")).expect("a bestmove");
