@@ -268,7 +268,9 @@ impl Pool {
         let mut tree = self
             .last_tree()
             .unwrap_or_else(|| Tree::new(root.clone(), &limits.root_moves, self.params.clone(), self.memory));
-        let kept = tree.start(&root, &limits.root_moves, self.params.clone());
+        // A depth is asked for to get the same every time.
+        let reuse = self.params.reuse && limits.depth.is_none();
+        let kept = tree.start(&root, &limits.root_moves, Params { reuse, ..self.params.clone() });
         log::debug!("search from {}: {}", root.fen(), if kept { "tree kept" } else { "new tree" });
         let root_moves: MoveList = tree.root_moves().iter().copied().collect();
         let search = Arc::new(SearchState {

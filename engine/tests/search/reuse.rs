@@ -99,8 +99,10 @@ fn depth_is_not_the_length_of_an_old_main_line() {
     let report = go(&mut pool, &Game::new(), visits(50)).report;
     assert!(kept(&report) > 0);
     assert_eq!(report.depth, 1, "too early to tell");
-    let limits = Limits { depth: Some(4), ..visits(1_000_000) };
-    assert!(go(&mut pool, &Game::new(), limits).report.visits > 128);
+    let deep = || Limits { depth: Some(4), ..visits(1_000_000) };
+    let first = go(&mut pool, &Game::new(), deep()).report;
+    assert!(first.visits > 128 && kept(&first) == 0);
+    assert_eq!(go(&mut pool, &Game::new(), deep()).report, first);
 }
 
 #[test]
