@@ -180,12 +180,10 @@ impl SearchState {
         let visits = self.limits.visits.is_some_and(|limit| tree.playouts() >= limit);
         let depth = self.limits.depth.is_some_and(|limit| tree.playouts() > 1 && tree.depth() >= limit);
         if visits || depth {
-            Some(Ended::Limit)
-        } else if if self.limits.all_moves { tree.is_settled() } else { tree.root().proof.is_some() } {
-            Some(Ended::Exhausted)
-        } else {
-            None
+            return Some(Ended::Limit);
         }
+        let known = if self.limits.all_moves { tree.is_settled() } else { tree.root().proof.is_some() };
+        known.then_some(Ended::Exhausted)
     }
 
     /// Asks the watcher, unless it is busy with another worker's round.
@@ -351,12 +349,6 @@ impl Pool {
     /// Endgame tables from the next search on.
     pub fn set_tables(&mut self, tables: Tables) {
         self.tables = tables;
-    }
-
-    /// The tree's bound in bytes; the last search's tree is forgotten.
-    pub fn set_memory(&mut self, memory: usize) {
-        self.clear();
-        self.memory = memory;
     }
 }
 

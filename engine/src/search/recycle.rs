@@ -39,9 +39,8 @@ impl Tree {
                 self.arena.drop_moves(id);
             }
         }
-        let mut roots = [self.root];
-        self.arena.compact(&kept, &mut roots);
-        (self.root, self.base, self.moved) = (roots[0], roots[0], false);
+        self.root = self.arena.compact(&kept, self.root);
+        (self.base, self.moved) = (self.root, false);
         log::debug!("recycled: kept what has {floor} visits or more, {} ‰ full", self.arena.fullness());
     }
 

@@ -107,9 +107,10 @@ impl Tree {
         let stats = |edge: usize| {
             let (m, view) = children[edge];
             let visited = view.value.is_some();
-            let started = links
-                .get(edge)
-                .map_or(0.0, |link| link.visits as f32 + self.node(link.child()).pending as f32);
+            let u = match links.get(edge) {
+                Some(link) => self.u(self.node(link.child()), link, view.prior, &here),
+                None => here.unvisited_u(view.prior),
+            };
             MoveStats {
                 m,
                 visits: u64::from(view.visits),
@@ -117,7 +118,7 @@ impl Tree {
                 prior: view.prior,
                 q: if visited { view.q } else { here.unvisited_q },
                 wdl: if visited { view.wdl } else { self.node(self.root).wdl_for_parent().flipped() },
-                u: here.exploration * view.prior / (1.0 + started),
+                u,
                 value: view.value,
                 proof: view.proof.map(Proof::before),
             }

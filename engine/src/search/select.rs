@@ -35,7 +35,7 @@ impl Tree {
         if let Some(candidate) = moves.get(links.len())
             && !here.is_hopeless(0)
         {
-            let score = here.unvisited_q + here.exploration * here.sharpness * candidate.prior();
+            let score = here.unvisited_q + here.unvisited_u(candidate.prior());
             if score > best.0 {
                 best = (score, links.len());
             }
@@ -81,7 +81,7 @@ fn sharpness(weight: f32, wdl: Wdl) -> f32 {
 /// What the moves of one node have in common.
 pub(super) struct Here {
     /// `c(N) · √(visits of the node's moves)`.
-    pub exploration: f32,
+    exploration: f32,
     /// Q of an unvisited move.
     pub unvisited_q: f32,
     /// What an unvisited move's exploration is multiplied by.
@@ -124,6 +124,11 @@ impl Here {
         };
         let exploration = puct.at(node.visits) * (below.max(1) as f32).sqrt();
         Here { exploration, unvisited_q, sharpness, proven: node.proof.is_some(), hopeless_below }
+    }
+
+    /// How much a move that was never taken is worth exploring.
+    pub fn unvisited_u(&self, prior: f32) -> f32 {
+        self.exploration * self.sharpness * prior
     }
 
     fn is_hopeless(&self, visits: u32) -> bool {

@@ -6,7 +6,7 @@ use super::arena::{Arena, Node, NodeId};
 use super::params::Params;
 use super::proof::Proof;
 use crate::eval::Wdl;
-use crate::position::Game;
+use crate::position::{Game, PackedMove};
 
 /// What the outside may know of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,8 +54,8 @@ const KEPT_VISITS_UNCOUNTED: u64 = 128;
 /// **Law.** When nothing is in flight, an expanded node's visits are those that ended in it (one, its
 /// own evaluation, unless its moves were dropped in between) plus those along its links.
 ///
-/// **Sharing.** Two ways lead to the same node, unless the game ends there, if [`Game::key`] is the same: position, fifty-move
-/// counter, and the positions that could still be repeated. So what follows from a node depends on the
+/// **Sharing.** Two ways lead to the same node, unless the game ends there, if [`Game::key`] is the
+/// same: position, fifty-move counter, and the positions that could still be repeated. So what follows from a node depends on the
 /// node alone, repetitions included, and no cycle can close: along moves that can be taken back the
 /// counter grows. The first playout that comes to a node by another way takes the node's mean with it;
 /// later ones go on below it.
@@ -148,13 +148,12 @@ impl Tree {
         if game.ply() < self.game.ply() {
             return false;
         }
-        let Some(mut line) = self.base_game.continuation(game) else { return false };
+        let Some(line) = self.base_game.continuation(game) else { return false };
         let mut path = vec![(self.base, self.base_game.clone())];
-        for m in line.drain(..) {
+        for m in line {
             let (id, game) = path.last().expect("begins with the base");
-            let packed = crate::position::PackedMove::new(m);
-            let taken = self.arena.links_of(*id).iter().zip(self.arena.moves_of(*id));
-            let Some((link, _)) = taken.into_iter().find(|(_, candidate)| candidate.packed == packed) else {
+            let mut taken = self.arena.links_of(*id).iter().zip(self.arena.moves_of(*id));
+            let Some((link, _)) = taken.find(|(_, candidate)| candidate.packed == PackedMove::new(m)) else {
                 return false;
             };
             let mut next = game.clone();

@@ -311,10 +311,6 @@ impl Session {
             all_moves: settings.multipv > 1 || limits.infinite || limits.mate.is_some() || strength.is_some(),
         };
         let root = self.game.clone();
-        if strength.is_some() {
-            // Visits of earlier searches would make it stronger than it is allowed to be.
-            pool.clear();
-        }
         pool.set_tables(self.library.tables().clone());
         pool.start(root.clone(), limits, Box::new(watcher));
         let clock = (!hold.holds()).then_some(clock);

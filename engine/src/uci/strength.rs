@@ -66,9 +66,11 @@ impl Strength {
         (level < FULL_SKILL).then(|| Strength::of_elo(WEAKEST + step * level))
     }
 
-    /// The search's numbers at this strength.
+    /// The search's numbers at this strength. Visits of earlier searches would make it stronger than it is
+    /// allowed to be.
     pub fn limit(&self, params: &Params) -> Params {
-        Params { policy_temperature: params.policy_temperature * self.policy, ..params.clone() }
+        let policy_temperature = params.policy_temperature * self.policy;
+        Params { policy_temperature, reuse: false, ..params.clone() }
     }
 
     /// The line of the report to play, by its place; `seed` decides among those that come into

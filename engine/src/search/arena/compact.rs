@@ -3,9 +3,9 @@
 use super::{Arena, BLOCK_SIZES, Link, NONE, NodeId, NodeSet};
 
 impl Arena {
-    /// Keeps the nodes of `kept` and closes the gaps; `roots` are told their new places. Links must lead
-    /// only to kept nodes.
-    pub fn compact(&mut self, kept: &NodeSet, roots: &mut [NodeId]) {
+    /// Keeps the nodes of `kept` and closes the gaps; returns the new place of `root`, one of them. Links must
+    /// lead only to kept nodes.
+    pub fn compact(&mut self, kept: &NodeSet, root: NodeId) -> NodeId {
         // The index is made anew afterwards: until then it says where each node went.
         let mut next = 0;
         for old in 0..self.nodes.len() as u32 {
@@ -17,7 +17,7 @@ impl Arena {
         }
         self.nodes.truncate(next as usize);
         self.spare_node = NONE;
-        roots.iter_mut().for_each(|root| root.0 = self.index[root.0 as usize]);
+        let root = NodeId(self.index[root.0 as usize]);
         self.compact_moves();
         self.compact_links();
         self.index.fill(0);
@@ -26,6 +26,7 @@ impl Arena {
                 self.register(NodeId(id), key.get());
             }
         }
+        root
     }
 
     fn compact_moves(&mut self) {

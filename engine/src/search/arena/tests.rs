@@ -69,9 +69,7 @@ fn what_is_registered_is_found_until_it_is_dropped() {
     for id in arena.ids().filter(|id| id.0 % 2 == 0) {
         kept.insert(id);
     }
-    let mut roots = [root];
-    arena.compact(&kept, &mut roots);
-    assert_eq!(roots, [NodeId(0)]);
+    assert_eq!(arena.compact(&kept, root), NodeId(0));
     for (key, id) in ids {
         let expected = (id.0 % 2 == 0).then_some(NodeId(id.0 / 2));
         assert_eq!(arena.find(key), expected);
