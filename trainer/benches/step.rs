@@ -56,12 +56,12 @@ fn main() {
     let batch = positions(config.batch);
     let mut learner = Learner::new(&config, device).expect("a sound configuration");
     for _ in 0..3 {
-        learner.step(&batch, 1e-4);
+        learner.step(std::slice::from_ref(&batch), 1e-4);
     }
     learner.report();
     let start = Instant::now();
     for _ in 0..steps {
-        learner.step(&batch, 1e-4);
+        learner.step(std::slice::from_ref(&batch), 1e-4);
     }
     let report = learner.report();
     let seconds = start.elapsed().as_secs_f64();

@@ -8,38 +8,7 @@ use std::sync::{Arc, Mutex};
 use engine::position::Game;
 
 /// Famous short games, enough for a network to learn by heart.
-const GAMES: &str = r#"[Event "Fool's mate"]
-[Result "0-1"]
-
-1. f3 e5 2. g4 Qh4# 0-1
-
-[Event "Scholar's mate"]
-[Result "1-0"]
-
-1. e4 {[%eval 0.3]} e5 {[%eval 0.3]} 2. Qh5 Nc6 3. Bc4 Nf6 4. Qxf7# {[%eval #1]} 1-0
-
-[Event "Legal's mate"]
-[Result "1-0"]
-
-1. e4 e5 2. Nf3 d6 3. Bc4 Bg4 4. Nc3 g6 5. Nxe5 Bxd1 6. Bxf7+ Ke7 7. Nd5# 1-0
-
-[Event "Reti - Tartakower 1910"]
-[Result "1-0"]
-
-1. e4 c6 2. d4 d5 3. Nc3 dxe4 4. Nxe4 Nf6 5. Qd3 e5 6. dxe5 Qa5+ 7. Bd2 Qxe5 8. O-O-O Nxe4 9. Qd8+ Kxd8
-10. Bg5+ Kc7 11. Bd8# 1-0
-
-[Event "Morphy at the opera 1858"]
-[Result "1-0"]
-
-1. e4 e5 2. Nf3 d6 3. d4 Bg4 4. dxe5 Bxf3 5. Qxf3 dxe5 6. Bc4 Nf6 7. Qb3 Qe7 8. Nc3 c6 9. Bg5 b5 10. Nxb5
-cxb5 11. Bxb5+ Nbd7 12. O-O-O Rd8 13. Rxd7 Rxd7 14. Rd1 Qe6 15. Bxd7+ Nxd7 16. Qb8+ Nxb8 17. Rd8# 1-0
-
-[Event "A quick draw"]
-[Result "1/2-1/2"]
-
-1. Nf3 Nf6 2. Ng1 Ng8 3. Nf3 Nf6 4. Ng1 Ng8 1/2-1/2
-"#;
+const GAMES: &str = include_str!("famous.pgn");
 
 fn trainer(arguments: &[&str]) -> Output {
     let program = env!("CARGO_BIN_EXE_philidor-trainer");

@@ -1,10 +1,12 @@
 //! Checkpoints: safetensors files of named fp32 tensors, readable from any language.
 //!
 //! A full one holds `weights/`, `stats/`, `ema/`, `ema_stats/`, `first/`, `second/`, each followed
-//! by a parameter's name; a small one, made to be kept, `weights/` and `stats/` alone. The metadata
-//! hold the configuration and the progress as JSON.
+//! by a parameter's name, with elastic weight consolidation also `anchor/` and `importance/`, and what the
+//! learner counts, `totals` and `loss_scale`; a small one, made to be kept, `weights/` and `stats/` alone. The
+//! metadata hold the configuration and the progress as JSON.
 
 use super::config::TrainConfig;
+use super::elastic::Elastic;
 use super::learner::Learner;
 use crate::model::{Layout, Weights};
 use safetensors::{SafeTensors, tensor::Dtype, tensor::TensorView};
@@ -31,8 +33,41 @@ pub struct Progress {
     pub skipped: u64,
     /// Best validation so far: policy loss + value weight · WDL loss.
     pub best: Option<f64>,
+    /// Validations since then.
+    pub since_best: u64,
+    /// Where a plateau schedule stands.
+    pub plateau: Plateau,
+    /// See [`Learner::swa_steps`].
+    pub swa_steps: u64,
     /// Where the loader stands.
     pub loader: serde_json::Value,
+}
+
+/// Where a plateau schedule stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Plateau {
+    /// What the learning rate is multiplied by.
+    pub factor: f64,
+    /// Validations without a new best since it last changed.
+    pub waited: u64,
+}
+
+impl Default for Plateau {
+    fn default() -> Plateau {
+        Plateau { factor: 1.0, waited: 0 }
+    }
+}
+
+impl Plateau {
+    /// Takes note of a validation: too many in a row without a new best lower the factor.
+    pub fn take_note(&mut self, is_best: bool, config: &TrainConfig) {
+        self.waited = if is_best { 0 } else { self.waited + 1 };
+        if self.waited >= config.plateau_patience {
+            let least = config.min_lr / config.lr;
+            *self = Plateau { factor: (self.factor * config.plateau_factor).max(least), waited: 0 };
+        }
+    }
 }
 
 /// A checkpoint as it was read.
@@ -55,6 +90,7 @@ pub fn save(path: &Path, learner: &Learner, config: &TrainConfig, progress: &Pro
     for (group, flat) in groups(learner) {
         tensors.extend(named(layout, group, flat));
     }
+    tensors.extend(counters(learner).map(|(name, tensor)| stored(name.to_owned(), tensor)));
     write(path, tensors, config, progress)
 }
 
@@ -74,15 +110,24 @@ pub fn save_weights(
 }
 
 /// The flat tensors of a full checkpoint and what their groups are called.
-fn groups(learner: &Learner) -> [(&'static str, &Tensor); 6] {
-    [
+fn groups(learner: &Learner) -> Vec<(&'static str, &Tensor)> {
+    let mut groups = vec![
         ("weights", &learner.weights.flat),
         ("stats", &learner.weights.stats),
         ("ema", &learner.averaged.flat),
         ("ema_stats", &learner.averaged.stats),
         ("first", &learner.optimiser.first),
         ("second", &learner.optimiser.second),
-    ]
+    ];
+    if let Some(elastic) = &learner.elastic {
+        groups.extend([("anchor", &elastic.anchor), ("importance", &elastic.importance)]);
+    }
+    groups
+}
+
+/// What the learner counts between reports.
+fn counters(learner: &Learner) -> [(&'static str, &Tensor); 2] {
+    [("totals", &learner.totals), ("loss_scale", &learner.loss_scale.state)]
 }
 
 fn views(layout: &Layout, group: &str, flat: &Tensor) -> Vec<(String, Tensor)> {
@@ -90,23 +135,22 @@ fn views(layout: &Layout, group: &str, flat: &Tensor) -> Vec<(String, Tensor)> {
     views.into_iter().map(|(name, view)| (format!("{group}/{name}"), view)).collect()
 }
 
-/// Names, shapes and little-endian bytes of a group.
-fn named(layout: &Layout, group: &str, flat: &Tensor) -> Vec<(String, Vec<usize>, Vec<u8>)> {
+/// Name, shape and little-endian bytes of a tensor.
+type Stored = (String, Vec<usize>, Vec<u8>);
+
+fn named(layout: &Layout, group: &str, flat: &Tensor) -> Vec<Stored> {
     let host = flat.to_device(Device::Cpu);
-    let piece = |(name, view): (String, Tensor)| {
-        let shape = view.size().iter().map(|&n| n as usize).collect();
-        let numbers = Vec::<f32>::try_from(view.contiguous().view([-1])).expect("fp32 numbers");
-        (name, shape, numbers.iter().flat_map(|number| number.to_le_bytes()).collect())
-    };
-    views(layout, group, &host).into_iter().map(piece).collect()
+    views(layout, group, &host).into_iter().map(|(name, view)| stored(name, &view)).collect()
 }
 
-fn write(
-    path: &Path,
-    tensors: Vec<(String, Vec<usize>, Vec<u8>)>,
-    config: &TrainConfig,
-    progress: &Progress,
-) -> Result<(), String> {
+fn stored(name: String, tensor: &Tensor) -> Stored {
+    let shape = tensor.size().iter().map(|&n| n as usize).collect();
+    let numbers = Vec::<f32>::try_from(tensor.to_device(Device::Cpu).contiguous().view([-1]));
+    let bytes = numbers.expect("fp32 numbers").iter().flat_map(|number| number.to_le_bytes()).collect();
+    (name, shape, bytes)
+}
+
+fn write(path: &Path, tensors: Vec<Stored>, config: &TrainConfig, progress: &Progress) -> Result<(), String> {
     let json = |value: serde_json::Result<String>| value.map_err(|error| error.to_string());
     let metadata = HashMap::from([
         ("format".to_owned(), FORMAT.to_owned()),
@@ -175,10 +219,18 @@ impl Checkpoint {
     /// # Errors
     /// One line: which tensor is missing or of another shape.
     pub fn restore(&self, learner: &mut Learner) -> Result<(), String> {
+        if self.config.ewc.weight > 0.0 {
+            let flat = || learner.weights.flat.zeros_like();
+            learner.elastic = Some(Elastic::new(flat(), flat(), self.config.ewc.weight));
+        }
         for (group, flat) in groups(learner) {
             self.fill(learner.net.layout(), group, flat)?;
         }
+        for (name, tensor) in counters(learner) {
+            self.fill_one(name, &mut tensor.shallow_clone())?;
+        }
         learner.optimiser.steps = self.progress.step;
+        learner.swa_steps = self.progress.swa_steps;
         learner.weights.refresh();
         learner.averaged.refresh();
         Ok(())
@@ -199,15 +251,20 @@ impl Checkpoint {
     }
 
     fn fill(&self, layout: &Layout, group: &str, flat: &Tensor) -> Result<(), String> {
-        let _guard = tch::no_grad_guard();
         for (name, mut view) in views(layout, group, flat) {
-            let at = |what: String| format!("{}: {name} {what}", self.path.display());
-            let found = self.tensors.get(&name).ok_or_else(|| at("is missing".to_owned()))?;
-            if found.size() != view.size() {
-                return Err(at(format!("is {:?}, expected {:?}", found.size(), view.size())));
-            }
-            view.copy_(found);
+            self.fill_one(&name, &mut view)?;
         }
+        Ok(())
+    }
+
+    fn fill_one(&self, name: &str, tensor: &mut Tensor) -> Result<(), String> {
+        let _guard = tch::no_grad_guard();
+        let at = |what: String| format!("{}: {name} {what}", self.path.display());
+        let found = self.tensors.get(name).ok_or_else(|| at("is missing".to_owned()))?;
+        if found.size() != tensor.size() {
+            return Err(at(format!("is {:?}, expected {:?}", found.size(), tensor.size())));
+        }
+        tensor.copy_(found);
         Ok(())
     }
 }

@@ -8,10 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::{Args, ValueEnum};
 use tch::Device;
 
+use super::elastic::Elastic;
+use super::learner::Learner;
 use super::memory::keep_freed_memory;
 use super::run::{Ended, Run};
 use super::sources::{Sources, batch_number};
-use super::{TrainConfig, checkpoint};
+use super::{Preset, TrainConfig, checkpoint};
 
 /// Where to compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -52,6 +54,9 @@ pub struct TrainArgs {
     /// Configuration (JSON) [default with --resume: RUN/config.json]
     #[arg(long)]
     config: Option<PathBuf>,
+    /// Where keys that the configuration leaves out come from
+    #[arg(long, value_enum, default_value_t)]
+    preset: Preset,
     /// Override a key: model.filters=96
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -93,7 +98,7 @@ impl TrainArgs {
     }
 
     fn train(&self) -> Result<Ended, String> {
-        let mut config = TrainConfig::load(self.config_file().as_deref(), &self.set)?;
+        let mut config = TrainConfig::load(self.preset, self.config_file().as_deref(), &self.set)?;
         if let Some(minutes) = self.minutes {
             config.minutes = minutes;
             config.check()?;
@@ -105,6 +110,8 @@ impl TrainArgs {
         if config.torch_threads > 0 {
             tch::set_num_threads(config.torch_threads as i32);
         }
+        // Written out, so that a resumed run computes as it began.
+        config.precision = config.precision.resolved(device);
         let stop = Arc::new(AtomicBool::new(false));
         let raised = Arc::clone(&stop);
         let handler = ctrlc::set_handler(move || {
@@ -120,6 +127,9 @@ impl TrainArgs {
         } else {
             Run::start(&self.run, &config, device, self.init.as_deref())?
         };
+        if config.ewc.weight > 0.0 && !self.resume {
+            run.learner.elastic = Some(earlier_task(&config, &run.learner)?);
+        }
         log::info!(
             "{:?}, {} parameters, run {}",
             device,
@@ -139,4 +149,18 @@ impl TrainArgs {
         let of_run = |run: &Path| run.join("config.json");
         self.config.clone().or_else(|| self.resume.then(|| of_run(&self.run)))
     }
+}
+
+/// What holds the learner's weights near what they are, for the games of the earlier task.
+fn earlier_task(config: &TrainConfig, learner: &Learner) -> Result<Elastic, String> {
+    let sources = Sources::load(&config.ewc.sources).map_err(|error| format!("ewc.sources: {error}"))?;
+    let mut feed = sources.feed(config, 0)?;
+    let samples = if config.ewc.samples == 0 { 20_000 } else { config.ewc.samples };
+    let count = samples.div_ceil(config.batch as u64);
+    log::info!(
+        "measuring how much each weight matters to {} samples of the earlier task",
+        count * config.batch as u64
+    );
+    let batches = (0..count).map(|_| feed.next_batch()).collect::<Result<Vec<_>, _>>()?;
+    Ok(Elastic::measure(&learner.net, &learner.weights, &batches, config))
 }

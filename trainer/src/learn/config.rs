@@ -1,9 +1,13 @@
 //! A training run's settings: every key has a default, an unknown key is an error.
 
+use super::optimiser::Rule;
 use crate::model::ModelConfig;
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::path::Path;
-use tch::{Device, Kind};
+use std::time::Instant;
+use tch::{Device, Kind, Tensor};
 
 /// One set of games to learn from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,31 +36,50 @@ pub enum Precision {
     Auto,
     /// 8 bits of precision, the range of fp32.
     Bf16,
+    /// 11 bits of precision and a small range, so that losses are scaled; for GPUs.
+    Fp16,
     /// 24 bits of precision.
     Fp32,
 }
 
 impl Precision {
+    /// This, or what [`Precision::Auto`] means on `device`: a CPU is timed, for a moment.
+    pub fn resolved(self, device: Device) -> Precision {
+        match self {
+            Precision::Auto if device.is_cuda() || bf16_pays(device) => Precision::Bf16,
+            Precision::Auto => Precision::Fp32,
+            chosen => chosen,
+        }
+    }
+
     /// The kind to compute in on `device`.
     pub fn kind(self, device: Device) -> Kind {
-        match self {
-            Precision::Fp32 => Kind::Float,
+        match self.resolved(device) {
             Precision::Bf16 => Kind::BFloat16,
-            Precision::Auto if device.is_cuda() || cpu_prefers_bf16() => Kind::BFloat16,
-            Precision::Auto => Kind::Float,
+            Precision::Fp16 => Kind::Half,
+            Precision::Auto | Precision::Fp32 => Kind::Float,
         }
     }
 }
 
-/// Whether this processor trains faster in bf16. That takes AMX: with AVX-512's bf16 instructions
-/// alone it was slower than fp32 (410 against 580 samples/s a core; `cargo bench -p trainer --bench step`).
-fn cpu_prefers_bf16() -> bool {
-    // The standard library can't tell AMX yet. Where there is no such file there is no AMX either.
-    std::fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| prefers_bf16(&text))
-}
-
-fn prefers_bf16(cpuinfo: &str) -> bool {
-    cpuinfo.split_whitespace().any(|word| word == "amx_bf16")
+/// Whether a convolution of the tower, forward and backward, is clearly faster in bf16 than in fp32: the best of
+/// a few alternating tries each. Instruction sets don't tell: with AVX-512's bf16 instructions alone, one
+/// processor is slower in bf16 and another 1.6 times as fast.
+fn bf16_pays(device: Device) -> bool {
+    const TRIES: usize = 4;
+    let time = |kind: Kind| {
+        let x = Tensor::ones([64, 8, 8, 64], (kind, device)).permute([0, 3, 1, 2]).set_requires_grad(true);
+        let weight =
+            Tensor::ones([64, 3, 3, 64], (kind, device)).permute([0, 3, 1, 2]).set_requires_grad(true);
+        let start = Instant::now();
+        let y = x.conv2d(&weight, None::<Tensor>, 1, 1, 1, 1).sum(Kind::Float);
+        _ = Tensor::run_backward(&[y], &[&x, &weight], false, false);
+        start.elapsed().as_secs_f64()
+    };
+    let best = (0..TRIES).fold([f64::INFINITY; 2], |best, _| {
+        [best[0].min(time(Kind::Float)), best[1].min(time(Kind::BFloat16))]
+    });
+    best[1] < 0.9 * best[0]
 }
 
 /// How the learning rate goes on after the warm-up.
@@ -68,6 +91,84 @@ pub enum Schedule {
     Cosine,
     /// `lr` throughout.
     Constant,
+    /// `lr`, times `plateau_factor` whenever `plateau_patience` validations in a row brought nothing, down to
+    /// `min_lr`.
+    Plateau,
+}
+
+/// Elastic weight consolidation: an earlier task's weights are held.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EwcConfig {
+    /// How firmly; 0 for not at all.
+    pub weight: f64,
+    /// The earlier task's games: what the first weights do there is not to be forgotten.
+    pub sources: Vec<SourceConfig>,
+    /// How many of its samples are looked at.
+    pub samples: u64,
+}
+
+impl Default for EwcConfig {
+    fn default() -> Self {
+        EwcConfig { weight: 0.0, sources: Vec::new(), samples: 20_000 }
+    }
+}
+
+/// Where a configuration's unsaid keys come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Preset {
+    /// Philidor's own: a network that a CPU trains and plays fast
+    #[default]
+    Philidor,
+    /// NeuralMatePlay's pretraining: 12.4 million parameters, wants a GPU
+    Neuralmateplay,
+}
+
+impl Preset {
+    /// Lays `text` over this preset and applies `overrides`, as [`TrainConfig::load`] does.
+    ///
+    /// # Errors
+    /// One line: which key is unknown or doesn't fit.
+    pub fn parse(self, text: &str, overrides: &[String]) -> Result<TrainConfig, String> {
+        let mut json = self.json();
+        lay_over(&mut json, serde_json::from_str(text).map_err(|error| error.to_string())?);
+        for entry in overrides {
+            let (key, value) =
+                entry.split_once('=').ok_or_else(|| format!("--set {entry}: expected key=value"))?;
+            let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
+            let mut place = &mut json;
+            for part in key.split('.') {
+                if !place.is_object() && !place.is_null() {
+                    return Err(format!("--set {entry}: there is nothing inside of {part}'s parent"));
+                }
+                place = &mut place[part];
+            }
+            *place = value;
+        }
+        let config: TrainConfig = serde_json::from_value(json).map_err(|error| error.to_string())?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn json(self) -> Value {
+        match self {
+            Preset::Philidor => Value::Object(serde_json::Map::new()),
+            Preset::Neuralmateplay => serde_json::from_str(include_str!("presets/neuralmateplay.json"))
+                .expect("a preset of ours is JSON"),
+        }
+    }
+}
+
+/// Replaces in `below` what `above` says; objects are merged key by key.
+fn lay_over(below: &mut Value, above: Value) {
+    match (below, above) {
+        (Value::Object(below), Value::Object(above)) => {
+            for (key, value) in above {
+                lay_over(below.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (below, above) => *below = above,
+    }
 }
 
 /// A training run.
@@ -97,24 +198,38 @@ pub struct TrainConfig {
     /// Threads libtorch computes with on a CPU; 0 for its own choice.
     pub torch_threads: usize,
 
-    /// Peak learning rate of AdamW.
+    /// How the gradient becomes a step.
+    pub optimiser: Rule,
+    /// Peak learning rate.
     pub lr: f64,
-    /// Last learning rate of a cosine schedule.
+    /// Last learning rate of a cosine schedule, least of a plateau schedule.
     pub min_lr: f64,
     /// Steps in which the learning rate rises from zero.
     pub warmup_steps: u64,
     /// How the learning rate falls.
     pub schedule: Schedule,
+    /// What a plateau schedule multiplies the learning rate by.
+    pub plateau_factor: f64,
+    /// How many validations without a new best it waits before that.
+    pub plateau_patience: u64,
     /// AdamW's decays of first and second moment.
     pub betas: [f64; 2],
     /// AdamW's guard against division by zero.
     pub epsilon: f64,
+    /// Momentum of `sgd` and `muon`.
+    pub momentum: f64,
     /// Decoupled weight decay of matrices and kernels, times the learning rate a step.
     pub weight_decay: f64,
     /// Bound on the norm of the gradient; 0 for none.
     pub clip: f64,
+    /// Batches whose mean gradient makes one step.
+    pub accumulation: usize,
     /// Decay a step of the averaged weights that are validated and exported.
     pub ema: f64,
+    /// From this share of the run on, those are the plain mean of all weights instead (SWA); 1 for never.
+    pub swa_from: f64,
+    /// Elastic weight consolidation.
+    pub ewc: EwcConfig,
 
     /// Weight of the value's loss beside the policy's.
     pub value_weight: f64,
@@ -122,6 +237,8 @@ pub struct TrainConfig {
     pub mask_illegal: bool,
     /// Share of the policy target spread evenly over the moves that the softmax is over.
     pub label_smoothing: f64,
+    /// Reward for an undecided policy: this times its entropy (nat) is taken from the loss.
+    pub entropy_weight: f64,
 
     /// Steps between lines of `metrics.jsonl`.
     pub report_every: u64,
@@ -129,6 +246,8 @@ pub struct TrainConfig {
     pub validate_every: u64,
     /// Batches of held-out samples a validation.
     pub validation_batches: usize,
+    /// The run ends after this many validations in a row without a new best; 0 for no such end.
+    pub early_stop: u64,
     /// Seconds between checkpoints.
     pub checkpoint_every_s: f64,
 }
@@ -146,64 +265,57 @@ impl Default for TrainConfig {
             minutes: 0.0,
             precision: Precision::Auto,
             torch_threads: 0,
+            optimiser: Rule::default(),
             lr: 2e-3,
             min_lr: 2e-5,
             warmup_steps: 500,
             schedule: Schedule::Cosine,
+            plateau_factor: 0.5,
+            plateau_patience: 5,
             betas: [0.9, 0.98],
             epsilon: 1e-8,
+            momentum: 0.9,
             weight_decay: 0.02,
             clip: 1.0,
+            accumulation: 1,
             ema: 0.999,
+            swa_from: 1.0,
+            ewc: EwcConfig::default(),
             value_weight: 1.0,
             mask_illegal: true,
             label_smoothing: 0.0,
+            entropy_weight: 0.0,
             report_every: 50,
             validate_every: 1000,
             validation_batches: 20,
+            early_stop: 0,
             checkpoint_every_s: 600.0,
         }
     }
 }
 
 impl TrainConfig {
-    /// Reads `file` and applies `overrides`, each `key=value` with dots in the key for nesting
+    /// Lays `file` over `preset` and applies `overrides`, each `key=value` with dots in the key for nesting
     /// (`model.filters=96`) and a JSON value (or bare text).
     ///
     /// # Errors
     /// One line: what can't be read, or which key is unknown or doesn't fit.
-    pub fn load(file: Option<&Path>, overrides: &[String]) -> Result<TrainConfig, String> {
+    pub fn load(preset: Preset, file: Option<&Path>, overrides: &[String]) -> Result<TrainConfig, String> {
         let text = match file {
             Some(path) => std::fs::read_to_string(path)
                 .map_err(|error| format!("cannot read {}: {error}", path.display()))?,
             None => "{}".to_owned(),
         };
         let origin = file.map_or("the configuration".to_owned(), |path| path.display().to_string());
-        TrainConfig::parse(&text, overrides).map_err(|error| format!("{origin}: {error}"))
+        preset.parse(&text, overrides).map_err(|error| format!("{origin}: {error}"))
     }
 
-    /// [`TrainConfig::load`] of a text.
+    /// [`TrainConfig::load`] of a text over [`Preset::Philidor`].
     ///
     /// # Errors
     /// One line: which key is unknown or doesn't fit.
     pub fn parse(text: &str, overrides: &[String]) -> Result<TrainConfig, String> {
-        let mut json: serde_json::Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        for entry in overrides {
-            let (key, value) =
-                entry.split_once('=').ok_or_else(|| format!("--set {entry}: expected key=value"))?;
-            let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
-            let mut place = &mut json;
-            for part in key.split('.') {
-                if !place.is_object() && !place.is_null() {
-                    return Err(format!("--set {entry}: there is nothing inside of {part}'s parent"));
-                }
-                place = &mut place[part];
-            }
-            *place = value;
-        }
-        let config: TrainConfig = serde_json::from_value(json).map_err(|error| error.to_string())?;
-        config.check()?;
-        Ok(config)
+        Preset::Philidor.parse(text, overrides)
     }
 
     /// Checks that the numbers make sense.
@@ -217,8 +329,11 @@ impl TrainConfig {
             ("value_lambda", self.value_lambda, 1.0),
             ("label_smoothing", self.label_smoothing, 1.0),
             ("ema", self.ema, 1.0),
+            ("swa_from", self.swa_from, 1.0),
+            ("plateau_factor", self.plateau_factor, 1.0),
             ("betas", first, 0.999_999),
             ("betas", second, 0.999_999),
+            ("momentum", self.momentum, 0.999_999),
             ("min_lr", self.min_lr, self.lr),
         ];
         for (key, value, most) in shares {
@@ -228,10 +343,12 @@ impl TrainConfig {
         }
         let counts = [
             ("batch", self.batch as u64),
+            ("accumulation", self.accumulation as u64),
             ("samples", self.samples),
             ("report_every", self.report_every),
             ("validate_every", self.validate_every),
             ("loader_threads", self.loader_threads as u64),
+            ("ewc.samples", self.ewc.samples),
         ];
         for (key, value) in counts {
             if value == 0 {
@@ -245,6 +362,8 @@ impl TrainConfig {
             ("weight_decay", self.weight_decay),
             ("clip", self.clip),
             ("value_weight", self.value_weight),
+            ("entropy_weight", self.entropy_weight),
+            ("ewc.weight", self.ewc.weight),
             ("checkpoint_every_s", self.checkpoint_every_s),
         ];
         for (key, value) in amounts {
@@ -278,7 +397,7 @@ impl TrainConfig {
             steps => ((step + 1) as f64 / steps as f64).min(1.0),
         };
         rise * match self.schedule {
-            Schedule::Constant => self.lr,
+            Schedule::Constant | Schedule::Plateau => self.lr,
             Schedule::Cosine => {
                 let fall = (1.0 + (std::f64::consts::PI * progress.clamp(0.0, 1.0)).cos()) / 2.0;
                 self.min_lr + (self.lr - self.min_lr) * fall
@@ -317,11 +436,27 @@ mod tests {
     }
 
     #[test]
-    fn bf16_is_chosen_where_it_is_faster() {
-        assert!(prefers_bf16("vendor_id : GenuineIntel\nflags : avx512_bf16 amx_bf16 amx_tile\n"));
-        assert!(!prefers_bf16("vendor_id : GenuineIntel\nflags : avx512f avx512_bf16\n"));
-        assert_eq!(Precision::Auto.kind(Device::Cuda(0)), Kind::BFloat16);
+    fn a_chosen_precision_stays_and_auto_becomes_one() {
         assert_eq!(Precision::Fp32.kind(Device::Cuda(0)), Kind::Float);
+        assert_eq!(Precision::Fp16.kind(Device::Cpu), Kind::Half);
+        assert_eq!(Precision::Auto.kind(Device::Cuda(0)), Kind::BFloat16);
+        assert_ne!(Precision::Auto.resolved(Device::Cpu), Precision::Auto);
+    }
+
+    #[test]
+    fn a_preset_lies_below_the_file_and_the_file_below_the_command_line() {
+        let text = r#"{"batch": 7, "model": {"filters": 96}}"#;
+        let overrides = ["model.blocks=3".to_owned()];
+        let config = Preset::Neuralmateplay.parse(text, &overrides).unwrap();
+        assert_eq!((config.batch, config.model.filters, config.model.blocks), (7, 96, 3));
+        assert_eq!((config.lr, config.accumulation, config.model.attention_blocks), (5e-5, 2, 2));
+    }
+
+    #[test]
+    fn neuralmateplays_network_has_its_size() {
+        let config = Preset::Neuralmateplay.parse("{}", &[]).unwrap();
+        let net = crate::model::Net::new(&config.model).unwrap();
+        assert!((12_300_000..12_500_000).contains(&net.layout().len()), "{}", net.layout().len());
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! The network in training: weights, averages, optimiser, and what is measured.
 
 use super::config::TrainConfig;
+use super::elastic::Elastic;
 use super::loss::{self, Losses};
-use super::optimiser::AdamW;
+use super::loss_scale::LossScale;
+use super::optimiser::Optimiser;
 use crate::loader::Batch;
 use crate::model::{Net, Output, Weights, input::DeviceBatch, input::Expander};
 use serde::Serialize;
@@ -53,12 +55,18 @@ pub struct Learner {
     /// Running average of `weights`, computed with in fp32: what is validated and exported.
     pub averaged: Weights,
     /// The optimiser's moments.
-    pub optimiser: AdamW,
+    pub optimiser: Optimiser,
     config: TrainConfig,
     expander: Expander,
     exact: Expander,
+    /// What holds the weights near those of an earlier task.
+    pub elastic: Option<Elastic>,
+    /// How many steps the even average spans, plus one; 0 while it is exponential.
+    pub swa_steps: u64,
+    /// What fp16's losses are multiplied by.
+    pub(super) loss_scale: LossScale,
     /// `[6]` on the device: sums over steps of the four measures, of steps done, of steps.
-    totals: Tensor,
+    pub(super) totals: Tensor,
 }
 
 impl Learner {
@@ -72,9 +80,12 @@ impl Learner {
         let weights = Weights::new(net.layout(), device, kind, config.seed.cast_signed());
         let averaged = weights.copy(device, Kind::Float);
         Ok(Learner {
-            optimiser: AdamW::new(&weights),
+            optimiser: Optimiser::new(&weights),
             expander: Expander::new(device, kind),
             exact: Expander::new(device, Kind::Float),
+            elastic: None,
+            swa_steps: 0,
+            loss_scale: LossScale::new(kind, device),
             totals: Tensor::zeros([6], (Kind::Float, device)),
             config: config.clone(),
             net,
@@ -83,25 +94,43 @@ impl Learner {
         })
     }
 
-    /// One step on `batch`. Doesn't wait for the device.
-    pub fn step(&mut self, batch: &Batch, lr: f64) {
-        let batch = self.expander.upload(batch);
+    /// One step down the mean gradient of `batches`. Doesn't wait for the device.
+    pub fn step(&mut self, batches: &[Batch], lr: f64) {
+        let share = 1.0 / batches.len() as f64;
         let stats = tch::no_grad(|| self.weights.stats.copy());
-        if self.draws_random_numbers() {
-            // Dropout of a step depends on the step alone, so that a resumed run is the same run.
-            tch::manual_seed((self.config.seed ^ (self.optimiser.steps << 20)).cast_signed());
+        let mut sums: Option<[Tensor; 3]> = None;
+        for (i, batch) in batches.iter().enumerate() {
+            if self.draws_random_numbers() {
+                // Dropout of a step depends on the step alone, so that a resumed run is the same run.
+                let draw = (self.optimiser.steps << 20) + i as u64;
+                tch::manual_seed((self.config.seed ^ draw).cast_signed());
+            }
+            let batch = self.expander.upload(batch);
+            let output = self.net.forward(&self.weights, &batch.planes, true);
+            let losses = loss::losses(&output, &batch, &self.config);
+            let gradient = self.weights.gradient(&(&losses.total * (&self.loss_scale.factor() * share)));
+            let terms =
+                tch::no_grad(|| [gradient, losses.total.detach() * share, measured(&losses, &batch) * share]);
+            sums = Some(match sums {
+                None => terms,
+                Some(sums) => tch::no_grad(|| std::array::from_fn(|i| &sums[i] + &terms[i])),
+            });
         }
-        let output = self.net.forward(&self.weights, &batch.planes, true);
-        let losses = loss::losses(&output, &batch, &self.config);
-        let gradient = self.weights.gradient(&losses.total);
-        let done = self.optimiser.step(&mut self.weights, &gradient, &losses.total, lr, &self.config);
-        tch::no_grad(|| {
-            // A forward pass that wasn't finite has spoilt BatchNorm's statistics already.
-            let kept = self.weights.stats.where_self(&done.gt(0.5), &stats);
-            self.weights.stats.copy_(&kept);
-            self.average();
-            self.count(&losses, &batch, &done);
-        });
+        let [gradient, loss, measures] = sums.expect("at least one batch");
+        let _guard = tch::no_grad_guard();
+        let mut gradient = gradient / self.loss_scale.factor();
+        if let Some(elastic) = &self.elastic {
+            gradient += elastic.pull(&self.weights.flat);
+        }
+        let done = self.optimiser.step(&mut self.weights, &gradient, &loss, lr, &self.config);
+        self.loss_scale.update(&done);
+        // A forward pass that wasn't finite has spoilt BatchNorm's statistics already.
+        let kept = self.weights.stats.where_self(&done.gt(0.5), &stats);
+        self.weights.stats.copy_(&kept);
+        self.average();
+        let counts = Tensor::stack(&[done.shallow_clone(), done.ones_like()], 0);
+        let measures = measures.nan_to_num(0.0, 0.0, 0.0) * done;
+        _ = self.totals.g_add_(&Tensor::cat(&[measures, counts], 0));
     }
 
     fn draws_random_numbers(&self) -> bool {
@@ -109,20 +138,25 @@ impl Learner {
     }
 
     fn average(&mut self) {
-        // At first the average would be mostly the random start: then it follows faster.
-        let steps = self.optimiser.steps as f64;
-        let decay = self.config.ema.min((1.0 + steps) / (10.0 + steps));
+        let decay = match &mut self.swa_steps {
+            0 => {
+                // At first the average would be mostly the random start: then it follows faster.
+                let steps = self.optimiser.steps as f64;
+                self.config.ema.min((1.0 + steps) / (10.0 + steps))
+            }
+            steps => {
+                *steps += 1;
+                1.0 - 1.0 / (*steps - 1) as f64
+            }
+        };
         _ = self.averaged.flat.lerp_(&self.weights.flat, 1.0 - decay);
         _ = self.averaged.stats.lerp_(&self.weights.stats, 1.0 - decay);
     }
 
-    fn count(&mut self, losses: &Losses, batch: &DeviceBatch, done: &Tensor) {
-        let hits =
-            loss::hits(&losses.legal_logits, &batch.policy).mean_dim([0i64].as_slice(), false, Kind::Float);
-        let step = Tensor::stack(&[losses.policy.mean(Kind::Float), losses.wdl.mean(Kind::Float)], 0);
-        let counts = Tensor::stack(&[done.shallow_clone(), done.ones_like()], 0);
-        let step = Tensor::cat(&[step, hits], 0).nan_to_num(0.0, 0.0, 0.0) * done;
-        _ = self.totals.g_add_(&Tensor::cat(&[step, counts], 0));
+    /// From now on the averaged weights are the plain mean of all that follow (stochastic weight averaging,
+    /// Izmailov et al. 2018; BatchNorm's statistics are averaged too, instead of being measured anew).
+    pub fn average_evenly(&mut self) {
+        self.swa_steps = self.swa_steps.max(1);
     }
 
     /// Means since the last call; waits for the device.
@@ -155,6 +189,14 @@ impl Learner {
         let rows = Tensor::cat(&[sums, all], 0);
         (0..=sources as i64).map(|row| validation(&rows.get(row))).collect()
     }
+}
+
+/// `[4]`: the four measures of a batch.
+fn measured(losses: &Losses, batch: &DeviceBatch) -> Tensor {
+    let hits =
+        loss::hits(&losses.legal_logits, &batch.policy).mean_dim([0i64].as_slice(), false, Kind::Float);
+    let means = Tensor::stack(&[losses.policy.mean(Kind::Float), losses.wdl.mean(Kind::Float)], 0);
+    Tensor::cat(&[means, hits], 0)
 }
 
 /// `[n, 7]`: one, the four measures, the two raw ones.

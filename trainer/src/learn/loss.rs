@@ -41,7 +41,12 @@ pub fn losses(output: &Output, batch: &DeviceBatch, config: &TrainConfig) -> Los
         false,
         Kind::Float,
     );
-    let total = policy.mean(Kind::Float) + wdl.mean(Kind::Float) * config.value_weight;
+    let mut total = policy.mean(Kind::Float) + wdl.mean(Kind::Float) * config.value_weight;
+    if config.entropy_weight > 0.0 {
+        // An illegal move's probability is zero, and so is what it adds.
+        let entropy = -(log.exp() * &log).sum_dim_intlist([-1i64].as_slice(), false, Kind::Float);
+        total -= entropy.mean(Kind::Float) * config.entropy_weight;
+    }
     Losses { total, policy, wdl, legal_logits }
 }
 
@@ -104,6 +109,15 @@ mod tests {
         // log p = -ln(1 + e^-2) and -2 - ln(1 + e^-2); targets 0.9 and 0.1.
         let expected = 0.1 * 2.0 + (1.0 + (-2f64).exp()).ln();
         assert!((value(&losses(&output, &batch, &config).policy.get(0)) - expected).abs() < 1e-6);
+    }
+
+    #[test]
+    fn an_undecided_policy_is_rewarded() {
+        let batch = one_sample(&[1, 2, 5, 7], 2);
+        let config = TrainConfig { entropy_weight: 0.5, ..TrainConfig::default() };
+        let plain = losses(&equal_logits(), &batch, &TrainConfig::default());
+        let rewarded = losses(&equal_logits(), &batch, &config);
+        assert!((value(&plain.total) - value(&rewarded.total) - 0.5 * 4f64.ln()).abs() < 1e-6);
     }
 
     #[test]

@@ -6,8 +6,11 @@ pub mod config;
 pub mod feed;
 /// What is minimised and what is reported.
 pub mod loss;
-/// AdamW on the flat tensor.
+/// Optimisers on the flat tensor.
 pub mod optimiser;
+mod loss_scale;
+/// Holding on to what was learnt before.
+pub mod elastic;
 /// The network in training.
 pub mod learner;
 /// Checkpoint files.
@@ -23,7 +26,7 @@ mod tests;
 
 pub use checkpoint::Checkpoint;
 pub use command::{DeviceChoice, TrainArgs};
-pub use config::TrainConfig;
+pub use config::{Preset, TrainConfig};
 pub use feed::Feed;
 pub use learner::Learner;
 pub use run::{Ended, HeldOut, Run};

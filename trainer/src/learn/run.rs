@@ -1,7 +1,7 @@
 //! The training run: steps, reports, validations, checkpoints, and how it ends.
 
 use super::checkpoint::{self, Checkpoint, Progress};
-use super::config::TrainConfig;
+use super::config::{Schedule, TrainConfig};
 use super::feed::Feed;
 use super::learner::Learner;
 use super::report::Reporter;
@@ -125,27 +125,41 @@ impl Run {
             if stop(&self.progress) {
                 break Ended::Stopped;
             }
-            lr = self.config.learning_rate(self.progress.step, done);
-            let batch = feed.next_batch()?;
-            self.learner.step(&batch, lr);
+            if done >= self.config.swa_from {
+                self.learner.average_evenly();
+            }
+            lr = self.config.learning_rate(self.progress.step, done) * self.progress.plateau.factor;
+            let batches =
+                (0..self.config.accumulation).map(|_| feed.next_batch()).collect::<Result<Vec<_>, _>>()?;
+            self.learner.step(&batches, lr);
             self.progress.step += 1;
-            self.progress.samples += batch.size as u64;
+            self.progress.samples += batches.iter().map(|batch| batch.size as u64).sum::<u64>();
             if self.progress.step.is_multiple_of(self.config.report_every) {
                 self.report(&mut reporter, lr)?;
             }
             if self.progress.step.is_multiple_of(self.config.validate_every) {
                 self.validate(&mut reporter, feed, held_out)?;
+                if self.config.early_stop > 0 && self.progress.since_best >= self.config.early_stop {
+                    reporter.say(&format!(
+                        "ends early: {} validations without a new best",
+                        self.config.early_stop
+                    ));
+                    break Ended::Finished;
+                }
             }
             if saved.elapsed().as_secs_f64() >= self.config.checkpoint_every_s {
                 self.save(feed)?;
                 saved = Instant::now();
             }
         };
-        if !self.progress.step.is_multiple_of(self.config.report_every) {
-            self.report(&mut reporter, lr)?;
-        }
-        if ended == Ended::Finished && !self.progress.step.is_multiple_of(self.config.validate_every) {
-            self.validate(&mut reporter, feed, held_out)?;
+        // A run that is only stopped keeps its sums for the report that it will make when it goes on.
+        if ended == Ended::Finished {
+            if !self.progress.step.is_multiple_of(self.config.report_every) {
+                self.report(&mut reporter, lr)?;
+            }
+            if !self.progress.step.is_multiple_of(self.config.validate_every) {
+                self.validate(&mut reporter, feed, held_out)?;
+            }
         }
         self.save(feed)?;
         Ok(ended)
@@ -178,13 +192,22 @@ impl Run {
         let Some(total) = validations.last().filter(|total| total.samples > 0) else { return Ok(()) };
         reporter.validation(&self.progress, &held_out.names, &validations)?;
         let loss = total.measures.policy_loss + self.config.value_weight * total.measures.wdl_loss;
-        if self.progress.best.is_none_or(|best| loss < best) {
+        let is_best = self.progress.best.is_none_or(|best| loss < best);
+        self.progress.since_best = if is_best { 0 } else { self.progress.since_best + 1 };
+        if self.config.schedule == Schedule::Plateau {
+            self.progress.plateau.take_note(is_best, &self.config);
+        }
+        if is_best {
             self.progress.best = Some(loss);
-            self.progress.loader = feed.position();
-            let path = checkpoint::best_path(&self.checkpoints());
-            checkpoint::save(&path, &self.learner, &self.config, &self.progress)?;
+            self.write(&checkpoint::best_path(&self.checkpoints()), feed)?;
         }
         Ok(())
+    }
+
+    fn write(&mut self, path: &Path, feed: &dyn Feed) -> Result<(), String> {
+        self.progress.loader = feed.position();
+        self.progress.swa_steps = self.learner.swa_steps;
+        checkpoint::save(path, &self.learner, &self.config, &self.progress)
     }
 
     fn checkpoints(&self) -> PathBuf {
@@ -193,10 +216,8 @@ impl Run {
 
     /// Writes a checkpoint, then removes the oldest.
     fn save(&mut self, feed: &dyn Feed) -> Result<(), String> {
-        self.progress.loader = feed.position();
         let folder = self.checkpoints();
-        let path = checkpoint::step_path(&folder, self.progress.step);
-        checkpoint::save(&path, &self.learner, &self.config, &self.progress)?;
+        self.write(&checkpoint::step_path(&folder, self.progress.step), feed)?;
         let all = checkpoint::list(&folder);
         for old in all.iter().rev().skip(KEPT) {
             std::fs::remove_file(old).map_err(|error| format!("cannot remove {}: {error}", old.display()))?;

@@ -1,6 +1,7 @@
 //! Learning as a whole, on a tiny network: it learns, it stops and goes on, it survives bad steps.
 
 use super::checkpoint::{self, Progress};
+use super::elastic::Elastic;
 use super::{Checkpoint, Ended, Feed, HeldOut, Learner, Run, TrainConfig};
 use crate::loader::Batch;
 use crate::model::Net;
@@ -115,7 +116,7 @@ fn one_game_is_learnt_by_heart() {
         let mut learner = Learner::new(&config, Device::Cpu).unwrap();
         let mut last = learner.report();
         for step in 0..300 {
-            learner.step(&game, config.learning_rate(step, 0.0));
+            learner.step(std::slice::from_ref(&game), config.learning_rate(step, 0.0));
             if step % 20 == 19 {
                 last = learner.report();
             }
@@ -154,7 +155,7 @@ fn the_gradient_is_laid_out_like_the_parameters() {
     let mut learner = Learner::new(&config, Device::Cpu).unwrap();
     // Away from the start, where the zero scale of each block hides the gradient of its kernels.
     for _ in 0..3 {
-        learner.step(&opera(), 1e-3);
+        learner.step(&[opera()], 1e-3);
     }
     let planes = some_planes(4);
     let loss = |learner: &Learner| {
@@ -176,6 +177,9 @@ fn the_gradient_is_laid_out_like_the_parameters() {
 fn a_run_that_stops_and_goes_on_equals_one_that_does_not() {
     let mut config = tiny();
     config.model.value_dropout = 0.3;
+    config.swa_from = 0.4;
+    config.accumulation = 2;
+    config.samples = 440;
     let held_out = HeldOut { batches: vec![opera()], names: vec!["white".into(), "black".into()] };
     let whole = fresh_folder("whole");
     let mut run = Run::start(&whole, &config, Device::Cpu, None).unwrap();
@@ -184,10 +188,11 @@ fn a_run_that_stops_and_goes_on_equals_one_that_does_not() {
 
     let halves = fresh_folder("halves");
     let mut run = Run::start(&halves, &config, Device::Cpu, None).unwrap();
-    let stop = |progress: &Progress| progress.step == 10;
+    // Between two reports, which are means since the last one.
+    let stop = |progress: &Progress| progress.step == 13;
     assert_eq!(run.train(&mut Rounds::new(11, 0), &held_out, &stop), Ok(Ended::Stopped));
     let mut run = Run::resume(&halves, &config, Device::Cpu).unwrap();
-    assert_eq!(run.progress.step, 10);
+    assert_eq!(run.progress.step, 13);
     let next = run.progress.loader.as_u64().unwrap() as usize;
     assert_eq!(run.train(&mut Rounds::new(11, next), &held_out, &|_| false), Ok(Ended::Finished));
 
@@ -202,13 +207,99 @@ fn a_run_that_stops_and_goes_on_equals_one_that_does_not() {
 }
 
 #[test]
+fn batches_that_are_accumulated_are_one_batch() {
+    let mut config = TrainConfig { clip: 0.0, ..tiny() };
+    // BatchNorm would see two halves where it saw one whole.
+    config.model.norm = serde_json::from_value("group".into()).unwrap();
+    let flat = |batches: &[Batch]| {
+        let mut learner = Learner::new(&config, Device::Cpu).unwrap();
+        learner.step(batches, 1e-3);
+        let report = learner.report();
+        assert_eq!(report.skipped, 0);
+        (numbers(&learner.optimiser.first), report.measures.policy_loss)
+    };
+    let mut rounds = Rounds::new(11, 0);
+    let parts: Vec<Batch> = (0..3).map(|_| rounds.next_batch().unwrap()).collect();
+    let (whole, loss) = flat(&[opera()]);
+    let (accumulated, same_loss) = flat(&parts);
+    assert!((loss - same_loss).abs() < 1e-5);
+    for (a, b) in whole.iter().zip(&accumulated) {
+        assert!((a - b).abs() < 1e-6, "{a} {b}");
+    }
+}
+
+#[test]
+fn an_even_average_is_the_mean_of_what_follows() {
+    let mut learner = Learner::new(&tiny(), Device::Cpu).unwrap();
+    learner.step(&[opera()], 1e-2);
+    learner.average_evenly();
+    let mut sum = learner.weights.flat.zeros_like();
+    for _ in 0..3 {
+        learner.step(&[opera()], 1e-2);
+        learner.average_evenly();
+        sum += learner.weights.flat.detach();
+    }
+    let difference = (sum / 3.0 - &learner.averaged.flat).abs().max().double_value(&[]);
+    assert!(difference < 1e-6, "{difference}");
+}
+
+#[test]
+fn what_an_earlier_task_needs_is_held() {
+    let config = TrainConfig { clip: 0.0, weight_decay: 0.0, ..tiny() };
+    let held =
+        TrainConfig { ewc: super::config::EwcConfig { weight: 1e4, ..Default::default() }, ..config.clone() };
+    let [first, second] = [0, 1].map(|half| {
+        let mut rounds = Rounds::new(16, 16 * half);
+        rounds.next_batch().unwrap()
+    });
+    let mut learner = Learner::new(&config, Device::Cpu).unwrap();
+    for step in 0..60 {
+        learner.step(std::slice::from_ref(&first), config.learning_rate(step, 0.0) * 2.0);
+    }
+    let loss_after = |is_held: bool| {
+        let mut next = Learner::new(&config, Device::Cpu).unwrap();
+        next.weights.assign(&learner.weights.flat, &learner.weights.stats);
+        next.averaged.assign(&learner.weights.flat, &learner.weights.stats);
+        if is_held {
+            let batches = std::slice::from_ref(&first);
+            next.elastic = Some(Elastic::measure(&next.net, &next.weights, batches, &held));
+        }
+        for _ in 0..40 {
+            next.step(std::slice::from_ref(&second), 2e-3);
+        }
+        next.averaged.assign(&next.weights.flat, &next.weights.stats);
+        next.validate(std::slice::from_ref(&first), 2)[2].measures.policy_loss
+    };
+    let (free, held) = (loss_after(false), loss_after(true));
+    assert!(held < free - 0.1, "the old task's loss: {held} held, {free} free");
+}
+
+#[test]
+fn a_plateau_lowers_the_learning_rate_and_then_ends_the_run() {
+    let overrides =
+        ["schedule=plateau", "plateau_patience=2", "early_stop=4", "lr=1e-9", "min_lr=1e-11", "samples=2200"];
+    let mut config = tiny();
+    let text = serde_json::to_string(&config).unwrap();
+    config = TrainConfig::parse(&text, &overrides.map(str::to_owned)).unwrap();
+    // Averages of weights that hardly move: after the first validation nothing gets better by itself.
+    let folder = fresh_folder("plateau");
+    let held_out = HeldOut { batches: vec![opera()], names: vec!["white".into(), "black".into()] };
+    let mut run = Run::start(&folder, &config, Device::Cpu, None).unwrap();
+    run.progress.best = Some(0.0);
+    assert_eq!(run.train(&mut Rounds::new(11, 0), &held_out, &|_| false), Ok(Ended::Finished));
+    assert_eq!((run.progress.step, run.progress.since_best), (40, 4));
+    assert_eq!(run.progress.plateau.factor, 0.25);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn checkpoints_read_back_the_same_and_small_ones_start_another_run() {
     let config = tiny();
     let folder = fresh_folder("checkpoint");
     std::fs::create_dir_all(&folder).unwrap();
     let mut learner = Learner::new(&config, Device::Cpu).unwrap();
     for _ in 0..3 {
-        learner.step(&opera(), 1e-3);
+        learner.step(&[opera()], 1e-3);
     }
     let progress = Progress { step: 3, samples: 99, loader: 7.into(), ..Progress::default() };
     let full = folder.join("full.safetensors");
@@ -217,8 +308,8 @@ fn checkpoints_read_back_the_same_and_small_ones_start_another_run() {
     assert_eq!((&read.config, &read.progress), (&config, &progress));
     let mut other = Learner::new(&TrainConfig { seed: 2, ..config.clone() }, Device::Cpu).unwrap();
     read.restore(&mut other).unwrap();
-    learner.step(&opera(), 1e-3);
-    other.step(&opera(), 1e-3);
+    learner.step(&[opera()], 1e-3);
+    other.step(&[opera()], 1e-3);
     assert_eq!(numbers(&other.weights.flat), numbers(&learner.weights.flat));
     assert_eq!(numbers(&other.averaged.stats), numbers(&learner.averaged.stats));
 
@@ -245,11 +336,11 @@ fn checkpoints_read_back_the_same_and_small_ones_start_another_run() {
 fn a_batch_that_is_not_finite_changes_nothing_and_many_end_the_run() {
     let config = tiny();
     let mut learner = Learner::new(&config, Device::Cpu).unwrap();
-    learner.step(&opera(), 1e-3);
+    learner.step(&[opera()], 1e-3);
     let (flat, stats) = (numbers(&learner.weights.flat), numbers(&learner.weights.stats));
     let mut bad = opera();
     bad.scalars[0] = f32::NAN;
-    learner.step(&bad, 1e-3);
+    learner.step(std::slice::from_ref(&bad), 1e-3);
     assert_eq!(numbers(&learner.weights.flat), flat);
     assert_eq!(numbers(&learner.weights.stats), stats);
     let report = learner.report();

@@ -1,23 +1,47 @@
-//! AdamW over the flat tensor of all parameters, with clipping, and without any wait for the device.
+//! Optimisers over the flat tensor of all parameters, with clipping, and without any wait for the device.
+
+mod muon;
 
 use super::config::TrainConfig;
 use crate::model::{Weights, params::Class};
+use muon::Matrices;
+use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
-/// AdamW (Loshchilov and Hutter 2019), its moments laid out like [`Weights::flat`].
-pub struct AdamW {
-    /// `[parameters]`: running mean of the gradient.
+/// How the gradient becomes a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rule {
+    /// AdamW (Loshchilov and Hutter 2019).
+    #[default]
+    AdamW,
+    /// Stochastic gradient descent with Nesterov's momentum (Sutskever et al. 2013). Its learning rates are
+    /// some hundred times AdamW's.
+    Sgd,
+    /// Muon for the matrices inside the network, AdamW for everything else.
+    Muon,
+}
+
+/// The state of an optimiser, laid out like [`Weights::flat`].
+pub struct Optimiser {
+    /// `[parameters]`: running mean (or, for `sgd`, decaying sum) of the gradient.
     pub first: Tensor,
-    /// `[parameters]`: running mean of its square.
+    /// `[parameters]`: running mean of its square, where AdamW is used.
     pub second: Tensor,
     /// Steps done, for the correction of the moments' start at zero.
     pub steps: u64,
+    matrices: Matrices,
 }
 
-impl AdamW {
+impl Optimiser {
     /// Moments of zero for `weights`.
-    pub fn new(weights: &Weights) -> AdamW {
-        AdamW { first: weights.flat.zeros_like(), second: weights.flat.zeros_like(), steps: 0 }
+    pub fn new(weights: &Weights) -> Optimiser {
+        Optimiser {
+            first: weights.flat.zeros_like(),
+            second: weights.flat.zeros_like(),
+            steps: 0,
+            matrices: Matrices::new(weights.layout()),
+        }
     }
 
     /// One step down `gradient` (`[parameters]`, fp32) of a loss `loss` (scalar).
@@ -34,7 +58,6 @@ impl AdamW {
     ) -> Tensor {
         let _guard = tch::no_grad_guard();
         self.steps += 1;
-        let [beta1, beta2] = config.betas;
         let norm = gradient.norm();
         let finite = norm.isfinite().logical_and(&loss.isfinite());
         let done = finite.to_kind(Kind::Float);
@@ -43,17 +66,37 @@ impl AdamW {
             let scale = ((&norm + 1e-6).reciprocal() * config.clip).clamp_max(1.0);
             gradient *= scale.nan_to_num(0.0, 0.0, 0.0);
         }
-        _ = self.first.lerp_tensor_(&gradient, &(&done * (1.0 - beta1)));
-        _ = self.second.lerp_tensor_(&gradient.square(), &(&done * (1.0 - beta2)));
-
-        let steps = i32::try_from(self.steps).unwrap_or(i32::MAX);
-        let root = (&self.second / (1.0 - beta2.powi(steps))).sqrt() + config.epsilon;
-        let update = &self.first / root * (&done * (lr / (1.0 - beta1.powi(steps))));
-        let mut decayed = weights.flat.narrow(0, 0, weights.layout().through(Class::Weight));
+        let update = match config.optimiser {
+            Rule::AdamW => self.adam(0, &gradient, &done, config),
+            Rule::Sgd => self.momentum(&gradient, &done, config),
+            Rule::Muon => {
+                let inner = self.matrices.update(&self.first, &gradient, &done, config.momentum);
+                Tensor::cat(&[inner, self.adam(self.matrices.len(), &gradient, &done, config)], 0)
+            }
+        };
+        let mut decayed = weights.flat.narrow(0, 0, weights.layout().through(Class::Output));
         _ = decayed.g_mul_(&(1.0 - &done * (lr * config.weight_decay)));
-        _ = weights.flat.g_sub_(&update);
+        _ = weights.flat.g_sub_(&(update * (done.shallow_clone() * lr)));
         weights.refresh();
         done
+    }
+
+    /// The step of the parameters from `from` on.
+    fn adam(&mut self, from: i64, gradient: &Tensor, done: &Tensor, config: &TrainConfig) -> Tensor {
+        let part = |tensor: &Tensor| tensor.narrow(0, from, tensor.numel() as i64 - from);
+        let (gradient, mut first, mut second) = (part(gradient), part(&self.first), part(&self.second));
+        let [beta1, beta2] = config.betas;
+        _ = first.lerp_tensor_(&gradient, &(done * (1.0 - beta1)));
+        _ = second.lerp_tensor_(&gradient.square(), &(done * (1.0 - beta2)));
+        let steps = i32::try_from(self.steps).unwrap_or(i32::MAX);
+        let root = (second / (1.0 - beta2.powi(steps))).sqrt() + config.epsilon;
+        first / root / (1.0 - beta1.powi(steps))
+    }
+
+    fn momentum(&mut self, gradient: &Tensor, done: &Tensor, config: &TrainConfig) -> Tensor {
+        let change = &self.first * (config.momentum - 1.0) + gradient;
+        _ = self.first.g_add_(&(change * done));
+        gradient + &self.first * config.momentum
     }
 }
 
@@ -65,7 +108,7 @@ mod tests {
 
     fn two_parameters() -> Weights {
         let mut layout = Layout::default();
-        layout.param("w".to_owned(), Class::Weight, &[1], Init::Constant(2.0));
+        layout.param("w".to_owned(), Class::Output, &[1], Init::Constant(2.0));
         layout.param("b".to_owned(), Class::Bias, &[1], Init::Constant(2.0));
         Weights::new(&layout, Device::Cpu, Kind::Float, 0)
     }
@@ -74,30 +117,53 @@ mod tests {
         tensor.try_into().unwrap()
     }
 
+    fn config(optimiser: Rule) -> TrainConfig {
+        TrainConfig { optimiser, weight_decay: 0.5, ..TrainConfig::default() }
+    }
+
     #[test]
-    fn the_first_step_is_the_learning_rate_and_only_weights_decay() {
+    fn adams_first_step_is_the_learning_rate_and_only_weights_decay() {
+        for rule in [Rule::AdamW, Rule::Muon] {
+            let mut weights = two_parameters();
+            let mut adam = Optimiser::new(&weights);
+            let gradient = Tensor::from_slice(&[0.3f32, -0.3]);
+            let done = adam.step(&mut weights, &gradient, &Tensor::from(1f32), 0.1, &config(rule));
+            assert_eq!(done.double_value(&[]), 1.0);
+            // Adam's first step is lr · sign; the weight first shrinks by lr · decay · 2 = 0.1.
+            let got = numbers(&weights.flat);
+            assert!((got[0] - 1.8).abs() < 1e-5 && (got[1] - 2.1).abs() < 1e-5, "{got:?}");
+        }
+    }
+
+    #[test]
+    fn momentum_carries_steps_on() {
         let mut weights = two_parameters();
-        let mut adam = AdamW::new(&weights);
-        let config = TrainConfig { weight_decay: 0.5, ..TrainConfig::default() };
-        let gradient = Tensor::from_slice(&[0.3f32, -0.3]);
-        let done = adam.step(&mut weights, &gradient, &Tensor::from(1f32), 0.1, &config);
-        assert_eq!(done.double_value(&[]), 1.0);
-        // Adam's first step is lr · sign; the weight first shrinks by lr · decay · 2 = 0.1.
-        let got = numbers(&weights.flat);
-        assert!((got[0] - 1.8).abs() < 1e-5 && (got[1] - 2.1).abs() < 1e-5, "{got:?}");
+        let mut sgd = Optimiser::new(&weights);
+        let config = TrainConfig { weight_decay: 0.0, momentum: 0.5, ..config(Rule::Sgd) };
+        let mut step = |gradient: [f32; 2]| {
+            let gradient = Tensor::from_slice(&gradient);
+            sgd.step(&mut weights, &gradient, &Tensor::from(1f32), 0.1, &config);
+            numbers(&weights.flat)
+        };
+        // Nesterov: the buffer is 0.2, the step 0.1 · (0.2 + 0.5 · 0.2); then the buffer is 0.1, the step 0.1 · 0.05.
+        for (gradient, expected) in [([0.2, 0.0], 1.97), ([0.0, 0.0], 1.965)] {
+            let got = step(gradient);
+            assert!((got[0] - expected).abs() < 1e-6 && got[1] == 2.0, "{got:?}");
+        }
     }
 
     #[test]
     fn a_step_that_is_not_finite_changes_nothing() {
-        let mut weights = two_parameters();
-        let mut adam = AdamW::new(&weights);
-        let config = TrainConfig::default();
-        for (gradient, loss) in [(f32::NAN, 1.0), (f32::INFINITY, 1.0), (0.3, f32::NAN)] {
-            let gradient = Tensor::from_slice(&[gradient, 0.1]);
-            let done = adam.step(&mut weights, &gradient, &Tensor::from(loss), 0.1, &config);
-            assert_eq!(done.double_value(&[]), 0.0);
-            assert_eq!(numbers(&weights.flat), [2.0, 2.0]);
-            assert_eq!(numbers(&adam.first), [0.0, 0.0]);
+        for rule in [Rule::AdamW, Rule::Sgd, Rule::Muon] {
+            let mut weights = two_parameters();
+            let mut optimiser = Optimiser::new(&weights);
+            for (gradient, loss) in [(f32::NAN, 1.0), (f32::INFINITY, 1.0), (0.3, f32::NAN)] {
+                let gradient = Tensor::from_slice(&[gradient, 0.1]);
+                let done = optimiser.step(&mut weights, &gradient, &Tensor::from(loss), 0.1, &config(rule));
+                assert_eq!(done.double_value(&[]), 0.0);
+                assert_eq!(numbers(&weights.flat), [2.0, 2.0]);
+                assert_eq!(numbers(&optimiser.first), [0.0, 0.0]);
+            }
         }
     }
 }
