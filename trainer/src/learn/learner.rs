@@ -13,7 +13,7 @@ use tch::{Device, Kind, Tensor};
 pub struct Measures {
     /// Cross-entropy of the policy (nat).
     pub policy_loss: f64,
-    /// Cross-entropy of win, draw, loss (nat).
+    /// Cross-entropy of win, draw, loss (nat), over the samples with a value target.
     pub wdl_loss: f64,
     /// Share of samples whose move is the first choice among legal moves.
     pub top1: f64,
@@ -119,7 +119,7 @@ impl Learner {
     fn count(&mut self, losses: &Losses, batch: &DeviceBatch, done: &Tensor) {
         let hits =
             loss::hits(&losses.legal_logits, &batch.policy).mean_dim([0i64].as_slice(), false, Kind::Float);
-        let step = Tensor::stack(&[losses.policy.mean(Kind::Float), losses.wdl.mean(Kind::Float)], 0);
+        let step = Tensor::stack(&[&losses.policy.mean(Kind::Float), &losses.mean_wdl], 0);
         let counts = Tensor::stack(&[done.shallow_clone(), done.ones_like()], 0);
         let step = Tensor::cat(&[step, hits], 0).nan_to_num(0.0, 0.0, 0.0) * done;
         _ = self.totals.g_add_(&Tensor::cat(&[step, counts], 0));
@@ -142,7 +142,7 @@ impl Learner {
     pub fn validate(&self, batches: &[Batch], sources: usize) -> Vec<Validation> {
         let _guard = tch::no_grad_guard();
         let device = self.averaged.device();
-        let sums = Tensor::zeros([sources as i64, 7], (Kind::Float, device));
+        let sums = Tensor::zeros([sources as i64, 8], (Kind::Float, device));
         let plain = TrainConfig { label_smoothing: 0.0, ..self.config.clone() };
         for batch in batches {
             let batch = self.exact.upload(batch);
@@ -157,21 +157,23 @@ impl Learner {
     }
 }
 
-/// `[n, 7]`: one, the four measures, the two raw ones.
+/// `[n, 8]`: one, the four measures, the two raw ones, whether there is a value target.
 fn measures(output: &Output, batch: &DeviceBatch, config: &TrainConfig) -> Tensor {
     let losses = loss::losses(output, batch, config);
     let legal = loss::hits(&losses.legal_logits, &batch.policy);
     let raw = loss::hits(&output.policy, &batch.policy);
     let means = Tensor::stack(&[losses.policy.ones_like(), losses.policy, losses.wdl], 1);
-    Tensor::cat(&[means, legal, raw], 1)
+    let valued = batch.wdl.sum_dim_intlist([1i64].as_slice(), true, Kind::Float);
+    Tensor::cat(&[means, legal, raw, valued], 1)
 }
 
 fn validation(sums: &Tensor) -> Validation {
-    let sums = Vec::<f32>::try_from(sums).expect("seven numbers");
+    let sums = Vec::<f32>::try_from(sums).expect("eight numbers");
     let mean = |i: usize| f64::from(sums[i]) / f64::from(sums[0]).max(1.0);
+    let wdl_loss = f64::from(sums[2]) / f64::from(sums[7]).max(1.0);
     Validation {
         samples: sums[0] as u64,
-        measures: Measures { policy_loss: mean(1), wdl_loss: mean(2), top1: mean(3), top5: mean(4) },
+        measures: Measures { policy_loss: mean(1), wdl_loss, top1: mean(3), top5: mean(4) },
         raw_top1: mean(5),
         raw_top5: mean(6),
     }
