@@ -50,7 +50,9 @@ pub const CENTRE: usize = 67;
 /// Floats of one input tensor, `[72, 8, 8]`.
 pub const INPUT_SIZE: usize = PLANES * 64;
 
-const HISTORY: usize = 4;
+/// Boards of an input: the present one and those before it.
+pub const HISTORY: usize = 4;
+
 const ONES: usize = 48;
 const MOVE_NUMBER: usize = 49;
 const CASTLING: usize = 50;
@@ -92,6 +94,13 @@ impl Planes72 {
             REPETITION => self.scalars[2],
             _ => constant_value(row),
         }
+    }
+
+    /// Keeps only the last `boards` boards before the present one, and no memory of repetitions: as if
+    /// the game had been set up then.
+    pub fn forget(&mut self, boards: usize) {
+        self.masks[12 * HISTORY.min(boards + 1)..12 * HISTORY].fill(0);
+        self.scalars[2] = 0.0;
     }
 
     /// Writes the input tensor `[72, 8, 8]`, plane by plane, a1 first.

@@ -2,7 +2,7 @@
 
 use engine::position::PackedMove;
 
-use crate::games::{self, Game, GameResult, INITIAL_FEN, KNOWN_FLAGS, NO_EVAL};
+use crate::games::{self, FLAG_PUZZLE, Game, GameResult, INITIAL_FEN, KNOWN_FLAGS, NO_EVAL};
 use crate::samples::Replay;
 
 /// Games as `games/1` lays them out: a column for each fact, the plies of all games in one row.
@@ -87,6 +87,7 @@ impl Chunk {
             moves: &self.moves[range.clone()],
             evals: &self.evals[range],
             result: self.result[index],
+            puzzle: self.flags[index] & FLAG_PUZZLE != 0,
         }
     }
 

@@ -1,4 +1,4 @@
-//! PGN files into files of games.
+//! PGN files and puzzles into files of games.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -12,27 +12,32 @@ use clap::Args;
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 
 use super::{ChunkError, ChunkWriter};
-use crate::games::{EvalSide, Filters, ImportError, PgnOptions, PgnReport, Progress, read_pgn};
+use crate::games::{EvalSide, Filters, ImportError, Progress, ReadOptions, ReadReport, read_games};
 
-/// Import PGN files (plain, .gz, .zst, .bz2) into files of games (games/1, HDF5)
+/// Import PGN or puzzles (plain, .gz, .zst, .bz2) into files of games (games/1, HDF5)
 #[derive(Args, Debug)]
-#[command(after_help = "Example: philidor-trainer import games/*.pgn.zst --out data --min-elo 2400")]
+#[command(after_help = "Example:\n  philidor-trainer import games/*.pgn.zst --out data --min-elo 2400\n  \
+    philidor-trainer import lichess_db_puzzle.csv.zst --name puzzles --min-elo 1000 --min-popularity 80")]
 pub struct ImportArgs {
-    /// PGN files
+    /// PGN files; Lichess's puzzles (CSV); or puzzles as a table of tab-separated columns named rating,
+    /// popularity, plays, fen (the solver to move) and moves: known by their first line
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Folder for the files of games
     #[arg(long, default_value = "data")]
     out: PathBuf,
-    /// Their name, before -00000.h5 [default: the first PGN file's]
+    /// Their name, before -00000.h5 [default: the first file's]
     #[arg(long)]
     name: Option<String>,
     /// Positions a file, about
     #[arg(long, default_value_t = 1_000_000)]
     chunk_size: usize,
-    /// Lowest rating of either player, where it is known
+    /// Lowest rating of either player, or of a puzzle, where it is known
     #[arg(long, default_value_t = 0)]
     min_elo: u16,
+    /// Highest rating of either player, or of a puzzle, where it is known
+    #[arg(long, default_value_t = u16::MAX)]
+    max_elo: u16,
     /// Leave out games in which a rating is unknown
     #[arg(long)]
     rated_only: bool,
@@ -45,9 +50,15 @@ pub struct ImportArgs {
     /// Leave out draws
     #[arg(long)]
     decisive_only: bool,
-    /// Keep games without a result
+    /// Keep games without a result (puzzles have none and are kept)
     #[arg(long)]
     unknown_results: bool,
+    /// Least popularity of a puzzle, -100 to 100
+    #[arg(long, default_value_t = -100, allow_negative_numbers = true)]
+    min_popularity: i16,
+    /// Fewest times that a puzzle has been played
+    #[arg(long, default_value_t = 0)]
+    min_plays: u32,
     /// Stop after this many games
     #[arg(long)]
     max_games: Option<u64>,
@@ -85,19 +96,22 @@ impl ImportArgs {
         }
     }
 
-    fn import(&self, stop: &AtomicBool) -> Result<(PgnReport, usize), ImportError<ChunkError>> {
-        let mut options = PgnOptions {
+    fn import(&self, stop: &AtomicBool) -> Result<(ReadReport, usize), ImportError<ChunkError>> {
+        let mut options = ReadOptions {
             evals: self.eval,
             filters: Filters {
                 min_elo: self.min_elo,
+                max_elo: self.max_elo,
                 rated_only: self.rated_only,
                 min_plies: self.min_plies,
                 max_plies: self.max_plies,
                 draws: !self.decisive_only,
                 unknown_results: self.unknown_results,
+                min_popularity: self.min_popularity,
+                min_plays: self.min_plays,
             },
             max_games: self.max_games.unwrap_or(u64::MAX),
-            ..PgnOptions::default()
+            ..ReadOptions::default()
         };
         options.threads = self.threads.unwrap_or(options.threads);
         let source: Vec<String> = self.files.iter().map(|path| file_name(path)).collect();
@@ -105,7 +119,7 @@ impl ImportArgs {
         let mut writer = ChunkWriter::new(&self.out, &name, &source.join(", "), self.chunk_size)
             .map_err(ImportError::Receiver)?;
         let mut meter = Meter::new(&self.files);
-        let report = read_pgn(&self.files, &options, stop, |progress| {
+        let report = read_games(&self.files, &options, stop, |progress| {
             match progress {
                 Progress::Game(game) => {
                     meter.count(game.moves.len());
@@ -172,7 +186,7 @@ impl Meter {
     }
 }
 
-fn print_report(report: &PgnReport, files: usize) {
+fn print_report(report: &ReadReport, files: usize) {
     println!("{} games, {} positions in {files} files", report.games, report.positions);
     print_counts("left out", &report.excluded);
     print_counts("broken", &report.broken);

@@ -1,4 +1,4 @@
-//! PGN files as blocks of whole games: decompressed, cut at game boundaries, lines counted.
+//! Files as blocks of whole games: decompressed, cut at game boundaries, lines counted.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use memchr::{memchr, memchr_iter, memrchr};
+
+use super::puzzles::Columns;
 
 /// Bytes of text in a block: some hundred games, enough work to outweigh its handling.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -68,11 +70,37 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
+/// What a file's text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// Games in PGN.
+    Pgn,
+    /// A table of puzzles, one a line.
+    Puzzles(Columns),
+}
+
+impl Layout {
+    /// The layout of a file that begins with `text`.
+    fn detect(text: &[u8]) -> Layout {
+        let line = &text[..memchr(b'\n', text).unwrap_or(text.len())];
+        Columns::detect(without_byte_order_mark(line)).map_or(Layout::Pgn, Layout::Puzzles)
+    }
+
+    /// Where a text can be cut so that both parts hold whole games, as late as possible.
+    fn last_start(self, text: &[u8]) -> Option<usize> {
+        match self {
+            Layout::Pgn => last_game_start(text),
+            Layout::Puzzles(_) => memrchr(b'\n', text).map(|newline| newline + 1),
+        }
+    }
+}
+
 /// Whole games, and where they stand.
 #[derive(Debug)]
 pub(super) struct Block {
     /// Which of the files.
     pub file: usize,
+    pub layout: Layout,
     /// The line number of the first line, from 1.
     pub first_line: u64,
     pub text: Vec<u8>,
@@ -85,11 +113,13 @@ pub(super) struct Blocks<R> {
     next_line: u64,
     rest: Vec<u8>,
     ended: bool,
+    /// Unknown until the file's first text is there.
+    layout: Option<Layout>,
 }
 
 impl<R: Read> Blocks<R> {
     pub fn new(reader: R, file: usize) -> Blocks<R> {
-        Blocks { reader, file, next_line: 1, rest: Vec::new(), ended: false }
+        Blocks { reader, file, next_line: 1, rest: Vec::new(), ended: false, layout: None }
     }
 
     /// The next block, `None` at the end of the file.
@@ -103,7 +133,7 @@ impl<R: Read> Blocks<R> {
         while !self.ended {
             let missing = wanted.saturating_sub(self.rest.len());
             if missing == 0 {
-                match last_game_start(&self.rest) {
+                match self.layout().last_start(&self.rest) {
                     Some(cut) => return Ok(Some(self.cut(cut))),
                     None if self.rest.len() >= LONGEST_GAME => break,
                     None => wanted = 2 * self.rest.len(),
@@ -122,12 +152,17 @@ impl<R: Read> Blocks<R> {
         Ok((all > 0).then(|| self.cut(all)))
     }
 
+    fn layout(&mut self) -> Layout {
+        *self.layout.get_or_insert_with(|| Layout::detect(&self.rest))
+    }
+
     fn cut(&mut self, at: usize) -> Block {
+        let layout = self.layout();
         let rest = self.rest.split_off(at);
         let text = std::mem::replace(&mut self.rest, rest);
         let first_line = self.next_line;
         self.next_line += memchr_iter(b'\n', &text).count() as u64;
-        Block { file: self.file, first_line, text }
+        Block { file: self.file, layout, first_line, text }
     }
 }
 

@@ -1,4 +1,4 @@
-//! PGN files to games: one thread unpacks and cuts, the others replay, the order stays.
+//! Files to games: one thread unpacks and cuts, the others replay, the order stays.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -10,16 +10,19 @@ use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::blocks::{self, Block, Blocks};
+use super::blocks::{self, Block, Blocks, Layout};
 use super::evals::EvalSide;
-use super::pgn::{Broken, Excluded, Parsed, parse_block};
+use super::pgn::{self, Broken, Excluded, Parsed};
+use super::puzzles;
 use super::{Game, GameResult};
 
 /// Which games are wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filters {
-    /// Both players have at least this rating, as far as it is known.
+    /// Both players (or the puzzle) have at least this rating, as far as it is known.
     pub min_elo: u16,
+    /// At most this rating, as far as it is known.
+    pub max_elo: u16,
     /// Leave out games in which a player's rating is unknown.
     pub rated_only: bool,
     /// Fewest plies; games without a move are never kept.
@@ -30,6 +33,10 @@ pub struct Filters {
     pub draws: bool,
     /// Keep games whose result is unknown.
     pub unknown_results: bool,
+    /// Least popularity of a puzzle, −100 to 100.
+    pub min_popularity: i16,
+    /// Fewest times that a puzzle has been played.
+    pub min_plays: u32,
 }
 
 impl Default for Filters {
@@ -37,11 +44,14 @@ impl Default for Filters {
     fn default() -> Filters {
         Filters {
             min_elo: 0,
+            max_elo: u16::MAX,
             rated_only: false,
             min_plies: 1,
             max_plies: usize::from(u16::MAX),
             draws: true,
             unknown_results: false,
+            min_popularity: -100,
+            min_plays: 0,
         }
     }
 }
@@ -49,8 +59,8 @@ impl Default for Filters {
 impl Filters {
     /// What the ratings (0 unknown) have against a game.
     pub(super) fn rate(&self, white: u16, black: u16) -> Option<Excluded> {
-        let below = |elo: u16| elo != 0 && elo < self.min_elo;
-        if below(white) || below(black) {
+        let out = |elo: u16| elo != 0 && !(self.min_elo..=self.max_elo).contains(&elo);
+        if out(white) || out(black) {
             Some(Excluded::Rating)
         } else if self.rated_only && (white == 0 || black == 0) {
             Some(Excluded::Unrated)
@@ -59,12 +69,21 @@ impl Filters {
         }
     }
 
-    /// What length and result have against a game.
-    pub(super) fn measure(&self, game: &Game) -> Option<Excluded> {
-        if game.moves.len() < self.min_plies.max(1) {
+    /// What its length has against a game.
+    pub(super) fn measure(&self, plies: usize) -> Option<Excluded> {
+        if plies < self.min_plies.max(1) {
             Some(Excluded::TooShort)
-        } else if game.moves.len() > self.max_plies {
+        } else if plies > self.max_plies {
             Some(Excluded::TooLong)
+        } else {
+            None
+        }
+    }
+
+    /// What length and result have against a game.
+    pub(super) fn judge(&self, game: &Game) -> Option<Excluded> {
+        if let Some(why) = self.measure(game.moves.len()) {
+            Some(why)
         } else if game.result == GameResult::Draw && !self.draws
             || game.result == GameResult::Unknown && !self.unknown_results
         {
@@ -75,9 +94,9 @@ impl Filters {
     }
 }
 
-/// How PGN is read.
+/// How files of games are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PgnOptions {
+pub struct ReadOptions {
     /// To which position evaluations belong.
     pub evals: EvalSide,
     /// Which games are wanted.
@@ -88,10 +107,10 @@ pub struct PgnOptions {
     pub threads: usize,
 }
 
-impl Default for PgnOptions {
+impl Default for ReadOptions {
     /// Everything, on all processors.
-    fn default() -> PgnOptions {
-        PgnOptions {
+    fn default() -> ReadOptions {
+        ReadOptions {
             evals: EvalSide::Auto,
             filters: Filters::default(),
             max_games: u64::MAX,
@@ -102,7 +121,7 @@ impl Default for PgnOptions {
 
 /// What reading came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PgnReport {
+pub struct ReadReport {
     /// Games handed on.
     pub games: u64,
     /// Their plies.
@@ -147,8 +166,8 @@ impl<E: fmt::Display> fmt::Display for ImportError<E> {
 
 impl<E: fmt::Debug + fmt::Display> std::error::Error for ImportError<E> {}
 
-/// Reads PGN files (plain, .gz, .zst, .bz2), replays every game, and hands the good ones to
-/// `receive` in the order of the files, whatever the number of threads. A game that equals an
+/// Reads files of PGN or puzzles (plain, .gz, .zst, .bz2), replays every game, and hands the good ones
+/// to `receive` in the order of the files, whatever the number of threads. A game that equals an
 /// earlier one in start and moves is left out.
 ///
 /// Broken games never end the reading, nor do files that break off. Raising `stop` does, soon, with
@@ -157,12 +176,12 @@ impl<E: fmt::Debug + fmt::Display> std::error::Error for ImportError<E> {}
 /// # Errors
 ///
 /// If one of the files can't be opened (before any is read), or `receive` fails.
-pub fn read_pgn<E>(
+pub fn read_games<E>(
     files: &[PathBuf],
-    options: &PgnOptions,
+    options: &ReadOptions,
     stop: &AtomicBool,
     mut receive: impl FnMut(Progress<'_>) -> Result<(), E>,
-) -> Result<PgnReport, ImportError<E>> {
+) -> Result<ReadReport, ImportError<E>> {
     for path in files {
         std::fs::File::open(path).map_err(|error| ImportError::Open(path.clone(), error))?;
     }
@@ -186,7 +205,7 @@ pub fn read_pgn<E>(
             files,
             max_games: options.max_games,
             seen: HashSet::new(),
-            report: PgnReport::default(),
+            report: ReadReport::default(),
         };
         let outcome = collector.collect(&results, &enough, |progress| match progress {
             Progress::Bytes(_) => receive(Progress::Bytes(bytes_read.load(Ordering::Relaxed))),
@@ -241,9 +260,12 @@ fn read_files(
     }
 }
 
-fn replay_blocks(to_do: &Receiver<(u64, Block)>, done: &Sender<(u64, Done)>, options: &PgnOptions) {
+fn replay_blocks(to_do: &Receiver<(u64, Block)>, done: &Sender<(u64, Done)>, options: &ReadOptions) {
     for (number, block) in to_do {
-        let parsed = parse_block(&block, options.evals, &options.filters);
+        let parsed = match block.layout {
+            Layout::Pgn => pgn::parse_block(&block, options.evals, &options.filters),
+            Layout::Puzzles(columns) => puzzles::parse_block(&block, columns, &options.filters),
+        };
         if done.send((number, Done::Block { file: block.file, parsed })).is_err() {
             return;
         }
@@ -254,7 +276,7 @@ struct Collector<'a> {
     files: &'a [PathBuf],
     max_games: u64,
     seen: HashSet<u64>,
-    report: PgnReport,
+    report: ReadReport,
 }
 
 impl Collector<'_> {

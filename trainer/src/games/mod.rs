@@ -1,12 +1,14 @@
 //! Where games come from, and what a game is here.
 //!
 //! [`Game`] is one game as `games/1` stores it: start, moves, evaluations and a few facts.
-//! [`read_pgn`] turns PGN files into a stream of them, in parallel, and counts what it leaves out.
+//! [`read_games`] turns files of PGN or of puzzles into a stream of them, in parallel, and counts what
+//! it leaves out.
 
 mod blocks;
 mod evals;
 mod import;
 mod pgn;
+mod puzzles;
 mod tidy;
 
 use std::borrow::Cow;
@@ -17,7 +19,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 pub use blocks::Compression;
 pub use evals::{EvalSide, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS, NO_EVAL};
-pub use import::{Filters, ImportError, PgnOptions, PgnReport, Progress, read_pgn};
+pub use import::{Filters, ImportError, Progress, ReadOptions, ReadReport, read_games};
 pub use pgn::{Broken, Excluded, Fault};
 
 /// The initial position as a FEN, which stands for a game without a start of its own.

@@ -80,7 +80,7 @@ pub struct Broken {
 pub enum Excluded {
     /// Neither standard chess nor Chess960.
     Variant,
-    /// A player below the minimum rating.
+    /// A player, or a puzzle, rated below or above the bounds.
     Rating,
     /// A player without a rating, and these aren't wanted.
     Unrated,
@@ -90,6 +90,10 @@ pub enum Excluded {
     TooLong,
     /// A result that isn't wanted.
     Result,
+    /// A puzzle below the least popularity.
+    Unpopular,
+    /// A puzzle that too few have played.
+    Untried,
     /// The same start and moves as an earlier game.
     Duplicate,
 }
@@ -98,11 +102,13 @@ impl fmt::Display for Excluded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Excluded::Variant => "other variants",
-            Excluded::Rating => "rating too low",
+            Excluded::Rating => "rating out of bounds",
             Excluded::Unrated => "unrated",
             Excluded::TooShort => "too short",
             Excluded::TooLong => "too long",
             Excluded::Result => "result not wanted",
+            Excluded::Unpopular => "unpopular puzzles",
+            Excluded::Untried => "puzzles seldom played",
             Excluded::Duplicate => "duplicates",
         })
     }
@@ -348,7 +354,7 @@ impl Visitor for GameVisitor<'_> {
             let why = "the game ends in mate or stalemate and the result is another".to_owned();
             return Err(Rejection::Broken(Fault::Result(why)));
         }
-        match self.filters.measure(&game) {
+        match self.filters.judge(&game) {
             Some(why) => Err(Rejection::Excluded(why)),
             None => Ok(game),
         }
@@ -368,7 +374,7 @@ fn to_move(san: &San, position: &Chess) -> Option<Move> {
 }
 
 /// A start as it is kept (none if it is the initial position), and as a position.
-fn start_position(fen: &str) -> Result<(Option<String>, Chess), String> {
+pub(super) fn start_position(fen: &str) -> Result<(Option<String>, Chess), String> {
     let start = Replay::from_fen(fen).map_err(|error| error.to_string())?;
     let fen = start.fen();
     if fen.len() > LONGEST_FEN {

@@ -182,6 +182,9 @@ pub struct TrainConfig {
     pub sources: Vec<SourceConfig>,
     /// Value target: this share of the game's result, the rest of the recorded evaluation.
     pub value_lambda: f64,
+    /// Share of samples that know none, one or two of the three boards before theirs, as positions
+    /// that are set up do, lest missing history be the mark of a puzzle.
+    pub history_dropout: f64,
     /// Threads that replay and encode games.
     pub loader_threads: usize,
     /// Seeds the first weights, the shuffle and dropout.
@@ -258,6 +261,7 @@ impl Default for TrainConfig {
             model: ModelConfig::default(),
             sources: Vec::new(),
             value_lambda: 0.5,
+            history_dropout: 0.1,
             loader_threads: 1,
             seed: 1,
             batch: 1024,
@@ -327,6 +331,7 @@ impl TrainConfig {
         let [first, second] = self.betas;
         let shares = [
             ("value_lambda", self.value_lambda, 1.0),
+            ("history_dropout", self.history_dropout, 1.0),
             ("label_smoothing", self.label_smoothing, 1.0),
             ("ema", self.ema, 1.0),
             ("swa_from", self.swa_from, 1.0),

@@ -15,7 +15,7 @@ use tch::{Device, Kind, Tensor};
 pub struct Measures {
     /// Cross-entropy of the policy (nat).
     pub policy_loss: f64,
-    /// Cross-entropy of win, draw, loss (nat).
+    /// Cross-entropy of win, draw, loss (nat), over the samples with a value target.
     pub wdl_loss: f64,
     /// Share of samples whose move is the first choice among legal moves.
     pub top1: f64,
@@ -176,7 +176,7 @@ impl Learner {
     pub fn validate(&self, batches: &[Batch], sources: usize) -> Vec<Validation> {
         let _guard = tch::no_grad_guard();
         let device = self.averaged.device();
-        let sums = Tensor::zeros([sources as i64, 7], (Kind::Float, device));
+        let sums = Tensor::zeros([sources as i64, 8], (Kind::Float, device));
         let plain = TrainConfig { label_smoothing: 0.0, ..self.config.clone() };
         for batch in batches {
             let batch = self.exact.upload(batch);
@@ -195,25 +195,27 @@ impl Learner {
 fn measured(losses: &Losses, batch: &DeviceBatch) -> Tensor {
     let hits =
         loss::hits(&losses.legal_logits, &batch.policy).mean_dim([0i64].as_slice(), false, Kind::Float);
-    let means = Tensor::stack(&[losses.policy.mean(Kind::Float), losses.wdl.mean(Kind::Float)], 0);
+    let means = Tensor::stack(&[losses.policy.mean(Kind::Float), losses.mean_wdl.shallow_clone()], 0);
     Tensor::cat(&[means, hits], 0)
 }
 
-/// `[n, 7]`: one, the four measures, the two raw ones.
+/// `[n, 8]`: one, the four measures, the two raw ones, whether there is a value target.
 fn measures(output: &Output, batch: &DeviceBatch, config: &TrainConfig) -> Tensor {
     let losses = loss::losses(output, batch, config);
     let legal = loss::hits(&losses.legal_logits, &batch.policy);
     let raw = loss::hits(&output.policy, &batch.policy);
     let means = Tensor::stack(&[losses.policy.ones_like(), losses.policy, losses.wdl], 1);
-    Tensor::cat(&[means, legal, raw], 1)
+    let valued = batch.wdl.sum_dim_intlist([1i64].as_slice(), true, Kind::Float);
+    Tensor::cat(&[means, legal, raw, valued], 1)
 }
 
 fn validation(sums: &Tensor) -> Validation {
-    let sums = Vec::<f32>::try_from(sums).expect("seven numbers");
+    let sums = Vec::<f32>::try_from(sums).expect("eight numbers");
     let mean = |i: usize| f64::from(sums[i]) / f64::from(sums[0]).max(1.0);
+    let wdl_loss = f64::from(sums[2]) / f64::from(sums[7]).max(1.0);
     Validation {
         samples: sums[0] as u64,
-        measures: Measures { policy_loss: mean(1), wdl_loss: mean(2), top1: mean(3), top5: mean(4) },
+        measures: Measures { policy_loss: mean(1), wdl_loss, top1: mean(3), top5: mean(4) },
         raw_top1: mean(5),
         raw_top5: mean(6),
     }

@@ -13,8 +13,10 @@ pub struct Losses {
     pub total: Tensor,
     /// `[n]`: cross-entropy of the policy, as the configuration defines it.
     pub policy: Tensor,
-    /// `[n]`: cross-entropy of win, draw, loss.
+    /// `[n]`: cross-entropy of win, draw, loss; zero where there is no target.
     pub wdl: Tensor,
+    /// Scalar: its mean over the samples that have a target.
+    pub mean_wdl: Tensor,
     /// `[n, 4672]`: logits with illegal moves set far below.
     pub legal_logits: Tensor,
 }
@@ -41,13 +43,15 @@ pub fn losses(output: &Output, batch: &DeviceBatch, config: &TrainConfig) -> Los
         false,
         Kind::Float,
     );
-    let mut total = policy.mean(Kind::Float) + wdl.mean(Kind::Float) * config.value_weight;
+    // A known target sums to one, a missing one to nothing.
+    let mean_wdl = wdl.sum(Kind::Float) / batch.wdl.sum(Kind::Float).clamp_min(1.0);
+    let mut total = policy.mean(Kind::Float) + &mean_wdl * config.value_weight;
     if config.entropy_weight > 0.0 {
         // An illegal move's probability is zero, and so is what it adds.
         let entropy = -(log.exp() * &log).sum_dim_intlist([-1i64].as_slice(), false, Kind::Float);
         total -= entropy.mean(Kind::Float) * config.entropy_weight;
     }
-    Losses { total, policy, wdl, legal_logits }
+    Losses { total, policy, wdl, mean_wdl, legal_logits }
 }
 
 /// `[n, 2]` fp32, each 0 or 1: whether the move played is the network's first; one of its first five.
@@ -98,6 +102,23 @@ mod tests {
         let raw = TrainConfig { mask_illegal: false, value_weight: 2.0, ..TrainConfig::default() };
         let raw = losses(&equal_logits(), &batch, &raw);
         assert!((value(&raw.total) - 8f64.ln() - 2.0 * 3f64.ln()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_sample_without_a_value_target_leaves_the_value_alone() {
+        let mut batch = one_sample(&[1, 2], 2);
+        let twice = |tensor: &Tensor| Tensor::cat(&[tensor, tensor], 0);
+        batch.illegal = twice(&batch.illegal);
+        batch.policy = twice(&batch.policy);
+        batch.wdl = Tensor::from_slice(&[1f32, 0.0, 0.0, 0.0, 0.0, 0.0]).view([2, 3]);
+        let wdl = Tensor::from_slice(&[1f32, 0.0, 0.0, 5.0, 0.0, 0.0]).view([2, 3]).set_requires_grad(true);
+        let output = Output { policy: twice(&equal_logits().policy), wdl };
+        let losses = losses(&output, &batch, &TrainConfig::default());
+        // The mean is over the one sample that has a target: -ln(e / (e + 2)).
+        assert!((value(&losses.mean_wdl) - (1.0 + 2.0 * (-1f64).exp()).ln()).abs() < 1e-6);
+        losses.total.backward();
+        let pull = Vec::<f32>::try_from(output.wdl.grad().view([6])).unwrap();
+        assert!(pull[..3].iter().all(|g| *g != 0.0) && pull[3..].iter().all(|g| *g == 0.0), "{pull:?}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::run::HeldOut;
 use crate::chunks;
 use crate::games::{Split, split};
 use crate::loader::{Batch, Corpus, CorpusBuilder, Plan, Prefetch, Source};
-use crate::samples::ValueTarget;
+use crate::samples::{Recipe, ValueTarget};
 
 /// The held-out batches are the same whatever a run's own seed is, so that runs can be compared.
 const HELD_OUT_SEED: u64 = 0x5eed;
@@ -53,13 +53,15 @@ impl Sources {
     /// # Errors
     /// One line, if there are no games to learn from.
     pub fn feed(&self, config: &TrainConfig, first: u64) -> Result<Prefetch, String> {
-        let plan = Plan::new(self.train.clone(), target(config), config.batch, config.seed)?;
+        let recipe = Recipe { target: target(config), history_dropout: config.history_dropout };
+        let plan = Plan::new(self.train.clone(), recipe, config.batch, config.seed)?;
         Ok(Prefetch::new(Arc::new(plan), first, config.loader_threads))
     }
 
     /// Held-out batches, every source alike; none if nothing is held out.
     pub fn held_out(&self, config: &TrainConfig) -> HeldOut {
-        let plan = Plan::new(self.validation.clone(), target(config), config.batch, HELD_OUT_SEED);
+        let recipe = Recipe { target: target(config), history_dropout: 0.0 };
+        let plan = Plan::new(self.validation.clone(), recipe, config.batch, HELD_OUT_SEED);
         let batches = plan.map_or_else(
             |_| Vec::new(),
             |plan| (0..config.validation_batches as u64).map(|k| plan.batch(k).0).collect(),

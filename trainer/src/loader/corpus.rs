@@ -10,6 +10,7 @@ pub struct Corpus {
     evals: Vec<i16>,
     games: Vec<Entry>,
     starts: Vec<String>,
+    targets: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +18,7 @@ struct Entry {
     first: u64,
     plies: u16,
     result: i8,
+    puzzle: bool,
     /// Index into `starts` plus one; 0 is the initial position.
     start: u32,
 }
@@ -46,7 +48,14 @@ impl CorpusBuilder {
             corpus.starts.push(fen.to_owned());
             corpus.starts.len() as u32
         });
-        corpus.games.push(Entry { first: first as u64, plies: plies as u16, result: game.result, start });
+        corpus.targets += game.targets();
+        corpus.games.push(Entry {
+            first: first as u64,
+            plies: plies as u16,
+            result: game.result,
+            puzzle: game.puzzle,
+            start,
+        });
     }
 
     /// The finished corpus.
@@ -66,7 +75,7 @@ impl Corpus {
 
     /// Number of positions that a sample can be taken of.
     pub fn positions(&self) -> usize {
-        self.moves.len()
+        self.targets
     }
 
     /// One game.
@@ -82,6 +91,7 @@ impl Corpus {
             moves: &self.moves[range.clone()],
             evals: self.evals.get(range).unwrap_or_default(),
             result: entry.result,
+            puzzle: entry.puzzle,
         }
     }
 }
@@ -92,13 +102,14 @@ mod tests {
 
     #[test]
     fn games_come_back_as_they_went_in() {
-        let plain = Replay { start: None, moves: &[1, 2, 3], evals: &[], result: 1 };
-        let scored = Replay { start: Some("a fen"), moves: &[4, 5], evals: &[10, i16::MIN], result: -1 };
-        let empty = Replay { start: None, moves: &[], evals: &[], result: 0 };
+        let plain = Replay { start: None, moves: &[1, 2, 3], evals: &[], result: 1, puzzle: false };
+        let scored =
+            Replay { start: Some("a fen"), moves: &[4, 5], evals: &[10, i16::MIN], result: -1, puzzle: true };
+        let empty = Replay { start: None, moves: &[], evals: &[], result: 0, puzzle: false };
         let mut builder = CorpusBuilder::default();
         [plain, scored, empty, plain].iter().for_each(|game| builder.push(game));
         let corpus = builder.build();
-        assert_eq!((corpus.games(), corpus.positions()), (3, 8));
+        assert_eq!((corpus.games(), corpus.positions()), (3, 7), "a puzzle's second ply is no target");
         assert_eq!((corpus.game(1).start, corpus.game(1).evals), (Some("a fen"), &[10, i16::MIN][..]));
         assert_eq!(corpus.game(2).moves, &[1, 2, 3]);
         assert!(corpus.game(2).evals.iter().all(|eval| *eval == i16::MIN));

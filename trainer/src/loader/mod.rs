@@ -27,7 +27,8 @@ pub struct Batch {
     pub legal: Vec<u64>,
     /// `[n]`: the `az4672/1` index of the move played.
     pub policy: Vec<u16>,
-    /// `[n, 3]`: target probabilities of win, draw, loss for the mover.
+    /// `[n, 3]`: target probabilities of win, draw, loss for the mover; all zero for a sample that
+    /// the value learns nothing from.
     pub wdl: Vec<f32>,
     /// `[n]`: which source (index in the order the loader was given them) a sample came from.
     pub source: Vec<u8>,

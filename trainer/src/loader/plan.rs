@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Batch, Corpus};
-use crate::samples::{Damaged, Sample, ValueTarget};
+use crate::samples::{Damaged, Recipe, Sample};
 use engine::encoding::planes72::{ROWS, SCALARS};
 
 /// Samples after which the mix of sources repeats: weights are honoured to one part in this many.
@@ -22,7 +22,7 @@ pub struct Source {
 #[derive(Clone, Debug)]
 pub struct Plan {
     sources: Vec<Source>,
-    target: ValueTarget,
+    recipe: Recipe,
     seed: u64,
     batch: usize,
     /// The source of each of [`PERIOD`] consecutive samples, and its rank among that source's.
@@ -37,7 +37,7 @@ impl Plan {
     /// # Errors
     ///
     /// If nothing is left to draw from.
-    pub fn new(sources: Vec<Source>, target: ValueTarget, batch: usize, seed: u64) -> Result<Plan, String> {
+    pub fn new(sources: Vec<Source>, recipe: Recipe, batch: usize, seed: u64) -> Result<Plan, String> {
         if sources.len() > usize::from(u8::MAX) {
             return Err(format!("{} sources, at most {} can be mixed", sources.len(), u8::MAX));
         }
@@ -49,7 +49,7 @@ impl Plan {
         let ratios: Vec<f64> =
             sources.iter().map(|s| if usable(s) { s.weight / total } else { 0.0 }).collect();
         let (schedule, shares) = interleave(&ratios);
-        Ok(Plan { sources, target, seed, batch, schedule, shares })
+        Ok(Plan { sources, recipe, seed, batch, schedule, shares })
     }
 
     /// Batch number `k`, with the number of damaged games that other samples stand in for.
@@ -98,8 +98,9 @@ impl Plan {
         let pass_seed = mix(self.seed, mix(source as u64, draw / games));
         let game = permute(draw % games, games, pass_seed) as usize;
         let replay = corpus.game(game);
-        let ply = mix(pass_seed, game as u64 ^ 0x9e37_79b9) % replay.moves.len() as u64;
-        replay.sample(ply as usize, &self.target)
+        let target = mix(pass_seed, game as u64 ^ 0x9e37_79b9) % replay.targets() as u64;
+        let noise = mix(pass_seed, game as u64 ^ 0x85eb_ca6b);
+        replay.sample(replay.target_ply(target as usize), &self.recipe, noise)
     }
 }
 
@@ -166,7 +167,7 @@ mod tests {
                     PackedMove::new(m).0
                 })
                 .collect();
-            builder.push(&Replay { start: None, moves: &moves, evals: &[], result });
+            builder.push(&Replay { start: None, moves: &moves, evals: &[], result, puzzle: false });
         }
         Arc::new(builder.build())
     }
@@ -175,7 +176,7 @@ mod tests {
         let sources = weights.iter().zip([1, 0, -1].into_iter().cycle());
         let sources =
             sources.map(|(weight, result)| Source { corpus: corpus(50, 6, result), weight: *weight });
-        Plan::new(sources.collect(), ValueTarget::default(), batch, seed).unwrap()
+        Plan::new(sources.collect(), Recipe::default(), batch, seed).unwrap()
     }
 
     #[test]
@@ -224,19 +225,25 @@ mod tests {
     #[test]
     fn nothing_to_draw_from_is_an_error() {
         let empty = Source { corpus: Arc::new(CorpusBuilder::default().build()), weight: 1.0 };
-        assert!(Plan::new(vec![empty], ValueTarget::default(), 8, 0).is_err());
-        assert!(Plan::new(Vec::new(), ValueTarget::default(), 8, 0).is_err());
+        assert!(Plan::new(vec![empty], Recipe::default(), 8, 0).is_err());
+        assert!(Plan::new(Vec::new(), Recipe::default(), 8, 0).is_err());
     }
 
     #[test]
     fn a_damaged_game_is_stood_in_for() {
         let mut builder = CorpusBuilder::default();
-        builder.push(&Replay { start: None, moves: &[12 | 60 << 6], evals: &[], result: 1 });
+        builder.push(&Replay { start: None, moves: &[12 | 60 << 6], evals: &[], result: 1, puzzle: false });
         for _ in 0..9 {
-            builder.push(&Replay { start: None, moves: &[12 | 28 << 6], evals: &[], result: 1 });
+            builder.push(&Replay {
+                start: None,
+                moves: &[12 | 28 << 6],
+                evals: &[],
+                result: 1,
+                puzzle: false,
+            });
         }
         let source = Source { corpus: Arc::new(builder.build()), weight: 1.0 };
-        let plan = Plan::new(vec![source], ValueTarget::default(), 10, 0).unwrap();
+        let plan = Plan::new(vec![source], Recipe::default(), 10, 0).unwrap();
         let (batch, damaged) = plan.batch(0);
         assert_eq!((batch.policy.len(), damaged), (10, 1));
     }

@@ -100,16 +100,22 @@ impl Drop for Prefetch {
 mod tests {
     use super::*;
     use crate::loader::{CorpusBuilder, Source};
-    use crate::samples::{Replay, ValueTarget};
+    use crate::samples::{Recipe, Replay};
 
     fn plan() -> Arc<Plan> {
         let mut builder = CorpusBuilder::default();
         for to in [28u16, 20, 27, 19] {
             let from = if to % 8 == 4 { 12 } else { 11 };
-            builder.push(&Replay { start: None, moves: &[from | to << 6], evals: &[], result: 0 });
+            builder.push(&Replay {
+                start: None,
+                moves: &[from | to << 6],
+                evals: &[],
+                result: 0,
+                puzzle: false,
+            });
         }
         let source = Source { corpus: Arc::new(builder.build()), weight: 1.0 };
-        Arc::new(Plan::new(vec![source], ValueTarget::default(), 3, 5).unwrap())
+        Arc::new(Plan::new(vec![source], Recipe::default(), 3, 5).unwrap())
     }
 
     #[test]
@@ -126,9 +132,9 @@ mod tests {
     #[test]
     fn hopelessly_damaged_games_are_an_error_not_a_wait() {
         let mut builder = CorpusBuilder::default();
-        builder.push(&Replay { start: None, moves: &[12 | 60 << 6], evals: &[], result: 0 });
+        builder.push(&Replay { start: None, moves: &[12 | 60 << 6], evals: &[], result: 0, puzzle: false });
         let source = Source { corpus: Arc::new(builder.build()), weight: 1.0 };
-        let plan = Plan::new(vec![source], ValueTarget::default(), 3, 5).unwrap();
+        let plan = Plan::new(vec![source], Recipe::default(), 3, 5).unwrap();
         let mut prefetch = Prefetch::new(Arc::new(plan), 0, 2);
         assert!(prefetch.next_batch().unwrap_err().contains("inspect"));
     }

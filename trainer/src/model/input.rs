@@ -20,7 +20,7 @@ pub struct DeviceBatch {
     pub illegal: Tensor,
     /// `[n]` i64: the index of the move played.
     pub policy: Tensor,
-    /// `[n, 3]` fp32: probabilities of win, draw, loss for the mover.
+    /// `[n, 3]` fp32: probabilities of win, draw, loss for the mover; all zero where unknown.
     pub wdl: Tensor,
     /// `[n]` i64: the source of each sample.
     pub source: Tensor,

@@ -1,10 +1,12 @@
 //! A game replayed into training samples: input masks and targets.
 
+mod context;
 mod value;
 
 use engine::encoding::planes72::{self, Planes72, ROWS};
 use engine::encoding::{PolicyIndex, az4672};
 use engine::position::{Game, PackedMove, PositionError};
+use fastrand::Rng;
 use shakmaty::Position;
 
 pub use value::{ValueTarget, wdl_of_eval};
@@ -23,8 +25,21 @@ pub struct Sample {
     pub legal: [u64; LEGAL_WORDS],
     /// The move played.
     pub policy: PolicyIndex,
-    /// Target probabilities of win, draw and loss for the mover.
+    /// Target probabilities of win, draw and loss for the mover; all zero if nothing is known of them.
     pub wdl: [f32; 3],
+}
+
+/// How a position is made into a sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Recipe {
+    /// What the value head should answer.
+    pub target: ValueTarget,
+    /// The share of samples that know none, one or two of the three boards before theirs: as a position
+    /// that is set up and played on from.
+    ///
+    /// Without them missing history would be the mark of a puzzle, and a network would look for
+    /// tactics where it is missing, and only there.
+    pub history_dropout: f64,
 }
 
 /// A game as a sampler reads it.
@@ -38,6 +53,8 @@ pub struct Replay<'a> {
     pub evals: &'a [i16],
     /// White's: 1, 0, −1, or 2 for unknown.
     pub result: i8,
+    /// A puzzle: its solver's moves, plies 0, 2, 4 …, are to be learnt, the opponent's aren't.
+    pub puzzle: bool,
 }
 
 /// Why a game can't be replayed: it was damaged after its import.
@@ -63,7 +80,18 @@ impl Replay<'_> {
         self.start.map_or_else(|| Ok(Game::new()), Game::from_fen)
     }
 
-    /// The sample of the position before ply `ply`, with the move played there as its policy target.
+    /// Number of plies that a sample can be taken of.
+    pub fn targets(&self) -> usize {
+        if self.puzzle { self.moves.len().div_ceil(2) } else { self.moves.len() }
+    }
+
+    /// The ply of the `index`-th of them.
+    pub fn target_ply(&self, index: usize) -> usize {
+        if self.puzzle { 2 * index } else { index }
+    }
+
+    /// The sample of the position before ply `ply`, with the move played there as its policy target;
+    /// `seed` decides what the recipe leaves to chance.
     ///
     /// # Errors
     ///
@@ -72,8 +100,13 @@ impl Replay<'_> {
     /// # Panics
     ///
     /// If the game has no such ply.
-    pub fn sample(&self, ply: usize, target: &ValueTarget) -> Result<Sample, Damaged> {
-        let mut game = self.initial().map_err(|_| Damaged { ply: 0 })?;
+    pub fn sample(&self, ply: usize, recipe: &Recipe, seed: u64) -> Result<Sample, Damaged> {
+        let mut rng = Rng::with_seed(seed);
+        let initial = match self.start {
+            Some(fen) if self.puzzle => context::puzzle(fen, &mut rng),
+            _ => self.initial(),
+        };
+        let mut game = initial.map_err(|_| Damaged { ply: 0 })?;
         for packed in &self.moves[..ply] {
             let m = PackedMove(*packed).to_legal_move(game.position());
             game.play(m);
@@ -89,13 +122,12 @@ impl Replay<'_> {
             let index = az4672::index(turn, *m).offset();
             legal[index / 64] |= 1 << (index % 64);
         }
-        let eval = self.evals.get(ply).copied();
-        Ok(Sample {
-            input: planes72::encode_given(&game, &moves),
-            legal,
-            policy: az4672::index(turn, played),
-            wdl: target.for_mover(turn, self.result, eval),
-        })
+        let mut input = planes72::encode_given(&game, &moves);
+        if rng.f64() < recipe.history_dropout {
+            input.forget(rng.usize(..planes72::HISTORY - 1));
+        }
+        let wdl = recipe.target.for_mover(turn, self.result, self.evals.get(ply).copied());
+        Ok(Sample { input, legal, policy: az4672::index(turn, played), wdl: wdl.unwrap_or_default() })
     }
 }
 
@@ -116,8 +148,8 @@ mod tests {
     #[test]
     fn a_sample_is_the_position_before_its_ply() {
         let moves = packed("e2e4 e7e5 g1f3");
-        let replay = Replay { start: None, moves: &moves, evals: &[], result: 1 };
-        let sample = replay.sample(1, &ValueTarget::default()).unwrap();
+        let replay = Replay { start: None, moves: &moves, evals: &[], result: 1, puzzle: false };
+        let sample = replay.sample(1, &Recipe::default(), 0).unwrap();
         let mut game = Game::new();
         game.play(game.parse_uci("e2e4").unwrap());
         assert_eq!(sample.input, planes72::encode(&game));
@@ -132,9 +164,43 @@ mod tests {
     fn a_damaged_game_is_an_error() {
         let mut moves = packed("e2e4 e7e5");
         moves[1] = 12 | 28 << 6; // e2e4 again
-        let replay = Replay { start: None, moves: &moves, evals: &[], result: 0 };
-        assert_eq!(replay.sample(1, &ValueTarget::default()), Err(Damaged { ply: 1 }));
+        let replay = Replay { start: None, moves: &moves, evals: &[], result: 0, puzzle: false };
+        assert_eq!(replay.sample(1, &Recipe::default(), 0), Err(Damaged { ply: 1 }));
         let bad_start = Replay { start: Some("nonsense"), ..replay };
-        assert_eq!(bad_start.sample(0, &ValueTarget::default()), Err(Damaged { ply: 0 }));
+        assert_eq!(bad_start.sample(0, &Recipe::default(), 0), Err(Damaged { ply: 0 }));
+    }
+
+    #[test]
+    fn a_puzzle_teaches_its_solvers_moves_and_no_result() {
+        let fen = "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 0 1";
+        let moves = [39 | 53 << 6];
+        let puzzle = Replay { start: Some(fen), moves: &moves, evals: &[], result: 2, puzzle: true };
+        let sample = |seed| puzzle.sample(0, &Recipe::default(), seed).unwrap();
+        assert_eq!(sample(1).wdl, [0.0; 3], "no value target");
+        assert_eq!(sample(1), sample(1));
+        let numbers: std::collections::HashSet<u32> =
+            (0..50).map(|seed| (sample(seed).input.scalars[0] * 200.0).round() as u32).collect();
+        assert!(numbers.len() > 3, "move numbers vary: {numbers:?}");
+        let long = Replay { moves: &[0; 5], ..puzzle };
+        assert_eq!((long.targets(), long.target_ply(2)), (3, 4));
+        assert_eq!(Replay { puzzle: false, ..long }.targets(), 5);
+    }
+
+    #[test]
+    fn history_is_forgotten_at_its_rate_and_nothing_else() {
+        let moves = packed("e2e4 e7e5 g1f3 b8c6 f1b5");
+        let replay = Replay { start: None, moves: &moves, evals: &[], result: 1, puzzle: false };
+        let recipe = Recipe { history_dropout: 0.3, ..Recipe::default() };
+        let whole = replay.sample(4, &Recipe::default(), 0).unwrap();
+        let mut boards = [0; planes72::HISTORY];
+        for seed in 0..1000 {
+            let sample = replay.sample(4, &recipe, seed).unwrap();
+            let known = (1..planes72::HISTORY).filter(|age| sample.input.masks[12 * age] != 0).count();
+            boards[known] += 1;
+            assert_eq!(sample.input.masks[..12], whole.input.masks[..12]);
+            assert_eq!(sample.input.masks[48..], whole.input.masks[48..]);
+            assert_eq!((&sample.legal, sample.policy), (&whole.legal, whole.policy));
+        }
+        assert!((600..800).contains(&boards[3]) && boards[..3].iter().all(|n| *n > 50), "{boards:?}");
     }
 }

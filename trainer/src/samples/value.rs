@@ -31,8 +31,8 @@ impl ValueTarget {
     ///
     /// `result` is White's (1, 0, −1; 2 for unknown), `eval` the position's score for White as in
     /// `games/1`. Without an evaluation the result counts alone, without a result the evaluation;
-    /// without either the target is a draw.
-    pub fn for_mover(&self, mover: Color, result: i8, eval: Option<i16>) -> [f32; 3] {
+    /// without either there is no target.
+    pub fn for_mover(&self, mover: Color, result: i8, eval: Option<i16>) -> Option<[f32; 3]> {
         let result = match result {
             1 => Some([1.0, 0.0, 0.0]),
             0 => Some([0.0, 1.0, 0.0]),
@@ -45,9 +45,9 @@ impl ValueTarget {
                 std::array::from_fn(|i| self.lambda * result[i] + (1.0 - self.lambda) * eval[i])
             }
             (Some(known), None) | (None, Some(known)) => known,
-            (None, None) => [0.0, 1.0, 0.0],
+            (None, None) => return None,
         };
-        if mover.is_white() { [win, draw, loss] } else { [loss, draw, win] }
+        Some(if mover.is_white() { [win, draw, loss] } else { [loss, draw, win] })
     }
 }
 
@@ -84,18 +84,18 @@ mod tests {
     #[test]
     fn results_are_seen_by_the_mover() {
         let target = ValueTarget::default();
-        assert_eq!(target.for_mover(Color::White, 1, None), [1.0, 0.0, 0.0]);
-        assert_eq!(target.for_mover(Color::Black, 1, None), [0.0, 0.0, 1.0]);
-        assert_eq!(target.for_mover(Color::Black, 0, Some(NO_EVAL)), [0.0, 1.0, 0.0]);
-        assert_eq!(target.for_mover(Color::White, 2, None), [0.0, 1.0, 0.0]);
+        assert_eq!(target.for_mover(Color::White, 1, None), Some([1.0, 0.0, 0.0]));
+        assert_eq!(target.for_mover(Color::Black, 1, None), Some([0.0, 0.0, 1.0]));
+        assert_eq!(target.for_mover(Color::Black, 0, Some(NO_EVAL)), Some([0.0, 1.0, 0.0]));
+        assert_eq!(target.for_mover(Color::White, 2, None), None);
     }
 
     #[test]
     fn lambda_blends() {
         // A drawn game, a mate for White on the board: λ of the draw, the rest a win.
         let target = ValueTarget { lambda: 0.25 };
-        assert_eq!(target.for_mover(Color::White, 0, Some(29_990)), [0.75, 0.25, 0.0]);
-        assert_eq!(target.for_mover(Color::Black, 0, Some(29_990)), [0.0, 0.25, 0.75]);
-        assert_eq!(target.for_mover(Color::White, 2, Some(29_990)), [1.0, 0.0, 0.0]);
+        assert_eq!(target.for_mover(Color::White, 0, Some(29_990)), Some([0.75, 0.25, 0.0]));
+        assert_eq!(target.for_mover(Color::Black, 0, Some(29_990)), Some([0.0, 0.25, 0.75]));
+        assert_eq!(target.for_mover(Color::White, 2, Some(29_990)), Some([1.0, 0.0, 0.0]));
     }
 }

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use super::*;
-use crate::games::{PgnOptions, Progress, read_pgn};
+use crate::games::blocks::Layout;
+use crate::games::{Progress, ReadOptions, read_games};
 
 fn parse(text: &str) -> Vec<Parsed> {
-    let block = Block { file: 0, first_line: 1, text: text.as_bytes().to_vec() };
+    let block = Block { file: 0, layout: Layout::Pgn, first_line: 1, text: text.as_bytes().to_vec() };
     let filters = Filters { unknown_results: true, ..Filters::default() };
     parse_block(&block, EvalSide::Auto, &filters)
 }
@@ -141,10 +142,10 @@ fn dates_and_ratings_as_far_as_they_are_known() {
 }
 
 /// Everything that reading tells, for some number of threads.
-fn told(files: &[PathBuf], threads: usize) -> (Vec<Game>, Vec<Broken>, crate::games::PgnReport) {
-    let options = PgnOptions { threads, ..PgnOptions::default() };
+fn told(files: &[PathBuf], threads: usize) -> (Vec<Game>, Vec<Broken>, crate::games::ReadReport) {
+    let options = ReadOptions { threads, ..ReadOptions::default() };
     let (mut games, mut faults) = (Vec::new(), Vec::new());
-    let report = read_pgn::<String>(files, &options, &AtomicBool::new(false), |progress| {
+    let report = read_games::<String>(files, &options, &AtomicBool::new(false), |progress| {
         match progress {
             Progress::Game(game) => games.push(game),
             Progress::Broken(_, broken) => faults.push(broken.clone()),
