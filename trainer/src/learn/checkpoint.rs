@@ -7,6 +7,7 @@
 
 use super::config::TrainConfig;
 use super::elastic::Elastic;
+use super::hard::HardPositions;
 use super::learner::Learner;
 use crate::model::{Layout, Weights};
 use safetensors::{SafeTensors, tensor::Dtype, tensor::TensorView};
@@ -41,6 +42,9 @@ pub struct Progress {
     pub swa_steps: u64,
     /// Where the loader stands.
     pub loader: serde_json::Value,
+    /// What tactical replay will show again.
+    #[serde(skip_serializing_if = "HardPositions::is_empty")]
+    pub hard: HardPositions,
 }
 
 /// Where a plateau schedule stands.

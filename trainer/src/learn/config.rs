@@ -114,6 +114,42 @@ impl Default for EwcConfig {
     }
 }
 
+/// Hard tactical positions are shown again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TacticalReplay {
+    /// Their share of a batch, as far as there are enough; 0 for none.
+    pub share: f64,
+    /// How many are kept.
+    pub capacity: usize,
+    /// Policy loss (nat) from which a capture, check or promotion counts as hard.
+    pub threshold: f64,
+}
+
+impl Default for TacticalReplay {
+    fn default() -> Self {
+        TacticalReplay { share: 0.0, capacity: 20_000, threshold: 2.0 }
+    }
+}
+
+/// Distillation (Hinton, Vinyals and Dean 2015): a network that is there already is imitated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TeacherConfig {
+    /// Its file, any that the engine loads; empty for no teacher.
+    pub net: String,
+    /// Its share of policy and value loss; the rest is the game's.
+    pub alpha: f64,
+    /// What both policies' logits are divided by before they are compared.
+    pub temperature: f64,
+}
+
+impl Default for TeacherConfig {
+    fn default() -> Self {
+        TeacherConfig { net: String::new(), alpha: 0.5, temperature: 1.0 }
+    }
+}
+
 /// Where a configuration's unsaid keys come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Preset {
@@ -233,6 +269,10 @@ pub struct TrainConfig {
     pub swa_from: f64,
     /// Elastic weight consolidation.
     pub ewc: EwcConfig,
+    /// Tactical replay.
+    pub tactical_replay: TacticalReplay,
+    /// Distillation.
+    pub teacher: TeacherConfig,
 
     /// Weight of the value's loss beside the policy's.
     pub value_weight: f64,
@@ -285,6 +325,8 @@ impl Default for TrainConfig {
             ema: 0.999,
             swa_from: 1.0,
             ewc: EwcConfig::default(),
+            tactical_replay: TacticalReplay::default(),
+            teacher: TeacherConfig::default(),
             value_weight: 1.0,
             mask_illegal: true,
             label_smoothing: 0.0,
@@ -335,6 +377,8 @@ impl TrainConfig {
             ("label_smoothing", self.label_smoothing, 1.0),
             ("ema", self.ema, 1.0),
             ("swa_from", self.swa_from, 1.0),
+            ("tactical_replay.share", self.tactical_replay.share, 0.9),
+            ("teacher.alpha", self.teacher.alpha, 1.0),
             ("plateau_factor", self.plateau_factor, 1.0),
             ("betas", first, 0.999_999),
             ("betas", second, 0.999_999),
@@ -369,12 +413,16 @@ impl TrainConfig {
             ("value_weight", self.value_weight),
             ("entropy_weight", self.entropy_weight),
             ("ewc.weight", self.ewc.weight),
+            ("tactical_replay.threshold", self.tactical_replay.threshold),
             ("checkpoint_every_s", self.checkpoint_every_s),
         ];
         for (key, value) in amounts {
             if !value.is_finite() || value < 0.0 {
                 return Err(format!("{key} is {value}, must not be negative"));
             }
+        }
+        if !(self.teacher.temperature.is_finite() && self.teacher.temperature > 0.0) {
+            return Err(format!("teacher.temperature is {}, must be positive", self.teacher.temperature));
         }
         for source in &self.sources {
             if !(source.weight.is_finite() && source.weight > 0.0) {
@@ -408,6 +456,11 @@ impl TrainConfig {
                 self.min_lr + (self.lr - self.min_lr) * fall
             }
         }
+    }
+
+    /// Samples of a batch that are positions shown again.
+    pub fn shown_again(&self) -> usize {
+        (self.tactical_replay.share * self.batch as f64).round() as usize
     }
 
     /// How much of the run is done, 0 to 1, after `samples` and `seconds` of training.

@@ -95,10 +95,13 @@ impl Learner {
     }
 
     /// One step down the mean gradient of `batches`. Doesn't wait for the device.
-    pub fn step(&mut self, batches: &[Batch], lr: f64) {
+    ///
+    /// Returns each batch's policy losses, `[n]`, on the device.
+    pub fn step(&mut self, batches: &[Batch], lr: f64) -> Vec<Tensor> {
         let share = 1.0 / batches.len() as f64;
         let stats = tch::no_grad(|| self.weights.stats.copy());
         let mut sums: Option<[Tensor; 3]> = None;
+        let mut policy_losses = Vec::with_capacity(batches.len());
         for (i, batch) in batches.iter().enumerate() {
             if self.draws_random_numbers() {
                 // Dropout of a step depends on the step alone, so that a resumed run is the same run.
@@ -111,6 +114,7 @@ impl Learner {
             let gradient = self.weights.gradient(&(&losses.total * (&self.loss_scale.factor() * share)));
             let terms =
                 tch::no_grad(|| [gradient, losses.total.detach() * share, measured(&losses, &batch) * share]);
+            policy_losses.push(losses.policy.detach());
             sums = Some(match sums {
                 None => terms,
                 Some(sums) => tch::no_grad(|| std::array::from_fn(|i| &sums[i] + &terms[i])),
@@ -131,6 +135,7 @@ impl Learner {
         let counts = Tensor::stack(&[done.shallow_clone(), done.ones_like()], 0);
         let measures = measures.nan_to_num(0.0, 0.0, 0.0) * done;
         _ = self.totals.g_add_(&Tensor::cat(&[measures, counts], 0));
+        policy_losses
     }
 
     fn draws_random_numbers(&self) -> bool {

@@ -1,7 +1,7 @@
 //! What is minimised and what is reported.
 
 use super::config::TrainConfig;
-use crate::model::{Output, input::DeviceBatch};
+use crate::model::{Output, input::DeviceBatch, input::DeviceLessons};
 use tch::{Kind, Tensor};
 
 /// What illegal moves' logits are set to: far below any other, and finite in every kind.
@@ -38,20 +38,37 @@ pub fn losses(output: &Output, batch: &DeviceBatch, config: &TrainConfig) -> Los
         };
         policy = policy * (1.0 - config.label_smoothing) - even * config.label_smoothing;
     }
-    let wdl = -(output.wdl.log_softmax(-1, Kind::Float) * &batch.wdl).sum_dim_intlist(
-        [-1i64].as_slice(),
-        false,
-        Kind::Float,
-    );
+    let (wdl_target, total) = match &batch.lessons {
+        None => (batch.wdl.shallow_clone(), policy.mean(Kind::Float)),
+        Some(lessons) => {
+            let alpha = config.teacher.alpha;
+            let taught = divergence(&legal_logits, lessons, config.teacher.temperature);
+            let target = &batch.wdl * (1.0 - alpha) + &lessons.wdl * alpha;
+            (target, (&policy * (1.0 - alpha) + taught * alpha).mean(Kind::Float))
+        }
+    };
+    let log_wdl = output.wdl.log_softmax(-1, Kind::Float);
+    let wdl = -(log_wdl * &wdl_target).sum_dim_intlist([-1i64].as_slice(), false, Kind::Float);
     // A known target sums to one, a missing one to nothing.
-    let mean_wdl = wdl.sum(Kind::Float) / batch.wdl.sum(Kind::Float).clamp_min(1.0);
-    let mut total = policy.mean(Kind::Float) + &mean_wdl * config.value_weight;
+    let mean_wdl = wdl.sum(Kind::Float) / wdl_target.sum(Kind::Float).clamp_min(1.0);
+    let mut total = total + &mean_wdl * config.value_weight;
     if config.entropy_weight > 0.0 {
         // An illegal move's probability is zero, and so is what it adds.
         let entropy = -(log.exp() * &log).sum_dim_intlist([-1i64].as_slice(), false, Kind::Float);
         total -= entropy.mean(Kind::Float) * config.entropy_weight;
     }
     Losses { total, policy, wdl, mean_wdl, legal_logits }
+}
+
+/// `[n]`: how far the policy is from the teacher's (Kullback–Leibler, nat) at this temperature, times its square,
+/// so that gradients keep their size (Hinton, Vinyals and Dean 2015).
+fn divergence(legal_logits: &Tensor, lessons: &DeviceLessons, temperature: f64) -> Tensor {
+    let log = (legal_logits / temperature).log_softmax(-1, Kind::Float);
+    let softened = lessons.policy.pow_tensor_scalar(1.0 / temperature);
+    let target = &softened / softened.sum_dim_intlist([-1i64].as_slice(), true, Kind::Float);
+    // xlogy is 0 where the teacher's probability is.
+    let terms = target.xlogy(&target) - &target * log;
+    terms.sum_dim_intlist([-1i64].as_slice(), false, Kind::Float) * (temperature * temperature)
 }
 
 /// `[n, 2]` fp32, each 0 or 1: whether the move played is the network's first; one of its first five.
@@ -68,6 +85,7 @@ pub fn hits(logits: &Tensor, played: &Tensor) -> Tensor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learn::config::TeacherConfig;
 
     fn one_sample(legal: &[i64], played: i64) -> DeviceBatch {
         let illegal = Tensor::ones([1, 8], (Kind::Bool, tch::Device::Cpu));
@@ -80,6 +98,7 @@ mod tests {
             policy: Tensor::from_slice(&[played]),
             wdl: Tensor::from_slice(&[0.5f32, 0.5, 0.0]).view([1, 3]),
             source: Tensor::from_slice(&[0i64]),
+            lessons: None,
         }
     }
 
@@ -139,6 +158,22 @@ mod tests {
         let plain = losses(&equal_logits(), &batch, &TrainConfig::default());
         let rewarded = losses(&equal_logits(), &batch, &config);
         assert!((value(&plain.total) - value(&rewarded.total) - 0.5 * 4f64.ln()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_teacher_takes_its_share_of_the_loss() {
+        let mut batch = one_sample(&[0, 1], 0);
+        let policy = Tensor::from_slice(&[0.2f32, 0.8, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]).view([1, 8]);
+        let wdl = Tensor::from_slice(&[0.0f32, 0.0, 1.0]).view([1, 3]);
+        batch.lessons = Some(DeviceLessons { policy, wdl });
+        let teacher = TeacherConfig { alpha: 0.25, temperature: 2.0, ..TeacherConfig::default() };
+        let config = TrainConfig { teacher, ..TrainConfig::default() };
+        let got = losses(&equal_logits(), &batch, &config);
+        // At temperature 2 the teacher says 1/3 and 2/3; the network says 1/2 twice.
+        let divergence = 4.0 * ((1.0 / 3.0f64) * (2.0 / 3.0f64).ln() + (2.0 / 3.0f64) * (4.0 / 3.0f64).ln());
+        let expected = 0.75 * 2f64.ln() + 0.25 * divergence + 3f64.ln();
+        assert!((value(&got.total) - expected).abs() < 1e-6, "{} {expected}", value(&got.total));
+        assert!((value(&got.policy.get(0)) - 2f64.ln()).abs() < 1e-6, "what is reported is the game's alone");
     }
 
     #[test]

@@ -9,6 +9,8 @@ pub mod loss;
 /// Optimisers on the flat tensor.
 pub mod optimiser;
 mod loss_scale;
+/// Tactical replay.
+pub mod hard;
 /// Holding on to what was learnt before.
 pub mod elastic;
 /// The network in training.

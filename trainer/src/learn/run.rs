@@ -8,7 +8,7 @@ use super::report::Reporter;
 use crate::loader::Batch;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tch::Device;
+use tch::{Device, Tensor};
 
 /// How many steps in a row may fail to be finite.
 const SKIPS: u64 = 10;
@@ -129,9 +129,9 @@ impl Run {
                 self.learner.average_evenly();
             }
             lr = self.config.learning_rate(self.progress.step, done) * self.progress.plateau.factor;
-            let batches =
-                (0..self.config.accumulation).map(|_| feed.next_batch()).collect::<Result<Vec<_>, _>>()?;
-            self.learner.step(&batches, lr);
+            let batches = self.batches(feed)?;
+            let losses = self.learner.step(&batches, lr);
+            self.take_note(&batches, &losses);
             self.progress.step += 1;
             self.progress.samples += batches.iter().map(|batch| batch.size as u64).sum::<u64>();
             if self.progress.step.is_multiple_of(self.config.report_every) {
@@ -163,6 +163,31 @@ impl Run {
         }
         self.save(feed)?;
         Ok(ended)
+    }
+
+    /// What the next step learns from: fresh samples, and some that were hard.
+    fn batches(&self, feed: &mut dyn Feed) -> Result<Vec<Batch>, String> {
+        let mut next = |part: usize| {
+            let mut batch = feed.next_batch()?;
+            if self.config.shown_again() > 0 {
+                let draw = (self.progress.step << 20) + part as u64;
+                let drawn = self.progress.hard.draw(self.config.shown_again(), self.config.seed ^ draw);
+                batch.append(feed.again(&drawn)?);
+            }
+            Ok(batch)
+        };
+        (0..self.config.accumulation).map(next).collect()
+    }
+
+    fn take_note(&mut self, batches: &[Batch], losses: &[Tensor]) {
+        if self.config.shown_again() == 0 {
+            return;
+        }
+        let fresh = self.config.batch - self.config.shown_again();
+        for (batch, losses) in batches.iter().zip(losses) {
+            let losses = Vec::<f32>::try_from(losses).expect("fp32 numbers");
+            self.progress.hard.take_note(batch, batch.size - fresh, &losses, &self.config.tactical_replay);
+        }
     }
 
     fn report(&mut self, reporter: &mut Reporter, lr: f64) -> Result<(), String> {

@@ -2,7 +2,7 @@
 //!
 //! A sample travels as bit masks (about 1.2 kB with its legal moves) instead of 72 planes (18 kB).
 
-use crate::loader::Batch;
+use crate::loader::{Batch, Lessons};
 use engine::encoding::{az4672, planes72};
 use tch::{Device, Kind, Tensor};
 
@@ -24,6 +24,16 @@ pub struct DeviceBatch {
     pub wdl: Tensor,
     /// `[n]` i64: the source of each sample.
     pub source: Tensor,
+    /// What a teacher says.
+    pub lessons: Option<DeviceLessons>,
+}
+
+/// A teacher's answers for a batch.
+pub struct DeviceLessons {
+    /// `[n, 4672]` fp32: probabilities, 0 for illegal moves.
+    pub policy: Tensor,
+    /// `[n, 3]` fp32: probabilities of win, draw, loss for the mover.
+    pub wdl: Tensor,
 }
 
 /// Uploads batches to a device and expands them there.
@@ -70,7 +80,15 @@ impl Expander {
             policy: self.send(Tensor::from_slice(&indices)),
             wdl: self.send(Tensor::from_slice(&batch.wdl).view([n, 3])),
             source: self.send(Tensor::from_slice(&sources)),
+            lessons: batch.lessons.as_ref().map(|lessons| self.lessons(lessons, n)),
         }
+    }
+
+    fn lessons(&self, lessons: &Lessons, n: i64) -> DeviceLessons {
+        let places = self.send(Tensor::from_slice(&lessons.places));
+        let probabilities = self.send(Tensor::from_slice(&lessons.probabilities));
+        let policy = Tensor::zeros([n * POLICY], (Kind::Float, self.device)).scatter_(0, &places, &probabilities);
+        DeviceLessons { policy: policy.view([n, POLICY]), wdl: self.send(Tensor::from_slice(&lessons.wdl).view([n, 3])) }
     }
 
     /// The planes of `batch` alone.

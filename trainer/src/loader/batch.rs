@@ -1,0 +1,73 @@
+//! What the learner is given.
+
+use engine::encoding::az4672;
+use serde::{Deserialize, Serialize};
+
+/// Where a sample came from: its source, and its number among the samples drawn from that source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Origin(pub u8, pub u64);
+
+/// A batch of training samples, row-major; `n` is the batch size.
+///
+/// Inputs travel as bit masks (about 600 bytes a sample) and are expanded to planes on the device.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Batch {
+    /// Number of samples.
+    pub size: usize,
+    /// `[n, 73]`: the input rows of [`engine::encoding::planes72::Planes72`].
+    pub masks: Vec<u64>,
+    /// `[n, 3]`: the values of the rows that are not constant.
+    pub scalars: Vec<f32>,
+    /// `[n, 73]`: legal moves, one bit per `az4672/1` index: index `64·w + b` is bit `b` of word `w`.
+    pub legal: Vec<u64>,
+    /// `[n]`: the `az4672/1` index of the move played.
+    pub policy: Vec<u16>,
+    /// `[n, 3]`: target probabilities of win, draw, loss for the mover; all zero for a sample that
+    /// the value learns nothing from.
+    pub wdl: Vec<f32>,
+    /// `[n]`: which source (index in the order the loader was given them) a sample came from.
+    pub source: Vec<u8>,
+    /// `[n]`: its number among the samples drawn from that source.
+    pub draw: Vec<u64>,
+    /// `[n]`: whether the move played captures, promotes or gives check.
+    pub tactical: Vec<bool>,
+    /// What a teacher says of the positions.
+    pub lessons: Option<Lessons>,
+}
+
+/// A teacher's answers for a batch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lessons {
+    /// For each legal move of each sample, `4672 · row + index`.
+    pub places: Vec<i64>,
+    /// Its probability.
+    pub probabilities: Vec<f32>,
+    /// `[n, 3]`: probabilities of win, draw, loss for the mover.
+    pub wdl: Vec<f32>,
+}
+
+impl Batch {
+    /// Where a sample came from.
+    pub fn origin(&self, row: usize) -> Origin {
+        Origin(self.source[row], self.draw[row])
+    }
+
+    /// Adds the samples of `other`, made in the same way.
+    pub fn append(&mut self, other: Batch) {
+        let rows = self.size as i64;
+        self.size += other.size;
+        self.masks.extend(other.masks);
+        self.scalars.extend(other.scalars);
+        self.legal.extend(other.legal);
+        self.policy.extend(other.policy);
+        self.wdl.extend(other.wdl);
+        self.source.extend(other.source);
+        self.draw.extend(other.draw);
+        self.tactical.extend(other.tactical);
+        if let (Some(own), Some(other)) = (&mut self.lessons, other.lessons) {
+            own.places.extend(other.places.iter().map(|place| place + rows * az4672::SIZE as i64));
+            own.probabilities.extend(other.probabilities);
+            own.wdl.extend(other.wdl);
+        }
+    }
+}
