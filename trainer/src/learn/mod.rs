@@ -8,6 +8,8 @@ pub mod feed;
 pub mod loss;
 /// AdamW on the flat tensor.
 pub mod optimiser;
+/// How a network does on held-out samples.
+pub mod validation;
 /// The network in training.
 pub mod learner;
 /// Checkpoint files.

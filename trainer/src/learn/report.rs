@@ -2,7 +2,8 @@
 
 use super::checkpoint::Progress;
 use super::config::TrainConfig;
-use super::learner::{TrainReport, Validation};
+use super::learner::TrainReport;
+use super::validation::Validation;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, json};
 use std::fs::{File, OpenOptions};
