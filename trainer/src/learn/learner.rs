@@ -3,7 +3,7 @@
 use super::config::TrainConfig;
 use super::loss::{self, Losses};
 use super::optimiser::AdamW;
-use super::validation::{self, Measures, Validation};
+use super::validation::{self, HeldOut, Measures, Validations};
 use crate::loader::Batch;
 use crate::model::{Net, Weights, input::DeviceBatch, input::Expander};
 use tch::{Device, Kind, Tensor};
@@ -108,9 +108,8 @@ impl Learner {
         }
     }
 
-    /// Measures the averaged weights on `batches`, in fp32: for each of `sources` sources, then for
-    /// all together.
-    pub fn validate(&self, batches: &[Batch], sources: usize) -> Vec<Validation> {
-        validation::validate(&self.net, &self.averaged, batches, sources, &self.config)
+    /// Measures the averaged weights, in fp32.
+    pub fn validate(&self, held_out: &HeldOut) -> Validations {
+        validation::validate(&self.net, &self.averaged, held_out, &self.config)
     }
 }

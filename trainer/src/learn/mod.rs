@@ -8,6 +8,8 @@ pub mod feed;
 pub mod loss;
 /// AdamW on the flat tensor.
 pub mod optimiser;
+/// Whether predictions come true.
+pub mod reliability;
 /// How a network does on held-out samples.
 pub mod validation;
 /// The network in training.
@@ -15,6 +17,7 @@ pub mod learner;
 /// Checkpoint files.
 pub mod checkpoint;
 mod memory;
+mod events;
 mod report;
 mod sources;
 /// The loop.
@@ -28,5 +31,6 @@ pub use command::{DeviceChoice, TrainArgs};
 pub use config::TrainConfig;
 pub use feed::Feed;
 pub use learner::Learner;
-pub use run::{Ended, HeldOut, Run};
+pub use run::{Ended, Run};
 pub use sources::Sources;
+pub use validation::{HeldOut, Validations};

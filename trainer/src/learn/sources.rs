@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::config::{SourceConfig, TrainConfig};
 use super::feed::Feed;
-use super::run::HeldOut;
+use super::validation::HeldOut;
 use crate::chunks;
 use crate::games::{Split, split};
 use crate::loader::{Batch, Corpus, CorpusBuilder, Plan, Prefetch, Source};
@@ -59,12 +59,14 @@ impl Sources {
 
     /// Held-out batches, every source alike; none if nothing is held out.
     pub fn held_out(&self, config: &TrainConfig) -> HeldOut {
-        let plan = Plan::new(self.validation.clone(), target(config), config.batch, HELD_OUT_SEED);
-        let batches = plan.map_or_else(
-            |_| Vec::new(),
-            |plan| (0..config.validation_batches as u64).map(|k| plan.batch(k).0).collect(),
-        );
-        HeldOut { batches, names: self.names.clone() }
+        // Of the results alone, too: what is predicted is judged by what happened.
+        let [batches, results] = [target(config), ValueTarget { lambda: 1.0 }].map(|target| {
+            let plan = Plan::new(self.validation.clone(), target, config.batch, HELD_OUT_SEED);
+            let batches = |plan: Plan| (0..config.validation_batches as u64).map(move |k| plan.batch(k).0);
+            plan.map_or_else(|_| Vec::new(), |plan| batches(plan).collect())
+        });
+        let results = results.into_iter().map(|batch: Batch| batch.wdl).collect();
+        HeldOut { batches, results, names: self.names.clone() }
     }
 }
 

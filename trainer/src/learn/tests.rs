@@ -1,6 +1,7 @@
 //! Learning as a whole, on a tiny network: it learns, it stops and goes on, it survives bad steps.
 
 use super::checkpoint::{self, Progress};
+use super::validation::Validation;
 use super::{Checkpoint, Ended, Feed, HeldOut, Learner, Run, TrainConfig};
 use crate::loader::Batch;
 use crate::model::Net;
@@ -37,6 +38,13 @@ fn opera() -> Batch {
     batch
 }
 
+/// The same game as if held out; White's moves are one source, Black's another.
+fn held_out() -> HeldOut {
+    let game = opera();
+    let results = vec![game.wdl.clone()];
+    HeldOut { batches: vec![game], results, names: vec!["white".into(), "black".into()] }
+}
+
 /// Gives rows of one batch, a few at a time, over and over.
 struct Rounds {
     all: Batch,
@@ -52,15 +60,9 @@ impl Rounds {
 
 impl Feed for Rounds {
     fn next_batch(&mut self) -> Result<Batch, String> {
-        let mut batch = Batch { size: self.size, ..Batch::default() };
+        let mut batch = Batch::default();
         for _ in 0..self.size {
-            let i = self.next % self.all.size;
-            batch.masks.extend(&self.all.masks[i * 73..][..73]);
-            batch.scalars.extend(&self.all.scalars[i * 3..][..3]);
-            batch.legal.extend(&self.all.legal[i * 73..][..73]);
-            batch.policy.push(self.all.policy[i]);
-            batch.wdl.extend(&self.all.wdl[i * 3..][..3]);
-            batch.source.push(self.all.source[i]);
+            batch.push(&self.all, self.next % self.all.size);
             self.next += 1;
         }
         Ok(batch)
@@ -125,9 +127,18 @@ fn one_game_is_learnt_by_heart() {
         }
         assert!(last.measures.top1 > 0.95, "{kind}: {last:?}");
         assert!(last.measures.policy_loss < 0.1 && last.measures.wdl_loss < 0.1, "{kind}: {last:?}");
-        let validations = learner.validate(std::slice::from_ref(&game), 2);
-        assert_eq!([validations[0].samples, validations[1].samples, validations[2].samples], [17, 16, 33]);
-        assert!(validations[2].measures.top1 > 0.9, "{kind}: the average has learnt too: {validations:?}");
+        let validations = learner.validate(&held_out());
+        let samples = |part: &[Validation]| part.iter().map(|v| v.samples).collect::<Vec<_>>();
+        assert_eq!(samples(&validations.sources), [17, 16]);
+        assert_eq!(samples(&validations.phases), [25, 7, 1], "24. Rxd7 leaves ten pieces, 31... Nxb8 six");
+        assert_eq!(validations.all.samples, 33);
+        assert!(validations.all.measures.top1 > 0.9, "{kind}: the average has learnt too: {validations:?}");
+        let parts =
+            |part: &[Validation]| part.iter().map(|v| v.measures.top1 * v.samples as f64).sum::<f64>();
+        for part in [&validations.sources, &validations.phases] {
+            assert!((parts(part) - validations.all.measures.top1 * 33.0).abs() < 1e-3);
+        }
+        assert!(validations.reliability.win.error < 0.1, "{kind}: it knows who won: {validations:?}");
     }
 }
 
@@ -176,7 +187,7 @@ fn the_gradient_is_laid_out_like_the_parameters() {
 fn a_run_that_stops_and_goes_on_equals_one_that_does_not() {
     let mut config = tiny();
     config.model.value_dropout = 0.3;
-    let held_out = HeldOut { batches: vec![opera()], names: vec!["white".into(), "black".into()] };
+    let held_out = held_out();
     let whole = fresh_folder("whole");
     let mut run = Run::start(&whole, &config, Device::Cpu, None).unwrap();
     assert_eq!(run.train(&mut Rounds::new(11, 0), &held_out, &|_| false), Ok(Ended::Finished));
@@ -194,6 +205,7 @@ fn a_run_that_stops_and_goes_on_equals_one_that_does_not() {
     assert_eq!(numbers(&run.learner.weights.flat), expected);
     assert_eq!(policy_losses(&halves), policy_losses(&whole));
     assert_eq!(policy_losses(&whole).len(), 4);
+    assert_eq!(std::fs::read_dir(whole.join("tensorboard")).unwrap().count(), 1);
     assert!(checkpoint::best_path(&whole.join("checkpoints")).exists());
     assert!(Run::start(&whole, &config, Device::Cpu, None).err().unwrap().contains("--resume"));
     for folder in [whole, halves] {

@@ -8,6 +8,8 @@ mod corpus;
 mod plan;
 mod prefetch;
 
+use engine::encoding::planes72::{ROWS, SCALARS};
+
 pub use corpus::{Corpus, CorpusBuilder};
 pub use plan::{Plan, Source};
 pub use prefetch::Prefetch;
@@ -31,4 +33,22 @@ pub struct Batch {
     pub wdl: Vec<f32>,
     /// `[n]`: which source (index in the order the loader was given them) a sample came from.
     pub source: Vec<u8>,
+}
+
+impl Batch {
+    /// Adds sample `row` of another batch.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such sample.
+    pub fn push(&mut self, other: &Batch, row: usize) {
+        let words = row * ROWS..(row + 1) * ROWS;
+        self.size += 1;
+        self.masks.extend_from_slice(&other.masks[words.clone()]);
+        self.scalars.extend_from_slice(&other.scalars[row * SCALARS..][..SCALARS]);
+        self.legal.extend_from_slice(&other.legal[words]);
+        self.policy.push(other.policy[row]);
+        self.wdl.extend_from_slice(&other.wdl[row * 3..][..3]);
+        self.source.push(other.source[row]);
+    }
 }
