@@ -23,6 +23,11 @@ mod sources;
 /// The loop.
 pub mod run;
 mod command;
+mod figure;
+mod plot;
+mod trial;
+mod overfit;
+mod finder;
 #[cfg(test)]
 mod tests;
 
@@ -30,7 +35,10 @@ pub use checkpoint::Checkpoint;
 pub use command::{DeviceChoice, TrainArgs};
 pub use config::TrainConfig;
 pub use feed::Feed;
+pub use finder::LrFinderArgs;
 pub use learner::Learner;
+pub use overfit::OverfitArgs;
+pub use plot::PlotArgs;
 pub use run::{Ended, Run};
 pub use sources::Sources;
 pub use validation::{HeldOut, Validations};

@@ -1,6 +1,9 @@
 //! Learning as a whole, on a tiny network: it learns, it stops and goes on, it survives bad steps.
 
 use super::checkpoint::{self, Progress};
+use super::config::Schedule;
+use super::finder::{Suggestion, sweep};
+use super::overfit::by_heart;
 use super::validation::Validation;
 use super::{Checkpoint, Ended, Feed, HeldOut, Learner, Run, TrainConfig};
 use crate::loader::Batch;
@@ -140,6 +143,31 @@ fn one_game_is_learnt_by_heart() {
         }
         assert!(validations.reliability.win.error < 0.1, "{kind}: it knows who won: {validations:?}");
     }
+}
+
+#[test]
+fn what_can_learn_learns_by_heart_and_what_can_not_is_told_why() {
+    let config = TrainConfig { lr: 5e-3, schedule: Schedule::Constant, ..tiny() };
+    let game = opera();
+    let learn =
+        |config: &TrainConfig, steps| by_heart(config, Device::Cpu, &game, steps, 0.1, &|_| ()).unwrap();
+    assert_eq!(learn(&config, 400).judge(&config, 0.1), None);
+    let still = TrainConfig { lr: 0.0, min_lr: 0.0, ..config };
+    let advice = learn(&still, 20).judge(&still, 0.1).unwrap();
+    assert!(advice.contains("lr (0"), "{advice}");
+}
+
+#[test]
+fn a_sweep_of_learning_rates_ends_where_the_loss_diverges() {
+    let config = TrainConfig { clip: 0.0, ..tiny() };
+    let sweep = |to| sweep(&config, Device::Cpu, &mut Rounds::new(11, 0), [1e-6, to], 60, &|_| ()).unwrap();
+    let calm = sweep(1e-2);
+    assert_eq!(calm.len(), 60);
+    assert!((calm[59].lr / 1e-2 - 1.0).abs() < 1e-9 && (calm[0].lr / 1e-6 - 1.0).abs() < 1e-9);
+    let found = Suggestion::of(&calm).expect("the loss falls");
+    assert!((1e-5..=1e-2).contains(&found.steepest), "{found:?}");
+    let wild = sweep(1e6);
+    assert!(wild.len() < 60, "{:?}", wild.last());
 }
 
 #[test]
