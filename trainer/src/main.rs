@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use trainer::chunks::{ImportArgs, InspectArgs};
 use trainer::export::{ExportArgs, QuantiseArgs, VerifyArgs};
-use trainer::learn::TrainArgs;
+use trainer::learn::{LrFinderArgs, OverfitArgs, PlotArgs, TrainArgs};
 
 /// Philidor's trainer: from games to networks.
 #[derive(Parser)]
@@ -19,7 +19,10 @@ struct Cli {
 enum Command {
     Import(ImportArgs),
     Inspect(InspectArgs),
+    Overfit(OverfitArgs),
+    LrFinder(LrFinderArgs),
     Train(TrainArgs),
+    Plot(PlotArgs),
     Export(ExportArgs),
     Verify(VerifyArgs),
     Quantise(QuantiseArgs),
@@ -30,7 +33,10 @@ fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Import(args) => args.run(),
         Command::Inspect(args) => args.run(),
+        Command::Overfit(args) => args.run(),
+        Command::LrFinder(args) => args.run(),
         Command::Train(args) => args.run(),
+        Command::Plot(args) => args.run(),
         Command::Export(args) => args.run(),
         Command::Verify(args) => args.run(),
         Command::Quantise(args) => args.run(),

@@ -43,6 +43,21 @@ impl DeviceChoice {
     }
 }
 
+/// Makes the process ready to learn on a device, which on a CPU may start it again; gives the device.
+///
+/// # Errors
+/// One line, if there is no such device.
+pub fn prepare(config: &TrainConfig, choice: DeviceChoice) -> Result<Device, String> {
+    let device = choice.device()?;
+    if device == Device::Cpu {
+        keep_freed_memory();
+    }
+    if config.torch_threads > 0 {
+        tch::set_num_threads(config.torch_threads as i32);
+    }
+    Ok(device)
+}
+
 /// Train a network on files of games
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  philidor-trainer train --config config.json --run runs/first\n  \
@@ -103,13 +118,7 @@ impl TrainArgs {
             config.minutes = minutes;
             config.check()?;
         }
-        let device = self.device.device()?;
-        if device == Device::Cpu {
-            keep_freed_memory();
-        }
-        if config.torch_threads > 0 {
-            tch::set_num_threads(config.torch_threads as i32);
-        }
+        let device = prepare(&config, self.device)?;
         // Written out, so that a resumed run computes as it began.
         config.precision = config.precision.resolved(device);
         let stop = Arc::new(AtomicBool::new(false));

@@ -38,7 +38,9 @@ impl HardPositions {
         let learnt: HashSet<Origin> =
             (fresh..batch.size).filter(|&row| !is_hard(row)).map(|row| batch.origin(row)).collect();
         self.0.retain(|origin| !learnt.contains(origin));
-        self.0.extend((0..fresh).filter(|&row| batch.tactical[row] && is_hard(row)).map(|row| batch.origin(row)));
+        self.0.extend(
+            (0..fresh).filter(|&row| batch.tactical[row] && is_hard(row)).map(|row| batch.origin(row)),
+        );
         let surplus = self.0.len().saturating_sub(config.capacity);
         self.0.drain(..surplus);
     }

@@ -5,23 +5,10 @@ use super::elastic::Elastic;
 use super::loss::{self, Losses};
 use super::loss_scale::LossScale;
 use super::optimiser::Optimiser;
+use super::validation::{self, HeldOut, Measures, Validations};
 use crate::loader::Batch;
-use crate::model::{Net, Output, Weights, input::DeviceBatch, input::Expander};
-use serde::Serialize;
+use crate::model::{Net, Weights, input::DeviceBatch, input::Expander};
 use tch::{Device, Kind, Tensor};
-
-/// Means over the samples of a report or validation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Measures {
-    /// Cross-entropy of the policy (nat).
-    pub policy_loss: f64,
-    /// Cross-entropy of win, draw, loss (nat), over the samples with a value target.
-    pub wdl_loss: f64,
-    /// Share of samples whose move is the first choice among legal moves.
-    pub top1: f64,
-    /// Share of samples whose move is among the first five choices among legal moves.
-    pub top5: f64,
-}
 
 /// What happened since the last report.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,20 +17,6 @@ pub struct TrainReport {
     pub measures: Measures,
     /// Steps that were left out because loss or gradient weren't finite.
     pub skipped: u64,
-}
-
-/// How a network does on held-out samples of one source, or of all.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Validation {
-    /// Number of samples.
-    pub samples: u64,
-    /// Means over them.
-    #[serde(flatten)]
-    pub measures: Measures,
-    /// Like `top1`, but among all 4672 indices.
-    pub raw_top1: f64,
-    /// Like `top5`, but among all 4672 indices.
-    pub raw_top5: f64,
 }
 
 /// A network in training.
@@ -58,7 +31,6 @@ pub struct Learner {
     pub optimiser: Optimiser,
     config: TrainConfig,
     expander: Expander,
-    exact: Expander,
     /// What holds the weights near those of an earlier task.
     pub elastic: Option<Elastic>,
     /// How many steps the even average spans, plus one; 0 while it is exponential.
@@ -82,7 +54,6 @@ impl Learner {
         Ok(Learner {
             optimiser: Optimiser::new(&weights),
             expander: Expander::new(device, kind),
-            exact: Expander::new(device, Kind::Float),
             elastic: None,
             swa_steps: 0,
             loss_scale: LossScale::new(kind, device),
@@ -176,23 +147,9 @@ impl Learner {
         }
     }
 
-    /// Measures the averaged weights on `batches`, in fp32: for each of `sources` sources, then for
-    /// all together.
-    pub fn validate(&self, batches: &[Batch], sources: usize) -> Vec<Validation> {
-        let _guard = tch::no_grad_guard();
-        let device = self.averaged.device();
-        let sums = Tensor::zeros([sources as i64, 8], (Kind::Float, device));
-        let plain = TrainConfig { label_smoothing: 0.0, ..self.config.clone() };
-        for batch in batches {
-            let batch = self.exact.upload(batch);
-            let output = self.net.forward(&self.averaged, &batch.planes, false);
-            let per_sample = measures(&output, &batch, &plain);
-            let owner = batch.source.one_hot(sources as i64).to_kind(Kind::Float);
-            _ = sums.shallow_clone().g_add_(&owner.tr().matmul(&per_sample));
-        }
-        let all = sums.sum_dim_intlist([0i64].as_slice(), true, Kind::Float);
-        let rows = Tensor::cat(&[sums, all], 0);
-        (0..=sources as i64).map(|row| validation(&rows.get(row))).collect()
+    /// Measures the averaged weights, in fp32.
+    pub fn validate(&self, held_out: &HeldOut) -> Validations {
+        validation::validate(&self.net, &self.averaged, held_out, &self.config)
     }
 }
 
@@ -202,26 +159,4 @@ fn measured(losses: &Losses, batch: &DeviceBatch) -> Tensor {
         loss::hits(&losses.legal_logits, &batch.policy).mean_dim([0i64].as_slice(), false, Kind::Float);
     let means = Tensor::stack(&[losses.policy.mean(Kind::Float), losses.mean_wdl.shallow_clone()], 0);
     Tensor::cat(&[means, hits], 0)
-}
-
-/// `[n, 8]`: one, the four measures, the two raw ones, whether there is a value target.
-fn measures(output: &Output, batch: &DeviceBatch, config: &TrainConfig) -> Tensor {
-    let losses = loss::losses(output, batch, config);
-    let legal = loss::hits(&losses.legal_logits, &batch.policy);
-    let raw = loss::hits(&output.policy, &batch.policy);
-    let means = Tensor::stack(&[losses.policy.ones_like(), losses.policy, losses.wdl], 1);
-    let valued = batch.wdl.sum_dim_intlist([1i64].as_slice(), true, Kind::Float);
-    Tensor::cat(&[means, legal, raw, valued], 1)
-}
-
-fn validation(sums: &Tensor) -> Validation {
-    let sums = Vec::<f32>::try_from(sums).expect("eight numbers");
-    let mean = |i: usize| f64::from(sums[i]) / f64::from(sums[0]).max(1.0);
-    let wdl_loss = f64::from(sums[2]) / f64::from(sums[7]).max(1.0);
-    Validation {
-        samples: sums[0] as u64,
-        measures: Measures { policy_loss: mean(1), wdl_loss, top1: mean(3), top5: mean(4) },
-        raw_top1: mean(5),
-        raw_top5: mean(6),
-    }
 }

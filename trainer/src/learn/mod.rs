@@ -13,16 +13,26 @@ mod loss_scale;
 pub mod hard;
 /// Holding on to what was learnt before.
 pub mod elastic;
+/// Whether predictions come true.
+pub mod reliability;
+/// How a network does on held-out samples.
+pub mod validation;
 /// The network in training.
 pub mod learner;
 /// Checkpoint files.
 pub mod checkpoint;
 mod memory;
+mod events;
 mod report;
 mod sources;
 /// The loop.
 pub mod run;
 mod command;
+mod figure;
+mod plot;
+mod trial;
+mod overfit;
+mod finder;
 #[cfg(test)]
 mod tests;
 
@@ -30,6 +40,10 @@ pub use checkpoint::Checkpoint;
 pub use command::{DeviceChoice, TrainArgs};
 pub use config::{Preset, TrainConfig};
 pub use feed::Feed;
+pub use finder::LrFinderArgs;
 pub use learner::Learner;
-pub use run::{Ended, HeldOut, Run};
+pub use overfit::OverfitArgs;
+pub use plot::PlotArgs;
+pub use run::{Ended, Run};
 pub use sources::Sources;
+pub use validation::{HeldOut, Validations};

@@ -1,10 +1,14 @@
-//! What a run tells: `metrics.jsonl`, and a progress line on stderr.
+//! What a run tells: `metrics.jsonl`, the same for TensorBoard, and a progress line on stderr.
 
 use super::checkpoint::Progress;
 use super::config::TrainConfig;
-use super::learner::{TrainReport, Validation};
+use super::events::Events;
+use super::learner::TrainReport;
+use super::validation::{Validation, Validations};
+use crate::samples::Phase;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde_json::{Map, json};
+use serde_json::json;
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::path::Path;
@@ -16,27 +20,31 @@ const LOG_EVERY: Duration = Duration::from_secs(15);
 /// Writes a run's metrics and shows its progress.
 pub struct Reporter {
     file: File,
+    events: Events,
     bar: ProgressBar,
     last_line: Option<Instant>,
     last: Progress,
+    /// Time since the last report that wasn't spent on training.
+    paused: Duration,
 }
 
 impl Reporter {
-    /// Appends to `path`, after the lines up to `start`: what a run that died wrote after its last
-    /// checkpoint is written anew.
+    /// Goes on with `metrics.jsonl` and `tensorboard/` in the run's folder, after what they say of steps up to
+    /// `start`: what a run that died wrote after its last checkpoint is written anew.
     ///
     /// # Errors
-    /// One line: the file can't be written.
-    pub fn open(path: &Path, config: &TrainConfig, start: &Progress) -> Result<Reporter, String> {
-        let at = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
-        let kept = kept_lines(path, start.step).map_err(at)?;
-        let mut file = OpenOptions::new().create(true).write(true).truncate(true).open(path).map_err(at)?;
-        file.write_all(kept.as_bytes()).map_err(at)?;
+    /// One line: a file can't be written.
+    pub fn open(run: &Path, config: &TrainConfig, start: &Progress) -> Result<Reporter, String> {
+        let at = |path: &Path, error: std::io::Error| format!("cannot write {}: {error}", path.display());
+        let path = run.join("metrics.jsonl");
+        let file = metrics(&path, start.step).map_err(|error| at(&path, error))?;
+        let path = run.join("tensorboard");
+        let events = Events::open(&path, start.step).map_err(|error| at(&path, error))?;
         let bar = ProgressBar::new(config.samples);
         bar.set_draw_target(ProgressDrawTarget::stderr());
         let style = "{bar:24} {percent:>3}% {human_pos}/{human_len} samples {msg}";
         bar.set_style(ProgressStyle::with_template(style).expect("a valid template"));
-        Ok(Reporter { file, bar, last_line: None, last: start.clone() })
+        Ok(Reporter { file, events, bar, last_line: None, last: start.clone(), paused: Duration::ZERO })
     }
 
     /// A report on training.
@@ -50,16 +58,20 @@ impl Reporter {
         lr: f64,
         config: &TrainConfig,
     ) -> Result<(), String> {
-        let seconds = (progress.time_s - self.last.time_s).max(1e-9);
+        let pause = std::mem::take(&mut self.paused).as_secs_f64();
+        let seconds = (progress.time_s - self.last.time_s - pause).max(1e-9);
         let rate = (progress.samples - self.last.samples) as f64 / seconds;
         self.last = progress.clone();
         let m = &report.measures;
-        self.write(&json!({
-            "step": progress.step, "samples": progress.samples, "time_s": rounded(progress.time_s, 3),
-            "lr": lr, "policy_loss": rounded(m.policy_loss, 5), "wdl_loss": rounded(m.wdl_loss, 5),
-            "top1": rounded(m.top1, 5), "top5": rounded(m.top5, 5),
-            "samples_per_s": rounded(rate, 1), "skipped": progress.skipped,
-        }))?;
+        self.write(
+            progress,
+            &json!({
+                "step": progress.step, "samples": progress.samples, "time_s": rounded(progress.time_s, 3),
+                "lr": lr, "policy_loss": rounded(m.policy_loss, 5), "wdl_loss": rounded(m.wdl_loss, 5),
+                "top1": rounded(m.top1, 5), "top5": rounded(m.top5, 5),
+                "samples_per_s": rounded(rate, 1), "skipped": progress.skipped,
+            }),
+        )?;
         let done = config.progress(progress.samples, progress.time_s);
         let left = progress.time_s * (1.0 - done) / done.max(1e-9);
         let message = format!(
@@ -80,7 +92,7 @@ impl Reporter {
         Ok(())
     }
 
-    /// A validation: one entry a source, then the total.
+    /// A validation, which took `time`; the sources have these names.
     ///
     /// # Errors
     /// One line: the metrics can't be written.
@@ -88,14 +100,19 @@ impl Reporter {
         &mut self,
         progress: &Progress,
         names: &[String],
-        validations: &[Validation],
+        validations: &Validations,
+        time: Duration,
     ) -> Result<(), String> {
-        let Some((total, parts)) = validations.split_last() else { return Ok(()) };
-        let sources: Map<_, _> = names.iter().cloned().zip(parts.iter().map(|part| json!(part))).collect();
-        self.write(&json!({
+        self.paused += time;
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let sources = || names.iter().copied().zip(&validations.sources);
+        let phases = || Phase::ALL.map(Phase::name).into_iter().zip(&validations.phases);
+        let line = json!({
             "step": progress.step, "samples": progress.samples, "time_s": rounded(progress.time_s, 3),
-            "validation": total, "sources": sources,
-        }))?;
+            "validation": validations.all, "sources": sources().collect::<BTreeMap<_, _>>(),
+            "phases": phases().collect::<BTreeMap<_, _>>(), "reliability": validations.reliability,
+        });
+        self.write(progress, &line)?;
         let line = |name: &str, v: &Validation| {
             self.say(&format!(
                 "  validation {name}: policy {:.4}, wdl {:.4}, top-1 {:.2}% (raw {:.2}%), top-5 {:.2}% (raw {:.2}%), {} samples",
@@ -109,10 +126,14 @@ impl Reporter {
             ));
         };
         self.say(&format!("step {}, {} samples, {:.0} s", progress.step, progress.samples, progress.time_s));
-        for (name, part) in names.iter().zip(parts) {
+        for (name, part) in sources().chain(phases()).chain([("all", &validations.all)]) {
             line(name, part);
         }
-        line("all", total);
+        let r = &validations.reliability;
+        self.say(&format!(
+            "  calibration error: score {:.4}, win {:.4}, draw {:.4}, loss {:.4}",
+            r.score.error, r.win.error, r.draw.error, r.loss.error
+        ));
         Ok(())
     }
 
@@ -121,8 +142,10 @@ impl Reporter {
         self.bar.suspend(|| eprintln!("{line}"));
     }
 
-    fn write(&mut self, value: &serde_json::Value) -> Result<(), String> {
-        writeln!(self.file, "{value}").map_err(|error| format!("cannot write metrics.jsonl: {error}"))
+    fn write(&mut self, progress: &Progress, line: &serde_json::Value) -> Result<(), String> {
+        writeln!(self.file, "{line}").map_err(|error| format!("cannot write metrics.jsonl: {error}"))?;
+        let event = self.events.line(progress.step, line);
+        event.map_err(|error| format!("cannot write TensorBoard's events: {error}"))
     }
 }
 
@@ -135,6 +158,14 @@ impl Drop for Reporter {
 fn rounded(x: f64, digits: i32) -> f64 {
     let scale = 10f64.powi(digits);
     (x * scale).round() / scale
+}
+
+/// `path`, ready for lines after step `step`.
+fn metrics(path: &Path, step: u64) -> std::io::Result<File> {
+    let kept = kept_lines(path, step)?;
+    let mut file = OpenOptions::new().create(true).write(true).truncate(true).open(path)?;
+    file.write_all(kept.as_bytes())?;
+    Ok(file)
 }
 
 /// The whole lines of `path` that report on step `step` or an earlier one.

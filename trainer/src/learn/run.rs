@@ -5,6 +5,7 @@ use super::config::{Schedule, TrainConfig};
 use super::feed::Feed;
 use super::learner::Learner;
 use super::report::Reporter;
+use super::validation::HeldOut;
 use crate::loader::Batch;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -14,15 +15,6 @@ use tch::{Device, Tensor};
 const SKIPS: u64 = 10;
 /// How many checkpoints are kept beside the best.
 const KEPT: usize = 2;
-
-/// Held-out samples and whose they are.
-#[derive(Default)]
-pub struct HeldOut {
-    /// The samples.
-    pub batches: Vec<Batch>,
-    /// The names of the sources, in the order of [`Batch::source`].
-    pub names: Vec<String>,
-}
 
 /// Why a run stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,8 +103,7 @@ impl Run {
         held_out: &HeldOut,
         stop: &dyn Fn(&Progress) -> bool,
     ) -> Result<Ended, String> {
-        let metrics = self.folder.join("metrics.jsonl");
-        let mut reporter = Reporter::open(&metrics, &self.config, &self.progress)?;
+        let mut reporter = Reporter::open(&self.folder, &self.config, &self.progress)?;
         let (start, before) = (Instant::now(), self.progress.time_s);
         let mut saved = Instant::now();
         let mut lr = 0.0;
@@ -167,7 +158,7 @@ impl Run {
 
     /// What the next step learns from: fresh samples, and some that were hard.
     fn batches(&self, feed: &mut dyn Feed) -> Result<Vec<Batch>, String> {
-        let mut next = |part: usize| {
+        let next = |part: usize| {
             let mut batch = feed.next_batch()?;
             if self.config.shown_again() > 0 {
                 let draw = (self.progress.step << 20) + part as u64;
@@ -213,10 +204,14 @@ impl Run {
         feed: &dyn Feed,
         held_out: &HeldOut,
     ) -> Result<(), String> {
-        let validations = self.learner.validate(&held_out.batches, held_out.names.len());
-        let Some(total) = validations.last().filter(|total| total.samples > 0) else { return Ok(()) };
-        reporter.validation(&self.progress, &held_out.names, &validations)?;
-        let loss = total.measures.policy_loss + self.config.value_weight * total.measures.wdl_loss;
+        let start = Instant::now();
+        let validations = self.learner.validate(held_out);
+        let all = &validations.all;
+        if all.samples == 0 {
+            return Ok(());
+        }
+        reporter.validation(&self.progress, &held_out.names, &validations, start.elapsed())?;
+        let loss = all.measures.policy_loss + self.config.value_weight * all.measures.wdl_loss;
         let is_best = self.progress.best.is_none_or(|best| loss < best);
         self.progress.since_best = if is_best { 0 } else { self.progress.since_best + 1 };
         if self.config.schedule == Schedule::Plateau {

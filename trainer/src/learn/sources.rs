@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::config::{SourceConfig, TrainConfig};
 use super::feed::Feed;
-use super::run::HeldOut;
+use super::validation::HeldOut;
 use crate::chunks;
 use crate::games::{Split, split};
-use crate::loader::{Batch, Corpus, CorpusBuilder, Plan, Prefetch, Source};
+use crate::loader::{Batch, Corpus, CorpusBuilder, Origin, Plan, Prefetch, Source};
 use crate::samples::{Recipe, ValueTarget};
 
 /// The held-out batches are the same whatever a run's own seed is, so that runs can be compared.
@@ -54,19 +54,22 @@ impl Sources {
     /// One line, if there are no games to learn from.
     pub fn feed(&self, config: &TrainConfig, first: u64) -> Result<Prefetch, String> {
         let recipe = Recipe { target: target(config), history_dropout: config.history_dropout };
-        let plan = Plan::new(self.train.clone(), recipe, config.batch, config.seed)?;
+        let fresh = config.batch - config.shown_again();
+        let plan = Plan::new(self.train.clone(), recipe, fresh, config.seed)?;
         Ok(Prefetch::new(Arc::new(plan), first, config.loader_threads))
     }
 
     /// Held-out batches, every source alike; none if nothing is held out.
     pub fn held_out(&self, config: &TrainConfig) -> HeldOut {
-        let recipe = Recipe { target: target(config), history_dropout: 0.0 };
-        let plan = Plan::new(self.validation.clone(), recipe, config.batch, HELD_OUT_SEED);
-        let batches = plan.map_or_else(
-            |_| Vec::new(),
-            |plan| (0..config.validation_batches as u64).map(|k| plan.batch(k).0).collect(),
-        );
-        HeldOut { batches, names: self.names.clone() }
+        // Of the results alone, too: what is predicted is judged by what happened.
+        let [batches, results] = [target(config), ValueTarget { lambda: 1.0 }].map(|target| {
+            let recipe = Recipe { target, history_dropout: 0.0 };
+            let plan = Plan::new(self.validation.clone(), recipe, config.batch, HELD_OUT_SEED);
+            let batches = |plan: Plan| (0..config.validation_batches as u64).map(move |k| plan.batch(k).0);
+            plan.map_or_else(|_| Vec::new(), |plan| batches(plan).collect())
+        });
+        let results = results.into_iter().map(|batch: Batch| batch.wdl).collect();
+        HeldOut { batches, results, names: self.names.clone() }
     }
 }
 
@@ -115,6 +118,10 @@ fn files(config: &SourceConfig) -> Result<Vec<PathBuf>, String> {
 impl Feed for Prefetch {
     fn next_batch(&mut self) -> Result<Batch, String> {
         Prefetch::next_batch(self)
+    }
+
+    fn again(&mut self, origins: &[Origin]) -> Result<Batch, String> {
+        Ok(Prefetch::again(self, origins))
     }
 
     fn position(&self) -> serde_json::Value {

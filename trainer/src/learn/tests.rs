@@ -1,9 +1,13 @@
 //! Learning as a whole, on a tiny network: it learns, it stops and goes on, it survives bad steps.
 
 use super::checkpoint::{self, Progress};
+use super::config::Schedule;
 use super::elastic::Elastic;
+use super::finder::{Suggestion, sweep};
+use super::overfit::by_heart;
+use super::validation::Validation;
 use super::{Checkpoint, Ended, Feed, HeldOut, Learner, Run, TrainConfig};
-use crate::loader::Batch;
+use crate::loader::{Batch, Origin};
 use crate::model::Net;
 use engine::encoding::{az4672, planes72};
 use engine::position::Game;
@@ -33,9 +37,18 @@ fn opera() -> Batch {
         batch.policy.push(az4672::index(game.turn(), m).0);
         batch.wdl.extend(if ply % 2 == 0 { [1.0, 0.0, 0.0] } else { [0.0, 0.0, 1.0] });
         batch.source.push((ply % 2) as u8);
+        batch.draw.push(ply as u64);
+        batch.tactical.push(m.is_capture());
         game.play(m);
     }
     batch
+}
+
+/// The same game as if held out; White's moves are one source, Black's another.
+fn held_out() -> HeldOut {
+    let game = opera();
+    let results = vec![game.wdl.clone()];
+    HeldOut { batches: vec![game], results, names: vec!["white".into(), "black".into()] }
 }
 
 /// Gives rows of one batch, a few at a time, over and over.
@@ -53,17 +66,17 @@ impl Rounds {
 
 impl Feed for Rounds {
     fn next_batch(&mut self) -> Result<Batch, String> {
-        let mut batch = Batch { size: self.size, ..Batch::default() };
+        let mut batch = Batch::default();
         for _ in 0..self.size {
-            let i = self.next % self.all.size;
-            batch.masks.extend(&self.all.masks[i * 73..][..73]);
-            batch.scalars.extend(&self.all.scalars[i * 3..][..3]);
-            batch.legal.extend(&self.all.legal[i * 73..][..73]);
-            batch.policy.push(self.all.policy[i]);
-            batch.wdl.extend(&self.all.wdl[i * 3..][..3]);
-            batch.source.push(self.all.source[i]);
+            batch.push(&self.all, self.next % self.all.size);
             self.next += 1;
         }
+        Ok(batch)
+    }
+
+    fn again(&mut self, origins: &[Origin]) -> Result<Batch, String> {
+        let mut batch = Batch::default();
+        origins.iter().for_each(|Origin(_, draw)| batch.push(&self.all, *draw as usize));
         Ok(batch)
     }
 
@@ -126,10 +139,44 @@ fn one_game_is_learnt_by_heart() {
         }
         assert!(last.measures.top1 > 0.95, "{kind}: {last:?}");
         assert!(last.measures.policy_loss < 0.1 && last.measures.wdl_loss < 0.1, "{kind}: {last:?}");
-        let validations = learner.validate(std::slice::from_ref(&game), 2);
-        assert_eq!([validations[0].samples, validations[1].samples, validations[2].samples], [17, 16, 33]);
-        assert!(validations[2].measures.top1 > 0.9, "{kind}: the average has learnt too: {validations:?}");
+        let validations = learner.validate(&held_out());
+        let samples = |part: &[Validation]| part.iter().map(|v| v.samples).collect::<Vec<_>>();
+        assert_eq!(samples(&validations.sources), [17, 16]);
+        assert_eq!(samples(&validations.phases), [25, 7, 1], "24. Rxd7 leaves ten pieces, 31... Nxb8 six");
+        assert_eq!(validations.all.samples, 33);
+        assert!(validations.all.measures.top1 > 0.9, "{kind}: the average has learnt too: {validations:?}");
+        let parts =
+            |part: &[Validation]| part.iter().map(|v| v.measures.top1 * v.samples as f64).sum::<f64>();
+        for part in [&validations.sources, &validations.phases] {
+            assert!((parts(part) - validations.all.measures.top1 * 33.0).abs() < 1e-3);
+        }
+        assert!(validations.reliability.win.error < 0.1, "{kind}: it knows who won: {validations:?}");
     }
+}
+
+#[test]
+fn what_can_learn_learns_by_heart_and_what_can_not_is_told_why() {
+    let config = TrainConfig { lr: 5e-3, schedule: Schedule::Constant, ..tiny() };
+    let game = opera();
+    let learn =
+        |config: &TrainConfig, steps| by_heart(config, Device::Cpu, &game, steps, 0.1, &|_| ()).unwrap();
+    assert_eq!(learn(&config, 400).judge(&config, 0.1), None);
+    let still = TrainConfig { lr: 0.0, min_lr: 0.0, ..config };
+    let advice = learn(&still, 20).judge(&still, 0.1).unwrap();
+    assert!(advice.contains("lr (0"), "{advice}");
+}
+
+#[test]
+fn a_sweep_of_learning_rates_ends_where_the_loss_diverges() {
+    let config = TrainConfig { clip: 0.0, ..tiny() };
+    let sweep = |to| sweep(&config, Device::Cpu, &mut Rounds::new(11, 0), [1e-6, to], 60, &|_| ()).unwrap();
+    let calm = sweep(1e-2);
+    assert_eq!(calm.len(), 60);
+    assert!((calm[59].lr / 1e-2 - 1.0).abs() < 1e-9 && (calm[0].lr / 1e-6 - 1.0).abs() < 1e-9);
+    let found = Suggestion::of(&calm).expect("the loss falls");
+    assert!((1e-5..=1e-2).contains(&found.steepest), "{found:?}");
+    let wild = sweep(1e6);
+    assert!(wild.len() < 60, "{:?}", wild.last());
 }
 
 #[test]
@@ -180,7 +227,7 @@ fn a_run_that_stops_and_goes_on_equals_one_that_does_not() {
     config.swa_from = 0.4;
     config.accumulation = 2;
     config.samples = 440;
-    let held_out = HeldOut { batches: vec![opera()], names: vec!["white".into(), "black".into()] };
+    let held_out = held_out();
     let whole = fresh_folder("whole");
     let mut run = Run::start(&whole, &config, Device::Cpu, None).unwrap();
     assert_eq!(run.train(&mut Rounds::new(11, 0), &held_out, &|_| false), Ok(Ended::Finished));
@@ -199,6 +246,7 @@ fn a_run_that_stops_and_goes_on_equals_one_that_does_not() {
     assert_eq!(numbers(&run.learner.weights.flat), expected);
     assert_eq!(policy_losses(&halves), policy_losses(&whole));
     assert_eq!(policy_losses(&whole).len(), 4);
+    assert_eq!(std::fs::read_dir(whole.join("tensorboard")).unwrap().count(), 1);
     assert!(checkpoint::best_path(&whole.join("checkpoints")).exists());
     assert!(Run::start(&whole, &config, Device::Cpu, None).err().unwrap().contains("--resume"));
     for folder in [whole, halves] {
@@ -244,6 +292,33 @@ fn an_even_average_is_the_mean_of_what_follows() {
 }
 
 #[test]
+fn hard_captures_are_shown_again_and_survive_a_resumption() {
+    let mut config = tiny();
+    config.tactical_replay = super::config::TacticalReplay { share: 0.4, capacity: 8, threshold: 1.0 };
+    // Four of eleven samples are shown again, as soon as there are as many.
+    let fresh = config.batch - config.shown_again();
+    assert_eq!(fresh, 7);
+    let held_out = held_out();
+    let whole = fresh_folder("hard-whole");
+    let mut run = Run::start(&whole, &config, Device::Cpu, None).unwrap();
+    run.train(&mut Rounds::new(fresh, 0), &held_out, &|_| false).unwrap();
+    let kept = run.progress.hard.len();
+    assert!((1..=8).contains(&kept), "{kept}");
+    assert!(run.progress.samples > run.progress.step * 10, "batches are filled up: {:?}", run.progress);
+
+    let halves = fresh_folder("hard-halves");
+    let mut run = Run::start(&halves, &config, Device::Cpu, None).unwrap();
+    run.train(&mut Rounds::new(fresh, 0), &held_out, &|progress| progress.step == 6).unwrap();
+    let mut run = Run::resume(&halves, &config, Device::Cpu).unwrap();
+    let next = run.progress.loader.as_u64().unwrap() as usize;
+    run.train(&mut Rounds::new(fresh, next), &held_out, &|_| false).unwrap();
+    assert_eq!(policy_losses(&halves), policy_losses(&whole));
+    for folder in [whole, halves] {
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+#[test]
 fn what_an_earlier_task_needs_is_held() {
     let config = TrainConfig { clip: 0.0, weight_decay: 0.0, ..tiny() };
     let held =
@@ -268,7 +343,9 @@ fn what_an_earlier_task_needs_is_held() {
             next.step(std::slice::from_ref(&second), 2e-3);
         }
         next.averaged.assign(&next.weights.flat, &next.weights.stats);
-        next.validate(std::slice::from_ref(&first), 2)[2].measures.policy_loss
+        let results = vec![first.wdl.clone()];
+        let names = vec!["white".into(), "black".into()];
+        next.validate(&HeldOut { batches: vec![first.clone()], results, names }).all.measures.policy_loss
     };
     let (free, held) = (loss_after(false), loss_after(true));
     assert!(held < free - 0.1, "the old task's loss: {held} held, {free} free");
@@ -283,7 +360,7 @@ fn a_plateau_lowers_the_learning_rate_and_then_ends_the_run() {
     config = TrainConfig::parse(&text, &overrides.map(str::to_owned)).unwrap();
     // Averages of weights that hardly move: after the first validation nothing gets better by itself.
     let folder = fresh_folder("plateau");
-    let held_out = HeldOut { batches: vec![opera()], names: vec!["white".into(), "black".into()] };
+    let held_out = held_out();
     let mut run = Run::start(&folder, &config, Device::Cpu, None).unwrap();
     run.progress.best = Some(0.0);
     assert_eq!(run.train(&mut Rounds::new(11, 0), &held_out, &|_| false), Ok(Ended::Finished));
@@ -351,6 +428,9 @@ fn a_batch_that_is_not_finite_changes_nothing_and_many_end_the_run() {
     impl Feed for Broken {
         fn next_batch(&mut self) -> Result<Batch, String> {
             Ok(self.0.clone())
+        }
+        fn again(&mut self, _: &[Origin]) -> Result<Batch, String> {
+            unreachable!("nothing is shown again")
         }
         fn position(&self) -> serde_json::Value {
             serde_json::Value::Null

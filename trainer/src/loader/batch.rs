@@ -1,6 +1,7 @@
 //! What the learner is given.
 
 use engine::encoding::az4672;
+use engine::encoding::planes72::{ROWS, SCALARS};
 use serde::{Deserialize, Serialize};
 
 /// Where a sample came from: its source, and its number among the samples drawn from that source.
@@ -50,6 +51,24 @@ impl Batch {
     /// Where a sample came from.
     pub fn origin(&self, row: usize) -> Origin {
         Origin(self.source[row], self.draw[row])
+    }
+
+    /// Adds sample `row` of another batch, without what a teacher said of it.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such sample.
+    pub fn push(&mut self, other: &Batch, row: usize) {
+        let words = row * ROWS..(row + 1) * ROWS;
+        self.size += 1;
+        self.masks.extend_from_slice(&other.masks[words.clone()]);
+        self.scalars.extend_from_slice(&other.scalars[row * SCALARS..][..SCALARS]);
+        self.legal.extend_from_slice(&other.legal[words]);
+        self.policy.push(other.policy[row]);
+        self.wdl.extend_from_slice(&other.wdl[row * 3..][..3]);
+        self.source.push(other.source[row]);
+        self.draw.push(other.draw[row]);
+        self.tactical.push(other.tactical[row]);
     }
 
     /// Adds the samples of `other`, made in the same way.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Batch, Corpus};
+use super::{Batch, Corpus, Origin};
 use crate::samples::{Damaged, Recipe, Sample};
 use engine::encoding::planes72::{ROWS, SCALARS};
 
@@ -54,7 +54,18 @@ impl Plan {
 
     /// Batch number `k`, with the number of damaged games that other samples stand in for.
     pub fn batch(&self, k: u64) -> (Batch, usize) {
-        let n = self.batch;
+        let n = self.batch as u64;
+        let origins: Vec<Origin> = (k * n..(k + 1) * n).map(|number| self.draw(number)).collect();
+        self.collect(&origins)
+    }
+
+    /// The samples of these origins, in their order.
+    pub fn again(&self, origins: &[Origin]) -> Batch {
+        self.collect(origins).0
+    }
+
+    fn collect(&self, origins: &[Origin]) -> (Batch, usize) {
+        let n = origins.len();
         let mut batch = Batch {
             size: n,
             masks: Vec::with_capacity(n * ROWS),
@@ -63,13 +74,15 @@ impl Plan {
             policy: Vec::with_capacity(n),
             wdl: Vec::with_capacity(n * 3),
             source: Vec::with_capacity(n),
+            draw: Vec::with_capacity(n),
+            tactical: Vec::with_capacity(n),
+            lessons: None,
         };
         let mut damaged = 0;
-        for number in k * n as u64..(k + 1) * n as u64 {
-            let (source, draw) = self.draw(number);
+        for &Origin(source, draw) in origins {
             // A damaged game is stood in for by the next one of the permutation, far from it on disk.
             let sample = (0..64).find_map(|attempt| {
-                let sample = self.sample(source, draw + attempt);
+                let sample = self.sample(usize::from(source), draw + attempt);
                 damaged += usize::from(sample.is_err());
                 sample.ok()
             });
@@ -79,16 +92,17 @@ impl Plan {
             batch.legal.extend_from_slice(&sample.legal);
             batch.policy.push(sample.policy.0);
             batch.wdl.extend_from_slice(&sample.wdl);
-            batch.source.push(source as u8);
+            batch.source.push(source);
+            batch.draw.push(draw);
+            batch.tactical.push(sample.tactical);
         }
         (batch, damaged)
     }
 
-    /// The source of a sample, and its number among that source's samples.
-    fn draw(&self, number: u64) -> (usize, u64) {
+    /// Where sample number `number` comes from.
+    fn draw(&self, number: u64) -> Origin {
         let (source, rank) = self.schedule[(number % PERIOD as u64) as usize];
-        let source = usize::from(source);
-        (source, number / PERIOD as u64 * self.shares[source] + u64::from(rank))
+        Origin(source, number / PERIOD as u64 * self.shares[usize::from(source)] + u64::from(rank))
     }
 
     /// A source's sample number `draw`: every pass takes each game once, in an order of its own.

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, bounded};
 
-use super::{Batch, Plan};
+use super::{Batch, Origin, Plan};
 
 /// Batches waiting per thread.
 const AHEAD: usize = 4;
@@ -21,6 +21,7 @@ type Made = (u64, Option<(Batch, usize)>);
 ///
 /// Dropping it ends the threads.
 pub struct Prefetch {
+    plan: Arc<Plan>,
     receiver: Option<Receiver<Made>>,
     early: BTreeMap<u64, Batch>,
     next: u64,
@@ -50,7 +51,12 @@ impl Prefetch {
                 .expect("a thread for the loader")
         };
         let threads = (0..threads).map(work).collect();
-        Prefetch { receiver: Some(receiver), early: BTreeMap::new(), next: first, damaged: 0, threads }
+        Prefetch { plan, receiver: Some(receiver), early: BTreeMap::new(), next: first, damaged: 0, threads }
+    }
+
+    /// The samples of these origins, in their order.
+    pub fn again(&self, origins: &[Origin]) -> Batch {
+        self.plan.again(origins)
     }
 
     /// The number of the batch that comes next: where a later run goes on.

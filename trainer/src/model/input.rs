@@ -87,8 +87,12 @@ impl Expander {
     fn lessons(&self, lessons: &Lessons, n: i64) -> DeviceLessons {
         let places = self.send(Tensor::from_slice(&lessons.places));
         let probabilities = self.send(Tensor::from_slice(&lessons.probabilities));
-        let policy = Tensor::zeros([n * POLICY], (Kind::Float, self.device)).scatter_(0, &places, &probabilities);
-        DeviceLessons { policy: policy.view([n, POLICY]), wdl: self.send(Tensor::from_slice(&lessons.wdl).view([n, 3])) }
+        let policy =
+            Tensor::zeros([n * POLICY], (Kind::Float, self.device)).scatter_(0, &places, &probabilities);
+        DeviceLessons {
+            policy: policy.view([n, POLICY]),
+            wdl: self.send(Tensor::from_slice(&lessons.wdl).view([n, 3])),
+        }
     }
 
     /// The planes of `batch` alone.
@@ -168,6 +172,7 @@ mod tests {
             policy: vec![133],
             wdl: vec![1.0, 0.0, 0.0],
             source: vec![0],
+            ..Batch::default()
         };
         let device = Expander::new(Device::Cpu, Kind::Float).upload(&batch);
         assert_eq!(i64::try_from(device.illegal.sum(Kind::Int64)).unwrap(), 4671);

@@ -1,14 +1,16 @@
 //! A game replayed into training samples: input masks and targets.
 
 mod context;
+mod phase;
 mod value;
 
 use engine::encoding::planes72::{self, Planes72, ROWS};
 use engine::encoding::{PolicyIndex, az4672};
 use engine::position::{Game, PackedMove, PositionError};
 use fastrand::Rng;
-use shakmaty::Position;
+use shakmaty::{Move, Position};
 
+pub use phase::Phase;
 pub use value::{ValueTarget, wdl_of_eval};
 
 /// Words of the mask of legal moves: one bit per index of `az4672/1`.
@@ -25,6 +27,8 @@ pub struct Sample {
     pub legal: [u64; LEGAL_WORDS],
     /// The move played.
     pub policy: PolicyIndex,
+    /// Whether that captures, promotes or gives check.
+    pub tactical: bool,
     /// Target probabilities of win, draw and loss for the mover; all zero if nothing is known of them.
     pub wdl: [f32; 3],
 }
@@ -127,8 +131,21 @@ impl Replay<'_> {
             input.forget(rng.usize(..planes72::HISTORY - 1));
         }
         let wdl = recipe.target.for_mover(turn, self.result, self.evals.get(ply).copied());
-        Ok(Sample { input, legal, policy: az4672::index(turn, played), wdl: wdl.unwrap_or_default() })
+        let tactical = played.is_capture() || played.is_promotion() || gives_check(&game, played);
+        Ok(Sample {
+            input,
+            legal,
+            policy: az4672::index(turn, played),
+            tactical,
+            wdl: wdl.unwrap_or_default(),
+        })
     }
+}
+
+fn gives_check(game: &Game, m: Move) -> bool {
+    let mut after = game.position().clone();
+    after.play_unchecked(m);
+    after.is_check()
 }
 
 #[cfg(test)]

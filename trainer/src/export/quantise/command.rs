@@ -1,29 +1,27 @@
 //! `quantise`: a network file becomes one in 8 bits.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use engine::eval::{Network, Session};
-use engine::position::{Game, PackedMove};
 
 use super::compare::{self, Quality};
-use super::quantised;
-use crate::chunks;
-use crate::games::{Split, split};
+use super::{Quantiser, gate, positions};
 use crate::learn::checkpoint;
-use crate::samples::Replay;
-
-/// A mean divergence, in nats, beyond which something must have gone wrong.
-const ABSURD: f64 = 0.1;
 
 /// How often the speed is measured.
 const REPEATS: usize = 9;
 
+/// How many layers are named if the network is refused.
+const WORST: usize = 5;
+
 /// Quantise a network to 8 bits (int8), which is two to three times as fast on CPUs with VNNI
 #[derive(Args, Debug)]
 #[command(after_help = "Example: philidor-trainer quantise nets/mine.onnx --games data/*.h5\n\
-    Writes nets/mine.int8.onnx and prints what it costs and brings, on positions of held-out games.")]
+    Writes nets/mine.int8.onnx and prints what it costs and brings, on positions of held-out games. Refuses, and\n\
+    names the worst layers, if the policy's mean KL divergence is above 0.01 nat, the mean absolute error of win,\n\
+    draw and loss above 0.01, or the share of the moves played that it prefers more than 0.5 points lower.")]
 pub struct QuantiseArgs {
     /// The network file, as `export` wrote it
     net: PathBuf,
@@ -33,10 +31,13 @@ pub struct QuantiseArgs {
     /// The network file to write [default: NET with .int8.onnx]
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Number of positions, of each kind of games
+    /// Positions of training games to calibrate on, as many of each source
     #[arg(long, default_value_t = 1024)]
     positions: usize,
-    /// Write the network even if it has little to do with the original
+    /// Positions of validation games to judge by, as many of each source
+    #[arg(long, default_value_t = 8192)]
+    held_out: usize,
+    /// Write the network even if it is refused
     #[arg(long)]
     force: bool,
 }
@@ -57,23 +58,28 @@ impl QuantiseArgs {
         Network::load(&self.net).map_err(|error| error.to_string())?;
         let bytes = std::fs::read(&self.net)
             .map_err(|error| format!("cannot read {}: {error}", self.net.display()))?;
-        let [calibration, held_out] = positions(&self.games, self.positions)?;
-        log::info!("calibrating on {} positions", calibration.len());
-        let int8 = quantised(&bytes, &calibration)?;
+        let positions = positions::read(&self.games, self.positions, self.held_out)?;
+        log::info!("calibrating on {} positions", positions.calibration.len());
+        let quantiser = Quantiser::new(&bytes, &positions.calibration)?;
+        let int8 = quantiser.file()?;
+        let held_out = &positions.held_out;
         log::info!("comparing on {} held-out positions", held_out.len());
         let open = |bytes: &[u8]| Session::open(bytes).map_err(|error| error.to_string());
         let (mut before, mut after) = (open(&bytes)?, open(&int8)?);
-        let quality = compare::quality(&mut before, &mut after, &held_out)?;
+        let quality = compare::quality(&mut before, &mut after, held_out)?;
         log::info!("measuring the speed, {REPEATS} times each");
-        let speeds = compare::speeds([&mut before, &mut after], &held_out, REPEATS)?;
+        let speeds = compare::speeds([&mut before, &mut after], held_out, REPEATS)?;
         print(&quality, [bytes.len(), int8.len()], speeds);
-        // Not `>`: a number that isn't one must be refused too.
-        let sane = quality.policy_kl <= ABSURD;
-        if !sane && !self.force {
-            return Err(format!(
-                "not written: a divergence above {ABSURD} nat means another network, not a rounded one; \
-                 --force writes it all the same"
-            ));
+        let refusals = gate::refusals(&quality);
+        if !refusals.is_empty() {
+            println!("the worst layers, each alone in 8 bits:");
+            for blame in gate::blame(&mut before, &quantiser, held_out)?.iter().take(WORST) {
+                println!("  policy KL      {:.5} nat, {}", blame.policy_kl, blame.layer);
+            }
+        }
+        if !refusals.is_empty() && !self.force {
+            let why = refusals.join("; ");
+            return Err(format!("not written: {why}; --force writes it all the same"));
         }
         let out = self.out.clone().unwrap_or_else(|| self.net.with_extension("int8.onnx"));
         checkpoint::write_file(&out, &int8)?;
@@ -83,11 +89,18 @@ impl QuantiseArgs {
 }
 
 fn print(quality: &Quality, [before, after]: [usize; 2], [slow, fast]: [f64; 2]) {
-    let Quality { positions, policy_kl, wdl_error, top1 } = quality;
-    println!("{positions} held-out positions against fp32:");
-    println!("  policy KL      {policy_kl:.5} nat, mean");
-    println!("  WDL error      {wdl_error:.5}, mean absolute");
-    println!("  same top move  {:.1} %", top1 * 100.0);
+    let q = quality;
+    println!("{} held-out positions against fp32:", q.positions);
+    println!("  policy KL      {:.5} nat, mean", q.policy_kl);
+    println!("  WDL error      {:.5}, mean absolute", q.wdl_error);
+    println!(
+        "  top-1          {:.2} % instead of {:.2} % (difference {:+.2} ± {:.2} points, one standard error)",
+        100.0 * q.top1_after,
+        100.0 * q.top1_before,
+        100.0 * (q.top1_after - q.top1_before),
+        100.0 * q.top1_error
+    );
+    println!("  same best move {:.1} %", 100.0 * q.same_move);
     println!("  size           {:.2} MB instead of {:.2} MB", after as f64 / 1e6, before as f64 / 1e6);
     println!(
         "  speed          {:.2} times: {fast:.0} positions/s instead of {slow:.0} (batch {}, one thread, \
@@ -95,47 +108,4 @@ fn print(quality: &Quality, [before, after]: [usize; 2], [slow, fast]: [f64; 2])
         fast / slow,
         compare::BATCH
     );
-}
-
-/// Up to `count` positions each of training and of validation games, spread over the files.
-fn positions(files: &[PathBuf], count: usize) -> Result<[Vec<Game>; 2], String> {
-    let mut parts = [Vec::new(), Vec::new()];
-    let share = count.div_ceil(files.len().max(1));
-    for file in files {
-        log::info!("reading {}", file.display());
-        let chunk = chunks::read(file).map_err(|error| error.to_string())?;
-        let mut wanted = [share; 2];
-        for index in 0..chunk.games() {
-            let part = match split(chunk.identity(index)) {
-                Split::Train => 0,
-                Split::Validation => 1,
-                Split::Test => continue,
-            };
-            if wanted[part] > 0
-                && let Some(game) = position_of(chunk.replay(index), index, file)?
-            {
-                parts[part].push(game);
-                wanted[part] -= 1;
-            }
-        }
-    }
-    match &parts {
-        [train, validation] if train.is_empty() || validation.is_empty() => {
-            Err("the files of games hold too few: one game in a hundred is held out to compare with".into())
-        }
-        _ => Ok(parts),
-    }
-}
-
-/// A position of the `index`-th game of a file; none if the game is over there.
-fn position_of(stored: Replay<'_>, index: usize, file: &Path) -> Result<Option<Game>, String> {
-    if stored.moves.is_empty() {
-        return Ok(None);
-    }
-    let mut game = stored.initial().map_err(|error| format!("{}: {error}", file.display()))?;
-    // 31 has no factor in common with most lengths: openings and endings all get their turn.
-    for packed in &stored.moves[..index * 31 % stored.moves.len()] {
-        game.play(PackedMove(*packed).to_legal_move(game.position()));
-    }
-    Ok((!game.legal_moves().is_empty()).then_some(game))
 }

@@ -6,6 +6,7 @@ use engine::encoding::az4672;
 use engine::eval::Session;
 use engine::position::Game;
 
+use super::positions::Position;
 use super::ranges::planes;
 use crate::export::golden::softmax;
 
@@ -21,38 +22,61 @@ pub struct Quality {
     pub policy_kl: f64,
     /// Mean absolute error of win, draw and loss.
     pub wdl_error: f64,
-    /// Share of positions where both prefer the same move.
-    pub top1: f64,
+    /// Share of positions where both prefer the same legal move.
+    pub same_move: f64,
+    /// Share of positions where the original prefers the move that was played.
+    pub top1_before: f64,
+    /// The same of the quantised network.
+    pub top1_after: f64,
+    /// Standard error of the difference of the two, whose positions are the same.
+    pub top1_error: f64,
 }
 
 /// Positions a batch.
 pub const BATCH: usize = 8;
 
-/// Compares the answers on `games`.
+/// Compares the answers on `positions`.
 ///
 /// # Errors
 ///
 /// One line, if a network fails.
-pub fn quality(original: &mut Session, quantised: &mut Session, games: &[Game]) -> Result<Quality, String> {
+pub fn quality(
+    original: &mut Session,
+    quantised: &mut Session,
+    positions: &[Position],
+) -> Result<Quality, String> {
+    let count = |is: bool| f64::from(u8::from(is));
     let mut sum = Quality::default();
-    for batch in games.chunks(BATCH) {
-        let input = planes(batch);
-        let before = probabilities(original, batch, &input)?;
-        let after = probabilities(quantised, batch, &input)?;
-        for (p, q) in before.iter().zip(&after) {
+    let mut changed = 0.0;
+    for batch in positions.chunks(BATCH) {
+        let games: Vec<Game> = batch.iter().map(|position| position.game.clone()).collect();
+        let input = planes(&games);
+        let before = probabilities(original, &games, &input)?;
+        let after = probabilities(quantised, &games, &input)?;
+        for (position, (p, q)) in batch.iter().zip(before.iter().zip(&after)) {
             let wdl_error: f64 = p.wdl.iter().zip(&q.wdl).map(|(a, b)| f64::from((a - b).abs())).sum();
+            let played = position.game.legal_moves().iter().position(|m| *m == position.played);
+            let [first, second] = [&p.policy, &q.policy].map(|policy| best(policy));
             sum.positions += 1;
             sum.policy_kl += divergence(&p.policy, &q.policy);
             sum.wdl_error += wdl_error / 3.0;
-            sum.top1 += f64::from(u8::from(best(&p.policy) == best(&q.policy)));
+            sum.same_move += count(first == second);
+            sum.top1_before += count(first == played);
+            sum.top1_after += count(second == played);
+            changed += count((first == played) != (second == played));
         }
     }
-    let mean = |sum: f64, count: usize| sum / count.max(1) as f64;
+    let total = sum.positions.max(1) as f64;
+    let difference = (sum.top1_after - sum.top1_before) / total;
     Ok(Quality {
-        policy_kl: mean(sum.policy_kl, sum.positions),
-        wdl_error: mean(sum.wdl_error, sum.positions),
-        top1: mean(sum.top1, sum.positions),
-        ..sum
+        positions: sum.positions,
+        policy_kl: sum.policy_kl / total,
+        wdl_error: sum.wdl_error / total,
+        same_move: sum.same_move / total,
+        top1_before: sum.top1_before / total,
+        top1_after: sum.top1_after / total,
+        // Each position adds 1, 0 or −1 to the difference: the variance of their mean.
+        top1_error: ((changed / total - difference * difference) / total).sqrt(),
     })
 }
 
@@ -94,8 +118,12 @@ fn best(p: &[f32]) -> Option<usize> {
 /// # Errors
 ///
 /// One line, if a network fails.
-pub fn speeds(sessions: [&mut Session; 2], games: &[Game], repeats: usize) -> Result<[f64; 2], String> {
-    let games: Vec<Game> = games.iter().cycle().take(BATCH).cloned().collect();
+pub fn speeds(
+    sessions: [&mut Session; 2],
+    positions: &[Position],
+    repeats: usize,
+) -> Result<[f64; 2], String> {
+    let games: Vec<Game> = positions.iter().cycle().take(BATCH).map(|p| p.game.clone()).collect();
     let input = planes(&games);
     let mut samples = [Vec::new(), Vec::new()];
     let [a, b] = sessions;

@@ -1,54 +1,111 @@
 //! `quantise`: a network in 8 bits.
 //!
-//! Real positions show what values its tensors take (`ranges`); `plan` says what is computed in integers,
-//! `qdq` writes that down, and `compare` measures what it costs and brings.
+//! Real positions (`positions`) show what values its tensors take (`ranges`); `plan` says what is computed in
+//! integers, `qdq` writes that down, `compare` measures what it costs and brings, and `gate` judges.
 
+mod positions;
 mod ranges;
 mod plan;
 mod qdq;
 mod compare;
+mod gate;
 mod command;
+
+use std::collections::HashMap;
 
 use engine::eval::Session;
 use engine::position::Game;
 use prost::Message;
 
 use super::golden;
-use super::proto::{Model, Property};
+use super::proto::{Graph, Model, Property};
 use plan::Plan;
+use ranges::Range;
 
 pub use command::QuantiseArgs;
 
-/// The bytes of the network file `fp32` in 8 bits, calibrated on these positions.
-///
-/// The card says so, and its golden answers are those of the new network.
-///
-/// # Errors
-///
-/// One line: the file isn't one of ours in fp32, or ONNX Runtime fails.
-pub fn quantised(fp32: &[u8], calibration: &[Game]) -> Result<Vec<u8>, String> {
-    let mut model = Model::decode(fp32).map_err(|error| format!("not an ONNX file: {error}"))?;
-    let graph = model.graph.as_ref().ok_or("not an ONNX file: it has no graph")?;
-    match property(&mut model.metadata_props.clone(), "philidor.precision") {
-        Some(precision) if precision == "fp32" => {}
-        Some(other) => return Err(format!("only an fp32 network can be quantised, not {other}")),
-        None => return Err("not a Philidor network: the ONNX metadata lack philidor.precision".into()),
+/// A network with all that is needed to put it into 8 bits.
+pub struct Quantiser {
+    model: Model,
+    plan: Plan,
+    ranges: HashMap<String, Range>,
+}
+
+impl Quantiser {
+    /// Plans and calibrates: of the bytes of the network file `fp32`, on these positions.
+    ///
+    /// # Errors
+    ///
+    /// One line: the file isn't one of ours in fp32, or ONNX Runtime fails.
+    pub fn new(fp32: &[u8], calibration: &[Game]) -> Result<Quantiser, String> {
+        let mut model = Model::decode(fp32).map_err(|error| format!("not an ONNX file: {error}"))?;
+        let graph = model.graph.get_or_insert_default();
+        if graph.node.is_empty() {
+            return Err("not an ONNX file: it has no graph".into());
+        }
+        let plan = Plan::new(graph);
+        match property(&mut model.metadata_props, "philidor.precision").map(|text| text.as_str()) {
+            Some("fp32") => {}
+            Some(other) => return Err(format!("only an fp32 network can be quantised, not {other}")),
+            None => return Err("not a Philidor network: the ONNX metadata lack philidor.precision".into()),
+        }
+        let ranges = ranges::ranges(&model, &plan.tensors, calibration)?;
+        Ok(Quantiser { model, plan, ranges })
     }
-    let plan = Plan::new(graph);
-    let ranges = ranges::ranges(&model, &plan.tensors, calibration)?;
-    model = qdq::quantised(&model, &plan, &ranges);
-    let mut session = Session::open(&model.encode_to_vec()).map_err(|error| error.to_string())?;
-    let games = golden::games();
-    let answers = session
-        .run(&ranges::planes(&games), |logits| golden::answers_of(&games, logits.policy, logits.wdl))
-        .map_err(|error| error.to_string())?;
-    let answers = serde_json::to_string(&answers).expect("numbers and text make JSON");
-    for (key, value) in [("philidor.precision", "int8"), ("philidor.golden", &answers)] {
-        if let Some(old) = property(&mut model.metadata_props, key) {
-            *old = value.to_owned();
+
+    /// The bytes of the network file in 8 bits. The card says so, and its golden answers are those of the
+    /// new network.
+    ///
+    /// # Errors
+    ///
+    /// One line, if ONNX Runtime fails.
+    pub fn file(&self) -> Result<Vec<u8>, String> {
+        let mut model = qdq::quantised(&self.model, &self.plan, &self.ranges);
+        let mut session = Session::open(&model.encode_to_vec()).map_err(|error| error.to_string())?;
+        let games = golden::games();
+        let answers = session
+            .run(&ranges::planes(&games), |logits| golden::answers_of(&games, logits.policy, logits.wdl))
+            .map_err(|error| error.to_string())?;
+        let answers = serde_json::to_string(&answers).expect("numbers and text make JSON");
+        for (key, value) in [("philidor.precision", "int8"), ("philidor.golden", &answers)] {
+            if let Some(old) = property(&mut model.metadata_props, key) {
+                *old = value.to_owned();
+            }
+        }
+        Ok(model.encode_to_vec())
+    }
+
+    /// The layers in integers: indices of their nodes, in the order of the graph.
+    pub fn layers(&self) -> Vec<usize> {
+        let mut layers: Vec<usize> = self.plan.layers.iter().copied().collect();
+        layers.sort_unstable();
+        layers
+    }
+
+    /// The bytes of the network with one layer in integers and the rest in fp32.
+    pub fn alone(&self, layer: usize) -> Vec<u8> {
+        let plan = self.plan.alone(self.graph(), layer);
+        qdq::quantised(&self.model, &plan, &self.ranges).encode_to_vec()
+    }
+
+    /// A layer in words: its node, and the shape of its weights.
+    pub fn describe(&self, layer: usize) -> String {
+        let node = &self.graph().node[layer];
+        let weight = self.graph().initializer.iter().find(|tensor| tensor.name == node.input[1]);
+        let number = self.layers().iter().position(|other| *other == layer).map_or(0, |index| index + 1);
+        let total = self.plan.layers.len();
+        match weight.map(|weight| &weight.dims[..]) {
+            Some([out, inner, height, width]) => {
+                format!("{} (layer {number} of {total}, {height}x{width}, {inner} to {out})", node.name)
+            }
+            Some([out, inner]) => format!("{} (layer {number} of {total}, {inner} to {out})", node.name),
+            _ => node.name.clone(),
         }
     }
-    Ok(model.encode_to_vec())
+
+    fn graph(&self) -> &Graph {
+        self.model.graph.as_ref().expect("looked at when the model was read")
+    }
 }
 
 fn property<'a>(card: &'a mut [Property], key: &str) -> Option<&'a mut String> {

@@ -52,6 +52,18 @@ impl Plan {
         plan
     }
 
+    /// The plan with one of its layers alone: its input, its weights and its result.
+    pub fn alone(&self, graph: &Graph, layer: usize) -> Plan {
+        let node = &graph.node[layer];
+        let readers = Readers::new(graph);
+        let own = [node.input[0].as_str(), readers.activated(node)];
+        Plan {
+            layers: HashSet::from([layer]),
+            products: self.products.get_key_value(&layer).map(|(a, b)| (*a, *b)).into_iter().collect(),
+            tensors: self.tensors.iter().filter(|tensor| own.contains(&tensor.as_str())).cloned().collect(),
+        }
+    }
+
     fn has_all(&self, tensors: &[String]) -> bool {
         tensors.iter().all(|tensor| self.tensors.contains(tensor))
     }

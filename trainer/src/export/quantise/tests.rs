@@ -4,6 +4,8 @@ use engine::eval::Network;
 use tch::{Device, Kind};
 
 use super::compare::quality;
+use super::gate::blame;
+use super::positions::Position;
 use super::*;
 use crate::export::onnx;
 use crate::export::verify::built_in;
@@ -16,6 +18,16 @@ fn fp32(overrides: &[&str]) -> Vec<u8> {
     let net = Net::new(&config.model).unwrap();
     let weights = Weights::new(net.layout(), Device::Cpu, Kind::Float, 3);
     onnx("net", &net, &weights, &config)
+}
+
+fn quantised(fp32: &[u8], calibration: &[Game]) -> Result<Vec<u8>, String> {
+    Quantiser::new(fp32, calibration)?.file()
+}
+
+/// Positions with the first legal move as if it had been played.
+fn positions(count: usize) -> Vec<Position> {
+    let with_move = |game: Game| game.legal_moves().first().map(|played| Position { played: *played, game });
+    built_in(count).into_iter().filter_map(with_move).collect()
 }
 
 fn check(overrides: &[&str]) {
@@ -31,10 +43,11 @@ fn check(overrides: &[&str]) {
     assert_eq!((network.card().precision.as_str(), network.name()), ("int8", "net"));
 
     let open = |bytes: &[u8]| Session::open(bytes).unwrap();
-    let quality = quality(&mut open(&fp32), &mut open(&int8), &built_in(200)[100..]).unwrap();
+    let quality = quality(&mut open(&fp32), &mut open(&int8), &positions(200)[100..]).unwrap();
     assert_eq!(quality.positions, 100);
     assert!(quality.policy_kl < 0.002 && quality.wdl_error < 0.01, "{overrides:?}: {quality:?}");
     assert!(quality.policy_kl > 0.0, "rounding leaves a trace: were both run?");
+    assert!((quality.top1_after - quality.top1_before).abs() <= 1.0 - quality.same_move);
 }
 
 #[test]
@@ -63,6 +76,28 @@ fn the_whole_tower_is_planned_in_integers() {
         let producer = graph.node.iter().find(|node| node.output[0] == last).unwrap();
         assert!(!plan.tensors.contains(&producer.input[0]), "{last} stays in float");
     }
+}
+
+#[test]
+fn the_layer_that_suffers_most_is_named_first() {
+    let mut model = Model::decode(&fp32(&[])[..]).unwrap();
+    let graph = model.graph.as_mut().unwrap();
+    let layer = graph.node.iter().position(|node| node.input[0] == "input").unwrap();
+    let name = graph.node[layer].input[1].clone();
+    let weight = graph.initializer.iter_mut().find(|tensor| tensor.name == name).unwrap();
+    // A huge weight of a plane that is zero (repetition) changes no answer, but leaves to all other weights of
+    // its channel a few of the 255 steps.
+    let (channel, plane) = (72 * 9 * 4, 56 * 9 * 4);
+    for bytes in weight.raw_data.chunks_exact_mut(channel) {
+        bytes[plane..plane + 4].copy_from_slice(&40f32.to_le_bytes());
+    }
+    let bytes = model.encode_to_vec();
+    let quantiser = Quantiser::new(&bytes, &built_in(64)).unwrap();
+    let mut original = Session::open(&bytes).unwrap();
+    let blamed = blame(&mut original, &quantiser, &positions(40)).unwrap();
+    assert_eq!(blamed.len(), quantiser.layers().len());
+    assert_eq!(blamed[0].layer, quantiser.describe(layer), "{blamed:?}");
+    assert!(blamed[0].policy_kl > 2.0 * blamed[1].policy_kl, "{blamed:?}");
 }
 
 #[test]

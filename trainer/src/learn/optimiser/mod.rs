@@ -142,7 +142,7 @@ mod tests {
         let config = TrainConfig { weight_decay: 0.0, momentum: 0.5, ..config(Rule::Sgd) };
         let mut step = |gradient: [f32; 2]| {
             let gradient = Tensor::from_slice(&gradient);
-            sgd.step(&mut weights, &gradient, &Tensor::from(1f32), 0.1, &config);
+            _ = sgd.step(&mut weights, &gradient, &Tensor::from(1f32), 0.1, &config);
             numbers(&weights.flat)
         };
         // Nesterov: the buffer is 0.2, the step 0.1 · (0.2 + 0.5 · 0.2); then the buffer is 0.1, the step 0.1 · 0.05.

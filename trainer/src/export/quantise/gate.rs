@@ -1,0 +1,105 @@
+//! Whether a quantised network is still the network that it was made from, and which layers are to blame if not.
+
+use std::cmp::Ordering;
+
+use engine::eval::Session;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::Quantiser;
+use super::compare::{Quality, quality};
+use super::positions::Position;
+
+/// The largest mean divergence of the policies, in nats.
+const POLICY_KL: f64 = 0.01;
+
+/// The largest mean absolute error of win, draw and loss.
+const WDL_ERROR: f64 = 0.01;
+
+/// The most that the share of moves played that are preferred may fall.
+const TOP1_LOSS: f64 = 0.005;
+
+/// Positions that the layers are compared on.
+const POSITIONS: usize = 1024;
+
+/// What a network is refused for, a line each.
+pub fn refusals(quality: &Quality) -> Vec<String> {
+    let top1_loss = quality.top1_before - quality.top1_after;
+    let limits = [
+        ("policy KL", quality.policy_kl, POLICY_KL),
+        ("WDL error", quality.wdl_error, WDL_ERROR),
+        ("loss of top-1", top1_loss, TOP1_LOSS),
+    ];
+    // Not `>`: a number that isn't one must be refused too.
+    let refused = limits.into_iter().filter(|(_, value, limit)| {
+        !matches!(value.partial_cmp(limit), Some(Ordering::Less | Ordering::Equal))
+    });
+    refused.map(|(what, value, limit)| format!("{what} {value:.5} is above {limit}")).collect()
+}
+
+/// A layer, and the policy's mean divergence (nat) if it is the only one in integers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Blame {
+    /// Its node in the network file, and its size.
+    pub layer: String,
+    /// Mean divergence, in nats.
+    pub policy_kl: f64,
+}
+
+/// All layers that are computed in integers, the worst first.
+///
+/// # Errors
+///
+/// One line, if a network fails.
+pub fn blame(
+    original: &mut Session,
+    quantiser: &Quantiser,
+    positions: &[Position],
+) -> Result<Vec<Blame>, String> {
+    // Evenly, as the positions stand source by source.
+    let step = positions.len().div_ceil(POSITIONS).max(1);
+    let positions: Vec<Position> = positions.iter().step_by(step).cloned().collect();
+    let layers = quantiser.layers();
+    let bar = ProgressBar::with_draw_target(Some(layers.len() as u64), ProgressDrawTarget::stderr());
+    bar.set_style(
+        ProgressStyle::with_template("{bar:24} {pos}/{len} layers, {eta} left").expect("a template"),
+    );
+    let mut all = Vec::with_capacity(layers.len());
+    for layer in layers {
+        let mut alone = Session::open(&quantiser.alone(layer)).map_err(|error| error.to_string())?;
+        let policy_kl = quality(original, &mut alone, &positions)?.policy_kl;
+        all.push(Blame { layer: quantiser.describe(layer), policy_kl });
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    all.sort_by(|a, b| b.policy_kl.total_cmp(&a.policy_kl));
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_limit_refuses_and_so_does_what_is_no_number() {
+        let good = Quality {
+            policy_kl: 0.01,
+            wdl_error: 0.01,
+            top1_before: 0.5,
+            top1_after: 0.496,
+            ..Quality::default()
+        };
+        assert!(refusals(&good).is_empty());
+        let bad = [
+            (Quality { policy_kl: 0.0101, ..good }, "policy KL"),
+            (Quality { wdl_error: 0.0101, ..good }, "WDL error"),
+            (Quality { top1_after: 0.494, ..good }, "top-1"),
+            (Quality { policy_kl: f64::NAN, ..good }, "policy KL"),
+        ];
+        for (quality, what) in bad {
+            let refused = refusals(&quality);
+            assert!(refused.len() == 1 && refused[0].contains(what), "{quality:?}: {refused:?}");
+        }
+        let better = Quality { top1_after: 0.6, ..good };
+        assert!(refusals(&better).is_empty());
+    }
+}

@@ -1,0 +1,181 @@
+//! Positions of stored games: of training games to calibrate on, of held-out ones to judge by.
+
+use std::path::PathBuf;
+
+use engine::position::{Game, PackedMove};
+use shakmaty::Move;
+
+use crate::chunks::{self, Chunk};
+use crate::games::{Split, split};
+use crate::samples::Replay;
+
+/// Positions taken of one game at most, so that a few games don't stand for a whole source.
+const PER_GAME: usize = 8;
+
+/// A position and the move that was played there.
+#[derive(Clone, Debug)]
+pub struct Position {
+    /// The position.
+    pub game: Game,
+    /// A legal move.
+    pub played: Move,
+}
+
+/// Positions to quantise by.
+#[derive(Clone, Debug, Default)]
+pub struct Positions {
+    /// Of training games.
+    pub calibration: Vec<Game>,
+    /// Of validation games.
+    pub held_out: Vec<Position>,
+}
+
+/// Reads up to `calibration` and up to `held_out` positions from files of games, as many of each source.
+///
+/// # Errors
+///
+/// One line: a file can't be used, or there are no games of one kind.
+pub fn read(files: &[PathBuf], calibration: usize, held_out: usize) -> Result<Positions, String> {
+    let mut pools: Vec<Pool> = Vec::new();
+    for file in files {
+        log::info!("reading {}", file.display());
+        let chunk = chunks::read(file).map_err(|error| error.to_string())?;
+        match pools.iter_mut().find(|pool| pool.source == chunk.source) {
+            Some(pool) => pool.add(&chunk, calibration),
+            None => {
+                let mut pool = Pool { source: chunk.source.clone(), ..Pool::default() };
+                pool.add(&chunk, calibration);
+                pools.push(pool);
+            }
+        }
+    }
+    let mut positions = Positions::default();
+    for pool in &pools {
+        let before = positions.held_out.len();
+        let share = |count: usize| count.div_ceil(pools.len());
+        let train = spread(&pool.training, share(calibration))?;
+        positions.calibration.extend(train.into_iter().map(|position| position.game));
+        positions.held_out.extend(spread(&pool.held_out, share(held_out))?);
+        log::info!("{}: {} held-out positions", pool.source, positions.held_out.len() - before);
+    }
+    if positions.calibration.is_empty() || positions.held_out.is_empty() {
+        return Err(
+            "the files of games hold too few: one game in a hundred is held out to compare with".into()
+        );
+    }
+    Ok(positions)
+}
+
+/// Games of one source.
+#[derive(Default)]
+struct Pool {
+    source: String,
+    training: Vec<Stored>,
+    held_out: Vec<Stored>,
+}
+
+/// A game as it is stored.
+struct Stored {
+    start: Option<String>,
+    moves: Vec<u16>,
+}
+
+impl Pool {
+    /// Adds a file's held-out games, and training games up to `most`.
+    fn add(&mut self, chunk: &Chunk, most: usize) {
+        let before = self.training.len();
+        for index in 0..chunk.games() {
+            let part = match split(chunk.identity(index)) {
+                Split::Train if self.training.len() - before < most => &mut self.training,
+                Split::Validation => &mut self.held_out,
+                Split::Train | Split::Test => continue,
+            };
+            let replay = chunk.replay(index);
+            part.push(Stored { start: replay.start.map(str::to_owned), moves: replay.moves.to_vec() });
+        }
+    }
+}
+
+/// Up to `count` positions, spread over the games.
+fn spread(games: &[Stored], count: usize) -> Result<Vec<Position>, String> {
+    let count = count.min(games.len() * PER_GAME);
+    let mut positions = Vec::with_capacity(count);
+    for number in 0..count {
+        positions.extend(position_of(&games[number * games.len() / count], number)?);
+    }
+    Ok(positions)
+}
+
+/// A position of a game, another for every number; none of a game without moves.
+fn position_of(stored: &Stored, number: usize) -> Result<Option<Position>, String> {
+    let moves = &stored.moves;
+    if moves.is_empty() {
+        return Ok(None);
+    }
+    let replay = Replay { start: stored.start.as_deref(), moves, evals: &[], result: 0, puzzle: false };
+    let mut game = replay.initial().map_err(|error| format!("a damaged game: {error}"))?;
+    // 31 has no factor in common with most lengths: openings and endings all get their turn.
+    let (before, after) = moves.split_at(number * 31 % moves.len());
+    for packed in before {
+        game.play(PackedMove(*packed).to_legal_move(game.position()));
+    }
+    let played = PackedMove(after[0]).to_legal_move(game.position());
+    Ok(game.legal_moves().contains(&played).then_some(Position { game, played }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::games;
+    use crate::games::INITIAL_FEN;
+    use std::path::Path;
+
+    /// A file of games of pseudo-random moves.
+    fn file(folder: &Path, source: &str, games: usize) -> PathBuf {
+        let mut random = fastrand::Rng::with_seed(games as u64);
+        let mut chunk = Chunk::new(source);
+        for _ in 0..games {
+            let mut board = Game::new();
+            let mut moves = Vec::new();
+            for _ in 0..20 {
+                let legal = board.legal_moves();
+                let Some(m) = random.choice(legal.iter()).copied() else { break };
+                moves.push(PackedMove::new(m));
+                board.play(m);
+            }
+            chunk.push(&games::Game { moves, ..games::Game::default() });
+        }
+        let path = folder.join(format!("{source}-{games}.h5"));
+        chunks::write(&chunk, &path).unwrap();
+        path
+    }
+
+    #[test]
+    fn calibration_sees_training_games_only_and_the_judge_validation_games_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut pool = Pool::default();
+        pool.add(&chunks::read(&file(folder.path(), "a", 900)).unwrap(), 300);
+        let part = |game: &Stored| split(games::identity(INITIAL_FEN, game.moves.iter().copied()));
+        assert_eq!(pool.training.len(), 300);
+        assert!(pool.training.iter().all(|game| part(game) == Split::Train));
+        assert!((2..30).contains(&pool.held_out.len()), "one in a hundred: {}", pool.held_out.len());
+        assert!(pool.held_out.iter().all(|game| part(game) == Split::Validation));
+    }
+
+    #[test]
+    fn sources_give_alike_whatever_their_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = [("large", 900), ("large", 901), ("large", 902), ("small", 903)];
+        let files = files.map(|(source, games)| file(folder.path(), source, games));
+        let positions = read(&files, 200, 20).unwrap();
+        assert_eq!(positions.calibration.len(), 200);
+        assert_eq!(positions.held_out.len(), 20, "ten of each source");
+        for Position { game, played } in &positions.held_out {
+            assert!(game.legal_moves().contains(played));
+        }
+        let moves: std::collections::HashSet<_> = positions.held_out.iter().map(|p| p.game.ply()).collect();
+        assert!(moves.len() > 5, "openings and endings: {moves:?}");
+        let few = read(&[file(folder.path(), "few", 3)], 10, 10).unwrap_err();
+        assert!(few.contains("too few"), "{few}");
+    }
+}

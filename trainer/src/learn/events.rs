@@ -1,0 +1,171 @@
+//! The numbers of `metrics.jsonl` as TensorBoard's events.
+//!
+//! The crates for this have been left alone for years and can't say that events are void, which a resumed run
+//! has to. So the few messages are declared here; `prost` encodes them, `crc32c` guards them.
+
+use prost::Message;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// `tensorflow.Event` (event.proto).
+#[derive(Clone, PartialEq, Message)]
+struct Event {
+    /// Seconds since 1970.
+    #[prost(double, tag = "1")]
+    wall_time: f64,
+    #[prost(int64, tag = "2")]
+    step: i64,
+    #[prost(string, optional, tag = "3")]
+    file_version: Option<String>,
+    #[prost(message, optional, tag = "5")]
+    summary: Option<Summary>,
+    #[prost(message, optional, tag = "7")]
+    session_log: Option<SessionLog>,
+}
+
+/// `tensorflow.Summary` (summary.proto).
+#[derive(Clone, PartialEq, Message)]
+struct Summary {
+    #[prost(message, repeated, tag = "1")]
+    value: Vec<Scalar>,
+}
+
+/// `tensorflow.Summary.Value`
+#[derive(Clone, PartialEq, Message)]
+struct Scalar {
+    #[prost(string, tag = "1")]
+    tag: String,
+    #[prost(float, optional, tag = "2")]
+    simple_value: Option<f32>,
+}
+
+/// `tensorflow.SessionLog`
+#[derive(Clone, PartialEq, Message)]
+struct SessionLog {
+    #[prost(int32, tag = "1")]
+    status: i32,
+}
+
+/// `tensorflow.SessionLog.START`: earlier files' events of this step and later ones are void.
+const START: i32 = 1;
+
+/// An event file.
+pub struct Events(File);
+
+impl Events {
+    /// A new file in `folder`, of events after step `step`: what other files there hold of later steps is
+    /// declared void.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    pub fn open(folder: &Path, step: u64) -> std::io::Result<Events> {
+        std::fs::create_dir_all(folder)?;
+        // TensorBoard reads the files in the order of their names.
+        let name = format!("events.out.tfevents.{:010.0}.{}", seconds(), std::process::id());
+        let mut events = Events(OpenOptions::new().create(true).append(true).open(folder.join(name))?);
+        events.write(Event { file_version: Some("brain.Event:2".into()), ..Event::default() })?;
+        if step > 0 {
+            let session_log = Some(SessionLog { status: START });
+            events.write(Event { step: step as i64 + 1, session_log, ..Event::default() })?;
+        }
+        Ok(events)
+    }
+
+    /// Writes the numbers of a line of `metrics.jsonl`: those of an object inside it under its name, those of
+    /// the line itself under `train`.
+    ///
+    /// # Errors
+    /// If the file can't be written.
+    pub fn line(&mut self, step: u64, line: &serde_json::Value) -> std::io::Result<()> {
+        let mut value = Vec::new();
+        for (key, inner) in line.as_object().into_iter().flatten() {
+            // What a line is about is no curve.
+            if !["step", "samples", "time_s"].contains(&key.as_str()) {
+                scalars(
+                    if inner.is_object() { key.clone() } else { format!("train/{key}") },
+                    inner,
+                    &mut value,
+                );
+            }
+        }
+        self.write(Event { step: step as i64, summary: Some(Summary { value }), ..Event::default() })
+    }
+
+    /// A TFRecord: length, its checksum, the event, its checksum.
+    fn write(&mut self, event: Event) -> std::io::Result<()> {
+        let event = Event { wall_time: seconds(), ..event }.encode_to_vec();
+        let length = (event.len() as u64).to_le_bytes();
+        let record = [&length[..], &masked(&length), &event, &masked(&event)].concat();
+        self.0.write_all(&record)
+    }
+}
+
+fn seconds() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+}
+
+/// The checksum of a TFRecord's part.
+fn masked(bytes: &[u8]) -> [u8; 4] {
+    crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8).to_le_bytes()
+}
+
+/// Adds the numbers in `value`, their names below `tag`.
+fn scalars(tag: String, value: &serde_json::Value, all: &mut Vec<Scalar>) {
+    if let Some(number) = value.as_f64() {
+        all.push(Scalar { tag, simple_value: Some(number as f32) });
+    } else {
+        for (key, inner) in value.as_object().into_iter().flatten() {
+            scalars(format!("{tag}/{key}"), inner, all);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// The events of all files in a folder, checksums tested.
+    fn read(folder: &Path) -> Vec<Event> {
+        let mut events = Vec::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+            let mut rest = &bytes[..];
+            while let Some((length, after)) = rest.split_first_chunk::<8>() {
+                let (event, end) = after[4..].split_at(u64::from_le_bytes(*length) as usize);
+                assert_eq!((&after[..4], &end[..4]), (&masked(length)[..], &masked(event)[..]));
+                events.push(Event::decode(event).unwrap());
+                rest = &end[4..];
+            }
+        }
+        events
+    }
+
+    #[test]
+    fn a_checksum_is_masked_as_tensorflow_does() {
+        // The first 12 bytes of any event file that begins with the usual event of 24 bytes.
+        assert_eq!(masked(&24u64.to_le_bytes()), [0xa3, 0x7f, 0x4b, 0x22]);
+    }
+
+    #[test]
+    fn a_line_becomes_scalars_and_a_resumed_run_voids_what_it_writes_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = json!({"step": 7, "samples": 70, "lr": 0.5, "sources": {"engine": {"top1": 0.25}},
+            "reliability": {"win": {"error": 0.125, "bins": [[0.1, 0.2, 3]]}}});
+        Events::open(folder.path(), 0).unwrap().line(7, &line).unwrap();
+        Events::open(folder.path(), 6).unwrap().line(7, &line).unwrap();
+        let events = read(folder.path());
+        assert_eq!(events.len(), 5);
+        assert_eq!(events[0].file_version.as_deref(), Some("brain.Event:2"));
+        let summary = events[1].summary.as_ref().unwrap();
+        let mut tags: Vec<_> =
+            summary.value.iter().map(|scalar| (scalar.tag.as_str(), scalar.simple_value.unwrap())).collect();
+        tags.sort_by_key(|(tag, _)| *tag);
+        let expected = [("reliability/win/error", 0.125), ("sources/engine/top1", 0.25), ("train/lr", 0.5)];
+        assert_eq!((events[1].step, &tags[..]), (7, &expected[..]));
+        assert_eq!((events[3].step, events[3].session_log.as_ref().map(|log| log.status)), (7, Some(START)));
+        assert!(events.iter().all(|event| event.wall_time > 1e9));
+    }
+}

@@ -1,0 +1,183 @@
+//! `lr-finder`: which learning rates a configuration bears (Smith 2017, "Cyclical Learning Rates for Training
+//! Neural Networks", section 3.3).
+
+use super::figure::{self, Axes, Curve, Panel};
+use super::learner::Learner;
+use super::trial::{TrialArgs, bar};
+use super::{Feed, TrainConfig};
+use clap::Args;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use tch::Device;
+
+/// How much the smoothed loss keeps of itself from step to step.
+const INERTIA: f64 = 0.9;
+/// The loss diverges where its smoothed form is this many times its least value.
+const DIVERGED: f64 = 4.0;
+/// Rows of the table.
+const ROWS: usize = 20;
+
+/// Find a learning rate: it rises exponentially until the loss diverges
+#[derive(Args, Debug)]
+#[command(after_help = "Example: philidor-trainer lr-finder --config config.json --out lr.svg\n\
+    Prints a table and a suggestion, and draws the loss. Leaves no run behind.")]
+pub struct LrFinderArgs {
+    #[command(flatten)]
+    trial: TrialArgs,
+    /// Steps from the lowest to the highest learning rate
+    #[arg(long, default_value_t = 200)]
+    steps: u64,
+    /// The lowest learning rate
+    #[arg(long, default_value_t = 1e-6)]
+    from: f64,
+    /// The highest learning rate
+    #[arg(long, default_value_t = 1.0)]
+    to: f64,
+    /// The picture to write, SVG
+    #[arg(long, default_value = "lr-finder.svg")]
+    out: PathBuf,
+}
+
+impl LrFinderArgs {
+    /// Tries the learning rates, and suggests one.
+    pub fn run(&self) -> ExitCode {
+        match self.find() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    fn find(&self) -> Result<(), String> {
+        if !(self.from > 0.0 && self.from < self.to && self.to.is_finite() && self.steps > 1) {
+            return Err("--from and --to are positive, the latter is larger, and --steps at least 2".into());
+        }
+        let (config, sources, device) = self.trial.ready()?;
+        let mut feed = sources.feed(&config, 0)?;
+        let progress = bar(self.steps);
+        let told = |trial: &Trial| {
+            progress.inc(1);
+            progress.set_message(format!("lr {:.1e}, loss {:.3}", trial.lr, trial.smooth));
+        };
+        let trials = sweep(&config, device, &mut feed, [self.from, self.to], self.steps, &told)?;
+        progress.finish_and_clear();
+        print(&trials, self.steps);
+        figure::write(&self.out, &[picture(&trials)], 1)?;
+        println!("{}", self.out.display());
+        let found =
+            Suggestion::of(&trials).ok_or("the loss never fell: try a lower --from, or more --steps")?;
+        println!(
+            "suggestion: lr={:.1e} (a tenth of {:.1e}, where the loss was least; it fell fastest at {:.1e})",
+            found.lr,
+            10.0 * found.lr,
+            found.steepest
+        );
+        Ok(())
+    }
+}
+
+/// One step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trial {
+    /// Its learning rate.
+    pub lr: f64,
+    /// The loss before it.
+    pub loss: f64,
+    /// The mean of this and earlier losses, later ones counting more.
+    pub smooth: f64,
+}
+
+/// Trains with a learning rate that rises exponentially over `range` in `steps` steps, until the loss diverges.
+///
+/// # Errors
+/// One line: the configuration's numbers don't fit together, or the feed fails.
+pub fn sweep(
+    config: &TrainConfig,
+    device: Device,
+    feed: &mut dyn Feed,
+    [from, to]: [f64; 2],
+    steps: u64,
+    told: &dyn Fn(&Trial),
+) -> Result<Vec<Trial>, String> {
+    let mut learner = Learner::new(config, device)?;
+    let mut trials: Vec<Trial> = Vec::new();
+    let mut mean = 0.0;
+    let mut least = f64::INFINITY;
+    for step in 0..steps {
+        let lr = from * (to / from).powf(step as f64 / (steps - 1) as f64);
+        learner.step(&[feed.next_batch()?], lr);
+        let report = learner.report();
+        let loss = report.measures.policy_loss + config.value_weight * report.measures.wdl_loss;
+        mean = INERTIA * mean + (1.0 - INERTIA) * loss;
+        let smooth = mean / (1.0 - INERTIA.powi(step as i32 + 1));
+        least = least.min(smooth);
+        if report.skipped > 0 || smooth.is_nan() || smooth > DIVERGED * least {
+            break;
+        }
+        let trial = Trial { lr, loss, smooth };
+        told(&trial);
+        trials.push(trial);
+    }
+    Ok(trials)
+}
+
+/// What a sweep suggests.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Suggestion {
+    /// A tenth of the rate where the loss was least: beyond it the loss already rises.
+    pub lr: f64,
+    /// Where the loss fell fastest.
+    pub steepest: f64,
+}
+
+impl Suggestion {
+    /// Of a sweep; none if the loss never fell.
+    pub fn of(trials: &[Trial]) -> Option<Suggestion> {
+        let least = trials.iter().min_by(|a, b| a.smooth.total_cmp(&b.smooth))?;
+        let slope = |pair: &[Trial]| (pair[1].smooth - pair[0].smooth) / (pair[1].lr / pair[0].lr).ln();
+        let steepest = trials.windows(2).min_by(|a, b| slope(a).total_cmp(&slope(b)))?;
+        (slope(steepest) < 0.0).then_some(Suggestion { lr: least.lr / 10.0, steepest: steepest[1].lr })
+    }
+}
+
+fn print(trials: &[Trial], steps: u64) {
+    println!("        lr    loss  smoothed");
+    for trial in trials.iter().step_by(trials.len().div_ceil(ROWS).max(1)) {
+        println!("{:10.2e}  {:6.3}  {:8.3}", trial.lr, trial.loss, trial.smooth);
+    }
+    if let Some(last) = trials.last().filter(|_| (trials.len() as u64) < steps) {
+        println!("the loss diverged above lr {:.1e}", last.lr);
+    }
+}
+
+fn picture(trials: &[Trial]) -> Panel {
+    let curve = |label: &str, loss: fn(&Trial) -> f64| Curve {
+        label: label.to_owned(),
+        points: trials.iter().map(|trial| (trial.lr, loss(trial))).collect(),
+    };
+    Panel {
+        title: "loss over learning rate".into(),
+        x: "learning rate",
+        axes: Axes::LogX,
+        curves: vec![curve("smoothed", |trial| trial.smooth), curve("each step", |trial| trial.loss)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_suggestion_is_a_tenth_of_the_best_rate() {
+        let losses = [5.0, 5.0, 4.8, 3.0, 2.0, 1.9, 2.5, 6.0];
+        let trial = |(i, loss): (i32, &f64)| Trial { lr: 10f64.powi(i - 6), loss: *loss, smooth: *loss };
+        let trials: Vec<Trial> = (0..).zip(&losses).map(trial).collect();
+        let found = Suggestion::of(&trials).unwrap();
+        assert!((found.lr / 1e-2 - 1.0).abs() < 1e-9, "the least is at 0.1: {found:?}");
+        assert!((found.steepest / 1e-3 - 1.0).abs() < 1e-9, "{found:?}");
+        assert_eq!(Suggestion::of(&trials[..2]), None, "a loss that didn't fall says nothing");
+        assert_eq!(Suggestion::of(&[]), None);
+    }
+}

@@ -1,0 +1,258 @@
+//! `overfit`: a few positions learnt by heart, to show that a configuration can learn at all.
+
+use super::learner::{Learner, TrainReport};
+use super::trial::{TrialArgs, bar};
+use super::validation::{HeldOut, Measures, validate};
+use super::{Feed, TrainConfig};
+use crate::loader::Batch;
+use clap::Args;
+use engine::encoding::planes72::{ROWS, SCALARS};
+use std::collections::HashSet;
+use std::process::ExitCode;
+use tch::{Device, Kind};
+
+/// Share of the moves that has to be known by heart.
+const TOP1: f64 = 0.99;
+/// Lines of the curve.
+const LINES: u64 = 20;
+/// Batches among which different positions are looked for.
+const LOOKS: usize = 100;
+
+/// Learn a few positions by heart, to see whether a configuration can learn
+#[derive(Args, Debug)]
+#[command(after_help = "Example: philidor-trainer overfit --config config.json --samples 64\n\
+    Prints the curve. Succeeds as soon as 99 % of the moves are known and both losses are below --loss; otherwise\n\
+    says what to look at and fails. Leaves nothing behind.")]
+pub struct OverfitArgs {
+    #[command(flatten)]
+    trial: TrialArgs,
+    /// Different positions to learn; they are one batch
+    #[arg(long, default_value_t = 64)]
+    samples: usize,
+    /// Steps to learn them in; the schedule is fitted to that
+    #[arg(long, default_value_t = 500)]
+    steps: u64,
+    /// Bound on the losses of policy and WDL, each above the least possible (nat)
+    #[arg(long, default_value_t = 0.1)]
+    loss: f64,
+}
+
+impl OverfitArgs {
+    /// Learns, and judges.
+    pub fn run(&self) -> ExitCode {
+        match self.overfit() {
+            Ok(line) => {
+                println!("{line}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    fn overfit(&self) -> Result<String, String> {
+        let (config, sources, device) = self.trial.ready()?;
+        let config = TrainConfig { batch: self.samples, ..config };
+        let batch = distinct(&mut sources.feed(&config, 0)?, self.samples)?;
+        let progress = bar(self.steps);
+        println!("  step        lr  policy     wdl  top-1 | evaluated: policy     wdl  top-1");
+        let curve = |point: &Point| {
+            progress.set_position(point.step);
+            progress.suspend(|| println!("{point}"));
+        };
+        let last = by_heart(&config, device, &batch, self.steps, self.loss, &curve)?;
+        progress.finish_and_clear();
+        match last.judge(&config, self.loss) {
+            None => Ok(format!("learnt by heart in {} steps: this configuration can learn", last.step)),
+            Some(advice) => Err(format!("not learnt by heart in {} steps: {advice}", last.step)),
+        }
+    }
+}
+
+/// A batch of `samples` positions that all differ: of the same position, two moves can't both be known.
+fn distinct(feed: &mut dyn Feed, samples: usize) -> Result<Batch, String> {
+    let mut seen = HashSet::new();
+    let mut batch = Batch::default();
+    for _ in 0..LOOKS {
+        let next = feed.next_batch()?;
+        for row in 0..next.size {
+            let masks = next.masks[row * ROWS..][..ROWS].to_vec();
+            let scalars: Vec<u32> =
+                next.scalars[row * SCALARS..][..SCALARS].iter().map(|x| x.to_bits()).collect();
+            if batch.size < samples && seen.insert((masks, scalars)) {
+                batch.push(&next, row);
+            }
+        }
+        if batch.size == samples {
+            return Ok(batch);
+        }
+    }
+    Err(format!("the games have only {} different positions; ask for fewer --samples", batch.size))
+}
+
+/// Where the learning stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Point {
+    step: u64,
+    lr: f64,
+    /// Means over the steps since the last point, as the network trains.
+    training: TrainReport,
+    /// As the network would play: no dropout, running statistics, no smoothing of labels. The loss of WDL is what
+    /// is above the least possible: its targets are no certainties.
+    evaluated: Measures,
+    /// The least possible loss of WDL.
+    wdl_floor: f64,
+}
+
+impl Point {
+    fn learnt(&self, bound: f64) -> bool {
+        self.evaluated.top1 >= TOP1 && self.evaluated.policy_loss < bound && self.evaluated.wdl_loss < bound
+    }
+
+    /// What to look at if the positions weren't learnt.
+    pub fn judge(&self, config: &TrainConfig, bound: f64) -> Option<String> {
+        let (seen, known) = (&self.training.measures, &self.evaluated);
+        if self.learnt(bound) {
+            None
+        } else if self.training.skipped > 0 {
+            Some(format!(
+                "{} of the last steps weren't finite: lower lr ({}), or set precision to fp32",
+                self.training.skipped, config.lr
+            ))
+        } else if seen.top1 >= TOP1 && seen.policy_loss < bound {
+            Some("in training it knows them, but not as it would play: look at dropout and at the statistics of the norms, or allow more --steps".into())
+        } else if known.top1 >= TOP1 && known.policy_loss < bound {
+            Some(format!(
+                "it knows the moves, but not who won (WDL loss {:.3} above the least possible): look at value_weight \
+                 ({}), model.value_dropout ({}) and the value head's size",
+                known.wdl_loss, config.value_weight, config.model.value_dropout
+            ))
+        } else {
+            Some(format!(
+                "top-1 {:.1} %, policy loss {:.3}: look at lr ({}; lr-finder suggests one), weight_decay ({}), \
+                 label_smoothing ({}), model.policy_dropout ({}) and the network's size; if the loss still falls, allow more --steps",
+                100.0 * known.top1,
+                known.policy_loss,
+                config.lr,
+                config.weight_decay,
+                config.label_smoothing,
+                config.model.policy_dropout
+            ))
+        }
+    }
+}
+
+impl std::fmt::Display for Point {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (a, b) = (&self.training.measures, &self.evaluated);
+        write!(
+            f,
+            "{:6}  {:8.2e}  {:6.3}  {:6.3}  {:4.0}% |            {:6.3}  {:6.3}  {:4.0}%",
+            self.step,
+            self.lr,
+            a.policy_loss,
+            a.wdl_loss - self.wdl_floor,
+            100.0 * a.top1,
+            b.policy_loss,
+            b.wdl_loss,
+            100.0 * b.top1
+        )
+    }
+}
+
+/// Steps on `batch` alone until it is known with losses below `bound`, `steps` at most; `curve` is told now and then.
+///
+/// # Errors
+/// One line, if the configuration's numbers don't fit together.
+pub fn by_heart(
+    config: &TrainConfig,
+    device: Device,
+    batch: &Batch,
+    steps: u64,
+    bound: f64,
+    curve: &dyn Fn(&Point),
+) -> Result<Point, String> {
+    let steps = steps.max(1);
+    let config = TrainConfig { warmup_steps: config.warmup_steps.min(steps / 10), ..config.clone() };
+    let mut learner = Learner::new(&config, device)?;
+    let held_out = HeldOut {
+        batches: vec![batch.clone()],
+        results: vec![batch.wdl.clone()],
+        names: (0..=batch.source.iter().copied().max().unwrap_or(0))
+            .map(|source| source.to_string())
+            .collect(),
+    };
+    let wdl_floor = entropy(&batch.wdl) / batch.size.max(1) as f64;
+    let every = steps.div_ceil(LINES);
+    let mut step = 0;
+    loop {
+        let lr = config.learning_rate(step, step as f64 / steps as f64);
+        learner.step(std::slice::from_ref(batch), lr);
+        step += 1;
+        if step % every == 0 || step == steps {
+            let weights = learner.weights.copy(device, Kind::Float);
+            let mut evaluated = validate(&learner.net, &weights, &held_out, &config).all.measures;
+            evaluated.wdl_loss -= wdl_floor;
+            let point = Point { step, lr, training: learner.report(), evaluated, wdl_floor };
+            curve(&point);
+            if point.learnt(bound) || step == steps {
+                return Ok(point);
+            }
+        }
+    }
+}
+
+/// The sum of the targets' entropies (nat).
+fn entropy(targets: &[f32]) -> f64 {
+    targets.iter().map(|p| f64::from(*p)).filter(|p| *p > 0.0).map(|p| -p * p.ln()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loader::Origin;
+
+    /// Says the same three positions, one of them twice, again and again.
+    struct Few;
+
+    impl Feed for Few {
+        fn next_batch(&mut self) -> Result<Batch, String> {
+            let mut batch = Batch { size: 4, ..Batch::default() };
+            for position in [1u64, 2, 1, 3] {
+                batch.masks.extend([position; 73]);
+                batch.scalars.extend([0.5; 3]);
+                batch.legal.extend([position; 73]);
+                batch.policy.push(position as u16);
+                batch.wdl.extend([0.0, 1.0, 0.0]);
+                batch.source.push(0);
+                batch.draw.push(position);
+                batch.tactical.push(false);
+            }
+            Ok(batch)
+        }
+
+        fn again(&mut self, _: &[Origin]) -> Result<Batch, String> {
+            unreachable!("nothing is shown again")
+        }
+
+        fn position(&self) -> serde_json::Value {
+            serde_json::Value::Null
+        }
+    }
+
+    #[test]
+    fn positions_to_learn_differ() {
+        let batch = distinct(&mut Few, 3).unwrap();
+        assert_eq!((batch.size, &batch.policy[..]), (3, &[1, 2, 3][..]));
+        assert_eq!((batch.masks.len(), batch.wdl.len()), (3 * 73, 9));
+        assert!(distinct(&mut Few, 4).unwrap_err().contains("only 3"));
+    }
+
+    #[test]
+    fn the_least_loss_is_the_targets_entropy() {
+        assert_eq!(entropy(&[1.0, 0.0, 0.0]), 0.0);
+        assert!((entropy(&[0.5, 0.5, 0.0, 0.0, 0.5, 0.5]) - 2.0 * 2f64.ln()).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,120 @@
+//! Whether a network means what it says of win, draw and loss: what was predicted against what happened.
+
+use serde::Serialize;
+use tch::{Device, Kind, Tensor};
+
+/// Bins of a prediction, of equal width.
+const BINS: i64 = 10;
+
+/// The samples whose prediction falls into one bin: mean prediction, mean of what happened, how many.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bin(pub f64, pub f64, pub u64);
+
+/// A reliability diagram (DeGroot and Fienberg 1983).
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Diagram {
+    /// Mean distance of prediction and outcome over the bins, weighted by their samples (the expected
+    /// calibration error of Naeini et al. 2015).
+    pub error: f64,
+    /// The bins that hold samples, in rising order.
+    pub bins: Vec<Bin>,
+}
+
+/// The diagrams of the mover's expected score and of the three probabilities.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Reliability {
+    /// P(win) + P(draw)/2
+    pub score: Diagram,
+    /// P(win)
+    pub win: Diagram,
+    /// P(draw)
+    pub draw: Diagram,
+    /// P(loss)
+    pub loss: Diagram,
+}
+
+/// Sums over batches, on the device.
+pub struct Tally {
+    /// `[4, BINS, 3]`: of score, win, draw and loss, each bin's samples, predictions, outcomes.
+    sums: Tensor,
+}
+
+impl Tally {
+    /// Nothing counted yet.
+    pub fn new(device: Device) -> Tally {
+        Tally { sums: Tensor::zeros([4, BINS, 3], (Kind::Float, device)) }
+    }
+
+    /// Counts predictions and outcomes, both `[n, 3]`: win, draw, loss; where no outcome is known, all three are 0.
+    pub fn add(&mut self, predicted: &Tensor, outcome: &Tensor) {
+        let known = outcome.sum_dim_intlist([1i64].as_slice(), true, Kind::Float).unsqueeze(2);
+        let [predicted, outcome] = [predicted, outcome].map(with_score);
+        let bins = (&predicted * BINS as f64).nan_to_num(0.0, 0.0, 0.0).floor().clamp(0, BINS - 1);
+        let owner = bins.to_kind(Kind::Int64).one_hot(BINS).to_kind(Kind::Float);
+        let sample = Tensor::stack(&[predicted.ones_like(), predicted, outcome], 2) * known;
+        // [4, BINS, n] times [4, n, 3]
+        _ = self.sums.g_add_(&owner.permute([1, 2, 0]).bmm(&sample.permute([1, 0, 2])));
+    }
+
+    /// The diagrams; waits for the device.
+    pub fn reliability(&self) -> Reliability {
+        let diagram = |quantity: i64| {
+            let sums = self.sums.get(quantity).reshape([-1]).to_kind(Kind::Double);
+            diagram(&Vec::<f64>::try_from(sums).expect("three numbers a bin"))
+        };
+        Reliability { score: diagram(0), win: diagram(1), draw: diagram(2), loss: diagram(3) }
+    }
+}
+
+/// `[n, 4]`: score, win, draw, loss.
+fn with_score(wdl: &Tensor) -> Tensor {
+    let score = wdl.select(1, 0) + wdl.select(1, 1) / 2.0;
+    Tensor::cat(&[score.unsqueeze(1), wdl.shallow_clone()], 1)
+}
+
+fn diagram(sums: &[f64]) -> Diagram {
+    let filled = sums.as_chunks::<3>().0.iter().filter(|[samples, ..]| *samples > 0.0);
+    let bins: Vec<Bin> = filled.map(|[n, predicted, seen]| Bin(predicted / n, seen / n, *n as u64)).collect();
+    let total: u64 = bins.iter().map(|bin| bin.2).sum();
+    let distance: f64 = bins.iter().map(|Bin(predicted, seen, n)| (predicted - seen).abs() * *n as f64).sum();
+    Diagram { error: distance / total.max(1) as f64, bins }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn predictions_are_set_against_outcomes_bin_by_bin() {
+        // Twice "85 % win": won once and lost once; once a certain draw that was one.
+        // And a game whose end isn't known.
+        let predicted = [0.85f32, 0.1, 0.05, 0.85, 0.1, 0.05, 0.0, 1.0, 0.0, 0.5, 0.5, 0.0];
+        let outcome = [1f32, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+        let mut tally = Tally::new(Device::Cpu);
+        // In two batches, as a validation does it.
+        for rows in [0..6, 6..12] {
+            let part = |all: &[f32]| Tensor::from_slice(&all[rows.clone()]).view([-1, 3]);
+            tally.add(&part(&predicted), &part(&outcome));
+        }
+        let reliability = tally.reliability();
+        let near = |bin: Bin, expected: Bin| {
+            let close = (bin.0 - expected.0).abs() < 1e-6 && (bin.1 - expected.1).abs() < 1e-6;
+            assert!(close && bin.2 == expected.2, "{bin:?}, expected {expected:?}");
+        };
+        let [low, high] = reliability.win.bins[..] else { panic!("{:?}", reliability.win) };
+        near(low, Bin(0.0, 0.0, 1));
+        near(high, Bin(0.85, 0.5, 2));
+        assert!((reliability.win.error - 0.35 * 2.0 / 3.0).abs() < 1e-6);
+        let [level, winning] = reliability.score.bins[..] else { panic!("{:?}", reliability.score) };
+        near(level, Bin(0.5, 0.5, 1));
+        near(winning, Bin(0.9, 0.5, 2));
+        let last = reliability.draw.bins.last().unwrap();
+        near(*last, Bin(1.0, 1.0, 1));
+        assert_eq!(reliability.loss.bins.len(), 1, "0.05 and 0 share the first bin");
+    }
+
+    #[test]
+    fn without_samples_there_is_nothing_to_show() {
+        assert_eq!(Tally::new(Device::Cpu).reliability(), Reliability::default());
+    }
+}

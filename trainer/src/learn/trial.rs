@@ -1,0 +1,45 @@
+//! What `overfit` and `lr-finder` share: a configuration tried out, without a run's folder.
+
+use super::command::{DeviceChoice, prepare};
+use super::{Preset, Sources, TrainConfig};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::path::PathBuf;
+use tch::Device;
+
+/// What to try, and where.
+#[derive(Args, Debug)]
+pub struct TrialArgs {
+    /// Configuration (JSON), as for `train`
+    #[arg(long)]
+    config: PathBuf,
+    /// Where keys that the configuration leaves out come from
+    #[arg(long, value_enum, default_value_t)]
+    preset: Preset,
+    /// Override a key: model.filters=96
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Where to compute
+    #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
+    device: DeviceChoice,
+}
+
+impl TrialArgs {
+    /// The configuration, its games, and the device.
+    ///
+    /// # Errors
+    /// One line: the configuration doesn't fit, the games can't be read, or there is no such device.
+    pub fn ready(&self) -> Result<(TrainConfig, Sources, Device), String> {
+        let config = TrainConfig::load(self.preset, Some(&self.config), &self.set)?;
+        let device = prepare(&config, self.device)?;
+        let sources = Sources::load(&config.sources)?;
+        Ok((config, sources, device))
+    }
+}
+
+/// Progress of a trial of `steps` steps, on stderr.
+pub fn bar(steps: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr());
+    let style = "{bar:24} {pos}/{len} steps, {per_sec}, {eta} left · {msg}";
+    bar.with_style(ProgressStyle::with_template(style).expect("a valid template"))
+}
