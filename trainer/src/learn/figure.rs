@@ -98,7 +98,7 @@ fn draw(area: &Area, panel: &Panel) -> Result<(), Box<dyn std::error::Error>> {
         .y_label_area_size(52)
         .build_cartesian_2d(x, y.clone())?;
     let ends: Vec<f64> = curves.iter().filter_map(|points| points.last()).map(|point| point.1).collect();
-    let power = |x: &f64| format!("1e{x:.1}");
+    let power = |x: &f64| format!("{:.0e}", 10f64.powf(*x));
     let plain = |x: &f64| short(*x);
     chart
         .configure_mesh()
@@ -178,7 +178,7 @@ fn short(x: f64) -> String {
         0.0 => "0".to_owned(),
         1000.0.. => format!("{x:.0}"),
         10.0.. => format!("{x:.1}"),
-        0.01.. => format!("{x:.3}"),
+        0.01.. => format!("{x:.3}").trim_end_matches('0').trim_end_matches('.').to_owned(),
         _ => format!("{x:.1e}"),
     }
 }
@@ -219,6 +219,12 @@ mod tests {
         assert_eq!(ranges(std::slice::from_ref(&few))[1].end, 100.0 + 99.0 / 20.0);
         let many: Vec<(f64, f64)> = few.into_iter().chain((60..90).map(|x| (f64::from(x), 1.5))).collect();
         assert_eq!(ranges(&[many]), [0.0..100.0, 0.95..2.05]);
+    }
+
+    #[test]
+    fn numbers_on_an_axis_are_short() {
+        let texts = [0.0, 0.2, -0.25, 1.0, 3.05, 12.34, 1500.0, 0.002].map(short);
+        assert_eq!(texts, ["0", "0.2", "-0.25", "1", "3.05", "12.3", "1500", "2.0e-3"]);
     }
 
     #[test]

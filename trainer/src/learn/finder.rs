@@ -166,7 +166,7 @@ fn picture(trials: &[Trial]) -> Panel {
         title: "loss over learning rate".into(),
         x: "learning rate",
         axes: Axes::LogX,
-        curves: vec![curve("smoothed", |trial| trial.smooth), curve("each step", |trial| trial.loss)],
+        curves: vec![curve("each step", |trial| trial.loss), curve("smoothed", |trial| trial.smooth)],
     }
 }
 
