@@ -1,43 +1,89 @@
-//! Samples a second of the training step alone, on the same batch of positions over and over.
+//! Samples a second of a training step: the bare loop, the learner's step, and a whole run with its loader.
 //!
 //! `cargo bench -p trainer --bench step -- cpu 20 batch=1024 model.filters=64 precision='"bf16"'`:
-//! device, timed steps, then keys of the training configuration.
+//! device, timed steps a round, then keys of the training configuration. `scripts/torch_speed.py` is the bare
+//! loop in Python's PyTorch.
 
-use engine::encoding::{az4672, planes72};
-use engine::position::Game;
+use engine::position::{Game, PackedMove};
+use std::sync::Arc;
 use std::time::Instant;
-use tch::Device;
-use trainer::learn::{Learner, TrainConfig};
-use trainer::loader::Batch;
+use tch::{Device, Tensor};
+use trainer::learn::{HeldOut, Learner, Run, TrainConfig, loss};
+use trainer::loader::{Batch, CorpusBuilder, Plan, Prefetch, Source};
+use trainer::model::input::{DeviceBatch, Expander};
+use trainer::samples::{Recipe, Replay};
 
-/// Positions of games of pseudo-random moves.
-fn positions(size: usize) -> Batch {
-    let mut batch = Batch { size, ..Batch::default() };
-    let mut state = 1u64;
-    let mut game = Game::new();
-    for _ in 0..size {
-        let mut legal = game.legal_moves();
-        if legal.is_empty() || game.ply() > 100 {
-            game = Game::new();
-            legal = game.legal_moves();
+/// Rounds of each loop, in turns; the median counts.
+const ROUNDS: usize = 3;
+/// Most plies of a game.
+const PLIES: usize = 160;
+/// Throughout: nothing depends on it.
+const LR: f64 = 1e-4;
+
+/// Games of pseudo-random moves.
+fn games(count: usize) -> Source {
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut builder = CorpusBuilder::default();
+    for _ in 0..count {
+        let mut game = Game::new();
+        let mut moves = Vec::with_capacity(PLIES);
+        while let (Some(m), true) = (random.choice(game.legal_moves()), moves.len() < PLIES) {
+            moves.push(PackedMove::new(m).0);
+            game.play(m);
         }
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let played = legal[(state >> 33) as usize % legal.len()];
-        let planes = planes72::encode(&game);
-        let mut words = [0u64; az4672::SIZE / 64];
-        for &m in &legal {
-            let index = az4672::index(game.turn(), m).offset();
-            words[index / 64] |= 1 << (index % 64);
-        }
-        batch.masks.extend(planes.masks);
-        batch.scalars.extend(planes.scalars);
-        batch.legal.extend(words);
-        batch.policy.push(az4672::index(game.turn(), played).0);
-        batch.wdl.extend([0.4, 0.3, 0.3]);
-        batch.source.push(0);
-        game.play(played);
+        builder.push(&Replay { start: None, moves: &moves, evals: &[], result: 0, puzzle: false });
     }
-    batch
+    Source { corpus: Arc::new(builder.build()), weight: 1.0 }
+}
+
+/// Forward, loss, backward and optimiser on tensors that are on the device already, and nothing else.
+fn bare_step(learner: &mut Learner, batch: &DeviceBatch, config: &TrainConfig) -> Tensor {
+    let output = learner.net.forward(&learner.weights, &batch.planes, true);
+    let losses = loss::losses(&output, batch, config);
+    let gradient = learner.weights.gradient(&losses.total);
+    learner.optimiser.step(&mut learner.weights, &gradient, &losses.total, LR, config)
+}
+
+/// Seconds of `steps` steps.
+fn bare_loop(learner: &mut Learner, batch: &DeviceBatch, config: &TrainConfig, steps: usize) -> f64 {
+    let start = Instant::now();
+    let done: Vec<Tensor> = (0..steps).map(|_| bare_step(learner, batch, config)).collect();
+    // Waits for the device.
+    assert!(done.iter().all(|done| done.double_value(&[]) == 1.0), "a step was not finite");
+    start.elapsed().as_secs_f64()
+}
+
+/// Seconds of `steps` steps.
+fn learner_loop(learner: &mut Learner, batch: &Batch, steps: usize) -> f64 {
+    let start = Instant::now();
+    for _ in 0..steps {
+        _ = learner.step(std::slice::from_ref(batch), LR);
+    }
+    assert_eq!(learner.report().skipped, 0, "a step was not finite");
+    start.elapsed().as_secs_f64()
+}
+
+/// Samples a second of a run, by its own report on its second half.
+fn whole_run(plan: Plan, config: &TrainConfig, device: Device, steps: usize) -> f64 {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = TrainConfig {
+        samples: (2 * steps * config.batch) as u64,
+        report_every: steps as u64,
+        validate_every: u64::MAX,
+        ..config.clone()
+    };
+    let mut feed = Prefetch::new(Arc::new(plan), 0, config.loader_threads);
+    let mut run = Run::start(folder.path(), &config, device, None).expect("a new run");
+    run.train(&mut feed, &HeldOut::default(), &|_| false).expect("a run to its end");
+    let text = std::fs::read_to_string(folder.path().join("metrics.jsonl")).expect("metrics");
+    let last = text.lines().last().expect("a line of metrics");
+    let line: serde_json::Value = serde_json::from_str(last).expect("JSON");
+    line["samples_per_s"].as_f64().expect("a rate")
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 fn main() {
@@ -53,25 +99,29 @@ fn main() {
         tch::set_num_threads(config.torch_threads as i32);
     }
     tch::Cuda::cudnn_set_benchmark(true);
-    let batch = positions(config.batch);
+    let sources = vec![games(2 * config.batch)];
+    let plan =
+        Plan::new(sources, Recipe::default(), config.batch, config.seed).expect("there are games");
+    let (batch, _) = plan.batch(0);
+    let kind = config.precision.kind(device);
+    let on_device = Expander::new(device, kind).upload(&batch);
     let mut learner = Learner::new(&config, device).expect("a sound configuration");
-    for _ in 0..3 {
-        learner.step(std::slice::from_ref(&batch), 1e-4);
+    println!("{} parameters, batch {}, {kind:?} on {device:?}", learner.net.layout().len(), config.batch);
+
+    bare_loop(&mut learner, &on_device, &config, 3);
+    learner_loop(&mut learner, &batch, 3);
+    let [mut bare, mut full] = [Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        bare.push(bare_loop(&mut learner, &on_device, &config, steps));
+        full.push(learner_loop(&mut learner, &batch, steps));
     }
-    learner.report();
-    let start = Instant::now();
-    for _ in 0..steps {
-        learner.step(std::slice::from_ref(&batch), 1e-4);
+    let [bare, full] = [bare, full].map(|seconds| (steps * config.batch) as f64 / median(seconds));
+    let whole = whole_run(plan, &config, device, steps);
+    for (what, rate) in [("bare loop", bare), ("learner's step", full), ("whole run", whole)] {
+        println!(
+            "{what:>14}: {rate:7.0} samples/s, {:7.2} ms a step, {:5.1} % of the bare loop",
+            1000.0 * config.batch as f64 / rate,
+            100.0 * rate / bare
+        );
     }
-    let report = learner.report();
-    let seconds = start.elapsed().as_secs_f64();
-    println!(
-        "{} parameters, batch {}, {:?} on {device:?}: {:.0} samples/s, {:.2} ms a step, policy loss {:.3}",
-        learner.net.layout().len(),
-        config.batch,
-        config.precision.kind(device),
-        (steps * config.batch) as f64 / seconds,
-        1000.0 * seconds / steps as f64,
-        report.measures.policy_loss
-    );
 }

@@ -7,7 +7,10 @@ use std::ops::Range;
 use std::path::Path;
 
 /// Pixels of a panel.
-const PANEL: (u32, u32) = (420, 300);
+const PANEL: (u32, u32) = (480, 340);
+
+/// Points of a curve from which on it is no longer a handful.
+const MANY: usize = 20;
 
 /// Colours that differ for the colour-blind as well (Okabe and Ito 2008); the ninth curve has the first's.
 const COLOURS: [RGBColor; 8] = [
@@ -89,11 +92,13 @@ fn draw(area: &Area, panel: &Panel) -> Result<(), Box<dyn std::error::Error>> {
     let [x, y] = if panel.axes == Axes::Unit { [0.0..1.0, 0.0..1.0] } else { ranges(&curves) };
     let mut chart = ChartBuilder::on(area)
         .margin(10)
+        .margin_right(20)
         .caption(&panel.title, ("sans-serif", 16))
         .x_label_area_size(34)
         .y_label_area_size(52)
         .build_cartesian_2d(x, y.clone())?;
-    let power = |x: &f64| format!("1e{x:.1}");
+    let ends: Vec<f64> = curves.iter().filter_map(|points| points.last()).map(|point| point.1).collect();
+    let power = |x: &f64| format!("{:.0e}", 10f64.powf(*x));
     let plain = |x: &f64| short(*x);
     chart
         .configure_mesh()
@@ -111,9 +116,10 @@ fn draw(area: &Area, panel: &Panel) -> Result<(), Box<dyn std::error::Error>> {
         panel.curves.iter().zip(curves).enumerate().filter(|(_, c)| !c.1.is_empty())
     {
         let colour = COLOURS[index % COLOURS.len()];
-        let seen: Vec<(f64, f64)> = points.into_iter().filter(|point| y.contains(&point.1)).collect();
+        let inside = |point: &(f64, f64)| y.start <= point.1 && point.1 <= y.end;
+        let seen: Vec<(f64, f64)> = points.into_iter().filter(inside).collect();
         // A single validation is no line, but it is there.
-        let dots = if seen.len() < 20 { seen.as_slice() } else { &[] };
+        let dots = if seen.len() < MANY { seen.as_slice() } else { &[] };
         chart.draw_series(dots.iter().map(|point| Circle::new(*point, 2, colour.filled())))?;
         chart
             .draw_series(LineSeries::new(seen.iter().copied(), colour.stroke_width(1)))?
@@ -121,14 +127,9 @@ fn draw(area: &Area, panel: &Panel) -> Result<(), Box<dyn std::error::Error>> {
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 14, y)], colour.stroke_width(2)));
     }
     if panel.curves.iter().any(|curve| !curve.label.is_empty()) {
-        let place = if panel.axes == Axes::Unit {
-            SeriesLabelPosition::UpperLeft
-        } else {
-            SeriesLabelPosition::UpperRight
-        };
         chart
             .configure_series_labels()
-            .position(place)
+            .position(legend_place(panel.axes, &ends, &y))
             .background_style(WHITE.mix(0.7))
             .label_font(("sans-serif", 11))
             .draw()?;
@@ -136,12 +137,28 @@ fn draw(area: &Area, panel: &Panel) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// How far x and y reach. The first twentieth of x has no say in y: there, losses are far above all else.
+/// Where the curves don't end.
+fn legend_place(axes: Axes, ends: &[f64], y: &Range<f64>) -> SeriesLabelPosition {
+    let mean = ends.iter().sum::<f64>() / ends.len().max(1) as f64;
+    match axes {
+        Axes::Unit => SeriesLabelPosition::UpperLeft,
+        _ if mean > (y.start + y.end) / 2.0 => SeriesLabelPosition::LowerRight,
+        _ => SeriesLabelPosition::UpperRight,
+    }
+}
+
+/// How far x and y reach. The first twentieth of x has no say in y where a curve has many points: there, losses
+/// are far above all else.
 fn ranges(curves: &[Vec<(f64, f64)>]) -> [Range<f64>; 2] {
-    let points = || curves.iter().flatten().filter(|(x, y)| x.is_finite() && y.is_finite());
-    let x = reach(points().map(|point| point.0));
+    let finite = |point: &&(f64, f64)| point.0.is_finite() && point.1.is_finite();
+    let x = reach(curves.iter().flatten().filter(finite).map(|point| point.0));
     let settled = x.start + (x.end - x.start) / 20.0;
-    let y = reach(points().filter(|point| point.0 >= settled).map(|point| point.1));
+    let heights = |curve: &'_ Vec<(f64, f64)>| {
+        let from = if curve.len() < MANY { x.start } else { settled };
+        let points: Vec<(f64, f64)> = curve.iter().filter(finite).copied().collect();
+        points.into_iter().filter(move |point| point.0 >= from).map(|point| point.1)
+    };
+    let y = reach(curves.iter().flat_map(heights));
     let margin = (y.end - y.start) / 20.0;
     [x, y.start - margin..y.end + margin]
 }
@@ -161,7 +178,7 @@ fn short(x: f64) -> String {
         0.0 => "0".to_owned(),
         1000.0.. => format!("{x:.0}"),
         10.0.. => format!("{x:.1}"),
-        0.01.. => format!("{x:.3}"),
+        0.01.. => format!("{x:.3}").trim_end_matches('0').trim_end_matches('.').to_owned(),
         _ => format!("{x:.1e}"),
     }
 }
@@ -178,12 +195,12 @@ mod tests {
     #[test]
     fn a_picture_shows_titles_labels_and_lines() {
         let line: Vec<(f64, f64)> = (0..30).map(|i| (f64::from(i), 1.0 / f64::from(i + 1))).collect();
-        let text = svg(&[panel(Axes::Fitted, &line), panel(Axes::Unit, &[(0.2, 0.3)])], 2);
+        let text = svg(&[panel(Axes::Fitted, &line), panel(Axes::Unit, &[(0.2, 0.3), (1.0, 1.0)])], 2);
         assert!(text.starts_with("<svg") && text.trim_end().ends_with("</svg>"));
         for part in ["loss", "samples", "a &lt;b&gt;", "<polyline"] {
             assert!(text.contains(part), "{part}");
         }
-        assert_eq!(text.matches("<circle").count(), 1, "few points are dots as well");
+        assert_eq!(text.matches("<circle").count(), 2, "few points are dots as well, up to the edge");
     }
 
     #[test]
@@ -198,8 +215,16 @@ mod tests {
 
     #[test]
     fn the_beginning_does_not_stretch_the_axis() {
-        let [x, y] = ranges(&[vec![(0.0, 100.0), (50.0, 2.0), (100.0, 1.0)]]);
-        assert_eq!((x, y), (0.0..100.0, 0.95..2.05));
+        let few = vec![(0.0, 100.0), (50.0, 2.0), (100.0, 1.0)];
+        assert_eq!(ranges(std::slice::from_ref(&few))[1].end, 100.0 + 99.0 / 20.0);
+        let many: Vec<(f64, f64)> = few.into_iter().chain((60..90).map(|x| (f64::from(x), 1.5))).collect();
+        assert_eq!(ranges(&[many]), [0.0..100.0, 0.95..2.05]);
+    }
+
+    #[test]
+    fn numbers_on_an_axis_are_short() {
+        let texts = [0.0, 0.2, -0.25, 1.0, 3.05, 12.34, 1500.0, 0.002].map(short);
+        assert_eq!(texts, ["0", "0.2", "-0.25", "1", "3.05", "12.3", "1500", "2.0e-3"]);
     }
 
     #[test]

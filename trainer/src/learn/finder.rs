@@ -136,9 +136,14 @@ impl Suggestion {
     /// Of a sweep; none if the loss never fell.
     pub fn of(trials: &[Trial]) -> Option<Suggestion> {
         let least = trials.iter().min_by(|a, b| a.smooth.total_cmp(&b.smooth))?;
-        let slope = |pair: &[Trial]| (pair[1].smooth - pair[0].smooth) / (pair[1].lr / pair[0].lr).ln();
-        let steepest = trials.windows(2).min_by(|a, b| slope(a).total_cmp(&slope(b)))?;
-        (slope(steepest) < 0.0).then_some(Suggestion { lr: least.lr / 10.0, steepest: steepest[1].lr })
+        // Over a tenth of the sweep, and not at its start: there the mean still swings with every batch.
+        let reach = (trials.len() / 10).max(1);
+        let slope =
+            |part: &[Trial]| (part[reach].smooth - part[0].smooth) / (part[reach].lr / part[0].lr).ln();
+        let parts = trials.windows(reach + 1).skip(reach);
+        let steepest = parts.min_by(|a, b| slope(a).total_cmp(&slope(b)))?;
+        let middle = steepest[reach.div_ceil(2)].lr;
+        (slope(steepest) < 0.0).then_some(Suggestion { lr: least.lr / 10.0, steepest: middle })
     }
 }
 
@@ -161,7 +166,7 @@ fn picture(trials: &[Trial]) -> Panel {
         title: "loss over learning rate".into(),
         x: "learning rate",
         axes: Axes::LogX,
-        curves: vec![curve("smoothed", |trial| trial.smooth), curve("each step", |trial| trial.loss)],
+        curves: vec![curve("each step", |trial| trial.loss), curve("smoothed", |trial| trial.smooth)],
     }
 }
 

@@ -184,3 +184,26 @@ fn kept_lines(path: &Path, step: u64) -> std::io::Result<String> {
     }
     Ok(kept)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn validations_do_not_count_in_the_rate() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = TrainConfig::default();
+        let mut reporter = Reporter::open(folder.path(), &config, &Progress::default()).unwrap();
+        let at = |step, time_s| Progress { step, samples: 100 * step, time_s, ..Progress::default() };
+        let report = TrainReport::default();
+        reporter.train(&at(1, 2.0), &report, 0.1, &config).unwrap();
+        let nine_seconds = Duration::from_secs(9);
+        reporter.validation(&at(1, 11.0), &[], &Validations::default(), nine_seconds).unwrap();
+        reporter.train(&at(2, 13.0), &report, 0.1, &config).unwrap();
+        reporter.train(&at(3, 15.0), &report, 0.1, &config).unwrap();
+        let text = std::fs::read_to_string(folder.path().join("metrics.jsonl")).unwrap();
+        let rate =
+            |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["samples_per_s"].as_f64();
+        assert_eq!(text.lines().filter_map(rate).collect::<Vec<_>>(), [50.0; 3]);
+    }
+}

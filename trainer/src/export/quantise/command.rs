@@ -109,3 +109,26 @@ fn print(quality: &Quality, [before, after]: [usize; 2], [slow, fast]: [f64; 2])
         compare::BATCH
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::positions::tests::games_file;
+    use super::super::tests::with_a_weak_layer;
+    use super::*;
+
+    #[test]
+    fn what_is_refused_is_not_written_unless_forced() {
+        let folder = tempfile::tempdir().unwrap();
+        let net = folder.path().join("net.onnx");
+        std::fs::write(&net, with_a_weak_layer().0).unwrap();
+        let games = vec![games_file(folder.path(), "games", 900)];
+        let out = folder.path().join("out.int8.onnx");
+        let args =
+            QuantiseArgs { net, games, out: Some(out.clone()), positions: 64, held_out: 64, force: false };
+        let refused = args.quantise().unwrap_err();
+        assert!(refused.starts_with("not written: ") && refused.contains("--force"), "{refused}");
+        assert!(!out.exists());
+        assert_eq!(QuantiseArgs { force: true, ..args }.quantise(), Ok(()));
+        assert!(out.exists());
+    }
+}

@@ -60,19 +60,7 @@ impl Quantiser {
     ///
     /// One line, if ONNX Runtime fails.
     pub fn file(&self) -> Result<Vec<u8>, String> {
-        let mut model = qdq::quantised(&self.model, &self.plan, &self.ranges);
-        let mut session = Session::open(&model.encode_to_vec()).map_err(|error| error.to_string())?;
-        let games = golden::games();
-        let answers = session
-            .run(&ranges::planes(&games), |logits| golden::answers_of(&games, logits.policy, logits.wdl))
-            .map_err(|error| error.to_string())?;
-        let answers = serde_json::to_string(&answers).expect("numbers and text make JSON");
-        for (key, value) in [("philidor.precision", "int8"), ("philidor.golden", &answers)] {
-            if let Some(old) = property(&mut model.metadata_props, key) {
-                *old = value.to_owned();
-            }
-        }
-        Ok(model.encode_to_vec())
+        answered(qdq::quantised(&self.model, &self.plan, &self.ranges), "int8")
     }
 
     /// The layers in integers: indices of their nodes, in the order of the graph.
@@ -106,6 +94,22 @@ impl Quantiser {
     fn graph(&self) -> &Graph {
         self.model.graph.as_ref().expect("looked at when the model was read")
     }
+}
+
+/// The bytes of a network whose card says `precision` and holds the network's own golden answers.
+fn answered(mut model: Model, precision: &str) -> Result<Vec<u8>, String> {
+    let mut session = Session::open(&model.encode_to_vec()).map_err(|error| error.to_string())?;
+    let games = golden::games();
+    let answers = session
+        .run(&ranges::planes(&games), |logits| golden::answers_of(&games, logits.policy, logits.wdl))
+        .map_err(|error| error.to_string())?;
+    let answers = serde_json::to_string(&answers).expect("numbers and text make JSON");
+    for (key, value) in [("philidor.precision", precision), ("philidor.golden", &answers)] {
+        if let Some(old) = property(&mut model.metadata_props, key) {
+            *old = value.to_owned();
+        }
+    }
+    Ok(model.encode_to_vec())
 }
 
 fn property<'a>(card: &'a mut [Property], key: &str) -> Option<&'a mut String> {

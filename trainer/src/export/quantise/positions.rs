@@ -124,14 +124,14 @@ fn position_of(stored: &Stored, number: usize) -> Result<Option<Position>, Strin
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use crate::games;
     use crate::games::INITIAL_FEN;
     use std::path::Path;
 
     /// A file of games of pseudo-random moves.
-    fn file(folder: &Path, source: &str, games: usize) -> PathBuf {
+    pub fn games_file(folder: &Path, source: &str, games: usize) -> PathBuf {
         let mut random = fastrand::Rng::with_seed(games as u64);
         let mut chunk = Chunk::new(source);
         for _ in 0..games {
@@ -154,7 +154,7 @@ mod tests {
     fn calibration_sees_training_games_only_and_the_judge_validation_games_only() {
         let folder = tempfile::tempdir().unwrap();
         let mut pool = Pool::default();
-        pool.add(&chunks::read(&file(folder.path(), "a", 900)).unwrap(), 300);
+        pool.add(&chunks::read(&games_file(folder.path(), "a", 900)).unwrap(), 300);
         let part = |game: &Stored| split(games::identity(INITIAL_FEN, game.moves.iter().copied()));
         assert_eq!(pool.training.len(), 300);
         assert!(pool.training.iter().all(|game| part(game) == Split::Train));
@@ -166,7 +166,7 @@ mod tests {
     fn sources_give_alike_whatever_their_files() {
         let folder = tempfile::tempdir().unwrap();
         let files = [("large", 900), ("large", 901), ("large", 902), ("small", 903)];
-        let files = files.map(|(source, games)| file(folder.path(), source, games));
+        let files = files.map(|(source, games)| games_file(folder.path(), source, games));
         let positions = read(&files, 200, 20).unwrap();
         assert_eq!(positions.calibration.len(), 200);
         assert_eq!(positions.held_out.len(), 20, "ten of each source");
@@ -175,7 +175,7 @@ mod tests {
         }
         let moves: std::collections::HashSet<_> = positions.held_out.iter().map(|p| p.game.ply()).collect();
         assert!(moves.len() > 5, "openings and endings: {moves:?}");
-        let few = read(&[file(folder.path(), "few", 3)], 10, 10).unwrap_err();
+        let few = read(&[games_file(folder.path(), "few", 3)], 10, 10).unwrap_err();
         assert!(few.contains("too few"), "{few}");
     }
 }
