@@ -1,5 +1,6 @@
 //! A game replayed into training samples: input masks and targets.
 
+mod past;
 mod context;
 mod value;
 
@@ -43,7 +44,7 @@ pub struct Recipe {
 }
 
 /// A game as a sampler reads it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replay<'a> {
     /// The start as a FEN; `None` is the initial position.
     pub start: Option<&'a str>,
