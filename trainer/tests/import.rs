@@ -208,6 +208,25 @@ fn inspect_describes_sound_files_and_fails_on_others() {
 }
 
 #[test]
+fn a_table_of_puzzles_becomes_games() {
+    let folder = Folder::new();
+    let table = "id\trating\tpopularity\tplays\tfen\tmoves\tthemes\n\
+        a\t1500\t93\t3396\tQ7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - -\te4g3 f2g3 f5c2\tshort\n\
+        b\t1500\t93\t3396\tQ7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - -\te4g3 f2g4\tshort\n\
+        c\t900\t93\t3396\t6k1/5ppp/8/8/8/8/8/R5K1 w - -\ta1a8\tmate\n";
+    let packed = folder.write("puzzles.tsv.zst", &zstd::encode_all(table.as_bytes(), 3).expect("memory"));
+    let (chunk, stdout, stderr) = folder.import(&packed, &["--min-elo", "1000"]);
+    assert!(stderr.contains("puzzles.tsv.zst:3: illegal or ambiguous move f2g4"), "{stderr}");
+    assert!(stdout.contains("1 games, 3 positions"), "{stdout}");
+    assert!(stdout.contains("left out: 1 (rating out of bounds)"), "{stdout}");
+    let game = chunk.game(0);
+    assert_eq!((game.flags, game.result.code(), game.white_elo), (2, 2, 1500));
+    let inspected = trainer(&["inspect", &folder.path("out/x-00000.h5")]);
+    let text = String::from_utf8_lossy(&inspected.stdout).into_owned();
+    assert!(text.contains("puzzles 1") && text.contains("none, 3 missing"), "{text}");
+}
+
+#[test]
 fn nothing_is_overwritten_and_missing_files_are_named() {
     let folder = Folder::new();
     let pgn = folder.write("two.pgn", TWO_GAMES.as_bytes());

@@ -10,7 +10,7 @@ mod inspect;
 mod writer;
 
 pub use chunk::Chunk;
-pub use file::{ChunkError, read, write};
+pub use file::{ChunkError, Layout, layouts, read, write};
 pub use import::ImportArgs;
 pub use inspect::{InspectArgs, Inspection, inspect};
 pub use writer::ChunkWriter;
