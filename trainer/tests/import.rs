@@ -208,6 +208,31 @@ fn inspect_describes_sound_files_and_fails_on_others() {
 }
 
 #[test]
+fn training_names_a_damaged_file_and_goes_on_without_it() {
+    let folder = Folder::new();
+    let pgn = folder.write("two.pgn", TWO_GAMES.as_bytes());
+    folder.import(&pgn, &[]);
+    let bytes = std::fs::read(folder.path("out/x-00000.h5")).expect("the file");
+    folder.write("out/cut.h5", &bytes[..bytes.len() / 2]);
+    let mut flipped = bytes.clone();
+    flipped[bytes.len() / 4..bytes.len() / 2].iter_mut().for_each(|byte| *byte ^= 0x55);
+    folder.write("out/flipped.h5", &flipped);
+    let config = serde_json::json!({
+        "sources": [{ "name": "two", "paths": [folder.path("out/*.h5")] }],
+        "model": { "filters": 16, "blocks": 1, "value_hidden": 16 },
+        "batch": 4, "samples": 8, "precision": "fp32", "torch_threads": 1
+    });
+    let config = folder.write("config.json", config.to_string().as_bytes());
+    let output = trainer(&["train", "--config", &config, "--run", &folder.path("run"), "--device", "cpu"]);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{stderr}");
+    for name in ["cut.h5", "flipped.h5"] {
+        assert!(stderr.lines().any(|line| line.contains(name) && line.contains("skipped")), "{stderr}");
+    }
+    assert!(stderr.contains("two: 2 games, 12 positions"), "{stderr}");
+}
+
+#[test]
 fn a_table_of_puzzles_becomes_games() {
     let folder = Folder::new();
     let table = "id\trating\tpopularity\tplays\tfen\tmoves\tthemes\n\

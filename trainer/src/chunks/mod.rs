@@ -4,6 +4,7 @@
 //! stream of games into files; [`inspect()`] proves a file and describes it.
 
 mod chunk;
+mod selection;
 mod file;
 mod import;
 mod inspect;
@@ -13,6 +14,7 @@ pub use chunk::Chunk;
 pub use file::{ChunkError, Layout, layouts, read, write};
 pub use import::ImportArgs;
 pub use inspect::{InspectArgs, Inspection, inspect};
+pub use selection::{Kind, Selection, UnknownElo};
 pub use writer::ChunkWriter;
 
 /// `format` of our files.

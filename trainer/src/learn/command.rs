@@ -61,6 +61,9 @@ pub struct TrainArgs {
     /// Folder of the run
     #[arg(long, default_value = "runs/default")]
     run: PathBuf,
+    /// Folder for a copy of the games while training: some 2 to 4 bytes a position [default: RUN]
+    #[arg(long)]
+    cache: Option<PathBuf>,
     /// Go on from the run's last checkpoint
     #[arg(long, conflicts_with = "init")]
     resume: bool,
@@ -114,7 +117,13 @@ impl TrainArgs {
         });
         handler.map_err(|error| format!("cannot listen for Ctrl-C: {error}"))?;
 
-        let sources = Sources::load(&config.sources)?;
+        let cache = self.cache.as_deref().unwrap_or(&self.run);
+        std::fs::create_dir_all(cache)
+            .map_err(|error| format!("cannot create {}: {error}", cache.display()))?;
+        let sources = Sources::load(&config.sources, cache)?;
+        if config.epochs > 0.0 {
+            config.samples = config.samples.min((config.epochs * sources.epoch()).ceil() as u64).max(1);
+        }
         let mut run = if self.resume {
             Run::resume(&self.run, &config, device)?
         } else {
@@ -127,7 +136,7 @@ impl TrainArgs {
             self.run.display()
         );
         let mut feed = sources.feed(&config, batch_number(&run.progress.loader))?;
-        let held_out = sources.held_out(&config);
+        let held_out = sources.held_out(&config)?;
         let ended = run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed))?;
         if feed.damaged() > 0 {
             log::warn!("{} samples came from damaged games and were replaced", feed.damaged());

@@ -3,12 +3,13 @@
 //! Batch `k` of a seed is a pure function of the games, the mix and `k`: any thread can make it, and a
 //! run that is interrupted goes on with the batch after its last one. A batch takes at most one
 //! position from a game until a source has been used up, so its samples are as good as independent.
+//! Memory holds the batches, not the games.
 
 mod corpus;
 mod plan;
 mod prefetch;
 
-pub use corpus::{Corpus, CorpusBuilder};
+pub use corpus::{Corpus, CorpusBuilder, Record};
 pub use plan::{Plan, Source};
 pub use prefetch::Prefetch;
 

@@ -8,14 +8,14 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, bounded};
 
+use super::plan::DAMAGED;
 use super::{Batch, Plan};
 
 /// Batches waiting per thread.
 const AHEAD: usize = 4;
 
-/// A batch with its number and how often a damaged game had to be stood in for; nothing if making it
-/// panicked.
-type Made = (u64, Option<(Batch, usize)>);
+/// A batch with its number and how often a damaged game had to be stood in for, or why there is none.
+type Made = (u64, Result<(Batch, usize), String>);
 
 /// An endless iterator over a plan's batches, in order, made by threads of its own.
 ///
@@ -41,7 +41,9 @@ impl Prefetch {
                 .spawn(move || {
                     loop {
                         let k = counter.fetch_add(1, Ordering::Relaxed);
-                        let made = catch_unwind(AssertUnwindSafe(|| plan.batch(k))).ok();
+                        // Moves that make no sense may break what replays them.
+                        let made = catch_unwind(AssertUnwindSafe(|| plan.batch(k)));
+                        let made = made.unwrap_or_else(|_| Err(DAMAGED.into()));
                         if sender.send((k, made)).is_err() {
                             break;
                         }
@@ -67,7 +69,7 @@ impl Prefetch {
     ///
     /// # Errors
     ///
-    /// If games are so damaged that no batch can be made of them.
+    /// One line: the games can't be read, or are so damaged that no batch can be made of them.
     pub fn next_batch(&mut self) -> Result<Batch, String> {
         let receiver = self.receiver.as_ref().expect("open until dropped");
         loop {
@@ -76,8 +78,7 @@ impl Prefetch {
                 return Ok(batch);
             }
             let (k, made) = receiver.recv().expect("loader threads live as long as this");
-            let (batch, damaged) =
-                made.ok_or("the games are damaged: `philidor-trainer inspect` tells which file")?;
+            let (batch, damaged) = made?;
             self.damaged += damaged;
             self.early.insert(k, batch);
         }
@@ -103,18 +104,14 @@ mod tests {
     use crate::samples::{Recipe, Replay};
 
     fn plan() -> Arc<Plan> {
-        let mut builder = CorpusBuilder::default();
+        let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
         for to in [28u16, 20, 27, 19] {
             let from = if to % 8 == 4 { 12 } else { 11 };
-            builder.push(&Replay {
-                start: None,
-                moves: &[from | to << 6],
-                evals: &[],
-                result: 0,
-                puzzle: false,
-            });
+            builder
+                .push(&Replay { start: None, moves: &[from | to << 6], evals: &[], result: 0, puzzle: false })
+                .unwrap();
         }
-        let source = Source { corpus: Arc::new(builder.build()), weight: 1.0 };
+        let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
         Arc::new(Plan::new(vec![source], Recipe::default(), 3, 5).unwrap())
     }
 
@@ -131,9 +128,11 @@ mod tests {
 
     #[test]
     fn hopelessly_damaged_games_are_an_error_not_a_wait() {
-        let mut builder = CorpusBuilder::default();
-        builder.push(&Replay { start: None, moves: &[12 | 60 << 6], evals: &[], result: 0, puzzle: false });
-        let source = Source { corpus: Arc::new(builder.build()), weight: 1.0 };
+        let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
+        builder
+            .push(&Replay { start: None, moves: &[12 | 60 << 6], evals: &[], result: 0, puzzle: false })
+            .unwrap();
+        let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
         let plan = Plan::new(vec![source], Recipe::default(), 3, 5).unwrap();
         let mut prefetch = Prefetch::new(Arc::new(plan), 0, 2);
         assert!(prefetch.next_batch().unwrap_err().contains("inspect"));
