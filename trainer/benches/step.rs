@@ -23,7 +23,7 @@ const LR: f64 = 1e-4;
 /// Games of pseudo-random moves.
 fn games(count: usize) -> Source {
     let mut random = fastrand::Rng::with_seed(1);
-    let mut builder = CorpusBuilder::default();
+    let mut builder = CorpusBuilder::new(&std::env::temp_dir()).expect("temporary files");
     for _ in 0..count {
         let mut game = Game::new();
         let mut moves = Vec::with_capacity(PLIES);
@@ -31,9 +31,11 @@ fn games(count: usize) -> Source {
             moves.push(PackedMove::new(m).0);
             game.play(m);
         }
-        builder.push(&Replay { start: None, moves: &moves, evals: &[], result: 0, puzzle: false });
+        builder
+            .push(&Replay { start: None, moves: &moves, evals: &[], result: 0, puzzle: false })
+            .expect("room for games");
     }
-    Source { corpus: Arc::new(builder.build()), weight: 1.0 }
+    Source { corpus: Arc::new(builder.build().expect("room for games")), weight: 1.0 }
 }
 
 /// Forward, loss, backward and optimiser on tensors that are on the device already, and nothing else.
@@ -100,9 +102,8 @@ fn main() {
     }
     tch::Cuda::cudnn_set_benchmark(true);
     let sources = vec![games(2 * config.batch)];
-    let plan =
-        Plan::new(sources, Recipe::default(), config.batch, config.seed).expect("there are games");
-    let (batch, _) = plan.batch(0);
+    let plan = Plan::new(sources, Recipe::default(), config.batch, config.seed).expect("there are games");
+    let (batch, _) = plan.batch(0, None).expect("sound games");
     let kind = config.precision.kind(device);
     let on_device = Expander::new(device, kind).upload(&batch);
     let mut learner = Learner::new(&config, device).expect("a sound configuration");

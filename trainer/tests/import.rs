@@ -208,6 +208,50 @@ fn inspect_describes_sound_files_and_fails_on_others() {
 }
 
 #[test]
+fn training_names_a_damaged_file_and_goes_on_without_it() {
+    let folder = Folder::new();
+    let pgn = folder.write("two.pgn", TWO_GAMES.as_bytes());
+    folder.import(&pgn, &[]);
+    let bytes = std::fs::read(folder.path("out/x-00000.h5")).expect("the file");
+    folder.write("out/cut.h5", &bytes[..bytes.len() / 2]);
+    let mut flipped = bytes.clone();
+    flipped[bytes.len() / 4..bytes.len() / 2].iter_mut().for_each(|byte| *byte ^= 0x55);
+    folder.write("out/flipped.h5", &flipped);
+    let config = serde_json::json!({
+        "sources": [{ "name": "two", "paths": [folder.path("out/*.h5")] }],
+        "model": { "filters": 16, "blocks": 1, "value_hidden": 16 },
+        "batch": 4, "samples": 8, "precision": "fp32", "torch_threads": 1
+    });
+    let config = folder.write("config.json", config.to_string().as_bytes());
+    let output = trainer(&["train", "--config", &config, "--run", &folder.path("run"), "--device", "cpu"]);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{stderr}");
+    for name in ["cut.h5", "flipped.h5"] {
+        assert!(stderr.lines().any(|line| line.contains(name) && line.contains("skipped")), "{stderr}");
+    }
+    assert!(stderr.contains("two: 2 games, 12 positions"), "{stderr}");
+}
+
+#[test]
+fn a_table_of_puzzles_becomes_games() {
+    let folder = Folder::new();
+    let table = "id\trating\tpopularity\tplays\tfen\tmoves\tthemes\n\
+        a\t1500\t93\t3396\tQ7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - -\te4g3 f2g3 f5c2\tshort\n\
+        b\t1500\t93\t3396\tQ7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - -\te4g3 f2g4\tshort\n\
+        c\t900\t93\t3396\t6k1/5ppp/8/8/8/8/8/R5K1 w - -\ta1a8\tmate\n";
+    let packed = folder.write("puzzles.tsv.zst", &zstd::encode_all(table.as_bytes(), 3).expect("memory"));
+    let (chunk, stdout, stderr) = folder.import(&packed, &["--min-elo", "1000"]);
+    assert!(stderr.contains("puzzles.tsv.zst:3: illegal or ambiguous move f2g4"), "{stderr}");
+    assert!(stdout.contains("1 games, 3 positions"), "{stdout}");
+    assert!(stdout.contains("left out: 1 (rating out of bounds)"), "{stdout}");
+    let game = chunk.game(0);
+    assert_eq!((game.flags, game.result.code(), game.white_elo), (2, 2, 1500));
+    let inspected = trainer(&["inspect", &folder.path("out/x-00000.h5")]);
+    let text = String::from_utf8_lossy(&inspected.stdout).into_owned();
+    assert!(text.contains("puzzles 1") && text.contains("none, 3 missing"), "{text}");
+}
+
+#[test]
 fn nothing_is_overwritten_and_missing_files_are_named() {
     let folder = Folder::new();
     let pgn = folder.write("two.pgn", TWO_GAMES.as_bytes());

@@ -2,7 +2,7 @@
 
 use engine::position::PackedMove;
 
-use crate::games::{self, FLAG_PUZZLE, Game, GameResult, INITIAL_FEN, KNOWN_FLAGS, NO_EVAL};
+use crate::games::{self, FLAG_PUZZLE, Game, GameResult, INITIAL_FEN, KNOWN_FLAGS, MATE_SCORE, NO_EVAL};
 use crate::samples::Replay;
 
 /// Games as `games/1` lays them out: a column for each fact, the plies of all games in one row.
@@ -161,6 +161,14 @@ impl Chunk {
             if self.flags[index] & !KNOWN_FLAGS != 0 {
                 return Err(format!("game {index} has unknown flags {:#06x}", self.flags[index]));
             }
+            let date = self.date[index];
+            if date / 10_000 > 9999 || date / 100 % 100 > 12 || date % 100 > 31 {
+                return Err(format!("game {index} has date {date}"));
+            }
+        }
+        let beyond = |eval: &i16| *eval != NO_EVAL && eval.unsigned_abs() > MATE_SCORE.unsigned_abs();
+        if let Some(ply) = self.evals.iter().position(beyond) {
+            return Err(format!("ply {ply} has evaluation {}", self.evals[ply]));
         }
         if next != self.moves.len() as u64 {
             return Err(format!("the games have {next} plies, plies/move {}", self.moves.len()));

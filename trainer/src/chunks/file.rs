@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
-use hdf5::types::{FixedAscii, VarLenUnicode};
+use hdf5::filters::Filter;
+use hdf5::types::{FixedAscii, FixedUnicode, VarLenUnicode};
 use hdf5::{File, Group, H5Type};
 
 use super::{Chunk, FORMAT, VERSION};
@@ -13,6 +15,11 @@ const BLOCK: usize = 1 << 16;
 
 /// zlib's best: written once, read often, carried around.
 const DEFLATE: u8 = 9;
+
+/// Bytes of a text attribute. Texts of any length would stand in a part of the file that has no checksums,
+/// and that crashes the library when it is damaged.
+const TEXT: usize = 1000;
+type Text = FixedUnicode<TEXT>;
 
 /// A start position as it is stored.
 type StoredFen = FixedAscii<100>;
@@ -66,11 +73,12 @@ pub fn write(chunk: &Chunk, path: &Path) -> Result<(), ChunkError> {
 }
 
 fn write_file(chunk: &Chunk, path: &Path) -> hdf5::Result<()> {
-    let file = File::create(path)?;
+    // The layout of HDF5 1.10 has checksums for its own structures, too.
+    let file = File::with_options().with_fapl(|access| access.libver_v110()).create(path)?;
     let text = |name: &str, value: &str| -> hdf5::Result<()> {
-        let value: VarLenUnicode =
-            value.parse().map_err(|_| hdf5::Error::from(format!("bad text in {name}")))?;
-        file.new_attr::<VarLenUnicode>().create(name)?.write_scalar(&value)
+        let value = Text::from_str(&value[..value.floor_char_boundary(TEXT)]);
+        let value = value.map_err(|_| hdf5::Error::from(format!("bad text in {name}")))?;
+        file.new_attr::<Text>().create(name)?.write_scalar(&value)
     };
     text("format", FORMAT)?;
     text("source", &chunk.source)?;
@@ -121,11 +129,15 @@ pub fn read(path: &Path) -> Result<Chunk, ChunkError> {
     let foreign = |why: String| ChunkError::Foreign(path.to_owned(), why);
     let file = File::open(path).map_err(unreadable)?;
     let text = |name: &str| {
-        let value = file.attr(name).and_then(|attr| attr.read_scalar::<VarLenUnicode>());
+        let value = file.attr(name).and_then(|attr| {
+            let fixed = attr.read_scalar::<Text>().map(|text| text.as_str().to_owned());
+            // As other programs write it, and earlier versions of this one.
+            fixed.or_else(|_| attr.read_scalar::<VarLenUnicode>().map(|text| text.as_str().to_owned()))
+        });
         value.map_err(|_| foreign(format!("no attribute \"{name}\"")))
     };
     let format = text("format")?;
-    if format.as_str() != FORMAT {
+    if format != FORMAT {
         return Err(foreign(format!("format is \"{format}\", expected \"{FORMAT}\"")));
     }
     let number = |name: &str| {
@@ -136,7 +148,7 @@ pub fn read(path: &Path) -> Result<Chunk, ChunkError> {
     if version != u64::from(VERSION) {
         return Err(foreign(format!("version is {version}, this program reads {VERSION}")));
     }
-    let chunk = read_columns(&file, text("source")?.as_str()).map_err(unreadable)?;
+    let chunk = read_columns(&file, &text("source")?).map_err(unreadable)?;
     let damaged = |why: String| ChunkError::Damaged(path.to_owned(), why);
     chunk.check().map_err(damaged)?;
     let (games, positions) = (number("games")?, number("positions")?);
@@ -163,6 +175,55 @@ fn read_columns(file: &File, source: &str) -> hdf5::Result<Chunk> {
         moves: get(file, "plies/move")?,
         evals: get(file, "plies/eval")?,
     })
+}
+
+/// The datasets of `games/1`, in the order of [`Chunk`]'s columns.
+pub(super) const DATASETS: [&str; 11] = [
+    "games/first_ply",
+    "games/plies",
+    "games/result",
+    "games/white_elo",
+    "games/black_elo",
+    "games/date",
+    "games/flags",
+    "games/start",
+    "starts",
+    "plies/move",
+    "plies/eval",
+];
+
+/// A dataset as the file describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Where it is in the file.
+    pub name: &'static str,
+    /// The type of its entries.
+    pub kind: String,
+    /// Their number along each axis.
+    pub shape: Vec<usize>,
+    /// Whether their bytes have checksums, which reading checks.
+    pub checksums: bool,
+}
+
+/// How a file's datasets are laid out.
+///
+/// # Errors
+///
+/// If the file can't be read, or lacks one.
+pub fn layouts(path: &Path) -> Result<Vec<Layout>, ChunkError> {
+    let described = File::open(path).and_then(|file| {
+        let layouts = DATASETS.iter().map(|name| {
+            let dataset = file.dataset(name)?;
+            Ok(Layout {
+                name,
+                kind: dataset.dtype()?.to_descriptor()?.to_string(),
+                shape: dataset.shape(),
+                checksums: dataset.filters().contains(&Filter::Fletcher32),
+            })
+        });
+        layouts.collect::<hdf5::Result<_>>()
+    });
+    described.map_err(|error| ChunkError::Unreadable(path.to_owned(), first_line(&error)))
 }
 
 fn get<T: H5Type>(file: &File, name: &str) -> hdf5::Result<Vec<T>> {
@@ -230,21 +291,47 @@ mod tests {
         assert!(matches!(read(&path), Err(ChunkError::Foreign(..))));
     }
 
+    /// A file of many games, as bytes.
+    fn many(path: &Path) -> Vec<u8> {
+        let mut many = Chunk::new("many");
+        let game = chunk().game(0);
+        (0..500u16).for_each(|elo| many.push(&Game { white_elo: elo.wrapping_mul(7919), ..game.clone() }));
+        write(&many, path).unwrap();
+        std::fs::read(path).unwrap()
+    }
+
     #[test]
-    fn a_flipped_byte_is_found() {
+    fn no_flipped_bit_goes_unseen() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("games.h5");
-        let mut big = Chunk::new("many");
-        let game = chunk().game(0);
-        (0..2000u16).for_each(|elo| big.push(&Game { white_elo: elo.wrapping_mul(7919), ..game.clone() }));
-        write(&big, &path).unwrap();
-        let data_at = File::open(&path).unwrap().dataset("games/white_elo").unwrap();
-        let offset = data_at.chunk_info(0).unwrap().addr as usize + 40;
-        drop(data_at);
-        let mut bytes = std::fs::read(&path).unwrap();
-        bytes[offset] ^= 0x10;
-        std::fs::write(&path, bytes).unwrap();
-        assert!(matches!(read(&path), Err(ChunkError::Unreadable(..))));
+        let bytes = many(&path);
+        let sound = read(&path).unwrap();
+        let mut found = 0;
+        for at in (0..bytes.len()).step_by(11) {
+            let mut bad = bytes.clone();
+            bad[at] ^= 1 << (at % 8);
+            std::fs::write(&path, bad).unwrap();
+            match read(&path) {
+                // Not every byte of a file means something.
+                Ok(chunk) => assert_eq!(chunk, sound, "byte {at} of {}", bytes.len()),
+                Err(error) => {
+                    assert!(error.to_string().contains("games.h5"));
+                    found += 1;
+                }
+            }
+        }
+        assert!(found > bytes.len() / 11 / 4, "{found} in {} bytes", bytes.len());
+    }
+
+    #[test]
+    fn wherever_a_file_is_cut_short_it_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        let bytes = many(&path);
+        for length in (0..bytes.len()).step_by(97).chain([bytes.len() - 1]) {
+            std::fs::write(&path, &bytes[..length]).unwrap();
+            assert!(read(&path).is_err(), "{length} of {} bytes", bytes.len());
+        }
     }
 
     #[test]
@@ -270,5 +357,15 @@ mod tests {
         let mut bad = chunk();
         bad.start[1] = 9;
         assert!(bad.check().is_err());
+        let mut bad = chunk();
+        bad.evals[1] = 29_000;
+        assert_eq!(bad.check(), Ok(()));
+        bad.evals[1] = 29_001;
+        assert_eq!(bad.check(), Ok(()));
+        bad.evals[1] = -30_001;
+        assert_eq!(bad.check(), Err("ply 1 has evaluation -30001".into()));
+        let mut bad = chunk();
+        bad.date[0] = 20_241_301;
+        assert_eq!(bad.check(), Err("game 0 has date 20241301".into()));
     }
 }

@@ -1,15 +1,16 @@
 //! A file of games, proven and described.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::path::PathBuf;
+use std::fmt::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use engine::position::PackedMove;
 
-use super::{Chunk, read};
-use crate::games::{self, FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, NO_EVAL, Split};
+use super::Chunk;
+use super::file::{DATASETS, Layout, layouts, read};
+use crate::games::{self, FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameResult, NO_EVAL, Split};
 
 /// Prove files of games and describe them
 #[derive(Args, Debug)]
@@ -28,12 +29,8 @@ impl InspectArgs {
     pub fn run(&self) -> ExitCode {
         let mut code = ExitCode::SUCCESS;
         for path in &self.files {
-            let described = read(path).map_err(|error| error.to_string()).and_then(|chunk| {
-                let inspection = inspect(&chunk, !self.quick);
-                inspection.map_err(|why| format!("{}: damaged: {why}", path.display()))
-            });
-            match described {
-                Ok(inspection) => println!("{}\n{inspection}", path.display()),
+            match describe(path, !self.quick) {
+                Ok(description) => println!("{description}"),
                 Err(error) => {
                     eprintln!("{error}");
                     code = ExitCode::FAILURE;
@@ -42,6 +39,49 @@ impl InspectArgs {
         }
         code
     }
+}
+
+/// All that there is to say of a file.
+fn describe(path: &Path, replay: bool) -> Result<String, String> {
+    let chunk = read(path).map_err(|error| error.to_string())?;
+    let inspection = inspect(&chunk, replay).map_err(|why| format!("{}: damaged: {why}", path.display()))?;
+    let layouts = layouts(path).map_err(|error| error.to_string())?;
+    let mut text = format!("{}\n{inspection}\n", path.display());
+    text += "  dataset          entries  type       checksums  least to greatest, missing\n";
+    for (Layout { name, kind, shape, checksums }, range) in layouts.iter().zip(ranges(&chunk)) {
+        let entries = shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
+        let checksums = if *checksums { "yes" } else { "no" };
+        writeln!(text, "  {name:15} {entries:>8}  {kind:9}  {checksums:9}  {range}").expect("memory");
+    }
+    text.pop();
+    Ok(text)
+}
+
+/// For each of [`DATASETS`] what its values are.
+fn ranges(chunk: &Chunk) -> [String; DATASETS.len()] {
+    [
+        range(&chunk.first_ply, None),
+        range(&chunk.plies, None),
+        range(&chunk.result, Some(GameResult::Unknown.code())),
+        range(&chunk.white_elo, Some(0)),
+        range(&chunk.black_elo, Some(0)),
+        range(&chunk.date, Some(0)),
+        range(&chunk.flags, None),
+        range(&chunk.start, None),
+        format!("{} bytes at most", chunk.starts.iter().map(String::len).max().unwrap_or(0)),
+        range(&chunk.moves, None),
+        range(&chunk.evals, Some(NO_EVAL)),
+    ]
+}
+
+/// The least and the greatest value, and how often there is none: `missing` stands for it.
+fn range<T: Copy + Ord + fmt::Display>(values: &[T], missing: Option<T>) -> String {
+    let known = || values.iter().filter(|value| Some(**value) != missing);
+    let range = match (known().min(), known().max()) {
+        (Some(least), Some(greatest)) => format!("{least} to {greatest}"),
+        _ => "none".to_owned(),
+    };
+    missing.map_or(range.clone(), |_| format!("{range}, {} missing", values.len() - known().count()))
 }
 
 /// What a file holds.
@@ -165,7 +205,14 @@ const _: () = assert!(Split::Train as usize == 0 && Split::Test as usize == 2);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::games::{Game, GameResult};
+    use crate::games::Game;
+
+    #[test]
+    fn ranges_leave_out_what_is_missing() {
+        assert_eq!(range(&[0, 2500, 2400], Some(0)), "2400 to 2500, 1 missing");
+        assert_eq!(range(&[0, 0], Some(0)), "none, 2 missing");
+        assert_eq!(range(&[3, 0], None), "0 to 3");
+    }
 
     #[test]
     fn a_sound_file_is_described_and_a_damaged_one_named() {

@@ -4,15 +4,17 @@
 //! stream of games into files; [`inspect()`] proves a file and describes it.
 
 mod chunk;
+mod selection;
 mod file;
 mod import;
 mod inspect;
 mod writer;
 
 pub use chunk::Chunk;
-pub use file::{ChunkError, read, write};
+pub use file::{ChunkError, Layout, layouts, read, write};
 pub use import::ImportArgs;
 pub use inspect::{InspectArgs, Inspection, inspect};
+pub use selection::{Kind, Selection, UnknownElo};
 pub use writer::ChunkWriter;
 
 /// `format` of our files.

@@ -14,6 +14,7 @@ mod tidy;
 use std::borrow::Cow;
 
 use engine::position::PackedMove;
+use serde::{Deserialize, Serialize};
 use shakmaty::Color;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -37,7 +38,8 @@ pub const FLAG_ADJUDICATED: u16 = 8;
 pub const KNOWN_FLAGS: u16 = FLAG_CHESS960 | FLAG_PUZZLE | FLAG_SELF_PLAY | FLAG_ADJUDICATED;
 
 /// How a game ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum GameResult {
     /// White won.
     White,

@@ -81,6 +81,9 @@ pub struct TrainArgs {
     /// Folder of the run
     #[arg(long, default_value = "runs/default")]
     run: PathBuf,
+    /// Folder for a copy of the games while training: some 2 to 4 bytes a position [default: RUN]
+    #[arg(long)]
+    cache: Option<PathBuf>,
     /// Go on from the run's last checkpoint
     #[arg(long, conflicts_with = "init")]
     resume: bool,
@@ -130,14 +133,20 @@ impl TrainArgs {
         });
         handler.map_err(|error| format!("cannot listen for Ctrl-C: {error}"))?;
 
-        let sources = Sources::load(&config.sources)?;
+        let cache = self.cache.as_deref().unwrap_or(&self.run);
+        std::fs::create_dir_all(cache)
+            .map_err(|error| format!("cannot create {}: {error}", cache.display()))?;
+        let sources = Sources::load(&config.sources, cache)?;
+        if config.epochs > 0.0 {
+            config.samples = config.samples.min((config.epochs * sources.epoch()).ceil() as u64).max(1);
+        }
         let mut run = if self.resume {
             Run::resume(&self.run, &config, device)?
         } else {
             Run::start(&self.run, &config, device, self.init.as_deref())?
         };
         if config.ewc.weight > 0.0 && !self.resume {
-            run.learner.elastic = Some(earlier_task(&config, &run.learner)?);
+            run.learner.elastic = Some(earlier_task(&config, cache, &run.learner)?);
         }
         log::info!(
             "{:?}, {} parameters, run {}",
@@ -146,7 +155,7 @@ impl TrainArgs {
             self.run.display()
         );
         let mut feed = sources.feed(&config, batch_number(&run.progress.loader))?;
-        let held_out = sources.held_out(&config);
+        let held_out = sources.held_out(&config)?;
         let ended = run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed))?;
         if feed.damaged() > 0 {
             log::warn!("{} samples came from damaged games and were replaced", feed.damaged());
@@ -161,8 +170,9 @@ impl TrainArgs {
 }
 
 /// What holds the learner's weights near what they are, for the games of the earlier task.
-fn earlier_task(config: &TrainConfig, learner: &Learner) -> Result<Elastic, String> {
-    let sources = Sources::load(&config.ewc.sources).map_err(|error| format!("ewc.sources: {error}"))?;
+fn earlier_task(config: &TrainConfig, folder: &Path, learner: &Learner) -> Result<Elastic, String> {
+    let sources =
+        Sources::load(&config.ewc.sources, folder).map_err(|error| format!("ewc.sources: {error}"))?;
     let mut feed = sources.feed(config, 0)?;
     let samples = if config.ewc.samples == 0 { 20_000 } else { config.ewc.samples };
     let count = samples.div_ceil(config.batch as u64);

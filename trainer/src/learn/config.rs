@@ -1,6 +1,7 @@
 //! A training run's settings: every key has a default, an unknown key is an error.
 
 use super::optimiser::Rule;
+use crate::chunks::Selection;
 use crate::model::ModelConfig;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,12 @@ pub struct SourceConfig {
     /// Its share of the samples, relative to the other sources'.
     #[serde(default = "one")]
     pub weight: f64,
+    /// Which of their games are learnt from and validated on.
+    #[serde(default)]
+    pub select: Selection,
+    /// Most positions of a game in an epoch; 0 for all.
+    #[serde(default)]
+    pub positions_per_game: u64,
 }
 
 fn one() -> f64 {
@@ -232,6 +239,9 @@ pub struct TrainConfig {
     pub samples: u64,
     /// … or after this many minutes of training; 0 for no such bound.
     pub minutes: f64,
+    /// … or after this many epochs, in which every source has been gone through at least once, at its
+    /// weight; 0 for no such bound.
+    pub epochs: f64,
     /// The kind to compute in.
     pub precision: Precision,
     /// Threads libtorch computes with on a CPU; 0 for its own choice.
@@ -307,6 +317,7 @@ impl Default for TrainConfig {
             batch: 1024,
             samples: 10_000_000,
             minutes: 0.0,
+            epochs: 0.0,
             precision: Precision::Auto,
             torch_threads: 0,
             optimiser: Rule::default(),
@@ -407,6 +418,7 @@ impl TrainConfig {
         let amounts = [
             ("lr", self.lr),
             ("minutes", self.minutes),
+            ("epochs", self.epochs),
             ("epsilon", self.epsilon),
             ("weight_decay", self.weight_decay),
             ("clip", self.clip),
@@ -428,6 +440,7 @@ impl TrainConfig {
             if !(source.weight.is_finite() && source.weight > 0.0) {
                 return Err(format!("source {}: weight is {}, must be positive", source.name, source.weight));
             }
+            source.select.check().map_err(|why| format!("source {}: {why}", source.name))?;
         }
         Ok(())
     }

@@ -1,7 +1,11 @@
-//! The configured sources read into memory: what is learned from, and what is held out.
+//! The configured sources: what is learned from, and what is held out.
 
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use engine::eval::Network;
 
 use super::config::{SourceConfig, TrainConfig};
 use super::feed::Feed;
@@ -19,33 +23,46 @@ pub struct Sources {
     train: Vec<Source>,
     validation: Vec<Source>,
     names: Vec<String>,
+    /// Of each source, the samples that go through it once.
+    epochs: Vec<f64>,
 }
 
 impl Sources {
-    /// Reads the games of every source.
+    /// Reads the games of every source into temporary files in `folder`. A game that two sources have,
+    /// or one twice, belongs to the first place that it is found in.
     ///
     /// # Errors
-    /// One line: a pattern matches no file, a file can't be used, or there are no games.
-    pub fn load(configs: &[SourceConfig]) -> Result<Sources, String> {
+    /// One line: a pattern matches no file, the folder can't be written, or there are no sources.
+    pub fn load(configs: &[SourceConfig], folder: &Path) -> Result<Sources, String> {
         if configs.is_empty() {
             return Err("no sources: name files of games under \"sources\" in the configuration".into());
         }
+        let mut seen = HashSet::new();
         let mut sources =
-            Sources { train: Vec::new(), validation: Vec::new(), names: Vec::with_capacity(configs.len()) };
+            Sources { train: Vec::new(), validation: Vec::new(), names: Vec::new(), epochs: Vec::new() };
         for config in configs {
-            let [train, validation] = read(config)?;
+            let Read { train, validation, unwanted, duplicates } = read(config, folder, &mut seen)?;
             log::info!(
-                "{}: {} games, {} positions to learn from; {} games held out",
+                "{}: {} games, {} positions to learn from; {} games held out; left out {unwanted} not \
+                 selected and {duplicates} duplicates",
                 config.name,
                 train.games(),
                 train.positions(),
                 validation.games()
             );
+            sources.epochs.push(epoch(&train, config.positions_per_game));
             sources.train.push(Source { corpus: Arc::new(train), weight: config.weight });
             sources.validation.push(Source { corpus: Arc::new(validation), weight: 1.0 });
             sources.names.push(config.name.clone());
         }
         Ok(sources)
+    }
+
+    /// The samples of an epoch: mixed by weight, they go through every source at least once.
+    pub fn epoch(&self) -> f64 {
+        let used = || self.train.iter().zip(&self.epochs).filter(|(source, _)| source.corpus.games() > 0);
+        let total: f64 = used().map(|(source, _)| source.weight).sum();
+        used().map(|(source, epoch)| epoch * total / source.weight).fold(0.0, f64::max)
     }
 
     /// An endless feed of training batches, from batch number `first` on.
@@ -56,20 +73,31 @@ impl Sources {
         let recipe = Recipe { target: target(config), history_dropout: config.history_dropout };
         let fresh = config.batch - config.shown_again();
         let plan = Plan::new(self.train.clone(), recipe, fresh, config.seed)?;
-        Ok(Prefetch::new(Arc::new(plan), first, config.loader_threads))
+        let (plan, threads) = (Arc::new(plan), config.loader_threads);
+        if config.teacher.net.is_empty() {
+            return Ok(Prefetch::new(plan, first, threads));
+        }
+        let teacher =
+            Network::load(Path::new(&config.teacher.net)).map_err(|error| format!("teacher: {error}"))?;
+        log::info!("teacher: {}", teacher.describe());
+        Prefetch::taught(plan, first, threads, &teacher)
     }
 
     /// Held-out batches, every source alike; none if nothing is held out.
-    pub fn held_out(&self, config: &TrainConfig) -> HeldOut {
-        // Of the results alone, too: what is predicted is judged by what happened.
-        let [batches, results] = [target(config), ValueTarget { lambda: 1.0 }].map(|target| {
+    ///
+    /// # Errors
+    /// One line, if the games can't be read or are damaged.
+    pub fn held_out(&self, config: &TrainConfig) -> Result<HeldOut, String> {
+        let batches = |target: ValueTarget| -> Result<Vec<Batch>, String> {
             let recipe = Recipe { target, history_dropout: 0.0 };
-            let plan = Plan::new(self.validation.clone(), recipe, config.batch, HELD_OUT_SEED);
-            let batches = |plan: Plan| (0..config.validation_batches as u64).map(move |k| plan.batch(k).0);
-            plan.map_or_else(|_| Vec::new(), |plan| batches(plan).collect())
-        });
-        let results = results.into_iter().map(|batch: Batch| batch.wdl).collect();
-        HeldOut { batches, results, names: self.names.clone() }
+            let Ok(plan) = Plan::new(self.validation.clone(), recipe, config.batch, HELD_OUT_SEED) else {
+                return Ok(Vec::new());
+            };
+            (0..config.validation_batches as u64).map(|k| Ok(plan.batch(k, None)?.0)).collect()
+        };
+        // Of the results alone, too: what is predicted is judged by what happened.
+        let results = batches(ValueTarget { lambda: 1.0 })?.into_iter().map(|batch| batch.wdl).collect();
+        Ok(HeldOut { batches: batches(target(config))?, results, names: self.names.clone() })
     }
 }
 
@@ -77,9 +105,27 @@ fn target(config: &TrainConfig) -> ValueTarget {
     ValueTarget { lambda: config.value_lambda as f32 }
 }
 
-/// Training and validation games of a source; test games are left for the gauge.
-fn read(config: &SourceConfig) -> Result<[Corpus; 2], String> {
-    let mut parts = [CorpusBuilder::default(), CorpusBuilder::default()];
+/// The samples that go through a source once: as many as it has positions, or, with at most `most` of each
+/// game, as a pass takes times that. A pass takes one position of every game.
+fn epoch(corpus: &Corpus, most: u64) -> f64 {
+    let passes = corpus.positions().div_ceil(corpus.games().max(1));
+    let passes = if most == 0 { passes } else { passes.min(most) };
+    corpus.games() as f64 * passes as f64
+}
+
+/// A source's games: those to train on and to validate on; test games are left for the gauge.
+struct Read {
+    train: Corpus,
+    validation: Corpus,
+    unwanted: u64,
+    duplicates: u64,
+}
+
+fn read(config: &SourceConfig, folder: &Path, seen: &mut HashSet<u64>) -> Result<Read, String> {
+    let full = |error: io::Error| format!("games can't be kept in {}: {error}", folder.display());
+    let mut train = CorpusBuilder::new(folder).map_err(full)?;
+    let mut validation = CorpusBuilder::new(folder).map_err(full)?;
+    let (mut unwanted, mut duplicates) = (0, 0);
     for path in files(config)? {
         let chunk = match chunks::read(&path) {
             Ok(chunk) => chunk,
@@ -90,14 +136,22 @@ fn read(config: &SourceConfig) -> Result<[Corpus; 2], String> {
             }
         };
         for index in 0..chunk.games() {
-            match split(chunk.identity(index)) {
-                Split::Train => parts[0].push(&chunk.replay(index)),
-                Split::Validation => parts[1].push(&chunk.replay(index)),
-                Split::Test => {}
+            let identity = chunk.identity(index);
+            if !config.select.takes(&chunk, index) {
+                unwanted += 1;
+            } else if !seen.insert(identity) {
+                duplicates += 1;
+            } else {
+                match split(identity) {
+                    Split::Train => train.push(&chunk.replay(index)).map_err(full)?,
+                    Split::Validation => validation.push(&chunk.replay(index)).map_err(full)?,
+                    Split::Test => {}
+                }
             }
         }
     }
-    Ok(parts.map(CorpusBuilder::build))
+    let (train, validation) = (train.build().map_err(full)?, validation.build().map_err(full)?);
+    Ok(Read { train, validation, unwanted, duplicates })
 }
 
 fn files(config: &SourceConfig) -> Result<Vec<PathBuf>, String> {
@@ -121,7 +175,7 @@ impl Feed for Prefetch {
     }
 
     fn again(&mut self, origins: &[Origin]) -> Result<Batch, String> {
-        Ok(Prefetch::again(self, origins))
+        Prefetch::again(self, origins)
     }
 
     fn position(&self) -> serde_json::Value {

@@ -32,7 +32,7 @@ impl TrialArgs {
     pub fn ready(&self) -> Result<(TrainConfig, Sources, Device), String> {
         let config = TrainConfig::load(self.preset, Some(&self.config), &self.set)?;
         let device = prepare(&config, self.device)?;
-        let sources = Sources::load(&config.sources)?;
+        let sources = Sources::load(&config.sources, &std::env::temp_dir())?;
         Ok((config, sources, device))
     }
 }

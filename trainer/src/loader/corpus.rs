@@ -1,99 +1,173 @@
-//! Games in memory: about two bytes a ply, four with evaluations.
+//! Games in a temporary file, packed: two bytes a ply, four with evaluations, some twenty a game.
+//!
+//! Neither the games nor their index are held in memory, so it doesn't grow with them: they are read
+//! where they stand, out of the system's cache as far as it reaches.
 
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use crate::games::NO_EVAL;
 use crate::samples::Replay;
 
-/// A set of games that samples are drawn from.
-#[derive(Clone, Debug, Default)]
-pub struct Corpus {
-    moves: Vec<u16>,
-    /// As long as `moves`, or empty if no game has an evaluation.
-    evals: Vec<i16>,
-    games: Vec<Entry>,
-    starts: Vec<String>,
-    targets: usize,
-}
+/// A record's bytes before the FEN of its start: plies (2), result, flags, length of the FEN.
+const HEAD: usize = 5;
+/// Bytes of an entry of the index: where a record begins.
+const ENTRY: usize = 8;
+const HAS_EVALS: u8 = 1;
+const PUZZLE: u8 = 2;
 
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    first: u64,
-    plies: u16,
-    result: i8,
-    puzzle: bool,
-    /// Index into `starts` plus one; 0 is the initial position.
-    start: u32,
+/// A set of games that samples are drawn from.
+#[derive(Debug)]
+pub struct Corpus {
+    records: File,
+    /// Where each record begins, and after them their end.
+    index: File,
+    games: u64,
+    positions: u64,
 }
 
 /// Collects games into a [`Corpus`].
-#[derive(Clone, Debug, Default)]
-pub struct CorpusBuilder(Corpus);
+#[derive(Debug)]
+pub struct CorpusBuilder {
+    records: BufWriter<File>,
+    index: BufWriter<File>,
+    end: u64,
+    games: u64,
+    positions: u64,
+}
 
 impl CorpusBuilder {
+    /// A corpus in nameless temporary files in `folder`, which are gone with it.
+    ///
+    /// # Errors
+    ///
+    /// If there can be no files.
+    pub fn new(folder: &Path) -> io::Result<CorpusBuilder> {
+        let file = || tempfile::tempfile_in(folder).map(|file| BufWriter::with_capacity(1 << 18, file));
+        Ok(CorpusBuilder { records: file()?, index: file()?, end: 0, games: 0, positions: 0 })
+    }
+
     /// Adds a game; one without moves has nothing to teach and is left out.
-    pub fn push(&mut self, game: &Replay<'_>) {
-        let corpus = &mut self.0;
-        let plies = game.moves.len().min(usize::from(u16::MAX));
-        if plies == 0 {
-            return;
+    ///
+    /// # Errors
+    ///
+    /// If the files can't be written.
+    pub fn push(&mut self, game: &Replay<'_>) -> io::Result<()> {
+        let moves = &game.moves[..game.moves.len().min(usize::from(u16::MAX))];
+        if moves.is_empty() {
+            return Ok(());
         }
-        let first = corpus.moves.len();
-        corpus.moves.extend_from_slice(&game.moves[..plies]);
-        let has_evals = game.evals.iter().any(|eval| *eval != i16::MIN);
-        if has_evals || !corpus.evals.is_empty() {
-            // Games before the first evaluated one, and moves without a score.
-            corpus.evals.resize(first, i16::MIN);
-            corpus.evals.extend(game.evals.iter().take(plies));
-            corpus.evals.resize(first + plies, i16::MIN);
+        let has_evals = game.evals.len() >= moves.len() && game.evals.iter().any(|eval| *eval != NO_EVAL);
+        let evals = if has_evals { &game.evals[..moves.len()] } else { &[] };
+        let start = game.start.unwrap_or_default();
+        let [low, high] = (moves.len() as u16).to_le_bytes();
+        let flags = if has_evals { HAS_EVALS } else { 0 } | if game.puzzle { PUZZLE } else { 0 };
+        let length = u8::try_from(start.len()).map_err(io::Error::other)?;
+        self.index.write_all(&self.end.to_le_bytes())?;
+        self.records.write_all(&[low, high, game.result.cast_unsigned(), flags, length])?;
+        self.records.write_all(start.as_bytes())?;
+        for word in moves.iter().copied().chain(evals.iter().map(|eval| eval.cast_unsigned())) {
+            self.records.write_all(&word.to_le_bytes())?;
         }
-        let start = game.start.map_or(0, |fen| {
-            corpus.starts.push(fen.to_owned());
-            corpus.starts.len() as u32
-        });
-        corpus.targets += game.targets();
-        corpus.games.push(Entry {
-            first: first as u64,
-            plies: plies as u16,
-            result: game.result,
-            puzzle: game.puzzle,
-            start,
-        });
+        self.end += (HEAD + start.len() + 2 * (moves.len() + evals.len())) as u64;
+        self.games += 1;
+        self.positions += game.targets() as u64;
+        Ok(())
     }
 
     /// The finished corpus.
-    pub fn build(mut self) -> Corpus {
-        self.0.moves.shrink_to_fit();
-        self.0.evals.shrink_to_fit();
-        self.0.games.shrink_to_fit();
-        self.0
+    ///
+    /// # Errors
+    ///
+    /// If the files can't be written.
+    pub fn build(mut self) -> io::Result<Corpus> {
+        self.index.write_all(&self.end.to_le_bytes())?;
+        Ok(Corpus {
+            records: self.records.into_inner().map_err(io::IntoInnerError::into_error)?,
+            index: self.index.into_inner().map_err(io::IntoInnerError::into_error)?,
+            games: self.games,
+            positions: self.positions,
+        })
     }
+}
+
+/// A game out of a [`Corpus`]; its memory is used again for the next one.
+#[derive(Clone, Debug, Default)]
+pub struct Record {
+    bytes: Vec<u8>,
+    moves: Vec<u16>,
+    evals: Vec<i16>,
 }
 
 impl Corpus {
     /// Number of games.
-    pub fn games(&self) -> usize {
-        self.games.len()
+    pub fn games(&self) -> u64 {
+        self.games
     }
 
     /// Number of positions that a sample can be taken of.
-    pub fn positions(&self) -> usize {
-        self.targets
+    pub fn positions(&self) -> u64 {
+        self.positions
     }
 
-    /// One game.
+    /// One game, read into `record`.
+    ///
+    /// # Errors
+    ///
+    /// If the file can't be read.
     ///
     /// # Panics
     ///
     /// If there is no such game.
-    pub fn game(&self, index: usize) -> Replay<'_> {
-        let entry = self.games[index];
-        let range = entry.first as usize..entry.first as usize + usize::from(entry.plies);
+    pub fn game<'a>(&self, index: u64, record: &'a mut Record) -> io::Result<Replay<'a>> {
+        assert!(index < self.games, "game {index} of {}", self.games);
+        let mut bounds = [0; 2 * ENTRY];
+        read_at(&self.index, &mut bounds, index * ENTRY as u64)?;
+        let [first, end] = bounds.as_chunks::<ENTRY>().0 else { unreachable!("two entries") };
+        let (first, end) = (u64::from_le_bytes(*first), u64::from_le_bytes(*end));
+        record.bytes.resize((end - first) as usize, 0);
+        read_at(&self.records, &mut record.bytes, first)?;
+        Ok(record.decode())
+    }
+}
+
+impl Record {
+    fn decode(&mut self) -> Replay<'_> {
+        let [low, high, result, flags, length, rest @ ..] = self.bytes.as_slice() else {
+            unreachable!("a record has a head")
+        };
+        let (start, words) = rest.split_at(usize::from(*length));
+        let plies = usize::from(u16::from_le_bytes([*low, *high]));
+        let mut words = words.as_chunks::<2>().0.iter().map(|bytes| u16::from_le_bytes(*bytes));
+        self.moves.clear();
+        self.moves.extend(words.by_ref().take(plies));
+        self.evals.clear();
+        self.evals.extend(words.map(u16::cast_signed));
         Replay {
-            start: (entry.start > 0).then(|| self.starts[entry.start as usize - 1].as_str()),
-            moves: &self.moves[range.clone()],
-            evals: self.evals.get(range).unwrap_or_default(),
-            result: entry.result,
-            puzzle: entry.puzzle,
+            start: (!start.is_empty()).then(|| std::str::from_utf8(start).expect("it was a str")),
+            moves: &self.moves,
+            evals: &self.evals,
+            result: result.cast_signed(),
+            puzzle: flags & PUZZLE != 0,
         }
     }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, bytes, offset)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            read => (bytes, offset) = (&mut bytes[read..], offset + read as u64),
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -104,15 +178,20 @@ mod tests {
     fn games_come_back_as_they_went_in() {
         let plain = Replay { start: None, moves: &[1, 2, 3], evals: &[], result: 1, puzzle: false };
         let scored =
-            Replay { start: Some("a fen"), moves: &[4, 5], evals: &[10, i16::MIN], result: -1, puzzle: true };
-        let empty = Replay { start: None, moves: &[], evals: &[], result: 0, puzzle: false };
-        let mut builder = CorpusBuilder::default();
-        [plain, scored, empty, plain].iter().for_each(|game| builder.push(game));
-        let corpus = builder.build();
+            Replay { start: Some("a fen"), moves: &[4, 5], evals: &[10, NO_EVAL], result: -1, puzzle: true };
+        let unscored = Replay { evals: &[NO_EVAL; 3], ..plain };
+        let empty = Replay { moves: &[], ..plain };
+        let folder = tempfile::tempdir().unwrap();
+        let mut builder = CorpusBuilder::new(folder.path()).unwrap();
+        [plain, scored, empty, unscored].iter().for_each(|game| builder.push(game).unwrap());
+        let corpus = builder.build().unwrap();
         assert_eq!((corpus.games(), corpus.positions()), (3, 7), "a puzzle's second ply is no target");
-        assert_eq!((corpus.game(1).start, corpus.game(1).evals), (Some("a fen"), &[10, i16::MIN][..]));
-        assert_eq!(corpus.game(2).moves, &[1, 2, 3]);
-        assert!(corpus.game(2).evals.iter().all(|eval| *eval == i16::MIN));
-        assert_eq!((corpus.game(0).result, corpus.game(1).result), (1, -1));
+        let mut record = Record::default();
+        for _ in 0..2 {
+            assert_eq!(corpus.game(1, &mut record).unwrap(), scored);
+            assert_eq!(corpus.game(0, &mut record).unwrap(), plain);
+            assert_eq!(corpus.game(2, &mut record).unwrap(), plain, "no evaluation is kept that isn't there");
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the files have no name");
     }
 }

@@ -3,13 +3,16 @@
 //! Batch `k` of a seed is a pure function of the games, the mix and `k`: any thread can make it, and a
 //! run that is interrupted goes on with the batch after its last one. A batch takes at most one
 //! position from a game until a source has been used up, so its samples are as good as independent.
+//! Memory holds the batches, not the games.
 
 mod batch;
 mod corpus;
+mod teacher;
 mod plan;
 mod prefetch;
 
 pub use batch::{Batch, Lessons, Origin};
-pub use corpus::{Corpus, CorpusBuilder};
+pub use corpus::{Corpus, CorpusBuilder, Record};
 pub use plan::{Plan, Source};
 pub use prefetch::Prefetch;
+pub use teacher::Teacher;

@@ -1,13 +1,21 @@
 //! Which position of which game stands where in which batch.
 
+use std::io;
 use std::sync::Arc;
 
-use super::{Batch, Corpus, Origin};
+use super::{Batch, Corpus, Origin, Record, Teacher};
 use crate::samples::{Damaged, Recipe, Sample};
 use engine::encoding::planes72::{ROWS, SCALARS};
 
 /// Samples after which the mix of sources repeats: weights are honoured to one part in this many.
 const PERIOD: usize = 1024;
+
+/// Damaged games in a row that others stand in for: games are validated at import, so that many can't
+/// be damaged by accident.
+const STAND_INS: u64 = 64;
+
+/// What is said of more of them.
+pub(super) const DAMAGED: &str = "the games are damaged: `philidor-trainer inspect` tells which file";
 
 /// Games to draw from, and how often.
 #[derive(Clone, Debug)]
@@ -53,18 +61,27 @@ impl Plan {
     }
 
     /// Batch number `k`, with the number of damaged games that other samples stand in for.
-    pub fn batch(&self, k: u64) -> (Batch, usize) {
+    /// If there is a teacher, what it says is part of the batch.
+    ///
+    /// # Errors
+    ///
+    /// One line, if the games can't be read, too many are damaged, or the teacher fails.
+    pub fn batch(&self, k: u64, teacher: Option<&mut Teacher>) -> Result<(Batch, usize), String> {
         let n = self.batch as u64;
         let origins: Vec<Origin> = (k * n..(k + 1) * n).map(|number| self.draw(number)).collect();
-        self.collect(&origins)
+        self.collect(&origins, teacher)
     }
 
-    /// The samples of these origins, in their order.
-    pub fn again(&self, origins: &[Origin]) -> Batch {
-        self.collect(origins).0
-    }
-
-    fn collect(&self, origins: &[Origin]) -> (Batch, usize) {
+    /// The samples of these origins, in their order, and how many games were damaged.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Plan::batch`].
+    pub fn collect(
+        &self,
+        origins: &[Origin],
+        teacher: Option<&mut Teacher>,
+    ) -> Result<(Batch, usize), String> {
         let n = origins.len();
         let mut batch = Batch {
             size: n,
@@ -79,14 +96,19 @@ impl Plan {
             lessons: None,
         };
         let mut damaged = 0;
+        let mut record = Record::default();
+        let mut games = Vec::new();
         for &Origin(source, draw) in origins {
             // A damaged game is stood in for by the next one of the permutation, far from it on disk.
-            let sample = (0..64).find_map(|attempt| {
-                let sample = self.sample(usize::from(source), draw + attempt);
-                damaged += usize::from(sample.is_err());
-                sample.ok()
-            });
-            let sample = sample.expect("games are validated at import: 64 in a row can't all be damaged");
+            let mut attempts = draw..draw + STAND_INS;
+            let sample = loop {
+                let draw = attempts.next().ok_or(DAMAGED)?;
+                let sample = self.sample(usize::from(source), draw, &mut record);
+                match sample.map_err(|error| format!("the games' temporary file can't be read: {error}"))? {
+                    Ok(sample) => break sample,
+                    Err(Damaged { .. }) => damaged += 1,
+                }
+            };
             batch.masks.extend_from_slice(&sample.input.masks);
             batch.scalars.extend_from_slice(&sample.input.scalars);
             batch.legal.extend_from_slice(&sample.legal);
@@ -95,8 +117,12 @@ impl Plan {
             batch.source.push(source);
             batch.draw.push(draw);
             batch.tactical.push(sample.tactical);
+            if teacher.is_some() {
+                games.push(sample.game);
+            }
         }
-        (batch, damaged)
+        batch.lessons = teacher.map(|teacher| teacher.lessons(&games)).transpose()?;
+        Ok((batch, damaged))
     }
 
     /// Where sample number `number` comes from.
@@ -105,16 +131,18 @@ impl Plan {
         Origin(source, number / PERIOD as u64 * self.shares[usize::from(source)] + u64::from(rank))
     }
 
-    /// A source's sample number `draw`: every pass takes each game once, in an order of its own.
-    fn sample(&self, source: usize, draw: u64) -> Result<Sample, Damaged> {
+    /// A source's sample number `draw`: every pass takes each game once, in an order of its own, and
+    /// a game shows another of its positions in each pass until it has shown them all.
+    fn sample(&self, source: usize, draw: u64, record: &mut Record) -> io::Result<Result<Sample, Damaged>> {
         let corpus = &self.sources[source].corpus;
-        let games = corpus.games() as u64;
-        let pass_seed = mix(self.seed, mix(source as u64, draw / games));
-        let game = permute(draw % games, games, pass_seed) as usize;
-        let replay = corpus.game(game);
-        let target = mix(pass_seed, game as u64 ^ 0x9e37_79b9) % replay.targets() as u64;
-        let noise = mix(pass_seed, game as u64 ^ 0x85eb_ca6b);
-        replay.sample(replay.target_ply(target as usize), &self.recipe, noise)
+        let (pass, place) = (draw / corpus.games(), draw % corpus.games());
+        let source_seed = mix(self.seed, source as u64);
+        let game = permute(place, corpus.games(), mix(source_seed, pass));
+        let replay = corpus.game(game, record)?;
+        let targets = replay.targets() as u64;
+        let game_seed = mix(source_seed ^ 0x9e37_79b9, game);
+        let target = permute(pass % targets, targets, mix(game_seed, pass / targets));
+        Ok(replay.sample(replay.target_ply(target as usize), &self.recipe, mix(game_seed, !pass)))
     }
 }
 
@@ -170,7 +198,7 @@ mod tests {
 
     /// `games` games of a few moves each, all different in their first move where possible.
     fn corpus(games: usize, plies: usize, result: i8) -> Arc<Corpus> {
-        let mut builder = CorpusBuilder::default();
+        let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
         for number in 0..games {
             let mut game = Game::new();
             let moves: Vec<u16> = (0..plies)
@@ -181,9 +209,9 @@ mod tests {
                     PackedMove::new(m).0
                 })
                 .collect();
-            builder.push(&Replay { start: None, moves: &moves, evals: &[], result, puzzle: false });
+            builder.push(&Replay { start: None, moves: &moves, evals: &[], result, puzzle: false }).unwrap();
         }
-        Arc::new(builder.build())
+        Arc::new(builder.build().unwrap())
     }
 
     fn plan(weights: &[f64], batch: usize, seed: u64) -> Plan {
@@ -208,15 +236,21 @@ mod tests {
 
     #[test]
     fn batches_are_a_function_of_seed_and_number() {
-        assert_eq!(plan(&[1.0], 16, 7).batch(3), plan(&[1.0], 16, 7).batch(3));
-        assert_ne!(plan(&[1.0], 16, 7).batch(3).0, plan(&[1.0], 16, 7).batch(4).0);
-        assert_ne!(plan(&[1.0], 16, 7).batch(3).0, plan(&[1.0], 16, 8).batch(3).0);
+        assert_eq!(plan(&[1.0], 16, 7).batch(3, None).unwrap(), plan(&[1.0], 16, 7).batch(3, None).unwrap());
+        assert_ne!(
+            plan(&[1.0], 16, 7).batch(3, None).unwrap().0,
+            plan(&[1.0], 16, 7).batch(4, None).unwrap().0
+        );
+        assert_ne!(
+            plan(&[1.0], 16, 7).batch(3, None).unwrap().0,
+            plan(&[1.0], 16, 8).batch(3, None).unwrap().0
+        );
     }
 
     #[test]
     fn weights_are_honoured_and_spread() {
         let plan = plan(&[3.0, 1.0, 0.0], 64, 1);
-        let (batch, damaged) = plan.batch(5);
+        let (batch, damaged) = plan.batch(5, None).unwrap();
         assert_eq!(damaged, 0);
         let of = |source| batch.source.iter().filter(|s| **s == source).count();
         assert_eq!((of(0), of(1), of(2)), (48, 16, 0));
@@ -229,36 +263,51 @@ mod tests {
     #[test]
     fn a_pass_takes_every_game_once() {
         let plan = plan(&[1.0], 50, 3);
-        // Which game a sample is from shows in what its source's draw permutes to.
-        let games: HashSet<u64> = (0..50).map(|draw| permute(draw, 50, mix(3, mix(0, 0)))).collect();
-        assert_eq!(games.len(), 50);
-        let inputs = |k| plan.batch(k).0.masks;
+        let inputs = |k| plan.batch(k, None).unwrap().0.masks;
         assert_ne!(inputs(0), inputs(1), "the next pass has another order and other plies");
     }
 
     #[test]
+    fn a_game_shows_every_position_before_it_shows_one_again() {
+        let source = Source { corpus: corpus(3, 6, 1), weight: 1.0 };
+        let plan = Plan::new(vec![source], Recipe::default(), 1, 9).unwrap();
+        let shown = |rounds: std::ops::Range<u64>| -> Vec<Vec<u64>> {
+            rounds.map(|k| plan.batch(k, None).unwrap().0.masks).collect()
+        };
+        for round in 0..4 {
+            // Six passes over three games of six plies each, which begin with different moves.
+            let samples = shown(18 * round..18 * (round + 1));
+            let different: HashSet<&Vec<u64>> = samples.iter().collect();
+            // The three games share their first position and nothing else.
+            assert_eq!(different.len(), 16);
+        }
+        assert_ne!(shown(0..18), shown(18..36), "another order");
+    }
+
+    #[test]
     fn nothing_to_draw_from_is_an_error() {
-        let empty = Source { corpus: Arc::new(CorpusBuilder::default().build()), weight: 1.0 };
+        let empty = Source {
+            corpus: Arc::new(CorpusBuilder::new(&std::env::temp_dir()).unwrap().build().unwrap()),
+            weight: 1.0,
+        };
         assert!(Plan::new(vec![empty], Recipe::default(), 8, 0).is_err());
         assert!(Plan::new(Vec::new(), Recipe::default(), 8, 0).is_err());
     }
 
     #[test]
     fn a_damaged_game_is_stood_in_for() {
-        let mut builder = CorpusBuilder::default();
-        builder.push(&Replay { start: None, moves: &[12 | 60 << 6], evals: &[], result: 1, puzzle: false });
+        let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
+        builder
+            .push(&Replay { start: None, moves: &[12 | 60 << 6], evals: &[], result: 1, puzzle: false })
+            .unwrap();
         for _ in 0..9 {
-            builder.push(&Replay {
-                start: None,
-                moves: &[12 | 28 << 6],
-                evals: &[],
-                result: 1,
-                puzzle: false,
-            });
+            builder
+                .push(&Replay { start: None, moves: &[12 | 28 << 6], evals: &[], result: 1, puzzle: false })
+                .unwrap();
         }
-        let source = Source { corpus: Arc::new(builder.build()), weight: 1.0 };
+        let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
         let plan = Plan::new(vec![source], Recipe::default(), 10, 0).unwrap();
-        let (batch, damaged) = plan.batch(0);
+        let (batch, damaged) = plan.batch(0, None).unwrap();
         assert_eq!((batch.policy.len(), damaged), (10, 1));
     }
 }

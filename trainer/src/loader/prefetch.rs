@@ -7,21 +7,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, bounded};
+use engine::eval::Network;
 
-use super::{Batch, Origin, Plan};
+use super::plan::DAMAGED;
+use super::{Batch, Origin, Plan, Teacher};
 
 /// Batches waiting per thread.
 const AHEAD: usize = 4;
 
-/// A batch with its number and how often a damaged game had to be stood in for; nothing if making it
-/// panicked.
-type Made = (u64, Option<(Batch, usize)>);
+/// A batch with its number and how often a damaged game had to be stood in for, or why there is none.
+type Made = (u64, Result<(Batch, usize), String>);
 
 /// An endless iterator over a plan's batches, in order, made by threads of its own.
 ///
 /// Dropping it ends the threads.
 pub struct Prefetch {
     plan: Arc<Plan>,
+    teacher: Option<Teacher>,
     receiver: Option<Receiver<Made>>,
     early: BTreeMap<u64, Batch>,
     next: u64,
@@ -32,17 +34,40 @@ pub struct Prefetch {
 impl Prefetch {
     /// Starts `threads` threads (at least one) at batch number `first`.
     pub fn new(plan: Arc<Plan>, first: u64, threads: usize) -> Prefetch {
-        let threads = threads.max(1);
-        let (sender, receiver) = bounded(threads * AHEAD);
+        let teachers = (0..threads.max(1) + 1).map(|_| None).collect();
+        Prefetch::start(plan, first, teachers)
+    }
+
+    /// The same, with a teacher for every thread.
+    ///
+    /// # Errors
+    ///
+    /// One line, if ONNX Runtime can't run it.
+    pub fn taught(
+        plan: Arc<Plan>,
+        first: u64,
+        threads: usize,
+        network: &Network,
+    ) -> Result<Prefetch, String> {
+        let teachers = (0..threads.max(1) + 1).map(|_| Teacher::new(network).map(Some));
+        Ok(Prefetch::start(plan, first, teachers.collect::<Result<_, _>>()?))
+    }
+
+    /// The first teacher is for what is asked for again, the others for a thread each.
+    fn start(plan: Arc<Plan>, first: u64, mut teachers: Vec<Option<Teacher>>) -> Prefetch {
+        let teacher = teachers.swap_remove(0);
+        let (sender, receiver) = bounded(teachers.len() * AHEAD);
         let counter = Arc::new(AtomicU64::new(first));
-        let work = |index: usize| {
+        let work = |(index, mut teacher): (usize, Option<Teacher>)| {
             let (plan, counter, sender) = (Arc::clone(&plan), Arc::clone(&counter), sender.clone());
             std::thread::Builder::new()
                 .name(format!("loader-{index}"))
                 .spawn(move || {
                     loop {
                         let k = counter.fetch_add(1, Ordering::Relaxed);
-                        let made = catch_unwind(AssertUnwindSafe(|| plan.batch(k))).ok();
+                        // Moves that make no sense may break what replays them.
+                        let made = catch_unwind(AssertUnwindSafe(|| plan.batch(k, teacher.as_mut())));
+                        let made = made.unwrap_or_else(|_| Err(DAMAGED.into()));
                         if sender.send((k, made)).is_err() {
                             break;
                         }
@@ -50,13 +75,18 @@ impl Prefetch {
                 })
                 .expect("a thread for the loader")
         };
-        let threads = (0..threads).map(work).collect();
-        Prefetch { plan, receiver: Some(receiver), early: BTreeMap::new(), next: first, damaged: 0, threads }
+        let threads = teachers.into_iter().enumerate().map(work).collect();
+        let receiver = Some(receiver);
+        Prefetch { plan, teacher, receiver, early: BTreeMap::new(), next: first, damaged: 0, threads }
     }
 
     /// The samples of these origins, in their order.
-    pub fn again(&self, origins: &[Origin]) -> Batch {
-        self.plan.again(origins)
+    ///
+    /// # Errors
+    ///
+    /// As for [`Prefetch::next_batch`].
+    pub fn again(&mut self, origins: &[Origin]) -> Result<Batch, String> {
+        Ok(self.plan.collect(origins, self.teacher.as_mut())?.0)
     }
 
     /// The number of the batch that comes next: where a later run goes on.
@@ -73,7 +103,7 @@ impl Prefetch {
     ///
     /// # Errors
     ///
-    /// If games are so damaged that no batch can be made of them.
+    /// One line: the games can't be read, are so damaged that no batch can be made of them, or the teacher fails.
     pub fn next_batch(&mut self) -> Result<Batch, String> {
         let receiver = self.receiver.as_ref().expect("open until dropped");
         loop {
@@ -82,8 +112,7 @@ impl Prefetch {
                 return Ok(batch);
             }
             let (k, made) = receiver.recv().expect("loader threads live as long as this");
-            let (batch, damaged) =
-                made.ok_or("the games are damaged: `philidor-trainer inspect` tells which file")?;
+            let (batch, damaged) = made?;
             self.damaged += damaged;
             self.early.insert(k, batch);
         }
@@ -109,18 +138,14 @@ mod tests {
     use crate::samples::{Recipe, Replay};
 
     fn plan() -> Arc<Plan> {
-        let mut builder = CorpusBuilder::default();
+        let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
         for to in [28u16, 20, 27, 19] {
             let from = if to % 8 == 4 { 12 } else { 11 };
-            builder.push(&Replay {
-                start: None,
-                moves: &[from | to << 6],
-                evals: &[],
-                result: 0,
-                puzzle: false,
-            });
+            builder
+                .push(&Replay { start: None, moves: &[from | to << 6], evals: &[], result: 0, puzzle: false })
+                .unwrap();
         }
-        let source = Source { corpus: Arc::new(builder.build()), weight: 1.0 };
+        let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
         Arc::new(Plan::new(vec![source], Recipe::default(), 3, 5).unwrap())
     }
 
@@ -137,9 +162,11 @@ mod tests {
 
     #[test]
     fn hopelessly_damaged_games_are_an_error_not_a_wait() {
-        let mut builder = CorpusBuilder::default();
-        builder.push(&Replay { start: None, moves: &[12 | 60 << 6], evals: &[], result: 0, puzzle: false });
-        let source = Source { corpus: Arc::new(builder.build()), weight: 1.0 };
+        let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
+        builder
+            .push(&Replay { start: None, moves: &[12 | 60 << 6], evals: &[], result: 0, puzzle: false })
+            .unwrap();
+        let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
         let plan = Plan::new(vec![source], Recipe::default(), 3, 5).unwrap();
         let mut prefetch = Prefetch::new(Arc::new(plan), 0, 2);
         assert!(prefetch.next_batch().unwrap_err().contains("inspect"));

@@ -1,5 +1,6 @@
 //! A game replayed into training samples: input masks and targets.
 
+mod past;
 mod context;
 mod phase;
 mod value;
@@ -19,7 +20,7 @@ pub const LEGAL_WORDS: usize = az4672::SIZE.div_ceil(64);
 const _: () = assert!(LEGAL_WORDS == ROWS, "the batch lays both out in rows of 73 words");
 
 /// One position with what was played and what came of it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Sample {
     /// The encoded position.
     pub input: Planes72,
@@ -29,6 +30,8 @@ pub struct Sample {
     pub policy: PolicyIndex,
     /// Whether that captures, promotes or gives check.
     pub tactical: bool,
+    /// The position and its past.
+    pub game: Game,
     /// Target probabilities of win, draw and loss for the mover; all zero if nothing is known of them.
     pub wdl: [f32; 3],
 }
@@ -47,7 +50,7 @@ pub struct Recipe {
 }
 
 /// A game as a sampler reads it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replay<'a> {
     /// The start as a FEN; `None` is the initial position.
     pub start: Option<&'a str>,
@@ -132,13 +135,8 @@ impl Replay<'_> {
         }
         let wdl = recipe.target.for_mover(turn, self.result, self.evals.get(ply).copied());
         let tactical = played.is_capture() || played.is_promotion() || gives_check(&game, played);
-        Ok(Sample {
-            input,
-            legal,
-            policy: az4672::index(turn, played),
-            tactical,
-            wdl: wdl.unwrap_or_default(),
-        })
+        let (policy, wdl) = (az4672::index(turn, played), wdl.unwrap_or_default());
+        Ok(Sample { input, legal, policy, tactical, game, wdl })
     }
 }
 
@@ -182,9 +180,9 @@ mod tests {
         let mut moves = packed("e2e4 e7e5");
         moves[1] = 12 | 28 << 6; // e2e4 again
         let replay = Replay { start: None, moves: &moves, evals: &[], result: 0, puzzle: false };
-        assert_eq!(replay.sample(1, &Recipe::default(), 0), Err(Damaged { ply: 1 }));
+        assert_eq!(replay.sample(1, &Recipe::default(), 0).err(), Some(Damaged { ply: 1 }));
         let bad_start = Replay { start: Some("nonsense"), ..replay };
-        assert_eq!(bad_start.sample(0, &Recipe::default(), 0), Err(Damaged { ply: 0 }));
+        assert_eq!(bad_start.sample(0, &Recipe::default(), 0).err(), Some(Damaged { ply: 0 }));
     }
 
     #[test]
@@ -194,7 +192,7 @@ mod tests {
         let puzzle = Replay { start: Some(fen), moves: &moves, evals: &[], result: 2, puzzle: true };
         let sample = |seed| puzzle.sample(0, &Recipe::default(), seed).unwrap();
         assert_eq!(sample(1).wdl, [0.0; 3], "no value target");
-        assert_eq!(sample(1), sample(1));
+        assert_eq!(sample(1).input, sample(1).input);
         let numbers: std::collections::HashSet<u32> =
             (0..50).map(|seed| (sample(seed).input.scalars[0] * 200.0).round() as u32).collect();
         assert!(numbers.len() > 3, "move numbers vary: {numbers:?}");

@@ -1,0 +1,105 @@
+//! A network that is there already, asked what it makes of the samples.
+
+use super::Lessons;
+use engine::encoding::az4672;
+use engine::eval::{Answer, Evaluator, Network, Request};
+use engine::position::Game;
+use shakmaty::Move;
+
+/// Positions it is asked about at once.
+const BATCH: usize = 16;
+
+/// A teacher; not shared between threads.
+pub struct Teacher(Box<dyn Evaluator>);
+
+impl Teacher {
+    /// `network` as a teacher.
+    ///
+    /// # Errors
+    ///
+    /// One line, if ONNX Runtime can't run it.
+    pub fn new(network: &Network) -> Result<Teacher, String> {
+        network.evaluator(BATCH).map(Teacher::of).map_err(|error| format!("teacher: {error}"))
+    }
+
+    /// Anything that evaluates positions as a teacher.
+    pub fn of(evaluator: Box<dyn Evaluator>) -> Teacher {
+        Teacher(evaluator)
+    }
+
+    /// What it says of `games`, one sample each.
+    ///
+    /// # Errors
+    ///
+    /// One line, if the network fails.
+    pub fn lessons(&mut self, games: &[Game]) -> Result<Lessons, String> {
+        let mut lessons = Lessons::default();
+        let moves: Vec<Vec<Move>> = games.iter().map(|game| game.legal_moves().to_vec()).collect();
+        let requests: Vec<Request<'_>> =
+            games.iter().zip(&moves).map(|(game, moves)| Request { game, moves }).collect();
+        let mut row = 0;
+        for batch in requests.chunks(self.0.max_batch()) {
+            let answers = self.0.evaluate(batch).map_err(|error| format!("teacher: {error}"))?;
+            for (request, Answer { wdl, priors }) in batch.iter().zip(answers) {
+                let place = |m: &Move| {
+                    row * az4672::SIZE as i64 + i64::from(az4672::index(request.game.turn(), *m).0)
+                };
+                lessons.places.extend(request.moves.iter().map(place));
+                lessons.probabilities.extend(priors);
+                lessons.wdl.extend([wdl.win, wdl.draw, wdl.loss]);
+                row += 1;
+            }
+        }
+        Ok(lessons)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::eval::{EvalError, Wdl};
+
+    /// Prefers the first legal move the more, the more moves there are.
+    struct First;
+
+    impl Evaluator for First {
+        fn max_batch(&self) -> usize {
+            2
+        }
+
+        fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
+            let answer = |request: &Request<'_>| {
+                let rest = 1.0 / request.moves.len() as f32;
+                let mut priors = vec![rest / 2.0; request.moves.len()];
+                priors[0] = 0.5 + rest / 2.0;
+                Answer { wdl: Wdl { win: rest, draw: 1.0 - rest, loss: 0.0 }, priors }
+            };
+            Ok(batch.iter().map(answer).collect())
+        }
+    }
+
+    #[test]
+    fn every_legal_move_of_every_sample_gets_its_probability() {
+        let fens = [
+            "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1",
+            "4k3/4p3/8/8/8/8/8/4K3 b - - 0 1",
+            "7k/8/8/8/8/8/8/K7 w - - 0 1",
+        ];
+        let games = fens.map(|fen| Game::from_fen(fen).unwrap());
+        let lessons = Teacher::of(Box::new(First)).lessons(&games).unwrap();
+        // King and pawn have six moves, for Black as for White by the mover's view; the king alone has three.
+        let row = |row: i64| {
+            let own = lessons.places.iter().zip(&lessons.probabilities);
+            own.filter(|(place, _)| **place / 4672 == row)
+                .map(|(place, p)| (place % 4672, *p))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!((row(0).len(), row(1).len(), row(2).len()), (6, 6, 3));
+        for (i, game) in games.iter().enumerate() {
+            let first = az4672::index(game.turn(), game.legal_moves()[0]).0;
+            assert_eq!(row(i as i64)[0].0, i64::from(first));
+            assert!((row(i as i64).iter().map(|(_, p)| p).sum::<f32>() - 1.0).abs() < 1e-6);
+        }
+        assert_eq!(lessons.wdl[6..], [1.0 / 3.0, 1.0 - 1.0 / 3.0, 0.0]);
+    }
+}
