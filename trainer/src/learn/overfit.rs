@@ -184,7 +184,9 @@ pub fn by_heart(
             .map(|source| source.to_string())
             .collect(),
     };
-    let wdl_floor = entropy(&batch.wdl) / batch.size.max(1) as f64;
+    // A known target sums to one, a missing one to nothing.
+    let valued: f32 = batch.wdl.iter().sum();
+    let wdl_floor = entropy(&batch.wdl) / f64::from(valued.max(1.0));
     let every = steps.div_ceil(LINES);
     let mut step = 0;
     loop {

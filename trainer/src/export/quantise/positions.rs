@@ -78,6 +78,7 @@ struct Pool {
 struct Stored {
     start: Option<String>,
     moves: Vec<u16>,
+    puzzle: bool,
 }
 
 impl Pool {
@@ -91,7 +92,11 @@ impl Pool {
                 Split::Train | Split::Test => continue,
             };
             let replay = chunk.replay(index);
-            part.push(Stored { start: replay.start.map(str::to_owned), moves: replay.moves.to_vec() });
+            part.push(Stored {
+                start: replay.start.map(str::to_owned),
+                moves: replay.moves.to_vec(),
+                puzzle: replay.puzzle,
+            });
         }
     }
 }
@@ -112,10 +117,11 @@ fn position_of(stored: &Stored, number: usize) -> Result<Option<Position>, Strin
     if moves.is_empty() {
         return Ok(None);
     }
-    let replay = Replay { start: stored.start.as_deref(), moves, evals: &[], result: 0, puzzle: false };
+    let replay =
+        Replay { start: stored.start.as_deref(), moves, evals: &[], result: 0, puzzle: stored.puzzle };
     let mut game = replay.initial().map_err(|error| format!("a damaged game: {error}"))?;
     // 31 has no factor in common with most lengths: openings and endings all get their turn.
-    let (before, after) = moves.split_at(number * 31 % moves.len());
+    let (before, after) = moves.split_at(replay.target_ply(number * 31 % replay.targets()));
     for packed in before {
         game.play(PackedMove(*packed).to_legal_move(game.position()));
     }
@@ -160,6 +166,17 @@ pub mod tests {
         assert!(pool.training.iter().all(|game| part(game) == Split::Train));
         assert!((2..30).contains(&pool.held_out.len()), "one in a hundred: {}", pool.held_out.len());
         assert!(pool.held_out.iter().all(|game| part(game) == Split::Validation));
+    }
+
+    #[test]
+    fn of_a_puzzle_the_solvers_moves_count() {
+        let moves = [12 | 28 << 6, 52 | 36 << 6, 6 | 21 << 6]; // e2e4 e7e5 g1f3
+        let puzzle = Stored { start: None, moves: moves.to_vec(), puzzle: true };
+        let plies = |stored: &Stored| -> std::collections::BTreeSet<usize> {
+            (0..9).filter_map(|number| position_of(stored, number).unwrap()).map(|p| p.game.ply()).collect()
+        };
+        assert_eq!(plies(&puzzle), [0, 2].into());
+        assert_eq!(plies(&Stored { puzzle: false, ..puzzle }), [0, 1, 2].into());
     }
 
     #[test]
