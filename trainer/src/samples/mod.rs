@@ -1,5 +1,6 @@
 //! A game replayed into training samples: input masks and targets.
 
+mod phase;
 mod value;
 
 use engine::encoding::planes72::{self, Planes72, ROWS};
@@ -7,6 +8,7 @@ use engine::encoding::{PolicyIndex, az4672};
 use engine::position::{Game, PackedMove, PositionError};
 use shakmaty::Position;
 
+pub use phase::Phase;
 pub use value::{ValueTarget, wdl_of_eval};
 
 /// Words of the mask of legal moves: one bit per index of `az4672/1`.

@@ -1,0 +1,70 @@
+//! The phases of a game, by which accuracy is told apart.
+
+use shakmaty::Board;
+
+/// A phase of the game, by the pieces left: those of both sides that are neither pawns nor kings, 14 at
+/// the start.
+///
+/// The bounds are Lichess's (`Divider` in scalachess), which also looks at how the armies are mixed; here the
+/// count alone decides, so that a phase is a property of the material.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// 11 pieces or more.
+    Opening,
+    /// 7 to 10 pieces.
+    Middlegame,
+    /// 6 pieces or fewer.
+    Endgame,
+}
+
+impl Phase {
+    /// All phases, in the order of a game; `phase as usize` is the index.
+    pub const ALL: [Phase; 3] = [Phase::Opening, Phase::Middlegame, Phase::Endgame];
+
+    /// The phase of a position.
+    pub fn of(board: &Board) -> Phase {
+        let pieces = board.occupied() & !board.pawns() & !board.kings();
+        Phase::of_pieces(pieces.count() as u32)
+    }
+
+    /// The phase with this many pieces on the board, pawns and kings not counted.
+    pub fn of_pieces(pieces: u32) -> Phase {
+        match pieces {
+            11.. => Phase::Opening,
+            7..=10 => Phase::Middlegame,
+            _ => Phase::Endgame,
+        }
+    }
+
+    /// What metrics call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Opening => "opening",
+            Phase::Middlegame => "middlegame",
+            Phase::Endgame => "endgame",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_decide_pawns_and_kings_do_not() {
+        let of = |placement: &str| Phase::of(&placement.parse().unwrap());
+        assert_eq!(of("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR"), Phase::Opening);
+        assert_eq!(of("r1bqkb1r/8/8/8/8/8/8/R1BQKB1R"), Phase::Middlegame, "ten pieces without a pawn");
+        assert_eq!(of("r1bqkb1r/8/8/8/8/8/8/RNBQKB1R"), Phase::Opening, "eleven");
+        assert_eq!(of("r2qk2r/pppppppp/8/8/8/8/PPPPPPPP/R2QK2R"), Phase::Endgame, "six with all pawns");
+        assert_eq!(of("r2qk2r/8/8/8/8/8/8/RN1QK2R"), Phase::Middlegame, "seven");
+        assert_eq!(of("4k3/8/8/8/8/8/8/4K3"), Phase::Endgame);
+    }
+
+    #[test]
+    fn a_phase_is_its_index() {
+        for (index, phase) in Phase::ALL.into_iter().enumerate() {
+            assert_eq!(phase as usize, index);
+        }
+    }
+}
