@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use trainer::chunks::{ImportArgs, InspectArgs};
 use trainer::export::{ExportArgs, QuantiseArgs, VerifyArgs};
+use trainer::gauge::GaugeArgs;
 use trainer::learn::TrainArgs;
 
 /// Philidor's trainer: from games to networks.
@@ -23,6 +24,7 @@ enum Command {
     Export(ExportArgs),
     Verify(VerifyArgs),
     Quantise(QuantiseArgs),
+    Gauge(GaugeArgs),
 }
 
 fn main() -> ExitCode {
@@ -34,5 +36,6 @@ fn main() -> ExitCode {
         Command::Export(args) => args.run(),
         Command::Verify(args) => args.run(),
         Command::Quantise(args) => args.run(),
+        Command::Gauge(args) => args.run(),
     }
 }
