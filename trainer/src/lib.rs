@@ -16,3 +16,5 @@ pub mod model;
 pub mod learn;
 /// ONNX files with their card, and the proof that they equal the model.
 pub mod export;
+/// How good networks are, side by side: accuracy, tactics, canaries.
+pub mod gauge;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use trainer::chunks::{ImportArgs, InspectArgs};
 use trainer::export::{ExportArgs, QuantiseArgs, VerifyArgs};
+use trainer::gauge::GaugeArgs;
 use trainer::learn::{LrFinderArgs, OverfitArgs, PlotArgs, TrainArgs};
 
 /// Philidor's trainer: from games to networks.
@@ -26,6 +27,7 @@ enum Command {
     Export(ExportArgs),
     Verify(VerifyArgs),
     Quantise(QuantiseArgs),
+    Gauge(GaugeArgs),
 }
 
 fn main() -> ExitCode {
@@ -40,5 +42,6 @@ fn main() -> ExitCode {
         Command::Export(args) => args.run(),
         Command::Verify(args) => args.run(),
         Command::Quantise(args) => args.run(),
+        Command::Gauge(args) => args.run(),
     }
 }

@@ -1,0 +1,185 @@
+//! `gauge`: networks judged side by side.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::Value;
+
+use super::canary::{canaries, weight};
+use super::judge::{Item, Report, judge};
+use super::player::Player;
+use super::{accuracy, suite};
+use crate::games::Split;
+use crate::learn::checkpoint;
+
+/// Judge networks, side by side: accuracy on games, tactics, canaries
+#[derive(Args, Debug)]
+#[command(after_help = "Example: philidor-trainer gauge canaries embedded runs/first/first.onnx")]
+pub struct GaugeArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand, Debug)]
+enum What {
+    /// How well networks foresee the moves and results of games
+    #[command(after_help = "Example: philidor-trainer gauge accuracy nets/mine.onnx --games data/*.h5\n\
+        Losses are in nats; the WDL loss is that of the games' results, beside it the loss of always answering how \
+        often the positions were won, drawn and lost.")]
+    Accuracy(AccuracyArgs),
+    /// How many positions of suites networks solve, alone and by search
+    #[command(
+        after_help = "Example: philidor-trainer gauge tactics embedded nets/mine.onnx --suite suites/*.tsv\n\
+        A suite is a table with tabs between the columns and a first line that names them: fen, and one of bm (best \
+        moves), am (moves to avoid), dm (mate in so many; a network alone has to find the first move of pv_uci). \
+        Moves are UCI's."
+    )]
+    Tactics(TacticsArgs),
+    /// What networks have learnt of each side of chess, by small positions of our own
+    #[command(after_help = "Example: philidor-trainer gauge canaries embedded nets/mine.onnx --failures")]
+    Canaries(CanariesArgs),
+}
+
+/// Who is judged, and where the result goes.
+#[derive(Args, Debug)]
+struct Common {
+    /// Network files, or embedded, embedded.int8
+    #[arg(required = true, value_name = "NET")]
+    nets: Vec<PathBuf>,
+    /// Write the numbers to this file too, as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// How networks search.
+#[derive(Args, Debug)]
+struct Search {
+    /// Visits of a search, by one worker; 0: judge the networks alone
+    #[arg(long, default_value_t = 400)]
+    nodes: u64,
+    /// List what was answered wrongly
+    #[arg(long)]
+    failures: bool,
+}
+
+#[derive(Args, Debug)]
+struct AccuracyArgs {
+    #[command(flatten)]
+    common: Common,
+    /// Files of games
+    #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
+    games: Vec<PathBuf>,
+    /// The games to take
+    #[arg(long, value_enum, default_value_t = Part::Validation)]
+    split: Part,
+    /// The most positions, spread evenly over the sources and their games
+    #[arg(long, default_value_t = 16384)]
+    positions: usize,
+}
+
+#[derive(Args, Debug)]
+struct TacticsArgs {
+    #[command(flatten)]
+    common: Common,
+    #[command(flatten)]
+    search: Search,
+    /// Suites of positions
+    #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
+    suite: Vec<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+struct CanariesArgs {
+    #[command(flatten)]
+    common: Common,
+    #[command(flatten)]
+    search: Search,
+}
+
+/// Games by their split.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Part {
+    /// One game in a hundred, which training never sees
+    Validation,
+    /// Another one in a hundred, to be looked at last
+    Test,
+    /// Every game
+    All,
+}
+
+impl GaugeArgs {
+    /// Judges, prints the table.
+    pub fn run(&self) -> ExitCode {
+        let judged = match &self.what {
+            What::Accuracy(args) => args.judge(),
+            What::Tactics(args) => args.judge(),
+            What::Canaries(args) => args.judge(),
+        };
+        match judged {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+impl Common {
+    fn players(&self, nodes: u64) -> Result<Vec<Player>, String> {
+        self.nets.iter().map(|net| Player::load(net, nodes)).collect()
+    }
+
+    fn write(&self, numbers: &Value) -> Result<(), String> {
+        let Some(file) = &self.json else { return Ok(()) };
+        checkpoint::write_file(file, format!("{numbers:#}\n").as_bytes())
+    }
+}
+
+impl AccuracyArgs {
+    fn judge(&self) -> Result<(), String> {
+        let mut players = self.common.players(0)?;
+        let split = match self.split {
+            Part::Validation => Some(Split::Validation),
+            Part::Test => Some(Split::Test),
+            Part::All => None,
+        };
+        let sets = accuracy::sets(&self.games, split)?;
+        let accuracy = accuracy::measure(&sets, &mut players, self.positions)?;
+        println!("{}", accuracy.table());
+        self.common.write(&accuracy.json())
+    }
+}
+
+impl TacticsArgs {
+    fn judge(&self) -> Result<(), String> {
+        let suites: Vec<Vec<Item>> =
+            self.suite.iter().map(|file| suite::read(file)).collect::<Result<_, _>>()?;
+        report(&self.common, &self.search, &suites.concat(), "suite", None)
+    }
+}
+
+impl CanariesArgs {
+    fn judge(&self) -> Result<(), String> {
+        report(&self.common, &self.search, &canaries(), "category", Some(weight))
+    }
+}
+
+fn report(
+    common: &Common,
+    search: &Search,
+    items: &[Item],
+    kind: &'static str,
+    weight: Option<fn(&str) -> u32>,
+) -> Result<(), String> {
+    let mut players = common.players(search.nodes)?;
+    let verdicts = judge(items, &mut players)?;
+    let players = players.iter().map(|player| (player.name.clone(), player.nodes())).collect();
+    let report = Report { items, verdicts: &verdicts, players, kind, weight };
+    println!("{}", report.table());
+    if search.failures {
+        print!("\n{}", report.failures());
+    }
+    common.write(&report.json())
+}

@@ -1,0 +1,21 @@
+//! `gauge`: how good networks are, side by side.
+//!
+//! A [`Player`] is a network as it is judged, alone and searching; `accuracy` asks it for the moves of
+//! held-out games, [`Question`]s ask it about single positions: those of tactics suites (`suite`) and the
+//! canaries, our own positions by category with their weights (`canary`). `judge` asks them all and lays the
+//! answers out as a table.
+
+mod player;
+mod tsv;
+mod question;
+mod suite;
+mod canary;
+mod judge;
+mod accuracy;
+mod command;
+
+pub use canary::{CATEGORIES, Category, canaries};
+pub use command::GaugeArgs;
+pub use judge::{Item, Verdict};
+pub use player::{Found, Opinion, Player};
+pub use question::Question;
