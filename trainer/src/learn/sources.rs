@@ -187,3 +187,81 @@ impl Feed for Prefetch {
 pub fn batch_number(position: &serde_json::Value) -> u64 {
     position.get("batch").and_then(serde_json::Value::as_u64).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chunks::ChunkWriter;
+    use crate::games::Game;
+    use engine::position::{Game as Board, PackedMove};
+
+    /// A file of games of four plies, the number of each in their first two moves.
+    fn write(folder: &Path, name: &str, numbers: std::ops::Range<usize>) -> SourceConfig {
+        let mut writer = ChunkWriter::new(folder, name, "a test", 1_000_000).unwrap();
+        for number in numbers.clone() {
+            let mut board = Board::new();
+            let plies = [number % 20, number / 20, 0, 0].map(|choice| {
+                let m = board.legal_moves()[choice];
+                board.play(m);
+                PackedMove::new(m)
+            });
+            writer
+                .push(&Game { moves: plies.to_vec(), white_elo: number as u16, ..Game::default() })
+                .unwrap();
+        }
+        writer.finish().unwrap();
+        let paths = [folder.join(format!("{name}-*.h5"))];
+        serde_json::from_value(serde_json::json!({ "name": name, "paths": paths })).unwrap()
+    }
+
+    fn games(source: &Source) -> u64 {
+        source.corpus.games()
+    }
+
+    #[test]
+    fn a_game_is_learnt_from_once_whichever_sources_have_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = write(folder.path(), "first", 0..200);
+        let alone = write(folder.path(), "alone", 200..300);
+        let second = write(folder.path(), "second", 100..300);
+        let load = |configs: &[SourceConfig]| Sources::load(configs, folder.path()).unwrap();
+        let expected = load(&[first.clone(), alone]);
+        let sources = load(&[first.clone(), second, first]);
+        for (parts, expected) in
+            [(&sources.train, &expected.train), (&sources.validation, &expected.validation)]
+        {
+            let counts: Vec<u64> = parts.iter().map(games).collect();
+            assert_eq!(counts, [games(&expected[0]), games(&expected[1]), 0]);
+        }
+        assert!(games(&expected.train[1]) > 90);
+    }
+
+    #[test]
+    fn a_source_takes_what_it_selects() {
+        let folder = tempfile::tempdir().unwrap();
+        let all = write(folder.path(), "all", 0..200);
+        let mut some = all.clone();
+        some.select.max_elo = 49;
+        let count = |config: SourceConfig| {
+            let sources = Sources::load(&[config], folder.path()).unwrap();
+            games(&sources.train[0])
+        };
+        assert!(count(all) > 190);
+        assert!((45..=50).contains(&count(some)));
+    }
+
+    #[test]
+    fn an_epoch_goes_through_every_source() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut configs = [write(folder.path(), "few", 0..50), write(folder.path(), "many", 100..300)];
+        configs[0].weight = 3.0;
+        let epoch = |configs: &[SourceConfig]| Sources::load(configs, folder.path()).unwrap();
+        let all = epoch(&configs);
+        // Four plies a game, and only one sample in four is of the larger source.
+        assert_eq!(all.epoch(), 4.0 * 4.0 * games(&all.train[1]) as f64);
+        configs[1].positions_per_game = 1;
+        assert_eq!(epoch(&configs).epoch(), 4.0 * games(&all.train[1]) as f64);
+        configs[1].positions_per_game = 100;
+        assert_eq!(epoch(&configs).epoch(), all.epoch(), "a game has no more positions than it has");
+    }
+}
