@@ -168,13 +168,15 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// Lays `text` over this preset and applies `overrides`, as [`TrainConfig::load`] does.
+    /// Lays `text` over this preset and applies `overrides`, as [`TrainConfig::load`] does. Sources are laid over
+    /// the key `source_defaults`.
     ///
     /// # Errors
     /// One line: which key is unknown or doesn't fit.
     pub fn parse(self, text: &str, overrides: &[String]) -> Result<TrainConfig, String> {
         let mut json = self.json();
         lay_over(&mut json, serde_json::from_str(text).map_err(|error| error.to_string())?);
+        give_defaults(&mut json);
         for entry in overrides {
             let (key, value) =
                 entry.split_once('=').ok_or_else(|| format!("--set {entry}: expected key=value"))?;
@@ -211,6 +213,15 @@ fn lay_over(below: &mut Value, above: Value) {
             }
         }
         (below, above) => *below = above,
+    }
+}
+
+/// Lays every source over `source_defaults`, which then is gone.
+fn give_defaults(json: &mut Value) {
+    let Some(defaults) = json.as_object_mut().and_then(|json| json.remove("source_defaults")) else { return };
+    for source in json["sources"].as_array_mut().into_iter().flatten() {
+        let own = std::mem::replace(source, defaults.clone());
+        lay_over(source, own);
     }
 }
 
@@ -265,7 +276,7 @@ pub struct TrainConfig {
     pub betas: [f64; 2],
     /// AdamW's guard against division by zero.
     pub epsilon: f64,
-    /// Momentum of `sgd` and `muon`.
+    /// Momentum of `sgd`.
     pub momentum: f64,
     /// Decoupled weight decay of matrices and kernels, times the learning rate a step.
     pub weight_decay: f64,
@@ -521,6 +532,15 @@ mod tests {
         let config = Preset::Neuralmateplay.parse(text, &overrides).unwrap();
         assert_eq!((config.batch, config.model.filters, config.model.blocks), (7, 96, 3));
         assert_eq!((config.lr, config.accumulation, config.model.attention_blocks), (5e-5, 2, 2));
+        let text = r#"{"sources": [
+            {"name": "games", "paths": ["a"]},
+            {"name": "puzzles", "paths": ["b"], "select": {"min_elo": 1500, "max_plies": 9}}
+        ]}"#;
+        let [games, puzzles] = &Preset::Neuralmateplay.parse(text, &[]).unwrap().sources[..] else {
+            panic!()
+        };
+        assert_eq!((games.select.min_elo, games.select.max_plies), (2200, u16::MAX));
+        assert_eq!((puzzles.select.min_elo, puzzles.select.max_plies), (1500, 9));
     }
 
     #[test]

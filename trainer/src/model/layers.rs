@@ -35,23 +35,14 @@ pub(crate) struct Conv {
 }
 
 impl Conv {
-    /// One inside the network: a normalisation follows, so it has no bias.
-    pub fn new(layout: &mut Layout, name: &str, shape: [i64; 3]) -> Conv {
-        Conv { weight: Conv::weight(layout, name, Class::Weight, shape, 2.0), bias: None, kernel: shape[2] }
-    }
-
-    /// One that makes logits; small, so that at first all answers are alike.
-    pub fn output(layout: &mut Layout, name: &str, shape: [i64; 3]) -> Conv {
-        let weight = Conv::weight(layout, name, Class::Output, shape, 0.1);
-        let bias = layout.param(format!("{name}.bias"), Class::Bias, &[shape[1]], Init::Constant(0.0));
-        Conv { weight, bias: Some(bias), kernel: shape[2] }
-    }
-
-    fn weight(layout: &mut Layout, name: &str, class: Class, shape: [i64; 3], gain: f64) -> ParamId {
+    pub fn new(layout: &mut Layout, name: &str, shape: [i64; 3], bias: bool, gain: f64) -> Conv {
         let [inputs, outputs, kernel] = shape;
         let deviation = (gain / (inputs * kernel * kernel) as f64).sqrt();
         let dims = [outputs, inputs, kernel, kernel];
-        layout.param(format!("{name}.weight"), class, &dims, Init::Normal(deviation))
+        let weight = layout.param(format!("{name}.weight"), Class::Weight, &dims, Init::Normal(deviation));
+        let bias =
+            bias.then(|| layout.param(format!("{name}.bias"), Class::Bias, &[outputs], Init::Constant(0.0)));
+        Conv { weight, bias, kernel }
     }
 
     pub fn forward(&self, pass: &Pass, x: &Tensor) -> Tensor {
@@ -68,26 +59,10 @@ pub(crate) struct Linear {
 }
 
 impl Linear {
-    /// One inside the network.
     pub fn new(layout: &mut Layout, name: &str, inputs: i64, outputs: i64, gain: f64) -> Linear {
-        Linear::of_class(layout, name, Class::Weight, [inputs, outputs], gain)
-    }
-
-    /// One that makes logits; small, so that at first all answers are alike.
-    pub fn output(layout: &mut Layout, name: &str, inputs: i64, outputs: i64) -> Linear {
-        Linear::of_class(layout, name, Class::Output, [inputs, outputs], 0.1)
-    }
-
-    fn of_class(
-        layout: &mut Layout,
-        name: &str,
-        class: Class,
-        [inputs, outputs]: [i64; 2],
-        gain: f64,
-    ) -> Linear {
         let init = Init::Normal((gain / inputs as f64).sqrt());
         Linear {
-            weight: layout.param(format!("{name}.weight"), class, &[outputs, inputs], init),
+            weight: layout.param(format!("{name}.weight"), Class::Weight, &[outputs, inputs], init),
             bias: layout.param(format!("{name}.bias"), Class::Bias, &[outputs], Init::Constant(0.0)),
         }
     }
@@ -161,7 +136,7 @@ impl ConvNorm {
         gamma: f64,
     ) -> ConvNorm {
         ConvNorm {
-            conv: Conv::new(layout, &format!("{name}.conv"), shape),
+            conv: Conv::new(layout, &format!("{name}.conv"), shape, false, 2.0),
             norm: Norm::new(layout, &format!("{name}.norm"), shape[1], config, gamma),
         }
     }

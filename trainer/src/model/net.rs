@@ -65,17 +65,17 @@ impl Net {
         let policy = match config.policy_head {
             PolicyHead::Conv => Policy::Conv {
                 hidden: ConvNorm::new(l, "policy.hidden", [c, c, 3], config, 1.0),
-                out: Conv::output(l, "policy.out", [c, MOVE_TYPES, 1]),
+                out: Conv::new(l, "policy.out", [c, MOVE_TYPES, 1], true, 0.1),
             },
             PolicyHead::Dense => Policy::Dense {
                 hidden: ConvNorm::new(l, "policy.hidden", [c, config.policy_channels, 1], config, 1.0),
-                out: Linear::output(l, "policy.out", 64 * config.policy_channels, POLICY),
+                out: Linear::new(l, "policy.out", 64 * config.policy_channels, POLICY, 0.1),
             },
         };
         let value = Value {
             squeeze: ConvNorm::new(l, "value.squeeze", [c, config.value_channels, 1], config, 1.0),
             hidden: Linear::new(l, "value.hidden", 64 * config.value_channels, config.value_hidden, 2.0),
-            out: Linear::output(l, "value.out", config.value_hidden, 3),
+            out: Linear::new(l, "value.out", config.value_hidden, 3, 0.1),
         };
         Ok(Net { config: config.clone(), layout, stem, blocks, policy, value })
     }

@@ -9,10 +9,8 @@ use tch::{Device, Kind, Tensor};
 /// What a parameter is for; also the order in which the flat tensor holds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// Matrices and kernels inside the network: computed in the run's precision, and subject to weight decay.
+    /// Matrices and kernels: computed in the run's precision, and subject to weight decay.
     Weight,
-    /// The matrices and kernels that make the logits: treated alike, but never orthogonalised.
-    Output,
     /// Biases of matrices and kernels: computed in the run's precision, never decayed.
     Bias,
     /// Scale and shift of normalisations: always fp32, never decayed.
@@ -126,12 +124,6 @@ impl Layout {
     /// How many leading elements of the flat tensor are of `class` or an earlier one.
     pub fn through(&self, class: Class) -> i64 {
         self.params.iter().filter(|slot| slot.class <= class).map(Slot::len).sum()
-    }
-
-    /// Offset, rows and columns of each matrix of [`Class::Weight`]; a kernel is a matrix with one row an output.
-    pub fn matrices(&self) -> Vec<(i64, [i64; 2])> {
-        let inner = self.params.iter().filter(|slot| slot.class == Class::Weight);
-        inner.map(|slot| (slot.offset, [slot.shape[0], slot.len() / slot.shape[0]])).collect()
     }
 
     /// The named views of a flat tensor that is laid out like the parameters.

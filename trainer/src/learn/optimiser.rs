@@ -1,10 +1,7 @@
 //! Optimisers over the flat tensor of all parameters, with clipping, and without any wait for the device.
 
-mod muon;
-
 use super::config::TrainConfig;
 use crate::model::{Weights, params::Class};
-use muon::Matrices;
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
@@ -18,8 +15,6 @@ pub enum Rule {
     /// Stochastic gradient descent with Nesterov's momentum (Sutskever et al. 2013). Its learning rates are
     /// some hundred times AdamW's.
     Sgd,
-    /// Muon for the matrices inside the network, AdamW for everything else.
-    Muon,
 }
 
 /// The state of an optimiser, laid out like [`Weights::flat`].
@@ -30,18 +25,12 @@ pub struct Optimiser {
     pub second: Tensor,
     /// Steps done, for the correction of the moments' start at zero.
     pub steps: u64,
-    matrices: Matrices,
 }
 
 impl Optimiser {
     /// Moments of zero for `weights`.
     pub fn new(weights: &Weights) -> Optimiser {
-        Optimiser {
-            first: weights.flat.zeros_like(),
-            second: weights.flat.zeros_like(),
-            steps: 0,
-            matrices: Matrices::new(weights.layout()),
-        }
+        Optimiser { first: weights.flat.zeros_like(), second: weights.flat.zeros_like(), steps: 0 }
     }
 
     /// One step down `gradient` (`[parameters]`, fp32) of a loss `loss` (scalar).
@@ -67,30 +56,23 @@ impl Optimiser {
             gradient *= scale.nan_to_num(0.0, 0.0, 0.0);
         }
         let update = match config.optimiser {
-            Rule::AdamW => self.adam(0, &gradient, &done, config),
+            Rule::AdamW => self.adam(&gradient, &done, config),
             Rule::Sgd => self.momentum(&gradient, &done, config),
-            Rule::Muon => {
-                let inner = self.matrices.update(&self.first, &gradient, &done, config.momentum);
-                Tensor::cat(&[inner, self.adam(self.matrices.len(), &gradient, &done, config)], 0)
-            }
         };
-        let mut decayed = weights.flat.narrow(0, 0, weights.layout().through(Class::Output));
+        let mut decayed = weights.flat.narrow(0, 0, weights.layout().through(Class::Weight));
         _ = decayed.g_mul_(&(1.0 - &done * (lr * config.weight_decay)));
         _ = weights.flat.g_sub_(&(update * (done.shallow_clone() * lr)));
         weights.refresh();
         done
     }
 
-    /// The step of the parameters from `from` on.
-    fn adam(&mut self, from: i64, gradient: &Tensor, done: &Tensor, config: &TrainConfig) -> Tensor {
-        let part = |tensor: &Tensor| tensor.narrow(0, from, tensor.numel() as i64 - from);
-        let (gradient, mut first, mut second) = (part(gradient), part(&self.first), part(&self.second));
+    fn adam(&mut self, gradient: &Tensor, done: &Tensor, config: &TrainConfig) -> Tensor {
         let [beta1, beta2] = config.betas;
-        _ = first.lerp_tensor_(&gradient, &(done * (1.0 - beta1)));
-        _ = second.lerp_tensor_(&gradient.square(), &(done * (1.0 - beta2)));
+        _ = self.first.lerp_tensor_(gradient, &(done * (1.0 - beta1)));
+        _ = self.second.lerp_tensor_(&gradient.square(), &(done * (1.0 - beta2)));
         let steps = i32::try_from(self.steps).unwrap_or(i32::MAX);
-        let root = (second / (1.0 - beta2.powi(steps))).sqrt() + config.epsilon;
-        first / root / (1.0 - beta1.powi(steps))
+        let root = (&self.second / (1.0 - beta2.powi(steps))).sqrt() + config.epsilon;
+        &self.first / root / (1.0 - beta1.powi(steps))
     }
 
     fn momentum(&mut self, gradient: &Tensor, done: &Tensor, config: &TrainConfig) -> Tensor {
@@ -108,7 +90,7 @@ mod tests {
 
     fn two_parameters() -> Weights {
         let mut layout = Layout::default();
-        layout.param("w".to_owned(), Class::Output, &[1], Init::Constant(2.0));
+        layout.param("w".to_owned(), Class::Weight, &[1], Init::Constant(2.0));
         layout.param("b".to_owned(), Class::Bias, &[1], Init::Constant(2.0));
         Weights::new(&layout, Device::Cpu, Kind::Float, 0)
     }
@@ -123,16 +105,14 @@ mod tests {
 
     #[test]
     fn adams_first_step_is_the_learning_rate_and_only_weights_decay() {
-        for rule in [Rule::AdamW, Rule::Muon] {
-            let mut weights = two_parameters();
-            let mut adam = Optimiser::new(&weights);
-            let gradient = Tensor::from_slice(&[0.3f32, -0.3]);
-            let done = adam.step(&mut weights, &gradient, &Tensor::from(1f32), 0.1, &config(rule));
-            assert_eq!(done.double_value(&[]), 1.0);
-            // Adam's first step is lr · sign; the weight first shrinks by lr · decay · 2 = 0.1.
-            let got = numbers(&weights.flat);
-            assert!((got[0] - 1.8).abs() < 1e-5 && (got[1] - 2.1).abs() < 1e-5, "{got:?}");
-        }
+        let mut weights = two_parameters();
+        let mut adam = Optimiser::new(&weights);
+        let gradient = Tensor::from_slice(&[0.3f32, -0.3]);
+        let done = adam.step(&mut weights, &gradient, &Tensor::from(1f32), 0.1, &config(Rule::AdamW));
+        assert_eq!(done.double_value(&[]), 1.0);
+        // Adam's first step is lr · sign; the weight first shrinks by lr · decay · 2 = 0.1.
+        let got = numbers(&weights.flat);
+        assert!((got[0] - 1.8).abs() < 1e-5 && (got[1] - 2.1).abs() < 1e-5, "{got:?}");
     }
 
     #[test]
@@ -154,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_step_that_is_not_finite_changes_nothing() {
-        for rule in [Rule::AdamW, Rule::Sgd, Rule::Muon] {
+        for rule in [Rule::AdamW, Rule::Sgd] {
             let mut weights = two_parameters();
             let mut optimiser = Optimiser::new(&weights);
             for (gradient, loss) in [(f32::NAN, 1.0), (f32::INFINITY, 1.0), (0.3, f32::NAN)] {
