@@ -28,7 +28,7 @@ def parse():
     add = parser.add_argument
     add("table", nargs="?", type=Path, default=match.ROOT / "trainer/data/canaries.tsv", help="default: %(default)s")
     add("--stockfish", default="/usr/games/stockfish", help="default: %(default)s")
-    add("--nodes", type=int, default=300_000, help="of each search (default: %(default)s, about depth 16)")
+    add("--nodes", type=int, default=300_000, help="of each search (default: %(default)s)")
     add("--margin", type=int, default=40, help="centipawns (default: %(default)s)")
     add("--only", nargs="*", metavar="CATEGORY", help="categories to check (default: all)")
     return parser.parse_args()

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use engine::eval::Wdl;
 use engine::position::{Game, PackedMove};
 use serde_json::{Value, json};
 use shakmaty::{Move, Position};
 
-use super::judge::{markdown, per_cent, progress};
-use super::player::{BATCH, Opinion, Player};
+use super::judge::progress;
+use super::player::{BATCH, Player};
+use super::report::{markdown, per_cent};
+use super::tally::Tally;
 use crate::chunks;
 use crate::games::{FLAG_PUZZLE, Game as Stored, Split, split};
 use crate::samples::Phase;
@@ -45,79 +46,6 @@ pub fn sets(files: &[PathBuf], wanted: Option<Split>) -> Result<Vec<Set>, String
             .into());
     }
     Ok(sets)
-}
-
-/// What is measured of one player on some positions.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Tally {
-    positions: usize,
-    /// Positions whose game has a known result.
-    decided: usize,
-    // Sums.
-    top1: usize,
-    top5: usize,
-    policy_loss: f64,
-    wdl_loss: f64,
-    /// Positions whose mover went on to win, to draw, to lose.
-    results: [usize; 3],
-}
-
-impl Tally {
-    /// Counts an opinion: the move played, and what came of it for the mover, 0 a win, 1 a draw, 2 a loss.
-    fn add(&mut self, opinion: &Opinion, played: Move, result: Option<usize>) {
-        let share = opinion.policy.iter().find(|(m, _)| *m == played).map_or(0.0, |(_, share)| *share);
-        // A tie counts against the network.
-        let rank = opinion.policy.iter().filter(|(_, other)| *other >= share).count();
-        self.positions += 1;
-        self.top1 += usize::from(rank <= 1);
-        self.top5 += usize::from(rank <= 5);
-        self.policy_loss += cost(share);
-        if let Some(result) = result {
-            let Wdl { win, draw, loss } = opinion.wdl;
-            self.decided += 1;
-            self.wdl_loss += cost([win, draw, loss][result]);
-            self.results[result] += 1;
-        }
-    }
-
-    fn merged(self, other: &Tally) -> Tally {
-        let sum = |i: usize| self.results[i] + other.results[i];
-        Tally {
-            positions: self.positions + other.positions,
-            decided: self.decided + other.decided,
-            top1: self.top1 + other.top1,
-            top5: self.top5 + other.top5,
-            policy_loss: self.policy_loss + other.policy_loss,
-            wdl_loss: self.wdl_loss + other.wdl_loss,
-            results: [sum(0), sum(1), sum(2)],
-        }
-    }
-
-    /// Top-1 and top-5 shares, mean losses in nats.
-    fn measures(&self) -> [Option<f64>; 4] {
-        let mean = |sum: f64, count: usize| (count > 0).then(|| sum / count as f64);
-        [
-            mean(self.top1 as f64, self.positions),
-            mean(self.top5 as f64, self.positions),
-            mean(self.policy_loss, self.positions),
-            mean(self.wdl_loss, self.decided),
-        ]
-    }
-
-    /// The WDL loss of answering always how often these positions were won, drawn and lost.
-    fn base_loss(&self) -> Option<f64> {
-        let total = self.decided as f64;
-        let entropy = |count: &usize| match *count {
-            0 => 0.0,
-            count => -(count as f64 / total) * (count as f64 / total).ln(),
-        };
-        (self.decided > 0).then(|| self.results.iter().map(entropy).sum())
-    }
-}
-
-/// Nats that an outcome costs who gave it this probability.
-fn cost(probability: f32) -> f64 {
-    -f64::from(probability.max(1e-9)).ln()
 }
 
 const MEASURES: [&str; 4] = ["top-1", "top-5", "policy loss", "WDL loss"];
@@ -286,7 +214,8 @@ impl Accuracy {
 mod tests {
     use super::*;
     use crate::games::GameResult;
-    use engine::eval::{Answer, EvalError, Evaluator, Request, Uniform};
+    use crate::gauge::tally::cost;
+    use engine::eval::{Answer, EvalError, Evaluator, Request, Uniform, Wdl};
 
     fn stored(moves: &str, result: GameResult) -> Stored {
         let mut game = Game::new();
@@ -337,10 +266,9 @@ mod tests {
         let accuracy = measure(&[set()], &mut players, 100).unwrap();
         let [kings_pawn, uniform] = all(&accuracy)[..] else { panic!("two players") };
         assert_eq!((kings_pawn.positions, kings_pawn.decided), (10, 10));
-        assert_eq!(kings_pawn.top1, 2, "e2e4 and e7e5 of the first game");
-        assert_eq!((uniform.top1, uniform.top5), (0, 0), "ties count against it");
+        assert_eq!(kings_pawn.measures()[0], Some(0.2), "e2e4 and e7e5 of the first game");
+        assert_eq!(uniform.measures()[..2], [Some(0.0); 2], "ties count against it");
         // Two positions were won, two lost, six drawn, and each draw comes as a surprise.
-        assert_eq!(kings_pawn.results, [2, 6, 2]);
         let entropy = -(0.2f64 * 0.2f64.ln() * 2.0 + 0.6 * 0.6f64.ln());
         assert!((kings_pawn.base_loss().unwrap() - entropy).abs() < 1e-12);
         assert!((kings_pawn.measures()[3].unwrap() - 0.6 * cost(0.0)).abs() < 1e-6);

@@ -3,7 +3,7 @@
 //! `trainer/data/canaries.tsv` holds them: the category, a name, the position as in UCI (with the last moves
 //! before it, where a game led there: networks see them), the question ([`Question`]), what is expected, the
 //! other position for a comparison. The positions come from games that a weak Stockfish played against itself
-//! for this purpose, from endings made at random, and from hand; no training data holds them.
+//! for this purpose, from endings made at random, and some were made by hand; no training data holds them.
 //! `scripts/canaries.py` has Stockfish check them.
 
 use super::judge::Item;

@@ -7,8 +7,9 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
 
 use super::canary::{canaries, weight};
-use super::judge::{Item, Report, judge};
+use super::judge::{Item, judge};
 use super::player::Player;
+use super::report::Report;
 use super::{accuracy, suite};
 use crate::games::Split;
 use crate::learn::checkpoint;

@@ -2,8 +2,8 @@
 //!
 //! A [`Player`] is a network as it is judged, alone and searching; `accuracy` asks it for the moves of
 //! held-out games, [`Question`]s ask it about single positions: those of tactics suites (`suite`) and the
-//! canaries, our own positions by category with their weights (`canary`). `judge` asks them all and lays the
-//! answers out as a table.
+//! canaries, our own positions by category with their weights (`canary`). `judge` asks them all, `report` lays
+//! the answers out as a table.
 
 mod player;
 mod tsv;
@@ -11,6 +11,8 @@ mod question;
 mod suite;
 mod canary;
 mod judge;
+mod report;
+mod tally;
 mod accuracy;
 mod command;
 
