@@ -47,11 +47,11 @@ fn describe(path: &Path, replay: bool) -> Result<String, String> {
     let inspection = inspect(&chunk, replay).map_err(|why| format!("{}: damaged: {why}", path.display()))?;
     let layouts = layouts(path).map_err(|error| error.to_string())?;
     let mut text = format!("{}\n{inspection}\n", path.display());
-    text += "  dataset          entries  type       checksums  least to greatest, missing\n";
+    text += "  dataset          entries  type              checksums  least to greatest, missing\n";
     for (Layout { name, kind, shape, checksums }, range) in layouts.iter().zip(ranges(&chunk)) {
         let entries = shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
         let checksums = if *checksums { "yes" } else { "no" };
-        writeln!(text, "  {name:15} {entries:>8}  {kind:9}  {checksums:9}  {range}").expect("memory");
+        writeln!(text, "  {name:15} {entries:>8}  {kind:16}  {checksums:9}  {range}").expect("memory");
     }
     text.pop();
     Ok(text)
