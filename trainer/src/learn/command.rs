@@ -43,19 +43,45 @@ impl DeviceChoice {
     }
 }
 
-/// Makes the process ready to learn on a device, which on a CPU may start it again; gives the device.
-///
-/// # Errors
-/// One line, if there is no such device.
-pub fn prepare(config: &TrainConfig, choice: DeviceChoice) -> Result<Device, String> {
-    let device = choice.device()?;
-    if device == Device::Cpu {
-        keep_freed_memory();
+/// What a configuration file is laid over and overridden by, and where to compute.
+#[derive(Args, Debug)]
+pub struct SettingArgs {
+    /// Where keys that the configuration leaves out come from
+    #[arg(long, value_enum, default_value_t)]
+    preset: Preset,
+    /// Override a key: model.filters=96
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Where to compute
+    #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
+    device: DeviceChoice,
+}
+
+impl SettingArgs {
+    /// The configuration of `file`.
+    ///
+    /// # Errors
+    /// One line: what can't be read, or which key is unknown or doesn't fit.
+    pub fn config(&self, file: Option<&Path>) -> Result<TrainConfig, String> {
+        TrainConfig::load(self.preset, file, &self.set)
     }
-    if config.torch_threads > 0 {
-        tch::set_num_threads(config.torch_threads as i32);
+
+    /// Makes the process ready to learn, which on a CPU may start it again; gives the device.
+    ///
+    /// # Errors
+    /// One line, if there is no such device.
+    pub fn prepare(&self, config: &mut TrainConfig) -> Result<Device, String> {
+        let device = self.device.device()?;
+        if device == Device::Cpu {
+            keep_freed_memory();
+        }
+        if config.torch_threads > 0 {
+            tch::set_num_threads(config.torch_threads as i32);
+        }
+        // Written out, so that a resumed run computes as it began.
+        config.precision = config.precision.resolved(device);
+        Ok(device)
     }
-    Ok(device)
 }
 
 /// Train a network on files of games
@@ -69,15 +95,8 @@ pub struct TrainArgs {
     /// Configuration (JSON) [default with --resume: RUN/config.json]
     #[arg(long)]
     config: Option<PathBuf>,
-    /// Where keys that the configuration leaves out come from
-    #[arg(long, value_enum, default_value_t)]
-    preset: Preset,
-    /// Override a key: model.filters=96
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    set: Vec<String>,
-    /// Where to compute
-    #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
-    device: DeviceChoice,
+    #[command(flatten)]
+    settings: SettingArgs,
     /// Folder of the run
     #[arg(long, default_value = "runs/default")]
     run: PathBuf,
@@ -116,14 +135,12 @@ impl TrainArgs {
     }
 
     fn train(&self) -> Result<Ended, String> {
-        let mut config = TrainConfig::load(self.preset, self.config_file().as_deref(), &self.set)?;
+        let mut config = self.settings.config(self.config_file().as_deref())?;
         if let Some(minutes) = self.minutes {
             config.minutes = minutes;
             config.check()?;
         }
-        let device = prepare(&config, self.device)?;
-        // Written out, so that a resumed run computes as it began.
-        config.precision = config.precision.resolved(device);
+        let device = self.settings.prepare(&mut config)?;
         let stop = Arc::new(AtomicBool::new(false));
         let raised = Arc::clone(&stop);
         let handler = ctrlc::set_handler(move || {

@@ -1,7 +1,7 @@
 //! What `overfit` and `lr-finder` share: a configuration tried out, without a run's folder.
 
-use super::command::{DeviceChoice, prepare};
-use super::{Preset, Sources, TrainConfig};
+use super::command::SettingArgs;
+use super::{Sources, TrainConfig};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::path::PathBuf;
@@ -13,15 +13,8 @@ pub struct TrialArgs {
     /// Configuration (JSON), as for `train`
     #[arg(long)]
     config: PathBuf,
-    /// Where keys that the configuration leaves out come from
-    #[arg(long, value_enum, default_value_t)]
-    preset: Preset,
-    /// Override a key: model.filters=96
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    set: Vec<String>,
-    /// Where to compute
-    #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
-    device: DeviceChoice,
+    #[command(flatten)]
+    settings: SettingArgs,
 }
 
 impl TrialArgs {
@@ -30,8 +23,8 @@ impl TrialArgs {
     /// # Errors
     /// One line: the configuration doesn't fit, the games can't be read, or there is no such device.
     pub fn ready(&self) -> Result<(TrainConfig, Sources, Device), String> {
-        let config = TrainConfig::load(self.preset, Some(&self.config), &self.set)?;
-        let device = prepare(&config, self.device)?;
+        let mut config = self.settings.config(Some(&self.config))?;
+        let device = self.settings.prepare(&mut config)?;
         let sources = Sources::load(&config.sources, &std::env::temp_dir())?;
         Ok((config, sources, device))
     }

@@ -1,0 +1,103 @@
+//! Ready-made settings, and how others are laid over them.
+
+use super::TrainConfig;
+use clap::ValueEnum;
+use serde_json::Value;
+
+/// Where a configuration's unsaid keys come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Preset {
+    /// Philidor's own: a network that a CPU trains and plays fast
+    #[default]
+    Philidor,
+    /// NeuralMatePlay's pretraining: 12.4 million parameters, wants a GPU
+    Neuralmateplay,
+}
+
+impl Preset {
+    /// Lays `text` over this preset and applies `overrides`, as [`TrainConfig::load`] does. Sources are laid over
+    /// the key `source_defaults`.
+    ///
+    /// # Errors
+    /// One line: which key is unknown or doesn't fit.
+    pub fn parse(self, text: &str, overrides: &[String]) -> Result<TrainConfig, String> {
+        let mut json = self.json();
+        lay_over(&mut json, serde_json::from_str(text).map_err(|error| error.to_string())?);
+        give_defaults(&mut json);
+        for entry in overrides {
+            let (key, value) =
+                entry.split_once('=').ok_or_else(|| format!("--set {entry}: expected key=value"))?;
+            let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
+            let mut place = &mut json;
+            for part in key.split('.') {
+                if !place.is_object() && !place.is_null() {
+                    return Err(format!("--set {entry}: there is nothing inside of {part}'s parent"));
+                }
+                place = &mut place[part];
+            }
+            *place = value;
+        }
+        let config: TrainConfig = serde_json::from_value(json).map_err(|error| error.to_string())?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn json(self) -> Value {
+        match self {
+            Preset::Philidor => Value::Object(serde_json::Map::new()),
+            Preset::Neuralmateplay => serde_json::from_str(include_str!("presets/neuralmateplay.json"))
+                .expect("a preset of ours is JSON"),
+        }
+    }
+}
+
+/// Replaces in `below` what `above` says; objects are merged key by key.
+fn lay_over(below: &mut Value, above: Value) {
+    match (below, above) {
+        (Value::Object(below), Value::Object(above)) => {
+            for (key, value) in above {
+                lay_over(below.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (below, above) => *below = above,
+    }
+}
+
+/// Lays every source over `source_defaults`, which then is gone.
+fn give_defaults(json: &mut Value) {
+    let Some(defaults) = json.as_object_mut().and_then(|json| json.remove("source_defaults")) else { return };
+    for source in json["sources"].as_array_mut().into_iter().flatten() {
+        let own = std::mem::replace(source, defaults.clone());
+        lay_over(source, own);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preset_lies_below_the_file_and_the_file_below_the_command_line() {
+        let text = r#"{"batch": 7, "model": {"filters": 96}}"#;
+        let overrides = ["model.blocks=3".to_owned()];
+        let config = Preset::Neuralmateplay.parse(text, &overrides).unwrap();
+        assert_eq!((config.batch, config.model.filters, config.model.blocks), (7, 96, 3));
+        assert_eq!((config.lr, config.accumulation, config.model.attention_blocks), (5e-5, 2, 2));
+        let text = r#"{"sources": [
+            {"name": "games", "paths": ["a"]},
+            {"name": "puzzles", "paths": ["b"], "select": {"min_elo": 1500, "max_plies": 9}}
+        ]}"#;
+        let [games, puzzles] = &Preset::Neuralmateplay.parse(text, &[]).unwrap().sources[..] else {
+            panic!()
+        };
+        assert_eq!((games.select.min_elo, games.select.max_plies), (2200, u16::MAX));
+        assert_eq!((puzzles.select.min_elo, puzzles.select.max_plies), (1500, 9));
+    }
+
+    #[test]
+    fn neuralmateplays_network_has_its_size() {
+        let config = Preset::Neuralmateplay.parse("{}", &[]).unwrap();
+        let net = crate::model::Net::new(&config.model).unwrap();
+        assert!((12_300_000..12_500_000).contains(&net.layout().len()), "{}", net.layout().len());
+    }
+}
