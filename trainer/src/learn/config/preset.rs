@@ -66,7 +66,7 @@ fn lay_over(below: &mut Value, above: Value) {
 /// Lays every source over `source_defaults`, which then is gone.
 fn give_defaults(json: &mut Value) {
     let Some(defaults) = json.as_object_mut().and_then(|json| json.remove("source_defaults")) else { return };
-    for source in json["sources"].as_array_mut().into_iter().flatten() {
+    for source in json.get_mut("sources").and_then(Value::as_array_mut).into_iter().flatten() {
         let own = std::mem::replace(source, defaults.clone());
         lay_over(source, own);
     }
