@@ -2,9 +2,9 @@
 """Writes games that strong players never reach: after careless moves, Stockfish plays on.
 
 Masters resign and engines don't blunder, so that a network trained on their games alone hardly learns what a
-queen is worth. Here each game begins after some moves of which a share is random; from there on Stockfish plays
-both sides and says what it thinks of each position ([%eval], before the move). Games that aren't over after --plies
-get no result.
+queen is worth. Here each game begins after some moves of which a share is random, or after sound moves with a piece
+taken off the board; from there on Stockfish plays both sides and says what it thinks of each position ([%eval],
+before the move). Games that aren't over after --plies get no result.
 
 Needs Stockfish (Debian: apt install stockfish) and python-chess, which scripts/setup.sh fetches.
 
@@ -23,9 +23,9 @@ chess = match.require_chess()
 
 
 def careless_start(engine, rng):
-    """A position after moves of which a share is random; None if the game ended on the way."""
+    """A position after moves of which a share is random, few where a piece is then taken off; None if there is none."""
     board = chess.Board()
-    carelessness = rng.choice((0.1, 0.25, 0.5))
+    carelessness = rng.choice((0.05, 0.05, 0.05, 0.1, 0.25, 0.5))
     for _ in range(rng.randint(6, 60)):
         if board.is_game_over(claim_draw=True):
             return None
@@ -33,7 +33,11 @@ def careless_start(engine, rng):
             board.push(rng.choice(list(board.legal_moves)))
         else:
             board.push(engine.play(board, chess.engine.Limit(nodes=200)).move)
-    return None if board.is_game_over(claim_draw=True) else board
+    if carelessness == 0.05:
+        squares = [square for square, piece in board.piece_map().items() if piece.piece_type != chess.KING]
+        board.remove_piece_at(rng.choice(squares))
+        board = chess.Board(board.fen())
+    return board if board.is_valid() and not board.is_game_over(claim_draw=True) else None
 
 
 def comment_of(score):

@@ -36,6 +36,8 @@ pub struct Progress {
     pub best: Option<f64>,
     /// Validations since then.
     pub since_best: u64,
+    /// The step of the last validation.
+    pub validated: u64,
     /// Where a plateau schedule stands.
     pub plateau: Plateau,
     /// See [`Learner::swa_steps`].
@@ -223,9 +225,16 @@ impl Checkpoint {
     /// # Errors
     /// One line: which tensor is missing or of another shape.
     pub fn restore(&self, learner: &mut Learner) -> Result<(), String> {
-        if self.config.ewc.weight > 0.0 {
+        let weight = learner.config().ewc.weight;
+        if weight > 0.0 {
+            if self.config.ewc.weight == 0.0 {
+                return Err(format!(
+                    "{}: the run began without ewc: begin a new one, with --init",
+                    self.path.display()
+                ));
+            }
             let flat = || learner.weights.flat.zeros_like();
-            learner.elastic = Some(Elastic::new(flat(), flat(), self.config.ewc.weight));
+            learner.elastic = Some(Elastic::new(flat(), flat(), weight));
         }
         for (group, flat) in groups(learner) {
             self.fill(learner.net.layout(), group, flat)?;
@@ -283,6 +292,20 @@ pub fn list(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(named).collect();
     paths.sort();
     paths
+}
+
+/// Removes what a run left that was killed while it wrote.
+pub fn remove_unfinished(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.path().extension().is_some_and(|extension| extension == "tmp") {
+            _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// The last checkpoint of a run, or the best if there is one.
+pub fn best_or_last(folder: &Path) -> Option<PathBuf> {
+    Some(best_path(folder)).filter(|path| path.exists()).or_else(|| list(folder).pop())
 }
 
 /// The name of a step's checkpoint.

@@ -119,11 +119,11 @@ impl TrainArgs {
     pub fn run(&self) -> ExitCode {
         match self.train() {
             Ok(ended) => {
-                let best = checkpoint::best_path(&self.run.join("checkpoints"));
+                let checkpoint = checkpoint::best_or_last(&self.run.join("checkpoints")).unwrap_or_default();
                 println!(
                     "{} {}",
                     if ended == Ended::Finished { "finished:" } else { "stopped:" },
-                    best.display()
+                    checkpoint.display()
                 );
                 ExitCode::SUCCESS
             }
@@ -155,7 +155,9 @@ impl TrainArgs {
             .map_err(|error| format!("cannot create {}: {error}", cache.display()))?;
         let sources = Sources::load(&config.sources, cache)?;
         if config.epochs > 0.0 {
-            config.samples = config.samples.min((config.epochs * sources.epoch()).ceil() as u64).max(1);
+            // What is shown again counts as a sample too, but not for an epoch.
+            let fresh = (config.batch - config.shown_again()) as f64 / config.batch as f64;
+            config.samples = ((config.epochs * sources.epoch() / fresh).ceil() as u64).max(1);
         }
         let mut run = if self.resume {
             Run::resume(&self.run, &config, device)?
@@ -163,6 +165,11 @@ impl TrainArgs {
             Run::start(&self.run, &config, device, self.init.as_deref())?
         };
         if config.ewc.weight > 0.0 && !self.resume {
+            if self.init.is_none() {
+                return Err(
+                    "ewc.weight holds the weights that a run begins with: name them with --init".into()
+                );
+            }
             run.learner.elastic = Some(earlier_task(&config, cache, &run.learner)?);
         }
         log::info!(
@@ -191,8 +198,7 @@ fn earlier_task(config: &TrainConfig, folder: &Path, learner: &Learner) -> Resul
     let sources =
         Sources::load(&config.ewc.sources, folder).map_err(|error| format!("ewc.sources: {error}"))?;
     let mut feed = sources.feed(config, 0)?;
-    let samples = if config.ewc.samples == 0 { 20_000 } else { config.ewc.samples };
-    let count = samples.div_ceil(config.batch as u64);
+    let count = config.ewc.samples.div_ceil(config.batch as u64);
     log::info!(
         "measuring how much each weight matters to {} samples of the earlier task",
         count * config.batch as u64

@@ -15,7 +15,9 @@ use tch::{Device, Kind, Tensor};
 pub struct TrainReport {
     /// Means over the batches.
     pub measures: Measures,
-    /// Steps that were left out because loss or gradient weren't finite.
+    /// Steps, …
+    pub steps: u64,
+    /// … of which these were left out because loss or gradient weren't finite.
     pub skipped: u64,
 }
 
@@ -63,6 +65,16 @@ impl Learner {
             weights,
             averaged,
         })
+    }
+
+    /// What it was made from.
+    pub fn config(&self) -> &TrainConfig {
+        &self.config
+    }
+
+    /// Whether there is anything to report.
+    pub fn has_counted(&self) -> bool {
+        self.totals.get(5).double_value(&[]) > 0.0
     }
 
     /// One step down the mean gradient of `batches`. Doesn't wait for the device.
@@ -143,6 +155,7 @@ impl Learner {
         let mean = |i: usize| f64::from(sums[i]) / done;
         TrainReport {
             measures: Measures { policy_loss: mean(0), wdl_loss: mean(1), top1: mean(2), top5: mean(3) },
+            steps: sums[5].round() as u64,
             skipped: (sums[5] - sums[4]).round() as u64,
         }
     }

@@ -4,7 +4,7 @@ use super::config::TrainConfig;
 use crate::model::{Output, input::DeviceBatch, input::DeviceLessons};
 use tch::{Kind, Tensor};
 
-/// What illegal moves' logits are set to: far below any other, and finite in every kind.
+/// What illegal moves' logits are set to: far below any other, and finite.
 const ILLEGAL: f64 = -1e9;
 
 /// The losses of a batch.
@@ -13,7 +13,8 @@ pub struct Losses {
     pub total: Tensor,
     /// `[n]`: cross-entropy of the policy, as the configuration defines it.
     pub policy: Tensor,
-    /// `[n]`: cross-entropy of win, draw, loss; zero where there is no target.
+    /// `[n]`: cross-entropy of win, draw, loss; zero where there is no target. A teacher has its share in the target,
+    /// and makes one where there is none.
     pub wdl: Tensor,
     /// Scalar: its mean over the samples that have a target.
     pub mean_wdl: Tensor,
@@ -23,8 +24,10 @@ pub struct Losses {
 
 /// Compares a network's answers with the targets.
 pub fn losses(output: &Output, batch: &DeviceBatch, config: &TrainConfig) -> Losses {
-    let legal_logits = output.policy.masked_fill(&batch.illegal, ILLEGAL);
-    let logits = if config.mask_illegal { &legal_logits } else { &output.policy };
+    // fp16 has no number so low.
+    let raw_logits = output.policy.to_kind(Kind::Float);
+    let legal_logits = raw_logits.masked_fill(&batch.illegal, ILLEGAL);
+    let logits = if config.mask_illegal { &legal_logits } else { &raw_logits };
     let log = logits.log_softmax(-1, Kind::Float);
     let mut policy = -log.gather(1, &batch.policy.unsqueeze(1), false).squeeze_dim(1);
     if config.label_smoothing > 0.0 {

@@ -1,6 +1,6 @@
 //! What a run tells: `metrics.jsonl`, the same for TensorBoard, and a progress line on stderr.
 
-use super::checkpoint::Progress;
+use super::checkpoint::{self, Progress};
 use super::config::TrainConfig;
 use super::events::Events;
 use super::learner::TrainReport;
@@ -163,9 +163,8 @@ fn rounded(x: f64, digits: i32) -> f64 {
 /// `path`, ready for lines after step `step`.
 fn metrics(path: &Path, step: u64) -> std::io::Result<File> {
     let kept = kept_lines(path, step)?;
-    let mut file = OpenOptions::new().create(true).write(true).truncate(true).open(path)?;
-    file.write_all(kept.as_bytes())?;
-    Ok(file)
+    checkpoint::write_file(path, kept.as_bytes()).map_err(std::io::Error::other)?;
+    OpenOptions::new().append(true).open(path)
 }
 
 /// The whole lines of `path` that report on step `step` or an earlier one.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tch::{Device, Tensor};
 
-/// How many steps in a row may fail to be finite.
+/// How many steps may fail to be finite in reports of which most do.
 const SKIPS: u64 = 10;
 /// How many checkpoints are kept beside the best.
 const KEPT: usize = 2;
@@ -87,6 +87,7 @@ impl Run {
         let checkpoints = folder.join("checkpoints");
         std::fs::create_dir_all(&checkpoints)
             .map_err(|error| format!("cannot create {}: {error}", checkpoints.display()))?;
+        checkpoint::remove_unfinished(&checkpoints);
         let text = serde_json::to_string_pretty(config).map_err(|error| error.to_string())?;
         checkpoint::write_file(&folder.join("config.json"), (text + "\n").as_bytes())?;
         Ok(Run { learner, progress, config: config.clone(), folder: folder.to_owned(), streak: 0 })
@@ -107,6 +108,9 @@ impl Run {
         let (start, before) = (Instant::now(), self.progress.time_s);
         let mut saved = Instant::now();
         let mut lr = 0.0;
+        if self.progress.step == 0 {
+            self.save(feed)?;
+        }
         let ended = loop {
             self.progress.time_s = before + start.elapsed().as_secs_f64();
             let done = self.config.progress(self.progress.samples, self.progress.time_s);
@@ -145,10 +149,10 @@ impl Run {
         };
         // A run that is only stopped keeps its sums for the report that it will make when it goes on.
         if ended == Ended::Finished {
-            if !self.progress.step.is_multiple_of(self.config.report_every) {
+            if self.learner.has_counted() {
                 self.report(&mut reporter, lr)?;
             }
-            if !self.progress.step.is_multiple_of(self.config.validate_every) {
+            if self.progress.validated < self.progress.step {
                 self.validate(&mut reporter, feed, held_out)?;
             }
         }
@@ -184,7 +188,7 @@ impl Run {
     fn report(&mut self, reporter: &mut Reporter, lr: f64) -> Result<(), String> {
         let report = self.learner.report();
         self.progress.skipped += report.skipped;
-        self.streak = if report.skipped == 0 { 0 } else { self.streak + report.skipped };
+        self.streak = if 2 * report.skipped < report.steps { 0 } else { self.streak + report.skipped };
         if report.skipped > 0 {
             reporter.say(&format!("{} steps weren't finite and were left out", report.skipped));
         }
@@ -205,6 +209,7 @@ impl Run {
         held_out: &HeldOut,
     ) -> Result<(), String> {
         let start = Instant::now();
+        self.progress.validated = self.progress.step;
         let validations = self.learner.validate(held_out);
         let all = &validations.all;
         if all.samples == 0 {

@@ -1,7 +1,7 @@
 //! Learning as a whole, on a tiny network: it learns, it stops and goes on, it survives bad steps.
 
 use super::checkpoint::{self, Progress};
-use super::config::Schedule;
+use super::config::{Precision, Schedule};
 use super::elastic::Elastic;
 use super::finder::{Suggestion, sweep};
 use super::overfit::by_heart;
@@ -252,6 +252,35 @@ fn a_run_that_stops_and_goes_on_equals_one_that_does_not() {
     for folder in [whole, halves] {
         std::fs::remove_dir_all(folder).unwrap();
     }
+}
+
+#[test]
+fn fp16_learns_with_scaled_losses() {
+    let mut learner =
+        Learner::new(&TrainConfig { precision: Precision::Fp16, ..tiny() }, Device::Cpu).unwrap();
+    let mut losses = Vec::new();
+    for _ in 0..3 {
+        for _ in 0..20 {
+            learner.step(&[opera()], 3e-3);
+        }
+        losses.push(learner.report());
+    }
+    assert!(losses[2].skipped < 20, "{losses:?}");
+    assert!(losses[2].measures.policy_loss < losses[0].measures.policy_loss - 0.2, "{losses:?}");
+}
+
+#[test]
+fn a_finished_run_that_is_resumed_stays_as_it_is() {
+    let config = TrainConfig { samples: 77, ..tiny() };
+    let folder = fresh_folder("finished");
+    let mut run = Run::start(&folder, &config, Device::Cpu, None).unwrap();
+    run.train(&mut Rounds::new(11, 0), &held_out(), &|_| false).unwrap();
+    let metrics = || std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
+    let before = metrics();
+    let mut run = Run::resume(&folder, &config, Device::Cpu).unwrap();
+    assert_eq!(run.train(&mut Rounds::new(11, 77), &held_out(), &|_| false), Ok(Ended::Finished));
+    assert_eq!(metrics(), before);
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

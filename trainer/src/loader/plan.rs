@@ -104,7 +104,7 @@ impl Plan {
             let sample = loop {
                 let draw = attempts.next().ok_or(DAMAGED)?;
                 let sample = self.sample(usize::from(source), draw, &mut record);
-                match sample.map_err(|error| format!("the games' temporary file can't be read: {error}"))? {
+                match sample.map_err(|error| format!("games can't be read: {error}"))? {
                     Ok(sample) => break sample,
                     Err(Damaged { .. }) => damaged += 1,
                 }
@@ -134,7 +134,10 @@ impl Plan {
     /// A source's sample number `draw`: every pass takes each game once, in an order of its own, and
     /// a game shows another of its positions in each pass until it has shown them all.
     fn sample(&self, source: usize, draw: u64, record: &mut Record) -> io::Result<Result<Sample, Damaged>> {
-        let corpus = &self.sources[source].corpus;
+        let corpus = &self.sources.get(source).ok_or_else(gone)?.corpus;
+        if corpus.games() == 0 {
+            return Err(gone());
+        }
         let (pass, place) = (draw / corpus.games(), draw % corpus.games());
         let source_seed = mix(self.seed, source as u64);
         let game = permute(place, corpus.games(), mix(source_seed, pass));
@@ -144,6 +147,11 @@ impl Plan {
         let target = permute(pass % targets, targets, mix(game_seed, pass / targets));
         Ok(replay.sample(replay.target_ply(target as usize), &self.recipe, mix(game_seed, !pass)))
     }
+}
+
+/// A position that was to be shown again has lost its source since.
+fn gone() -> io::Error {
+    io::Error::other("a source is gone that the run began with: name it again, or begin a new run")
 }
 
 /// Spreads the sources evenly over a period: at each slot, the one that is furthest behind.

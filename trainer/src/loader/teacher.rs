@@ -57,7 +57,12 @@ impl Teacher {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::loader::{CorpusBuilder, Plan, Source};
+    use crate::model::input::Expander;
+    use crate::samples::{Recipe, Replay};
     use engine::eval::{EvalError, Wdl};
+    use std::sync::Arc;
+    use tch::{Device, Kind};
 
     /// Prefers the first legal move the more, the more moves there are.
     struct First;
@@ -76,6 +81,28 @@ mod tests {
             };
             Ok(batch.iter().map(answer).collect())
         }
+    }
+
+    #[test]
+    fn a_plans_batches_hold_its_lessons_and_so_does_what_is_appended() {
+        let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
+        builder
+            .push(&Replay { start: None, moves: &[12 | 28 << 6], evals: &[], result: 0, puzzle: false })
+            .unwrap();
+        let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
+        let plan = Plan::new(vec![source], Recipe::default(), 2, 1).unwrap();
+        let mut teacher = Teacher::of(Box::new(First));
+        let (mut batch, _) = plan.batch(0, Some(&mut teacher)).unwrap();
+        batch.append(plan.batch(1, Some(&mut teacher)).unwrap().0);
+        let device = Expander::new(Device::Cpu, Kind::Float).upload(&batch);
+        let lessons = device.lessons.expect("a teacher's answers");
+        assert_eq!((lessons.policy.size(), lessons.wdl.size()), (vec![4, 4672], vec![4, 3]));
+        let sums: Vec<f32> =
+            lessons.policy.sum_dim_intlist([1i64].as_slice(), false, Kind::Float).try_into().unwrap();
+        assert!(sums.iter().all(|sum| (sum - 1.0).abs() < 1e-5), "{sums:?}");
+        let illegal = lessons.policy.masked_select(&device.illegal).sum(Kind::Float);
+        assert_eq!(illegal.double_value(&[]), 0.0);
+        assert!(plan.batch(0, None).unwrap().0.lessons.is_none());
     }
 
     #[test]

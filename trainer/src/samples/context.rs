@@ -28,7 +28,7 @@ pub(super) fn puzzle(fen: &str, rng: &mut Rng) -> Result<Game, PositionError> {
     let gone = 32usize.saturating_sub(stored.position().board().occupied().count()) as f64;
     let (first, last) = (1.0 + 1.75 * gone, 10.0 + 2.5 * gone);
     let number = (first + rng.f64() * (last - first)) as u32;
-    let clock = geometric(1.0 + 3.0 * (gone / 10.0).powi(2), rng).min(2 * number);
+    let clock = geometric(1.0 + 3.0 * (gone / 10.0).powi(2), rng).min(2 * number).min(90);
     let mut set_up = |plies: usize| {
         let Past { mut start, moves } = past::invent(stored.position(), plies, rng);
         start.fullmoves = NonZeroU32::new(number.saturating_sub(plies as u32 / 2)).unwrap_or(NonZeroU32::MIN);

@@ -16,7 +16,8 @@ const SCALE: f32 = 60.0;
 /// How a position's value target is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ValueTarget {
-    /// The result's share where a position has an evaluation; the rest is the evaluation's.
+    /// The result's share where a position has an evaluation; the rest is the evaluation's. At 1 evaluations
+    /// count for nothing, also where the result is unknown.
     pub lambda: f32,
 }
 
@@ -39,7 +40,7 @@ impl ValueTarget {
             -1 => Some([0.0, 0.0, 1.0]),
             _ => None,
         };
-        let eval = eval.filter(|eval| *eval != NO_EVAL).map(wdl_of_eval);
+        let eval = eval.filter(|eval| *eval != NO_EVAL && self.lambda < 1.0).map(wdl_of_eval);
         let [win, draw, loss] = match (result, eval) {
             (Some(result), Some(eval)) => {
                 std::array::from_fn(|i| self.lambda * result[i] + (1.0 - self.lambda) * eval[i])
@@ -88,6 +89,13 @@ mod tests {
         assert_eq!(target.for_mover(Color::Black, 1, None), Some([0.0, 0.0, 1.0]));
         assert_eq!(target.for_mover(Color::Black, 0, Some(NO_EVAL)), Some([0.0, 1.0, 0.0]));
         assert_eq!(target.for_mover(Color::White, 2, None), None);
+    }
+
+    #[test]
+    fn without_a_share_an_evaluation_is_no_result() {
+        let target = ValueTarget { lambda: 1.0 };
+        assert_eq!(target.for_mover(Color::White, 2, Some(300)), None);
+        assert_eq!(target.for_mover(Color::White, 0, Some(300)), Some([0.0, 1.0, 0.0]));
     }
 
     #[test]

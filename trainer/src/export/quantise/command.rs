@@ -74,7 +74,8 @@ impl QuantiseArgs {
         if !refusals.is_empty() {
             println!("the worst layers, each alone in 8 bits:");
             for blame in gate::blame(&mut before, &quantiser, held_out)?.iter().take(WORST) {
-                println!("  policy KL      {:.5} nat, {}", blame.policy_kl, blame.layer);
+                let Quality { policy_kl, wdl_error, .. } = blame.quality;
+                println!("  policy KL      {policy_kl:.5} nat, WDL error {wdl_error:.5}, {}", blame.layer);
             }
         }
         if !refusals.is_empty() && !self.force {

@@ -41,8 +41,8 @@ pub fn refusals(quality: &Quality) -> Vec<String> {
 pub struct Blame {
     /// Its node in the network file, and its size.
     pub layer: String,
-    /// Mean divergence, in nats.
-    pub policy_kl: f64,
+    /// What it costs.
+    pub quality: Quality,
 }
 
 /// All layers that are computed in integers, the worst first.
@@ -66,12 +66,14 @@ pub fn blame(
     let mut all = Vec::with_capacity(layers.len());
     for layer in layers {
         let mut alone = Session::open(&quantiser.alone(layer)).map_err(|error| error.to_string())?;
-        let policy_kl = quality(original, &mut alone, &positions)?.policy_kl;
-        all.push(Blame { layer: quantiser.describe(layer), policy_kl });
+        let quality = quality(original, &mut alone, &positions)?;
+        all.push(Blame { layer: quantiser.describe(layer), quality });
         bar.inc(1);
     }
     bar.finish_and_clear();
-    all.sort_by(|a, b| b.policy_kl.total_cmp(&a.policy_kl));
+    // As the limits of both are alike, so are their units.
+    let cost = |blame: &Blame| blame.quality.policy_kl.max(blame.quality.wdl_error);
+    all.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
     Ok(all)
 }
 

@@ -81,6 +81,23 @@ struct Stored {
     puzzle: bool,
 }
 
+impl Stored {
+    fn replay(&self) -> Replay<'_> {
+        Replay {
+            start: self.start.as_deref(),
+            moves: &self.moves,
+            evals: &[],
+            result: 0,
+            puzzle: self.puzzle,
+        }
+    }
+
+    /// Number of positions that may be taken of it.
+    fn targets(&self) -> usize {
+        self.replay().targets()
+    }
+}
+
 impl Pool {
     /// Adds a file's held-out games, and training games up to `most`.
     fn add(&mut self, chunk: &Chunk, most: usize) {
@@ -101,27 +118,28 @@ impl Pool {
     }
 }
 
-/// Up to `count` positions, spread over the games.
+/// Up to `count` different positions, spread over the games.
 fn spread(games: &[Stored], count: usize) -> Result<Vec<Position>, String> {
-    let count = count.min(games.len() * PER_GAME);
+    let turns = |index: usize| (0..games[index].targets().min(PER_GAME)).map(move |turn| (index, turn));
+    let all: Vec<(usize, usize)> = (0..games.len()).flat_map(turns).collect();
+    let count = count.min(all.len());
     let mut positions = Vec::with_capacity(count);
     for number in 0..count {
-        positions.extend(position_of(&games[number * games.len() / count], number)?);
+        let (index, turn) = all[number * all.len() / count];
+        positions.extend(position_of(&games[index], index, turn)?);
     }
     Ok(positions)
 }
 
-/// A position of a game, another for every number; none of a game without moves.
-fn position_of(stored: &Stored, number: usize) -> Result<Option<Position>, String> {
-    let moves = &stored.moves;
-    if moves.is_empty() {
-        return Ok(None);
-    }
-    let replay =
-        Replay { start: stored.start.as_deref(), moves, evals: &[], result: 0, puzzle: stored.puzzle };
+/// A position of a game, another in every turn, none of them the same for all games.
+fn position_of(stored: &Stored, index: usize, turn: usize) -> Result<Option<Position>, String> {
+    let replay = stored.replay();
     let mut game = replay.initial().map_err(|error| format!("a damaged game: {error}"))?;
-    // 31 has no factor in common with most lengths: openings and endings all get their turn.
-    let (before, after) = moves.split_at(replay.target_ply(number * 31 % replay.targets()));
+    let (targets, turns) = (replay.targets(), replay.targets().min(PER_GAME));
+    // The golden section: openings and endings all get their turn.
+    let first = (index as f64 * 0.618_034).fract() * targets as f64;
+    let target = (first as usize + turn * targets / turns) % targets;
+    let (before, after) = stored.moves.split_at(replay.target_ply(target));
     for packed in before {
         game.play(PackedMove(*packed).to_legal_move(game.position()));
     }
@@ -171,12 +189,12 @@ pub mod tests {
     #[test]
     fn of_a_puzzle_the_solvers_moves_count() {
         let moves = [12 | 28 << 6, 52 | 36 << 6, 6 | 21 << 6]; // e2e4 e7e5 g1f3
-        let puzzle = Stored { start: None, moves: moves.to_vec(), puzzle: true };
-        let plies = |stored: &Stored| -> std::collections::BTreeSet<usize> {
-            (0..9).filter_map(|number| position_of(stored, number).unwrap()).map(|p| p.game.ply()).collect()
+        let stored = |puzzle| Stored { start: None, moves: moves.to_vec(), puzzle };
+        let plies = |stored: Stored| -> Vec<usize> {
+            spread(&[stored], 9).unwrap().iter().map(|position| position.game.ply()).collect()
         };
-        assert_eq!(plies(&puzzle), [0, 2].into());
-        assert_eq!(plies(&Stored { puzzle: false, ..puzzle }), [0, 1, 2].into());
+        assert_eq!(plies(stored(true)), [0, 2], "each of them once");
+        assert_eq!(plies(stored(false)), [0, 1, 2]);
     }
 
     #[test]

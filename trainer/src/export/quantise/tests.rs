@@ -102,7 +102,7 @@ fn the_layer_that_suffers_most_is_named_first() {
     let blamed = blame(&mut original, &quantiser, &positions(40)).unwrap();
     assert_eq!(blamed.len(), quantiser.layers().len());
     assert_eq!(blamed[0].layer, quantiser.describe(layer), "{blamed:?}");
-    assert!(blamed[0].policy_kl > 2.0 * blamed[1].policy_kl, "{blamed:?}");
+    assert!(blamed[0].quality.policy_kl > 2.0 * blamed[1].quality.policy_kl, "{blamed:?}");
 }
 
 #[test]

@@ -38,8 +38,8 @@ pub struct TrainConfig {
     pub samples: u64,
     /// … or after this many minutes of training; 0 for no such bound.
     pub minutes: f64,
-    /// … or after this many epochs, in which every source has been gone through at least once, at its
-    /// weight; 0 for no such bound.
+    /// If above 0, `samples` is set to this many epochs, in each of which every source is gone through at least
+    /// once, at its weight.
     pub epochs: f64,
     /// The kind to compute in.
     pub precision: Precision,
@@ -208,11 +208,18 @@ impl TrainConfig {
             ("validate_every", self.validate_every),
             ("loader_threads", self.loader_threads as u64),
             ("ewc.samples", self.ewc.samples),
+            ("plateau_patience", self.plateau_patience),
         ];
         for (key, value) in counts {
             if value == 0 {
                 return Err(format!("{key} must be at least 1"));
             }
+        }
+        if self.shown_again() >= self.batch {
+            return Err(format!(
+                "tactical_replay.share leaves no fresh samples in a batch of {}",
+                self.batch
+            ));
         }
         let amounts = [
             ("lr", self.lr),
@@ -235,7 +242,7 @@ impl TrainConfig {
         if !(self.teacher.temperature.is_finite() && self.teacher.temperature > 0.0) {
             return Err(format!("teacher.temperature is {}, must be positive", self.teacher.temperature));
         }
-        for source in &self.sources {
+        for source in self.sources.iter().chain(&self.ewc.sources) {
             if !(source.weight.is_finite() && source.weight > 0.0) {
                 return Err(format!("source {}: weight is {}, must be positive", source.name, source.weight));
             }
@@ -247,7 +254,9 @@ impl TrainConfig {
     /// The same without the folders of this machine: what a file that leaves it may say.
     pub fn without_folders(&self) -> TrainConfig {
         let mut config = self.clone();
-        for path in config.sources.iter_mut().flat_map(|source| &mut source.paths) {
+        let sources = config.sources.iter_mut().chain(&mut config.ewc.sources);
+        let paths = sources.flat_map(|source| &mut source.paths).chain([&mut config.teacher.net]);
+        for path in paths {
             if let Some(name) = Path::new(path).file_name() {
                 *path = name.to_string_lossy().into_owned();
             }
@@ -307,9 +316,17 @@ mod tests {
 
     #[test]
     fn what_leaves_the_machine_names_no_folder() {
-        let text = r#"{"sources": [{"name": "a", "paths": ["/home/me/a-*.h5", "b.h5"]}]}"#;
+        let text = r#"{
+            "sources": [{"name": "a", "paths": ["/home/me/a-*.h5", "b.h5"]}],
+            "ewc": {"sources": [{"name": "c", "paths": ["/home/me/c.h5"]}]},
+            "teacher": {"net": "/home/me/big.onnx"}
+        }"#;
         let config = TrainConfig::parse(text, &[]).unwrap().without_folders();
         assert_eq!(config.sources[0].paths, ["a-*.h5", "b.h5"]);
+        assert_eq!(
+            (config.ewc.sources[0].paths[0].as_str(), config.teacher.net.as_str()),
+            ("c.h5", "big.onnx")
+        );
     }
 
     #[test]

@@ -17,7 +17,8 @@ pub struct SourceConfig {
     /// Which of their games are learnt from and validated on.
     #[serde(default)]
     pub select: Selection,
-    /// Most positions of a game in an epoch; 0 for all.
+    /// Most passes that are an epoch of this source, each of which takes one position of every game, another each time;
+    /// 0 for as many as a game has positions on average.
     #[serde(default)]
     pub positions_per_game: u64,
 }

@@ -23,7 +23,6 @@ impl Preset {
     pub fn parse(self, text: &str, overrides: &[String]) -> Result<TrainConfig, String> {
         let mut json = self.json();
         lay_over(&mut json, serde_json::from_str(text).map_err(|error| error.to_string())?);
-        give_defaults(&mut json);
         for entry in overrides {
             let (key, value) =
                 entry.split_once('=').ok_or_else(|| format!("--set {entry}: expected key=value"))?;
@@ -37,6 +36,7 @@ impl Preset {
             }
             *place = value;
         }
+        give_defaults(&mut json);
         let config: TrainConfig = serde_json::from_value(json).map_err(|error| error.to_string())?;
         config.check()?;
         Ok(config)
@@ -66,9 +66,11 @@ fn lay_over(below: &mut Value, above: Value) {
 /// Lays every source over `source_defaults`, which then is gone.
 fn give_defaults(json: &mut Value) {
     let Some(defaults) = json.as_object_mut().and_then(|json| json.remove("source_defaults")) else { return };
-    for source in json.get_mut("sources").and_then(Value::as_array_mut).into_iter().flatten() {
-        let own = std::mem::replace(source, defaults.clone());
-        lay_over(source, own);
+    for list in ["/sources", "/ewc/sources"] {
+        for source in json.pointer_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+            let own = std::mem::replace(source, defaults.clone());
+            lay_over(source, own);
+        }
     }
 }
 
