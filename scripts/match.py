@@ -194,9 +194,11 @@ class Player:
     name: str
     command: str
     options: dict
+    # A move's nodes, where they are fixed.
+    nodes: int | None
 
 
-def player(name, command, options):
+def player(name, command, options, nodes=None):
     """A player whose command is found, with its options as a dictionary."""
     found = shutil.which(command) or shutil.which(command, path="/usr/games")
     if not found:
@@ -211,7 +213,7 @@ def player(name, command, options):
         table = {"UCI_LimitStrength": "true", **table}
     if not name:
         name = Path(command).stem + (f" {table['UCI_Elo']}" if "UCI_Elo" in table else "")
-    return Player(name, os.path.abspath(found), table)
+    return Player(name, os.path.abspath(found), table, nodes)
 
 
 def play_fastchess(fastchess, players, arguments):
@@ -219,7 +221,7 @@ def play_fastchess(fastchess, players, arguments):
     book = Path(arguments.book)
     command = [fastchess]
     for one in players:
-        limit = f"nodes={arguments.nodes}" if arguments.nodes else f"tc={arguments.tc}"
+        limit = f"nodes={one.nodes}" if one.nodes else f"tc={arguments.tc}"
         command += ["-engine", f"name={one.name}", f"cmd={one.command}", limit]
         command += [f"option.{key}={value}" for key, value in one.options.items()]
     command += ["-openings", f"file={book}", f"format={book.suffix[1:]}", "order=sequential"]
@@ -325,8 +327,8 @@ class PythonMatch:
         while result is None:
             one = white if board.turn else black
             engine = await self.engine(engines, one)
-            if self.arguments.nodes:
-                limit = chess.engine.Limit(nodes=self.arguments.nodes)
+            if one.nodes:
+                limit = chess.engine.Limit(nodes=one.nodes)
                 clocks[board.turn] = FIXED_NODES_CLOCK
             else:
                 limit = chess.engine.Limit(
@@ -407,6 +409,8 @@ def parse():
     add("--opponent-name", help="its name in the report (default: the program's, and its UCI_Elo)")
     add("--tc", default="1+0.1", help="seconds for the game + seconds a move (default: %(default)s)")
     add("--nodes", type=int, help="this many nodes a move instead of a clock")
+    add("--opponent-nodes", type=int,
+        help="the opponent's, where they differ: by their speeds, for equal time on a busy machine (default: --nodes)")
     add("--adjudicate", action="store_true",
         help="end games that both engines see as won (7 pawns, 5 moves) or drawn (after move 40); fastchess only")
     add("--chess960", action="store_true", help="Chess960; the book's positions are such; fastchess only")
@@ -423,7 +427,14 @@ def parse():
     arguments = parser.parse_args()
     if not re.fullmatch(r"\d+(\.\d+)?\+\d+(\.\d+)?", arguments.tc):
         parser.error("--tc is seconds+seconds, as in 1+0.1")
-    arguments.limit = f"{arguments.nodes} nodes a move" if arguments.nodes else arguments.tc
+    if arguments.opponent_nodes and not arguments.nodes:
+        parser.error("--opponent-nodes goes with --nodes")
+    arguments.opponent_nodes = arguments.opponent_nodes or arguments.nodes
+    arguments.limit = arguments.tc
+    if arguments.nodes:
+        arguments.limit = f"{arguments.nodes} nodes a move"
+        if arguments.opponent_nodes != arguments.nodes:
+            arguments.limit += f" against {arguments.opponent_nodes}"
     if arguments.games < 2 or arguments.games % 2 or arguments.concurrency < 1:
         parser.error("--games must be even and positive, --concurrency positive")
     return arguments
@@ -437,8 +448,9 @@ def main():
         name = arguments.name or Path(arguments.engine).stem
         report = count(arguments.count.read_text(encoding="utf-8"), name)
         return print(report.text(name, "all others"))
-    us = player(arguments.name, arguments.engine, arguments.engine_options)
-    them = player(arguments.opponent_name, arguments.opponent, arguments.opponent_options)
+    us = player(arguments.name, arguments.engine, arguments.engine_options, arguments.nodes)
+    them = player(
+        arguments.opponent_name, arguments.opponent, arguments.opponent_options, arguments.opponent_nodes)
     if us.name == them.name:
         sys.exit("match.py: both players are called the same: use --name")
     if not arguments.pgn:

@@ -197,6 +197,8 @@ impl TrainArgs {
 fn earlier_task(config: &TrainConfig, folder: &Path, learner: &Learner) -> Result<Elastic, String> {
     let sources =
         Sources::load(&config.ewc.sources, folder).map_err(|error| format!("ewc.sources: {error}"))?;
+    // The earlier task had no teacher.
+    let config = &TrainConfig { teacher: Default::default(), ..config.clone() };
     let mut feed = sources.feed(config, 0)?;
     let count = config.ewc.samples.div_ceil(config.batch as u64);
     log::info!(
