@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use engine::bench::{perft, signature, speed};
+use engine::bench::{lesson, perft, signature, speed};
 use engine::encoding::{az4672, planes72};
 use engine::eval::{Pair, Precision};
 use engine::position::Game;
@@ -51,6 +51,8 @@ enum Command {
         /// The position [default: the initial one]
         fen: Option<String>,
     },
+    /// Have the classical players find the lesson's mate, and print their times beside the lesson's, in Markdown
+    Lesson,
     /// Print the table of UCI options, in Markdown
     Options,
 }
@@ -86,6 +88,7 @@ fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>>
             let game = fen.map_or(Ok(Game::new()), |fen| Game::from_fen(&fen))?;
             perft::print(&game, depth, false, out)?;
         }
+        Some(Command::Lesson) => lesson::print(out)?,
         Some(Command::Options) => write!(out, "{}", uci::options::markdown())?,
     }
     Ok(())

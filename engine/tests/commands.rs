@@ -37,6 +37,17 @@ fn perft_divides_by_move() {
 }
 
 #[test]
+fn the_lesson_is_told_with_its_numbers() {
+    let text = text(&["lesson"]);
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split('|').map(str::trim).collect()).collect();
+    assert!(rows.len() == 4 && rows.iter().all(|row| row.len() == 9), "{text}");
+    let (minimax, alpha_beta) = (&rows[2], &rows[3]);
+    assert_eq!((minimax[1], minimax[4], minimax[6], minimax[7]), ("minimax", "1337211", "h5f7", "1000000"));
+    assert_eq!((alpha_beta[1], alpha_beta[6], alpha_beta[7]), ("alpha-beta", "h5f7", "1000000"));
+    assert!(alpha_beta[4].parse::<u64>().unwrap() < 119_034, "{text}");
+}
+
+#[test]
 fn version_names_commit_encodings_and_network() {
     let text = text(&["--version"]);
     let lines: Vec<&str> = text.lines().collect();
@@ -48,7 +59,7 @@ fn version_names_commit_encodings_and_network() {
 #[test]
 fn help_tells_of_every_command_and_options_prints_a_table() {
     let help = text(&["--help"]);
-    for command in ["uci", "bench", "backendbench", "perft", "options", "Example"] {
+    for command in ["uci", "bench", "backendbench", "perft", "lesson", "options", "Example"] {
         assert!(help.contains(command), "{help}");
     }
     assert!(text(&["options"]).starts_with("| option |"));

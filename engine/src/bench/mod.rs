@@ -1,9 +1,11 @@
 //! The signature, and how fast the evaluator is.
 //!
 //! [`signature`] searches fixed positions with evaluators that compute in whole numbers, so every
-//! machine finds the same; [`speed`] measures the network; [`perft`] counts moves.
+//! machine finds the same; [`speed`] measures the network; [`perft`] counts moves; [`lesson`] has the classical
+//! players do what they do in the lesson.
 
 mod hashed;
+pub mod lesson;
 pub mod perft;
 mod positions;
 pub mod signature;

@@ -3,6 +3,7 @@
 //! An evaluator answers for a batch of positions: a [`Wdl`] for the side to move and one prior per
 //! legal move. [`Network`] is a checked network file and makes evaluators that run it in ONNX
 //! Runtime; [`Pair`] is one network in two precisions and chooses the faster; [`Uniform`] knows nothing and needs nothing.
+//! [`lesson`] is no evaluator but a value in centipawns, from material and squares alone.
 
 mod cache;
 mod card;
@@ -13,6 +14,7 @@ mod verdicts;
 mod network;
 mod pair;
 mod uniform;
+pub mod lesson;
 
 use std::fmt;
 
@@ -52,6 +54,13 @@ impl Wdl {
     /// The expected result, −1 (lost) to 1 (won).
     pub fn q(self) -> f32 {
         self.win - self.loss
+    }
+
+    /// What a value of so many centipawns for the mover means, where nothing is known of draws: the
+    /// expected result of [`q_of_centipawns`].
+    pub fn of_centipawns(centipawns: i32) -> Wdl {
+        let q = q_of_centipawns(centipawns);
+        Wdl { win: (1.0 + q) / 2.0, draw: 0.0, loss: (1.0 - q) / 2.0 }
     }
 
     /// The same position seen by the other side.
@@ -120,6 +129,19 @@ impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
     }
 }
 
+/// Leela's curve between expected results and centipawns: `90 · tan(1.5637541897 · q)`.
+const CURVE: (f32, f32) = (90.0, 1.563_754_2);
+
+/// Centipawns of an expected result, −1 to 1, by Leela's curve.
+pub fn centipawns_of_q(q: f32) -> i32 {
+    (CURVE.0 * (CURVE.1 * q.clamp(-1.0, 1.0)).tan()).round() as i32
+}
+
+/// The expected result, −1 to 1, of so many centipawns: [`centipawns_of_q`] backwards.
+pub fn q_of_centipawns(centipawns: i32) -> f32 {
+    ((centipawns as f32 / CURVE.0).atan() / CURVE.1).clamp(-1.0, 1.0)
+}
+
 /// Turns logits into probabilities in place.
 pub fn softmax(logits: &mut [f32]) {
     let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -143,6 +165,18 @@ mod tests {
         for (got, want) in logits.iter().zip([0.125, 0.25, 0.625]) {
             assert!((got - want).abs() < 1e-5);
         }
+    }
+
+    #[test]
+    fn centipawns_and_expected_results_are_two_names_of_the_same() {
+        for centipawns in [-1200, -310, -35, 0, 1, 100, 900, 5000] {
+            let there_and_back = centipawns_of_q(q_of_centipawns(centipawns));
+            // Far out a rounding error of q is many centipawns.
+            assert!((there_and_back - centipawns).abs() <= centipawns.abs() / 500, "{there_and_back}");
+            assert_eq!(Wdl::of_centipawns(centipawns), Wdl::of_centipawns(-centipawns).flipped());
+        }
+        assert!((q_of_centipawns(90) - std::f32::consts::FRAC_PI_4 / 1.563_754_2).abs() < 1e-6);
+        assert_eq!(q_of_centipawns(i32::MAX), 1.0);
     }
 
     #[test]

@@ -27,7 +27,7 @@ mod pool;
 
 pub use noise::{Noise, choose};
 pub use params::{Fpu, FpuStrategy, Limits, Params, Puct};
-pub use pool::{Ended, Outcome, Pool, Verdict, View, Watch};
+pub use pool::{Ended, Outcome, Pool, Progress, Verdict, View, Watch};
 pub use proof::Proof;
 pub use report::{Line, MoveStats, Report, Score};
 pub use step::{Expansion, Gathered, Leaf, Ticket};

@@ -58,47 +58,30 @@ pub struct Outcome {
     pub error: Option<String>,
 }
 
-/// A look at a running search.
-pub struct View<'a> {
-    search: &'a SearchState,
-}
-
-impl<'a> View<'a> {
-    pub(super) fn new(search: &'a SearchState) -> View<'a> {
-        View { search }
-    }
-
+/// What a running search shows of itself.
+pub trait Progress {
     /// Visits of this search so far.
-    pub fn visits(&self) -> u64 {
-        self.search.playouts.load(Ordering::Relaxed)
-    }
+    fn visits(&self) -> u64;
 
-    /// Visits of the most and the second most visited root move.
-    pub fn lead(&self) -> (u64, u64) {
-        self.search.lock_tree().lead()
-    }
+    /// Visits of the most and the second most visited root move; zeros where moves aren't chosen by visits.
+    fn lead(&self) -> (u64, u64);
 
-    /// What is known of the root's moves, best first.
-    pub fn stats(&self) -> Vec<MoveStats> {
-        self.search.lock_tree().stats()
-    }
+    /// What is known of the root's moves, best first; nothing where they have no statistics of this kind.
+    fn stats(&self) -> Vec<MoveStats>;
 
     /// Tells the search how many more visits the watcher will let it make; `None` if it can't know.
     /// Root moves that can't become best in so many are left alone (`Params::smart_pruning`).
-    pub fn expect(&self, visits: Option<u64>) {
-        self.search.expected.store(visits.unwrap_or(u64::MAX), Ordering::Relaxed);
-    }
+    fn expect(&self, visits: Option<u64>);
 
     /// The root move that would be played now.
-    pub fn best(&self) -> Option<Move> {
-        self.search.lock_tree().best()
-    }
+    fn best(&self) -> Option<Move>;
 
     /// The report with up to `multipv` lines.
-    pub fn report(&self, multipv: usize) -> Report {
-        self.search.lock_tree().report(multipv)
-    }
+    fn report(&self, multipv: usize) -> Report;
 }
+
+/// A look at a running search.
+pub type View<'a> = dyn Progress + 'a;
 
 /// All that the workers share during one search.
 pub(super) struct SearchState {
@@ -227,6 +210,32 @@ impl SearchState {
         }
         *lock(&self.finished) = true;
         self.all_finished.notify_all();
+    }
+}
+
+impl Progress for SearchState {
+    fn visits(&self) -> u64 {
+        self.playouts.load(Ordering::Relaxed)
+    }
+
+    fn lead(&self) -> (u64, u64) {
+        self.lock_tree().lead()
+    }
+
+    fn stats(&self) -> Vec<MoveStats> {
+        self.lock_tree().stats()
+    }
+
+    fn expect(&self, visits: Option<u64>) {
+        self.expected.store(visits.unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    fn best(&self) -> Option<Move> {
+        self.lock_tree().best()
+    }
+
+    fn report(&self, multipv: usize) -> Report {
+        self.lock_tree().report(multipv)
     }
 }
 

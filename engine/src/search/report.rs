@@ -6,7 +6,7 @@ use super::arena::NodeId;
 use super::proof::Proof;
 use super::select::Here;
 use super::tree::{Counters, Tree};
-use crate::eval::Wdl;
+use crate::eval::{Wdl, centipawns_of_q};
 
 /// A score for the side to move at the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,9 +18,9 @@ pub enum Score {
 }
 
 impl Score {
-    /// Centipawns of an expected result, by Leela's curve `90 · tan(1.5637541897 · q)`.
+    /// Centipawns of an expected result, by Leela's curve.
     pub fn from_q(q: f32) -> Score {
-        Score::Cp((90.0 * (1.563_754_2 * q.clamp(-1.0, 1.0)).tan()).round() as i32)
+        Score::Cp(centipawns_of_q(q))
     }
 
     fn from_proof(proof: Proof) -> Score {

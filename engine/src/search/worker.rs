@@ -6,7 +6,7 @@ use std::sync::MutexGuard;
 use shakmaty::MoveList;
 
 use super::Tree;
-use super::pool::{Ended, SearchState, Verdict, View};
+use super::pool::{Ended, SearchState, Verdict};
 use super::step::{Expansion, Leaf, Ticket, finished};
 use crate::eval::{Answer, EvalError, Evaluator, Request};
 use crate::position::Game;
@@ -83,7 +83,7 @@ impl Worker {
         if over.is_some() {
             return Ok(over);
         }
-        Ok(match search.watch_round(&View::new(search)) {
+        Ok(match search.watch_round(search) {
             Verdict::Continue => None,
             Verdict::Stop => Some(Ended::Stopped),
         })

@@ -1,29 +1,70 @@
-//! What a session thinks with: the network, and the pool of workers that use it.
+//! What a session thinks with: the network, and the pool of workers that use it; or a classical player.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use super::io::Writer;
 use super::settings::{Backend, Settings};
+use crate::baseline::{Seat, Task};
 use crate::eval::{
     Answer, Cached, EvalCache, EvalError, Evaluator, NetError, Network, Pair, Request, Uniform, Verdicts,
 };
 use crate::position::Game;
-use crate::search::{Counters, Pool, Report};
+use crate::search::{Counters, Limits, Pool, Report, Watch};
+use crate::tables::Tables;
 
 /// Workers that are started however few cores there are; beyond, four for each.
 const ALWAYS_FINE: usize = 16;
 
-/// The network and the workers, both made when they are first needed.
+/// The network and the workers, both made when they are first needed, and a seat for a classical player.
 #[derive(Default)]
 pub struct Brain {
     network: Option<Network>,
     pool: Option<Pool>,
     /// The workers' answers; made anew with them.
     cache: Option<Arc<EvalCache>>,
+    seat: Seat,
+}
+
+/// What is to be thought about.
+pub struct Question {
+    /// The position and its past.
+    pub game: Game,
+    /// When to end.
+    pub limits: Limits,
+    /// What is known of endgames.
+    pub tables: Tables,
+    /// Where a classical player's dice begin.
+    pub seed: u64,
+    /// Who looks on, and is told of the end.
+    pub watch: Box<dyn Watch>,
 }
 
 impl Brain {
+    /// Makes what is needed to think, so that thinking can begin at once.
+    pub fn prepare(&mut self, settings: &Settings, out: &Writer) {
+        if settings.player.is_none() {
+            self.pool(settings, out);
+        }
+    }
+
+    /// Lets the player of the settings begin to think, and returns at once.
+    pub fn think(&mut self, settings: &Settings, question: Question, out: &Writer) {
+        let Question { game, limits, tables, seed, watch } = question;
+        match settings.player {
+            None => {
+                let pool = self.pool(settings, out);
+                pool.set_tables(tables);
+                pool.start(game, limits, watch);
+            }
+            Some(player) => {
+                let (tree, answers) = settings.memory();
+                let (lines, memory, uct) = (settings.multipv, tree + answers, settings.uct);
+                self.seat.start(player, Task { game, limits, lines, memory, uct, seed }, watch);
+            }
+        }
+    }
+
     /// The workers, made now if need be. What is missing for them is said once, in one line; they
     /// then play without a network.
     pub fn pool(&mut self, settings: &Settings, out: &Writer) -> &mut Pool {
@@ -66,7 +107,7 @@ impl Brain {
         self.cache.iter().for_each(|cache| cache.clear());
     }
 
-    /// Where the visits of a search came from, in words.
+    /// Where the visits of the network's search came from, in words.
     pub fn shares(&self, report: &Report) -> String {
         let Counters { playouts, evaluations, transpositions, table_hits, .. } = report.counters;
         let share = |part: u64, of: u64| part as f64 * 100.0 / of.max(1) as f64;
@@ -115,9 +156,12 @@ impl Brain {
 }
 
 /// As many as are asked for, unless they could only get into each other's way: every worker has a
-/// session with memory of its own.
+/// session with memory of its own. A classical player thinks alone.
 pub fn workers(settings: &Settings) -> usize {
-    settings.threads.clamp(1, ALWAYS_FINE.max(4 * num_cpus::get()))
+    match settings.player {
+        None => settings.threads.clamp(1, ALWAYS_FINE.max(4 * num_cpus::get())),
+        Some(_) => 1,
+    }
 }
 
 fn load(settings: &Settings, out: &Writer) -> Result<Network, NetError> {

@@ -306,6 +306,8 @@ mod tests {
             "option name Debug Log File type string default <empty>",
             "option name Backend type combo default onnx-cpu var onnx-cpu var uniform",
             "option name Precision type combo default auto var auto var fp32 var int8",
+            "option name Player type combo default network var network var random var minimax var alpha-beta \
+             var uct var uct-value",
             "option name Clear Hash type button",
         ] {
             assert!(lines.iter().any(|other| other == line), "{line} is missing from {lines:#?}");

@@ -8,7 +8,7 @@ use crossbeam_channel::{Receiver, bounded, never};
 use shakmaty::Move;
 
 use super::answer::Answer;
-use super::brain::{self, Brain};
+use super::brain::{self, Brain, Question};
 use super::command::{self, Command, Setup};
 use super::go::Go;
 use super::info::Printer;
@@ -161,7 +161,7 @@ impl Session {
     fn ready(&mut self) {
         // While a search runs everything is loaded, and its workers are not to be touched.
         if matches!(self.search, Search::None) {
-            self.brain.pool(&self.settings, &self.out);
+            self.brain.prepare(&self.settings, &self.out);
         }
         self.out.line("readyok");
     }
@@ -299,8 +299,7 @@ impl Session {
         let mut printer = Printer::new(settings.chess960, settings.show_wdl, settings.multipv);
         printer.root_hits = root_hits;
         let (sender, finished) = bounded(1);
-        let pool = self.brain.pool(settings, &self.out);
-        let watcher = Watcher::new(job, printer, self.out.clone(), sender);
+        let watch = Box::new(Watcher::new(job, printer, self.out.clone(), sender));
         let nodes = limits.nodes.into_iter().chain(strength.map(|strength| strength.visits)).min();
         let limits = Limits {
             // Without a single playout there would be nothing to play.
@@ -311,11 +310,17 @@ impl Session {
             all_moves: settings.multipv > 1 || limits.infinite || limits.mate.is_some() || strength.is_some(),
         };
         let root = self.game.clone();
-        pool.set_tables(self.library.tables().clone());
-        pool.start(root.clone(), limits, Box::new(watcher));
+        let (tables, seed) = (self.library.tables().clone(), self.seed(&root));
+        let question = Question { game: root.clone(), limits, tables, seed, watch };
+        self.brain.think(settings, question, &self.out);
         let clock = (!hold.holds()).then_some(clock);
         let running = Running { root, at, clock, strength, finished, control, hold, makeshift };
         self.search = Search::Running(Box::new(running));
+    }
+
+    /// Where the dice begin in this position: another place in every game, unless the GUI has set one.
+    fn seed(&self, game: &Game) -> u64 {
+        strength::seed(game, if self.settings.seed == 0 { self.game_seed } else { self.settings.seed })
     }
 
     /// The running search has ended by itself, or died (`None`).
@@ -385,7 +390,7 @@ impl Session {
         self.tell_troubles();
         let mut report = outcome.report;
         if let Some(strength) = running.strength {
-            let chosen = strength.choose(&report, strength::seed(&running.root, self.game_seed));
+            let chosen = strength.choose(&report, self.seed(&running.root));
             // What is played is shown first.
             if let Some(lines) = report.lines.get_mut(..=chosen) {
                 lines.rotate_right(1);
@@ -398,7 +403,7 @@ impl Session {
         let Some(bestmove) = best.and_then(|line| printer.bestmove(&line.pv)) else {
             return Answer::makeshift(running.makeshift, self.settings.chess960, time);
         };
-        if self.debug {
+        if self.debug && self.settings.player.is_none() {
             self.out.say(self.brain.shares(&report));
         }
         let mut infos = Vec::new();

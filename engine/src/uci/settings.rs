@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::strength::{FULL_SKILL, Strength};
+use crate::baseline::{Player, UctParams};
 use crate::eval::Precision;
 use crate::search::Params;
 use crate::tables::Rules;
@@ -47,6 +48,12 @@ pub struct Settings {
     pub precision: Option<Precision>,
     /// What answers for the positions.
     pub backend: Backend,
+    /// Who plays; `None` is the network's search.
+    pub player: Option<Player>,
+    /// The numbers of the players who play random games.
+    pub uct: UctParams,
+    /// Where the dice begin; 0 is somewhere else in every game.
+    pub seed: u64,
     /// Play from the book.
     pub own_book: bool,
     /// The book's file.
@@ -101,6 +108,9 @@ impl Default for Settings {
             weights: None,
             precision: None,
             backend: Backend::default(),
+            player: None,
+            uct: UctParams::default(),
+            seed: 0,
             own_book: false,
             book: None,
             book_depth: 20,
@@ -120,9 +130,9 @@ impl Settings {
         (all - answers, answers)
     }
 
-    /// What the strength is limited to, if it is.
+    /// What the strength is limited to, if it is. The classical players are what they are.
     pub fn strength(&self) -> Option<Strength> {
-        if self.analyse {
+        if self.analyse || self.player.is_some() {
             None
         } else if self.limit_strength {
             Some(Strength::of_elo(self.elo))
@@ -167,6 +177,7 @@ mod tests {
         assert!(skilled.search_params().policy_temperature > skilled.params.policy_temperature);
         let rated = Settings { limit_strength: true, ..skilled };
         assert_eq!(rated.strength(), Some(Strength::of_elo(2000)));
+        assert_eq!(Settings { player: Some(Player::Minimax), ..rated.clone() }.strength(), None);
         let analysing = Settings { analyse: true, ..rated };
         assert_eq!(analysing.strength(), None);
         let plain = Params { smart_pruning: 0.0, ..analysing.params.clone() };

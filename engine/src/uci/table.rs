@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::options::{Effect, Entry, Kind};
 use super::settings::Backend;
 use super::strength::{FULL_SKILL, STRONGEST, WEAKEST};
+use crate::baseline::Player;
 use crate::eval::Precision;
 use crate::search::FpuStrategy;
 
@@ -22,6 +23,12 @@ fn about() -> String {
     let version = env!("CARGO_PKG_VERSION");
     format!("Philidor {version}, a chess engine that thinks with a neural network; GPL-3.0-or-later")
 }
+
+/// The network, then the classical players.
+const PLAYERS: [&str; 6] = {
+    let [random, minimax, alpha_beta, uct, uct_value] = Player::NAMES;
+    ["network", random, minimax, alpha_beta, uct, uct_value]
+};
 
 const FPU_STRATEGIES: [&str; 2] = ["reduction", "absolute"];
 
@@ -174,6 +181,48 @@ pub static TABLE: &[Entry] = &[
         ),
         effect: Effect::Workers,
         doc: "what answers for positions; `uniform` is no network at all",
+    },
+    Entry {
+        name: "Player",
+        aliases: &[],
+        kind: Kind::Choice(
+            &PLAYERS,
+            |s| Player::ALL.iter().position(|one| Some(*one) == s.player).map_or(0, |at| at + 1),
+            |s, v| s.player = v.checked_sub(1).and_then(|at| Player::ALL.get(at)).copied(),
+        ),
+        effect: Effect::Clear,
+        doc: "who plays: the network's search, or one of the lesson's classical players",
+    },
+    Entry {
+        name: "UctExploration",
+        aliases: &[],
+        kind: Kind::Number(0.0, 100.0, |s| s.uct.exploration, |s, v| s.uct.exploration = v),
+        effect: Effect::Nothing,
+        doc: "how much `uct` and `uct-value` explore: √2 is the lesson's",
+    },
+    Entry {
+        name: "UctRollout",
+        aliases: &[],
+        kind: Kind::Spin(
+            0,
+            1000,
+            |s| i64::from(s.uct.rollout),
+            |s, v| s.uct.rollout = u32::try_from(v).unwrap_or(0),
+        ),
+        effect: Effect::Nothing,
+        doc: "random plies that `uct-value` plays before it values a position",
+    },
+    Entry {
+        name: "Seed",
+        aliases: &[],
+        kind: Kind::Spin(
+            0,
+            2_147_483_647,
+            |s| i64::try_from(s.seed).unwrap_or(0),
+            |s, v| s.seed = v.unsigned_abs(),
+        ),
+        effect: Effect::Nothing,
+        doc: "where the dice of classical players and of limited strength begin, the same in every game; 0 is always somewhere else",
     },
     Entry {
         name: "OwnBook",

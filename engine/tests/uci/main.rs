@@ -2,6 +2,7 @@
 
 mod limits;
 mod library;
+mod players;
 mod program;
 mod protocol;
 mod search;

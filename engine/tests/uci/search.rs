@@ -4,7 +4,7 @@ use crate::program::{Program, Search, field, number};
 use engine::position::Game;
 
 /// Every variation must be legal from the position searched, and end where the game does.
-fn check_variations(search: &Search, start: &Game, chess960: bool) {
+pub fn check_variations(search: &Search, start: &Game, chess960: bool) {
     for info in search.infos() {
         let Some((_, pv)) = info.split_once(" pv ") else { continue };
         let mut game = start.clone();
