@@ -32,10 +32,11 @@ fn toy_engine() {
                 if searches == fail {
                     std::process::exit(3);
                 }
-                for (index, (score, uci)) in favourites(&game).iter().take(lines).enumerate() {
+                let favourites = favourites(&game);
+                for (index, (score, uci)) in favourites.iter().take(lines).enumerate() {
                     say(&format!("info depth 1 multipv {} score cp {score} nodes 1 pv {uci}", index + 1));
                 }
-                say(&format!("bestmove {}", favourites(&game)[0].1));
+                say(&format!("bestmove {}", favourites[0].1));
             }
             ["quit"] => return,
             _ => (),
@@ -63,8 +64,9 @@ fn position(line: &str) -> Replay {
 
 /// The legal moves with scores for the mover, the best first.
 fn favourites(game: &Replay) -> Vec<(i16, String)> {
-    let chess960 = game.fen().starts_with("1rk");
-    let like = |uci: String| ((xxh3_64(format!("{}{uci}", game.fen()).as_bytes()) % 300) as i16 - 150, uci);
+    let fen = game.fen();
+    let chess960 = fen.starts_with("1rk");
+    let like = |uci: String| ((xxh3_64(format!("{fen}{uci}").as_bytes()) % 300) as i16 - 150, uci);
     let mut moves: Vec<_> = game.legal_moves().into_iter().map(|m| like(Replay::uci(m, chess960))).collect();
     moves.sort_by_key(|(score, uci)| (-score, uci.clone()));
     moves
@@ -180,11 +182,11 @@ fn interrupted(folder: &Folder, line: &str, signal: &str) -> bool {
 #[test]
 fn what_was_interrupted_goes_on_as_if_nothing_had_been() {
     let folder = Folder::new();
-    folder.succeed(&format!("{MINE} --games 150 --name whole"));
-    let line = format!("{MINE} --games 150 --name parts --save-every 0");
+    folder.succeed(&format!("{MINE} --games 200 --name whole"));
+    let line = format!("{MINE} --games 200 --name parts --save-every 0");
     assert!(interrupted(&folder, &line, "-INT"), "Ctrl-C is no failure");
     let first = folder.games("parts").len();
-    assert!(first < 150, "it was not at its end");
+    assert!(first < 200, "it was not at its end");
     assert!(!interrupted(&folder, &format!("{line} --resume"), "-KILL"));
     assert!(folder.games("parts").len() >= first, "what was written stays");
     let refused = folder.fail(&line);
@@ -197,8 +199,8 @@ fn what_was_interrupted_goes_on_as_if_nothing_had_been() {
     folder.succeed(&format!("{line} --resume"));
     assert_eq!(folder.games("parts"), folder.games("whole"));
     // More games of the same kind.
-    folder.succeed(&format!("{MINE} --games 153 --name parts --resume"));
-    assert_eq!(folder.games("parts").len(), 153);
+    folder.succeed(&format!("{MINE} --games 203 --name parts --resume"));
+    assert_eq!(folder.games("parts").len(), 203);
 }
 
 #[test]
@@ -280,11 +282,11 @@ fn games_are_given_evaluations() {
 #[test]
 fn annotating_goes_on_where_it_was_interrupted() {
     let folder = Folder::new();
-    folder.succeed(&format!("{MINE} --games 150 --name mined"));
+    folder.succeed(&format!("{MINE} --games 200 --name mined"));
     folder.succeed("annotate data/mined-00000.h5 --engine ./toy --depth 2 --name whole");
     let line = "annotate data/mined-00000.h5 --engine ./toy --depth 2 --name parts --save-every 0";
     assert!(interrupted(&folder, line, "-INT"));
-    assert!(folder.games("parts").len() < 150);
+    assert!(folder.games("parts").len() < 200);
     folder.succeed(&format!("{line} --resume"));
     assert_eq!(folder.games("parts"), folder.games("whole"));
     assert_eq!(folder.games("parts"), folder.games("mined"), "the toy always thinks the same");

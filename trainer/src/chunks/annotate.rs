@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::Args;
 use serde_json::json;
 
-use super::harvest::{EngineArgs, Hand, Harvest, OutArgs, Store, Work, harvest, progress, tell};
+use super::harvest::{EngineArgs, Hand, Harvest, OutArgs, Store, Work, conclude, harvest, progress};
 use super::inspect::replay_game;
 use super::read;
 use crate::files::{file_name, stem};
@@ -50,16 +50,8 @@ impl AnnotateArgs {
     /// Annotates; says what came of it.
     pub fn run(&self) -> ExitCode {
         let name = self.name.clone().unwrap_or_else(|| format!("{}-annotated", stem(&self.files[0])));
-        match interrupt::flag().and_then(|stop| self.annotate(&name, &stop)) {
-            Ok(harvest) => {
-                tell(&harvest, &self.out.out.join(name));
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        }
+        let annotated = interrupt::flag().and_then(|stop| self.annotate(&name, &stop));
+        conclude(annotated, &self.out.out.join(name))
     }
 
     fn annotate(&self, name: &str, stop: &AtomicBool) -> Result<Harvest, String> {

@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::json;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::harvest::{EngineArgs, Hand, Harvest, OutArgs, Store, Work, harvest, progress, tell};
+use super::harvest::{EngineArgs, Hand, Harvest, OutArgs, Store, Work, conclude, harvest, progress};
 use crate::files::file_name;
 use crate::games::{Choice, EngineError, Game, Miner, StartRules, Starts, UciEngine};
 use crate::interrupt;
@@ -58,16 +58,8 @@ pub struct MineArgs {
 impl MineArgs {
     /// Mines; says what came of it.
     pub fn run(&self) -> ExitCode {
-        match interrupt::flag().and_then(|stop| self.mine(&stop)) {
-            Ok(harvest) => {
-                tell(&harvest, &self.out.out.join(&self.name));
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        }
+        let mined = interrupt::flag().and_then(|stop| self.mine(&stop));
+        conclude(mined, &self.out.out.join(&self.name))
     }
 
     fn mine(&self, stop: &AtomicBool) -> Result<Harvest, String> {

@@ -212,7 +212,10 @@ mod tests {
             text.starts_with("[Event \"a \\\"test\\\"\"]\n[Site \"?\"]\n[Date \"2024.05.??\"]\n"),
             "{text}"
         );
-        assert!(text.contains("[ECO \"C23\"]\n[Opening \"Bishop's Opening: "), "{text}");
+        assert!(
+            text.contains("[ECO \"C20\"]\n[Opening \"King's Pawn Game: Wayward Queen Attack\"]\n"),
+            "{text}"
+        );
         assert!(text.contains("\n\n1. e4 {[%eval 0.31]} e5 2. Qh5"), "{text}");
         assert!(text.lines().all(|line| line.len() < 80), "{text}");
         assert!(written(&games[1], EvalSide::Before).contains("\n\n31... O-O 32. O-O *\n\n"));
