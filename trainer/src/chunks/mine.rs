@@ -18,7 +18,8 @@ use crate::interrupt;
 ///
 /// By default as in the lesson on imitation learning: from the initial position, one of its three best moves with
 /// 80, 15 and 5 per cent, draws claimed, at most 500 plies. Ctrl-C loses nothing; the same line with --resume goes on,
-/// also to more --games. With --depth or --nodes the same seed gives the same games, however many engines play.
+/// also to more --games. With --depth or --nodes the same seed gives the same games, however many engines play, unless
+/// they are interrupted.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer mine --games 1000 --depth 10\n  \
     philidor-trainer mine --name careless --careless --choice 100 --nodes 1500 --plies 80 --games 5000\n  \

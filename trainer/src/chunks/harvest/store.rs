@@ -126,7 +126,7 @@ impl Store {
     fn save_hands(&self) -> Result<(), String> {
         let hands = self.held.values().cloned().collect();
         let hands = Hands { format: FORMAT.to_owned(), settings: self.settings.clone(), hands };
-        let text = serde_json::to_string_pretty(&hands).expect("numbers and text make JSON");
+        let text = serde_json::to_string(&hands).expect("numbers and text make JSON");
         write_file(&self.path, text.as_bytes())
     }
 }
