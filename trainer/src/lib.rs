@@ -2,7 +2,11 @@
 //!
 //! The modules stand in the order in which data flows through them.
 
-/// Where games come from (PGN) and what a game is here.
+/// Ctrl-C.
+pub mod interrupt;
+/// Files written aside and renamed.
+pub mod files;
+/// Where games come from (PGN, engines, the web), what a game is here, what its opening is called.
 pub mod games;
 /// Games on disk: the HDF5 schema `games/1`, written, read and inspected.
 pub mod chunks;

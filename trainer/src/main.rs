@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use trainer::chunks::{ImportArgs, InspectArgs};
+use trainer::chunks::{AnnotateArgs, ExportPgnArgs, ImportArgs, InspectArgs, MineArgs};
 use trainer::export::{ExportArgs, QuantiseArgs, VerifyArgs};
+use trainer::games::FetchGamesArgs;
 use trainer::gauge::GaugeArgs;
 use trainer::learn::{LrFinderArgs, OverfitArgs, PlotArgs, TrainArgs};
 
@@ -18,8 +19,12 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    FetchGames(FetchGamesArgs),
     Import(ImportArgs),
+    Mine(MineArgs),
+    Annotate(AnnotateArgs),
     Inspect(InspectArgs),
+    ExportPgn(ExportPgnArgs),
     Overfit(OverfitArgs),
     LrFinder(LrFinderArgs),
     Train(TrainArgs),
@@ -33,8 +38,12 @@ enum Command {
 fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("info")).init();
     match Cli::parse().command {
+        Command::FetchGames(args) => args.run(),
         Command::Import(args) => args.run(),
+        Command::Mine(args) => args.run(),
+        Command::Annotate(args) => args.run(),
         Command::Inspect(args) => args.run(),
+        Command::ExportPgn(args) => args.run(),
         Command::Overfit(args) => args.run(),
         Command::LrFinder(args) => args.run(),
         Command::Train(args) => args.run(),

@@ -1,5 +1,6 @@
 //! A move in sixteen bits.
 
+use serde::{Deserialize, Serialize};
 use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Move, Position, Role, Square};
 
@@ -7,7 +8,8 @@ use shakmaty::{Chess, Move, Position, Role, Square};
 ///
 /// Promotion is 0 for none, then 2 N, 3 B, 4 R, 5 Q (shakmaty's role numbers). Castling is the king
 /// taking its own rook, in standard chess too.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct PackedMove(pub u16);
 
 impl PackedMove {

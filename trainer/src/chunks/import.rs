@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 
 use super::{ChunkError, ChunkWriter};
+use crate::files::{file_name, stem};
 use crate::games::{EvalSide, Filters, ImportError, Progress, ReadOptions, ReadReport, read_games};
+use crate::interrupt;
 
 /// Import PGN or puzzles (plain, .gz, .zst, .bz2) into files of games (games/1, HDF5)
 #[derive(Args, Debug)]
@@ -73,17 +75,10 @@ pub struct ImportArgs {
 impl ImportArgs {
     /// Imports; broken games and damaged files are reported, never fatal. Ctrl-C ends cleanly.
     pub fn run(&self) -> ExitCode {
-        let stop = Arc::new(AtomicBool::new(false));
-        let raised = Arc::clone(&stop);
-        // A second Ctrl-C ends at once: the file in hand is written aside, nothing else is lost.
-        let handler = ctrlc::set_handler(move || {
-            if raised.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
+        let stop = interrupt::flag().unwrap_or_else(|error| {
+            log::warn!("{error}");
+            Arc::default()
         });
-        if let Err(error) = handler {
-            log::warn!("Ctrl-C will not end cleanly: {error}");
-        }
         match self.import(&stop) {
             Ok((report, files)) => {
                 print_report(&report, files);
@@ -202,15 +197,4 @@ fn print_counts<K: Display>(what: &str, counts: &BTreeMap<K, u64>) {
     for (reason, count) in counts {
         println!("{what}: {count} ({reason})");
     }
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
-}
-
-/// A file's name up to its first dot.
-fn stem(path: &Path) -> String {
-    let name = file_name(path);
-    let stem = name.split('.').next().unwrap_or_default();
-    if stem.is_empty() { "games".into() } else { stem.into() }
 }

@@ -8,13 +8,16 @@ use std::process::ExitCode;
 use clap::Args;
 use engine::position::PackedMove;
 
-use super::Chunk;
 use super::file::{DATASETS, Layout, layouts, read};
-use crate::games::{self, FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameResult, NO_EVAL, Split};
+use super::{Chunk, replay};
+use crate::games::{
+    self, FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameResult, LONGEST_LINE, NO_EVAL, Opening, Split,
+};
 
 /// Prove files of games and describe them
 #[derive(Args, Debug)]
-#[command(after_help = "Example: philidor-trainer inspect data/engine-*.h5")]
+#[command(after_help = "Examples:\n  philidor-trainer inspect data/engine-*.h5\n  \
+    philidor-trainer inspect data/engine-00000.h5 --game 7 --boards")]
 pub struct InspectArgs {
     /// Files of games (games/1)
     #[arg(required = true)]
@@ -22,6 +25,12 @@ pub struct InspectArgs {
     /// Check structure and checksums, but don't replay the games
     #[arg(long)]
     quick: bool,
+    /// Show this game of each file, from 0: its opening, its moves, the evaluations of the positions before them
+    #[arg(long)]
+    game: Option<usize>,
+    /// Show the board after each move of the game
+    #[arg(long, requires = "game")]
+    boards: bool,
 }
 
 impl InspectArgs {
@@ -29,7 +38,14 @@ impl InspectArgs {
     pub fn run(&self) -> ExitCode {
         let mut code = ExitCode::SUCCESS;
         for path in &self.files {
-            match describe(path, !self.quick) {
+            let description = match self.game {
+                None => describe(path, !self.quick),
+                Some(index) => read(path).map_err(|error| error.to_string()).and_then(|chunk| {
+                    let told = replay::describe(&chunk, index, self.boards);
+                    told.map_err(|why| format!("{}: {why}", path.display()))
+                }),
+            };
+            match description {
                 Ok(description) => println!("{description}"),
                 Err(error) => {
                     eprintln!("{error}");
@@ -84,6 +100,9 @@ fn range<T: Copy + Ord + fmt::Display>(values: &[T], missing: Option<T>) -> Stri
     missing.map_or(range.clone(), |_| format!("{range}, {} missing", values.len() - known().count()))
 }
 
+/// So many families of openings are named, the most frequent.
+const FAMILIES: usize = 6;
+
 /// What a file holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inspection {
@@ -103,6 +122,8 @@ pub struct Inspection {
     self_play: usize,
     own_start: usize,
     longest: u16,
+    /// Games by their opening's family, what stands before the colon of its name; only with `replayed`.
+    openings: BTreeMap<&'static str, usize>,
     replayed: bool,
 }
 
@@ -120,8 +141,8 @@ pub fn inspect(chunk: &Chunk, replay: bool) -> Result<Inspection, String> {
         ..Inspection::default()
     };
     for index in 0..chunk.games() {
-        if replay {
-            replay_game(chunk, index)?;
+        if replay && let Some(opening) = replay_game(chunk, index)? {
+            *found.openings.entry(opening.family()).or_default() += 1;
         }
         let result = [1, 0, -1, 2].iter().position(|code| *code == chunk.result[index]);
         found.results[result.unwrap_or(3)] += 1;
@@ -146,15 +167,24 @@ pub fn inspect(chunk: &Chunk, replay: bool) -> Result<Inspection, String> {
     Ok(found)
 }
 
-fn replay_game(chunk: &Chunk, index: usize) -> Result<(), String> {
+/// Plays a stored game move by move, and gives its opening.
+///
+/// # Errors
+///
+/// One line: which game, and where it can't be replayed.
+pub(super) fn replay_game(chunk: &Chunk, index: usize) -> Result<Option<&'static Opening>, String> {
     let stored = chunk.replay(index);
     let mut game = stored.initial().map_err(|error| format!("game {index}: {error}"))?;
+    let mut opening = None;
     for (ply, packed) in stored.moves.iter().enumerate() {
         let m = PackedMove(*packed).to_move(game.position());
         let m = m.ok_or_else(|| format!("game {index}: no legal move at ply {ply} in {}", game.fen()))?;
         game.play(m);
+        if ply < LONGEST_LINE {
+            opening = games::opening_of(&game).or(opening);
+        }
     }
-    Ok(())
+    Ok(opening)
 }
 
 impl fmt::Display for Inspection {
@@ -194,6 +224,17 @@ impl fmt::Display for Inspection {
             f,
             "  kinds       Chess960 {chess960}, puzzles {puzzles}, self-play {self_play}, own start {own_start}"
         )?;
+        if self.replayed {
+            let mut families: Vec<(&str, usize)> =
+                self.openings.iter().map(|(name, n)| (*name, *n)).collect();
+            families.sort_by_key(|(_, games)| std::cmp::Reverse(*games));
+            let named: usize = families.iter().map(|(_, games)| games).sum();
+            let first = families.iter().take(FAMILIES).map(|(name, games)| format!("{name} {games}"));
+            let other = families.iter().skip(FAMILIES).map(|(_, games)| games).sum::<usize>();
+            let rest = [("others", other), ("none that has a name", self.games - named)];
+            let rest = rest.into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{name} {n}"));
+            writeln!(f, "  openings    {}", first.chain(rest).collect::<Vec<_>>().join(", "))?;
+        }
         let proof = if self.replayed { "every move replayed" } else { "moves not replayed (--quick)" };
         write!(f, "  checked     checksums, lengths, ranges; {proof}")
     }
@@ -231,6 +272,7 @@ mod tests {
         assert_eq!((found.results, found.evaluated, found.mates), ([0, 1, 0, 0], 2, 1));
         assert_eq!(found.ratings, BTreeMap::from([(2200, 1)]));
         assert!(found.to_string().contains("every move replayed"));
+        assert!(found.to_string().contains("openings    King's Pawn Game 1\n"), "{found}");
 
         chunk.push(&Game { moves: vec![PackedMove(12 | 44 << 6)], ..game });
         assert!(inspect(&chunk, true).unwrap_err().starts_with("game 1: no legal move at ply 0"));

@@ -9,11 +9,19 @@ mod file;
 mod import;
 mod inspect;
 mod writer;
+mod harvest;
+mod mine;
+mod annotate;
+mod export_pgn;
+mod replay;
 
+pub use annotate::AnnotateArgs;
 pub use chunk::Chunk;
+pub use export_pgn::ExportPgnArgs;
 pub use file::{ChunkError, Layout, layouts, read, write};
 pub use import::ImportArgs;
 pub use inspect::{InspectArgs, Inspection, inspect};
+pub use mine::MineArgs;
 pub use selection::{Kind, Selection, UnknownElo};
 pub use writer::ChunkWriter;
 

@@ -91,6 +91,25 @@ impl Written {
     }
 }
 
+/// A stored score as it is written behind a move: pawns for White, or a mate's `#n`; `None` if there is none.
+///
+/// In our spelling (`EvalSide::Before`) n counts plies, else moves; `turn` moves in the position of the score.
+pub(super) fn write(eval: i16, side: EvalSide, turn: Color) -> Option<String> {
+    if eval == NO_EVAL {
+        return None;
+    }
+    let plies = MATE_SCORE - eval.abs();
+    if plies >= MATE_SCORE - MAX_CENTIPAWNS {
+        return Some(format!("{:.2}", f64::from(eval) / 100.0));
+    }
+    let winner = if eval > 0 { Color::White } else { Color::Black };
+    let count = match side {
+        EvalSide::After => (plies + i16::from(winner == turn)) / 2,
+        EvalSide::Before | EvalSide::Auto => plies,
+    };
+    Some(format!("#{}{count}", winner.fold_wb("", "-")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,5 +150,28 @@ mod tests {
         assert_eq!(score("[%eval #1]", Color::White), 29_999, "White mates at once");
         assert_eq!(score("[%eval #1]", Color::Black), 29_998, "Black moves first");
         assert_eq!(score("[%eval #-3]", Color::Black), -29_995);
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for turn in Color::ALL {
+            for eval in [0, 7, -115, 29_000, -29_000, 29_995, -29_994, 29_999, 29_001] {
+                let read = |text: Option<String>| find(format!("[%eval {}]", text?).as_bytes());
+                let before = read(write(eval, EvalSide::Before, turn)).unwrap();
+                assert_eq!(before.before(turn, false), eval, "{eval} before");
+                // Plies to a mate are odd for the side that gives it, even for the other.
+                let winner = if eval > 0 { Color::White } else { Color::Black };
+                if eval.abs() <= MAX_CENTIPAWNS || (MATE_SCORE - eval.abs()) % 2 == i16::from(winner == turn)
+                {
+                    assert_eq!(
+                        read(write(eval, EvalSide::After, turn)).unwrap().after(turn),
+                        eval,
+                        "{eval} after"
+                    );
+                }
+            }
+        }
+        assert_eq!(write(NO_EVAL, EvalSide::Before, Color::White), None);
+        assert_eq!(write(-29_994, EvalSide::After, Color::White).as_deref(), Some("#-3"));
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! [`Game`] is one game as `games/1` stores it: start, moves, evaluations and a few facts.
 //! [`read_games`] turns files of PGN or of puzzles into a stream of them, in parallel, and counts what
-//! it leaves out.
+//! it leaves out. A [`Miner`] has a [`UciEngine`] play them, [`annotate`] has it judge them; [`write_pgn`] writes
+//! them as text again, [`opening`] says what their openings are called.
 
 mod blocks;
 mod evals;
@@ -10,6 +11,12 @@ mod import;
 mod pgn;
 mod puzzles;
 mod tidy;
+mod openings;
+mod uci;
+mod starts;
+mod miner;
+mod notation;
+mod fetch;
 
 use std::borrow::Cow;
 
@@ -20,8 +27,14 @@ use xxhash_rust::xxh3::Xxh3;
 
 pub use blocks::Compression;
 pub use evals::{EvalSide, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS, NO_EVAL};
+pub use fetch::FetchGamesArgs;
 pub use import::{Filters, ImportError, Progress, ReadOptions, ReadReport, read_games};
+pub use miner::{Choice, Miner, annotate};
+pub use notation::{Step, date, eval_text, steps, write_pgn};
+pub use openings::{LONGEST_LINE, Opening, opening, opening_of};
 pub use pgn::{Broken, Excluded, Fault};
+pub use starts::{StartError, StartRules, Starts};
+pub use uci::{Course, EngineCommand, EngineError, Limit, Line, UciEngine};
 
 /// The initial position as a FEN, which stands for a game without a start of its own.
 pub const INITIAL_FEN: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
@@ -90,7 +103,7 @@ impl GameResult {
 }
 
 /// One game, every move known to be legal.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Game {
     /// The start as a FEN in shakmaty's spelling, at most 100 bytes; `None` is the initial position.
     pub start: Option<String>,

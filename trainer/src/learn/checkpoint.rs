@@ -9,12 +9,11 @@ use super::config::TrainConfig;
 use super::elastic::Elastic;
 use super::hard::HardPositions;
 use super::learner::Learner;
+pub use crate::files::write_file;
 use crate::model::{Layout, Weights};
 use safetensors::{SafeTensors, tensor::Dtype, tensor::TensorView};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use tch::{Device, Kind, Tensor};
 
@@ -170,22 +169,6 @@ fn write(path: &Path, tensors: Vec<Stored>, config: &TrainConfig, progress: &Pro
     });
     let bytes = safetensors::serialize(views, &Some(metadata)).map_err(|error| error.to_string())?;
     write_file(path, &bytes)
-}
-
-/// Writes `bytes` under a temporary name, flushes them to the disk, and renames.
-///
-/// # Errors
-/// One line: what can't be written. A file that was there before is then unharmed.
-pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    let temporary = path.with_extension("tmp");
-    let written = File::create(&temporary)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| std::fs::rename(&temporary, path));
-    written.map_err(|error| {
-        // What remains of a failed attempt would only fill the disk further.
-        _ = std::fs::remove_file(&temporary);
-        format!("cannot write {}: {error}", path.display())
-    })
 }
 
 impl Checkpoint {

@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use clap::{Args, ValueEnum};
 use tch::Device;
@@ -141,15 +140,7 @@ impl TrainArgs {
             config.check()?;
         }
         let device = self.settings.prepare(&mut config)?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let raised = Arc::clone(&stop);
-        let handler = ctrlc::set_handler(move || {
-            if raised.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-        });
-        handler.map_err(|error| format!("cannot listen for Ctrl-C: {error}"))?;
-
+        let stop = crate::interrupt::flag()?;
         let cache = self.cache.as_deref().unwrap_or(&self.run);
         std::fs::create_dir_all(cache)
             .map_err(|error| format!("cannot create {}: {error}", cache.display()))?;

@@ -1,0 +1,156 @@
+//! Games on their way to the files, so that none is lost.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::OutArgs;
+use crate::chunks::ChunkWriter;
+use crate::files::write_file;
+use crate::games::Game;
+
+/// Of a file of hands.
+const FORMAT: &str = "philidor-hands/1";
+
+/// A game that is being made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hand {
+    /// Its place among all.
+    pub number: u64,
+    /// As far as it is.
+    pub game: Game,
+    /// Plies that an engine has judged.
+    pub done: usize,
+    /// Whether nothing is missing.
+    pub finished: bool,
+}
+
+/// Beside the files of games: what they are made with, and the games that aren't in them yet.
+#[derive(Serialize, Deserialize)]
+struct Hands {
+    format: String,
+    settings: Value,
+    hands: Vec<Hand>,
+}
+
+/// Games on their way to the files.
+#[derive(Debug)]
+pub struct Store {
+    writer: ChunkWriter,
+    path: PathBuf,
+    settings: Value,
+    pub(super) save_every: Duration,
+    /// The number of the next game to be written.
+    next: u64,
+    /// Finished ones before whose turn it is, and from an earlier time unfinished ones.
+    held: BTreeMap<u64, Hand>,
+}
+
+impl Store {
+    /// Opens the files `NAME-00000.h5` …, and `NAME.json` beside them, which says what they are made with.
+    ///
+    /// # Errors
+    ///
+    /// One line: there are such files and they aren't to be gone on with, they can't be read, or they were made
+    /// with other settings.
+    pub fn open(args: &OutArgs, name: &str, source: &str, settings: Value) -> Result<Store, String> {
+        let path = args.out.join(format!("{name}.json"));
+        let begun = args.resume && path.exists();
+        let opened = if begun {
+            ChunkWriter::resume(&args.out, name, source, args.chunk_size)
+        } else {
+            ChunkWriter::new(&args.out, name, source, args.chunk_size).map(|writer| (writer, 0))
+        };
+        let (writer, next) = opened.map_err(|error| match args.resume {
+            false => format!("{error}; or go on with it: --resume"),
+            true => error.to_string(),
+        })?;
+        let mut held = BTreeMap::new();
+        if begun {
+            let hands = read_hands(&path)?;
+            let changes = differences(&hands.settings, &settings);
+            if !changes.is_empty() {
+                return Err(format!("{}: begun with other settings: {changes}", path.display()));
+            }
+            held = hands.hands.into_iter().map(|hand| (hand.number, hand)).collect();
+            // Written after the games were, or not at all.
+            held.retain(|number, _| *number >= next);
+        }
+        let save_every = Duration::from_secs(args.save_every);
+        Ok(Store { writer, path, settings, save_every, next, held })
+    }
+
+    /// The number of games in the files.
+    pub fn games(&self) -> u64 {
+        self.next
+    }
+
+    /// Numbers of games that aren't in the files but begun.
+    pub(super) fn held(&self) -> BTreeSet<u64> {
+        self.held.keys().copied().collect()
+    }
+
+    /// Games that are begun and not finished.
+    pub(super) fn begun(&self) -> Vec<Hand> {
+        self.held.values().filter(|hand| !hand.finished).cloned().collect()
+    }
+
+    /// Takes a game; it is written when it is finished and those before it are.
+    pub(super) fn push(&mut self, hand: Hand) -> Result<(), String> {
+        self.held.insert(hand.number, hand);
+        while let Some(entry) = self.held.first_entry()
+            && *entry.key() == self.next
+            && entry.get().finished
+        {
+            self.writer.push(&entry.remove().game).map_err(|error| error.to_string())?;
+            self.next += 1;
+        }
+        Ok(())
+    }
+
+    /// First the games, then what else there is: a game that is in both counts as written.
+    pub(super) fn save(&self) -> Result<(), String> {
+        self.writer.save().map_err(|error| error.to_string())?;
+        self.save_hands()
+    }
+
+    /// Saves for the last time; gives the number of files.
+    pub(super) fn close(self) -> Result<usize, String> {
+        self.save()?;
+        self.writer.finish().map_err(|error| error.to_string())
+    }
+
+    fn save_hands(&self) -> Result<(), String> {
+        let hands = self.held.values().cloned().collect();
+        let hands = Hands { format: FORMAT.to_owned(), settings: self.settings.clone(), hands };
+        let text = serde_json::to_string(&hands).expect("numbers and text make JSON");
+        write_file(&self.path, text.as_bytes())
+    }
+}
+
+fn read_hands(path: &Path) -> Result<Hands, String> {
+    let at = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| at(&error))?;
+    let hands: Hands = serde_json::from_str(&text).map_err(|error| at(&error))?;
+    if hands.format == FORMAT {
+        Ok(hands)
+    } else {
+        Err(at(&format!("format is \"{}\", expected \"{FORMAT}\"", hands.format)))
+    }
+}
+
+/// Which settings differ, and how.
+fn differences(then: &Value, now: &Value) -> String {
+    let empty = serde_json::Map::new();
+    let (then, now) = (then.as_object().unwrap_or(&empty), now.as_object().unwrap_or(&empty));
+    let keys: BTreeSet<&String> = then.keys().chain(now.keys()).collect();
+    let text = |value: Option<&Value>| value.map_or_else(|| "nothing".to_owned(), Value::to_string);
+    let differing = keys.into_iter().filter(|key| then.get(*key) != now.get(*key));
+    let told: Vec<String> = differing
+        .map(|key| format!("{key} was {}, is now {}", text(then.get(key)), text(now.get(key))))
+        .collect();
+    told.join("; ")
+}

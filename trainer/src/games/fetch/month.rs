@@ -1,0 +1,77 @@
+//! Months, as the archives of chess sites have them (in UTC).
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::SystemTime;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+
+/// A calendar month.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Month(Date);
+
+impl FromStr for Month {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Month, String> {
+        let bad = || format!("\"{text}\" is no month like 2024-05");
+        let (year, month) = text.split_once('-').ok_or_else(bad)?;
+        let (year, month) = (year.parse().map_err(|_| bad())?, month.parse().map_err(|_| bad())?);
+        Date::new(year, month, 1).map(Month).map_err(|_| bad())
+    }
+}
+
+impl fmt::Display for Month {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}-{:02}", self.0.year(), self.0.month())
+    }
+}
+
+impl Month {
+    /// The month of a moment.
+    pub fn of(moment: Timestamp) -> Month {
+        Month(moment.to_zoned(TimeZone::UTC).date().first_of_month())
+    }
+
+    /// The month after this one.
+    pub fn next(self) -> Month {
+        Month(self.0.checked_add(1.month()).expect("years have four digits here"))
+    }
+
+    /// Its first moment.
+    pub fn start(self) -> Timestamp {
+        self.0.to_zoned(TimeZone::UTC).expect("every day begins in UTC").timestamp()
+    }
+
+    /// `2024/05`, as Chess.com writes it.
+    pub fn path(self) -> String {
+        self.to_string().replace('-', "/")
+    }
+
+    /// Whether it was over at `moment`.
+    pub fn was_over(self, moment: SystemTime) -> bool {
+        Timestamp::try_from(moment).is_ok_and(|moment| moment >= self.next().start())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn months_have_bounds() {
+        let month: Month = "2023-12".parse().unwrap();
+        assert_eq!(month.next().to_string(), "2024-01");
+        assert_eq!(month.path(), "2023/12");
+        assert_eq!(month.start().as_millisecond(), 1_701_388_800_000);
+        assert_eq!(Month::of("2023-12-31T23:59:59Z".parse().unwrap()), month);
+        let moment = |text: &str| SystemTime::from(text.parse::<Timestamp>().unwrap());
+        assert!(!month.was_over(moment("2023-12-31T23:59:59Z")));
+        assert!(month.was_over(moment("2024-01-01T00:00:00Z")));
+        for bad in ["2024", "2024-13", "2024-0", "May 2024", "2024-05-01", "-1"] {
+            assert!(bad.parse::<Month>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! Games from an engine: played, judged, interrupted, gone on with.
+//!
+//! The engine is a toy inside this very program: the test `toy_engine`, which is ignored unless it is asked for by
+//! name. It likes moves by a hash of position and move, always the same.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use engine::position::Game as Replay;
+use trainer::chunks::{self, Chunk};
+use trainer::games::{Game, NO_EVAL};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Speaks UCI. The option `Fail` makes it end at that search.
+#[test]
+#[ignore = "the engine of the other tests"]
+fn toy_engine() {
+    let (mut game, mut lines, mut fail, mut searches) = (Replay::new(), 1, u64::MAX, 0);
+    for line in std::io::stdin().lines().map_while(Result::ok) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            ["uci"] => say("id name Toy 1\noption name MultiPV type spin default 1 min 1 max 9\n\
+                option name Fail type spin default 0 min 0 max 99999\n\
+                option name UCI_Chess960 type check default false\nuciok"),
+            ["isready"] => say("readyok"),
+            ["setoption", "name", "MultiPV", "value", count] => lines = count.parse().expect("a number"),
+            ["setoption", "name", "Fail", "value", at] => fail = at.parse().expect("a number"),
+            ["position", ..] => game = position(&line),
+            ["go", ..] => {
+                searches += 1;
+                if searches == fail {
+                    std::process::exit(3);
+                }
+                let favourites = favourites(&game);
+                for (index, (score, uci)) in favourites.iter().take(lines).enumerate() {
+                    say(&format!("info depth 1 multipv {} score cp {score} nodes 1 pv {uci}", index + 1));
+                }
+                say(&format!("bestmove {}", favourites[0].1));
+            }
+            ["quit"] => return,
+            _ => (),
+        }
+    }
+}
+
+fn say(text: &str) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}").and_then(|()| out.flush()).expect("somebody listens");
+}
+
+fn position(line: &str) -> Replay {
+    let (start, moves) = line.split_once(" moves ").unwrap_or((line, ""));
+    let mut game = match start.strip_prefix("position fen ") {
+        Some(fen) => Replay::from_fen(fen).expect("a position"),
+        None => Replay::new(),
+    };
+    for text in moves.split_whitespace() {
+        let m = game.parse_uci(text).expect("a legal move");
+        game.play(m);
+    }
+    game
+}
+
+/// The legal moves with scores for the mover, the best first.
+fn favourites(game: &Replay) -> Vec<(i16, String)> {
+    let fen = game.fen();
+    let chess960 = fen.starts_with("1rk");
+    let like = |uci: String| ((xxh3_64(format!("{fen}{uci}").as_bytes()) % 300) as i16 - 150, uci);
+    let mut moves: Vec<_> = game.legal_moves().into_iter().map(|m| like(Replay::uci(m, chess960))).collect();
+    moves.sort_by_key(|(score, uci)| (-score, uci.clone()));
+    moves
+}
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    /// With the toy as a program.
+    fn new() -> Folder {
+        let folder = Folder(tempfile::tempdir().expect("a folder"));
+        let tests = std::env::current_exe().expect("this program");
+        let script =
+            format!("#!/bin/sh\nexec '{}' toy_engine --exact --ignored --nocapture\n", tests.display());
+        folder.write("toy", &script);
+        let run = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(folder.at("toy"), run).expect("our file");
+        folder
+    }
+
+    fn at(&self, name: &str) -> std::path::PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.at(name), text).expect("a file");
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_philidor-trainer"));
+        command.current_dir(self.0.path()).args(line.split_whitespace());
+        command
+    }
+
+    fn run(&self, line: &str) -> Output {
+        self.command(line).output().expect("the trainer starts")
+    }
+
+    /// Standard output of a command that succeeds.
+    fn succeed(&self, line: &str) -> String {
+        let output = self.run(line);
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// What a command says that fails.
+    fn fail(&self, line: &str) -> String {
+        let output = self.run(line);
+        assert!(!output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stdout));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+
+    /// All games of a name, from as many files as there are.
+    fn games(&self, name: &str) -> Vec<Game> {
+        let read = |number: usize| {
+            let path = self.at(&format!("data/{name}-{number:05}.h5"));
+            path.exists().then(|| chunks::read(&path).expect("a sound file"))
+        };
+        let of = |chunk: Chunk| (0..chunk.games()).map(|index| chunk.game(index)).collect::<Vec<_>>();
+        (0..).map_while(read).flat_map(of).collect()
+    }
+}
+
+const MINE: &str = "mine --engine ./toy --depth 1 --plies 60";
+
+#[test]
+fn games_depend_on_the_seed_alone() {
+    let folder = Folder::new();
+    let told = folder.succeed(&format!("{MINE} --games 12 --name one --engines 1"));
+    assert!(told.starts_with("12 games in 1 files: data/one-*.h5"), "{told}");
+    folder.succeed(&format!("{MINE} --games 12 --name three --engines 3 --chunk-size 200"));
+    folder.succeed(&format!("{MINE} --games 12 --name other --seed 2"));
+    let games = folder.games("one");
+    assert_eq!(games, folder.games("three"));
+    assert_ne!(games, folder.games("other"));
+    assert!(folder.at("data/three-00001.h5").exists(), "cut at the chunk's size");
+
+    // The evaluation is the best move's, for White, whichever was played.
+    let (mut best, mut plies) = (0, 0);
+    for game in &games {
+        assert!(game.start.is_none() && (1..=60).contains(&game.moves.len()));
+        let mut replay = Replay::new();
+        for (packed, eval) in game.moves.iter().zip(&game.evals) {
+            let favourites = favourites(&replay);
+            let for_white = replay.turn().fold_wb(favourites[0].0, -favourites[0].0);
+            assert_eq!(*eval, for_white);
+            let m = packed.to_move(replay.position()).expect("a legal move");
+            let rank = favourites.iter().position(|(_, uci)| *uci == Replay::uci(m, false)).expect("legal");
+            assert!(rank < 3);
+            best += u32::from(rank == 0);
+            plies += 1;
+            replay.play(m);
+        }
+        assert_eq!(game.result.code() == 2, replay.outcome().is_none(), "no result only if it isn't over");
+    }
+    assert!((0.7..0.9).contains(&(f64::from(best) / f64::from(plies))), "{best} of {plies}");
+    assert!(
+        folder.succeed("inspect data/one-00000.h5").contains("mined: Toy 1, depth 1, choice 80/15/5, seed 1")
+    );
+}
+
+/// Starts a command, and ends it by a signal as soon as it says how far it is; whether it ended well.
+fn interrupted(folder: &Folder, line: &str, signal: &str) -> bool {
+    let mut child =
+        folder.command(line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let said = BufReader::new(child.stderr.take().expect("piped"));
+    assert!(said.lines().map_while(Result::ok).any(|line| line.contains("positions/s")), "progress");
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("there is kill");
+    assert!(sent.success());
+    child.wait().expect("it ends").success()
+}
+
+#[test]
+fn what_was_interrupted_goes_on_as_if_nothing_had_been() {
+    let folder = Folder::new();
+    folder.succeed(&format!("{MINE} --games 200 --name whole"));
+    let line = format!("{MINE} --games 200 --name parts --save-every 0");
+    assert!(interrupted(&folder, &line, "-INT"), "Ctrl-C is no failure");
+    let first = folder.games("parts").len();
+    assert!(first < 200, "it was not at its end");
+    assert!(!interrupted(&folder, &format!("{line} --resume"), "-KILL"));
+    assert!(folder.games("parts").len() >= first, "what was written stays");
+    let refused = folder.fail(&line);
+    assert!(refused.contains("it exists") && refused.contains("--resume"), "{refused}");
+    let refused = folder.fail(&format!("{line} --resume --seed 2 --choice 1"));
+    assert!(
+        refused.contains("seed was 1, is now 2") && refused.contains("choice was \"80/15/5\""),
+        "{refused}"
+    );
+    folder.succeed(&format!("{line} --resume"));
+    assert_eq!(folder.games("parts"), folder.games("whole"));
+    // More games of the same kind.
+    folder.succeed(&format!("{MINE} --games 203 --name parts --resume"));
+    assert_eq!(folder.games("parts").len(), 203);
+}
+
+#[test]
+fn an_engine_that_ends_is_started_again() {
+    let folder = Folder::new();
+    folder.succeed(&format!("{MINE} --games 5 --name sound"));
+    folder.succeed(&format!("{MINE} --games 5 --name shaky --option Fail=37"));
+    assert_eq!(folder.games("shaky"), folder.games("sound"));
+    let error = folder.fail(&format!("{MINE} --games 5 --name broken --option Fail=1"));
+    assert!(error.contains("ended (exit status: 3), 3 times in game"), "{error}");
+    let error = folder.fail("mine --engine ./nothing");
+    assert!(error.contains("./nothing") && error.contains("--engine"), "{error}");
+    let error = folder.fail(&format!("{MINE} --option Hsah=3"));
+    assert!(error.contains("has no option \"Hsah\""), "{error}");
+    let error = folder.fail("mine --engine /bin/cat --patience 0");
+    assert!(error.contains("was silent"), "{error}");
+}
+
+#[test]
+fn games_begin_where_they_are_told_to() {
+    let folder = Folder::new();
+    let book = "4k2r/8/8/8/8/8/8/R3K3 w Qk - 0 1\n1rk3r1/pppppppp/8/8/8/8/PPPPPPPP/1RK3R1 w GBgb - 0 1\n";
+    folder.write("book.epd", book);
+    folder.succeed(&format!("{MINE} --games 6 --name book --book book.epd"));
+    let games = folder.games("book");
+    let starts: Vec<&str> = games.iter().filter_map(|game| game.start.as_deref()).collect();
+    let of = |start: &str| starts.iter().filter(|fen| fen.starts_with(start)).count();
+    assert_eq!((of("4k2r"), of("1rk3r1")), (3, 3), "each position as often");
+    assert!(games.iter().all(|game| (game.flags == 1) == game.start_fen().starts_with("1rk")), "Chess960");
+
+    folder.succeed(&format!("{MINE} --games 20 --name careless --careless --choice 100"));
+    let pieces = |game: &Game| {
+        let board = game.start_fen().split(' ').next().unwrap_or_default().to_owned();
+        board.bytes().filter(u8::is_ascii_alphabetic).count()
+    };
+    let games = folder.games("careless");
+    assert!(games.iter().all(|game| game.start.is_some()));
+    let (most, least) = (games.iter().map(pieces).max(), games.iter().map(pieces).min());
+    assert!(most > least && least >= Some(2), "{least:?} to {most:?} pieces");
+    folder.succeed(&format!("{MINE} --games 20 --name random --random-plies 6"));
+    let games = folder.games("random");
+    assert!(games.iter().all(|game| game.start_fen().ends_with(" 4")), "after six plies it is move 4");
+}
+
+const PGN: &str = "[Event \"a\"]\n[WhiteElo \"2500\"]\n[Result \"1-0\"]\n\n1. e4 {[%eval 0.99]} e5 2. Nf3 Nc6 1-0\n\n\
+    [Event \"broken\"]\n\n1. e5 *\n\n[Event \"b\"]\n[Date \"2024.05.01\"]\n\n1. d4 d5 2. c4 *\n";
+
+#[test]
+fn games_are_given_evaluations() {
+    let folder = Folder::new();
+    folder.write("two.pgn", PGN);
+    folder.succeed("annotate two.pgn --engine ./toy --depth 1");
+    let games = folder.games("two-annotated");
+    assert_eq!(games.iter().map(|game| game.moves.len()).collect::<Vec<_>>(), [4, 3]);
+    assert_eq!((games[0].white_elo, games[0].result.code(), games[1].date), (2500, 1, 20_240_501));
+    let expected = |game: &Game| {
+        let mut replay = Replay::new();
+        let mut evals = Vec::new();
+        for packed in &game.moves {
+            let score = favourites(&replay)[0].0;
+            evals.push(replay.turn().fold_wb(score, -score));
+            replay.play(packed.to_legal_move(replay.position()));
+        }
+        evals
+    };
+    games.iter().for_each(|game| assert_eq!(game.evals, expected(game)));
+
+    folder.succeed("annotate two.pgn --engine ./toy --depth 1 --name kept --keep-known");
+    let kept = folder.games("kept");
+    assert_eq!((kept[0].evals[0], &kept[0].evals[1..]), (99, &games[0].evals[1..]));
+    // From files of games as well as from PGN.
+    folder.succeed("import two.pgn --name plain --unknown-results");
+    assert!(folder.games("plain")[1].evals.iter().all(|eval| *eval == NO_EVAL));
+    folder.succeed("annotate data/plain-00000.h5 --engine ./toy --depth 1 --name stored");
+    assert_eq!(folder.games("stored"), games);
+    assert!(folder.fail("annotate nowhere.pgn --engine ./toy").contains("nowhere.pgn"));
+}
+
+#[test]
+fn annotating_goes_on_where_it_was_interrupted() {
+    let folder = Folder::new();
+    folder.succeed(&format!("{MINE} --games 200 --name mined"));
+    folder.succeed("annotate data/mined-00000.h5 --engine ./toy --depth 2 --name whole");
+    let line = "annotate data/mined-00000.h5 --engine ./toy --depth 2 --name parts --save-every 0";
+    assert!(interrupted(&folder, line, "-INT"));
+    assert!(folder.games("parts").len() < 200);
+    folder.succeed(&format!("{line} --resume"));
+    assert_eq!(folder.games("parts"), folder.games("whole"));
+    assert_eq!(folder.games("parts"), folder.games("mined"), "the toy always thinks the same");
+}
+
+#[test]
+fn stored_games_leave_as_pgn_and_are_shown() {
+    let folder = Folder::new();
+    folder.succeed(&format!("{MINE} --games 4 --name mined --random-plies 2"));
+    let told = folder.succeed("export-pgn data/mined-00000.h5 --out mined.pgn");
+    assert_eq!(told, "4 games: mined.pgn\n");
+    folder.succeed("import mined.pgn --name back --unknown-results");
+    assert_eq!(folder.games("back"), folder.games("mined"));
+    let one = folder.succeed("export-pgn data/mined-00000.h5 --game 2");
+    assert_eq!(one.matches("[Event ").count(), 1);
+    assert!(Path::new(&folder.at("mined.pgn")).metadata().is_ok_and(|meta| meta.len() > one.len() as u64));
+    let shown = folder.succeed("inspect data/mined-00000.h5 --game 2");
+    assert!(shown.starts_with("game 2: ") && shown.contains("\n  start    "), "{shown}");
+    assert!(
+        folder
+            .fail("inspect data/mined-00000.h5 --game 9")
+            .contains("there is no game 9: the games are 0 to 3")
+    );
+}
