@@ -14,7 +14,8 @@ use crate::chunks;
 use crate::learn::Checkpoint;
 use crate::model::{Net, Weights};
 
-/// The most that a probability or a logit may differ.
+/// The most that a probability may differ, or a logit: of its size, if that is above one, as logits of illegal moves
+/// are large without meaning anything.
 const TOLERANCE: f32 = 1e-4;
 
 /// Positions a batch.
@@ -24,7 +25,7 @@ const BATCH: usize = 32;
 #[derive(Args, Debug)]
 #[command(after_help = "Example: philidor-trainer verify nets/mine.onnx --checkpoint \
     runs/first/checkpoints/best.safetensors --games data/engine-00000.h5\n\
-    Fails if a logit or a probability differs by more than 1e-4.")]
+    Fails if a probability differs by more than 1e-4, or a logit by that part of its size (at least 1).")]
 pub struct VerifyArgs {
     /// The network file
     net: PathBuf,
@@ -42,7 +43,8 @@ pub struct VerifyArgs {
     positions: usize,
 }
 
-/// The largest absolute differences between two runtimes.
+/// The largest differences between two runtimes: absolute ones of probabilities, and of logits, which are divided by
+/// their size where it is above one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Difference {
     /// Of a policy logit.
@@ -120,8 +122,8 @@ pub fn compare(
             planes72::encode(game).write(input);
         }
         let ran = session.run(&input, |theirs| {
-            widen(&mut worst.policy_logit, &policy, theirs.policy);
-            widen(&mut worst.wdl_logit, &wdl, theirs.wdl);
+            widen(&mut worst.policy_logit, &policy, theirs.policy, of_size);
+            widen(&mut worst.wdl_logit, &wdl, theirs.wdl, of_size);
             for (index, game) in batch.iter().enumerate() {
                 let legal = |logits: &[f32]| {
                     let own = &logits[index * az4672::SIZE..][..az4672::SIZE];
@@ -129,9 +131,9 @@ pub fn compare(
                     let of = |m: &shakmaty::Move| own[az4672::index(game.turn(), *m).offset()];
                     softmax(&moves.iter().map(of).collect::<Vec<_>>())
                 };
-                widen(&mut worst.policy, &legal(&policy), &legal(theirs.policy));
+                widen(&mut worst.policy, &legal(&policy), &legal(theirs.policy), absolute);
                 let outcome = |logits: &[f32]| softmax(&logits[index * 3..][..3]);
-                widen(&mut worst.wdl, &outcome(&wdl), &outcome(theirs.wdl));
+                widen(&mut worst.wdl, &outcome(&wdl), &outcome(theirs.wdl), absolute);
             }
         });
         ran.map_err(|error| error.to_string())?;
@@ -139,9 +141,17 @@ pub fn compare(
     Ok(worst)
 }
 
-fn widen(worst: &mut f32, ours: &[f32], theirs: &[f32]) {
+fn absolute(a: f32, b: f32) -> f32 {
+    (a - b).abs()
+}
+
+fn of_size(a: f32, b: f32) -> f32 {
+    absolute(a, b) / a.abs().max(1.0)
+}
+
+fn widen(worst: &mut f32, ours: &[f32], theirs: &[f32], difference: fn(f32, f32) -> f32) {
     for (a, b) in ours.iter().zip(theirs) {
-        let difference = (a - b).abs();
+        let difference = difference(*a, *b);
         // NaN is the worst there is, and stays.
         if difference.is_nan() || difference > *worst {
             *worst = if difference.is_nan() { f32::INFINITY } else { difference };

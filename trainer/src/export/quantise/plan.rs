@@ -4,11 +4,15 @@ use std::collections::{HashMap, HashSet};
 
 use crate::export::proto::{Graph, Node};
 
+/// The output that win, draw and loss come from.
+const VALUE: &str = "wdl";
+
 /// What becomes of a graph's nodes and tensors.
 ///
 /// Every convolution and fully connected layer gets 8-bit inputs and weights, and hands on 8 bits, except
 /// the last layers: what they sum up stays in float, as rounding logits costs four times the divergence
-/// for no measurable speed. Pooling, gates, products and sums between quantised tensors are quantised too,
+/// for no measurable speed, and except the layers of the value's head: its few channels suffer most of all, and cost
+/// a hundredth of the network's time. Pooling, gates, products and sums between quantised tensors are quantised too,
 /// so that the runtime fuses all of it and never leaves integers inside the tower.
 #[derive(Debug, Default)]
 pub struct Plan {
@@ -29,6 +33,7 @@ impl Plan {
         for (index, node) in graph.node.iter().enumerate() {
             let result = readers.activated(node);
             match node.op_type.as_str() {
+                "Conv" | "Gemm" if readers.leads_only_to(node, VALUE) => {}
                 "Conv" | "Gemm" if readers.is_last(node) => {
                     if let Some(transpose) = readers.transposed(node) {
                         plan.products.insert(index, transpose);
@@ -118,6 +123,15 @@ impl<'a> Readers<'a> {
         let shape_only = ["Identity", "Reshape", "Transpose"];
         self.only(node)
             .is_some_and(|(_, next)| shape_only.contains(&next.op_type.as_str()) && self.is_last(next))
+    }
+
+    /// Whether all that is made of the node's result is this output.
+    fn leads_only_to(&self, node: &Node, output: &str) -> bool {
+        let name = node.output[0].as_str();
+        match self.of.get(name) {
+            Some(readers) => readers.iter().all(|index| self.leads_only_to(&self.graph.node[*index], output)),
+            None => name == output,
+        }
     }
 
     /// The transposition `[0, 2, 3, 1]` that alone reads the result of a 1x1 convolution.
