@@ -1,8 +1,9 @@
 //! `az4672/1`: a move as one of 64 · 73 indices, after AlphaZero (Silver et al. 2018, table S2).
 
-use shakmaty::{Color, File, Move, Position, Role, Square};
+use shakmaty::{Color, Move, Position, Role};
 
-use crate::position::{Game, is_standard_castling};
+use super::moves::{NO_MOVE, PolicyIndex, seen_by, squares};
+use crate::position::Game;
 
 /// The scheme's name in network cards and game files.
 pub const NAME: &str = "az4672/1";
@@ -12,17 +13,6 @@ pub const SIZE: usize = 64 * TYPES;
 
 /// Move types per origin square: 56 queen-like moves, 8 knight moves, 9 under-promotions.
 pub const TYPES: usize = 73;
-
-/// An index of the policy output, `from · 73 + type`, in the mover's view.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PolicyIndex(pub u16);
-
-impl PolicyIndex {
-    /// The index as an offset into the policy output.
-    pub fn offset(self) -> usize {
-        usize::from(self.0)
-    }
-}
 
 /// (file, rank) steps of the queen-like types' directions: N NE E SE S SW W NW.
 const DIRECTIONS: [(i8, i8); 8] = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)];
@@ -34,8 +24,6 @@ const UNDERPROMOTIONS: u16 = 64;
 
 /// The index of every pair of squares that a queen's or a knight's move joins; else [`NO_MOVE`].
 static SQUARES_TO_INDEX: [[u16; 64]; 64] = squares_to_index();
-
-const NO_MOVE: u16 = u16::MAX;
 
 const fn squares_to_index() -> [[u16; 64]; 64] {
     let mut table = [[NO_MOVE; 64]; 64];
@@ -67,9 +55,8 @@ const fn squares_to_index() -> [[u16; 64]; 64] {
 /// A queen promotion is its queen-like move. Castling is the king's two-square step if the king
 /// stands on the e-file and the rook on the a- or h-file, else king takes rook.
 pub fn index(turn: Color, m: Move) -> PolicyIndex {
-    let mirror = |square: Square| if turn.is_white() { square } else { square.flip_vertical() };
     let (from, to) = squares(m);
-    let (from, to) = (mirror(from), mirror(to));
+    let (from, to) = (seen_by(turn, from), seen_by(turn, to));
     let underpromotion = match m.promotion() {
         Some(Role::Knight) => Some(0),
         Some(Role::Bishop) => Some(1),
@@ -93,17 +80,4 @@ pub fn index(turn: Color, m: Move) -> PolicyIndex {
 pub fn find(game: &Game, index: PolicyIndex) -> Option<Move> {
     let turn = game.position().turn();
     game.legal_moves().into_iter().find(|m| self::index(turn, *m) == index)
-}
-
-/// Origin and target as the scheme names them.
-fn squares(m: Move) -> (Square, Square) {
-    match m {
-        Move::Castle { king, rook } if is_standard_castling(king, rook) => {
-            let file = if king < rook { File::G } else { File::C };
-            (king, Square::from_coords(file, king.rank()))
-        }
-        Move::Castle { king, rook } => (king, rook),
-        Move::Normal { from, to, .. } | Move::EnPassant { from, to } => (from, to),
-        Move::Put { to, .. } => (to, to),
-    }
 }

@@ -10,8 +10,13 @@
 //! "Mover's view": the side to move plays up the board. For Black, ranks are mirrored
 //! (`square ^ 56`, files stay) and colours are swapped. Squares are a1 = 0 … h8 = 63.
 
-pub mod az4672;
+mod planes;
 pub mod planes72;
+pub mod lc0_112;
+mod moves;
+pub mod az4672;
+pub mod lc0_1858;
 
-pub use az4672::PolicyIndex;
+pub use lc0_112::Planes112;
+pub use moves::PolicyIndex;
 pub use planes72::Planes72;
