@@ -1,0 +1,83 @@
+//! The evaluation of the lesson's classical players: material, and how central the pieces stand.
+
+use shakmaty::{Board, Chess, Color, Position, Role, Square};
+
+/// Every piece but the king, and its worth in centipawns.
+const WORTH: [(Role, i32); 5] =
+    [(Role::Pawn, 100), (Role::Knight, 310), (Role::Bishop, 320), (Role::Rook, 500), (Role::Queen, 900)];
+
+/// What a square adds to the piece that stands on it, in centipawns: `[file][rank]`, the same for both colours,
+/// since every row reads the same from both ends.
+#[rustfmt::skip]
+const SQUARES: [[i32; 8]; 8] = [
+    [-50, -40, -30, -30, -30, -30, -40, -50],
+    [-40, -20,   0,   0,   0,   0, -20, -40],
+    [-30,   0,  10,  15,  15,  10,   0, -30],
+    [-30,   5,  15,  20,  20,  15,   5, -30],
+    [-30,   0,  15,  20,  20,  15,   0, -30],
+    [-30,   5,  10,  15,  15,  10,   5, -30],
+    [-40, -20,   0,   5,   5,   0, -20, -40],
+    [-50, -40, -30, -30, -30, -30, -40, -50],
+];
+
+/// The balance of material and squares in centipawns, for White. Kings count nothing.
+pub fn for_white(board: &Board) -> i32 {
+    let of_color = |color| {
+        let worth = |(role, worth): (Role, i32)| {
+            let pieces = board.by_color(color) & board.by_role(role);
+            pieces.into_iter().map(|square| worth + of_square(square)).sum::<i32>()
+        };
+        WORTH.into_iter().map(worth).sum::<i32>()
+    };
+    of_color(Color::White) - of_color(Color::Black)
+}
+
+/// The same for the side to move.
+pub fn for_mover(position: &Chess) -> i32 {
+    position.turn().fold_wb(1, -1) * for_white(position.board())
+}
+
+fn of_square(square: Square) -> i32 {
+    SQUARES[square.file() as usize][square.rank() as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::position::Game;
+
+    fn white(fen: &str) -> i32 {
+        for_white(Game::from_fen(fen).unwrap().position().board())
+    }
+
+    #[test]
+    fn a_piece_is_worth_itself_and_its_square_and_a_king_nothing() {
+        for (fen, expected) in [
+            ("4k3/8/8/8/8/8/8/4K3 w - - 0 1", 0),
+            ("7k/8/8/8/8/8/8/4K3 w - - 0 1", 0),
+            ("4k3/8/8/8/8/8/8/Q3K3 w - - 0 1", 900 - 50),
+            ("4k3/8/8/8/4N3/8/8/4K3 w - - 0 1", 310 + 20),
+            ("4k3/8/8/4b3/8/8/8/4K3 w - - 0 1", -(320 + 20)),
+            // Files and ranks differ: c2 is worth more than b3.
+            ("4k3/8/8/8/8/8/2P5/4K3 w - - 0 1", 100),
+            ("4k3/8/8/8/8/2P5/8/4K3 w - - 0 1", 100 + 10),
+            ("4k3/8/8/8/8/8/3P4/4K3 w - - 0 1", 100 + 5),
+            ("4k3/8/8/8/8/1P6/8/4K3 w - - 0 1", 100),
+            ("r3k3/6p1/8/8/8/8/8/4K2R w - - 0 1", -(100 - 20)),
+        ] {
+            assert_eq!(white(fen), expected, "{fen}");
+        }
+    }
+
+    #[test]
+    fn colours_mirror_each_other_and_the_mover_sees_his_own_side() {
+        let fen = "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4";
+        let game = Game::from_fen(fen).unwrap();
+        let mirrored = game.position().board().clone().into_mirrored();
+        assert_eq!(for_white(&mirrored), -white(fen));
+        assert_eq!(for_mover(game.position()), white(fen));
+        let black = Game::from_fen(&fen.replace(" w ", " b ")).unwrap();
+        assert_eq!(for_mover(black.position()), -white(fen));
+        assert_eq!(for_white(Game::new().position().board()), 0);
+    }
+}
