@@ -1,10 +1,8 @@
 //! `az4672/1`: a move as one of 64 · 73 indices, after AlphaZero (Silver et al. 2018, table S2).
 
-use shakmaty::{Color, Move, Position, Role};
+use shakmaty::{Color, Move, Role};
 
-use super::moves::{NO_MOVE, PolicyIndex, seen_by, squares};
-use crate::position::Game;
-
+use super::moves::{NO_MOVE, PolicyIndex, joined, seen_by, squares};
 /// The scheme's name in network cards and game files.
 pub const NAME: &str = "az4672/1";
 
@@ -20,10 +18,11 @@ const DIRECTIONS: [(i8, i8); 8] = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1
 /// (file, rank) steps of types 56–63.
 const KNIGHT_STEPS: [(i8, i8); 8] = [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)];
 
-const UNDERPROMOTIONS: u16 = 64;
+/// The first type of under-promotions.
+pub(super) const UNDERPROMOTIONS: u16 = 64;
 
 /// The index of every pair of squares that a queen's or a knight's move joins; else [`NO_MOVE`].
-static SQUARES_TO_INDEX: [[u16; 64]; 64] = squares_to_index();
+pub(super) static SQUARES_TO_INDEX: [[u16; 64]; 64] = squares_to_index();
 
 const fn squares_to_index() -> [[u16; 64]; 64] {
     let mut table = [[NO_MOVE; 64]; 64];
@@ -57,27 +56,22 @@ const fn squares_to_index() -> [[u16; 64]; 64] {
 pub fn index(turn: Color, m: Move) -> PolicyIndex {
     let (from, to) = squares(m);
     let (from, to) = (seen_by(turn, from), seen_by(turn, to));
-    let underpromotion = match m.promotion() {
+    match underpromotion(m) {
+        Some(piece) => {
+            let file_step = to.file() as i16 - from.file() as i16;
+            let kind = UNDERPROMOTIONS + 3 * piece + (file_step + 1) as u16;
+            PolicyIndex((from as usize * TYPES) as u16 + kind)
+        }
+        None => joined(&SQUARES_TO_INDEX, from, to),
+    }
+}
+
+/// The piece that a pawn becomes, N B R = 0 1 2, if it isn't a queen.
+pub(super) fn underpromotion(m: Move) -> Option<u16> {
+    match m.promotion() {
         Some(Role::Knight) => Some(0),
         Some(Role::Bishop) => Some(1),
         Some(Role::Rook) => Some(2),
         _ => None,
-    };
-    PolicyIndex(match underpromotion {
-        Some(piece) => {
-            let file_step = to.file() as i16 - from.file() as i16;
-            (from as usize * TYPES) as u16 + UNDERPROMOTIONS + 3 * piece + (file_step + 1) as u16
-        }
-        None => {
-            let index = SQUARES_TO_INDEX[from as usize][to as usize];
-            debug_assert_ne!(index, NO_MOVE, "{m:?} is no move of a queen or a knight");
-            index
-        }
-    })
-}
-
-/// The legal move of `game` that has this index, if there is one.
-pub fn find(game: &Game, index: PolicyIndex) -> Option<Move> {
-    let turn = game.position().turn();
-    game.legal_moves().into_iter().find(|m| self::index(turn, *m) == index)
+    }
 }

@@ -6,7 +6,7 @@
 
 use shakmaty::{Color, Move, Role};
 
-use super::moves::{NO_MOVE, PolicyIndex, king_takes_rook, seen_by};
+use super::moves::{NO_MOVE, PolicyIndex, joined, king_takes_rook, seen_by};
 
 /// The scheme's name in network cards.
 pub const NAME: &str = "lc0-1858/1";
@@ -23,9 +23,9 @@ static SQUARES_TO_INDEX: [[u16; 64]; 64] = squares_to_index();
 const fn squares_to_index() -> [[u16; 64]; 64] {
     let mut table = [[NO_MOVE; 64]; 64];
     let mut next = 0;
-    let mut from = 0;
+    let mut from: usize = 0;
     while from < 64 {
-        let mut to = 0;
+        let mut to: usize = 0;
         while to < 64 {
             let (files, ranks) = ((from % 8).abs_diff(to % 8), (from / 8).abs_diff(to / 8));
             let queen = files == 0 || ranks == 0 || files == ranks;
@@ -49,11 +49,7 @@ pub fn index(turn: Color, m: Move) -> PolicyIndex {
         Some(Role::Queen) => 0,
         Some(Role::Rook) => 1,
         Some(Role::Bishop) => 2,
-        _ => {
-            let index = SQUARES_TO_INDEX[from as usize][to as usize];
-            debug_assert_ne!(index, NO_MOVE, "{m:?} is no move of a queen or a knight");
-            return PolicyIndex(index);
-        }
+        _ => return joined(&SQUARES_TO_INDEX, from, to),
     };
     // Three targets each, but two from the a-file.
     let pair = 2 * from.file() as u16 + to.file() as u16;

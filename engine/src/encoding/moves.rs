@@ -18,6 +18,13 @@ impl PolicyIndex {
 /// In a table of indices by origin and target: no queen's or knight's move joins the two squares.
 pub(super) const NO_MOVE: u16 = u16::MAX;
 
+/// The index that a table of indices has for two squares that a move joins.
+pub(super) fn joined(table: &[[u16; 64]; 64], from: Square, to: Square) -> PolicyIndex {
+    let index = table[from as usize][to as usize];
+    debug_assert_ne!(index, NO_MOVE, "{from}{to} is no move of a queen or a knight");
+    PolicyIndex(index)
+}
+
 /// Origin and target as all schemes but Leela's name them: castling is the king's two-square step if
 /// the king stands on the e-file and the rook on the a- or h-file, else king takes rook.
 pub(super) fn squares(m: Move) -> (Square, Square) {

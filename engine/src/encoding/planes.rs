@@ -26,6 +26,16 @@ pub(super) fn castling(game: &Game, sides: [CastlingSide; 2]) -> [u64; 4] {
         .map(|(color, side)| whole(game.position().castles().has(color, side)))
 }
 
+/// Writes planes of zeros and ones, `[planes, 8, 8]`, a1 first.
+///
+/// # Panics
+///
+/// Unless `out` holds a plane for each mask.
+pub(super) fn write_all(masks: &[u64], out: &mut [f32]) {
+    assert_eq!(out.len(), masks.len() * 64, "one input tensor");
+    masks.iter().zip(out.as_chunks_mut().0).for_each(|(mask, plane)| write(*mask, 1.0, plane));
+}
+
 /// Writes a plane: `value` where `mask` has a bit, else zero.
 pub(super) fn write(mask: u64, value: f32, plane: &mut [f32; 64]) {
     match mask {

@@ -6,7 +6,7 @@ use engine::position::Game;
 use serde_json::Value;
 use shakmaty::{Color, Move, Role, Square};
 
-use super::{constant, only, plane, replay, root};
+use super::{constant, labelled, only, plane, replay, root};
 
 fn input(game: &Game) -> Vec<f32> {
     let mut tensor = vec![f32::NAN; INPUT_SIZE];
@@ -131,17 +131,6 @@ fn a_pawn_that_was_just_pushed_is_put_back_in_the_invented_past() {
     let own = |board| pawns(&tensor, board, 0);
     assert_eq!([own(0), own(1), own(2), own(7)], [28, 28, 12, 12].map(|square| only(&[(square, 1.0)])));
     assert_eq!(tensor.len(), PLANES * 64);
-}
-
-/// A label's move, as a queen's or a pawn's on an empty board.
-fn labelled(label: &str, turn: Color) -> Move {
-    let square = |text: &str| {
-        let square: Square = text.parse().unwrap();
-        if turn.is_white() { square } else { square.flip_vertical() }
-    };
-    let promotion = label.chars().nth(4).map(|c| Role::from_char(c).unwrap());
-    let role = if promotion.is_some() { Role::Pawn } else { Role::Queen };
-    Move::Normal { role, from: square(&label[..2]), capture: None, to: square(&label[2..4]), promotion }
 }
 
 #[test]
