@@ -37,6 +37,7 @@ pub(super) fn write_all(masks: &[u64], out: &mut [f32]) {
 }
 
 /// Writes a plane: `value` where `mask` has a bit, else zero.
+#[inline]
 pub(super) fn write(mask: u64, value: f32, plane: &mut [f32; 64]) {
     match mask {
         0 => plane.fill(0.0),
@@ -46,6 +47,7 @@ pub(super) fn write(mask: u64, value: f32, plane: &mut [f32; 64]) {
 }
 
 /// Eight squares at a time, which compilers vectorise.
+#[inline]
 fn spread(mask: u64, value: f32, plane: &mut [f32; 64]) {
     for (squares, byte) in plane.as_chunks_mut::<8>().0.iter_mut().zip(mask.to_le_bytes()) {
         for (bit, square) in squares.iter_mut().enumerate() {

@@ -2,6 +2,8 @@
 
 use shakmaty::{Board, Chess, Color, Position, Role, Square};
 
+use super::Wdl;
+
 /// Every piece but the king, and its worth in centipawns.
 const WORTH: [(Role, i32); 5] =
     [(Role::Pawn, 100), (Role::Knight, 310), (Role::Bishop, 320), (Role::Rook, 500), (Role::Queen, 900)];
@@ -37,6 +39,16 @@ pub fn for_mover(position: &Chess) -> i32 {
     position.turn().fold_wb(1, -1) * for_white(position.board())
 }
 
+/// The value that stands in for a network's, where it has none: the [balance](for_mover) `cp` taken for an
+/// expected result by Leela's curve, `q = atan(cp / 90) / 1.5637541897`, and shared out as if each half
+/// of the point were won by itself with a chance of `(1 + q) / 2`: win `(1 + q)² / 4`, draw
+/// `(1 − q²) / 2`, loss `(1 − q)² / 4`. So the search reports the balance as its score.
+pub fn wdl(position: &Chess) -> Wdl {
+    let q = (for_mover(position) as f32 / 90.0).atan() / 1.563_754_2;
+    let half = |q: f32| (1.0 + q) * (1.0 + q) / 4.0;
+    Wdl { win: half(q), draw: (1.0 - q * q) / 2.0, loss: half(-q) }
+}
+
 fn of_square(square: Square) -> i32 {
     SQUARES[square.file() as usize][square.rank() as usize]
 }
@@ -67,6 +79,18 @@ mod tests {
         ] {
             assert_eq!(white(fen), expected, "{fen}");
         }
+    }
+
+    #[test]
+    fn the_balance_becomes_an_expected_result() {
+        let wdl = |fen: &str| super::wdl(Game::from_fen(fen).unwrap().position());
+        assert_eq!(wdl("4k3/8/8/8/8/8/8/4K3 w - - 0 1"), Wdl { win: 0.25, draw: 0.5, loss: 0.25 });
+        // A rook on a1, 450: q = atan(5) / 1.5637541897 = 0.8783.
+        let rook = wdl("4k3/8/8/8/8/8/8/R3K3 w - - 0 1");
+        assert!((rook.q() - 0.8783).abs() < 1e-4 && (rook.win - 0.882).abs() < 1e-3, "{rook:?}");
+        assert!((rook.win + rook.draw + rook.loss - 1.0).abs() < 1e-6);
+        let behind = wdl("4k3/8/8/8/8/8/8/R3K3 b - - 0 1");
+        assert_eq!(behind, rook.flipped());
     }
 
     #[test]

@@ -8,14 +8,15 @@
 mod cache;
 mod card;
 mod runtime;
+mod tensors;
+/// The classical players' value of a position.
+pub mod lesson;
 mod session;
 mod precision;
 mod verdicts;
 mod network;
 mod pair;
 mod uniform;
-/// The classical players' value of a position.
-pub mod lesson;
 
 use std::fmt;
 
@@ -24,7 +25,7 @@ use shakmaty::Move;
 use crate::position::Game;
 
 pub use cache::{Cached, EvalCache};
-pub use card::{Card, CardError, FORMAT as CARD_FORMAT, Golden};
+pub use card::{Card, CardError, FORMAT as CARD_FORMAT, Golden, Schemes, Value};
 pub use network::{NetError, Network};
 pub use pair::{Chosen, Pair};
 pub use precision::{Precision, Timing};
