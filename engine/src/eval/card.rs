@@ -82,10 +82,10 @@ impl Schemes {
     /// As [`Card::read`].
     pub fn read(property: impl Fn(&str) -> Option<String>) -> Result<Schemes, CardError> {
         let get = |name: &'static str| property(name).ok_or(CardError::Missing(name));
-        known(&get, "philidor.format", &[FORMAT])?;
-        let input = known(&get, "philidor.input", &Input::ALL.map(Input::name))?;
-        let policy = known(&get, "philidor.policy", &Policy::ALL.map(Policy::name))?;
-        let value = known(&get, "philidor.value", &Value::ALL.map(Value::name))?;
+        known(get, "philidor.format", &[FORMAT])?;
+        let input = known(get, "philidor.input", &Input::ALL.map(Input::name))?;
+        let policy = known(get, "philidor.policy", &Policy::ALL.map(Policy::name))?;
+        let value = known(get, "philidor.value", &Value::ALL.map(Value::name))?;
         let schemes = || {
             let (input, policy) = (Input::named(&input)?, Policy::named(&policy)?);
             Some(Schemes { input, policy, value: Value::named(&value)? })

@@ -7,7 +7,7 @@
 use std::hash::{BuildHasher, RandomState};
 
 use crate::position::Game;
-use crate::search::{self, Line, MoveStats, Params, Proof, Report, Score};
+use crate::search::{self, Line, MoveStats, Params, Report, Score};
 
 /// The weakest rating there is.
 pub const WEAKEST: i64 = 800;

@@ -2,6 +2,8 @@
 
 mod limits;
 mod library;
+mod networks;
+mod onnx;
 mod program;
 mod protocol;
 mod search;

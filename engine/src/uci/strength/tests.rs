@@ -7,7 +7,7 @@ use shakmaty::{Move, Position, Role};
 
 use super::*;
 use crate::eval::{Answer, EvalError, Evaluator, Request, Wdl};
-use crate::search::{Counters, Limits, Outcome, Pool, Verdict, View, Watch};
+use crate::search::{Counters, Limits, Outcome, Pool, Proof, Verdict, View, Watch};
 
 const SEEDS: u64 = 500;
 
