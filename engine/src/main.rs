@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use engine::bench::{lesson, perft, signature, speed};
-use engine::encoding::{az4672, planes72};
+use engine::encoding::{Input, Policy};
 use engine::eval::{Pair, Precision};
 use engine::position::Game;
 use engine::uci;
@@ -96,7 +96,8 @@ fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>>
 
 fn print_version(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "philidor {} ({})", env!("CARGO_PKG_VERSION"), env!("PHILIDOR_COMMIT"))?;
-    writeln!(out, "encodings: {}, {}", planes72::NAME, az4672::NAME)?;
+    writeln!(out, "inputs: {}", Input::ALL.map(Input::name).join(", "))?;
+    writeln!(out, "policies: {}", Policy::ALL.map(Policy::name).join(", "))?;
     match Pair::embedded().all() {
         Ok(networks) => {
             networks.iter().try_for_each(|network| writeln!(out, "network: {}", network.describe()))

@@ -52,8 +52,9 @@ fn version_names_commit_encodings_and_network() {
     let text = text(&["--version"]);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("philidor ") && lines[0].ends_with(')'), "{text}");
-    assert_eq!(lines[1], "encodings: planes72/1, az4672/1");
-    assert!(lines[2].starts_with("network: "), "{text}");
+    assert_eq!(lines[1], "inputs: planes72/1, planes19/1, planes14/1, onehot832/1, lc0-112/1");
+    assert_eq!(lines[2], "policies: az4672/1, gym4672/1, uci1968/1, uci1968m/1, lc0-1858/1");
+    assert!(lines[3].starts_with("network: "), "{text}");
 }
 
 #[test]

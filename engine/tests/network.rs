@@ -70,6 +70,11 @@ fn truncated_and_foreign_files_are_refused() {
     assert!(matches!(refusal("truncated.onnx", &bytes[..bytes.len() / 2]), NetError::NotOnnx(_)));
     assert!(matches!(refusal("empty.onnx", &[]), NetError::NotOnnx(_) | NetError::Card(_)));
     assert!(matches!(refusal("text.onnx", b"this is not a network"), NetError::NotOnnx(_)));
+    for leela in [&[0x1f, 0x8b, 8, 0][..], &[0x0d, 0xc0, 0x01, 0x00, 0x00, 0x12]] {
+        let error = refusal("maia-1900.pb.gz", leela);
+        assert!(matches!(error, NetError::Leela), "{error}");
+        assert!(error.to_string().contains("philidor-trainer convert-lc0 FILE --out NAME.onnx"), "{error}");
+    }
     // ONNX, but without a card of ours.
     let foreign = refusal("foreign.onnx", &patched("philidor.format", "somebody.format"));
     assert!(foreign.to_string().contains("not a Philidor network"), "{foreign}");
@@ -78,7 +83,8 @@ fn truncated_and_foreign_files_are_refused() {
 #[test]
 fn other_schemes_and_tensors_are_named_with_what_was_expected() {
     let unknown = refusal("scheme.onnx", &patched("planes72/1", "planes72/9")).to_string();
-    assert_eq!(unknown, "philidor.input is \"planes72/9\", expected \"planes72/1\"");
+    let expected = "\"planes72/1\", \"planes19/1\", \"planes14/1\", \"onehot832/1\" or \"lc0-112/1\"";
+    assert_eq!(unknown, format!("philidor.input is \"planes72/9\", expected {expected}"));
     let renamed = refusal("tensor.onnx", &patched("\u{3}wdl", "\u{3}xyz")).to_string();
     assert!(renamed.contains("wdl"), "{renamed}");
 }

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use shakmaty::{Move, MoveList};
 
 use super::{POSITIONS, search};
-use crate::encoding::planes72::{self, INPUT_SIZE};
 use crate::eval::{EvalError, Evaluator, NetError, Network, Request, Session};
 use crate::position::Game;
 use crate::search::{Params, Pool};
@@ -190,10 +189,8 @@ impl Bench {
     }
 
     fn session(&mut self, workers: usize, batch: usize) -> Result<f64, SpeedError> {
-        let mut input = vec![0.0; batch * INPUT_SIZE];
-        for (game, input) in self.games.iter().cycle().zip(input.chunks_exact_mut(INPUT_SIZE)) {
-            planes72::encode(game).write(input);
-        }
+        let games: Vec<Game> = self.games.iter().cycle().take(batch).cloned().collect();
+        let input = self.sessions[0].schemes().input.tensor(&games);
         let run = |session: &mut Session| session.run(&input, |_| ());
         rate(&mut self.sessions[..workers], self.time, batch, run)
     }

@@ -1,9 +1,8 @@
 //! `az4672/1`: a move as one of 64 · 73 indices, after AlphaZero (Silver et al. 2018, table S2).
 
-use shakmaty::{Color, File, Move, Position, Role, Square};
+use shakmaty::{Color, Move, Role};
 
-use crate::position::{Game, is_standard_castling};
-
+use super::moves::{NO_MOVE, PolicyIndex, joined, seen_by, squares};
 /// The scheme's name in network cards and game files.
 pub const NAME: &str = "az4672/1";
 
@@ -13,29 +12,17 @@ pub const SIZE: usize = 64 * TYPES;
 /// Move types per origin square: 56 queen-like moves, 8 knight moves, 9 under-promotions.
 pub const TYPES: usize = 73;
 
-/// An index of the policy output, `from · 73 + type`, in the mover's view.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PolicyIndex(pub u16);
-
-impl PolicyIndex {
-    /// The index as an offset into the policy output.
-    pub fn offset(self) -> usize {
-        usize::from(self.0)
-    }
-}
-
 /// (file, rank) steps of the queen-like types' directions: N NE E SE S SW W NW.
 const DIRECTIONS: [(i8, i8); 8] = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)];
 
 /// (file, rank) steps of types 56–63.
 const KNIGHT_STEPS: [(i8, i8); 8] = [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)];
 
-const UNDERPROMOTIONS: u16 = 64;
+/// The first type of under-promotions.
+pub(super) const UNDERPROMOTIONS: u16 = 64;
 
 /// The index of every pair of squares that a queen's or a knight's move joins; else [`NO_MOVE`].
-static SQUARES_TO_INDEX: [[u16; 64]; 64] = squares_to_index();
-
-const NO_MOVE: u16 = u16::MAX;
+pub(super) static SQUARES_TO_INDEX: [[u16; 64]; 64] = squares_to_index();
 
 const fn squares_to_index() -> [[u16; 64]; 64] {
     let mut table = [[NO_MOVE; 64]; 64];
@@ -67,43 +54,24 @@ const fn squares_to_index() -> [[u16; 64]; 64] {
 /// A queen promotion is its queen-like move. Castling is the king's two-square step if the king
 /// stands on the e-file and the rook on the a- or h-file, else king takes rook.
 pub fn index(turn: Color, m: Move) -> PolicyIndex {
-    let mirror = |square: Square| if turn.is_white() { square } else { square.flip_vertical() };
     let (from, to) = squares(m);
-    let (from, to) = (mirror(from), mirror(to));
-    let underpromotion = match m.promotion() {
+    let (from, to) = (seen_by(turn, from), seen_by(turn, to));
+    match underpromotion(m) {
+        Some(piece) => {
+            let file_step = to.file() as i16 - from.file() as i16;
+            let kind = UNDERPROMOTIONS + 3 * piece + (file_step + 1) as u16;
+            PolicyIndex((from as usize * TYPES) as u16 + kind)
+        }
+        None => joined(&SQUARES_TO_INDEX, from, to),
+    }
+}
+
+/// The piece that a pawn becomes, N B R = 0 1 2, if it isn't a queen.
+pub(super) fn underpromotion(m: Move) -> Option<u16> {
+    match m.promotion() {
         Some(Role::Knight) => Some(0),
         Some(Role::Bishop) => Some(1),
         Some(Role::Rook) => Some(2),
         _ => None,
-    };
-    PolicyIndex(match underpromotion {
-        Some(piece) => {
-            let file_step = to.file() as i16 - from.file() as i16;
-            (from as usize * TYPES) as u16 + UNDERPROMOTIONS + 3 * piece + (file_step + 1) as u16
-        }
-        None => {
-            let index = SQUARES_TO_INDEX[from as usize][to as usize];
-            debug_assert_ne!(index, NO_MOVE, "{m:?} is no move of a queen or a knight");
-            index
-        }
-    })
-}
-
-/// The legal move of `game` that has this index, if there is one.
-pub fn find(game: &Game, index: PolicyIndex) -> Option<Move> {
-    let turn = game.position().turn();
-    game.legal_moves().into_iter().find(|m| self::index(turn, *m) == index)
-}
-
-/// Origin and target as the scheme names them.
-fn squares(m: Move) -> (Square, Square) {
-    match m {
-        Move::Castle { king, rook } if is_standard_castling(king, rook) => {
-            let file = if king < rook { File::G } else { File::C };
-            (king, Square::from_coords(file, king.rank()))
-        }
-        Move::Castle { king, rook } => (king, rook),
-        Move::Normal { from, to, .. } | Move::EnPassant { from, to } => (from, to),
-        Move::Put { to, .. } => (to, to),
     }
 }

@@ -1,17 +1,42 @@
 //! Position to input tensor, move to policy index.
 //!
-//! Every scheme has a name and a version, which stand in a network's card:
+//! Every scheme has a name and a version, which stand in a network's card; [`Input`] and [`Policy`] choose one
+//! by its name.
 //!
-//! | name | what | shape |
-//! |---|---|---|
-//! | `planes72/1` | [`planes72`]: three plies of history and attack features, mover's view | `[72, 8, 8]` |
-//! | `az4672/1` | [`az4672`]: AlphaZero's from-square and move-type, mover's view | `[64 · 73]` |
+//! | input | shape | view | what it sees |
+//! |---|---|---|---|
+//! | `planes72/1` | `[72, 8, 8]` | mover's | [`planes72`]: three plies of history, rights, counters, repetition, attack features |
+//! | `planes19/1` | `[19, 8, 8]` | mover's | [`planes19`]: the board, repetition, castling rights, who moves |
+//! | `planes14/1` | `[14, 8, 8]` | turned by 180° for Black | [`planes14`]: the board, repetition |
+//! | `onehot832/1` | `[832]` | White's | [`onehot832`]: the board |
+//! | `lc0-112/1` | `[112, 8, 8]` | mover's | [`lc0_112`]: seven plies of history, repetition, rights, half-move clock, who moves |
+//!
+//! | policy | indices | view | castling | what an index is |
+//! |---|---|---|---|---|
+//! | `az4672/1` | 64 · 73 | mover's | two squares | [`az4672`]: AlphaZero's origin and type of move |
+//! | `gym4672/1` | 64 · 73 | turned by 180° for Black | two squares | [`gym4672`]: the same, other under-promotions |
+//! | `uci1968/1` | 1968 | White's | two squares | [`uci1968`]: a UCI move, absolute |
+//! | `uci1968m/1` | 1968 | mover's | two squares | [`uci1968`]: the same, mirrored for Black |
+//! | `lc0-1858/1` | 1858 | mover's | king takes rook | [`lc0_1858`]: Leela's moves |
 //!
 //! "Mover's view": the side to move plays up the board. For Black, ranks are mirrored
-//! (`square ^ 56`, files stay) and colours are swapped. Squares are a1 = 0 … h8 = 63.
+//! (`square ^ 56`, files stay) and colours are swapped. Squares are a1 = 0 … h8 = 63. Castling by two
+//! squares is king takes rook where king or rook don't stand where standard chess has them.
 
-pub mod az4672;
+mod planes;
 pub mod planes72;
+pub mod planes19;
+pub mod planes14;
+pub mod onehot832;
+pub mod lc0_112;
+mod moves;
+pub mod az4672;
+pub mod gym4672;
+pub mod uci1968;
+pub mod lc0_1858;
+mod scheme;
 
-pub use az4672::PolicyIndex;
+pub use lc0_112::Planes112;
+pub use moves::PolicyIndex;
 pub use planes72::Planes72;
+pub use scheme::{Input, Policy};

@@ -27,6 +27,7 @@
 
 use shakmaty::{Bitboard, Board, CastlingSide, Color, Move, Position, Role, Square, attacks};
 
+use super::planes::{castling, pieces, whole, write};
 use crate::position::Game;
 
 /// The scheme's name in network cards and game files.
@@ -111,25 +112,11 @@ impl Planes72 {
     pub fn write(&self, out: &mut [f32]) {
         assert_eq!(out.len(), INPUT_SIZE, "one input tensor");
         for (row, plane) in out.as_chunks_mut::<64>().0.iter_mut().enumerate() {
-            let (mask, value) = (self.masks[row], self.value(row));
-            match mask {
-                0 => plane.fill(0.0),
-                u64::MAX => plane.fill(value),
-                _ => spread(mask, value, plane),
-            }
+            write(self.masks[row], self.value(row), plane);
         }
         let centre = &mut out[CENTRE * 64..][..64];
         for square in Bitboard(self.masks[CENTRE_CORE]) {
             centre[square as usize] += constant_value(CENTRE_CORE);
-        }
-    }
-}
-
-/// Writes `value` where `mask` has a bit, else zero; eight squares at a time, which compilers vectorise.
-fn spread(mask: u64, value: f32, plane: &mut [f32; 64]) {
-    for (squares, byte) in plane.as_chunks_mut::<8>().0.iter_mut().zip(mask.to_le_bytes()) {
-        for (bit, square) in squares.iter_mut().enumerate() {
-            *square = if byte >> bit & 1 == 1 { value } else { 0.0 };
         }
     }
 }
@@ -155,18 +142,8 @@ pub fn encode_given(game: &Game, legal: &[Move]) -> Planes72 {
         pieces(&past.board, us, &mut masks[12 * (plies + 1)..][..12]);
     }
     masks[ONES] = u64::MAX;
-    let whole = |set: bool| if set { u64::MAX } else { 0 };
-    for (offset, (color, side)) in [
-        (us, CastlingSide::KingSide),
-        (us, CastlingSide::QueenSide),
-        (!us, CastlingSide::KingSide),
-        (!us, CastlingSide::QueenSide),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        masks[CASTLING + offset] = whole(position.castles().has(color, side));
-    }
+    let castling = castling(game, [CastlingSide::KingSide, CastlingSide::QueenSide]);
+    masks[CASTLING..][..4].copy_from_slice(&castling);
     masks[EN_PASSANT] = position.maybe_ep_square().map_or(0, |square| Bitboard::from(square).0);
     masks[CHECK] = whole(position.is_check());
     for row in [MOVE_NUMBER, HALFMOVE_CLOCK, REPETITION] {
@@ -193,15 +170,6 @@ pub fn encode_given(game: &Game, legal: &[Move]) -> Planes72 {
         repetition,
     ];
     Planes72 { masks, scalars }
-}
-
-/// Own P N B R Q K, then the opponent's, in absolute coordinates.
-fn pieces(board: &Board, us: Color, masks: &mut [u64]) {
-    for (offset, role) in Role::ALL.into_iter().enumerate() {
-        let squares = board.by_role(role);
-        masks[offset] = (squares & board.by_color(us)).0;
-        masks[6 + offset] = (squares & board.by_color(!us)).0;
-    }
 }
 
 fn attack_features(board: &Board, us: Color, masks: &mut [u64; ROWS]) {

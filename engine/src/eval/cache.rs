@@ -10,7 +10,7 @@ use quick_cache::sync::Cache;
 use shakmaty::Move;
 
 use super::{Answer, EvalError, Evaluator, Request};
-use crate::encoding::planes72;
+use crate::encoding::Input;
 use crate::position::PackedMove;
 
 /// What the map keeps for each answer besides its own bytes: key, weight, places in queues.
@@ -18,8 +18,8 @@ const OVERHEAD: usize = 96;
 
 /// Answers kept for all workers together, within a bound of bytes.
 ///
-/// The key covers what the encoder reads, history, counters and repetition included, and the moves that
-/// were asked about: what it finds is what the evaluator would answer.
+/// The key covers what the encoder reads, be it with history, counters and repetition or without, the side to
+/// move, and the moves that were asked about: what it finds is what the evaluator would answer.
 pub struct EvalCache {
     answers: Cache<u64, Arc<Answer>, Bytes, Identity>,
     hits: AtomicU64,
@@ -56,13 +56,15 @@ impl EvalCache {
 /// An [`Evaluator`] that looks into an [`EvalCache`] first.
 pub struct Cached<E> {
     inner: E,
+    input: Input,
     cache: Arc<EvalCache>,
 }
 
 impl<E: Evaluator> Cached<E> {
-    /// Wraps `inner`; several may share a cache if they answer alike.
-    pub fn new(inner: E, cache: Arc<EvalCache>) -> Cached<E> {
-        Cached { inner, cache }
+    /// Wraps `inner`, which tells positions apart by what `input` says of them; several may share a cache if they
+    /// answer alike.
+    pub fn new(inner: E, input: Input, cache: Arc<EvalCache>) -> Cached<E> {
+        Cached { inner, input, cache }
     }
 }
 
@@ -72,7 +74,7 @@ impl<E: Evaluator> Evaluator for Cached<E> {
     }
 
     fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
-        let keys: Vec<u64> = batch.iter().map(key).collect();
+        let keys: Vec<u64> = batch.iter().map(|request| key(self.input, request)).collect();
         let known: Vec<Option<Arc<Answer>>> =
             keys.iter().zip(batch).map(|(key, request)| self.find(*key, request.moves)).collect();
         let new: Vec<Request<'_>> = batch
@@ -105,11 +107,15 @@ impl<E> Cached<E> {
     }
 }
 
-fn key(request: &Request<'_>) -> u64 {
+/// Every input shows the whole board, which is all that the value of a network without one reads besides the
+/// side to move.
+fn key(input: Input, request: &Request<'_>) -> u64 {
     let mut hash = xxhash_rust::xxh3::Xxh3::new();
-    let planes = planes72::encode(request.game);
-    planes.masks.iter().for_each(|mask| hash.update(&mask.to_le_bytes()));
-    planes.scalars.iter().for_each(|scalar| hash.update(&scalar.to_le_bytes()));
+    input.read(request.game, |masks, scalars| {
+        masks.iter().for_each(|mask| hash.update(&mask.to_le_bytes()));
+        scalars.iter().for_each(|scalar| hash.update(&scalar.to_le_bytes()));
+    });
+    hash.update(&[u8::from(request.game.turn().is_black())]);
     request.moves.iter().for_each(|m| hash.update(&PackedMove::new(*m).0.to_le_bytes()));
     hash.digest()
 }
@@ -192,7 +198,7 @@ mod tests {
     #[test]
     fn only_what_is_new_is_asked() {
         let cache = Arc::new(EvalCache::new(1 << 20));
-        let mut evaluator = Cached::new(Counting(0), Arc::clone(&cache));
+        let mut evaluator = Cached::new(Counting(0), Input::Planes72, Arc::clone(&cache));
         let games = [played(""), played("e2e4"), played("d2d4")];
         let first = ask(&mut evaluator, &games[..2]);
         let again = ask(&mut evaluator, &games);
@@ -205,7 +211,7 @@ mod tests {
 
     #[test]
     fn what_the_encoder_reads_tells_positions_apart() {
-        let mut evaluator = Cached::new(Counting(0), Arc::new(EvalCache::new(1 << 20)));
+        let mut evaluator = Cached::new(Counting(0), Input::Planes72, Arc::new(EvalCache::new(1 << 20)));
         let round = "g1f3 g8f6 f3g1 f6g8";
         let fen = |fen| Game::from_fen(fen).unwrap();
         let games = [
@@ -221,11 +227,22 @@ mod tests {
         ];
         ask(&mut evaluator, &games);
         assert_eq!(evaluator.inner.0, games.len());
+        // Other encoders see less of that: three stages of repetition; history, clock and the first repetition;
+        // or the board only. Positions that look alike to them are evaluated once.
+        for (input, seen) in
+            [(Input::Planes19, 4), (Input::Planes14, 4), (Input::Onehot832, 2), (Input::Lc0112, 6)]
+        {
+            let mut evaluator = Cached::new(Counting(0), input, Arc::new(EvalCache::new(1 << 20)));
+            games.iter().for_each(|game| {
+                ask(&mut evaluator, std::slice::from_ref(game));
+            });
+            assert_eq!(evaluator.inner.0, seen, "{}", input.name());
+        }
     }
 
     #[test]
     fn other_moves_are_another_question() {
-        let mut evaluator = Cached::new(Counting(0), Arc::new(EvalCache::new(1 << 20)));
+        let mut evaluator = Cached::new(Counting(0), Input::Planes72, Arc::new(EvalCache::new(1 << 20)));
         let game = Game::new();
         let moves = game.legal_moves();
         for some in [&moves[..], &moves[..3], &moves[1..4]] {
@@ -238,7 +255,7 @@ mod tests {
     #[test]
     fn memory_is_bounded() {
         let cache = Arc::new(EvalCache::new(100_000));
-        let mut evaluator = Cached::new(Counting(0), Arc::clone(&cache));
+        let mut evaluator = Cached::new(Counting(0), Input::Planes72, Arc::clone(&cache));
         for clock in 0..100 {
             for number in 1..100 {
                 ask(

@@ -5,10 +5,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::encoding::{az4672, planes72};
+use crate::encoding::{Input, Policy};
 
 /// The version of the card that this engine reads.
 pub const FORMAT: &str = "1";
+
+/// The families of networks: what a network's family is makes no difference to how it is played.
+const FAMILIES: [&str; 5] = ["resnet", "mlp", "linear", "trm", "lc0"];
 
 /// The fewest golden answers that a card must bring.
 pub const MIN_GOLDEN: usize = 4;
@@ -20,18 +23,93 @@ pub struct Card {
     pub name: String,
     /// `resnet`, `mlp`, `linear`, `trm` or `lc0`.
     pub family: String,
-    /// The input scheme, for example `planes72/1`.
-    pub input: String,
-    /// The policy scheme, for example `az4672/1`.
-    pub policy: String,
-    /// `wdl`, or `none` for a network without a value head.
-    pub value: String,
+    /// How it sees positions, names moves and values what it sees.
+    pub schemes: Schemes,
     /// `fp32` or `int8`.
     pub precision: String,
     /// The training configuration, JSON.
     pub config: String,
     /// Answers that the network must give.
     pub golden: Vec<Golden>,
+}
+
+/// The schemes of a network's tensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schemes {
+    /// Of its input.
+    pub input: Input,
+    /// Of its policy.
+    pub policy: Policy,
+    /// Of its value.
+    pub value: Value,
+}
+
+/// What a network says of a position's worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// Win, draw and loss.
+    Wdl,
+    /// Nothing: it has a policy only, and positions are valued [classically](super::lesson).
+    None,
+}
+
+impl Value {
+    /// All of them.
+    pub const ALL: [Value; 2] = [Value::Wdl, Value::None];
+
+    /// The name in cards.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Value::Wdl => "wdl",
+            Value::None => "none",
+        }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Value> {
+        Value::ALL.into_iter().find(|value| value.name() == name)
+    }
+}
+
+impl Schemes {
+    /// Those of Leela's classical networks.
+    pub const LC0: Schemes = Schemes { input: Input::Lc0112, policy: Policy::Lc01858, value: Value::Wdl };
+
+    /// Reads them from a card.
+    ///
+    /// # Errors
+    ///
+    /// As [`Card::read`].
+    pub fn read(property: impl Fn(&str) -> Option<String>) -> Result<Schemes, CardError> {
+        let get = |name: &'static str| property(name).ok_or(CardError::Missing(name));
+        known(get, "philidor.format", &[FORMAT])?;
+        let input = known(get, "philidor.input", &Input::ALL.map(Input::name))?;
+        let policy = known(get, "philidor.policy", &Policy::ALL.map(Policy::name))?;
+        let value = known(get, "philidor.value", &Value::ALL.map(Value::name))?;
+        let schemes = || {
+            let (input, policy) = (Input::named(&input)?, Policy::named(&policy)?);
+            Some(Schemes { input, policy, value: Value::named(&value)? })
+        };
+        Ok(schemes().expect("known names have schemes"))
+    }
+}
+
+/// The property's value, if it is among those that are known.
+fn known(
+    get: impl Fn(&'static str) -> Result<String, CardError>,
+    property: &'static str,
+    known: &[&str],
+) -> Result<String, CardError> {
+    let found = get(property)?;
+    if known.contains(&found.as_str()) {
+        return Ok(found);
+    }
+    let quoted: Vec<String> = known.iter().map(|name| format!("\"{name}\"")).collect();
+    let expected = match &quoted[..] {
+        [others @ .., one, last] => [others, &[format!("{one} or {last}")]].concat().join(", "),
+        _ => quoted.concat(),
+    };
+    Err(CardError::Unknown { property, found, expected })
 }
 
 /// What the network answers for one position, as its exporter computed it.
@@ -42,7 +120,8 @@ pub struct Golden {
     pub fen: String,
     /// The moves from there, UCI, separated by spaces.
     pub moves: String,
-    /// Win, draw and loss for the mover.
+    /// Win, draw and loss for the mover; of no meaning in a network without a value.
+    #[serde(default)]
     pub wdl: [f32; 3],
     /// The probability of each legal move, by its UCI name.
     pub policy: BTreeMap<String, f32>,
@@ -60,7 +139,7 @@ pub enum CardError {
         /// Its value.
         found: String,
         /// The values that would do.
-        expected: &'static str,
+        expected: String,
     },
     /// The golden answers can't be read, or are too few.
     Golden(String),
@@ -90,22 +169,27 @@ impl Card {
     /// If a property is missing, or says something that this engine doesn't know.
     pub fn read(property: impl Fn(&str) -> Option<String>) -> Result<Card, CardError> {
         let get = |name: &'static str| property(name).ok_or(CardError::Missing(name));
-        let known = |name: &'static str, known: &[&str], expected: &'static str| {
-            let found = get(name)?;
-            let fits = known.contains(&found.as_str());
-            if fits { Ok(found) } else { Err(CardError::Unknown { property: name, found, expected }) }
-        };
-        known("philidor.format", &[FORMAT], "\"1\"")?;
+        let schemes = Schemes::read(&property)?;
         Ok(Card {
+            schemes,
             name: get("philidor.name")?,
-            family: known("philidor.family", &["resnet"], "\"resnet\"")?,
-            input: known("philidor.input", &[planes72::NAME], "\"planes72/1\"")?,
-            policy: known("philidor.policy", &[az4672::NAME], "\"az4672/1\"")?,
-            value: known("philidor.value", &["wdl"], "\"wdl\"")?,
-            precision: known("philidor.precision", &["fp32", "int8"], "\"fp32\" or \"int8\"")?,
+            family: known(get, "philidor.family", &FAMILIES)?,
+            precision: known(get, "philidor.precision", &["fp32", "int8"])?,
             config: get("philidor.config")?,
             golden: parse_golden(&get("philidor.golden")?)?,
         })
+    }
+
+    /// The card of a network that lc0's own converter wrote, which has none: it has no golden answers either.
+    pub(super) fn of_lc0(name: String) -> Card {
+        Card {
+            name,
+            family: "lc0".into(),
+            schemes: Schemes::LC0,
+            precision: "fp32".into(),
+            config: "{}".into(),
+            golden: Vec::new(),
+        }
     }
 
     /// How far an answer may be from its golden one, at this file's precision.
@@ -172,7 +256,11 @@ mod tests {
         let mut foreign = properties();
         foreign.insert("philidor.input", "planes99/1".into());
         let message = read(&foreign).unwrap_err().to_string();
-        assert_eq!(message, "philidor.input is \"planes99/1\", expected \"planes72/1\"");
+        assert_eq!(
+            message,
+            "philidor.input is \"planes99/1\", expected \"planes72/1\", \"planes19/1\", \"planes14/1\", \
+             \"onehot832/1\" or \"lc0-112/1\""
+        );
         let mut few = properties();
         few.insert("philidor.golden", "[]".into());
         assert!(matches!(read(&few), Err(CardError::Golden(_))));

@@ -2,6 +2,8 @@
 
 use shakmaty::{Board, Chess, Color, Position, Role, Square};
 
+use super::Wdl;
+
 /// Every piece but the king, and its worth in centipawns.
 const WORTH: [(Role, i32); 5] =
     [(Role::Pawn, 100), (Role::Knight, 310), (Role::Bishop, 320), (Role::Rook, 500), (Role::Queen, 900)];
@@ -38,6 +40,12 @@ pub fn for_mover(position: &Chess) -> i32 {
     position.turn().fold_wb(1, -1) * for_white(position.board())
 }
 
+/// The value that stands in for a network's, where it has none: what the [balance](for_mover) means, so that the
+/// search reports the balance as its score.
+pub fn wdl(position: &Chess) -> Wdl {
+    Wdl::of_centipawns(for_mover(position))
+}
+
 fn of_square(square: Square) -> i32 {
     SQUARES[square.rank() as usize][square.file() as usize]
 }
@@ -68,6 +76,18 @@ mod tests {
         ] {
             assert_eq!(white(fen), expected, "{fen}");
         }
+    }
+
+    #[test]
+    fn the_balance_becomes_an_expected_result() {
+        let wdl = |fen: &str| super::wdl(Game::from_fen(fen).unwrap().position());
+        assert_eq!(wdl("4k3/8/8/8/8/8/8/4K3 w - - 0 1"), Wdl { win: 0.25, draw: 0.5, loss: 0.25 });
+        // A rook on a1, 450: q = atan(5) / 1.5637541897 = 0.8783.
+        let rook = wdl("4k3/8/8/8/8/8/8/R3K3 w - - 0 1");
+        assert!((rook.q() - 0.8783).abs() < 1e-4 && (rook.win - 0.882).abs() < 1e-3, "{rook:?}");
+        assert!((rook.win + rook.draw + rook.loss - 1.0).abs() < 1e-6);
+        let behind = wdl("4k3/8/8/8/8/8/8/R3K3 b - - 0 1");
+        assert_eq!(behind, rook.flipped());
     }
 
     #[test]

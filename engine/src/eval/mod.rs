@@ -8,13 +8,15 @@
 mod cache;
 mod card;
 mod runtime;
+mod tensors;
+/// The classical players' value of a position.
+pub mod lesson;
 mod session;
 mod precision;
 mod verdicts;
 mod network;
 mod pair;
 mod uniform;
-pub mod lesson;
 
 use std::fmt;
 
@@ -23,7 +25,7 @@ use shakmaty::Move;
 use crate::position::Game;
 
 pub use cache::{Cached, EvalCache};
-pub use card::{Card, CardError, FORMAT as CARD_FORMAT, Golden};
+pub use card::{Card, CardError, FORMAT as CARD_FORMAT, Golden, Schemes, Value};
 pub use network::{NetError, Network};
 pub use pair::{Chosen, Pair};
 pub use precision::{Precision, Timing};
@@ -56,11 +58,13 @@ impl Wdl {
         self.win - self.loss
     }
 
-    /// What a value of so many centipawns for the mover means, where nothing is known of draws: the
-    /// expected result of [`q_of_centipawns`].
+    /// What a value of so many centipawns for the mover means, where no more is known: the expected result `q` of
+    /// [`q_of_centipawns`], shared out as if each half of the point were won by itself with a chance of `(1 + q) / 2`:
+    /// win `(1 + q)² / 4`, draw `(1 − q²) / 2`, loss `(1 − q)² / 4`.
     pub fn of_centipawns(centipawns: i32) -> Wdl {
         let q = q_of_centipawns(centipawns);
-        Wdl { win: (1.0 + q) / 2.0, draw: 0.0, loss: (1.0 - q) / 2.0 }
+        let both = |q: f32| (1.0 + q) * (1.0 + q) / 4.0;
+        Wdl { win: both(q), draw: (1.0 - q * q) / 2.0, loss: both(-q) }
     }
 
     /// The same position seen by the other side.

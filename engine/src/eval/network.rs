@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ort::value::{Outlet, TensorElementType, ValueType};
 
-use super::card::{Card, CardError, Golden};
+use super::card::{Card, CardError, Golden, Schemes, Value};
 use super::precision::Timing;
 use super::runtime::RuntimeError;
 use super::session::{OnnxEvaluator, Session};
+use super::tensors::Tensors;
 use super::{EvalError, Evaluator, Request};
-use crate::encoding::{az4672, planes72};
 use crate::position::Game;
 
 /// A network whose card is known, whose tensors have the shapes that the card promises, and whose
@@ -34,6 +34,8 @@ pub enum NetError {
     Unreadable(std::io::Error),
     /// ONNX Runtime refuses the file.
     NotOnnx(String),
+    /// The file is one of Leela's, not ONNX.
+    Leela,
     /// The file's card is missing or unknown.
     Card(CardError),
     /// A tensor is missing or has another shape or type than its scheme.
@@ -59,6 +61,10 @@ impl fmt::Display for NetError {
             NetError::Runtime(error) => write!(f, "{error}"),
             NetError::Unreadable(error) => write!(f, "can't be read: {error}"),
             NetError::NotOnnx(why) => write!(f, "not an ONNX file that can be run: {why}"),
+            NetError::Leela => f.write_str(
+                "weights in Leela's own format: `philidor-trainer convert-lc0 FILE --out NAME.onnx` makes a network \
+                 of them that can be played with",
+            ),
             NetError::Card(error) => write!(f, "{error}"),
             NetError::Shape { name, found, expected } => {
                 write!(f, "tensor \"{name}\" is {found}, expected {expected}")
@@ -95,16 +101,29 @@ impl Network {
     }
 
     fn from_bytes(bytes: Arc<[u8]>, source: Option<PathBuf>) -> Result<Network, NetError> {
+        if LEELA.iter().any(|beginning| bytes.starts_with(beginning)) {
+            return Err(NetError::Leela);
+        }
         let session = Session::open(&bytes)?;
-        let card = {
-            let metadata =
-                session.inner().metadata().map_err(|error| NetError::NotOnnx(error.to_string()))?;
-            Card::read(|name| metadata.custom(name)).map_err(NetError::Card)?
+        let tensors = session.tensors();
+        let card = match tensors {
+            Tensors::Ours => {
+                let metadata =
+                    session.inner().metadata().map_err(|error| NetError::NotOnnx(error.to_string()))?;
+                Card::read(|name| metadata.custom(name)).map_err(NetError::Card)?
+            }
+            Tensors::Lc0(_) => {
+                let stem = source.as_deref().and_then(Path::file_stem);
+                Card::of_lc0(stem.map_or("lc0".into(), |stem| stem.to_string_lossy().into_owned()))
+            }
         };
-        check_tensor("input", session.inner().inputs(), &[planes72::PLANES as i64, 8, 8])?;
-        check_tensor("policy", session.inner().outputs(), &[az4672::SIZE as i64])?;
-        check_tensor("wdl", session.inner().outputs(), &[3])?;
-        let mut evaluator = OnnxEvaluator::new(session, card.golden.len());
+        let Schemes { input, policy, value } = card.schemes;
+        check_tensor(tensors.input(), session.inner().inputs(), input.shape())?;
+        check_tensor(tensors.policy(), session.inner().outputs(), &[policy.size()])?;
+        if let Some((value, width)) = tensors.value(value) {
+            check_tensor(value, session.inner().outputs(), &[width])?;
+        }
+        let mut evaluator = OnnxEvaluator::new(session, card.golden.len().max(1));
         check_golden(&mut evaluator, &card)?;
         let checked = Arc::new(Mutex::new(Some(evaluator.into_session())));
         Ok(Network { bytes, card, source, checked })
@@ -122,10 +141,17 @@ impl Network {
 
     /// One line for people: name, precision, family, schemes, size, where it came from.
     pub fn describe(&self) -> String {
-        let Card { name, family, input, policy, precision, .. } = &self.card;
+        let Card { name, family, schemes, precision, .. } = &self.card;
+        let (input, policy) = (schemes.input.name(), schemes.policy.name());
+        let value = if schemes.value == Value::None { ", without a value" } else { "" };
         let size = self.bytes.len() as f64 / 1e6;
         let source = self.source.as_ref().map_or("embedded".to_owned(), |path| path.display().to_string());
-        format!("{name} ({precision} {family}, {input} -> {policy}, {size:.1} MB, {source})")
+        format!("{name} ({precision} {family}, {input} -> {policy}{value}, {size:.1} MB, {source})")
+    }
+
+    /// What a network has to be asked with, and what its answers depend on.
+    pub fn schemes(&self) -> Schemes {
+        self.card.schemes
     }
 
     /// An evaluator with a session of its own: one per worker.
@@ -159,10 +185,14 @@ impl Network {
     }
 }
 
+/// How Leela's weights begin: packed by gzip as they come, or unpacked, with their magic number.
+const LEELA: [&[u8]; 2] = [&[0x1f, 0x8b], &[0x0d, 0xc0, 0x01, 0x00, 0x00]];
+
 /// Checks that a tensor is `[batch] + dimensions` of floats.
-fn check_tensor(name: &'static str, outlets: &[Outlet], dimensions: &[i64]) -> Result<(), NetError> {
+fn check_tensor(name: &'static str, outlets: &[Outlet], dimensions: &[usize]) -> Result<(), NetError> {
+    let dimensions: Vec<i64> = dimensions.iter().map(|dimension| *dimension as i64).collect();
     let wrong = |found: String| {
-        let expected = format!("f32 [batch, {}]", join(dimensions));
+        let expected = format!("f32 [batch, {}]", join(&dimensions));
         Err(NetError::Shape { name, found, expected })
     };
     let Some(outlet) = outlets.iter().find(|outlet| outlet.name() == name) else {
@@ -171,7 +201,7 @@ fn check_tensor(name: &'static str, outlets: &[Outlet], dimensions: &[i64]) -> R
     };
     match outlet.dtype() {
         ValueType::Tensor { ty: TensorElementType::Float32, shape, .. }
-            if shape.len() == dimensions.len() + 1 && shape[0] == -1 && shape[1..] == *dimensions =>
+            if shape.len() == dimensions.len() + 1 && shape[0] == -1 && shape[1..] == dimensions =>
         {
             Ok(())
         }
@@ -185,7 +215,11 @@ fn join(dimensions: &[i64]) -> String {
 }
 
 fn check_golden(evaluator: &mut OnnxEvaluator, card: &Card) -> Result<(), NetError> {
-    let games: Vec<Game> = card.golden.iter().map(golden_game).collect::<Result<_, _>>()?;
+    let mut games: Vec<Game> = card.golden.iter().map(golden_game).collect::<Result<_, _>>()?;
+    if games.is_empty() {
+        // Nothing to compare with: but it has to answer.
+        games.push(Game::new());
+    }
     let legal: Vec<_> = games.iter().map(Game::legal_moves).collect();
     let requests: Vec<Request<'_>> =
         games.iter().zip(&legal).map(|(game, moves)| Request { game, moves }).collect();
@@ -200,9 +234,11 @@ fn check_golden(evaluator: &mut OnnxEvaluator, card: &Card) -> Result<(), NetErr
                 Err(NetError::Golden(format!("{what} {got:.4} instead of {want:.4} in {}", place.trim())))
             }
         };
-        check("win", answer.wdl.win, golden.wdl[0])?;
-        check("draw", answer.wdl.draw, golden.wdl[1])?;
-        check("loss", answer.wdl.loss, golden.wdl[2])?;
+        if card.schemes.value == Value::Wdl {
+            check("win", answer.wdl.win, golden.wdl[0])?;
+            check("draw", answer.wdl.draw, golden.wdl[1])?;
+            check("loss", answer.wdl.loss, golden.wdl[2])?;
+        }
         for (m, prior) in moves.iter().zip(&answer.priors) {
             let uci = Game::uci(*m, false);
             let want = golden.policy.get(&uci).copied();

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use super::EvalError;
 use super::session::Session;
-use crate::encoding::planes72::{self, INPUT_SIZE};
 use crate::position::Game;
 
 /// How a network's numbers are kept.
@@ -83,9 +82,8 @@ impl Timing {
     ///
     /// If one of them fails.
     pub fn measure(fp32: &mut Session, int8: &mut Session, batch: usize) -> Result<Timing, EvalError> {
-        let mut input = vec![0.0; batch.clamp(1, LARGEST_BATCH) * INPUT_SIZE];
-        let start = planes72::encode(&Game::new());
-        input.chunks_exact_mut(INPUT_SIZE).for_each(|input| start.write(input));
+        let positions = vec![Game::new(); batch.clamp(1, LARGEST_BATCH)];
+        let input = fp32.schemes().input.tensor(&positions);
         // The first run of a session sets its memory up.
         fp32.run(&input, |_| ())?;
         int8.run(&input, |_| ())?;

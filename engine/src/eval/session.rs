@@ -1,36 +1,42 @@
 //! A network running in ONNX Runtime on one CPU thread.
 
+use std::borrow::Cow;
+
 use ort::session::builder::GraphOptimizationLevel;
 use ort::session::{Session as OrtSession, SessionOutputs};
 use ort::value::TensorRef;
 
+use super::card::Schemes;
 use super::network::NetError;
 use super::runtime::{environment, one_line};
-use super::{Answer, EvalError, Evaluator, Request, Wdl, softmax};
-use crate::encoding::planes72::INPUT_SIZE;
-use crate::encoding::{az4672, planes72};
+use super::tensors::Tensors;
+use super::{Answer, EvalError, Evaluator, Request, Wdl, lesson, softmax};
+use crate::encoding::Policy;
 
 /// One ONNX Runtime session: one thread, sequential, not spinning while idle.
 pub struct Session {
     inner: OrtSession,
+    tensors: Tensors,
+    schemes: Schemes,
 }
 
 /// What a session answers for a batch of `n`.
 #[derive(Clone, Copy, Debug)]
 pub struct Logits<'a> {
-    /// `[n, 4672]`: logits over the policy scheme's indices.
+    /// `[n, size]`: logits over the policy scheme's indices.
     pub policy: &'a [f32],
-    /// `[n, 3]`: logits of win, draw and loss for the mover.
+    /// `[n, 3]`: logits of win, draw and loss for the mover; empty if the network has no value.
     pub wdl: &'a [f32],
 }
 
 impl Session {
-    /// Opens a session on the bytes of an ONNX file, whatever it holds; [`super::Network`] is for networks
-    /// that are to be played with.
+    /// Opens a session on the bytes of an ONNX file; [`super::Network`] is for networks that are to be
+    /// played with.
     ///
     /// # Errors
     ///
-    /// If ONNX Runtime is missing or refuses the file.
+    /// If ONNX Runtime is missing or refuses the file, or neither its card nor the names of its tensors tell
+    /// the schemes.
     pub fn open(bytes: &[u8]) -> Result<Session, NetError> {
         let environment = environment().map_err(NetError::Runtime)?;
         let failed = |error: &dyn std::fmt::Display| NetError::NotOnnx(one_line(&error.to_string()));
@@ -47,7 +53,15 @@ impl Session {
                 .map_err(|error| failed(&error))?;
         }
         let inner = builder.commit_from_memory(bytes).map_err(|error| failed(&error))?;
-        Ok(Session { inner })
+        let tensors = Tensors::of(&inner);
+        let schemes = match tensors {
+            Tensors::Ours => {
+                let metadata = inner.metadata().map_err(|error| failed(&error))?;
+                Schemes::read(|name| metadata.custom(name)).map_err(NetError::Card)?
+            }
+            Tensors::Lc0(_) => Schemes::LC0,
+        };
+        Ok(Session { inner, tensors, schemes })
     }
 
     /// The ONNX Runtime session itself, for a look at its inputs, outputs and metadata.
@@ -55,7 +69,17 @@ impl Session {
         &self.inner
     }
 
-    /// Runs the network on `input`, `[n, 72, 8, 8]`, and hands every output that holds floats to `read`,
+    /// How the network sees positions and names moves.
+    pub fn schemes(&self) -> Schemes {
+        self.schemes
+    }
+
+    /// What its tensors are called.
+    pub(super) fn tensors(&self) -> Tensors {
+        self.tensors
+    }
+
+    /// Runs the network on `input`, `[n] + shape`, and hands every output that holds floats to `read`,
     /// by name, row-major.
     ///
     /// # Errors
@@ -70,14 +94,15 @@ impl Session {
         Ok(())
     }
 
-    /// Runs the network on `input`, `[n, 72, 8, 8]`, and hands its outputs to `read`.
+    /// Runs the network on `input`, `[n] + shape`, and hands its outputs to `read`.
     ///
     /// # Errors
     ///
     /// If ONNX Runtime fails, or `input` does not hold whole positions.
     pub fn run<T>(&mut self, input: &[f32], read: impl FnOnce(Logits<'_>) -> T) -> Result<T, EvalError> {
         let failed = |error: ort::Error| EvalError(one_line(&error.to_string()));
-        let batch = input.len() / INPUT_SIZE;
+        let (schemes, tensors) = (self.schemes, self.tensors);
+        let batch = input.len() / schemes.input.size();
         let outputs = self.outputs(input)?;
         let extract = |name: &str, width: usize| {
             let value = outputs.get(name).ok_or_else(|| EvalError(format!("no output \"{name}\"")))?;
@@ -88,14 +113,22 @@ impl Session {
                 Err(EvalError(format!("output \"{name}\" has shape {shape}, expected [{batch}, {width}]")))
             }
         };
-        Ok(read(Logits { policy: extract("policy", az4672::SIZE)?, wdl: extract("wdl", 3)? }))
+        let policy = extract(tensors.policy(), schemes.policy.size())?;
+        let value = tensors.value(schemes.value).map(|(value, width)| extract(value, width)).transpose()?;
+        let wdl = match (value, tensors) {
+            (None, _) => Cow::default(),
+            (Some(value), Tensors::Ours) => Cow::Borrowed(value),
+            (Some(value), Tensors::Lc0(kind)) => Cow::Owned(kind.logits(value)),
+        };
+        Ok(read(Logits { policy, wdl: &wdl }))
     }
 
     fn outputs(&mut self, input: &[f32]) -> Result<SessionOutputs<'_>, EvalError> {
         let failed = |error: ort::Error| EvalError(one_line(&error.to_string()));
-        let shape = [input.len() / INPUT_SIZE, planes72::PLANES, 8, 8];
+        let batch = input.len() / self.schemes.input.size();
+        let shape = [&[batch], self.schemes.input.shape()].concat();
         let tensor = TensorRef::from_array_view((shape, input)).map_err(failed)?;
-        self.inner.run(ort::inputs!["input" => tensor]).map_err(failed)
+        self.inner.run(ort::inputs![self.tensors.input() => tensor]).map_err(failed)
     }
 }
 
@@ -119,7 +152,8 @@ pub struct OnnxEvaluator {
 impl OnnxEvaluator {
     /// Wraps a session; batches of up to `max_batch` positions.
     pub(super) fn new(session: Session, max_batch: usize) -> OnnxEvaluator {
-        OnnxEvaluator { session, max_batch, input: Vec::with_capacity(max_batch * INPUT_SIZE) }
+        let input = Vec::with_capacity(max_batch * session.schemes.input.size());
+        OnnxEvaluator { session, max_batch, input }
     }
 
     /// The session, for other uses.
@@ -137,12 +171,13 @@ impl Evaluator for OnnxEvaluator {
         if batch.is_empty() {
             return Ok(Vec::new());
         }
-        self.input.resize(batch.len() * INPUT_SIZE, 0.0);
-        for (request, input) in batch.iter().zip(self.input.chunks_exact_mut(INPUT_SIZE)) {
+        let Schemes { input: scheme, policy, .. } = self.session.schemes;
+        self.input.resize(batch.len() * scheme.size(), 0.0);
+        for (request, input) in batch.iter().zip(self.input.chunks_exact_mut(scheme.size())) {
             // All legal moves shape the input, also where only some of them are asked about.
-            planes72::encode(request.game).write(input);
+            scheme.write(request.game, input);
         }
-        let answers = self.session.run(&self.input, |logits| read_answers(batch, logits))?;
+        let answers = self.session.run(&self.input, |logits| read_answers(batch, policy, logits))?;
         if answers
             .iter()
             .all(|answer| answer.wdl.win.is_finite() && answer.priors.iter().all(|p| p.is_finite()))
@@ -154,15 +189,16 @@ impl Evaluator for OnnxEvaluator {
     }
 }
 
-fn read_answers(batch: &[Request<'_>], logits: Logits<'_>) -> Vec<Answer> {
-    let policies = logits.policy.chunks_exact(az4672::SIZE);
+fn read_answers(batch: &[Request<'_>], scheme: Policy, logits: Logits<'_>) -> Vec<Answer> {
+    let policies = logits.policy.chunks_exact(scheme.size());
     let values = logits.wdl.as_chunks::<3>().0;
-    let answer = |((request, policy), wdl): ((&Request<'_>, &[f32]), &[f32; 3])| {
+    let answer = |(index, (request, policy)): (usize, (&Request<'_>, &[f32]))| {
         let turn = request.game.turn();
         let mut priors: Vec<f32> =
-            request.moves.iter().map(|m| policy[az4672::index(turn, *m).offset()]).collect();
+            request.moves.iter().map(|m| policy[scheme.index(turn, *m).offset()]).collect();
         softmax(&mut priors);
-        Answer { wdl: Wdl::from_logits(*wdl), priors }
+        let valued = values.get(index).map(|wdl| Wdl::from_logits(*wdl));
+        Answer { wdl: valued.unwrap_or_else(|| lesson::wdl(request.game.position())), priors }
     };
-    batch.iter().zip(policies).zip(values).map(answer).collect()
+    batch.iter().zip(policies).enumerate().map(answer).collect()
 }

@@ -18,9 +18,19 @@ pub struct Past {
     hash: u64,
 }
 
+/// What is remembered of the position that a game was set up with, besides its board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// It was the initial position of standard chess.
+    pub initial: bool,
+    /// The square that a pawn had just passed.
+    pub en_passant: Option<Square>,
+}
+
 /// A chess position together with the positions before it.
 #[derive(Debug)]
 pub struct Game {
+    start: Start,
     position: Chess,
     hash: u64,
     repetitions: u32,
@@ -91,6 +101,7 @@ impl Default for Game {
 impl Clone for Game {
     fn clone(&self) -> Game {
         Game {
+            start: self.start,
             position: self.position.clone(),
             hash: self.hash,
             repetitions: self.repetitions,
@@ -102,6 +113,7 @@ impl Clone for Game {
 
     /// Reuses the memory of `self`: the search copies its root into the same games over and over.
     fn clone_from(&mut self, source: &Game) {
+        self.start = source.start;
         self.position = source.position.clone();
         self.hash = source.hash;
         self.repetitions = source.repetitions;
@@ -120,7 +132,9 @@ impl Game {
     /// A game that starts from `position`, without history.
     pub fn from_position(position: Chess) -> Game {
         let hash = hash(&position);
-        Game { position, hash, repetitions: 0, recurrence: 0, repeatable: 0, past: Vec::new() }
+        let start =
+            Start { initial: hash == self::hash(&Chess::default()), en_passant: position.maybe_ep_square() };
+        Game { start, position, hash, repetitions: 0, recurrence: 0, repeatable: 0, past: Vec::new() }
     }
 
     /// Reads a FEN, X-FEN or Shredder-FEN; the two counters may be missing.
@@ -144,6 +158,11 @@ impl Game {
             .or_else(ImpossibleError::ignore_impossible_check)
             .map_err(|error| PositionError::Impossible(format!("{error} in \"{fen}\"")))?;
         Ok(Game::from_position(position))
+    }
+
+    /// What the game was set up with.
+    pub fn start(&self) -> Start {
+        self.start
     }
 
     /// The present position.

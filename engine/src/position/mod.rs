@@ -8,5 +8,5 @@ mod game;
 mod packed;
 
 pub(crate) use game::is_standard_castling;
-pub use game::{DrawReason, Game, Outcome, Past, PositionError};
+pub use game::{DrawReason, Game, Outcome, Past, PositionError, Start};
 pub use packed::PackedMove;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::io::Writer;
 use super::settings::{Backend, Settings};
 use crate::baseline::{Seat, Task};
+use crate::encoding::Input;
 use crate::eval::{
     Answer, Cached, EvalCache, EvalError, Evaluator, NetError, Network, Pair, Request, Uniform, Verdicts,
 };
@@ -83,7 +84,9 @@ impl Brain {
             };
             let (tree, answers) = settings.memory();
             let shared = Arc::new(EvalCache::new(answers));
-            let cached = |inner| Box::new(Cached::new(inner, Arc::clone(&shared))) as Box<dyn Evaluator>;
+            let input = network.as_ref().map_or(Input::Planes72, |network| network.schemes().input);
+            let cached =
+                |inner| Box::new(Cached::new(inner, input, Arc::clone(&shared))) as Box<dyn Evaluator>;
             let evaluators =
                 if answers > 0 { evaluators.into_iter().map(cached).collect() } else { evaluators };
             *cache = Some(shared);

@@ -68,6 +68,8 @@ struct Running {
     /// The own clock, if it runs from `at` on.
     clock: Option<Clock>,
     strength: Option<Strength>,
+    /// The temperature at which the move is drawn.
+    drawn_at: Option<f32>,
     finished: Receiver<Finished>,
     control: Control,
     hold: Hold,
@@ -285,7 +287,7 @@ impl Session {
         };
         let control = Control::new((!limits.ponder).then_some(at));
         let workers = u32::try_from(brain::workers(settings)).unwrap_or(1);
-        let strength = settings.strength();
+        let (strength, drawn_at) = (settings.strength(), settings.drawn_at());
         let job = Job {
             at,
             control: control.clone(),
@@ -307,14 +309,18 @@ impl Session {
             depth: limits.depth.map(|depth| depth.max(1)),
             root_moves,
             noise: None,
-            all_moves: settings.multipv > 1 || limits.infinite || limits.mate.is_some() || strength.is_some(),
+            all_moves: settings.multipv > 1
+                || limits.infinite
+                || limits.mate.is_some()
+                || strength.is_some()
+                || drawn_at.is_some(),
         };
         let root = self.game.clone();
         let (tables, seed) = (self.library.tables().clone(), self.seed(&root));
         let question = Question { game: root.clone(), limits, tables, seed, watch };
         self.brain.think(settings, question, &self.out);
         let clock = (!hold.holds()).then_some(clock);
-        let running = Running { root, at, clock, strength, finished, control, hold, makeshift };
+        let running = Running { root, at, clock, strength, drawn_at, finished, control, hold, makeshift };
         self.search = Search::Running(Box::new(running));
     }
 
@@ -389,12 +395,15 @@ impl Session {
         }
         self.tell_troubles();
         let mut report = outcome.report;
-        if let Some(strength) = running.strength {
-            let chosen = strength.choose(&report, self.seed(&running.root));
-            // What is played is shown first.
-            if let Some(lines) = report.lines.get_mut(..=chosen) {
-                lines.rotate_right(1);
-            }
+        let seed = self.seed(&running.root);
+        let chosen = match (running.strength, running.drawn_at) {
+            (Some(strength), _) => strength.choose(&report, seed),
+            (None, Some(temperature)) => strength::draw(&outcome.stats, temperature, seed),
+            (None, None) => 0,
+        };
+        // What is played is shown first.
+        if let Some(lines) = report.lines.get_mut(..=chosen) {
+            lines.rotate_right(1);
         }
         let best = report.lines.first();
         if let (Some(clock), Some(&m)) = (running.clock, best.and_then(|line| line.pv.first())) {

@@ -38,6 +38,8 @@ pub struct Settings {
     pub skill: i64,
     /// Who plays against us, as the GUI says. Nothing depends on it.
     pub opponent: Option<String>,
+    /// How much chance there is in the choice of a move, where the strength isn't limited: 0 is none.
+    pub temperature: f32,
     /// Show the root moves' statistics at the end of a search.
     pub verbose_move_stats: bool,
     /// Show them with every `info`.
@@ -103,6 +105,7 @@ impl Default for Settings {
             elo: 1500,
             skill: FULL_SKILL,
             opponent: None,
+            temperature: 0.0,
             verbose_move_stats: false,
             log_live_stats: false,
             weights: None,
@@ -141,6 +144,12 @@ impl Settings {
         }
     }
 
+    /// How the move is drawn, if it isn't simply the best: not in analysis, and not where the strength is
+    /// limited, which has a choice of its own.
+    pub fn drawn_at(&self) -> Option<f32> {
+        (self.temperature > 0.0 && !self.analyse && self.strength().is_none()).then_some(self.temperature)
+    }
+
     /// The search's numbers as they are in force.
     pub fn search_params(&self) -> Params {
         let mut params =
@@ -168,6 +177,14 @@ mod tests {
         assert_eq!(settings.search_params(), settings.params);
         assert_eq!(settings.search_pace(), Pace::default());
         assert_eq!(Settings { elo: 900, ..settings }.strength(), None);
+    }
+
+    #[test]
+    fn moves_are_drawn_unless_something_else_decides() {
+        let warm = Settings { temperature: 0.5, ..Settings::default() };
+        assert_eq!((Settings::default().drawn_at(), warm.drawn_at()), (None, Some(0.5)));
+        assert_eq!(Settings { analyse: true, ..warm.clone() }.drawn_at(), None);
+        assert_eq!(Settings { skill: 5, ..warm }.drawn_at(), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use std::hash::{BuildHasher, RandomState};
 
 use crate::position::Game;
-use crate::search::{Line, Params, Report, Score};
+use crate::search::{self, Line, MoveStats, Params, Report, Score};
 
 /// The weakest rating there is.
 pub const WEAKEST: i64 = 800;
@@ -100,6 +100,27 @@ impl Strength {
         chances.first().map_or(0, |(index, _)| *index)
     }
 }
+
+/// The place of a root move that chance draws from the moves of a search, given best first: chances are
+/// `visits ^ (1 / temperature)`, or `prior ^ (1 / temperature)` if none was visited, which is play by policy
+/// alone. A proven win is always played, a proven loss only if there is nothing else.
+pub fn draw(stats: &[MoveStats], temperature: f32, seed: u64) -> usize {
+    let known = |stats: &MoveStats| stats.proof.map_or(0.0, |proof| proof.wdl().q());
+    if stats.first().is_none_or(|best| known(best) > 0.0) {
+        return 0;
+    }
+    let visited = stats.iter().any(|stats| stats.visits > 0);
+    let weight = |stats: &MoveStats| match (known(stats) < 0.0, visited) {
+        (true, _) => 0,
+        (false, true) => stats.visits,
+        (false, false) => (f64::from(stats.prior) * PRIOR_STEPS) as u64,
+    };
+    let weights: Vec<u64> = stats.iter().map(weight).collect();
+    search::choose(&weights, temperature, seed).unwrap_or(0)
+}
+
+/// As many steps has a prior where moves are drawn by it.
+const PRIOR_STEPS: f64 = 1e9;
 
 /// The seed of a choice in this position: another one in every game.
 pub fn seed(game: &Game, game_seed: u64) -> u64 {

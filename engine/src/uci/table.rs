@@ -413,6 +413,13 @@ pub static TABLE: &[Entry] = &[
         doc: "above 1 flattens the network's policy",
     },
     Entry {
+        name: "Temperature",
+        aliases: &[],
+        kind: Kind::Number(0.0, 100.0, |s| s.temperature, |s, v| s.temperature = v),
+        effect: Effect::Nothing,
+        doc: "above 0 the move is drawn: chances are visits to the power of 1/T, or the policy to that power with `go nodes 1`",
+    },
+    Entry {
         name: "Transpositions",
         aliases: &[],
         kind: Kind::Check(|s| s.params.transpositions, |s, v| s.params.transpositions = v),

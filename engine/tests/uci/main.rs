@@ -2,6 +2,8 @@
 
 mod limits;
 mod library;
+mod networks;
+mod onnx;
 mod players;
 mod program;
 mod protocol;

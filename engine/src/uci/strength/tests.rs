@@ -7,7 +7,7 @@ use shakmaty::{Move, Position, Role};
 
 use super::*;
 use crate::eval::{Answer, EvalError, Evaluator, Request, Wdl};
-use crate::search::{Counters, Limits, Outcome, Pool, Verdict, View, Watch};
+use crate::search::{Counters, Limits, Outcome, Pool, Proof, Verdict, View, Watch};
 
 const SEEDS: u64 = 500;
 
@@ -106,6 +106,53 @@ fn mates_are_kept_and_suffered_only_where_nothing_else_is_left() {
     assert_eq!(choices(WEAKEST, &mated), HashMap::from([(0, SEEDS)]));
     assert_eq!(choices(WEAKEST, &report(&[(0, 0.0, None), (0, 0.0, None)])), HashMap::from([(0, SEEDS)]));
     assert_eq!(choices(WEAKEST, &report(&[])), HashMap::from([(0, SEEDS)]));
+}
+
+/// Statistics of as many of the initial position's moves as there are numbers: visits, prior, proof.
+fn stats(moves: &[(u64, f32, Option<Proof>)]) -> Vec<MoveStats> {
+    let legal = Game::new().legal_moves();
+    let stats = |(&(visits, prior, proof), &m): (&(u64, f32, Option<Proof>), &Move)| MoveStats {
+        m,
+        visits,
+        pending: 0,
+        prior,
+        q: 0.0,
+        wdl: wdl(0.0),
+        u: 0.0,
+        value: None,
+        proof,
+    };
+    moves.iter().zip(&legal).map(stats).collect()
+}
+
+/// How often each of three moves is drawn in a thousand.
+fn drawn(stats: &[MoveStats], temperature: f32) -> [usize; 3] {
+    let mut counts = [0; 3];
+    (0..1000).for_each(|seed| counts[draw(stats, temperature, seed)] += 1);
+    counts
+}
+
+#[test]
+fn a_temperature_draws_by_visits_and_without_any_by_the_policy() {
+    // 8 : 1 at a temperature of 3 is 2 : 1; at 1 it is 8 : 1.
+    let by_visits = stats(&[(80, 0.1, None), (10, 0.9, None), (0, 0.0, None)]);
+    let [first, second, third] = drawn(&by_visits, 3.0);
+    assert!((620..715).contains(&first) && second == 1000 - first && third == 0, "{first} {second} {third}");
+    let [first, ..] = drawn(&by_visits, 1.0);
+    assert!((850..925).contains(&first), "{first}");
+    assert_eq!(drawn(&by_visits, 0.01), [1000, 0, 0]);
+    let by_policy = stats(&[(0, 0.6, None), (0, 0.3, None), (0, 0.1, None)]);
+    let [first, second, third] = drawn(&by_policy, 1.0);
+    assert!((550..650).contains(&first) && (255..345).contains(&second), "{first} {second} {third}");
+}
+
+#[test]
+fn what_is_proven_is_not_left_to_chance() {
+    let (win, loss) = (Some(Proof::Win(3)), Some(Proof::Loss(4)));
+    assert_eq!(drawn(&stats(&[(1, 0.1, win), (99, 0.9, None)]), 1.0), [1000, 0, 0]);
+    assert_eq!(drawn(&stats(&[(5, 0.1, None), (99, 0.9, loss)]), 1.0), [1000, 0, 0]);
+    assert_eq!(drawn(&stats(&[(5, 0.1, loss), (9, 0.9, loss)]), 1.0), [1000, 0, 0]);
+    assert_eq!(draw(&[], 1.0, 0), 0);
 }
 
 #[test]

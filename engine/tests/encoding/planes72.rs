@@ -1,25 +1,15 @@
-//! `planes72/1` and `az4672/1` against planes and indices from another encoder, against rows made by
-//! hand for what those lack, and against laws on random games.
+//! `planes72/1` and `az4672/1` against planes and indices from another encoder, and against rows made by
+//! hand for what those lack.
 
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use engine::encoding::planes72::{INPUT_SIZE, PLANES};
 use engine::encoding::{az4672, planes72};
 use engine::position::Game;
 use proptest::prelude::*;
 use serde_json::Value;
-use shakmaty::fen::Fen;
-use shakmaty::{CastlingMode, Chess, EnPassantMode, Position};
 
-fn replay(fen: Option<&str>, moves: &str) -> Game {
-    let mut game = fen.map_or_else(Game::new, |fen| Game::from_fen(fen).expect("a legal FEN"));
-    for text in moves.split_whitespace() {
-        let m = game.parse_uci(text).unwrap_or_else(|error| panic!("{error} in {moves}"));
-        game.play(m);
-    }
-    game
-}
+use super::{constant, mirrored, only, plane, random_game, replay, root, start_position};
 
 fn input(game: &Game) -> Vec<f32> {
     let mut tensor = vec![f32::NAN; INPUT_SIZE];
@@ -71,10 +61,6 @@ fn check_rows(path: &Path) -> usize {
     text.lines().count()
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
 #[test]
 fn matches_the_other_encoder() {
     assert!(check_rows(&root().join("tests/data/planes72_az4672.jsonl")) >= 30);
@@ -87,20 +73,6 @@ fn matches_the_other_encoder_on_its_whole_file() {
     if path.exists() {
         assert!(check_rows(&path) >= 300);
     }
-}
-
-fn plane(tensor: &[f32], index: usize) -> &[f32] {
-    &tensor[index * 64..][..64]
-}
-
-fn constant(value: f32) -> Vec<f32> {
-    vec![value; 64]
-}
-
-fn only(squares: &[(usize, f32)]) -> Vec<f32> {
-    let mut plane = constant(0.0);
-    squares.iter().for_each(|(square, value)| plane[*square] = *value);
-    plane
 }
 
 #[test]
@@ -172,55 +144,8 @@ fn without_history_the_older_planes_are_empty() {
     assert!(plane(&tensor, 18)[48..56].iter().all(|x| *x == 1.0));
 }
 
-/// Plays `choices` (each modulo the number of legal moves) until the game ends.
-fn random_game(start: Game, choices: &[u16], mut visit: impl FnMut(&Game)) {
-    let mut game = start;
-    visit(&game);
-    for choice in choices {
-        let legal = game.legal_moves();
-        if legal.is_empty() || game.position().is_insufficient_material() {
-            break;
-        }
-        game.play(legal[usize::from(*choice) % legal.len()]);
-        visit(&game);
-    }
-}
-
-/// The same position with colours swapped and ranks mirrored.
-fn mirrored(game: &Game) -> Game {
-    let setup = game.position().to_setup(EnPassantMode::Always).into_mirrored();
-    let mode = CastlingMode::detect(&setup);
-    Game::from_position(setup.position::<Chess>(mode).expect("the mirror of a legal position"))
-}
-
-fn start_position() -> impl Strategy<Value = Game> {
-    prop_oneof![
-        Just(Game::new()),
-        (0u32..960).prop_map(|number| {
-            let board = shakmaty::Board::chess960(number);
-            let fen = format!("{} w KQkq - 0 1", board.board_fen());
-            let fen: Fen = fen.parse().expect("a FEN");
-            Game::from_position(fen.into_position(CastlingMode::Chess960).expect("a Chess960 start"))
-        }),
-    ]
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
-
-    #[test]
-    fn indices_are_a_bijection_over_legal_moves(start in start_position(), choices in prop::collection::vec(any::<u16>(), 0..200)) {
-        random_game(start, &choices, |game| {
-            let legal = game.legal_moves();
-            let indices: HashSet<_> = legal.iter().map(|m| az4672::index(game.turn(), *m)).collect();
-            assert_eq!(indices.len(), legal.len(), "two moves share an index in {}", game.fen());
-            for m in &legal {
-                let index = az4672::index(game.turn(), *m);
-                assert!(index.offset() < az4672::SIZE);
-                assert_eq!(az4672::find(game, index), Some(*m));
-            }
-        });
-    }
 
     #[test]
     fn the_mirror_image_encodes_the_same(start in start_position(), choices in prop::collection::vec(any::<u16>(), 0..120)) {

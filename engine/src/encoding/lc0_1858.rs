@@ -1,0 +1,57 @@
+//! `lc0-1858/1`: Leela's 1,858 moves, ranks mirrored for Black.
+//!
+//! First all moves of a queen or a knight on an empty board, by origin, then by target (a1, b1 … h8);
+//! then promotions to queen, rook and bishop, by origin, then by target. A promotion to a knight has
+//! the label of a plain move. Castling is king takes rook.
+
+use shakmaty::{Color, Move, Role};
+
+use super::moves::{NO_MOVE, PolicyIndex, joined, king_takes_rook, seen_by};
+
+/// The scheme's name in network cards.
+pub const NAME: &str = "lc0-1858/1";
+
+/// Number of indices.
+pub const SIZE: usize = PROMOTIONS as usize + 66;
+
+/// The first promotion, `a7a8q`.
+const PROMOTIONS: u16 = 1792;
+
+/// The index of every pair of squares that a queen's or a knight's move joins; else [`NO_MOVE`].
+static SQUARES_TO_INDEX: [[u16; 64]; 64] = squares_to_index();
+
+const fn squares_to_index() -> [[u16; 64]; 64] {
+    let mut table = [[NO_MOVE; 64]; 64];
+    let mut next = 0;
+    let mut from: usize = 0;
+    while from < 64 {
+        let mut to: usize = 0;
+        while to < 64 {
+            let (files, ranks) = ((from % 8).abs_diff(to % 8), (from / 8).abs_diff(to / 8));
+            let queen = files == 0 || ranks == 0 || files == ranks;
+            if from != to && (queen || files * ranks == 2) {
+                table[from][to] = next;
+                next += 1;
+            }
+            to += 1;
+        }
+        from += 1;
+    }
+    assert!(next == PROMOTIONS);
+    table
+}
+
+/// The index of a legal move of the side `turn`.
+pub fn index(turn: Color, m: Move) -> PolicyIndex {
+    let (from, to) = king_takes_rook(m);
+    let (from, to) = (seen_by(turn, from), seen_by(turn, to));
+    let promotion = match m.promotion() {
+        Some(Role::Queen) => 0,
+        Some(Role::Rook) => 1,
+        Some(Role::Bishop) => 2,
+        _ => return joined(&SQUARES_TO_INDEX, from, to),
+    };
+    // Three targets each, but two from the a-file.
+    let pair = 2 * from.file() as u16 + to.file() as u16;
+    PolicyIndex(PROMOTIONS + 3 * pair + promotion)
+}

@@ -1,0 +1,95 @@
+//! `uci1968/1` and `uci1968m/1`: 1,968 moves by their UCI names, in the order of chess-alpha-zero.
+//!
+//! First all moves of a queen or a knight on an empty board, by origin (a1, a2 … h8): along the rank,
+//! along the file, along the diagonal that rises to the right, along the one that falls, the knight's.
+//! Then promotions, by file, by piece (Q R B N), by target (straight on, to the left, to the right), each
+//! Black's before White's. `uci1968/1` takes moves as they are; in `uci1968m/1` ranks are mirrored for
+//! Black, so that half of the promotions stand empty. Castling is named as in [`az4672`](super::az4672).
+
+use shakmaty::{Color, File, Move, Rank, Role, Square};
+
+use super::moves::{NO_MOVE, PolicyIndex, joined, seen_by, squares};
+
+/// The scheme's name in network cards: squares as they are.
+pub const NAME: &str = "uci1968/1";
+
+/// The name of the scheme with ranks mirrored for Black.
+pub const MIRRORED: &str = "uci1968m/1";
+
+/// Number of indices of either.
+pub const SIZE: usize = PROMOTIONS as usize + 22 * 4 * 2;
+
+/// The first promotion, `a2a1q`.
+const PROMOTIONS: u16 = 1792;
+
+/// (file, rank) steps of a knight.
+const KNIGHT_STEPS: [(i8, i8); 8] = [(-2, -1), (-1, -2), (-2, 1), (1, -2), (2, -1), (-1, 2), (2, 1), (1, 2)];
+
+/// The index of every pair of squares that a queen's or a knight's move joins; else [`NO_MOVE`].
+static SQUARES_TO_INDEX: [[u16; 64]; 64] = squares_to_index();
+
+const fn squares_to_index() -> [[u16; 64]; 64] {
+    let mut table = [[NO_MOVE; 64]; 64];
+    let mut next = 0;
+    let mut origin = 0;
+    while origin < 64 {
+        let (file, rank) = (origin / 8, origin % 8);
+        let mut target = 0;
+        while target < 4 * 15 + 8 {
+            let along = target % 15 - 7;
+            let (files, ranks) = match target / 15 {
+                0 => (along, 0),
+                1 => (0, along),
+                2 => (along, along),
+                3 => (along, -along),
+                _ => {
+                    let (files, ranks) = KNIGHT_STEPS[(target - 60) as usize];
+                    (files as i32, ranks as i32)
+                }
+            };
+            let (to_file, to_rank) = (file + files, rank + ranks);
+            let on_board = to_file >= 0 && to_file < 8 && to_rank >= 0 && to_rank < 8;
+            if on_board && (files != 0 || ranks != 0) {
+                table[(rank * 8 + file) as usize][(to_rank * 8 + to_file) as usize] = next;
+                next += 1;
+            }
+            target += 1;
+        }
+        origin += 1;
+    }
+    assert!(next == PROMOTIONS);
+    table
+}
+
+/// The index of a legal move in `uci1968/1`.
+pub fn index(m: Move) -> PolicyIndex {
+    let (from, to) = squares(m);
+    between(from, to, m.promotion())
+}
+
+/// The index of a legal move of the side `turn` in `uci1968m/1`.
+pub fn index_mirrored(turn: Color, m: Move) -> PolicyIndex {
+    let (from, to) = squares(m);
+    between(seen_by(turn, from), seen_by(turn, to), m.promotion())
+}
+
+fn between(from: Square, to: Square, promotion: Option<Role>) -> PolicyIndex {
+    let piece = match promotion {
+        Some(Role::Queen) => 0,
+        Some(Role::Rook) => 1,
+        Some(Role::Bishop) => 2,
+        Some(Role::Knight) => 3,
+        _ => return joined(&SQUARES_TO_INDEX, from, to),
+    };
+    let file = from.file() as u16;
+    // Three targets each, but two from the edges; the a-file lacks the one to the left.
+    let (targets, earlier) =
+        (if matches!(from.file(), File::A | File::H) { 2 } else { 3 }, (3 * file).saturating_sub(1));
+    let target = match to.file() as i16 - from.file() as i16 {
+        0 => 0,
+        -1 => 1,
+        _ => targets - 1,
+    };
+    let white = u16::from(to.rank() == Rank::Eighth);
+    PolicyIndex(PROMOTIONS + 8 * earlier + 2 * (piece * targets + target) + white)
+}
