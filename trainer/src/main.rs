@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use trainer::chunks::{ImportArgs, InspectArgs};
-use trainer::export::{ExportArgs, QuantiseArgs, VerifyArgs};
+use trainer::export::{ConvertLc0Args, ExportArgs, QuantiseArgs, VerifyArgs};
 use trainer::gauge::GaugeArgs;
 use trainer::learn::{LrFinderArgs, OverfitArgs, PlotArgs, TrainArgs};
 
@@ -26,6 +26,7 @@ enum Command {
     Plot(PlotArgs),
     Export(ExportArgs),
     Verify(VerifyArgs),
+    ConvertLc0(ConvertLc0Args),
     Quantise(QuantiseArgs),
     Gauge(GaugeArgs),
 }
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Plot(args) => args.run(),
         Command::Export(args) => args.run(),
         Command::Verify(args) => args.run(),
+        Command::ConvertLc0(args) => args.run(),
         Command::Quantise(args) => args.run(),
         Command::Gauge(args) => args.run(),
     }
