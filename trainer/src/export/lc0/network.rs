@@ -157,7 +157,9 @@ impl Kind {
             0..=2 => (1, 1),
             3 | 4 => (format.policy.unwrap_or(1), format.value.unwrap_or(1)),
             5 => {
-                return Err("it holds an ONNX network, nothing to convert: `lc0 leela2onnx` unpacks it".into());
+                return Err(
+                    "it holds an ONNX network, nothing to convert: `lc0 leela2onnx` unpacks it".into()
+                );
             }
             other => {
                 return Err(format!(
