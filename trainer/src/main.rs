@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use trainer::chunks::{AnnotateArgs, ExportPgnArgs, ImportArgs, InspectArgs, MineArgs};
-use trainer::export::{ExportArgs, QuantiseArgs, VerifyArgs};
+use trainer::export::{ConvertLc0Args, ExportArgs, QuantiseArgs, VerifyArgs};
 use trainer::games::FetchGamesArgs;
 use trainer::gauge::GaugeArgs;
 use trainer::learn::{LrFinderArgs, OverfitArgs, PlotArgs, TrainArgs};
@@ -31,6 +31,7 @@ enum Command {
     Plot(PlotArgs),
     Export(ExportArgs),
     Verify(VerifyArgs),
+    ConvertLc0(ConvertLc0Args),
     Quantise(QuantiseArgs),
     Gauge(GaugeArgs),
 }
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Plot(args) => args.run(),
         Command::Export(args) => args.run(),
         Command::Verify(args) => args.run(),
+        Command::ConvertLc0(args) => args.run(),
         Command::Quantise(args) => args.run(),
         Command::Gauge(args) => args.run(),
     }

@@ -2,6 +2,7 @@
 
 use engine::encoding::{az4672, planes72};
 use engine::eval::Golden;
+use prost::Message;
 
 use super::{golden, resnet};
 use crate::learn::{Checkpoint, TrainConfig};
@@ -12,23 +13,49 @@ use crate::model::{Net, Weights};
 /// `weights` are exported in fp32; `config` is what they were trained with.
 pub fn onnx(name: &str, net: &Net, weights: &Weights, config: &TrainConfig) -> Vec<u8> {
     let golden = golden::answers(net, weights);
-    resnet::graph(net, weights).finish(name, card(name, config, &golden))
+    let config = serde_json::to_string(&config.without_folders()).expect("numbers and text make JSON");
+    let card = card(&CardText {
+        name,
+        family: "resnet",
+        input: planes72::NAME,
+        policy: az4672::NAME,
+        config: &config,
+        golden: &golden,
+    });
+    resnet::graph(net, weights).finish(name, card).encode_to_vec()
 }
 
-fn card(name: &str, config: &TrainConfig, golden: &[Golden]) -> Vec<(String, String)> {
-    let json = |value: serde_json::Result<String>| value.expect("numbers and text make JSON");
+/// What differs from one fp32 network's card to another's.
+pub struct CardText<'a> {
+    /// The network's name.
+    pub name: &'a str,
+    /// Its family.
+    pub family: &'a str,
+    /// The input scheme.
+    pub input: &'a str,
+    /// The policy scheme.
+    pub policy: &'a str,
+    /// How it was made, JSON.
+    pub config: &'a str,
+    /// Answers that it must give.
+    pub golden: &'a [Golden],
+}
+
+/// The metadata properties of a network in fp32.
+pub fn card(text: &CardText<'_>) -> Vec<(String, String)> {
+    let golden = serde_json::to_string(text.golden).expect("numbers and text make JSON");
     let entries = [
-        ("format", engine::eval::CARD_FORMAT.to_owned()),
-        ("input", planes72::NAME.to_owned()),
-        ("policy", az4672::NAME.to_owned()),
-        ("value", "wdl".to_owned()),
-        ("name", name.to_owned()),
-        ("family", "resnet".to_owned()),
-        ("config", json(serde_json::to_string(&config.without_folders()))),
-        ("precision", "fp32".to_owned()),
-        ("golden", json(serde_json::to_string(golden))),
+        ("format", engine::eval::CARD_FORMAT),
+        ("input", text.input),
+        ("policy", text.policy),
+        ("value", "wdl"),
+        ("name", text.name),
+        ("family", text.family),
+        ("config", text.config),
+        ("precision", "fp32"),
+        ("golden", &golden),
     ];
-    entries.into_iter().map(|(key, value)| (format!("philidor.{key}"), value)).collect()
+    entries.into_iter().map(|(key, value)| (format!("philidor.{key}"), value.to_owned())).collect()
 }
 
 /// The network of a checkpoint on the CPU, in fp32; averaged weights if `averaged` and it has them.

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use engine::encoding::{az4672, planes72};
-use engine::eval::{self, Golden};
+use engine::encoding::{Input, Policy, planes72};
+use engine::eval::{self, Golden, Session};
 use engine::position::Game;
+use prost::Message;
 use tch::{Kind, Tensor};
 
+use super::proto::{Model, Property};
 use crate::games::INITIAL_FEN;
 use crate::model::{Net, Weights};
 
@@ -38,18 +40,17 @@ pub fn games() -> Vec<Game> {
 pub fn answers(net: &Net, weights: &Weights) -> Vec<Golden> {
     let games = games();
     let (policies, values) = logits(net, weights, &games);
-    answers_of(&games, &policies, &values)
+    answers_of(Policy::Az4672, &games, &policies, &values)
 }
 
-/// The golden answers that these logits make: `[n, 4672]` of the policy and `[n, 3]` of win, draw, loss
+/// The golden answers that these logits make: `[n, size]` of the policy and `[n, 3]` of win, draw, loss
 /// for the golden positions.
-pub fn answers_of(games: &[Game], policies: &[f32], values: &[f32]) -> Vec<Golden> {
+fn answers_of(scheme: Policy, games: &[Game], policies: &[f32], values: &[f32]) -> Vec<Golden> {
     let answer = |(index, game): (usize, &Game)| {
         let wdl = softmax(&values[index * 3..][..3]);
-        let policy = &policies[index * az4672::SIZE..][..az4672::SIZE];
+        let policy = &policies[index * scheme.size()..][..scheme.size()];
         let moves = game.legal_moves();
-        let chosen: Vec<f32> =
-            moves.iter().map(|m| policy[az4672::index(game.turn(), *m).offset()]).collect();
+        let chosen: Vec<f32> = moves.iter().map(|m| policy[scheme.index(game.turn(), *m).offset()]).collect();
         let names = moves.iter().map(|m| Game::uci(*m, false));
         let (fen, moves) = POSITIONS[index];
         Golden {
@@ -62,13 +63,37 @@ pub fn answers_of(games: &[Game], policies: &[f32], values: &[f32]) -> Vec<Golde
     games.iter().enumerate().map(answer).collect()
 }
 
+/// The bytes of a network whose card says `precision` and holds the network's own golden answers.
+///
+/// # Errors
+/// One line, if ONNX Runtime fails.
+pub fn answered(mut model: Model, precision: &str) -> Result<Vec<u8>, String> {
+    let mut session = Session::open(&model.encode_to_vec()).map_err(|error| error.to_string())?;
+    let schemes = session.schemes();
+    let games = games();
+    let answers = session
+        .run(&schemes.input.tensor(&games), |logits| {
+            answers_of(schemes.policy, &games, logits.policy, logits.wdl)
+        })
+        .map_err(|error| error.to_string())?;
+    let answers = serde_json::to_string(&answers).expect("numbers and text make JSON");
+    for (key, value) in [("philidor.precision", precision), ("philidor.golden", &answers)] {
+        if let Some(old) = property(&mut model.metadata_props, key) {
+            *old = value.to_owned();
+        }
+    }
+    Ok(model.encode_to_vec())
+}
+
+/// The value of this property of a card.
+pub fn property<'a>(card: &'a mut [Property], key: &str) -> Option<&'a mut String> {
+    card.iter_mut().find(|property| property.key == key).map(|property| &mut property.value)
+}
+
 /// Logits in fp32: `[n, 4672]` of the policy and `[n, 3]` of win, draw, loss.
 pub fn logits(net: &Net, weights: &Weights, games: &[Game]) -> (Vec<f32>, Vec<f32>) {
     let _guard = tch::no_grad_guard();
-    let mut planes = vec![0.0; games.len() * planes72::INPUT_SIZE];
-    for (game, input) in games.iter().zip(planes.chunks_exact_mut(planes72::INPUT_SIZE)) {
-        planes72::encode(game).write(input);
-    }
+    let planes = Input::Planes72.tensor(games);
     let shape = [games.len() as i64, planes72::PLANES as i64, 8, 8];
     let planes = Tensor::from_slice(&planes).view(shape).to_device(weights.device());
     let output = net.forward(weights, &planes, false);

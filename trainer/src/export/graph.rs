@@ -1,7 +1,5 @@
 //! An ONNX graph built operator by operator: one method each.
 
-use prost::Message;
-
 use super::proto::{
     Attribute, Dimension, FLOAT, Graph, INT64, Model, Node, OperatorSet, Property, Shape, TensorData,
     TensorType, Type, ValueInfo,
@@ -139,6 +137,13 @@ impl Builder {
         self.mul(&product, &half)
     }
 
+    /// `x · tanh(ln(1 + eˣ))`
+    pub fn mish(&mut self, x: &Value) -> Value {
+        let softplus = self.node("Softplus", &[x], Vec::new());
+        let gate = self.node("Tanh", &[&softplus], Vec::new());
+        self.mul(x, &gate)
+    }
+
     /// The mean of each channel: `[batch, c, 8, 8]` to `[batch, c, 1, 1]`.
     pub fn global_average(&mut self, x: &Value) -> Value {
         self.node("GlobalAveragePool", &[x], Vec::new())
@@ -179,17 +184,22 @@ impl Builder {
         self.node("Gather", &[x, &index], vec![int("axis", axis)])
     }
 
+    /// The elements `indices` of axis `axis`.
+    pub fn select(&mut self, x: &Value, axis: i64, indices: &[i64]) -> Value {
+        let indices = self.integers(indices);
+        self.node("Gather", &[x, &indices], vec![int("axis", axis)])
+    }
+
     /// The finished file, with its metadata.
-    pub fn finish(self, name: &str, metadata: Vec<(String, String)>) -> Vec<u8> {
-        let model = Model {
+    pub fn finish(self, name: &str, metadata: Vec<(String, String)>) -> Model {
+        Model {
             ir_version: IR_VERSION,
             producer_name: "philidor-trainer".into(),
             producer_version: env!("CARGO_PKG_VERSION").into(),
             graph: Some(Graph { name: name.into(), ..self.graph }),
             opset_import: vec![OperatorSet { domain: String::new(), version: OPSET }],
             metadata_props: metadata.into_iter().map(|(key, value)| Property { key, value }).collect(),
-        };
-        model.encode_to_vec()
+        }
     }
 }
 

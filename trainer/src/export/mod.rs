@@ -7,9 +7,11 @@ mod golden;
 mod file;
 mod command;
 mod verify;
+mod lc0;
 mod quantise;
 
 pub use command::ExportArgs;
 pub use file::onnx;
+pub use lc0::ConvertLc0Args;
 pub use quantise::QuantiseArgs;
 pub use verify::{Difference, VerifyArgs, compare};

@@ -2,12 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use engine::encoding::az4672;
 use engine::eval::Session;
 use engine::position::Game;
 
 use super::positions::Position;
-use super::ranges::planes;
 use crate::export::golden::softmax;
 
 /// How long each measurement takes.
@@ -50,7 +48,7 @@ pub fn quality(
     let mut changed = 0.0;
     for batch in positions.chunks(BATCH) {
         let games: Vec<Game> = batch.iter().map(|position| position.game.clone()).collect();
-        let input = planes(&games);
+        let input = original.schemes().input.tensor(&games);
         let before = probabilities(original, &games, &input)?;
         let after = probabilities(quantised, &games, &input)?;
         for (position, (p, q)) in batch.iter().zip(before.iter().zip(&after)) {
@@ -89,13 +87,14 @@ struct Probabilities {
 }
 
 fn probabilities(session: &mut Session, batch: &[Game], input: &[f32]) -> Result<Vec<Probabilities>, String> {
+    let scheme = session.schemes().policy;
     let read = |(game, (policy, wdl)): (&Game, (&[f32], &[f32]))| {
-        let logit = |m: &shakmaty::Move| policy[az4672::index(game.turn(), *m).offset()];
+        let logit = |m: &shakmaty::Move| policy[scheme.index(game.turn(), *m).offset()];
         let legal: Vec<f32> = game.legal_moves().iter().map(logit).collect();
         Probabilities { policy: softmax(&legal), wdl: softmax(wdl) }
     };
     let ran = session.run(input, |logits| {
-        let each = logits.policy.chunks_exact(az4672::SIZE).zip(logits.wdl.chunks_exact(3));
+        let each = logits.policy.chunks_exact(scheme.size()).zip(logits.wdl.chunks_exact(3));
         batch.iter().zip(each).map(read).collect()
     });
     ran.map_err(|error| error.to_string())
@@ -124,7 +123,7 @@ pub fn speeds(
     repeats: usize,
 ) -> Result<[f64; 2], String> {
     let games: Vec<Game> = positions.iter().cycle().take(BATCH).map(|p| p.game.clone()).collect();
-    let input = planes(&games);
+    let input = sessions[0].schemes().input.tensor(&games);
     let mut samples = [Vec::new(), Vec::new()];
     let [a, b] = sessions;
     for _ in 0..repeats {

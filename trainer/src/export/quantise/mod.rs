@@ -13,12 +13,11 @@ mod command;
 
 use std::collections::HashMap;
 
-use engine::eval::Session;
 use engine::position::Game;
 use prost::Message;
 
-use super::golden;
-use super::proto::{Graph, Model, Property};
+use super::golden::{answered, property};
+use super::proto::{Graph, Model};
 use plan::Plan;
 use ranges::Range;
 
@@ -49,7 +48,7 @@ impl Quantiser {
             Some(other) => return Err(format!("only an fp32 network can be quantised, not {other}")),
             None => return Err("not a Philidor network: the ONNX metadata lack philidor.precision".into()),
         }
-        let ranges = ranges::ranges(&model, &plan.tensors, calibration)?;
+        let ranges = ranges::ranges(&model, &plan, calibration)?;
         Ok(Quantiser { model, plan, ranges })
     }
 
@@ -94,26 +93,6 @@ impl Quantiser {
     fn graph(&self) -> &Graph {
         self.model.graph.as_ref().expect("looked at when the model was read")
     }
-}
-
-/// The bytes of a network whose card says `precision` and holds the network's own golden answers.
-fn answered(mut model: Model, precision: &str) -> Result<Vec<u8>, String> {
-    let mut session = Session::open(&model.encode_to_vec()).map_err(|error| error.to_string())?;
-    let games = golden::games();
-    let answers = session
-        .run(&ranges::planes(&games), |logits| golden::answers_of(&games, logits.policy, logits.wdl))
-        .map_err(|error| error.to_string())?;
-    let answers = serde_json::to_string(&answers).expect("numbers and text make JSON");
-    for (key, value) in [("philidor.precision", precision), ("philidor.golden", &answers)] {
-        if let Some(old) = property(&mut model.metadata_props, key) {
-            *old = value.to_owned();
-        }
-    }
-    Ok(model.encode_to_vec())
-}
-
-fn property<'a>(card: &'a mut [Property], key: &str) -> Option<&'a mut String> {
-    card.iter_mut().find(|property| property.key == key).map(|property| &mut property.value)
 }
 
 #[cfg(test)]

@@ -23,13 +23,17 @@ pub struct Plan {
     pub products: HashMap<usize, usize>,
     /// Tensors in 8 bits, in the order of the graph.
     pub tensors: Vec<String>,
+    /// What the first layer reads: the network's input, of which some planes may have been scaled.
+    pub input: String,
 }
 
 impl Plan {
     /// The plan for a graph whose nodes stand in topological order.
     pub fn new(graph: &Graph) -> Plan {
         let readers = Readers::new(graph);
-        let mut plan = Plan::default();
+        let first = graph.node.iter().find(|node| ["Conv", "Gemm"].contains(&node.op_type.as_str()));
+        let input = first.map(|node| node.input[0].clone()).unwrap_or_default();
+        let mut plan = Plan { input, ..Plan::default() };
         for (index, node) in graph.node.iter().enumerate() {
             let result = readers.activated(node);
             match node.op_type.as_str() {
@@ -63,6 +67,7 @@ impl Plan {
         let readers = Readers::new(graph);
         let own = [node.input[0].as_str(), readers.activated(node)];
         Plan {
+            input: self.input.clone(),
             layers: HashSet::from([layer]),
             products: self.products.get_key_value(&layer).map(|(a, b)| (*a, *b)).into_iter().collect(),
             tensors: self.tensors.iter().filter(|tensor| own.contains(&tensor.as_str())).cloned().collect(),
@@ -114,13 +119,13 @@ impl<'a> Readers<'a> {
         }
     }
 
-    /// Whether the node's result only changes its shape on the way to an output.
+    /// Whether the node's result only changes its shape and order on the way to an output.
     fn is_last(&self, node: &Node) -> bool {
         let output = |name: &str| self.graph.output.iter().any(|output| output.name == name);
         if output(&node.output[0]) {
             return true;
         }
-        let shape_only = ["Identity", "Reshape", "Transpose"];
+        let shape_only = ["Identity", "Reshape", "Transpose", "Gather"];
         self.only(node)
             .is_some_and(|(_, next)| shape_only.contains(&next.op_type.as_str()) && self.is_last(next))
     }

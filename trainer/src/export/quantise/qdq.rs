@@ -27,7 +27,7 @@ pub fn quantised(model: &Model, plan: &Plan, ranges: &HashMap<String, Range>) ->
     let source = model.graph.as_ref().expect("a network has a graph");
     let constants = source.initializer.iter().map(|tensor| (tensor.name.as_str(), tensor)).collect();
     let graph = Graph { node: Vec::new(), initializer: Vec::new(), ..source.clone() };
-    let mut writer = Writer { constants, graph, scales: HashMap::new() };
+    let mut writer = Writer { constants, graph, scales: HashMap::new(), input: &plan.input };
     for input in source.input.iter().filter(|input| plan.tensors.contains(&input.name)) {
         writer.quantise(&input.name, ranges[&input.name]);
     }
@@ -53,6 +53,8 @@ struct Writer<'a> {
     graph: Graph,
     /// Of the tensors in 8 bits so far.
     scales: HashMap<String, f32>,
+    /// What the first layer reads.
+    input: &'a str,
 }
 
 /// A layer's weights as they are written.
@@ -139,7 +141,7 @@ impl Writer<'_> {
         let scales: Vec<f32> = rows.clone().enumerate().map(scale).collect();
         let taps = weight.dims[2..].iter().product::<i64>() as usize;
         // The input has planes that are the same on every square.
-        let constant_planes = layer.input[0] == "input";
+        let constant_planes = layer.input[0] == self.input;
         let rounded = |(row, scale): (&[f32], &f32)| -> Vec<i8> {
             row.chunks_exact(taps).flat_map(|kernel| rounded(kernel, *scale, constant_planes)).collect()
         };

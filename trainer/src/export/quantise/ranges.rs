@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
-use engine::encoding::planes72::{self, INPUT_SIZE};
+use engine::encoding::Input;
 use engine::eval::Session;
 use engine::position::Game;
 use prost::Message;
+
+use super::plan::Plan;
 
 use crate::export::proto::{FLOAT, Model, TensorType, Type, ValueInfo};
 
@@ -25,8 +27,21 @@ pub struct Range {
 }
 
 impl Range {
-    /// Of the input: its values are multiples of 1/200 (`planes72/1`), and stay exact.
-    const INPUT: Range = Range { unsigned: true, limit: 255.0 / 200.0 };
+    /// Of the input: its values stay exact.
+    fn of_input(scheme: Input) -> Range {
+        let limit = match scheme {
+            // Multiples of 1/200.
+            Input::Planes72 => 255.0 / 200.0,
+            // Integers: ones, and in Leela's the half-move clock.
+            _ => 255.0,
+        };
+        Range { unsigned: true, limit }
+    }
+
+    /// A little more, so that 1 is a whole number of steps: most planes of an input hold nothing else.
+    fn with_one(self) -> Range {
+        Range { limit: self.steps() / (self.steps() / self.limit).floor().max(1.0), ..self }
+    }
 
     /// The value of one step.
     pub fn scale(self) -> f32 {
@@ -51,7 +66,7 @@ struct Seen {
     bins: Vec<u32>,
 }
 
-/// Runs the network on `games` and gives the ranges of its `tensors`.
+/// Runs the network on `games` and gives the ranges of the plan's tensors.
 ///
 /// Values beyond a range are clipped to it; the limit is where clipping and rounding together have the least
 /// mean square, which measured better than keeping everything
@@ -60,8 +75,10 @@ struct Seen {
 /// # Errors
 ///
 /// One line, if ONNX Runtime fails or a tensor is not one of the network's.
-pub fn ranges(model: &Model, tensors: &[String], games: &[Game]) -> Result<HashMap<String, Range>, String> {
+pub fn ranges(model: &Model, plan: &Plan, games: &[Game]) -> Result<HashMap<String, Range>, String> {
+    let tensors = &plan.tensors;
     let mut session = Session::open(&with_outputs(model, tensors)).map_err(|error| error.to_string())?;
+    let scheme = session.schemes().input;
     let mut seen: HashMap<&str, Seen> = HashMap::new();
     for tensor in tensors {
         seen.insert(tensor, Seen { low: 0.0, high: 0.0, bins: vec![0; BINS] });
@@ -74,20 +91,13 @@ pub fn ranges(model: &Model, tensors: &[String], games: &[Game]) -> Result<HashM
                     look(seen, data);
                 }
             };
-            session.run_all(&planes(batch), take).map_err(|error| error.to_string())?;
+            session.run_all(&scheme.tensor(batch), take).map_err(|error| error.to_string())?;
         }
     }
-    let ranges = seen.into_iter().map(|(name, seen)| (name.to_owned(), seen.range()));
-    Ok(ranges.chain([("input".to_owned(), Range::INPUT)]).collect())
-}
-
-/// The input tensor `[n, 72, 8, 8]` of these positions.
-pub fn planes(games: &[Game]) -> Vec<f32> {
-    let mut input = vec![0.0; games.len() * INPUT_SIZE];
-    for (game, input) in games.iter().zip(input.chunks_exact_mut(INPUT_SIZE)) {
-        planes72::encode(game).write(input);
-    }
-    input
+    let range =
+        |name: &str, seen: Seen| if name == plan.input { seen.range().with_one() } else { seen.range() };
+    let ranges = seen.into_iter().map(|(name, seen)| (name.to_owned(), range(name, seen)));
+    Ok(ranges.chain([("input".to_owned(), Range::of_input(scheme))]).collect())
 }
 
 /// The file with `tensors` as further outputs.

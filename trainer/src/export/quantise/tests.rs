@@ -1,6 +1,6 @@
 //! A small network of random weights, quantised.
 
-use engine::eval::Network;
+use engine::eval::{Network, Session};
 use tch::{Device, Kind};
 
 use super::compare::quality;

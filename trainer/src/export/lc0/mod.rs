@@ -1,0 +1,17 @@
+//! `convert-lc0`: a network of Leela Chess Zero's, `WEIGHTS.pb.gz`, as one of ours.
+//!
+//! Residual networks are taken, with or without squeeze-and-excitation, with a convolutional or a dense
+//! policy, with a value of win, draw and loss or of one number; those with transformers aren't. The head that
+//! tells how long the game will last is left out.
+
+mod proto;
+mod layers;
+mod network;
+mod graph;
+mod command;
+#[cfg(test)]
+mod random;
+#[cfg(test)]
+mod tests;
+
+pub use command::ConvertLc0Args;

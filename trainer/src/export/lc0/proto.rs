@@ -1,0 +1,145 @@
+//! The part of Leela's protobuf schema (lczero-common, net.proto) that residual networks need.
+
+use prost::Message;
+
+/// What `Net::magic` has to be.
+pub const MAGIC: u32 = 0x1c0;
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Net {
+    #[prost(fixed32, optional, tag = "1")]
+    pub magic: Option<u32>,
+    #[prost(string, optional, tag = "2")]
+    pub license: Option<String>,
+    #[prost(message, optional, tag = "4")]
+    pub format: Option<Format>,
+    #[prost(message, optional, tag = "5")]
+    pub training_params: Option<TrainingParams>,
+    #[prost(message, optional, tag = "10")]
+    pub weights: Option<Weights>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Format {
+    /// How layers are encoded that don't say it themselves; 1 is the only way.
+    #[prost(int32, optional, tag = "1")]
+    pub weights_encoding: Option<i32>,
+    #[prost(message, optional, tag = "2")]
+    pub network_format: Option<NetworkFormat>,
+}
+
+/// Kinds of input, trunk and heads, by their numbers in the schema.
+#[derive(Clone, PartialEq, Message)]
+pub struct NetworkFormat {
+    /// 1 is the classical input of 112 planes.
+    #[prost(int32, optional, tag = "1")]
+    pub input: Option<i32>,
+    /// 1 scalar, 2 win, draw and loss: the value head's again.
+    #[prost(int32, optional, tag = "2")]
+    pub output: Option<i32>,
+    /// 1 classical, 2 SE, 3 and 4 the same with the formats of the heads given.
+    #[prost(int32, optional, tag = "3")]
+    pub network: Option<i32>,
+    /// 1 dense, 2 convolutional, 3 attention.
+    #[prost(int32, optional, tag = "4")]
+    pub policy: Option<i32>,
+    /// 1 scalar, 2 win, draw and loss.
+    #[prost(int32, optional, tag = "5")]
+    pub value: Option<i32>,
+    /// 0 ReLU, 1 Mish.
+    #[prost(int32, optional, tag = "7")]
+    pub default_activation: Option<i32>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct TrainingParams {
+    #[prost(uint32, optional, tag = "1")]
+    pub training_steps: Option<u32>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Weights {
+    #[prost(message, optional, tag = "1")]
+    pub input: Option<ConvBlock>,
+    #[prost(message, repeated, tag = "2")]
+    pub residual: Vec<Residual>,
+    /// The last convolution of a convolutional policy, or the only one of a dense one.
+    #[prost(message, optional, tag = "3")]
+    pub policy: Option<ConvBlock>,
+    #[prost(message, optional, tag = "4")]
+    pub ip_pol_w: Option<Layer>,
+    #[prost(message, optional, tag = "5")]
+    pub ip_pol_b: Option<Layer>,
+    #[prost(message, optional, tag = "6")]
+    pub value: Option<ConvBlock>,
+    #[prost(message, optional, tag = "7")]
+    pub ip1_val_w: Option<Layer>,
+    #[prost(message, optional, tag = "8")]
+    pub ip1_val_b: Option<Layer>,
+    #[prost(message, optional, tag = "9")]
+    pub ip2_val_w: Option<Layer>,
+    #[prost(message, optional, tag = "10")]
+    pub ip2_val_b: Option<Layer>,
+    /// The first convolution of a convolutional policy.
+    #[prost(message, optional, tag = "11")]
+    pub policy1: Option<ConvBlock>,
+    /// Layers of transformers, which aren't read: only that there are some is of interest.
+    #[prost(message, repeated, tag = "27")]
+    pub encoder: Vec<Ignored>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Ignored {}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Residual {
+    #[prost(message, optional, tag = "1")]
+    pub conv1: Option<ConvBlock>,
+    #[prost(message, optional, tag = "2")]
+    pub conv2: Option<ConvBlock>,
+    #[prost(message, optional, tag = "3")]
+    pub se: Option<SqueezeUnit>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct ConvBlock {
+    #[prost(message, optional, tag = "1")]
+    pub weights: Option<Layer>,
+    #[prost(message, optional, tag = "2")]
+    pub biases: Option<Layer>,
+    #[prost(message, optional, tag = "3")]
+    pub bn_means: Option<Layer>,
+    /// Variances, whatever their name says.
+    #[prost(message, optional, tag = "4")]
+    pub bn_stddivs: Option<Layer>,
+    #[prost(message, optional, tag = "5")]
+    pub bn_gammas: Option<Layer>,
+    #[prost(message, optional, tag = "6")]
+    pub bn_betas: Option<Layer>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct SqueezeUnit {
+    #[prost(message, optional, tag = "1")]
+    pub w1: Option<Layer>,
+    #[prost(message, optional, tag = "2")]
+    pub b1: Option<Layer>,
+    #[prost(message, optional, tag = "3")]
+    pub w2: Option<Layer>,
+    #[prost(message, optional, tag = "4")]
+    pub b2: Option<Layer>,
+}
+
+/// Numbers, by default in 16 bits between `min_val` and `max_val`.
+#[derive(Clone, PartialEq, Message)]
+pub struct Layer {
+    #[prost(float, optional, tag = "1")]
+    pub min_val: Option<f32>,
+    #[prost(float, optional, tag = "2")]
+    pub max_val: Option<f32>,
+    #[prost(bytes = "vec", optional, tag = "3")]
+    pub params: Option<Vec<u8>>,
+    /// 1 linear in 16 bits, 2 float16, 3 bfloat16, 4 float32.
+    #[prost(int32, optional, tag = "4")]
+    pub encoding: Option<i32>,
+}

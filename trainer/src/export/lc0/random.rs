@@ -1,0 +1,136 @@
+//! Leela files of random weights, in every shape that is taken.
+
+use std::io::Write;
+
+use fastrand::Rng;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use prost::Message;
+
+use super::proto::{ConvBlock, Format, Layer, MAGIC, Net, NetworkFormat, Residual, SqueezeUnit, Weights};
+
+/// A kind of network.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shape {
+    /// What its file is called.
+    pub name: &'static str,
+    pub squeeze: bool,
+    pub convolutional: bool,
+    pub wdl: bool,
+    pub mish: bool,
+}
+
+/// One with each head, with and without squeeze-and-excitation, and one with the newer activation.
+pub const SHAPES: [Shape; 4] = [
+    Shape { name: "se-conv-wdl", squeeze: true, convolutional: true, wdl: true, mish: false },
+    Shape { name: "se-dense-scalar", squeeze: true, convolutional: false, wdl: false, mish: false },
+    Shape { name: "plain-dense-wdl", squeeze: false, convolutional: false, wdl: true, mish: false },
+    Shape { name: "mish-conv-scalar", squeeze: true, convolutional: true, wdl: false, mish: true },
+];
+
+const FILTERS: usize = 16;
+
+/// As lc0's own ONNX converter expects them.
+const VALUE_CHANNELS: usize = 32;
+const VALUE_HIDDEN: usize = 128;
+
+/// The bytes of `NAME.pb.gz`: the same every time.
+pub fn file(shape: Shape) -> Vec<u8> {
+    let mut file = GzEncoder::new(Vec::new(), Compression::default());
+    file.write_all(&net(shape).encode_to_vec()).unwrap();
+    file.finish().unwrap()
+}
+
+/// The network of a shape.
+pub fn net(shape: Shape) -> Net {
+    let mut source = Source(Rng::with_seed(shape.name.len() as u64));
+    let network_format = NetworkFormat {
+        input: Some(1),
+        output: Some(if shape.wdl { 2 } else { 1 }),
+        network: Some(if shape.squeeze { 4 } else { 3 }),
+        policy: Some(if shape.convolutional { 2 } else { 1 }),
+        value: Some(if shape.wdl { 2 } else { 1 }),
+        default_activation: Some(i32::from(shape.mish)),
+    };
+    Net {
+        magic: Some(MAGIC),
+        license: None,
+        format: Some(Format { weights_encoding: Some(1), network_format: Some(network_format) }),
+        training_params: None,
+        weights: Some(source.weights(shape)),
+    }
+}
+
+struct Source(Rng);
+
+impl Source {
+    /// `count` numbers around `middle`, in 16 bits as Leela's files have them.
+    fn layer(&mut self, count: usize, middle: f32, spread: f32) -> Option<Layer> {
+        let params = (0..count).flat_map(|_| self.0.u16(..).to_le_bytes()).collect();
+        Some(Layer {
+            min_val: Some(middle - spread),
+            max_val: Some(middle + spread),
+            params: Some(params),
+            encoding: None,
+        })
+    }
+
+    /// Weights that neither swell nor fade what goes through them.
+    fn matrix(&mut self, inputs: usize, out: usize) -> Option<Layer> {
+        self.layer(inputs * out, 0.0, (4.0 / inputs as f32).sqrt())
+    }
+
+    /// A convolution with BatchNorm and no bias, as in the tower.
+    fn normed(&mut self, inputs: usize, out: usize, kernel: usize) -> Option<ConvBlock> {
+        Some(ConvBlock {
+            weights: self.matrix(inputs * kernel * kernel, out),
+            biases: None,
+            bn_means: self.layer(out, 0.0, 0.2),
+            bn_stddivs: self.layer(out, 1.0, 0.5),
+            bn_gammas: self.layer(out, 1.0, 0.3),
+            bn_betas: self.layer(out, 0.0, 0.3),
+        })
+    }
+
+    fn weights(&mut self, shape: Shape) -> Weights {
+        let policy_channels = 4;
+        let mut weights = Weights {
+            input: self.normed(112, FILTERS, 3),
+            residual: (0..2).map(|_| self.residual(shape.squeeze)).collect(),
+            value: self.normed(FILTERS, VALUE_CHANNELS, 1),
+            ip1_val_w: self.matrix(VALUE_CHANNELS * 64, VALUE_HIDDEN),
+            ip1_val_b: self.layer(VALUE_HIDDEN, 0.0, 0.3),
+            ..Weights::default()
+        };
+        let values = if shape.wdl { 3 } else { 1 };
+        weights.ip2_val_w = self.layer(VALUE_HIDDEN * values, 0.0, 0.1);
+        weights.ip2_val_b = self.layer(values, 0.0, 0.5);
+        if shape.convolutional {
+            weights.policy1 = self.normed(FILTERS, FILTERS, 3);
+            weights.policy = Some(ConvBlock {
+                weights: self.layer(FILTERS * 9 * 80, 0.0, 0.15),
+                biases: self.layer(80, 0.0, 0.5),
+                ..ConvBlock::default()
+            });
+        } else {
+            weights.policy = self.normed(FILTERS, policy_channels, 1);
+            weights.ip_pol_w = self.layer(policy_channels * 64 * 1858, 0.0, 0.1);
+            weights.ip_pol_b = self.layer(1858, 0.0, 0.5);
+        }
+        weights
+    }
+
+    fn residual(&mut self, squeeze: bool) -> Residual {
+        let hidden = 8;
+        Residual {
+            conv1: self.normed(FILTERS, FILTERS, 3),
+            conv2: self.normed(FILTERS, FILTERS, 3),
+            se: squeeze.then(|| SqueezeUnit {
+                w1: self.matrix(FILTERS, hidden),
+                b1: self.layer(hidden, 0.0, 0.3),
+                w2: self.matrix(hidden, 2 * FILTERS),
+                b2: self.layer(2 * FILTERS, 0.0, 0.3),
+            }),
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Converted networks against lc0's own answers.
+//!
+//! `tests/data/lc0/answers.jsonl` holds what lc0 said of positions with the networks of [`random::SHAPES`]
+//! and with Maia 1100 and 1900: the numbers of `VerboseMoveStats` after `go nodes 1` with its Eigen backend and
+//! policy temperature 1, printed with more digits, and win, draw and loss before they are rescaled for display.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use engine::eval::{Network, Request};
+use engine::position::Game;
+use prost::Message;
+use serde::Deserialize;
+use tempfile::TempDir;
+
+use super::command::onnx;
+use super::graph::graph;
+use super::network::Lc0Net;
+use super::proto::Net;
+use super::random::{self, SHAPES, Shape};
+use crate::export::proto::{Attribute, Model, Node};
+use crate::export::verify::built_in;
+
+/// What lc0 answers and we must: within this.
+const TOLERANCE: f32 = 1e-3;
+
+/// An answer of lc0's.
+#[derive(Deserialize)]
+struct Row {
+    net: String,
+    fen: String,
+    moves: String,
+    best: String,
+    wdl: [f32; 3],
+    policy: BTreeMap<String, f32>,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// lc0's answers with this network.
+fn rows(net: &str) -> Vec<Row> {
+    let text = std::fs::read_to_string(root().join("tests/data/lc0/answers.jsonl")).unwrap();
+    let rows = text.lines().map(|line| serde_json::from_str::<Row>(line).unwrap());
+    rows.filter(|row| row.net == net).collect()
+}
+
+fn converted(name: &str, net: &Lc0Net) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(format!("{name}.onnx"));
+    std::fs::write(&path, onnx(name, net).unwrap()).unwrap();
+    (folder, path)
+}
+
+/// Compares the answers of the network file at `path` with lc0's with the network `name`.
+fn check(name: &str, path: &Path) {
+    let mut evaluator = Network::load(path).unwrap().evaluator(1).unwrap();
+    let rows = rows(name);
+    assert!(rows.len() >= 50, "{name}: {} rows", rows.len());
+    let (mut worst, mut black) = (0f32, 0);
+    for row in &rows {
+        let mut game = Game::from_fen(&row.fen).unwrap();
+        row.moves.split_whitespace().for_each(|text| game.play(game.parse_uci(text).unwrap()));
+        black += usize::from(game.turn().is_black());
+        let moves = game.legal_moves();
+        let answer = evaluator.evaluate(&[Request { game: &game, moves: &moves }]).unwrap().remove(0);
+        let place = format!("{name}: {} {}", row.fen, row.moves);
+        assert_eq!(moves.len(), row.policy.len(), "{place}");
+        let ours = [answer.wdl.win, answer.wdl.draw, answer.wdl.loss];
+        for (ours, theirs) in ours.iter().zip(&row.wdl) {
+            assert!((ours - theirs).abs() < TOLERANCE, "{place}: {:?} {:?}", answer.wdl, row.wdl);
+            worst = worst.max((ours - theirs).abs());
+        }
+        for (m, prior) in moves.iter().zip(&answer.priors) {
+            let uci = Game::uci(*m, false);
+            let difference = (prior - row.policy[&uci]).abs();
+            assert!(difference < TOLERANCE, "{place}: {uci} {prior} instead of {}", row.policy[&uci]);
+            worst = worst.max(difference);
+        }
+        let best = (0..moves.len()).max_by(|a, b| answer.priors[*a].total_cmp(&answer.priors[*b])).unwrap();
+        assert_eq!(Game::uci(moves[best], false), row.best, "{place}");
+    }
+    assert!(black * 3 > rows.len(), "{black} of {} positions with Black to move", rows.len());
+    println!("{name}: {} positions, largest difference {worst:.1e}", rows.len());
+}
+
+#[test]
+fn random_networks_of_every_shape_answer_as_in_lc0() {
+    for shape in SHAPES {
+        let (_folder, path) = converted(shape.name, &Lc0Net::decode(&random::file(shape)).unwrap());
+        check(shape.name, &path);
+    }
+}
+
+#[test]
+fn maia_answers_as_in_lc0() {
+    for name in ["maia-1100", "maia-1900"] {
+        let weights = root().join(format!("../shared/peers/{name}.pb.gz"));
+        if weights.exists() {
+            let (_folder, path) = converted(name, &Lc0Net::load(&weights).unwrap());
+            check(name, &path);
+        }
+    }
+}
+
+/// Writes the random networks into the folder `PHILIDOR_LC0_OUT`, for lc0 to be asked about them.
+#[test]
+#[ignore = "makes files, proves nothing"]
+fn write_random_networks() {
+    let out = PathBuf::from(std::env::var_os("PHILIDOR_LC0_OUT").expect("PHILIDOR_LC0_OUT names a folder"));
+    for shape in SHAPES {
+        std::fs::write(out.join(format!("{}.pb.gz", shape.name)), random::file(shape)).unwrap();
+    }
+}
+
+/// The file of `net`, read.
+fn read(net: &Net) -> Result<Lc0Net, String> {
+    Lc0Net::decode(&net.encode_to_vec())
+}
+
+#[test]
+fn other_files_are_refused_with_a_reason() {
+    let packed = random::file(SHAPES[0]);
+    let refused = |bytes: &[u8]| Lc0Net::decode(bytes).unwrap_err();
+    assert!(refused(&packed[..packed.len() / 2]).starts_with("damaged or cut short"));
+    assert!(refused(b"ONNX or whatever").starts_with("not a Leela network"));
+    assert!(refused(&[]).starts_with("not a Leela network"));
+    let error = Lc0Net::load(Path::new("/nowhere/net.pb.gz")).unwrap_err();
+    assert!(error.starts_with("/nowhere/net.pb.gz: cannot be read"), "{error}");
+}
+
+#[test]
+fn networks_that_are_not_supported_say_what_they_are() {
+    let refused = |change: fn(&mut super::proto::NetworkFormat), expected: &str| {
+        let mut net = random::net(SHAPES[0]);
+        change(net.format.as_mut().unwrap().network_format.as_mut().unwrap());
+        let error = read(&net).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    };
+    refused(|format| format.input = Some(3), "input format 3");
+    refused(|format| format.network = Some(6), "network structure 6");
+    refused(|format| format.network = Some(5), "holds an ONNX network");
+    refused(|format| format.policy = Some(3), "policy head 3");
+    refused(|format| format.value = Some(3), "value head 3");
+    refused(|format| format.default_activation = Some(9), "activation 9");
+}
+
+#[test]
+fn layers_of_another_size_are_named() {
+    let mut net = random::net(SHAPES[0]);
+    net.weights.as_mut().unwrap().ip2_val_b = None;
+    assert_eq!(read(&net).unwrap_err(), "ip2_val_b is missing");
+    let mut net = random::net(SHAPES[0]);
+    let block = &mut net.weights.as_mut().unwrap().residual[1];
+    block.se.as_mut().unwrap().w2.as_mut().unwrap().params.as_mut().unwrap().truncate(100);
+    assert_eq!(read(&net).unwrap_err(), "residual[1].se.w2 has 50 numbers, expected 256");
+    // A file from before formats were written down: dense policy, scalar value.
+    let mut net = random::net(SHAPES[1]);
+    net.format = None;
+    assert_eq!(read(&net), read(&random::net(SHAPES[1])));
+}
+
+/// The file that lc0's own converter makes of this network, as to names and values.
+fn as_lc0_exports(shape: Shape) -> Model {
+    let net = Lc0Net::decode(&random::file(shape)).unwrap();
+    let mut model = graph(&net).finish("lc0", Vec::new());
+    let graph = model.graph.as_mut().unwrap();
+    let value = if shape.wdl { "/output/wdl" } else { "/output/value" };
+    let renamed = [("input", "/input/planes"), ("policy", "/output/policy"), ("wdl", value)];
+    for (ours, theirs) in renamed {
+        let rename = |name: &mut String| {
+            if name == ours {
+                *name = theirs.into();
+            }
+        };
+        graph.node.iter_mut().for_each(|node| {
+            node.input.iter_mut().for_each(rename);
+            node.output.iter_mut().for_each(rename);
+        });
+        graph.input.iter_mut().chain(&mut graph.output).for_each(|info| rename(&mut info.name));
+    }
+    let last = graph.node.iter_mut().find(|node| node.output[0] == value).unwrap();
+    if shape.wdl {
+        last.op_type = "Softmax".into();
+        return model;
+    }
+    // Of the logits x, never, −x the first.
+    last.op_type = "Slice".into();
+    last.output = vec!["x".into()];
+    let mut bounds = |name: &str, number: i64| {
+        let raw_data = number.to_le_bytes().to_vec();
+        let tensor = crate::export::proto::TensorData {
+            dims: vec![1],
+            data_type: crate::export::proto::INT64,
+            name: name.into(),
+            raw_data,
+        };
+        graph.initializer.push(tensor);
+        name.to_owned()
+    };
+    let bounds = [bounds("start", 0), bounds("end", 1), bounds("axis", 1)];
+    last.input.extend(bounds);
+    graph.node.push(Node {
+        input: vec!["x".into()],
+        output: vec![value.into()],
+        name: value.into(),
+        op_type: "Tanh".into(),
+        attribute: Vec::<Attribute>::new(),
+    });
+    let output = graph.output.iter_mut().find(|output| output.name == value).unwrap();
+    let shape = output.r#type.as_mut().unwrap().tensor_type.as_mut().unwrap().shape.as_mut().unwrap();
+    shape.dim[1].dim_value = Some(1);
+    model
+}
+
+#[test]
+fn what_lc0_exports_itself_is_played_too() {
+    for shape in [SHAPES[0], SHAPES[1]] {
+        let (_folder, ours) = converted(shape.name, &Lc0Net::decode(&random::file(shape)).unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("theirs.onnx");
+        std::fs::write(&path, as_lc0_exports(shape).encode_to_vec()).unwrap();
+        let theirs = Network::load(&path).unwrap();
+        assert_eq!((theirs.name(), theirs.card().family.as_str()), ("theirs", "lc0"));
+        let [mut ours, mut theirs] =
+            [Network::load(&ours).unwrap(), theirs].map(|network| network.evaluator(1).unwrap());
+        for game in built_in(20) {
+            let moves = game.legal_moves();
+            let request = [Request { game: &game, moves: &moves }];
+            let [a, b] =
+                [&mut ours, &mut theirs].map(|evaluator| evaluator.evaluate(&request).unwrap().remove(0));
+            let pairs = a.priors.iter().zip(&b.priors);
+            let pairs = pairs.chain([(&a.wdl.win, &b.wdl.win), (&a.wdl.draw, &b.wdl.draw)]);
+            assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-5), "{}: {a:?} {b:?}", game.fen());
+        }
+    }
+}
