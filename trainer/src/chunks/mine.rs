@@ -51,7 +51,7 @@ pub struct MineArgs {
     #[arg(long, default_value_t = 0)]
     random_plies: u32,
     /// Begin after careless play, where masters never go: 6 to 60 plies of which 5 to 50 % are random and the others
-    /// the engine's after 200 nodes; in half of the games a piece is then taken off the board
+    /// one of the engine's three best after 600 nodes; in half of the games a piece is then taken off the board
     #[arg(long)]
     careless: bool,
 }

@@ -11,14 +11,15 @@ use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 use shakmaty::fen::Fen;
 use shakmaty::{EnPassantMode, Position, Role};
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use super::choice::{Choice, dice};
 use super::pgn::start_position;
 use super::uci::{Course, EngineError, Limit, UciEngine};
 use super::{Filters, ImportError, Progress, ReadOptions, blocks, read_games};
 
-/// What an engine that isn't careless at the moment may think about a move of [`StartRules::careless`].
-const SOUND: Limit = Limit::Nodes(200);
+/// What an engine that isn't careless at the moment may think about a move of [`StartRules::careless`]. It plays one of
+/// its three best: always the best, all games would begin alike.
+const SOUND: Limit = Limit::Nodes(600);
 /// The shares of random moves in careless play: in half of the games few, and then a piece is taken off.
 const CARELESSNESS: [f64; 6] = [FEW, FEW, FEW, 0.1, 0.25, 0.5];
 const FEW: f64 = 0.05;
@@ -34,7 +35,7 @@ pub struct StartRules {
     pub book: Option<PathBuf>,
     /// Random moves from there.
     pub random_plies: u32,
-    /// Then 6 to 60 plies of which a share is random and the others are the engine's after 200 nodes; in half of the
+    /// Then 6 to 60 plies of which a share is random and the others are one of the engine's three best after 600 nodes; in half of the
     /// games few are random, and a piece is taken off the board.
     pub careless: bool,
 }
@@ -123,12 +124,6 @@ impl Starts {
     }
 }
 
-/// The dice for ply `ply` of game `number`.
-pub(super) fn dice(seed: u64, number: u64, ply: u64) -> Rng {
-    let bytes = [number.to_le_bytes(), ply.to_le_bytes()].concat();
-    Rng::with_seed(xxh3_64_with_seed(&bytes, seed))
-}
-
 /// Plays random moves; whether the game isn't over then.
 fn wander(course: &mut Course, plies: u32, rng: &mut Rng) -> bool {
     for _ in 0..plies {
@@ -145,6 +140,7 @@ fn careless(
     rng: &mut Rng,
     stop: &AtomicBool,
 ) -> Result<bool, EngineError> {
+    let sound = Choice::default();
     let carelessness = CARELESSNESS[rng.usize(..CARELESSNESS.len())];
     for _ in 0..rng.u32(CARELESS_PLIES) {
         if course.game.outcome().is_some() {
@@ -153,7 +149,8 @@ fn careless(
         let m = if rng.f64() < carelessness {
             rng.choice(course.game.legal_moves()).expect("the game isn't over")
         } else {
-            engine.best(course, SOUND, 1, stop)?[0].m
+            let lines = engine.best(course, SOUND, sound.moves(), stop)?;
+            lines[sound.draw(lines.len(), rng)].m
         };
         course.play(m);
     }
