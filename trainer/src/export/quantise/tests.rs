@@ -68,14 +68,18 @@ fn the_whole_tower_is_planned_in_integers() {
     let graph = model.graph.as_ref().unwrap();
     let plan = Plan::new(graph);
     let layers = graph.node.iter().filter(|node| ["Conv", "Gemm"].contains(&node.op_type.as_str()));
-    assert_eq!(plan.layers.len(), layers.count());
+    assert_eq!(plan.layers.len(), layers.count() - 3, "all but the value head's three");
     assert_eq!(plan.products.len(), 1, "the policy's last convolution");
     // Of each block: two convolutions' results, squeeze and excitation's five, product and sum.
     assert!(plan.tensors.len() >= 2 * 8, "{:?}", plan.tensors);
-    for last in ["policy", "wdl"] {
-        let producer = graph.node.iter().find(|node| node.output[0] == last).unwrap();
-        assert!(!plan.tensors.contains(&producer.input[0]), "{last} stays in float");
+    let makes = |tensor: &str| graph.node.iter().find(|node| node.output[0] == tensor).unwrap();
+    assert!(!plan.tensors.contains(&makes("policy").input[0]), "the policy's logits stay in float");
+    let mut before = "wdl";
+    while !plan.tensors.iter().any(|tensor| tensor == before) {
+        before = &makes(before).input[0];
     }
+    assert!(makes(before).op_type != "Gemm" && graph.node.iter().filter(|node| node.input[0] == before).count() > 1,
+        "the value's head stays in float from the tower on, not from {before}");
 }
 
 /// A network whose first layer suffers in 8 bits, and that layer's node.

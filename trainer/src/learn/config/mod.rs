@@ -109,7 +109,7 @@ impl Default for TrainConfig {
         TrainConfig {
             model: ModelConfig::default(),
             sources: Vec::new(),
-            value_lambda: 0.5,
+            value_lambda: 0.75,
             history_dropout: 0.1,
             loader_threads: 1,
             seed: 1,
