@@ -29,6 +29,8 @@ pub fn play_on(game: &mut Game, mut legal: MoveList, plies: Option<u32>, dice: &
 
 #[cfg(test)]
 mod tests {
+    use shakmaty::Position;
+
     use super::*;
 
     fn play(fen: &str, plies: Option<u32>, seed: u64) -> (Game, Wdl) {
