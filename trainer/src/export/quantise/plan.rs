@@ -11,8 +11,8 @@ const VALUE: &str = "wdl";
 ///
 /// Every convolution and fully connected layer gets 8-bit inputs and weights, and hands on 8 bits, except
 /// the last layers: what they sum up stays in float, as rounding logits costs four times the divergence
-/// for no measurable speed, and except the layers of the value's head: its few channels suffer most of all, and cost
-/// a hundredth of the network's time. Pooling, gates, products and sums between quantised tensors are quantised too,
+/// for no measurable speed, and except where few numbers carry much and cost a hundredth of the network's time: the
+/// layers of the value's head, and those that squeeze and excite. Pooling, gates, products and sums between quantised tensors are quantised too,
 /// so that the runtime fuses all of it and never leaves integers inside the tower.
 #[derive(Debug, Default)]
 pub struct Plan {
@@ -34,10 +34,14 @@ impl Plan {
         let first = graph.node.iter().find(|node| ["Conv", "Gemm"].contains(&node.op_type.as_str()));
         let input = first.map(|node| node.input[0].clone()).unwrap_or_default();
         let mut plan = Plan { input, ..Plan::default() };
+        // What is made of a pooled tensor, one number a channel.
+        let mut squeezed = HashSet::new();
         for (index, node) in graph.node.iter().enumerate() {
             let result = readers.activated(node);
             match node.op_type.as_str() {
                 "Conv" | "Gemm" if readers.leads_only_to(node, VALUE) => {}
+                "Conv" if squeezed.contains(node.input[0].as_str()) => _ = squeezed.insert(result),
+                "Sigmoid" if squeezed.contains(node.input[0].as_str()) => plan.add(result),
                 "Conv" | "Gemm" if readers.is_last(node) => {
                     if let Some(transpose) = readers.transposed(node) {
                         plan.products.insert(index, transpose);
@@ -52,9 +56,11 @@ impl Plan {
                     plan.add(&node.input[0]);
                     plan.add(result);
                 }
-                "GlobalAveragePool" | "Sigmoid" | "Mul" | "Add" if plan.has_all(&node.input) => {
-                    plan.add(result)
+                "GlobalAveragePool" if plan.has_all(&node.input) => {
+                    squeezed.insert(result);
+                    plan.add(result);
                 }
+                "Sigmoid" | "Mul" | "Add" if plan.has_all(&node.input) => plan.add(result),
                 _ => {}
             }
         }

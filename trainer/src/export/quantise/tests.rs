@@ -78,8 +78,11 @@ fn the_whole_tower_is_planned_in_integers() {
     while !plan.tensors.iter().any(|tensor| tensor == before) {
         before = &makes(before).input[0];
     }
-    assert!(makes(before).op_type != "Gemm" && graph.node.iter().filter(|node| node.input[0] == before).count() > 1,
-        "the value's head stays in float from the tower on, not from {before}");
+    assert!(
+        makes(before).op_type != "Gemm"
+            && graph.node.iter().filter(|node| node.input[0] == before).count() > 1,
+        "the value's head stays in float from the tower on, not from {before}"
+    );
 }
 
 /// A network whose first layer suffers in 8 bits, and that layer's node.
