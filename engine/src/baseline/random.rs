@@ -3,7 +3,7 @@
 use shakmaty::{Move, MoveList};
 
 use crate::eval::Wdl;
-use crate::search::{Counters, Line, MoveStats, Progress, Report, Score};
+use crate::search::{Counters, Line, Progress, Report, Score};
 
 /// The legal moves, in the order in which they were drawn.
 #[derive(Clone, Debug, Default)]
@@ -22,16 +22,6 @@ impl Progress for Drawn {
     fn visits(&self) -> u64 {
         self.0.len().min(1) as u64
     }
-
-    fn lead(&self) -> (u64, u64) {
-        (0, 0)
-    }
-
-    fn stats(&self) -> Vec<MoveStats> {
-        Vec::new()
-    }
-
-    fn expect(&self, _: Option<u64>) {}
 
     fn best(&self) -> Option<Move> {
         self.0.first().copied()

@@ -6,7 +6,7 @@ use shakmaty::{Chess, Move, MoveList};
 
 use crate::eval::Wdl;
 use crate::position::{DrawReason, Game, Outcome};
-use crate::search::{Counters, Line, MoveStats, Progress, Report, Score};
+use crate::search::{Counters, Line, Progress, Report, Score};
 
 /// A value for the side to move: centipawns, or a mate.
 pub type Value = i32;
@@ -116,16 +116,6 @@ impl Progress for Roots {
     fn visits(&self) -> u64 {
         self.nodes
     }
-
-    fn lead(&self) -> (u64, u64) {
-        (0, 0)
-    }
-
-    fn stats(&self) -> Vec<MoveStats> {
-        Vec::new()
-    }
-
-    fn expect(&self, _: Option<u64>) {}
 
     fn best(&self) -> Option<Move> {
         self.moves.first().map(|root| root.m)

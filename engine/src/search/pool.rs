@@ -64,14 +64,18 @@ pub trait Progress {
     fn visits(&self) -> u64;
 
     /// Visits of the most and the second most visited root move; zeros where moves aren't chosen by visits.
-    fn lead(&self) -> (u64, u64);
+    fn lead(&self) -> (u64, u64) {
+        (0, 0)
+    }
 
     /// What is known of the root's moves, best first; nothing where they have no statistics of this kind.
-    fn stats(&self) -> Vec<MoveStats>;
+    fn stats(&self) -> Vec<MoveStats> {
+        Vec::new()
+    }
 
     /// Tells the search how many more visits the watcher will let it make; `None` if it can't know.
-    /// Root moves that can't become best in so many are left alone (`Params::smart_pruning`).
-    fn expect(&self, visits: Option<u64>);
+    /// Root moves that can't become best in so many are left alone (`Params::smart_pruning`); nothing comes of it where there is no such pruning.
+    fn expect(&self, _visits: Option<u64>) {}
 
     /// The root move that would be played now.
     fn best(&self) -> Option<Move>;
