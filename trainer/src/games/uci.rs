@@ -22,6 +22,9 @@ use crate::files::file_name;
 /// How often somebody who waits for an engine looks whether he should go on waiting.
 const GLANCE: Duration = Duration::from_millis(50);
 
+/// How long an engine that has closed its pipes may take to end.
+const FAREWELL: Duration = Duration::from_secs(5);
+
 /// An engine to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineCommand {
@@ -300,12 +303,16 @@ impl UciEngine {
         said.map_err(|_| self.gone())
     }
 
+    /// An engine that ends closes its pipes a moment before its exit status is there to be asked for.
     fn gone(&mut self) -> EngineError {
-        let how = match self.child.try_wait() {
-            Ok(Some(status)) => format!("ended ({status})"),
-            _ => "closed its output".to_owned(),
-        };
-        self.failed(how)
+        let last = Instant::now() + FAREWELL;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return self.failed(format!("ended ({status})")),
+                Ok(None) if Instant::now() < last => thread::sleep(Duration::from_millis(1)),
+                _ => return self.failed("closed its output".to_owned()),
+            }
+        }
     }
 
     /// The next line; it must come within `patience`.
