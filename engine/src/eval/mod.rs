@@ -11,6 +11,7 @@ mod runtime;
 mod tensors;
 /// The classical players' value of a position.
 pub mod lesson;
+mod thinking;
 mod session;
 mod precision;
 mod verdicts;
@@ -31,6 +32,7 @@ pub use pair::{Chosen, Pair};
 pub use precision::{Precision, Timing};
 pub use runtime::RuntimeError;
 pub use session::{Logits, OnnxEvaluator, Session};
+pub use thinking::{MAX_STEPS, Thinking};
 pub use uniform::Uniform;
 pub use verdicts::Verdicts;
 
