@@ -138,12 +138,12 @@ impl Writer<'_> {
     }
 
     fn attention(&mut self, x: &Value, attention: &Attention) -> Value {
-        let channels = self.weights.master(attention.gamma).size()[0];
+        let channels = self.weights.master(attention.norm.gamma).size()[0];
         let (heads, width) = (attention.heads, channels / attention.heads);
         let board = self.graph.transpose(x, &[0, 2, 3, 1]);
         let tokens = self.graph.reshape(&board, &[64, channels]);
-        let gamma = self.param(attention.gamma);
-        let beta = self.param(attention.beta);
+        let gamma = self.param(attention.norm.gamma);
+        let beta = self.param(attention.norm.beta);
         let normed = self.graph.layer_norm(&tokens, &gamma, &beta, EPSILON);
         let qkv = self.linear_on_tokens(&normed, &attention.qkv);
         let qkv = self.graph.reshape(&qkv, &[64, 3, heads, width]);

@@ -6,6 +6,8 @@ pub mod config;
 pub mod params;
 mod layers;
 mod net;
+/// The recursive model.
+pub mod trm;
 /// Compact samples, expanded to planes on the device.
 pub mod input;
 

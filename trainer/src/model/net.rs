@@ -108,13 +108,13 @@ impl Net {
         let dropout = self.config.policy_dropout;
         match &self.policy {
             Policy::Conv { hidden, out } => {
-                let hidden = dropped(pass, act.forward(&hidden.forward(pass, x)), dropout);
+                let hidden = pass.dropped(act.forward(&hidden.forward(pass, x)), dropout);
                 // Channels lie last, so this is a view: index = square · 73 + type.
                 out.forward(pass, &hidden).permute([0, 2, 3, 1]).reshape([-1, POLICY])
             }
             Policy::Dense { hidden, out } => {
                 let hidden = act.forward(&hidden.forward(pass, x)).flatten(1, -1);
-                out.forward(pass, &dropped(pass, hidden, dropout))
+                out.forward(pass, &pass.dropped(hidden, dropout))
             }
         }
     }
@@ -123,12 +123,8 @@ impl Net {
         let act = self.config.activation;
         let squeezed = act.forward(&self.value.squeeze.forward(pass, x)).flatten(1, -1);
         let hidden = act.forward(&self.value.hidden.forward(pass, &squeezed));
-        self.value.out.forward(pass, &dropped(pass, hidden, self.config.value_dropout))
+        self.value.out.forward(pass, &pass.dropped(hidden, self.config.value_dropout))
     }
-}
-
-fn dropped(pass: &Pass, x: Tensor, p: f64) -> Tensor {
-    if pass.train && p > 0.0 { x.dropout(p, true) } else { x }
 }
 
 impl Block {
