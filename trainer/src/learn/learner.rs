@@ -8,6 +8,7 @@ use super::optimiser::Optimiser;
 use super::validation::{self, HeldOut, Measures, Validations};
 use crate::loader::Batch;
 use crate::model::{Net, Weights, input::DeviceBatch, input::Expander};
+use engine::eval::Value;
 use tch::{Device, Kind, Tensor};
 
 /// What happened since the last report.
@@ -55,7 +56,7 @@ impl Learner {
         let averaged = weights.copy(device, Kind::Float);
         Ok(Learner {
             optimiser: Optimiser::new(&weights),
-            expander: Expander::new(device, kind),
+            expander: Expander::new(device, kind, net.schemes()),
             elastic: None,
             swa_steps: 0,
             loss_scale: LossScale::new(kind, device),
@@ -92,12 +93,12 @@ impl Learner {
                 tch::manual_seed((self.config.seed ^ draw).cast_signed());
             }
             let batch = self.expander.upload(batch);
-            let output = self.net.forward(&self.weights, &batch.planes, true);
+            let output = self.net.forward(&self.weights, &batch.input, true);
             let losses = loss::losses(&output, &batch, &self.config);
             let gradient = self.weights.gradient(&(&losses.total * (&self.loss_scale.factor() * share)));
             let terms =
                 tch::no_grad(|| [gradient, losses.total.detach() * share, measured(&losses, &batch) * share]);
-            policy_losses.push(losses.policy.detach());
+            policy_losses.push(losses.last().policy.detach());
             sums = Some(match sums {
                 None => terms,
                 Some(sums) => tch::no_grad(|| std::array::from_fn(|i| &sums[i] + &terms[i])),
@@ -122,7 +123,7 @@ impl Learner {
     }
 
     fn draws_random_numbers(&self) -> bool {
-        self.config.model.policy_dropout > 0.0 || self.config.model.value_dropout > 0.0
+        self.config.model.dropouts().iter().any(|(_, share)| *share > 0.0)
     }
 
     fn average(&mut self) {
@@ -154,7 +155,12 @@ impl Learner {
         let done = f64::from(sums[4]).max(1.0);
         let mean = |i: usize| f64::from(sums[i]) / done;
         TrainReport {
-            measures: Measures { policy_loss: mean(0), wdl_loss: mean(1), top1: mean(2), top5: mean(3) },
+            measures: Measures {
+                policy_loss: mean(0),
+                wdl_loss: (self.net.schemes().value == Value::Wdl).then(|| mean(1)),
+                top1: mean(2),
+                top5: mean(3),
+            },
             steps: sums[5].round() as u64,
             skipped: (sums[5] - sums[4]).round() as u64,
         }
@@ -166,8 +172,9 @@ impl Learner {
     }
 }
 
-/// `[4]`: the four measures of a batch.
+/// `[4]`: the four measures of a batch, by the answer that counts in play.
 fn measured(losses: &Losses, batch: &DeviceBatch) -> Tensor {
+    let losses = losses.last();
     let hits =
         loss::hits(&losses.legal_logits, &batch.policy).mean_dim([0i64].as_slice(), false, Kind::Float);
     let means = Tensor::stack(&[losses.policy.mean(Kind::Float), losses.mean_wdl.shallow_clone()], 0);
