@@ -2,7 +2,10 @@
 
 mod proto;
 mod graph;
+mod writer;
 mod resnet;
+mod trm;
+mod dense;
 mod golden;
 mod file;
 mod command;

@@ -3,8 +3,8 @@
 //! Activations are `[batch, channels, 8, 8]` with channels last in memory, in the kind of
 //! [`Weights::kind`]; normalisations compute in fp32 inside.
 
-use super::config::{Activation, ModelConfig, NormKind};
 use super::params::{Class, Init, Layout, ParamId, StatId, Weights};
+use super::resnet::config::{Activation, NormKind, ResnetConfig};
 use tch::{Kind, Tensor};
 
 /// Added to a variance before its root is taken.
@@ -92,7 +92,7 @@ pub(crate) enum NormDetail {
 }
 
 impl Norm {
-    pub fn new(layout: &mut Layout, name: &str, channels: i64, config: &ModelConfig, gamma: f64) -> Norm {
+    pub fn new(layout: &mut Layout, name: &str, channels: i64, config: &ResnetConfig, gamma: f64) -> Norm {
         let kind = match config.norm {
             NormKind::Batch => NormDetail::Batch {
                 mean: layout.stat(format!("{name}.mean"), &[channels], 0.0),
@@ -139,7 +139,7 @@ impl ConvNorm {
         layout: &mut Layout,
         name: &str,
         shape: [i64; 3],
-        config: &ModelConfig,
+        config: &ResnetConfig,
         gamma: f64,
     ) -> ConvNorm {
         ConvNorm {
@@ -191,9 +191,22 @@ impl LayerNorm {
     /// `[…, channels]`, computed in fp32.
     pub fn forward(&self, pass: &Pass, x: &Tensor) -> Tensor {
         let (gamma, beta) = (pass.weights.get(self.gamma), pass.weights.get(self.beta));
-        let normed = x.to_kind(Kind::Float).layer_norm(gamma.size(), Some(gamma), Some(beta), EPSILON, true);
-        normed.to_kind(x.kind())
+        let normed = |x: &Tensor| x.layer_norm(gamma.size(), Some(gamma), Some(beta), EPSILON, true);
+        // On a CPU libtorch does so itself.
+        if x.device().is_cuda() { normed(&x.to_kind(Kind::Float)).to_kind(x.kind()) } else { normed(x) }
     }
+}
+
+/// `[batch, heads, n, width]`: the mean of the values that each query's keys point at.
+fn attend(query: &Tensor, key: &Tensor, value: &Tensor) -> Tensor {
+    if query.device().is_cuda() {
+        let none = None::<Tensor>;
+        return Tensor::scaled_dot_product_attention(query, key, value, none, 0.0, false, None, false);
+    }
+    // On a CPU libtorch's own takes a product for every head of every sample, each with its set-up.
+    let scale = (query.size()[3] as f64).sqrt().recip();
+    let scores = (query * scale).matmul(&key.transpose(2, 3));
+    scores.softmax(-1, query.kind()).matmul(value)
 }
 
 /// Multi-head self-attention over tokens, the squares for example. The tokens are normalised over
@@ -230,16 +243,7 @@ impl Attention {
         let [batch, n, channels] = tokens.size()[..] else { panic!("tokens have three axes") };
         let qkv = self.qkv.forward(pass, &self.norm.forward(pass, tokens));
         let qkv = qkv.view([batch, n, 3, self.heads, channels / self.heads]).permute([2, 0, 3, 1, 4]);
-        let mixed = Tensor::scaled_dot_product_attention(
-            &qkv.get(0),
-            &qkv.get(1),
-            &qkv.get(2),
-            None::<Tensor>,
-            0.0,
-            false,
-            None,
-            false,
-        );
+        let mixed = attend(&qkv.get(0), &qkv.get(1), &qkv.get(2));
         self.out.forward(pass, &mixed.transpose(1, 2).reshape([batch, n, channels]))
     }
 }

@@ -27,7 +27,7 @@ pub enum Init {
 }
 
 /// A parameter of a [`Layout`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ParamId(usize);
 
 /// A running statistic of a [`Layout`].

@@ -8,11 +8,16 @@ mod backward;
 mod config;
 
 use super::layers::{Attention, LayerNorm, Linear, Pass};
+use super::net::Output;
 use super::params::{Class, Init, Layout, ParamId, Weights};
-use engine::encoding::{planes19, uci1968};
+use engine::encoding::{Input, Policy, planes19, uci1968};
+use engine::eval::{Schemes, Value};
 use tch::Tensor;
 
 pub use config::{StepWeights, TrmConfig};
+
+/// What a recursive model sees and answers.
+pub const SCHEMES: Schemes = Schemes { input: Input::Planes19, policy: Policy::Uci1968m, value: Value::Wdl };
 
 /// Planes of the input: what is known of a square.
 pub(crate) const PLANES: i64 = planes19::PLANES as i64;
@@ -22,7 +27,7 @@ pub(crate) const POLICY: i64 = uci1968::SIZE as i64;
 pub(crate) const SQUARES: i64 = 64;
 
 /// A recursive model's structure; its numbers are in [`Weights`].
-pub struct Trm {
+pub(crate) struct Trm {
     pub(crate) config: TrmConfig,
     pub(crate) embed: Linear,
     /// `[64, width]`
@@ -46,7 +51,7 @@ pub(crate) struct Layer {
 
 /// What goes from step to step.
 #[derive(Debug)]
-pub struct Thought {
+pub(crate) struct Thought {
     /// `[n, 1, width]`
     pub y: Tensor,
     /// `[n, 64, width]`
@@ -55,7 +60,7 @@ pub struct Thought {
 
 /// What one step says.
 #[derive(Debug)]
-pub struct Said {
+pub(crate) struct Said {
     /// `[n, 1968]` logits over `uci1968m/1`, in the kind of the computation.
     pub policy: Tensor,
     /// `[n, 3]` logits of win, draw, loss for the mover, in the kind of the computation.
@@ -64,18 +69,14 @@ pub struct Said {
 
 impl Trm {
     /// Lays out the network that `config` describes.
-    ///
-    /// # Errors
-    /// One line, if numbers of `config` don't fit together.
-    pub fn new(layout: &mut Layout, config: &TrmConfig) -> Result<Trm, String> {
-        config.check()?;
+    pub fn new(layout: &mut Layout, config: &TrmConfig) -> Trm {
         let (l, width) = (layout, config.width);
         let embed = Linear::new(l, "embed", PLANES, width, 1.0);
         let learnt = |l: &mut Layout, name: &str, rows: i64, deviation: f64| {
             // Not weights of a matrix product: they don't decay.
             l.param(name.to_owned(), Class::Bias, &[rows, width], Init::Normal(deviation))
         };
-        Ok(Trm {
+        Trm {
             embed,
             positions: learnt(l, "positions", SQUARES, 0.2),
             first_answer: learnt(l, "first_answer", 1, 0.2),
@@ -85,7 +86,7 @@ impl Trm {
             policy: Linear::new(l, "policy", width, POLICY, 0.1),
             wdl: Linear::new(l, "wdl", width, 3, 0.1),
             config: config.clone(),
-        })
+        }
     }
 
     /// What the first step of `n` positions takes.
@@ -99,7 +100,6 @@ impl Trm {
 
     /// One step: what is thought after `thought` of the positions `planes` `[n, 19, 8, 8]`.
     fn step(&self, pass: &Pass, planes: &Tensor, thought: &Thought) -> Thought {
-        let n = planes.size()[0];
         let squares = planes.flatten(2, 3).transpose(1, 2).to_kind(pass.weights.kind());
         let x = self.embed.forward(pass, &squares) + pass.weights.get(self.positions);
         let mut tokens = Tensor::cat(&[&thought.y, &(x + &thought.z)], 1);
@@ -109,7 +109,6 @@ impl Trm {
         let tokens = self.norm.forward(pass, &tokens);
         let proposed = tokens.narrow(1, 1, SQUARES);
         let gate = self.gate.forward(pass, &proposed).sigmoid();
-        debug_assert_eq!(proposed.size()[0], n);
         // Between what was and what is proposed, so that no number of steps makes it grow.
         let z = &thought.z + gate * (proposed - &thought.z);
         Thought { y: tokens.narrow(1, 0, 1), z }
@@ -121,15 +120,21 @@ impl Trm {
         Said { policy: self.policy.forward(pass, &y), wdl: self.wdl.forward(pass, &y) }
     }
 
-    /// What every one of `steps` steps says of `planes` `[n, 19, 8, 8]` of any kind, without dropout.
-    pub fn forward(&self, weights: &Weights, planes: &Tensor, steps: usize) -> Vec<Said> {
-        let pass = &Pass { weights, train: false };
-        let mut thought = self.begin(weights, planes.size()[0]);
+    /// What each of the steps that it is trained with says of `planes` `[n, 19, 8, 8]`.
+    pub fn forward(&self, pass: &Pass, planes: &Tensor) -> Output {
+        self.think(pass, planes, self.config.steps)
+    }
+
+    /// What each of `steps` steps says.
+    fn think(&self, pass: &Pass, planes: &Tensor, steps: usize) -> Output {
+        let mut thought = self.begin(pass.weights, planes.size()[0]);
         let step = |_| {
             thought = self.step(pass, planes, &thought);
-            self.say(pass, &thought)
+            let said = self.say(pass, &thought);
+            (said.policy, said.wdl)
         };
-        (0..steps).map(step).collect()
+        let (policy, wdl) = (0..steps).map(step).unzip();
+        Output { policy, wdl }
     }
 }
 

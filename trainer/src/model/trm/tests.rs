@@ -1,6 +1,7 @@
 //! The recursive model by itself.
 
 use super::{Said, Trm, TrmConfig};
+use crate::model::layers::Pass;
 use crate::model::params::{Layout, Weights};
 use engine::encoding::Input;
 use engine::position::Game;
@@ -16,7 +17,7 @@ fn small(overrides: &str) -> (Trm, Weights) {
     }
     let config: TrmConfig = serde_json::from_value(json).unwrap();
     let mut layout = Layout::default();
-    let trm = Trm::new(&mut layout, &config).unwrap();
+    let trm = Trm::new(&mut layout, &config);
     let weights = Weights::new(&layout, Device::Cpu, Kind::Float, 7);
     (trm, weights)
 }
@@ -30,6 +31,11 @@ fn planes() -> Tensor {
         games.push(game.clone());
     }
     Tensor::from_slice(&Input::Planes19.tensor(&games)).view([5, 19, 8, 8])
+}
+
+fn think(trm: &Trm, weights: &Weights, planes: &Tensor, steps: usize) -> Vec<Said> {
+    let output = trm.think(&Pass { weights, train: false }, planes, steps);
+    output.policy.into_iter().zip(output.wdl).map(|(policy, wdl)| Said { policy, wdl }).collect()
 }
 
 fn largest(tensor: &Tensor) -> f64 {
@@ -46,7 +52,7 @@ fn policy_loss(said: &Said) -> Tensor {
 #[test]
 fn the_issues_network_has_its_size() {
     let mut layout = Layout::default();
-    Trm::new(&mut layout, &TrmConfig::default()).unwrap();
+    Trm::new(&mut layout, &TrmConfig::default());
     let (width, squares, logits) = (256, 64, 1968);
     let layer = 12 * width * width + (3 + 1 + 4 + 1) * width + 4 * width;
     let heads = (width + 1) * (logits + 3) + (width + 1) * width;
@@ -57,24 +63,24 @@ fn the_issues_network_has_its_size() {
 fn a_step_is_the_same_whether_alone_or_among_others_and_repeats_itself() {
     let (trm, weights) = small("{}");
     let planes = planes();
-    let all = tch::no_grad(|| trm.forward(&weights, &planes, 7));
+    let all = tch::no_grad(|| think(&trm, &weights, &planes, 7));
     assert_eq!(all.len(), 7);
     assert_eq!((all[0].policy.size(), all[0].wdl.size()), (vec![5, 1968], vec![5, 3]));
-    let alone = tch::no_grad(|| trm.forward(&weights, &planes.narrow(0, 3, 1), 7));
+    let alone = tch::no_grad(|| think(&trm, &weights, &planes.narrow(0, 3, 1), 7));
     for (all, alone) in all.iter().zip(&alone) {
         assert!(largest(&(all.policy.narrow(0, 3, 1) - &alone.policy)) < 1e-5);
         assert!(largest(&(all.wdl.narrow(0, 3, 1) - &alone.wdl)) < 1e-5);
     }
     // Later steps go on from earlier ones: they are not the first one again.
     assert!(largest(&(&all[6].policy - &all[0].policy)) > 1e-4);
-    let again = tch::no_grad(|| trm.forward(&weights, &planes, 3));
+    let again = tch::no_grad(|| think(&trm, &weights, &planes, 3));
     assert_eq!(largest(&(&again[2].policy - &all[2].policy)), 0.0);
 }
 
 #[test]
 fn many_steps_do_not_make_it_grow() {
     let (trm, weights) = small("{}");
-    let said = tch::no_grad(|| trm.forward(&weights, &planes(), 200));
+    let said = tch::no_grad(|| think(&trm, &weights, &planes(), 200));
     assert!(largest(&said[199].policy) < 10.0 * largest(&said[4].policy).max(1.0));
 }
 
@@ -84,7 +90,7 @@ fn computing_steps_again_gives_the_same_gradient() {
     let planes = planes();
     let weight = [0.1, 0.2, 0.5, 0.15, 0.05];
     let (trm, weights) = small(r#"{"dropout": 0.0}"#);
-    let whole = trm.forward(&weights, &planes, 5);
+    let whole = think(&trm, &weights, &planes, 5);
     let shares: Vec<Tensor> =
         whole.iter().zip(weight).map(|(said, weight)| policy_loss(said) * weight).collect();
     let expected = weights.gradient(&Tensor::stack(&shares, 0).sum(Kind::Float));
@@ -124,7 +130,7 @@ fn dropout_is_the_same_when_steps_are_computed_again() {
 fn bf16_is_near_fp32() {
     let (trm, weights) = small("{}");
     let rough = weights.copy(Device::Cpu, Kind::BFloat16);
-    let [exact, near] = [&weights, &rough].map(|weights| tch::no_grad(|| trm.forward(weights, &planes(), 5)));
+    let [exact, near] = [&weights, &rough].map(|weights| tch::no_grad(|| think(&trm, weights, &planes(), 5)));
     let apart = largest(&(&exact[4].policy - near[4].policy.to_kind(Kind::Float)));
     assert!(apart < 0.1 * largest(&exact[4].policy).max(1.0), "{apart}");
 }
@@ -141,11 +147,9 @@ fn speed() {
         (r#"{"width": 128, "heads": 4, "expansion": 4, "steps": 8}"#, 256),
     ] {
         for kept in [0, 1] {
-            let config = format!(r#"{{"dropout": 0.0, "kept_steps": {kept}}}"#);
             let mut merged: serde_json::Value = serde_json::from_str(text).unwrap();
             merged["dropout"] = 0.0.into();
             merged["kept_steps"] = kept.into();
-            let _ = config;
             let (trm, weights) = small(&merged.to_string());
             let weights = weights.copy(Device::Cpu, Kind::BFloat16);
             let planes = planes().repeat([batch / 5, 1, 1, 1]);
