@@ -205,13 +205,25 @@ pub(super) fn built_in(count: usize) -> Vec<Game> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::onnx;
+    use crate::export::{onnx, unrolled};
     use crate::learn::TrainConfig;
+    use crate::model::ModelConfig;
+    use engine::encoding::Policy;
+    use engine::eval::{Evaluator, Request, Thinking};
     use tch::{Device, Kind};
 
+    const RESNET: &str = r#"{"model": {"filters": 16, "blocks": 2}}"#;
+    const TRM: &str = r#"{"model": {"family": "trm", "width": 16, "heads": 2, "expansion": 2, "steps": 5}}"#;
+
+    type Write = fn(&str, &Net, &Weights, &TrainConfig) -> Vec<u8>;
+
     fn exported(overrides: &[&str]) -> (Net, Weights, Network, tempfile::TempDir) {
+        written(RESNET, overrides, onnx)
+    }
+
+    fn written(config: &str, overrides: &[&str], write: Write) -> (Net, Weights, Network, tempfile::TempDir) {
         let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
-        let config = TrainConfig::parse(r#"{"model": {"filters": 16, "blocks": 2}}"#, &overrides).unwrap();
+        let config = TrainConfig::parse(config, &overrides).unwrap();
         let net = Net::new(&config.model).unwrap();
         let weights = Weights::new(net.layout(), Device::Cpu, Kind::Float, 3);
         // Not the gentle start that training wants: every number must count.
@@ -222,7 +234,7 @@ mod tests {
         });
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("net.onnx");
-        std::fs::write(&path, onnx("net", &net, &weights, &config)).unwrap();
+        std::fs::write(&path, write("net", &net, &weights, &config)).unwrap();
         let file = Network::load(&path).unwrap();
         (net, weights, file, folder)
     }
@@ -248,6 +260,54 @@ mod tests {
                 .concat(),
         );
         check(&attention);
+    }
+
+    #[test]
+    fn a_recursive_model_is_exported_faithfully_as_one_step_and_as_all() {
+        let positions = built_in(100);
+        let mut sizes = Vec::new();
+        for write in [onnx as Write, unrolled] {
+            let (net, weights, file, folder) = written(TRM, &[], write);
+            let difference = compare(&net, &weights, &file, &positions).unwrap();
+            assert!(difference.worst() <= TOLERANCE && difference.worst() > 0.0, "{difference:?}");
+            assert_eq!(
+                file.describe().contains("thinks in 5 steps"),
+                sizes.is_empty(),
+                "{}",
+                file.describe()
+            );
+            sizes.push(std::fs::metadata(folder.path().join("net.onnx")).unwrap().len());
+        }
+        // The steps share their numbers.
+        assert!(sizes[1] < sizes[0] * 3 / 2, "{sizes:?}");
+    }
+
+    #[test]
+    fn steps_chosen_at_play_are_those_of_training() {
+        let positions = built_in(20);
+        let legal: Vec<_> = positions.iter().map(Game::legal_moves).collect();
+        let requests: Vec<_> =
+            positions.iter().zip(&legal).map(|(game, moves)| Request { game, moves }).collect();
+        let (_, weights, core, _folder) = written(TRM, &[], onnx);
+        for steps in [1, 3, 9] {
+            // The same numbers, laid out for so many steps.
+            let model: ModelConfig = serde_json::from_str(&format!(
+                r#"{{"family": "trm", "width": 16, "heads": 2, "expansion": 2, "steps": {steps}}}"#
+            ))
+            .unwrap();
+            let net = Net::new(&model).unwrap();
+            let (policy, _) = logits(&net, &weights, &positions);
+            let thinking = Thinking { steps, epsilon: 0.0 };
+            let answers = core.thinker(positions.len(), thinking).unwrap().evaluate(&requests).unwrap();
+            for ((game, answer), policy) in positions.iter().zip(&answers).zip(policy.chunks_exact(1968)) {
+                let index = |m: &shakmaty::Move| Policy::Uci1968m.index(game.turn(), *m).offset();
+                let expected =
+                    softmax(&game.legal_moves().iter().map(|m| policy[index(m)]).collect::<Vec<_>>());
+                let apart =
+                    answer.priors.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+                assert!(apart < TOLERANCE, "{steps} steps: {apart}");
+            }
+        }
     }
 
     #[test]

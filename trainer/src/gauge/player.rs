@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crossbeam_channel::{Sender, bounded};
 use engine::encoding::{PolicyIndex, az4672};
-use engine::eval::{Evaluator, Network, Pair, Precision, Request, Wdl};
+use engine::eval::{Evaluator, Network, Pair, Precision, Request, Thinking, Wdl};
 use engine::position::Game;
 use engine::search::{Ended, Limits, Outcome, Params, Pool, Score, Verdict, View, Watch};
 use shakmaty::Move;
@@ -67,16 +67,28 @@ impl Player {
     ///
     /// One line: the network can't be used.
     pub fn load(net: &Path, nodes: u64) -> Result<Player, String> {
+        Player::thinking(net, nodes, None)
+    }
+
+    /// The same, who thinks about each position in so many steps, if the network thinks in steps; `None` is as many as
+    /// it was trained with.
+    ///
+    /// # Errors
+    ///
+    /// One line: the network can't be used.
+    pub fn thinking(net: &Path, nodes: u64, steps: Option<usize>) -> Result<Player, String> {
+        let thinking = Thinking { steps: steps.unwrap_or(0), ..Thinking::default() };
         let network = match net.to_str() {
             Some("embedded") => Pair::embedded().exactly(Precision::Fp32),
             Some("embedded.int8") => Pair::embedded().exactly(Precision::Int8),
             _ => Network::load(net),
         };
         let open = |batch| {
-            network.as_ref().map_err(ToString::to_string)?.evaluator(batch).map_err(|e| e.to_string())
+            network.as_ref().map_err(ToString::to_string)?.thinker(batch, thinking).map_err(|e| e.to_string())
         };
         let searcher = (nodes > 0).then(|| open(Params::default().batch)).transpose()?;
-        let name = net.display().to_string();
+        let steps = steps.map_or(String::new(), |steps| format!(", {steps} steps"));
+        let name = format!("{}{steps}", net.display());
         Ok(Player::new(&name, open(BATCH)?, searcher.map(|evaluator| (evaluator, nodes))))
     }
 

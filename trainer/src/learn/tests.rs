@@ -1,5 +1,7 @@
 //! Learning as a whole, on a tiny network: it learns, it stops and goes on, it survives bad steps.
 
+mod steps;
+
 use super::checkpoint::{self, Progress};
 use super::config::{Precision, Schedule};
 use super::elastic::Elastic;

@@ -243,7 +243,8 @@ impl Attention {
         let [batch, n, channels] = tokens.size()[..] else { panic!("tokens have three axes") };
         let qkv = self.qkv.forward(pass, &self.norm.forward(pass, tokens));
         let qkv = qkv.view([batch, n, 3, self.heads, channels / self.heads]).permute([2, 0, 3, 1, 4]);
-        let mixed = attend(&qkv.get(0), &qkv.get(1), &qkv.get(2));
+        let [query, key, value] = &qkv.unbind(0)[..] else { panic!("three of them") };
+        let mixed = attend(query, key, value);
         self.out.forward(pass, &mixed.transpose(1, 2).reshape([batch, n, channels]))
     }
 }

@@ -12,6 +12,8 @@ pub enum Preset {
     Philidor,
     /// NeuralMatePlay's pretraining: 12.4 million parameters, wants a GPU
     Neuralmateplay,
+    /// ChessTRM: one small transformer used again and again, 16 steps a position; wants a GPU
+    Chesstrm,
 }
 
 impl Preset {
@@ -43,11 +45,12 @@ impl Preset {
     }
 
     fn json(self) -> Value {
-        match self {
-            Preset::Philidor => Value::Object(serde_json::Map::new()),
-            Preset::Neuralmateplay => serde_json::from_str(include_str!("presets/neuralmateplay.json"))
-                .expect("a preset of ours is JSON"),
-        }
+        let text = match self {
+            Preset::Philidor => "{}",
+            Preset::Neuralmateplay => include_str!("presets/neuralmateplay.json"),
+            Preset::Chesstrm => include_str!("presets/chesstrm.json"),
+        };
+        serde_json::from_str(text).expect("a preset of ours is JSON")
     }
 }
 
@@ -96,6 +99,20 @@ mod tests {
         };
         assert_eq!((games.select.min_elo, games.select.max_plies), (2200, u16::MAX));
         assert_eq!((puzzles.select.min_elo, puzzles.select.max_plies), (1500, 9));
+    }
+
+    #[test]
+    fn chesstrm_is_the_documents() {
+        let config = Preset::Chesstrm.parse("{}", &[]).unwrap();
+        let crate::model::ModelConfig::Trm(model) = &config.model else { panic!("{:?}", config.model) };
+        assert_eq!(
+            (model.width, model.heads, model.layers, model.steps, model.dropout),
+            (256, 8, 2, 16, 0.1)
+        );
+        assert!((1e-4..=3e-4).contains(&config.lr));
+        assert_eq!(config.weight_decay, 0.1);
+        let small = Preset::Chesstrm.parse(r#"{"model": {"width": 64, "heads": 2}}"#, &[]).unwrap();
+        assert_eq!(small.model.family(), "trm");
     }
 
     #[test]

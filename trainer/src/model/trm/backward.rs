@@ -40,9 +40,10 @@ impl Trm {
         // Where every group but the first begins.
         let mut begins = Vec::with_capacity(starts.len());
         tch::no_grad(|| {
+            let x = self.embed(pass, planes);
             let mut thought = self.begin(weights, n);
             for step in 0..*starts.last().expect("at least one step") {
-                thought = self.seeded(pass, planes, &thought, seed, step);
+                thought = self.seeded(pass, &x, &thought, seed, step);
                 if (step + 1) % group == 0 {
                     begins.push(thought.another());
                 }
@@ -56,13 +57,14 @@ impl Trm {
                 0 => self.begin(weights, n),
                 _ => begins.pop().expect("a beginning for each group").leaf(),
             };
+            let x = self.embed(pass, planes);
             let mut thought = begin.another();
             let mut total: Option<Tensor> = None;
             let mut add = |share: Tensor| {
                 total = Some(total.take().map_or(share.shallow_clone(), |total| total + share))
             };
             for step in start..(start + group).min(steps) {
-                thought = self.seeded(pass, planes, &thought, seed, step);
+                thought = self.seeded(pass, &x, &thought, seed, step);
                 add(loss(step, &self.say(pass, &thought)));
             }
             if let Some([by_y, by_z]) = &handed_on {
@@ -82,10 +84,10 @@ impl Trm {
     }
 
     /// A step whose dropout is that of its number, whenever it is computed.
-    fn seeded(&self, pass: &Pass, planes: &Tensor, thought: &Thought, seed: i64, step: usize) -> Thought {
+    fn seeded(&self, pass: &Pass, x: &Tensor, thought: &Thought, seed: i64, step: usize) -> Thought {
         if self.config.dropout > 0.0 {
             tch::manual_seed(seed.wrapping_mul(1009).wrapping_add(step as i64));
         }
-        self.step(pass, planes, thought)
+        self.step(pass, x, thought)
     }
 }

@@ -98,10 +98,14 @@ impl Trm {
         }
     }
 
-    /// One step: what is thought after `thought` of the positions `planes` `[n, 19, 8, 8]`.
-    fn step(&self, pass: &Pass, planes: &Tensor, thought: &Thought) -> Thought {
+    /// `[n, 64, width]`: what stands on the squares of `planes` `[n, 19, 8, 8]`, and where they are.
+    fn embed(&self, pass: &Pass, planes: &Tensor) -> Tensor {
         let squares = planes.flatten(2, 3).transpose(1, 2).to_kind(pass.weights.kind());
-        let x = self.embed.forward(pass, &squares) + pass.weights.get(self.positions);
+        self.embed.forward(pass, &squares) + pass.weights.get(self.positions)
+    }
+
+    /// One step: what is thought after `thought` of the positions `x` `[n, 64, width]`.
+    fn step(&self, pass: &Pass, x: &Tensor, thought: &Thought) -> Thought {
         let mut tokens = Tensor::cat(&[&thought.y, &(x + &thought.z)], 1);
         for layer in &self.layers {
             tokens = layer.forward(pass, &tokens, self.config.dropout);
@@ -110,8 +114,7 @@ impl Trm {
         let proposed = tokens.narrow(1, 1, SQUARES);
         let gate = self.gate.forward(pass, &proposed).sigmoid();
         // Between what was and what is proposed, so that no number of steps makes it grow.
-        let z = &thought.z + gate * (proposed - &thought.z);
-        Thought { y: tokens.narrow(1, 0, 1), z }
+        Thought { y: tokens.narrow(1, 0, 1), z: thought.z.lerp_tensor(&proposed, &gate) }
     }
 
     /// What an answer says.
@@ -127,9 +130,10 @@ impl Trm {
 
     /// What each of `steps` steps says.
     fn think(&self, pass: &Pass, planes: &Tensor, steps: usize) -> Output {
+        let x = self.embed(pass, planes);
         let mut thought = self.begin(pass.weights, planes.size()[0]);
         let step = |_| {
-            thought = self.step(pass, planes, &thought);
+            thought = self.step(pass, &x, &thought);
             let said = self.say(pass, &thought);
             (said.policy, said.wdl)
         };
