@@ -168,7 +168,7 @@ mod tests {
     /// Every family's schemes.
     fn families() -> Vec<Schemes> {
         let config = |family: &str| serde_json::from_value(serde_json::json!({ "family": family }));
-        ["resnet", "mlp", "linear"]
+        ["resnet", "mlp", "linear", "trm"]
             .map(|family| config(family).unwrap())
             .iter()
             .map(ModelConfig::schemes)

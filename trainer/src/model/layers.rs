@@ -219,12 +219,12 @@ pub(crate) struct Attention {
 }
 
 impl Attention {
-    pub fn new(layout: &mut Layout, name: &str, channels: i64, heads: i64) -> Attention {
+    /// `gain` is the variance of what it gives, at first, by that of what it takes in.
+    pub fn new(layout: &mut Layout, name: &str, channels: i64, heads: i64, gain: f64) -> Attention {
         Attention {
             norm: LayerNorm::new(layout, &format!("{name}.norm"), channels),
             qkv: Linear::new(layout, &format!("{name}.qkv"), channels, 3 * channels, 1.0),
-            // Small, so that at first the block passes its input on almost unchanged.
-            out: Linear::new(layout, &format!("{name}.out"), channels, channels, 0.01),
+            out: Linear::new(layout, &format!("{name}.out"), channels, channels, gain),
             heads,
         }
     }

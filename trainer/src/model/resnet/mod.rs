@@ -119,7 +119,10 @@ impl Block {
             second: ConvNorm::new(layout, &name("second"), [c, c, 3], config, 0.0),
             squeeze: (config.se_ratio > 0)
                 .then(|| Squeeze::new(layout, &name("squeeze"), c, c / config.se_ratio)),
-            attention: attends.then(|| Attention::new(layout, &name("attention"), c, config.attention_heads)),
+            attention: attends.then(|| {
+                // Small, so that at first the block passes its input on almost unchanged.
+                Attention::new(layout, &name("attention"), c, config.attention_heads, 0.01)
+            }),
         }
     }
 

@@ -78,8 +78,9 @@ impl Trm {
         };
         Trm {
             embed,
-            positions: learnt(l, "positions", SQUARES, 0.2),
-            first_answer: learnt(l, "first_answer", 1, 0.2),
+            positions: learnt(l, "positions", SQUARES, 0.5),
+            // Small beside what the first step gathers: else the answer is at first nearly the same for all positions.
+            first_answer: learnt(l, "first_answer", 1, 0.02),
             layers: (0..config.layers).map(|index| Layer::new(l, index, config)).collect(),
             norm: LayerNorm::new(l, "norm", width),
             gate: Linear::new(l, "gate", width, width, 0.1),
@@ -147,10 +148,10 @@ impl Layer {
         let name = |part: &str| format!("layers.{index}.{part}");
         let (width, hidden) = (config.width, config.width * config.expansion);
         Layer {
-            attention: Attention::new(layout, &name("attention"), width, config.heads),
+            attention: Attention::new(layout, &name("attention"), width, config.heads, 1.0),
             norm: LayerNorm::new(layout, &name("norm"), width),
             hidden: Linear::new(layout, &name("hidden"), width, hidden, 2.0),
-            out: Linear::new(layout, &name("out"), hidden, width, 0.1),
+            out: Linear::new(layout, &name("out"), hidden, width, 1.0),
         }
     }
 
