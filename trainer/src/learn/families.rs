@@ -89,8 +89,8 @@ fn descent_by_the_closed_gradient_is_our_loop() {
     let game = opera(&config);
     let batch = Expander::new(Device::Cpu, Kind::Float, config.model.schemes()).upload(&game);
     let own = matrix(&learner, &learner.weights.flat.copy()).map(|tensor| tensor.detach().copy());
-    let lr = 0.5;
-    for _ in 0..40 {
+    let lr = 0.05;
+    for _ in 0..60 {
         learner.step(std::slice::from_ref(&game), lr);
         let _guard = tch::no_grad_guard();
         for (mut tensor, gradient) in
