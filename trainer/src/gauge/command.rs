@@ -78,8 +78,11 @@ struct AccuracyArgs {
     /// The most positions, spread evenly over the sources and their games
     #[arg(long, default_value_t = 16384)]
     positions: usize,
+    /// Tell the shares among all outputs of the networks too, legal moves or not
+    #[arg(long)]
+    raw: bool,
     /// Let networks that think in steps think in so many, each number a column [default: as they were trained]
-    #[arg(long, value_delimiter = ',', value_name = "STEPS")]
+    #[arg(long, conflicts_with = "raw", value_delimiter = ',', value_name = "STEPS")]
     think_steps: Vec<usize>,
 }
 
@@ -144,13 +147,16 @@ impl Common {
 
 impl AccuracyArgs {
     fn judge(&self) -> Result<(), String> {
-        let mut players = if self.think_steps.is_empty() {
-            self.common.players(0)?
-        } else {
-            let columns = |net| self.think_steps.iter().map(move |steps| (net, Some(*steps)));
-            let columns = self.common.nets.iter().flat_map(columns);
-            columns.map(|(net, steps)| Player::thinking(net, 0, steps)).collect::<Result<_, _>>()?
+        let players: Result<Vec<Player>, String> = match self.raw {
+            true => self.common.nets.iter().map(|net| Player::load_raw(net)).collect(),
+            false if self.think_steps.is_empty() => self.common.players(0),
+            false => {
+                let columns = |net| self.think_steps.iter().map(move |steps| (net, *steps));
+                let columns = self.common.nets.iter().flat_map(columns);
+                columns.map(|(net, steps)| Player::load_thinking(net, steps)).collect()
+            }
         };
+        let mut players = players?;
         let split = match self.split {
             Part::Validation => Some(Split::Validation),
             Part::Test => Some(Split::Test),
