@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use trainer::chunks::{AnnotateArgs, ExportPgnArgs, ImportArgs, InspectArgs, MineArgs};
 use trainer::export::{ConvertLc0Args, ExportArgs, QuantiseArgs, VerifyArgs};
 use trainer::games::FetchGamesArgs;
-use trainer::gauge::GaugeArgs;
+use trainer::gauge::{GaugeArgs, HeatmapArgs};
 use trainer::learn::{LrFinderArgs, OverfitArgs, PlotArgs, TrainArgs};
 
 /// Philidor's trainer: from games to networks.
@@ -34,6 +34,7 @@ enum Command {
     ConvertLc0(ConvertLc0Args),
     Quantise(QuantiseArgs),
     Gauge(GaugeArgs),
+    Heatmap(HeatmapArgs),
 }
 
 fn main() -> ExitCode {
@@ -54,5 +55,6 @@ fn main() -> ExitCode {
         Command::ConvertLc0(args) => args.run(),
         Command::Quantise(args) => args.run(),
         Command::Gauge(args) => args.run(),
+        Command::Heatmap(args) => args.run(),
     }
 }

@@ -3,6 +3,7 @@
 //! An evaluator answers for a batch of positions: a [`Wdl`] for the side to move and one prior per
 //! legal move. [`Network`] is a checked network file and makes evaluators that run it in ONNX
 //! Runtime; [`Pair`] is one network in two precisions and chooses the faster; [`Uniform`] knows nothing and needs nothing.
+//! A file that holds one step of a network that thinks in steps is repeated as [`Thinking`] says.
 //! [`lesson`] is no evaluator but a value in centipawns, from material and squares alone.
 
 mod cache;
@@ -11,6 +12,7 @@ mod runtime;
 mod tensors;
 /// The classical players' value of a position.
 pub mod lesson;
+mod thinking;
 mod session;
 mod precision;
 mod verdicts;
@@ -31,6 +33,7 @@ pub use pair::{Chosen, Pair};
 pub use precision::{Precision, Timing};
 pub use runtime::RuntimeError;
 pub use session::{Logits, OnnxEvaluator, Session};
+pub use thinking::{MAX_STEPS, Thinking};
 pub use uniform::Uniform;
 pub use verdicts::Verdicts;
 

@@ -9,8 +9,9 @@ use ort::value::{Outlet, TensorElementType, ValueType};
 use super::card::{Card, CardError, Golden, Schemes, Value};
 use super::precision::Timing;
 use super::runtime::RuntimeError;
-use super::session::{OnnxEvaluator, Session};
+use super::session::{ANSWER, OnnxEvaluator, SCRATCHPAD, Session};
 use super::tensors::Tensors;
+use super::thinking::{TOKENS, Thinking};
 use super::{EvalError, Evaluator, Request};
 use crate::position::Game;
 
@@ -21,6 +22,8 @@ pub struct Network {
     bytes: Arc<[u8]>,
     card: Card,
     source: Option<PathBuf>,
+    /// The steps that it was trained with, if it thinks in steps.
+    steps: Option<usize>,
     /// The session that the check was made with: the first one to need a session takes it.
     checked: Arc<Mutex<Option<Session>>>,
 }
@@ -123,10 +126,18 @@ impl Network {
         if let Some((value, width)) = tensors.value(value) {
             check_tensor(value, session.inner().outputs(), &[width])?;
         }
-        let mut evaluator = OnnxEvaluator::new(session, card.golden.len().max(1));
+        if let Some(core) = session.core() {
+            let width = core.width();
+            for ((given, made), tokens) in [(ANSWER, 1), (SCRATCHPAD, TOKENS)] {
+                check_tensor(given, session.inner().inputs(), &[tokens, width])?;
+                check_tensor(made, session.inner().outputs(), &[tokens, width])?;
+            }
+        }
+        let steps = session.core().map(|core| core.steps);
+        let mut evaluator = OnnxEvaluator::new(session, card.golden.len().max(1), Thinking::default());
         check_golden(&mut evaluator, &card)?;
         let checked = Arc::new(Mutex::new(Some(evaluator.into_session())));
-        Ok(Network { bytes, card, source, checked })
+        Ok(Network { bytes, card, source, steps, checked })
     }
 
     /// What the file says of itself.
@@ -144,9 +155,10 @@ impl Network {
         let Card { name, family, schemes, precision, .. } = &self.card;
         let (input, policy) = (schemes.input.name(), schemes.policy.name());
         let value = if schemes.value == Value::None { ", without a value" } else { "" };
+        let steps = self.steps.map_or(String::new(), |steps| format!(", thinks in {steps} steps"));
         let size = self.bytes.len() as f64 / 1e6;
         let source = self.source.as_ref().map_or("embedded".to_owned(), |path| path.display().to_string());
-        format!("{name} ({precision} {family}, {input} -> {policy}{value}, {size:.1} MB, {source})")
+        format!("{name} ({precision} {family}, {input} -> {policy}{value}{steps}, {size:.1} MB, {source})")
     }
 
     /// What a network has to be asked with, and what its answers depend on.
@@ -154,13 +166,23 @@ impl Network {
         self.card.schemes
     }
 
-    /// An evaluator with a session of its own: one per worker.
+    /// An evaluator with a session of its own: one per worker. A network that thinks in steps takes all that it was
+    /// trained with.
     ///
     /// # Errors
     ///
     /// If ONNX Runtime can't open another session.
     pub fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>, NetError> {
-        Ok(Box::new(OnnxEvaluator::new(self.session()?, max_batch)))
+        self.thinker(max_batch, Thinking::default())
+    }
+
+    /// An evaluator that thinks about each position as long as `thinking` says, if the network thinks in steps.
+    ///
+    /// # Errors
+    ///
+    /// If ONNX Runtime can't open another session.
+    pub fn thinker(&self, max_batch: usize, thinking: Thinking) -> Result<Box<dyn Evaluator>, NetError> {
+        Ok(Box::new(OnnxEvaluator::new(self.session()?, max_batch, thinking)))
     }
 
     /// A bare session, for measurements and for comparing logits.

@@ -193,7 +193,7 @@ fn evaluators(
                 Some(network) => network,
                 none => none.insert(load(settings, out)?),
             };
-            (0..workers).map(|_| network.evaluator(settings.params.batch)).collect()
+            (0..workers).map(|_| network.thinker(settings.params.batch, settings.thinking)).collect()
         }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::strength::{FULL_SKILL, Strength};
 use crate::baseline::{Player, UctParams};
-use crate::eval::Precision;
+use crate::eval::{Precision, Thinking};
 use crate::search::Params;
 use crate::tables::Rules;
 use crate::time::Pace;
@@ -48,6 +48,8 @@ pub struct Settings {
     pub weights: Option<String>,
     /// The network's precision; `None` is the faster one.
     pub precision: Option<Precision>,
+    /// How long a network that thinks in steps thinks about a position.
+    pub thinking: Thinking,
     /// What answers for the positions.
     pub backend: Backend,
     /// Who plays; `None` is the network's search.
@@ -110,6 +112,7 @@ impl Default for Settings {
             log_live_stats: false,
             weights: None,
             precision: None,
+            thinking: Thinking::default(),
             backend: Backend::default(),
             player: None,
             uct: UctParams::default(),

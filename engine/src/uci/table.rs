@@ -6,7 +6,7 @@ use super::options::{Effect, Entry, Kind};
 use super::settings::Backend;
 use super::strength::{FULL_SKILL, STRONGEST, WEAKEST};
 use crate::baseline::Player;
-use crate::eval::Precision;
+use crate::eval::{MAX_STEPS, Precision};
 use crate::search::FpuStrategy;
 
 /// A count from a spin, which the table keeps above zero.
@@ -170,6 +170,25 @@ pub static TABLE: &[Entry] = &[
         ),
         effect: Effect::Network,
         doc: "of the network's two files, `NAME.onnx` and `NAME.int8.onnx`; `auto` is the faster one here",
+    },
+    Entry {
+        name: "ThinkSteps",
+        aliases: &[],
+        kind: Kind::Spin(
+            0,
+            MAX_STEPS as i64,
+            |s| spin(s.thinking.steps),
+            |s, v| s.thinking.steps = usize::try_from(v).unwrap_or(0),
+        ),
+        effect: Effect::Workers,
+        doc: "steps in which a network that thinks in steps thinks about each position; 0 is as many as it was trained with",
+    },
+    Entry {
+        name: "ThinkEpsilon",
+        aliases: &[],
+        kind: Kind::Number(0.0, 1.0, |s| s.thinking.epsilon, |s, v| s.thinking.epsilon = v),
+        effect: Effect::Workers,
+        doc: "fewer steps where the answer has settled: no chance has changed by more than this in a step; 0 is never",
     },
     Entry {
         name: "Backend",

@@ -9,3 +9,4 @@ mod program;
 mod protocol;
 mod search;
 mod suites;
+mod thinking;

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use engine::encoding::Policy;
 use engine::eval::{Golden, Schemes, Value, softmax};
 use engine::position::Game;
 
@@ -16,6 +17,36 @@ const GOLDEN: [(&str, &str); 4] = [
     ("r3k2r/pppq1ppp/2npbn2/2b1p3/2B1P3/2NPBN2/PPPQ1PPP/R3K2R b KQkq - 8 8", ""),
     ("8/P6k/8/8/8/8/p6K/8 w - - 0 1", ""),
 ];
+
+/// The policy over the legal moves, in their order, and win, draw, loss, of these logits.
+pub fn said(game: &Game, scheme: Policy, logits: &[f32], wdl: &[f32]) -> (Vec<f32>, [f32; 3]) {
+    let index = |m: &shakmaty::Move| scheme.index(game.turn(), *m).offset();
+    let mut policy: Vec<f32> = game.legal_moves().iter().map(|m| logits[index(m)]).collect();
+    softmax(&mut policy);
+    let mut wdl: [f32; 3] = wdl.try_into().expect("three");
+    softmax(&mut wdl);
+    (policy, wdl)
+}
+
+/// The move of the highest prior.
+pub fn favourite(game: &Game, priors: &[f32]) -> String {
+    let best = priors.iter().zip(game.legal_moves()).max_by(|a, b| a.0.total_cmp(b.0));
+    Game::uci(best.expect("a legal move").1, false)
+}
+
+/// The answers that a card promises for a network that answers thus.
+pub fn golden(answer: impl Fn(&Game) -> (Vec<f32>, [f32; 3])) -> Vec<Golden> {
+    let golden = |(fen, moves): (&str, &str)| {
+        let mut game = Game::from_fen(fen).expect("a legal FEN");
+        for text in moves.split_whitespace() {
+            game.play(game.parse_uci(text).expect("a legal move"));
+        }
+        let (policy, wdl) = answer(&game);
+        let names = game.legal_moves().into_iter().map(|m| Game::uci(m, false));
+        Golden { fen: fen.into(), moves: moves.into(), wdl, policy: names.zip(policy).collect() }
+    };
+    GOLDEN.into_iter().map(golden).collect()
+}
 
 /// A network of two random matrices.
 pub struct Tiny {
@@ -45,33 +76,17 @@ impl Tiny {
         let input = self.schemes.input.tensor(std::slice::from_ref(game));
         let hidden = product(&input, &self.into, WIDTH);
         let logits = product(&hidden, &self.policy, self.schemes.policy.size());
-        let index = |m: &shakmaty::Move| self.schemes.policy.index(game.turn(), *m).offset();
-        let mut policy: Vec<f32> = game.legal_moves().iter().map(|m| logits[index(m)]).collect();
-        softmax(&mut policy);
-        let mut wdl: [f32; 3] = product(&hidden, &self.wdl, 3).try_into().expect("three");
-        softmax(&mut wdl);
-        (policy, wdl)
+        said(game, self.schemes.policy, &logits, &product(&hidden, &self.wdl, 3))
     }
 
     /// The move of the highest prior.
     pub fn favourite(&self, game: &Game) -> String {
-        let priors = self.answer(game).0.into_iter();
-        let best = priors.zip(game.legal_moves()).max_by(|a, b| a.0.total_cmp(&b.0));
-        Game::uci(best.expect("a legal move").1, false)
+        favourite(game, &self.answer(game).0)
     }
 
     /// The answers that the card promises.
     pub fn golden(&self) -> Vec<Golden> {
-        let golden = |(fen, moves): (&str, &str)| {
-            let mut game = Game::from_fen(fen).expect("a legal FEN");
-            for text in moves.split_whitespace() {
-                game.play(game.parse_uci(text).expect("a legal move"));
-            }
-            let (policy, wdl) = self.answer(&game);
-            let names = game.legal_moves().into_iter().map(|m| Game::uci(m, false));
-            Golden { fen: fen.into(), moves: moves.into(), wdl, policy: names.zip(policy).collect() }
-        };
-        GOLDEN.into_iter().map(golden).collect()
+        golden(|game| self.answer(game))
     }
 
     /// Writes the network into the target folder, with a card that promises these answers.
@@ -97,37 +112,62 @@ impl Tiny {
             nodes.push(node("MatMul", &["h", "c"], "wdl"));
             outputs.push(("wdl", vec![3]));
         }
-        let mut graph: Vec<u8> = nodes.iter().flat_map(|node| field(1, node)).collect();
-        graph.extend(field(2, name.as_bytes()));
-        matrices.iter().for_each(|matrix| graph.extend(field(5, matrix)));
-        graph.extend(field(11, &value_info("input", input.shape())));
-        outputs.iter().for_each(|(name, shape)| graph.extend(field(12, &value_info(name, shape))));
         let golden = serde_json::to_string(golden).expect("JSON");
-        let card = [
-            ("format", "1"),
-            ("name", name),
-            ("family", "linear"),
-            ("input", named.input.name()),
-            ("policy", named.policy.name()),
-            ("value", named.value.name()),
-            ("precision", "fp32"),
-            ("config", "{}"),
-            ("golden", &golden),
-        ];
-        // The model: IR version 8, the graph, operator set 17, the card.
-        let mut model = [number(1, 8), field(7, &graph), field(8, &number(2, 17))].concat();
-        for (key, value) in card {
-            let key = format!("philidor.{key}");
-            model.extend(field(14, &[field(1, key.as_bytes()), field(2, value.as_bytes())].concat()));
-        }
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.onnx"));
-        std::fs::write(&path, model).expect("the network is written");
-        path
+        let card = card(name, "linear", named, &golden);
+        write_model(name, &nodes, &matrices, &[("input", input.shape().to_vec())], &outputs, &card)
     }
 }
 
+/// The card of an fp32 network.
+pub fn card<'a>(
+    name: &'a str,
+    family: &'a str,
+    schemes: Schemes,
+    golden: &'a str,
+) -> Vec<(&'static str, &'a str)> {
+    vec![
+        ("format", "1"),
+        ("name", name),
+        ("family", family),
+        ("input", schemes.input.name()),
+        ("policy", schemes.policy.name()),
+        ("value", schemes.value.name()),
+        ("precision", "fp32"),
+        ("config", "{}"),
+        ("golden", golden),
+    ]
+}
+
+/// A tensor's name and shape, without the batch.
+pub type Outlet = (&'static str, Vec<usize>);
+
+/// Writes a graph of these nodes and constants into the target folder.
+pub fn write_model(
+    name: &str,
+    nodes: &[Vec<u8>],
+    constants: &[Vec<u8>],
+    inputs: &[Outlet],
+    outputs: &[Outlet],
+    card: &[(&str, &str)],
+) -> PathBuf {
+    let mut graph: Vec<u8> = nodes.iter().flat_map(|node| field(1, node)).collect();
+    graph.extend(field(2, name.as_bytes()));
+    constants.iter().for_each(|constant| graph.extend(field(5, constant)));
+    inputs.iter().for_each(|(name, shape)| graph.extend(field(11, &value_info(name, shape))));
+    outputs.iter().for_each(|(name, shape)| graph.extend(field(12, &value_info(name, shape))));
+    // The model: IR version 8, the graph, operator set 17, the card.
+    let mut model = [number(1, 8), field(7, &graph), field(8, &number(2, 17))].concat();
+    for (key, value) in card {
+        let key = format!("philidor.{key}");
+        model.extend(field(14, &[field(1, key.as_bytes()), field(2, value.as_bytes())].concat()));
+    }
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.onnx"));
+    std::fs::write(&path, model).expect("the network is written");
+    path
+}
+
 /// `x · matrix`, the matrix row by row.
-fn product(x: &[f32], matrix: &[f32], columns: usize) -> Vec<f32> {
+pub fn product(x: &[f32], matrix: &[f32], columns: usize) -> Vec<f32> {
     let mut sums = vec![0.0; columns];
     for (x, row) in x.iter().zip(matrix.chunks_exact(columns)) {
         sums.iter_mut().zip(row).for_each(|(sum, weight)| *sum += x * weight);
@@ -156,16 +196,22 @@ fn field(id: u64, bytes: &[u8]) -> Vec<u8> {
 }
 
 /// A NodeProto.
-fn node(operator: &str, inputs: &[&str], output: &str) -> Vec<u8> {
+pub fn node(operator: &str, inputs: &[&str], output: &str) -> Vec<u8> {
     let inputs = inputs.iter().flat_map(|input| field(1, input.as_bytes()));
     inputs.chain(field(2, output.as_bytes())).chain(field(4, operator.as_bytes())).collect()
 }
 
 /// A TensorProto of floats.
-fn tensor(name: &str, shape: &[usize], data: &[f32]) -> Vec<u8> {
+pub fn tensor(name: &str, shape: &[usize], data: &[f32]) -> Vec<u8> {
     let bytes: Vec<u8> = data.iter().flat_map(|x| x.to_le_bytes()).collect();
     let shape = shape.iter().flat_map(|size| number(1, *size as u64));
     shape.chain(number(2, 1)).chain(field(8, name.as_bytes())).chain(field(9, &bytes)).collect()
+}
+
+/// A TensorProto of one axis of integers.
+pub fn integers(name: &str, data: &[i64]) -> Vec<u8> {
+    let bytes: Vec<u8> = data.iter().flat_map(|x| x.to_le_bytes()).collect();
+    [number(1, data.len() as u64), number(2, 7), field(8, name.as_bytes()), field(9, &bytes)].concat()
 }
 
 /// A ValueInfoProto: floats, `[batch] + shape`.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{ArgAction, Args};
 use engine::eval::Network;
 
-use super::file::{network, onnx};
+use super::file::{network, onnx, unrolled};
 use crate::learn::{Checkpoint, checkpoint};
 
 /// Export a checkpoint as a network that the engine plays (ONNX)
@@ -26,6 +26,10 @@ pub struct ExportArgs {
     /// Export the averaged weights
     #[arg(long, default_value_t = true, action = ArgAction::Set, value_name = "BOOL")]
     averaged: bool,
+    /// Of a network that thinks in steps, write so many of them into one graph, which plays like any other network
+    /// [default: a single step, of which the engine makes as many as its option `ThinkSteps` says]
+    #[arg(long, value_name = "STEPS")]
+    unroll: Option<usize>,
     /// Write the exported weights here too, as a small checkpoint that `train --init` begins with
     #[arg(long)]
     weights: Option<PathBuf>,
@@ -48,7 +52,7 @@ impl ExportArgs {
 
     fn export(&self) -> Result<String, String> {
         let loaded = Checkpoint::load(&self.checkpoint)?;
-        let (net, weights) = network(&loaded, self.averaged)?;
+        let (net, weights) = network(&loaded, self.averaged, self.unroll)?;
         let stem = self.out.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let name = self.name.clone().or(stem).ok_or("--out must name a file")?;
         for file in self.weights.iter().chain([&self.out]) {
@@ -56,7 +60,8 @@ impl ExportArgs {
             std::fs::create_dir_all(folder)
                 .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
         }
-        checkpoint::write_file(&self.out, &onnx(&name, &net, &weights, &loaded.config))?;
+        let write = if self.unroll.is_some() { unrolled } else { onnx };
+        checkpoint::write_file(&self.out, &write(&name, &net, &weights, &loaded.config))?;
         if let Some(path) = &self.weights {
             checkpoint::save_weights(path, &weights, &loaded.config, &loaded.progress)?;
         }

@@ -110,6 +110,24 @@ impl Builder {
         self.node("Add", &[a, b], Vec::new())
     }
 
+    /// Difference with broadcasting.
+    pub fn sub(&mut self, a: &Value, b: &Value) -> Value {
+        self.node("Sub", &[a, b], Vec::new())
+    }
+
+    /// Values one after another along an axis.
+    pub fn concat(&mut self, values: &[&Value], axis: i64) -> Value {
+        self.node("Concat", values, vec![int("axis", axis)])
+    }
+
+    /// `x`, of shape `dims`, for each sample of `batch`: `[batch] + dims`.
+    pub fn for_each(&mut self, batch: &Value, x: &Value, dims: &[i64]) -> Value {
+        let size = self.node("Shape", &[batch], vec![int("start", 0), int("end", 1)]);
+        let dims = self.integers(dims);
+        let shape = self.concat(&[&size, &dims], 0);
+        self.node("Expand", &[x, &shape], Vec::new())
+    }
+
     /// Product with broadcasting.
     pub fn mul(&mut self, a: &Value, b: &Value) -> Value {
         self.node("Mul", &[a, b], Vec::new())

@@ -2,7 +2,10 @@
 
 mod proto;
 mod graph;
+mod writer;
 mod resnet;
+mod trm;
+mod dense;
 mod golden;
 mod file;
 mod command;
@@ -11,7 +14,7 @@ mod lc0;
 mod quantise;
 
 pub use command::ExportArgs;
-pub use file::onnx;
+pub use file::{onnx, unrolled};
 pub use lc0::ConvertLc0Args;
 pub use quantise::QuantiseArgs;
 pub use verify::{Difference, VerifyArgs, compare};

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{ArgAction, Args};
-use engine::encoding::{az4672, planes72};
-use engine::eval::Network;
+use engine::eval::{Network, Value};
 use engine::position::{Game, PackedMove};
 
 use super::file::network;
@@ -38,6 +37,9 @@ pub struct VerifyArgs {
     /// Take positions from this file of games [default: a few built-in games]
     #[arg(long)]
     games: Option<PathBuf>,
+    /// Of a network that thinks in steps, how many were unrolled [default: as many as it was trained with]
+    #[arg(long)]
+    steps: Option<usize>,
     /// Number of positions
     #[arg(long, default_value_t = 512)]
     positions: usize,
@@ -68,11 +70,15 @@ impl VerifyArgs {
     /// Prints the largest differences; fails if one is above the tolerance.
     pub fn run(&self) -> ExitCode {
         match self.verify() {
-            Ok((count, difference)) => {
+            Ok((count, value, difference)) => {
+                let Difference { policy_logit, policy, wdl_logit, wdl } = difference;
+                let wdl = match value {
+                    Value::Wdl => format!("; WDL logit {wdl_logit:.1e}, probability {wdl:.1e}"),
+                    Value::None => String::new(),
+                };
                 println!(
-                    "{count} positions, largest differences: policy logit {:.1e}, probability {:.1e}; \
-                     WDL logit {:.1e}, probability {:.1e}",
-                    difference.policy_logit, difference.policy, difference.wdl_logit, difference.wdl
+                    "{count} positions, largest differences: policy logit {policy_logit:.1e}, probability \
+                     {policy:.1e}{wdl}"
                 );
                 // Not `>`: a number that isn't one must fail too.
                 if difference.worst() <= TOLERANCE {
@@ -88,9 +94,9 @@ impl VerifyArgs {
         }
     }
 
-    fn verify(&self) -> Result<(usize, Difference), String> {
+    fn verify(&self) -> Result<(usize, Value, Difference), String> {
         let checkpoint = Checkpoint::load(&self.checkpoint)?;
-        let (net, weights) = network(&checkpoint, self.averaged)?;
+        let (net, weights) = network(&checkpoint, self.averaged, self.steps)?;
         let file = Network::load(&self.net).map_err(|error| error.to_string())?;
         let positions = match &self.games {
             Some(path) => positions_of(path, self.positions)?,
@@ -99,41 +105,42 @@ impl VerifyArgs {
         if positions.is_empty() {
             return Err("no positions to compare".into());
         }
-        Ok((positions.len(), compare(&net, &weights, &file, &positions)?))
+        Ok((positions.len(), file.schemes().value, compare(&net, &weights, &file, &positions)?))
     }
 }
 
 /// Runs both on `positions` and compares their answers.
 ///
 /// # Errors
-/// One line, if ONNX Runtime fails.
+/// One line, if ONNX Runtime fails, or the file has other inputs or outputs than `net`.
 pub fn compare(
     net: &Net,
     weights: &Weights,
     file: &Network,
     positions: &[Game],
 ) -> Result<Difference, String> {
+    let schemes = net.schemes();
+    if file.schemes() != schemes {
+        return Err(format!("the file is another network: {}", file.describe()));
+    }
     let mut session = file.session().map_err(|error| error.to_string())?;
     let mut worst = Difference::default();
     for batch in positions.chunks(BATCH) {
         let (policy, wdl) = logits(net, weights, batch);
-        let mut input = vec![0.0; batch.len() * planes72::INPUT_SIZE];
-        for (game, input) in batch.iter().zip(input.chunks_exact_mut(planes72::INPUT_SIZE)) {
-            planes72::encode(game).write(input);
-        }
-        let ran = session.run(&input, |theirs| {
+        let ran = session.run(&schemes.input.tensor(batch), |theirs| {
             widen(&mut worst.policy_logit, &policy, theirs.policy, of_size);
             widen(&mut worst.wdl_logit, &wdl, theirs.wdl, of_size);
             for (index, game) in batch.iter().enumerate() {
                 let legal = |logits: &[f32]| {
-                    let own = &logits[index * az4672::SIZE..][..az4672::SIZE];
+                    let own = &logits[index * schemes.policy.size()..][..schemes.policy.size()];
                     let moves = game.legal_moves();
-                    let of = |m: &shakmaty::Move| own[az4672::index(game.turn(), *m).offset()];
+                    let of = |m: &shakmaty::Move| own[schemes.policy.index(game.turn(), *m).offset()];
                     softmax(&moves.iter().map(of).collect::<Vec<_>>())
                 };
                 widen(&mut worst.policy, &legal(&policy), &legal(theirs.policy), absolute);
-                let outcome = |logits: &[f32]| softmax(&logits[index * 3..][..3]);
-                widen(&mut worst.wdl, &outcome(&wdl), &outcome(theirs.wdl), absolute);
+            }
+            for (ours, theirs) in wdl.chunks_exact(3).zip(theirs.wdl.chunks_exact(3)) {
+                widen(&mut worst.wdl, &softmax(ours), &softmax(theirs), absolute);
             }
         });
         ran.map_err(|error| error.to_string())?;
@@ -150,6 +157,7 @@ fn of_size(a: f32, b: f32) -> f32 {
 }
 
 fn widen(worst: &mut f32, ours: &[f32], theirs: &[f32], difference: fn(f32, f32) -> f32) {
+    assert_eq!(ours.len(), theirs.len(), "the same schemes have as many numbers");
     for (a, b) in ours.iter().zip(theirs) {
         let difference = difference(*a, *b);
         // NaN is the worst there is, and stays.
@@ -201,13 +209,28 @@ pub(super) fn built_in(count: usize) -> Vec<Game> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::onnx;
+    use crate::export::{onnx, unrolled};
     use crate::learn::TrainConfig;
+    use crate::model::ModelConfig;
+    use engine::encoding::Policy;
+    use engine::eval::{Evaluator, Request, Thinking};
     use tch::{Device, Kind};
+
+    const RESNET: &str = r#"{"model": {"filters": 16, "blocks": 2}}"#;
+    const TRM: &str = r#"{"model": {"family": "trm", "width": 16, "heads": 2, "expansion": 2, "steps": 5}}"#;
+
+    type Write = fn(&str, &Net, &Weights, &TrainConfig) -> Vec<u8>;
 
     fn exported(overrides: &[&str]) -> (Net, Weights, Network, tempfile::TempDir) {
         let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
-        let config = TrainConfig::parse(r#"{"model": {"filters": 16, "blocks": 2}}"#, &overrides).unwrap();
+        exported_of(&TrainConfig::parse(RESNET, &overrides).unwrap())
+    }
+
+    fn exported_of(config: &TrainConfig) -> (Net, Weights, Network, tempfile::TempDir) {
+        written(config, onnx)
+    }
+
+    fn written(config: &TrainConfig, write: Write) -> (Net, Weights, Network, tempfile::TempDir) {
         let net = Net::new(&config.model).unwrap();
         let weights = Weights::new(net.layout(), Device::Cpu, Kind::Float, 3);
         // Not the gentle start that training wants: every number must count.
@@ -218,7 +241,7 @@ mod tests {
         });
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("net.onnx");
-        std::fs::write(&path, onnx("net", &net, &weights, &config)).unwrap();
+        std::fs::write(&path, write("net", &net, &weights, config)).unwrap();
         let file = Network::load(&path).unwrap();
         (net, weights, file, folder)
     }
@@ -244,6 +267,85 @@ mod tests {
                 .concat(),
         );
         check(&attention);
+    }
+
+    fn exported_family(model: &str) -> (Net, Weights, Network, tempfile::TempDir) {
+        exported_of(&TrainConfig::parse(model, &[]).unwrap())
+    }
+
+    const LINEAR: &str = r#"{"model": {"family": "linear"}}"#;
+    const MLP: &str = r#"{"model": {"family": "mlp", "hidden": [40, 30]}}"#;
+    const POLICY_ONLY: &str = r#"{"model": {"family": "mlp", "hidden": [40], "value": false}}"#;
+
+    #[test]
+    fn fully_connected_families_are_exported_faithfully() {
+        for model in [LINEAR, MLP, POLICY_ONLY] {
+            let (net, weights, file, _folder) = exported_family(model);
+            assert_eq!((file.card().family.as_str(), file.schemes()), (net.config().family(), net.schemes()));
+            let difference = compare(&net, &weights, &file, &built_in(100)).unwrap();
+            assert!((0.0..=TOLERANCE).contains(&difference.worst()), "{model}: {difference:?}");
+            assert!(
+                difference.policy_logit > 0.0,
+                "two runtimes never agree to the last bit: were both run?"
+            );
+            assert_eq!(difference.wdl_logit > 0.0, model == MLP);
+        }
+    }
+
+    #[test]
+    fn another_family_is_refused() {
+        let (net, weights, ..) = exported_family(MLP);
+        let (_, _, file, _folder) = exported_family(POLICY_ONLY);
+        let error = compare(&net, &weights, &file, &built_in(4)).unwrap_err();
+        assert!(error.contains("another network") && error.contains("without a value"), "{error}");
+    }
+
+    #[test]
+    fn a_recursive_model_is_exported_faithfully_as_one_step_and_as_all() {
+        let positions = built_in(100);
+        let mut sizes = Vec::new();
+        for write in [onnx as Write, unrolled] {
+            let (net, weights, file, folder) = written(&TrainConfig::parse(TRM, &[]).unwrap(), write);
+            let difference = compare(&net, &weights, &file, &positions).unwrap();
+            assert!(difference.worst() <= TOLERANCE && difference.worst() > 0.0, "{difference:?}");
+            assert_eq!(
+                file.describe().contains("thinks in 5 steps"),
+                sizes.is_empty(),
+                "{}",
+                file.describe()
+            );
+            sizes.push(std::fs::metadata(folder.path().join("net.onnx")).unwrap().len());
+        }
+        // The steps share their numbers.
+        assert!(sizes[1] < sizes[0] * 3 / 2, "{sizes:?}");
+    }
+
+    #[test]
+    fn steps_chosen_at_play_are_those_of_training() {
+        let positions = built_in(20);
+        let legal: Vec<_> = positions.iter().map(Game::legal_moves).collect();
+        let requests: Vec<_> =
+            positions.iter().zip(&legal).map(|(game, moves)| Request { game, moves }).collect();
+        let (_, weights, core, _folder) = exported_family(TRM);
+        for steps in [1, 3, 9] {
+            // The same numbers, laid out for so many steps.
+            let model: ModelConfig = serde_json::from_str(&format!(
+                r#"{{"family": "trm", "width": 16, "heads": 2, "expansion": 2, "steps": {steps}}}"#
+            ))
+            .unwrap();
+            let net = Net::new(&model).unwrap();
+            let (policy, _) = logits(&net, &weights, &positions);
+            let thinking = Thinking { steps, epsilon: 0.0 };
+            let answers = core.thinker(positions.len(), thinking).unwrap().evaluate(&requests).unwrap();
+            for ((game, answer), policy) in positions.iter().zip(&answers).zip(policy.chunks_exact(1968)) {
+                let index = |m: &shakmaty::Move| Policy::Uci1968m.index(game.turn(), *m).offset();
+                let expected =
+                    softmax(&game.legal_moves().iter().map(|m| policy[index(m)]).collect::<Vec<_>>());
+                let apart =
+                    answer.priors.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+                assert!(apart < TOLERANCE, "{steps} steps: {apart}");
+            }
+        }
     }
 
     #[test]

@@ -27,7 +27,8 @@ enum What {
     /// How well networks foresee the moves and results of games
     #[command(after_help = "Example: philidor-trainer gauge accuracy nets/mine.onnx --games data/*.h5\n\
         Losses are in nats; the WDL loss is that of the games' results, beside it the loss of always answering how \
-        often the positions were won, drawn and lost.")]
+        often the positions were won, drawn and lost.\n\
+        What each step of a network that thinks in steps brings: --think-steps 1,2,4,8")]
     Accuracy(AccuracyArgs),
     /// How many positions of suites networks solve, alone and by search
     #[command(
@@ -77,6 +78,12 @@ struct AccuracyArgs {
     /// The most positions, spread evenly over the sources and their games
     #[arg(long, default_value_t = 16384)]
     positions: usize,
+    /// Tell the shares among all outputs of the networks too, legal moves or not
+    #[arg(long)]
+    raw: bool,
+    /// Let networks that think in steps think in so many, each number a column [default: as they were trained]
+    #[arg(long, conflicts_with = "raw", value_delimiter = ',', value_name = "STEPS")]
+    think_steps: Vec<usize>,
 }
 
 #[derive(Args, Debug)]
@@ -140,7 +147,16 @@ impl Common {
 
 impl AccuracyArgs {
     fn judge(&self) -> Result<(), String> {
-        let mut players = self.common.players(0)?;
+        let players: Result<Vec<Player>, String> = match self.raw {
+            true => self.common.nets.iter().map(|net| Player::load_raw(net)).collect(),
+            false if self.think_steps.is_empty() => self.common.players(0),
+            false => {
+                let columns = |net| self.think_steps.iter().map(move |steps| (net, *steps));
+                let columns = self.common.nets.iter().flat_map(columns);
+                columns.map(|(net, steps)| Player::load_thinking(net, steps)).collect()
+            }
+        };
+        let mut players = players?;
         let split = match self.split {
             Part::Validation => Some(Split::Validation),
             Part::Test => Some(Split::Test),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crossbeam_channel::{Sender, bounded};
 use engine::encoding::{PolicyIndex, az4672};
-use engine::eval::{Evaluator, Network, Pair, Precision, Request, Wdl};
+use engine::eval::{Evaluator, Network, Pair, Precision, Request, Schemes, Session, Thinking, Wdl};
 use engine::position::Game;
 use engine::search::{Ended, Limits, Outcome, Params, Pool, Score, Verdict, View, Watch};
 use shakmaty::Move;
@@ -43,6 +43,8 @@ pub struct Player {
     pub name: String,
     evaluator: Box<dyn Evaluator>,
     search: Option<(Pool, u64)>,
+    /// What tells of all outputs.
+    raw: Option<Session>,
 }
 
 impl Player {
@@ -57,7 +59,7 @@ impl Player {
         let params = Params { reuse: false, ..Params::default() };
         let search =
             searcher.map(|(evaluator, nodes)| (Pool::new(vec![evaluator], params, TREE_MEMORY), nodes));
-        Player { name: name.to_owned(), evaluator, search }
+        Player { name: name.to_owned(), evaluator, search, raw: None }
     }
 
     /// The player of a network file, or of `embedded` or `embedded.int8`, the networks of this program; `nodes`
@@ -67,17 +69,52 @@ impl Player {
     ///
     /// One line: the network can't be used.
     pub fn load(net: &Path, nodes: u64) -> Result<Player, String> {
-        let network = match net.to_str() {
-            Some("embedded") => Pair::embedded().exactly(Precision::Fp32),
-            Some("embedded.int8") => Pair::embedded().exactly(Precision::Int8),
-            _ => Network::load(net),
-        };
-        let open = |batch| {
-            network.as_ref().map_err(ToString::to_string)?.evaluator(batch).map_err(|e| e.to_string())
-        };
+        let network = read(net)?;
+        let open = |batch| network.evaluator(batch).map_err(|error| error.to_string());
         let searcher = (nodes > 0).then(|| open(Params::default().batch)).transpose()?;
         let name = net.display().to_string();
         Ok(Player::new(&name, open(BATCH)?, searcher.map(|evaluator| (evaluator, nodes))))
+    }
+
+    /// The same without a search, which can also [tell](Player::raw_ranks) of all outputs.
+    ///
+    /// # Errors
+    ///
+    /// One line: the network can't be used.
+    pub fn load_raw(net: &Path) -> Result<Player, String> {
+        let mut player = Player::load(net, 0)?;
+        player.raw = Some(read(net)?.session().map_err(|error| error.to_string())?);
+        Ok(player)
+    }
+
+    /// The same without a search, who thinks about each position in so many steps, if the network thinks in steps.
+    ///
+    /// # Errors
+    ///
+    /// One line: the network can't be used.
+    pub fn load_thinking(net: &Path, steps: usize) -> Result<Player, String> {
+        let thinking = Thinking { steps, ..Thinking::default() };
+        let evaluator = read(net)?.thinker(BATCH, thinking).map_err(|error| error.to_string())?;
+        Ok(Player::new(&format!("{}, {steps} steps", net.display()), evaluator, None))
+    }
+
+    /// Where the moves played in these positions stand among all outputs of the network, legal or not: from 1, ties
+    /// before it, 0 for what is no number. Nothing of a player that wasn't made for it.
+    ///
+    /// # Errors
+    ///
+    /// One line: the network can't be run.
+    pub fn raw_ranks(&mut self, games: &[Game], played: &[Move]) -> Result<Vec<usize>, String> {
+        let Some(session) = &mut self.raw else { return Ok(Vec::new()) };
+        let Schemes { input, policy, .. } = session.schemes();
+        let rank = |((game, m), logits): ((&Game, &Move), &[f32])| {
+            let own = logits[policy.index(game.turn(), *m).offset()];
+            logits.iter().filter(|logit| **logit >= own).count()
+        };
+        let ran = session.run(&input.tensor(games), |logits| {
+            games.iter().zip(played).zip(logits.policy.chunks_exact(policy.size())).map(rank).collect()
+        });
+        ran.map_err(|error| format!("{}: {error}", self.name))
     }
 
     /// Visits of each search; 0 if this player doesn't search.
@@ -133,6 +170,16 @@ impl Player {
     }
 }
 
+/// The network of a file, or one of those of this program.
+fn read(net: &Path) -> Result<Network, String> {
+    let network = match net.to_str() {
+        Some("embedded") => Pair::embedded().exactly(Precision::Fp32),
+        Some("embedded.int8") => Pair::embedded().exactly(Precision::Int8),
+        _ => Network::load(net),
+    };
+    network.map_err(|error| error.to_string())
+}
+
 /// Waits for the end of a search.
 struct End(Sender<Outcome>);
 
@@ -180,6 +227,19 @@ mod tests {
     fn being_mated_is_no_mate_announced() {
         let game = Game::from_fen("7k/8/5KQ1/8/8/8/8/7r b - - 0 1").unwrap();
         assert_eq!(uniform(3000).search(&game).unwrap().unwrap().mate, None);
+    }
+
+    #[test]
+    fn the_rank_among_all_outputs_is_no_better_than_among_the_legal_moves() {
+        let mut player = Player::load_raw(Path::new("embedded")).unwrap();
+        let game = Game::new();
+        let opinion = player.opinions(std::slice::from_ref(&game)).unwrap().remove(0);
+        let moves: Vec<Move> = opinion.policy.iter().map(|(m, _)| *m).collect();
+        let games = vec![game; moves.len()];
+        let ranks = player.raw_ranks(&games, &moves).unwrap();
+        assert!(ranks.is_sorted() && ranks.iter().zip(1..).all(|(rank, among_legal)| *rank >= among_legal));
+        assert!(ranks[0] > 0 && ranks[19] <= 4672, "{ranks:?}");
+        assert!(uniform(0).raw_ranks(&games, &moves).unwrap().is_empty());
     }
 
     #[test]

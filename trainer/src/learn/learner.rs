@@ -2,12 +2,13 @@
 
 use super::config::TrainConfig;
 use super::elastic::Elastic;
-use super::loss::{self, Losses};
+use super::loss::{self, Losses, StepLosses};
 use super::loss_scale::LossScale;
 use super::optimiser::Optimiser;
 use super::validation::{self, HeldOut, Measures, Validations};
 use crate::loader::Batch;
 use crate::model::{Net, Weights, input::DeviceBatch, input::Expander};
+use engine::eval::Value;
 use tch::{Device, Kind, Tensor};
 
 /// What happened since the last report.
@@ -55,7 +56,7 @@ impl Learner {
         let averaged = weights.copy(device, Kind::Float);
         Ok(Learner {
             optimiser: Optimiser::new(&weights),
-            expander: Expander::new(device, kind),
+            expander: Expander::new(device, kind, net.schemes()),
             elastic: None,
             swa_steps: 0,
             loss_scale: LossScale::new(kind, device),
@@ -86,18 +87,14 @@ impl Learner {
         let mut sums: Option<[Tensor; 3]> = None;
         let mut policy_losses = Vec::with_capacity(batches.len());
         for (i, batch) in batches.iter().enumerate() {
-            if self.draws_random_numbers() {
-                // Dropout of a step depends on the step alone, so that a resumed run is the same run.
-                let draw = (self.optimiser.steps << 20) + i as u64;
-                tch::manual_seed((self.config.seed ^ draw).cast_signed());
-            }
+            // Dropout of a step depends on the step alone, so that a resumed run is the same run.
+            let draw = (self.optimiser.steps << 20) + i as u64;
+            let seed = (self.config.seed ^ draw).cast_signed();
             let batch = self.expander.upload(batch);
-            let output = self.net.forward(&self.weights, &batch.planes, true);
-            let losses = loss::losses(&output, &batch, &self.config);
-            let gradient = self.weights.gradient(&(&losses.total * (&self.loss_scale.factor() * share)));
+            let (gradient, losses) = self.gradient(&batch, seed, &(self.loss_scale.factor() * share));
             let terms =
                 tch::no_grad(|| [gradient, losses.total.detach() * share, measured(&losses, &batch) * share]);
-            policy_losses.push(losses.policy.detach());
+            policy_losses.push(losses.last().policy.detach());
             sums = Some(match sums {
                 None => terms,
                 Some(sums) => tch::no_grad(|| std::array::from_fn(|i| &sums[i] + &terms[i])),
@@ -121,8 +118,29 @@ impl Learner {
         policy_losses
     }
 
+    /// The gradient of `scale` times the loss, and the losses. The seed decides the dropout.
+    fn gradient(&self, batch: &DeviceBatch, seed: i64, scale: &Tensor) -> (Tensor, Losses) {
+        if let Some(net) = self.net.in_groups() {
+            let weights = self.config.model.step_weights();
+            let mut steps: Vec<Option<StepLosses>> = weights.iter().map(|_| None).collect();
+            let input = batch.input.to_kind(self.weights.kind());
+            let gradient = net.gradient(&self.weights, &input, seed, |step, said| {
+                let losses = loss::step_losses(&said.policy, Some(&said.wdl), batch, &self.config);
+                steps[step] = Some(losses.detach());
+                losses.total * (scale * weights[step])
+            });
+            return (gradient, Losses::of(steps.into_iter().flatten().collect(), &self.config));
+        }
+        if self.draws_random_numbers() {
+            tch::manual_seed(seed);
+        }
+        let output = self.net.forward(&self.weights, &batch.input, true);
+        let losses = loss::losses(&output, batch, &self.config);
+        (self.weights.gradient(&(&losses.total * scale)), losses)
+    }
+
     fn draws_random_numbers(&self) -> bool {
-        self.config.model.policy_dropout > 0.0 || self.config.model.value_dropout > 0.0
+        self.config.model.dropouts().iter().any(|(_, share)| *share > 0.0)
     }
 
     fn average(&mut self) {
@@ -154,7 +172,12 @@ impl Learner {
         let done = f64::from(sums[4]).max(1.0);
         let mean = |i: usize| f64::from(sums[i]) / done;
         TrainReport {
-            measures: Measures { policy_loss: mean(0), wdl_loss: mean(1), top1: mean(2), top5: mean(3) },
+            measures: Measures {
+                policy_loss: mean(0),
+                wdl_loss: (self.net.schemes().value == Value::Wdl).then(|| mean(1)),
+                top1: mean(2),
+                top5: mean(3),
+            },
             steps: sums[5].round() as u64,
             skipped: (sums[5] - sums[4]).round() as u64,
         }
@@ -166,8 +189,9 @@ impl Learner {
     }
 }
 
-/// `[4]`: the four measures of a batch.
+/// `[4]`: the four measures of a batch, by the answer that counts in play.
 fn measured(losses: &Losses, batch: &DeviceBatch) -> Tensor {
+    let losses = losses.last();
     let hits =
         loss::hits(&losses.legal_logits, &batch.policy).mean_dim([0i64].as_slice(), false, Kind::Float);
     let means = Tensor::stack(&[losses.policy.mean(Kind::Float), losses.mean_wdl.shallow_clone()], 0);

@@ -3,8 +3,8 @@
 //! Activations are `[batch, channels, 8, 8]` with channels last in memory, in the kind of
 //! [`Weights::kind`]; normalisations compute in fp32 inside.
 
-use super::config::{Activation, ModelConfig, NormKind};
 use super::params::{Class, Init, Layout, ParamId, StatId, Weights};
+use super::resnet::config::{Activation, NormKind, ResnetConfig};
 use tch::{Kind, Tensor};
 
 /// Added to a variance before its root is taken.
@@ -16,6 +16,13 @@ const MOMENTUM: f64 = 0.1;
 pub(crate) struct Pass<'a> {
     pub weights: &'a Weights,
     pub train: bool,
+}
+
+impl Pass<'_> {
+    /// `x` with dropout, in training.
+    pub fn dropped(&self, x: Tensor, p: f64) -> Tensor {
+        if self.train && p > 0.0 { x.dropout(p, true) } else { x }
+    }
 }
 
 impl Activation {
@@ -85,7 +92,7 @@ pub(crate) enum NormDetail {
 }
 
 impl Norm {
-    pub fn new(layout: &mut Layout, name: &str, channels: i64, config: &ModelConfig, gamma: f64) -> Norm {
+    pub fn new(layout: &mut Layout, name: &str, channels: i64, config: &ResnetConfig, gamma: f64) -> Norm {
         let kind = match config.norm {
             NormKind::Batch => NormDetail::Batch {
                 mean: layout.stat(format!("{name}.mean"), &[channels], 0.0),
@@ -132,7 +139,7 @@ impl ConvNorm {
         layout: &mut Layout,
         name: &str,
         shape: [i64; 3],
-        config: &ModelConfig,
+        config: &ResnetConfig,
         gamma: f64,
     ) -> ConvNorm {
         ConvNorm {
@@ -167,51 +174,77 @@ impl Squeeze {
     }
 }
 
-/// Multi-head self-attention over the 64 squares, added to its input. The input is normalised over
-/// its channels first.
-pub(crate) struct Attention {
+/// Each token normalised over its channels, scaled and shifted.
+pub(crate) struct LayerNorm {
     pub gamma: ParamId,
     pub beta: ParamId,
+}
+
+impl LayerNorm {
+    pub fn new(layout: &mut Layout, name: &str, channels: i64) -> LayerNorm {
+        let mut param = |part: &str, start: f64| {
+            layout.param(format!("{name}.{part}"), Class::Norm, &[channels], Init::Constant(start))
+        };
+        LayerNorm { gamma: param("gamma", 1.0), beta: param("beta", 0.0) }
+    }
+
+    /// `[…, channels]`, computed in fp32.
+    pub fn forward(&self, pass: &Pass, x: &Tensor) -> Tensor {
+        let (gamma, beta) = (pass.weights.get(self.gamma), pass.weights.get(self.beta));
+        let normed = |x: &Tensor| x.layer_norm(gamma.size(), Some(gamma), Some(beta), EPSILON, true);
+        // On a CPU libtorch does so itself.
+        if x.device().is_cuda() { normed(&x.to_kind(Kind::Float)).to_kind(x.kind()) } else { normed(x) }
+    }
+}
+
+/// `[batch, heads, n, width]`: the mean of the values that each query's keys point at.
+fn attend(query: &Tensor, key: &Tensor, value: &Tensor) -> Tensor {
+    if query.device().is_cuda() {
+        let none = None::<Tensor>;
+        return Tensor::scaled_dot_product_attention(query, key, value, none, 0.0, false, None, false);
+    }
+    // On a CPU libtorch's own takes a product for every head of every sample, each with its set-up.
+    let scale = (query.size()[3] as f64).sqrt().recip();
+    let scores = (query * scale).matmul(&key.transpose(2, 3));
+    scores.softmax(-1, query.kind()).matmul(value)
+}
+
+/// Multi-head self-attention over tokens, the squares for example. The tokens are normalised over
+/// their channels first.
+pub(crate) struct Attention {
+    pub norm: LayerNorm,
     pub qkv: Linear,
     pub out: Linear,
     pub heads: i64,
 }
 
 impl Attention {
-    pub fn new(layout: &mut Layout, name: &str, channels: i64, heads: i64) -> Attention {
-        let one = Init::Constant(1.0);
-        let zero = Init::Constant(0.0);
+    /// `gain` is the variance of what it gives, at first, by that of what it takes in.
+    pub fn new(layout: &mut Layout, name: &str, channels: i64, heads: i64, gain: f64) -> Attention {
         Attention {
-            gamma: layout.param(format!("{name}.norm.gamma"), Class::Norm, &[channels], one),
-            beta: layout.param(format!("{name}.norm.beta"), Class::Norm, &[channels], zero),
+            norm: LayerNorm::new(layout, &format!("{name}.norm"), channels),
             qkv: Linear::new(layout, &format!("{name}.qkv"), channels, 3 * channels, 1.0),
-            // Small, so that at first the block passes its input on almost unchanged.
-            out: Linear::new(layout, &format!("{name}.out"), channels, channels, 0.01),
+            out: Linear::new(layout, &format!("{name}.out"), channels, channels, gain),
             heads,
         }
     }
 
+    /// What is added to a board `[batch, channels, 8, 8]`, and the board.
     pub fn forward(&self, pass: &Pass, x: &Tensor) -> Tensor {
         let (batch, channels) = (x.size()[0], x.size()[1]);
         // Channels lie last, so this is a view: [batch, squares, channels].
         let tokens = x.permute([0, 2, 3, 1]).reshape([batch, 64, channels]);
-        let gamma = Some(pass.weights.get(self.gamma));
-        let beta = Some(pass.weights.get(self.beta));
-        let normed = tokens.to_kind(Kind::Float).layer_norm([channels], gamma, beta, EPSILON, true);
-        let qkv = self.qkv.forward(pass, &normed.to_kind(x.kind()));
-        let qkv = qkv.view([batch, 64, 3, self.heads, channels / self.heads]).permute([2, 0, 3, 1, 4]);
-        let mixed = Tensor::scaled_dot_product_attention(
-            &qkv.get(0),
-            &qkv.get(1),
-            &qkv.get(2),
-            None::<Tensor>,
-            0.0,
-            false,
-            None,
-            false,
-        );
-        let mixed = mixed.transpose(1, 2).reshape([batch, 64, channels]);
-        let tokens = tokens + self.out.forward(pass, &mixed);
+        let tokens = &tokens + self.added(pass, &tokens);
         tokens.view([batch, 8, 8, channels]).permute([0, 3, 1, 2])
+    }
+
+    /// What is to be added to `tokens` `[batch, n, channels]`.
+    pub fn added(&self, pass: &Pass, tokens: &Tensor) -> Tensor {
+        let [batch, n, channels] = tokens.size()[..] else { panic!("tokens have three axes") };
+        let qkv = self.qkv.forward(pass, &self.norm.forward(pass, tokens));
+        let qkv = qkv.view([batch, n, 3, self.heads, channels / self.heads]).permute([2, 0, 3, 1, 4]);
+        let [query, key, value] = &qkv.unbind(0)[..] else { panic!("three of them") };
+        let mixed = attend(query, key, value);
+        self.out.forward(pass, &mixed.transpose(1, 2).reshape([batch, n, channels]))
     }
 }

@@ -27,7 +27,7 @@ pub enum Init {
 }
 
 /// A parameter of a [`Layout`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ParamId(usize);
 
 /// A running statistic of a [`Layout`].
@@ -261,8 +261,20 @@ impl Weights {
 
     /// The gradient of `loss` by every parameter: `[layout.len()]`, fp32, laid out like `flat`.
     pub fn gradient(&self, loss: &Tensor) -> Tensor {
-        let grads = Tensor::run_backward(&[loss], &self.leaves, false, false);
+        self.gradient_with(loss, &[]).0
+    }
+
+    /// The same, and the gradient by each of `inputs`. What `loss` doesn't depend on has a gradient of zero.
+    pub(crate) fn gradient_with(&self, loss: &Tensor, inputs: &[&Tensor]) -> (Tensor, Vec<Tensor>) {
+        let all: Vec<&Tensor> = self.leaves.iter().chain(inputs.iter().copied()).collect();
+        let mut grads = Tensor::run_backward(&[loss], &all, false, false);
         let _guard = tch::no_grad_guard();
+        for (grad, leaf) in grads.iter_mut().zip(&all) {
+            if !grad.defined() {
+                *grad = leaf.zeros_like();
+            }
+        }
+        let by_inputs = grads.split_off(self.leaves.len());
         let pieces = |norms: bool| -> Vec<Tensor> {
             let wanted = |&&i: &&usize| (self.layout.params[i].class == Class::Norm) == norms;
             let order = self.layout.order.iter().filter(wanted);
@@ -270,6 +282,8 @@ impl Weights {
         };
         let computed = Tensor::cat(&pieces(false), 0).to_kind(Kind::Float);
         let norms = pieces(true);
-        if norms.is_empty() { computed } else { Tensor::cat(&[computed, Tensor::cat(&norms, 0)], 0) }
+        let by_weights =
+            if norms.is_empty() { computed } else { Tensor::cat(&[computed, Tensor::cat(&norms, 0)], 0) };
+        (by_weights, by_inputs)
     }
 }

@@ -1,0 +1,87 @@
+//! The recursive model as an ONNX graph: a single step, or all of them.
+
+use super::graph::Value;
+use super::writer::Writer;
+use crate::model::trm::{Layer, PLANES, SQUARES, Trm};
+
+/// What goes from step to step.
+struct Thought {
+    /// `[batch, 1, width]`
+    y: Value,
+    /// `[batch, 64, width]`; nothing is a scratchpad of zeros.
+    z: Option<Value>,
+}
+
+/// Writes one step, with inputs `y` and `z` and outputs `y_out` and `z_out`, and gives its logits of policy and of win,
+/// draw, loss.
+pub fn core(writer: &mut Writer<'_>, net: &Trm, input: &Value) -> [Value; 2] {
+    let width = net.config.width;
+    let y = writer.graph.input("y", &[1, width]);
+    let z = writer.graph.input("z", &[SQUARES, width]);
+    let squares = embedded(writer, net, input);
+    let thought = step(writer, net, &squares, &Thought { y, z: Some(z) });
+    writer.graph.output("y_out", &thought.y, &[1, width]);
+    writer.graph.output("z_out", thought.z.as_ref().expect("a step writes"), &[SQUARES, width]);
+    said(writer, net, &thought)
+}
+
+/// Writes all steps that the network was trained with, and gives the logits of the last one.
+pub fn unrolled(writer: &mut Writer<'_>, net: &Trm, input: &Value) -> [Value; 2] {
+    let squares = embedded(writer, net, input);
+    let first = writer.param(net.first_answer);
+    let y = writer.graph.for_each(input, &first, &[1, net.config.width]);
+    let mut thought = Thought { y, z: None };
+    for _ in 0..net.config.steps {
+        thought = step(writer, net, &squares, &thought);
+    }
+    said(writer, net, &thought)
+}
+
+/// `[batch, 64, width]`: what stands on the squares, and where they are.
+fn embedded(writer: &mut Writer<'_>, net: &Trm, input: &Value) -> Value {
+    let planes = writer.graph.reshape(input, &[PLANES, SQUARES]);
+    let squares = writer.graph.transpose(&planes, &[0, 2, 1]);
+    let content = writer.linear_on_tokens(&squares, &net.embed);
+    let positions = writer.param(net.positions);
+    writer.graph.add(&content, &positions)
+}
+
+fn step(writer: &mut Writer<'_>, net: &Trm, squares: &Value, thought: &Thought) -> Thought {
+    let seen = match &thought.z {
+        Some(z) => writer.graph.add(squares, z),
+        None => squares.clone(),
+    };
+    let mut tokens = writer.graph.concat(&[&thought.y, &seen], 1);
+    for part in &net.layers {
+        tokens = layer(writer, part, &tokens);
+    }
+    let tokens = writer.layer_norm(&tokens, &net.norm);
+    let y = writer.graph.select(&tokens, 1, &[0]);
+    let proposed = writer.graph.select(&tokens, 1, &(1..=SQUARES).collect::<Vec<_>>());
+    let gate = writer.linear_on_tokens(&proposed, &net.gate);
+    let gate = writer.graph.sigmoid(&gate);
+    let z = match &thought.z {
+        Some(z) => {
+            let change = writer.graph.sub(&proposed, z);
+            let change = writer.graph.mul(&gate, &change);
+            writer.graph.add(z, &change)
+        }
+        None => writer.graph.mul(&gate, &proposed),
+    };
+    Thought { y, z: Some(z) }
+}
+
+fn layer(writer: &mut Writer<'_>, layer: &Layer, tokens: &Value) -> Value {
+    let added = writer.attention(tokens, SQUARES + 1, &layer.attention);
+    let tokens = writer.graph.add(tokens, &added);
+    let normed = writer.layer_norm(&tokens, &layer.norm);
+    let hidden = writer.linear_on_tokens(&normed, &layer.hidden);
+    let hidden = writer.graph.gelu(&hidden);
+    let added = writer.linear_on_tokens(&hidden, &layer.out);
+    writer.graph.add(&tokens, &added)
+}
+
+fn said(writer: &mut Writer<'_>, net: &Trm, thought: &Thought) -> [Value; 2] {
+    let y = writer.graph.reshape(&thought.y, &[net.config.width]);
+    [&net.policy, &net.wdl].map(|head| writer.linear(&y, head))
+}

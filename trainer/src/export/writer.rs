@@ -1,0 +1,104 @@
+//! The layers that families share, as parts of an ONNX graph.
+
+use std::collections::HashMap;
+
+use tch::Tensor;
+
+use super::graph::{Builder, Value};
+use crate::model::params::ParamId;
+use crate::model::resnet::config::Activation;
+use crate::model::{Attention, Conv, EPSILON, LayerNorm, Linear, Weights};
+
+/// Writes a network's layers into a graph, with its weights in fp32.
+pub struct Writer<'a> {
+    pub graph: Builder,
+    pub weights: &'a Weights,
+    /// What [`Writer::act`] is.
+    pub act: Activation,
+    /// Parameters that stand in the graph already, as they are or transposed: a layer may be used again.
+    written: HashMap<(ParamId, bool), Value>,
+}
+
+/// The numbers of a tensor of fp32.
+pub fn numbers(tensor: &Tensor) -> Vec<f32> {
+    Vec::<f32>::try_from(tensor.to_device(tch::Device::Cpu).contiguous().view([-1])).expect("fp32 numbers")
+}
+
+impl<'a> Writer<'a> {
+    pub fn new(weights: &'a Weights) -> Writer<'a> {
+        Writer { graph: Builder::default(), weights, act: Activation::Relu, written: HashMap::new() }
+    }
+
+    pub fn tensor(&mut self, tensor: &Tensor) -> Value {
+        self.graph.floats(&tensor.size(), &numbers(tensor))
+    }
+
+    pub fn param(&mut self, id: ParamId) -> Value {
+        self.once(id, false)
+    }
+
+    fn once(&mut self, id: ParamId, transposed: bool) -> Value {
+        if let Some(value) = self.written.get(&(id, transposed)) {
+            return value.clone();
+        }
+        let numbers = self.weights.master(id);
+        let value = self.tensor(&if transposed { numbers.tr() } else { numbers });
+        self.written.insert((id, transposed), value.clone());
+        value
+    }
+
+    pub fn act(&mut self, x: &Value) -> Value {
+        match self.act {
+            Activation::Relu => self.graph.relu(x),
+            Activation::Gelu => self.graph.gelu(x),
+        }
+    }
+
+    pub fn conv(&mut self, x: &Value, conv: &Conv) -> Value {
+        let weight = self.param(conv.weight);
+        let bias = conv.bias.map(|id| self.param(id));
+        self.graph.conv(x, &weight, bias.as_ref(), conv.kernel)
+    }
+
+    pub fn linear(&mut self, x: &Value, linear: &Linear) -> Value {
+        let weight = self.param(linear.weight);
+        let bias = self.param(linear.bias);
+        self.graph.gemm(x, &weight, &bias)
+    }
+
+    /// Like [`Writer::linear`], for an input with more than two axes.
+    pub fn linear_on_tokens(&mut self, x: &Value, linear: &Linear) -> Value {
+        let weight = self.once(linear.weight, true);
+        let bias = self.param(linear.bias);
+        let product = self.graph.matmul(x, &weight);
+        self.graph.add(&product, &bias)
+    }
+
+    /// Each token normalised, scaled and shifted.
+    pub fn layer_norm(&mut self, x: &Value, norm: &LayerNorm) -> Value {
+        let gamma = self.param(norm.gamma);
+        let beta = self.param(norm.beta);
+        self.graph.layer_norm(x, &gamma, &beta, EPSILON)
+    }
+
+    /// What `attention` adds to `count` tokens `[batch, count, channels]`.
+    pub fn attention(&mut self, tokens: &Value, count: i64, attention: &Attention) -> Value {
+        let channels = self.weights.master(attention.norm.gamma).size()[0];
+        let (heads, width) = (attention.heads, channels / attention.heads);
+        let normed = self.layer_norm(tokens, &attention.norm);
+        let qkv = self.linear_on_tokens(&normed, &attention.qkv);
+        let qkv = self.graph.reshape(&qkv, &[count, 3, heads, width]);
+        let [query, key, value] = [0, 1, 2].map(|part| self.graph.pick(&qkv, 2, part));
+        let query = self.graph.transpose(&query, &[0, 2, 1, 3]);
+        let key = self.graph.transpose(&key, &[0, 2, 3, 1]);
+        let value = self.graph.transpose(&value, &[0, 2, 1, 3]);
+        let scores = self.graph.matmul(&query, &key);
+        let scale = self.graph.floats(&[1], &[(width as f32).sqrt().recip()]);
+        let scores = self.graph.mul(&scores, &scale);
+        let shares = self.graph.softmax(&scores);
+        let mixed = self.graph.matmul(&shares, &value);
+        let mixed = self.graph.transpose(&mixed, &[0, 2, 1, 3]);
+        let mixed = self.graph.reshape(&mixed, &[count, channels]);
+        self.linear_on_tokens(&mixed, &attention.out)
+    }
+}

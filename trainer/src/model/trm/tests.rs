@@ -1,0 +1,172 @@
+//! The recursive model by itself.
+
+use super::{Said, Trm, TrmConfig};
+use crate::model::layers::Pass;
+use crate::model::params::{Layout, Weights};
+use engine::encoding::Input;
+use engine::position::Game;
+use tch::{Device, Kind, Tensor};
+
+fn small(overrides: &str) -> (Trm, Weights) {
+    let mut json: serde_json::Value =
+        serde_json::from_str(r#"{"width": 16, "heads": 2, "expansion": 2, "steps": 5, "kept_steps": 0}"#)
+            .unwrap();
+    let overrides: serde_json::Value = serde_json::from_str(overrides).unwrap();
+    for (key, value) in overrides.as_object().unwrap() {
+        json[key] = value.clone();
+    }
+    let config: TrmConfig = serde_json::from_value(json).unwrap();
+    let mut layout = Layout::default();
+    let trm = Trm::new(&mut layout, &config);
+    let weights = Weights::new(&layout, Device::Cpu, Kind::Float, 7);
+    (trm, weights)
+}
+
+/// Planes of a few positions of a game.
+fn planes() -> Tensor {
+    let mut game = Game::new();
+    let mut games = vec![game.clone()];
+    for uci in ["e2e4", "c7c5", "g1f3", "d7d6"] {
+        game.play(game.parse_uci(uci).unwrap());
+        games.push(game.clone());
+    }
+    Tensor::from_slice(&Input::Planes19.tensor(&games)).view([5, 19, 8, 8])
+}
+
+fn think(trm: &Trm, weights: &Weights, planes: &Tensor, steps: usize) -> Vec<Said> {
+    let output = trm.think(&Pass { weights, train: false }, planes, steps);
+    output.policy.into_iter().zip(output.wdl).map(|(policy, wdl)| Said { policy, wdl }).collect()
+}
+
+fn largest(tensor: &Tensor) -> f64 {
+    tensor.abs().max().double_value(&[])
+}
+
+fn policy_loss(said: &Said) -> Tensor {
+    let played = Tensor::from_slice(&[930i64, 7, 1402, 0, 11]);
+    let log = said.policy.to_kind(Kind::Float).log_softmax(-1, Kind::Float);
+    let value = said.wdl.to_kind(Kind::Float).log_softmax(-1, Kind::Float).select(1, 0).mean(Kind::Float);
+    -log.gather(1, &played.unsqueeze(1), false).mean(Kind::Float) - value
+}
+
+#[test]
+fn the_issues_network_has_its_size() {
+    let mut layout = Layout::default();
+    Trm::new(&mut layout, &TrmConfig::default());
+    let (width, squares, logits) = (256, 64, 1968);
+    let layer = 12 * width * width + (3 + 1 + 4 + 1) * width + 4 * width;
+    let heads = (width + 1) * (logits + 3) + (width + 1) * width;
+    assert_eq!(layout.len(), 20 * width + squares * width + width + 2 * layer + 2 * width + heads);
+}
+
+#[test]
+fn a_step_is_the_same_whether_alone_or_among_others_and_repeats_itself() {
+    let (trm, weights) = small("{}");
+    let planes = planes();
+    let all = tch::no_grad(|| think(&trm, &weights, &planes, 7));
+    assert_eq!(all.len(), 7);
+    assert_eq!((all[0].policy.size(), all[0].wdl.size()), (vec![5, 1968], vec![5, 3]));
+    let alone = tch::no_grad(|| think(&trm, &weights, &planes.narrow(0, 3, 1), 7));
+    for (all, alone) in all.iter().zip(&alone) {
+        assert!(largest(&(all.policy.narrow(0, 3, 1) - &alone.policy)) < 1e-5);
+        assert!(largest(&(all.wdl.narrow(0, 3, 1) - &alone.wdl)) < 1e-5);
+    }
+    // Later steps go on from earlier ones: they are not the first one again.
+    assert!(largest(&(&all[6].policy - &all[0].policy)) > 1e-4);
+    let again = tch::no_grad(|| think(&trm, &weights, &planes, 3));
+    assert_eq!(largest(&(&again[2].policy - &all[2].policy)), 0.0);
+}
+
+#[test]
+fn many_steps_do_not_make_it_grow() {
+    let (trm, weights) = small("{}");
+    let said = tch::no_grad(|| think(&trm, &weights, &planes(), 200));
+    assert!(largest(&said[199].policy) < 10.0 * largest(&said[4].policy).max(1.0));
+}
+
+/// The gradient by groups against that of one graph over all steps.
+#[test]
+fn computing_steps_again_gives_the_same_gradient() {
+    let planes = planes();
+    let weight = [0.1, 0.2, 0.5, 0.15, 0.05];
+    let (trm, weights) = small(r#"{"dropout": 0.0}"#);
+    let whole = think(&trm, &weights, &planes, 5);
+    let shares: Vec<Tensor> =
+        whole.iter().zip(weight).map(|(said, weight)| policy_loss(said) * weight).collect();
+    let expected = weights.gradient(&Tensor::stack(&shares, 0).sum(Kind::Float));
+    assert!(largest(&expected) > 1e-3);
+    for kept in [0, 1, 2, 3, 5, 9] {
+        let (trm, _) = small(&format!(r#"{{"dropout": 0.0, "kept_steps": {kept}}}"#));
+        let mut seen = Vec::new();
+        let gradient = trm.gradient(&weights, &planes, 1, |step, said| {
+            seen.push(step);
+            policy_loss(said) * weight[step]
+        });
+        seen.sort_unstable();
+        assert_eq!(seen, [0, 1, 2, 3, 4]);
+        let apart = largest(&(&gradient - &expected)) / largest(&expected);
+        assert!(apart < 1e-5, "{kept} steps at a time: {apart}");
+    }
+}
+
+#[test]
+fn dropout_is_the_same_when_steps_are_computed_again() {
+    let planes = planes();
+    let gradient = |kept: usize, seed: i64| {
+        let (trm, weights) = small(&format!(r#"{{"dropout": 0.3, "kept_steps": {kept}}}"#));
+        trm.gradient(&weights, &planes, seed, |_, said| policy_loss(said))
+    };
+    // libtorch's generator belongs to the whole process, and so other tests' draws may come between.
+    let agree = |a: &Tensor, b: &Tensor| largest(&(a - b)) < 1e-4 * largest(a);
+    let same = (0..5).any(|seed| {
+        let whole = gradient(0, seed);
+        [1, 2, 4].into_iter().all(|kept| agree(&whole, &gradient(kept, seed)))
+    });
+    assert!(same);
+    assert!(!agree(&gradient(1, 1), &gradient(1, 2)), "another seed, other dropout");
+}
+
+#[test]
+fn bf16_is_near_fp32() {
+    let (trm, weights) = small("{}");
+    let rough = weights.copy(Device::Cpu, Kind::BFloat16);
+    let [exact, near] = [&weights, &rough].map(|weights| tch::no_grad(|| think(&trm, weights, &planes(), 5)));
+    let apart = largest(&(&exact[4].policy - near[4].policy.to_kind(Kind::Float)));
+    assert!(apart < 0.1 * largest(&exact[4].policy).max(1.0), "{apart}");
+}
+
+/// How long a step of learning takes, in words: `cargo test --release -p trainer --lib trm -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn speed() {
+    tch::set_num_threads(1);
+    for (text, batch) in [
+        (r#"{"width": 64, "heads": 2, "expansion": 2, "steps": 8}"#, 256),
+        (r#"{"width": 96, "heads": 3, "expansion": 2, "steps": 8}"#, 256),
+        (r#"{"width": 128, "heads": 4, "expansion": 2, "steps": 8}"#, 256),
+        (r#"{"width": 128, "heads": 4, "expansion": 4, "steps": 8}"#, 256),
+    ] {
+        for kept in [0, 1] {
+            let mut merged: serde_json::Value = serde_json::from_str(text).unwrap();
+            merged["dropout"] = 0.0.into();
+            merged["kept_steps"] = kept.into();
+            let (trm, weights) = small(&merged.to_string());
+            let weights = weights.copy(Device::Cpu, Kind::BFloat16);
+            let planes = planes().repeat([batch / 5, 1, 1, 1]);
+            let start = std::time::Instant::now();
+            for _ in 0..2 {
+                _ = trm.gradient(&weights, &planes, 1, |_, said| {
+                    said.policy
+                        .to_kind(Kind::Float)
+                        .log_softmax(-1, Kind::Float)
+                        .select(1, 5)
+                        .mean(Kind::Float)
+                });
+            }
+            println!(
+                "{text} kept {kept}: {:.0} samples/s",
+                2.0 * batch as f64 / start.elapsed().as_secs_f64()
+            );
+        }
+    }
+}
