@@ -3,11 +3,14 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use trainer::arena::ArenaArgs;
 use trainer::chunks::{AnnotateArgs, ExportPgnArgs, ImportArgs, InspectArgs, MineArgs};
+use trainer::cycle::LearnArgs;
 use trainer::export::{ConvertLc0Args, ExportArgs, QuantiseArgs, VerifyArgs};
 use trainer::games::FetchGamesArgs;
 use trainer::gauge::GaugeArgs;
 use trainer::learn::{LrFinderArgs, OverfitArgs, PlotArgs, TrainArgs};
+use trainer::selfplay::SelfPlayArgs;
 
 /// Philidor's trainer: from games to networks.
 #[derive(Parser)]
@@ -23,6 +26,8 @@ enum Command {
     Import(ImportArgs),
     Mine(MineArgs),
     Annotate(AnnotateArgs),
+    SelfPlay(SelfPlayArgs),
+    Arena(ArenaArgs),
     Inspect(InspectArgs),
     ExportPgn(ExportPgnArgs),
     Overfit(OverfitArgs),
@@ -34,6 +39,7 @@ enum Command {
     ConvertLc0(ConvertLc0Args),
     Quantise(QuantiseArgs),
     Gauge(GaugeArgs),
+    Learn(LearnArgs),
 }
 
 fn main() -> ExitCode {
@@ -43,6 +49,8 @@ fn main() -> ExitCode {
         Command::Import(args) => args.run(),
         Command::Mine(args) => args.run(),
         Command::Annotate(args) => args.run(),
+        Command::SelfPlay(args) => args.run(),
+        Command::Arena(args) => args.run(),
         Command::Inspect(args) => args.run(),
         Command::ExportPgn(args) => args.run(),
         Command::Overfit(args) => args.run(),
@@ -54,5 +62,6 @@ fn main() -> ExitCode {
         Command::ConvertLc0(args) => args.run(),
         Command::Quantise(args) => args.run(),
         Command::Gauge(args) => args.run(),
+        Command::Learn(args) => args.run(),
     }
 }

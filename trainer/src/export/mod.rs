@@ -11,7 +11,7 @@ mod lc0;
 mod quantise;
 
 pub use command::ExportArgs;
-pub use file::onnx;
+pub use file::{network, onnx};
 pub use lc0::ConvertLc0Args;
 pub use quantise::QuantiseArgs;
 pub use verify::{Difference, VerifyArgs, compare};

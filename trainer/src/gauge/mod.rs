@@ -18,6 +18,6 @@ mod command;
 
 pub use canary::{CATEGORIES, Category, canaries};
 pub use command::GaugeArgs;
-pub use judge::{Item, Verdict};
+pub use judge::{Item, Verdict, judge};
 pub use player::{Found, Opinion, Player};
 pub use question::Question;

@@ -4,10 +4,12 @@ use std::path::Path;
 
 use crossbeam_channel::{Sender, bounded};
 use engine::encoding::{PolicyIndex, az4672};
-use engine::eval::{Evaluator, Network, Pair, Precision, Request, Wdl};
+use engine::eval::{Evaluator, Request, Wdl};
 use engine::position::Game;
 use engine::search::{Ended, Limits, Outcome, Params, Pool, Score, Verdict, View, Watch};
 use shakmaty::Move;
+
+use crate::networks;
 
 /// Positions that a network is asked about at once.
 pub const BATCH: usize = 64;
@@ -67,11 +69,7 @@ impl Player {
     ///
     /// One line: the network can't be used.
     pub fn load(net: &Path, nodes: u64) -> Result<Player, String> {
-        let network = match net.to_str() {
-            Some("embedded") => Pair::embedded().exactly(Precision::Fp32),
-            Some("embedded.int8") => Pair::embedded().exactly(Precision::Int8),
-            _ => Network::load(net),
-        };
+        let network = networks::network(net);
         let open = |batch| {
             network.as_ref().map_err(ToString::to_string)?.evaluator(batch).map_err(|e| e.to_string())
         };

@@ -5,6 +5,7 @@ use super::elastic::Elastic;
 use super::loss::{self, Losses};
 use super::loss_scale::LossScale;
 use super::optimiser::Optimiser;
+use super::reference::Reference;
 use super::validation::{self, HeldOut, Measures, Validations};
 use crate::loader::Batch;
 use crate::model::{Net, Weights, input::DeviceBatch, input::Expander};
@@ -35,6 +36,8 @@ pub struct Learner {
     expander: Expander,
     /// What holds the weights near those of an earlier task.
     pub elastic: Option<Elastic>,
+    /// The network whose policy it shall stay near to.
+    pub reference: Option<Reference>,
     /// How many steps the even average spans, plus one; 0 while it is exponential.
     pub swa_steps: u64,
     /// What fp16's losses are multiplied by.
@@ -57,6 +60,7 @@ impl Learner {
             optimiser: Optimiser::new(&weights),
             expander: Expander::new(device, kind),
             elastic: None,
+            reference: None,
             swa_steps: 0,
             loss_scale: LossScale::new(kind, device),
             totals: Tensor::zeros([6], (Kind::Float, device)),
@@ -94,7 +98,11 @@ impl Learner {
             let batch = self.expander.upload(batch);
             let output = self.net.forward(&self.weights, &batch.planes, true);
             let losses = loss::losses(&output, &batch, &self.config);
-            let gradient = self.weights.gradient(&(&losses.total * (&self.loss_scale.factor() * share)));
+            let total = match &self.reference {
+                None => losses.total.shallow_clone(),
+                Some(reference) => &losses.total + reference.cost(&self.net, &batch, &losses.legal_logits),
+            };
+            let gradient = self.weights.gradient(&(&total * (&self.loss_scale.factor() * share)));
             let terms =
                 tch::no_grad(|| [gradient, losses.total.detach() * share, measured(&losses, &batch) * share]);
             policy_losses.push(losses.policy.detach());

@@ -1,7 +1,8 @@
 //! What is minimised and what is reported.
 
 use super::config::TrainConfig;
-use crate::model::{Output, input::DeviceBatch, input::DeviceLessons};
+use crate::model::Output;
+use crate::model::input::{DeviceBatch, DeviceLessons, DeviceShares};
 use tch::{Kind, Tensor};
 
 /// What illegal moves' logits are set to: far below any other, and finite.
@@ -29,7 +30,13 @@ pub fn losses(output: &Output, batch: &DeviceBatch, config: &TrainConfig) -> Los
     let legal_logits = raw_logits.masked_fill(&batch.illegal, ILLEGAL);
     let logits = if config.mask_illegal { &legal_logits } else { &raw_logits };
     let log = logits.log_softmax(-1, Kind::Float);
-    let mut policy = -log.gather(1, &batch.policy.unsqueeze(1), false).squeeze_dim(1);
+    let mut policy = match &batch.shares {
+        None => -log.gather(1, &batch.policy.unsqueeze(1), false).squeeze_dim(1),
+        Some(DeviceShares { rows, places, shares }) => {
+            let terms = log.view([-1]).index_select(0, places) * shares;
+            -Tensor::zeros([log.size()[0]], (Kind::Float, log.device())).index_add(0, rows, &terms)
+        }
+    };
     if config.label_smoothing > 0.0 {
         let even = if config.mask_illegal {
             let legal = batch.illegal.logical_not();
@@ -101,6 +108,7 @@ mod tests {
             policy: Tensor::from_slice(&[played]),
             wdl: Tensor::from_slice(&[0.5f32, 0.5, 0.0]).view([1, 3]),
             source: Tensor::from_slice(&[0i64]),
+            shares: None,
             lessons: None,
         }
     }

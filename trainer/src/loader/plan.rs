@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use super::{Batch, Corpus, Origin, Record, Teacher};
+use super::{Batch, Corpus, Origin, Record, Shares, Teacher};
 use crate::samples::{Damaged, Recipe, Sample};
 use engine::encoding::planes72::{ROWS, SCALARS};
 
@@ -93,6 +93,7 @@ impl Plan {
             source: Vec::with_capacity(n),
             draw: Vec::with_capacity(n),
             tactical: Vec::with_capacity(n),
+            shares: Shares::default(),
             lessons: None,
         };
         let mut damaged = 0;
@@ -117,6 +118,7 @@ impl Plan {
             batch.source.push(source);
             batch.draw.push(draw);
             batch.tactical.push(sample.tactical);
+            batch.shares.push(&sample.shares);
             if teacher.is_some() {
                 games.push(sample.game);
             }
@@ -199,6 +201,7 @@ fn permute(index: u64, n: u64, seed: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::games::Searches;
     use crate::loader::CorpusBuilder;
     use crate::samples::Replay;
     use engine::position::{Game, PackedMove};
@@ -217,7 +220,16 @@ mod tests {
                     PackedMove::new(m).0
                 })
                 .collect();
-            builder.push(&Replay { start: None, moves: &moves, evals: &[], result, puzzle: false }).unwrap();
+            builder
+                .push(&Replay {
+                    start: None,
+                    moves: &moves,
+                    evals: &[],
+                    result,
+                    puzzle: false,
+                    searches: Searches::NONE,
+                })
+                .unwrap();
         }
         Arc::new(builder.build().unwrap())
     }
@@ -306,11 +318,25 @@ mod tests {
     fn a_damaged_game_is_stood_in_for() {
         let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
         builder
-            .push(&Replay { start: None, moves: &[12 | 60 << 6], evals: &[], result: 1, puzzle: false })
+            .push(&Replay {
+                start: None,
+                moves: &[12 | 60 << 6],
+                evals: &[],
+                result: 1,
+                puzzle: false,
+                searches: Searches::NONE,
+            })
             .unwrap();
         for _ in 0..9 {
             builder
-                .push(&Replay { start: None, moves: &[12 | 28 << 6], evals: &[], result: 1, puzzle: false })
+                .push(&Replay {
+                    start: None,
+                    moves: &[12 | 28 << 6],
+                    evals: &[],
+                    result: 1,
+                    puzzle: false,
+                    searches: Searches::NONE,
+                })
                 .unwrap();
         }
         let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
