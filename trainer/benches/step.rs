@@ -48,7 +48,7 @@ fn games(count: usize) -> Source {
 
 /// Forward, loss, backward and optimiser on tensors that are on the device already, and nothing else.
 fn bare_step(learner: &mut Learner, batch: &DeviceBatch, config: &TrainConfig) -> Tensor {
-    let output = learner.net.forward(&learner.weights, &batch.planes, true);
+    let output = learner.net.forward(&learner.weights, &batch.input, true);
     let losses = loss::losses(&output, batch, config);
     let gradient = learner.weights.gradient(&losses.total);
     learner.optimiser.step(&mut learner.weights, &gradient, &losses.total, LR, config)
@@ -113,7 +113,7 @@ fn main() {
     let plan = Plan::new(sources, Recipe::default(), config.batch, config.seed).expect("there are games");
     let (batch, _) = plan.batch(0, None).expect("sound games");
     let kind = config.precision.kind(device);
-    let on_device = Expander::new(device, kind).upload(&batch);
+    let on_device = Expander::new(device, kind, config.model.schemes()).upload(&batch);
     let mut learner = Learner::new(&config, device).expect("a sound configuration");
     println!("{} parameters, batch {}, {kind:?} on {device:?}", learner.net.layout().len(), config.batch);
 

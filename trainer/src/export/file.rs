@@ -1,12 +1,13 @@
 //! A network file: the graph and its card.
 
-use engine::encoding::{az4672, planes72};
-use engine::eval::Golden;
+use engine::eval::{Golden, Schemes};
 use prost::Message;
 
-use super::{golden, resnet};
+use super::graph::Builder;
+use super::writer::Writer;
+use super::{dense, golden, resnet};
 use crate::learn::{Checkpoint, TrainConfig};
-use crate::model::{Net, Weights};
+use crate::model::{Body, Net, Weights};
 
 /// The bytes of a network file called `name`.
 ///
@@ -14,15 +15,35 @@ use crate::model::{Net, Weights};
 pub fn onnx(name: &str, net: &Net, weights: &Weights, config: &TrainConfig) -> Vec<u8> {
     let golden = golden::answers(net, weights);
     let config = serde_json::to_string(&config.without_folders()).expect("numbers and text make JSON");
-    let card = card(&CardText {
+    let text = CardText {
         name,
-        family: "resnet",
-        input: planes72::NAME,
-        policy: az4672::NAME,
+        family: net.config().family(),
+        schemes: net.schemes(),
         config: &config,
         golden: &golden,
-    });
-    resnet::graph(net, weights).finish(name, card).encode_to_vec()
+    };
+    graph(net, weights).finish(name, card(&text)).encode_to_vec()
+}
+
+/// The graph of `net` with the numbers of `weights`: `input` to `policy` and, if it has a value, `wdl`.
+fn graph(net: &Net, weights: &Weights) -> Builder {
+    let Schemes { input, policy, .. } = net.schemes();
+    let mut writer = Writer::new(weights);
+    let shape: Vec<i64> = input.shape().iter().map(|n| *n as i64).collect();
+    let input = writer.graph.input("input", &shape);
+    let (logits, wdl) = match &net.body {
+        Body::Resnet(net) => {
+            let [policy, wdl] = resnet::write(&mut writer, net, &input);
+            (policy, Some(wdl))
+        }
+        Body::Mlp(net) => dense::mlp(&mut writer, net, &input),
+        Body::Linear(net) => (dense::matrix(&mut writer, net, &input), None),
+    };
+    writer.graph.output("policy", &logits, &[policy.size() as i64]);
+    if let Some(wdl) = wdl {
+        writer.graph.output("wdl", &wdl, &[3]);
+    }
+    writer.graph
 }
 
 /// What differs from one fp32 network's card to another's.
@@ -31,10 +52,8 @@ pub struct CardText<'a> {
     pub name: &'a str,
     /// Its family.
     pub family: &'a str,
-    /// The input scheme.
-    pub input: &'a str,
-    /// The policy scheme.
-    pub policy: &'a str,
+    /// What it sees and answers.
+    pub schemes: Schemes,
     /// How it was made, JSON.
     pub config: &'a str,
     /// Answers that it must give.
@@ -46,9 +65,9 @@ pub fn card(text: &CardText<'_>) -> Vec<(String, String)> {
     let golden = serde_json::to_string(text.golden).expect("numbers and text make JSON");
     let entries = [
         ("format", engine::eval::CARD_FORMAT),
-        ("input", text.input),
-        ("policy", text.policy),
-        ("value", "wdl"),
+        ("input", text.schemes.input.name()),
+        ("policy", text.schemes.policy.name()),
+        ("value", text.schemes.value.name()),
         ("name", text.name),
         ("family", text.family),
         ("config", text.config),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use engine::encoding::{Input, Policy, planes72};
-use engine::eval::{self, Golden, Session};
+use engine::encoding::Policy;
+use engine::eval::{self, Golden, Schemes, Session};
 use engine::position::Game;
 use prost::Message;
 use tch::{Kind, Tensor};
@@ -40,14 +40,15 @@ pub fn games() -> Vec<Game> {
 pub fn answers(net: &Net, weights: &Weights) -> Vec<Golden> {
     let games = games();
     let (policies, values) = logits(net, weights, &games);
-    answers_of(Policy::Az4672, &games, &policies, &values)
+    answers_of(net.schemes().policy, &games, &policies, &values)
 }
 
 /// The golden answers that these logits make: `[n, size]` of the policy and `[n, 3]` of win, draw, loss
-/// for the golden positions.
+/// for the golden positions; nothing of a network without a value, whose answers then are zeros.
 fn answers_of(scheme: Policy, games: &[Game], policies: &[f32], values: &[f32]) -> Vec<Golden> {
     let answer = |(index, game): (usize, &Game)| {
-        let wdl = softmax(&values[index * 3..][..3]);
+        let logits = values.as_chunks::<3>().0.get(index);
+        let wdl = logits.map_or(vec![0.0; 3], |logits| softmax(logits));
         let policy = &policies[index * scheme.size()..][..scheme.size()];
         let moves = game.legal_moves();
         let chosen: Vec<f32> = moves.iter().map(|m| policy[scheme.index(game.turn(), *m).offset()]).collect();
@@ -90,18 +91,19 @@ pub fn property<'a>(card: &'a mut [Property], key: &str) -> Option<&'a mut Strin
     card.iter_mut().find(|property| property.key == key).map(|property| &mut property.value)
 }
 
-/// Logits in fp32: `[n, 4672]` of the policy and `[n, 3]` of win, draw, loss.
+/// Logits in fp32: `[n, size]` of the policy and `[n, 3]` of win, draw, loss, which a network without a value has
+/// none of.
 pub fn logits(net: &Net, weights: &Weights, games: &[Game]) -> (Vec<f32>, Vec<f32>) {
     let _guard = tch::no_grad_guard();
-    let planes = Input::Planes72.tensor(games);
-    let shape = [games.len() as i64, planes72::PLANES as i64, 8, 8];
-    let planes = Tensor::from_slice(&planes).view(shape).to_device(weights.device());
-    let output = net.forward(weights, &planes, false);
+    let Schemes { input, .. } = net.schemes();
+    let shape: Vec<i64> = [games.len()].iter().chain(input.shape()).map(|n| *n as i64).collect();
+    let tensor = Tensor::from_slice(&input.tensor(games)).view(&shape[..]).to_device(weights.device());
+    let output = net.forward(weights, &tensor, false);
     let numbers = |tensor: &Tensor| {
         let flat = tensor.to_kind(Kind::Float).to_device(tch::Device::Cpu).contiguous().view([-1]);
         Vec::<f32>::try_from(flat).expect("fp32 numbers")
     };
-    (numbers(&output.policy), numbers(&output.wdl))
+    (numbers(output.last_policy()), output.last_wdl().map(numbers).unwrap_or_default())
 }
 
 /// The probabilities of these logits.

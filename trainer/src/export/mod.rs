@@ -2,7 +2,9 @@
 
 mod proto;
 mod graph;
+mod writer;
 mod resnet;
+mod dense;
 mod golden;
 mod file;
 mod command;

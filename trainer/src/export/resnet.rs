@@ -1,20 +1,14 @@
 //! The residual network as an ONNX graph; BatchNorm is folded into the convolutions before it.
 
-use engine::encoding::{az4672, planes72};
-use tch::Tensor;
+use super::graph::Value;
+use super::writer::Writer;
+use crate::model::resnet::{Block, Policy, Resnet};
+use crate::model::{Attention, ConvNorm, EPSILON, Linear, NormDetail, Squeeze};
 
-use super::graph::{Builder, Value};
-use crate::model::config::Activation;
-use crate::model::params::ParamId;
-use crate::model::{
-    Attention, Block, Conv, ConvNorm, EPSILON, Linear, Net, NormDetail, Policy, Squeeze, Weights,
-};
-
-/// The graph of `net` with the numbers of `weights`: `input` to `policy` and `wdl`.
-pub fn graph(net: &Net, weights: &Weights) -> Builder {
-    let mut writer = Writer { graph: Builder::default(), weights, act: net.config.activation };
-    let input = writer.graph.input("input", &[planes72::PLANES as i64, 8, 8]);
-    let stem = writer.conv_norm(&input, &net.stem);
+/// Writes `net` from its input to logits of policy and win, draw, loss.
+pub fn write(writer: &mut Writer<'_>, net: &Resnet, input: &Value) -> [Value; 2] {
+    writer.act = net.config.activation;
+    let stem = writer.conv_norm(input, &net.stem);
     let mut x = writer.act(&stem);
     for block in &net.blocks {
         x = writer.block(&x, block);
@@ -26,57 +20,10 @@ pub fn graph(net: &Net, weights: &Weights) -> Builder {
     let hidden = writer.linear(&flat, &net.value.hidden);
     let hidden = writer.act(&hidden);
     let wdl = writer.linear(&hidden, &net.value.out);
-    writer.graph.output("policy", &policy, &[az4672::SIZE as i64]);
-    writer.graph.output("wdl", &wdl, &[3]);
-    writer.graph
-}
-
-struct Writer<'a> {
-    graph: Builder,
-    weights: &'a Weights,
-    act: Activation,
-}
-
-fn numbers(tensor: &Tensor) -> Vec<f32> {
-    Vec::<f32>::try_from(tensor.to_device(tch::Device::Cpu).contiguous().view([-1])).expect("fp32 numbers")
+    [policy, wdl]
 }
 
 impl Writer<'_> {
-    fn tensor(&mut self, tensor: &Tensor) -> Value {
-        self.graph.floats(&tensor.size(), &numbers(tensor))
-    }
-
-    fn param(&mut self, id: ParamId) -> Value {
-        self.tensor(&self.weights.master(id))
-    }
-
-    fn act(&mut self, x: &Value) -> Value {
-        match self.act {
-            Activation::Relu => self.graph.relu(x),
-            Activation::Gelu => self.graph.gelu(x),
-        }
-    }
-
-    fn conv(&mut self, x: &Value, conv: &Conv) -> Value {
-        let weight = self.param(conv.weight);
-        let bias = conv.bias.map(|id| self.param(id));
-        self.graph.conv(x, &weight, bias.as_ref(), conv.kernel)
-    }
-
-    fn linear(&mut self, x: &Value, linear: &Linear) -> Value {
-        let weight = self.param(linear.weight);
-        let bias = self.param(linear.bias);
-        self.graph.gemm(x, &weight, &bias)
-    }
-
-    /// Like [`Writer::linear`], for an input with more than two axes.
-    fn linear_on_tokens(&mut self, x: &Value, linear: &Linear) -> Value {
-        let weight = self.tensor(&self.weights.master(linear.weight).tr());
-        let bias = self.param(linear.bias);
-        let product = self.graph.matmul(x, &weight);
-        self.graph.add(&product, &bias)
-    }
-
     fn conv_norm(&mut self, x: &Value, layer: &ConvNorm) -> Value {
         let gamma = self.weights.master(layer.norm.gamma);
         let beta = self.weights.master(layer.norm.beta);

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{ArgAction, Args};
-use engine::encoding::{az4672, planes72};
 use engine::eval::Network;
 use engine::position::{Game, PackedMove};
 
@@ -106,34 +105,35 @@ impl VerifyArgs {
 /// Runs both on `positions` and compares their answers.
 ///
 /// # Errors
-/// One line, if ONNX Runtime fails.
+/// One line, if ONNX Runtime fails, or the file has other inputs or outputs than `net`.
 pub fn compare(
     net: &Net,
     weights: &Weights,
     file: &Network,
     positions: &[Game],
 ) -> Result<Difference, String> {
+    let schemes = net.schemes();
+    if file.schemes() != schemes {
+        return Err(format!("the file is another network: {}", file.describe()));
+    }
     let mut session = file.session().map_err(|error| error.to_string())?;
     let mut worst = Difference::default();
     for batch in positions.chunks(BATCH) {
         let (policy, wdl) = logits(net, weights, batch);
-        let mut input = vec![0.0; batch.len() * planes72::INPUT_SIZE];
-        for (game, input) in batch.iter().zip(input.chunks_exact_mut(planes72::INPUT_SIZE)) {
-            planes72::encode(game).write(input);
-        }
-        let ran = session.run(&input, |theirs| {
+        let ran = session.run(&schemes.input.tensor(batch), |theirs| {
             widen(&mut worst.policy_logit, &policy, theirs.policy, of_size);
             widen(&mut worst.wdl_logit, &wdl, theirs.wdl, of_size);
             for (index, game) in batch.iter().enumerate() {
                 let legal = |logits: &[f32]| {
-                    let own = &logits[index * az4672::SIZE..][..az4672::SIZE];
+                    let own = &logits[index * schemes.policy.size()..][..schemes.policy.size()];
                     let moves = game.legal_moves();
-                    let of = |m: &shakmaty::Move| own[az4672::index(game.turn(), *m).offset()];
+                    let of = |m: &shakmaty::Move| own[schemes.policy.index(game.turn(), *m).offset()];
                     softmax(&moves.iter().map(of).collect::<Vec<_>>())
                 };
                 widen(&mut worst.policy, &legal(&policy), &legal(theirs.policy), absolute);
-                let outcome = |logits: &[f32]| softmax(&logits[index * 3..][..3]);
-                widen(&mut worst.wdl, &outcome(&wdl), &outcome(theirs.wdl), absolute);
+            }
+            for (ours, theirs) in wdl.chunks_exact(3).zip(theirs.wdl.chunks_exact(3)) {
+                widen(&mut worst.wdl, &softmax(ours), &softmax(theirs), absolute);
             }
         });
         ran.map_err(|error| error.to_string())?;
@@ -150,6 +150,7 @@ fn of_size(a: f32, b: f32) -> f32 {
 }
 
 fn widen(worst: &mut f32, ours: &[f32], theirs: &[f32], difference: fn(f32, f32) -> f32) {
+    assert_eq!(ours.len(), theirs.len(), "the same schemes have as many numbers");
     for (a, b) in ours.iter().zip(theirs) {
         let difference = difference(*a, *b);
         // NaN is the worst there is, and stays.

@@ -28,13 +28,13 @@ impl Elastic {
     /// batches: the mean of n independent gradients around zero has an n-th of their mean square.
     pub fn measure(net: &Net, weights: &Weights, batches: &[Batch], config: &TrainConfig) -> Elastic {
         let device = weights.device();
-        let expander = Expander::new(device, Kind::Float);
+        let expander = Expander::new(device, Kind::Float, net.schemes());
         let weights = weights.copy(device, Kind::Float);
         let mut importance = weights.flat.zeros_like();
         for batch in batches {
             let n = batch.size as f64;
             let batch = expander.upload(batch);
-            let output = net.forward(&weights, &batch.planes, false);
+            let output = net.forward(&weights, &batch.input, false);
             let gradient = weights.gradient(&loss::losses(&output, &batch, config).total);
             _ = importance.g_add_(&(gradient.square() * (n / batches.len() as f64)));
         }

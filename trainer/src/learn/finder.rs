@@ -109,7 +109,7 @@ pub fn sweep(
         let lr = from * (to / from).powf(step as f64 / (steps - 1) as f64);
         learner.step(&[feed.next_batch()?], lr);
         let report = learner.report();
-        let loss = report.measures.policy_loss + config.value_weight * report.measures.wdl_loss;
+        let loss = report.measures.loss(config.value_weight);
         mean = INERTIA * mean + (1.0 - INERTIA) * loss;
         let smooth = mean / (1.0 - INERTIA.powi(step as i32 + 1));
         least = least.min(smooth);

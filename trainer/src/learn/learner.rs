@@ -9,6 +9,7 @@ use super::reference::Reference;
 use super::validation::{self, HeldOut, Measures, Validations};
 use crate::loader::Batch;
 use crate::model::{Net, Weights, input::DeviceBatch, input::Expander};
+use engine::eval::Value;
 use tch::{Device, Kind, Tensor};
 
 /// What happened since the last report.
@@ -58,7 +59,7 @@ impl Learner {
         let averaged = weights.copy(device, Kind::Float);
         Ok(Learner {
             optimiser: Optimiser::new(&weights),
-            expander: Expander::new(device, kind),
+            expander: Expander::new(device, kind, net.schemes()),
             elastic: None,
             reference: None,
             swa_steps: 0,
@@ -96,16 +97,18 @@ impl Learner {
                 tch::manual_seed((self.config.seed ^ draw).cast_signed());
             }
             let batch = self.expander.upload(batch);
-            let output = self.net.forward(&self.weights, &batch.planes, true);
+            let output = self.net.forward(&self.weights, &batch.input, true);
             let losses = loss::losses(&output, &batch, &self.config);
             let total = match &self.reference {
                 None => losses.total.shallow_clone(),
-                Some(reference) => &losses.total + reference.cost(&self.net, &batch, &losses.legal_logits),
+                Some(reference) => {
+                    &losses.total + reference.cost(&self.net, &batch, &losses.last().legal_logits)
+                }
             };
             let gradient = self.weights.gradient(&(&total * (&self.loss_scale.factor() * share)));
             let terms =
                 tch::no_grad(|| [gradient, losses.total.detach() * share, measured(&losses, &batch) * share]);
-            policy_losses.push(losses.policy.detach());
+            policy_losses.push(losses.last().policy.detach());
             sums = Some(match sums {
                 None => terms,
                 Some(sums) => tch::no_grad(|| std::array::from_fn(|i| &sums[i] + &terms[i])),
@@ -130,7 +133,7 @@ impl Learner {
     }
 
     fn draws_random_numbers(&self) -> bool {
-        self.config.model.policy_dropout > 0.0 || self.config.model.value_dropout > 0.0
+        self.config.model.dropouts().iter().any(|(_, share)| *share > 0.0)
     }
 
     fn average(&mut self) {
@@ -162,7 +165,12 @@ impl Learner {
         let done = f64::from(sums[4]).max(1.0);
         let mean = |i: usize| f64::from(sums[i]) / done;
         TrainReport {
-            measures: Measures { policy_loss: mean(0), wdl_loss: mean(1), top1: mean(2), top5: mean(3) },
+            measures: Measures {
+                policy_loss: mean(0),
+                wdl_loss: (self.net.schemes().value == Value::Wdl).then(|| mean(1)),
+                top1: mean(2),
+                top5: mean(3),
+            },
             steps: sums[5].round() as u64,
             skipped: (sums[5] - sums[4]).round() as u64,
         }
@@ -174,8 +182,9 @@ impl Learner {
     }
 }
 
-/// `[4]`: the four measures of a batch.
+/// `[4]`: the four measures of a batch, by the answer that counts in play.
 fn measured(losses: &Losses, batch: &DeviceBatch) -> Tensor {
+    let losses = losses.last();
     let hits =
         loss::hits(&losses.legal_logits, &batch.policy).mean_dim([0i64].as_slice(), false, Kind::Float);
     let means = Tensor::stack(&[losses.policy.mean(Kind::Float), losses.mean_wdl.shallow_clone()], 0);

@@ -10,23 +10,52 @@ const ILLEGAL: f64 = -1e9;
 
 /// The losses of a batch.
 pub struct Losses {
-    /// Scalar: what to minimise.
+    /// Scalar: what to minimise, the steps' losses by their weights.
+    pub total: Tensor,
+    /// Those of each of the network's answers.
+    pub steps: Vec<StepLosses>,
+}
+
+/// The losses of one of a network's answers to a batch.
+pub struct StepLosses {
+    /// Scalar: what this answer alone would have to minimise.
     pub total: Tensor,
     /// `[n]`: cross-entropy of the policy, as the configuration defines it.
     pub policy: Tensor,
-    /// `[n]`: cross-entropy of win, draw, loss; zero where there is no target. A teacher has its share in the target,
-    /// and makes one where there is none.
+    /// `[n]`: cross-entropy of win, draw, loss; zero where there is no target, and of a network without a value. A
+    /// teacher has its share in the target, and makes one where there is none.
     pub wdl: Tensor,
     /// Scalar: its mean over the samples that have a target.
     pub mean_wdl: Tensor,
-    /// `[n, 4672]`: logits with illegal moves set far below.
+    /// `[n, size]`: logits with illegal moves set far below.
     pub legal_logits: Tensor,
+}
+
+impl Losses {
+    /// Those of the answer that counts in play.
+    pub fn last(&self) -> &StepLosses {
+        self.steps.last().expect("a network answers")
+    }
 }
 
 /// Compares a network's answers with the targets.
 pub fn losses(output: &Output, batch: &DeviceBatch, config: &TrainConfig) -> Losses {
+    let step = |(i, policy): (usize, &Tensor)| step_losses(policy, output.wdl.get(i), batch, config);
+    let steps: Vec<StepLosses> = output.policy.iter().enumerate().map(step).collect();
+    let weights = config.model.step_weights();
+    debug_assert_eq!(weights.len(), steps.len(), "a weight for every answer");
+    let weighted = steps.iter().zip(weights).map(|(step, weight)| &step.total * weight);
+    Losses { total: weighted.reduce(|sum, term| sum + term).expect("a network answers"), steps }
+}
+
+fn step_losses(
+    policy_logits: &Tensor,
+    wdl_logits: Option<&Tensor>,
+    batch: &DeviceBatch,
+    config: &TrainConfig,
+) -> StepLosses {
     // fp16 has no number so low.
-    let raw_logits = output.policy.to_kind(Kind::Float);
+    let raw_logits = policy_logits.to_kind(Kind::Float);
     let legal_logits = raw_logits.masked_fill(&batch.illegal, ILLEGAL);
     let logits = if config.mask_illegal { &legal_logits } else { &raw_logits };
     let log = logits.log_softmax(-1, Kind::Float);
@@ -48,7 +77,7 @@ pub fn losses(output: &Output, batch: &DeviceBatch, config: &TrainConfig) -> Los
         };
         policy = policy * (1.0 - config.label_smoothing) - even * config.label_smoothing;
     }
-    let (wdl_target, total) = match &batch.lessons {
+    let (wdl_target, mut total) = match &batch.lessons {
         None => (batch.wdl.shallow_clone(), policy.mean(Kind::Float)),
         Some(lessons) => {
             let alpha = config.teacher.alpha;
@@ -57,17 +86,23 @@ pub fn losses(output: &Output, batch: &DeviceBatch, config: &TrainConfig) -> Los
             (target, (&policy * (1.0 - alpha) + taught * alpha).mean(Kind::Float))
         }
     };
-    let log_wdl = output.wdl.log_softmax(-1, Kind::Float);
-    let wdl = -(log_wdl * &wdl_target).sum_dim_intlist([-1i64].as_slice(), false, Kind::Float);
-    // A known target sums to one, a missing one to nothing.
-    let mean_wdl = wdl.sum(Kind::Float) / wdl_target.sum(Kind::Float).clamp_min(1.0);
-    let mut total = total + &mean_wdl * config.value_weight;
+    let (wdl, mean_wdl) = match wdl_logits {
+        Some(logits) => {
+            let log = logits.log_softmax(-1, Kind::Float);
+            let wdl = -(log * &wdl_target).sum_dim_intlist([-1i64].as_slice(), false, Kind::Float);
+            // A known target sums to one, a missing one to nothing.
+            let mean = wdl.sum(Kind::Float) / wdl_target.sum(Kind::Float).clamp_min(1.0);
+            total += &mean * config.value_weight;
+            (wdl, mean)
+        }
+        None => (policy.zeros_like(), total.zeros_like()),
+    };
     if config.entropy_weight > 0.0 {
         // An illegal move's probability is zero, and so is what it adds.
         let entropy = -(log.exp() * &log).sum_dim_intlist([-1i64].as_slice(), false, Kind::Float);
         total -= entropy.mean(Kind::Float) * config.entropy_weight;
     }
-    Losses { total, policy, wdl, mean_wdl, legal_logits }
+    StepLosses { total, policy, wdl, mean_wdl, legal_logits }
 }
 
 /// `[n]`: how far the policy is from the teacher's (Kullback–Leibler, nat) at this temperature, times its square,
@@ -103,7 +138,7 @@ mod tests {
             _ = illegal.get(0).get(index).fill_(0);
         }
         DeviceBatch {
-            planes: Tensor::zeros([1], (Kind::Float, tch::Device::Cpu)),
+            input: Tensor::zeros([1], (Kind::Float, tch::Device::Cpu)),
             illegal,
             policy: Tensor::from_slice(&[played]),
             wdl: Tensor::from_slice(&[0.5f32, 0.5, 0.0]).view([1, 3]),
@@ -115,7 +150,7 @@ mod tests {
 
     fn equal_logits() -> Output {
         let zeros = |n| Tensor::zeros([1, n], (Kind::Float, tch::Device::Cpu));
-        Output { policy: zeros(8), wdl: zeros(3) }
+        Output { policy: vec![zeros(8)], wdl: vec![zeros(3)] }
     }
 
     fn value(tensor: &Tensor) -> f64 {
@@ -126,8 +161,8 @@ mod tests {
     fn equal_logits_cost_the_logarithm_of_the_choices() {
         let batch = one_sample(&[1, 2, 5, 7], 2);
         let masked = losses(&equal_logits(), &batch, &TrainConfig::default());
-        assert!((value(&masked.policy.get(0)) - 4f64.ln()).abs() < 1e-6);
-        assert!((value(&masked.wdl.get(0)) - 3f64.ln()).abs() < 1e-6);
+        assert!((value(&masked.last().policy.get(0)) - 4f64.ln()).abs() < 1e-6);
+        assert!((value(&masked.last().wdl.get(0)) - 3f64.ln()).abs() < 1e-6);
         assert!((value(&masked.total) - 4f64.ln() - 3f64.ln()).abs() < 1e-6);
         let raw = TrainConfig { mask_illegal: false, value_weight: 2.0, ..TrainConfig::default() };
         let raw = losses(&equal_logits(), &batch, &raw);
@@ -142,24 +177,33 @@ mod tests {
         batch.policy = twice(&batch.policy);
         batch.wdl = Tensor::from_slice(&[1f32, 0.0, 0.0, 0.0, 0.0, 0.0]).view([2, 3]);
         let wdl = Tensor::from_slice(&[1f32, 0.0, 0.0, 5.0, 0.0, 0.0]).view([2, 3]).set_requires_grad(true);
-        let output = Output { policy: twice(&equal_logits().policy), wdl };
+        let output = Output { policy: vec![twice(equal_logits().last_policy())], wdl: vec![wdl] };
         let losses = losses(&output, &batch, &TrainConfig::default());
         // The mean is over the one sample that has a target: -ln(e / (e + 2)).
-        assert!((value(&losses.mean_wdl) - (1.0 + 2.0 * (-1f64).exp()).ln()).abs() < 1e-6);
+        assert!((value(&losses.last().mean_wdl) - (1.0 + 2.0 * (-1f64).exp()).ln()).abs() < 1e-6);
         losses.total.backward();
-        let pull = Vec::<f32>::try_from(output.wdl.grad().view([6])).unwrap();
+        let pull = Vec::<f32>::try_from(output.wdl[0].grad().view([6])).unwrap();
         assert!(pull[..3].iter().all(|g| *g != 0.0) && pull[3..].iter().all(|g| *g == 0.0), "{pull:?}");
+    }
+
+    #[test]
+    fn a_network_without_a_value_learns_the_policy_alone() {
+        let batch = one_sample(&[1, 2, 5, 7], 2);
+        let output = Output { wdl: Vec::new(), ..equal_logits() };
+        let losses = losses(&output, &batch, &TrainConfig::default());
+        assert!((value(&losses.total) - 4f64.ln()).abs() < 1e-6);
+        assert_eq!((value(&losses.last().mean_wdl), value(&losses.last().wdl.get(0))), (0.0, 0.0));
     }
 
     #[test]
     fn smoothing_spreads_over_legal_moves_only() {
         let batch = one_sample(&[0, 1], 0);
         let policy = Tensor::from_slice(&[2f32, 0.0, 9.0, 9.0, 9.0, 9.0, 9.0, 9.0]).view([1, 8]);
-        let output = Output { policy, ..equal_logits() };
+        let output = Output { policy: vec![policy], ..equal_logits() };
         let config = TrainConfig { label_smoothing: 0.2, ..TrainConfig::default() };
         // log p = -ln(1 + e^-2) and -2 - ln(1 + e^-2); targets 0.9 and 0.1.
         let expected = 0.1 * 2.0 + (1.0 + (-2f64).exp()).ln();
-        assert!((value(&losses(&output, &batch, &config).policy.get(0)) - expected).abs() < 1e-6);
+        assert!((value(&losses(&output, &batch, &config).last().policy.get(0)) - expected).abs() < 1e-6);
     }
 
     #[test]
@@ -184,7 +228,10 @@ mod tests {
         let divergence = 4.0 * ((1.0 / 3.0f64) * (2.0 / 3.0f64).ln() + (2.0 / 3.0f64) * (4.0 / 3.0f64).ln());
         let expected = 0.75 * 2f64.ln() + 0.25 * divergence + 3f64.ln();
         assert!((value(&got.total) - expected).abs() < 1e-6, "{} {expected}", value(&got.total));
-        assert!((value(&got.policy.get(0)) - 2f64.ln()).abs() < 1e-6, "what is reported is the game's alone");
+        assert!(
+            (value(&got.last().policy.get(0)) - 2f64.ln()).abs() < 1e-6,
+            "what is reported is the game's alone"
+        );
     }
 
     #[test]

@@ -6,7 +6,6 @@ use super::validation::{HeldOut, Measures, validate};
 use super::{Feed, TrainConfig};
 use crate::loader::Batch;
 use clap::Args;
-use engine::encoding::planes72::{ROWS, SCALARS};
 use std::collections::HashSet;
 use std::process::ExitCode;
 use tch::{Device, Kind};
@@ -78,9 +77,8 @@ fn distinct(feed: &mut dyn Feed, samples: usize) -> Result<Batch, String> {
     for _ in 0..LOOKS {
         let next = feed.next_batch()?;
         for row in 0..next.size {
-            let masks = next.masks[row * ROWS..][..ROWS].to_vec();
-            let scalars: Vec<u32> =
-                next.scalars[row * SCALARS..][..SCALARS].iter().map(|x| x.to_bits()).collect();
+            let masks = next.row_of(&next.masks, row).to_vec();
+            let scalars: Vec<u32> = next.row_of(&next.scalars, row).iter().map(|x| x.to_bits()).collect();
             if batch.size < samples && seen.insert((masks, scalars)) {
                 batch.push(&next, row);
             }
@@ -108,7 +106,8 @@ pub struct Point {
 
 impl Point {
     fn learnt(&self, bound: f64) -> bool {
-        self.evaluated.top1 >= TOP1 && self.evaluated.policy_loss < bound && self.evaluated.wdl_loss < bound
+        let known = &self.evaluated;
+        known.top1 >= TOP1 && known.policy_loss < bound && known.wdl_loss.is_none_or(|loss| loss < bound)
     }
 
     /// What to look at if the positions weren't learnt.
@@ -126,19 +125,21 @@ impl Point {
         } else if known.top1 >= TOP1 && known.policy_loss < bound {
             Some(format!(
                 "it knows the moves, but not who won (WDL loss {:.3} above the least possible): look at value_weight \
-                 ({}), model.value_dropout ({}) and the value head's size",
-                known.wdl_loss, config.value_weight, config.model.value_dropout
+                 ({}){} and the value head's size",
+                known.wdl_loss.unwrap_or_default(),
+                config.value_weight,
+                dropouts(config)
             ))
         } else {
             Some(format!(
                 "top-1 {:.1} %, policy loss {:.3}: look at lr ({}; lr-finder suggests one), weight_decay ({}), \
-                 label_smoothing ({}), model.policy_dropout ({}) and the network's size; if the loss still falls, allow more --steps",
+                 label_smoothing ({}){} and the network's size; if the loss still falls, allow more --steps",
                 100.0 * known.top1,
                 known.policy_loss,
                 config.lr,
                 config.weight_decay,
                 config.label_smoothing,
-                config.model.policy_dropout
+                dropouts(config)
             ))
         }
     }
@@ -149,17 +150,27 @@ impl std::fmt::Display for Point {
         let (a, b) = (&self.training.measures, &self.evaluated);
         write!(
             f,
-            "{:6}  {:8.2e}  {:6.3}  {:6.3}  {:4.0}% |            {:6.3}  {:6.3}  {:4.0}%",
+            "{:6}  {:8.2e}  {:6.3}  {:>6}  {:4.0}% |            {:6.3}  {:>6}  {:4.0}%",
             self.step,
             self.lr,
             a.policy_loss,
-            a.wdl_loss - self.wdl_floor,
+            wdl(a.wdl_loss.map(|loss| loss - self.wdl_floor)),
             100.0 * a.top1,
             b.policy_loss,
-            b.wdl_loss,
+            wdl(b.wdl_loss),
             100.0 * b.top1
         )
     }
+}
+
+/// A loss of win, draw and loss; a network without a value has none.
+fn wdl(loss: Option<f64>) -> String {
+    loss.map_or("–".into(), |loss| format!("{loss:.3}"))
+}
+
+/// The network's dropouts, as items of a list.
+fn dropouts(config: &TrainConfig) -> String {
+    config.model.dropouts().iter().map(|(key, share)| format!(", model.{key} ({share})")).collect()
 }
 
 /// Steps on `batch` alone until it is known with losses below `bound`, `steps` at most; `curve` is told now and then.
@@ -196,7 +207,7 @@ pub fn by_heart(
         if step % every == 0 || step == steps {
             let weights = learner.weights.copy(device, Kind::Float);
             let mut evaluated = validate(&learner.net, &weights, &held_out, &config).all.measures;
-            evaluated.wdl_loss -= wdl_floor;
+            evaluated.wdl_loss = evaluated.wdl_loss.map(|loss| loss - wdl_floor);
             let point = Point { step, lr, training: learner.report(), evaluated, wdl_floor };
             curve(&point);
             if point.learnt(bound) || step == steps {
@@ -231,6 +242,7 @@ mod tests {
                 batch.source.push(0);
                 batch.draw.push(position);
                 batch.tactical.push(false);
+                batch.phase.push(0);
             }
             Ok(batch)
         }

@@ -53,8 +53,8 @@ impl Reference {
     /// What the batch's divergence costs, a scalar with its gradient; `legal_logits` are the learner's.
     pub fn cost(&self, net: &Net, batch: &DeviceBatch, legal_logits: &Tensor) -> Tensor {
         let reference = tch::no_grad(|| {
-            let output = net.forward(&self.weights, &batch.planes, false);
-            output.policy.to_kind(Kind::Float).masked_fill(&batch.illegal, ILLEGAL)
+            let output = net.forward(&self.weights, &batch.input, false);
+            output.last_policy().to_kind(Kind::Float).masked_fill(&batch.illegal, ILLEGAL)
         });
         let divergence = divergence(legal_logits, &reference).mean(Kind::Float);
         let _guard = tch::no_grad_guard();

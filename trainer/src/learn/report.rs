@@ -4,7 +4,7 @@ use super::checkpoint::{self, Progress};
 use super::config::TrainConfig;
 use super::events::Events;
 use super::learner::TrainReport;
-use super::validation::{Validation, Validations};
+use super::validation::{Measures, Step, Validation, Validations};
 use crate::samples::Phase;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
@@ -63,21 +63,22 @@ impl Reporter {
         let rate = (progress.samples - self.last.samples) as f64 / seconds;
         self.last = progress.clone();
         let m = &report.measures;
-        self.write(
-            progress,
-            &json!({
-                "step": progress.step, "samples": progress.samples, "time_s": rounded(progress.time_s, 3),
-                "lr": lr, "policy_loss": rounded(m.policy_loss, 5), "wdl_loss": rounded(m.wdl_loss, 5),
-                "top1": rounded(m.top1, 5), "top5": rounded(m.top5, 5),
-                "samples_per_s": rounded(rate, 1), "skipped": progress.skipped,
-            }),
-        )?;
+        let mut line = json!({
+            "step": progress.step, "samples": progress.samples, "time_s": rounded(progress.time_s, 3),
+            "lr": lr, "policy_loss": rounded(m.policy_loss, 5),
+            "top1": rounded(m.top1, 5), "top5": rounded(m.top5, 5),
+            "samples_per_s": rounded(rate, 1), "skipped": progress.skipped,
+        });
+        if let Some(loss) = m.wdl_loss {
+            line["wdl_loss"] = rounded(loss, 5).into();
+        }
+        self.write(progress, &line)?;
         let done = config.progress(progress.samples, progress.time_s);
         let left = progress.time_s * (1.0 - done) / done.max(1e-9);
         let message = format!(
-            "{rate:.0}/s · policy {:.4} · wdl {:.4} · top-1 {:.1}% · top-5 {:.1}% · {} left",
+            "{rate:.0}/s · policy {:.4}{} · top-1 {:.1}% · top-5 {:.1}% · {} left",
             m.policy_loss,
-            m.wdl_loss,
+            wdl(" ·", m),
             100.0 * m.top1,
             100.0 * m.top5,
             indicatif::HumanDuration(Duration::from_secs_f64(left.min(1e9)))
@@ -115,9 +116,9 @@ impl Reporter {
         self.write(progress, &line)?;
         let line = |name: &str, v: &Validation| {
             self.say(&format!(
-                "  validation {name}: policy {:.4}, wdl {:.4}, top-1 {:.2}% (raw {:.2}%), top-5 {:.2}% (raw {:.2}%), {} samples",
+                "  validation {name}: policy {:.4}{}, top-1 {:.2}% (raw {:.2}%), top-5 {:.2}% (raw {:.2}%), {} samples",
                 v.measures.policy_loss,
-                v.measures.wdl_loss,
+                wdl(",", &v.measures),
                 100.0 * v.measures.top1,
                 100.0 * v.raw_top1,
                 100.0 * v.measures.top5,
@@ -129,11 +130,17 @@ impl Reporter {
         for (name, part) in sources().chain(phases()).chain([("all", &validations.all)]) {
             line(name, part);
         }
-        let r = &validations.reliability;
-        self.say(&format!(
-            "  calibration error: score {:.4}, win {:.4}, draw {:.4}, loss {:.4}",
-            r.score.error, r.win.error, r.draw.error, r.loss.error
-        ));
+        if !validations.all.steps.is_empty() {
+            let top1 = |step: &Step| format!("{:.2}", 100.0 * step.top1);
+            let steps: Vec<String> = validations.all.steps.iter().map(top1).collect();
+            self.say(&format!("  top-1 by step: {} %", steps.join(" ")));
+        }
+        if let Some(r) = &validations.reliability {
+            self.say(&format!(
+                "  calibration error: score {:.4}, win {:.4}, draw {:.4}, loss {:.4}",
+                r.score.error, r.win.error, r.draw.error, r.loss.error
+            ));
+        }
         Ok(())
     }
 
@@ -153,6 +160,11 @@ impl Drop for Reporter {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// The loss of win, draw and loss in words; nothing of a network without a value.
+fn wdl(separator: &str, measures: &Measures) -> String {
+    measures.wdl_loss.map_or(String::new(), |loss| format!("{separator} wdl {loss:.4}"))
 }
 
 fn rounded(x: f64, digits: i32) -> f64 {

@@ -216,7 +216,7 @@ impl Run {
             return Ok(());
         }
         reporter.validation(&self.progress, &held_out.names, &validations, start.elapsed())?;
-        let loss = all.measures.policy_loss + self.config.value_weight * all.measures.wdl_loss;
+        let loss = all.measures.loss(self.config.value_weight);
         let is_best = self.progress.best.is_none_or(|best| loss < best);
         self.progress.since_best = if is_best { 0 } else { self.progress.since_best + 1 };
         if self.config.schedule == Schedule::Plateau {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engine::eval::Network;
+use engine::eval::{Network, Schemes};
 
 use super::config::{SourceConfig, TrainConfig};
 use super::feed::Feed;
@@ -84,7 +84,7 @@ impl Sources {
     /// # Errors
     /// One line, if there are no games to learn from.
     pub fn feed(&self, config: &TrainConfig, first: u64) -> Result<Prefetch, String> {
-        let recipe = Recipe { target: target(config), history_dropout: config.history_dropout };
+        let recipe = recipe(config, target(config), config.history_dropout);
         let fresh = config.batch - config.shown_again();
         let plan = Plan::new(self.train.clone(), recipe, fresh, config.seed)?;
         let (plan, threads) = (Arc::new(plan), config.loader_threads);
@@ -103,7 +103,7 @@ impl Sources {
     /// One line, if the games can't be read or are damaged.
     pub fn held_out(&self, config: &TrainConfig) -> Result<HeldOut, String> {
         let batches = |target: ValueTarget| -> Result<Vec<Batch>, String> {
-            let recipe = Recipe { target, history_dropout: 0.0 };
+            let recipe = recipe(config, target, 0.0);
             let Ok(plan) = Plan::new(self.validation.clone(), recipe, config.batch, HELD_OUT_SEED) else {
                 return Ok(Vec::new());
             };
@@ -113,6 +113,12 @@ impl Sources {
         let results = batches(ValueTarget { lambda: 1.0 })?.into_iter().map(|batch| batch.wdl).collect();
         Ok(HeldOut { batches: batches(target(config))?, results, names: self.names.clone() })
     }
+}
+
+/// Samples as the configured network sees them.
+fn recipe(config: &TrainConfig, target: ValueTarget, history_dropout: f64) -> Recipe {
+    let Schemes { input, policy, .. } = config.model.schemes();
+    Recipe { input, policy, target, history_dropout }
 }
 
 fn target(config: &TrainConfig) -> ValueTarget {

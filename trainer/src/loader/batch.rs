@@ -1,7 +1,6 @@
 //! What the learner is given.
 
-use engine::encoding::planes72::{ROWS, SCALARS};
-use engine::encoding::{PolicyIndex, az4672};
+use engine::encoding::PolicyIndex;
 use serde::{Deserialize, Serialize};
 
 /// Where a sample came from: its source, and its number among the samples drawn from that source.
@@ -10,18 +9,20 @@ pub struct Origin(pub u8, pub u64);
 
 /// A batch of training samples, row-major; `n` is the batch size.
 ///
-/// Inputs travel as bit masks (about 600 bytes a sample) and are expanded to planes on the device.
+/// Inputs travel as bit masks (of `planes72/1` about 600 bytes a sample) and are expanded on the device. How many
+/// words a sample has depends on the schemes that the batch was made for, and is the same for all of its samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
     /// Number of samples.
     pub size: usize,
-    /// `[n, 73]`: the input rows of [`engine::encoding::planes72::Planes72`].
+    /// `[n, words]`: the bit masks of the input; of `planes72/1` 73 words, the rows of
+    /// [`engine::encoding::planes72::Planes72`].
     pub masks: Vec<u64>,
-    /// `[n, 3]`: the values of the rows that are not constant.
+    /// `[n, scalars]`: the values of an input that are neither 0 nor 1; of `planes72/1` 3, of most others none.
     pub scalars: Vec<f32>,
-    /// `[n, 73]`: legal moves, one bit per `az4672/1` index: index `64·w + b` is bit `b` of word `w`.
+    /// `[n, words]`: legal moves, one bit per index of the policy's scheme: index `64·w + b` is bit `b` of word `w`.
     pub legal: Vec<u64>,
-    /// `[n]`: the `az4672/1` index of the move played.
+    /// `[n]`: the index of the move played.
     pub policy: Vec<u16>,
     /// `[n, 3]`: target probabilities of win, draw, loss for the mover; all zero for a sample that
     /// the value learns nothing from.
@@ -34,6 +35,8 @@ pub struct Batch {
     pub tactical: Vec<bool>,
     /// What searches shared out, if any of the samples comes from self-play.
     pub shares: Shares,
+    /// `[n]`: the phase of the game, as in [`crate::samples::Phase::ALL`].
+    pub phase: Vec<u8>,
     /// What a teacher says of the positions.
     pub lessons: Option<Lessons>,
 }
@@ -43,7 +46,7 @@ pub struct Batch {
 pub struct Shares {
     /// `[n]`: how many entries of the other two a sample has; 0 for the move played alone.
     pub lengths: Vec<u8>,
-    /// `az4672/1` indices.
+    /// Indices of the policy's scheme.
     pub indices: Vec<u16>,
     /// Each one's share; those of a sample sum to one.
     pub shares: Vec<f32>,
@@ -76,9 +79,11 @@ impl Shares {
 /// A teacher's answers for a batch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lessons {
-    /// For each legal move of each sample, `4672 · row + index`.
-    pub places: Vec<i64>,
-    /// Its probability.
+    /// For each legal move of each sample, the sample's number in the batch,
+    pub rows: Vec<u32>,
+    /// its index in the policy's scheme,
+    pub indices: Vec<u16>,
+    /// and its probability.
     pub probabilities: Vec<f32>,
     /// `[n, 3]`: probabilities of win, draw, loss for the mover.
     pub wdl: Vec<f32>,
@@ -96,22 +101,28 @@ impl Batch {
     ///
     /// If there is no such sample.
     pub fn push(&mut self, other: &Batch, row: usize) {
-        let words = row * ROWS..(row + 1) * ROWS;
         self.size += 1;
-        self.masks.extend_from_slice(&other.masks[words.clone()]);
-        self.scalars.extend_from_slice(&other.scalars[row * SCALARS..][..SCALARS]);
-        self.legal.extend_from_slice(&other.legal[words]);
+        self.masks.extend_from_slice(other.row_of(&other.masks, row));
+        self.scalars.extend_from_slice(other.row_of(&other.scalars, row));
+        self.legal.extend_from_slice(other.row_of(&other.legal, row));
         self.policy.push(other.policy[row]);
         self.wdl.extend_from_slice(&other.wdl[row * 3..][..3]);
         self.source.push(other.source[row]);
         self.draw.push(other.draw[row]);
         self.tactical.push(other.tactical[row]);
+        self.phase.push(other.phase[row]);
         self.shares.push(&other.shares.of(row).collect::<Vec<_>>());
+    }
+
+    /// Sample `row`'s part of numbers of which every sample has as many.
+    pub fn row_of<'a, T>(&self, numbers: &'a [T], row: usize) -> &'a [T] {
+        let width = numbers.len() / self.size;
+        &numbers[row * width..][..width]
     }
 
     /// Adds the samples of `other`, made in the same way.
     pub fn append(&mut self, other: Batch) {
-        let rows = self.size as i64;
+        let rows = self.size as u32;
         self.size += other.size;
         self.masks.extend(other.masks);
         self.scalars.extend(other.scalars);
@@ -124,8 +135,10 @@ impl Batch {
         self.shares.lengths.extend(other.shares.lengths);
         self.shares.indices.extend(other.shares.indices);
         self.shares.shares.extend(other.shares.shares);
+        self.phase.extend(other.phase);
         if let (Some(own), Some(other)) = (&mut self.lessons, other.lessons) {
-            own.places.extend(other.places.iter().map(|place| place + rows * az4672::SIZE as i64));
+            own.rows.extend(other.rows.iter().map(|row| row + rows));
+            own.indices.extend(other.indices);
             own.probabilities.extend(other.probabilities);
             own.wdl.extend(other.wdl);
         }

@@ -3,9 +3,9 @@
 use std::io;
 use std::sync::Arc;
 
-use super::{Batch, Corpus, Origin, Record, Shares, Teacher};
-use crate::samples::{Damaged, Recipe, Sample};
-use engine::encoding::planes72::{ROWS, SCALARS};
+use super::{Batch, Corpus, Origin, Record, Teacher};
+use crate::samples::{Damaged, Phase, Recipe, Sample};
+use shakmaty::Position;
 
 /// Samples after which the mix of sources repeats: weights are honoured to one part in this many.
 const PERIOD: usize = 1024;
@@ -85,16 +85,13 @@ impl Plan {
         let n = origins.len();
         let mut batch = Batch {
             size: n,
-            masks: Vec::with_capacity(n * ROWS),
-            scalars: Vec::with_capacity(n * SCALARS),
-            legal: Vec::with_capacity(n * ROWS),
             policy: Vec::with_capacity(n),
             wdl: Vec::with_capacity(n * 3),
             source: Vec::with_capacity(n),
             draw: Vec::with_capacity(n),
             tactical: Vec::with_capacity(n),
-            shares: Shares::default(),
-            lessons: None,
+            phase: Vec::with_capacity(n),
+            ..Batch::default()
         };
         let mut damaged = 0;
         let mut record = Record::default();
@@ -119,11 +116,12 @@ impl Plan {
             batch.draw.push(draw);
             batch.tactical.push(sample.tactical);
             batch.shares.push(&sample.shares);
+            batch.phase.push(Phase::of(sample.game.position().board()) as u8);
             if teacher.is_some() {
                 games.push(sample.game);
             }
         }
-        batch.lessons = teacher.map(|teacher| teacher.lessons(&games)).transpose()?;
+        batch.lessons = teacher.map(|teacher| teacher.lessons(&games, self.recipe.policy)).transpose()?;
         Ok((batch, damaged))
     }
 

@@ -1,7 +1,7 @@
 //! A network that is there already, asked what it makes of the samples.
 
 use super::Lessons;
-use engine::encoding::az4672;
+use engine::encoding::Policy;
 use engine::eval::{Answer, Evaluator, Network, Request};
 use engine::position::Game;
 use shakmaty::Move;
@@ -27,24 +27,23 @@ impl Teacher {
         Teacher(evaluator)
     }
 
-    /// What it says of `games`, one sample each.
+    /// What it says of `games`, one sample each, whose moves the learner names by `policy`.
     ///
     /// # Errors
     ///
     /// One line, if the network fails.
-    pub fn lessons(&mut self, games: &[Game]) -> Result<Lessons, String> {
+    pub fn lessons(&mut self, games: &[Game], policy: Policy) -> Result<Lessons, String> {
         let mut lessons = Lessons::default();
         let moves: Vec<Vec<Move>> = games.iter().map(|game| game.legal_moves().to_vec()).collect();
         let requests: Vec<Request<'_>> =
             games.iter().zip(&moves).map(|(game, moves)| Request { game, moves }).collect();
-        let mut row = 0;
+        let mut row = 0u32;
         for batch in requests.chunks(self.0.max_batch()) {
             let answers = self.0.evaluate(batch).map_err(|error| format!("teacher: {error}"))?;
             for (request, Answer { wdl, priors }) in batch.iter().zip(answers) {
-                let place = |m: &Move| {
-                    row * az4672::SIZE as i64 + i64::from(az4672::index(request.game.turn(), *m).0)
-                };
-                lessons.places.extend(request.moves.iter().map(place));
+                let turn = request.game.turn();
+                lessons.rows.extend(request.moves.iter().map(|_| row));
+                lessons.indices.extend(request.moves.iter().map(|m| policy.index(turn, *m).0));
                 lessons.probabilities.extend(priors);
                 lessons.wdl.extend([wdl.win, wdl.draw, wdl.loss]);
                 row += 1;
@@ -59,8 +58,10 @@ mod tests {
     use super::*;
     use crate::games::Searches;
     use crate::loader::{CorpusBuilder, Plan, Source};
+    use crate::model::ModelConfig;
     use crate::model::input::Expander;
     use crate::samples::{Recipe, Replay};
+    use engine::encoding::az4672;
     use engine::eval::{EvalError, Wdl};
     use std::sync::Arc;
     use tch::{Device, Kind};
@@ -102,7 +103,7 @@ mod tests {
         let mut teacher = Teacher::of(Box::new(First));
         let (mut batch, _) = plan.batch(0, Some(&mut teacher)).unwrap();
         batch.append(plan.batch(1, Some(&mut teacher)).unwrap().0);
-        let device = Expander::new(Device::Cpu, Kind::Float).upload(&batch);
+        let device = Expander::new(Device::Cpu, Kind::Float, ModelConfig::default().schemes()).upload(&batch);
         let lessons = device.lessons.expect("a teacher's answers");
         assert_eq!((lessons.policy.size(), lessons.wdl.size()), (vec![4, 4672], vec![4, 3]));
         let sums: Vec<f32> =
@@ -121,19 +122,17 @@ mod tests {
             "7k/8/8/8/8/8/8/K7 w - - 0 1",
         ];
         let games = fens.map(|fen| Game::from_fen(fen).unwrap());
-        let lessons = Teacher::of(Box::new(First)).lessons(&games).unwrap();
+        let lessons = Teacher::of(Box::new(First)).lessons(&games, Policy::Az4672).unwrap();
         // King and pawn have six moves, for Black as for White by the mover's view; the king alone has three.
-        let row = |row: i64| {
-            let own = lessons.places.iter().zip(&lessons.probabilities);
-            own.filter(|(place, _)| **place / 4672 == row)
-                .map(|(place, p)| (place % 4672, *p))
-                .collect::<Vec<_>>()
+        let row = |row: u32| {
+            let own = lessons.rows.iter().zip(lessons.indices.iter().zip(&lessons.probabilities));
+            own.filter(|(of, _)| **of == row).map(|(_, (index, p))| (*index, *p)).collect::<Vec<_>>()
         };
         assert_eq!((row(0).len(), row(1).len(), row(2).len()), (6, 6, 3));
         for (i, game) in games.iter().enumerate() {
             let first = az4672::index(game.turn(), game.legal_moves()[0]).0;
-            assert_eq!(row(i as i64)[0].0, i64::from(first));
-            assert!((row(i as i64).iter().map(|(_, p)| p).sum::<f32>() - 1.0).abs() < 1e-6);
+            assert_eq!(row(i as u32)[0].0, first);
+            assert!((row(i as u32).iter().map(|(_, p)| p).sum::<f32>() - 1.0).abs() < 1e-6);
         }
         assert_eq!(lessons.wdl[6..], [1.0 / 3.0, 1.0 - 1.0 / 3.0, 0.0]);
     }

@@ -1,151 +1,99 @@
 //! What a network looks like: every key has a default, an unknown key is an error.
 
+use super::linear::LinearConfig;
+use super::mlp::MlpConfig;
+use super::resnet::config::ResnetConfig;
+use super::{linear, resnet};
+use engine::eval::Schemes;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-/// The families of networks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Family {
-    /// Residual convolutions with squeeze-and-excitation (AlphaZero, Leela).
-    #[default]
-    Resnet,
-}
-
-/// How activations are normalised after a convolution.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NormKind {
-    /// Over the batch: folds into the convolution at export, hence the fastest in play.
-    #[default]
-    Batch,
-    /// Over groups of channels of one sample.
-    Group,
-}
-
-/// The non-linearity.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Activation {
-    /// `max(x, 0)`
-    #[default]
-    Relu,
-    /// `x · Φ(x)`, the exact form with the error function.
-    Gelu,
-}
-
-/// How the policy head makes 4672 logits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PolicyHead {
-    /// A 3x3 and a 1x1 convolution to 73 move types a square.
-    #[default]
-    Conv,
-    /// A 1x1 convolution to [`ModelConfig::policy_channels`], then one fully connected layer.
-    Dense,
-}
-
-/// The shape of a network.
+/// The shape of a network. In JSON the key `family` says which of these it is, `resnet` if there is none; the
+/// other keys are the family's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ModelConfig {
-    /// The family; `resnet` is the only one so far.
-    pub family: Family,
-    /// Channels of the tower.
-    pub filters: i64,
-    /// Residual blocks.
-    pub blocks: i64,
-    /// Squeeze-and-excitation: `filters / se_ratio` hidden channels; 0 leaves it out.
-    pub se_ratio: i64,
-    /// Normalisation after each convolution.
-    pub norm: NormKind,
-    /// Groups of a [`NormKind::Group`]; a head uses their greatest common divisor with its channels.
-    pub groups: i64,
-    /// Non-linearity of tower and heads (squeeze-and-excitation always has ReLU inside).
-    pub activation: Activation,
-    /// How many of the last blocks are followed by self-attention over the 64 squares.
-    pub attention_blocks: i64,
-    /// Heads of that attention; they divide `filters`.
-    pub attention_heads: i64,
-    /// Which policy head.
-    pub policy_head: PolicyHead,
-    /// Channels before the fully connected layer of a dense policy head.
-    pub policy_channels: i64,
-    /// Dropout before the last layer of the policy head, in training.
-    pub policy_dropout: f64,
-    /// Channels before the fully connected layers of the value head.
-    pub value_channels: i64,
-    /// Hidden units of the value head.
-    pub value_hidden: i64,
-    /// Dropout before the last layer of the value head, in training.
-    pub value_dropout: f64,
+#[serde(tag = "family", rename_all = "lowercase", try_from = "Map<String, Value>")]
+pub enum ModelConfig {
+    /// Residual convolutions with squeeze-and-excitation (AlphaZero, Leela).
+    Resnet(ResnetConfig),
+    /// Fully connected layers.
+    Mlp(MlpConfig),
+    /// A single matrix.
+    Linear(LinearConfig),
 }
 
 impl Default for ModelConfig {
     fn default() -> Self {
-        ModelConfig {
-            family: Family::Resnet,
-            filters: 64,
-            blocks: 6,
-            se_ratio: 8,
-            norm: NormKind::Batch,
-            groups: 8,
-            activation: Activation::Relu,
-            attention_blocks: 0,
-            attention_heads: 4,
-            policy_head: PolicyHead::Conv,
-            policy_channels: 32,
-            policy_dropout: 0.0,
-            value_channels: 8,
-            value_hidden: 128,
-            value_dropout: 0.0,
+        ModelConfig::Resnet(ResnetConfig::default())
+    }
+}
+
+impl TryFrom<Map<String, Value>> for ModelConfig {
+    type Error = String;
+
+    fn try_from(mut keys: Map<String, Value>) -> Result<ModelConfig, String> {
+        let family = keys.remove("family").unwrap_or_else(|| "resnet".into());
+        match family.as_str() {
+            Some("resnet") => read(keys).map(ModelConfig::Resnet),
+            Some("mlp") => read(keys).map(ModelConfig::Mlp),
+            Some("linear") => read(keys).map(ModelConfig::Linear),
+            _ => Err(format!("model.family is {family}, must be \"resnet\", \"mlp\" or \"linear\"")),
         }
     }
 }
 
+fn read<T: DeserializeOwned>(keys: Map<String, Value>) -> Result<T, String> {
+    serde_json::from_value(Value::Object(keys)).map_err(|error| format!("model: {error}"))
+}
+
 impl ModelConfig {
+    /// The family's name, as in cards.
+    pub fn family(&self) -> &'static str {
+        match self {
+            ModelConfig::Resnet(_) => "resnet",
+            ModelConfig::Mlp(_) => "mlp",
+            ModelConfig::Linear(_) => "linear",
+        }
+    }
+
+    /// What the network sees and answers.
+    pub fn schemes(&self) -> Schemes {
+        match self {
+            ModelConfig::Resnet(_) => resnet::SCHEMES,
+            ModelConfig::Mlp(config) => config.schemes(),
+            ModelConfig::Linear(_) => linear::SCHEMES,
+        }
+    }
+
     /// Checks that the numbers fit together.
     ///
     /// # Errors
     /// One line that names the key at fault.
     pub fn check(&self) -> Result<(), String> {
-        let positive = [
-            ("filters", self.filters),
-            ("blocks", self.blocks),
-            ("groups", self.groups),
-            ("attention_heads", self.attention_heads),
-            ("policy_channels", self.policy_channels),
-            ("value_channels", self.value_channels),
-            ("value_hidden", self.value_hidden),
-        ];
-        for (key, value) in positive {
-            if value < 1 {
-                return Err(format!("model.{key} is {value}, must be at least 1"));
+        match self {
+            ModelConfig::Resnet(config) => config.check(),
+            ModelConfig::Mlp(config) => config.check(),
+            ModelConfig::Linear(_) => Ok(()),
+        }
+    }
+
+    /// What each of the network's answers counts for in the loss, in the order of [`Output::policy`].
+    ///
+    /// [`Output::policy`]: super::Output::policy
+    pub fn step_weights(&self) -> Vec<f64> {
+        match self {
+            ModelConfig::Resnet(_) | ModelConfig::Mlp(_) | ModelConfig::Linear(_) => vec![1.0],
+        }
+    }
+
+    /// The keys of the shares that are dropped in training, and their values.
+    pub fn dropouts(&self) -> Vec<(&'static str, f64)> {
+        match self {
+            ModelConfig::Resnet(config) => {
+                vec![("policy_dropout", config.policy_dropout), ("value_dropout", config.value_dropout)]
             }
+            ModelConfig::Mlp(_) | ModelConfig::Linear(_) => Vec::new(),
         }
-        if self.se_ratio < 0 || (self.se_ratio > 0 && self.filters % self.se_ratio != 0) {
-            return Err(format!("model.se_ratio {} does not divide filters {}", self.se_ratio, self.filters));
-        }
-        if !(0..=self.blocks).contains(&self.attention_blocks) {
-            return Err(format!(
-                "model.attention_blocks is {}, must be 0 to {}",
-                self.attention_blocks, self.blocks
-            ));
-        }
-        if self.attention_blocks > 0 && self.filters % self.attention_heads != 0 {
-            return Err(format!(
-                "model.attention_heads {} does not divide filters {}",
-                self.attention_heads, self.filters
-            ));
-        }
-        if self.norm == NormKind::Group && self.filters % self.groups != 0 {
-            return Err(format!("model.groups {} does not divide filters {}", self.groups, self.filters));
-        }
-        for (key, p) in [("policy_dropout", self.policy_dropout), ("value_dropout", self.value_dropout)] {
-            if !(0.0..1.0).contains(&p) {
-                return Err(format!("model.{key} is {p}, must be at least 0 and below 1"));
-            }
-        }
-        Ok(())
     }
 }
 
@@ -153,16 +101,31 @@ impl ModelConfig {
 mod tests {
     use super::*;
 
-    #[test]
-    fn an_unknown_key_is_an_error() {
-        let error = serde_json::from_str::<ModelConfig>(r#"{"filter": 64}"#).unwrap_err();
-        assert!(error.to_string().contains("unknown field `filter`"), "{error}");
+    fn parse(text: &str) -> Result<ModelConfig, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
     }
 
     #[test]
-    fn numbers_that_do_not_fit_are_named() {
-        let config = ModelConfig { se_ratio: 7, ..ModelConfig::default() };
-        assert!(config.check().unwrap_err().contains("se_ratio"));
-        assert!(ModelConfig::default().check().is_ok());
+    fn an_unknown_key_is_an_error() {
+        let error = parse(r#"{"filter": 64}"#).unwrap_err();
+        assert!(error.contains("unknown field `filter`"), "{error}");
+        let error = parse(r#"{"family": "linear", "filters": 64}"#).unwrap_err();
+        assert!(error.contains("unknown field `filters`"), "{error}");
+        let error = parse(r#"{"family": "lstm"}"#).unwrap_err();
+        assert!(error.contains("\"lstm\"") && error.contains("\"mlp\""), "{error}");
+    }
+
+    #[test]
+    fn a_shape_reads_back_the_same_and_is_a_resnet_unless_it_says_otherwise() {
+        assert_eq!(parse("{}").unwrap(), ModelConfig::default());
+        for text in [
+            r#"{"family": "resnet", "filters": 96}"#,
+            r#"{"family": "mlp", "hidden": [7, 5]}"#,
+            r#"{"family": "linear"}"#,
+        ] {
+            let config = parse(text).unwrap();
+            assert!(text.contains(config.family()));
+            assert_eq!(parse(&serde_json::to_string(&config).unwrap()).unwrap(), config);
+        }
     }
 }

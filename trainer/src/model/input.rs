@@ -1,22 +1,23 @@
-//! Compact samples, expanded to planes on the device.
+//! Compact samples, expanded to the network's input on the device.
 //!
-//! A sample travels as bit masks (about 1.2 kB with its legal moves) instead of 72 planes (18 kB).
+//! A sample travels as bit masks (of `planes72/1` about 1.2 kB with its legal moves) instead of floats (18 kB).
 
 use crate::loader::{Batch, Lessons, Shares};
-use engine::encoding::{az4672, planes72};
+use engine::encoding::{Input, onehot832, planes72};
+use engine::eval::Schemes;
 use tch::{Device, Kind, Tensor};
 
 const PLANES: i64 = planes72::PLANES as i64;
 const ROWS: i64 = planes72::ROWS as i64;
 const SCALARS: i64 = planes72::SCALARS as i64;
-const POLICY: i64 = az4672::SIZE as i64;
 const CENTRE: i64 = planes72::CENTRE as i64;
 
-/// A batch as the learner uses it, on its device; `n` is the batch size.
+/// A batch as the learner uses it, on its device; `n` is the batch size, `size` the policy scheme's.
 pub struct DeviceBatch {
-    /// `[n, 72, 8, 8]`, channels last in memory, in the kind of the computation.
-    pub planes: Tensor,
-    /// `[n, 4672]` bool: moves that are *not* legal.
+    /// `[n]` + the shape of the input's scheme, in the kind of the computation; `planes72/1` lies channels last in
+    /// memory.
+    pub input: Tensor,
+    /// `[n, size]` bool: moves that are *not* legal.
     pub illegal: Tensor,
     /// `[n]` i64: the index of the move played.
     pub policy: Tensor,
@@ -34,7 +35,7 @@ pub struct DeviceBatch {
 pub struct DeviceShares {
     /// `[m]` i64: the sample.
     pub rows: Tensor,
-    /// `[m]` i64: the place in the flat logits, `4672 · row + index`.
+    /// `[m]` i64: the place in the flat logits, `size · row + index`.
     pub places: Tensor,
     /// `[m]` fp32.
     pub shares: Tensor,
@@ -42,7 +43,7 @@ pub struct DeviceShares {
 
 /// A teacher's answers for a batch.
 pub struct DeviceLessons {
-    /// `[n, 4672]` fp32: probabilities, 0 for illegal moves.
+    /// `[n, size]` fp32: probabilities, 0 for illegal moves.
     pub policy: Tensor,
     /// `[n, 3]` fp32: probabilities of win, draw, loss for the mover.
     pub wdl: Tensor,
@@ -52,17 +53,25 @@ pub struct DeviceLessons {
 pub struct Expander {
     device: Device,
     kind: Kind,
+    input: Input,
+    /// Indices of the policy's scheme.
+    policy: i64,
     /// `[8]` u8: 0 to 7, the bit of each file in a rank's byte.
     files: Tensor,
-    /// `[73]` fp32: the value of each row, zero where it comes with the sample.
+    /// `[73]` fp32: the value of each row of `planes72/1`, zero where it comes with the sample.
     constants: Tensor,
     /// `[3, 73]` fp32: which row each of a sample's scalars is the value of.
     selector: Tensor,
 }
 
 impl Expander {
-    /// Expands on `device`, planes in `kind`.
-    pub fn new(device: Device, kind: Kind) -> Expander {
+    /// Expands batches made for `schemes` on `device`, inputs in `kind`.
+    ///
+    /// # Panics
+    ///
+    /// If the input is Leela's, which no family of ours has.
+    pub fn new(device: Device, kind: Kind, schemes: Schemes) -> Expander {
+        assert_ne!(schemes.input, Input::Lc0112, "a network of ours");
         let mut constants: Vec<f32> = (0..planes72::ROWS).map(planes72::constant_value).collect();
         let mut selector = vec![0f32; planes72::SCALARS * planes72::ROWS];
         for (i, &row) in planes72::SCALAR_ROWS.iter().enumerate() {
@@ -72,6 +81,8 @@ impl Expander {
         Expander {
             device,
             kind,
+            input: schemes.input,
+            policy: schemes.policy.size() as i64,
             files: Tensor::from_slice(&[0u8, 1, 2, 3, 4, 5, 6, 7]).to_device(device),
             constants: Tensor::from_slice(&constants).to_device(device),
             selector: Tensor::from_slice(&selector).view([SCALARS, ROWS]).to_device(device),
@@ -82,13 +93,12 @@ impl Expander {
     pub fn upload(&self, batch: &Batch) -> DeviceBatch {
         let _guard = tch::no_grad_guard();
         let n = batch.size as i64;
-        let bits = self.bits(&batch.masks);
-        let scalars = self.send(Tensor::from_slice(&batch.scalars).view([n, SCALARS]));
         let indices: Vec<i64> = batch.policy.iter().map(|&index| i64::from(index)).collect();
         let sources: Vec<i64> = batch.source.iter().map(|&source| i64::from(source)).collect();
+        let legal = self.bits(&batch.legal).view([n, -1]).narrow(1, 0, self.policy);
         DeviceBatch {
-            planes: self.planes(&bits.view([n, ROWS, 8, 8]), &scalars),
-            illegal: self.bits(&batch.legal).view([n, POLICY]).logical_not(),
+            input: self.expand(batch),
+            illegal: legal.logical_not(),
             policy: self.send(Tensor::from_slice(&indices)),
             wdl: self.send(Tensor::from_slice(&batch.wdl).view([n, 3])),
             source: self.send(Tensor::from_slice(&sources)),
@@ -105,7 +115,7 @@ impl Expander {
             let alone = (*length == 0).then_some((played, &1.0));
             for (index, share) in entries.by_ref().take(usize::from(*length)).chain(alone) {
                 rows.push(row);
-                places.push(POLICY * row + i64::from(*index));
+                places.push(self.policy * row + i64::from(*index));
                 parts.push(*share);
             }
         }
@@ -117,22 +127,37 @@ impl Expander {
     }
 
     fn lessons(&self, lessons: &Lessons, n: i64) -> DeviceLessons {
-        let places = self.send(Tensor::from_slice(&lessons.places));
+        let moves = lessons.rows.iter().zip(&lessons.indices);
+        let places: Vec<i64> =
+            moves.map(|(row, index)| i64::from(*row) * self.policy + i64::from(*index)).collect();
+        let places = self.send(Tensor::from_slice(&places));
         let probabilities = self.send(Tensor::from_slice(&lessons.probabilities));
         let policy =
-            Tensor::zeros([n * POLICY], (Kind::Float, self.device)).scatter_(0, &places, &probabilities);
+            Tensor::zeros([n * self.policy], (Kind::Float, self.device)).scatter_(0, &places, &probabilities);
         DeviceLessons {
-            policy: policy.view([n, POLICY]),
+            policy: policy.view([n, self.policy]),
             wdl: self.send(Tensor::from_slice(&lessons.wdl).view([n, 3])),
         }
     }
 
-    /// The planes of `batch` alone.
+    /// The input of `batch` alone.
     pub fn expand(&self, batch: &Batch) -> Tensor {
         let _guard = tch::no_grad_guard();
         let n = batch.size as i64;
-        let scalars = self.send(Tensor::from_slice(&batch.scalars).view([n, SCALARS]));
-        self.planes(&self.bits(&batch.masks).view([n, ROWS, 8, 8]), &scalars)
+        let bits = self.bits(&batch.masks).view([n, -1, 8, 8]);
+        match self.input {
+            Input::Planes72 => {
+                let scalars = self.send(Tensor::from_slice(&batch.scalars).view([n, SCALARS]));
+                self.planes72(&bits, &scalars)
+            }
+            Input::Planes19 | Input::Planes14 => bits.to_kind(self.kind),
+            Input::Onehot832 => {
+                // From [state, rank, file] to ranks from the eighth down, files, states.
+                let squares = bits.flip([2]).permute([0, 2, 3, 1]);
+                squares.reshape([n, onehot832::INPUT_SIZE as i64]).to_kind(self.kind)
+            }
+            Input::Lc0112 => unreachable!("refused by Expander::new"),
+        }
     }
 
     fn send(&self, tensor: Tensor) -> Tensor {
@@ -152,7 +177,7 @@ impl Expander {
     }
 
     /// `bits` `[n, 73, 8, 8]` times the rows' values, `scalars` `[n, 3]` among them.
-    fn planes(&self, bits: &Tensor, scalars: &Tensor) -> Tensor {
+    fn planes72(&self, bits: &Tensor, scalars: &Tensor) -> Tensor {
         let bits = bits.permute([0, 2, 3, 1]).contiguous();
         let values = self.constants.addmm(scalars, &self.selector).to_kind(self.kind);
         let values = values.narrow(1, 0, PLANES).unsqueeze(1).unsqueeze(1);
@@ -168,46 +193,64 @@ impl Expander {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loader::Batch;
-    use engine::encoding::Planes72;
+    use crate::model::ModelConfig;
+    use crate::samples::Encoded;
     use engine::position::Game;
 
+    /// Every family's schemes.
+    fn families() -> Vec<Schemes> {
+        let config = |family: &str| serde_json::from_value(serde_json::json!({ "family": family }));
+        ["resnet", "mlp", "linear"]
+            .map(|family| config(family).unwrap())
+            .iter()
+            .map(ModelConfig::schemes)
+            .collect()
+    }
+
     #[test]
-    fn expansion_equals_the_engines_own_planes() {
-        let mut game = Game::new();
-        let mut batch = Batch::default();
-        let mut expected: Vec<f32> = Vec::new();
-        for uci in ["e2e4", "e7e5", "g1f3", "b8c6", "f1b5", "a7a6", "b5c6", "d7c6", "e1g1"] {
-            let planes: Planes72 = planes72::encode(&game);
-            batch.size += 1;
-            batch.masks.extend(planes.masks);
-            batch.scalars.extend(planes.scalars);
-            let mut out = vec![0.0; planes72::INPUT_SIZE];
-            planes.write(&mut out);
-            expected.extend(out);
-            let m = game.parse_uci(uci).unwrap();
-            game.play(m);
+    fn expansion_equals_the_engines_own_inputs() {
+        for schemes in families() {
+            let mut game = Game::new();
+            let mut batch = Batch::default();
+            let mut expected: Vec<f32> = Vec::new();
+            for uci in ["e2e4", "e7e5", "g1f3", "b8c6", "f1b5", "a7a6", "b5c6", "d7c6", "e1g1", "d8d6"] {
+                let Encoded { masks, scalars } =
+                    Encoded::new(schemes.input, &game, &game.legal_moves(), None);
+                batch.size += 1;
+                batch.masks.extend(masks);
+                batch.scalars.extend(scalars);
+                expected.extend(schemes.input.tensor(std::slice::from_ref(&game)));
+                let m = game.parse_uci(uci).unwrap();
+                game.play(m);
+            }
+            let input = Expander::new(Device::Cpu, Kind::Float, schemes).expand(&batch);
+            let shape: Vec<usize> = input.size().iter().map(|n| *n as usize).collect();
+            assert_eq!((shape[0], &shape[1..]), (10, schemes.input.shape()));
+            let got: Vec<f32> = input.contiguous().view([-1]).try_into().unwrap();
+            assert_eq!(got, expected, "{}", schemes.input.name());
         }
-        let planes = Expander::new(Device::Cpu, Kind::Float).expand(&batch);
-        assert_eq!(planes.size(), [9, 72, 8, 8]);
-        let got: Vec<f32> = planes.contiguous().view([-1]).try_into().unwrap();
-        assert_eq!(got, expected);
     }
 
     #[test]
     fn legal_bits_become_the_mask_of_illegal_moves() {
-        let batch = Batch {
-            size: 1,
-            masks: vec![0; 73],
-            scalars: vec![0.0; 3],
-            legal: (0..73).map(|word| if word == 2 { 1 << 5 } else { 0 }).collect(),
-            policy: vec![133],
-            wdl: vec![1.0, 0.0, 0.0],
-            source: vec![0],
-            ..Batch::default()
-        };
-        let device = Expander::new(Device::Cpu, Kind::Float).upload(&batch);
-        assert_eq!(i64::try_from(device.illegal.sum(Kind::Int64)).unwrap(), 4671);
-        assert!(!bool::try_from(device.illegal.get(0).get(133)).unwrap());
+        for schemes in families() {
+            let size = schemes.policy.size();
+            let expander = Expander::new(Device::Cpu, Kind::Float, schemes);
+            let encoded = Encoded::new(schemes.input, &Game::new(), &Game::new().legal_moves(), None);
+            let batch = Batch {
+                size: 1,
+                masks: encoded.masks,
+                scalars: encoded.scalars,
+                legal: (0..size.div_ceil(64)).map(|word| if word == 2 { 1 << 5 } else { 0 }).collect(),
+                policy: vec![133],
+                wdl: vec![1.0, 0.0, 0.0],
+                source: vec![0],
+                ..Batch::default()
+            };
+            let device = expander.upload(&batch);
+            assert_eq!(device.illegal.size(), [1, size as i64]);
+            assert_eq!(i64::try_from(device.illegal.sum(Kind::Int64)).unwrap(), size as i64 - 1);
+            assert!(!bool::try_from(device.illegal.get(0).get(133)).unwrap());
+        }
     }
 }

@@ -3,8 +3,8 @@
 //! Activations are `[batch, channels, 8, 8]` with channels last in memory, in the kind of
 //! [`Weights::kind`]; normalisations compute in fp32 inside.
 
-use super::config::{Activation, ModelConfig, NormKind};
 use super::params::{Class, Init, Layout, ParamId, StatId, Weights};
+use super::resnet::config::{Activation, NormKind, ResnetConfig};
 use tch::{Kind, Tensor};
 
 /// Added to a variance before its root is taken.
@@ -85,7 +85,7 @@ pub(crate) enum NormDetail {
 }
 
 impl Norm {
-    pub fn new(layout: &mut Layout, name: &str, channels: i64, config: &ModelConfig, gamma: f64) -> Norm {
+    pub fn new(layout: &mut Layout, name: &str, channels: i64, config: &ResnetConfig, gamma: f64) -> Norm {
         let kind = match config.norm {
             NormKind::Batch => NormDetail::Batch {
                 mean: layout.stat(format!("{name}.mean"), &[channels], 0.0),
@@ -132,7 +132,7 @@ impl ConvNorm {
         layout: &mut Layout,
         name: &str,
         shape: [i64; 3],
-        config: &ModelConfig,
+        config: &ResnetConfig,
         gamma: f64,
     ) -> ConvNorm {
         ConvNorm {

@@ -1,16 +1,22 @@
-//! The network families, in libtorch.
+//! The network families, in libtorch: one file or folder each, behind [`Net`].
 
-/// What a network looks like.
-pub mod config;
 /// All parameters in one flat tensor.
 pub mod params;
 mod layers;
+/// Residual convolutions with squeeze-and-excitation.
+pub mod resnet;
+/// Fully connected layers.
+pub mod mlp;
+/// A single matrix.
+pub mod linear;
+/// What a network looks like.
+pub mod config;
 mod net;
-/// Compact samples, expanded to planes on the device.
+/// Compact samples, expanded to the network's input on the device.
 pub mod input;
 
 pub use config::ModelConfig;
 pub(crate) use layers::{Attention, Conv, ConvNorm, EPSILON, Linear, NormDetail, Squeeze};
-pub(crate) use net::{Block, Policy};
+pub(crate) use net::Body;
 pub use net::{Net, Output};
 pub use params::{Layout, Weights};

@@ -1,53 +1,51 @@
-//! The residual network: tower, policy head, value head.
+//! A network of any family: its structure, and what it answers.
 
-use super::config::{Activation, ModelConfig, PolicyHead};
-use super::layers::{Attention, Conv, ConvNorm, Linear, Pass, Squeeze};
+use super::config::ModelConfig;
+use super::layers::Pass;
+use super::linear::Matrix;
+use super::mlp::Mlp;
 use super::params::{Layout, Weights};
-use engine::encoding::{az4672, planes72};
+use super::resnet::Resnet;
+use engine::eval::Schemes;
 use tch::Tensor;
-
-/// Planes of the input.
-const INPUT_PLANES: i64 = planes72::PLANES as i64;
-/// Move types a square.
-const MOVE_TYPES: i64 = az4672::TYPES as i64;
-/// Logits of the policy.
-const POLICY: i64 = az4672::SIZE as i64;
 
 /// A network's structure; its numbers are in [`Weights`].
 pub struct Net {
-    pub(crate) config: ModelConfig,
-    pub(crate) layout: Layout,
-    pub(crate) stem: ConvNorm,
-    pub(crate) blocks: Vec<Block>,
-    pub(crate) policy: Policy,
-    pub(crate) value: Value,
+    config: ModelConfig,
+    layout: Layout,
+    pub(crate) body: Body,
 }
 
-/// A residual block.
-pub(crate) struct Block {
-    pub first: ConvNorm,
-    pub second: ConvNorm,
-    pub squeeze: Option<Squeeze>,
-    pub attention: Option<Attention>,
+/// The structure, by family.
+pub(crate) enum Body {
+    Resnet(Resnet),
+    Mlp(Mlp),
+    Linear(Matrix),
 }
 
-pub(crate) enum Policy {
-    Conv { hidden: ConvNorm, out: Conv },
-    Dense { hidden: ConvNorm, out: Linear },
-}
-
-pub(crate) struct Value {
-    pub squeeze: ConvNorm,
-    pub hidden: Linear,
-    pub out: Linear,
-}
-
-/// What a network answers.
+/// What a network answers; more than once if it thinks in steps, the last one counts in play.
 pub struct Output {
-    /// `[batch, 4672]` logits over `az4672/1`, in the kind of the computation.
-    pub policy: Tensor,
-    /// `[batch, 3]` logits of win, draw, loss for the mover, in the kind of the computation.
-    pub wdl: Tensor,
+    /// Of each step `[batch, size]`: logits over the policy's scheme, in the kind of the computation.
+    pub policy: Vec<Tensor>,
+    /// Of each step `[batch, 3]`: logits of win, draw, loss for the mover, in the kind of the computation; none at
+    /// all of a network without a value.
+    pub wdl: Vec<Tensor>,
+}
+
+impl Output {
+    /// `[batch, size]`: the last logits of the policy.
+    ///
+    /// # Panics
+    ///
+    /// If there is no answer, which no network gives.
+    pub fn last_policy(&self) -> &Tensor {
+        self.policy.last().expect("a network answers")
+    }
+
+    /// `[batch, 3]`: the last logits of win, draw, loss, if the network has a value.
+    pub fn last_wdl(&self) -> Option<&Tensor> {
+        self.wdl.last()
+    }
 }
 
 impl Net {
@@ -59,25 +57,12 @@ impl Net {
         config.check()?;
         let mut layout = Layout::default();
         let l = &mut layout;
-        let c = config.filters;
-        let stem = ConvNorm::new(l, "stem", [INPUT_PLANES, c, 3], config, 1.0);
-        let blocks = (0..config.blocks).map(|i| Block::new(l, i, config)).collect();
-        let policy = match config.policy_head {
-            PolicyHead::Conv => Policy::Conv {
-                hidden: ConvNorm::new(l, "policy.hidden", [c, c, 3], config, 1.0),
-                out: Conv::new(l, "policy.out", [c, MOVE_TYPES, 1], true, 0.1),
-            },
-            PolicyHead::Dense => Policy::Dense {
-                hidden: ConvNorm::new(l, "policy.hidden", [c, config.policy_channels, 1], config, 1.0),
-                out: Linear::new(l, "policy.out", 64 * config.policy_channels, POLICY, 0.1),
-            },
+        let body = match config {
+            ModelConfig::Resnet(config) => Body::Resnet(Resnet::new(l, config)),
+            ModelConfig::Mlp(config) => Body::Mlp(Mlp::new(l, config)),
+            ModelConfig::Linear(_) => Body::Linear(Matrix::new(l)),
         };
-        let value = Value {
-            squeeze: ConvNorm::new(l, "value.squeeze", [c, config.value_channels, 1], config, 1.0),
-            hidden: Linear::new(l, "value.hidden", 64 * config.value_channels, config.value_hidden, 2.0),
-            out: Linear::new(l, "value.out", config.value_hidden, 3, 0.1),
-        };
-        Ok(Net { config: config.clone(), layout, stem, blocks, policy, value })
+        Ok(Net { config: config.clone(), layout, body })
     }
 
     /// What the network was made from.
@@ -85,77 +70,25 @@ impl Net {
         &self.config
     }
 
+    /// What it sees and answers.
+    pub fn schemes(&self) -> Schemes {
+        self.config.schemes()
+    }
+
     /// Where its parameters lie.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Answers for `planes` `[batch, 72, 8, 8]` of any kind. With `train`, BatchNorm uses the
-    /// batch's statistics (and updates the running ones) and dropout is active.
-    pub fn forward(&self, weights: &Weights, planes: &Tensor, train: bool) -> Output {
+    /// Answers for `input` `[batch]` + the shape of the input's scheme, of any kind. With `train`, BatchNorm uses
+    /// the batch's statistics (and updates the running ones) and dropout is active.
+    pub fn forward(&self, weights: &Weights, input: &Tensor, train: bool) -> Output {
         let pass = &Pass { weights, train };
-        let act = self.config.activation;
-        let channels_last = planes.permute([0, 2, 3, 1]).contiguous().permute([0, 3, 1, 2]);
-        let mut x = act.forward(&self.stem.forward(pass, &channels_last.to_kind(weights.kind())));
-        for block in &self.blocks {
-            x = block.forward(pass, act, &x);
-        }
-        Output { policy: self.policy(pass, &x), wdl: self.wdl(pass, &x) }
-    }
-
-    fn policy(&self, pass: &Pass, x: &Tensor) -> Tensor {
-        let act = self.config.activation;
-        let dropout = self.config.policy_dropout;
-        match &self.policy {
-            Policy::Conv { hidden, out } => {
-                let hidden = dropped(pass, act.forward(&hidden.forward(pass, x)), dropout);
-                // Channels lie last, so this is a view: index = square · 73 + type.
-                out.forward(pass, &hidden).permute([0, 2, 3, 1]).reshape([-1, POLICY])
-            }
-            Policy::Dense { hidden, out } => {
-                let hidden = act.forward(&hidden.forward(pass, x)).flatten(1, -1);
-                out.forward(pass, &dropped(pass, hidden, dropout))
-            }
-        }
-    }
-
-    fn wdl(&self, pass: &Pass, x: &Tensor) -> Tensor {
-        let act = self.config.activation;
-        let squeezed = act.forward(&self.value.squeeze.forward(pass, x)).flatten(1, -1);
-        let hidden = act.forward(&self.value.hidden.forward(pass, &squeezed));
-        self.value.out.forward(pass, &dropped(pass, hidden, self.config.value_dropout))
-    }
-}
-
-fn dropped(pass: &Pass, x: Tensor, p: f64) -> Tensor {
-    if pass.train && p > 0.0 { x.dropout(p, true) } else { x }
-}
-
-impl Block {
-    fn new(layout: &mut Layout, index: i64, config: &ModelConfig) -> Block {
-        let c = config.filters;
-        let name = |part: &str| format!("blocks.{index}.{part}");
-        let attends = index >= config.blocks - config.attention_blocks;
-        Block {
-            first: ConvNorm::new(layout, &name("first"), [c, c, 3], config, 1.0),
-            // Zero, so that at first the block passes its input on unchanged.
-            second: ConvNorm::new(layout, &name("second"), [c, c, 3], config, 0.0),
-            squeeze: (config.se_ratio > 0)
-                .then(|| Squeeze::new(layout, &name("squeeze"), c, c / config.se_ratio)),
-            attention: attends.then(|| Attention::new(layout, &name("attention"), c, config.attention_heads)),
-        }
-    }
-
-    fn forward(&self, pass: &Pass, act: Activation, x: &Tensor) -> Tensor {
-        let y = act.forward(&self.first.forward(pass, x));
-        let mut y = self.second.forward(pass, &y);
-        if let Some(squeeze) = &self.squeeze {
-            y = squeeze.forward(pass, &y);
-        }
-        let y = act.forward(&(y + x));
-        match &self.attention {
-            Some(attention) => attention.forward(pass, &y),
-            None => y,
+        let input = &input.to_kind(weights.kind());
+        match &self.body {
+            Body::Resnet(net) => net.forward(pass, input),
+            Body::Mlp(net) => net.forward(pass, input),
+            Body::Linear(net) => net.forward(pass, input),
         }
     }
 }

@@ -4,30 +4,26 @@ mod past;
 mod context;
 mod phase;
 mod value;
+mod encoded;
 
-use engine::encoding::planes72::{self, Planes72, ROWS};
-use engine::encoding::{PolicyIndex, az4672};
+use engine::encoding::{Input, Policy, PolicyIndex, planes72};
 use engine::position::{Game, PackedMove, PositionError};
 use fastrand::Rng;
 use shakmaty::{Move, Position};
 
 use crate::games::Searches;
 
+pub use encoded::Encoded;
 pub use phase::Phase;
 pub use value::{ValueTarget, wdl_of_eval};
-
-/// Words of the mask of legal moves: one bit per index of `az4672/1`.
-pub const LEGAL_WORDS: usize = az4672::SIZE.div_ceil(64);
-
-const _: () = assert!(LEGAL_WORDS == ROWS, "the batch lays both out in rows of 73 words");
 
 /// One position with what was played and what came of it.
 #[derive(Clone, Debug)]
 pub struct Sample {
     /// The encoded position.
-    pub input: Planes72,
-    /// Legal moves: index `64·w + b` is bit `b` of word `w`.
-    pub legal: [u64; LEGAL_WORDS],
+    pub input: Encoded,
+    /// Legal moves, a bit for each index of the policy's scheme: index `64·w + b` is bit `b` of word `w`.
+    pub legal: Vec<u64>,
     /// The move played; where a search's shares are to be learnt, the one with the greatest.
     pub policy: PolicyIndex,
     /// Moves with the shares of the policy that a search gave them, summing to one; empty for the move played alone.
@@ -41,16 +37,28 @@ pub struct Sample {
 }
 
 /// How a position is made into a sample.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recipe {
+    /// How the network sees it.
+    pub input: Input,
+    /// How the network names moves.
+    pub policy: Policy,
     /// What the value head should answer.
     pub target: ValueTarget,
     /// The share of samples that know none, one or two of the three boards before theirs: as a position
-    /// that is set up and played on from.
+    /// that is set up and played on from. Counts for inputs that hold those boards.
     ///
     /// Without them missing history would be the mark of a puzzle, and a network would look for
     /// tactics where it is missing, and only there.
     pub history_dropout: f64,
+}
+
+/// For residual networks: they see `planes72/1`.
+impl Default for Recipe {
+    fn default() -> Self {
+        let target = ValueTarget::default();
+        Recipe { input: Input::Planes72, policy: Policy::Az4672, target, history_dropout: 0.0 }
+    }
 }
 
 /// A game as a sampler reads it.
@@ -137,35 +145,40 @@ impl Replay<'_> {
             return Err(Damaged { ply });
         }
         let turn = game.position().turn();
-        let mut legal = [0; LEGAL_WORDS];
+        let mut legal = vec![0; recipe.policy.size().div_ceil(64)];
         for m in &moves {
-            let index = az4672::index(turn, *m).offset();
+            let index = recipe.policy.index(turn, *m).offset();
             legal[index / 64] |= 1 << (index % 64);
         }
-        let mut input = planes72::encode_given(&game, &moves);
-        if rng.f64() < recipe.history_dropout {
-            input.forget(rng.usize(..planes72::HISTORY - 1));
-        }
+        let forgets = rng.f64() < recipe.history_dropout;
+        let boards = forgets.then(|| rng.usize(..planes72::HISTORY - 1));
+        let input = Encoded::new(recipe.input, &game, &moves, boards);
         let wdl = match self.searches.wdl(ply) {
             Some(searched) => recipe.target.for_mover_searched(turn, self.result, searched),
             None => recipe.target.for_mover(turn, self.result, self.evals.get(ply).copied()),
         };
-        let shares = self.shares(ply, &game, &moves)?;
+        let shares = self.shares(ply, &game, &moves, recipe.policy)?;
         let greatest = shares.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(index, _)| *index);
         let tactical = played.is_capture() || played.is_promotion() || gives_check(&game, played);
-        let (policy, wdl) = (greatest.unwrap_or(az4672::index(turn, played)), wdl.unwrap_or_default());
+        let (policy, wdl) = (greatest.unwrap_or(recipe.policy.index(turn, played)), wdl.unwrap_or_default());
         Ok(Sample { input, legal, policy, shares, tactical, game, wdl })
     }
 
     /// What the search shared out among the legal moves of `game` at ply `ply`.
-    fn shares(&self, ply: usize, game: &Game, legal: &[Move]) -> Result<Vec<(PolicyIndex, f32)>, Damaged> {
+    fn shares(
+        &self,
+        ply: usize,
+        game: &Game,
+        legal: &[Move],
+        scheme: Policy,
+    ) -> Result<Vec<(PolicyIndex, f32)>, Damaged> {
         let total: f32 = self.searches.shares(ply).map(|(_, share)| f32::from(share)).sum();
         let share = |(packed, share): (u16, u16)| {
             let m = PackedMove(packed).to_legal_move(game.position());
             if !legal.contains(&m) {
                 return Err(Damaged { ply });
             }
-            Ok((az4672::index(game.turn(), m), f32::from(share) / total))
+            Ok((scheme.index(game.turn(), m), f32::from(share) / total))
         };
         self.searches.shares(ply).map(share).collect()
     }
@@ -180,6 +193,7 @@ fn gives_check(game: &Game, m: Move) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::encoding::az4672;
 
     fn packed(moves: &str) -> Vec<u16> {
         let mut game = Game::new();
@@ -205,7 +219,11 @@ mod tests {
         let sample = replay.sample(1, &Recipe::default(), 0).unwrap();
         let mut game = Game::new();
         game.play(game.parse_uci("e2e4").unwrap());
-        assert_eq!(sample.input, planes72::encode(&game));
+        let planes = planes72::encode(&game);
+        assert_eq!(
+            (&sample.input.masks[..], &sample.input.scalars[..]),
+            (&planes.masks[..], &planes.scalars[..])
+        );
         assert_eq!(sample.policy, az4672::index(game.turn(), game.parse_uci("e7e5").unwrap()));
         assert_eq!(sample.wdl, [0.0, 0.0, 1.0], "White won, Black is to move");
         assert_eq!(sample.legal.iter().map(|word| word.count_ones()).sum::<u32>(), 20);

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use engine::encoding::{lc0_112, lc0_1858};
-use engine::eval::Network;
+use engine::eval::{Network, Schemes};
 use serde_json::json;
 
 use super::graph::graph;
@@ -66,10 +65,9 @@ impl ConvertLc0Args {
 /// One line, if ONNX Runtime fails.
 pub fn onnx(name: &str, net: &Lc0Net) -> Result<Vec<u8>, String> {
     let card = file::card(&CardText {
-        input: lc0_112::NAME,
-        policy: lc0_1858::NAME,
         name,
         family: "lc0",
+        schemes: Schemes::LC0,
         config: &description(net).to_string(),
         golden: &[],
     });

@@ -85,7 +85,7 @@ pub struct TrainConfig {
 
     /// Weight of the value's loss beside the policy's.
     pub value_weight: f64,
-    /// Softmax over legal moves only, as in play; else over all 4672 indices.
+    /// Softmax over legal moves only, as in play; else over all indices of the policy's scheme.
     pub mask_illegal: bool,
     /// Share of the policy target spread evenly over the moves that the softmax is over.
     pub label_smoothing: f64,
@@ -309,7 +309,8 @@ mod tests {
     fn the_resolved_configuration_reads_back_the_same() {
         let overrides = ["model.filters=96".to_owned(), "model.norm=group".to_owned(), "lr=0.001".to_owned()];
         let config = TrainConfig::parse(r#"{"batch": 7}"#, &overrides).unwrap();
-        assert_eq!((config.batch, config.model.filters, config.lr), (7, 96, 0.001));
+        let ModelConfig::Resnet(model) = &config.model else { panic!("{}", config.model.family()) };
+        assert_eq!((config.batch, model.filters, config.lr), (7, 96, 0.001));
         let text = serde_json::to_string(&config).unwrap();
         assert_eq!(TrainConfig::parse(&text, &[]).unwrap(), config);
     }

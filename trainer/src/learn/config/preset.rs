@@ -54,14 +54,16 @@ fn give_defaults(json: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::ModelConfig;
 
     #[test]
     fn a_preset_lies_below_the_file_and_the_file_below_the_command_line() {
         let text = r#"{"batch": 7, "model": {"filters": 96}}"#;
         let overrides = ["model.blocks=3".to_owned()];
         let config = Preset::Neuralmateplay.parse(text, &overrides).unwrap();
-        assert_eq!((config.batch, config.model.filters, config.model.blocks), (7, 96, 3));
-        assert_eq!((config.lr, config.accumulation, config.model.attention_blocks), (5e-5, 2, 2));
+        let ModelConfig::Resnet(model) = &config.model else { panic!("{}", config.model.family()) };
+        assert_eq!((config.batch, model.filters, model.blocks), (7, 96, 3));
+        assert_eq!((config.lr, config.accumulation, model.attention_blocks), (5e-5, 2, 2));
         let text = r#"{"sources": [
             {"name": "games", "paths": ["a"]},
             {"name": "puzzles", "paths": ["b"], "select": {"min_elo": 1500, "max_plies": 9}}

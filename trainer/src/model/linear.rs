@@ -1,0 +1,37 @@
+//! The family `linear`: a single matrix from what stands on each square to every UCI move, with a bias.
+//!
+//! Softmax regression: 832 · 1968 + 1968 = 1,639,344 numbers. It sees neither who moves nor any right, and names moves
+//! by their squares, so that White's and Black's moves are different outputs.
+
+use super::layers::{Linear, Pass};
+use super::net::Output;
+use super::params::Layout;
+use engine::encoding::{Input, Policy};
+use engine::eval::{Schemes, Value};
+use serde::{Deserialize, Serialize};
+use tch::Tensor;
+
+/// What it sees and answers.
+pub const SCHEMES: Schemes = Schemes { input: Input::Onehot832, policy: Policy::Uci1968, value: Value::None };
+
+/// The shape of the matrix, about which there is nothing to say.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinearConfig {}
+
+/// The matrix.
+pub(crate) struct Matrix {
+    pub out: Linear,
+}
+
+impl Matrix {
+    pub fn new(layout: &mut Layout) -> Matrix {
+        let [inputs, outputs] = [SCHEMES.input.size(), SCHEMES.policy.size()].map(|n| n as i64);
+        Matrix { out: Linear::new(layout, "out", inputs, outputs, 0.1) }
+    }
+
+    /// Answers for `input` `[batch, 832]`.
+    pub fn forward(&self, pass: &Pass, input: &Tensor) -> Output {
+        Output { policy: vec![self.out.forward(pass, input)], wdl: Vec::new() }
+    }
+}

@@ -1,0 +1,142 @@
+//! The family `resnet`: a tower of residual blocks, policy head, value head.
+
+/// What a residual network looks like.
+pub mod config;
+
+use super::layers::{Attention, Conv, ConvNorm, Linear, Pass, Squeeze};
+use super::net::Output;
+use super::params::Layout;
+use config::{Activation, PolicyHead, ResnetConfig};
+use engine::encoding::{Input, az4672, planes72};
+use engine::eval::{Schemes, Value as ValueScheme};
+use tch::Tensor;
+
+/// What a residual network sees and answers.
+pub const SCHEMES: Schemes =
+    Schemes { input: Input::Planes72, policy: engine::encoding::Policy::Az4672, value: ValueScheme::Wdl };
+
+/// Planes of the input.
+const INPUT_PLANES: i64 = planes72::PLANES as i64;
+/// Move types a square.
+const MOVE_TYPES: i64 = az4672::TYPES as i64;
+/// Logits of the policy.
+const POLICY: i64 = az4672::SIZE as i64;
+
+/// A residual network's structure.
+pub(crate) struct Resnet {
+    pub config: ResnetConfig,
+    pub stem: ConvNorm,
+    pub blocks: Vec<Block>,
+    pub policy: Policy,
+    pub value: Value,
+}
+
+/// A residual block.
+pub(crate) struct Block {
+    pub first: ConvNorm,
+    pub second: ConvNorm,
+    pub squeeze: Option<Squeeze>,
+    pub attention: Option<Attention>,
+}
+
+pub(crate) enum Policy {
+    Conv { hidden: ConvNorm, out: Conv },
+    Dense { hidden: ConvNorm, out: Linear },
+}
+
+pub(crate) struct Value {
+    pub squeeze: ConvNorm,
+    pub hidden: Linear,
+    pub out: Linear,
+}
+
+impl Resnet {
+    pub fn new(l: &mut Layout, config: &ResnetConfig) -> Resnet {
+        let c = config.filters;
+        let stem = ConvNorm::new(l, "stem", [INPUT_PLANES, c, 3], config, 1.0);
+        let blocks = (0..config.blocks).map(|i| Block::new(l, i, config)).collect();
+        let policy = match config.policy_head {
+            PolicyHead::Conv => Policy::Conv {
+                hidden: ConvNorm::new(l, "policy.hidden", [c, c, 3], config, 1.0),
+                out: Conv::new(l, "policy.out", [c, MOVE_TYPES, 1], true, 0.1),
+            },
+            PolicyHead::Dense => Policy::Dense {
+                hidden: ConvNorm::new(l, "policy.hidden", [c, config.policy_channels, 1], config, 1.0),
+                out: Linear::new(l, "policy.out", 64 * config.policy_channels, POLICY, 0.1),
+            },
+        };
+        let value = Value {
+            squeeze: ConvNorm::new(l, "value.squeeze", [c, config.value_channels, 1], config, 1.0),
+            hidden: Linear::new(l, "value.hidden", 64 * config.value_channels, config.value_hidden, 2.0),
+            out: Linear::new(l, "value.out", config.value_hidden, 3, 0.1),
+        };
+        Resnet { config: config.clone(), stem, blocks, policy, value }
+    }
+
+    /// Answers for `planes` `[batch, 72, 8, 8]`.
+    pub fn forward(&self, pass: &Pass, planes: &Tensor) -> Output {
+        let act = self.config.activation;
+        let channels_last = planes.permute([0, 2, 3, 1]).contiguous().permute([0, 3, 1, 2]);
+        let mut x = act.forward(&self.stem.forward(pass, &channels_last));
+        for block in &self.blocks {
+            x = block.forward(pass, act, &x);
+        }
+        Output { policy: vec![self.policy(pass, &x)], wdl: vec![self.wdl(pass, &x)] }
+    }
+
+    fn policy(&self, pass: &Pass, x: &Tensor) -> Tensor {
+        let act = self.config.activation;
+        let dropout = self.config.policy_dropout;
+        match &self.policy {
+            Policy::Conv { hidden, out } => {
+                let hidden = dropped(pass, act.forward(&hidden.forward(pass, x)), dropout);
+                // Channels lie last, so this is a view: index = square · 73 + type.
+                out.forward(pass, &hidden).permute([0, 2, 3, 1]).reshape([-1, POLICY])
+            }
+            Policy::Dense { hidden, out } => {
+                let hidden = act.forward(&hidden.forward(pass, x)).flatten(1, -1);
+                out.forward(pass, &dropped(pass, hidden, dropout))
+            }
+        }
+    }
+
+    fn wdl(&self, pass: &Pass, x: &Tensor) -> Tensor {
+        let act = self.config.activation;
+        let squeezed = act.forward(&self.value.squeeze.forward(pass, x)).flatten(1, -1);
+        let hidden = act.forward(&self.value.hidden.forward(pass, &squeezed));
+        self.value.out.forward(pass, &dropped(pass, hidden, self.config.value_dropout))
+    }
+}
+
+fn dropped(pass: &Pass, x: Tensor, p: f64) -> Tensor {
+    if pass.train && p > 0.0 { x.dropout(p, true) } else { x }
+}
+
+impl Block {
+    fn new(layout: &mut Layout, index: i64, config: &ResnetConfig) -> Block {
+        let c = config.filters;
+        let name = |part: &str| format!("blocks.{index}.{part}");
+        let attends = index >= config.blocks - config.attention_blocks;
+        Block {
+            first: ConvNorm::new(layout, &name("first"), [c, c, 3], config, 1.0),
+            // Zero, so that at first the block passes its input on unchanged.
+            second: ConvNorm::new(layout, &name("second"), [c, c, 3], config, 0.0),
+            squeeze: (config.se_ratio > 0)
+                .then(|| Squeeze::new(layout, &name("squeeze"), c, c / config.se_ratio)),
+            attention: attends.then(|| Attention::new(layout, &name("attention"), c, config.attention_heads)),
+        }
+    }
+
+    fn forward(&self, pass: &Pass, act: Activation, x: &Tensor) -> Tensor {
+        let y = act.forward(&self.first.forward(pass, x));
+        let mut y = self.second.forward(pass, &y);
+        if let Some(squeeze) = &self.squeeze {
+            y = squeeze.forward(pass, &y);
+        }
+        let y = act.forward(&(y + x));
+        match &self.attention {
+            Some(attention) => attention.forward(pass, &y),
+            None => y,
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! A position as a network's input, still in bit masks.
+
+use engine::encoding::{Input, planes72};
+use engine::position::Game;
+use shakmaty::Move;
+
+/// What an input tensor is made of; see [`Input::read`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Encoded {
+    /// The scheme's bit masks, a1 = bit 0 in the scheme's own view.
+    pub masks: Vec<u64>,
+    /// The values that are neither 0 nor 1.
+    pub scalars: Vec<f32>,
+}
+
+impl Encoded {
+    /// Encodes the present position of `game`, whose legal moves are `moves`. With `boards`, of the past only so many
+    /// boards are known, if the scheme sees any.
+    pub fn new(scheme: Input, game: &Game, moves: &[Move], boards: Option<usize>) -> Encoded {
+        let keep =
+            |masks: &[u64], scalars: &[f32]| Encoded { masks: masks.to_vec(), scalars: scalars.to_vec() };
+        match scheme {
+            // Some of its planes come from the moves, which need not be found twice.
+            Input::Planes72 => {
+                let mut planes = planes72::encode_given(game, moves);
+                if let Some(boards) = boards {
+                    planes.forget(boards);
+                }
+                keep(&planes.masks, &planes.scalars)
+            }
+            _ => scheme.read(game, keep),
+        }
+    }
+}
