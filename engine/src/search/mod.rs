@@ -26,8 +26,10 @@ mod report;
 mod desk;
 mod worker;
 mod pool;
+mod gumbel;
 mod solo;
 
+pub use gumbel::{Gumbel, Improved};
 pub use noise::{Noise, choose};
 pub use params::{Fpu, FpuStrategy, Limits, Params, Puct};
 pub use pool::{Ended, Outcome, Pool, Progress, Verdict, View, Watch};

@@ -5,6 +5,7 @@ use shakmaty::{Move, MoveList};
 
 use super::Tree;
 use super::desk::{Desk, Site};
+use super::gumbel::{Gumbel, Halving, Improved};
 use super::params::{Limits, Params};
 use super::pool::Ended;
 use super::step::Leaf;
@@ -26,6 +27,9 @@ pub struct Solo {
     // Grows.
     tree: Tree,
     desk: Desk,
+    /// Who chooses the root's moves, if it isn't PUCT.
+    gumbel: Option<Gumbel>,
+    halving: Option<Halving>,
     /// The root's moves with what the evaluator gave them, before any noise.
     priors: Vec<(Move, f32)>,
     ended: Option<Ended>,
@@ -42,6 +46,8 @@ impl Solo {
             tables,
             root_moves: MoveList::new(),
             desk: Desk::default(),
+            gumbel: None,
+            halving: None,
             priors: Vec::new(),
             ended: Some(Ended::Stopped),
         }
@@ -54,17 +60,36 @@ impl Solo {
         self.root_moves = self.tree.root_moves().iter().copied().collect();
         (self.params, self.limits) = (params, limits);
         self.priors.clear();
+        (self.gumbel, self.halving) = (None, None);
         self.ended = self.root_moves.is_empty().then_some(Ended::Exhausted);
         if kept {
             self.meet_root();
         }
     }
 
+    /// Begins to search `game` as [`Gumbel`] does it at the root, with PUCT below; a limit of visits is wanted, noise
+    /// isn't. [`Solo::improved`] tells what came of it.
+    pub fn start_gumbel(&mut self, game: &Game, limits: Limits, params: Params, gumbel: Gumbel) {
+        self.start(
+            game,
+            Limits { noise: None, ..limits },
+            Params { reuse: false, smart_pruning: 0.0, ..params },
+        );
+        self.gumbel = Some(gumbel);
+    }
+
     /// Gathers up to `count` positions, at least one unless the search has ended; gives their number.
     pub fn gather(&mut self, count: usize) -> usize {
         debug_assert!(self.desk.open.is_empty(), "answered or cancelled");
         while self.ended.is_none() && self.desk.open.is_empty() {
-            let wanted = self.visits_left().min(count.max(1) as u64) as usize;
+            let count = if let Some(halving) = &mut self.halving {
+                let edge = halving.choose(&self.tree);
+                self.tree.force(Some(edge));
+                1
+            } else {
+                count.max(1)
+            };
+            let wanted = self.visits_left().min(count as u64) as usize;
             let horizon = (self.params.smart_pruning > 0.0 && !self.limits.all_moves)
                 .then(|| self.visits_left())
                 .filter(|left| *left < u64::MAX);
@@ -114,6 +139,10 @@ impl Solo {
         if let Some(noise) = self.limits.noise {
             self.tree.mix_into_root(noise.epsilon, &noise.shares(self.priors.len()));
         }
+        if let Some(gumbel) = self.gumbel {
+            let visits = self.visits_left();
+            self.halving = Some(Halving::begin(gumbel, &mut self.tree, visits));
+        }
     }
 
     fn visits_left(&self) -> u64 {
@@ -135,6 +164,11 @@ impl Solo {
     /// What the search has found.
     pub fn tree(&self) -> &Tree {
         &self.tree
+    }
+
+    /// What a search begun by [`Solo::start_gumbel`] has found.
+    pub fn improved(&self) -> Option<Improved> {
+        self.halving.as_ref()?.improved(&self.tree, &self.priors)
     }
 
     /// The root's moves with the evaluator's own priors, flattened as [`Params::policy_temperature`] says, before noise.

@@ -3,7 +3,7 @@
 use engine::bench::Hashed;
 use engine::eval::{Answer, Evaluator, Request};
 use engine::position::Game;
-use engine::search::{Ended, Limits, Noise, Params, Solo};
+use engine::search::{Ended, Gumbel, Limits, Noise, Params, Solo};
 use engine::tables::Tables;
 use shakmaty::Move;
 
@@ -104,4 +104,60 @@ fn a_proven_root_ends_it_and_the_next_search_begins_anew() {
     // Nothing to search.
     solo[0].start(&Game::from_fen("7k/5KQ1/8/8/8/8/8/8 b - - 0 1").unwrap(), limits(50), plain());
     assert_eq!((solo[0].gather(3), solo[0].ended()), (0, Some(Ended::Exhausted)));
+}
+
+fn gumbel(seed: u64) -> Gumbel {
+    Gumbel { considered: 4, c_visit: 50.0, c_scale: 1.0, seed }
+}
+
+#[test]
+fn gumbel_shares_visits_out_by_halving_and_improves_the_policy() {
+    let search = |seed| {
+        let mut solo = [Solo::new(Tables::default(), 1 << 22)];
+        solo[0].start_gumbel(&Game::new(), limits(17), plain(), gumbel(seed));
+        drive(&mut solo, 8);
+        let [solo] = solo;
+        solo
+    };
+    let solo = search(1);
+    // One visit is the root's own; of the other sixteen two of four moves have two, the better two six.
+    let mut counts: Vec<u64> =
+        visits(&solo).into_iter().map(|(_, visits)| visits).filter(|n| *n > 0).collect();
+    counts.sort_unstable();
+    assert_eq!(counts, [2, 2, 6, 6]);
+    assert_eq!(solo.tree().check_at_rest(), Ok(()));
+    let improved = solo.improved().unwrap();
+    assert_eq!(improved.policy.len(), 20);
+    assert!((improved.policy.iter().map(|(_, share)| share).sum::<f32>() - 1.0).abs() < 1e-4);
+    // Of two visited moves, the better one has gained on the other.
+    let stats = solo.tree().stats();
+    let gain = |m: Move| {
+        let of = |list: &[(Move, f32)]| list.iter().find(|(other, _)| *other == m).unwrap().1;
+        of(&improved.policy) / of(solo.priors())
+    };
+    let mut visited: Vec<_> = stats.iter().filter(|stats| stats.visits > 0).collect();
+    visited.sort_by(|a, b| a.q.total_cmp(&b.q));
+    assert!(visited.windows(2).all(|pair| gain(pair[0].m) <= gain(pair[1].m)));
+    let best = stats.iter().find(|stats| stats.m == improved.best).unwrap();
+    assert_eq!(best.visits, 6);
+    // Other draws, other moves; the same seed, the same.
+    assert_eq!(visits(&search(1)), visits(&solo));
+    assert!((2..8).any(|seed| visits(&search(seed)) != visits(&solo)));
+}
+
+#[test]
+fn gumbel_plays_the_only_move_and_finds_mates() {
+    let mut solo = [Solo::new(Tables::default(), 1 << 22)];
+    solo[0].start_gumbel(
+        &Game::from_fen("7k/6pp/8/8/8/8/5q2/7K w - - 0 1").unwrap(),
+        limits(8),
+        plain(),
+        gumbel(1),
+    );
+    drive(&mut solo, 1);
+    assert!(solo[0].improved().is_none_or(|improved| !improved.policy.is_empty()));
+    let mate = Game::from_fen("6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1").unwrap();
+    solo[0].start_gumbel(&mate, limits(200), plain(), Gumbel { considered: 32, ..gumbel(1) });
+    drive(&mut solo, 1);
+    assert_eq!(solo[0].ended(), Some(Ended::Exhausted));
 }

@@ -12,6 +12,7 @@ use tch::Device;
 
 use super::buffer::{self, Entry};
 use super::config::LearnConfig;
+use super::curves;
 use super::diary::Diary;
 use super::escalation::Verdict;
 use super::nets::Nets;
@@ -291,8 +292,16 @@ impl Cycle {
         let mut feed = sources.feed(&config, batch_number(&run.progress.loader))?;
         let held_out = sources.held_out(&config)?;
         let stop = Arc::clone(&self.stop);
-        if run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed))? == learn::Ended::Stopped {
-            return Ok(false);
+        let skipped = run.progress.skipped;
+        match run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed)) {
+            Ok(learn::Ended::Finished) => {}
+            Ok(learn::Ended::Stopped) => return Ok(false),
+            // Nobody needs to play against a network whose numbers aren't finite.
+            Err(why) if run.progress.skipped > skipped => {
+                self.judged(Verdict::Vetoed, &why)?;
+                return Ok(true);
+            }
+            Err(why) => return Err(why),
         }
         self.state.drift = run.learner.reference.as_ref().map(Reference::drift).unwrap_or_default();
         let name = Nets::name(self.state.iteration);
@@ -345,9 +354,8 @@ impl Cycle {
     /// Tests the network; no if it was stopped before the end.
     fn arena(&mut self) -> Result<bool, String> {
         let rules = self.config.arena.clone();
-        let (current, network) = (self.state.current.clone(), self.nets.load(&self.state.current)?);
-        let player =
-            Contender::Network { name: current.clone(), network: Box::new(network), visits: rules.visits };
+        let (name, network) = (self.state.current.clone(), Box::new(self.nets.load(&self.state.current)?));
+        let player = Contender::Network { name, network, visits: rules.visits };
         for opponent in trial::opponents(&self.state, &rules, self.config.seed, &self.nets.iterations()) {
             if self.state.matches.contains_key(opponent.role.name()) {
                 continue;
@@ -358,23 +366,27 @@ impl Cycle {
             self.save()?;
         }
         let (verdict, reasons) = trial::verdict(&self.state.matches, &rules);
-        let why = reasons.join(", ");
+        self.judged(verdict, &reasons.join(", "))?;
+        Ok(true)
+    }
+
+    /// Does what a verdict asks for, and ends the iteration.
+    fn judged(&mut self, verdict: Verdict, why: &str) -> Result<(), String> {
         let remedy = self.state.escalation.arena(verdict, &self.config.veto);
         self.note("verdict", json!(verdict));
         match verdict {
             Verdict::Promoted => {
                 self.state.totals.promotions += 1;
-                self.state.best = current;
+                self.state.best = self.state.current.clone();
                 self.say(&format!("promoted: {} is the best so far ({why})", self.state.best))?;
             }
             Verdict::Kept => self.say(&format!("{} stays the best ({why})", self.state.best))?,
             Verdict::Vetoed => {
                 let remedy = remedy.expect("a veto has one");
-                self.veto(&why, remedy.level, remedy.purge)?;
+                self.veto(why, remedy.level, remedy.purge)?;
             }
         }
-        self.conclude()?;
-        Ok(true)
+        self.conclude()
     }
 
     /// Goes back to the best weights, and throws away what is newest.
@@ -493,10 +505,14 @@ impl Cycle {
         let notes = std::mem::take(&mut self.state.notes);
         line.as_object_mut().expect("an object").extend(notes);
         self.diary.measure(&line)?;
+        let tested = self.state.stage == Stage::Arena;
         self.state.iteration += 1;
         self.state.stage = Stage::Play;
         self.state.matches.clear();
         self.save()?;
+        if tested {
+            curves::draw(&self.folder)?;
+        }
         self.tidy();
         Ok(())
     }

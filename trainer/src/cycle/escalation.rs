@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn measures_last_for_the_recovery() {
         let (mut state, rules) = (Escalation::default(), VetoRules { recovery: 3, ..VetoRules::default() });
-        (0..4).for_each(|_| drop(state.arena(Vetoed, &rules)));
+        (0..4).for_each(|_| _ = state.arena(Vetoed, &rules));
         assert_eq!([state.iteration(), state.iteration()], [false, false]);
         assert_eq!((state.mix(0.5, &rules), state.level), (0.8, 4));
         assert!(state.iteration());
@@ -195,9 +195,9 @@ mod tests {
     #[test]
     fn a_veto_begins_the_recovery_anew() {
         let (mut state, rules) = (Escalation::default(), VetoRules { recovery: 2, ..VetoRules::default() });
-        drop(state.arena(Vetoed, &rules));
+        _ = state.arena(Vetoed, &rules);
         state.iteration();
-        drop(state.arena(Vetoed, &rules));
+        _ = state.arena(Vetoed, &rules);
         assert!(!state.iteration());
         assert!(state.iteration());
     }

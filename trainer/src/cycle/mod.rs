@@ -11,6 +11,7 @@ mod state;
 mod diary;
 mod nets;
 mod trial;
+mod curves;
 mod cycle;
 mod command;
 

@@ -33,7 +33,7 @@ pub enum Stage {
 /// Where a run stands; written aside and renamed after every step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
-    format: String,
+    pub(super) format: String,
     /// The iteration that is under way, from 1; those before it are complete.
     pub iteration: u64,
     /// What is next in it.

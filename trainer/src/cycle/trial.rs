@@ -149,8 +149,8 @@ pub fn verdict(matches: &BTreeMap<String, Tally>, rules: &ArenaRules) -> (Verdic
 ///
 /// One line: a network can't be used.
 pub fn unlearnt(nets: &Nets, before: &str, now: &str) -> Result<Vec<String>, String> {
-    let mut players = [before, now].map(|name| Player::load(&nets.onnx(name), 0)).into_iter();
-    let mut players: Vec<Player> = players.by_ref().collect::<Result<_, _>>()?;
+    let load = |name: &str| Player::load(&nets.onnx(name), 0);
+    let mut players = [load(before)?, load(now)?];
     let items = canaries();
     let answers = gauge::judge(&items, &mut players)?;
     let count = |category: &str, player: usize| {

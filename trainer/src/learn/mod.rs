@@ -30,7 +30,8 @@ mod sources;
 /// The loop.
 pub mod run;
 mod command;
-mod figure;
+/// Panels of curves.
+pub mod figure;
 mod plot;
 mod trial;
 mod overfit;

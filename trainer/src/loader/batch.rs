@@ -67,12 +67,10 @@ impl Shares {
 
     /// A sample's entries.
     pub fn of(&self, row: usize) -> impl Iterator<Item = (PolicyIndex, f32)> + use<'_> {
-        let first: usize = self.lengths[..row].iter().map(|length| usize::from(*length)).sum();
-        let range = first..first + usize::from(self.lengths[row]);
-        self.indices[range.clone()]
-            .iter()
-            .map(|index| PolicyIndex(*index))
-            .zip(self.shares[range].iter().copied())
+        let first: usize = self.lengths.iter().take(row).map(|length| usize::from(*length)).sum();
+        let range = first..first + self.lengths.get(row).map_or(0, |length| usize::from(*length));
+        let indices = self.indices[range.clone()].iter().map(|index| PolicyIndex(*index));
+        indices.zip(self.shares[range].iter().copied())
     }
 }
 

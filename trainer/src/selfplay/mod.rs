@@ -17,5 +17,5 @@ mod tests;
 pub use command::SelfPlayArgs;
 pub use hall::{Next, Sitting, drive};
 pub use play::{Plan, Seats, Session, play};
-pub use rules::{NoiseRules, PlayoutCap, ResignRules, Rules, SearchRules, TemperatureRules};
+pub use rules::{GumbelRules, NoiseRules, PlayoutCap, ResignRules, Rules, SearchRules, TemperatureRules};
 pub use tally::Tally;

@@ -13,6 +13,8 @@ pub struct Rules {
     pub playout_cap: PlayoutCap,
     /// Noise on the root's priors in searches that are to be learnt.
     pub noise: NoiseRules,
+    /// Gumbel's search at the root, for few visits; instead of noise and pruning.
+    pub gumbel: GumbelRules,
     /// Visits that only noise has brought are left out of the policy to be learnt (Wu 2019).
     pub prune: bool,
     /// How much chance has in the choice of the move.
@@ -60,6 +62,24 @@ pub struct NoiseRules {
     pub epsilon: f32,
 }
 
+/// Gumbel's search (Danihelka et al. 2022): the move that it finds is played, the improved policy learnt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GumbelRules {
+    /// Moves that are looked at, at most; 0 for PUCT with noise.
+    pub considered: usize,
+    /// The values' weight grows with the visits from this.
+    pub c_visit: f32,
+    /// What it is multiplied by.
+    pub c_scale: f32,
+}
+
+impl Default for GumbelRules {
+    fn default() -> GumbelRules {
+        GumbelRules { considered: 0, c_visit: 50.0, c_scale: 1.0 }
+    }
+}
+
 /// A move's chance is its visits to the power of one over this.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -102,6 +122,7 @@ impl Default for Rules {
             visits: 800,
             playout_cap: PlayoutCap::default(),
             noise: NoiseRules::default(),
+            gumbel: GumbelRules::default(),
             prune: true,
             temperature: TemperatureRules::default(),
             search: SearchRules::default(),
@@ -179,6 +200,8 @@ impl Rules {
             ("temperature.later", self.temperature.later),
             ("search.c_puct", self.search.c_puct),
             ("search.fpu", self.search.fpu),
+            ("gumbel.c_visit", self.gumbel.c_visit),
+            ("gumbel.c_scale", self.gumbel.c_scale),
             ("resign.threshold", self.resign.threshold),
         ];
         if let Some((key, value)) =

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use engine::eval::centipawns_of_q;
 use engine::position::{Game as Replay, Outcome, PackedMove};
-use engine::search::{Limits, Noise, Proof, Solo, choose};
+use engine::search::{Gumbel, Limits, Noise, Proof, Solo, choose};
 use engine::tables::{TableResult, Tables};
 use shakmaty::{Color, Move};
 
 use super::hall::{Next, Sitting};
-use super::rules::Rules;
+use super::rules::{GumbelRules, Rules};
 use super::target::policy_target;
 use crate::games::{
     FLAG_ADJUDICATED, FLAG_SELF_PLAY, Game, GameResult, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS, Searched,
@@ -82,10 +82,11 @@ impl SelfGame {
         let stats = tree.stats();
         let root = tree.root();
         let wdl = root.proof.map_or(root.wdl.flipped(), Proof::wdl);
-        let target = if learnt {
-            policy_target(&stats, self.solo.priors(), self.table.rules.prune)
-        } else {
-            Vec::new()
+        let improved = self.solo.improved().filter(|_| root.proof.is_none());
+        let target = match &improved {
+            _ if !learnt => Vec::new(),
+            Some(improved) => improved.policy.clone(),
+            None => policy_target(&stats, self.solo.priors(), self.table.rules.prune),
         };
         let shares = target.into_iter().map(|(m, share)| (PackedMove::new(m), share));
         self.record.searches.push(Searched::new(wdl.q(), wdl.draw, shares));
@@ -96,7 +97,11 @@ impl SelfGame {
             .map(|stats| (stats.m, stats.visits))
             .collect();
         let won = stats.first().filter(|first| matches!(first.proof, Some(Proof::Win(_))));
-        let m = won.map_or_else(|| self.draw(&visited), |won| Some(won.m));
+        let m = match (won, improved) {
+            (Some(won), _) => Some(won.m),
+            (None, Some(improved)) => Some(improved.best),
+            (None, None) => self.draw(&visited),
+        };
         // If every move loses, or none was visited, the first is as good as any.
         let m = m.or(stats.first().map(|stats| stats.m)).or(tree.root_moves().first().copied());
         let m = m.expect("the game isn't over");
@@ -160,7 +165,13 @@ impl SelfGame {
             noise: (learnt && rules.noise.epsilon > 0.0).then_some(noise),
             ..Limits::default()
         };
-        self.solo.start(&self.game, limits, rules.params());
+        if rules.gumbel.considered > 0 {
+            let GumbelRules { considered, c_visit, c_scale } = rules.gumbel;
+            let gumbel = Gumbel { considered, c_visit, c_scale, seed: rng.u64(..) };
+            self.solo.start_gumbel(&self.game, limits, rules.params(), gumbel);
+        } else {
+            self.solo.start(&self.game, limits, rules.params());
+        }
         self.searching = Some(learnt);
     }
 

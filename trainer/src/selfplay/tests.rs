@@ -122,6 +122,19 @@ fn noise_and_its_pruning_change_what_is_learnt() {
 }
 
 #[test]
+fn gumbels_search_looks_at_few_moves_and_learns_of_all() {
+    let mut rules = Rules { visits: 17, ..short() };
+    let puct = played(&rules, 1);
+    rules.gumbel.considered = 4;
+    let games = played(&rules, 1);
+    assert_ne!(games, puct);
+    assert_eq!(games, played(&rules, 1));
+    let first = |games: &[Game]| games.iter().map(|game| game.searches[0].shares.len()).max().unwrap();
+    assert!(first(&games) > 4, "{} moves have a share, four were looked at", first(&games));
+    assert!(games.iter().any(|game| game.moves[0] != games[0].moves[0]), "moves are drawn");
+}
+
+#[test]
 fn playout_caps_record_their_share_and_save_evaluations() {
     let mut rules = Rules { visits: 40, ..short() };
     let all = driven(&table(&rules, 1), fresh(20), 20, usize::MAX);
