@@ -3,7 +3,8 @@
 use engine::position::PackedMove;
 
 use crate::games::{
-    self, FLAG_PUZZLE, Game, GameResult, INITIAL_FEN, KNOWN_FLAGS, MATE_SCORE, NO_EVAL, SearchColumns,
+    self, FLAG_PUZZLE, FLAG_SELF_PLAY, Game, GameResult, INITIAL_FEN, KNOWN_FLAGS, MATE_SCORE, NO_EVAL,
+    SearchColumns, Searches,
 };
 use crate::samples::Replay;
 
@@ -103,7 +104,11 @@ impl Chunk {
             evals: &self.evals[range.clone()],
             result: self.result[index],
             puzzle: self.flags[index] & FLAG_PUZZLE != 0,
-            searches: self.searches.get(range),
+            searches: if self.flags[index] & FLAG_SELF_PLAY != 0 {
+                self.searches.get(range)
+            } else {
+                Searches::NONE
+            },
         }
     }
 

@@ -268,7 +268,7 @@ fn first_line(error: &dyn fmt::Display) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::games::{FLAG_CHESS960, Game, GameResult};
+    use crate::games::{FLAG_CHESS960, FLAG_SELF_PLAY, Game, GameResult, Searched};
     use engine::position::PackedMove;
 
     fn chunk() -> Chunk {
@@ -304,6 +304,29 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no part is left behind");
         write(&Chunk::new("nothing"), &path).unwrap();
         assert_eq!(read(&path).unwrap().games(), 0);
+    }
+
+    #[test]
+    fn searches_of_self_play_are_written_and_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        let mut both = chunk();
+        let moves = both.game(0).moves;
+        let learnt = Searched::new(0.3, 0.4, [(moves[0], 0.75), (PackedMove(11 | 27 << 6), 0.25)]);
+        let searches = vec![learnt, Searched::new(-0.5, 0.0, [])];
+        let game = Game { searches, flags: FLAG_SELF_PLAY, ..both.game(0) };
+        both.push(&game);
+        both.push(&chunk().game(1));
+        write(&both, &path).unwrap();
+        let back = read(&path).unwrap();
+        assert_eq!(back, both);
+        assert_eq!((back.game(2), back.game(2).searches.len()), (game, 2));
+        assert!(back.game(0).searches.is_empty() && back.replay(3).searches.is_empty());
+        let names: Vec<&str> = layouts(&path).unwrap().iter().map(|layout| layout.name).collect();
+        assert_eq!(names[11..], SEARCH_DATASETS);
+        let mut bad = both.clone();
+        bad.searches.len[3] = 1;
+        assert!(bad.check().unwrap_err().starts_with("the policy of ply 4 starts at 2"), "{:?}", bad.check());
     }
 
     #[test]

@@ -175,7 +175,7 @@ fn read_all(folder: &Path, name: &str) -> Result<Vec<Chunk>, String> {
 mod tests {
     use super::*;
     use crate::chunks::ChunkWriter;
-    use crate::games::{Game, Searched};
+    use crate::games::{FLAG_SELF_PLAY, Game, Searched};
     use crate::learn::TrainConfig;
     use engine::position::PackedMove;
 
@@ -220,7 +220,7 @@ mod tests {
                     vec![PackedMove(first), PackedMove(reply | (reply - 8 - 8 * (number / 32 % 2)) << 6)];
                 let learnt = Searched::new(0.5, 0.25, [(moves[0], 1.0)]);
                 let searches = vec![learnt, Searched::default()];
-                writer.push(&Game { moves, searches, ..Game::default() }).unwrap();
+                writer.push(&Game { moves, searches, flags: FLAG_SELF_PLAY, ..Game::default() }).unwrap();
             }
             writer.finish().unwrap();
         }

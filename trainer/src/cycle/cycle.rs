@@ -240,15 +240,12 @@ impl Cycle {
             self.state.buffer.games()
         ))?;
         self.state.stage = Stage::Train;
-        self.save()?;
-        // All games are in their files.
-        _ = std::fs::remove_file(self.games().join(format!("{name}.json")));
         Ok(true)
     }
 
-    /// The folder of the present training run.
-    fn training(&self) -> PathBuf {
-        self.folder.join(format!("train-{:03}", self.state.training))
+    /// The folder of a training run.
+    fn training(&self, number: u64) -> PathBuf {
+        self.folder.join(format!("train-{number:03}"))
     }
 
     fn train_config(&self) -> TrainConfig {
@@ -279,7 +276,7 @@ impl Cycle {
 
     /// Learns until the iteration's samples are used up; no if it was stopped before.
     fn train(&mut self) -> Result<bool, String> {
-        let folder = self.training();
+        let folder = self.training(self.state.training);
         let config = self.train_config();
         let mut run = if checkpoint::list(&folder.join("checkpoints")).is_empty() {
             Run::start(&folder, &config, self.device, Some(&self.nets.weights(&self.state.best)))?
@@ -413,14 +410,10 @@ impl Cycle {
         self.say(&format!("what got worse: {worse}"))?;
         self.note("worse", json!(worse));
         // The old training run stays until the state has been written.
-        let old = self.training();
         self.state.training += 1;
         self.state.target = 0;
         self.state.current = best;
-        self.conclude()?;
-        self.save()?;
-        _ = std::fs::remove_dir_all(old);
-        Ok(())
+        self.conclude()
     }
 
     /// The phases of the game in which held-out moves are found less often.
@@ -528,8 +521,11 @@ impl Cycle {
         self.nets.keep(&kept);
         self.state.accuracy.retain(|name, _| kept.contains(name));
         let used: BTreeSet<String> = self.state.buffer.names().into_iter().map(str::to_owned).collect();
+        // What a kill may have left: a list of unfinished games, an older training run.
+        (0..self.state.training).for_each(|number| _ = std::fs::remove_dir_all(self.training(number)));
         for iteration in 1..self.state.iteration {
             let name = format!("iter-{}", Nets::name(iteration));
+            _ = std::fs::remove_file(self.games().join(format!("{name}.json")));
             if !used.contains(&name) {
                 buffer::files(&self.games(), &name).iter().for_each(|path| _ = std::fs::remove_file(path));
             }

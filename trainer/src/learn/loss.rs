@@ -235,6 +235,40 @@ mod tests {
     }
 
     #[test]
+    fn shares_are_a_policy_of_more_than_one_move() {
+        let mut batch = one_sample(&[0, 1, 3], 1);
+        let twice = |tensor: &Tensor| Tensor::cat(&[tensor, tensor], 0);
+        (batch.illegal, batch.wdl) = (twice(&batch.illegal), twice(&batch.wdl));
+        batch.policy = twice(&batch.policy);
+        // The first sample has shares, the second the move played alone.
+        batch.shares = Some(DeviceShares {
+            rows: Tensor::from_slice(&[0i64, 0, 1]),
+            places: Tensor::from_slice(&[1i64, 3, 8 + 1]),
+            shares: Tensor::from_slice(&[0.75f32, 0.25, 1.0]),
+        });
+        let policy = twice(&Tensor::from_slice(&[0f32, 1.0, 9.0, 2.0, 9.0, 9.0, 9.0, 9.0]).view([1, 8]));
+        let policy = policy.set_requires_grad(true);
+        let output = Output {
+            policy: vec![policy.shallow_clone()],
+            wdl: vec![Tensor::zeros([2, 3], (Kind::Float, tch::Device::Cpu))],
+        };
+        let losses = losses(&output, &batch, &TrainConfig::default());
+        let total = (1.0 + 1f64.exp() + 2f64.exp()).ln();
+        let expected = [0.75 * (total - 1.0) + 0.25 * (total - 2.0), total - 1.0];
+        for (row, expected) in expected.into_iter().enumerate() {
+            assert!((losses.last().policy.double_value(&[row as i64]) - expected).abs() < 1e-5);
+        }
+        losses.total.backward();
+        let pull = Vec::<f32>::try_from(policy.grad().get(0)).unwrap();
+        // The gradient is probability minus share, over two samples.
+        let probability = |logit: f64| ((logit - total).exp()) as f32;
+        for (index, logit, share) in [(0, 0.0, 0.0), (1, 1.0, 0.75), (3, 2.0, 0.25)] {
+            assert!((pull[index] - (probability(logit) - share) / 2.0).abs() < 1e-5, "{pull:?}");
+        }
+        assert_eq!(pull[2], 0.0);
+    }
+
+    #[test]
     fn hits_count_ties_against_the_network() {
         let logits = Tensor::from_slice(&[3f32, 3.0, 2.0, 1.0, 1.0, 1.0, 0.0, f32::NAN]).view([1, 8]);
         let hit =

@@ -226,15 +226,27 @@ mod tests {
         };
         let unscored = Replay { evals: &[NO_EVAL; 3], ..plain };
         let empty = Replay { moves: &[], ..plain };
+        let mut columns = SearchColumns::default();
+        columns.push(-5, 7, [(1, 40_000), (9, 25_535)].into_iter());
+        columns.pad(2);
+        columns.push(3, 60_000, [(3, 65_535)].into_iter());
+        let searched = Replay { searches: columns.get(0..3), evals: &[1, 2, 3], ..plain };
+        let mut nothing = SearchColumns::default();
+        nothing.pad(3);
+        let unrecorded = Replay { searches: nothing.get(0..3), ..plain };
         let folder = tempfile::tempdir().unwrap();
         let mut builder = CorpusBuilder::new(folder.path()).unwrap();
-        [plain, scored, empty, unscored].iter().for_each(|game| builder.push(game).unwrap());
+        [plain, scored, empty, unscored, searched, unrecorded]
+            .iter()
+            .for_each(|game| builder.push(game).unwrap());
         let corpus = builder.build().unwrap();
-        assert_eq!((corpus.games(), corpus.positions()), (3, 7), "a puzzle's second ply is no target");
+        let counts = (corpus.games(), corpus.positions());
+        assert_eq!(counts, (4, 9), "neither a puzzle's second ply nor one without a policy is a target");
         let mut record = Record::default();
         for _ in 0..2 {
             assert_eq!(corpus.game(1, &mut record).unwrap(), scored);
             assert_eq!(corpus.game(0, &mut record).unwrap(), plain);
+            assert_eq!(corpus.game(3, &mut record).unwrap(), searched);
             assert_eq!(corpus.game(2, &mut record).unwrap(), plain, "no evaluation is kept that isn't there");
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the files have no name");

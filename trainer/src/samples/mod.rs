@@ -272,6 +272,49 @@ mod tests {
     }
 
     #[test]
+    fn of_self_play_recorded_positions_are_learnt_with_their_shares_and_values() {
+        let moves = packed("e2e4 e7e5 g1f3 b8c6");
+        let mut columns = crate::games::SearchColumns::default();
+        // Of the four, the second and the fourth are recorded; what was played isn't what was visited most.
+        let [d7d5, e7e5, b8c6] = [51 | 35 << 6, 52 | 36 << 6, 57 | 42 << 6];
+        columns.pad(1);
+        columns.push(-16384, 32768, [(d7d5, 39321), (e7e5, 26214)].into_iter());
+        columns.pad(3);
+        columns.push(0, 0, [(b8c6, 65535)].into_iter());
+        let replay = Replay {
+            start: None,
+            moves: &moves,
+            evals: &[],
+            result: 1,
+            puzzle: false,
+            searches: columns.get(0..4),
+        };
+        assert_eq!((replay.targets(), replay.target_ply(0), replay.target_ply(1)), (2, 1, 3));
+        let target = ValueTarget { lambda: 0.0 };
+        let sample = replay.sample(1, &Recipe { target, ..Recipe::default() }, 0).unwrap();
+        let index = |text: &str| {
+            let mut game = Game::new();
+            game.play(game.parse_uci("e2e4").unwrap());
+            az4672::index(game.turn(), game.parse_uci(text).unwrap())
+        };
+        assert_eq!(sample.policy, index("d7d5"), "the most visited");
+        let [first, second] = sample.shares[..] else { panic!("two moves") };
+        assert_eq!((first.0, second.0), (index("d7d5"), index("e7e5")));
+        assert!((first.1 - 0.6).abs() < 1e-4 && (second.1 - 0.4).abs() < 1e-4);
+        // Half of it a draw, and Black is half a point behind: no wins.
+        for (got, expected) in sample.wdl.into_iter().zip([0.0, 0.5, 0.5]) {
+            assert!((got - expected).abs() < 1e-3, "{:?}", sample.wdl);
+        }
+        let blended = Recipe { target: ValueTarget { lambda: 0.5 }, ..Recipe::default() };
+        let sample = replay.sample(1, &blended, 0).unwrap();
+        assert!((sample.wdl[2] - 0.75).abs() < 1e-3, "and White won: {:?}", sample.wdl);
+        let mut illegal = columns.clone();
+        illegal.moves[0] = 12 | 28 << 6;
+        let replay = Replay { searches: illegal.get(0..4), ..replay };
+        assert_eq!(replay.sample(1, &Recipe::default(), 0).err(), Some(Damaged { ply: 1 }));
+    }
+
+    #[test]
     fn history_is_forgotten_at_its_rate_and_nothing_else() {
         let moves = packed("e2e4 e7e5 g1f3 b8c6 f1b5");
         let replay = Replay {
