@@ -154,9 +154,9 @@ mod tests {
         let sprt = Sprt::default();
         assert_eq!(sprt.decision(&tally([0; 5])), Decision::Open);
         assert_eq!(sprt.decision(&tally([1, 2, 4, 3, 1])), Decision::Open);
-        assert_eq!(sprt.decision(&tally([0, 1, 4, 9, 12])), Decision::Accepted);
-        assert_eq!(sprt.decision(&tally([12, 9, 4, 1, 0])), Decision::Rejected);
-        assert_eq!(sprt.decision(&tally([0, 0, 0, 0, 30])), Decision::Accepted, "also without a loss");
+        assert_eq!(sprt.decision(&tally([0, 1, 6, 13, 18])), Decision::Accepted);
+        assert_eq!(sprt.decision(&tally([18, 13, 6, 1, 0])), Decision::Rejected);
+        assert_eq!(sprt.decision(&tally([0, 0, 0, 0, 40])), Decision::Accepted, "also without a loss");
         // The longer a level match goes on, the surer it is that 35 Elo weren't gained.
         assert_eq!(sprt.decision(&tally([20, 60, 120, 60, 20])), Decision::Rejected);
     }

@@ -117,14 +117,16 @@ impl Buffer {
         let full = |error: std::io::Error| format!("games can't be kept in {}: {error}", cache.display());
         let builder = || CorpusBuilder::new(cache).map_err(full);
         let mut parts = [[builder()?, builder()?], [builder()?, builder()?]];
-        let older = ((1.0 - RECENT) * self.positions() as f64) as u64;
+        let recent = (RECENT * self.positions() as f64) as u64;
         let (mut passed, mut seen) = (0, HashSet::new());
-        for entry in &self.entries {
+        // The newest first: of a game that was played again, the last time counts.
+        for entry in self.entries.iter().rev() {
             let chunks = read_all(folder, &entry.name)?;
             let all = chunks.iter().flat_map(|chunk| (0..chunk.games()).map(move |game| (chunk, game)));
-            let used = all.skip(entry.first as usize).take(entry.positions.len());
-            for (chunk, game) in used {
-                let part = &mut parts[usize::from(passed >= older)];
+            let used: Vec<(&Chunk, usize)> =
+                all.skip(entry.first as usize).take(entry.positions.len()).collect();
+            for (chunk, game) in used.into_iter().rev() {
+                let part = &mut parts[usize::from(passed < recent)];
                 let replay = chunk.replay(game);
                 passed += replay.targets() as u64;
                 let identity = chunk.identity(game);
@@ -204,7 +206,7 @@ mod tests {
         assert_eq!(buffer.names().into_iter().collect::<Vec<_>>(), ["a"]);
         assert_eq!(buffer.purge(0.5), 30);
         assert_eq!((buffer.entries[0].first, buffer.entries[0].positions.len()), (0, 3));
-        assert_eq!(buffer.purge(0.01), 10, "whole games");
+        assert_eq!(buffer.purge(0.1), 10, "whole games");
         assert_eq!((buffer.purge(1.0), buffer.purge(0.5), buffer.positions()), (20, 0, 0));
     }
 
@@ -214,10 +216,11 @@ mod tests {
         for (name, games) in [("a", 0..60u16), ("b", 60..80)] {
             let mut writer = ChunkWriter::new(folder.path(), name, "a test", 40).unwrap();
             for number in games {
-                let first = [8 | 16 << 6, 9 | 17 << 6, 10 | 18 << 6, 11 | 19 << 6][usize::from(number % 4)];
-                let reply = 48 + number / 4 % 8;
+                // A white pawn one square, then a black one or two.
+                let (own, theirs) = (8 + number % 8, 48 + number / 8 % 8);
+                let steps = 8 + 8 * (number / 64);
                 let moves =
-                    vec![PackedMove(first), PackedMove(reply | (reply - 8 - 8 * (number / 32 % 2)) << 6)];
+                    vec![PackedMove(own | (own + 8) << 6), PackedMove(theirs | (theirs - steps) << 6)];
                 let learnt = Searched::new(0.5, 0.25, [(moves[0], 1.0)]);
                 let searches = vec![learnt, Searched::default()];
                 writer.push(&Game { moves, searches, flags: FLAG_SELF_PLAY, ..Game::default() }).unwrap();

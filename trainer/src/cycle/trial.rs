@@ -180,7 +180,7 @@ mod tests {
     fn the_statistics_decide() {
         let level = [5, 10, 20, 10, 5];
         let crushed = [20, 3, 1, 0, 0];
-        let crushing = [0, 1, 4, 9, 12];
+        let crushing = [0, 1, 6, 13, 18];
         assert_eq!(judged(&[(Role::Best, level), (Role::Older, level)]), Verdict::Kept);
         assert_eq!(judged(&[(Role::Best, crushing), (Role::Older, level)]), Verdict::Promoted);
         assert_eq!(judged(&[(Role::Best, level), (Role::Older, crushed)]), Verdict::Vetoed);
