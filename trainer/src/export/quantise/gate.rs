@@ -59,10 +59,7 @@ pub fn blame(
     let step = positions.len().div_ceil(POSITIONS).max(1);
     let positions: Vec<Position> = positions.iter().step_by(step).cloned().collect();
     let layers = quantiser.layers();
-    let bar = ProgressBar::with_draw_target(Some(layers.len() as u64), ProgressDrawTarget::stderr());
-    bar.set_style(
-        ProgressStyle::with_template("{bar:24} {pos}/{len} layers, {eta} left").expect("a template"),
-    );
+    let bar = layers_bar(layers.len());
     let mut all = Vec::with_capacity(layers.len());
     for layer in layers {
         let mut alone = Session::open(&quantiser.alone(layer)).map_err(|error| error.to_string())?;
@@ -75,6 +72,15 @@ pub fn blame(
     let cost = |blame: &Blame| blame.quality.policy_kl.max(blame.quality.wdl_error);
     all.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
     Ok(all)
+}
+
+/// A progress bar for something that goes layer by layer.
+pub fn layers_bar(layers: usize) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(layers as u64), ProgressDrawTarget::stderr());
+    bar.set_style(
+        ProgressStyle::with_template("{bar:24} {pos}/{len} layers, {eta} left").expect("a template"),
+    );
+    bar
 }
 
 #[cfg(test)]

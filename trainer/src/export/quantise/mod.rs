@@ -1,12 +1,14 @@
 //! `quantise`: a network in 8 bits.
 //!
 //! Real positions (`positions`) show what values its tensors take (`ranges`); `plan` says what is computed in
-//! integers, `qdq` writes that down, `compare` measures what it costs and brings, and `gate` judges.
+//! integers, `qdq` writes that down, `bias` moves the means back that rounding has moved, `compare` measures what it
+//! costs and brings, and `gate` judges.
 
 mod positions;
 mod ranges;
 mod plan;
 mod qdq;
+mod bias;
 mod compare;
 mod gate;
 mod command;
@@ -26,6 +28,8 @@ pub use command::QuantiseArgs;
 /// A network with all that is needed to put it into 8 bits.
 pub struct Quantiser {
     model: Model,
+    /// The same with biases for 8 bits.
+    corrected: Model,
     plan: Plan,
     ranges: HashMap<String, Range>,
 }
@@ -49,7 +53,8 @@ impl Quantiser {
             None => return Err("not a Philidor network: the ONNX metadata lack philidor.precision".into()),
         }
         let ranges = ranges::ranges(&model, &plan, calibration)?;
-        Ok(Quantiser { model, plan, ranges })
+        let corrected = bias::corrected(&model, &plan, &ranges, calibration)?;
+        Ok(Quantiser { model, corrected, plan, ranges })
     }
 
     /// The bytes of the network file in 8 bits. The card says so, and its golden answers are those of the
@@ -59,7 +64,7 @@ impl Quantiser {
     ///
     /// One line, if ONNX Runtime fails.
     pub fn file(&self) -> Result<Vec<u8>, String> {
-        answered(qdq::quantised(&self.model, &self.plan, &self.ranges), "int8")
+        answered(qdq::quantised(&self.corrected, &self.plan, &self.ranges), "int8")
     }
 
     /// The layers in integers: indices of their nodes, in the order of the graph.

@@ -217,7 +217,8 @@ fn rounded(kernel: &[f32], scale: f32, carry: bool) -> Vec<i8> {
     kernel.iter().map(round).collect()
 }
 
-fn floats(tensor: &TensorData) -> Vec<f32> {
+/// A tensor's numbers.
+pub fn floats(tensor: &TensorData) -> Vec<f32> {
     tensor.raw_data.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
 }
 

@@ -12,7 +12,7 @@ use super::plan::Plan;
 use crate::export::proto::{FLOAT, Model, TensorType, Type, ValueInfo};
 
 /// Positions a batch.
-const BATCH: usize = 16;
+pub const BATCH: usize = 16;
 
 /// Bins of a histogram of absolute values.
 const BINS: usize = 2048;
@@ -100,11 +100,13 @@ pub fn ranges(model: &Model, plan: &Plan, games: &[Game]) -> Result<HashMap<Stri
     Ok(ranges.chain([("input".to_owned(), Range::of_input(scheme))]).collect())
 }
 
-/// The file with `tensors` as further outputs.
-fn with_outputs(model: &Model, tensors: &[String]) -> Vec<u8> {
+/// The file with `tensors` as further outputs, where they aren't outputs already.
+pub fn with_outputs(model: &Model, tensors: &[String]) -> Vec<u8> {
     let mut model = model.clone();
     let graph = model.graph.get_or_insert_default();
-    for name in tensors.iter().filter(|name| *name != "input") {
+    let known = |name: &String| name == "input" || graph.output.iter().any(|output| output.name == *name);
+    let new: Vec<&String> = tensors.iter().filter(|name| !known(name)).collect();
+    for name in new {
         let float = TensorType { elem_type: FLOAT, shape: None };
         graph.output.push(ValueInfo { name: name.clone(), r#type: Some(Type { tensor_type: Some(float) }) });
     }

@@ -12,7 +12,8 @@ use crate::export::verify::built_in;
 use crate::learn::TrainConfig;
 use crate::model::{Net, Weights};
 
-fn fp32(overrides: &[&str]) -> Vec<u8> {
+/// A small network's file.
+pub fn fp32(overrides: &[&str]) -> Vec<u8> {
     let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
     let config = TrainConfig::parse(r#"{"model": {"filters": 16, "blocks": 2}}"#, &overrides).unwrap();
     let net = Net::new(&config.model).unwrap();
