@@ -1,7 +1,6 @@
 //! A match: games on paired openings, many at once, until enough are played or enough is proven.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -9,7 +8,6 @@ use std::thread;
 use crossbeam_channel::{Receiver, unbounded};
 use engine::eval::{Evaluator, Network};
 use engine::search::Params;
-use engine::tables::{Rules as TableRules, Tables};
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +15,8 @@ use super::contender::Contender;
 use super::duel::{Duel, Mind, Played, Ring};
 use super::sprt::{Decision, Sprt};
 use super::tally::Tally;
-use crate::games::{Game, StartRules, Starts};
-use crate::selfplay::drive;
+use crate::games::Game;
+use crate::selfplay::{Ground, drive};
 
 /// How the games of a match are played.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -110,14 +108,8 @@ pub fn contest(
     stop: &AtomicBool,
 ) -> Result<Report, String> {
     let rules = &contest.rules;
-    let tables = if rules.syzygy.is_empty() {
-        Tables::default()
-    } else {
-        Tables::open(&rules.syzygy, TableRules::default()).map_err(|error| error.to_string())?
-    };
-    let book = (!rules.book.is_empty()).then(|| Path::new(&rules.book).to_owned());
-    let starts = StartRules { book, random_plies: rules.random_plies, careless: false };
-    let starts = Starts::new(starts, contest.seed).map_err(|error| error.to_string())?;
+    let Ground { starts, tables } =
+        Ground::open(&rules.book, rules.random_plies, &rules.syzygy, contest.seed)?;
     let mut networks = Vec::new();
     let minds = [mind(first, &mut networks), mind(second, &mut networks)];
     let ring = Arc::new(Ring { minds, rules: rules.clone(), tables, seed: contest.seed });

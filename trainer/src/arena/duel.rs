@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use engine::baseline::Player;
-use engine::position::{Game as Replay, Outcome, PackedMove};
+use engine::position::{Game as Replay, PackedMove};
 use engine::search::{Limits, Solo};
-use engine::tables::{TableResult, Tables};
+use engine::tables::Tables;
 use shakmaty::Color;
 
 use super::contender::classical_move;
 use super::contest::MatchRules;
 use crate::games::{FLAG_ADJUDICATED, Game, GameResult, dice};
-use crate::selfplay::{Next, Sitting};
+use crate::selfplay::{Next, Sitting, known_end};
 
 /// How a side finds its moves.
 #[derive(Clone, Copy, Debug)]
@@ -94,20 +94,8 @@ impl Duel {
     }
 
     fn end(&self) -> Option<(GameResult, u16)> {
-        if let Some(outcome) = self.game.outcome() {
-            let result = match outcome {
-                Outcome::Decisive { winner } => GameResult::won_by(winner),
-                Outcome::Draw(_) => GameResult::Draw,
-            };
-            return Some((result, 0));
-        }
-        if let Some(known) = self.ring.tables.wdl(&self.game) {
-            let result = match known {
-                TableResult::Win => GameResult::won_by(self.game.turn()),
-                TableResult::Draw => GameResult::Draw,
-                TableResult::Loss => GameResult::won_by(!self.game.turn()),
-            };
-            return Some((result, FLAG_ADJUDICATED));
+        if let Some(end) = known_end(&self.game, &self.ring.tables) {
+            return Some(end);
         }
         if let Some(side) = self.lost.iter().position(|lost| *lost >= self.ring.rules.resign_moves) {
             let winner = if side == 0 { Color::Black } else { Color::White };

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::play::{Plan, Seats, Session, play};
 use super::rules::Rules;
-use crate::chunks::{OutArgs, Store, progress};
+use crate::chunks::{Harvest, OutArgs, Store, conclude, progress};
 use crate::interrupt;
 use crate::networks;
 use crate::settings;
@@ -53,26 +53,13 @@ pub struct SelfPlayArgs {
 impl SelfPlayArgs {
     /// Plays; says what came of it.
     pub fn run(&self) -> ExitCode {
-        match interrupt::flag().and_then(|stop| self.play(&stop)) {
-            Ok(session) => {
-                let Session { tally, evaluated, seconds, games, files, stopped } = session;
-                println!("{tally}");
-                println!(
-                    "{evaluated} evaluations in {seconds:.1} s: {:.0} a second",
-                    evaluated as f64 / seconds
-                );
-                let path = self.out.out.join(&self.name);
-                println!("{games} games in {files} files: {}-*.h5", path.display());
-                if stopped {
-                    println!("stopped before the end; nothing is lost: the same line with --resume goes on");
-                }
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        }
+        let played = interrupt::flag().and_then(|stop| self.play(&stop)).map(|session| {
+            let Session { tally, evaluated, seconds, games, files, stopped } = session;
+            println!("{tally}");
+            println!("{evaluated} evaluations in {seconds:.1} s: {:.0} a second", evaluated as f64 / seconds);
+            Harvest { games, files, stopped }
+        });
+        conclude(played, &self.out.out.join(&self.name))
     }
 
     fn play(&self, stop: &AtomicBool) -> Result<Session, String> {

@@ -7,6 +7,7 @@
 mod rules;
 mod target;
 mod sitting;
+mod ground;
 mod hall;
 mod tally;
 mod play;
@@ -15,6 +16,7 @@ mod command;
 mod tests;
 
 pub use command::SelfPlayArgs;
+pub use ground::{Ground, known_end};
 pub use hall::{Next, Sitting, drive};
 pub use play::{Plan, Seats, Session, play};
 pub use rules::{GumbelRules, NoiseRules, PlayoutCap, ResignRules, Rules, SearchRules, TemperatureRules};

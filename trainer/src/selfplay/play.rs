@@ -1,7 +1,6 @@
 //! Workers that play games of self-play, and one who stores them.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -9,15 +8,15 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use engine::eval::{Cached, EvalCache, Evaluator, Network};
-use engine::tables::{Rules as TableRules, Tables};
 use indicatif::{HumanCount, ProgressBar};
 
+use super::ground::Ground;
 use super::hall::drive;
 use super::rules::Rules;
 use super::sitting::{Finished, SelfGame, Table};
 use super::tally::Tally;
 use crate::chunks::{Hand, Store};
-use crate::games::{Game, StartRules, Starts, dice};
+use crate::games::{Game, Starts, dice};
 
 /// How often the collector looks at the clock and whether it shall stop.
 const GLANCE: Duration = Duration::from_millis(100);
@@ -120,18 +119,12 @@ pub fn play(
 ) -> Result<Session, String> {
     let rules = &plan.rules;
     rules.check()?;
-    let tables = if rules.syzygy.is_empty() {
-        Tables::default()
-    } else {
-        Tables::open(&rules.syzygy, TableRules::default()).map_err(|error| error.to_string())?
-    };
-    let book = (!rules.book.is_empty()).then(|| Path::new(&rules.book).to_owned());
-    let starts = StartRules { book, random_plies: rules.random_plies, careless: false };
+    let Ground { starts, tables } = Ground::open(&rules.book, rules.random_plies, &rules.syzygy, plan.seed)?;
     let deal =
         Deal { begun: store.begun().into(), held: store.held(), next: store.games(), games: plan.games };
     let hall = Hall {
         table: Arc::new(Table { rules: rules.clone(), seed: plan.seed, tables }),
-        starts: Starts::new(starts, plan.seed).map_err(|error| error.to_string())?,
+        starts,
         seats,
         deal: Mutex::new(deal),
         evaluated: AtomicU64::new(0),

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use engine::eval::centipawns_of_q;
-use engine::position::{Game as Replay, Outcome, PackedMove};
+use engine::position::{Game as Replay, PackedMove};
 use engine::search::{Gumbel, Limits, Noise, Proof, Solo, choose};
-use engine::tables::{TableResult, Tables};
+use engine::tables::Tables;
 use shakmaty::{Color, Move};
 
+use super::ground::known_end;
 use super::hall::{Next, Sitting};
 use super::rules::{GumbelRules, Rules};
 use super::target::policy_target;
@@ -121,20 +122,8 @@ impl SelfGame {
     /// How the game has ended, if it has; and whether somebody had to decide.
     fn end(&self) -> Option<(GameResult, u16, Option<Color>)> {
         let rules = &self.table.rules;
-        if let Some(outcome) = self.game.outcome() {
-            let result = match outcome {
-                Outcome::Decisive { winner } => GameResult::won_by(winner),
-                Outcome::Draw(_) => GameResult::Draw,
-            };
-            return Some((result, 0, None));
-        }
-        if let Some(known) = self.table.tables.wdl(&self.game) {
-            let result = match known {
-                TableResult::Win => GameResult::won_by(self.game.turn()),
-                TableResult::Draw => GameResult::Draw,
-                TableResult::Loss => GameResult::won_by(!self.game.turn()),
-            };
-            return Some((result, FLAG_ADJUDICATED, None));
+        if let Some((result, flag)) = known_end(&self.game, &self.table.tables) {
+            return Some((result, flag, None));
         }
         if let Some(loser) = self.lost_side().filter(|_| !self.is_played_on()) {
             return Some((GameResult::won_by(!loser), FLAG_ADJUDICATED, Some(loser)));

@@ -1,10 +1,10 @@
 //! Games of an evaluator that makes its answers up against itself, and what every switch changes.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use engine::bench::Hashed;
-use engine::eval::Evaluator;
+use engine::eval::{Answer, EvalError, Evaluator, Request};
 use engine::tables::Tables;
 
 use super::hall::drive;
@@ -75,6 +75,38 @@ fn the_seed_decides_the_games_and_how_many_play_at_once_does_not() {
     assert_ne!(games, played(&rules, 2));
     let alone = driven(&table(&rules, 1), fresh(6), 1, usize::MAX).0;
     assert_eq!(alone.into_iter().map(|finished| finished.game).collect::<Vec<_>>(), games);
+}
+
+/// Takes note of how many positions it is asked about at once.
+struct Noting(Arc<Mutex<Vec<usize>>>);
+
+impl Evaluator for Noting {
+    fn max_batch(&self) -> usize {
+        256
+    }
+
+    fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
+        self.0.lock().unwrap().push(batch.len());
+        Hashed.evaluate(batch)
+    }
+}
+
+#[test]
+fn as_many_games_as_a_large_batch_takes_fill_it() {
+    let rules = Rules { visits: 6, max_plies: 3, ..short() };
+    let table = table(&rules, 1);
+    let sizes = Arc::new(Mutex::new(Vec::new()));
+    let mut evaluators: Vec<Box<dyn Evaluator>> = vec![Box::new(Noting(Arc::clone(&sizes)))];
+    let mut numbers = 0..1024;
+    let mut deal =
+        || numbers.next().map(|number| SelfGame::new(Arc::clone(&table), number, 0, Game::default()));
+    let mut over = 0;
+    let never = AtomicBool::new(false);
+    drive(&mut evaluators, (256, 1), &mut deal, &mut |_| over += 1, &mut |_| (), &never).unwrap();
+    assert_eq!(over, 1024);
+    let sizes = sizes.lock().unwrap();
+    let full = sizes.iter().filter(|size| **size == 256).count();
+    assert!(full * 100 >= sizes.len() * 95, "{full} of {} batches are full", sizes.len());
 }
 
 #[test]
