@@ -15,7 +15,8 @@ pub fn score_of_elo(elo: f64) -> f64 {
 
 /// The difference in strength that leads to this score; infinite for all or nothing.
 pub fn elo_of_score(score: f64) -> f64 {
-    -400.0 * (1.0 / score - 1.0).log10()
+    // An even score is zero, not minus zero.
+    0.0 - 400.0 * (1.0 / score - 1.0).log10()
 }
 
 /// Results of one player against another.

@@ -33,6 +33,8 @@ use crate::selfplay::{Plan, Seats, play};
 const FIRST_RATING: f64 = 1500.0;
 /// What a game is worth in it.
 const K: f64 = 32.0;
+/// Batches on which the distance from the first network is measured.
+const MEASURED: usize = 4;
 /// Seconds after which finished games are written.
 const SAVE_EVERY: u64 = 20;
 /// Positions a file of games, about.
@@ -300,12 +302,16 @@ impl Cycle {
             }
             Err(why) => return Err(why),
         }
-        self.state.drift = run.learner.reference.as_ref().map(Reference::drift).unwrap_or_default();
+        let mut drift = run.learner.reference.as_ref().map(Reference::drift).unwrap_or_default();
+        if let Some(reference) = &run.learner.reference {
+            let batches = (0..MEASURED).map(|_| feed.next_batch()).collect::<Result<Vec<_>, String>>()?;
+            drift.kl = reference.measure(&run.learner.net, &run.learner.averaged, &batches);
+        }
+        self.state.drift = drift;
         let name = Nets::name(self.state.iteration);
         self.nets.write(&name, &run.learner.net, &run.learner.averaged, &config, &run.progress)?;
         let learnt = last_report(&folder, from);
         let losses = ["policy_loss", "wdl_loss", "top1"].map(|key| learnt[key].as_f64().unwrap_or(f64::NAN));
-        let drift = self.state.drift;
         self.say(&format!(
             "network {name}: policy loss {:.3}, WDL loss {:.3}, first choice {:.1} %; KL {:.3} from the first network",
             losses[0],
@@ -413,6 +419,7 @@ impl Cycle {
         self.state.training += 1;
         self.state.target = 0;
         self.state.current = best;
+        self.state.discarded.insert(current);
         self.conclude()
     }
 
@@ -517,7 +524,8 @@ impl Cycle {
         let mut kept: BTreeSet<String> =
             [&self.state.best, &self.state.current].into_iter().cloned().collect();
         let recent = iterations.iter().rev().take(2).copied();
-        kept.extend(recent.chain(iterations.iter().copied().filter(milestone)).map(Nets::name));
+        let worthy = recent.chain(iterations.iter().copied().filter(milestone)).map(Nets::name);
+        kept.extend(worthy.filter(|name| !self.state.discarded.contains(name)));
         self.nets.keep(&kept);
         self.state.accuracy.retain(|name, _| kept.contains(name));
         let used: BTreeSet<String> = self.state.buffer.names().into_iter().map(str::to_owned).collect();

@@ -1,6 +1,6 @@
 //! Where a run stands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -62,6 +62,9 @@ pub struct State {
     pub notes: serde_json::Map<String, serde_json::Value>,
     /// Accuracies of networks on held-out games, for what a veto tells: by network, then by part.
     pub accuracy: BTreeMap<String, BTreeMap<String, f64>>,
+    /// Networks that were vetoed: no older opponents to measure others by.
+    #[serde(default)]
+    pub discarded: BTreeSet<String>,
     /// Sums over the run.
     pub totals: Totals,
 }
@@ -100,6 +103,7 @@ impl Default for State {
             k32: BTreeMap::new(),
             notes: serde_json::Map::new(),
             accuracy: BTreeMap::new(),
+            discarded: BTreeSet::new(),
             totals: Totals::default(),
         }
     }

@@ -1,6 +1,7 @@
 //! Not going too far from a network that is known to be good: the divergence from its policy costs.
 
-use crate::model::input::DeviceBatch;
+use crate::loader::Batch;
+use crate::model::input::{DeviceBatch, Expander};
 use crate::model::{Net, Weights};
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
@@ -48,6 +49,27 @@ impl Reference {
     pub fn new(weights: Weights, config: ReferenceConfig) -> Reference {
         let totals = Tensor::zeros([3], (Kind::Float, weights.device()));
         Reference { weights, config, totals }
+    }
+
+    /// How far the policy of `weights` (fp32) is from the reference's on these batches, both as they play: nat.
+    ///
+    /// [`Reference::cost`] sees the network as it learns, whose batch statistics are the batch's own.
+    pub fn measure(&self, net: &Net, weights: &Weights, batches: &[Batch]) -> f64 {
+        let _guard = tch::no_grad_guard();
+        let device = weights.device();
+        let expander = Expander::new(device, Kind::Float, net.schemes());
+        let reference = self.weights.copy(device, Kind::Float);
+        let policy = |weights: &Weights, batch: &DeviceBatch| {
+            let output = net.forward(weights, &batch.input, false);
+            output.last_policy().to_kind(Kind::Float).masked_fill(&batch.illegal, ILLEGAL)
+        };
+        let mean = |batch: &Batch| {
+            let batch = expander.upload(batch);
+            divergence(&policy(weights, &batch), &policy(&reference, &batch))
+                .mean(Kind::Float)
+                .double_value(&[])
+        };
+        batches.iter().map(mean).sum::<f64>() / batches.len().max(1) as f64
     }
 
     /// What the batch's divergence costs, a scalar with its gradient; `legal_logits` are the learner's.
