@@ -63,7 +63,8 @@ fn main() {
     let mut config = TrainConfig::parse(&text, &[]).expect("a sound configuration");
     let folder = tempfile::tempdir().expect("a folder");
     let start = Instant::now();
-    let sources = Sources::load(&config.sources, folder.path()).expect("files of games");
+    let sources =
+        Sources::load(&config.sources, config.validation_percent, folder.path()).expect("files of games");
     println!("an epoch of {} samples, loaded in {:.1} s", sources.epoch(), start.elapsed().as_secs_f64());
     for threads in [1, 2] {
         config.loader_threads = threads;

@@ -28,7 +28,7 @@ pub mod model;
 pub mod learn;
 /// ONNX files with their card, and the proof that they equal the model.
 pub mod export;
-/// How good networks are, side by side: accuracy, tactics, canaries.
+/// How good networks are, side by side: accuracy, tactics, canaries; what a linear one has learnt.
 pub mod gauge;
 /// Self-play, learning, tests, again and again.
 pub mod cycle;

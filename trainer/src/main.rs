@@ -8,7 +8,7 @@ use trainer::chunks::{AnnotateArgs, ExportPgnArgs, ImportArgs, InspectArgs, Mine
 use trainer::cycle::LearnArgs;
 use trainer::export::{ConvertLc0Args, ExportArgs, QuantiseArgs, VerifyArgs};
 use trainer::games::FetchGamesArgs;
-use trainer::gauge::GaugeArgs;
+use trainer::gauge::{GaugeArgs, HeatmapArgs};
 use trainer::learn::{LrFinderArgs, OverfitArgs, PlotArgs, TrainArgs};
 use trainer::selfplay::SelfPlayArgs;
 
@@ -39,6 +39,7 @@ enum Command {
     ConvertLc0(ConvertLc0Args),
     Quantise(QuantiseArgs),
     Gauge(GaugeArgs),
+    Heatmap(HeatmapArgs),
     Learn(LearnArgs),
 }
 
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         Command::ConvertLc0(args) => args.run(),
         Command::Quantise(args) => args.run(),
         Command::Gauge(args) => args.run(),
+        Command::Heatmap(args) => args.run(),
         Command::Learn(args) => args.run(),
     }
 }

@@ -44,15 +44,50 @@ fn metrics(run: &Path) -> Vec<serde_json::Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-#[test]
-fn games_become_a_network_that_plays() {
+/// The famous games, imported, in a folder.
+fn imported() -> (tempfile::TempDir, serde_json::Value) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     std::fs::write(path("games.pgn"), GAMES).expect("a file");
-
     trainer(&["import", &path("games.pgn"), "--out", &path("data")]);
+    let sources = serde_json::json!([{ "name": "famous", "paths": [path("data/*.h5")] }]);
+    (folder, sources)
+}
+
+/// Exports the newest checkpoint of `run` and verifies it; the network file, which the engine has to play: with
+/// a search and without.
+fn play(folder: &Path, name: &str) {
+    let path = |name: &str| folder.join(name).to_str().expect("UTF-8").to_owned();
+    let checkpoint = newest(&folder.join(name).join("checkpoints"));
+    let net = path(&format!("nets/{name}.onnx"));
+    let weights = path(&format!("nets/{name}.safetensors"));
+    trainer(&["export", "--checkpoint", &checkpoint, "--out", &net, "--weights", &weights]);
+    let verified = trainer(&["verify", &net, "--checkpoint", &weights, "--positions", "256"]);
+    assert!(String::from_utf8_lossy(&verified.stdout).starts_with("256 positions"));
+
+    for nodes in [1, 200] {
+        let said = engine(format!(
+            "setoption name Precision value fp32\nsetoption name WeightsFile value {net}\n\
+             setoption name Threads value 1\nisready\n\
+             position startpos moves e2e4 e7e5\ngo nodes {nodes}\n"
+        ));
+        let best = said.lines().find_map(|line| line.strip_prefix("bestmove ")).expect("a bestmove");
+        let mut game = Game::new();
+        for text in ["e2e4", "e7e5"] {
+            game.play(game.parse_uci(text).expect("a legal move"));
+        }
+        let chosen = best.split(' ').next().expect("a move");
+        assert!(game.parse_uci(chosen).is_ok(), "{said}");
+        assert!(!said.contains("info string"), "the network was loaded without complaint: {said}");
+    }
+}
+
+#[test]
+fn games_become_a_network_that_plays() {
+    let (folder, sources) = imported();
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     let config = serde_json::json!({
-        "sources": [{ "name": "famous", "paths": [path("data/*.h5")] }],
+        "sources": sources,
         "model": { "filters": 16, "blocks": 1, "value_hidden": 16 },
         "batch": 24, "samples": 24 * 120, "lr": 0.01, "warmup_steps": 5, "ema": 0.9, "precision": "fp32", "torch_threads": 1,
         "report_every": 40, "validate_every": 60
@@ -88,27 +123,31 @@ fn games_become_a_network_that_plays() {
     let (first, last) = (reports[0], reports[reports.len() - 1]);
     assert!(loss(last) < loss(first) / 2.0, "it learns: {first} to {last}");
     assert_eq!(last["step"], 120, "both halves together");
+    play(folder.path(), "run");
+}
 
-    let checkpoint = newest(&folder.path().join("run/checkpoints"));
-    let net = path("run/nets/tiny.onnx");
-    let weights = path("run/nets/tiny.safetensors");
-    trainer(&["export", "--checkpoint", &checkpoint, "--out", &net, "--weights", &weights]);
-    let verified = trainer(&["verify", &net, "--checkpoint", &weights, "--positions", "256"]);
-    assert!(String::from_utf8_lossy(&verified.stdout).starts_with("256 positions"));
-
-    let said = engine(format!(
-        "setoption name Precision value fp32\nsetoption name WeightsFile value {net}\n\
-         setoption name Threads value 1\nisready\n\
-         position startpos moves e2e4 e7e5\ngo nodes 200\n"
-    ));
-    let best = said.lines().find_map(|line| line.strip_prefix("bestmove ")).expect("a bestmove");
-    let mut game = Game::new();
-    for text in ["e2e4", "e7e5"] {
-        game.play(game.parse_uci(text).expect("a legal move"));
+#[test]
+fn every_family_becomes_a_network_that_plays() {
+    let (folder, sources) = imported();
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    for (name, model) in [
+        ("linear", serde_json::json!({ "family": "linear" })),
+        ("mlp", serde_json::json!({ "family": "mlp", "hidden": [32, 16] })),
+        ("policy", serde_json::json!({ "family": "mlp", "hidden": [16], "value": false })),
+    ] {
+        let config = serde_json::json!({
+            "sources": sources, "model": model, "mask_illegal": false, "validation_percent": 20,
+            "batch": 24, "samples": 24 * 40, "lr": 0.01, "warmup_steps": 5, "ema": 0.9, "torch_threads": 1,
+            "precision": "fp32", "report_every": 10, "validate_every": 20
+        });
+        std::fs::write(path("config.json"), config.to_string()).expect("a file");
+        trainer(&["train", "--config", &path("config.json"), "--run", &path(name), "--device", "cpu"]);
+        let metrics = metrics(&folder.path().join(name));
+        let reports: Vec<_> = metrics.iter().filter_map(|line| line["policy_loss"].as_f64()).collect();
+        assert!(reports[3] < reports[0], "{name} learns: {reports:?}");
+        assert_eq!(metrics[0].get("wdl_loss").is_some(), name == "mlp", "{}", metrics[0]);
+        play(folder.path(), name);
     }
-    let chosen = best.split(' ').next().expect("a move");
-    assert!(game.parse_uci(chosen).is_ok(), "{said}");
-    assert!(!said.contains("info string"), "the network was loaded without complaint: {said}");
 }
 
 fn newest(folder: &Path) -> String {

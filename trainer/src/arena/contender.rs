@@ -51,7 +51,7 @@ impl Contender {
             let visits = visits.map_err(|_| format!("{name}: what stands behind the colon is no number"))?;
             return Ok(Contender::Classical { player: Player::ALL[index], visits });
         }
-        let network = networks::network(Path::new(name)).map_err(|error| error.to_string())?;
+        let network = networks::network(Path::new(name))?;
         Ok(Contender::Network { name: name.to_owned(), network: Box::new(network), visits })
     }
 

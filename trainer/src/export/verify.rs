@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{ArgAction, Args};
-use engine::eval::Network;
+use engine::eval::{Network, Value};
 use engine::position::{Game, PackedMove};
 
 use super::file::network;
@@ -67,11 +67,15 @@ impl VerifyArgs {
     /// Prints the largest differences; fails if one is above the tolerance.
     pub fn run(&self) -> ExitCode {
         match self.verify() {
-            Ok((count, difference)) => {
+            Ok((count, value, difference)) => {
+                let Difference { policy_logit, policy, wdl_logit, wdl } = difference;
+                let wdl = match value {
+                    Value::Wdl => format!("; WDL logit {wdl_logit:.1e}, probability {wdl:.1e}"),
+                    Value::None => String::new(),
+                };
                 println!(
-                    "{count} positions, largest differences: policy logit {:.1e}, probability {:.1e}; \
-                     WDL logit {:.1e}, probability {:.1e}",
-                    difference.policy_logit, difference.policy, difference.wdl_logit, difference.wdl
+                    "{count} positions, largest differences: policy logit {policy_logit:.1e}, probability \
+                     {policy:.1e}{wdl}"
                 );
                 // Not `>`: a number that isn't one must fail too.
                 if difference.worst() <= TOLERANCE {
@@ -87,7 +91,7 @@ impl VerifyArgs {
         }
     }
 
-    fn verify(&self) -> Result<(usize, Difference), String> {
+    fn verify(&self) -> Result<(usize, Value, Difference), String> {
         let checkpoint = Checkpoint::load(&self.checkpoint)?;
         let (net, weights) = network(&checkpoint, self.averaged)?;
         let file = Network::load(&self.net).map_err(|error| error.to_string())?;
@@ -98,7 +102,7 @@ impl VerifyArgs {
         if positions.is_empty() {
             return Err("no positions to compare".into());
         }
-        Ok((positions.len(), compare(&net, &weights, &file, &positions)?))
+        Ok((positions.len(), file.schemes().value, compare(&net, &weights, &file, &positions)?))
     }
 }
 
@@ -208,7 +212,10 @@ mod tests {
 
     fn exported(overrides: &[&str]) -> (Net, Weights, Network, tempfile::TempDir) {
         let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
-        let config = TrainConfig::parse(r#"{"model": {"filters": 16, "blocks": 2}}"#, &overrides).unwrap();
+        exported_of(&TrainConfig::parse(r#"{"model": {"filters": 16, "blocks": 2}}"#, &overrides).unwrap())
+    }
+
+    fn exported_of(config: &TrainConfig) -> (Net, Weights, Network, tempfile::TempDir) {
         let net = Net::new(&config.model).unwrap();
         let weights = Weights::new(net.layout(), Device::Cpu, Kind::Float, 3);
         // Not the gentle start that training wants: every number must count.
@@ -219,7 +226,7 @@ mod tests {
         });
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("net.onnx");
-        std::fs::write(&path, onnx("net", &net, &weights, &config)).unwrap();
+        std::fs::write(&path, onnx("net", &net, &weights, config)).unwrap();
         let file = Network::load(&path).unwrap();
         (net, weights, file, folder)
     }
@@ -245,6 +252,37 @@ mod tests {
                 .concat(),
         );
         check(&attention);
+    }
+
+    fn exported_family(model: &str) -> (Net, Weights, Network, tempfile::TempDir) {
+        exported_of(&TrainConfig::parse(model, &[]).unwrap())
+    }
+
+    const LINEAR: &str = r#"{"model": {"family": "linear"}}"#;
+    const MLP: &str = r#"{"model": {"family": "mlp", "hidden": [40, 30]}}"#;
+    const POLICY_ONLY: &str = r#"{"model": {"family": "mlp", "hidden": [40], "value": false}}"#;
+
+    #[test]
+    fn fully_connected_families_are_exported_faithfully() {
+        for model in [LINEAR, MLP, POLICY_ONLY] {
+            let (net, weights, file, _folder) = exported_family(model);
+            assert_eq!((file.card().family.as_str(), file.schemes()), (net.config().family(), net.schemes()));
+            let difference = compare(&net, &weights, &file, &built_in(100)).unwrap();
+            assert!((0.0..=TOLERANCE).contains(&difference.worst()), "{model}: {difference:?}");
+            assert!(
+                difference.policy_logit > 0.0,
+                "two runtimes never agree to the last bit: were both run?"
+            );
+            assert_eq!(difference.wdl_logit > 0.0, model == MLP);
+        }
+    }
+
+    #[test]
+    fn another_family_is_refused() {
+        let (net, weights, ..) = exported_family(MLP);
+        let (_, _, file, _folder) = exported_family(POLICY_ONLY);
+        let error = compare(&net, &weights, &file, &built_in(4)).unwrap_err();
+        assert!(error.contains("another network") && error.contains("without a value"), "{error}");
     }
 
     #[test]

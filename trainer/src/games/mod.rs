@@ -172,9 +172,15 @@ pub enum Split {
 
 /// The split of a game by its [`identity`].
 pub fn split(identity: u64) -> Split {
+    split_at(identity, 1)
+}
+
+/// The same, with as many games of 100 for validation as `validation` says, 1 to 98: taken from those to train on, so
+/// that what [`split`] holds out is held out here too.
+pub fn split_at(identity: u64, validation: u64) -> Split {
     match identity % 100 {
-        98 => Split::Validation,
         99 => Split::Test,
+        part if part + validation >= 99 => Split::Validation,
         _ => Split::Train,
     }
 }
@@ -182,6 +188,21 @@ pub fn split(identity: u64) -> Split {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_validation_is_taken_from_the_training() {
+        for part in 0..100 {
+            let expected = match part {
+                99 => Split::Test,
+                79.. => Split::Validation,
+                _ => Split::Train,
+            };
+            assert_eq!(split_at(700 + part, 20), expected);
+            let usual = split(700 + part);
+            assert!(usual == Split::Train || usual == expected, "what is held out stays so: {part}");
+            assert_eq!(split(part) == Split::Validation, part == 98);
+        }
+    }
 
     fn packed(from: u16, to: u16) -> PackedMove {
         PackedMove(from | to << 6)

@@ -48,7 +48,10 @@ pub fn sets(files: &[PathBuf], wanted: Option<Split>) -> Result<Vec<Set>, String
     Ok(sets)
 }
 
-const MEASURES: [&str; 4] = ["top-1", "top-5", "policy loss", "WDL loss"];
+const MEASURES: [&str; 6] =
+    ["top-1", "top-5", "policy loss", "WDL loss", "top-1, all outputs", "top-5, all outputs"];
+/// The measures of all outputs stand last, and are told where they were asked for.
+const ALWAYS: usize = 4;
 
 /// What players know of some sets: per set, player and phase.
 pub struct Accuracy {
@@ -94,10 +97,14 @@ struct Asked {
 
 fn ask(batch: &mut Vec<Asked>, players: &mut [Player], tallies: &mut [[Tally; 3]]) -> Result<(), String> {
     let games: Vec<Game> = batch.iter().map(|asked| asked.game.clone()).collect();
+    let played: Vec<Move> = batch.iter().map(|asked| asked.played).collect();
     for (player, tallies) in players.iter_mut().zip(tallies) {
+        let phase = |asked: &Asked| Phase::of(asked.game.position().board()) as usize;
         for (asked, opinion) in batch.iter().zip(player.opinions(&games)?) {
-            let phase = Phase::of(asked.game.position().board());
-            tallies[phase as usize].add(&opinion, asked.played, asked.result);
+            tallies[phase(asked)].add(&opinion, asked.played, asked.result);
+        }
+        for (asked, rank) in batch.iter().zip(player.raw_ranks(&games, &played)?) {
+            tallies[phase(asked)].add_raw(rank);
         }
     }
     batch.clear();
@@ -158,16 +165,21 @@ impl Accuracy {
         head.push("base rates".into());
         let mut rows = Vec::new();
         for (source, phase, tallies) in self.parts() {
-            for (measure, name) in MEASURES.into_iter().enumerate() {
+            let told = if tallies[0].raw()[0].is_some() { MEASURES.len() } else { ALWAYS };
+            for (measure, name) in MEASURES.into_iter().enumerate().take(told) {
                 let number = |number: Option<f64>| match measure {
-                    0 | 1 => per_cent(number),
+                    0 | 1 | 4 | 5 => per_cent(number),
                     _ => number.map_or("–".into(), |number| format!("{number:.3}")),
                 };
                 let first = |text: String| if measure == 0 { text } else { String::new() };
                 let mut row = vec![source.to_owned(), phase.to_owned(), tallies[0].positions.to_string()];
                 row = row.into_iter().map(first).collect();
                 row.push(name.to_owned());
-                row.extend(tallies.iter().map(|tally| number(tally.measures()[measure])));
+                let value = |tally: &Tally| match measure.checked_sub(ALWAYS) {
+                    None => tally.measures()[measure],
+                    Some(raw) => tally.raw()[raw],
+                };
+                row.extend(tallies.iter().map(|tally| number(value(tally))));
                 row.push(if measure == 3 { number(tallies[0].base_loss()) } else { String::new() });
                 rows.push(row);
             }
@@ -180,8 +192,12 @@ impl Accuracy {
         let part = |(source, phase, tallies): (&str, &str, Vec<Tally>)| {
             let players: Value = self.players.iter().zip(&tallies).map(|(player, tally)| {
                 let [top1, top5, policy_loss, wdl_loss] = tally.measures();
-                let numbers =
+                let mut numbers =
                     json!({ "top1": top1, "top5": top5, "policy_loss": policy_loss, "wdl_loss": wdl_loss });
+                if let [Some(top1), Some(top5)] = tally.raw() {
+                    numbers["raw_top1"] = top1.into();
+                    numbers["raw_top5"] = top5.into();
+                }
                 (player.clone(), numbers)
             }).collect();
             json!({

@@ -77,6 +77,9 @@ struct AccuracyArgs {
     /// The most positions, spread evenly over the sources and their games
     #[arg(long, default_value_t = 16384)]
     positions: usize,
+    /// Tell the shares among all outputs of the networks too, legal moves or not
+    #[arg(long)]
+    raw: bool,
 }
 
 #[derive(Args, Debug)]
@@ -140,7 +143,10 @@ impl Common {
 
 impl AccuracyArgs {
     fn judge(&self) -> Result<(), String> {
-        let mut players = self.common.players(0)?;
+        let mut players = match self.raw {
+            true => self.common.nets.iter().map(|net| Player::load_raw(net)).collect::<Result<_, _>>()?,
+            false => self.common.players(0)?,
+        };
         let split = match self.split {
             Part::Validation => Some(Split::Validation),
             Part::Test => Some(Split::Test),

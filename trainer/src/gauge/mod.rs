@@ -3,7 +3,7 @@
 //! A [`Player`] is a network as it is judged, alone and searching; `accuracy` asks it for the moves of
 //! held-out games, [`Question`]s ask it about single positions: those of tactics suites (`suite`) and the
 //! canaries, our own positions by category with their weights (`canary`). `judge` asks them all, `report` lays
-//! the answers out as a table.
+//! the answers out as a table. `heatmap` draws what a linear network has learnt.
 
 mod player;
 mod tsv;
@@ -15,9 +15,12 @@ mod report;
 mod tally;
 mod accuracy;
 mod command;
+mod canvas;
+mod heatmap;
 
 pub use canary::{CATEGORIES, Category, canaries};
 pub use command::GaugeArgs;
+pub use heatmap::HeatmapArgs;
 pub use judge::{Item, Verdict, judge};
 pub use player::{Found, Opinion, Player};
 pub use question::Question;

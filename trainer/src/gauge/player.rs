@@ -4,12 +4,12 @@ use std::path::Path;
 
 use crossbeam_channel::{Sender, bounded};
 use engine::encoding::{PolicyIndex, az4672};
-use engine::eval::{Evaluator, Request, Wdl};
+use engine::eval::{Evaluator, Request, Schemes, Session, Wdl};
 use engine::position::Game;
 use engine::search::{Ended, Limits, Outcome, Params, Pool, Score, Verdict, View, Watch};
 use shakmaty::Move;
 
-use crate::networks;
+use crate::networks::network;
 
 /// Positions that a network is asked about at once.
 pub const BATCH: usize = 64;
@@ -45,6 +45,8 @@ pub struct Player {
     pub name: String,
     evaluator: Box<dyn Evaluator>,
     search: Option<(Pool, u64)>,
+    /// What tells of all outputs.
+    raw: Option<Session>,
 }
 
 impl Player {
@@ -59,7 +61,7 @@ impl Player {
         let params = Params { reuse: false, ..Params::default() };
         let search =
             searcher.map(|(evaluator, nodes)| (Pool::new(vec![evaluator], params, TREE_MEMORY), nodes));
-        Player { name: name.to_owned(), evaluator, search }
+        Player { name: name.to_owned(), evaluator, search, raw: None }
     }
 
     /// The player of a network file, or of `embedded` or `embedded.int8`, the networks of this program; `nodes`
@@ -69,13 +71,41 @@ impl Player {
     ///
     /// One line: the network can't be used.
     pub fn load(net: &Path, nodes: u64) -> Result<Player, String> {
-        let network = networks::network(net);
-        let open = |batch| {
-            network.as_ref().map_err(ToString::to_string)?.evaluator(batch).map_err(|e| e.to_string())
-        };
+        let network = network(net)?;
+        let open = |batch| network.evaluator(batch).map_err(|error| error.to_string());
         let searcher = (nodes > 0).then(|| open(Params::default().batch)).transpose()?;
         let name = net.display().to_string();
         Ok(Player::new(&name, open(BATCH)?, searcher.map(|evaluator| (evaluator, nodes))))
+    }
+
+    /// The same without a search, which can also [tell](Player::raw_ranks) of all outputs.
+    ///
+    /// # Errors
+    ///
+    /// One line: the network can't be used.
+    pub fn load_raw(net: &Path) -> Result<Player, String> {
+        let mut player = Player::load(net, 0)?;
+        player.raw = Some(network(net)?.session().map_err(|error| error.to_string())?);
+        Ok(player)
+    }
+
+    /// Where the moves played in these positions stand among all outputs of the network, legal or not: from 1, ties
+    /// before it, 0 for what is no number. Nothing of a player that wasn't made for it.
+    ///
+    /// # Errors
+    ///
+    /// One line: the network can't be run.
+    pub fn raw_ranks(&mut self, games: &[Game], played: &[Move]) -> Result<Vec<usize>, String> {
+        let Some(session) = &mut self.raw else { return Ok(Vec::new()) };
+        let Schemes { input, policy, .. } = session.schemes();
+        let rank = |((game, m), logits): ((&Game, &Move), &[f32])| {
+            let own = logits[policy.index(game.turn(), *m).offset()];
+            logits.iter().filter(|logit| **logit >= own).count()
+        };
+        let ran = session.run(&input.tensor(games), |logits| {
+            games.iter().zip(played).zip(logits.policy.chunks_exact(policy.size())).map(rank).collect()
+        });
+        ran.map_err(|error| format!("{}: {error}", self.name))
     }
 
     /// Visits of each search; 0 if this player doesn't search.
@@ -178,6 +208,19 @@ mod tests {
     fn being_mated_is_no_mate_announced() {
         let game = Game::from_fen("7k/8/5KQ1/8/8/8/8/7r b - - 0 1").unwrap();
         assert_eq!(uniform(3000).search(&game).unwrap().unwrap().mate, None);
+    }
+
+    #[test]
+    fn the_rank_among_all_outputs_is_no_better_than_among_the_legal_moves() {
+        let mut player = Player::load_raw(Path::new("embedded")).unwrap();
+        let game = Game::new();
+        let opinion = player.opinions(std::slice::from_ref(&game)).unwrap().remove(0);
+        let moves: Vec<Move> = opinion.policy.iter().map(|(m, _)| *m).collect();
+        let games = vec![game; moves.len()];
+        let ranks = player.raw_ranks(&games, &moves).unwrap();
+        assert!(ranks.is_sorted() && ranks.iter().zip(1..).all(|(rank, among_legal)| *rank >= among_legal));
+        assert!(ranks[0] > 0 && ranks[19] <= 4672, "{ranks:?}");
+        assert!(uniform(0).raw_ranks(&games, &moves).unwrap().is_empty());
     }
 
     #[test]

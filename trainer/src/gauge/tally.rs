@@ -17,6 +17,8 @@ pub struct Tally {
     top5: usize,
     policy_loss: f64,
     wdl_loss: f64,
+    /// Positions asked about with all outputs, and how often the move played was the first, among the first five.
+    raw: [usize; 3],
     /// Positions whose mover went on to win, to draw, to lose.
     results: [usize; 3],
 }
@@ -39,6 +41,14 @@ impl Tally {
         }
     }
 
+    /// Counts where the move played stands among all outputs of a network, legal or not: from 1, ties before it; 0 is
+    /// nowhere.
+    pub fn add_raw(&mut self, rank: usize) {
+        self.raw[0] += 1;
+        self.raw[1] += usize::from(rank == 1);
+        self.raw[2] += usize::from((1..=5).contains(&rank));
+    }
+
     /// The tally of these positions and the other's.
     pub fn merged(self, other: &Tally) -> Tally {
         let sum = |i: usize| self.results[i] + other.results[i];
@@ -49,6 +59,7 @@ impl Tally {
             top5: self.top5 + other.top5,
             policy_loss: self.policy_loss + other.policy_loss,
             wdl_loss: self.wdl_loss + other.wdl_loss,
+            raw: std::array::from_fn(|i| self.raw[i] + other.raw[i]),
             results: [sum(0), sum(1), sum(2)],
         }
     }
@@ -62,6 +73,12 @@ impl Tally {
             mean(self.policy_loss, self.positions),
             mean(self.wdl_loss, self.decided),
         ]
+    }
+
+    /// Top-1 and top-5 shares among all outputs, if these were asked for.
+    pub fn raw(&self) -> [Option<f64>; 2] {
+        let [positions, first, five] = self.raw;
+        [first, five].map(|count| (positions > 0).then(|| count as f64 / positions as f64))
     }
 
     /// The WDL loss of answering always how often these positions were won, drawn and lost.

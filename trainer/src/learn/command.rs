@@ -154,7 +154,7 @@ impl TrainArgs {
         let cache = self.cache.as_deref().unwrap_or(&self.run);
         std::fs::create_dir_all(cache)
             .map_err(|error| format!("cannot create {}: {error}", cache.display()))?;
-        let sources = Sources::load(&config.sources, cache)?;
+        let sources = Sources::load(&config.sources, config.validation_percent, cache)?;
         if config.epochs > 0.0 {
             // What is shown again counts as a sample too, but not for an epoch.
             let fresh = (config.batch - config.shown_again()) as f64 / config.batch as f64;
@@ -196,8 +196,8 @@ impl TrainArgs {
 
 /// What holds the learner's weights near what they are, for the games of the earlier task.
 fn earlier_task(config: &TrainConfig, folder: &Path, learner: &Learner) -> Result<Elastic, String> {
-    let sources =
-        Sources::load(&config.ewc.sources, folder).map_err(|error| format!("ewc.sources: {error}"))?;
+    let sources = Sources::load(&config.ewc.sources, config.validation_percent, folder)
+        .map_err(|error| format!("ewc.sources: {error}"))?;
     // The earlier task had no teacher.
     let config = &TrainConfig { teacher: Default::default(), ..config.clone() };
     let mut feed = sources.feed(config, 0)?;

@@ -38,6 +38,8 @@ mod overfit;
 mod finder;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod families;
 
 pub use checkpoint::Checkpoint;
 pub use command::{DeviceChoice, TrainArgs};

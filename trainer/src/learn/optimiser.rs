@@ -12,8 +12,8 @@ pub enum Rule {
     /// AdamW (Loshchilov and Hutter 2019).
     #[default]
     AdamW,
-    /// Stochastic gradient descent with Nesterov's momentum (Sutskever et al. 2013). Its learning rates are
-    /// some hundred times AdamW's.
+    /// Stochastic gradient descent with momentum, Nesterov's unless told otherwise (Sutskever et al. 2013). Its
+    /// learning rates are some hundred times AdamW's.
     Sgd,
 }
 
@@ -78,7 +78,7 @@ impl Optimiser {
     fn momentum(&mut self, gradient: &Tensor, done: &Tensor, config: &TrainConfig) -> Tensor {
         let change = &self.first * (config.momentum - 1.0) + gradient;
         _ = self.first.g_add_(&(change * done));
-        gradient + &self.first * config.momentum
+        if config.nesterov { gradient + &self.first * config.momentum } else { self.first.copy() }
     }
 }
 

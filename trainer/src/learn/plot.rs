@@ -132,6 +132,8 @@ fn panels(runs: &[Metrics]) -> Vec<Panel> {
         let title = format!("{title}: observed over predicted");
         all.push(panel(&title, "predicted", Axes::Unit, runs, &|run| vec![run.reliability(key)]));
     }
+    // Of networks without a value nothing is known of win, draw and loss.
+    all.retain(|panel| panel.curves.iter().any(|curve| !curve.points.is_empty()));
     all
 }
 
@@ -192,6 +194,7 @@ mod tests {
         let of = |title: &str| all.iter().find(|panel| panel.title.starts_with(title)).unwrap();
         assert_eq!(of("win").curves[0].points, [(0.1, 0.2), (0.9, 0.8)]);
         assert_eq!(of("top-1, held out").curves[2].points, [(2e-5, 0.25)]);
+        assert!(all.iter().all(|panel| !panel.title.starts_with("WDL")), "there is none to draw");
     }
 
     #[test]

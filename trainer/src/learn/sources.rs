@@ -11,7 +11,7 @@ use super::config::{SourceConfig, TrainConfig};
 use super::feed::Feed;
 use super::validation::HeldOut;
 use crate::chunks;
-use crate::games::{Split, split};
+use crate::games::{Split, split_at};
 use crate::loader::{Batch, Corpus, CorpusBuilder, Origin, Plan, Prefetch, Source};
 use crate::samples::{Recipe, ValueTarget};
 
@@ -29,19 +29,20 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Reads the games of every source into temporary files in `folder`. A game that two sources have,
-    /// or one twice, belongs to the first place that it is found in.
+    /// Reads the games of every source into temporary files in `folder`, `validation` per cent of them to validate
+    /// on. A game that two sources have, or one twice, belongs to the first place that it is found in.
     ///
     /// # Errors
     /// One line: a pattern matches no file, the folder can't be written, or there are no sources.
-    pub fn load(configs: &[SourceConfig], folder: &Path) -> Result<Sources, String> {
+    pub fn load(configs: &[SourceConfig], validation: u64, folder: &Path) -> Result<Sources, String> {
         if configs.is_empty() {
             return Err("no sources: name files of games under \"sources\" in the configuration".into());
         }
         let mut seen = HashSet::new();
         let mut sources = Sources::default();
         for config in configs {
-            let Read { train, validation, unwanted, duplicates } = read(config, folder, &mut seen)?;
+            let Read { train, validation, unwanted, duplicates } =
+                read(config, validation, folder, &mut seen)?;
             log::info!(
                 "{}: {} games, {} positions to learn from; {} games held out; left out {unwanted} not \
                  selected and {duplicates} duplicates",
@@ -141,7 +142,7 @@ struct Read {
     duplicates: u64,
 }
 
-fn read(config: &SourceConfig, folder: &Path, seen: &mut HashSet<u64>) -> Result<Read, String> {
+fn read(config: &SourceConfig, percent: u64, folder: &Path, seen: &mut HashSet<u64>) -> Result<Read, String> {
     let full = |error: io::Error| format!("games can't be kept in {}: {error}", folder.display());
     let mut train = CorpusBuilder::new(folder).map_err(full)?;
     let mut validation = CorpusBuilder::new(folder).map_err(full)?;
@@ -162,7 +163,7 @@ fn read(config: &SourceConfig, folder: &Path, seen: &mut HashSet<u64>) -> Result
             } else if !seen.insert(identity) {
                 duplicates += 1;
             } else {
-                match split(identity) {
+                match split_at(identity, percent) {
                     Split::Train => train.push(&chunk.replay(index)).map_err(full)?,
                     Split::Validation => validation.push(&chunk.replay(index)).map_err(full)?,
                     Split::Test => {}
@@ -244,7 +245,7 @@ mod tests {
         let first = write(folder.path(), "first", 0..200);
         let alone = write(folder.path(), "alone", 200..300);
         let second = write(folder.path(), "second", 100..300);
-        let load = |configs: &[SourceConfig]| Sources::load(configs, folder.path()).unwrap();
+        let load = |configs: &[SourceConfig]| Sources::load(configs, 1, folder.path()).unwrap();
         let expected = load(&[first.clone(), alone]);
         let sources = load(&[first.clone(), second, first]);
         for (parts, expected) in
@@ -263,7 +264,7 @@ mod tests {
         let mut some = all.clone();
         some.select.max_elo = 49;
         let count = |config: SourceConfig| {
-            let sources = Sources::load(&[config], folder.path()).unwrap();
+            let sources = Sources::load(&[config], 1, folder.path()).unwrap();
             games(&sources.train[0])
         };
         assert!(count(all) > 190);
@@ -271,11 +272,20 @@ mod tests {
     }
 
     #[test]
+    fn as_many_games_are_held_out_as_is_wished() {
+        let folder = tempfile::tempdir().unwrap();
+        let all = write(folder.path(), "all", 0..400);
+        let sources = Sources::load(&[all], 20, folder.path()).unwrap();
+        let (train, validation) = (games(&sources.train[0]), games(&sources.validation[0]));
+        assert!((60..=100).contains(&validation) && (295..=335).contains(&train), "{train} {validation}");
+    }
+
+    #[test]
     fn an_epoch_goes_through_every_source() {
         let folder = tempfile::tempdir().unwrap();
         let mut configs = [write(folder.path(), "few", 0..50), write(folder.path(), "many", 100..300)];
         configs[0].weight = 3.0;
-        let epoch = |configs: &[SourceConfig]| Sources::load(configs, folder.path()).unwrap();
+        let epoch = |configs: &[SourceConfig]| Sources::load(configs, 1, folder.path()).unwrap();
         let all = epoch(&configs);
         // Four plies a game, and only one sample in four is of the larger source.
         assert_eq!(all.epoch(), 4.0 * 4.0 * games(&all.train[1]) as f64);

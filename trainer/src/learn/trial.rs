@@ -25,7 +25,7 @@ impl TrialArgs {
     pub fn ready(&self) -> Result<(TrainConfig, Sources, Device), String> {
         let mut config = self.settings.config(Some(&self.config))?;
         let device = self.settings.prepare(&mut config)?;
-        let sources = Sources::load(&config.sources, &std::env::temp_dir())?;
+        let sources = Sources::load(&config.sources, config.validation_percent, &std::env::temp_dir())?;
         Ok((config, sources, device))
     }
 }

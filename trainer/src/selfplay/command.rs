@@ -64,7 +64,7 @@ impl SelfPlayArgs {
 
     fn play(&self, stop: &AtomicBool) -> Result<Session, String> {
         let rules = self.read_rules()?;
-        let network = networks::network(&self.net).map_err(|error| error.to_string())?;
+        let network = networks::network(&self.net)?;
         let source = format!("self-play: {}, {} visits, seed {}", network.name(), rules.visits, self.seed);
         let bytes = serde_json::to_vec(&network.card().golden).unwrap_or_default();
         // How many at once changes no game, or hardly.

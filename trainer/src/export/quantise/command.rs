@@ -75,7 +75,8 @@ impl QuantiseArgs {
             println!("the worst layers, each alone in 8 bits:");
             for blame in gate::blame(&mut before, &quantiser, held_out)?.iter().take(WORST) {
                 let Quality { policy_kl, wdl_error, .. } = blame.quality;
-                println!("  policy KL      {policy_kl:.5} nat, WDL error {wdl_error:.5}, {}", blame.layer);
+                let wdl = wdl_error.map_or(String::new(), |error| format!("WDL error {error:.5}, "));
+                println!("  policy KL      {policy_kl:.5} nat, {wdl}{}", blame.layer);
             }
         }
         if !refusals.is_empty() && !self.force {
@@ -93,7 +94,9 @@ fn print(quality: &Quality, [before, after]: [usize; 2], [slow, fast]: [f64; 2])
     let q = quality;
     println!("{} held-out positions against fp32:", q.positions);
     println!("  policy KL      {:.5} nat, mean", q.policy_kl);
-    println!("  WDL error      {:.5}, mean absolute", q.wdl_error);
+    if let Some(error) = q.wdl_error {
+        println!("  WDL error      {error:.5}, mean absolute");
+    }
     println!(
         "  top-1          {:.2} % instead of {:.2} % (difference {:+.2} ± {:.2} points, one standard error)",
         100.0 * q.top1_after,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use engine::eval::Session;
+use engine::eval::{Session, Wdl};
 use engine::position::Game;
 
 use super::positions::Position;
@@ -18,8 +18,8 @@ pub struct Quality {
     pub positions: usize,
     /// Mean Kullback–Leibler divergence of the policies over legal moves, in nats.
     pub policy_kl: f64,
-    /// Mean absolute error of win, draw and loss.
-    pub wdl_error: f64,
+    /// Mean absolute error of win, draw and loss; none of a network without a value.
+    pub wdl_error: Option<f64>,
     /// Share of positions where both prefer the same legal move.
     pub same_move: f64,
     /// Share of positions where the original prefers the move that was played.
@@ -45,31 +45,34 @@ pub fn quality(
 ) -> Result<Quality, String> {
     let count = |is: bool| f64::from(u8::from(is));
     let mut sum = Quality::default();
-    let mut changed = 0.0;
+    let (mut changed, mut wdl_errors, mut valued) = (0.0, 0.0, 0usize);
     for batch in positions.chunks(BATCH) {
         let games: Vec<Game> = batch.iter().map(|position| position.game.clone()).collect();
         let input = original.schemes().input.tensor(&games);
         let before = probabilities(original, &games, &input)?;
         let after = probabilities(quantised, &games, &input)?;
         for (position, (p, q)) in batch.iter().zip(before.iter().zip(&after)) {
-            let wdl_error: f64 = p.wdl.iter().zip(&q.wdl).map(|(a, b)| f64::from((a - b).abs())).sum();
+            if let (Some(p), Some(q)) = (p.wdl, q.wdl) {
+                valued += 1;
+                wdl_errors += p.iter().zip(&q).map(|(a, b)| f64::from((a - b).abs())).sum::<f64>() / 3.0;
+            }
             let played = position.game.legal_moves().iter().position(|m| *m == position.played);
             let [first, second] = [&p.policy, &q.policy].map(|policy| best(policy));
             sum.positions += 1;
             sum.policy_kl += divergence(&p.policy, &q.policy);
-            sum.wdl_error += wdl_error / 3.0;
             sum.same_move += count(first == second);
             sum.top1_before += count(first == played);
             sum.top1_after += count(second == played);
             changed += count((first == played) != (second == played));
         }
     }
-    let total = sum.positions.max(1) as f64;
+    // Of no positions nothing is known: every mean is not a number then, which the gate refuses.
+    let total = sum.positions as f64;
     let difference = (sum.top1_after - sum.top1_before) / total;
     Ok(Quality {
         positions: sum.positions,
         policy_kl: sum.policy_kl / total,
-        wdl_error: sum.wdl_error / total,
+        wdl_error: (valued > 0).then(|| wdl_errors / valued as f64),
         same_move: sum.same_move / total,
         top1_before: sum.top1_before / total,
         top1_after: sum.top1_after / total,
@@ -82,28 +85,35 @@ pub fn quality(
 struct Probabilities {
     /// Of the legal moves.
     policy: Vec<f32>,
-    /// Of win, draw and loss.
-    wdl: Vec<f32>,
+    /// Of win, draw and loss, if the network has a value.
+    wdl: Option<[f32; 3]>,
 }
 
 fn probabilities(session: &mut Session, batch: &[Game], input: &[f32]) -> Result<Vec<Probabilities>, String> {
     let scheme = session.schemes().policy;
-    let read = |(game, (policy, wdl)): (&Game, (&[f32], &[f32]))| {
-        let logit = |m: &shakmaty::Move| policy[scheme.index(game.turn(), *m).offset()];
-        let legal: Vec<f32> = game.legal_moves().iter().map(logit).collect();
-        Probabilities { policy: softmax(&legal), wdl: softmax(wdl) }
-    };
     let ran = session.run(input, |logits| {
-        let each = logits.policy.chunks_exact(scheme.size()).zip(logits.wdl.chunks_exact(3));
-        batch.iter().zip(each).map(read).collect()
+        let values = logits.wdl.as_chunks::<3>().0;
+        let policies = logits.policy.chunks_exact(scheme.size());
+        let read = |(index, (game, policy)): (usize, (&Game, &[f32]))| {
+            let logit = |m: &shakmaty::Move| policy[scheme.index(game.turn(), *m).offset()];
+            let legal: Vec<f32> = game.legal_moves().iter().map(logit).collect();
+            let wdl = values.get(index).map(|logits| {
+                let Wdl { win, draw, loss } = Wdl::from_logits(*logits);
+                [win, draw, loss]
+            });
+            Probabilities { policy: softmax(&legal), wdl }
+        };
+        batch.iter().zip(policies).enumerate().map(read).collect()
     });
     ran.map_err(|error| error.to_string())
 }
 
+/// Not a number if one of the probabilities isn't.
 fn divergence(p: &[f32], q: &[f32]) -> f64 {
-    let term = |(p, q): (&f32, &f32)| match *p > 0.0 {
-        true => f64::from(*p) * (f64::from(*p) / f64::from(*q).max(1e-12)).ln(),
-        false => 0.0,
+    let term = |(p, q): (&f32, &f32)| {
+        let (p, q) = (f64::from(*p), f64::from(*q));
+        let least = if q < 1e-12 { 1e-12 } else { q };
+        if p == 0.0 { q * 0.0 } else { p * (p / least).ln() }
     };
     p.iter().zip(q).map(term).sum()
 }
@@ -152,6 +162,16 @@ mod tests {
         assert_eq!(divergence(&[0.25, 0.75], &[0.25, 0.75]), 0.0);
         let expected = 0.5 * 2f64.ln() + 0.5 * (2f64 / 3.0).ln();
         assert!((divergence(&[0.5, 0.5, 0.0], &[0.25, 0.75, 0.0]) - expected).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_probability_that_is_no_number_is_not_overlooked() {
+        assert_eq!(divergence(&[1.0, 0.0], &[0.0, 1.0]), -(1e-12f64.ln()));
+        for (p, q) in
+            [([f32::NAN, 0.5], [0.5, 0.5]), ([0.5, 0.5], [f32::NAN, 0.5]), ([1.0, 0.0], [1.0, f32::NAN])]
+        {
+            assert!(divergence(&p, &q).is_nan(), "{p:?} {q:?}");
+        }
     }
 
     #[test]

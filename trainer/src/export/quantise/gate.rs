@@ -24,13 +24,10 @@ const POSITIONS: usize = 1024;
 /// What a network is refused for, a line each.
 pub fn refusals(quality: &Quality) -> Vec<String> {
     let top1_loss = quality.top1_before - quality.top1_after;
-    let limits = [
-        ("policy KL", quality.policy_kl, POLICY_KL),
-        ("WDL error", quality.wdl_error, WDL_ERROR),
-        ("loss of top-1", top1_loss, TOP1_LOSS),
-    ];
+    let wdl = quality.wdl_error.map(|error| ("WDL error", error, WDL_ERROR));
+    let limits = [("policy KL", quality.policy_kl, POLICY_KL), ("loss of top-1", top1_loss, TOP1_LOSS)];
     // Not `>`: a number that isn't one must be refused too.
-    let refused = limits.into_iter().filter(|(_, value, limit)| {
+    let refused = limits.into_iter().chain(wdl).filter(|(_, value, limit)| {
         !matches!(value.partial_cmp(limit), Some(Ordering::Less | Ordering::Equal))
     });
     refused.map(|(what, value, limit)| format!("{what} {value:.5} is above {limit}")).collect()
@@ -69,7 +66,7 @@ pub fn blame(
     }
     bar.finish_and_clear();
     // As the limits of both are alike, so are their units.
-    let cost = |blame: &Blame| blame.quality.policy_kl.max(blame.quality.wdl_error);
+    let cost = |blame: &Blame| blame.quality.policy_kl.max(blame.quality.wdl_error.unwrap_or(0.0));
     all.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
     Ok(all)
 }
@@ -91,7 +88,7 @@ mod tests {
     fn each_limit_refuses_and_so_does_what_is_no_number() {
         let good = Quality {
             policy_kl: 0.01,
-            wdl_error: 0.01,
+            wdl_error: Some(0.01),
             top1_before: 0.5,
             top1_after: 0.496,
             ..Quality::default()
@@ -99,7 +96,9 @@ mod tests {
         assert!(refusals(&good).is_empty());
         let bad = [
             (Quality { policy_kl: 0.0101, ..good }, "policy KL"),
-            (Quality { wdl_error: 0.0101, ..good }, "WDL error"),
+            (Quality { wdl_error: Some(0.0101), ..good }, "WDL error"),
+            (Quality { wdl_error: Some(f64::NAN), ..good }, "WDL error"),
+            (Quality { top1_after: f64::NAN, ..good }, "top-1"),
             (Quality { top1_after: 0.494, ..good }, "top-1"),
             (Quality { policy_kl: f64::NAN, ..good }, "policy KL"),
         ];
@@ -107,6 +106,7 @@ mod tests {
             let refused = refusals(&quality);
             assert!(refused.len() == 1 && refused[0].contains(what), "{quality:?}: {refused:?}");
         }
+        assert!(refusals(&Quality { wdl_error: None, ..good }).is_empty(), "a network without a value");
         let better = Quality { top1_after: 0.6, ..good };
         assert!(refusals(&better).is_empty());
     }

@@ -1,6 +1,6 @@
 //! A small network of random weights, quantised.
 
-use engine::eval::{Network, Session};
+use engine::eval::{Network, Session, Value};
 use tch::{Device, Kind};
 
 use super::compare::quality;
@@ -12,10 +12,17 @@ use crate::export::verify::built_in;
 use crate::learn::TrainConfig;
 use crate::model::{Net, Weights};
 
+/// Small residual networks.
+const RESNET: &str = r#"{"model": {"filters": 16, "blocks": 2}}"#;
+
 /// A small network's file.
 pub fn fp32(overrides: &[&str]) -> Vec<u8> {
+    fp32_of(RESNET, overrides)
+}
+
+fn fp32_of(model: &str, overrides: &[&str]) -> Vec<u8> {
     let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
-    let config = TrainConfig::parse(r#"{"model": {"filters": 16, "blocks": 2}}"#, &overrides).unwrap();
+    let config = TrainConfig::parse(model, &overrides).unwrap();
     let net = Net::new(&config.model).unwrap();
     let weights = Weights::new(net.layout(), Device::Cpu, Kind::Float, 3);
     onnx("net", &net, &weights, &config)
@@ -32,7 +39,11 @@ fn positions(count: usize) -> Vec<Position> {
 }
 
 fn check(overrides: &[&str]) {
-    let fp32 = fp32(overrides);
+    check_of(RESNET, overrides);
+}
+
+fn check_of(model: &str, overrides: &[&str]) {
+    let fp32 = fp32_of(model, overrides);
     let int8 = quantised(&fp32, &built_in(64)).unwrap();
     assert_eq!(int8, quantised(&fp32, &built_in(64)).unwrap(), "the same every time");
 
@@ -46,7 +57,9 @@ fn check(overrides: &[&str]) {
     let open = |bytes: &[u8]| Session::open(bytes).unwrap();
     let quality = quality(&mut open(&fp32), &mut open(&int8), &positions(200)[100..]).unwrap();
     assert_eq!(quality.positions, 100);
-    assert!(quality.policy_kl < 0.002 && quality.wdl_error < 0.01, "{overrides:?}: {quality:?}");
+    assert_eq!(quality.wdl_error.is_some(), network.schemes().value == Value::Wdl);
+    let wdl_error = quality.wdl_error.unwrap_or(0.0);
+    assert!(quality.policy_kl < 0.002 && wdl_error < 0.01, "{overrides:?}: {quality:?}");
     assert!(quality.policy_kl > 0.0, "rounding leaves a trace: were both run?");
     assert!((quality.top1_after - quality.top1_before).abs() <= 1.0 - quality.same_move);
 }
@@ -61,6 +74,14 @@ fn quantised_networks_load_and_answer_like_the_original() {
 fn what_the_plan_does_not_know_stays_in_float() {
     check(&["model.norm=group", "model.activation=gelu"]);
     check(&["model.attention_blocks=1", "model.attention_heads=4"]);
+}
+
+#[test]
+fn fully_connected_networks_are_quantised_with_a_value_and_without() {
+    let mlp = r#"{"model": {"family": "mlp", "hidden": [48, 32]}}"#;
+    check_of(mlp, &[]);
+    check_of(mlp, &["model.value=false"]);
+    check_of(r#"{"model": {"family": "linear"}}"#, &[]);
 }
 
 #[test]

@@ -27,6 +27,8 @@ pub struct TrainConfig {
     /// Share of samples that know none, one or two of the three boards before theirs, as positions
     /// that are set up do, lest missing history be the mark of a puzzle.
     pub history_dropout: f64,
+    /// Per cent of the games that are held out for validation. One in a hundred always is, another for the test.
+    pub validation_percent: u64,
     /// Threads that replay and encode games.
     pub loader_threads: usize,
     /// Seeds the first weights, the shuffle and dropout.
@@ -66,6 +68,8 @@ pub struct TrainConfig {
     pub epsilon: f64,
     /// Momentum of `sgd`.
     pub momentum: f64,
+    /// Whether that is Nesterov's, which looks ahead.
+    pub nesterov: bool,
     /// Decoupled weight decay of matrices and kernels, times the learning rate a step.
     pub weight_decay: f64,
     /// Bound on the norm of the gradient; 0 for none.
@@ -111,6 +115,7 @@ impl Default for TrainConfig {
             sources: Vec::new(),
             value_lambda: 0.75,
             history_dropout: 0.1,
+            validation_percent: 1,
             loader_threads: 1,
             seed: 1,
             batch: 1024,
@@ -129,6 +134,7 @@ impl Default for TrainConfig {
             betas: [0.9, 0.98],
             epsilon: 1e-8,
             momentum: 0.9,
+            nesterov: true,
             weight_decay: 0.02,
             clip: 1.0,
             accumulation: 1,
@@ -214,6 +220,9 @@ impl TrainConfig {
             if value == 0 {
                 return Err(format!("{key} must be at least 1"));
             }
+        }
+        if !(1..=98).contains(&self.validation_percent) {
+            return Err(format!("validation_percent is {}, must be 1 to 98", self.validation_percent));
         }
         if self.shown_again() >= self.batch {
             return Err(format!(

@@ -13,6 +13,12 @@ pub enum Preset {
     Philidor,
     /// NeuralMatePlay's pretraining: 12.4 million parameters, wants a GPU
     Neuralmateplay,
+    /// The lesson's fully connected layers: SGD, batches of 4, a fifth of the games held out; takes days
+    Mlp,
+    /// Wider and less deep fully connected layers with a value, which learn and play faster
+    MlpWide,
+    /// A single matrix
+    Linear,
 }
 
 impl Preset {
@@ -32,11 +38,14 @@ impl Preset {
     }
 
     fn json(self) -> Value {
-        match self {
-            Preset::Philidor => Value::Object(serde_json::Map::new()),
-            Preset::Neuralmateplay => serde_json::from_str(include_str!("presets/neuralmateplay.json"))
-                .expect("a preset of ours is JSON"),
-        }
+        let text = match self {
+            Preset::Philidor => "{}",
+            Preset::Neuralmateplay => include_str!("presets/neuralmateplay.json"),
+            Preset::Mlp => include_str!("presets/mlp.json"),
+            Preset::MlpWide => include_str!("presets/mlp-wide.json"),
+            Preset::Linear => include_str!("presets/linear.json"),
+        };
+        serde_json::from_str(text).expect("a preset of ours is JSON")
     }
 }
 
@@ -75,10 +84,25 @@ mod tests {
         assert_eq!((puzzles.select.min_elo, puzzles.select.max_plies), (1500, 9));
     }
 
+    fn parameters(preset: Preset) -> i64 {
+        let config = preset.parse("{}", &[]).unwrap();
+        crate::model::Net::new(&config.model).unwrap().layout().len()
+    }
+
     #[test]
     fn neuralmateplays_network_has_its_size() {
-        let config = Preset::Neuralmateplay.parse("{}", &[]).unwrap();
-        let net = crate::model::Net::new(&config.model).unwrap();
-        assert!((12_300_000..12_500_000).contains(&net.layout().len()), "{}", net.layout().len());
+        let size = parameters(Preset::Neuralmateplay);
+        assert!((12_300_000..12_500_000).contains(&size), "{size}");
+    }
+
+    #[test]
+    fn the_lessons_networks_have_their_sizes_and_settings() {
+        assert_eq!(parameters(Preset::Linear), 1_639_344);
+        let layers = [(896, 1000), (1000, 1000), (1000, 1000), (1000, 200), (200, 4672)];
+        assert_eq!(parameters(Preset::Mlp), layers.map(|(from, to)| (from + 1) * to).iter().sum::<i64>());
+        let config = Preset::Mlp.parse("{}", &[]).unwrap();
+        assert_eq!((config.lr, config.momentum, config.nesterov), (1e-3, 0.9, false));
+        assert_eq!((config.validation_percent, config.batch, config.epochs), (20, 4, 60.0));
+        assert!(parameters(Preset::MlpWide) < 3_000_000);
     }
 }
