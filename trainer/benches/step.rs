@@ -8,6 +8,7 @@ use engine::position::{Game, PackedMove};
 use std::sync::Arc;
 use std::time::Instant;
 use tch::{Device, Tensor};
+use trainer::games::Searches;
 use trainer::learn::{HeldOut, Learner, Run, TrainConfig, loss};
 use trainer::loader::{Batch, CorpusBuilder, Plan, Prefetch, Source};
 use trainer::model::input::{DeviceBatch, Expander};
@@ -32,7 +33,14 @@ fn games(count: usize) -> Source {
             game.play(m);
         }
         builder
-            .push(&Replay { start: None, moves: &moves, evals: &[], result: 0, puzzle: false })
+            .push(&Replay {
+                start: None,
+                moves: &moves,
+                evals: &[],
+                result: 0,
+                puzzle: false,
+                searches: Searches::NONE,
+            })
             .expect("room for games");
     }
     Source { corpus: Arc::new(builder.build().expect("room for games")), weight: 1.0 }

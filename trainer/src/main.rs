@@ -3,11 +3,14 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use trainer::arena::ArenaArgs;
 use trainer::chunks::{AnnotateArgs, ExportPgnArgs, ImportArgs, InspectArgs, MineArgs};
+use trainer::cycle::LearnArgs;
 use trainer::export::{ConvertLc0Args, ExportArgs, QuantiseArgs, VerifyArgs};
 use trainer::games::FetchGamesArgs;
 use trainer::gauge::{GaugeArgs, HeatmapArgs};
 use trainer::learn::{LrFinderArgs, OverfitArgs, PlotArgs, TrainArgs};
+use trainer::selfplay::SelfPlayArgs;
 
 /// Philidor's trainer: from games to networks.
 #[derive(Parser)]
@@ -23,6 +26,8 @@ enum Command {
     Import(ImportArgs),
     Mine(MineArgs),
     Annotate(AnnotateArgs),
+    SelfPlay(SelfPlayArgs),
+    Arena(ArenaArgs),
     Inspect(InspectArgs),
     ExportPgn(ExportPgnArgs),
     Overfit(OverfitArgs),
@@ -35,6 +40,7 @@ enum Command {
     Quantise(QuantiseArgs),
     Gauge(GaugeArgs),
     Heatmap(HeatmapArgs),
+    Learn(LearnArgs),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +50,8 @@ fn main() -> ExitCode {
         Command::Import(args) => args.run(),
         Command::Mine(args) => args.run(),
         Command::Annotate(args) => args.run(),
+        Command::SelfPlay(args) => args.run(),
+        Command::Arena(args) => args.run(),
         Command::Inspect(args) => args.run(),
         Command::ExportPgn(args) => args.run(),
         Command::Overfit(args) => args.run(),
@@ -56,5 +64,6 @@ fn main() -> ExitCode {
         Command::Quantise(args) => args.run(),
         Command::Gauge(args) => args.run(),
         Command::Heatmap(args) => args.run(),
+        Command::Learn(args) => args.run(),
     }
 }

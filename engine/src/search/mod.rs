@@ -11,7 +11,8 @@
 //!    failed, [`Tree::cancel`] takes the virtual visits back, and the tree is as before.
 //! 6. The watcher looks at the counters and says whether to go on ([`Watch`]).
 //!
-//! The tree has no clock, thread, channel or random source of its own; [`Pool`] has the threads.
+//! The tree has no clock, thread, channel or random source of its own; [`Pool`] has the threads. [`Solo`] is a search
+//! that somebody else drives, many of them with one evaluator.
 
 mod proof;
 mod noise;
@@ -22,13 +23,18 @@ mod recycle;
 mod select;
 mod step;
 mod report;
+mod desk;
 mod worker;
 mod pool;
+mod gumbel;
+mod solo;
 
+pub use gumbel::{Gumbel, Improved};
 pub use noise::{Noise, choose};
 pub use params::{Fpu, FpuStrategy, Limits, Params, Puct};
 pub use pool::{Ended, Outcome, Pool, Progress, Verdict, View, Watch};
 pub use proof::Proof;
 pub use report::{Line, MoveStats, Report, Score};
+pub use solo::Solo;
 pub use step::{Expansion, Gathered, Leaf, Ticket};
 pub use tree::{Counters, NodeView, Tree};

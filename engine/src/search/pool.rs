@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use shakmaty::{Move, MoveList};
 
+use super::desk::Site;
 use super::worker::Worker;
 use super::{Limits, MoveStats, Params, Report, Tree};
 use crate::eval::Evaluator;
@@ -121,6 +122,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl SearchState {
     pub fn lock_tree(&self) -> MutexGuard<'_, Tree> {
         lock(&self.tree)
+    }
+
+    /// What positions are reached from.
+    pub fn site(&self) -> Site<'_> {
+        Site { root: &self.root, root_moves: &self.root_moves, params: &self.params, tables: &self.tables }
     }
 
     pub fn stopped(&self) -> bool {

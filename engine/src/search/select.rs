@@ -16,6 +16,9 @@ impl Tree {
     /// Moves that are proven to lose are left alone while there is another; at the root also those that
     /// can't become the most visited within the [horizon](Tree::set_horizon).
     pub(super) fn select(&self, id: NodeId) -> usize {
+        if let Some(edge) = self.forced.filter(|_| id == self.root) {
+            return edge;
+        }
         let here = Here::new(self, id);
         let links = self.arena.links_of(id);
         let moves = self.arena.moves_of(id);

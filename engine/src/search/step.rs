@@ -334,6 +334,17 @@ impl Tree {
         }
     }
 
+    /// Orders the root's moves, of which none may have been taken, by falling `keys`, one for each of
+    /// [`Tree::children`]. Only [`Tree::force`] may choose among them then.
+    pub(super) fn order_root(&mut self, keys: &[f32]) {
+        debug_assert!(self.arena.links_of(self.root).is_empty(), "none has been taken");
+        let moves = self.arena.moves_of_mut(self.root);
+        let mut order: Vec<usize> = (0..moves.len()).collect();
+        order.sort_by(|a, b| keys[*b].total_cmp(&keys[*a]));
+        let ordered: Vec<Candidate> = order.into_iter().map(|index| moves[index]).collect();
+        moves.copy_from_slice(&ordered);
+    }
+
     /// Mixes noise into the root's priors: `(1 − epsilon) · prior + epsilon · share`, one share per
     /// move in [`Tree::children`]'s order. The root must be expanded.
     pub fn mix_into_root(&mut self, epsilon: f32, shares: &[f32]) {

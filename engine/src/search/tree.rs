@@ -67,6 +67,8 @@ pub struct Tree {
     pub(super) restricted: bool,
     /// Visits that are still to come, if somebody knows.
     pub(super) horizon: Option<u64>,
+    /// The root move that visits take, if somebody else chooses it.
+    pub(super) forced: Option<usize>,
     // Grows.
     pub(super) arena: Arena,
     pub(super) root: NodeId,
@@ -96,6 +98,7 @@ impl Tree {
             moves: Vec::new(),
             restricted: false,
             horizon: None,
+            forced: None,
             arena,
             root,
             base: root,
@@ -138,7 +141,7 @@ impl Tree {
         self.restrict(root_moves);
         self.counters = Counters::default();
         self.depth_counts_from = if kept { KEPT_VISITS_UNCOUNTED } else { 0 };
-        self.horizon = None;
+        (self.horizon, self.forced) = (None, None);
         kept
     }
 
@@ -214,6 +217,12 @@ impl Tree {
     /// Tells how many more visits this search may expect; `None` if nobody knows.
     pub fn set_horizon(&mut self, visits: Option<u64>) {
         self.horizon = visits;
+    }
+
+    /// Lets visits take this root move, by its place among [`Tree::children`], until told otherwise; moves can be taken
+    /// for the first time in their order only.
+    pub(super) fn force(&mut self, edge: Option<usize>) {
+        self.forced = edge;
     }
 
     /// Visits of the most and the second most visited root move, leaving out those that are proven to

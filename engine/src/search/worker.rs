@@ -3,41 +3,36 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::MutexGuard;
 
-use shakmaty::MoveList;
-
 use super::Tree;
+use super::desk::Desk;
 use super::pool::{Ended, SearchState, Verdict};
-use super::step::{Expansion, Leaf, Ticket, finished};
+use super::step::{Expansion, Leaf, Ticket};
 use crate::eval::{Answer, EvalError, Evaluator, Request};
-use crate::position::Game;
 
 /// How often a round goes back to the tree to fill its batch, where visits turn out to need no
 /// evaluation.
 const REFILLS: usize = 4;
 
-/// A worker's evaluator and the memory that it uses again from round to round.
+/// A worker's evaluator and the positions that it works on.
 pub(super) struct Worker {
     evaluator: Box<dyn Evaluator>,
-    games: Vec<Game>,
+    desk: Desk,
 }
 
-/// A ticket with the position it leads to: game number `game` of the worker's.
-struct Open {
-    ticket: Ticket,
-    moves: MoveList,
-    game: usize,
-}
-
-/// What a round has to evaluate, and what it has come to without.
-#[derive(Default)]
-struct Batch {
-    open: Vec<Open>,
-    full: bool,
+/// What gathering has come to.
+enum Collected {
+    /// There may be positions on the desk.
+    Round {
+        /// The memory is full of what can't be dropped.
+        full: bool,
+    },
+    /// There was nothing to do: look again whether the search goes on.
+    Nothing,
 }
 
 impl Worker {
     pub fn new(evaluator: Box<dyn Evaluator>) -> Worker {
-        Worker { evaluator, games: Vec::new() }
+        Worker { evaluator, desk: Desk::default() }
     }
 
     /// Works on a search until it ends, and says so to the others.
@@ -54,19 +49,16 @@ impl Worker {
 
     /// One round; says whether the search is over and why.
     fn round(&mut self, search: &SearchState, size: usize) -> Result<Option<Ended>, EvalError> {
-        let Some(batch) = self.collect(search, size) else { return Ok(None) };
-        let answers = match self.evaluate(&batch.open) {
+        let Collected::Round { full } = self.collect(search, size) else { return Ok(None) };
+        let answers = match self.evaluate() {
             Ok(answers) => answers,
             Err(error) => {
-                let mut tree = search.lock_tree();
-                batch.open.into_iter().for_each(|open| tree.cancel(open.ticket));
+                self.desk.cancel(&mut search.lock_tree());
                 return Err(error);
             }
         };
-        let temperature = search.params.policy_temperature;
-        let expand =
-            |(open, answer): (Open, &Answer)| (open.ticket, Expansion::new(&open.moves, answer, temperature));
-        let leaves: Vec<(Ticket, Expansion)> = batch.open.into_iter().zip(&answers).map(expand).collect();
+        let leaves: Vec<(Ticket, Expansion)> =
+            self.desk.expand(&answers, search.params.policy_temperature).collect();
         let over = {
             let mut tree = search.lock_tree();
             for (ticket, expansion) in leaves {
@@ -77,7 +69,7 @@ impl Worker {
                 }
             }
             search.publish(&tree);
-            search.limit_reached(&tree).or(batch.full.then_some(Ended::Exhausted))
+            search.limit_reached(&tree).or(full.then_some(Ended::Exhausted))
         };
         search.tree_changed.notify_all();
         if over.is_some() {
@@ -90,33 +82,35 @@ impl Worker {
     }
 
     /// Gathers positions to evaluate; waits for the other workers where every way leads to a leaf that
-    /// they evaluate. `None` if there was nothing to do: look again whether the search goes on.
-    fn collect(&mut self, search: &SearchState, size: usize) -> Option<Batch> {
-        let mut batch = Batch::default();
+    /// they evaluate.
+    fn collect(&mut self, search: &SearchState, size: usize) -> Collected {
+        let desk = &mut self.desk;
+        let mut full = false;
         let mut tree = search.lock_tree();
         let before = tree.playouts();
         for _ in 0..REFILLS {
             let horizon = search.horizon(&tree);
             tree.set_horizon(horizon);
-            let wanted = search.visits_left(&tree).min((size - batch.open.len()) as u64) as usize;
+            let wanted = search.visits_left(&tree).min((size - desk.open.len()) as u64) as usize;
             let gathered = tree.gather(wanted);
-            batch.full |= gathered.full;
+            full |= gathered.full;
             let enough = gathered.collided || gathered.full || wanted == 0;
             if !gathered.tickets.is_empty() {
                 drop(tree);
-                let reached = self.replay(search, gathered.tickets, batch.open.len());
+                let reached = desk.replay(&search.site(), gathered.tickets);
                 tree = search.lock_tree();
-                self.settle(search, &mut tree, reached, &mut batch);
+                desk.settle(&mut tree, reached);
+                search.publish(&tree);
             }
-            if enough || batch.open.len() == size || tree.root().proof.is_some() {
+            if enough || desk.open.len() == size || tree.root().proof.is_some() {
                 break;
             }
         }
-        if !batch.open.is_empty() || tree.playouts() > before || batch.full {
-            return Some(batch);
+        if !desk.open.is_empty() || tree.playouts() > before || full {
+            return Collected::Round { full };
         }
         Worker::wait(search, tree);
-        None
+        Collected::Nothing
     }
 
     fn wait(search: &SearchState, tree: MutexGuard<'_, Tree>) {
@@ -128,83 +122,27 @@ impl Worker {
         }
     }
 
-    /// Plays each ticket's moves from the root, each in a game of its own from number `first` on.
-    fn replay(
-        &mut self,
-        search: &SearchState,
-        tickets: Vec<Ticket>,
-        first: usize,
-    ) -> Vec<(Open, Option<Leaf>)> {
-        if self.games.len() < first + tickets.len() {
-            self.games.resize_with(first + tickets.len(), Game::new);
-        }
-        let mut reached = Vec::with_capacity(tickets.len());
-        for (ticket, number) in tickets.into_iter().zip(first..) {
-            let game = &mut self.games[number];
-            game.clone_from(&search.root);
-            ticket.replay(game);
-            // The root is searched whatever the rules say of it: a move is wanted.
-            let (moves, end) = if ticket.plies() == 0 {
-                (search.root_moves.clone(), None)
-            } else {
-                let legal = game.legal_moves();
-                let repeatable = if search.params.twofold_draws { ticket.plies() } else { 0 };
-                let known = |game: &Game| {
-                    let deep = ticket.plies() >= search.tables.rules().depth;
-                    deep.then(|| search.tables.wdl(game)).flatten().map(Leaf::Table)
-                };
-                let end = finished(game, &legal, repeatable).or_else(|| known(game));
-                (legal, end)
-            };
-            reached.push((Open { ticket, moves, game: number }, end));
-        }
-        reached
-    }
-
-    /// Applies what needs no evaluation, and adds the rest to the batch.
-    fn settle(
-        &mut self,
-        search: &SearchState,
-        tree: &mut Tree,
-        reached: Vec<(Open, Option<Leaf>)>,
-        batch: &mut Batch,
-    ) {
-        for (open, end) in reached {
-            if let Some(end) = end {
-                tree.apply(open.ticket, end);
-                continue;
-            }
-            if let Some(ticket) = tree.identify(open.ticket, self.games[open.game].key()) {
-                // The batch's games stand at the front, so that they can be used again behind.
-                let number = batch.open.len();
-                self.games.swap(number, open.game);
-                batch.open.push(Open { ticket, moves: open.moves, game: number });
-            }
-        }
-        search.publish(tree);
-    }
-
     /// Asks the evaluator about the batch.
     ///
     /// A panic of the evaluator is an error like any other: the search ends, the program goes on.
-    fn evaluate(&mut self, open: &[Open]) -> Result<Vec<Answer>, EvalError> {
-        let requests: Vec<Request<'_>> =
-            open.iter().map(|open| Request { game: &self.games[open.game], moves: &open.moves }).collect();
+    fn evaluate(&mut self) -> Result<Vec<Answer>, EvalError> {
+        let requests: Vec<Request<'_>> = self.desk.requests().collect();
         if requests.is_empty() {
             return Ok(Vec::new());
         }
         let evaluator = &mut self.evaluator;
         let answers = catch_unwind(AssertUnwindSafe(|| evaluator.evaluate(&requests)))
             .unwrap_or_else(|_| Err(EvalError("the evaluator panicked".into())))?;
-        let fits = answers.len() == requests.len()
-            && answers
-                .iter()
-                .zip(&requests)
-                .all(|(answer, request)| answer.priors.len() == request.moves.len());
-        if fits {
-            Ok(answers)
-        } else {
-            Err(EvalError("the evaluator left positions or moves unanswered".into()))
-        }
+        check_answers(&requests, &answers)?;
+        Ok(answers)
     }
+}
+
+/// # Errors
+///
+/// If there isn't an answer for every position and a prior for every move.
+pub(super) fn check_answers(requests: &[Request<'_>], answers: &[Answer]) -> Result<(), EvalError> {
+    let fits = answers.len() == requests.len()
+        && answers.iter().zip(requests).all(|(answer, request)| answer.priors.len() == request.moves.len());
+    if fits { Ok(()) } else { Err(EvalError("the evaluator left positions or moves unanswered".into())) }
 }

@@ -9,3 +9,4 @@ mod repetition;
 mod reuse;
 mod solver;
 mod pool;
+mod solo;

@@ -2,7 +2,10 @@
 
 use engine::position::PackedMove;
 
-use crate::games::{self, FLAG_PUZZLE, Game, GameResult, INITIAL_FEN, KNOWN_FLAGS, MATE_SCORE, NO_EVAL};
+use crate::games::{
+    self, FLAG_PUZZLE, FLAG_SELF_PLAY, Game, GameResult, INITIAL_FEN, KNOWN_FLAGS, MATE_SCORE, NO_EVAL,
+    SearchColumns, Searches,
+};
 use crate::samples::Replay;
 
 /// Games as `games/1` lays them out: a column for each fact, the plies of all games in one row.
@@ -24,6 +27,8 @@ pub struct Chunk {
     // One entry a ply.
     pub(super) moves: Vec<u16>,
     pub(super) evals: Vec<i16>,
+    // Of self-play; nothing if there is none.
+    pub(super) searches: SearchColumns,
 }
 
 impl Chunk {
@@ -42,6 +47,7 @@ impl Chunk {
             starts: vec![INITIAL_FEN.to_owned()],
             moves: Vec::new(),
             evals: Vec::new(),
+            searches: SearchColumns::default(),
         }
     }
 
@@ -68,7 +74,17 @@ impl Chunk {
             self.starts.push(fen.clone());
             self.starts.len() as u32 - 1
         }));
+        if !game.searches.is_empty() {
+            self.searches.pad(self.moves.len());
+            for searched in game.searches.iter().take(game.moves.len()) {
+                let shares = searched.shares.iter().map(|(m, share)| (m.0, *share));
+                self.searches.push(searched.q, searched.d, shares);
+            }
+        }
         self.moves.extend(game.moves.iter().map(|m| m.0));
+        if !self.searches.q.is_empty() {
+            self.searches.pad(self.moves.len());
+        }
         self.evals.extend_from_slice(&game.evals);
         self.evals.resize(self.moves.len(), NO_EVAL);
     }
@@ -85,9 +101,14 @@ impl Chunk {
         Replay {
             start: (start > 0).then(|| self.starts[start].as_str()),
             moves: &self.moves[range.clone()],
-            evals: &self.evals[range],
+            evals: &self.evals[range.clone()],
             result: self.result[index],
             puzzle: self.flags[index] & FLAG_PUZZLE != 0,
+            searches: if self.flags[index] & FLAG_SELF_PLAY != 0 {
+                self.searches.get(range)
+            } else {
+                Searches::NONE
+            },
         }
     }
 
@@ -107,6 +128,7 @@ impl Chunk {
             black_elo: self.black_elo[index],
             date: self.date[index],
             flags: self.flags[index],
+            searches: (0..replay.searches.len.len()).map(|ply| replay.searches.searched(ply)).collect(),
         }
     }
 
@@ -166,6 +188,7 @@ impl Chunk {
                 return Err(format!("game {index} has date {date}"));
             }
         }
+        self.searches.check(self.moves.len())?;
         let beyond = |eval: &i16| *eval != NO_EVAL && eval.unsigned_abs() > MATE_SCORE.unsigned_abs();
         if let Some(ply) = self.evals.iter().position(beyond) {
             return Err(format!("ply {ply} has evaluation {}", self.evals[ply]));

@@ -9,6 +9,7 @@ use hdf5::types::{FixedAscii, FixedUnicode, VarLenUnicode};
 use hdf5::{File, Group, H5Type};
 
 use super::{Chunk, FORMAT, VERSION};
+use crate::games::SearchColumns;
 
 /// Entries a compressed block of a dataset: what a reader must unpack for one value.
 const BLOCK: usize = 1 << 16;
@@ -106,6 +107,16 @@ fn write_file(chunk: &Chunk, path: &Path) -> hdf5::Result<()> {
     let plies = file.create_group("plies")?;
     put(&plies, "move", &chunk.moves)?;
     put(&plies, "eval", &chunk.evals)?;
+    let searches = &chunk.searches;
+    if !searches.q.is_empty() {
+        put(&plies, "q", &searches.q)?;
+        put(&plies, "d", &searches.d)?;
+        let policy = file.create_group("policy")?;
+        put(&policy, "first", &searches.first)?;
+        put(&policy, "len", &searches.len)?;
+        put(&policy, "move", &searches.moves)?;
+        put(&policy, "share", &searches.shares)?;
+    }
     file.close()
 }
 
@@ -174,8 +185,27 @@ fn read_columns(file: &File, source: &str) -> hdf5::Result<Chunk> {
         starts: starts.iter().map(|fen| fen.as_str().to_owned()).collect(),
         moves: get(file, "plies/move")?,
         evals: get(file, "plies/eval")?,
+        searches: read_searches(file)?,
     })
 }
+
+fn read_searches(file: &File) -> hdf5::Result<SearchColumns> {
+    if !file.link_exists("policy") {
+        return Ok(SearchColumns::default());
+    }
+    Ok(SearchColumns {
+        q: get(file, "plies/q")?,
+        d: get(file, "plies/d")?,
+        first: get(file, "policy/first")?,
+        len: get(file, "policy/len")?,
+        moves: get(file, "policy/move")?,
+        shares: get(file, "policy/share")?,
+    })
+}
+
+/// The datasets that self-play adds.
+pub(super) const SEARCH_DATASETS: [&str; 6] =
+    ["plies/q", "plies/d", "policy/first", "policy/len", "policy/move", "policy/share"];
 
 /// The datasets of `games/1`, in the order of [`Chunk`]'s columns.
 pub(super) const DATASETS: [&str; 11] = [
@@ -212,7 +242,8 @@ pub struct Layout {
 /// If the file can't be read, or lacks one.
 pub fn layouts(path: &Path) -> Result<Vec<Layout>, ChunkError> {
     let described = File::open(path).and_then(|file| {
-        let layouts = DATASETS.iter().map(|name| {
+        let more: &[&'static str] = if file.link_exists("policy") { &SEARCH_DATASETS } else { &[] };
+        let layouts = DATASETS.iter().chain(more).map(|name| {
             let dataset = file.dataset(name)?;
             Ok(Layout {
                 name,
@@ -237,7 +268,7 @@ fn first_line(error: &dyn fmt::Display) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::games::{FLAG_CHESS960, Game, GameResult};
+    use crate::games::{FLAG_CHESS960, FLAG_SELF_PLAY, Game, GameResult, Searched};
     use engine::position::PackedMove;
 
     fn chunk() -> Chunk {
@@ -273,6 +304,29 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no part is left behind");
         write(&Chunk::new("nothing"), &path).unwrap();
         assert_eq!(read(&path).unwrap().games(), 0);
+    }
+
+    #[test]
+    fn searches_of_self_play_are_written_and_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        let mut both = chunk();
+        let moves = both.game(0).moves;
+        let learnt = Searched::new(0.3, 0.4, [(moves[0], 0.75), (PackedMove(11 | 27 << 6), 0.25)]);
+        let searches = vec![learnt, Searched::new(-0.5, 0.0, [])];
+        let game = Game { searches, flags: FLAG_SELF_PLAY, ..both.game(0) };
+        both.push(&game);
+        both.push(&chunk().game(1));
+        write(&both, &path).unwrap();
+        let back = read(&path).unwrap();
+        assert_eq!(back, both);
+        assert_eq!((back.game(2), back.game(2).searches.len()), (game, 2));
+        assert!(back.game(0).searches.is_empty() && back.replay(3).searches.is_empty());
+        let names: Vec<&str> = layouts(&path).unwrap().iter().map(|layout| layout.name).collect();
+        assert_eq!(names[11..], SEARCH_DATASETS);
+        let mut bad = both.clone();
+        bad.searches.len[3] = 1;
+        assert!(bad.check().unwrap_err().starts_with("the policy of ply 4 starts at 2"), "{:?}", bad.check());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use engine::position::PackedMove;
 
-use super::file::{DATASETS, Layout, layouts, read};
+use super::file::{Layout, layouts, read};
 use super::{Chunk, replay};
 use crate::games::{
     self, FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameResult, LONGEST_LINE, NO_EVAL, Opening, Split,
@@ -73,9 +73,9 @@ fn describe(path: &Path, replay: bool) -> Result<String, String> {
     Ok(text)
 }
 
-/// For each of [`DATASETS`] what its values are.
-fn ranges(chunk: &Chunk) -> [String; DATASETS.len()] {
-    [
+/// For each of the file's datasets what its values are.
+fn ranges(chunk: &Chunk) -> Vec<String> {
+    let mut ranges = vec![
         range(&chunk.first_ply, None),
         range(&chunk.plies, None),
         range(&chunk.result, Some(GameResult::Unknown.code())),
@@ -87,7 +87,19 @@ fn ranges(chunk: &Chunk) -> [String; DATASETS.len()] {
         format!("{} bytes at most", chunk.starts.iter().map(String::len).max().unwrap_or(0)),
         range(&chunk.moves, None),
         range(&chunk.evals, Some(NO_EVAL)),
-    ]
+    ];
+    let searches = &chunk.searches;
+    if !searches.q.is_empty() {
+        ranges.extend([
+            range(&searches.q, None),
+            range(&searches.d, None),
+            range(&searches.first, None),
+            range(&searches.len, Some(0)),
+            range(&searches.moves, None),
+            range(&searches.shares, None),
+        ]);
+    }
+    ranges
 }
 
 /// The least and the greatest value, and how often there is none: `missing` stands for it.
@@ -120,6 +132,8 @@ pub struct Inspection {
     chess960: usize,
     puzzles: usize,
     self_play: usize,
+    /// Positions whose search is to be learnt from.
+    searched: usize,
     own_start: usize,
     longest: u16,
     /// Games by their opening's family, what stands before the colon of its name; only with `replayed`.
@@ -163,9 +177,13 @@ pub fn inspect(chunk: &Chunk, replay: bool) -> Result<Inspection, String> {
         found.longest = found.longest.max(chunk.plies[index]);
     }
     found.evaluated = chunk.evals.iter().filter(|eval| **eval != NO_EVAL).count();
+    found.searched = chunk.searches.len.iter().filter(|len| **len > 0).count();
     found.mates = chunk.evals.iter().filter(|eval| **eval != NO_EVAL && eval.unsigned_abs() > 29_000).count();
     Ok(found)
 }
+
+/// What shares rounded each for itself may lack to the whole: half a unit for each of 218 moves.
+const ROUNDING: u32 = 110;
 
 /// Plays a stored game move by move, and gives its opening.
 ///
@@ -179,6 +197,19 @@ pub(super) fn replay_game(chunk: &Chunk, index: usize) -> Result<Option<&'static
     for (ply, packed) in stored.moves.iter().enumerate() {
         let m = PackedMove(*packed).to_move(game.position());
         let m = m.ok_or_else(|| format!("game {index}: no legal move at ply {ply} in {}", game.fen()))?;
+        let mut total = 0;
+        for (shared, share) in stored.searches.shares(ply) {
+            total += u32::from(share);
+            if PackedMove(shared).to_move(game.position()).is_none() {
+                return Err(format!(
+                    "game {index}: an illegal move in the policy of ply {ply} in {}",
+                    game.fen()
+                ));
+            }
+        }
+        if stored.searches.is_recorded(ply) && total.abs_diff(65535) > ROUNDING {
+            return Err(format!("game {index}: the shares of ply {ply} sum to {total} of 65535"));
+        }
         game.play(m);
         if ply < LONGEST_LINE {
             opening = games::opening_of(&game).or(opening);
@@ -206,6 +237,10 @@ impl fmt::Display for Inspection {
             "  evaluated   {} positions ({share:.1} %), {} of them mates",
             self.evaluated, self.mates
         )?;
+        if self.searched > 0 {
+            let share = percent(self.searched, self.positions);
+            writeln!(f, "  searched    {} positions ({share:.1} %) with visit shares", self.searched)?;
+        }
         let ratings: Vec<String> = self
             .ratings
             .iter()

@@ -14,7 +14,7 @@ mod lc0;
 mod quantise;
 
 pub use command::ExportArgs;
-pub use file::{onnx, unrolled};
+pub use file::{network, onnx, unrolled};
 pub use lc0::ConvertLc0Args;
 pub use quantise::QuantiseArgs;
 pub use verify::{Difference, VerifyArgs, compare};

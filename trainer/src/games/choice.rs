@@ -7,7 +7,7 @@ use fastrand::Rng;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The dice for ply `ply` of game `number`.
-pub(super) fn dice(seed: u64, number: u64, ply: u64) -> Rng {
+pub fn dice(seed: u64, number: u64, ply: u64) -> Rng {
     let bytes = [number.to_le_bytes(), ply.to_le_bytes()].concat();
     Rng::with_seed(xxh3_64_with_seed(&bytes, seed))
 }

@@ -18,6 +18,7 @@ mod starts;
 mod miner;
 mod notation;
 mod fetch;
+mod searched;
 
 use std::borrow::Cow;
 
@@ -27,7 +28,7 @@ use shakmaty::Color;
 use xxhash_rust::xxh3::Xxh3;
 
 pub use blocks::Compression;
-pub use choice::Choice;
+pub use choice::{Choice, dice};
 pub use evals::{EvalSide, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS, NO_EVAL};
 pub use fetch::FetchGamesArgs;
 pub use import::{Filters, ImportError, Progress, ReadOptions, ReadReport, read_games};
@@ -35,6 +36,7 @@ pub use miner::{Miner, annotate};
 pub use notation::{Step, date, eval_text, steps, write_pgn};
 pub use openings::{LONGEST_LINE, Opening, opening, opening_of};
 pub use pgn::{Broken, Excluded, Fault};
+pub use searched::{SearchColumns, Searched, Searches};
 pub use starts::{StartError, StartRules, Starts};
 pub use uci::{Course, EngineCommand, EngineError, Limit, Line, UciEngine};
 
@@ -124,6 +126,9 @@ pub struct Game {
     pub date: u32,
     /// Bits `FLAG_…`.
     pub flags: u16,
+    /// Of a self-played game what the search said before each move; else empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub searches: Vec<Searched>,
 }
 
 impl Game {

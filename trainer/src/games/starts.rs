@@ -105,23 +105,55 @@ impl Starts {
         engine: &mut UciEngine,
         stop: &AtomicBool,
     ) -> Result<Option<String>, EngineError> {
-        let first = &self.book[(number % self.book.len() as u64) as usize];
-        if self.rules.random_plies == 0 && !self.rules.careless {
+        if !self.rules.careless {
+            return self.plain(number).map_err(|why| engine.failed(why));
+        }
+        let first = self.first(number);
+        let mut rng = dice(self.seed, number, 0);
+        for _ in 0..TRIES {
+            let mut course = Course::new(first.as_deref()).expect("checked when the book was read");
+            let begun = wander(&mut course, self.rules.random_plies, &mut rng)
+                && careless(&mut course, engine, &mut rng, stop)?;
+            if begun {
+                return Ok(reached(&course));
+            }
+        }
+        Err(engine.failed(none_found(first)))
+    }
+
+    /// [`Starts::start`] without careless play, which alone needs an engine.
+    ///
+    /// # Errors
+    ///
+    /// One line, if the rules leave no start.
+    pub fn plain(&self, number: u64) -> Result<Option<String>, String> {
+        let first = self.first(number);
+        if self.rules.random_plies == 0 {
             return Ok(first.clone());
         }
         let mut rng = dice(self.seed, number, 0);
         for _ in 0..TRIES {
             let mut course = Course::new(first.as_deref()).expect("checked when the book was read");
-            let begun = wander(&mut course, self.rules.random_plies, &mut rng)
-                && (!self.rules.careless || careless(&mut course, engine, &mut rng, stop)?);
-            if begun {
-                let (start, _) = start_position(&course.game.fen()).expect("a position that was reached");
-                return Ok(start);
+            if wander(&mut course, self.rules.random_plies, &mut rng) {
+                return Ok(reached(&course));
             }
         }
-        let from = first.as_deref().unwrap_or("the initial position");
-        Err(engine.failed(format!("found no start after random moves from {from} in {TRIES} tries")))
+        Err(none_found(first))
     }
+
+    fn first(&self, number: u64) -> &Option<String> {
+        &self.book[(number % self.book.len() as u64) as usize]
+    }
+}
+
+/// Where a course has come to, as games keep it.
+fn reached(course: &Course) -> Option<String> {
+    start_position(&course.game.fen()).expect("a position that was reached").0
+}
+
+fn none_found(first: &Option<String>) -> String {
+    let from = first.as_deref().unwrap_or("the initial position");
+    format!("found no start after random moves from {from} in {TRIES} tries")
 }
 
 /// Plays random moves; whether the game isn't over then.

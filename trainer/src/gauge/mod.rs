@@ -21,6 +21,6 @@ mod heatmap;
 pub use canary::{CATEGORIES, Category, canaries};
 pub use command::GaugeArgs;
 pub use heatmap::HeatmapArgs;
-pub use judge::{Item, Verdict};
+pub use judge::{Item, Verdict, judge};
 pub use player::{Found, Opinion, Player};
 pub use question::Question;

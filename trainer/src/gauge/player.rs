@@ -4,10 +4,12 @@ use std::path::Path;
 
 use crossbeam_channel::{Sender, bounded};
 use engine::encoding::{PolicyIndex, az4672};
-use engine::eval::{Evaluator, Network, Pair, Precision, Request, Schemes, Session, Thinking, Wdl};
+use engine::eval::{Evaluator, Request, Schemes, Session, Thinking, Wdl};
 use engine::position::Game;
 use engine::search::{Ended, Limits, Outcome, Params, Pool, Score, Verdict, View, Watch};
 use shakmaty::Move;
+
+use crate::networks::network;
 
 /// Positions that a network is asked about at once.
 pub const BATCH: usize = 64;
@@ -69,7 +71,7 @@ impl Player {
     ///
     /// One line: the network can't be used.
     pub fn load(net: &Path, nodes: u64) -> Result<Player, String> {
-        let network = read(net)?;
+        let network = network(net)?;
         let open = |batch| network.evaluator(batch).map_err(|error| error.to_string());
         let searcher = (nodes > 0).then(|| open(Params::default().batch)).transpose()?;
         let name = net.display().to_string();
@@ -83,7 +85,7 @@ impl Player {
     /// One line: the network can't be used.
     pub fn load_raw(net: &Path) -> Result<Player, String> {
         let mut player = Player::load(net, 0)?;
-        player.raw = Some(read(net)?.session().map_err(|error| error.to_string())?);
+        player.raw = Some(network(net)?.session().map_err(|error| error.to_string())?);
         Ok(player)
     }
 
@@ -168,16 +170,6 @@ impl Player {
         };
         Ok(Some(Found { best: line.pv[0], wdl: line.wdl, mate }))
     }
-}
-
-/// The network of a file, or one of those of this program.
-fn read(net: &Path) -> Result<Network, String> {
-    let network = match net.to_str() {
-        Some("embedded") => Pair::embedded().exactly(Precision::Fp32),
-        Some("embedded.int8") => Pair::embedded().exactly(Precision::Int8),
-        _ => Network::load(net),
-    };
-    network.map_err(|error| error.to_string())
 }
 
 /// Waits for the end of a search.

@@ -42,6 +42,25 @@ impl DeviceChoice {
     }
 }
 
+impl DeviceChoice {
+    /// Makes the process ready to learn, which on a CPU may start it again; gives the device.
+    ///
+    /// # Errors
+    /// One line, if there is no such device.
+    pub fn prepare(self, config: &mut TrainConfig) -> Result<Device, String> {
+        let device = self.device()?;
+        if device == Device::Cpu {
+            keep_freed_memory();
+        }
+        if config.torch_threads > 0 {
+            tch::set_num_threads(config.torch_threads as i32);
+        }
+        // Written out, so that a resumed run computes as it began.
+        config.precision = config.precision.resolved(device);
+        Ok(device)
+    }
+}
+
 /// What a configuration file is laid over and overridden by, and where to compute.
 #[derive(Args, Debug)]
 pub struct SettingArgs {
@@ -70,16 +89,7 @@ impl SettingArgs {
     /// # Errors
     /// One line, if there is no such device.
     pub fn prepare(&self, config: &mut TrainConfig) -> Result<Device, String> {
-        let device = self.device.device()?;
-        if device == Device::Cpu {
-            keep_freed_memory();
-        }
-        if config.torch_threads > 0 {
-            tch::set_num_threads(config.torch_threads as i32);
-        }
-        // Written out, so that a resumed run computes as it began.
-        config.precision = config.precision.resolved(device);
-        Ok(device)
+        self.device.prepare(config)
     }
 }
 

@@ -5,6 +5,7 @@ use super::elastic::Elastic;
 use super::loss::{self, Losses, StepLosses};
 use super::loss_scale::LossScale;
 use super::optimiser::Optimiser;
+use super::reference::Reference;
 use super::validation::{self, HeldOut, Measures, Validations};
 use crate::loader::Batch;
 use crate::model::{Net, Weights, input::DeviceBatch, input::Expander};
@@ -36,6 +37,8 @@ pub struct Learner {
     expander: Expander,
     /// What holds the weights near those of an earlier task.
     pub elastic: Option<Elastic>,
+    /// The network whose policy it shall stay near to.
+    pub reference: Option<Reference>,
     /// How many steps the even average spans, plus one; 0 while it is exponential.
     pub swa_steps: u64,
     /// What fp16's losses are multiplied by.
@@ -58,6 +61,7 @@ impl Learner {
             optimiser: Optimiser::new(&weights),
             expander: Expander::new(device, kind, net.schemes()),
             elastic: None,
+            reference: None,
             swa_steps: 0,
             loss_scale: LossScale::new(kind, device),
             totals: Tensor::zeros([6], (Kind::Float, device)),
@@ -126,8 +130,12 @@ impl Learner {
             let input = batch.input.to_kind(self.weights.kind());
             let gradient = net.gradient(&self.weights, &input, seed, |step, said| {
                 let losses = loss::step_losses(&said.policy, Some(&said.wdl), batch, &self.config);
+                let mut total = &losses.total * weights[step];
+                if step + 1 == weights.len() {
+                    total += self.reference_cost(batch, &losses);
+                }
                 steps[step] = Some(losses.detach());
-                losses.total * (scale * weights[step])
+                total * scale
             });
             return (gradient, Losses::of(steps.into_iter().flatten().collect(), &self.config));
         }
@@ -136,7 +144,16 @@ impl Learner {
         }
         let output = self.net.forward(&self.weights, &batch.input, true);
         let losses = loss::losses(&output, batch, &self.config);
-        (self.weights.gradient(&(&losses.total * scale)), losses)
+        let total = &losses.total + self.reference_cost(batch, losses.last());
+        (self.weights.gradient(&(total * scale)), losses)
+    }
+
+    /// What it costs that the answer that counts in play is not the reference's.
+    fn reference_cost(&self, batch: &DeviceBatch, losses: &StepLosses) -> Tensor {
+        match &self.reference {
+            Some(reference) => reference.cost(&self.net, batch, &losses.legal_logits),
+            None => losses.total.zeros_like(),
+        }
     }
 
     fn draws_random_numbers(&self) -> bool {

@@ -1,7 +1,8 @@
 //! What is minimised and what is reported.
 
 use super::config::TrainConfig;
-use crate::model::{Output, input::DeviceBatch, input::DeviceLessons};
+use crate::model::Output;
+use crate::model::input::{DeviceBatch, DeviceLessons, DeviceShares};
 use tch::{Kind, Tensor};
 
 /// What illegal moves' logits are set to: far below any other, and finite.
@@ -77,7 +78,13 @@ pub fn step_losses(
     let legal_logits = raw_logits.masked_fill(&batch.illegal, ILLEGAL);
     let logits = if config.mask_illegal { &legal_logits } else { &raw_logits };
     let log = logits.log_softmax(-1, Kind::Float);
-    let mut policy = -log.gather(1, &batch.policy.unsqueeze(1), false).squeeze_dim(1);
+    let mut policy = match &batch.shares {
+        None => -log.gather(1, &batch.policy.unsqueeze(1), false).squeeze_dim(1),
+        Some(DeviceShares { rows, places, shares }) => {
+            let terms = log.view([-1]).index_select(0, places) * shares;
+            -Tensor::zeros([log.size()[0]], (Kind::Float, log.device())).index_add(0, rows, &terms)
+        }
+    };
     if config.label_smoothing > 0.0 {
         let even = if config.mask_illegal {
             let legal = batch.illegal.logical_not();
@@ -155,6 +162,7 @@ mod tests {
             policy: Tensor::from_slice(&[played]),
             wdl: Tensor::from_slice(&[0.5f32, 0.5, 0.0]).view([1, 3]),
             source: Tensor::from_slice(&[0i64]),
+            shares: None,
             lessons: None,
         }
     }
@@ -243,6 +251,40 @@ mod tests {
             (value(&got.last().policy.get(0)) - 2f64.ln()).abs() < 1e-6,
             "what is reported is the game's alone"
         );
+    }
+
+    #[test]
+    fn shares_are_a_policy_of_more_than_one_move() {
+        let mut batch = one_sample(&[0, 1, 3], 1);
+        let twice = |tensor: &Tensor| Tensor::cat(&[tensor, tensor], 0);
+        (batch.illegal, batch.wdl) = (twice(&batch.illegal), twice(&batch.wdl));
+        batch.policy = twice(&batch.policy);
+        // The first sample has shares, the second the move played alone.
+        batch.shares = Some(DeviceShares {
+            rows: Tensor::from_slice(&[0i64, 0, 1]),
+            places: Tensor::from_slice(&[1i64, 3, 8 + 1]),
+            shares: Tensor::from_slice(&[0.75f32, 0.25, 1.0]),
+        });
+        let policy = twice(&Tensor::from_slice(&[0f32, 1.0, 9.0, 2.0, 9.0, 9.0, 9.0, 9.0]).view([1, 8]));
+        let policy = policy.set_requires_grad(true);
+        let output = Output {
+            policy: vec![policy.shallow_clone()],
+            wdl: vec![Tensor::zeros([2, 3], (Kind::Float, tch::Device::Cpu))],
+        };
+        let losses = losses(&output, &batch, &TrainConfig::default());
+        let total = (1.0 + 1f64.exp() + 2f64.exp()).ln();
+        let expected = [0.75 * (total - 1.0) + 0.25 * (total - 2.0), total - 1.0];
+        for (row, expected) in expected.into_iter().enumerate() {
+            assert!((losses.last().policy.double_value(&[row as i64]) - expected).abs() < 1e-5);
+        }
+        losses.total.backward();
+        let pull = Vec::<f32>::try_from(policy.grad().get(0)).unwrap();
+        // The gradient is probability minus share, over two samples.
+        let probability = |logit: f64| ((logit - total).exp()) as f32;
+        for (index, logit, share) in [(0, 0.0, 0.0), (1, 1.0, 0.75), (3, 2.0, 0.25)] {
+            assert!((pull[index] - (probability(logit) - share) / 2.0).abs() < 1e-5, "{pull:?}");
+        }
+        assert_eq!(pull[2], 0.0);
     }
 
     #[test]

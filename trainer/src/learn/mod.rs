@@ -13,6 +13,8 @@ mod loss_scale;
 pub mod hard;
 /// Holding on to what was learnt before.
 pub mod elastic;
+/// Staying near a network that is known to be good.
+pub mod reference;
 /// Whether predictions come true.
 pub mod reliability;
 /// How a network does on held-out samples.
@@ -28,7 +30,8 @@ mod sources;
 /// The loop.
 pub mod run;
 mod command;
-mod figure;
+/// Panels of curves.
+pub mod figure;
 mod plot;
 mod trial;
 mod overfit;
@@ -47,5 +50,5 @@ pub use learner::Learner;
 pub use overfit::OverfitArgs;
 pub use plot::PlotArgs;
 pub use run::{Ended, Run};
-pub use sources::Sources;
+pub use sources::{Sources, batch_number};
 pub use validation::{HeldOut, Validations};

@@ -19,6 +19,7 @@ use crate::samples::{Recipe, ValueTarget};
 const HELD_OUT_SEED: u64 = 0x5eed;
 
 /// All sources of a run, split by game.
+#[derive(Clone, Default)]
 pub struct Sources {
     train: Vec<Source>,
     validation: Vec<Source>,
@@ -38,8 +39,7 @@ impl Sources {
             return Err("no sources: name files of games under \"sources\" in the configuration".into());
         }
         let mut seen = HashSet::new();
-        let mut sources =
-            Sources { train: Vec::new(), validation: Vec::new(), names: Vec::new(), epochs: Vec::new() };
+        let mut sources = Sources::default();
         for config in configs {
             let Read { train, validation, unwanted, duplicates } =
                 read(config, validation, folder, &mut seen)?;
@@ -57,6 +57,20 @@ impl Sources {
             sources.names.push(config.name.clone());
         }
         Ok(sources)
+    }
+
+    /// Makes the sources' shares sum to `total`, relative to those that are added.
+    pub fn share(&mut self, total: f64) {
+        let sum: f64 = self.train.iter().map(|source| source.weight).sum();
+        self.train.iter_mut().for_each(|source| source.weight *= total / sum);
+    }
+
+    /// Adds games that don't come from the configuration.
+    pub fn add(&mut self, name: &str, weight: f64, train: Corpus, validation: Corpus) {
+        self.epochs.push(epoch(&train, 0));
+        self.train.push(Source { corpus: Arc::new(train), weight });
+        self.validation.push(Source { corpus: Arc::new(validation), weight: 1.0 });
+        self.names.push(name.to_owned());
     }
 
     /// The samples of an epoch: mixed by weight, they go through every source at least once.

@@ -1,5 +1,6 @@
 //! What the learner is given.
 
+use engine::encoding::PolicyIndex;
 use serde::{Deserialize, Serialize};
 
 /// Where a sample came from: its source, and its number among the samples drawn from that source.
@@ -32,10 +33,45 @@ pub struct Batch {
     pub draw: Vec<u64>,
     /// `[n]`: whether the move played captures, promotes or gives check.
     pub tactical: Vec<bool>,
+    /// What searches shared out, if any of the samples comes from self-play.
+    pub shares: Shares,
     /// `[n]`: the phase of the game, as in [`crate::samples::Phase::ALL`].
     pub phase: Vec<u8>,
     /// What a teacher says of the positions.
     pub lessons: Option<Lessons>,
+}
+
+/// Policies to be learnt of more than one move each, as searches of self-play leave them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shares {
+    /// `[n]`: how many entries of the other two a sample has; 0 for the move played alone.
+    pub lengths: Vec<u8>,
+    /// Indices of the policy's scheme.
+    pub indices: Vec<u16>,
+    /// Each one's share; those of a sample sum to one.
+    pub shares: Vec<f32>,
+}
+
+impl Shares {
+    /// Adds a sample's.
+    pub fn push(&mut self, shares: &[(PolicyIndex, f32)]) {
+        self.lengths.push(shares.len() as u8);
+        self.indices.extend(shares.iter().map(|(index, _)| index.0));
+        self.shares.extend(shares.iter().map(|(_, share)| *share));
+    }
+
+    /// Whether no sample has any.
+    pub fn is_empty(&self) -> bool {
+        self.indices.is_empty()
+    }
+
+    /// A sample's entries.
+    pub fn of(&self, row: usize) -> impl Iterator<Item = (PolicyIndex, f32)> + use<'_> {
+        let first: usize = self.lengths.iter().take(row).map(|length| usize::from(*length)).sum();
+        let range = first..first + self.lengths.get(row).map_or(0, |length| usize::from(*length));
+        let indices = self.indices[range.clone()].iter().map(|index| PolicyIndex(*index));
+        indices.zip(self.shares[range].iter().copied())
+    }
 }
 
 /// A teacher's answers for a batch.
@@ -73,6 +109,7 @@ impl Batch {
         self.draw.push(other.draw[row]);
         self.tactical.push(other.tactical[row]);
         self.phase.push(other.phase[row]);
+        self.shares.push(&other.shares.of(row).collect::<Vec<_>>());
     }
 
     /// Sample `row`'s part of numbers of which every sample has as many.
@@ -93,6 +130,9 @@ impl Batch {
         self.source.extend(other.source);
         self.draw.extend(other.draw);
         self.tactical.extend(other.tactical);
+        self.shares.lengths.extend(other.shares.lengths);
+        self.shares.indices.extend(other.shares.indices);
+        self.shares.shares.extend(other.shares.shares);
         self.phase.extend(other.phase);
         if let (Some(own), Some(other)) = (&mut self.lessons, other.lessons) {
             own.rows.extend(other.rows.iter().map(|row| row + rows));

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use crate::games::NO_EVAL;
+use crate::games::{NO_EVAL, SearchColumns};
 use crate::samples::Replay;
 
 /// A record's bytes before the FEN of its start: plies (2), result, flags, length of the FEN.
@@ -16,6 +16,8 @@ const HEAD: usize = 5;
 const ENTRY: usize = 8;
 const HAS_EVALS: u8 = 1;
 const PUZZLE: u8 = 2;
+/// Behind the evaluations, of every ply: q, d, the number of moves in its policy; then these moves with their shares.
+const HAS_SEARCHES: u8 = 4;
 
 /// A set of games that samples are drawn from.
 #[derive(Debug)]
@@ -48,29 +50,46 @@ impl CorpusBuilder {
         Ok(CorpusBuilder { records: file()?, index: file()?, end: 0, games: 0, positions: 0 })
     }
 
-    /// Adds a game; one without moves has nothing to teach and is left out.
+    /// Adds a game; one without moves to be learnt has nothing to teach and is left out.
     ///
     /// # Errors
     ///
     /// If the files can't be written.
     pub fn push(&mut self, game: &Replay<'_>) -> io::Result<()> {
         let moves = &game.moves[..game.moves.len().min(usize::from(u16::MAX))];
-        if moves.is_empty() {
+        if moves.is_empty() || game.targets() == 0 {
             return Ok(());
         }
         let has_evals = game.evals.len() >= moves.len() && game.evals.iter().any(|eval| *eval != NO_EVAL);
         let evals = if has_evals { &game.evals[..moves.len()] } else { &[] };
         let start = game.start.unwrap_or_default();
         let [low, high] = (moves.len() as u16).to_le_bytes();
-        let flags = if has_evals { HAS_EVALS } else { 0 } | if game.puzzle { PUZZLE } else { 0 };
+        let searches = if game.searches.is_empty() { None } else { Some(game.searches) };
+        let flags = if has_evals { HAS_EVALS } else { 0 }
+            | if game.puzzle { PUZZLE } else { 0 }
+            | if searches.is_some() { HAS_SEARCHES } else { 0 };
         let length = u8::try_from(start.len()).map_err(io::Error::other)?;
         self.index.write_all(&self.end.to_le_bytes())?;
         self.records.write_all(&[low, high, game.result.cast_unsigned(), flags, length])?;
         self.records.write_all(start.as_bytes())?;
-        for word in moves.iter().copied().chain(evals.iter().map(|eval| eval.cast_unsigned())) {
+        let mut words: Vec<u16> = moves.to_vec();
+        words.extend(evals.iter().map(|eval| eval.cast_unsigned()));
+        if let Some(searches) = searches {
+            for ply in 0..moves.len() {
+                words.extend([
+                    searches.q[ply].cast_unsigned(),
+                    searches.d[ply],
+                    u16::from(searches.len[ply]),
+                ]);
+            }
+            (0..moves.len()).for_each(|ply| {
+                words.extend(searches.shares(ply).flat_map(|(m, share)| [m, share]));
+            });
+        }
+        for word in &words {
             self.records.write_all(&word.to_le_bytes())?;
         }
-        self.end += (HEAD + start.len() + 2 * (moves.len() + evals.len())) as u64;
+        self.end += (HEAD + start.len() + 2 * words.len()) as u64;
         self.games += 1;
         self.positions += game.targets() as u64;
         Ok(())
@@ -98,6 +117,7 @@ pub struct Record {
     bytes: Vec<u8>,
     moves: Vec<u16>,
     evals: Vec<i16>,
+    searches: SearchColumns,
 }
 
 impl Corpus {
@@ -143,13 +163,24 @@ impl Record {
         self.moves.clear();
         self.moves.extend(words.by_ref().take(plies));
         self.evals.clear();
-        self.evals.extend(words.map(u16::cast_signed));
+        let scored = if flags & HAS_EVALS != 0 { plies } else { 0 };
+        self.evals.extend(words.by_ref().take(scored).map(u16::cast_signed));
+        self.searches = SearchColumns::default();
+        if flags & HAS_SEARCHES != 0 {
+            let plies: Vec<u16> = words.by_ref().take(3 * plies).collect();
+            for [q, d, len] in plies.as_chunks::<3>().0 {
+                let mut shares = words.by_ref().take(2 * usize::from(*len));
+                let pairs = std::iter::from_fn(|| Some((shares.next()?, shares.next()?)));
+                self.searches.push(q.cast_signed(), *d, pairs);
+            }
+        }
         Replay {
             start: (!start.is_empty()).then(|| std::str::from_utf8(start).expect("it was a str")),
             moves: &self.moves,
             evals: &self.evals,
             result: result.cast_signed(),
             puzzle: flags & PUZZLE != 0,
+            searches: self.searches.get(0..plies),
         }
     }
 }
@@ -173,23 +204,49 @@ fn read_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::games::Searches;
 
     #[test]
     fn games_come_back_as_they_went_in() {
-        let plain = Replay { start: None, moves: &[1, 2, 3], evals: &[], result: 1, puzzle: false };
-        let scored =
-            Replay { start: Some("a fen"), moves: &[4, 5], evals: &[10, NO_EVAL], result: -1, puzzle: true };
+        let plain = Replay {
+            start: None,
+            moves: &[1, 2, 3],
+            evals: &[],
+            result: 1,
+            puzzle: false,
+            searches: Searches::NONE,
+        };
+        let scored = Replay {
+            start: Some("a fen"),
+            moves: &[4, 5],
+            evals: &[10, NO_EVAL],
+            result: -1,
+            puzzle: true,
+            searches: Searches::NONE,
+        };
         let unscored = Replay { evals: &[NO_EVAL; 3], ..plain };
         let empty = Replay { moves: &[], ..plain };
+        let mut columns = SearchColumns::default();
+        columns.push(-5, 7, [(1, 40_000), (9, 25_535)].into_iter());
+        columns.pad(2);
+        columns.push(3, 60_000, [(3, 65_535)].into_iter());
+        let searched = Replay { searches: columns.get(0..3), evals: &[1, 2, 3], ..plain };
+        let mut nothing = SearchColumns::default();
+        nothing.pad(3);
+        let unrecorded = Replay { searches: nothing.get(0..3), ..plain };
         let folder = tempfile::tempdir().unwrap();
         let mut builder = CorpusBuilder::new(folder.path()).unwrap();
-        [plain, scored, empty, unscored].iter().for_each(|game| builder.push(game).unwrap());
+        [plain, scored, empty, unscored, searched, unrecorded]
+            .iter()
+            .for_each(|game| builder.push(game).unwrap());
         let corpus = builder.build().unwrap();
-        assert_eq!((corpus.games(), corpus.positions()), (3, 7), "a puzzle's second ply is no target");
+        let counts = (corpus.games(), corpus.positions());
+        assert_eq!(counts, (4, 9), "neither a puzzle's second ply nor one without a policy is a target");
         let mut record = Record::default();
         for _ in 0..2 {
             assert_eq!(corpus.game(1, &mut record).unwrap(), scored);
             assert_eq!(corpus.game(0, &mut record).unwrap(), plain);
+            assert_eq!(corpus.game(3, &mut record).unwrap(), searched);
             assert_eq!(corpus.game(2, &mut record).unwrap(), plain, "no evaluation is kept that isn't there");
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the files have no name");

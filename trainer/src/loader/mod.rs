@@ -11,7 +11,7 @@ mod teacher;
 mod plan;
 mod prefetch;
 
-pub use batch::{Batch, Lessons, Origin};
+pub use batch::{Batch, Lessons, Origin, Shares};
 pub use corpus::{Corpus, CorpusBuilder, Record};
 pub use plan::{Plan, Source};
 pub use prefetch::Prefetch;

@@ -115,6 +115,7 @@ impl Plan {
             batch.source.push(source);
             batch.draw.push(draw);
             batch.tactical.push(sample.tactical);
+            batch.shares.push(&sample.shares);
             batch.phase.push(Phase::of(sample.game.position().board()) as u8);
             if teacher.is_some() {
                 games.push(sample.game);
@@ -198,6 +199,7 @@ fn permute(index: u64, n: u64, seed: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::games::Searches;
     use crate::loader::CorpusBuilder;
     use crate::samples::Replay;
     use engine::position::{Game, PackedMove};
@@ -216,7 +218,16 @@ mod tests {
                     PackedMove::new(m).0
                 })
                 .collect();
-            builder.push(&Replay { start: None, moves: &moves, evals: &[], result, puzzle: false }).unwrap();
+            builder
+                .push(&Replay {
+                    start: None,
+                    moves: &moves,
+                    evals: &[],
+                    result,
+                    puzzle: false,
+                    searches: Searches::NONE,
+                })
+                .unwrap();
         }
         Arc::new(builder.build().unwrap())
     }
@@ -305,11 +316,25 @@ mod tests {
     fn a_damaged_game_is_stood_in_for() {
         let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
         builder
-            .push(&Replay { start: None, moves: &[12 | 60 << 6], evals: &[], result: 1, puzzle: false })
+            .push(&Replay {
+                start: None,
+                moves: &[12 | 60 << 6],
+                evals: &[],
+                result: 1,
+                puzzle: false,
+                searches: Searches::NONE,
+            })
             .unwrap();
         for _ in 0..9 {
             builder
-                .push(&Replay { start: None, moves: &[12 | 28 << 6], evals: &[], result: 1, puzzle: false })
+                .push(&Replay {
+                    start: None,
+                    moves: &[12 | 28 << 6],
+                    evals: &[],
+                    result: 1,
+                    puzzle: false,
+                    searches: Searches::NONE,
+                })
                 .unwrap();
         }
         let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };

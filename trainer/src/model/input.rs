@@ -2,7 +2,7 @@
 //!
 //! A sample travels as bit masks (of `planes72/1` about 1.2 kB with its legal moves) instead of floats (18 kB).
 
-use crate::loader::{Batch, Lessons};
+use crate::loader::{Batch, Lessons, Shares};
 use engine::encoding::{Input, onehot832, planes72};
 use engine::eval::Schemes;
 use tch::{Device, Kind, Tensor};
@@ -25,8 +25,20 @@ pub struct DeviceBatch {
     pub wdl: Tensor,
     /// `[n]` i64: the source of each sample.
     pub source: Tensor,
+    /// Policies of more than one move, if there are any: then of every sample.
+    pub shares: Option<DeviceShares>,
     /// What a teacher says.
     pub lessons: Option<DeviceLessons>,
+}
+
+/// The policies of a batch, one entry for every move of a sample that has a share.
+pub struct DeviceShares {
+    /// `[m]` i64: the sample.
+    pub rows: Tensor,
+    /// `[m]` i64: the place in the flat logits, `size · row + index`.
+    pub places: Tensor,
+    /// `[m]` fp32.
+    pub shares: Tensor,
 }
 
 /// A teacher's answers for a batch.
@@ -90,7 +102,27 @@ impl Expander {
             policy: self.send(Tensor::from_slice(&indices)),
             wdl: self.send(Tensor::from_slice(&batch.wdl).view([n, 3])),
             source: self.send(Tensor::from_slice(&sources)),
+            shares: (!batch.shares.is_empty()).then(|| self.shares(&batch.shares, &batch.policy)),
             lessons: batch.lessons.as_ref().map(|lessons| self.lessons(lessons, n)),
+        }
+    }
+
+    /// A sample without shares is the move `played` alone.
+    fn shares(&self, shares: &Shares, played: &[u16]) -> DeviceShares {
+        let (mut rows, mut places, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+        let mut entries = shares.indices.iter().zip(&shares.shares);
+        for ((row, length), played) in (0i64..).zip(&shares.lengths).zip(played) {
+            let alone = (*length == 0).then_some((played, &1.0));
+            for (index, share) in entries.by_ref().take(usize::from(*length)).chain(alone) {
+                rows.push(row);
+                places.push(self.policy * row + i64::from(*index));
+                parts.push(*share);
+            }
+        }
+        DeviceShares {
+            rows: self.send(Tensor::from_slice(&rows)),
+            places: self.send(Tensor::from_slice(&places)),
+            shares: self.send(Tensor::from_slice(&parts)),
         }
     }
 

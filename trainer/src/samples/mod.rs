@@ -11,6 +11,8 @@ use engine::position::{Game, PackedMove, PositionError};
 use fastrand::Rng;
 use shakmaty::{Move, Position};
 
+use crate::games::Searches;
+
 pub use encoded::Encoded;
 pub use phase::Phase;
 pub use value::{ValueTarget, wdl_of_eval};
@@ -22,8 +24,10 @@ pub struct Sample {
     pub input: Encoded,
     /// Legal moves, a bit for each index of the policy's scheme: index `64·w + b` is bit `b` of word `w`.
     pub legal: Vec<u64>,
-    /// The move played.
+    /// The move played; where a search's shares are to be learnt, the one with the greatest.
     pub policy: PolicyIndex,
+    /// Moves with the shares of the policy that a search gave them, summing to one; empty for the move played alone.
+    pub shares: Vec<(PolicyIndex, f32)>,
     /// Whether that captures, promotes or gives check.
     pub tactical: bool,
     /// The position and its past.
@@ -70,6 +74,8 @@ pub struct Replay<'a> {
     pub result: i8,
     /// A puzzle: its solver's moves, plies 0, 2, 4 …, are to be learnt, the opponent's aren't.
     pub puzzle: bool,
+    /// Of a self-played game what the searches said: then plies with a recorded policy alone are to be learnt.
+    pub searches: Searches<'a>,
 }
 
 /// Why a game can't be replayed: it was damaged after its import.
@@ -97,11 +103,18 @@ impl Replay<'_> {
 
     /// Number of plies that a sample can be taken of.
     pub fn targets(&self) -> usize {
+        if !self.searches.is_empty() {
+            return self.searches.len.iter().filter(|len| **len > 0).count();
+        }
         if self.puzzle { self.moves.len().div_ceil(2) } else { self.moves.len() }
     }
 
     /// The ply of the `index`-th of them.
     pub fn target_ply(&self, index: usize) -> usize {
+        if !self.searches.is_empty() {
+            let mut recorded = (0..self.moves.len()).filter(|ply| self.searches.is_recorded(*ply));
+            return recorded.nth(index).expect("one of as many as there are");
+        }
         if self.puzzle { 2 * index } else { index }
     }
 
@@ -140,10 +153,34 @@ impl Replay<'_> {
         let forgets = rng.f64() < recipe.history_dropout;
         let boards = forgets.then(|| rng.usize(..planes72::HISTORY - 1));
         let input = Encoded::new(recipe.input, &game, &moves, boards);
-        let wdl = recipe.target.for_mover(turn, self.result, self.evals.get(ply).copied());
+        let wdl = match self.searches.wdl(ply) {
+            Some(searched) => recipe.target.for_mover_searched(turn, self.result, searched),
+            None => recipe.target.for_mover(turn, self.result, self.evals.get(ply).copied()),
+        };
+        let shares = self.shares(ply, &game, &moves, recipe.policy)?;
+        let greatest = shares.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(index, _)| *index);
         let tactical = played.is_capture() || played.is_promotion() || gives_check(&game, played);
-        let (policy, wdl) = (recipe.policy.index(turn, played), wdl.unwrap_or_default());
-        Ok(Sample { input, legal, policy, tactical, game, wdl })
+        let (policy, wdl) = (greatest.unwrap_or(recipe.policy.index(turn, played)), wdl.unwrap_or_default());
+        Ok(Sample { input, legal, policy, shares, tactical, game, wdl })
+    }
+
+    /// What the search shared out among the legal moves of `game` at ply `ply`.
+    fn shares(
+        &self,
+        ply: usize,
+        game: &Game,
+        legal: &[Move],
+        scheme: Policy,
+    ) -> Result<Vec<(PolicyIndex, f32)>, Damaged> {
+        let total: f32 = self.searches.shares(ply).map(|(_, share)| f32::from(share)).sum();
+        let share = |(packed, share): (u16, u16)| {
+            let m = PackedMove(packed).to_legal_move(game.position());
+            if !legal.contains(&m) {
+                return Err(Damaged { ply });
+            }
+            Ok((scheme.index(game.turn(), m), f32::from(share) / total))
+        };
+        self.searches.shares(ply).map(share).collect()
     }
 }
 
@@ -171,7 +208,14 @@ mod tests {
     #[test]
     fn a_sample_is_the_position_before_its_ply() {
         let moves = packed("e2e4 e7e5 g1f3");
-        let replay = Replay { start: None, moves: &moves, evals: &[], result: 1, puzzle: false };
+        let replay = Replay {
+            start: None,
+            moves: &moves,
+            evals: &[],
+            result: 1,
+            puzzle: false,
+            searches: Searches::NONE,
+        };
         let sample = replay.sample(1, &Recipe::default(), 0).unwrap();
         let mut game = Game::new();
         game.play(game.parse_uci("e2e4").unwrap());
@@ -191,7 +235,14 @@ mod tests {
     fn a_damaged_game_is_an_error() {
         let mut moves = packed("e2e4 e7e5");
         moves[1] = 12 | 28 << 6; // e2e4 again
-        let replay = Replay { start: None, moves: &moves, evals: &[], result: 0, puzzle: false };
+        let replay = Replay {
+            start: None,
+            moves: &moves,
+            evals: &[],
+            result: 0,
+            puzzle: false,
+            searches: Searches::NONE,
+        };
         assert_eq!(replay.sample(1, &Recipe::default(), 0).err(), Some(Damaged { ply: 1 }));
         let bad_start = Replay { start: Some("nonsense"), ..replay };
         assert_eq!(bad_start.sample(0, &Recipe::default(), 0).err(), Some(Damaged { ply: 0 }));
@@ -201,7 +252,14 @@ mod tests {
     fn a_puzzle_teaches_its_solvers_moves_and_no_result() {
         let fen = "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 0 1";
         let moves = [39 | 53 << 6];
-        let puzzle = Replay { start: Some(fen), moves: &moves, evals: &[], result: 2, puzzle: true };
+        let puzzle = Replay {
+            start: Some(fen),
+            moves: &moves,
+            evals: &[],
+            result: 2,
+            puzzle: true,
+            searches: Searches::NONE,
+        };
         let sample = |seed| puzzle.sample(0, &Recipe::default(), seed).unwrap();
         assert_eq!(sample(1).wdl, [0.0; 3], "no value target");
         assert_eq!(sample(1).input, sample(1).input);
@@ -214,9 +272,59 @@ mod tests {
     }
 
     #[test]
+    fn of_self_play_recorded_positions_are_learnt_with_their_shares_and_values() {
+        let moves = packed("e2e4 e7e5 g1f3 b8c6");
+        let mut columns = crate::games::SearchColumns::default();
+        // Of the four, the second and the fourth are recorded; what was played isn't what was visited most.
+        let [d7d5, e7e5, b8c6] = [51 | 35 << 6, 52 | 36 << 6, 57 | 42 << 6];
+        columns.pad(1);
+        columns.push(-16384, 32768, [(d7d5, 39321), (e7e5, 26214)].into_iter());
+        columns.pad(3);
+        columns.push(0, 0, [(b8c6, 65535)].into_iter());
+        let replay = Replay {
+            start: None,
+            moves: &moves,
+            evals: &[],
+            result: 1,
+            puzzle: false,
+            searches: columns.get(0..4),
+        };
+        assert_eq!((replay.targets(), replay.target_ply(0), replay.target_ply(1)), (2, 1, 3));
+        let target = ValueTarget { lambda: 0.0 };
+        let sample = replay.sample(1, &Recipe { target, ..Recipe::default() }, 0).unwrap();
+        let index = |text: &str| {
+            let mut game = Game::new();
+            game.play(game.parse_uci("e2e4").unwrap());
+            az4672::index(game.turn(), game.parse_uci(text).unwrap())
+        };
+        assert_eq!(sample.policy, index("d7d5"), "the most visited");
+        let [first, second] = sample.shares[..] else { panic!("two moves") };
+        assert_eq!((first.0, second.0), (index("d7d5"), index("e7e5")));
+        assert!((first.1 - 0.6).abs() < 1e-4 && (second.1 - 0.4).abs() < 1e-4);
+        // Half of it a draw, and Black is half a point behind: no wins.
+        for (got, expected) in sample.wdl.into_iter().zip([0.0, 0.5, 0.5]) {
+            assert!((got - expected).abs() < 1e-3, "{:?}", sample.wdl);
+        }
+        let blended = Recipe { target: ValueTarget { lambda: 0.5 }, ..Recipe::default() };
+        let sample = replay.sample(1, &blended, 0).unwrap();
+        assert!((sample.wdl[2] - 0.75).abs() < 1e-3, "and White won: {:?}", sample.wdl);
+        let mut illegal = columns.clone();
+        illegal.moves[0] = 12 | 28 << 6;
+        let replay = Replay { searches: illegal.get(0..4), ..replay };
+        assert_eq!(replay.sample(1, &Recipe::default(), 0).err(), Some(Damaged { ply: 1 }));
+    }
+
+    #[test]
     fn history_is_forgotten_at_its_rate_and_nothing_else() {
         let moves = packed("e2e4 e7e5 g1f3 b8c6 f1b5");
-        let replay = Replay { start: None, moves: &moves, evals: &[], result: 1, puzzle: false };
+        let replay = Replay {
+            start: None,
+            moves: &moves,
+            evals: &[],
+            result: 1,
+            puzzle: false,
+            searches: Searches::NONE,
+        };
         let recipe = Recipe { history_dropout: 0.3, ..Recipe::default() };
         let whole = replay.sample(4, &Recipe::default(), 0).unwrap();
         let mut boards = [0; planes72::HISTORY];

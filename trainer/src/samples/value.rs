@@ -34,22 +34,36 @@ impl ValueTarget {
     /// `games/1`. Without an evaluation the result counts alone, without a result the evaluation;
     /// without either there is no target.
     pub fn for_mover(&self, mover: Color, result: i8, eval: Option<i16>) -> Option<[f32; 3]> {
+        let eval = eval.filter(|eval| *eval != NO_EVAL).map(wdl_of_eval);
+        self.blended(result, eval).map(|wdl| seen_by(mover, wdl))
+    }
+
+    /// [`ValueTarget::for_mover`] with win, draw and loss as a search found them, for `mover`, instead of a score.
+    pub fn for_mover_searched(&self, mover: Color, result: i8, searched: [f32; 3]) -> Option<[f32; 3]> {
+        self.blended(result, Some(seen_by(mover, searched))).map(|wdl| seen_by(mover, wdl))
+    }
+
+    /// Win, draw and loss for White.
+    fn blended(&self, result: i8, eval: Option<[f32; 3]>) -> Option<[f32; 3]> {
         let result = match result {
             1 => Some([1.0, 0.0, 0.0]),
             0 => Some([0.0, 1.0, 0.0]),
             -1 => Some([0.0, 0.0, 1.0]),
             _ => None,
         };
-        let eval = eval.filter(|eval| *eval != NO_EVAL && self.lambda < 1.0).map(wdl_of_eval);
-        let [win, draw, loss] = match (result, eval) {
+        let eval = eval.filter(|_| self.lambda < 1.0);
+        match (result, eval) {
             (Some(result), Some(eval)) => {
-                std::array::from_fn(|i| self.lambda * result[i] + (1.0 - self.lambda) * eval[i])
+                Some(std::array::from_fn(|i| self.lambda * result[i] + (1.0 - self.lambda) * eval[i]))
             }
-            (Some(known), None) | (None, Some(known)) => known,
-            (None, None) => return None,
-        };
-        Some(if mover.is_white() { [win, draw, loss] } else { [loss, draw, win] })
+            (known, None) | (None, known) => known,
+        }
     }
+}
+
+/// Win, draw and loss of White as `mover` sees them, or the other way round.
+fn seen_by(mover: Color, [win, draw, loss]: [f32; 3]) -> [f32; 3] {
+    if mover.is_white() { [win, draw, loss] } else { [loss, draw, win] }
 }
 
 /// Win, draw and loss for White at a score of `eval` (`games/1`: centipawns, or a mate).

@@ -191,7 +191,7 @@ fn collect(
             Err(RecvTimeoutError::Timeout) => bar.tick(),
             Err(RecvTimeoutError::Disconnected) => return failure.map_or(Ok(()), Err),
         }
-        if saved.elapsed() >= store.save_every {
+        if saved.elapsed() >= store.save_every() {
             store.save()?;
             saved = Instant::now();
             if bar.is_hidden() {

@@ -42,7 +42,7 @@ pub struct Store {
     writer: ChunkWriter,
     path: PathBuf,
     settings: Value,
-    pub(super) save_every: Duration,
+    save_every: Duration,
     /// The number of the next game to be written.
     next: u64,
     /// Finished ones before whose turn it is, and from an earlier time unfinished ones.
@@ -88,18 +88,27 @@ impl Store {
         self.next
     }
 
+    /// How long what is finished may wait until it is written.
+    pub fn save_every(&self) -> Duration {
+        self.save_every
+    }
+
     /// Numbers of games that aren't in the files but begun.
-    pub(super) fn held(&self) -> BTreeSet<u64> {
+    pub fn held(&self) -> BTreeSet<u64> {
         self.held.keys().copied().collect()
     }
 
     /// Games that are begun and not finished.
-    pub(super) fn begun(&self) -> Vec<Hand> {
+    pub fn begun(&self) -> Vec<Hand> {
         self.held.values().filter(|hand| !hand.finished).cloned().collect()
     }
 
     /// Takes a game; it is written when it is finished and those before it are.
-    pub(super) fn push(&mut self, hand: Hand) -> Result<(), String> {
+    ///
+    /// # Errors
+    ///
+    /// One line: a file can't be written.
+    pub fn push(&mut self, hand: Hand) -> Result<(), String> {
         self.held.insert(hand.number, hand);
         while let Some(entry) = self.held.first_entry()
             && *entry.key() == self.next
@@ -111,14 +120,22 @@ impl Store {
         Ok(())
     }
 
-    /// First the games, then what else there is: a game that is in both counts as written.
-    pub(super) fn save(&self) -> Result<(), String> {
+    /// Writes what there is: first the games, then what else there is: a game that is in both counts as written.
+    ///
+    /// # Errors
+    ///
+    /// One line: a file can't be written.
+    pub fn save(&self) -> Result<(), String> {
         self.writer.save().map_err(|error| error.to_string())?;
         self.save_hands()
     }
 
     /// Saves for the last time; gives the number of files.
-    pub(super) fn close(self) -> Result<usize, String> {
+    ///
+    /// # Errors
+    ///
+    /// One line: a file can't be written.
+    pub fn close(self) -> Result<usize, String> {
         self.save()?;
         self.writer.finish().map_err(|error| error.to_string())
     }

@@ -6,7 +6,7 @@ use engine::position::{Game, PackedMove};
 use shakmaty::Move;
 
 use crate::chunks::{self, Chunk};
-use crate::games::{Split, split};
+use crate::games::{Searches, Split, split};
 use crate::samples::Replay;
 
 /// Positions taken of one game at most, so that a few games don't stand for a whole source.
@@ -89,6 +89,7 @@ impl Stored {
             evals: &[],
             result: 0,
             puzzle: self.puzzle,
+            searches: Searches::NONE,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Ready-made settings, and how others are laid over them.
 
 use super::TrainConfig;
+use crate::settings::{lay_over, set};
 use clap::ValueEnum;
 use serde_json::Value;
 
@@ -31,19 +32,7 @@ impl Preset {
     pub fn parse(self, text: &str, overrides: &[String]) -> Result<TrainConfig, String> {
         let mut json = self.json();
         lay_over(&mut json, serde_json::from_str(text).map_err(|error| error.to_string())?);
-        for entry in overrides {
-            let (key, value) =
-                entry.split_once('=').ok_or_else(|| format!("--set {entry}: expected key=value"))?;
-            let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
-            let mut place = &mut json;
-            for part in key.split('.') {
-                if !place.is_object() && !place.is_null() {
-                    return Err(format!("--set {entry}: there is nothing inside of {part}'s parent"));
-                }
-                place = &mut place[part];
-            }
-            *place = value;
-        }
+        set(&mut json, overrides)?;
         give_defaults(&mut json);
         let config: TrainConfig = serde_json::from_value(json).map_err(|error| error.to_string())?;
         config.check()?;
@@ -60,18 +49,6 @@ impl Preset {
             Preset::Chesstrm => include_str!("presets/chesstrm.json"),
         };
         serde_json::from_str(text).expect("a preset of ours is JSON")
-    }
-}
-
-/// Replaces in `below` what `above` says; objects are merged key by key.
-fn lay_over(below: &mut Value, above: Value) {
-    match (below, above) {
-        (Value::Object(below), Value::Object(above)) => {
-            for (key, value) in above {
-                lay_over(below.entry(key).or_insert(Value::Null), value);
-            }
-        }
-        (below, above) => *below = above,
     }
 }
 

@@ -1,0 +1,113 @@
+//! `learn`: a run from the command line.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+
+use super::config::{LearnConfig, Preset};
+use super::cycle::{Cycle, Ended};
+use crate::interrupt;
+use crate::learn::DeviceChoice;
+
+/// Let a network get stronger by its own games: it plays against itself, learns, and is tested, again and again
+///
+/// Ctrl-C stops at a clean point; --resume goes on from there, also after a kill, which costs at most the games in
+/// flight. RUN holds config.json (resolved), state.json, metrics.jsonl (a line an iteration), events.log (in words),
+/// games/, nets/ and the present training run.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  philidor-trainer learn --preset tiny --run runs/tiny --iterations 40\n  \
+    philidor-trainer learn --config learn.json --run runs/rl --hours 8\n  \
+    philidor-trainer learn --run runs/rl --resume --hours 8\n\n\
+    A configuration for the CPU preset names a network's weights and the games that it came from; every other key has \
+    a default, which RUN/config.json shows:\n  \
+    {\"start\": \"nets/philidor.safetensors\", \"train\": {\"sources\": [{\"name\": \"engine\", \"paths\": [\"data/engine-*.h5\"]}]}}"
+)]
+pub struct LearnArgs {
+    /// Configuration (JSON) [default with --resume: RUN/config.json]
+    #[arg(long)]
+    config: Option<PathBuf>,
+    /// Where keys that the configuration leaves out come from
+    #[arg(long, value_enum, default_value_t)]
+    preset: Preset,
+    /// Override a key: play.visits=100
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Folder of the run
+    #[arg(long, default_value = "runs/learn")]
+    run: PathBuf,
+    /// Go on with the run
+    #[arg(long)]
+    resume: bool,
+    /// Stop when the run has so many iterations [default: never]
+    #[arg(long)]
+    iterations: Option<u64>,
+    /// Stop after so many hours
+    #[arg(long)]
+    hours: Option<f64>,
+    /// Where to learn; games are played on the CPU
+    #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
+    device: DeviceChoice,
+}
+
+impl LearnArgs {
+    /// Learns; says where the run stands.
+    pub fn run(&self) -> ExitCode {
+        match self.learn() {
+            Ok(report) => {
+                println!("{report}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    fn learn(&self) -> Result<String, String> {
+        let of_run = self.run.join("config.json");
+        let file = self.config.clone().or_else(|| self.resume.then_some(of_run));
+        let mut config = LearnConfig::load(self.preset, file.as_deref(), &self.set)?;
+        let device = self.device.prepare(&mut config.train)?;
+        let stop = interrupt::flag()?;
+        if let Some(hours) = self.hours {
+            if !(hours.is_finite() && hours > 0.0) {
+                return Err(format!("--hours is {hours}, must be positive"));
+            }
+            stop_after(Duration::from_secs_f64(3600.0 * hours), Arc::clone(&stop));
+        }
+        std::fs::create_dir_all(&self.run)
+            .map_err(|error| format!("cannot create {}: {error}", self.run.display()))?;
+        let mut cycle = if self.resume {
+            Cycle::resume(&self.run, config, device, stop)?
+        } else {
+            Cycle::start(&self.run, config, device, stop)?
+        };
+        let ended = cycle.run(self.iterations.unwrap_or(u64::MAX))?;
+        let state = cycle.state();
+        let totals = state.totals;
+        Ok(format!(
+            "{} {} iterations, {} games, {} positions, {} promotions, {} vetoes; best {}",
+            if ended == Ended::Finished { "finished:" } else { "stopped, --resume goes on:" },
+            state.iteration - 1,
+            totals.games,
+            totals.positions,
+            totals.promotions,
+            totals.vetoes,
+            self.run.join("nets").join(format!("{}.onnx", state.best)).display()
+        ))
+    }
+}
+
+/// Raises the flag when the time is up.
+fn stop_after(time: Duration, stop: Arc<AtomicBool>) {
+    std::thread::spawn(move || {
+        std::thread::sleep(time);
+        stop.store(true, Ordering::Relaxed);
+    });
+}

@@ -1,0 +1,271 @@
+//! A run's settings: every key has a default, an unknown one is an error.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::escalation::VetoRules;
+use crate::arena::{MatchRules, Sprt};
+use crate::learn::TrainConfig;
+use crate::learn::reference::ReferenceConfig;
+use crate::selfplay::Rules;
+use crate::settings;
+
+/// A run of self-play and learning. Names and numbers are NeuralMatePlay's where it has them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LearnConfig {
+    /// The pretrained network's weights, a checkpoint of `train` or of `export --weights`, whose model is taken over;
+    /// empty to begin with random weights.
+    pub start: String,
+    /// Another seed, another run.
+    pub seed: u64,
+    /// How games are played.
+    pub play: Rules,
+    /// Games an iteration.
+    pub games_per_iteration: u64,
+    /// The share of games that the network in training plays against itself; the best so far plays the others.
+    pub current_share: f64,
+    /// Positions that are kept to learn from, the newest.
+    pub buffer_size: u64,
+    /// How often a recent position is drawn, relative to an older one: the newest quarter of the buffer is recent.
+    pub recent_weight: f64,
+    /// Samples that are learnt from for each new position.
+    pub samples_per_position: f64,
+    /// The share of samples from the pretraining games, `train.sources`; 0 without such games.
+    pub pretrain_mix_ratio: f64,
+    /// How the network learns: model, sources, optimiser; `samples`, `schedule` and what ends a training run are set by
+    /// the cycle.
+    pub train: TrainConfig,
+    /// How far from the pretrained network it may go.
+    pub kl: KlRules,
+    /// How it is tested.
+    pub arena: ArenaRules,
+    /// What is done when it has forgotten.
+    pub veto: VetoRules,
+    /// The networks of every so many iterations are kept.
+    pub milestone_every: u64,
+    /// MiB that the run's folder may take: beyond, milestones and then the oldest games go.
+    pub disk: u64,
+}
+
+/// The divergence of the policy from the pretrained network's, nat.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct KlRules {
+    /// What it costs.
+    pub cost: ReferenceConfig,
+    /// From here on there is a warning, …
+    pub warn: f64,
+    /// … and from here on an arena at once.
+    pub alarm: f64,
+}
+
+impl Default for KlRules {
+    fn default() -> KlRules {
+        KlRules { cost: ReferenceConfig::default(), warn: 0.15, alarm: 0.30 }
+    }
+}
+
+/// The tests after every few iterations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ArenaRules {
+    /// Iterations from one to the next.
+    pub every: u64,
+    /// Visits of a network's searches.
+    pub visits: u64,
+    /// How the games are played.
+    pub rules: MatchRules,
+    /// Against the best so far: what has to be proven for a promotion; elo1 is 55 %, …
+    pub promotion: Sprt,
+    /// … in at most so many games.
+    pub games: u64,
+    /// Against an older and the pretrained network: what is a veto if it is proven, elo0 being 35 %, …
+    pub veto: Sprt,
+    /// … in at most so many games each; if nothing is proven in them, a score below `veto_score` is a veto.
+    pub veto_games: u64,
+    /// NeuralMatePlay's threshold.
+    pub veto_score: f64,
+    /// Games against the random mover and UCT each; they say how far it is, and decide nothing.
+    pub sanity_games: u64,
+    /// Random games a move of UCT; 0 leaves it out.
+    pub uct_visits: u64,
+}
+
+impl Default for ArenaRules {
+    fn default() -> ArenaRules {
+        ArenaRules {
+            every: 5,
+            visits: 100,
+            rules: MatchRules::default(),
+            promotion: Sprt::default(),
+            games: 400,
+            veto: Sprt { elo0: -107.5, elo1: 0.0, ..Sprt::default() },
+            veto_games: 100,
+            veto_score: 0.35,
+            sanity_games: 20,
+            uct_visits: 200,
+        }
+    }
+}
+
+impl Default for LearnConfig {
+    fn default() -> LearnConfig {
+        LearnConfig {
+            start: String::new(),
+            seed: 1,
+            play: Rules::default(),
+            games_per_iteration: 100,
+            current_share: 0.0,
+            buffer_size: 500_000,
+            recent_weight: 2.0,
+            samples_per_position: 4.0,
+            pretrain_mix_ratio: 0.5,
+            train: TrainConfig { lr: 1e-4, min_lr: 0.0, warmup_steps: 100, ..TrainConfig::default() },
+            kl: KlRules::default(),
+            arena: ArenaRules::default(),
+            veto: VetoRules::default(),
+            milestone_every: 20,
+            disk: 4096,
+        }
+    }
+}
+
+/// Ready-made settings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Preset {
+    /// Two CPU cores: fewer visits, playout caps, small batches
+    #[default]
+    Cpu,
+    /// One GPU: NeuralMatePlay's 800 visits and batches of 1024, 256 games at once
+    Gpu,
+    /// From random weights: a tiny network that learns to beat the random mover within an hour of a CPU
+    Tiny,
+}
+
+impl Preset {
+    fn json(self) -> Value {
+        let text = match self {
+            Preset::Cpu => include_str!("presets/cpu.json"),
+            Preset::Gpu => include_str!("presets/gpu.json"),
+            Preset::Tiny => include_str!("presets/tiny.json"),
+        };
+        serde_json::from_str(text).expect("a preset of ours is JSON")
+    }
+}
+
+impl LearnConfig {
+    /// Lays `file` over the preset and applies `overrides` (`play.visits=100`).
+    ///
+    /// # Errors
+    ///
+    /// One line: what can't be read, or which key is unknown or doesn't fit.
+    pub fn load(preset: Preset, file: Option<&Path>, overrides: &[String]) -> Result<LearnConfig, String> {
+        let at = |error: &dyn std::fmt::Display| match file {
+            Some(path) => format!("{}: {error}", path.display()),
+            None => format!("the configuration: {error}"),
+        };
+        let text = file.map_or_else(|| Ok("{}".to_owned()), std::fs::read_to_string);
+        let above = serde_json::from_str(&text.map_err(|error| at(&error))?).map_err(|error| at(&error))?;
+        // Defaults of this room, not of the ones that it is made of, lie below.
+        let mut json = serde_json::to_value(LearnConfig::default()).expect("numbers and text make JSON");
+        settings::lay_over(&mut json, preset.json());
+        settings::lay_over(&mut json, above);
+        settings::set(&mut json, overrides)?;
+        let config: LearnConfig = serde_json::from_value(json).map_err(|error| at(&error))?;
+        config.check().map_err(|error| at(&error))?;
+        Ok(config)
+    }
+
+    /// Checks that the numbers make sense.
+    ///
+    /// # Errors
+    ///
+    /// One line that names the key at fault.
+    pub fn check(&self) -> Result<(), String> {
+        self.play.check().map_err(|why| format!("play.{why}"))?;
+        self.train.check().map_err(|why| format!("train.{why}"))?;
+        self.arena.promotion.check().map_err(|why| format!("arena.promotion: {why}"))?;
+        self.arena.veto.check().map_err(|why| format!("arena.veto: {why}"))?;
+        let shares = [
+            ("current_share", self.current_share),
+            ("pretrain_mix_ratio", self.pretrain_mix_ratio),
+            ("arena.veto_score", self.arena.veto_score),
+            ("veto.purge", self.veto.purge),
+            ("veto.critical_purge", self.veto.critical_purge),
+            ("veto.mix_step", self.veto.mix_step),
+            ("veto.critical_mix", self.veto.critical_mix),
+            ("veto.lr_factor", self.veto.lr_factor),
+            ("veto.explore", self.veto.explore),
+        ];
+        if let Some((key, value)) = shares.into_iter().find(|(_, value)| !(0.0..=1.0).contains(value)) {
+            return Err(format!("{key} is {value}, must be 0 to 1"));
+        }
+        let counts = [
+            ("games_per_iteration", self.games_per_iteration),
+            ("buffer_size", self.buffer_size),
+            ("arena.every", self.arena.every),
+            ("arena.visits", self.arena.visits),
+            ("arena.games", self.arena.games),
+            ("arena.veto_games", self.arena.veto_games),
+            ("arena.rules.games", self.arena.rules.games as u64),
+            ("milestone_every", self.milestone_every),
+            ("disk", self.disk),
+        ];
+        if let Some((key, _)) = counts.into_iter().find(|(_, value)| *value == 0) {
+            return Err(format!("{key} must be at least 1"));
+        }
+        let amounts = [
+            ("recent_weight", self.recent_weight),
+            ("samples_per_position", self.samples_per_position),
+            ("kl.cost.weight", self.kl.cost.weight),
+            ("kl.cost.target", self.kl.cost.target),
+            ("kl.cost.factor", self.kl.cost.factor),
+            ("kl.cost.most", self.kl.cost.most),
+            ("kl.warn", self.kl.warn),
+            ("kl.alarm", self.kl.alarm),
+        ];
+        if let Some((key, value)) =
+            amounts.into_iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0))
+        {
+            return Err(format!("{key} is {value}, must not be negative"));
+        }
+        if self.pretrain_mix_ratio > 0.0 && self.train.sources.is_empty() {
+            return Err(
+                "pretrain_mix_ratio wants games: name files under train.sources, or set it to 0".into()
+            );
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_sound_and_keys_are_known() {
+        let no_games = ["pretrain_mix_ratio=0".to_owned()];
+        for preset in [Preset::Cpu, Preset::Gpu, Preset::Tiny] {
+            let config = LearnConfig::load(preset, None, &no_games).unwrap();
+            let text = serde_json::to_value(&config).unwrap();
+            assert_eq!(serde_json::from_value::<LearnConfig>(text).unwrap(), config);
+        }
+        let error = LearnConfig::load(Preset::Tiny, None, &["play.visit=3".to_owned()]).unwrap_err();
+        assert!(error.contains("unknown field `visit`"), "{error}");
+        let error = LearnConfig::load(Preset::Cpu, None, &[]).unwrap_err();
+        assert!(error.contains("train.sources"), "{error}");
+    }
+
+    #[test]
+    fn the_gpu_preset_is_neuralmateplays() {
+        let config = LearnConfig::load(Preset::Gpu, None, &["pretrain_mix_ratio=0".to_owned()]).unwrap();
+        assert_eq!((config.play.visits, config.games_per_iteration, config.train.batch), (800, 100, 1024));
+        assert_eq!((config.buffer_size, config.arena.every, config.kl.cost.weight), (500_000, 5, 0.1));
+        assert_eq!((config.play.search.c_puct, config.play.temperature.plies), (1.5, 30));
+        assert!(config.play.games * config.play.leaves >= 256);
+    }
+}

@@ -1,0 +1,23 @@
+//! The cycle: a network plays against itself, learns from its games, and is tested, again and again.
+//!
+//! [`LearnConfig`] says how. [`State`] is where a run stands: it is written after every step, so that whatever ends a
+//! run, the next one goes on. The [`Buffer`] is an index of files of games. [`Escalation`] says what is done when a
+//! network has forgotten. [`Cycle`] is the loop.
+
+mod escalation;
+mod config;
+mod buffer;
+mod state;
+mod diary;
+mod nets;
+mod trial;
+mod curves;
+mod cycle;
+mod command;
+
+pub use buffer::{Buffer, Entry};
+pub use command::LearnArgs;
+pub use config::{ArenaRules, KlRules, LearnConfig, Preset};
+pub use cycle::{Cycle, Ended};
+pub use escalation::{Escalation, Remedy, Verdict, VetoRules};
+pub use state::{Stage, State};

@@ -1,0 +1,150 @@
+//! Not going too far from a network that is known to be good: the divergence from its policy costs.
+
+use crate::loader::Batch;
+use crate::model::input::{DeviceBatch, Expander};
+use crate::model::{Net, Weights};
+use serde::{Deserialize, Serialize};
+use tch::{Kind, Tensor};
+
+/// What the divergence of the policy costs, adaptive as in NeuralMatePlay: `weight` below the target,
+/// `weight · (1 + factor · excess)` above, at most `most`, with `excess = divergence / target − 1`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReferenceConfig {
+    /// What a nat costs, beside the policy's loss; 0 for nothing.
+    pub weight: f64,
+    /// The divergence from which on it costs more, nat.
+    pub target: f64,
+    /// How much more.
+    pub factor: f64,
+    /// The most that a nat costs.
+    pub most: f64,
+}
+
+impl Default for ReferenceConfig {
+    fn default() -> ReferenceConfig {
+        ReferenceConfig { weight: 0.1, target: 0.10, factor: 2.0, most: 1.0 }
+    }
+}
+
+/// The network to stay near to.
+pub struct Reference {
+    weights: Weights,
+    config: ReferenceConfig,
+    /// `[3]`: sums of divergence and weight over batches, and their number.
+    totals: Tensor,
+}
+
+/// Means over batches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Drift {
+    /// Divergence of the policy, nat.
+    pub kl: f64,
+    /// What a nat cost.
+    pub weight: f64,
+}
+
+impl Reference {
+    /// Stays near `weights`, which are of the same structure as the learner's.
+    pub fn new(weights: Weights, config: ReferenceConfig) -> Reference {
+        let totals = Tensor::zeros([3], (Kind::Float, weights.device()));
+        Reference { weights, config, totals }
+    }
+
+    /// How far the policy of `weights` (fp32) is from the reference's on these batches, both as they play: nat.
+    ///
+    /// [`Reference::cost`] sees the network as it learns, whose batch statistics are the batch's own.
+    pub fn measure(&self, net: &Net, weights: &Weights, batches: &[Batch]) -> f64 {
+        let _guard = tch::no_grad_guard();
+        let device = weights.device();
+        let expander = Expander::new(device, Kind::Float, net.schemes());
+        let reference = self.weights.copy(device, Kind::Float);
+        let policy = |weights: &Weights, batch: &DeviceBatch| {
+            let output = net.forward(weights, &batch.input, false);
+            output.last_policy().to_kind(Kind::Float).masked_fill(&batch.illegal, ILLEGAL)
+        };
+        let mean = |batch: &Batch| {
+            let batch = expander.upload(batch);
+            divergence(&policy(weights, &batch), &policy(&reference, &batch))
+                .mean(Kind::Float)
+                .double_value(&[])
+        };
+        batches.iter().map(mean).sum::<f64>() / batches.len().max(1) as f64
+    }
+
+    /// What the batch's divergence costs, a scalar with its gradient; `legal_logits` are the learner's.
+    pub fn cost(&self, net: &Net, batch: &DeviceBatch, legal_logits: &Tensor) -> Tensor {
+        let reference = tch::no_grad(|| {
+            let output = net.forward(&self.weights, &batch.input, false);
+            output.last_policy().to_kind(Kind::Float).masked_fill(&batch.illegal, ILLEGAL)
+        });
+        let divergence = divergence(legal_logits, &reference).mean(Kind::Float);
+        let _guard = tch::no_grad_guard();
+        let weight = adapted(&divergence.detach(), &self.config);
+        let one = weight.ones_like();
+        let measured = Tensor::stack(&[divergence.detach(), weight.shallow_clone(), one], 0);
+        _ = self.totals.shallow_clone().g_add_(&measured);
+        drop(_guard);
+        divergence * weight
+    }
+
+    /// Means since the last call; waits for the device.
+    pub fn drift(&self) -> Drift {
+        let sums = Vec::<f32>::try_from(&self.totals).expect("three numbers");
+        _ = self.totals.shallow_clone().zero_();
+        let batches = f64::from(sums[2]).max(1.0);
+        Drift { kl: f64::from(sums[0]) / batches, weight: f64::from(sums[1]) / batches }
+    }
+}
+
+/// What illegal moves' logits are set to: far below any other, and finite.
+const ILLEGAL: f64 = -1e9;
+
+/// `[n]`: Kullback–Leibler divergence (nat) of the policy of `logits` from that of `reference`.
+pub fn divergence(logits: &Tensor, reference: &Tensor) -> Tensor {
+    let log = logits.log_softmax(-1, Kind::Float);
+    let terms = log.exp() * (&log - reference.log_softmax(-1, Kind::Float));
+    terms.sum_dim_intlist([-1i64].as_slice(), false, Kind::Float)
+}
+
+/// What a nat costs at this divergence, a scalar.
+fn adapted(divergence: &Tensor, config: &ReferenceConfig) -> Tensor {
+    let excess = (divergence / config.target.max(1e-9) - 1.0).clamp_min(0.0);
+    ((excess * config.factor + 1.0) * config.weight).clamp_max(config.most.max(config.weight))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(numbers: &[f32]) -> Tensor {
+        Tensor::from_slice(numbers).view([1, -1])
+    }
+
+    #[test]
+    fn the_divergence_is_the_current_networks_from_the_reference() {
+        let logits = |p: &[f32]| row(&p.iter().map(|p| p.ln()).collect::<Vec<_>>());
+        let got = divergence(&logits(&[0.5, 0.5]), &logits(&[0.25, 0.75])).double_value(&[0]);
+        let expected = 0.5 * (0.5f64 / 0.25).ln() + 0.5 * (0.5f64 / 0.75).ln();
+        assert!((got - expected).abs() < 1e-6, "{got} {expected}");
+        let masked = row(&[1.0, -1e9, 2.0]);
+        assert!(divergence(&masked, &masked).double_value(&[0]).abs() < 1e-6);
+    }
+
+    #[test]
+    fn its_gradient_pulls_towards_the_reference() {
+        let logits = row(&[1.0, 0.0, 0.0]).set_requires_grad(true);
+        divergence(&logits, &row(&[0.0, 0.0, 0.0])).sum(Kind::Float).backward();
+        let pull = Vec::<f32>::try_from(logits.grad().view([3])).unwrap();
+        assert!(pull[0] > 0.0 && pull[1] < 0.0 && pull[2] < 0.0, "{pull:?}");
+    }
+
+    #[test]
+    fn the_weight_grows_above_the_target_up_to_its_bound() {
+        let config = ReferenceConfig { weight: 0.1, target: 0.1, factor: 2.0, most: 0.5 };
+        let at = |kl: f64| adapted(&Tensor::from(kl as f32), &config).double_value(&[]);
+        for (kl, weight) in [(0.0, 0.1), (0.1, 0.1), (0.15, 0.2), (0.2, 0.3), (0.3, 0.5), (5.0, 0.5)] {
+            assert!((at(kl) - weight).abs() < 1e-6, "{kl}: {}", at(kl));
+        }
+    }
+}

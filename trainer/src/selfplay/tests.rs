@@ -1,0 +1,222 @@
+//! Games of an evaluator that makes its answers up against itself, and what every switch changes.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use engine::bench::Hashed;
+use engine::eval::{Answer, EvalError, Evaluator, Request};
+use engine::tables::Tables;
+
+use super::hall::drive;
+use super::rules::{ResignRules, Rules};
+use super::sitting::{Finished, SelfGame, Table};
+use crate::chunks::{Chunk, inspect};
+use crate::games::{FLAG_ADJUDICATED, FLAG_SELF_PLAY, Game, GameResult};
+
+/// Short games that nobody gives up.
+fn short() -> Rules {
+    Rules {
+        visits: 30,
+        max_plies: 12,
+        resign: ResignRules { threshold: 1.0, ..ResignRules::default() },
+        ..Rules::default()
+    }
+}
+
+fn table(rules: &Rules, seed: u64) -> Arc<Table> {
+    Arc::new(Table { rules: rules.clone(), seed, tables: Tables::default() })
+}
+
+/// Plays these games until `stop` rounds are over; gives what is finished, in order, and what isn't.
+fn driven(
+    table: &Arc<Table>,
+    games: Vec<(u64, Game)>,
+    at_once: usize,
+    stop: usize,
+) -> (Vec<Finished>, Vec<(u64, Game)>, usize) {
+    let mut evaluators: Vec<Box<dyn Evaluator>> = vec![Box::new(Hashed)];
+    let mut left = games.into_iter();
+    let mut finished = Vec::new();
+    let (halt, mut rounds, mut positions) = (AtomicBool::new(false), 0, 0);
+    let begun = drive(
+        &mut evaluators,
+        (at_once, table.rules.leaves),
+        &mut || left.next().map(|(number, game)| SelfGame::new(Arc::clone(table), number, 0, game)),
+        &mut |outcome| finished.push(outcome),
+        &mut |count| {
+            (rounds, positions) = (rounds + 1, positions + count);
+            halt.store(rounds >= stop, Ordering::Relaxed);
+        },
+        &halt,
+    );
+    finished.sort_by_key(|finished| finished.number);
+    (finished, begun.unwrap().into_iter().map(SelfGame::into_parts).collect(), positions)
+}
+
+fn fresh(count: u64) -> Vec<(u64, Game)> {
+    (0..count).map(|number| (number, Game::default())).collect()
+}
+
+fn played(rules: &Rules, seed: u64) -> Vec<Game> {
+    let (finished, begun, _) = driven(&table(rules, seed), fresh(6), 4, usize::MAX);
+    assert!(begun.is_empty());
+    finished.into_iter().map(|finished| finished.game).collect()
+}
+
+fn recorded(game: &Game) -> usize {
+    game.searches.iter().filter(|searched| !searched.shares.is_empty()).count()
+}
+
+#[test]
+fn the_seed_decides_the_games_and_how_many_play_at_once_does_not() {
+    let rules = short();
+    let games = played(&rules, 1);
+    assert_eq!(games, played(&rules, 1));
+    assert_ne!(games, played(&rules, 2));
+    let alone = driven(&table(&rules, 1), fresh(6), 1, usize::MAX).0;
+    assert_eq!(alone.into_iter().map(|finished| finished.game).collect::<Vec<_>>(), games);
+}
+
+/// Takes note of how many positions it is asked about at once.
+struct Noting(Arc<Mutex<Vec<usize>>>);
+
+impl Evaluator for Noting {
+    fn max_batch(&self) -> usize {
+        256
+    }
+
+    fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
+        self.0.lock().unwrap().push(batch.len());
+        Hashed.evaluate(batch)
+    }
+}
+
+#[test]
+fn as_many_games_as_a_large_batch_takes_fill_it() {
+    let rules = Rules { visits: 6, max_plies: 3, ..short() };
+    let table = table(&rules, 1);
+    let sizes = Arc::new(Mutex::new(Vec::new()));
+    let mut evaluators: Vec<Box<dyn Evaluator>> = vec![Box::new(Noting(Arc::clone(&sizes)))];
+    let mut numbers = 0..1024;
+    let mut deal =
+        || numbers.next().map(|number| SelfGame::new(Arc::clone(&table), number, 0, Game::default()));
+    let mut over = 0;
+    let never = AtomicBool::new(false);
+    drive(&mut evaluators, (256, 1), &mut deal, &mut |_| over += 1, &mut |_| (), &never).unwrap();
+    assert_eq!(over, 1024);
+    let sizes = sizes.lock().unwrap();
+    let full = sizes.iter().filter(|size| **size == 256).count();
+    assert!(full * 100 >= sizes.len() * 95, "{full} of {} batches are full", sizes.len());
+}
+
+#[test]
+fn every_position_has_its_search_and_the_file_is_sound() {
+    let mut chunk = Chunk::new("a test");
+    for game in played(&short(), 1) {
+        assert_eq!((game.searches.len(), game.evals.len(), game.moves.len()), (12, 12, 12));
+        assert_eq!(recorded(&game), 12);
+        assert_eq!(
+            (game.result, game.flags),
+            (GameResult::Draw, FLAG_SELF_PLAY | FLAG_ADJUDICATED),
+            "too long"
+        );
+        assert!(game.searches.iter().any(|searched| searched.q != 0 && searched.d != 0));
+        chunk.push(&game);
+    }
+    let found = inspect(&chunk, true).expect("legal moves whose shares sum to one").to_string();
+    assert!(found.contains("searched    72 positions (100.0 %)"), "{found}");
+}
+
+#[test]
+fn a_game_that_is_interrupted_goes_on_as_if_nothing_had_been() {
+    let rules = short();
+    let whole = driven(&table(&rules, 3), fresh(3), 3, usize::MAX).0;
+    let (finished, begun, _) = driven(&table(&rules, 3), fresh(3), 3, 150);
+    assert!(finished.is_empty() && begun.iter().all(|(_, game)| (2..12).contains(&game.moves.len())));
+    assert_eq!(driven(&table(&rules, 3), begun, 2, usize::MAX).0, whole);
+}
+
+#[test]
+fn noise_and_its_pruning_change_what_is_learnt() {
+    let mut rules = Rules { max_plies: 1, visits: 60, ..short() };
+    rules.temperature.plies = 0;
+    rules.temperature.later = 0.0;
+    let first = |rules: &Rules| -> Vec<_> {
+        played(rules, 1).into_iter().map(|game| game.searches[0].shares.clone()).collect()
+    };
+    let noisy = first(&Rules { prune: false, ..rules.clone() });
+    let pruned = first(&rules);
+    rules.noise.epsilon = 0.0;
+    let quiet = first(&Rules { prune: false, ..rules });
+    assert!(quiet.iter().all(|shares| *shares == quiet[0]), "all games have the same first search");
+    assert!(noisy.iter().all(|shares| *shares != quiet[0]) && noisy[0] != noisy[1]);
+    assert!(pruned.iter().zip(&noisy).all(|(pruned, noisy)| pruned.len() < noisy.len()));
+}
+
+#[test]
+fn gumbels_search_looks_at_few_moves_and_learns_of_all() {
+    let mut rules = Rules { visits: 17, ..short() };
+    let puct = played(&rules, 1);
+    rules.gumbel.considered = 4;
+    let games = played(&rules, 1);
+    assert_ne!(games, puct);
+    assert_eq!(games, played(&rules, 1));
+    let first = |games: &[Game]| games.iter().map(|game| game.searches[0].shares.len()).max().unwrap();
+    assert!(first(&games) > 4, "{} moves have a share, four were looked at", first(&games));
+    assert!(games.iter().any(|game| game.moves[0] != games[0].moves[0]), "moves are drawn");
+}
+
+#[test]
+fn playout_caps_record_their_share_and_save_evaluations() {
+    let mut rules = Rules { visits: 40, ..short() };
+    let all = driven(&table(&rules, 1), fresh(20), 20, usize::MAX);
+    rules.playout_cap.share = 0.25;
+    rules.playout_cap.visits = 10;
+    let capped = driven(&table(&rules, 1), fresh(20), 20, usize::MAX);
+    let share = |finished: &[Finished]| {
+        let (recorded, plies) = finished.iter().fold((0, 0), |(recorded_so_far, plies), finished| {
+            (recorded_so_far + recorded(&finished.game), plies + finished.game.moves.len())
+        });
+        recorded as f64 / plies as f64
+    };
+    assert_eq!(share(&all.0), 1.0);
+    assert!((0.17..0.33).contains(&share(&capped.0)), "{}", share(&capped.0));
+    assert!(capped.2 * 2 < all.2, "{} of {}", capped.2, all.2);
+}
+
+#[test]
+fn temperature_and_random_openings_make_games_differ() {
+    let mut rules = short();
+    rules.noise.epsilon = 0.0;
+    rules.temperature.opening = 0.0;
+    rules.temperature.later = 0.0;
+    let cold = played(&rules, 1);
+    assert!(cold.iter().all(|game| game.moves == cold[0].moves), "nothing is left to chance");
+    rules.temperature.opening = 1.0;
+    rules.temperature.plies = 2;
+    let warm = played(&rules, 1);
+    assert!(warm.iter().any(|game| game.moves != warm[0].moves));
+}
+
+#[test]
+fn lost_games_are_given_up_unless_they_are_played_on() {
+    // So soon that nearly every game has somebody who has had enough.
+    let mut rules = Rules { max_plies: 60, ..short() };
+    rules.resign = ResignRules { threshold: 0.0, moves: 3, played_on: 0.0 };
+    let given_up = driven(&table(&rules, 1), fresh(8), 8, usize::MAX).0;
+    let early: Vec<&Finished> = given_up.iter().filter(|finished| finished.resigned.is_some()).collect();
+    assert!(early.len() >= 6, "{} of 8", early.len());
+    for finished in &early {
+        let loser = finished.resigned.unwrap();
+        assert_eq!(finished.game.result, GameResult::won_by(!loser));
+        assert!(finished.game.flags & FLAG_ADJUDICATED != 0 && finished.would_resign.is_none());
+        assert!(finished.game.moves.len() < 60);
+    }
+    rules.resign.played_on = 1.0;
+    let played_on = driven(&table(&rules, 1), fresh(8), 8, usize::MAX).0;
+    assert!(played_on.iter().all(|finished| finished.resigned.is_none()));
+    for (given_up, played_on) in given_up.iter().zip(&played_on) {
+        assert_eq!(given_up.resigned, played_on.would_resign, "the same side, in the same game");
+        assert!(played_on.game.moves.starts_with(&given_up.game.moves));
+    }
+}

@@ -1,0 +1,205 @@
+//! Self-play, matches and the cycle of learning, by the built program.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use trainer::chunks;
+
+fn trainer(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_philidor-trainer"));
+    command.current_dir(folder).args(arguments);
+    command
+}
+
+fn succeeds(mut command: Command) -> Output {
+    let output = command.output().expect("the trainer starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+/// A run of moments: a network of a few numbers, games of a few moves.
+fn write_config(folder: &Path) {
+    let config = json!({
+        "play": { "visits": 6, "max_plies": 14, "games": 4, "workers": 1, "cache": 0 },
+        "games_per_iteration": 8, "samples_per_position": 2, "buffer_size": 250,
+        "train": {
+            "model": { "filters": 8, "blocks": 1, "se_ratio": 4, "value_hidden": 8 }, "torch_threads": 1,
+            "batch": 16, "report_every": 2, "validation_batches": 1, "checkpoint_every_s": 0
+        },
+        "arena": {
+            "every": 2, "visits": 4, "games": 4, "veto_games": 4, "sanity_games": 4, "uct_visits": 3,
+            "rules": { "max_plies": 16, "games": 4, "workers": 1 }
+        }
+    });
+    std::fs::write(folder.join("learn.json"), config.to_string()).expect("a file");
+}
+
+fn learn<'a>(run: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let first = ["learn", "--preset", "tiny", "--config", "learn.json", "--device", "cpu", "--run", run];
+    first.into_iter().chain(more.iter().copied()).collect()
+}
+
+fn metrics(run: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(run.join("metrics.jsonl")).expect("metrics");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// The state of a run that is at rest, and everything in its buffer.
+fn checked_state(run: &Path) -> Value {
+    let text = std::fs::read_to_string(run.join("state.json")).expect("a state");
+    let state: Value = serde_json::from_str(&text).expect("JSON");
+    for entry in state["buffer"].as_array().expect("an index") {
+        let path = run.join("games").join(format!("{}-00000.h5", entry["name"].as_str().expect("a name")));
+        let chunk = chunks::read(&path).expect("a sound file");
+        chunks::inspect(&chunk, true).expect("sound games");
+        let (first, used) = (entry["first"].as_u64().expect("a number"), entry["positions"].as_array());
+        assert!(first as usize + used.expect("a list").len() <= chunk.games());
+    }
+    state
+}
+
+#[test]
+fn a_network_learns_by_its_own_games() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write_config(at);
+    let said = succeeds(trainer(at, &learn("runs/a", &["--iterations", "4"])));
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(said.starts_with("finished: 4 iterations, 32 games, "), "{said}");
+    let run = at.join("runs/a");
+    let lines = metrics(&run);
+    assert_eq!(
+        lines.iter().map(|line| line["iteration"].as_u64()).collect::<Vec<_>>(),
+        [1, 2, 3, 4].map(Some)
+    );
+    for line in &lines {
+        assert!(line["learn"]["policy_loss"].as_f64().expect("a loss") > 0.0);
+        assert_eq!(line["play"]["games"]["games"], 8);
+        let arena = line["iteration"].as_u64().is_some_and(|iteration| iteration % 2 == 0);
+        assert_eq!(line["arena"]["random"]["pairs"].is_array(), arena);
+        assert_eq!(line["ratings"].is_array(), arena);
+    }
+    let state = checked_state(&run);
+    assert_eq!(state["iteration"], 5);
+    let positions = lines[3]["buffer"].as_u64().expect("a number");
+    assert!((200..=250).contains(&positions), "{positions}: as many whole games as fit");
+    let events = std::fs::read_to_string(run.join("events.log")).expect("events");
+    assert!(events.contains("iteration 2: 00002 against random (random): +"), "{events}");
+
+    // The network plays by itself and against others; the same seed has the same games.
+    let net = "runs/a/nets/00004.onnx";
+    let rules = ["--set", "visits=6", "--set", "max_plies=20", "--set", "workers=1", "--set", "games=4"];
+    for name in ["one", "two"] {
+        let more = ["self-play", "--net", net, "--games", "6", "--out", "data", "--name", name];
+        succeeds(trainer(at, &more.into_iter().chain(rules).collect::<Vec<_>>()));
+    }
+    let games = |name: &str| chunks::read(&at.join(format!("data/{name}-00000.h5"))).expect("a file");
+    assert_eq!((games("one"), games("one").games()), (games("two"), 6));
+    let pgn = succeeds(trainer(at, &["export-pgn", "data/one-00000.h5"]));
+    assert_eq!(String::from_utf8_lossy(&pgn.stdout).matches("[Event ").count(), 6);
+    let arena = |_| {
+        let arguments =
+            ["arena", net, "random", "--visits", "5", "--games", "6", "--workers", "1", "--plies", "30"];
+        succeeds(trainer(at, &arguments)).stdout
+    };
+    let [first, second] = [0, 1].map(arena);
+    assert_eq!(first, second);
+    assert!(String::from_utf8_lossy(&first).contains("pairs 0 ½ 1 1½ 2: "));
+
+    // A finished run goes on to more iterations; begun anew it would be lost.
+    let error = trainer(at, &learn("runs/a", &["--iterations", "5"])).output().expect("the trainer starts");
+    assert!(String::from_utf8_lossy(&error.stderr).contains("add --resume"));
+    succeeds(trainer(at, &["learn", "--run", "runs/a", "--resume", "--iterations", "5", "--device", "cpu"]));
+    assert_eq!(metrics(&run).len(), 5);
+}
+
+#[test]
+fn killed_a_dozen_times_it_ends_with_the_same_iterations() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write_config(at);
+    let arguments = learn("run", &["--iterations", "6"]);
+    for attempt in 0..12 {
+        // The state is what tells a run from none.
+        let resume = at.join("run/state.json").exists();
+        let more: &[&str] = if resume { &["--resume"] } else { &[] };
+        let mut command = trainer(at, &[&arguments[..], more].concat());
+        let mut child =
+            command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("the trainer starts");
+        let said = BufReader::new(child.stderr.take().expect("piped")).lines().map_while(Result::ok);
+        // Killed after the first, second, third or fourth thing that it says: whatever it is doing then.
+        said.take(1 + attempt % 4).for_each(drop);
+        child.kill().expect("it can be killed");
+        child.wait().expect("it ends");
+    }
+    succeeds(trainer(at, &[&arguments[..], &["--resume"]].concat()));
+    let run = at.join("run");
+    let iterations: Vec<u64> = metrics(&run).iter().filter_map(|line| line["iteration"].as_u64()).collect();
+    assert_eq!(iterations, [1, 2, 3, 4, 5, 6]);
+    let state = checked_state(&run);
+    assert_eq!((&state["iteration"], &state["totals"]["games"]), (&json!(7), &json!(48)));
+    let left = std::fs::read_dir(run.join("games")).expect("a folder").flatten();
+    assert!(left.into_iter().all(|entry| entry.path().extension().is_some_and(|e| e == "h5")), "only games");
+}
+
+#[test]
+fn what_a_ruinous_learning_rate_destroys_is_noticed_and_restored() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let start = Path::new(env!("CARGO_MANIFEST_DIR")).join("../nets/philidor.safetensors");
+    let config = json!({
+        "start": start, "pretrain_mix_ratio": 0.0,
+        "play": { "visits": 2, "max_plies": 16, "games": 8, "workers": 1 },
+        "games_per_iteration": 12, "samples_per_position": 1,
+        "train": {
+            "torch_threads": 1, "batch": 16, "warmup_steps": 0, "report_every": 1, "validation_batches": 1,
+            "precision": "fp32", "lr": 1e-6
+        },
+        "arena": {
+            "every": 1, "visits": 3, "games": 12, "veto_games": 12, "sanity_games": 0,
+            "rules": { "max_plies": 150, "games": 12, "workers": 1, "random_plies": 4 }
+        }
+    });
+    std::fs::write(at.join("learn.json"), config.to_string()).expect("a file");
+    let first = ["learn", "--config", "learn.json", "--device", "cpu", "--run", "run", "--iterations", "2"];
+    succeeds(trainer(at, &[&first[..], &["--set", "train.lr=30"]].concat()));
+    let events = || std::fs::read_to_string(at.join("run/events.log")).expect("events");
+    let said = events();
+    assert!(
+        said.contains("iteration 1: veto, level 1: ") && said.contains("iteration 2: veto, level 2: "),
+        "{said}"
+    );
+    assert!(
+        said.contains("back to start with a fresh optimiser") && said.contains("what got worse: "),
+        "{said}"
+    );
+    assert!(said.contains("mate in one"), "a network that plays nonsense misses mates: {said}");
+    let state = checked_state(&at.join("run"));
+    assert_eq!(
+        (&state["best"], &state["current"], &state["training"]),
+        (&json!("start"), &json!("start"), &json!(2))
+    );
+    assert_eq!(state["escalation"]["lr_factor"], 0.5);
+    // With a learning rate that is sane it goes on from the weights that were restored.
+    succeeds(trainer(
+        at,
+        &[
+            "learn",
+            "--run",
+            "run",
+            "--resume",
+            "--device",
+            "cpu",
+            "--iterations",
+            "3",
+            "--set",
+            "train.lr=1e-6",
+        ],
+    ));
+    let said = events();
+    assert!(said.contains("iteration 3: start stays the best"), "{said}");
+    let state = checked_state(&at.join("run"));
+    assert_eq!((&state["totals"]["vetoes"], &state["escalation"]["streak"]), (&json!(2), &json!(0)));
+}
