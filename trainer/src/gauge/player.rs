@@ -96,7 +96,7 @@ impl Player {
     /// One line: the network can't be used.
     pub fn load_thinking(net: &Path, steps: usize) -> Result<Player, String> {
         let thinking = Thinking { steps, ..Thinking::default() };
-        let evaluator = read(net)?.thinker(BATCH, thinking).map_err(|error| error.to_string())?;
+        let evaluator = network(net)?.thinker(BATCH, thinking).map_err(|error| error.to_string())?;
         Ok(Player::new(&format!("{}, {steps} steps", net.display()), evaluator, None))
     }
 
