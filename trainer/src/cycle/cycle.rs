@@ -121,7 +121,7 @@ impl Cycle {
         write_file(&folder.join("config.json"), (text + "\n").as_bytes())?;
         let mut pretraining = Sources::default();
         if config.pretrain_mix_ratio > 0.0 {
-            pretraining = Sources::load(&config.train.sources, folder)?;
+            pretraining = Sources::load(&config.train.sources, config.train.validation_percent, folder)?;
         }
         Ok(Cycle {
             nets: Nets::of(folder)?,
