@@ -2,6 +2,7 @@
 
 use super::tests::OPERA;
 use super::{Feed, HeldOut, Learner, TrainConfig, loss};
+use crate::games::Searches;
 use crate::loader::{Batch, CorpusBuilder, Origin, Plan, Source};
 use crate::model::input::Expander;
 use crate::samples::{Recipe, Replay};
@@ -31,7 +32,16 @@ fn opera(config: &TrainConfig) -> Batch {
     };
     let moves: Vec<u16> = OPERA.split_whitespace().map(pack).collect();
     let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
-    builder.push(&Replay { start: None, moves: &moves, evals: &[], result: 1, puzzle: false }).unwrap();
+    builder
+        .push(&Replay {
+            start: None,
+            moves: &moves,
+            evals: &[],
+            result: 1,
+            puzzle: false,
+            searches: Searches::NONE,
+        })
+        .unwrap();
     let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
     let schemes = config.model.schemes();
     let recipe = Recipe { input: schemes.input, policy: schemes.policy, ..Recipe::default() };
