@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::config::{LearnConfig, Preset};
-use super::cycle::{Cycle, Ended};
+use super::run::{Cycle, Ended};
 use crate::interrupt;
 use crate::learn::DeviceChoice;
 

@@ -12,12 +12,12 @@ mod diary;
 mod nets;
 mod trial;
 mod curves;
-mod cycle;
+mod run;
 mod command;
 
 pub use buffer::{Buffer, Entry};
 pub use command::LearnArgs;
 pub use config::{ArenaRules, KlRules, LearnConfig, Preset};
-pub use cycle::{Cycle, Ended};
 pub use escalation::{Escalation, Remedy, Verdict, VetoRules};
+pub use run::{Cycle, Ended};
 pub use state::{Stage, State};

@@ -37,9 +37,9 @@ fn opera(config: &TrainConfig) -> Batch {
             start: None,
             moves: &moves,
             evals: &[],
-            searches: Searches::NONE,
             result: 1,
             puzzle: false,
+            searches: Searches::NONE,
         })
         .unwrap();
     let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };

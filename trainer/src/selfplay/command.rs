@@ -25,7 +25,7 @@ use crate::settings;
     Keys of --rules and --set, with their defaults:\n  {\"visits\": 800, \"playout_cap\": {\"share\": 1.0, \"visits\": 100}, \
     \"noise\": {\"alpha\": 0.3, \"epsilon\": 0.25}, \"gumbel\": {\"considered\": 0, \"c_visit\": 50, \"c_scale\": 1}, \"prune\": true,\n   \"temperature\": {\"opening\": 1.0, \"plies\": 30, \
     \"later\": 0.1}, \"search\": {\"c_puct\": 1.5, \"fpu\": 0.33, \"policy_temperature\": 1.0},\n   \"resign\": \
-    {\"threshold\": 0.95, \"moves\": 3, \"played_on\": 0.1}, \"book\": \"\", \"random_plies\": 0, \"max_plies\": 400, \
+    {\"threshold\": 0.95, \"moves\": 3, \"played_on\": 0.1}, \"book\": \"\", \"random_plies\": 0, \"max_plies\": 400, \"cut_is_draw\": true, \
     \"syzygy\": \"\",\n   \"games\": 32 (at once), \"leaves\": 1, \"workers\": 0 (one a core), \"cache\": 64 (MiB)}")]
 pub struct SelfPlayArgs {
     /// The network: an ONNX file, or `embedded` or `embedded.int8`, those of this program

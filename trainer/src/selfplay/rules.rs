@@ -27,8 +27,10 @@ pub struct Rules {
     pub book: String,
     /// Random moves from there.
     pub random_plies: u32,
-    /// Most plies of a game: then it is a draw.
+    /// Most plies of a game, …
     pub max_plies: usize,
+    /// … which is a draw then, or else has no result: networks that know little would learn that everything is drawn.
+    pub cut_is_draw: bool,
     /// Folders of Syzygy tables, which decide a game that comes to them; empty for none.
     pub syzygy: String,
 
@@ -130,6 +132,7 @@ impl Default for Rules {
             book: String::new(),
             random_plies: 0,
             max_plies: 400,
+            cut_is_draw: true,
             syzygy: String::new(),
             games: 32,
             leaves: 1,

@@ -128,7 +128,8 @@ impl SelfGame {
         if let Some(loser) = self.lost_side().filter(|_| !self.is_played_on()) {
             return Some((GameResult::won_by(!loser), FLAG_ADJUDICATED, Some(loser)));
         }
-        (self.record.moves.len() >= rules.max_plies).then_some((GameResult::Draw, FLAG_ADJUDICATED, None))
+        let cut = if rules.cut_is_draw { GameResult::Draw } else { GameResult::Unknown };
+        (self.record.moves.len() >= rules.max_plies).then_some((cut, FLAG_ADJUDICATED, None))
     }
 
     fn is_played_on(&self) -> bool {

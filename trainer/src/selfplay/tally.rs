@@ -15,7 +15,7 @@ pub struct Tally {
     pub plies: u64,
     /// … and of these the ones whose search is to be learnt.
     pub recorded: u64,
-    /// White's wins, draws, and losses.
+    /// White's wins, draws (with games that were cut short), and losses.
     pub results: [u64; 3],
     /// Games that ended by giving up, …
     pub resigned: u64,

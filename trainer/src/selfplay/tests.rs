@@ -128,6 +128,14 @@ fn every_position_has_its_search_and_the_file_is_sound() {
 }
 
 #[test]
+fn a_game_that_is_cut_short_is_a_draw_or_has_no_result() {
+    let results = |cut_is_draw| -> Vec<GameResult> {
+        played(&Rules { cut_is_draw, ..short() }, 1).iter().map(|game| game.result).collect()
+    };
+    assert_eq!((results(true), results(false)), (vec![GameResult::Draw; 6], vec![GameResult::Unknown; 6]));
+}
+
+#[test]
 fn a_game_that_is_interrupted_goes_on_as_if_nothing_had_been() {
     let rules = short();
     let whole = driven(&table(&rules, 3), fresh(3), 3, usize::MAX).0;
