@@ -1,8 +1,10 @@
 //! Self-play, matches and the cycle of learning, by the built program.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use trainer::chunks;
@@ -108,6 +110,22 @@ fn a_network_learns_by_its_own_games() {
     assert_eq!(first, second);
     assert!(String::from_utf8_lossy(&first).contains("pairs 0 ½ 1 1½ 2: "));
 
+    // A preset can't change a run that has every key.
+    let preset = ["learn", "--run", "runs/a", "--resume", "--preset", "gpu"];
+    let error = trainer(at, &preset).output().expect("the trainer starts");
+    assert!(String::from_utf8_lossy(&error.stderr).contains("--preset changes nothing"));
+    // Nor does a configuration change the structure of its networks, or one that doesn't do the run's own.
+    let config = || std::fs::read_to_string(run.join("config.json")).expect("a configuration");
+    let before = config();
+    let more = ["--resume", "--iterations", "4", "--set", "train.model.filters=32"];
+    let bad =
+        ["--set", "pretrain_mix_ratio=0.5", "--set", r#"train.sources=[{"name":"x","paths":["none/*.h5"]}]"#];
+    let refused =
+        trainer(at, &[&learn("runs/a", &more)[..], &bad].concat()).output().expect("the trainer starts");
+    assert!(!refused.status.success());
+    assert_eq!(config(), before);
+    succeeds(trainer(at, &learn("runs/a", &more)));
+    assert_eq!(config(), before);
     // A finished run goes on to more iterations; begun anew it would be lost.
     let error = trainer(at, &learn("runs/a", &["--iterations", "5"])).output().expect("the trainer starts");
     assert!(String::from_utf8_lossy(&error.stderr).contains("add --resume"));
@@ -115,29 +133,51 @@ fn a_network_learns_by_its_own_games() {
     assert_eq!(metrics(&run).len(), 5);
 }
 
+/// Kills a program after some time, unless it ends before; whether it was killed.
+fn killed_after(time: Duration, mut command: Command) -> bool {
+    let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("the trainer starts");
+    let mut said = child.stderr.take().expect("piped");
+    let (alive, end) = channel::<()>();
+    let listener = thread::spawn(move || {
+        // What it says ends with it.
+        _ = std::io::copy(&mut said, &mut std::io::sink());
+        drop(alive);
+    });
+    let killed = end.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
+    child.kill().expect("it can be killed");
+    child.wait().expect("it ends");
+    listener.join().expect("it only reads");
+    killed
+}
+
 #[test]
-fn killed_a_dozen_times_it_ends_with_the_same_iterations() {
+fn killed_a_dozen_times_at_random_it_ends_with_the_same_iterations() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     write_config(at);
+    let begin = Instant::now();
+    succeeds(trainer(at, &learn("whole", &["--iterations", "6"])));
+    let whole = begin.elapsed();
     let arguments = learn("run", &["--iterations", "6"]);
-    for attempt in 0..12 {
+    let (mut rng, mut kills) = (fastrand::Rng::with_seed(6), 0);
+    for _ in 0..12 {
         // The state is what tells a run from none.
         let resume = at.join("run/state.json").exists();
         let more: &[&str] = if resume { &["--resume"] } else { &[] };
-        let mut command = trainer(at, &[&arguments[..], more].concat());
-        let mut child =
-            command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("the trainer starts");
-        let said = BufReader::new(child.stderr.take().expect("piped")).lines().map_while(Result::ok);
-        // Killed after the first, second, third or fourth thing that it says: whatever it is doing then.
-        said.take(1 + attempt % 4).for_each(drop);
-        child.kill().expect("it can be killed");
-        child.wait().expect("it ends");
+        let command = trainer(at, &[&arguments[..], more].concat());
+        // A dozen quarters at most, of which its start takes a part each time.
+        kills += u32::from(killed_after(whole.mul_f64(rng.f64() / 4.0), command));
     }
+    assert!(kills > 0, "none was killed");
     succeeds(trainer(at, &[&arguments[..], &["--resume"]].concat()));
     let run = at.join("run");
-    let iterations: Vec<u64> = metrics(&run).iter().filter_map(|line| line["iteration"].as_u64()).collect();
+    let lines = metrics(&run);
+    let iterations: Vec<u64> = lines.iter().filter_map(|line| line["iteration"].as_u64()).collect();
     assert_eq!(iterations, [1, 2, 3, 4, 5, 6]);
+    for line in &lines {
+        assert_eq!(line["play"]["games"]["games"], 8, "also those of before a kill");
+        assert!(line["learn"]["policy_loss"].as_f64().expect("a loss") > 0.0);
+    }
     let state = checked_state(&run);
     assert_eq!((&state["iteration"], &state["totals"]["games"]), (&json!(7), &json!(48)));
     let left = std::fs::read_dir(run.join("games")).expect("a folder").flatten();

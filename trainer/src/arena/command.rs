@@ -9,6 +9,7 @@ use clap::Args;
 use super::contender::Contender;
 use super::contest::{Contest, MatchRules, Report, contest};
 use super::sprt::{Decision, Sprt};
+use super::tally::Tally;
 use crate::chunks::{Chunk, progress, write};
 use crate::interrupt;
 
@@ -20,8 +21,9 @@ use crate::interrupt;
     after_help = "Examples:\n  philidor-trainer arena runs/first/first.onnx embedded.int8 --visits 200 --games 200\n  \
     philidor-trainer arena new.onnx old.onnx --visits 100 --sprt 0,35 --games 1000\n  \
     philidor-trainer arena runs/first/first.onnx uct:200 --games 40\n\n\
-    Players: an ONNX file, embedded, embedded.int8, random, minimax, alpha-beta, uct, uct-value; the last two with \
-    :VISITS\n(random games a move, 200 unless said)."
+    Players: an ONNX file, embedded, embedded.int8, random, minimax, alpha-beta, uct, uct-value; minimax and alpha-beta \
+    with :PLIES\n(how deep they search, 4 unless said), uct and uct-value with :VISITS (random games a move, 200 unless \
+    said)."
 )]
 pub struct ArenaArgs {
     /// A player
@@ -112,8 +114,9 @@ impl ArenaArgs {
         };
         let pairs = self.games.div_ceil(2);
         let bar = progress(2 * pairs, 0, "games");
-        let plan = Contest { pairs, sprt: self.sprt.clone(), rules, seed: self.seed };
-        let report = contest([&first, &second], &plan, &bar, stop)?;
+        let plan =
+            Contest { pairs, sprt: self.sprt.clone(), rules, seed: self.seed, begun: Tally::default() };
+        let report = contest([&first, &second], &plan, &bar, stop, &mut |_| Ok(()))?;
         bar.finish_and_clear();
         if let Some(path) = &self.out {
             let mut chunk = Chunk::new(&format!("arena: {} against {}", self.first, self.second));

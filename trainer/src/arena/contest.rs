@@ -64,6 +64,29 @@ impl MatchRules {
         Params { policy_temperature: self.policy_temperature, reuse: false, batch: 1, ..Params::default() }
     }
 
+    /// Checks that the numbers make sense.
+    ///
+    /// # Errors
+    ///
+    /// One line that names the key at fault.
+    pub fn check(&self) -> Result<(), String> {
+        let counts =
+            [("games", self.games), ("max_plies", self.max_plies), ("resign_moves", self.resign_moves)];
+        if let Some((key, _)) = counts.into_iter().find(|(_, value)| *value == 0) {
+            return Err(format!("{key} must be at least 1"));
+        }
+        if self.max_plies > usize::from(u16::MAX) {
+            return Err(format!("max_plies is {}, must be at most {}", self.max_plies, u16::MAX));
+        }
+        if !(self.policy_temperature.is_finite() && self.policy_temperature > 0.0) {
+            return Err(format!("policy_temperature is {}, must be positive", self.policy_temperature));
+        }
+        if !(self.resign_threshold.is_finite() && self.resign_threshold >= 0.0) {
+            return Err(format!("resign_threshold is {}, must not be negative", self.resign_threshold));
+        }
+        Ok(())
+    }
+
     fn worker_count(&self) -> usize {
         if self.workers > 0 { self.workers } else { thread::available_parallelism().map_or(1, usize::from) }
     }
@@ -80,40 +103,55 @@ pub struct Contest {
     pub rules: MatchRules,
     /// Another seed, other openings.
     pub seed: u64,
+    /// The pairs that were counted before the match was interrupted: it goes on with the next.
+    pub begun: Tally,
+}
+
+impl Contest {
+    /// Whether enough is played or proven.
+    fn is_decided(&self, tally: &Tally) -> bool {
+        let proven = |sprt: &Sprt| sprt.decision(tally) != Decision::Open;
+        tally.count() >= self.pairs || self.sprt.as_ref().is_some_and(proven)
+    }
 }
 
 /// What a match came to.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The first player's results.
+    /// The first player's results, also of pairs that were counted before.
     pub tally: Tally,
-    /// The counted games in their order; an opening's first one is the first player's with White.
+    /// The games that were counted now, in their order; an opening's first one is the first player's with White.
     pub games: Vec<Game>,
     /// Whether it was stopped before its end.
     pub stopped: bool,
 }
 
-/// Plays `first` against `second`; `bar` counts games.
+/// Plays `first` against `second`; `bar` counts games, and `counted` is told where the match stands after every pair.
 ///
 /// Pairs are counted in their order, up to the one that decides, so that it doesn't matter which end sooner. With one
 /// worker the same contest has the same games.
 ///
 /// # Errors
 ///
-/// One line: a book or tables can't be read, or a network fails.
+/// One line: a number makes no sense, a book or tables can't be read, a network fails, or `counted` does.
 pub fn contest(
     [first, second]: [&Contender; 2],
     contest: &Contest,
     bar: &ProgressBar,
     stop: &AtomicBool,
+    counted: &mut dyn FnMut(&Tally) -> Result<(), String>,
 ) -> Result<Report, String> {
     let rules = &contest.rules;
+    rules.check()?;
+    if contest.is_decided(&contest.begun) {
+        return Ok(Report { tally: contest.begun, ..Report::default() });
+    }
     let Ground { starts, tables } =
         Ground::open(&rules.book, rules.random_plies, &rules.syzygy, contest.seed)?;
     let mut networks = Vec::new();
     let minds = [mind(first, &mut networks), mind(second, &mut networks)];
     let ring = Arc::new(Ring { minds, rules: rules.clone(), tables, seed: contest.seed });
-    let (next, halt) = (AtomicU64::new(0), AtomicBool::new(false));
+    let (next, halt) = (AtomicU64::new(2 * contest.begun.count()), AtomicBool::new(false));
     let (report, reports) = unbounded();
     thread::scope(|scope| {
         let (ring, starts, networks, next, halt) = (&ring, &starts, &networks, &next, &halt);
@@ -147,9 +185,9 @@ pub fn contest(
             worker.spawn_scoped(scope, work).map_err(|error| format!("no thread to play on: {error}"))?;
         }
         drop(report);
-        let counted = count(contest, &reports, bar, stop, halt);
+        let report = count(contest, &reports, bar, [stop, halt], counted);
         halt.store(true, Ordering::Relaxed);
-        counted
+        report
     })
 }
 
@@ -159,7 +197,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 fn mind(contender: &Contender, networks: &mut Vec<Network>) -> Mind {
     match contender {
-        Contender::Classical { player, visits } => Mind::Classical(*player, *visits),
+        Contender::Classical { player, effort } => Mind::Classical(*player, *effort),
         Contender::Network { network, visits, .. } => {
             networks.push((**network).clone());
             Mind::Search(networks.len() - 1, *visits)
@@ -175,10 +213,10 @@ fn count(
     contest: &Contest,
     reports: &Receiver<Result<Played, String>>,
     bar: &ProgressBar,
-    stop: &AtomicBool,
-    halt: &AtomicBool,
+    [stop, halt]: [&AtomicBool; 2],
+    counted: &mut dyn FnMut(&Tally) -> Result<(), String>,
 ) -> Result<Report, String> {
-    let mut report = Report::default();
+    let mut report = Report { tally: contest.begun, ..Report::default() };
     let mut early: BTreeMap<u64, Played> = BTreeMap::new();
     for played in reports {
         let played = played?;
@@ -194,8 +232,8 @@ fn count(
                 format!(", LLR {:.2} of {:.2}", sprt.llr(&report.tally), sprt.bounds().upper)
             });
             bar.set_message(format!("{:.1} %{llr}", 100.0 * report.tally.score()));
-            let decided = |sprt: &Sprt| sprt.decision(&report.tally) != Decision::Open;
-            if contest.sprt.as_ref().is_some_and(decided) || report.tally.count() == contest.pairs {
+            counted(&report.tally)?;
+            if contest.is_decided(&report.tally) {
                 return Ok(report);
             }
         }
@@ -212,16 +250,52 @@ mod tests {
     use super::*;
 
     fn played(pairs: u64, seed: u64, sprt: Option<Sprt>) -> Report {
+        gone_on(Tally::default(), pairs, seed, sprt, u64::MAX)
+    }
+
+    /// A match that goes on after what was `begun`, and is stopped when so many pairs are counted.
+    fn gone_on(begun: Tally, pairs: u64, seed: u64, sprt: Option<Sprt>, until: u64) -> Report {
         let player = |name| Contender::named(name, 1).unwrap();
         let rules = MatchRules { games: 4, workers: 1, max_plies: 120, ..MatchRules::default() };
-        let contest = Contest { pairs, sprt, rules, seed };
-        super::contest(
-            [&player("uct-value:40"), &player("random")],
-            &contest,
-            &ProgressBar::hidden(),
-            &AtomicBool::new(false),
-        )
-        .unwrap()
+        let contest = Contest { pairs, sprt, rules, seed, begun };
+        let stop = AtomicBool::new(false);
+        let mut last = begun;
+        let mut counted = |tally: &Tally| {
+            assert_eq!(tally.count(), last.count() + 1);
+            last = *tally;
+            stop.store(tally.count() >= until, Ordering::Relaxed);
+            Ok(())
+        };
+        let players = [&player("uct-value:40"), &player("random")];
+        let report = super::contest(players, &contest, &ProgressBar::hidden(), &stop, &mut counted).unwrap();
+        assert_eq!(report.tally, last);
+        report
+    }
+
+    #[test]
+    fn an_interrupted_match_goes_on_with_the_next_pair() {
+        let whole = played(6, 7, None);
+        let first = gone_on(Tally::default(), 6, 7, None, 2);
+        assert!(first.stopped && (2..6).contains(&first.tally.count()), "{}", first.tally);
+        let rest = gone_on(first.tally, 6, 7, None, u64::MAX);
+        assert_eq!(rest.tally, whole.tally);
+        assert_eq!([first.games, rest.games].concat(), whole.games);
+        let over = gone_on(whole.tally, 6, 7, None, u64::MAX);
+        assert_eq!((over.tally, over.games.len(), over.stopped), (whole.tally, 0, false));
+    }
+
+    #[test]
+    fn rules_that_make_no_sense_are_refused() {
+        let rules = MatchRules::default;
+        assert_eq!(rules().check(), Ok(()));
+        for (bad, key) in [
+            (MatchRules { resign_moves: 0, ..rules() }, "resign_moves"),
+            (MatchRules { max_plies: 0, ..rules() }, "max_plies"),
+            (MatchRules { policy_temperature: 0.0, ..rules() }, "policy_temperature"),
+            (MatchRules { resign_threshold: f32::NAN, ..rules() }, "resign_threshold"),
+        ] {
+            assert!(bad.check().unwrap_err().starts_with(key));
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use shakmaty::Color;
 
 use super::contender::classical_move;
 use super::contest::MatchRules;
-use crate::games::{FLAG_ADJUDICATED, Game, GameResult, dice};
+use crate::games::{FLAG_ADJUDICATED, Game, GameResult, Purpose, dice_for};
 use crate::selfplay::{Next, Sitting, known_end};
 
 /// How a side finds its moves.
@@ -18,7 +18,7 @@ use crate::selfplay::{Next, Sitting, known_end};
 pub enum Mind {
     /// By a search with the evaluator of this number and so many visits.
     Search(usize, u64),
-    /// By a classical player with so many visits.
+    /// By a classical player who thinks so long.
     Classical(Player, u64),
 }
 
@@ -134,10 +134,10 @@ impl Sitting for Duel {
                     self.searching = true;
                     return Next::Search(evaluator);
                 }
-                Mind::Classical(player, visits) => {
+                Mind::Classical(player, effort) => {
                     let ply = self.record.moves.len() as u64;
-                    let seed = dice(self.ring.seed, self.number, ply).u64(..);
-                    let m = classical_move(player, visits, &self.game, seed);
+                    let seed = dice_for(Purpose::Classical, self.ring.seed, self.number, ply).u64(..);
+                    let m = classical_move(player, effort, &self.game, seed);
                     let m = m.or(self.game.legal_moves().first().copied()).expect("the game isn't over");
                     self.play(m);
                 }

@@ -31,11 +31,14 @@ impl Entry {
     ///
     /// One line: a file can't be read, or there is none.
     pub fn read(folder: &Path, name: &str) -> Result<Entry, String> {
-        let mut positions = Vec::new();
-        for chunk in read_all(folder, name)? {
-            positions.extend((0..chunk.games()).map(|game| chunk.replay(game).targets() as u32));
-        }
-        Ok(Entry { name: name.to_owned(), first: 0, positions })
+        Ok(Entry::new(name, &read_all(folder, name)?))
+    }
+
+    /// All games of these files.
+    pub fn new(name: &str, chunks: &[Chunk]) -> Entry {
+        let of = |chunk: &Chunk, game| chunk.replay(game).targets() as u32;
+        let positions = chunks.iter().flat_map(|chunk| (0..chunk.games()).map(move |game| of(chunk, game)));
+        Entry { name: name.to_owned(), first: 0, positions: positions.collect() }
     }
 
     /// The positions of all its games.
@@ -93,6 +96,18 @@ impl Buffer {
         }
         self.entries.retain(|entry| !entry.positions.is_empty());
         before - self.positions()
+    }
+
+    /// Lets the oldest iterations go until files of so many bytes are given up, `size` being those of a name's files;
+    /// the newest iteration stays. Gives the names.
+    pub fn release(&mut self, mut bytes: u64, size: impl Fn(&str) -> u64) -> Vec<String> {
+        let mut gone = Vec::new();
+        while bytes > 0 && self.entries.len() > 1 {
+            let entry = self.entries.remove(0);
+            bytes = bytes.saturating_sub(size(&entry.name));
+            gone.push(entry.name);
+        }
+        gone
     }
 
     /// The names of the files that are used.
@@ -162,7 +177,12 @@ pub fn files(folder: &Path, name: &str) -> Vec<PathBuf> {
     (0..).map(path).take_while(|path| path.exists()).collect()
 }
 
-fn read_all(folder: &Path, name: &str) -> Result<Vec<Chunk>, String> {
+/// What they hold.
+///
+/// # Errors
+///
+/// One line: a file can't be read, or there is none.
+pub fn read_all(folder: &Path, name: &str) -> Result<Vec<Chunk>, String> {
     let files = files(folder, name);
     if files.is_empty() {
         return Err(format!(
@@ -208,6 +228,22 @@ mod tests {
         assert_eq!((buffer.entries[0].first, buffer.entries[0].positions.len()), (0, 3));
         assert_eq!(buffer.purge(0.1), 10, "whole games");
         assert_eq!((buffer.purge(1.0), buffer.purge(0.5), buffer.positions()), (20, 0, 0));
+    }
+
+    #[test]
+    fn the_oldest_games_go_for_the_disks_sake() {
+        let full = || Buffer { entries: ["a", "b", "c"].map(|name| entry(name, &[10])).into() };
+        let size = |name: &str| if name == "a" { 100 } else { 50 };
+        let released = |bytes| {
+            let mut buffer = full();
+            let gone = buffer.release(bytes, size);
+            (gone.join(""), buffer.names().into_iter().collect::<String>())
+        };
+        let expected = |gone: &str, left: &str| (gone.to_owned(), left.to_owned());
+        assert_eq!(released(0), expected("", "abc"));
+        assert_eq!(released(100), expected("a", "bc"));
+        assert_eq!(released(101), expected("ab", "c"));
+        assert_eq!(released(1000), expected("ab", "c"), "the newest stay");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 
@@ -15,8 +15,8 @@ use crate::learn::DeviceChoice;
 
 /// Let a network get stronger by its own games: it plays against itself, learns, and is tested, again and again
 ///
-/// Ctrl-C stops at a clean point; --resume goes on from there, also after a kill, which costs at most the games in
-/// flight. RUN holds config.json (resolved), state.json, metrics.jsonl (a line an iteration), events.log (in words),
+/// Ctrl-C stops at a clean point; --resume goes on from there, also after a kill, which costs the games in flight and
+/// the last seconds of what was finished. RUN holds config.json (resolved), state.json, metrics.jsonl (a line an iteration), events.log (in words),
 /// games/, nets/ and the present training run.
 #[derive(Args, Debug)]
 #[command(
@@ -31,9 +31,9 @@ pub struct LearnArgs {
     /// Configuration (JSON) [default with --resume: RUN/config.json]
     #[arg(long)]
     config: Option<PathBuf>,
-    /// Where keys that the configuration leaves out come from
-    #[arg(long, value_enum, default_value_t)]
-    preset: Preset,
+    /// Where keys that the configuration leaves out come from [default: cpu]
+    #[arg(long, value_enum)]
+    preset: Option<Preset>,
     /// Override a key: play.visits=100
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -71,16 +71,21 @@ impl LearnArgs {
 
     fn learn(&self) -> Result<String, String> {
         let of_run = self.run.join("config.json");
-        let file = self.config.clone().or_else(|| self.resume.then_some(of_run));
-        let mut config = LearnConfig::load(self.preset, file.as_deref(), &self.set)?;
+        let file = self.config.clone().or_else(|| self.resume.then(|| of_run.clone()));
+        if self.resume && self.config.is_none() && self.preset.is_some() {
+            return Err(format!(
+                "--preset changes nothing with --resume: {} has every key; change some with --set, or name a --config",
+                of_run.display()
+            ));
+        }
+        let time = self.hours.map(duration).transpose()?;
+        let mut config = LearnConfig::load(self.preset.unwrap_or_default(), file.as_deref(), &self.set)?;
         let device = self.device.prepare(&mut config.train)?;
         let stop = interrupt::flag()?;
-        if let Some(hours) = self.hours {
-            if !(hours.is_finite() && hours > 0.0) {
-                return Err(format!("--hours is {hours}, must be positive"));
-            }
-            stop_after(Duration::from_secs_f64(3600.0 * hours), Arc::clone(&stop));
-        }
+        let until = time.map(|time| {
+            stop_after(time, Arc::clone(&stop));
+            Instant::now() + time
+        });
         std::fs::create_dir_all(&self.run)
             .map_err(|error| format!("cannot create {}: {error}", self.run.display()))?;
         let mut cycle = if self.resume {
@@ -88,7 +93,7 @@ impl LearnArgs {
         } else {
             Cycle::start(&self.run, config, device, stop)?
         };
-        let ended = cycle.run(self.iterations.unwrap_or(u64::MAX))?;
+        let ended = cycle.run(self.iterations.unwrap_or(u64::MAX), until)?;
         let state = cycle.state();
         let totals = state.totals;
         Ok(format!(
@@ -104,10 +109,34 @@ impl LearnArgs {
     }
 }
 
+/// Most hours that a run can be given: a hundred years.
+const MOST_HOURS: f64 = 876_000.0;
+
+fn duration(hours: f64) -> Result<Duration, String> {
+    if hours > 0.0 && hours <= MOST_HOURS {
+        Ok(Duration::from_secs_f64(3600.0 * hours))
+    } else {
+        Err(format!("--hours is {hours}, must be positive and at most {MOST_HOURS}"))
+    }
+}
+
 /// Raises the flag when the time is up.
 fn stop_after(time: Duration, stop: Arc<AtomicBool>) {
     std::thread::spawn(move || {
         std::thread::sleep(time);
         stop.store(true, Ordering::Relaxed);
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hours_are_some_and_not_too_many() {
+        assert_eq!(duration(0.5), Ok(Duration::from_secs(1800)));
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e18] {
+            assert!(duration(bad).unwrap_err().starts_with("--hours is "), "{bad}");
+        }
+    }
 }

@@ -18,7 +18,7 @@ use crate::settings;
 #[serde(default, deny_unknown_fields)]
 pub struct LearnConfig {
     /// The pretrained network's weights, a checkpoint of `train` or of `export --weights`, whose model is taken over;
-    /// empty to begin with random weights.
+    /// empty to begin with random weights, from which going away costs nothing.
     pub start: String,
     /// Another seed, another run.
     pub seed: u64,
@@ -47,7 +47,7 @@ pub struct LearnConfig {
     pub veto: VetoRules,
     /// The networks of every so many iterations are kept.
     pub milestone_every: u64,
-    /// MiB that the run's folder may take: beyond, milestones and then the oldest games go.
+    /// MiB that the run's folder may take: beyond, milestones and then the oldest games go; the newest iteration's stay.
     pub disk: u64,
 }
 
@@ -188,6 +188,7 @@ impl LearnConfig {
     pub fn check(&self) -> Result<(), String> {
         self.play.check().map_err(|why| format!("play.{why}"))?;
         self.train.check().map_err(|why| format!("train.{why}"))?;
+        self.arena.rules.check().map_err(|why| format!("arena.rules.{why}"))?;
         self.arena.promotion.check().map_err(|why| format!("arena.promotion: {why}"))?;
         self.arena.veto.check().map_err(|why| format!("arena.veto: {why}"))?;
         let shares = [
@@ -211,7 +212,7 @@ impl LearnConfig {
             ("arena.visits", self.arena.visits),
             ("arena.games", self.arena.games),
             ("arena.veto_games", self.arena.veto_games),
-            ("arena.rules.games", self.arena.rules.games as u64),
+            ("veto.recovery", self.veto.recovery),
             ("milestone_every", self.milestone_every),
             ("disk", self.disk),
         ];
@@ -258,6 +259,12 @@ mod tests {
         assert!(error.contains("unknown field `visit`"), "{error}");
         let error = LearnConfig::load(Preset::Cpu, None, &[]).unwrap_err();
         assert!(error.contains("train.sources"), "{error}");
+        for (bad, key) in
+            [("arena.rules.resign_moves=0", "arena.rules.resign_moves"), ("veto.recovery=0", "veto.recovery")]
+        {
+            let error = LearnConfig::load(Preset::Tiny, None, &[bad.to_owned()]).unwrap_err();
+            assert!(error.contains(&format!("{key} must be at least 1")), "{error}");
+        }
     }
 
     #[test]

@@ -45,7 +45,7 @@ fn panels(lines: &[Value]) -> Vec<Panel> {
         curve(label, &|line| {
             let results = line.pointer("/play/games/results")?.as_array()?;
             let all: f64 = results.iter().filter_map(Value::as_f64).sum();
-            Some(100.0 * results.get(index)?.as_f64()? / all)
+            (all > 0.0).then_some(100.0 * results.get(index)?.as_f64()? / all)
         })
     };
     vec![

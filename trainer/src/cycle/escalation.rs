@@ -18,7 +18,7 @@ pub struct VetoRules {
     pub critical_purge: f64,
     /// … and this is the share of the pretraining games.
     pub critical_mix: f64,
-    /// Iterations after the last veto until mix, learning rate and games are as before.
+    /// Iterations after the last veto until mix, learning rate and games are as before; at least 1.
     pub recovery: u64,
 }
 
@@ -106,8 +106,13 @@ impl Escalation {
         }
     }
 
-    /// Takes note of the end of an iteration without an arena's veto; says whether the measures end with it.
-    pub fn iteration(&mut self) -> bool {
+    /// Takes note of the end of an iteration and of its verdict, if it had one; says whether the measures end with it.
+    ///
+    /// The iteration of a veto isn't one of those that the measures last: they begin with the next.
+    pub fn iteration(&mut self, verdict: Option<Verdict>) -> bool {
+        if verdict == Some(Verdict::Vetoed) {
+            return false;
+        }
         let ends = self.left == 1;
         self.left = self.left.saturating_sub(1);
         if ends {
@@ -183,11 +188,12 @@ mod tests {
     fn measures_last_for_the_recovery() {
         let (mut state, rules) = (Escalation::default(), VetoRules { recovery: 3, ..VetoRules::default() });
         (0..4).for_each(|_| _ = state.arena(Vetoed, &rules));
-        assert_eq!([state.iteration(), state.iteration()], [false, false]);
+        assert!(!state.iteration(Some(Vetoed)), "the measures begin with the next iteration");
+        assert_eq!([state.iteration(None), state.iteration(Some(Kept))], [false, false]);
         assert_eq!((state.mix(0.5, &rules), state.level), (0.8, 4));
-        assert!(state.iteration());
+        assert!(state.iteration(None));
         assert_eq!((state.mix(0.5, &rules), state.lr_factor, state.explore(0.1, &rules)), (0.5, 1.0, 0.1));
-        assert!(!state.iteration(), "it is told once");
+        assert!(!state.iteration(None), "it is told once");
         // Another veto without a good arena between is still in the row.
         assert_eq!(state.arena(Vetoed, &rules).map(|remedy| remedy.level), Some(4));
     }
@@ -196,9 +202,31 @@ mod tests {
     fn a_veto_begins_the_recovery_anew() {
         let (mut state, rules) = (Escalation::default(), VetoRules { recovery: 2, ..VetoRules::default() });
         _ = state.arena(Vetoed, &rules);
-        state.iteration();
+        state.iteration(Some(Vetoed));
+        state.iteration(None);
         _ = state.arena(Vetoed, &rules);
-        assert!(!state.iteration());
-        assert!(state.iteration());
+        state.iteration(Some(Vetoed));
+        assert!(!state.iteration(None));
+        assert!(state.iteration(None));
+    }
+
+    /// As the cycle goes: an arena at the end of some iterations, then the iteration's end.
+    #[test]
+    fn as_many_iterations_are_played_with_the_measures_as_the_recovery_says() {
+        for recovery in 1..5 {
+            let (mut state, rules) = (Escalation::default(), VetoRules { recovery, ..VetoRules::default() });
+            let (mut mixes, mut ended) = (Vec::new(), Vec::new());
+            for iteration in 1..=8 {
+                mixes.push(state.mix(0.5, &rules));
+                let verdict = (iteration == 2).then_some(Vetoed);
+                if let Some(verdict) = verdict {
+                    _ = state.arena(verdict, &rules);
+                }
+                ended.extend(state.iteration(verdict).then_some(iteration));
+            }
+            let raised: Vec<usize> = (1..=8).filter(|iteration| mixes[iteration - 1] > 0.5).collect();
+            assert_eq!(raised, (3..3 + recovery as usize).collect::<Vec<_>>());
+            assert_eq!(ended, [2 + recovery], "told once");
+        }
     }
 }

@@ -14,20 +14,22 @@ use super::buffer::{self, Entry};
 use super::config::LearnConfig;
 use super::curves;
 use super::diary::Diary;
-use super::escalation::Verdict;
+use super::escalation::{Remedy, Verdict};
 use super::nets::Nets;
 use super::state::{START, Stage, State};
-use super::trial::{self, Opponent, Role};
+use super::trial::{self, Opponent};
 use crate::arena::{Contender, Contest, Meeting, Tally, contest, rate, score_of_elo};
 use crate::chunks::{OutArgs, Store, progress};
 use crate::export::network;
 use crate::files::write_file;
+use crate::games::{Purpose, dice_for};
 use crate::learn::checkpoint::{self, Checkpoint};
 use crate::learn::config::Schedule;
 use crate::learn::reference::Reference;
-use crate::learn::{self, Learner, Run, Sources, TrainConfig, batch_number};
+use crate::learn::validation::validate;
+use crate::learn::{self, Learner, Run, Sources, TrainConfig, TrainError, Validations, batch_number};
 use crate::model::Weights;
-use crate::selfplay::{Plan, Seats, play};
+use crate::selfplay::{self, Plan, Seats, play};
 
 /// The rating that Elo's own method begins with.
 const FIRST_RATING: f64 = 1500.0;
@@ -36,7 +38,11 @@ const K: f64 = 32.0;
 /// Batches on which the distance from the first network is measured.
 const MEASURED: usize = 4;
 /// Seconds after which finished games are written.
-const SAVE_EVERY: u64 = 20;
+const SAVE_EVERY: u64 = 5;
+/// Seconds after which the counted games of a match are written.
+const SAVE_MATCH_EVERY: Duration = Duration::from_secs(2);
+/// Held-out samples on which two networks are compared after a veto, at least, if there are so many.
+const COMPARED: usize = 8192;
 /// Positions a file of games, about.
 const CHUNK: usize = 1_000_000;
 
@@ -59,6 +65,8 @@ pub struct Cycle {
     diary: Diary,
     pretraining: Sources,
     stop: Arc<AtomicBool>,
+    /// Up to when the time of work is counted.
+    counted: Instant,
 }
 
 impl Cycle {
@@ -92,8 +100,10 @@ impl Cycle {
             nets.write(START, &net, &weights, &loaded.config, &none)?;
         }
         nets.load(START)?;
-        State::default().save(folder)?;
-        Cycle::open(folder, config, device, stop)
+        let cycle = Cycle::open(folder, State::default(), config, device, stop)?;
+        // The state is what makes it a run.
+        cycle.save()?;
+        Ok(cycle)
     }
 
     /// Goes on with the run in `folder`.
@@ -107,32 +117,35 @@ impl Cycle {
         device: Device,
         stop: Arc<AtomicBool>,
     ) -> Result<Cycle, String> {
-        Cycle::open(folder, config, device, stop)
+        Cycle::open(folder, State::load(folder)?, config, device, stop)
     }
 
     fn open(
         folder: &Path,
-        config: LearnConfig,
+        state: State,
+        mut config: LearnConfig,
         device: Device,
         stop: Arc<AtomicBool>,
     ) -> Result<Cycle, String> {
-        let state = State::load(folder)?;
-        let text = serde_json::to_string_pretty(&config).expect("numbers and text make JSON");
-        write_file(&folder.join("config.json"), (text + "\n").as_bytes())?;
+        let nets = Nets::of(folder)?;
+        // Whatever a configuration says, the structure is that of the networks which are there.
+        config.train.model = Checkpoint::load(&nets.weights(START))?.config.model;
+        if config.start.is_empty() && config.kl.cost.weight > 0.0 {
+            log::warn!(
+                "kl.cost.weight is set to 0: there is no pretrained network, `start`, to stay near to"
+            );
+            config.kl.cost.weight = 0.0;
+        }
         let mut pretraining = Sources::default();
         if config.pretrain_mix_ratio > 0.0 {
             pretraining = Sources::load(&config.train.sources, config.train.validation_percent, folder)?;
         }
-        Ok(Cycle {
-            nets: Nets::of(folder)?,
-            diary: Diary::open(folder, state.iteration)?,
-            folder: folder.to_owned(),
-            config,
-            device,
-            state,
-            pretraining,
-            stop,
-        })
+        let diary = Diary::open(folder, state.iteration)?;
+        // Last of all, so that a configuration that doesn't do leaves that of the run as it was.
+        let text = serde_json::to_string_pretty(&config).expect("numbers and text make JSON");
+        write_file(&folder.join("config.json"), (text + "\n").as_bytes())?;
+        let (folder, counted) = (folder.to_owned(), Instant::now());
+        Ok(Cycle { config, folder, device, state, nets, diary, pretraining, stop, counted })
     }
 
     /// Where the run stands.
@@ -140,35 +153,41 @@ impl Cycle {
         &self.state
     }
 
-    /// Goes on until so many iterations of the run are done, or it is told to stop.
+    /// Goes on until so many iterations of the run are done, or it is told to stop; `until` says when it will be, if
+    /// that is known, and is only told.
     ///
     /// # Errors
     ///
     /// One line: a file can't be read or written, or a network fails. What was done before is kept.
-    pub fn run(&mut self, iterations: u64) -> Result<Ended, String> {
+    pub fn run(&mut self, iterations: u64, until: Option<Instant>) -> Result<Ended, String> {
         let (begin, first) = (Instant::now(), self.state.iteration);
         while self.state.iteration <= iterations {
-            let started = Instant::now();
             let done = match self.state.stage {
                 Stage::Play => self.play()?,
                 Stage::Train => self.train()?,
                 Stage::Arena => self.arena()?,
             };
-            self.state.totals.seconds += started.elapsed().as_secs_f64();
+            self.clock();
+            self.save()?;
             if !done {
-                self.save()?;
                 self.say("stopped; --resume goes on from here")?;
                 return Ok(Ended::Stopped);
             }
-            self.save()?;
             let passed = self.state.iteration - first;
-            if passed > 0 && self.state.stage == Stage::Play && iterations < u64::MAX {
-                let left = (iterations + 1 - self.state.iteration) as f64;
-                let seconds = begin.elapsed().as_secs_f64() / passed as f64 * left;
-                log::info!("{} iterations left: {}", left, HumanDuration(Duration::from_secs_f64(seconds)));
+            if passed > 0 && self.state.stage == Stage::Play {
+                let each = begin.elapsed() / u32::try_from(passed).unwrap_or(u32::MAX);
+                let left = (iterations < u64::MAX).then(|| iterations + 1 - self.state.iteration);
+                tell_time_left(each, left, until);
             }
         }
         Ok(Ended::Finished)
+    }
+
+    /// Counts the time of work since it was last counted.
+    fn clock(&mut self) {
+        let now = Instant::now();
+        self.state.totals.seconds += (now - self.counted).as_secs_f64();
+        self.counted = now;
     }
 
     fn save(&self) -> Result<(), String> {
@@ -184,8 +203,8 @@ impl Cycle {
     }
 
     /// A seed of this iteration's own.
-    fn seed(&self) -> u64 {
-        crate::games::dice(self.config.seed, self.state.iteration, 0).u64(..)
+    fn seed(&self, purpose: Purpose) -> u64 {
+        dice_for(purpose, self.config.seed, self.state.iteration, 0).u64(..)
     }
 
     fn games(&self) -> PathBuf {
@@ -209,7 +228,7 @@ impl Cycle {
         let store = Store::open(&out, &name, &source, settings)?;
         let plan = Plan {
             rules: self.config.play.clone(),
-            seed: self.seed(),
+            seed: self.seed(Purpose::Games),
             games: self.config.games_per_iteration,
         };
         let bar = progress(plan.games, store.games(), "games");
@@ -217,7 +236,11 @@ impl Cycle {
         if session.stopped {
             return Ok(false);
         }
-        let entry = Entry::read(&self.games(), &name)?;
+        // Of all games, also of those that were played before the iteration was interrupted.
+        let chunks = buffer::read_all(&self.games(), &name)?;
+        let all = chunks.iter().flat_map(|chunk| (0..chunk.games()).map(move |game| chunk.game(game)));
+        let tally = selfplay::Tally::of(all, &plan.rules);
+        let entry = Entry::new(&name, &chunks);
         let games = entry.positions.len() as u64;
         let positions = entry.total();
         self.state.buffer.add(entry, self.config.buffer_size);
@@ -225,19 +248,19 @@ impl Cycle {
         self.state.totals.positions += positions;
         self.state.target += (positions as f64 * self.config.samples_per_position).round() as u64;
         let hours = session.seconds.max(1e-3) / 3600.0;
-        let rate = |count: u64| (count as f64 / hours).round();
+        // Rates are those of this session; a session that only found games which were there has none.
+        let rate = |count: u64| (session.tally.games > 0).then(|| (count as f64 / hours).round());
         self.note(
             "play",
             json!({
-                "games": session.tally, "new_positions": positions, "seconds": session.seconds,
+                "games": tally, "new_positions": positions, "seconds": session.seconds,
                 "boards": self.config.play.games * self.config.play.worker_count(),
                 "games_per_h": rate(session.tally.games), "positions_per_h": rate(session.tally.plies),
                 "evaluations_per_s": (session.evaluated as f64 / session.seconds.max(1e-3)).round(),
             }),
         );
         self.say(&format!(
-            "{}; buffer {} positions of {} games",
-            session.tally,
+            "{tally}; buffer {} positions of {} games",
             self.state.buffer.positions(),
             self.state.buffer.games()
         ))?;
@@ -258,7 +281,7 @@ impl Cycle {
         config.validate_every = u64::MAX;
         config.lr *= self.state.escalation.lr_factor;
         config.min_lr = config.min_lr.min(config.lr);
-        config.seed = self.seed();
+        config.seed = self.seed(Purpose::Samples);
         config
     }
 
@@ -286,28 +309,45 @@ impl Cycle {
             Run::resume(&folder, &config, self.device)?
         };
         run.learner.reference = self.reference(&run.learner)?;
-        let from = run.progress.step;
+        let from = match self.state.from {
+            Some(from) => from,
+            None => {
+                self.state.from = Some(run.progress.step);
+                self.save()?;
+                run.progress.step
+            }
+        };
+        if run.progress.step == from {
+            // What the last iteration measured.
+            run.learner.drift.clear();
+        }
         let (sources, mix) = self.sources()?;
         let mut feed = sources.feed(&config, batch_number(&run.progress.loader))?;
         let held_out = sources.held_out(&config)?;
         let stop = Arc::clone(&self.stop);
-        let skipped = run.progress.skipped;
         match run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed)) {
             Ok(learn::Ended::Finished) => {}
             Ok(learn::Ended::Stopped) => return Ok(false),
             // Nobody needs to play against a network whose numbers aren't finite.
-            Err(why) if run.progress.skipped > skipped => {
-                self.judged(Verdict::Vetoed, &why)?;
+            Err(why @ TrainError::NotFinite(_)) => {
+                self.state.from = None;
+                self.judged(Verdict::Vetoed, &why.to_string(), None)?;
                 return Ok(true);
             }
-            Err(why) => return Err(why),
+            Err(why) => return Err(why.into()),
         }
-        let mut drift = run.learner.reference.as_ref().map(Reference::drift).unwrap_or_default();
+        let mut drift = run.learner.drift.drift();
         if let Some(reference) = &run.learner.reference {
             let batches = (0..MEASURED).map(|_| feed.next_batch()).collect::<Result<Vec<_>, String>>()?;
-            drift.kl = reference.measure(&run.learner.net, &run.learner.averaged, &batches);
+            let kl = reference.measure(&run.learner.net, &run.learner.averaged, &batches);
+            if kl.is_finite() {
+                drift.kl = kl;
+            } else {
+                drift.lost += 1;
+            }
         }
         self.state.drift = drift;
+        self.state.from = None;
         let name = Nets::name(self.state.iteration);
         self.nets.write(&name, &run.learner.net, &run.learner.averaged, &config, &run.progress)?;
         let learnt = last_report(&folder, from);
@@ -319,26 +359,28 @@ impl Cycle {
             100.0 * losses[2],
             drift.kl
         ))?;
-        if drift.kl >= self.config.kl.warn && drift.kl < self.config.kl.alarm {
+        let alarm = drift.reaches(self.config.kl.alarm);
+        if drift.reaches(self.config.kl.warn) && !alarm {
             self.say(&format!("warning: the policy drifts away, KL {:.3}", drift.kl))?;
         }
-        let accuracy = learnt["phases"].as_object().into_iter().flatten();
-        let accuracy = accuracy.filter_map(|(phase, values)| Some((phase.clone(), values["top1"].as_f64()?)));
-        self.state.accuracy.insert(name.clone(), accuracy.collect());
         self.note("learn", learnt);
         self.note("lr", json!(config.lr));
         self.note("pretrain_mix", json!(mix));
         self.note("kl", json!(drift.kl));
         self.note("kl_weight", json!(drift.weight));
+        self.note("kl_lost", json!(drift.lost));
         self.state.current = name;
-        let alarm = drift.kl >= self.config.kl.alarm;
         if alarm {
-            self.say(&format!("KL {:.3}: an arena at once", drift.kl))?;
+            let lost = match drift.lost {
+                0 => String::new(),
+                lost => format!(", not finite in {lost} batches"),
+            };
+            self.say(&format!("KL {:.3}{lost}: an arena at once", drift.kl))?;
         }
         if alarm || self.state.iteration.is_multiple_of(self.config.arena.every) {
             self.state.stage = Stage::Arena;
         } else {
-            self.conclude()?;
+            self.conclude(None)?;
         }
         Ok(true)
     }
@@ -358,7 +400,7 @@ impl Cycle {
     fn arena(&mut self) -> Result<bool, String> {
         let rules = self.config.arena.clone();
         let (name, network) = (self.state.current.clone(), Box::new(self.nets.load(&self.state.current)?));
-        let player = Contender::Network { name, network, visits: rules.visits };
+        let player = Contender::Network { name: name.clone(), network, visits: rules.visits };
         for opponent in trial::opponents(&self.state, &rules, self.config.seed, &self.nets.iterations()) {
             if self.state.matches.contains_key(opponent.role.name()) {
                 continue;
@@ -369,12 +411,12 @@ impl Cycle {
             self.save()?;
         }
         let (verdict, reasons) = trial::verdict(&self.state.matches, &rules);
-        self.judged(verdict, &reasons.join(", "))?;
+        self.judged(verdict, &reasons.join(", "), Some(&name))?;
         Ok(true)
     }
 
-    /// Does what a verdict asks for, and ends the iteration.
-    fn judged(&mut self, verdict: Verdict, why: &str) -> Result<(), String> {
+    /// Does what a verdict asks for, and ends the iteration; `tested` is the network, none if it came to none.
+    fn judged(&mut self, verdict: Verdict, why: &str, tested: Option<&str>) -> Result<(), String> {
         let remedy = self.state.escalation.arena(verdict, &self.config.veto);
         self.note("verdict", json!(verdict));
         match verdict {
@@ -385,18 +427,27 @@ impl Cycle {
             }
             Verdict::Kept => self.say(&format!("{} stays the best ({why})", self.state.best))?,
             Verdict::Vetoed => {
-                let remedy = remedy.expect("a veto has one");
-                self.veto(why, remedy.level, remedy.purge)?;
+                self.veto(why, &remedy.expect("a veto has one"), tested)?;
             }
         }
-        self.conclude()
+        self.conclude(Some(verdict))
     }
 
-    /// Goes back to the best weights, and throws away what is newest.
-    fn veto(&mut self, why: &str, level: u32, share: f64) -> Result<(), String> {
-        let (best, current) = (self.state.best.clone(), self.state.current.clone());
+    /// Throws away what is newest, and says what is done and what got worse.
+    fn veto(
+        &mut self,
+        why: &str,
+        Remedy { level, purge }: &Remedy,
+        tested: Option<&str>,
+    ) -> Result<(), String> {
+        let best = self.state.best.clone();
+        let worse = match tested {
+            Some(tested) => self.worse(&best, tested)?,
+            None => vec!["everything: its numbers aren't finite".to_owned()],
+        };
+        self.state.vetoed.extend(tested.map(str::to_owned));
         self.state.totals.vetoes += 1;
-        let purged = self.state.buffer.purge(share);
+        let purged = self.state.buffer.purge(*purge);
         let escalation = &self.state.escalation;
         let (rules, base) = (&self.config.veto, self.config.pretrain_mix_ratio);
         let (mix, explore) =
@@ -409,54 +460,77 @@ impl Cycle {
             100.0 * explore,
             escalation.left
         ))?;
-        let mut worse = self.less_accurate(&best, &current);
-        worse.extend(trial::unlearnt(&self.nets, &best, &current)?);
-        let worse =
-            if worse.is_empty() { "nothing that the canaries show".to_owned() } else { worse.join("; ") };
+        let worse = if worse.is_empty() {
+            "nothing that canaries or held-out games show".to_owned()
+        } else {
+            worse.join("; ")
+        };
         self.say(&format!("what got worse: {worse}"))?;
         self.note("worse", json!(worse));
-        // The old training run stays until the state has been written.
-        self.state.training += 1;
-        self.state.target = 0;
-        self.state.current = best;
-        self.state.discarded.insert(current);
-        self.conclude()
+        Ok(())
     }
 
-    /// The phases of the game in which held-out moves are found less often.
-    fn less_accurate(&self, before: &str, now: &str) -> Vec<String> {
-        let (Some(before), Some(now)) = (self.state.accuracy.get(before), self.state.accuracy.get(now))
-        else {
-            return Vec::new();
+    /// What network `now` does worse than network `before`: phases of held-out games, and canaries.
+    fn worse(&self, before: &str, now: &str) -> Result<Vec<String>, String> {
+        let [then, measured] = self.validated([before, now])?;
+        let mut worse = trial::less_accurate(&then, &measured);
+        worse.extend(trial::unlearnt(&self.nets, before, now)?);
+        Ok(worse)
+    }
+
+    /// How two networks do on the same held-out games, those of the pretraining, or, without such, of the buffer.
+    fn validated(&self, names: [&str; 2]) -> Result<[Validations; 2], String> {
+        let mut config = self.config.train.clone();
+        config.validation_batches = config.validation_batches.max(COMPARED.div_ceil(config.batch));
+        let pretrained = self.config.pretrain_mix_ratio > 0.0;
+        let sources = if pretrained { self.pretraining.clone() } else { self.sources()?.0 };
+        let held_out = sources.held_out(&config)?;
+        let validated = |name: &str| -> Result<Validations, String> {
+            let (net, weights) = network(&Checkpoint::load(&self.nets.weights(name))?, true, None)?;
+            Ok(validate(&net, &weights, &held_out, &config))
         };
-        let pairs = before.iter().filter_map(|(phase, then)| Some((phase, *then, *now.get(phase)?)));
-        pairs
-            .filter(|(_, then, now)| *now < then - 0.005)
-            .map(|(phase, then, now)| {
-                format!("first choice in the {phase} {:.1} % (was {:.1} %)", 100.0 * now, 100.0 * then)
-            })
-            .collect()
+        let [before, now] = names;
+        Ok([validated(before)?, validated(now)?])
     }
 
     /// A match; no if it was stopped.
     fn meet(&mut self, player: &Contender, opponent: &Opponent) -> Result<bool, String> {
         let rules = &self.config.arena;
         let (games, sprt) = opponent.role.games(rules);
-        let plan = Contest { pairs: games.div_ceil(2), sprt, rules: rules.rules.clone(), seed: self.seed() };
-        let bar = progress(2 * plan.pairs, 0, &format!("games against {}", opponent.name));
+        let role = opponent.role.name();
+        let begun = self.state.begun.get(role).copied().unwrap_or_default();
+        let plan = Contest {
+            pairs: games.div_ceil(2),
+            sprt,
+            rules: rules.rules.clone(),
+            seed: self.seed(Purpose::Matches),
+            begun,
+        };
+        let bar = progress(2 * plan.pairs, 2 * begun.count(), &format!("games against {}", opponent.name));
         let other = opponent.contender(&self.nets, rules.visits)?;
-        let report = contest([player, &other], &plan, &bar, &self.stop)?;
+        let (state, folder) = (&mut self.state, &self.folder);
+        let mut saved = Instant::now();
+        let mut counted = |tally: &Tally| {
+            state.begun.insert(role.to_owned(), *tally);
+            if saved.elapsed() < SAVE_MATCH_EVERY {
+                return Ok(());
+            }
+            saved = Instant::now();
+            state.save(folder)
+        };
+        let report = contest([player, &other], &plan, &bar, &self.stop, &mut counted)?;
         bar.finish_and_clear();
         if report.stopped {
             return Ok(false);
         }
+        self.state.begun.remove(role);
         let tally = report.tally;
         let below = if tally.score() < opponent.role.expected() { ", below" } else { ", above" };
         self.say(&format!(
             "{} against {} ({}): {tally}{below} {:.0} %",
             player.name(),
             opponent.name,
-            opponent.role.name(),
+            role,
             100.0 * opponent.role.expected()
         ))?;
         self.rate_by_k(&player.name(), &opponent.name, &tally);
@@ -466,7 +540,7 @@ impl Cycle {
             games: 2.0 * tally.count() as f64,
             points: 2.0 * tally.count() as f64 * tally.score(),
         });
-        self.state.matches.insert(opponent.role.name().to_owned(), tally);
+        self.state.matches.insert(role.to_owned(), tally);
         Ok(true)
     }
 
@@ -482,21 +556,20 @@ impl Cycle {
         self.state.k32.entry(opponent.to_owned()).or_insert(theirs);
     }
 
-    /// Ends an iteration: its line of the metrics, and on to the next. A veto has done so already.
-    fn conclude(&mut self) -> Result<(), String> {
-        if self.state.stage == Stage::Play {
-            return Ok(());
-        }
-        if self.state.stage == Stage::Arena {
-            let anchor = if self.config.arena.sanity_games > 0 { Role::Random.name() } else { START };
-            let ratings = rate(&self.state.meetings, anchor);
+    /// Ends an iteration: its line of the metrics, and on to the next; after a veto from the best weights.
+    fn conclude(&mut self, verdict: Option<Verdict>) -> Result<(), String> {
+        let tested = self.state.stage == Stage::Arena;
+        if tested {
+            // The random mover is too far away to measure others from: its own distance is hardly known.
+            let ratings = rate(&self.state.meetings, START);
             self.note("ratings", json!(ratings));
             self.note("arena", json!(self.state.matches));
             self.note("k32", json!(self.state.k32.get(&self.state.current)));
         }
-        if self.state.escalation.iteration() {
+        if self.state.escalation.iteration(verdict) {
             self.say("recovered: learning rate, mix and games are as before the veto")?;
         }
+        self.clock();
         let mut line = json!({
             "iteration": self.state.iteration, "time_s": self.state.totals.seconds.round(),
             "buffer": self.state.buffer.positions(), "totals": self.state.totals,
@@ -505,29 +578,34 @@ impl Cycle {
         let notes = std::mem::take(&mut self.state.notes);
         line.as_object_mut().expect("an object").extend(notes);
         self.diary.measure(&line)?;
-        let tested = self.state.stage == Stage::Arena;
+        if verdict == Some(Verdict::Vetoed) {
+            // The old training run stays until the state has been written.
+            self.state.training += 1;
+            self.state.target = 0;
+            self.state.current = self.state.best.clone();
+        }
         self.state.iteration += 1;
         self.state.stage = Stage::Play;
         self.state.matches.clear();
+        self.state.begun.clear();
         self.save()?;
         if tested {
             curves::draw(&self.folder)?;
         }
-        self.tidy();
-        Ok(())
+        self.tidy()
     }
 
     /// Removes networks and games that aren't needed any more, and more of them if the disk's share is used up.
-    fn tidy(&mut self) {
+    fn tidy(&mut self) -> Result<(), String> {
         let milestone = |iteration: &u64| iteration.is_multiple_of(self.config.milestone_every);
-        let iterations = self.nets.iterations();
+        let mut iterations = self.nets.iterations();
+        iterations.retain(|iteration| !self.state.vetoed.contains(&Nets::name(*iteration)));
         let mut kept: BTreeSet<String> =
             [&self.state.best, &self.state.current].into_iter().cloned().collect();
         let recent = iterations.iter().rev().take(2).copied();
         let worthy = recent.chain(iterations.iter().copied().filter(milestone)).map(Nets::name);
-        kept.extend(worthy.filter(|name| !self.state.discarded.contains(name)));
+        kept.extend(worthy);
         self.nets.keep(&kept);
-        self.state.accuracy.retain(|name, _| kept.contains(name));
         let used: BTreeSet<String> = self.state.buffer.names().into_iter().map(str::to_owned).collect();
         // What a kill may have left: a list of unfinished games, an older training run.
         (0..self.state.training).for_each(|number| _ = std::fs::remove_dir_all(self.training(number)));
@@ -535,7 +613,7 @@ impl Cycle {
             let name = format!("iter-{}", Nets::name(iteration));
             _ = std::fs::remove_file(self.games().join(format!("{name}.json")));
             if !used.contains(&name) {
-                buffer::files(&self.games(), &name).iter().for_each(|path| _ = std::fs::remove_file(path));
+                self.remove_games(&name);
             }
         }
         let bound = self.config.disk << 20;
@@ -546,6 +624,19 @@ impl Cycle {
                 self.nets.keep(&kept);
             }
         }
+        let games = self.games();
+        let of = |name: &str| buffer::files(&games, name).iter().map(|path| bytes(path)).sum::<u64>();
+        let gone = self.state.buffer.release(size(&self.folder).saturating_sub(bound), of);
+        if !gone.is_empty() {
+            // First nothing refers to them any more, then they go.
+            self.save()?;
+            gone.iter().for_each(|name| self.remove_games(name));
+            let left = self.state.buffer.positions();
+            self.say(&format!(
+                "the games of {} iterations went, the oldest, as `disk` is used up; {left} positions are left",
+                gone.len()
+            ))?;
+        }
         if size(&self.folder) > bound {
             log::warn!(
                 "{} takes more than the {} MiB that `disk` allows, and nothing more can go",
@@ -553,7 +644,27 @@ impl Cycle {
                 self.config.disk
             );
         }
+        Ok(())
     }
+
+    fn remove_games(&self, name: &str) {
+        buffer::files(&self.games(), name).iter().for_each(|path| _ = std::fs::remove_file(path));
+    }
+}
+
+/// Says how long it will go on, by the time that an iteration takes and by when it will be told to stop.
+fn tell_time_left(each: Duration, iterations: Option<u64>, until: Option<Instant>) {
+    let told = until.map(|until| until.saturating_duration_since(Instant::now()));
+    let wanted = iterations.map(|count| each.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX)));
+    let count = iterations.map_or_else(String::new, |count| format!("{count} iterations left, "));
+    if let Some(left) = told.into_iter().chain(wanted).min() {
+        log::info!("{count}{} to go, {} an iteration", HumanDuration(left), HumanDuration(each));
+    }
+}
+
+/// The size of a file.
+fn bytes(path: &Path) -> u64 {
+    path.metadata().map_or(0, |metadata| metadata.len())
 }
 
 /// Bytes of the files in a folder.

@@ -50,21 +50,25 @@ pub struct State {
     pub training: u64,
     /// The samples that it has learnt from when the iteration's training is done.
     pub target: u64,
+    /// The step of the training run at which the iteration's training began; none while there is none.
+    #[serde(default)]
+    pub from: Option<u64>,
     /// How far the network has gone from the pretrained one.
     pub drift: Drift,
     /// The matches of this iteration's arena that are finished, by opponent.
     pub matches: BTreeMap<String, Tally>,
+    /// What is counted so far of the match that is under way, by opponent.
+    #[serde(default)]
+    pub begun: BTreeMap<String, Tally>,
     /// All matches' results.
     pub meetings: Vec<Meeting>,
     /// Ratings by Elo's own method with K = 32, for comparison.
     pub k32: BTreeMap<String, f64>,
     /// What the present iteration's metrics will say.
     pub notes: serde_json::Map<String, serde_json::Value>,
-    /// Accuracies of networks on held-out games, for what a veto tells: by network, then by part.
-    pub accuracy: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Networks that were vetoed: no older opponents to measure others by.
+    /// Networks that were vetoed: they are no opponents, and aren't kept.
     #[serde(default)]
-    pub discarded: BTreeSet<String>,
+    pub vetoed: BTreeSet<String>,
     /// Sums over the run.
     pub totals: Totals,
 }
@@ -97,13 +101,14 @@ impl Default for State {
             buffer: Buffer::default(),
             training: 0,
             target: 0,
+            from: None,
             drift: Drift::default(),
             matches: BTreeMap::new(),
+            begun: BTreeMap::new(),
             meetings: Vec::new(),
             k32: BTreeMap::new(),
             notes: serde_json::Map::new(),
-            accuracy: BTreeMap::new(),
-            discarded: BTreeSet::new(),
+            vetoed: BTreeSet::new(),
             totals: Totals::default(),
         }
     }
@@ -155,6 +160,8 @@ mod tests {
     fn a_state_comes_back_and_another_format_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let mut state = State { iteration: 7, stage: Stage::Arena, ..State::default() };
+        state.begun.insert("best".into(), Tally { pairs: [1, 0, 2, 0, 0], games: [1, 3, 2] });
+        state.vetoed.insert("00006".into());
         state.matches.insert("random".into(), Tally { pairs: [0, 0, 1, 0, 9], games: [19, 0, 1] });
         state.save(folder.path()).unwrap();
         assert_eq!(State::load(folder.path()).unwrap(), state);

@@ -7,8 +7,11 @@ use super::escalation::Verdict;
 use super::nets::Nets;
 use super::state::{START, State};
 use crate::arena::{Contender, Decision, Sprt, Tally};
-use crate::games::dice;
+use crate::games::{Purpose, dice_for};
 use crate::gauge::{self, CATEGORIES, Player, canaries};
+use crate::learn::Validations;
+use crate::learn::validation::Validation;
+use crate::samples::Phase;
 
 /// What an opponent is there for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,7 +89,7 @@ impl Opponent {
     }
 }
 
-/// The opponents of the present iteration's network. No network is among them twice: if the best is the one that the
+/// The opponents of the present iteration's network. None was vetoed; no network is among them twice: if the best is the one that the
 /// run began with, it stands for both.
 pub fn opponents(state: &State, rules: &ArenaRules, seed: u64, iterations: &[u64]) -> Vec<Opponent> {
     let mut opponents = Vec::new();
@@ -102,10 +105,10 @@ pub fn opponents(state: &State, rules: &ArenaRules, seed: u64, iterations: &[u64
     let older: Vec<String> = iterations
         .iter()
         .map(|iteration| Nets::name(*iteration))
-        .filter(|name| !taken.contains(&name))
+        .filter(|name| !taken.contains(&name) && !state.vetoed.contains(name))
         .collect();
     if !older.is_empty() {
-        let index = dice(seed, state.iteration, u64::MAX).usize(..older.len());
+        let index = dice_for(Purpose::Older, seed, state.iteration, 0).usize(..older.len());
         add(Role::Older, older[index].clone());
     }
     if state.best != START {
@@ -143,6 +146,28 @@ pub fn verdict(matches: &BTreeMap<String, Tally>, rules: &ArenaRules) -> (Verdic
     }
 }
 
+/// The phases of the game, and the whole of it, in which `now` has the move that was played as its first choice less
+/// often than `before` on the same held-out samples, by more than chance explains.
+///
+/// What is left to chance is taken to be that of two independent samples, at two standard errors: as the samples are
+/// the same, it is less.
+pub fn less_accurate(before: &Validations, now: &Validations) -> Vec<String> {
+    let parts = Phase::ALL.map(Phase::name).into_iter().zip(before.phases.iter().zip(&now.phases));
+    let all = std::iter::once(("game", (&before.all, &now.all)));
+    let worse = |(part, (before, now)): (&str, (&Validation, &Validation))| {
+        let (samples, old, new) = (before.samples, before.measures.top1, now.measures.top1);
+        let variance = |share: f64| share * (1.0 - share) / samples.max(1) as f64;
+        let chance = 2.0 * (variance(old) + variance(new)).sqrt();
+        let [old_percent, new_percent, noise] = [old, new, chance].map(|share| 100.0 * share);
+        (old - new > chance).then(|| {
+            format!(
+                "first choice in the {part} {new_percent:.1} % of {samples} (was {old_percent:.1} %, chance {noise:.1})"
+            )
+        })
+    };
+    parts.chain(all).filter_map(worse).collect()
+}
+
 /// The categories of canaries that `now` gets right less often than `before`, and how often of how many.
 ///
 /// # Errors
@@ -166,6 +191,7 @@ pub fn unlearnt(nets: &Nets, before: &str, now: &str) -> Result<Vec<String>, Str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learn::validation::Measures;
 
     fn tally(pairs: [u64; 5]) -> Tally {
         Tally { pairs, ..Tally::default() }
@@ -196,6 +222,28 @@ mod tests {
     }
 
     #[test]
+    fn what_chance_explains_is_not_called_worse() {
+        let validation = |samples, top1| Validation {
+            samples,
+            measures: Measures { top1, ..Measures::default() },
+            ..Validation::default()
+        };
+        let all = |samples, top1: [f64; 3]| Validations {
+            all: validation(3 * samples, top1.iter().sum::<f64>() / 3.0),
+            phases: top1.map(|top1| validation(samples, top1)).into(),
+            ..Validations::default()
+        };
+        // Two standard errors of 1,000 samples around 40 % are 4.4 points, of three times as many 2.5.
+        let before = all(1000, [0.40, 0.40, 0.40]);
+        assert_eq!(less_accurate(&before, &all(1000, [0.40, 0.41, 0.37])), Vec::<String>::new());
+        let worse = less_accurate(&before, &all(1000, [0.41, 0.40, 0.35]));
+        assert_eq!(worse, ["first choice in the endgame 35.0 % of 1000 (was 40.0 %, chance 4.3)"]);
+        let worse = less_accurate(&before, &all(1000, [0.37, 0.37, 0.37]));
+        assert!(worse.len() == 1 && worse[0].starts_with("first choice in the game 37.0 %"), "{worse:?}");
+        assert_eq!(less_accurate(&all(0, [0.0; 3]), &all(0, [0.0; 3])), Vec::<String>::new());
+    }
+
+    #[test]
     fn no_network_is_an_opponent_twice() {
         let rules = ArenaRules::default();
         let named = |state: &State, iterations: &[u64]| -> Vec<(Role, String)> {
@@ -212,6 +260,12 @@ mod tests {
         assert_eq!(
             all[2..],
             [(Role::Best, Nets::name(3)), (Role::Older, Nets::name(2)), (Role::Pretrained, START.to_owned())]
+        );
+        state.vetoed.insert(Nets::name(2));
+        assert_eq!(
+            named(&state, &[2, 3, 5])[2..],
+            [all[2].clone(), all[4].clone()],
+            "a vetoed one is no opponent"
         );
     }
 }

@@ -28,7 +28,7 @@ use shakmaty::Color;
 use xxhash_rust::xxh3::Xxh3;
 
 pub use blocks::Compression;
-pub use choice::{Choice, dice};
+pub use choice::{Choice, Purpose, dice, dice_for};
 pub use evals::{EvalSide, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS, NO_EVAL};
 pub use fetch::FetchGamesArgs;
 pub use import::{Filters, ImportError, Progress, ReadOptions, ReadReport, read_games};

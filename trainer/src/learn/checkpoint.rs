@@ -2,7 +2,7 @@
 //!
 //! A full one holds `weights/`, `stats/`, `ema/`, `ema_stats/`, `first/`, `second/`, each followed
 //! by a parameter's name, with elastic weight consolidation also `anchor/` and `importance/`, and what the
-//! learner counts, `totals` and `loss_scale`; a small one, made to be kept, `weights/` and `stats/` alone. The
+//! learner counts, `totals`, `loss_scale` and `drift`; a small one, made to be kept, `weights/` and `stats/` alone. The
 //! metadata hold the configuration and the progress as JSON.
 
 use super::config::TrainConfig;
@@ -131,9 +131,12 @@ fn groups(learner: &Learner) -> Vec<(&'static str, &Tensor)> {
 }
 
 /// What the learner counts between reports.
-fn counters(learner: &Learner) -> [(&'static str, &Tensor); 2] {
-    [("totals", &learner.totals), ("loss_scale", &learner.loss_scale.state)]
+fn counters(learner: &Learner) -> [(&'static str, &Tensor); 3] {
+    [("totals", &learner.totals), ("loss_scale", &learner.loss_scale.state), (DRIFT, &learner.drift.sums)]
 }
+
+/// The counter that checkpoints of earlier programs lack: then there was none to count.
+const DRIFT: &str = "drift";
 
 fn views(layout: &Layout, group: &str, flat: &Tensor) -> Vec<(String, Tensor)> {
     let views = if group.ends_with("stats") { layout.named_stats(flat) } else { layout.named_params(flat) };
@@ -222,7 +225,8 @@ impl Checkpoint {
         for (group, flat) in groups(learner) {
             self.fill(learner.net.layout(), group, flat)?;
         }
-        for (name, tensor) in counters(learner) {
+        let known = |(name, _): &(&str, &Tensor)| *name != DRIFT || self.tensors.contains_key(DRIFT);
+        for (name, tensor) in counters(learner).into_iter().filter(known) {
             self.fill_one(name, &mut tensor.shallow_clone())?;
         }
         learner.optimiser.steps = self.progress.step;

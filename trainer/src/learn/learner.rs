@@ -5,7 +5,7 @@ use super::elastic::Elastic;
 use super::loss::{self, Losses, StepLosses};
 use super::loss_scale::LossScale;
 use super::optimiser::Optimiser;
-use super::reference::Reference;
+use super::reference::{DriftSums, Reference};
 use super::validation::{self, HeldOut, Measures, Validations};
 use crate::loader::Batch;
 use crate::model::{Net, Weights, input::DeviceBatch, input::Expander};
@@ -39,6 +39,8 @@ pub struct Learner {
     pub elastic: Option<Elastic>,
     /// The network whose policy it shall stay near to.
     pub reference: Option<Reference>,
+    /// How far it has gone from it.
+    pub drift: DriftSums,
     /// How many steps the even average spans, plus one; 0 while it is exponential.
     pub swa_steps: u64,
     /// What fp16's losses are multiplied by.
@@ -62,6 +64,7 @@ impl Learner {
             expander: Expander::new(device, kind, net.schemes()),
             elastic: None,
             reference: None,
+            drift: DriftSums::new(device),
             swa_steps: 0,
             loss_scale: LossScale::new(kind, device),
             totals: Tensor::zeros([6], (Kind::Float, device)),
@@ -151,7 +154,7 @@ impl Learner {
     /// What it costs that the answer that counts in play is not the reference's.
     fn reference_cost(&self, batch: &DeviceBatch, losses: &StepLosses) -> Tensor {
         match &self.reference {
-            Some(reference) => reference.cost(&self.net, batch, &losses.legal_logits),
+            Some(reference) => reference.cost(&self.net, batch, &losses.legal_logits, &self.drift),
             None => losses.total.zeros_like(),
         }
     }

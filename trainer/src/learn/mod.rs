@@ -49,6 +49,6 @@ pub use finder::LrFinderArgs;
 pub use learner::Learner;
 pub use overfit::OverfitArgs;
 pub use plot::PlotArgs;
-pub use run::{Ended, Run};
+pub use run::{Ended, Run, TrainError};
 pub use sources::{Sources, batch_number};
 pub use validation::{HeldOut, Validations};

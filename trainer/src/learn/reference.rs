@@ -4,7 +4,7 @@ use crate::loader::Batch;
 use crate::model::input::{DeviceBatch, Expander};
 use crate::model::{Net, Weights};
 use serde::{Deserialize, Serialize};
-use tch::{Kind, Tensor};
+use tch::{Device, Kind, Tensor};
 
 /// What the divergence of the policy costs, adaptive as in NeuralMatePlay: `weight` below the target,
 /// `weight · (1 + factor · excess)` above, at most `most`, with `excess = divergence / target − 1`.
@@ -31,8 +31,6 @@ impl Default for ReferenceConfig {
 pub struct Reference {
     weights: Weights,
     config: ReferenceConfig,
-    /// `[3]`: sums of divergence and weight over batches, and their number.
-    totals: Tensor,
 }
 
 /// Means over batches.
@@ -42,13 +40,57 @@ pub struct Drift {
     pub kl: f64,
     /// What a nat cost.
     pub weight: f64,
+    /// Batches whose divergence wasn't finite, which the means leave out.
+    #[serde(default)]
+    pub lost: u64,
+}
+
+impl Drift {
+    /// Whether the policy is as far away as that, or nobody knows how far.
+    pub fn reaches(&self, divergence: f64) -> bool {
+        self.lost > 0 || self.kl >= divergence
+    }
+}
+
+/// Sums of divergence and weight over batches where they are finite, the number of these, and that of the others.
+pub struct DriftSums {
+    /// `[4]` on the device.
+    pub(super) sums: Tensor,
+}
+
+impl DriftSums {
+    /// Nothing yet.
+    pub fn new(device: Device) -> DriftSums {
+        DriftSums { sums: Tensor::zeros([4], (Kind::Float, device)) }
+    }
+
+    /// Counts a batch; doesn't wait for the device.
+    fn add(&self, divergence: &Tensor, weight: &Tensor) {
+        let finite = divergence.isfinite().to_kind(Kind::Float);
+        let known = |number: &Tensor| number.nan_to_num(0.0, 0.0, 0.0) * &finite;
+        let measured =
+            Tensor::stack(&[known(divergence), known(weight), finite.shallow_clone(), 1.0 - &finite], 0);
+        _ = self.sums.shallow_clone().g_add_(&measured);
+    }
+
+    /// Begins anew.
+    pub fn clear(&self) {
+        _ = self.sums.shallow_clone().zero_();
+    }
+
+    /// Means over the batches; waits for the device.
+    pub fn drift(&self) -> Drift {
+        let sums = Vec::<f32>::try_from(&self.sums).expect("four numbers");
+        let batches = f64::from(sums[2]).max(1.0);
+        let mean = |index: usize| f64::from(sums[index]) / batches;
+        Drift { kl: mean(0), weight: mean(1), lost: sums[3] as u64 }
+    }
 }
 
 impl Reference {
     /// Stays near `weights`, which are of the same structure as the learner's.
     pub fn new(weights: Weights, config: ReferenceConfig) -> Reference {
-        let totals = Tensor::zeros([3], (Kind::Float, weights.device()));
-        Reference { weights, config, totals }
+        Reference { weights, config }
     }
 
     /// How far the policy of `weights` (fp32) is from the reference's on these batches, both as they play: nat.
@@ -72,8 +114,9 @@ impl Reference {
         batches.iter().map(mean).sum::<f64>() / batches.len().max(1) as f64
     }
 
-    /// What the batch's divergence costs, a scalar with its gradient; `legal_logits` are the learner's.
-    pub fn cost(&self, net: &Net, batch: &DeviceBatch, legal_logits: &Tensor) -> Tensor {
+    /// What the batch's divergence costs, a scalar with its gradient, which `sums` takes note of; `legal_logits` are
+    /// the learner's.
+    pub fn cost(&self, net: &Net, batch: &DeviceBatch, legal_logits: &Tensor, sums: &DriftSums) -> Tensor {
         let reference = tch::no_grad(|| {
             let output = net.forward(&self.weights, &batch.input, false);
             output.last_policy().to_kind(Kind::Float).masked_fill(&batch.illegal, ILLEGAL)
@@ -81,19 +124,9 @@ impl Reference {
         let divergence = divergence(legal_logits, &reference).mean(Kind::Float);
         let _guard = tch::no_grad_guard();
         let weight = adapted(&divergence.detach(), &self.config);
-        let one = weight.ones_like();
-        let measured = Tensor::stack(&[divergence.detach(), weight.shallow_clone(), one], 0);
-        _ = self.totals.shallow_clone().g_add_(&measured);
+        sums.add(&divergence.detach(), &weight);
         drop(_guard);
         divergence * weight
-    }
-
-    /// Means since the last call; waits for the device.
-    pub fn drift(&self) -> Drift {
-        let sums = Vec::<f32>::try_from(&self.totals).expect("three numbers");
-        _ = self.totals.shallow_clone().zero_();
-        let batches = f64::from(sums[2]).max(1.0);
-        Drift { kl: f64::from(sums[0]) / batches, weight: f64::from(sums[1]) / batches }
     }
 }
 
@@ -137,6 +170,26 @@ mod tests {
         divergence(&logits, &row(&[0.0, 0.0, 0.0])).sum(Kind::Float).backward();
         let pull = Vec::<f32>::try_from(logits.grad().view([3])).unwrap();
         assert!(pull[0] > 0.0 && pull[1] < 0.0 && pull[2] < 0.0, "{pull:?}");
+    }
+
+    #[test]
+    fn what_is_not_finite_is_told_and_spoils_no_mean() {
+        let sums = DriftSums::new(Device::Cpu);
+        let add = |kl: f32, weight: f32| sums.add(&Tensor::from(kl), &Tensor::from(weight));
+        add(0.1, 1.0);
+        add(0.3, 2.0);
+        let Drift { kl, weight, lost } = sums.drift();
+        assert!((kl - 0.2).abs() < 1e-6 && (weight - 1.5).abs() < 1e-6 && lost == 0);
+        assert!(sums.drift().reaches(0.15) && !sums.drift().reaches(0.3));
+        add(f32::NAN, f32::NAN);
+        add(f32::INFINITY, 1.0);
+        let drift = sums.drift();
+        assert_eq!(drift, Drift { kl, weight, lost: 2 });
+        assert!(drift.reaches(1e9), "nobody knows how far it is");
+        let text = serde_json::to_string(&drift).unwrap();
+        assert_eq!(serde_json::from_str::<Drift>(&text).unwrap(), drift);
+        sums.clear();
+        assert_eq!(sums.drift(), Drift::default());
     }
 
     #[test]

@@ -25,6 +25,41 @@ pub enum Ended {
     Stopped,
 }
 
+/// Why a run can't go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TrainError {
+    /// Too many steps weren't finite, this number in a row: the network is ruined, or its precision doesn't do.
+    NotFinite(u64),
+    /// The feed failed, or a file can't be written.
+    Failed(String),
+}
+
+impl std::fmt::Display for TrainError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            TrainError::NotFinite(steps) => write!(
+                f,
+                "{steps} steps weren't finite (the last checkpoint is sound): try a lower lr, or precision fp32"
+            ),
+            TrainError::Failed(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for TrainError {}
+
+impl From<String> for TrainError {
+    fn from(why: String) -> TrainError {
+        TrainError::Failed(why)
+    }
+}
+
+impl From<TrainError> for String {
+    fn from(error: TrainError) -> String {
+        error.to_string()
+    }
+}
+
 /// A training run and its folder.
 pub struct Run {
     /// The network.
@@ -96,14 +131,13 @@ impl Run {
     /// Trains until all is done or `stop` says so, which is asked before each step.
     ///
     /// # Errors
-    /// One line: the feed failed, a file can't be written, or too many steps weren't finite.
-    /// The last checkpoint remains.
+    /// The feed failed, a file can't be written, or too many steps weren't finite. The last checkpoint remains.
     pub fn train(
         &mut self,
         feed: &mut dyn Feed,
         held_out: &HeldOut,
         stop: &dyn Fn(&Progress) -> bool,
-    ) -> Result<Ended, String> {
+    ) -> Result<Ended, TrainError> {
         let mut reporter = Reporter::open(&self.folder, &self.config, &self.progress)?;
         let (start, before) = (Instant::now(), self.progress.time_s);
         let mut saved = Instant::now();
@@ -185,7 +219,7 @@ impl Run {
         }
     }
 
-    fn report(&mut self, reporter: &mut Reporter, lr: f64) -> Result<(), String> {
+    fn report(&mut self, reporter: &mut Reporter, lr: f64) -> Result<(), TrainError> {
         let report = self.learner.report();
         self.progress.skipped += report.skipped;
         self.streak = if 2 * report.skipped < report.steps { 0 } else { self.streak + report.skipped };
@@ -194,10 +228,7 @@ impl Run {
         }
         reporter.train(&self.progress, &report, lr, &self.config)?;
         if self.streak > SKIPS {
-            return Err(format!(
-                "{} steps weren't finite (the last checkpoint is sound): try a lower lr, or precision fp32",
-                self.streak
-            ));
+            return Err(TrainError::NotFinite(self.streak));
         }
         Ok(())
     }

@@ -7,8 +7,9 @@ use super::config::{Precision, Schedule};
 use super::elastic::Elastic;
 use super::finder::{Suggestion, sweep};
 use super::overfit::by_heart;
+use super::reference::{Reference, ReferenceConfig};
 use super::validation::Validation;
-use super::{Checkpoint, Ended, Feed, HeldOut, Learner, Run, TrainConfig};
+use super::{Checkpoint, Ended, Feed, HeldOut, Learner, Run, TrainConfig, TrainError};
 use crate::loader::{Batch, Origin};
 use crate::model::resnet::config::ResnetConfig;
 use crate::model::{ModelConfig, Net};
@@ -243,22 +244,31 @@ fn a_run_that_stops_and_goes_on_equals_one_that_does_not() {
     config.accumulation = 2;
     config.samples = 440;
     let held_out = held_out();
+    let reference = || {
+        let other = Learner::new(&TrainConfig { seed: 99, ..config.clone() }, Device::Cpu).unwrap();
+        Some(Reference::new(other.weights, ReferenceConfig::default()))
+    };
     let whole = fresh_folder("whole");
     let mut run = Run::start(&whole, &config, Device::Cpu, None).unwrap();
+    run.learner.reference = reference();
     assert_eq!(run.train(&mut Rounds::new(11, 0), &held_out, &|_| false), Ok(Ended::Finished));
-    let expected = numbers(&run.learner.weights.flat);
+    let (expected, drift) = (numbers(&run.learner.weights.flat), run.learner.drift.drift());
+    assert!(drift.kl > 0.0 && drift.weight > 0.0 && drift.lost == 0, "{drift:?}");
 
     let halves = fresh_folder("halves");
     let mut run = Run::start(&halves, &config, Device::Cpu, None).unwrap();
+    run.learner.reference = reference();
     // Between two reports, which are means since the last one.
     let stop = |progress: &Progress| progress.step == 13;
     assert_eq!(run.train(&mut Rounds::new(11, 0), &held_out, &stop), Ok(Ended::Stopped));
     let mut run = Run::resume(&halves, &config, Device::Cpu).unwrap();
+    run.learner.reference = reference();
     assert_eq!(run.progress.step, 13);
     let next = run.progress.loader.as_u64().unwrap() as usize;
     assert_eq!(run.train(&mut Rounds::new(11, next), &held_out, &|_| false), Ok(Ended::Finished));
 
     assert_eq!(numbers(&run.learner.weights.flat), expected);
+    assert_eq!(run.learner.drift.drift(), drift, "of the whole run");
     assert_eq!(policy_losses(&halves), policy_losses(&whole));
     assert_eq!(policy_losses(&whole).len(), 4);
     assert_eq!(std::fs::read_dir(whole.join("tensorboard")).unwrap().count(), 1);
@@ -484,6 +494,6 @@ fn a_batch_that_is_not_finite_changes_nothing_and_many_end_the_run() {
     let config = TrainConfig { samples: 10_000, ..config };
     let mut run = Run::start(&folder, &config, Device::Cpu, None).unwrap();
     let error = run.train(&mut Broken(bad), &HeldOut::default(), &|_| false).unwrap_err();
-    assert!(error.contains("weren't finite"), "{error}");
+    assert!(matches!(error, TrainError::NotFinite(steps) if steps > 10), "{error}");
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -16,14 +16,12 @@ use super::rules::Rules;
 use super::sitting::{Finished, SelfGame, Table};
 use super::tally::Tally;
 use crate::chunks::{Hand, Store};
-use crate::games::{Game, Starts, dice};
+use crate::games::{Game, Purpose, Starts, dice_for};
 
 /// How often the collector looks at the clock and whether it shall stop.
 const GLANCE: Duration = Duration::from_millis(100);
 /// Without a terminal, a line of progress this often.
 const LOG_EVERY: Duration = Duration::from_secs(30);
-/// What a game's dice are asked for its network.
-const WHO_PLAYS: u64 = u64::MAX - 1;
 
 /// Who plays.
 #[derive(Clone)]
@@ -213,7 +211,7 @@ fn seat(hall: &Hall<'_>, hand: Hand) -> Result<SelfGame, String> {
         game
     };
     let others = hall.seats.other.as_ref().map_or(0.0, |(_, share)| *share);
-    let evaluator = usize::from(dice(hall.table.seed, number, WHO_PLAYS).f64() < others);
+    let evaluator = usize::from(dice_for(Purpose::Network, hall.table.seed, number, 0).f64() < others);
     Ok(SelfGame::new(Arc::clone(&hall.table), number, evaluator, record))
 }
 

@@ -187,9 +187,17 @@ impl Rules {
         if let Some((key, value)) = shares.into_iter().find(|(_, value)| !(0.0..=1.0).contains(value)) {
             return Err(format!("{key} is {value}, must be 0 to 1"));
         }
+        if self.playout_cap.share == 0.0 {
+            return Err("playout_cap.share is 0: there would be nothing to learn from".into());
+        }
+        for (key, visits) in [("visits", self.visits), ("playout_cap.visits", self.playout_cap.visits)] {
+            if visits < 2 {
+                return Err(format!(
+                    "{key} is {visits}, must be at least 2: the first is the position's own"
+                ));
+            }
+        }
         let counts = [
-            ("visits", self.visits),
-            ("playout_cap.visits", self.playout_cap.visits),
             ("games", self.games as u64),
             ("leaves", self.leaves as u64),
             ("max_plies", self.max_plies as u64),
@@ -252,5 +260,24 @@ impl Rules {
         } else {
             std::thread::available_parallelism().map_or(1, usize::from)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_teach_nothing_is_refused() {
+        assert_eq!(Rules::default().check(), Ok(()));
+        let error = |change: &dyn Fn(&mut Rules)| {
+            let mut rules = Rules::default();
+            change(&mut rules);
+            rules.check().unwrap_err()
+        };
+        assert!(error(&|rules| rules.playout_cap.share = 0.0).contains("playout_cap.share"));
+        assert!(error(&|rules| rules.visits = 1).starts_with("visits is 1"));
+        assert!(error(&|rules| rules.playout_cap.visits = 1).starts_with("playout_cap.visits"));
+        assert!(error(&|rules| rules.search.policy_temperature = 0.0).contains("policy_temperature"));
     }
 }

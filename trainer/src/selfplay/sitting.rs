@@ -13,12 +13,9 @@ use super::hall::{Next, Sitting};
 use super::rules::{GumbelRules, Rules};
 use super::target::policy_target;
 use crate::games::{
-    FLAG_ADJUDICATED, FLAG_SELF_PLAY, Game, GameResult, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS, Searched,
-    dice,
+    FLAG_ADJUDICATED, FLAG_SELF_PLAY, Game, GameResult, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS, Purpose,
+    Searched, dice_for,
 };
-
-/// What the dice of a game are for, beside its plies.
-const PLAYED_ON: u64 = u64::MAX;
 
 /// A game that is over.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,8 +70,8 @@ impl SelfGame {
         (self.number, self.record)
     }
 
-    fn dice(&self, ply: u64) -> fastrand::Rng {
-        dice(self.table.seed, self.number, ply)
+    fn dice(&self, purpose: Purpose, ply: usize) -> fastrand::Rng {
+        dice_for(purpose, self.table.seed, self.number, ply as u64)
     }
 
     /// Takes what the search has found, and plays a move.
@@ -116,7 +113,7 @@ impl SelfGame {
         let ply = self.record.moves.len();
         let temperature = if ply < rules.plies { rules.opening } else { rules.later };
         let visits: Vec<u64> = visited.iter().map(|(_, visits)| *visits).collect();
-        choose(&visits, temperature, self.dice(ply as u64).u64(..)).map(|index| visited[index].0)
+        choose(&visits, temperature, self.dice(Purpose::Move, ply).u64(..)).map(|index| visited[index].0)
     }
 
     /// How the game has ended, if it has; and whether somebody had to decide.
@@ -133,7 +130,7 @@ impl SelfGame {
     }
 
     fn is_played_on(&self) -> bool {
-        self.dice(PLAYED_ON).f64() < self.table.rules.resign.played_on
+        self.dice(Purpose::PlayedOn, 0).f64() < self.table.rules.resign.played_on
     }
 
     /// The side that gives up now by its last searches.
@@ -146,8 +143,7 @@ impl SelfGame {
 
     fn start_search(&mut self) {
         let Table { rules, .. } = &*self.table;
-        let ply = self.record.moves.len() as u64;
-        let mut rng = self.dice(!ply);
+        let mut rng = self.dice(Purpose::Search, self.record.moves.len());
         let learnt = rng.f64() < rules.playout_cap.share;
         let noise = Noise { epsilon: rules.noise.epsilon, alpha: rules.noise.alpha, seed: rng.u64(..) };
         let limits = Limits {
@@ -196,6 +192,22 @@ impl Sitting for SelfGame {
 
     fn search(&self) -> &Solo {
         &self.solo
+    }
+}
+
+impl Finished {
+    /// A stored game that was played by these rules: who gave up or would have is told by its searches.
+    pub fn stored(number: u64, game: Game, rules: &Rules) -> Finished {
+        let loser = first_to_give_up(&game, rules);
+        let gave_up = |loser: &Color| {
+            let last = game.searches.len() - 1;
+            game.flags & FLAG_ADJUDICATED != 0
+                && game.result == GameResult::won_by(!*loser)
+                && (0..last).all(|ply| !gives_up(&game.searches, ply, rules))
+        };
+        let resigned = loser.filter(gave_up);
+        let would_resign = loser.filter(|_| resigned.is_none());
+        Finished { number, game, resigned, would_resign }
     }
 }
 

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::rules::Rules;
 use super::sitting::Finished;
-use crate::games::{FLAG_ADJUDICATED, GameResult};
+use crate::games::{FLAG_ADJUDICATED, Game, GameResult};
 
 /// Sums over games.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -28,6 +29,14 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Counts stored games, which were played by these rules.
+    pub fn of(games: impl IntoIterator<Item = Game>, rules: &Rules) -> Tally {
+        let mut tally = Tally::default();
+        let finished = (0..).zip(games).map(|(number, game)| Finished::stored(number, game, rules));
+        finished.for_each(|finished| tally.add(&finished));
+        tally
+    }
+
     /// Counts a game.
     pub fn add(&mut self, finished: &Finished) {
         let Finished { game, resigned, would_resign, .. } = finished;

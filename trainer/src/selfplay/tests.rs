@@ -223,6 +223,10 @@ fn lost_games_are_given_up_unless_they_are_played_on() {
     rules.resign.played_on = 1.0;
     let played_on = driven(&table(&rules, 1), fresh(8), 8, usize::MAX).0;
     assert!(played_on.iter().all(|finished| finished.resigned.is_none()));
+    // What the games alone tell is what was noted while they were played.
+    for finished in given_up.iter().chain(&played_on) {
+        assert_eq!(Finished::stored(finished.number, finished.game.clone(), &rules), *finished);
+    }
     for (given_up, played_on) in given_up.iter().zip(&played_on) {
         assert_eq!(given_up.resigned, played_on.would_resign, "the same side, in the same game");
         assert!(played_on.game.moves.starts_with(&given_up.game.moves));
