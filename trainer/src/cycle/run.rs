@@ -481,9 +481,12 @@ impl Cycle {
     /// How two networks do on the same held-out games, those of the pretraining, or, without such, of the buffer.
     fn validated(&self, names: [&str; 2]) -> Result<[Validations; 2], String> {
         let mut config = self.config.train.clone();
-        config.validation_batches = config.validation_batches.max(COMPARED.div_ceil(config.batch));
         let pretrained = self.config.pretrain_mix_ratio > 0.0;
         let sources = if pretrained { self.pretraining.clone() } else { self.sources()?.0 };
+        // More than there are would be the same again, and seem surer than they are.
+        let there_are = usize::try_from(sources.held_out_samples()).unwrap_or(usize::MAX);
+        let wanted = COMPARED.max(config.validation_batches * config.batch);
+        config.validation_batches = wanted.min(there_are).div_ceil(config.batch);
         let held_out = sources.held_out(&config)?;
         let validated = |name: &str| -> Result<Validations, String> {
             let (net, weights) = network(&Checkpoint::load(&self.nets.weights(name))?, true, None)?;

@@ -98,6 +98,12 @@ impl Sources {
         Prefetch::taught(plan, first, threads, &teacher)
     }
 
+    /// The held-out samples that there are, every source alike, before one of them begins anew.
+    pub fn held_out_samples(&self) -> u64 {
+        let positions = self.validation.iter().map(|source| source.corpus.positions()).filter(|n| *n > 0);
+        positions.clone().min().unwrap_or(0) * positions.count() as u64
+    }
+
     /// Held-out batches, every source alike; none if nothing is held out.
     ///
     /// # Errors
