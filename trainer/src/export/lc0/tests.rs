@@ -104,16 +104,6 @@ fn maia_answers_as_in_lc0() {
     }
 }
 
-/// Writes the random networks into the folder `PHILIDOR_LC0_OUT`, for lc0 to be asked about them.
-#[test]
-#[ignore = "makes files, proves nothing"]
-fn write_random_networks() {
-    let out = PathBuf::from(std::env::var_os("PHILIDOR_LC0_OUT").expect("PHILIDOR_LC0_OUT names a folder"));
-    for shape in SHAPES {
-        std::fs::write(out.join(format!("{}.pb.gz", shape.name)), random::file(shape)).unwrap();
-    }
-}
-
 /// The file of `net`, read.
 fn read(net: &Net) -> Result<Lc0Net, String> {
     Lc0Net::decode(&net.encode_to_vec())

@@ -134,39 +134,3 @@ fn bf16_is_near_fp32() {
     let apart = largest(&(&exact[4].policy - near[4].policy.to_kind(Kind::Float)));
     assert!(apart < 0.1 * largest(&exact[4].policy).max(1.0), "{apart}");
 }
-
-/// How long a step of learning takes, in words: `cargo test --release -p trainer --lib trm -- --ignored --nocapture`.
-#[test]
-#[ignore = "a measurement"]
-fn speed() {
-    tch::set_num_threads(1);
-    for (text, batch) in [
-        (r#"{"width": 64, "heads": 2, "expansion": 2, "steps": 8}"#, 256),
-        (r#"{"width": 96, "heads": 3, "expansion": 2, "steps": 8}"#, 256),
-        (r#"{"width": 128, "heads": 4, "expansion": 2, "steps": 8}"#, 256),
-        (r#"{"width": 128, "heads": 4, "expansion": 4, "steps": 8}"#, 256),
-    ] {
-        for kept in [0, 1] {
-            let mut merged: serde_json::Value = serde_json::from_str(text).unwrap();
-            merged["dropout"] = 0.0.into();
-            merged["kept_steps"] = kept.into();
-            let (trm, weights) = small(&merged.to_string());
-            let weights = weights.copy(Device::Cpu, Kind::BFloat16);
-            let planes = planes().repeat([batch / 5, 1, 1, 1]);
-            let start = std::time::Instant::now();
-            for _ in 0..2 {
-                _ = trm.gradient(&weights, &planes, 1, |_, said| {
-                    said.policy
-                        .to_kind(Kind::Float)
-                        .log_softmax(-1, Kind::Float)
-                        .select(1, 5)
-                        .mean(Kind::Float)
-                });
-            }
-            println!(
-                "{text} kept {kept}: {:.0} samples/s",
-                2.0 * batch as f64 / start.elapsed().as_secs_f64()
-            );
-        }
-    }
-}
