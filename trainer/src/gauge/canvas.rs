@@ -12,6 +12,11 @@ use embedded_graphics::text::{Baseline, Text};
 /// Pixels of a line of text, with some air.
 pub const LINE: u32 = 12;
 
+/// Pixels that a line of text is wide.
+pub fn width_of(text: &str) -> u32 {
+    text.len() as u32 * FONT_6X10.character_size.width
+}
+
 /// What is neither above nor below zero.
 const NEUTRAL: Rgb888 = Rgb888::new(247, 247, 247);
 /// The ends of the scale (ColorBrewer's RdBu, which the colour-blind can tell apart).

@@ -9,7 +9,7 @@ use engine::eval::Network;
 use shakmaty::uci::UciMove;
 use shakmaty::{Color, Move, Piece, Rank, Role, Square, attacks};
 
-use super::canvas::{Canvas, LINE};
+use super::canvas::{Canvas, LINE, width_of};
 use crate::files::write_file;
 
 /// Unit vectors that the network is asked about at once.
@@ -216,15 +216,19 @@ fn corner([x, y]: [u32; 2], square: Square, side: u32) -> [u32; 2] {
     [x + square.file() as u32 * side, y + (7 - square.rank() as u32) * side]
 }
 
+/// A picture of at least this size with a title.
+fn titled(title: &str, [width, height]: [u32; 2]) -> Canvas {
+    let mut canvas = Canvas::new(width.max(width_of(title) + 2 * GAP), height);
+    canvas.text([GAP, GAP], title);
+    canvas
+}
+
 /// A board for each of the thirteen states of a square: nobody, White's pieces, Black's below them.
 fn of_move(matrix: &Matrix, m: Move, uci: &UciMove, side: u32) -> Canvas {
     let step = [8 * side + GAP, 8 * side + LINE + GAP];
-    let mut canvas = Canvas::new(7 * step[0] + GAP, 2 * step[1] + LINE + 2 * GAP);
     let limit = scale(matrix.of_move(m).iter().map(|term| term.weight));
-    canvas.text(
-        [GAP, GAP],
-        &format!("what speaks for {uci} (red) and against it (blue); full colour: {limit:.2}"),
-    );
+    let title = format!("what speaks for {uci} (red) and against it (blue); full colour: {limit:.2}");
+    let mut canvas = titled(&title, [7 * step[0] + GAP, 2 * step[1] + LINE + 2 * GAP]);
     for piece in states() {
         let [column, row] = piece.map_or([0, 0], |Piece { color, role }| [role as u32, color.fold_wb(0, 1)]);
         let [x, y] = [GAP + column * step[0], LINE + 2 * GAP + row * step[1]];
@@ -245,12 +249,9 @@ fn of_move(matrix: &Matrix, m: Move, uci: &UciMove, side: u32) -> Canvas {
 fn of_piece(matrix: &Matrix, piece: Piece, side: u32) -> Canvas {
     let side = side.div_ceil(2);
     let step = 8 * side + GAP / 2;
-    let mut canvas = Canvas::new(8 * step + 2 * GAP, 8 * step + LINE + 3 * GAP);
     let limit = scale(matrix.of_piece(piece).iter().map(|term| term.weight));
-    canvas.text(
-        [GAP, GAP],
-        &format!("the moves of a {} from each square; full colour: {limit:.2}", name(Some(piece))),
-    );
+    let title = format!("the moves of a {} from each square; full colour: {limit:.2}", name(Some(piece)));
+    let mut canvas = titled(&title, [8 * step + 2 * GAP, 8 * step + LINE + 3 * GAP]);
     for from in Square::ALL {
         let place = corner([GAP, LINE + 2 * GAP], from, step);
         for to in Square::ALL {

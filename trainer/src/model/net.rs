@@ -19,7 +19,7 @@ pub struct Net {
 
 /// The structure, by family.
 pub(crate) enum Body {
-    Resnet(Resnet),
+    Resnet(Box<Resnet>),
     Mlp(Mlp),
     Linear(Matrix),
     Trm(Trm),
@@ -60,7 +60,7 @@ impl Net {
         let mut layout = Layout::default();
         let l = &mut layout;
         let body = match config {
-            ModelConfig::Resnet(config) => Body::Resnet(Resnet::new(l, config)),
+            ModelConfig::Resnet(config) => Body::Resnet(Box::new(Resnet::new(l, config))),
             ModelConfig::Mlp(config) => Body::Mlp(Mlp::new(l, config)),
             ModelConfig::Linear(_) => Body::Linear(Matrix::new(l)),
             ModelConfig::Trm(config) => Body::Trm(Trm::new(l, config)),
