@@ -26,11 +26,15 @@ POINTS = {"1-0": 1.0, "1/2-1/2": 0.5, "0-1": 0.0}
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("pgn", nargs="+", type=Path, help="finished games")
+    add("pgn", nargs="*", type=Path, help="finished games")
     add("--zero", help="the player whose rating is 0 (default: the mean is)")
     add("--draws", type=int, default=200, help="how often the pairs are drawn anew (default: %(default)s)")
     add("--seed", type=int, default=1, help="of those draws (default: %(default)s)")
-    return parser.parse_args()
+    add("--self-test", action="store_true", help="check the arithmetic, play nothing")
+    arguments = parser.parse_args()
+    if not arguments.pgn and not arguments.self_test:
+        parser.error("name files of games")
+    return arguments
 
 
 def encounters(pgns):
@@ -72,8 +76,27 @@ def fit(encounters, players):
     return {player: 400 * math.log10(value) for player, value in strength.items()}
 
 
+def self_test():
+    """Numbers that can be worked out by hand."""
+
+    def ratings(*games):
+        return fit([list(games)], sorted({name for game in games for name in game[:2]}))
+
+    # Three wins and a loss, and the draw that is taken for granted: 3.5 to 1.5 points.
+    two = ratings(("a", "b", 1.0), ("b", "a", 0.0), ("a", "b", 1.0), ("b", "a", 1.0))
+    assert math.isclose(two["a"] - two["b"], 400 * math.log10(3.5 / 1.5), abs_tol=1e-3), two
+    assert math.isclose(sum(two.values()), 0.0, abs_tol=1e-6), two
+    # Who never met is compared through a third, and equal results make equal steps.
+    chain = ratings(("a", "b", 1.0), ("b", "c", 1.0))
+    assert math.isclose(chain["a"] - chain["b"], 400 * math.log10(3), abs_tol=1e-2), chain
+    assert math.isclose(chain["b"] - chain["c"], 400 * math.log10(3), abs_tol=1e-2), chain
+    print("rating.py: all checks passed")
+
+
 def main():
     arguments = parse()
+    if arguments.self_test:
+        return self_test()
     games = encounters(arguments.pgn)
     players = sorted({name for pair in games for game in pair for name in game[:2]})
     if not players:
