@@ -1,13 +1,12 @@
 //! Many players on one scale.
 
+use super::tally::SIGMAS;
 use serde::{Deserialize, Serialize};
 
 /// Natural logarithms of odds an Elo.
 const LOGIT: f64 = std::f64::consts::LN_10 / 400.0;
 /// Virtual draws of every meeting, so that who won everything isn't infinitely strong.
 const PRIOR: f64 = 0.5;
-/// 95 % of a normal distribution.
-const SIGMAS: f64 = 1.959_964;
 
 /// What one player made against another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 pub const SCORES: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
 /// 95 % of a normal distribution.
-const SIGMAS: f64 = 1.959_964;
+pub(super) const SIGMAS: f64 = 1.959_964;
 
 /// The expected score of a player who is stronger by `elo`.
 pub fn score_of_elo(elo: f64) -> f64 {

@@ -6,7 +6,7 @@ use crate::model::input::{DeviceBatch, DeviceLessons, DeviceShares};
 use tch::{Kind, Tensor};
 
 /// What illegal moves' logits are set to: far below any other, and finite.
-const ILLEGAL: f64 = -1e9;
+pub(super) const ILLEGAL: f64 = -1e9;
 
 /// The losses of a batch.
 pub struct Losses {

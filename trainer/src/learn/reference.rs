@@ -1,5 +1,6 @@
 //! Not going too far from a network that is known to be good: the divergence from its policy costs.
 
+use super::loss::ILLEGAL;
 use crate::loader::Batch;
 use crate::model::input::{DeviceBatch, Expander};
 use crate::model::{Net, Weights};
@@ -101,13 +102,9 @@ impl Reference {
         let device = weights.device();
         let expander = Expander::new(device, Kind::Float, net.schemes());
         let reference = self.weights.copy(device, Kind::Float);
-        let policy = |weights: &Weights, batch: &DeviceBatch| {
-            let output = net.forward(weights, &batch.input, false);
-            output.last_policy().to_kind(Kind::Float).masked_fill(&batch.illegal, ILLEGAL)
-        };
         let mean = |batch: &Batch| {
             let batch = expander.upload(batch);
-            divergence(&policy(weights, &batch), &policy(&reference, &batch))
+            divergence(&played(net, weights, &batch), &played(net, &reference, &batch))
                 .mean(Kind::Float)
                 .double_value(&[])
         };
@@ -117,10 +114,7 @@ impl Reference {
     /// What the batch's divergence costs, a scalar with its gradient, which `sums` takes note of; `legal_logits` are
     /// the learner's.
     pub fn cost(&self, net: &Net, batch: &DeviceBatch, legal_logits: &Tensor, sums: &DriftSums) -> Tensor {
-        let reference = tch::no_grad(|| {
-            let output = net.forward(&self.weights, &batch.input, false);
-            output.last_policy().to_kind(Kind::Float).masked_fill(&batch.illegal, ILLEGAL)
-        });
+        let reference = tch::no_grad(|| played(net, &self.weights, batch));
         let divergence = divergence(legal_logits, &reference).mean(Kind::Float);
         let _guard = tch::no_grad_guard();
         let weight = adapted(&divergence.detach(), &self.config);
@@ -130,8 +124,11 @@ impl Reference {
     }
 }
 
-/// What illegal moves' logits are set to: far below any other, and finite.
-const ILLEGAL: f64 = -1e9;
+/// `[n, size]`: the logits with which these weights play, illegal moves' set far below.
+fn played(net: &Net, weights: &Weights, batch: &DeviceBatch) -> Tensor {
+    let output = net.forward(weights, &batch.input, false);
+    output.last_policy().to_kind(Kind::Float).masked_fill(&batch.illegal, ILLEGAL)
+}
 
 /// `[n]`: Kullback–Leibler divergence (nat) of the policy of `logits` from that of `reference`.
 pub fn divergence(logits: &Tensor, reference: &Tensor) -> Tensor {
