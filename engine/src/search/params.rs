@@ -41,7 +41,8 @@ pub struct Params {
     /// Next to a move that draws for certain, unvisited moves are not taken to be worse than their
     /// parent (NeuralMatePlay). Off.
     pub draw_sibling_fpu: bool,
-    /// What a visit that has not come back yet counts for: 1 is a loss, 0 leaves Q as it is.
+    /// What a visit that has not come back yet counts for: 1 is a loss, 0 leaves Q as it is. Our own default: see the
+    /// README.
     pub virtual_loss: f32,
     /// Positions a worker gathers before it asks its evaluator. Our own default: see the README.
     pub batch: usize,
@@ -108,7 +109,7 @@ impl Default for Params {
             contempt: 0.0,
             uncertainty: 0.0,
             draw_sibling_fpu: false,
-            virtual_loss: 1.0,
+            virtual_loss: 0.1,
             batch: 8,
         }
     }

@@ -17,6 +17,7 @@ pub fn plain() -> Params {
         puct: Puct { c: 1.0, factor: 0.0, ..Puct::default() },
         fpu: Fpu { value: 0.0, ..Fpu::default() },
         policy_temperature: 1.0,
+        virtual_loss: 1.0,
         ..Params::default()
     }
 }
