@@ -199,7 +199,6 @@ fn permute(index: u64, n: u64, seed: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::games::Searches;
     use crate::loader::CorpusBuilder;
     use crate::samples::Replay;
     use engine::position::{Game, PackedMove};
@@ -218,16 +217,7 @@ mod tests {
                     PackedMove::new(m).0
                 })
                 .collect();
-            builder
-                .push(&Replay {
-                    start: None,
-                    moves: &moves,
-                    evals: &[],
-                    result,
-                    puzzle: false,
-                    searches: Searches::NONE,
-                })
-                .unwrap();
+            builder.push(&Replay { moves: &moves, result, ..Replay::default() }).unwrap();
         }
         Arc::new(builder.build().unwrap())
     }
@@ -315,27 +305,9 @@ mod tests {
     #[test]
     fn a_damaged_game_is_stood_in_for() {
         let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
-        builder
-            .push(&Replay {
-                start: None,
-                moves: &[12 | 60 << 6],
-                evals: &[],
-                result: 1,
-                puzzle: false,
-                searches: Searches::NONE,
-            })
-            .unwrap();
+        builder.push(&Replay { moves: &[12 | 60 << 6], result: 1, ..Replay::default() }).unwrap();
         for _ in 0..9 {
-            builder
-                .push(&Replay {
-                    start: None,
-                    moves: &[12 | 28 << 6],
-                    evals: &[],
-                    result: 1,
-                    puzzle: false,
-                    searches: Searches::NONE,
-                })
-                .unwrap();
+            builder.push(&Replay { moves: &[12 | 28 << 6], result: 1, ..Replay::default() }).unwrap();
         }
         let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
         let plan = Plan::new(vec![source], Recipe::default(), 10, 0).unwrap();

@@ -78,6 +78,13 @@ pub struct Replay<'a> {
     pub searches: Searches<'a>,
 }
 
+/// A game from the initial position without moves, of which nothing is known.
+impl Default for Replay<'_> {
+    fn default() -> Self {
+        Replay { start: None, moves: &[], evals: &[], result: 2, puzzle: false, searches: Searches::NONE }
+    }
+}
+
 /// Why a game can't be replayed: it was damaged after its import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged {
@@ -208,14 +215,7 @@ mod tests {
     #[test]
     fn a_sample_is_the_position_before_its_ply() {
         let moves = packed("e2e4 e7e5 g1f3");
-        let replay = Replay {
-            start: None,
-            moves: &moves,
-            evals: &[],
-            result: 1,
-            puzzle: false,
-            searches: Searches::NONE,
-        };
+        let replay = Replay { moves: &moves, result: 1, ..Replay::default() };
         let sample = replay.sample(1, &Recipe::default(), 0).unwrap();
         let mut game = Game::new();
         game.play(game.parse_uci("e2e4").unwrap());
@@ -235,14 +235,7 @@ mod tests {
     fn a_damaged_game_is_an_error() {
         let mut moves = packed("e2e4 e7e5");
         moves[1] = 12 | 28 << 6; // e2e4 again
-        let replay = Replay {
-            start: None,
-            moves: &moves,
-            evals: &[],
-            result: 0,
-            puzzle: false,
-            searches: Searches::NONE,
-        };
+        let replay = Replay { moves: &moves, ..Replay::default() };
         assert_eq!(replay.sample(1, &Recipe::default(), 0).err(), Some(Damaged { ply: 1 }));
         let bad_start = Replay { start: Some("nonsense"), ..replay };
         assert_eq!(bad_start.sample(0, &Recipe::default(), 0).err(), Some(Damaged { ply: 0 }));
@@ -252,14 +245,7 @@ mod tests {
     fn a_puzzle_teaches_its_solvers_moves_and_no_result() {
         let fen = "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 0 1";
         let moves = [39 | 53 << 6];
-        let puzzle = Replay {
-            start: Some(fen),
-            moves: &moves,
-            evals: &[],
-            result: 2,
-            puzzle: true,
-            searches: Searches::NONE,
-        };
+        let puzzle = Replay { start: Some(fen), moves: &moves, puzzle: true, ..Replay::default() };
         let sample = |seed| puzzle.sample(0, &Recipe::default(), seed).unwrap();
         assert_eq!(sample(1).wdl, [0.0; 3], "no value target");
         assert_eq!(sample(1).input, sample(1).input);
@@ -281,14 +267,7 @@ mod tests {
         columns.push(-16384, 32768, [(d7d5, 39321), (e7e5, 26214)].into_iter());
         columns.pad(3);
         columns.push(0, 0, [(b8c6, 65535)].into_iter());
-        let replay = Replay {
-            start: None,
-            moves: &moves,
-            evals: &[],
-            result: 1,
-            puzzle: false,
-            searches: columns.get(0..4),
-        };
+        let replay = Replay { moves: &moves, result: 1, searches: columns.get(0..4), ..Replay::default() };
         assert_eq!((replay.targets(), replay.target_ply(0), replay.target_ply(1)), (2, 1, 3));
         let target = ValueTarget { lambda: 0.0 };
         let sample = replay.sample(1, &Recipe { target, ..Recipe::default() }, 0).unwrap();
@@ -317,14 +296,7 @@ mod tests {
     #[test]
     fn history_is_forgotten_at_its_rate_and_nothing_else() {
         let moves = packed("e2e4 e7e5 g1f3 b8c6 f1b5");
-        let replay = Replay {
-            start: None,
-            moves: &moves,
-            evals: &[],
-            result: 1,
-            puzzle: false,
-            searches: Searches::NONE,
-        };
+        let replay = Replay { moves: &moves, result: 1, ..Replay::default() };
         let recipe = Recipe { history_dropout: 0.3, ..Recipe::default() };
         let whole = replay.sample(4, &Recipe::default(), 0).unwrap();
         let mut boards = [0; planes72::HISTORY];
