@@ -1,7 +1,6 @@
 //! `learn`: a run from the command line.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -56,17 +55,13 @@ pub struct LearnArgs {
 
 impl LearnArgs {
     /// Learns; says where the run stands.
-    pub fn run(&self) -> ExitCode {
-        match self.learn() {
-            Ok(report) => {
-                println!("{report}");
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        }
+    ///
+    /// # Errors
+    ///
+    /// One line: the arguments or the configuration don't do, or what [`Cycle::run`] says.
+    pub fn run(&self) -> Result<(), String> {
+        println!("{}", self.learn()?);
+        Ok(())
     }
 
     fn learn(&self) -> Result<String, String> {

@@ -1,7 +1,6 @@
 //! `export`: a checkpoint becomes a network file.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::{ArgAction, Args};
 use engine::eval::Network;
@@ -37,17 +36,13 @@ pub struct ExportArgs {
 
 impl ExportArgs {
     /// Exports, and loads the result as the engine does: card, shapes and golden answers are checked.
-    pub fn run(&self) -> ExitCode {
-        match self.export() {
-            Ok(description) => {
-                println!("{description}");
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        }
+    ///
+    /// # Errors
+    ///
+    /// One line: the checkpoint can't be read, a file not be written, or the result not be loaded.
+    pub fn run(&self) -> Result<(), String> {
+        println!("{}", self.export()?);
+        Ok(())
     }
 
     fn export(&self) -> Result<String, String> {

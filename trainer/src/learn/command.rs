@@ -1,7 +1,6 @@
 //! `train`: a run from the command line.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
 use clap::{Args, ValueEnum};
@@ -125,22 +124,16 @@ pub struct TrainArgs {
 
 impl TrainArgs {
     /// Trains; Ctrl-C writes a checkpoint and ends, a second one ends at once.
-    pub fn run(&self) -> ExitCode {
-        match self.train() {
-            Ok(ended) => {
-                let checkpoint = checkpoint::best_or_last(&self.run.join("checkpoints")).unwrap_or_default();
-                println!(
-                    "{} {}",
-                    if ended == Ended::Finished { "finished:" } else { "stopped:" },
-                    checkpoint.display()
-                );
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        }
+    ///
+    /// # Errors
+    ///
+    /// One line: the arguments, configuration or games don't do, or what [`Run::train`] says.
+    pub fn run(&self) -> Result<(), String> {
+        let ended = self.train()?;
+        let checkpoint = checkpoint::best_or_last(&self.run.join("checkpoints")).unwrap_or_default();
+        let how = if ended == Ended::Finished { "finished:" } else { "stopped:" };
+        println!("{how} {}", checkpoint.display());
+        Ok(())
     }
 
     fn train(&self) -> Result<Ended, String> {

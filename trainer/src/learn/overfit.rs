@@ -7,7 +7,6 @@ use super::{Feed, TrainConfig};
 use crate::loader::Batch;
 use clap::Args;
 use std::collections::HashSet;
-use std::process::ExitCode;
 use tch::{Device, Kind};
 
 /// Share of the moves that has to be known by heart.
@@ -38,17 +37,13 @@ pub struct OverfitArgs {
 
 impl OverfitArgs {
     /// Learns, and judges.
-    pub fn run(&self) -> ExitCode {
-        match self.overfit() {
-            Ok(line) => {
-                println!("{line}");
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        }
+    ///
+    /// # Errors
+    ///
+    /// One line: games or configuration don't do, or they weren't learnt by heart.
+    pub fn run(&self) -> Result<(), String> {
+        println!("{}", self.overfit()?);
+        Ok(())
     }
 
     fn overfit(&self) -> Result<String, String> {

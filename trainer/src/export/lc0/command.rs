@@ -1,7 +1,6 @@
 //! `convert-lc0`: a Leela network becomes a network file.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use engine::eval::{Network, Schemes};
@@ -32,17 +31,13 @@ pub struct ConvertLc0Args {
 
 impl ConvertLc0Args {
     /// Converts, and loads the result as the engine does: card, shapes and golden answers are checked.
-    pub fn run(&self) -> ExitCode {
-        match self.convert() {
-            Ok(description) => {
-                println!("{description}");
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        }
+    ///
+    /// # Errors
+    ///
+    /// One line: the network can't be read or is of another kind, or the result not be written or loaded.
+    pub fn run(&self) -> Result<(), String> {
+        println!("{}", self.convert()?);
+        Ok(())
     }
 
     fn convert(&self) -> Result<String, String> {

@@ -7,7 +7,6 @@ mod site;
 mod tests;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -69,19 +68,13 @@ fn user(name: &str) -> Result<String, String> {
 
 impl FetchGamesArgs {
     /// Fetches; says what came of each month.
-    pub fn run(&self) -> ExitCode {
-        let fetched = interrupt::flag().and_then(|stop| {
-            self.fetch(&mut |time| wait(time, &stop), &stop, SystemTime::now(), &mut |line| {
-                println!("{line}")
-            })
-        });
-        match fetched {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        }
+    ///
+    /// # Errors
+    ///
+    /// One line: what the site doesn't know or doesn't give, or what can't be written.
+    pub fn run(&self) -> Result<(), String> {
+        let stop = interrupt::flag()?;
+        self.fetch(&mut |time| wait(time, &stop), &stop, SystemTime::now(), &mut |line| println!("{line}"))
     }
 
     fn fetch(
