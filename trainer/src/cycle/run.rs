@@ -29,7 +29,7 @@ use crate::learn::reference::Reference;
 use crate::learn::validation::validate;
 use crate::learn::{self, Learner, Run, Sources, TrainConfig, TrainError, Validations, batch_number};
 use crate::model::Weights;
-use crate::selfplay::{self, Plan, Seats, play};
+use crate::selfplay::{self, Plan, Seats, play, worker_count};
 
 /// The rating that Elo's own method begins with.
 const FIRST_RATING: f64 = 1500.0;
@@ -254,7 +254,7 @@ impl Cycle {
             "play",
             json!({
                 "games": tally, "new_positions": positions, "seconds": session.seconds,
-                "boards": self.config.play.games * self.config.play.worker_count(),
+                "boards": self.config.play.games * worker_count(self.config.play.workers),
                 "games_per_h": rate(session.tally.games), "positions_per_h": rate(session.tally.plies),
                 "evaluations_per_s": (session.evaluated as f64 / session.seconds.max(1e-3)).round(),
             }),
