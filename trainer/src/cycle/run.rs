@@ -293,9 +293,8 @@ impl Cycle {
             mix = self.state.escalation.mix(self.config.pretrain_mix_ratio, &self.config.veto);
             sources.share(mix);
         }
-        let LearnConfig { recent_weight, .. } = self.config;
         let own = (1.0 - mix).max(0.0);
-        self.state.buffer.add_to(&mut sources, &self.games(), &self.folder, recent_weight, own)?;
+        self.state.buffer.add_to(&mut sources, &self.games(), &self.folder, &self.config, own)?;
         Ok((sources, mix))
     }
 
