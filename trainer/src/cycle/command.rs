@@ -9,6 +9,7 @@ use clap::Args;
 
 use super::config::{LearnConfig, Preset};
 use super::run::{Cycle, Ended};
+use crate::files::make_folder;
 use crate::interrupt;
 use crate::learn::DeviceChoice;
 
@@ -81,8 +82,7 @@ impl LearnArgs {
             stop_after(time, Arc::clone(&stop));
             Instant::now() + time
         });
-        std::fs::create_dir_all(&self.run)
-            .map_err(|error| format!("cannot create {}: {error}", self.run.display()))?;
+        make_folder(&self.run)?;
         let mut cycle = if self.resume {
             Cycle::resume(&self.run, config, device, stop)?
         } else {

@@ -12,6 +12,7 @@ use super::memory::keep_freed_memory;
 use super::run::{Ended, Run};
 use super::sources::{Sources, batch_number};
 use super::{Preset, TrainConfig, checkpoint};
+use crate::files::make_folder;
 
 /// Where to compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -145,8 +146,7 @@ impl TrainArgs {
         let device = self.settings.prepare(&mut config)?;
         let stop = crate::interrupt::flag()?;
         let cache = self.cache.as_deref().unwrap_or(&self.run);
-        std::fs::create_dir_all(cache)
-            .map_err(|error| format!("cannot create {}: {error}", cache.display()))?;
+        make_folder(cache)?;
         let sources = Sources::load(&config.sources, config.validation_percent, cache)?;
         if config.epochs > 0.0 {
             // What is shown again counts as a sample too, but not for an epoch.

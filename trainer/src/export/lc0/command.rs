@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use engine::eval::{Network, Schemes};
+use engine::eval::Schemes;
 use serde_json::json;
 
 use super::graph::graph;
 use super::network::{Lc0Net, Policy};
 use crate::export::file::{self, CardText};
 use crate::export::golden;
-use crate::learn::checkpoint;
 
 /// Convert a network of Leela Chess Zero's into one that the engine plays (ONNX)
 #[derive(Args, Debug)]
@@ -43,13 +42,7 @@ impl ConvertLc0Args {
     fn convert(&self) -> Result<String, String> {
         let net = Lc0Net::load(&self.weights)?;
         let out = self.out.clone().unwrap_or_else(|| onnx_beside(&self.weights));
-        let stem = out.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        let name = self.name.clone().or(stem).ok_or("--out must name a file")?;
-        let folder = out.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder)
-            .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
-        checkpoint::write_file(&out, &onnx(&name, &net)?)?;
-        let network = Network::load(&out).map_err(|error| error.to_string())?;
+        let network = file::write_network(&out, self.name.as_deref(), |name| onnx(name, &net))?;
         Ok(network.describe())
     }
 }

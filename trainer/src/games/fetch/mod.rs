@@ -19,7 +19,7 @@ use self::month::Month;
 use self::polite::{Client, FetchError, Pause};
 use self::site::Site;
 use super::blocks::game_starts;
-use crate::files::write_file;
+use crate::files::{make_folder, write_file};
 use crate::interrupt;
 
 /// How often somebody who waits looks whether he should go on waiting.
@@ -85,8 +85,7 @@ impl FetchGamesArgs {
         say: &mut dyn FnMut(String),
     ) -> Result<(), String> {
         let months = self.months(now)?;
-        std::fs::create_dir_all(&self.out)
-            .map_err(|error| format!("can't make the folder {}: {error}", self.out.display()))?;
+        make_folder(&self.out)?;
         let (there, missing): (Vec<Month>, Vec<Month>) =
             months.into_iter().partition(|month| is_whole(&self.path(*month), *month));
         there.iter().for_each(|month| say(format!("{}: there already", self.path(*month).display())));
