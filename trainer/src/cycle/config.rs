@@ -268,6 +268,19 @@ mod tests {
     }
 
     #[test]
+    fn a_configuration_with_another_family_reads_back_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.json");
+        let text = r#"{"pretrain_mix_ratio": 0, "train": {"model": {"family": "mlp", "hidden": [7]}}}"#;
+        std::fs::write(&file, text).unwrap();
+        let read = || LearnConfig::load(Preset::Cpu, std::slice::from_ref(&file), &[]).unwrap();
+        let config = read();
+        assert_eq!(config.train.model.family(), "mlp");
+        std::fs::write(&file, serde_json::to_string(&config).unwrap()).unwrap();
+        assert_eq!(read(), config, "as a run that goes on reads its own");
+    }
+
+    #[test]
     fn the_gpu_preset_is_neuralmateplays() {
         let config = LearnConfig::load(Preset::Gpu, &[], &["pretrain_mix_ratio=0".to_owned()]).unwrap();
         assert_eq!((config.play.visits, config.games_per_iteration, config.train.batch), (800, 100, 1024));
