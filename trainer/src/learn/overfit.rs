@@ -185,7 +185,6 @@ pub fn by_heart(
     let mut learner = Learner::new(&config, device)?;
     let held_out = HeldOut {
         batches: vec![batch.clone()],
-        results: vec![batch.wdl.clone()],
         names: (0..=batch.source.iter().copied().max().unwrap_or(0))
             .map(|source| source.to_string())
             .collect(),
@@ -234,6 +233,7 @@ mod tests {
                 batch.legal.extend([position; 73]);
                 batch.policy.push(position as u16);
                 batch.wdl.extend([0.0, 1.0, 0.0]);
+                batch.results.extend([0.0, 1.0, 0.0]);
                 batch.source.push(0);
                 batch.draw.push(position);
                 batch.tactical.push(false);

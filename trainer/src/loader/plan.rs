@@ -87,6 +87,7 @@ impl Plan {
             size: n,
             policy: Vec::with_capacity(n),
             wdl: Vec::with_capacity(n * 3),
+            results: Vec::with_capacity(n * 3),
             source: Vec::with_capacity(n),
             draw: Vec::with_capacity(n),
             tactical: Vec::with_capacity(n),
@@ -112,6 +113,7 @@ impl Plan {
             batch.legal.extend_from_slice(&sample.legal);
             batch.policy.push(sample.policy.0);
             batch.wdl.extend_from_slice(&sample.wdl);
+            batch.results.extend_from_slice(&sample.result);
             batch.source.push(source);
             batch.draw.push(draw);
             batch.tactical.push(sample.tactical);

@@ -34,6 +34,8 @@ pub struct Sample {
     pub game: Game,
     /// Target probabilities of win, draw and loss for the mover; all zero if nothing is known of them.
     pub wdl: [f32; 3],
+    /// What came of the game alone: one for the mover's win, a draw or his loss; all zero if nobody knows.
+    pub result: [f32; 3],
 }
 
 /// How a position is made into a sample.
@@ -164,11 +166,12 @@ impl Replay<'_> {
             Some(searched) => recipe.target.for_mover_searched(turn, self.result, searched),
             None => recipe.target.for_mover(turn, self.result, self.evals.get(ply).copied()),
         };
+        let result = ValueTarget::RESULT.for_mover(turn, self.result, None).unwrap_or_default();
         let shares = self.shares(ply, &game, &moves, recipe.policy)?;
         let greatest = shares.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(index, _)| *index);
         let tactical = played.is_capture() || played.is_promotion() || gives_check(&game, played);
         let (policy, wdl) = (greatest.unwrap_or(recipe.policy.index(turn, played)), wdl.unwrap_or_default());
-        Ok(Sample { input, legal, policy, shares, tactical, game, wdl })
+        Ok(Sample { input, legal, policy, shares, tactical, game, wdl, result })
     }
 
     /// What the search shared out among the legal moves of `game` at ply `ply`.
@@ -247,7 +250,7 @@ mod tests {
         let moves = [39 | 53 << 6];
         let puzzle = Replay { start: Some(fen), moves: &moves, puzzle: true, ..Replay::default() };
         let sample = |seed| puzzle.sample(0, &Recipe::default(), seed).unwrap();
-        assert_eq!(sample(1).wdl, [0.0; 3], "no value target");
+        assert_eq!((sample(1).wdl, sample(1).result), ([0.0; 3], [0.0; 3]), "no value target");
         assert_eq!(sample(1).input, sample(1).input);
         let numbers: std::collections::HashSet<u32> =
             (0..50).map(|seed| (sample(seed).input.scalars[0] * 200.0).round() as u32).collect();
@@ -287,6 +290,7 @@ mod tests {
         let blended = Recipe { target: ValueTarget { lambda: 0.5 }, ..Recipe::default() };
         let sample = replay.sample(1, &blended, 0).unwrap();
         assert!((sample.wdl[2] - 0.75).abs() < 1e-3, "and White won: {:?}", sample.wdl);
+        assert_eq!(sample.result, [0.0, 0.0, 1.0], "whatever the search said");
         let mut illegal = columns.clone();
         illegal.moves[0] = 12 | 28 << 6;
         let replay = Replay { searches: illegal.get(0..4), ..replay };
