@@ -149,7 +149,8 @@ impl Cycle {
     }
 }
 
-/// The means of a training run's reports after step `from`, with its last validation.
+/// The means of a training run's reports after step `from`, with the steps since then that were left out and the last
+/// validation.
 fn last_report(run: &Path, from: u64) -> Value {
     let text = std::fs::read_to_string(run.join("metrics.jsonl")).unwrap_or_default();
     let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
@@ -160,10 +161,39 @@ fn last_report(run: &Path, from: u64) -> Value {
     };
     let last = since().rfind(|line| !line["validation"].is_null());
     let part = |key: &str| last.map_or(Value::Null, |line| line[key].clone());
+    // Counted from the run's beginning.
+    let skipped = |to: u64| {
+        let until = lines.iter().filter(|line| line["step"].as_u64().is_some_and(|step| step <= to));
+        until.rev().find_map(|line| line["skipped"].as_u64()).unwrap_or(0)
+    };
     let steps = since().filter_map(|line| line["step"].as_u64()).max().unwrap_or(from);
     json!({
         "step": steps, "policy_loss": mean("policy_loss"), "wdl_loss": mean("wdl_loss"), "top1": mean("top1"),
-        "top5": mean("top5"), "samples_per_s": mean("samples_per_s"), "skipped": mean("skipped"),
+        "top5": mean("top5"), "samples_per_s": mean("samples_per_s"), "skipped": skipped(u64::MAX).saturating_sub(skipped(from)),
         "validation": part("validation"), "phases": part("phases"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_iteration_reports_on_its_own_steps() {
+        let folder = tempfile::tempdir().unwrap();
+        let lines = [
+            json!({ "step": 10, "policy_loss": 9.0, "skipped": 2 }),
+            json!({ "step": 20, "policy_loss": 3.0, "skipped": 2 }),
+            json!({ "step": 30, "policy_loss": 2.0, "skipped": 7 }),
+            json!({ "step": 30, "validation": { "samples": 5 }, "phases": {} }),
+        ];
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        std::fs::write(folder.path().join("metrics.jsonl"), text).unwrap();
+        let report = last_report(folder.path(), 10);
+        assert_eq!((&report["step"], &report["policy_loss"]), (&json!(30), &json!(2.5)));
+        assert_eq!((&report["skipped"], &report["top1"]), (&json!(5), &Value::Null));
+        assert_eq!(report["validation"]["samples"], 5);
+        assert_eq!(last_report(folder.path(), 0)["skipped"], 7, "of a run's first iteration all");
+        assert_eq!(last_report(folder.path(), 30)["skipped"], 0);
+    }
 }
