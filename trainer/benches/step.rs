@@ -8,7 +8,6 @@ use engine::position::{Game, PackedMove};
 use std::sync::Arc;
 use std::time::Instant;
 use tch::{Device, Tensor};
-use trainer::games::Searches;
 use trainer::learn::{HeldOut, Learner, Run, TrainConfig, loss};
 use trainer::loader::{Batch, CorpusBuilder, Plan, Prefetch, Source};
 use trainer::model::input::{DeviceBatch, Expander};
@@ -32,16 +31,7 @@ fn games(count: usize) -> Source {
             moves.push(PackedMove::new(m).0);
             game.play(m);
         }
-        builder
-            .push(&Replay {
-                start: None,
-                moves: &moves,
-                evals: &[],
-                result: 0,
-                puzzle: false,
-                searches: Searches::NONE,
-            })
-            .expect("room for games");
+        builder.push(&Replay { moves: &moves, result: 0, ..Replay::default() }).expect("room for games");
     }
     Source { corpus: Arc::new(builder.build().expect("room for games")), weight: 1.0 }
 }

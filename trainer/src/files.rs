@@ -20,6 +20,22 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
     })
 }
 
+/// Makes the folder for a file, with those above it, unless it is there.
+///
+/// # Errors
+/// One line: what can't be made.
+pub fn make_folder_of(file: &Path) -> Result<(), String> {
+    file.parent().map_or(Ok(()), make_folder)
+}
+
+/// Makes a folder, with those above it, unless it is there.
+///
+/// # Errors
+/// One line: what can't be made.
+pub fn make_folder(folder: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))
+}
+
 /// A file's name without its folder.
 pub fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())

@@ -45,7 +45,7 @@ enum Command {
 
 fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("info")).init();
-    match Cli::parse().command {
+    let done = match Cli::parse().command {
         Command::FetchGames(args) => args.run(),
         Command::Import(args) => args.run(),
         Command::Mine(args) => args.run(),
@@ -65,5 +65,12 @@ fn main() -> ExitCode {
         Command::Gauge(args) => args.run(),
         Command::Heatmap(args) => args.run(),
         Command::Learn(args) => args.run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
     }
 }

@@ -2,10 +2,16 @@
 
 use serde_json::Value;
 
-/// Replaces in `below` what `above` says; objects are merged key by key.
+/// Replaces in `below` what `above` says; objects are merged key by key, unless they are networks of different
+/// families, whose keys are others.
 pub fn lay_over(below: &mut Value, above: Value) {
     match (below, above) {
         (Value::Object(below), Value::Object(above)) => {
+            if let (Some(old), Some(new)) = (below.get("family"), above.get("family"))
+                && old != new
+            {
+                below.clear();
+            }
             for (key, value) in above {
                 lay_over(below.entry(key).or_insert(Value::Null), value);
             }

@@ -38,3 +38,4 @@ pub use report::{Line, MoveStats, Report, Score};
 pub use solo::Solo;
 pub use step::{Expansion, Gathered, Leaf, Ticket};
 pub use tree::{Counters, NodeView, Tree};
+pub use worker::check_answers;

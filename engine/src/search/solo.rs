@@ -115,7 +115,8 @@ impl Solo {
         self.desk.requests()
     }
 
-    /// Applies what the evaluator says of [`Solo::requests`], in their order.
+    /// Applies what the evaluator says of [`Solo::requests`], in their order; as [`check_answers`](super::check_answers)
+    /// checks it, with a prior for every move.
     ///
     /// # Panics
     ///

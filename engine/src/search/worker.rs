@@ -138,10 +138,13 @@ impl Worker {
     }
 }
 
+/// Checks what an evaluator has answered before a tree is grown by it; who drives a [`Solo`](super::Solo) does so
+/// himself.
+///
 /// # Errors
 ///
 /// If there isn't an answer for every position and a prior for every move.
-pub(super) fn check_answers(requests: &[Request<'_>], answers: &[Answer]) -> Result<(), EvalError> {
+pub fn check_answers(requests: &[Request<'_>], answers: &[Answer]) -> Result<(), EvalError> {
     let fits = answers.len() == requests.len()
         && answers.iter().zip(requests).all(|(answer, request)| answer.priors.len() == request.moves.len());
     if fits { Ok(()) } else { Err(EvalError("the evaluator left positions or moves unanswered".into())) }

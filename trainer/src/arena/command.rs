@@ -1,7 +1,6 @@
 //! `arena`: a match from the command line.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
@@ -74,30 +73,28 @@ fn sprt(text: &str) -> Result<Sprt, String> {
 
 impl ArenaArgs {
     /// Plays; says what came of it.
-    pub fn run(&self) -> ExitCode {
-        match interrupt::flag().and_then(|stop| self.play(&stop)) {
-            Ok(report) => {
-                println!("{} against {}: {}", self.first, self.second, report.tally);
-                if let Some(sprt) = &self.sprt {
-                    let what = match sprt.decision(&report.tally) {
-                        Decision::Accepted => format!("stronger by {} Elo", sprt.elo1),
-                        Decision::Rejected => format!("stronger by no more than {} Elo", sprt.elo0),
-                        Decision::Open => "nothing proven".into(),
-                    };
-                    let bounds = sprt.bounds();
-                    let llr = sprt.llr(&report.tally);
-                    println!("{what}: LLR {llr:.2} between {:.2} and {:.2}", bounds.lower, bounds.upper);
-                }
-                if report.stopped {
-                    println!("stopped before the end");
-                }
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
+    ///
+    /// # Errors
+    ///
+    /// One line: a player, book or tables can't be read, a network fails, or the games can't be written.
+    pub fn run(&self) -> Result<(), String> {
+        let stop = interrupt::flag()?;
+        let report = self.play(&stop)?;
+        println!("{} against {}: {}", self.first, self.second, report.tally);
+        if let Some(sprt) = &self.sprt {
+            let what = match sprt.decision(&report.tally) {
+                Decision::Accepted => format!("stronger by {} Elo", sprt.elo1),
+                Decision::Rejected => format!("stronger by no more than {} Elo", sprt.elo0),
+                Decision::Open => "nothing proven".into(),
+            };
+            let bounds = sprt.bounds();
+            let llr = sprt.llr(&report.tally);
+            println!("{what}: LLR {llr:.2} between {:.2} and {:.2}", bounds.lower, bounds.upper);
         }
+        if report.stopped {
+            println!("stopped before the end");
+        }
+        Ok(())
     }
 
     fn play(&self, stop: &AtomicBool) -> Result<Report, String> {

@@ -16,7 +16,7 @@ use super::duel::{Duel, Mind, Played, Ring};
 use super::sprt::{Decision, Sprt};
 use super::tally::Tally;
 use crate::games::Game;
-use crate::selfplay::{Ground, drive};
+use crate::selfplay::{Ground, drive, worker_count};
 
 /// How the games of a match are played.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,10 +86,6 @@ impl MatchRules {
         }
         Ok(())
     }
-
-    fn worker_count(&self) -> usize {
-        if self.workers > 0 { self.workers } else { thread::available_parallelism().map_or(1, usize::from) }
-    }
 }
 
 /// A match to be played.
@@ -155,7 +151,7 @@ pub fn contest(
     let (report, reports) = unbounded();
     thread::scope(|scope| {
         let (ring, starts, networks, next, halt) = (&ring, &starts, &networks, &next, &halt);
-        for number in 0..rules.worker_count() {
+        for number in 0..worker_count(rules.workers) {
             let report = report.clone();
             let work = move || {
                 let failed = Mutex::new(None);

@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 use serde_json::json;
 
-use super::harvest::{EngineArgs, Hand, Harvest, OutArgs, Store, Work, conclude, harvest, progress};
+use super::harvest::{EngineArgs, Hand, Harvest, OutArgs, Store, Work, harvest, progress};
 use super::inspect::replay_game;
 use super::read;
 use crate::files::{file_name, stem};
@@ -48,10 +47,15 @@ pub struct AnnotateArgs {
 
 impl AnnotateArgs {
     /// Annotates; says what came of it.
-    pub fn run(&self) -> ExitCode {
+    ///
+    /// # Errors
+    ///
+    /// One line: an engine fails, or games can't be read or written.
+    pub fn run(&self) -> Result<(), String> {
         let name = self.name.clone().unwrap_or_else(|| format!("{}-annotated", stem(&self.files[0])));
-        let annotated = interrupt::flag().and_then(|stop| self.annotate(&name, &stop));
-        conclude(annotated, &self.out.out.join(name))
+        let stop = interrupt::flag()?;
+        self.annotate(&name, &stop)?.tell(&self.out.out.join(name));
+        Ok(())
     }
 
     fn annotate(&self, name: &str, stop: &AtomicBool) -> Result<Harvest, String> {

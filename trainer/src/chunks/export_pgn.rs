@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 
@@ -31,18 +30,15 @@ pub struct ExportPgnArgs {
 }
 
 impl ExportPgnArgs {
-    /// Writes; fails if a file of games can't be read.
-    pub fn run(&self) -> ExitCode {
-        let written = match &self.out {
+    /// Writes.
+    ///
+    /// # Errors
+    ///
+    /// One line: a file of games can't be read, or the PGN not be written.
+    pub fn run(&self) -> Result<(), String> {
+        match &self.out {
             None => self.write(&mut io::stdout().lock()).map(drop),
             Some(path) => self.write_file(path),
-        };
-        match written {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
         }
     }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -74,21 +73,18 @@ pub struct ImportArgs {
 
 impl ImportArgs {
     /// Imports; broken games and damaged files are reported, never fatal. Ctrl-C ends cleanly.
-    pub fn run(&self) -> ExitCode {
+    ///
+    /// # Errors
+    ///
+    /// One line: a file of games can't be opened, or one not be written.
+    pub fn run(&self) -> Result<(), String> {
         let stop = interrupt::flag().unwrap_or_else(|error| {
             log::warn!("{error}");
             Arc::default()
         });
-        match self.import(&stop) {
-            Ok((report, files)) => {
-                print_report(&report, files);
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        }
+        let (report, files) = self.import(&stop).map_err(|error| error.to_string())?;
+        print_report(&report, files);
+        Ok(())
     }
 
     fn import(&self, stop: &AtomicBool) -> Result<(ReadReport, usize), ImportError<ChunkError>> {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use engine::position::PackedMove;
@@ -34,9 +33,13 @@ pub struct InspectArgs {
 }
 
 impl InspectArgs {
-    /// Prints a description of each file; fails if one is broken.
-    pub fn run(&self) -> ExitCode {
-        let mut code = ExitCode::SUCCESS;
+    /// Prints a description of each file.
+    ///
+    /// # Errors
+    ///
+    /// A line for each that is broken.
+    pub fn run(&self) -> Result<(), String> {
+        let mut errors = Vec::new();
         for path in &self.files {
             let description = match self.game {
                 None => describe(path, !self.quick),
@@ -47,13 +50,10 @@ impl InspectArgs {
             };
             match description {
                 Ok(description) => println!("{description}"),
-                Err(error) => {
-                    eprintln!("{error}");
-                    code = ExitCode::FAILURE;
-                }
+                Err(error) => errors.push(error),
             }
         }
-        code
+        if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }
     }
 }
 

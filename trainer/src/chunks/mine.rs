@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use serde_json::json;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::harvest::{EngineArgs, Hand, Harvest, OutArgs, Store, Work, conclude, harvest, progress};
+use super::harvest::{EngineArgs, Hand, Harvest, OutArgs, Store, Work, harvest, progress};
 use crate::files::file_name;
 use crate::games::{Choice, EngineError, Game, Miner, StartRules, Starts, UciEngine};
 use crate::interrupt;
@@ -58,9 +57,14 @@ pub struct MineArgs {
 
 impl MineArgs {
     /// Mines; says what came of it.
-    pub fn run(&self) -> ExitCode {
-        let mined = interrupt::flag().and_then(|stop| self.mine(&stop));
-        conclude(mined, &self.out.out.join(&self.name))
+    ///
+    /// # Errors
+    ///
+    /// One line: an engine fails, or games can't be read or written.
+    pub fn run(&self) -> Result<(), String> {
+        let stop = interrupt::flag()?;
+        self.mine(&stop)?.tell(&self.out.out.join(&self.name));
+        Ok(())
     }
 
     fn mine(&self, stop: &AtomicBool) -> Result<Harvest, String> {

@@ -19,7 +19,7 @@ pub use annotate::AnnotateArgs;
 pub use chunk::Chunk;
 pub use export_pgn::ExportPgnArgs;
 pub use file::{ChunkError, Layout, layouts, read, write};
-pub use harvest::{Hand, Harvest, OutArgs, Store, conclude, progress};
+pub use harvest::{Hand, Harvest, OutArgs, Store, progress};
 pub use import::ImportArgs;
 pub use inspect::{InspectArgs, Inspection, inspect};
 pub use mine::MineArgs;

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::config::LearnConfig;
 use crate::chunks::{self, Chunk};
-use crate::games::{Split, split};
+use crate::games::{Split, split_at};
 use crate::learn::Sources;
 use crate::loader::{Corpus, CorpusBuilder};
 
@@ -115,8 +116,9 @@ impl Buffer {
         self.entries.iter().map(|entry| entry.name.as_str()).collect()
     }
 
-    /// Adds the games to `sources`, the older and the recent ones, of which a position is drawn `recent_weight` times
-    /// as often; their shares sum to `total`. A copy of the games goes to nameless files in `cache`.
+    /// Adds the games of `folder` to `sources`, the older and the recent ones, of which a position is drawn
+    /// `recent_weight` times as often; their shares sum to `total`. As many of them are held out as of any other
+    /// source. A copy of the games goes to nameless files in `cache`.
     ///
     /// # Errors
     ///
@@ -126,7 +128,7 @@ impl Buffer {
         sources: &mut Sources,
         folder: &Path,
         cache: &Path,
-        recent_weight: f64,
+        config: &LearnConfig,
         total: f64,
     ) -> Result<(), String> {
         let full = |error: std::io::Error| format!("games can't be kept in {}: {error}", cache.display());
@@ -148,7 +150,7 @@ impl Buffer {
                 if !seen.insert(identity) {
                     continue;
                 }
-                match split(identity) {
+                match split_at(identity, config.train.validation_percent) {
                     Split::Train => part[0].push(&replay).map_err(full)?,
                     Split::Validation => part[1].push(&replay).map_err(full)?,
                     Split::Test => {}
@@ -161,7 +163,7 @@ impl Buffer {
         }
         // In proportion to their positions, the recent ones weighted; a part without games takes no share.
         let mass = |index: usize, weight: f64| built[index].0.positions() as f64 * weight;
-        let masses = [mass(0, 1.0), mass(1, recent_weight)];
+        let masses = [mass(0, 1.0), mass(1, config.recent_weight)];
         let sum: f64 = masses.iter().sum();
         for (((train, validation), mass), name) in built.into_iter().zip(masses).zip(["self-play", "recent"])
         {
@@ -269,18 +271,28 @@ mod tests {
         }
         assert_eq!((buffer.positions(), buffer.games()), (80, 80), "one recorded position a game");
         let mut sources = Sources::default();
-        buffer.add_to(&mut sources, folder.path(), folder.path(), 3.0, 1.0).unwrap();
-        let config =
+        let train =
             TrainConfig { batch: 1024, value_lambda: 0.0, history_dropout: 0.0, ..TrainConfig::default() };
-        let mut feed = sources.feed(&config, 0).unwrap();
+        let mut config = LearnConfig { recent_weight: 3.0, train, ..LearnConfig::default() };
+        buffer.add_to(&mut sources, folder.path(), folder.path(), &config, 1.0).unwrap();
+        let mut feed = sources.feed(&config.train, 0).unwrap();
         let batch = feed.next_batch().unwrap();
         let recent = batch.source.iter().filter(|source| **source == 1).count();
         // Sixty older games and twenty recent ones, which are drawn three times as often: one half.
         assert!((480..580).contains(&recent), "{recent}");
         assert!((batch.wdl[0] - 0.625).abs() < 1e-3, "the search's value");
         assert_eq!(batch.shares.of(0).count(), 1);
+        // Of eighty games half; of these, one position each can be asked about, of either part as many.
+        let held_out = |config: &LearnConfig| {
+            let mut sources = Sources::default();
+            buffer.add_to(&mut sources, folder.path(), folder.path(), config, 1.0).unwrap();
+            sources.held_out_samples()
+        };
+        let usual = held_out(&config);
+        config.train.validation_percent = 50;
+        assert!(usual < 4 && (8..=30).contains(&held_out(&config)), "{usual}, {}", held_out(&config));
         buffer.entries[0].name = "gone".into();
-        let error = buffer.add_to(&mut sources, folder.path(), folder.path(), 3.0, 1.0).unwrap_err();
+        let error = buffer.add_to(&mut sources, folder.path(), folder.path(), &config, 1.0).unwrap_err();
         assert!(error.contains("gone-00000.h5 is gone"), "{error}");
     }
 }

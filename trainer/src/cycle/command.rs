@@ -1,7 +1,6 @@
 //! `learn`: a run from the command line.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,6 +9,7 @@ use clap::Args;
 
 use super::config::{LearnConfig, Preset};
 use super::run::{Cycle, Ended};
+use crate::files::make_folder;
 use crate::interrupt;
 use crate::learn::DeviceChoice;
 
@@ -28,10 +28,10 @@ use crate::learn::DeviceChoice;
     {\"start\": \"nets/philidor.safetensors\", \"train\": {\"sources\": [{\"name\": \"engine\", \"paths\": [\"data/engine-*.h5\"]}]}}"
 )]
 pub struct LearnArgs {
-    /// Configuration (JSON) [default with --resume: RUN/config.json]
+    /// Configuration (JSON); with --resume what it says is laid over RUN/config.json
     #[arg(long)]
     config: Option<PathBuf>,
-    /// Where keys that the configuration leaves out come from [default: cpu]
+    /// Where keys that the configuration leaves out come from [default: cpu; with --resume RUN/config.json]
     #[arg(long, value_enum)]
     preset: Option<Preset>,
     /// Override a key: play.visits=100
@@ -56,38 +56,25 @@ pub struct LearnArgs {
 
 impl LearnArgs {
     /// Learns; says where the run stands.
-    pub fn run(&self) -> ExitCode {
-        match self.learn() {
-            Ok(report) => {
-                println!("{report}");
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        }
+    ///
+    /// # Errors
+    ///
+    /// One line: the arguments or the configuration don't do, or what [`Cycle::run`] says.
+    pub fn run(&self) -> Result<(), String> {
+        println!("{}", self.learn()?);
+        Ok(())
     }
 
     fn learn(&self) -> Result<String, String> {
-        let of_run = self.run.join("config.json");
-        let file = self.config.clone().or_else(|| self.resume.then(|| of_run.clone()));
-        if self.resume && self.config.is_none() && self.preset.is_some() {
-            return Err(format!(
-                "--preset changes nothing with --resume: {} has every key; change some with --set, or name a --config",
-                of_run.display()
-            ));
-        }
         let time = self.hours.map(duration).transpose()?;
-        let mut config = LearnConfig::load(self.preset.unwrap_or_default(), file.as_deref(), &self.set)?;
+        let mut config = self.read_config()?;
         let device = self.device.prepare(&mut config.train)?;
         let stop = interrupt::flag()?;
         let until = time.map(|time| {
             stop_after(time, Arc::clone(&stop));
             Instant::now() + time
         });
-        std::fs::create_dir_all(&self.run)
-            .map_err(|error| format!("cannot create {}: {error}", self.run.display()))?;
+        make_folder(&self.run)?;
         let mut cycle = if self.resume {
             Cycle::resume(&self.run, config, device, stop)?
         } else {
@@ -106,6 +93,20 @@ impl LearnArgs {
             totals.vetoes,
             self.run.join("nets").join(format!("{}.onnx", state.best)).display()
         ))
+    }
+
+    /// The configuration: a run that goes on keeps its own, but for what the command line names.
+    fn read_config(&self) -> Result<LearnConfig, String> {
+        let of_run = self.run.join("config.json");
+        if self.resume && self.config.is_none() && self.preset.is_some() {
+            return Err(format!(
+                "--preset changes nothing with --resume: {} has every key; change some with --set, or name a --config",
+                of_run.display()
+            ));
+        }
+        let own = (self.resume && self.preset.is_none()).then_some(of_run);
+        let files: Vec<PathBuf> = own.into_iter().chain(self.config.clone()).collect();
+        LearnConfig::load(self.preset.unwrap_or_default(), &files, &self.set)
     }
 }
 
@@ -131,6 +132,36 @@ fn stop_after(time: Duration, stop: Arc<AtomicBool>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: LearnArgs,
+    }
+
+    #[test]
+    fn a_run_that_goes_on_keeps_what_the_command_line_does_not_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        let no_games = ["pretrain_mix_ratio=0".to_owned(), "play.visits=77".to_owned()];
+        let own = LearnConfig::load(Preset::Tiny, &[], &no_games).unwrap();
+        std::fs::write(at("config.json"), serde_json::to_string(&own).unwrap()).unwrap();
+        std::fs::write(at("more.json"), r#"{"games_per_iteration": 3, "train": {"batch": 5}}"#).unwrap();
+        let read = |more: &[&str]| {
+            let (run, file) = (at(""), at("more.json"));
+            let line = ["learn", "--run", &run, "--resume", "--config", &file];
+            Line::parse_from(line.into_iter().chain(more.iter().copied())).args.read_config()
+        };
+        let mut expected = own.clone();
+        (expected.games_per_iteration, expected.train.batch) = (3, 5);
+        assert_eq!(read(&[]).unwrap(), expected);
+        expected.play.visits = 9;
+        assert_eq!(read(&["--set", "play.visits=9"]).unwrap(), expected);
+        // Who names a preset wants its keys, not the run's.
+        let preset = read(&["--preset", "tiny"]).unwrap();
+        assert_eq!((preset.games_per_iteration, preset.play.visits == 77), (3, false));
+    }
 
     #[test]
     fn hours_are_some_and_not_too_many() {

@@ -1,6 +1,7 @@
 //! A run's settings: every key has a default, an unknown one is an error.
 
-use std::path::Path;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -158,25 +159,24 @@ impl Preset {
 }
 
 impl LearnConfig {
-    /// Lays `file` over the preset and applies `overrides` (`play.visits=100`).
+    /// Lays `files` over the preset, each over the one before it, and applies `overrides` (`play.visits=100`).
     ///
     /// # Errors
     ///
     /// One line: what can't be read, or which key is unknown or doesn't fit.
-    pub fn load(preset: Preset, file: Option<&Path>, overrides: &[String]) -> Result<LearnConfig, String> {
-        let at = |error: &dyn std::fmt::Display| match file {
-            Some(path) => format!("{}: {error}", path.display()),
-            None => format!("the configuration: {error}"),
-        };
-        let text = file.map_or_else(|| Ok("{}".to_owned()), std::fs::read_to_string);
-        let above = serde_json::from_str(&text.map_err(|error| at(&error))?).map_err(|error| at(&error))?;
+    pub fn load(preset: Preset, files: &[PathBuf], overrides: &[String]) -> Result<LearnConfig, String> {
+        let at = |path: &Path, error: &dyn Display| format!("{}: {error}", path.display());
         // Defaults of this room, not of the ones that it is made of, lie below.
         let mut json = serde_json::to_value(LearnConfig::default()).expect("numbers and text make JSON");
         settings::lay_over(&mut json, preset.json());
-        settings::lay_over(&mut json, above);
+        for path in files {
+            let text = std::fs::read_to_string(path).map_err(|error| at(path, &error))?;
+            settings::lay_over(&mut json, serde_json::from_str(&text).map_err(|error| at(path, &error))?);
+        }
         settings::set(&mut json, overrides)?;
-        let config: LearnConfig = serde_json::from_value(json).map_err(|error| at(&error))?;
-        config.check().map_err(|error| at(&error))?;
+        let place = files.last().map_or(Path::new("the configuration"), PathBuf::as_path);
+        let config: LearnConfig = serde_json::from_value(json).map_err(|error| at(place, &error))?;
+        config.check().map_err(|error| at(place, &error))?;
         Ok(config)
     }
 
@@ -251,25 +251,38 @@ mod tests {
     fn presets_are_sound_and_keys_are_known() {
         let no_games = ["pretrain_mix_ratio=0".to_owned()];
         for preset in [Preset::Cpu, Preset::Gpu, Preset::Tiny] {
-            let config = LearnConfig::load(preset, None, &no_games).unwrap();
+            let config = LearnConfig::load(preset, &[], &no_games).unwrap();
             let text = serde_json::to_value(&config).unwrap();
             assert_eq!(serde_json::from_value::<LearnConfig>(text).unwrap(), config);
         }
-        let error = LearnConfig::load(Preset::Tiny, None, &["play.visit=3".to_owned()]).unwrap_err();
+        let error = LearnConfig::load(Preset::Tiny, &[], &["play.visit=3".to_owned()]).unwrap_err();
         assert!(error.contains("unknown field `visit`"), "{error}");
-        let error = LearnConfig::load(Preset::Cpu, None, &[]).unwrap_err();
+        let error = LearnConfig::load(Preset::Cpu, &[], &[]).unwrap_err();
         assert!(error.contains("train.sources"), "{error}");
         for (bad, key) in
             [("arena.rules.resign_moves=0", "arena.rules.resign_moves"), ("veto.recovery=0", "veto.recovery")]
         {
-            let error = LearnConfig::load(Preset::Tiny, None, &[bad.to_owned()]).unwrap_err();
+            let error = LearnConfig::load(Preset::Tiny, &[], &[bad.to_owned()]).unwrap_err();
             assert!(error.contains(&format!("{key} must be at least 1")), "{error}");
         }
     }
 
     #[test]
+    fn a_configuration_with_another_family_reads_back_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.json");
+        let text = r#"{"pretrain_mix_ratio": 0, "train": {"model": {"family": "mlp", "hidden": [7]}}}"#;
+        std::fs::write(&file, text).unwrap();
+        let read = || LearnConfig::load(Preset::Cpu, std::slice::from_ref(&file), &[]).unwrap();
+        let config = read();
+        assert_eq!(config.train.model.family(), "mlp");
+        std::fs::write(&file, serde_json::to_string(&config).unwrap()).unwrap();
+        assert_eq!(read(), config, "as a run that goes on reads its own");
+    }
+
+    #[test]
     fn the_gpu_preset_is_neuralmateplays() {
-        let config = LearnConfig::load(Preset::Gpu, None, &["pretrain_mix_ratio=0".to_owned()]).unwrap();
+        let config = LearnConfig::load(Preset::Gpu, &[], &["pretrain_mix_ratio=0".to_owned()]).unwrap();
         assert_eq!((config.play.visits, config.games_per_iteration, config.train.batch), (800, 100, 1024));
         assert_eq!((config.buffer_size, config.arena.every, config.kl.cost.weight), (500_000, 5, 0.1));
         assert_eq!((config.play.search.c_puct, config.play.temperature.plies), (1.5, 30));

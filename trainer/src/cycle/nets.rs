@@ -8,7 +8,7 @@ use tch::{Device, Kind};
 
 use super::state::START;
 use crate::export::onnx;
-use crate::files::{stem, write_file};
+use crate::files::{make_folder, stem, write_file};
 use crate::learn::TrainConfig;
 use crate::learn::checkpoint::{self, Progress};
 use crate::model::{Net, Weights};
@@ -27,8 +27,7 @@ impl Nets {
     /// One line: the folder can't be made.
     pub fn of(run: &Path) -> Result<Nets, String> {
         let folder = run.join("nets");
-        std::fs::create_dir_all(&folder)
-            .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+        make_folder(&folder)?;
         Ok(Nets { folder })
     }
 

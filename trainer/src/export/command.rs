@@ -1,12 +1,11 @@
 //! `export`: a checkpoint becomes a network file.
 
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
-use engine::eval::Network;
 
-use super::file::{network, onnx, unrolled};
+use super::file::{network, onnx, unrolled, write_network};
+use crate::files::make_folder_of;
 use crate::learn::{Checkpoint, checkpoint};
 
 /// Export a checkpoint as a network that the engine plays (ONNX)
@@ -37,35 +36,26 @@ pub struct ExportArgs {
 
 impl ExportArgs {
     /// Exports, and loads the result as the engine does: card, shapes and golden answers are checked.
-    pub fn run(&self) -> ExitCode {
-        match self.export() {
-            Ok(description) => {
-                println!("{description}");
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        }
+    ///
+    /// # Errors
+    ///
+    /// One line: the checkpoint can't be read, a file not be written, or the result not be loaded.
+    pub fn run(&self) -> Result<(), String> {
+        println!("{}", self.export()?);
+        Ok(())
     }
 
     fn export(&self) -> Result<String, String> {
         let loaded = Checkpoint::load(&self.checkpoint)?;
         let (net, weights) = network(&loaded, self.averaged, self.unroll)?;
-        let stem = self.out.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        let name = self.name.clone().or(stem).ok_or("--out must name a file")?;
-        for file in self.weights.iter().chain([&self.out]) {
-            let folder = file.parent().unwrap_or(Path::new("."));
-            std::fs::create_dir_all(folder)
-                .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
-        }
-        let write = if self.unroll.is_some() { unrolled } else { onnx };
-        checkpoint::write_file(&self.out, &write(&name, &net, &weights, &loaded.config))?;
+        let network = write_network(&self.out, self.name.as_deref(), |name| {
+            let write = if self.unroll.is_some() { unrolled } else { onnx };
+            Ok(write(name, &net, &weights, &loaded.config))
+        })?;
         if let Some(path) = &self.weights {
+            make_folder_of(path)?;
             checkpoint::save_weights(path, &weights, &loaded.config, &loaded.progress)?;
         }
-        let network = Network::load(&self.out).map_err(|error| error.to_string())?;
         Ok(format!("{}, {} samples", network.describe(), loaded.progress.samples))
     }
 }

@@ -1,11 +1,14 @@
 //! A network file: the graph and its card.
 
-use engine::eval::{Golden, Schemes};
+use std::path::Path;
+
+use engine::eval::{Golden, Network, Schemes};
 use prost::Message;
 
 use super::graph::Builder;
 use super::writer::{Writer, numbers};
 use super::{dense, golden, resnet, trm};
+use crate::files::{make_folder_of, write_file};
 use crate::learn::{Checkpoint, TrainConfig};
 use crate::model::{Body, ModelConfig, Net, Weights};
 
@@ -109,6 +112,23 @@ pub fn card(text: &CardText<'_>) -> Vec<(String, String)> {
         ("golden", &golden),
     ];
     entries.into_iter().map(|(key, value)| (format!("philidor.{key}"), value.to_owned())).collect()
+}
+
+/// Writes the network file `out`, whose bytes `bytes` makes for its name: `name`, or else the file's. Then loads it as
+/// the engine does: card, shapes and golden answers are checked.
+///
+/// # Errors
+/// One line: `bytes` fails, the file can't be written, or the engine refuses it.
+pub fn write_network(
+    out: &Path,
+    name: Option<&str>,
+    bytes: impl FnOnce(&str) -> Result<Vec<u8>, String>,
+) -> Result<Network, String> {
+    let stem = out.file_stem().ok_or("--out must name a file")?.to_string_lossy();
+    let bytes = bytes(name.unwrap_or(&stem))?;
+    make_folder_of(out)?;
+    write_file(out, &bytes)?;
+    Network::load(out).map_err(|error| error.to_string())
 }
 
 /// The network of a checkpoint on the CPU, in fp32; averaged weights if `averaged` and it has them. One that thinks in

@@ -1,7 +1,6 @@
 //! `verify`: a network file against the checkpoint that it was made from.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::{ArgAction, Args};
 use engine::eval::{Network, Value};
@@ -67,31 +66,26 @@ impl Difference {
 }
 
 impl VerifyArgs {
-    /// Prints the largest differences; fails if one is above the tolerance.
-    pub fn run(&self) -> ExitCode {
-        match self.verify() {
-            Ok((count, value, difference)) => {
-                let Difference { policy_logit, policy, wdl_logit, wdl } = difference;
-                let wdl = match value {
-                    Value::Wdl => format!("; WDL logit {wdl_logit:.1e}, probability {wdl:.1e}"),
-                    Value::None => String::new(),
-                };
-                println!(
-                    "{count} positions, largest differences: policy logit {policy_logit:.1e}, probability \
-                     {policy:.1e}{wdl}"
-                );
-                // Not `>`: a number that isn't one must fail too.
-                if difference.worst() <= TOLERANCE {
-                    return ExitCode::SUCCESS;
-                }
-                eprintln!("the network file differs from the checkpoint by more than {TOLERANCE:.0e}");
-                ExitCode::FAILURE
-            }
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
+    /// Prints the largest differences.
+    ///
+    /// # Errors
+    ///
+    /// One line: a file can't be read, ONNX Runtime fails, or a difference is above the tolerance.
+    pub fn run(&self) -> Result<(), String> {
+        let (count, value, difference) = self.verify()?;
+        let Difference { policy_logit, policy, wdl_logit, wdl } = difference;
+        let wdl = match value {
+            Value::Wdl => format!("; WDL logit {wdl_logit:.1e}, probability {wdl:.1e}"),
+            Value::None => String::new(),
+        };
+        println!(
+            "{count} positions, largest differences: policy logit {policy_logit:.1e}, probability {policy:.1e}{wdl}"
+        );
+        // Not `>`: a number that isn't one must fail too.
+        if difference.worst() <= TOLERANCE {
+            return Ok(());
         }
+        Err(format!("the network file differs from the checkpoint by more than {TOLERANCE:.0e}"))
     }
 
     fn verify(&self) -> Result<(usize, Value, Difference), String> {

@@ -334,6 +334,13 @@ mod tests {
             "{table}"
         );
         assert!(rows[5].ends_with("|   8.289 |      0.950 |"), "{table}");
+        players[0].valued = false;
+        let table = measure(&[set()], &mut players, 100).unwrap().table();
+        let row = table.lines().nth(5).unwrap();
+        assert!(
+            row.ends_with("|       – |      0.950 |"),
+            "a network without a value foresees nothing\n{table}"
+        );
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! `gauge`: networks judged side by side.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
@@ -118,18 +117,15 @@ enum Part {
 
 impl GaugeArgs {
     /// Judges, prints the table.
-    pub fn run(&self) -> ExitCode {
-        let judged = match &self.what {
+    ///
+    /// # Errors
+    ///
+    /// One line: a network, games or positions can't be read, or ONNX Runtime fails.
+    pub fn run(&self) -> Result<(), String> {
+        match &self.what {
             What::Accuracy(args) => args.judge(),
             What::Tactics(args) => args.judge(),
             What::Canaries(args) => args.judge(),
-        };
-        match judged {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
         }
     }
 }

@@ -1,7 +1,6 @@
 //! `heatmap`: what a linear network has learnt, as a picture of its weights.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use engine::encoding::{Input, Policy, onehot832};
@@ -48,17 +47,13 @@ pub struct HeatmapArgs {
 
 impl HeatmapArgs {
     /// Draws, and prints the strongest weights.
-    pub fn run(&self) -> ExitCode {
-        match self.draw() {
-            Ok(text) => {
-                print!("{text}");
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        }
+    ///
+    /// # Errors
+    ///
+    /// One line: the network isn't linear, there is no such move or piece, or the picture can't be written.
+    pub fn run(&self) -> Result<(), String> {
+        print!("{}", self.draw()?);
+        Ok(())
     }
 
     fn draw(&self) -> Result<String, String> {

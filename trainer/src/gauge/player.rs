@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crossbeam_channel::{Sender, bounded};
 use engine::encoding::{PolicyIndex, az4672};
-use engine::eval::{Evaluator, Request, Schemes, Session, Thinking, Wdl};
+use engine::eval::{Evaluator, Network, Request, Schemes, Session, Thinking, Value, Wdl};
 use engine::position::Game;
 use engine::search::{Ended, Limits, Outcome, Params, Pool, Score, Verdict, View, Watch};
 use shakmaty::Move;
@@ -22,6 +22,8 @@ const TREE_MEMORY: usize = 64 << 20;
 pub struct Opinion {
     /// For the mover.
     pub wdl: Wdl,
+    /// Whether that is the network's own: one without a value has the engine's lesson say it.
+    pub valued: bool,
     /// The legal moves with their share of the policy, the likeliest first.
     pub policy: Vec<(Move, f32)>,
     /// The policy by index, in the same order: the same for a position and its mirror image.
@@ -47,6 +49,8 @@ pub struct Player {
     search: Option<(Pool, u64)>,
     /// What tells of all outputs.
     raw: Option<Session>,
+    /// Whether the network has a value.
+    pub valued: bool,
 }
 
 impl Player {
@@ -61,7 +65,7 @@ impl Player {
         let params = Params { reuse: false, ..Params::default() };
         let search =
             searcher.map(|(evaluator, nodes)| (Pool::new(vec![evaluator], params, TREE_MEMORY), nodes));
-        Player { name: name.to_owned(), evaluator, search, raw: None }
+        Player { name: name.to_owned(), evaluator, search, raw: None, valued: true }
     }
 
     /// The player of a network file, or of `embedded` or `embedded.int8`, the networks of this program; `nodes`
@@ -75,7 +79,8 @@ impl Player {
         let open = |batch| network.evaluator(batch).map_err(|error| error.to_string());
         let searcher = (nodes > 0).then(|| open(Params::default().batch)).transpose()?;
         let name = net.display().to_string();
-        Ok(Player::new(&name, open(BATCH)?, searcher.map(|evaluator| (evaluator, nodes))))
+        let player = Player::new(&name, open(BATCH)?, searcher.map(|evaluator| (evaluator, nodes)));
+        Ok(player.of(&network))
     }
 
     /// The same without a search, which can also [tell](Player::raw_ranks) of all outputs.
@@ -96,8 +101,13 @@ impl Player {
     /// One line: the network can't be used.
     pub fn load_thinking(net: &Path, steps: usize) -> Result<Player, String> {
         let thinking = Thinking { steps, ..Thinking::default() };
-        let evaluator = network(net)?.thinker(BATCH, thinking).map_err(|error| error.to_string())?;
-        Ok(Player::new(&format!("{}, {steps} steps", net.display()), evaluator, None))
+        let network = network(net)?;
+        let evaluator = network.thinker(BATCH, thinking).map_err(|error| error.to_string())?;
+        Ok(Player::new(&format!("{}, {steps} steps", net.display()), evaluator, None).of(&network))
+    }
+
+    fn of(self, network: &Network) -> Player {
+        Player { valued: network.schemes().value == Value::Wdl, ..self }
     }
 
     /// Where the moves played in these positions stand among all outputs of the network, legal or not: from 1, ties
@@ -142,7 +152,7 @@ impl Player {
                 policy.sort_by(|a, b| b.1.total_cmp(&a.1));
                 let turn = request.game.turn();
                 let indices = policy.iter().map(|(m, share)| (az4672::index(turn, *m), *share)).collect();
-                opinions.push(Opinion { wdl: answer.wdl, policy, indices });
+                opinions.push(Opinion { wdl: answer.wdl, valued: self.valued, policy, indices });
             }
         }
         Ok(opinions)

@@ -254,7 +254,12 @@ mod tests {
         let policy: Vec<_> = policy.collect();
         let turn = game.turn();
         let index = |(m, share): &(Move, f32)| (engine::encoding::az4672::index(turn, *m), *share);
-        Opinion { wdl: Wdl { win, draw, loss }, indices: policy.iter().map(index).collect(), policy }
+        Opinion {
+            wdl: Wdl { win, draw, loss },
+            valued: true,
+            indices: policy.iter().map(index).collect(),
+            policy,
+        }
     }
 
     fn ask(game: &Game, kind: &str, expected: &str) -> Question {

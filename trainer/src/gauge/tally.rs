@@ -17,6 +17,8 @@ pub struct Tally {
     top5: usize,
     policy_loss: f64,
     wdl_loss: f64,
+    /// How many of the decided positions it told win, draw and loss of.
+    valued: usize,
     /// Positions asked about with all outputs, and how often the move played was the first, among the first five.
     raw: [usize; 3],
     /// Positions whose mover went on to win, to draw, to lose.
@@ -34,10 +36,13 @@ impl Tally {
         self.top5 += usize::from(rank <= 5);
         self.policy_loss += cost(share);
         if let Some(result) = result {
-            let Wdl { win, draw, loss } = opinion.wdl;
             self.decided += 1;
-            self.wdl_loss += cost([win, draw, loss][result]);
             self.results[result] += 1;
+            if opinion.valued {
+                let Wdl { win, draw, loss } = opinion.wdl;
+                self.valued += 1;
+                self.wdl_loss += cost([win, draw, loss][result]);
+            }
         }
     }
 
@@ -59,19 +64,20 @@ impl Tally {
             top5: self.top5 + other.top5,
             policy_loss: self.policy_loss + other.policy_loss,
             wdl_loss: self.wdl_loss + other.wdl_loss,
+            valued: self.valued + other.valued,
             raw: std::array::from_fn(|i| self.raw[i] + other.raw[i]),
             results: [sum(0), sum(1), sum(2)],
         }
     }
 
-    /// Top-1 and top-5 shares, mean losses in nats.
+    /// Top-1 and top-5 shares, mean losses in nats; no WDL loss of a network without a value.
     pub fn measures(&self) -> [Option<f64>; 4] {
         let mean = |sum: f64, count: usize| (count > 0).then(|| sum / count as f64);
         [
             mean(self.top1 as f64, self.positions),
             mean(self.top5 as f64, self.positions),
             mean(self.policy_loss, self.positions),
-            mean(self.wdl_loss, self.decided),
+            mean(self.wdl_loss, self.valued),
         ]
     }
 

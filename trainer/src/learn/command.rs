@@ -1,7 +1,6 @@
 //! `train`: a run from the command line.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
 use clap::{Args, ValueEnum};
@@ -13,6 +12,7 @@ use super::memory::keep_freed_memory;
 use super::run::{Ended, Run};
 use super::sources::{Sources, batch_number};
 use super::{Preset, TrainConfig, checkpoint};
+use crate::files::make_folder;
 
 /// Where to compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -125,22 +125,16 @@ pub struct TrainArgs {
 
 impl TrainArgs {
     /// Trains; Ctrl-C writes a checkpoint and ends, a second one ends at once.
-    pub fn run(&self) -> ExitCode {
-        match self.train() {
-            Ok(ended) => {
-                let checkpoint = checkpoint::best_or_last(&self.run.join("checkpoints")).unwrap_or_default();
-                println!(
-                    "{} {}",
-                    if ended == Ended::Finished { "finished:" } else { "stopped:" },
-                    checkpoint.display()
-                );
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        }
+    ///
+    /// # Errors
+    ///
+    /// One line: the arguments, configuration or games don't do, or what [`Run::train`] says.
+    pub fn run(&self) -> Result<(), String> {
+        let ended = self.train()?;
+        let checkpoint = checkpoint::best_or_last(&self.run.join("checkpoints")).unwrap_or_default();
+        let how = if ended == Ended::Finished { "finished:" } else { "stopped:" };
+        println!("{how} {}", checkpoint.display());
+        Ok(())
     }
 
     fn train(&self) -> Result<Ended, String> {
@@ -152,8 +146,7 @@ impl TrainArgs {
         let device = self.settings.prepare(&mut config)?;
         let stop = crate::interrupt::flag()?;
         let cache = self.cache.as_deref().unwrap_or(&self.run);
-        std::fs::create_dir_all(cache)
-            .map_err(|error| format!("cannot create {}: {error}", cache.display()))?;
+        make_folder(cache)?;
         let sources = Sources::load(&config.sources, config.validation_percent, cache)?;
         if config.epochs > 0.0 {
             // What is shown again counts as a sample too, but not for an epoch.

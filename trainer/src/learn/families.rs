@@ -2,7 +2,6 @@
 
 use super::tests::OPERA;
 use super::{Feed, HeldOut, Learner, TrainConfig, loss};
-use crate::games::Searches;
 use crate::loader::{Batch, CorpusBuilder, Origin, Plan, Source};
 use crate::model::input::Expander;
 use crate::samples::{Recipe, Replay};
@@ -32,16 +31,7 @@ fn opera(config: &TrainConfig) -> Batch {
     };
     let moves: Vec<u16> = OPERA.split_whitespace().map(pack).collect();
     let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
-    builder
-        .push(&Replay {
-            start: None,
-            moves: &moves,
-            evals: &[],
-            result: 1,
-            puzzle: false,
-            searches: Searches::NONE,
-        })
-        .unwrap();
+    builder.push(&Replay { moves: &moves, result: 1, ..Replay::default() }).unwrap();
     let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
     let schemes = config.model.schemes();
     let recipe = Recipe { input: schemes.input, policy: schemes.policy, ..Recipe::default() };
@@ -127,9 +117,7 @@ fn every_family_learns_a_game_by_heart() {
         }
         learner.average_evenly();
         learner.step(std::slice::from_ref(&game), lr);
-        let results = vec![game.wdl.clone()];
-        let validations =
-            learner.validate(&HeldOut { batches: vec![game], results, names: vec!["opera".into()] });
+        let validations = learner.validate(&HeldOut { batches: vec![game], names: vec!["opera".into()] });
         let all = &validations.all;
         assert!(all.measures.top1 > 0.95 && all.raw_top1 <= all.measures.top1, "{text}: {all:?}");
         let has_value = config.model.schemes().value == Value::Wdl;

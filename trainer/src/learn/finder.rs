@@ -7,7 +7,6 @@ use super::trial::{TrialArgs, bar};
 use super::{Feed, TrainConfig};
 use clap::Args;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use tch::Device;
 
 /// How much the smoothed loss keeps of itself from step to step.
@@ -40,17 +39,11 @@ pub struct LrFinderArgs {
 
 impl LrFinderArgs {
     /// Tries the learning rates, and suggests one.
-    pub fn run(&self) -> ExitCode {
-        match self.find() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        }
-    }
-
-    fn find(&self) -> Result<(), String> {
+    ///
+    /// # Errors
+    ///
+    /// One line: the arguments or games don't do, the loss never fell, or the picture can't be written.
+    pub fn run(&self) -> Result<(), String> {
         if !(self.from > 0.0 && self.from < self.to && self.to.is_finite() && self.steps > 1) {
             return Err("--from and --to are positive, the latter is larger, and --steps at least 2".into());
         }

@@ -135,7 +135,7 @@ impl Learner {
                 let losses = loss::step_losses(&said.policy, Some(&said.wdl), batch, &self.config);
                 let mut total = &losses.total * weights[step];
                 if step + 1 == weights.len() {
-                    total += self.reference_cost(batch, &losses);
+                    total = self.held_near(total, batch, &losses);
                 }
                 steps[step] = Some(losses.detach());
                 total * scale
@@ -147,15 +147,15 @@ impl Learner {
         }
         let output = self.net.forward(&self.weights, &batch.input, true);
         let losses = loss::losses(&output, batch, &self.config);
-        let total = &losses.total + self.reference_cost(batch, losses.last());
+        let total = self.held_near(losses.total.shallow_clone(), batch, losses.last());
         (self.weights.gradient(&(total * scale)), losses)
     }
 
-    /// What it costs that the answer that counts in play is not the reference's.
-    fn reference_cost(&self, batch: &DeviceBatch, losses: &StepLosses) -> Tensor {
+    /// The loss with what it costs that the answer that counts in play is not the reference's, if there is one.
+    fn held_near(&self, loss: Tensor, batch: &DeviceBatch, answer: &StepLosses) -> Tensor {
         match &self.reference {
-            Some(reference) => reference.cost(&self.net, batch, &losses.legal_logits, &self.drift),
-            None => losses.total.zeros_like(),
+            Some(reference) => loss + reference.cost(&self.net, batch, &answer.legal_logits, &self.drift),
+            None => loss,
         }
     }
 

@@ -7,7 +7,6 @@ use super::{Feed, TrainConfig};
 use crate::loader::Batch;
 use clap::Args;
 use std::collections::HashSet;
-use std::process::ExitCode;
 use tch::{Device, Kind};
 
 /// Share of the moves that has to be known by heart.
@@ -38,17 +37,13 @@ pub struct OverfitArgs {
 
 impl OverfitArgs {
     /// Learns, and judges.
-    pub fn run(&self) -> ExitCode {
-        match self.overfit() {
-            Ok(line) => {
-                println!("{line}");
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        }
+    ///
+    /// # Errors
+    ///
+    /// One line: games or configuration don't do, or they weren't learnt by heart.
+    pub fn run(&self) -> Result<(), String> {
+        println!("{}", self.overfit()?);
+        Ok(())
     }
 
     fn overfit(&self) -> Result<String, String> {
@@ -190,7 +185,6 @@ pub fn by_heart(
     let mut learner = Learner::new(&config, device)?;
     let held_out = HeldOut {
         batches: vec![batch.clone()],
-        results: vec![batch.wdl.clone()],
         names: (0..=batch.source.iter().copied().max().unwrap_or(0))
             .map(|source| source.to_string())
             .collect(),
@@ -239,6 +233,7 @@ mod tests {
                 batch.legal.extend([position; 73]);
                 batch.policy.push(position as u16);
                 batch.wdl.extend([0.0, 1.0, 0.0]);
+                batch.results.extend([0.0, 1.0, 0.0]);
                 batch.source.push(0);
                 batch.draw.push(position);
                 batch.tactical.push(false);

@@ -6,7 +6,6 @@ use clap::Args;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 /// Panels a row.
 const COLUMNS: usize = 4;
@@ -27,18 +26,15 @@ pub struct PlotArgs {
 
 impl PlotArgs {
     /// Draws.
-    pub fn run(&self) -> ExitCode {
+    ///
+    /// # Errors
+    ///
+    /// One line: a run has no metrics, or the picture can't be written.
+    pub fn run(&self) -> Result<(), String> {
         let runs: Result<Vec<Metrics>, String> = self.runs.iter().map(|run| Metrics::read(run)).collect();
-        match runs.and_then(|runs| figure::write(&self.out, &panels(&runs), COLUMNS)) {
-            Ok(()) => {
-                println!("{}", self.out.display());
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        }
+        figure::write(&self.out, &panels(&runs?), COLUMNS)?;
+        println!("{}", self.out.display());
+        Ok(())
     }
 }
 
@@ -202,12 +198,12 @@ mod tests {
         let (first, second) = (run_folder("first"), run_folder("second"));
         let out = first.path().join("plot.svg");
         let args = PlotArgs { runs: vec![first.path().into(), second.path().into()], out: out.clone() };
-        assert_eq!(args.run(), ExitCode::SUCCESS);
+        args.run().unwrap();
         let text = std::fs::read_to_string(&out).unwrap();
         for name in [first.path(), second.path()].map(|path| path.file_name().unwrap().to_string_lossy()) {
             assert!(text.contains(&format!("{name} training")), "{name}");
         }
         let missing = PlotArgs { runs: vec![first.path().join("nothing")], out };
-        assert_eq!(missing.run(), ExitCode::FAILURE);
+        assert!(missing.run().unwrap_err().contains("nothing"), "the folder is named");
     }
 }

@@ -6,6 +6,7 @@ use super::feed::Feed;
 use super::learner::Learner;
 use super::report::Reporter;
 use super::validation::HeldOut;
+use crate::files::make_folder;
 use crate::loader::Batch;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -120,8 +121,7 @@ impl Run {
         progress: Progress,
     ) -> Result<Run, String> {
         let checkpoints = folder.join("checkpoints");
-        std::fs::create_dir_all(&checkpoints)
-            .map_err(|error| format!("cannot create {}: {error}", checkpoints.display()))?;
+        make_folder(&checkpoints)?;
         checkpoint::remove_unfinished(&checkpoints);
         let text = serde_json::to_string_pretty(config).map_err(|error| error.to_string())?;
         checkpoint::write_file(&folder.join("config.json"), (text + "\n").as_bytes())?;

@@ -85,7 +85,7 @@ impl Sources {
     /// # Errors
     /// One line, if there are no games to learn from.
     pub fn feed(&self, config: &TrainConfig, first: u64) -> Result<Prefetch, String> {
-        let recipe = recipe(config, target(config), config.history_dropout);
+        let recipe = recipe(config, config.history_dropout);
         let fresh = config.batch - config.shown_again();
         let plan = Plan::new(self.train.clone(), recipe, fresh, config.seed)?;
         let (plan, threads) = (Arc::new(plan), config.loader_threads);
@@ -109,27 +109,23 @@ impl Sources {
     /// # Errors
     /// One line, if the games can't be read or are damaged.
     pub fn held_out(&self, config: &TrainConfig) -> Result<HeldOut, String> {
-        let batches = |target: ValueTarget| -> Result<Vec<Batch>, String> {
-            let recipe = recipe(config, target, 0.0);
-            let Ok(plan) = Plan::new(self.validation.clone(), recipe, config.batch, HELD_OUT_SEED) else {
-                return Ok(Vec::new());
-            };
-            (0..config.validation_batches as u64).map(|k| Ok(plan.batch(k, None)?.0)).collect()
+        let recipe = recipe(config, 0.0);
+        let batches = match Plan::new(self.validation.clone(), recipe, config.batch, HELD_OUT_SEED) {
+            Ok(plan) => {
+                let batch = |k| plan.batch(k, None).map(|(batch, _)| batch);
+                (0..config.validation_batches as u64).map(batch).collect::<Result<_, String>>()?
+            }
+            Err(_) => Vec::new(),
         };
-        // Of the results alone, too: what is predicted is judged by what happened.
-        let results = batches(ValueTarget { lambda: 1.0 })?.into_iter().map(|batch| batch.wdl).collect();
-        Ok(HeldOut { batches: batches(target(config))?, results, names: self.names.clone() })
+        Ok(HeldOut { batches, names: self.names.clone() })
     }
 }
 
 /// Samples as the configured network sees them.
-fn recipe(config: &TrainConfig, target: ValueTarget, history_dropout: f64) -> Recipe {
+fn recipe(config: &TrainConfig, history_dropout: f64) -> Recipe {
     let Schemes { input, policy, .. } = config.model.schemes();
+    let target = ValueTarget { lambda: config.value_lambda as f32 };
     Recipe { input, policy, target, history_dropout }
-}
-
-fn target(config: &TrainConfig) -> ValueTarget {
-    ValueTarget { lambda: config.value_lambda as f32 }
 }
 
 /// The samples that go through a source once: as many as it has positions, or, with at most `most` of each

@@ -41,7 +41,9 @@ fn opera() -> Batch {
         batch.scalars.extend(planes.scalars);
         batch.legal.extend(legal);
         batch.policy.push(az4672::index(game.turn(), m).0);
-        batch.wdl.extend(if ply % 2 == 0 { [1.0, 0.0, 0.0] } else { [0.0, 0.0, 1.0] });
+        let result = if ply % 2 == 0 { [1.0, 0.0, 0.0] } else { [0.0, 0.0, 1.0] };
+        batch.wdl.extend(result);
+        batch.results.extend(result);
         batch.source.push((ply % 2) as u8);
         batch.draw.push(ply as u64);
         batch.tactical.push(m.is_capture());
@@ -53,9 +55,7 @@ fn opera() -> Batch {
 
 /// The same game as if held out; White's moves are one source, Black's another.
 fn held_out() -> HeldOut {
-    let game = opera();
-    let results = vec![game.wdl.clone()];
-    HeldOut { batches: vec![game], results, names: vec!["white".into(), "black".into()] }
+    HeldOut { batches: vec![opera()], names: vec!["white".into(), "black".into()] }
 }
 
 /// Gives rows of one batch, a few at a time, over and over.
@@ -397,9 +397,8 @@ fn what_an_earlier_task_needs_is_held() {
             next.step(std::slice::from_ref(&second), 2e-3);
         }
         next.averaged.assign(&next.weights.flat, &next.weights.stats);
-        let results = vec![first.wdl.clone()];
         let names = vec!["white".into(), "black".into()];
-        next.validate(&HeldOut { batches: vec![first.clone()], results, names }).all.measures.policy_loss
+        next.validate(&HeldOut { batches: vec![first.clone()], names }).all.measures.policy_loss
     };
     let (free, held) = (loss_after(false), loss_after(true));
     assert!(held < free - 0.1, "the old task's loss: {held} held, {free} free");

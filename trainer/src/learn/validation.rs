@@ -15,9 +15,6 @@ use tch::{Kind, Tensor};
 pub struct HeldOut {
     /// The samples.
     pub batches: Vec<Batch>,
-    /// `[n, 3]` for each batch: win, draw and loss for the mover as the games ended, whatever share of the
-    /// value's target that is.
-    pub results: Vec<Vec<f32>>,
     /// The names of the sources, in the order of [`Batch::source`].
     pub names: Vec<String>,
 }
@@ -96,10 +93,10 @@ pub fn validate(net: &Net, weights: &Weights, held_out: &HeldOut, config: &Train
     let mut sums = Tensor::zeros([sources + phases, MEASURED + STEP * steps], (Kind::Float, device));
     let mut tally = Tally::new(device);
     let plain = TrainConfig { label_smoothing: 0.0, ..config.clone() };
-    for (batch, results) in held_out.batches.iter().zip(&held_out.results) {
+    for batch in &held_out.batches {
         let phase: Vec<i64> = batch.phase.iter().map(|&phase| i64::from(phase)).collect();
         let phase = Tensor::from_slice(&phase).to_device(device);
-        let results = Tensor::from_slice(results).view([-1, 3]).to_device(device);
+        let results = Tensor::from_slice(&batch.results).view([-1, 3]).to_device(device);
         let batch = expander.upload(batch);
         let output = net.forward(weights, &batch.input, false);
         let groups = Tensor::cat(&[batch.source.one_hot(sources), phase.one_hot(phases)], 1);

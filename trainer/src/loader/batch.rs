@@ -27,6 +27,9 @@ pub struct Batch {
     /// `[n, 3]`: target probabilities of win, draw, loss for the mover; all zero for a sample that
     /// the value learns nothing from.
     pub wdl: Vec<f32>,
+    /// `[n, 3]`: win, draw and loss for the mover as the games ended, whatever share of the target that is; all zero
+    /// where nobody knows.
+    pub results: Vec<f32>,
     /// `[n]`: which source (index in the order the loader was given them) a sample came from.
     pub source: Vec<u8>,
     /// `[n]`: its number among the samples drawn from that source.
@@ -105,6 +108,7 @@ impl Batch {
         self.legal.extend_from_slice(other.row_of(&other.legal, row));
         self.policy.push(other.policy[row]);
         self.wdl.extend_from_slice(&other.wdl[row * 3..][..3]);
+        self.results.extend_from_slice(&other.results[row * 3..][..3]);
         self.source.push(other.source[row]);
         self.draw.push(other.draw[row]);
         self.tactical.push(other.tactical[row]);
@@ -127,6 +131,7 @@ impl Batch {
         self.legal.extend(other.legal);
         self.policy.extend(other.policy);
         self.wdl.extend(other.wdl);
+        self.results.extend(other.results);
         self.source.extend(other.source);
         self.draw.extend(other.draw);
         self.tactical.extend(other.tactical);

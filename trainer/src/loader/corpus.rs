@@ -204,25 +204,17 @@ fn read_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::games::Searches;
 
     #[test]
     fn games_come_back_as_they_went_in() {
-        let plain = Replay {
-            start: None,
-            moves: &[1, 2, 3],
-            evals: &[],
-            result: 1,
-            puzzle: false,
-            searches: Searches::NONE,
-        };
+        let plain = Replay { moves: &[1, 2, 3], result: 1, ..Replay::default() };
         let scored = Replay {
             start: Some("a fen"),
             moves: &[4, 5],
             evals: &[10, NO_EVAL],
             result: -1,
             puzzle: true,
-            searches: Searches::NONE,
+            ..plain
         };
         let unscored = Replay { evals: &[NO_EVAL; 3], ..plain };
         let empty = Replay { moves: &[], ..plain };

@@ -87,6 +87,7 @@ impl Plan {
             size: n,
             policy: Vec::with_capacity(n),
             wdl: Vec::with_capacity(n * 3),
+            results: Vec::with_capacity(n * 3),
             source: Vec::with_capacity(n),
             draw: Vec::with_capacity(n),
             tactical: Vec::with_capacity(n),
@@ -112,6 +113,7 @@ impl Plan {
             batch.legal.extend_from_slice(&sample.legal);
             batch.policy.push(sample.policy.0);
             batch.wdl.extend_from_slice(&sample.wdl);
+            batch.results.extend_from_slice(&sample.result);
             batch.source.push(source);
             batch.draw.push(draw);
             batch.tactical.push(sample.tactical);
@@ -199,7 +201,6 @@ fn permute(index: u64, n: u64, seed: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::games::Searches;
     use crate::loader::CorpusBuilder;
     use crate::samples::Replay;
     use engine::position::{Game, PackedMove};
@@ -218,16 +219,7 @@ mod tests {
                     PackedMove::new(m).0
                 })
                 .collect();
-            builder
-                .push(&Replay {
-                    start: None,
-                    moves: &moves,
-                    evals: &[],
-                    result,
-                    puzzle: false,
-                    searches: Searches::NONE,
-                })
-                .unwrap();
+            builder.push(&Replay { moves: &moves, result, ..Replay::default() }).unwrap();
         }
         Arc::new(builder.build().unwrap())
     }
@@ -315,27 +307,9 @@ mod tests {
     #[test]
     fn a_damaged_game_is_stood_in_for() {
         let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
-        builder
-            .push(&Replay {
-                start: None,
-                moves: &[12 | 60 << 6],
-                evals: &[],
-                result: 1,
-                puzzle: false,
-                searches: Searches::NONE,
-            })
-            .unwrap();
+        builder.push(&Replay { moves: &[12 | 60 << 6], result: 1, ..Replay::default() }).unwrap();
         for _ in 0..9 {
-            builder
-                .push(&Replay {
-                    start: None,
-                    moves: &[12 | 28 << 6],
-                    evals: &[],
-                    result: 1,
-                    puzzle: false,
-                    searches: Searches::NONE,
-                })
-                .unwrap();
+            builder.push(&Replay { moves: &[12 | 28 << 6], result: 1, ..Replay::default() }).unwrap();
         }
         let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
         let plan = Plan::new(vec![source], Recipe::default(), 10, 0).unwrap();

@@ -134,7 +134,6 @@ impl Drop for Prefetch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::games::Searches;
     use crate::loader::{CorpusBuilder, Source};
     use crate::samples::{Recipe, Replay};
 
@@ -142,16 +141,7 @@ mod tests {
         let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
         for to in [28u16, 20, 27, 19] {
             let from = if to % 8 == 4 { 12 } else { 11 };
-            builder
-                .push(&Replay {
-                    start: None,
-                    moves: &[from | to << 6],
-                    evals: &[],
-                    result: 0,
-                    puzzle: false,
-                    searches: Searches::NONE,
-                })
-                .unwrap();
+            builder.push(&Replay { moves: &[from | to << 6], ..Replay::default() }).unwrap();
         }
         let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
         Arc::new(Plan::new(vec![source], Recipe::default(), 3, 5).unwrap())
@@ -171,16 +161,7 @@ mod tests {
     #[test]
     fn hopelessly_damaged_games_are_an_error_not_a_wait() {
         let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
-        builder
-            .push(&Replay {
-                start: None,
-                moves: &[12 | 60 << 6],
-                evals: &[],
-                result: 0,
-                puzzle: false,
-                searches: Searches::NONE,
-            })
-            .unwrap();
+        builder.push(&Replay { moves: &[12 | 60 << 6], ..Replay::default() }).unwrap();
         let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
         let plan = Plan::new(vec![source], Recipe::default(), 3, 5).unwrap();
         let mut prefetch = Prefetch::new(Arc::new(plan), 0, 2);

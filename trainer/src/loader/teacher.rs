@@ -56,7 +56,6 @@ impl Teacher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::games::Searches;
     use crate::loader::{CorpusBuilder, Plan, Source};
     use crate::model::ModelConfig;
     use crate::model::input::Expander;
@@ -88,16 +87,7 @@ mod tests {
     #[test]
     fn a_plans_batches_hold_its_lessons_and_so_does_what_is_appended() {
         let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
-        builder
-            .push(&Replay {
-                start: None,
-                moves: &[12 | 28 << 6],
-                evals: &[],
-                result: 0,
-                puzzle: false,
-                searches: Searches::NONE,
-            })
-            .unwrap();
+        builder.push(&Replay { moves: &[12 | 28 << 6], ..Replay::default() }).unwrap();
         let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
         let plan = Plan::new(vec![source], Recipe::default(), 2, 1).unwrap();
         let mut teacher = Teacher::of(Box::new(First));

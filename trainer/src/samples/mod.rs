@@ -34,6 +34,8 @@ pub struct Sample {
     pub game: Game,
     /// Target probabilities of win, draw and loss for the mover; all zero if nothing is known of them.
     pub wdl: [f32; 3],
+    /// What came of the game alone: one for the mover's win, a draw or his loss; all zero if nobody knows.
+    pub result: [f32; 3],
 }
 
 /// How a position is made into a sample.
@@ -76,6 +78,13 @@ pub struct Replay<'a> {
     pub puzzle: bool,
     /// Of a self-played game what the searches said: then plies with a recorded policy alone are to be learnt.
     pub searches: Searches<'a>,
+}
+
+/// A game from the initial position without moves, of which nothing is known.
+impl Default for Replay<'_> {
+    fn default() -> Self {
+        Replay { start: None, moves: &[], evals: &[], result: 2, puzzle: false, searches: Searches::NONE }
+    }
 }
 
 /// Why a game can't be replayed: it was damaged after its import.
@@ -157,11 +166,12 @@ impl Replay<'_> {
             Some(searched) => recipe.target.for_mover_searched(turn, self.result, searched),
             None => recipe.target.for_mover(turn, self.result, self.evals.get(ply).copied()),
         };
+        let result = ValueTarget::RESULT.for_mover(turn, self.result, None).unwrap_or_default();
         let shares = self.shares(ply, &game, &moves, recipe.policy)?;
         let greatest = shares.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(index, _)| *index);
         let tactical = played.is_capture() || played.is_promotion() || gives_check(&game, played);
         let (policy, wdl) = (greatest.unwrap_or(recipe.policy.index(turn, played)), wdl.unwrap_or_default());
-        Ok(Sample { input, legal, policy, shares, tactical, game, wdl })
+        Ok(Sample { input, legal, policy, shares, tactical, game, wdl, result })
     }
 
     /// What the search shared out among the legal moves of `game` at ply `ply`.
@@ -208,14 +218,7 @@ mod tests {
     #[test]
     fn a_sample_is_the_position_before_its_ply() {
         let moves = packed("e2e4 e7e5 g1f3");
-        let replay = Replay {
-            start: None,
-            moves: &moves,
-            evals: &[],
-            result: 1,
-            puzzle: false,
-            searches: Searches::NONE,
-        };
+        let replay = Replay { moves: &moves, result: 1, ..Replay::default() };
         let sample = replay.sample(1, &Recipe::default(), 0).unwrap();
         let mut game = Game::new();
         game.play(game.parse_uci("e2e4").unwrap());
@@ -235,14 +238,7 @@ mod tests {
     fn a_damaged_game_is_an_error() {
         let mut moves = packed("e2e4 e7e5");
         moves[1] = 12 | 28 << 6; // e2e4 again
-        let replay = Replay {
-            start: None,
-            moves: &moves,
-            evals: &[],
-            result: 0,
-            puzzle: false,
-            searches: Searches::NONE,
-        };
+        let replay = Replay { moves: &moves, ..Replay::default() };
         assert_eq!(replay.sample(1, &Recipe::default(), 0).err(), Some(Damaged { ply: 1 }));
         let bad_start = Replay { start: Some("nonsense"), ..replay };
         assert_eq!(bad_start.sample(0, &Recipe::default(), 0).err(), Some(Damaged { ply: 0 }));
@@ -252,16 +248,9 @@ mod tests {
     fn a_puzzle_teaches_its_solvers_moves_and_no_result() {
         let fen = "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 0 1";
         let moves = [39 | 53 << 6];
-        let puzzle = Replay {
-            start: Some(fen),
-            moves: &moves,
-            evals: &[],
-            result: 2,
-            puzzle: true,
-            searches: Searches::NONE,
-        };
+        let puzzle = Replay { start: Some(fen), moves: &moves, puzzle: true, ..Replay::default() };
         let sample = |seed| puzzle.sample(0, &Recipe::default(), seed).unwrap();
-        assert_eq!(sample(1).wdl, [0.0; 3], "no value target");
+        assert_eq!((sample(1).wdl, sample(1).result), ([0.0; 3], [0.0; 3]), "no value target");
         assert_eq!(sample(1).input, sample(1).input);
         let numbers: std::collections::HashSet<u32> =
             (0..50).map(|seed| (sample(seed).input.scalars[0] * 200.0).round() as u32).collect();
@@ -281,14 +270,7 @@ mod tests {
         columns.push(-16384, 32768, [(d7d5, 39321), (e7e5, 26214)].into_iter());
         columns.pad(3);
         columns.push(0, 0, [(b8c6, 65535)].into_iter());
-        let replay = Replay {
-            start: None,
-            moves: &moves,
-            evals: &[],
-            result: 1,
-            puzzle: false,
-            searches: columns.get(0..4),
-        };
+        let replay = Replay { moves: &moves, result: 1, searches: columns.get(0..4), ..Replay::default() };
         assert_eq!((replay.targets(), replay.target_ply(0), replay.target_ply(1)), (2, 1, 3));
         let target = ValueTarget { lambda: 0.0 };
         let sample = replay.sample(1, &Recipe { target, ..Recipe::default() }, 0).unwrap();
@@ -308,6 +290,7 @@ mod tests {
         let blended = Recipe { target: ValueTarget { lambda: 0.5 }, ..Recipe::default() };
         let sample = replay.sample(1, &blended, 0).unwrap();
         assert!((sample.wdl[2] - 0.75).abs() < 1e-3, "and White won: {:?}", sample.wdl);
+        assert_eq!(sample.result, [0.0, 0.0, 1.0], "whatever the search said");
         let mut illegal = columns.clone();
         illegal.moves[0] = 12 | 28 << 6;
         let replay = Replay { searches: illegal.get(0..4), ..replay };
@@ -317,14 +300,7 @@ mod tests {
     #[test]
     fn history_is_forgotten_at_its_rate_and_nothing_else() {
         let moves = packed("e2e4 e7e5 g1f3 b8c6 f1b5");
-        let replay = Replay {
-            start: None,
-            moves: &moves,
-            evals: &[],
-            result: 1,
-            puzzle: false,
-            searches: Searches::NONE,
-        };
+        let replay = Replay { moves: &moves, result: 1, ..Replay::default() };
         let recipe = Recipe { history_dropout: 0.3, ..Recipe::default() };
         let whole = replay.sample(4, &Recipe::default(), 0).unwrap();
         let mut boards = [0; planes72::HISTORY];

@@ -28,6 +28,9 @@ impl Default for ValueTarget {
 }
 
 impl ValueTarget {
+    /// The result alone.
+    pub const RESULT: ValueTarget = ValueTarget { lambda: 1.0 };
+
     /// Win, draw and loss for the side `mover`.
     ///
     /// `result` is White's (1, 0, −1; 2 for unknown), `eval` the position's score for White as in

@@ -1,7 +1,6 @@
 //! `self-play`: games of a network against itself from the command line.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
@@ -10,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::play::{Plan, Seats, Session, play};
 use super::rules::Rules;
-use crate::chunks::{Harvest, OutArgs, Store, conclude, progress};
+use crate::chunks::{Harvest, OutArgs, Store, progress};
 use crate::interrupt;
 use crate::networks;
 use crate::settings;
@@ -52,14 +51,17 @@ pub struct SelfPlayArgs {
 
 impl SelfPlayArgs {
     /// Plays; says what came of it.
-    pub fn run(&self) -> ExitCode {
-        let played = interrupt::flag().and_then(|stop| self.play(&stop)).map(|session| {
-            let Session { tally, evaluated, seconds, games, files, stopped } = session;
-            println!("{tally}");
-            println!("{evaluated} evaluations in {seconds:.1} s: {:.0} a second", evaluated as f64 / seconds);
-            Harvest { games, files, stopped }
-        });
-        conclude(played, &self.out.out.join(&self.name))
+    ///
+    /// # Errors
+    ///
+    /// One line: the rules or the network don't do, the network fails, or games can't be written.
+    pub fn run(&self) -> Result<(), String> {
+        let stop = interrupt::flag()?;
+        let Session { tally, evaluated, seconds, games, files, stopped } = self.play(&stop)?;
+        println!("{tally}");
+        println!("{evaluated} evaluations in {seconds:.1} s: {:.0} a second", evaluated as f64 / seconds);
+        Harvest { games, files, stopped }.tell(&self.out.out.join(&self.name));
+        Ok(())
     }
 
     fn play(&self, stop: &AtomicBool) -> Result<Session, String> {

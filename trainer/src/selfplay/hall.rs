@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::eval::{Answer, EvalError, Evaluator, Request};
-use engine::search::Solo;
+use engine::search::{Solo, check_answers};
 
 /// What a game waits for.
 #[derive(Debug)]
@@ -116,9 +116,7 @@ fn answer<S: Sitting>(
     let mut answers: Vec<Answer> = Vec::with_capacity(requests.len());
     for batch in requests.chunks(evaluator.max_batch().max(1)) {
         let some = evaluator.evaluate(batch)?;
-        if some.len() != batch.len() {
-            return Err(EvalError("the evaluator left positions unanswered".into()));
-        }
+        check_answers(batch, &some)?;
         answers.extend(some);
     }
     let mut left = answers.as_slice();

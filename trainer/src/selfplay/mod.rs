@@ -19,5 +19,7 @@ pub use command::SelfPlayArgs;
 pub use ground::{Ground, known_end};
 pub use hall::{Next, Sitting, drive};
 pub use play::{Plan, Seats, Session, play};
-pub use rules::{GumbelRules, NoiseRules, PlayoutCap, ResignRules, Rules, SearchRules, TemperatureRules};
+pub use rules::{
+    GumbelRules, NoiseRules, PlayoutCap, ResignRules, Rules, SearchRules, TemperatureRules, worker_count,
+};
 pub use tally::Tally;

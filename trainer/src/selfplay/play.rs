@@ -12,7 +12,7 @@ use indicatif::{HumanCount, ProgressBar};
 
 use super::ground::Ground;
 use super::hall::drive;
-use super::rules::Rules;
+use super::rules::{Rules, worker_count};
 use super::sitting::{Finished, SelfGame, Table};
 use super::tally::Tally;
 use crate::chunks::{Hand, Store};
@@ -135,7 +135,7 @@ pub fn play(
     let mut tally = Tally::default();
     let collected = thread::scope(|scope| {
         let hall = &hall;
-        for number in 0..rules.worker_count() {
+        for number in 0..worker_count(rules.workers) {
             let report = report.clone();
             let work = move || {
                 if let Err(why) = work(hall, &report) {

@@ -252,15 +252,11 @@ impl Rules {
     pub fn tree_memory(&self) -> usize {
         (1 << 18) + 1024 * self.visits.max(self.playout_cap.visits) as usize
     }
+}
 
-    /// Threads to play on.
-    pub fn worker_count(&self) -> usize {
-        if self.workers > 0 {
-            self.workers
-        } else {
-            std::thread::available_parallelism().map_or(1, usize::from)
-        }
-    }
+/// Threads to play on: as many as are wished, or for 0 one a core.
+pub fn worker_count(workers: usize) -> usize {
+    if workers > 0 { workers } else { std::thread::available_parallelism().map_or(1, usize::from) }
 }
 
 #[cfg(test)]

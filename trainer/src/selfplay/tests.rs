@@ -109,6 +109,37 @@ fn as_many_games_as_a_large_batch_takes_fill_it() {
     assert!(full * 100 >= sizes.len() * 95, "{full} of {} batches are full", sizes.len());
 }
 
+/// Leaves out a part of every answer.
+struct Lax(fn(&mut Vec<Answer>));
+
+impl Evaluator for Lax {
+    fn max_batch(&self) -> usize {
+        4
+    }
+
+    fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
+        let mut answers = Hashed.evaluate(batch)?;
+        self.0(&mut answers);
+        Ok(answers)
+    }
+}
+
+#[test]
+fn an_evaluator_that_leaves_something_out_ends_the_games() {
+    let table = table(&short(), 1);
+    let lacks: [fn(&mut Vec<Answer>); 2] = [
+        |answers| _ = answers.pop(),
+        |answers| answers.iter_mut().for_each(|answer| _ = answer.priors.pop()),
+    ];
+    for lack in lacks {
+        let mut evaluators: Vec<Box<dyn Evaluator>> = vec![Box::new(Lax(lack))];
+        let mut deal = || Some(SelfGame::new(Arc::clone(&table), 0, 0, Game::default()));
+        let never = AtomicBool::new(false);
+        let error = drive(&mut evaluators, (1, 1), &mut deal, &mut |_| (), &mut |_| (), &never).err();
+        assert!(error.is_some_and(|error| error.0.contains("unanswered")));
+    }
+}
+
 #[test]
 fn every_position_has_its_search_and_the_file_is_sound() {
     let mut chunk = Chunk::new("a test");

@@ -5,7 +5,6 @@ mod store;
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -58,6 +57,16 @@ pub struct Harvest {
     pub files: usize,
     /// Whether it was stopped before its end.
     pub stopped: bool,
+}
+
+impl Harvest {
+    /// Says on stdout what a command came to, whose files are `PATH-*.h5`.
+    pub fn tell(&self, path: &Path) {
+        println!("{} games in {} files: {}-*.h5", self.games, self.files, path.display());
+        if self.stopped {
+            println!("stopped before the end; nothing is lost: the same line with --resume goes on");
+        }
+    }
 }
 
 /// Has the engines do the work and stores what comes of it; `bar` counts its weight.
@@ -214,21 +223,4 @@ pub fn progress(total: u64, done: u64, unit: &str) -> ProgressBar {
     bar.set_position(done);
     bar.reset_eta();
     bar
-}
-
-/// What a command says in the end, and its exit code; the files are `PATH-*.h5`.
-pub fn conclude(harvested: Result<Harvest, String>, path: &Path) -> ExitCode {
-    match harvested {
-        Ok(Harvest { games, files, stopped }) => {
-            println!("{games} games in {files} files: {}-*.h5", path.display());
-            if stopped {
-                println!("stopped before the end; nothing is lost: the same line with --resume goes on");
-            }
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
 }

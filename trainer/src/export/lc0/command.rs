@@ -1,17 +1,15 @@
 //! `convert-lc0`: a Leela network becomes a network file.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
-use engine::eval::{Network, Schemes};
+use engine::eval::Schemes;
 use serde_json::json;
 
 use super::graph::graph;
 use super::network::{Lc0Net, Policy};
 use crate::export::file::{self, CardText};
 use crate::export::golden;
-use crate::learn::checkpoint;
 
 /// Convert a network of Leela Chess Zero's into one that the engine plays (ONNX)
 #[derive(Args, Debug)]
@@ -32,29 +30,19 @@ pub struct ConvertLc0Args {
 
 impl ConvertLc0Args {
     /// Converts, and loads the result as the engine does: card, shapes and golden answers are checked.
-    pub fn run(&self) -> ExitCode {
-        match self.convert() {
-            Ok(description) => {
-                println!("{description}");
-                ExitCode::SUCCESS
-            }
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        }
+    ///
+    /// # Errors
+    ///
+    /// One line: the network can't be read or is of another kind, or the result not be written or loaded.
+    pub fn run(&self) -> Result<(), String> {
+        println!("{}", self.convert()?);
+        Ok(())
     }
 
     fn convert(&self) -> Result<String, String> {
         let net = Lc0Net::load(&self.weights)?;
         let out = self.out.clone().unwrap_or_else(|| onnx_beside(&self.weights));
-        let stem = out.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        let name = self.name.clone().or(stem).ok_or("--out must name a file")?;
-        let folder = out.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder)
-            .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
-        checkpoint::write_file(&out, &onnx(&name, &net)?)?;
-        let network = Network::load(&out).map_err(|error| error.to_string())?;
+        let network = file::write_network(&out, self.name.as_deref(), |name| onnx(name, &net))?;
         Ok(network.describe())
     }
 }

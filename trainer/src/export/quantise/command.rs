@@ -1,7 +1,6 @@
 //! `quantise`: a network file becomes one in 8 bits.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use engine::eval::{Network, Session};
@@ -44,17 +43,11 @@ pub struct QuantiseArgs {
 
 impl QuantiseArgs {
     /// Quantises, prints the comparison, and loads the result as the engine does.
-    pub fn run(&self) -> ExitCode {
-        match self.quantise() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        }
-    }
-
-    fn quantise(&self) -> Result<(), String> {
+    ///
+    /// # Errors
+    ///
+    /// One line: a file can't be read or written, ONNX Runtime fails, or the result isn't good enough.
+    pub fn run(&self) -> Result<(), String> {
         Network::load(&self.net).map_err(|error| error.to_string())?;
         let bytes = std::fs::read(&self.net)
             .map_err(|error| format!("cannot read {}: {error}", self.net.display()))?;
@@ -129,10 +122,10 @@ mod tests {
         let out = folder.path().join("out.int8.onnx");
         let args =
             QuantiseArgs { net, games, out: Some(out.clone()), positions: 64, held_out: 64, force: false };
-        let refused = args.quantise().unwrap_err();
+        let refused = args.run().unwrap_err();
         assert!(refused.starts_with("not written: ") && refused.contains("--force"), "{refused}");
         assert!(!out.exists());
-        assert_eq!(QuantiseArgs { force: true, ..args }.quantise(), Ok(()));
+        assert_eq!(QuantiseArgs { force: true, ..args }.run(), Ok(()));
         assert!(out.exists());
     }
 }

@@ -6,7 +6,7 @@ use engine::position::{Game, PackedMove};
 use shakmaty::Move;
 
 use crate::chunks::{self, Chunk};
-use crate::games::{Searches, Split, split};
+use crate::games::{Split, split};
 use crate::samples::Replay;
 
 /// Positions taken of one game at most, so that a few games don't stand for a whole source.
@@ -83,14 +83,8 @@ struct Stored {
 
 impl Stored {
     fn replay(&self) -> Replay<'_> {
-        Replay {
-            start: self.start.as_deref(),
-            moves: &self.moves,
-            evals: &[],
-            result: 0,
-            puzzle: self.puzzle,
-            searches: Searches::NONE,
-        }
+        let start = self.start.as_deref();
+        Replay { start, moves: &self.moves, puzzle: self.puzzle, ..Replay::default() }
     }
 
     /// Number of positions that may be taken of it.

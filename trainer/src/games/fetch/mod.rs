@@ -7,7 +7,6 @@ mod site;
 mod tests;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -20,7 +19,7 @@ use self::month::Month;
 use self::polite::{Client, FetchError, Pause};
 use self::site::Site;
 use super::blocks::game_starts;
-use crate::files::write_file;
+use crate::files::{make_folder, write_file};
 use crate::interrupt;
 
 /// How often somebody who waits looks whether he should go on waiting.
@@ -69,19 +68,13 @@ fn user(name: &str) -> Result<String, String> {
 
 impl FetchGamesArgs {
     /// Fetches; says what came of each month.
-    pub fn run(&self) -> ExitCode {
-        let fetched = interrupt::flag().and_then(|stop| {
-            self.fetch(&mut |time| wait(time, &stop), &stop, SystemTime::now(), &mut |line| {
-                println!("{line}")
-            })
-        });
-        match fetched {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("{error}");
-                ExitCode::FAILURE
-            }
-        }
+    ///
+    /// # Errors
+    ///
+    /// One line: what the site doesn't know or doesn't give, or what can't be written.
+    pub fn run(&self) -> Result<(), String> {
+        let stop = interrupt::flag()?;
+        self.fetch(&mut |time| wait(time, &stop), &stop, SystemTime::now(), &mut |line| println!("{line}"))
     }
 
     fn fetch(
@@ -92,8 +85,7 @@ impl FetchGamesArgs {
         say: &mut dyn FnMut(String),
     ) -> Result<(), String> {
         let months = self.months(now)?;
-        std::fs::create_dir_all(&self.out)
-            .map_err(|error| format!("can't make the folder {}: {error}", self.out.display()))?;
+        make_folder(&self.out)?;
         let (there, missing): (Vec<Month>, Vec<Month>) =
             months.into_iter().partition(|month| is_whole(&self.path(*month), *month));
         there.iter().for_each(|month| say(format!("{}: there already", self.path(*month).display())));

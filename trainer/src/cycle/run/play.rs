@@ -1,0 +1,75 @@
+//! Games of the best network against itself.
+
+use serde_json::json;
+
+use super::Cycle;
+use crate::chunks::{OutArgs, Store, progress};
+use crate::cycle::buffer::{self, Entry};
+use crate::cycle::nets::Nets;
+use crate::cycle::state::{Stage, State};
+use crate::games::Purpose;
+use crate::selfplay::{self, Plan, Seats, play, worker_count};
+
+/// Seconds after which finished games are written.
+const SAVE_EVERY: u64 = 5;
+/// Positions a file of games, about.
+const CHUNK: usize = 1_000_000;
+
+impl Cycle {
+    /// Plays this iteration's games; no if it was stopped before their end.
+    pub(super) fn play(&mut self) -> Result<bool, String> {
+        let name = format!("iter-{}", Nets::name(self.state.iteration));
+        let State { best, current, escalation, .. } = &self.state;
+        let network = self.nets.load(best)?;
+        let share = escalation.explore(self.config.current_share, &self.config.veto);
+        let other =
+            if share > 0.0 && current != best { Some((self.nets.load(current)?, share)) } else { None };
+        let settings = json!({ "best": best, "current": current, "share": share, "seed": self.config.seed });
+        let source = format!(
+            "self-play: {best}, {} visits, iteration {}",
+            self.config.play.visits, self.state.iteration
+        );
+        let out = OutArgs { out: self.games(), chunk_size: CHUNK, save_every: SAVE_EVERY, resume: true };
+        let store = Store::open(&out, &name, &source, settings)?;
+        let plan = Plan {
+            rules: self.config.play.clone(),
+            seed: self.seed(Purpose::Games),
+            games: self.config.games_per_iteration,
+        };
+        let bar = progress(plan.games, store.games(), "games");
+        let session = play(&plan, &Seats { network, other }, store, &bar, &self.stop)?;
+        if session.stopped {
+            return Ok(false);
+        }
+        // Of all games, also of those that were played before the iteration was interrupted.
+        let chunks = buffer::read_all(&self.games(), &name)?;
+        let all = chunks.iter().flat_map(|chunk| (0..chunk.games()).map(move |game| chunk.game(game)));
+        let tally = selfplay::Tally::of(all, &plan.rules);
+        let entry = Entry::new(&name, &chunks);
+        let games = entry.positions.len() as u64;
+        let positions = entry.total();
+        self.state.buffer.add(entry, self.config.buffer_size);
+        self.state.totals.games += games;
+        self.state.totals.positions += positions;
+        self.state.target += (positions as f64 * self.config.samples_per_position).round() as u64;
+        let hours = session.seconds.max(1e-3) / 3600.0;
+        // Rates are those of this session; a session that only found games which were there has none.
+        let rate = |count: u64| (session.tally.games > 0).then(|| (count as f64 / hours).round());
+        self.note(
+            "play",
+            json!({
+                "games": tally, "new_positions": positions, "seconds": session.seconds,
+                "boards": self.config.play.games * worker_count(self.config.play.workers),
+                "games_per_h": rate(session.tally.games), "positions_per_h": rate(session.tally.plies),
+                "evaluations_per_s": (session.evaluated as f64 / session.seconds.max(1e-3)).round(),
+            }),
+        );
+        self.say(&format!(
+            "{tally}; buffer {} positions of {} games",
+            self.state.buffer.positions(),
+            self.state.buffer.games()
+        ))?;
+        self.state.stage = Stage::Train;
+        Ok(true)
+    }
+}
