@@ -16,6 +16,8 @@ const MOMENTUM: f64 = 0.1;
 pub(crate) struct Pass<'a> {
     pub weights: &'a Weights,
     pub train: bool,
+    /// In training, what `quantise` will put into 8 bits is rounded.
+    pub rounding: bool,
 }
 
 impl Pass<'_> {
@@ -23,6 +25,41 @@ impl Pass<'_> {
     pub fn dropped(&self, x: Tensor, p: f64) -> Tensor {
         if self.train && p > 0.0 { x.dropout(p, true) } else { x }
     }
+
+    /// Activations `x`, in training with rounding in 255 steps of one size.
+    pub fn rounded(&self, x: Tensor) -> Tensor {
+        if !(self.train && self.rounding) {
+            return x;
+        }
+        let step = tch::no_grad(|| {
+            let [low, high] = [x.min(), x.max()];
+            // With zero in the middle where there are signs, as `quantise` does it.
+            let steps = 255.0 - 128.0 * low.lt(0.0).to_kind(x.kind());
+            high.maximum(&-low) / steps
+        });
+        straight_through(&x, &step)
+    }
+
+    /// A layer's weights `[out, …]`, in training with rounding in 127 steps each way of a size of each output's own.
+    fn rounded_weight(&self, id: ParamId) -> Tensor {
+        let weight = self.weights.get(id);
+        if !(self.train && self.rounding) {
+            return weight.shallow_clone();
+        }
+        let inner: Vec<i64> = (1..weight.dim() as i64).collect();
+        let step = tch::no_grad(|| weight.abs().amax(inner.as_slice(), true) / 127.0);
+        straight_through(weight, &step)
+    }
+}
+
+/// `x` in whole steps; its gradient passes as if nothing had happened (Bengio, Léonard, Courville 2013; for 8 bits Jacob
+/// and others 2018).
+fn straight_through(x: &Tensor, step: &Tensor) -> Tensor {
+    let moved = tch::no_grad(|| {
+        let step = step.clamp_min(1e-12);
+        (x / &step).round() * step - x
+    });
+    x + moved
 }
 
 impl Activation {
@@ -55,7 +92,7 @@ impl Conv {
     pub fn forward(&self, pass: &Pass, x: &Tensor) -> Tensor {
         let padding = self.kernel / 2;
         let bias = self.bias.map(|id| pass.weights.get(id));
-        x.conv2d(pass.weights.get(self.weight), bias, 1, padding, 1, 1)
+        x.conv2d(&pass.rounded_weight(self.weight), bias, 1, padding, 1, 1)
     }
 }
 
@@ -168,7 +205,7 @@ impl Squeeze {
     }
 
     pub fn forward(&self, pass: &Pass, x: &Tensor) -> Tensor {
-        let means = x.mean_dim([2i64, 3].as_slice(), false, None::<Kind>);
+        let means = pass.rounded(x.mean_dim([2i64, 3].as_slice(), false, None::<Kind>));
         let gate = self.expand.forward(pass, &self.reduce.forward(pass, &means).relu()).sigmoid();
         x * gate.unsqueeze(-1).unsqueeze(-1)
     }
@@ -246,5 +283,75 @@ impl Attention {
         let [query, key, value] = &qkv.unbind(0)[..] else { panic!("three of them") };
         let mixed = attend(query, key, value);
         self.out.forward(pass, &mixed.transpose(1, 2).reshape([batch, n, channels]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ModelConfig, Net};
+    use tch::Device;
+
+    /// Where `tensor` differs from whole `step`s, at most.
+    fn off(tensor: &Tensor, step: f64) -> f64 {
+        let steps = tensor / step;
+        (&steps - steps.round()).abs().max().double_value(&[])
+    }
+
+    #[test]
+    fn activations_are_rounded_in_training_and_their_gradient_is_not() {
+        let net = Net::new(&ModelConfig::default()).unwrap();
+        let weights = &Weights::new(net.layout(), Device::Cpu, Kind::Float, 1);
+        let rounds = Pass { weights, train: true, rounding: true };
+        // 255 steps from zero up, 127 each way where there are signs.
+        let positive = Tensor::from_slice(&[0.0f32, 0.4, 100.3, 255.0]);
+        assert_eq!(rounds.rounded(positive.copy()), Tensor::from_slice(&[0.0f32, 0.0, 100.0, 255.0]));
+        let signed = Tensor::from_slice(&[-254.0f32, -0.9, 1.1, 100.3]);
+        assert_eq!(rounds.rounded(signed.copy()), Tensor::from_slice(&[-254.0f32, 0.0, 2.0, 100.0]));
+        assert_eq!(
+            rounds.rounded(Tensor::zeros([3], (Kind::Float, Device::Cpu))).max().double_value(&[]),
+            0.0
+        );
+        for pass in [Pass { rounding: false, ..rounds }, Pass { train: false, ..rounds }] {
+            assert_eq!(pass.rounded(signed.copy()), signed);
+        }
+        let x = signed.set_requires_grad(true);
+        let factors = Tensor::from_slice(&[1.0f32, -2.0, 3.0, 4.0]);
+        (rounds.rounded(x.shallow_clone()) * &factors).sum(Kind::Float).backward();
+        assert_eq!(x.grad(), factors);
+    }
+
+    #[test]
+    fn weights_are_rounded_for_each_output() {
+        let mut layout = Layout::default();
+        let conv = Conv::new(&mut layout, "conv", [5, 2, 3], false, 1.0);
+        let weights = &Weights::new(&layout, Device::Cpu, Kind::Float, 1);
+        let rounded = Pass { weights, train: true, rounding: true }.rounded_weight(conv.weight);
+        for output in 0..2 {
+            let (before, after) = (weights.get(conv.weight).get(output), rounded.get(output));
+            let step = before.abs().max().double_value(&[]) / 127.0;
+            assert!(off(&before, step) > 0.3 && off(&after, step) < 1e-3);
+            assert!((before - after).abs().max().double_value(&[]) <= 0.5001 * step);
+        }
+    }
+
+    #[test]
+    fn a_networks_answers_are_rounded_in_training_only() {
+        let config = |rounding: bool| -> ModelConfig {
+            serde_json::from_value(serde_json::json!({ "filters": 8, "blocks": 1, "rounding": rounding }))
+                .unwrap()
+        };
+        let nets = [false, true].map(|rounding| Net::new(&config(rounding)).unwrap());
+        let weights = Weights::new(nets[0].layout(), Device::Cpu, Kind::Float, 1);
+        tch::manual_seed(1);
+        let input = Tensor::rand([4, 72, 8, 8], (Kind::Float, Device::Cpu));
+        let answers = |train: bool| {
+            nets.each_ref().map(|net| net.forward(&weights, &input, train).last_policy().copy())
+        };
+        let [plain, rounding] = answers(false);
+        assert_eq!(plain, rounding);
+        let [plain, rounding] = answers(true);
+        let difference = (plain - rounding).abs().max().double_value(&[]);
+        assert!(difference > 1e-5, "{difference}");
     }
 }

@@ -94,7 +94,8 @@ impl Net {
     /// Answers for `input` `[batch]` + the shape of the input's scheme, of any kind. With `train`, BatchNorm uses
     /// the batch's statistics (and updates the running ones) and dropout is active.
     pub fn forward(&self, weights: &Weights, input: &Tensor, train: bool) -> Output {
-        let pass = &Pass { weights, train };
+        let rounding = matches!(&self.body, Body::Resnet(net) if net.config.rounding);
+        let pass = &Pass { weights, train, rounding };
         let input = &input.to_kind(weights.kind());
         match &self.body {
             Body::Resnet(net) => net.forward(pass, input),

@@ -67,6 +67,9 @@ pub struct ResnetConfig {
     pub value_hidden: i64,
     /// Dropout before the last layer of the value head, in training.
     pub value_dropout: f64,
+    /// What `quantise` will put into 8 bits is rounded like that in training already, so that the network learns to
+    /// live with it.
+    pub rounding: bool,
 }
 
 impl Default for ResnetConfig {
@@ -86,6 +89,7 @@ impl Default for ResnetConfig {
             value_channels: 8,
             value_hidden: 128,
             value_dropout: 0.0,
+            rounding: false,
         }
     }
 }

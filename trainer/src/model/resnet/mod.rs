@@ -77,7 +77,7 @@ impl Resnet {
     pub fn forward(&self, pass: &Pass, planes: &Tensor) -> Output {
         let act = self.config.activation;
         let channels_last = planes.permute([0, 2, 3, 1]).contiguous().permute([0, 3, 1, 2]);
-        let mut x = act.forward(&self.stem.forward(pass, &channels_last));
+        let mut x = pass.rounded(act.forward(&self.stem.forward(pass, &channels_last)));
         for block in &self.blocks {
             x = block.forward(pass, act, &x);
         }
@@ -89,7 +89,8 @@ impl Resnet {
         let dropout = self.config.policy_dropout;
         match &self.policy {
             Policy::Conv { hidden, out } => {
-                let hidden = pass.dropped(act.forward(&hidden.forward(pass, x)), dropout);
+                let hidden = pass.rounded(act.forward(&hidden.forward(pass, x)));
+                let hidden = pass.dropped(hidden, dropout);
                 // Channels lie last, so this is a view: index = square · 73 + type.
                 out.forward(pass, &hidden).permute([0, 2, 3, 1]).reshape([-1, POLICY])
             }
@@ -102,6 +103,8 @@ impl Resnet {
 
     fn wdl(&self, pass: &Pass, x: &Tensor) -> Tensor {
         let act = self.config.activation;
+        // The value's head stays in float.
+        let pass = &Pass { rounding: false, ..*pass };
         let squeezed = act.forward(&self.value.squeeze.forward(pass, x)).flatten(1, -1);
         let hidden = act.forward(&self.value.hidden.forward(pass, &squeezed));
         self.value.out.forward(pass, &pass.dropped(hidden, self.config.value_dropout))
@@ -127,12 +130,12 @@ impl Block {
     }
 
     fn forward(&self, pass: &Pass, act: Activation, x: &Tensor) -> Tensor {
-        let y = act.forward(&self.first.forward(pass, x));
-        let mut y = self.second.forward(pass, &y);
+        let y = pass.rounded(act.forward(&self.first.forward(pass, x)));
+        let mut y = pass.rounded(self.second.forward(pass, &y));
         if let Some(squeeze) = &self.squeeze {
-            y = squeeze.forward(pass, &y);
+            y = pass.rounded(squeeze.forward(pass, &y));
         }
-        let y = act.forward(&(y + x));
+        let y = pass.rounded(act.forward(&(y + x)));
         match &self.attention {
             Some(attention) => attention.forward(pass, &y),
             None => y,

@@ -33,7 +33,7 @@ impl Trm {
         seed: i64,
         mut loss: impl FnMut(usize, &Said) -> Tensor,
     ) -> Tensor {
-        let pass = &Pass { weights, train: true };
+        let pass = &Pass { weights, train: true, rounding: false };
         let (steps, group) = (self.config.steps, self.config.group());
         let starts: Vec<usize> = (0..steps).step_by(group).collect();
         let n = planes.size()[0];

@@ -34,7 +34,7 @@ fn planes() -> Tensor {
 }
 
 fn think(trm: &Trm, weights: &Weights, planes: &Tensor, steps: usize) -> Vec<Said> {
-    let output = trm.think(&Pass { weights, train: false }, planes, steps);
+    let output = trm.think(&Pass { weights, train: false, rounding: false }, planes, steps);
     output.policy.into_iter().zip(output.wdl).map(|(policy, wdl)| Said { policy, wdl }).collect()
 }
 
