@@ -219,6 +219,14 @@ impl LearnConfig {
         if let Some((key, _)) = counts.into_iter().find(|(_, value)| *value == 0) {
             return Err(format!("{key} must be at least 1"));
         }
+        let (pairs, least) = (self.arena.games.div_ceil(2), self.arena.promotion.least_pairs());
+        if pairs < least {
+            return Err(format!(
+                "arena.games is {}, must be at least {}: in fewer arena.promotion accepts nobody, not even who wins all",
+                self.arena.games,
+                2 * least
+            ));
+        }
         let amounts = [
             ("recent_weight", self.recent_weight),
             ("samples_per_position", self.samples_per_position),
@@ -265,6 +273,21 @@ mod tests {
             let error = LearnConfig::load(Preset::Tiny, &[], &[bad.to_owned()]).unwrap_err();
             assert!(error.contains(&format!("{key} must be at least 1")), "{error}");
         }
+    }
+
+    #[test]
+    fn an_arena_has_games_enough_for_a_promotion() {
+        let load = |overrides: &[&str]| {
+            let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+            LearnConfig::load(Preset::Tiny, &[], &overrides).map(|config| config.arena.games)
+        };
+        assert_eq!(load(&["arena.games=62"]), Ok(62));
+        // Pairs are played to their end.
+        assert_eq!(load(&["arena.games=61"]), Ok(61));
+        let error = load(&["arena.games=60"]).unwrap_err();
+        assert!(error.contains("arena.games is 60, must be at least 62"), "{error}");
+        assert_eq!(load(&["arena.games=60", "arena.promotion.elo1=50"]), Ok(60));
+        assert_eq!(load(&["arena.veto_games=2"]), Ok(200), "a veto has a threshold besides");
     }
 
     #[test]
