@@ -1,7 +1,7 @@
 //! A run's settings: every key has a default, an unknown one is an error.
 
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -165,18 +165,14 @@ impl LearnConfig {
     ///
     /// One line: what can't be read, or which key is unknown or doesn't fit.
     pub fn load(preset: Preset, files: &[PathBuf], overrides: &[String]) -> Result<LearnConfig, String> {
-        let at = |path: &Path, error: &dyn Display| format!("{}: {error}", path.display());
         // Defaults of this room, not of the ones that it is made of, lie below.
         let mut json = serde_json::to_value(LearnConfig::default()).expect("numbers and text make JSON");
         settings::lay_over(&mut json, preset.json());
-        for path in files {
-            let text = std::fs::read_to_string(path).map_err(|error| at(path, &error))?;
-            settings::lay_over(&mut json, serde_json::from_str(&text).map_err(|error| at(path, &error))?);
-        }
+        settings::lay_files(&mut json, files)?;
         settings::set(&mut json, overrides)?;
-        let place = files.last().map_or(Path::new("the configuration"), PathBuf::as_path);
-        let config: LearnConfig = serde_json::from_value(json).map_err(|error| at(place, &error))?;
-        config.check().map_err(|error| at(place, &error))?;
+        let at = |error: &dyn Display| format!("{}: {error}", settings::place(files));
+        let config: LearnConfig = serde_json::from_value(json).map_err(|error| at(&error))?;
+        config.check().map_err(|error| at(&error))?;
         Ok(config)
     }
 
