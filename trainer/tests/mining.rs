@@ -12,11 +12,15 @@ use trainer::chunks::{self, Chunk};
 use trainer::games::{Game, NO_EVAL};
 use xxhash_rust::xxh3::xxh3_64;
 
+/// In whose environment it is, the toy falls silent after so many searches.
+const SILENT_AFTER: &str = "TOY_SILENT_AFTER";
+
 /// Speaks UCI. The option `Fail` makes it end at that search.
 #[test]
 #[ignore = "the engine of the other tests"]
 fn toy_engine() {
     let (mut game, mut lines, mut fail, mut searches) = (Replay::new(), 1, u64::MAX, 0);
+    let silent_after = std::env::var(SILENT_AFTER).map_or(u64::MAX, |count| count.parse().expect("a number"));
     for line in std::io::stdin().lines().map_while(Result::ok) {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
@@ -31,6 +35,9 @@ fn toy_engine() {
                 searches += 1;
                 if searches == fail {
                     std::process::exit(3);
+                }
+                if searches > silent_after {
+                    continue;
                 }
                 let favourites = favourites(&game);
                 for (index, (score, uci)) in favourites.iter().take(lines).enumerate() {
@@ -168,12 +175,17 @@ fn games_depend_on_the_seed_alone() {
     );
 }
 
-/// Starts a command, and ends it by a signal as soon as it says how far it is; whether it ended well.
-fn interrupted(folder: &Folder, line: &str, signal: &str) -> bool {
-    let mut child =
-        folder.command(line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+/// Starts a command, and ends it by a signal as soon as it says how far it is; whether it ended well. It can't come to
+/// its end before: each of its two engines answers `searches` times only.
+fn interrupted(folder: &Folder, line: &str, searches: u64, signal: &str) -> bool {
+    let mut command = folder.command(&format!("{line} --engines 2"));
+    command.env(SILENT_AFTER, searches.to_string());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
     let said = BufReader::new(child.stderr.take().expect("piped"));
-    assert!(said.lines().map_while(Result::ok).any(|line| line.contains("positions/s")), "progress");
+    let mut said = said.lines().map_while(Result::ok);
+    // Rates are told as soon as there is a game, which has no more plies than sixty.
+    let progress = if searches > 60 { "positions/s" } else { "0/200, " };
+    assert!(said.any(|line| line.contains(progress)), "progress");
     let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("there is kill");
     assert!(sent.success());
     child.wait().expect("it ends").success()
@@ -184,19 +196,27 @@ fn what_was_interrupted_goes_on_as_if_nothing_had_been() {
     let folder = Folder::new();
     folder.succeed(&format!("{MINE} --games 200 --name whole"));
     let line = format!("{MINE} --games 200 --name parts --save-every 0");
-    assert!(interrupted(&folder, &line, "-INT"), "Ctrl-C is no failure");
+    let refused = || {
+        let refused = folder.fail(&line);
+        assert!(refused.contains("it exists") && refused.contains("--resume"), "{refused}");
+    };
+    // No game is over after three plies: there is no file of games yet.
+    assert!(interrupted(&folder, &line, 3, "-INT"), "Ctrl-C is no failure");
+    assert!(folder.at("data/parts.json").exists() && folder.games("parts").is_empty());
+    refused();
+    let on = format!("{line} --resume");
+    assert!(interrupted(&folder, &on, 100, "-INT"), "Ctrl-C is no failure");
     let first = folder.games("parts").len();
     assert!(first < 200, "it was not at its end");
-    assert!(!interrupted(&folder, &format!("{line} --resume"), "-KILL"));
+    assert!(!interrupted(&folder, &on, 100, "-KILL"));
     assert!(folder.games("parts").len() >= first, "what was written stays");
-    let refused = folder.fail(&line);
-    assert!(refused.contains("it exists") && refused.contains("--resume"), "{refused}");
-    let refused = folder.fail(&format!("{line} --resume --seed 2 --choice 1"));
+    refused();
+    let refused = folder.fail(&format!("{on} --seed 2 --choice 1"));
     assert!(
         refused.contains("seed was 1, is now 2") && refused.contains("choice was \"80/15/5\""),
         "{refused}"
     );
-    folder.succeed(&format!("{line} --resume"));
+    folder.succeed(&on);
     assert_eq!(folder.games("parts"), folder.games("whole"));
     // More games of the same kind.
     folder.succeed(&format!("{MINE} --games 203 --name parts --resume"));
@@ -285,7 +305,7 @@ fn annotating_goes_on_where_it_was_interrupted() {
     folder.succeed(&format!("{MINE} --games 200 --name mined"));
     folder.succeed("annotate data/mined-00000.h5 --engine ./toy --depth 2 --name whole");
     let line = "annotate data/mined-00000.h5 --engine ./toy --depth 2 --name parts --save-every 0";
-    assert!(interrupted(&folder, line, "-INT"));
+    assert!(interrupted(&folder, line, 100, "-INT"));
     assert!(folder.games("parts").len() < 200);
     folder.succeed(&format!("{line} --resume"));
     assert_eq!(folder.games("parts"), folder.games("whole"));

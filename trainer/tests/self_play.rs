@@ -31,7 +31,7 @@ fn write_config(folder: &Path) {
             "batch": 16, "report_every": 2, "validation_batches": 1, "checkpoint_every_s": 0
         },
         "arena": {
-            "every": 2, "visits": 4, "games": 4, "veto_games": 4, "sanity_games": 4, "uct_visits": 3,
+            "every": 2, "visits": 4, "games": 4, "promotion": { "elo0": -400, "elo1": 0 }, "veto_games": 4, "sanity_games": 4, "uct_visits": 3,
             "rules": { "max_plies": 16, "games": 4, "workers": 1 }
         }
     });
@@ -200,7 +200,7 @@ fn what_a_ruinous_learning_rate_destroys_is_noticed_and_restored() {
             "precision": "fp32", "lr": 1e-6
         },
         "arena": {
-            "every": 1, "visits": 3, "games": 12, "veto_games": 12, "sanity_games": 0,
+            "every": 1, "visits": 3, "games": 12, "promotion": { "elo1": 300 }, "veto_games": 12, "sanity_games": 0,
             "rules": { "max_plies": 150, "games": 12, "workers": 1, "random_plies": 4 }
         }
     });

@@ -84,6 +84,24 @@ impl Sprt {
         counts.iter().zip(SCORES).map(term).sum()
     }
 
+    /// Pairs after which elo1 can be accepted at the earliest: so many, if every game is won. Where that is more than
+    /// 2⁴⁰, it is 2⁴⁰.
+    pub fn least_pairs(&self) -> u64 {
+        let suffice = |won| {
+            let tally = Tally { pairs: [0, 0, 0, 0, won], ..Tally::default() };
+            self.decision(&tally) == Decision::Accepted
+        };
+        let (mut short, mut enough) = (0, 1);
+        while enough < 1 << 40 && !suffice(enough) {
+            (short, enough) = (enough, 2 * enough);
+        }
+        while enough - short > 1 {
+            let middle = short + (enough - short) / 2;
+            if suffice(middle) { enough = middle } else { short = middle }
+        }
+        enough
+    }
+
     /// Where the test stands.
     pub fn decision(&self, tally: &Tally) -> Decision {
         let (llr, Bounds { lower, upper }) = (self.llr(tally), self.bounds());
@@ -159,5 +177,25 @@ mod tests {
         assert_eq!(sprt.decision(&tally([0, 0, 0, 0, 40])), Decision::Accepted, "also without a loss");
         // The longer a level match goes on, the surer it is that 35 Elo weren't gained.
         assert_eq!(sprt.decision(&tally([20, 60, 120, 60, 20])), Decision::Rejected);
+    }
+
+    /// Of all distributions with the mean ½ the likeliest for pairs that all were won has half of them won: a pair
+    /// won is 2 s1 times as likely at elo1, and counts 0.09566 for 35 Elo. The bound is 2.94444, 30.78 times that.
+    #[test]
+    fn winning_every_game_decides_after_a_number_that_can_be_told() {
+        let sprt = Sprt::default();
+        let [short, enough] = [30, 31].map(|won| sprt.llr(&tally([0, 0, 0, 0, won])));
+        assert!((short - 30.0 * 0.09566).abs() < 0.01 && (enough - 31.0 * 0.09566).abs() < 0.01);
+        assert_eq!(sprt.least_pairs(), 31);
+        // ln 19 / ln (2 · 0.909091) is 4.93; at 800 Elo, ln 19 / ln (2 · 0.990099) is 4.31.
+        assert_eq!(Sprt { elo1: 400.0, ..Sprt::default() }.least_pairs(), 5);
+        assert_eq!(Sprt { elo1: 800.0, ..Sprt::default() }.least_pairs(), 5);
+        // ln 1.5 / ln (0.990099 / 0.5) is 0.59.
+        assert_eq!(Sprt { elo1: 800.0, alpha: 0.4, beta: 0.4, ..Sprt::default() }.least_pairs(), 1);
+        assert_eq!(
+            Sprt { elo1: 1e-12, ..Sprt::default() }.least_pairs(),
+            1 << 40,
+            "they can't be told apart"
+        );
     }
 }

@@ -12,6 +12,7 @@ use super::run::{Cycle, Ended};
 use crate::files::make_folder;
 use crate::interrupt;
 use crate::learn::DeviceChoice;
+use crate::settings;
 
 /// Let a network get stronger by its own games: it plays against itself, learns, and is tested, again and again
 ///
@@ -97,15 +98,8 @@ impl LearnArgs {
 
     /// The configuration: a run that goes on keeps its own, but for what the command line names.
     fn read_config(&self) -> Result<LearnConfig, String> {
-        let of_run = self.run.join("config.json");
-        if self.resume && self.config.is_none() && self.preset.is_some() {
-            return Err(format!(
-                "--preset changes nothing with --resume: {} has every key; change some with --set, or name a --config",
-                of_run.display()
-            ));
-        }
-        let own = (self.resume && self.preset.is_none()).then_some(of_run);
-        let files: Vec<PathBuf> = own.into_iter().chain(self.config.clone()).collect();
+        let of_run = self.resume.then_some(&*self.run);
+        let files = settings::files(of_run, self.preset.is_some(), self.config.as_deref())?;
         LearnConfig::load(self.preset.unwrap_or_default(), &files, &self.set)
     }
 }

@@ -1,7 +1,7 @@
 //! A run's settings: every key has a default, an unknown one is an error.
 
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -165,18 +165,14 @@ impl LearnConfig {
     ///
     /// One line: what can't be read, or which key is unknown or doesn't fit.
     pub fn load(preset: Preset, files: &[PathBuf], overrides: &[String]) -> Result<LearnConfig, String> {
-        let at = |path: &Path, error: &dyn Display| format!("{}: {error}", path.display());
         // Defaults of this room, not of the ones that it is made of, lie below.
         let mut json = serde_json::to_value(LearnConfig::default()).expect("numbers and text make JSON");
         settings::lay_over(&mut json, preset.json());
-        for path in files {
-            let text = std::fs::read_to_string(path).map_err(|error| at(path, &error))?;
-            settings::lay_over(&mut json, serde_json::from_str(&text).map_err(|error| at(path, &error))?);
-        }
+        settings::lay_files(&mut json, files)?;
         settings::set(&mut json, overrides)?;
-        let place = files.last().map_or(Path::new("the configuration"), PathBuf::as_path);
-        let config: LearnConfig = serde_json::from_value(json).map_err(|error| at(place, &error))?;
-        config.check().map_err(|error| at(place, &error))?;
+        let at = |error: &dyn Display| format!("{}: {error}", settings::place(files));
+        let config: LearnConfig = serde_json::from_value(json).map_err(|error| at(&error))?;
+        config.check().map_err(|error| at(&error))?;
         Ok(config)
     }
 
@@ -218,6 +214,14 @@ impl LearnConfig {
         ];
         if let Some((key, _)) = counts.into_iter().find(|(_, value)| *value == 0) {
             return Err(format!("{key} must be at least 1"));
+        }
+        let (pairs, least) = (self.arena.games.div_ceil(2), self.arena.promotion.least_pairs());
+        if pairs < least {
+            return Err(format!(
+                "arena.games is {}, must be at least {}: in fewer arena.promotion accepts nobody, not even who wins all",
+                self.arena.games,
+                2 * least
+            ));
         }
         let amounts = [
             ("recent_weight", self.recent_weight),
@@ -265,6 +269,21 @@ mod tests {
             let error = LearnConfig::load(Preset::Tiny, &[], &[bad.to_owned()]).unwrap_err();
             assert!(error.contains(&format!("{key} must be at least 1")), "{error}");
         }
+    }
+
+    #[test]
+    fn an_arena_has_games_enough_for_a_promotion() {
+        let load = |overrides: &[&str]| {
+            let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+            LearnConfig::load(Preset::Tiny, &[], &overrides).map(|config| config.arena.games)
+        };
+        assert_eq!(load(&["arena.games=62"]), Ok(62));
+        // Pairs are played to their end.
+        assert_eq!(load(&["arena.games=61"]), Ok(61));
+        let error = load(&["arena.games=60"]).unwrap_err();
+        assert!(error.contains("arena.games is 60, must be at least 62"), "{error}");
+        assert_eq!(load(&["arena.games=60", "arena.promotion.elo1=50"]), Ok(60));
+        assert_eq!(load(&["arena.veto_games=2"]), Ok(200), "a veto has a threshold besides");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::run::{Ended, Run};
 use super::sources::{Sources, batch_number};
 use super::{Preset, TrainConfig, checkpoint};
 use crate::files::make_folder;
+use crate::settings;
 
 /// Where to compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -64,9 +65,9 @@ impl DeviceChoice {
 /// What a configuration file is laid over and overridden by, and where to compute.
 #[derive(Args, Debug)]
 pub struct SettingArgs {
-    /// Where keys that the configuration leaves out come from
-    #[arg(long, value_enum, default_value_t)]
-    preset: Preset,
+    /// Where keys that the configuration leaves out come from [default: philidor; when a run goes on, its own]
+    #[arg(long, value_enum)]
+    preset: Option<Preset>,
     /// Override a key: model.filters=96
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -76,12 +77,12 @@ pub struct SettingArgs {
 }
 
 impl SettingArgs {
-    /// The configuration of `file`.
+    /// The configuration of `files`, each laid over the one before it.
     ///
     /// # Errors
     /// One line: what can't be read, or which key is unknown or doesn't fit.
-    pub fn config(&self, file: Option<&Path>) -> Result<TrainConfig, String> {
-        TrainConfig::load(self.preset, file, &self.set)
+    pub fn config(&self, files: &[PathBuf]) -> Result<TrainConfig, String> {
+        TrainConfig::load(self.preset.unwrap_or_default(), files, &self.set)
     }
 
     /// Makes the process ready to learn, which on a CPU may start it again; gives the device.
@@ -101,7 +102,7 @@ impl SettingArgs {
     written to RUN/config.json:\n  \
     {\"sources\": [{\"name\": \"engine\", \"paths\": [\"data/engine-*.h5\"], \"weight\": 1}], \"samples\": 10000000}")]
 pub struct TrainArgs {
-    /// Configuration (JSON) [default with --resume: RUN/config.json]
+    /// Configuration (JSON); with --resume what it says is laid over RUN/config.json
     #[arg(long)]
     config: Option<PathBuf>,
     #[command(flatten)]
@@ -138,11 +139,7 @@ impl TrainArgs {
     }
 
     fn train(&self) -> Result<Ended, String> {
-        let mut config = self.settings.config(self.config_file().as_deref())?;
-        if let Some(minutes) = self.minutes {
-            config.minutes = minutes;
-            config.check()?;
-        }
+        let mut config = self.read_config()?;
         let device = self.settings.prepare(&mut config)?;
         let stop = crate::interrupt::flag()?;
         let cache = self.cache.as_deref().unwrap_or(&self.run);
@@ -181,9 +178,16 @@ impl TrainArgs {
         Ok(ended)
     }
 
-    fn config_file(&self) -> Option<PathBuf> {
-        let of_run = |run: &Path| run.join("config.json");
-        self.config.clone().or_else(|| self.resume.then(|| of_run(&self.run)))
+    /// The configuration: a run that goes on keeps its own, but for what the command line names.
+    fn read_config(&self) -> Result<TrainConfig, String> {
+        let of_run = self.resume.then_some(&*self.run);
+        let files = settings::files(of_run, self.settings.preset.is_some(), self.config.as_deref())?;
+        let mut config = self.settings.config(&files)?;
+        if let Some(minutes) = self.minutes {
+            config.minutes = minutes;
+            config.check()?;
+        }
+        Ok(config)
     }
 }
 
@@ -201,4 +205,44 @@ fn earlier_task(config: &TrainConfig, folder: &Path, learner: &Learner) -> Resul
     );
     let batches = (0..count).map(|_| feed.next_batch()).collect::<Result<Vec<_>, _>>()?;
     Ok(Elastic::measure(&learner.net, &learner.weights, &batches, config))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: TrainArgs,
+    }
+
+    #[test]
+    fn a_run_that_goes_on_keeps_what_the_command_line_does_not_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        let begun = r#"{"batch": 7, "minutes": 5, "sources": [{"name": "games", "paths": ["a"]}]}"#;
+        let own = Preset::Neuralmateplay.parse(begun, &["lr=0.25".to_owned()]).unwrap();
+        std::fs::write(at("config.json"), serde_json::to_string(&own).unwrap()).unwrap();
+        let more = r#"{"batch": 9, "sources": [{"name": "games", "paths": ["b"]}]}"#;
+        std::fs::write(at("more.json"), more).unwrap();
+        let read = |more: &[&str]| {
+            let run = at("");
+            let line = ["train", "--run", &run, "--resume"];
+            Line::parse_from(line.into_iter().chain(more.iter().copied())).args.read_config()
+        };
+        assert_eq!(read(&[]).unwrap(), own);
+        let file = at("more.json");
+        let mut expected = own.clone();
+        (expected.batch, expected.sources[0].paths) = (9, vec!["b".to_owned()]);
+        assert_eq!(expected.sources[0].select.min_elo, 2200, "which the preset said when the run began");
+        assert_eq!(read(&["--config", &file]).unwrap(), expected);
+        (expected.lr, expected.minutes) = (0.5, 2.0);
+        assert_eq!(read(&["--config", &file, "--set", "lr=0.5", "--minutes", "2"]).unwrap(), expected);
+        // Who names a preset wants its keys, not the run's.
+        let preset = read(&["--config", &file, "--preset", "linear"]).unwrap();
+        assert_eq!((preset.batch, preset.model.family(), preset.minutes), (9, "linear", 0.0));
+        assert!(read(&["--preset", "linear"]).unwrap_err().contains("--preset changes nothing"));
+    }
 }

@@ -1,13 +1,10 @@
 //! Learning with families other than the residual network.
 
-use super::tests::OPERA;
-use super::{Feed, HeldOut, Learner, TrainConfig, loss};
-use crate::loader::{Batch, CorpusBuilder, Origin, Plan, Source};
+use super::tests::{held_out_game, opera_for};
+use super::{Feed, Learner, TrainConfig, loss};
+use crate::loader::{Batch, Origin};
 use crate::model::input::Expander;
-use crate::samples::{Recipe, Replay};
 use engine::eval::Value;
-use engine::position::{Game, PackedMove};
-use std::sync::Arc;
 use tch::{Device, Kind, Tensor};
 
 const LINEAR: &str = r#"{ "model": { "family": "linear" }, "mask_illegal": false }"#;
@@ -21,21 +18,9 @@ fn config(text: &str) -> TrainConfig {
     TrainConfig::parse(text, &common.map(str::to_owned)).unwrap()
 }
 
-/// Every position of one game, as the configured network sees them.
+/// One game, as the configured network sees it.
 fn opera(config: &TrainConfig) -> Batch {
-    let mut game = Game::new();
-    let pack = |uci: &str| {
-        let m = game.parse_uci(uci).unwrap();
-        game.play(m);
-        PackedMove::new(m).0
-    };
-    let moves: Vec<u16> = OPERA.split_whitespace().map(pack).collect();
-    let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
-    builder.push(&Replay { moves: &moves, result: 1, ..Replay::default() }).unwrap();
-    let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
-    let schemes = config.model.schemes();
-    let recipe = Recipe { input: schemes.input, policy: schemes.policy, ..Recipe::default() };
-    Plan::new(vec![source], recipe, moves.len(), 1).unwrap().batch(0, None).unwrap().0
+    opera_for(&config.model.schemes())
 }
 
 /// The weights of a linear network `[1968, 832]` and its biases `[1968]`: views into `flat`.
@@ -117,7 +102,7 @@ fn every_family_learns_a_game_by_heart() {
         }
         learner.average_evenly();
         learner.step(std::slice::from_ref(&game), lr);
-        let validations = learner.validate(&HeldOut { batches: vec![game], names: vec!["opera".into()] });
+        let validations = learner.validate(&held_out_game(game));
         let all = &validations.all;
         assert!(all.measures.top1 > 0.95 && all.raw_top1 <= all.measures.top1, "{text}: {all:?}");
         let has_value = config.model.schemes().value == Value::Wdl;

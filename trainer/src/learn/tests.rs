@@ -14,33 +14,35 @@ use crate::loader::{Batch, Origin};
 use crate::model::resnet::config::ResnetConfig;
 use crate::model::{ModelConfig, Net};
 use crate::samples::Phase;
-use engine::encoding::{az4672, planes72};
+use engine::eval::Schemes;
 use engine::position::Game;
 use shakmaty::Position;
 use std::path::PathBuf;
 use tch::{Device, Kind, Tensor};
 
 /// Morphy against the Duke of Brunswick and Count Isouard, Paris 1858.
-pub(super) const OPERA: &str = "e2e4 e7e5 g1f3 d7d6 d2d4 c8g4 d4e5 g4f3 d1f3 d6e5 f1c4 g8f6 f3b3 d8e7 b1c3 c7c6 \
+const OPERA: &str = "e2e4 e7e5 g1f3 d7d6 d2d4 c8g4 d4e5 g4f3 d1f3 d6e5 f1c4 g8f6 f3b3 d8e7 b1c3 c7c6 \
     c1g5 b7b5 c3b5 c6b5 c4b5 b8d7 e1c1 a8d8 d1d7 d8d7 h1d1 e7e6 b5d7 f6d7 b3b8 d7b8 d1d8";
 
-/// Every position of one game, with the move played and the result.
-fn opera() -> Batch {
+/// Every position of one game in their order, as a network of these schemes sees them, with the move played and the
+/// result; White's moves are one source, Black's another.
+pub(super) fn opera_for(schemes: &Schemes) -> Batch {
     let mut game = Game::new();
     let mut batch = Batch::default();
     for (ply, uci) in OPERA.split_whitespace().enumerate() {
         let m = game.parse_uci(uci).unwrap();
-        let planes = planes72::encode(&game);
-        let mut legal = [0u64; 73];
+        let index = |m| schemes.policy.index(game.turn(), m);
+        let mut legal = vec![0u64; schemes.policy.size().div_ceil(64)];
         for m in game.legal_moves() {
-            let index = az4672::index(game.turn(), m).offset();
-            legal[index / 64] |= 1 << (index % 64);
+            legal[index(m).offset() / 64] |= 1 << (index(m).offset() % 64);
         }
         batch.size += 1;
-        batch.masks.extend(planes.masks);
-        batch.scalars.extend(planes.scalars);
+        schemes.input.read(&game, |masks, scalars| {
+            batch.masks.extend(masks);
+            batch.scalars.extend(scalars);
+        });
         batch.legal.extend(legal);
-        batch.policy.push(az4672::index(game.turn(), m).0);
+        batch.policy.push(index(m).0);
         let result = if ply % 2 == 0 { [1.0, 0.0, 0.0] } else { [0.0, 0.0, 1.0] };
         batch.wdl.extend(result);
         batch.results.extend(result);
@@ -53,9 +55,18 @@ fn opera() -> Batch {
     batch
 }
 
-/// The same game as if held out; White's moves are one source, Black's another.
+/// As the residual network sees it.
+fn opera() -> Batch {
+    opera_for(&ModelConfig::default().schemes())
+}
+
+/// A batch of that game as if held out.
+pub(super) fn held_out_game(batch: Batch) -> HeldOut {
+    HeldOut { batches: vec![batch], names: vec!["white".into(), "black".into()] }
+}
+
 fn held_out() -> HeldOut {
-    HeldOut { batches: vec![opera()], names: vec!["white".into(), "black".into()] }
+    held_out_game(opera())
 }
 
 /// Gives rows of one batch, a few at a time, over and over.
@@ -397,8 +408,7 @@ fn what_an_earlier_task_needs_is_held() {
             next.step(std::slice::from_ref(&second), 2e-3);
         }
         next.averaged.assign(&next.weights.flat, &next.weights.stats);
-        let names = vec!["white".into(), "black".into()];
-        next.validate(&HeldOut { batches: vec![first.clone()], names }).all.measures.policy_loss
+        next.validate(&held_out_game(first.clone())).all.measures.policy_loss
     };
     let (free, held) = (loss_after(false), loss_after(true));
     assert!(held < free - 0.1, "the old task's loss: {held} held, {free} free");

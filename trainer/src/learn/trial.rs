@@ -23,7 +23,7 @@ impl TrialArgs {
     /// # Errors
     /// One line: the configuration doesn't fit, the games can't be read, or there is no such device.
     pub fn ready(&self) -> Result<(TrainConfig, Sources, Device), String> {
-        let mut config = self.settings.config(Some(&self.config))?;
+        let mut config = self.settings.config(std::slice::from_ref(&self.config))?;
         let device = self.settings.prepare(&mut config)?;
         let sources = Sources::load(&config.sources, config.validation_percent, &std::env::temp_dir())?;
         Ok((config, sources, device))

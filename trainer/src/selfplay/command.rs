@@ -82,11 +82,7 @@ impl SelfPlayArgs {
 
     fn read_rules(&self) -> Result<Rules, String> {
         let mut json = Value::Object(Map::new());
-        if let Some(path) = &self.rules {
-            let at = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-            let text = std::fs::read_to_string(path).map_err(|error| at(&error))?;
-            json = serde_json::from_str(&text).map_err(|error| at(&error))?;
-        }
+        settings::lay_files(&mut json, self.rules.as_slice())?;
         settings::set(&mut json, &self.set)?;
         let rules: Rules = serde_json::from_value(json).map_err(|error| format!("rules: {error}"))?;
         rules.check().map_err(|error| format!("rules: {error}"))?;

@@ -54,20 +54,24 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// One line: there are such files and they aren't to be gone on with, they can't be read, or they were made
-    /// with other settings.
+    /// One line: there are such files and they aren't to be gone on with (`NAME.json` alone may hold games, too), they
+    /// can't be read, or they were made with other settings.
     pub fn open(args: &OutArgs, name: &str, source: &str, settings: Value) -> Result<Store, String> {
         let path = args.out.join(format!("{name}.json"));
-        let begun = args.resume && path.exists();
+        let begun = path.exists();
+        if begun && !args.resume {
+            return Err(format!(
+                "{}: it exists; go on with what was begun: --resume; or choose another --out or --name, or remove it \
+                 and its games",
+                path.display()
+            ));
+        }
         let opened = if begun {
             ChunkWriter::resume(&args.out, name, source, args.chunk_size)
         } else {
             ChunkWriter::new(&args.out, name, source, args.chunk_size).map(|writer| (writer, 0))
         };
-        let (writer, next) = opened.map_err(|error| match args.resume {
-            false => format!("{error}; or go on with it: --resume"),
-            true => error.to_string(),
-        })?;
+        let (writer, next) = opened.map_err(|error| error.to_string())?;
         let mut held = BTreeMap::new();
         if begun {
             let hands = read_hands(&path)?;
@@ -170,4 +174,41 @@ fn differences(then: &Value, now: &Value) -> String {
         .map(|key| format!("{key} was {}, is now {}", text(then.get(key)), text(now.get(key))))
         .collect();
     told.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_was_begun_is_gone_on_with_or_refused_but_never_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = |resume| {
+            let out = OutArgs { out: folder.path().into(), chunk_size: 10, save_every: 0, resume };
+            Store::open(&out, "x", "test", json!({ "seed": 1 }))
+        };
+        // The second game is finished, the first one isn't: no file of games is written.
+        let hand = |number, finished| Hand { number, finished, ..Hand::default() };
+        let mut store = open(false).unwrap();
+        store.push(hand(1, true)).unwrap();
+        store.push(hand(0, false)).unwrap();
+        assert_eq!(store.close(), Ok(0));
+        for _ in 0..2 {
+            let refused = open(false).unwrap_err();
+            assert!(refused.contains("x.json: it exists") && refused.contains("--resume"), "{refused}");
+        }
+        let mut store = open(true).unwrap();
+        assert_eq!((store.begun(), store.held()), (vec![hand(0, false)], BTreeSet::from([0, 1])));
+        store.push(hand(0, true)).unwrap();
+        assert_eq!((store.games(), store.close()), (2, Ok(1)));
+        assert!(open(false).is_err());
+        assert_eq!(open(true).unwrap().games(), 2);
+        // Games alone, of which nobody knows how they were made, are neither gone on with nor overwritten.
+        std::fs::remove_file(folder.path().join("x.json")).unwrap();
+        for resume in [false, true] {
+            let refused = open(resume).unwrap_err();
+            assert!(refused.contains("x-00000.h5: ") && refused.contains("it exists"), "{refused}");
+        }
+    }
 }

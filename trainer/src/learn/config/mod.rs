@@ -6,8 +6,9 @@ mod preset;
 
 use super::optimiser::Rule;
 use crate::model::ModelConfig;
+use crate::settings::{lay_files, place};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use parts::{EwcConfig, Schedule, SourceConfig, TacticalReplay, TeacherConfig};
 pub use precision::Precision;
@@ -157,19 +158,15 @@ impl Default for TrainConfig {
 }
 
 impl TrainConfig {
-    /// Lays `file` over `preset` and applies `overrides`, each `key=value` with dots in the key for nesting
-    /// (`model.filters=96`) and a JSON value (or bare text).
+    /// Lays `files` over `preset`, each over the one before it, and applies `overrides`, each `key=value` with dots in
+    /// the key for nesting (`model.filters=96`) and a JSON value (or bare text).
     ///
     /// # Errors
     /// One line: what can't be read, or which key is unknown or doesn't fit.
-    pub fn load(preset: Preset, file: Option<&Path>, overrides: &[String]) -> Result<TrainConfig, String> {
-        let text = match file {
-            Some(path) => std::fs::read_to_string(path)
-                .map_err(|error| format!("cannot read {}: {error}", path.display()))?,
-            None => "{}".to_owned(),
-        };
-        let origin = file.map_or("the configuration".to_owned(), |path| path.display().to_string());
-        preset.parse(&text, overrides).map_err(|error| format!("{origin}: {error}"))
+    pub fn load(preset: Preset, files: &[PathBuf], overrides: &[String]) -> Result<TrainConfig, String> {
+        let mut json = preset.json();
+        lay_files(&mut json, files)?;
+        preset::resolve(json, overrides).map_err(|error| format!("{}: {error}", place(files)))
     }
 
     /// [`TrainConfig::load`] of a text over [`Preset::Philidor`].

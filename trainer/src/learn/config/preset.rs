@@ -32,14 +32,10 @@ impl Preset {
     pub fn parse(self, text: &str, overrides: &[String]) -> Result<TrainConfig, String> {
         let mut json = self.json();
         lay_over(&mut json, serde_json::from_str(text).map_err(|error| error.to_string())?);
-        set(&mut json, overrides)?;
-        give_defaults(&mut json);
-        let config: TrainConfig = serde_json::from_value(json).map_err(|error| error.to_string())?;
-        config.check()?;
-        Ok(config)
+        resolve(json, overrides)
     }
 
-    fn json(self) -> Value {
+    pub(super) fn json(self) -> Value {
         let text = match self {
             Preset::Philidor => "{}",
             Preset::Neuralmateplay => include_str!("presets/neuralmateplay.json"),
@@ -50,6 +46,15 @@ impl Preset {
         };
         serde_json::from_str(text).expect("a preset of ours is JSON")
     }
+}
+
+/// Applies `overrides` and reads what the JSON then says.
+pub(super) fn resolve(mut json: Value, overrides: &[String]) -> Result<TrainConfig, String> {
+    set(&mut json, overrides)?;
+    give_defaults(&mut json);
+    let config: TrainConfig = serde_json::from_value(json).map_err(|error| error.to_string())?;
+    config.check()?;
+    Ok(config)
 }
 
 /// Lays every source over `source_defaults`, which then is gone.

@@ -1,40 +1,15 @@
 //! A network that thinks in steps learns, in groups of steps as all at once.
 
-use super::OPERA;
+use super::{held_out_game, opera_for};
 use crate::learn::overfit::by_heart;
-use crate::learn::{HeldOut, Learner, TrainConfig};
+use crate::learn::{Learner, TrainConfig};
 use crate::loader::Batch;
 use crate::model::trm;
-use crate::samples::Phase;
-use engine::position::Game;
-use shakmaty::Position;
 use tch::Device;
 
-/// Every position of one game, as the recursive model sees them.
+/// One game, as the recursive model sees it.
 fn opera() -> Batch {
-    let mut game = Game::new();
-    let mut batch = Batch::default();
-    for (ply, uci) in OPERA.split_whitespace().enumerate() {
-        let m = game.parse_uci(uci).unwrap();
-        let index = |m| trm::SCHEMES.policy.index(game.turn(), m);
-        let mut legal = vec![0u64; trm::SCHEMES.policy.size().div_ceil(64)];
-        for m in game.legal_moves() {
-            legal[index(m).offset() / 64] |= 1 << (index(m).offset() % 64);
-        }
-        batch.size += 1;
-        trm::SCHEMES.input.read(&game, |masks, _| batch.masks.extend(masks));
-        batch.legal.extend(legal);
-        batch.policy.push(index(m).0);
-        let result = if ply % 2 == 0 { [1.0, 0.0, 0.0] } else { [0.0, 0.0, 1.0] };
-        batch.wdl.extend(result);
-        batch.results.extend(result);
-        batch.source.push(0);
-        batch.draw.push(ply as u64);
-        batch.tactical.push(m.is_capture());
-        batch.phase.push(Phase::of(game.position().board()) as u8);
-        game.play(m);
-    }
-    batch
+    opera_for(&trm::SCHEMES)
 }
 
 fn tiny(overrides: &[&str]) -> TrainConfig {
@@ -57,8 +32,7 @@ fn it_learns_a_game_by_heart_and_every_step_is_reported() {
     for step in 0..60 {
         learner.step(&[opera()], config.learning_rate(step, 0.0));
     }
-    let held_out = HeldOut { batches: vec![opera()], names: vec!["opera".to_owned()] };
-    let all = learner.validate(&held_out).all;
+    let all = learner.validate(&held_out_game(opera())).all;
     assert_eq!(all.steps.len(), 4);
     assert_eq!((all.steps[3].top1, all.steps[3].policy_loss), (all.measures.top1, all.measures.policy_loss));
     assert_ne!(all.steps[0], all.steps[3]);
