@@ -7,8 +7,9 @@ use engine::position::Game;
 
 use super::gate::layers_bar;
 use super::plan::Plan;
-use super::qdq::{floats, quantised};
+use super::qdq::quantised;
 use super::ranges::{BATCH, Range, with_outputs};
+use super::rounding::{Weights, floats};
 use crate::export::proto::Model;
 
 /// Positions that the means are taken over.
@@ -36,6 +37,7 @@ pub fn corrected(
     model: &Model,
     plan: &Plan,
     ranges: &HashMap<String, Range>,
+    weights: &HashMap<String, Weights>,
     games: &[Game],
 ) -> Result<Model, String> {
     let step = games.len().div_ceil(POSITIONS).max(1);
@@ -45,7 +47,7 @@ pub fn corrected(
     let mut model = model.clone();
     let bar = layers_bar(layers.len());
     for (layer, wanted) in layers.iter().zip(wanted) {
-        let found = means(&quantised(&model, plan, ranges), std::slice::from_ref(layer), &games)?;
+        let found = means(&quantised(&model, plan, ranges, weights), std::slice::from_ref(layer), &games)?;
         let shift = wanted.iter().zip(&found[0]).map(|(wanted, found)| (wanted - found) as f32);
         let constants = &mut model.graph.get_or_insert_default().initializer;
         if let Some(bias) = constants.iter_mut().find(|tensor| tensor.name == layer.bias) {
@@ -102,8 +104,8 @@ fn means(model: &Model, layers: &[Sums], games: &[Game]) -> Result<Vec<Vec<f64>>
 mod tests {
     use prost::Message;
 
-    use super::super::ranges;
     use super::super::tests::fp32;
+    use super::super::{ranges, rounding};
     use super::*;
     use crate::export::verify::built_in;
 
@@ -113,12 +115,13 @@ mod tests {
         let plan = Plan::new(model.graph.as_ref().unwrap());
         let games = built_in(64);
         let ranges = ranges::ranges(&model, &plan, &games).unwrap();
-        let corrected = corrected(&model, &plan, &ranges, &games).unwrap();
+        let weights = rounding::rounded(&model, &plan, &ranges, &games).unwrap();
+        let corrected = corrected(&model, &plan, &ranges, &weights, &games).unwrap();
         let layers = sums(&model, &plan);
         assert_eq!(layers.len(), plan.layers.len(), "every layer of ours has a bias");
         let wanted = means(&model, &layers, &games).unwrap();
         let error = |model: &Model| -> f64 {
-            let found = means(&quantised(model, &plan, &ranges), &layers, &games).unwrap();
+            let found = means(&quantised(model, &plan, &ranges, &weights), &layers, &games).unwrap();
             let pairs = wanted.iter().flatten().zip(found.iter().flatten());
             pairs.map(|(wanted, found)| (wanted - found).abs()).sum()
         };

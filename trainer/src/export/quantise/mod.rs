@@ -1,12 +1,13 @@
 //! `quantise`: a network in 8 bits.
 //!
 //! Real positions (`positions`) show what values its tensors take (`ranges`); `plan` says what is computed in
-//! integers, `qdq` writes that down, `bias` moves the means back that rounding has moved, `compare` measures what it
+//! integers, `rounding` finds the weights, `qdq` writes that down, `bias` moves the means back that rounding has moved, `compare` measures what it
 //! costs and brings, and `gate` judges.
 
 mod positions;
 mod ranges;
 mod plan;
+mod rounding;
 mod qdq;
 mod bias;
 mod compare;
@@ -22,6 +23,7 @@ use super::golden::{answered, property};
 use super::proto::{Graph, Model};
 use plan::Plan;
 use ranges::Range;
+use rounding::Weights;
 
 pub use command::QuantiseArgs;
 
@@ -32,6 +34,7 @@ pub struct Quantiser {
     corrected: Model,
     plan: Plan,
     ranges: HashMap<String, Range>,
+    weights: HashMap<String, Weights>,
 }
 
 impl Quantiser {
@@ -53,8 +56,9 @@ impl Quantiser {
             None => return Err("not a Philidor network: the ONNX metadata lack philidor.precision".into()),
         }
         let ranges = ranges::ranges(&model, &plan, calibration)?;
-        let corrected = bias::corrected(&model, &plan, &ranges, calibration)?;
-        Ok(Quantiser { model, corrected, plan, ranges })
+        let weights = rounding::rounded(&model, &plan, &ranges, calibration)?;
+        let corrected = bias::corrected(&model, &plan, &ranges, &weights, calibration)?;
+        Ok(Quantiser { model, corrected, plan, ranges, weights })
     }
 
     /// The bytes of the network file in 8 bits. The card says so, and its golden answers are those of the
@@ -64,7 +68,7 @@ impl Quantiser {
     ///
     /// One line, if ONNX Runtime fails.
     pub fn file(&self) -> Result<Vec<u8>, String> {
-        answered(qdq::quantised(&self.corrected, &self.plan, &self.ranges), "int8")
+        answered(qdq::quantised(&self.corrected, &self.plan, &self.ranges, &self.weights), "int8")
     }
 
     /// The layers in integers: indices of their nodes, in the order of the graph.
@@ -77,7 +81,7 @@ impl Quantiser {
     /// The bytes of the network with one layer in integers and the rest in fp32.
     pub fn alone(&self, layer: usize) -> Vec<u8> {
         let plan = self.plan.alone(self.graph(), layer);
-        qdq::quantised(&self.model, &plan, &self.ranges).encode_to_vec()
+        qdq::quantised(&self.model, &plan, &self.ranges, &self.weights).encode_to_vec()
     }
 
     /// A layer in words: its node, and the shape of its weights.

@@ -7,13 +7,18 @@ use crate::export::proto::{Graph, Node};
 /// The output that win, draw and loss come from.
 const VALUE: &str = "wdl";
 
+/// The first gated sums, those of the first blocks, that stay in float.
+const FLOAT_GATES: usize = 2;
+
 /// What becomes of a graph's nodes and tensors.
 ///
 /// Every convolution and fully connected layer gets 8-bit inputs and weights, and hands on 8 bits, except
 /// the last layers: what they sum up stays in float, as rounding logits costs four times the divergence
 /// for no measurable speed, and except where few numbers carry much and cost a hundredth of the network's time: the
-/// layers of the value's head, and those that squeeze and excite. Pooling, gates, products and sums between quantised tensors are quantised too,
-/// so that the runtime fuses all of it and never leaves integers inside the tower.
+/// layers of the value's head, and those that squeeze and excite. Pooling, gates, products and sums between quantised
+/// tensors are quantised too, so that the runtime fuses all of it and never leaves integers inside the tower, but for the
+/// first two gates: errors grow on their way through the network, and those made there were a sixth of the value's, for a
+/// twentieth of its speed.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// Layers computed in integers, by index of their node.
@@ -36,12 +41,15 @@ impl Plan {
         let mut plan = Plan { input, ..Plan::default() };
         // What is made of a pooled tensor, one number a channel.
         let mut squeezed = HashSet::new();
+        let mut gates = 0;
         for (index, node) in graph.node.iter().enumerate() {
             let result = readers.activated(node);
             match node.op_type.as_str() {
                 "Conv" | "Gemm" if readers.leads_only_to(node, VALUE) => {}
                 "Conv" if squeezed.contains(node.input[0].as_str()) => _ = squeezed.insert(result),
-                "Sigmoid" if squeezed.contains(node.input[0].as_str()) => plan.add(result),
+                "Sigmoid" if squeezed.contains(node.input[0].as_str()) && gates > FLOAT_GATES => {
+                    plan.add(result)
+                }
                 "Conv" | "Gemm" if readers.is_last(node) => {
                     if let Some(transpose) = readers.transposed(node) {
                         plan.products.insert(index, transpose);
@@ -58,7 +66,10 @@ impl Plan {
                 }
                 "GlobalAveragePool" if plan.has_all(&node.input) => {
                     squeezed.insert(result);
-                    plan.add(result);
+                    gates += 1;
+                    if gates > FLOAT_GATES {
+                        plan.add(result);
+                    }
                 }
                 "Sigmoid" | "Mul" | "Add" if plan.has_all(&node.input) => plan.add(result),
                 _ => {}

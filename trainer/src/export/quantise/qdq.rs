@@ -5,16 +5,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::plan::Plan;
 use super::ranges::Range;
+use super::rounding::{Weights, floats};
 use crate::export::proto::{Attribute, FLOAT, Graph, INT8, INT32, Model, Node, TensorData, UINT8};
 
-/// The largest 8-bit weight; −128 is left out, so that weights are symmetric.
-const WEIGHT_STEPS: f32 = 127.0;
-
-/// The largest bias in 32 bits, with room for what is added to it.
-const BIAS_STEPS: f32 = (1 << 30) as f32;
-
 /// The network with the plan's tensors in unsigned 8 bits (one scale each) and its layers' weights in signed
-/// ones (a scale for each output channel).
+/// ones (`weights`, a scale for each output channel).
 ///
 /// Activations are unsigned, with zero in the middle where they have a sign: for the same 256 steps,
 /// ONNX Runtime's CPU kernels (AVX-512 VNNI) run the whole network almost 5 times as fast on u8 × s8 as
@@ -22,12 +17,17 @@ const BIAS_STEPS: f32 = (1 << 30) as f32;
 ///
 /// # Panics
 ///
-/// If the model has no graph, or a tensor of the plan has no range.
-pub fn quantised(model: &Model, plan: &Plan, ranges: &HashMap<String, Range>) -> Model {
+/// If the model has no graph, a tensor of the plan has no range, or a layer of it no weights.
+pub fn quantised(
+    model: &Model,
+    plan: &Plan,
+    ranges: &HashMap<String, Range>,
+    weights: &HashMap<String, Weights>,
+) -> Model {
     let source = model.graph.as_ref().expect("a network has a graph");
     let constants = source.initializer.iter().map(|tensor| (tensor.name.as_str(), tensor)).collect();
     let graph = Graph { node: Vec::new(), initializer: Vec::new(), ..source.clone() };
-    let mut writer = Writer { constants, graph, scales: HashMap::new(), input: &plan.input };
+    let mut writer = Writer { constants, graph, scales: HashMap::new(), weights };
     for input in source.input.iter().filter(|input| plan.tensors.contains(&input.name)) {
         writer.quantise(&input.name, ranges[&input.name]);
     }
@@ -53,16 +53,8 @@ struct Writer<'a> {
     graph: Graph,
     /// Of the tensors in 8 bits so far.
     scales: HashMap<String, f32>,
-    /// What the first layer reads.
-    input: &'a str,
-}
-
-/// A layer's weights as they are written.
-struct Weights {
-    /// Channels by channel, in 8 bits.
-    integers: Vec<i8>,
-    /// One for each output channel.
-    scales: Vec<f32>,
+    /// Of the layers, by the name of their tensor.
+    weights: &'a HashMap<String, Weights>,
 }
 
 impl Writer<'_> {
@@ -70,11 +62,11 @@ impl Writer<'_> {
     fn node(&mut self, node: &Node, layer: bool) {
         let mut node = node.clone();
         if layer {
-            let weights = self.weights(&node);
+            let weights = &self.weights[&node.input[1]];
             let dims = self.constants[node.input[1].as_str()].dims.clone();
-            node.input[1] = self.write_weights(&node.input[1], &dims, &weights, 0);
+            node.input[1] = self.write_weights(&node.input[1], &dims, weights, 0);
             if let Some(name) = node.input.get(2).cloned() {
-                node.input[2] = self.write_bias(&name, &weights, self.scales[&node.input[0]]);
+                node.input[2] = self.write_bias(&name, weights, self.scales[&node.input[0]]);
             }
         }
         for input in &mut node.input {
@@ -88,11 +80,11 @@ impl Writer<'_> {
     /// A 1x1 convolution and the transposition after it as a product of `[n, 8, 8, in]` and `[in, out]`.
     fn product(&mut self, conv: &Node, output: &str) {
         let x = &conv.input[0];
-        let weights = self.weights(conv);
+        let weights = &self.weights[&conv.input[1]];
         let [out, inner] = [0, 1].map(|axis| self.constants[conv.input[1].as_str()].dims[axis] as usize);
         let integers = (0..inner).flat_map(|i| (0..out).map(move |o| (i, o)));
         let integers = integers.map(|(i, o)| weights.integers[o * inner + i]).collect();
-        let weights = Weights { integers, ..weights };
+        let weights = Weights { integers, scales: weights.scales.clone() };
         let matrix = self.write_weights(&conv.input[1], &[inner as i64, out as i64], &weights, 1);
         let squares = format!("{output}/squares");
         let axes =
@@ -123,29 +115,6 @@ impl Writer<'_> {
         let inputs = [quantised.as_str(), &parameters[0], &parameters[1]];
         self.push("DequantizeLinear", &inputs, &format!("{tensor}/dequantised"), Vec::new());
         self.scales.insert(tensor.to_owned(), scale);
-    }
-
-    /// The layer's weights, rounded.
-    fn weights(&self, layer: &Node) -> Weights {
-        let weight = self.constants[layer.input[1].as_str()];
-        let bias = layer.input.get(2).map(|name| floats(self.constants[name.as_str()]));
-        let numbers = floats(weight);
-        let rows = numbers.chunks_exact(numbers.len() / weight.dims[0] as usize);
-        let input_scale = self.scales[&layer.input[0]];
-        let scale = |(channel, row): (usize, &[f32])| {
-            let largest = row.iter().fold(0f32, |max, x| max.max(x.abs()));
-            // A channel of tiny weights may have a bias that needs a larger scale.
-            let bias = bias.as_ref().map_or(0.0, |bias| bias[channel].abs());
-            (largest / WEIGHT_STEPS).max(bias / input_scale / BIAS_STEPS).max(f32::MIN_POSITIVE)
-        };
-        let scales: Vec<f32> = rows.clone().enumerate().map(scale).collect();
-        let taps = weight.dims[2..].iter().product::<i64>() as usize;
-        // The input has planes that are the same on every square.
-        let constant_planes = layer.input[0] == self.input;
-        let rounded = |(row, scale): (&[f32], &f32)| -> Vec<i8> {
-            row.chunks_exact(taps).flat_map(|kernel| rounded(kernel, *scale, constant_planes)).collect()
-        };
-        Weights { integers: rows.zip(&scales).flat_map(rounded).collect(), scales }
     }
 
     /// Writes weights in 8 bits and back; gives the name of the result.
@@ -197,42 +166,5 @@ impl Writer<'_> {
             op_type: op.to_owned(),
             attribute,
         });
-    }
-}
-
-/// A kernel in steps of `scale`. With `carry`, what rounding one weight leaves over goes to the next, so that
-/// the kernel's sum is right to half a step: on a plane that is the same everywhere, only the sum counts,
-/// and otherwise the errors of such planes shift every value in the network (with it, the error in win,
-/// draw and loss fell from 0.0093 to 0.0035).
-fn rounded(kernel: &[f32], scale: f32, carry: bool) -> Vec<i8> {
-    let mut left = 0.0;
-    let round = |x: &f32| {
-        let wanted = x / scale + left;
-        let integer = wanted.round().clamp(-WEIGHT_STEPS, WEIGHT_STEPS);
-        if carry {
-            left = wanted - integer;
-        }
-        integer as i8
-    };
-    kernel.iter().map(round).collect()
-}
-
-/// A tensor's numbers.
-pub fn floats(tensor: &TensorData) -> Vec<f32> {
-    tensor.raw_data.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn carrying_keeps_a_kernels_sum() {
-        let kernel = [0.4; 9];
-        assert_eq!(rounded(&kernel, 1.0, false), [0; 9]);
-        let carried = rounded(&kernel, 1.0, true);
-        assert_eq!(carried.iter().map(|x| i32::from(*x)).sum::<i32>(), 4, "9 · 0.4 = 3.6");
-        assert!(carried.iter().all(|x| (0..=1).contains(x)));
-        assert_eq!(rounded(&[-300.0, 2.5], 1.0, false), [-127, 3]);
     }
 }
