@@ -7,8 +7,8 @@ use crate::export::proto::{Graph, Node};
 /// The output that win, draw and loss come from.
 const VALUE: &str = "wdl";
 
-/// The first gated sums, those of the first blocks, that stay in float.
-const FLOAT_GATES: usize = 2;
+/// The first gated sums that stay in float.
+const FLOAT_GATES: usize = 1;
 
 /// What becomes of a graph's nodes and tensors.
 ///
@@ -17,8 +17,8 @@ const FLOAT_GATES: usize = 2;
 /// for no measurable speed, and except where few numbers carry much and cost a hundredth of the network's time: the
 /// layers of the value's head, and those that squeeze and excite. Pooling, gates, products and sums between quantised
 /// tensors are quantised too, so that the runtime fuses all of it and never leaves integers inside the tower, but for the
-/// first two gates: errors grow on their way through the network, and those made there were a sixth of the value's, for a
-/// twentieth of its speed.
+/// first gate: errors grow on their way through the network, and of the value's those made there were a fourteenth, for a
+/// fortieth of its speed.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// Layers computed in integers, by index of their node.

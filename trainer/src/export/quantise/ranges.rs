@@ -14,19 +14,31 @@ use crate::export::proto::{FLOAT, Model, TensorType, Type, ValueInfo};
 /// Positions a batch.
 pub const BATCH: usize = 16;
 
-/// Bins of a histogram of absolute values.
+/// Bins of a histogram.
 const BINS: usize = 2048;
 
-/// The range of values that a tensor's 8-bit form has to tell apart.
+/// Steps between the 256 values of 8 bits.
+const STEPS: f32 = 255.0;
+
+/// Limits that are tried at either end.
+const LIMITS: usize = 24;
+
+/// What the 256 values of a tensor's 8-bit form stand for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// Nothing is below zero.
-    pub unsigned: bool,
-    /// The largest absolute value that is kept; larger ones are clipped to it.
-    pub limit: f32,
+    scale: f32,
+    zero: u8,
 }
 
 impl Range {
+    /// From `low`, at most 0, to `high`, at least 0, with 0 itself among the values.
+    fn between(low: f32, high: f32) -> Range {
+        // A tensor that was zero throughout can have any range.
+        let width = if high > low { high - low } else { 1.0 };
+        let scale = width / STEPS;
+        Range { scale, zero: (-low / scale).round() as u8 }
+    }
+
     /// Of the input: its values stay exact.
     fn of_input(scheme: Input) -> Range {
         let limit = match scheme {
@@ -35,26 +47,22 @@ impl Range {
             // Integers: ones, and in Leela's the half-move clock.
             _ => 255.0,
         };
-        Range { unsigned: true, limit }
+        Range::between(0.0, limit)
     }
 
     /// A little more, so that 1 is a whole number of steps: most planes of an input hold nothing else.
     fn with_one(self) -> Range {
-        Range { limit: self.steps() / (self.steps() / self.limit).floor().max(1.0), ..self }
+        Range { scale: (1.0 / self.scale).floor().max(1.0).recip(), ..self }
     }
 
     /// The value of one step.
     pub fn scale(self) -> f32 {
-        self.limit / self.steps()
+        self.scale
     }
 
     /// The step that stands for zero.
     pub fn zero(self) -> u8 {
-        if self.unsigned { 0 } else { 128 }
-    }
-
-    fn steps(self) -> f32 {
-        if self.unsigned { 255.0 } else { 127.0 }
+        self.zero
     }
 }
 
@@ -68,7 +76,7 @@ struct Seen {
 
 /// Runs the network on `games` and gives the ranges of the plan's tensors.
 ///
-/// Values beyond a range are clipped to it; the limit is where clipping and rounding together have the least
+/// Values beyond a range are clipped to it; the limits are where clipping and rounding together have the least
 /// mean square, which measured better than keeping everything
 /// (three quarters of its divergence) and than percentiles.
 ///
@@ -119,37 +127,66 @@ impl Seen {
         self.high = data.iter().copied().fold(self.high, f32::max);
     }
 
-    fn largest(&self) -> f32 {
-        self.high.max(-self.low)
-    }
-
     fn count(&mut self, data: &[f32]) {
-        let scale = BINS as f32 / self.largest().max(f32::MIN_POSITIVE);
-        for x in data {
-            self.bins[((x.abs() * scale) as usize).min(BINS - 1)] += 1;
+        let scale = BINS as f32 / (self.high - self.low).max(f32::MIN_POSITIVE);
+        // Zero is exact in every range.
+        for x in data.iter().filter(|x| **x != 0.0) {
+            self.bins[(((x - self.low) * scale) as usize).min(BINS - 1)] += 1;
         }
     }
 
+    /// Where rounding and clipping together cost the least mean square.
     fn range(&self) -> Range {
-        let range = Range { unsigned: self.low >= 0.0, limit: self.largest() };
-        let limit = range.limit * self.best_clip(range.steps()) as f32 / BINS as f32;
-        // A tensor that was zero throughout can have any range.
-        Range { limit: if limit > 0.0 { limit } else { 1.0 }, ..range }
+        let limits = || (1..=LIMITS).map(|part| part as f32 / LIMITS as f32);
+        let lows = limits().map(|part| self.low * part).skip(if self.low < 0.0 { 0 } else { LIMITS - 1 });
+        let pairs = lows.flat_map(|low| limits().map(move |part| (low, self.high * part)));
+        let best = pairs.min_by(|a, b| self.cost(*a).total_cmp(&self.cost(*b)));
+        let (low, high) = best.unwrap_or((self.low, self.high));
+        Range::between(low, high)
     }
 
-    /// The number of bins to keep so that rounding and clipping together cost the least mean square.
-    fn best_clip(&self, steps: f32) -> usize {
-        let cost = |kept: usize| {
-            let step = kept as f64 / f64::from(steps);
-            let inside: f64 =
-                self.bins[1..kept].iter().map(|count| f64::from(*count)).sum::<f64>() * step * step / 12.0;
-            let outside: f64 = self.bins[kept..]
-                .iter()
-                .zip(0..)
-                .map(|(count, over)| f64::from(*count) * (f64::from(over) + 0.5).powi(2))
-                .sum();
-            inside + outside
+    /// The sum of squared changes if values are kept from `low` to `high`.
+    fn cost(&self, (low, high): (f32, f32)) -> f64 {
+        let width = (self.high - self.low) / BINS as f32;
+        let rounding = f64::from((high - low) / STEPS).powi(2) / 12.0;
+        let of_bin = |(place, count): (usize, &u32)| {
+            let x = self.low + (place as f32 + 0.5) * width;
+            let over = f64::from((low - x).max(x - high).max(0.0));
+            f64::from(*count) * if over > 0.0 { over * over } else { rounding }
         };
-        (BINS / 8..=BINS).step_by(8).min_by(|a, b| cost(*a).total_cmp(&cost(*b))).unwrap_or(BINS)
+        self.bins.iter().enumerate().filter(|(_, count)| **count > 0).map(of_bin).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(data: &[f32]) -> Seen {
+        let mut seen = Seen { low: 0.0, high: 0.0, bins: vec![0; BINS] };
+        seen.widen(data);
+        seen.count(data);
+        seen
+    }
+
+    #[test]
+    fn zero_is_one_of_the_values() {
+        let range = Range::between(-1.0, 2.0);
+        assert_eq!((range.zero(), range.scale()), (85, 3.0 / 255.0));
+        assert_eq!(Range::between(0.0, 0.0).zero(), 0);
+        let exact = Range::between(0.0, 1.5).with_one();
+        assert!((1.0 / exact.scale()).fract() < 1e-4, "{exact:?}");
+    }
+
+    #[test]
+    fn evenly_spread_values_are_all_kept_and_a_lonely_one_is_not() {
+        let even: Vec<f32> = (-100..=300).map(|x| x as f32 / 100.0).collect();
+        let range = seen(&even).range();
+        assert!((range.scale() - 4.0 / 255.0).abs() < 0.05 * 4.0 / 255.0, "{range:?}");
+        assert!(range.zero().abs_diff(64) <= 2, "{range:?}");
+        let mut lonely = even.repeat(2000);
+        lonely.push(12.0);
+        let range = seen(&lonely).range();
+        assert!(range.scale() < 7.0 / 255.0, "{range:?}");
     }
 }

@@ -18,7 +18,7 @@ const WEIGHT_STEPS: f32 = 127.0;
 const BIAS_STEPS: f32 = (1 << 30) as f32;
 
 /// Positions that a layer's inputs are looked at on, at most.
-const POSITIONS: usize = 1024;
+const POSITIONS: usize = 2048;
 
 /// Added to the diagonal of the inputs' second moments, in shares of its mean: some inputs are never seen.
 const DAMPING: f64 = 1e-3;

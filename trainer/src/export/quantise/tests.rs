@@ -86,15 +86,15 @@ fn fully_connected_networks_are_quantised_with_a_value_and_without() {
 
 #[test]
 fn the_whole_tower_is_planned_in_integers() {
-    let model = Model::decode(&fp32(&["model.blocks=3"])[..]).unwrap();
+    let model = Model::decode(&fp32(&[])[..]).unwrap();
     let graph = model.graph.as_ref().unwrap();
     let plan = Plan::new(graph);
     let layers = graph.node.iter().filter(|node| ["Conv", "Gemm"].contains(&node.op_type.as_str()));
-    assert_eq!(plan.layers.len(), layers.count() - 3 - 3 * 2, "all but the value head's and the squeezes'");
+    assert_eq!(plan.layers.len(), layers.count() - 3 - 2 * 2, "all but the value head's and the squeezes'");
     assert_eq!(plan.products.len(), 1, "the policy's last convolution");
     // The input, the first and the policy's convolution; of each block two convolutions' results and the sum; of the
-    // third also what is pooled, the gate and the product.
-    assert_eq!(plan.tensors.len(), 3 + 3 * 3 + 3, "{:?}", plan.tensors);
+    // second also what is pooled, the gate and the product.
+    assert_eq!(plan.tensors.len(), 3 + 2 * 3 + 3, "{:?}", plan.tensors);
     let makes = |tensor: &str| graph.node.iter().find(|node| node.output[0] == tensor).unwrap();
     assert!(!plan.tensors.contains(&makes("policy").input[0]), "the policy's logits stay in float");
     let mut before = "wdl";
