@@ -33,7 +33,7 @@ impl Pass<'_> {
         }
         let step = tch::no_grad(|| {
             let [low, high] = [x.min(), x.max()];
-            // With zero in the middle where there are signs, as `quantise` does it.
+            // With zero in the middle where there are signs: about what `quantise` makes of them.
             let steps = 255.0 - 128.0 * low.lt(0.0).to_kind(x.kind());
             high.maximum(&-low) / steps
         });

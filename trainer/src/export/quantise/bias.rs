@@ -7,9 +7,10 @@ use engine::position::Game;
 
 use super::gate::layers_bar;
 use super::plan::Plan;
+use super::positions::thinned;
 use super::qdq::quantised;
 use super::ranges::{BATCH, Range, with_outputs};
-use super::rounding::{Weights, floats};
+use super::rounding::{Weights, constant, floats};
 use crate::export::proto::Model;
 
 /// Positions that the means are taken over.
@@ -40,8 +41,7 @@ pub fn corrected(
     weights: &HashMap<String, Weights>,
     games: &[Game],
 ) -> Result<Model, String> {
-    let step = games.len().div_ceil(POSITIONS).max(1);
-    let games: Vec<Game> = games.iter().step_by(step).cloned().collect();
+    let games = thinned(games, POSITIONS);
     let layers = sums(model, plan);
     let wanted = means(model, &layers, &games)?;
     let mut model = model.clone();
@@ -66,7 +66,7 @@ fn sums(model: &Model, plan: &Plan) -> Vec<Sums> {
     let layers = graph.node.iter().enumerate().filter(|(index, _)| plan.layers.contains(index));
     let sums = layers.filter_map(|(index, node)| {
         let bias = node.input.get(2)?;
-        let channels = graph.initializer.iter().find(|tensor| tensor.name == *bias)?.dims[0] as usize;
+        let channels = constant(graph, bias)?.dims[0] as usize;
         let transposed = plan.products.get(&index).map(|transpose| &graph.node[*transpose]);
         let name = transposed.unwrap_or(node).output[0].clone();
         Some(Sums { name, bias: bias.clone(), channels, channels_last: transposed.is_some() })

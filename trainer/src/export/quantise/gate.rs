@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::Quantiser;
 use super::compare::{Quality, quality};
-use super::positions::Position;
+use super::positions::{Position, thinned};
 
 /// The largest mean divergence of the policies, in nats.
 const POLICY_KL: f64 = 0.01;
@@ -52,9 +52,7 @@ pub fn blame(
     quantiser: &Quantiser,
     positions: &[Position],
 ) -> Result<Vec<Blame>, String> {
-    // Evenly, as the positions stand source by source.
-    let step = positions.len().div_ceil(POSITIONS).max(1);
-    let positions: Vec<Position> = positions.iter().step_by(step).cloned().collect();
+    let positions = thinned(positions, POSITIONS);
     let layers = quantiser.layers();
     let bar = layers_bar(layers.len());
     let mut all = Vec::with_capacity(layers.len());

@@ -23,7 +23,7 @@ use super::golden::{answered, property};
 use super::proto::{Graph, Model};
 use plan::Plan;
 use ranges::Range;
-use rounding::Weights;
+use rounding::{Weights, constant};
 
 pub use command::QuantiseArgs;
 
@@ -87,7 +87,7 @@ impl Quantiser {
     /// A layer in words: its node, and the shape of its weights.
     pub fn describe(&self, layer: usize) -> String {
         let node = &self.graph().node[layer];
-        let weight = self.graph().initializer.iter().find(|tensor| tensor.name == node.input[1]);
+        let weight = constant(self.graph(), &node.input[1]);
         let number = self.layers().iter().position(|other| *other == layer).map_or(0, |index| index + 1);
         let total = self.plan.layers.len();
         match weight.map(|weight| &weight.dims[..]) {

@@ -142,6 +142,11 @@ fn position_of(stored: &Stored, index: usize, turn: usize) -> Result<Option<Posi
     Ok(game.legal_moves().contains(&played).then_some(Position { game, played }))
 }
 
+/// At most `count` of `all`, evenly, as positions stand source by source.
+pub fn thinned<T: Clone>(all: &[T], count: usize) -> Vec<T> {
+    all.iter().step_by(all.len().div_ceil(count).max(1)).cloned().collect()
+}
+
 #[cfg(test)]
 pub mod tests {
     use super::*;

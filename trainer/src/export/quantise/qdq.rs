@@ -11,7 +11,7 @@ use crate::export::proto::{Attribute, FLOAT, Graph, INT8, INT32, Model, Node, Te
 /// The network with the plan's tensors in unsigned 8 bits (one scale each) and its layers' weights in signed
 /// ones (`weights`, a scale for each output channel).
 ///
-/// Activations are unsigned, with zero in the middle where they have a sign: for the same 256 steps,
+/// Activations are unsigned, with zero among the values where they have a sign: for the same 256 steps,
 /// ONNX Runtime's CPU kernels (AVX-512 VNNI) run the whole network almost 5 times as fast on u8 × s8 as
 /// on s8 × s8.
 ///

@@ -8,6 +8,7 @@ use tch::{Kind, Tensor};
 
 use super::gate::layers_bar;
 use super::plan::Plan;
+use super::positions::thinned;
 use super::ranges::{BATCH, Range, with_outputs};
 use crate::export::proto::{Graph, Model, Node, TensorData};
 
@@ -49,8 +50,7 @@ pub fn rounded(
     games: &[Game],
 ) -> Result<HashMap<String, Weights>, String> {
     let Some(graph) = &model.graph else { return Ok(HashMap::new()) };
-    let step = games.len().div_ceil(POSITIONS).max(1);
-    let games: Vec<Game> = games.iter().step_by(step).cloned().collect();
+    let games = thinned(games, POSITIONS);
     let bar = layers_bar(plan.layers.len());
     let mut all = HashMap::new();
     for node in plan.layers.iter().map(|index| &graph.node[*index]) {
@@ -70,7 +70,8 @@ pub fn rounded(
     Ok(all)
 }
 
-fn constant<'a>(graph: &'a Graph, name: &str) -> Option<&'a TensorData> {
+/// A graph's constant of this name.
+pub fn constant<'a>(graph: &'a Graph, name: &str) -> Option<&'a TensorData> {
     graph.initializer.iter().find(|tensor| tensor.name == name)
 }
 
