@@ -129,8 +129,17 @@ fn a_network_learns_by_its_own_games() {
     // A finished run goes on to more iterations; begun anew it would be lost.
     let error = trainer(at, &learn("runs/a", &["--iterations", "5"])).output().expect("the trainer starts");
     assert!(String::from_utf8_lossy(&error.stderr).contains("add --resume"));
-    succeeds(trainer(at, &["learn", "--run", "runs/a", "--resume", "--iterations", "5", "--device", "cpu"]));
-    assert_eq!(metrics(&run).len(), 5);
+    let more = ["--resume", "--iterations", "6", "--device", "cpu", "--set", "quantise=true"];
+    succeeds(trainer(at, &[&["learn", "--run", "runs/a"], &more[..]].concat()));
+    assert_eq!(metrics(&run).len(), 6);
+    // From then on it plays in 8 bits, and so is tested: each network is put into them once.
+    let events = std::fs::read_to_string(run.join("events.log")).expect("events");
+    let said: Vec<&str> = events.lines().filter(|line| line.contains("in 8 bits: policy KL ")).collect();
+    let tested = said.iter().filter(|line| line.contains("network 00006 in 8 bits")).count();
+    assert_eq!(tested, 1, "{events}");
+    let nets = std::fs::read_dir(run.join("nets")).expect("a folder").flatten();
+    let int8 = nets.filter(|entry| entry.file_name().to_string_lossy().ends_with(".int8.onnx")).count();
+    assert!((2..=said.len()).contains(&int8), "{events}");
 }
 
 /// Kills a program after some time, unless it ends before; whether it was killed.

@@ -7,7 +7,7 @@ use engine::eval::Network;
 use tch::{Device, Kind};
 
 use super::state::START;
-use crate::export::onnx;
+use crate::export::{onnx, quickly};
 use crate::files::{make_folder, stem, write_file};
 use crate::learn::TrainConfig;
 use crate::learn::checkpoint::{self, Progress};
@@ -46,6 +46,11 @@ impl Nets {
         self.folder.join(format!("{name}.safetensors"))
     }
 
+    /// The same in 8 bits, if it was put into them.
+    fn int8(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.int8.onnx"))
+    }
+
     /// Loads a network.
     ///
     /// # Errors
@@ -53,6 +58,32 @@ impl Nets {
     /// One line: it can't be used.
     pub fn load(&self, name: &str) -> Result<Network, String> {
         Network::load(&self.onnx(name)).map_err(|error| error.to_string())
+    }
+
+    /// Loads a network in 8 bits; if it isn't in them yet, it is put into them now, by these games, and what that has
+    /// cost comes with it, in words.
+    ///
+    /// # Errors
+    ///
+    /// One line: it can't be used, a file of games can't, or it can't be written.
+    pub fn load_int8(&self, name: &str, games: &[PathBuf]) -> Result<(Network, Option<String>), String> {
+        let path = self.int8(name);
+        let mut news = None;
+        if !path.exists() {
+            let fp32 = self.onnx(name);
+            let bytes =
+                std::fs::read(&fp32).map_err(|error| format!("cannot read {}: {error}", fp32.display()))?;
+            let (int8, quality, refusals) = quickly(&bytes, games)?;
+            write_file(&path, &int8)?;
+            let worse = refusals.iter().map(|why| format!("; {why}")).collect::<String>();
+            news = Some(format!(
+                "network {name} in 8 bits: policy KL {:.4}, same best move {:.1} % of {}{worse}",
+                quality.policy_kl,
+                100.0 * quality.same_move,
+                quality.positions
+            ));
+        }
+        Ok((Network::load(&path).map_err(|error| error.to_string())?, news))
     }
 
     /// Writes a network; one that can be played with has its weights as well.
@@ -87,8 +118,9 @@ impl Nets {
     pub fn keep(&self, names: &BTreeSet<String>) {
         for name in self.iterations().into_iter().map(Nets::name).filter(|name| !names.contains(name)) {
             debug_assert_ne!(name, START);
-            _ = std::fs::remove_file(self.onnx(&name));
-            _ = std::fs::remove_file(self.weights(&name));
+            for path in [self.onnx(&name), self.int8(&name), self.weights(&name)] {
+                _ = std::fs::remove_file(path);
+            }
         }
     }
 }

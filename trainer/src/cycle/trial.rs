@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use engine::eval::Network;
+
 use super::config::ArenaRules;
 use super::escalation::Verdict;
 use super::nets::Nets;
@@ -73,16 +75,20 @@ pub struct Opponent {
 }
 
 impl Opponent {
-    /// The player.
+    /// The player; `load` gives a network of the run.
     ///
     /// # Errors
     ///
     /// One line: its network can't be used.
-    pub fn contender(&self, nets: &Nets, visits: u64) -> Result<Contender, String> {
+    pub fn contender(
+        &self,
+        load: impl Fn(&str) -> Result<Network, String>,
+        visits: u64,
+    ) -> Result<Contender, String> {
         match self.role {
             Role::Random | Role::Uct => Contender::named(&self.name, visits),
             Role::Best | Role::Older | Role::Pretrained => {
-                let network = Box::new(nets.load(&self.name)?);
+                let network = Box::new(load(&self.name)?);
                 Ok(Contender::Network { name: self.name.clone(), network, visits })
             }
         }

@@ -15,10 +15,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use engine::eval::Network;
 use indicatif::HumanDuration;
 use serde_json::{Value, json};
 use tch::Device;
 
+use super::buffer;
 use super::config::LearnConfig;
 use super::curves;
 use super::diary::Diary;
@@ -186,6 +188,23 @@ impl Cycle {
 
     fn note(&mut self, key: &str, value: Value) {
         self.state.notes.insert(key.to_owned(), value);
+    }
+
+    /// A network of the run, as it plays.
+    fn player(&self, name: &str) -> Result<Network, String> {
+        let files = self.newest_games();
+        if !self.config.quantise || files.is_empty() {
+            return self.nets.load(name);
+        }
+        let (network, news) = self.nets.load_int8(name, &files)?;
+        news.map_or(Ok(()), |news| self.say(&news))?;
+        Ok(network)
+    }
+
+    /// The files of the newest iteration in the buffer.
+    fn newest_games(&self) -> Vec<PathBuf> {
+        let newest = self.state.buffer.entries.last();
+        newest.map_or_else(Vec::new, |entry| buffer::files(&self.games(), &entry.name))
     }
 
     /// A seed of this iteration's own.
