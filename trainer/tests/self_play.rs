@@ -140,6 +140,24 @@ fn a_network_learns_by_its_own_games() {
     let nets = std::fs::read_dir(run.join("nets")).expect("a folder").flatten();
     let int8 = nets.filter(|entry| entry.file_name().to_string_lossy().ends_with(".int8.onnx")).count();
     assert!((2..=said.len()).contains(&int8), "{events}");
+
+    // What is gone from the folder is told and gone without: games, optimiser, files to play with.
+    std::fs::remove_file(run.join("games/iter-00006-00000.h5")).expect("games");
+    std::fs::remove_dir_all(run.join("train-000")).expect("a training run");
+    for entry in std::fs::read_dir(run.join("nets")).expect("a folder").flatten() {
+        if entry.path().extension().is_some_and(|extension| extension == "onnx") {
+            std::fs::remove_file(entry.path()).expect("a network");
+        }
+    }
+    let more = ["learn", "--run", "runs/a", "--resume", "--iterations", "7", "--device", "cpu"];
+    succeeds(trainer(at, &more));
+    let events = std::fs::read_to_string(run.join("events.log")).expect("events");
+    assert!(events.contains("iter-00006-00000.h5 is gone, which the buffer needs: "), "{events}");
+    assert!(events.contains("the training run is gone: 00006 is trained on with a fresh optimiser"));
+    let last = metrics(&run).pop().expect("a line");
+    let samples = 2 * last["play"]["new_positions"].as_u64().expect("a number");
+    assert_eq!(last["learn"]["step"], samples.div_ceil(16), "as much as any iteration learns");
+    checked_state(&run);
 }
 
 /// Kills a program after some time, unless it ends before; whether it was killed.

@@ -7,10 +7,10 @@ use engine::eval::Network;
 use tch::{Device, Kind};
 
 use super::state::START;
-use crate::export::{onnx, quickly};
+use crate::export::{network, onnx, quickly};
 use crate::files::{make_folder, stem, write_file};
 use crate::learn::TrainConfig;
-use crate::learn::checkpoint::{self, Progress};
+use crate::learn::checkpoint::{self, Checkpoint, Progress};
 use crate::model::{Net, Weights};
 
 /// A folder of networks.
@@ -51,13 +51,19 @@ impl Nets {
         self.folder.join(format!("{name}.int8.onnx"))
     }
 
-    /// Loads a network.
+    /// Loads a network; a file to play with that is gone is made again of its weights.
     ///
     /// # Errors
     ///
     /// One line: it can't be used.
     pub fn load(&self, name: &str) -> Result<Network, String> {
-        Network::load(&self.onnx(name)).map_err(|error| error.to_string())
+        let path = self.onnx(name);
+        if !path.exists() && self.weights(name).exists() {
+            let loaded = Checkpoint::load(&self.weights(name))?;
+            let (net, weights) = network(&loaded, true, None)?;
+            write_file(&path, &onnx(name, &net, &weights, &loaded.config))?;
+        }
+        Network::load(&path).map_err(|error| error.to_string())
     }
 
     /// Loads a network in 8 bits; if it isn't in them yet, it is put into them now, by these games, and what that has
@@ -70,6 +76,7 @@ impl Nets {
         let path = self.int8(name);
         let mut news = None;
         if !path.exists() {
+            self.load(name)?;
             let fp32 = self.onnx(name);
             let bytes =
                 std::fs::read(&fp32).map_err(|error| format!("cannot read {}: {error}", fp32.display()))?;
@@ -104,7 +111,7 @@ impl Nets {
         write_file(&self.onnx(name), &onnx(name, net, &weights, config))
     }
 
-    /// The iterations whose networks are there, oldest first.
+    /// The iterations whose networks can be played with as they are there, oldest first.
     pub fn iterations(&self) -> Vec<u64> {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let onnx =
