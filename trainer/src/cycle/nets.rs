@@ -80,11 +80,11 @@ impl Nets {
             let fp32 = self.onnx(name);
             let bytes =
                 std::fs::read(&fp32).map_err(|error| format!("cannot read {}: {error}", fp32.display()))?;
-            let (int8, quality, refusals) = quickly(&bytes, games)?;
+            let (int8, quality) = quickly(&bytes, games)?;
             write_file(&path, &int8)?;
-            let worse = refusals.iter().map(|why| format!("; {why}")).collect::<String>();
+            let wdl = quality.wdl_error.map_or(String::new(), |error| format!("WDL error {error:.4}, "));
             news = Some(format!(
-                "network {name} in 8 bits: policy KL {:.4}, same best move {:.1} % of {}{worse}",
+                "network {name} in 8 bits: policy KL {:.4}, {wdl}same best move {:.1} % of {}",
                 quality.policy_kl,
                 100.0 * quality.same_move,
                 quality.positions

@@ -71,6 +71,14 @@ impl ModelConfig {
         }
     }
 
+    /// The same network, trained as `other` says: `rounding` changes nothing of its weights' shapes or answers.
+    pub fn trained_as(mut self, other: &ModelConfig) -> ModelConfig {
+        if let (ModelConfig::Resnet(own), ModelConfig::Resnet(other)) = (&mut self, other) {
+            own.rounding = other.rounding;
+        }
+        self
+    }
+
     /// Checks that the numbers fit together.
     ///
     /// # Errors
@@ -122,6 +130,15 @@ mod tests {
         assert!(error.contains("unknown field `filters`"), "{error}");
         let error = parse(r#"{"family": "lstm"}"#).unwrap_err();
         assert!(error.contains("\"lstm\"") && error.contains("\"mlp\""), "{error}");
+    }
+
+    #[test]
+    fn what_is_trained_otherwise_keeps_its_shape() {
+        let shipped = parse(r#"{"filters": 96, "rounding": true}"#).unwrap();
+        let plain = shipped.trained_as(&parse(r#"{"filters": 8}"#).unwrap());
+        assert_eq!(plain, parse(r#"{"filters": 96}"#).unwrap());
+        let linear = parse(r#"{"family": "linear"}"#).unwrap();
+        assert_eq!((linear.clone().trained_as(&plain), plain.clone().trained_as(&linear)), (linear, plain));
     }
 
     #[test]

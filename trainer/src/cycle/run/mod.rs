@@ -84,7 +84,7 @@ impl Cycle {
         } else {
             let loaded = Checkpoint::load(Path::new(&config.start))?;
             let (net, weights) = network(&loaded, true, None)?;
-            config.train.model = loaded.config.model.clone();
+            config.train.model = loaded.config.model.clone().trained_as(&config.train.model);
             nets.write(START, &net, &weights, &loaded.config, &none)?;
         }
         nets.load(START)?;
@@ -138,7 +138,8 @@ impl Cycle {
     ) -> Result<Cycle, String> {
         let nets = Nets::of(folder)?;
         // Whatever a configuration says, the structure is that of the networks which are there.
-        config.train.model = Checkpoint::load(&nets.weights(START))?.config.model;
+        let first = Checkpoint::load(&nets.weights(START))?.config.model;
+        config.train.model = first.trained_as(&config.train.model);
         if config.start.is_empty() && config.kl.cost.weight > 0.0 {
             log::warn!(
                 "kl.cost.weight is set to 0: there is no pretrained network, `start`, to stay near to"

@@ -111,13 +111,12 @@ impl Quantiser {
 }
 
 /// The bytes of the network file `fp32` in 8 bits, calibrated on some positions of these files of games and compared on
-/// others of the same games: quick, for a network that plays while it learns. What the gate would refuse it for comes
-/// with it, a line each.
+/// others of the same games: quick, for a network that plays while it learns. Nothing is refused.
 ///
 /// # Errors
 ///
 /// One line: a file can't be used, there is no game in them, or the network can't be quantised.
-pub fn quickly(fp32: &[u8], games: &[PathBuf]) -> Result<(Vec<u8>, Quality, Vec<String>), String> {
+pub fn quickly(fp32: &[u8], games: &[PathBuf]) -> Result<(Vec<u8>, Quality), String> {
     let sample = positions::sample(games, 2 * QUICK)?;
     let calibration: Vec<Game> = sample.iter().step_by(2).map(|position| position.game.clone()).collect();
     if calibration.is_empty() {
@@ -127,8 +126,7 @@ pub fn quickly(fp32: &[u8], games: &[PathBuf]) -> Result<(Vec<u8>, Quality, Vec<
     let others: Vec<positions::Position> = sample.into_iter().skip(1).step_by(2).collect();
     let open = |bytes: &[u8]| Session::open(bytes).map_err(|error| error.to_string());
     let quality = compare::quality(&mut open(fp32)?, &mut open(&int8)?, &others)?;
-    let refusals = gate::refusals(&quality);
-    Ok((int8, quality, refusals))
+    Ok((int8, quality))
 }
 
 #[cfg(test)]
