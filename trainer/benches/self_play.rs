@@ -5,6 +5,7 @@
 //! and without a cache; in turn, several times, because machines change their speed.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -67,7 +68,7 @@ fn playing(network: &Network, workers: usize) -> f64 {
     let store = Store::open(&out, "bench", "a benchmark", serde_json::Value::Null).expect("a new folder");
     let rules = Rules { visits: 200, games: BATCH, workers, cache: 0, ..Rules::default() };
     let plan = Plan { rules, seed: 1, games: u64::MAX };
-    let seats = Seats { network: network.clone(), other: None };
+    let seats = Seats { network: Arc::new(network.clone()), other: None };
     let stop = AtomicBool::new(false);
     let session = std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -1,6 +1,7 @@
 //! `self-play`: games of a network against itself from the command line.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
@@ -77,7 +78,7 @@ impl SelfPlayArgs {
         let store = Store::open(&self.out, &self.name, &source, settings)?;
         let bar = progress(self.games, store.games(), "games");
         let plan = Plan { rules, seed: self.seed, games: self.games };
-        play(&plan, &Seats { network, other: None }, store, &bar, stop)
+        play(&plan, &Seats { network: Arc::new(network), other: None }, store, &bar, stop)
     }
 
     fn read_rules(&self) -> Result<Rules, String> {

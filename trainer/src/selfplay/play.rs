@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
-use engine::eval::{Cached, EvalCache, Evaluator, Network};
+use engine::eval::{Cached, EvalCache, Evaluator};
 use indicatif::{HumanCount, ProgressBar};
 
 use super::ground::Ground;
@@ -17,6 +17,7 @@ use super::sitting::{Finished, SelfGame, Table};
 use super::tally::Tally;
 use crate::chunks::{Hand, Store};
 use crate::games::{Game, Purpose, Starts, dice_for};
+use crate::networks::Backend;
 
 /// How often the collector looks at the clock and whether it shall stop.
 const GLANCE: Duration = Duration::from_millis(100);
@@ -27,9 +28,9 @@ const LOG_EVERY: Duration = Duration::from_secs(30);
 #[derive(Clone)]
 pub struct Seats {
     /// The network that plays against itself.
-    pub network: Network,
+    pub network: Arc<dyn Backend>,
     /// Another that plays some games against itself instead, and their share.
-    pub other: Option<(Network, f64)>,
+    pub other: Option<(Arc<dyn Backend>, f64)>,
 }
 
 /// What is to be played.
@@ -170,7 +171,7 @@ fn work(hall: &Hall<'_>, report: &Sender<News>) -> Result<(), String> {
     let networks =
         std::iter::once(&hall.seats.network).chain(hall.seats.other.iter().map(|(other, _)| other));
     let mut evaluators =
-        networks.map(|network| evaluator(network, rules)).collect::<Result<Vec<_>, String>>()?;
+        networks.map(|network| evaluator(network.as_ref(), rules)).collect::<Result<Vec<_>, String>>()?;
     let mut failure = None;
     let mut deal = || {
         let hand = hall.deal.lock().unwrap_or_else(PoisonError::into_inner).next()?;
@@ -191,14 +192,12 @@ fn work(hall: &Hall<'_>, report: &Sender<News>) -> Result<(), String> {
     failure.map_or(Ok(()), Err)
 }
 
-/// A session of its own, with what it has answered kept.
-fn evaluator(network: &Network, rules: &Rules) -> Result<Box<dyn Evaluator>, String> {
-    let session = network.evaluator(rules.games * rules.leaves).map_err(|error| error.to_string())?;
+/// An evaluator of its own, with what it has answered kept.
+fn evaluator(network: &dyn Backend, rules: &Rules) -> Result<Box<dyn Evaluator>, String> {
+    let evaluator = network.evaluator(rules.games * rules.leaves)?;
     Ok(match rules.cache {
-        0 => session,
-        cache => {
-            Box::new(Cached::new(session, network.schemes().input, Arc::new(EvalCache::new(cache << 20))))
-        }
+        0 => evaluator,
+        cache => Box::new(Cached::new(evaluator, network.input(), Arc::new(EvalCache::new(cache << 20)))),
     })
 }
 

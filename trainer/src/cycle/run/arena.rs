@@ -19,7 +19,7 @@ impl Cycle {
     /// Tests the network; no if it was stopped before the end.
     pub(super) fn arena(&mut self) -> Result<bool, String> {
         let rules = self.config.arena.clone();
-        let (name, network) = (self.state.current.clone(), Box::new(self.nets.load(&self.state.current)?));
+        let (name, network) = (self.state.current.clone(), self.player(&self.state.current)?);
         let player = Contender::Network { name: name.clone(), network, visits: rules.visits };
         for opponent in trial::opponents(&self.state, &rules, self.config.seed, &self.nets.iterations()) {
             if self.state.matches.contains_key(opponent.role.name()) {
@@ -49,7 +49,7 @@ impl Cycle {
             begun,
         };
         let bar = progress(2 * plan.pairs, 2 * begun.count(), &format!("games against {}", opponent.name));
-        let other = opponent.contender(&self.nets, rules.visits)?;
+        let other = opponent.contender(|name| self.player(name), rules.visits)?;
         let (state, folder) = (&mut self.state, &self.folder);
         let mut saved = Instant::now();
         let mut counted = |tally: &Tally| {

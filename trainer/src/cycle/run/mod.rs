@@ -31,6 +31,7 @@ use crate::files::write_file;
 use crate::games::{Purpose, dice_for};
 use crate::learn::checkpoint::{self, Checkpoint};
 use crate::learn::{Learner, Sources, TrainConfig};
+use crate::networks::Backend;
 
 /// Why the cycle stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,6 +187,11 @@ impl Cycle {
 
     fn note(&mut self, key: &str, value: Value) {
         self.state.notes.insert(key.to_owned(), value);
+    }
+
+    /// A network of the run, as it plays.
+    fn player(&self, name: &str) -> Result<Arc<dyn Backend>, String> {
+        Ok(Arc::new(self.nets.load(name)?))
     }
 
     /// A seed of this iteration's own.

@@ -20,10 +20,9 @@ impl Cycle {
     pub(super) fn play(&mut self) -> Result<bool, String> {
         let name = format!("iter-{}", Nets::name(self.state.iteration));
         let State { best, current, escalation, .. } = &self.state;
-        let network = self.nets.load(best)?;
+        let network = self.player(best)?;
         let share = escalation.explore(self.config.current_share, &self.config.veto);
-        let other =
-            if share > 0.0 && current != best { Some((self.nets.load(current)?, share)) } else { None };
+        let other = if share > 0.0 && current != best { Some((self.player(current)?, share)) } else { None };
         let settings = json!({ "best": best, "current": current, "share": share, "seed": self.config.seed });
         let source = format!(
             "self-play: {best}, {} visits, iteration {}",
