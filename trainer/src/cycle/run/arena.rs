@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::Cycle;
-use crate::arena::{Contender, Contest, Meeting, Tally, contest, score_of_elo};
+use crate::arena::{Contender, Contest, MatchRules, Meeting, Tally, contest, score_of_elo};
 use crate::chunks::progress;
 use crate::cycle::trial::{self, Opponent};
 use crate::games::Purpose;
@@ -44,7 +44,7 @@ impl Cycle {
         let plan = Contest {
             pairs: games.div_ceil(2),
             sprt,
-            rules: rules.rules.clone(),
+            rules: MatchRules { workers: self.workers(rules.rules.workers), ..rules.rules.clone() },
             seed: self.seed(Purpose::Matches),
             begun,
         };

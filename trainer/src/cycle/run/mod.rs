@@ -127,6 +127,12 @@ impl Cycle {
         if config.pretrain_mix_ratio > 0.0 {
             pretraining = Sources::load(&config.train.sources, config.train.validation_percent, folder)?;
         }
+        let runtime = if config.runtime.is_torch(device) {
+            format!("libtorch on {device:?}")
+        } else {
+            "ONNX Runtime on the CPU".into()
+        };
+        log::info!("networks learn on {device:?} and play in {runtime}");
         let diary = Diary::open(folder, state.iteration)?;
         // Last of all, so that a configuration that doesn't do leaves that of the run as it was.
         let text = serde_json::to_string_pretty(&config).expect("numbers and text make JSON");
@@ -191,7 +197,15 @@ impl Cycle {
 
     /// A network of the run, as it plays.
     fn player(&self, name: &str) -> Result<Arc<dyn Backend>, String> {
+        if self.config.runtime.is_torch(self.device) {
+            return Ok(Arc::new(self.nets.load_torch(name, self.device)?));
+        }
         Ok(Arc::new(self.nets.load(name)?))
+    }
+
+    /// Threads to play on.
+    fn workers(&self, wished: usize) -> usize {
+        self.config.runtime.workers(self.device, wished)
     }
 
     /// A seed of this iteration's own.
