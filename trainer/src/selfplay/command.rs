@@ -58,7 +58,7 @@ impl SelfPlayArgs {
     /// One line: the rules or the network don't do, the network fails, or games can't be written.
     pub fn run(&self) -> Result<(), String> {
         let stop = interrupt::flag()?;
-        let Session { tally, evaluated, seconds, games, files, stopped } = self.play(&stop)?;
+        let Session { tally, evaluated, seconds, games, files, stopped, .. } = self.play(&stop)?;
         println!("{tally}");
         println!("{evaluated} evaluations in {seconds:.1} s: {:.0} a second", evaluated as f64 / seconds);
         Harvest { games, files, stopped }.tell(&self.out.out.join(&self.name));

@@ -156,6 +156,7 @@ fn one_worker_asks_its_network_about_all_its_games_at_once() {
     assert_eq!(*asked.most.lock().unwrap(), [256], "one evaluator");
     let sizes = asked.sizes.lock().unwrap();
     assert_eq!(sizes.iter().sum::<usize>() as u64, session.evaluated);
+    assert_eq!(session.batch, session.evaluated as f64 / sizes.len() as f64);
     // As long as there is another game for each that ends.
     let full = sizes.iter().take_while(|size| **size == 256).count();
     let many = sizes[..full].iter().sum::<usize>();
