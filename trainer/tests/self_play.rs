@@ -129,8 +129,35 @@ fn a_network_learns_by_its_own_games() {
     // A finished run goes on to more iterations; begun anew it would be lost.
     let error = trainer(at, &learn("runs/a", &["--iterations", "5"])).output().expect("the trainer starts");
     assert!(String::from_utf8_lossy(&error.stderr).contains("add --resume"));
-    succeeds(trainer(at, &["learn", "--run", "runs/a", "--resume", "--iterations", "5", "--device", "cpu"]));
-    assert_eq!(metrics(&run).len(), 5);
+    let more = ["--resume", "--iterations", "6", "--device", "cpu", "--set", "quantise=true"];
+    succeeds(trainer(at, &[&["learn", "--run", "runs/a"], &more[..]].concat()));
+    assert_eq!(metrics(&run).len(), 6);
+    // From then on it plays in 8 bits, and so is tested: each network is put into them once.
+    let events = std::fs::read_to_string(run.join("events.log")).expect("events");
+    let said: Vec<&str> = events.lines().filter(|line| line.contains("in 8 bits: policy KL ")).collect();
+    let tested = said.iter().filter(|line| line.contains("network 00006 in 8 bits")).count();
+    assert_eq!(tested, 1, "{events}");
+    let nets = std::fs::read_dir(run.join("nets")).expect("a folder").flatten();
+    let int8 = nets.filter(|entry| entry.file_name().to_string_lossy().ends_with(".int8.onnx")).count();
+    assert!((2..=said.len()).contains(&int8), "{events}");
+
+    // What is gone from the folder is told and gone without: games, optimiser, files to play with.
+    std::fs::remove_file(run.join("games/iter-00006-00000.h5")).expect("games");
+    std::fs::remove_dir_all(run.join("train-000")).expect("a training run");
+    for entry in std::fs::read_dir(run.join("nets")).expect("a folder").flatten() {
+        if entry.path().extension().is_some_and(|extension| extension == "onnx") {
+            std::fs::remove_file(entry.path()).expect("a network");
+        }
+    }
+    let more = ["learn", "--run", "runs/a", "--resume", "--iterations", "7", "--device", "cpu"];
+    succeeds(trainer(at, &more));
+    let events = std::fs::read_to_string(run.join("events.log")).expect("events");
+    assert!(events.contains("iter-00006-00000.h5 is gone, which the buffer needs: "), "{events}");
+    assert!(events.contains("the training run is gone: 00006 is trained on with a fresh optimiser"));
+    let last = metrics(&run).pop().expect("a line");
+    let samples = 2 * last["play"]["new_positions"].as_u64().expect("a number");
+    assert_eq!(last["learn"]["step"], samples.div_ceil(16), "as much as any iteration learns");
+    checked_state(&run);
 }
 
 #[test]

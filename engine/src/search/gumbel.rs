@@ -17,6 +17,8 @@ pub struct Gumbel {
     pub c_visit: f32,
     /// … times this, times the expected result from 0 to 1. The paper's for chess are 50 and 1.
     pub c_scale: f32,
+    /// How much chance has in the draw: 1 draws as likely as the policy says, 0 takes the likeliest moves.
+    pub noise: f32,
     /// Where the random numbers begin: the same seed, the same moves.
     pub seed: u64,
 }
@@ -35,7 +37,7 @@ pub(super) struct Halving {
     gumbel: Gumbel,
     /// The visits that a move must have had to be visited next, visit by visit.
     sequence: Vec<u32>,
-    /// Of each root move, in the tree's order: Gumbel's random number plus the policy's logit.
+    /// Of each root move, in the tree's order: Gumbel's random number, scaled, plus the policy's logit.
     keys: Vec<f32>,
     next: usize,
 }
@@ -47,7 +49,7 @@ impl Halving {
         let priors: Vec<f32> = tree.children().iter().map(|(_, view)| view.prior).collect();
         let mut key = |prior: &f32| {
             let uniform = random.random::<f32>().max(f32::MIN_POSITIVE);
-            logit(*prior) - (-uniform.ln()).max(f32::MIN_POSITIVE).ln()
+            logit(*prior) - gumbel.noise * (-uniform.ln()).max(f32::MIN_POSITIVE).ln()
         };
         let mut keys: Vec<f32> = priors.iter().map(&mut key).collect();
         tree.order_root(&keys);

@@ -107,7 +107,7 @@ fn a_proven_root_ends_it_and_the_next_search_begins_anew() {
 }
 
 fn gumbel(seed: u64) -> Gumbel {
-    Gumbel { considered: 4, c_visit: 50.0, c_scale: 1.0, seed }
+    Gumbel { considered: 4, c_visit: 50.0, c_scale: 1.0, noise: 1.0, seed }
 }
 
 #[test]
@@ -143,6 +143,14 @@ fn gumbel_shares_visits_out_by_halving_and_improves_the_policy() {
     // Other draws, other moves; the same seed, the same.
     assert_eq!(visits(&search(1)), visits(&solo));
     assert!((2..8).any(|seed| visits(&search(seed)) != visits(&solo)));
+    // Without noise nothing is drawn.
+    let still = |seed| {
+        let mut solo = [Solo::new(Tables::default(), 1 << 22)];
+        solo[0].start_gumbel(&Game::new(), limits(17), plain(), Gumbel { noise: 0.0, ..gumbel(seed) });
+        drive(&mut solo, 8);
+        visits(&solo[0])
+    };
+    assert!((2..8).all(|seed| still(seed) == still(1)));
 }
 
 #[test]

@@ -111,6 +111,27 @@ impl Buffer {
         gone
     }
 
+    /// Lets go of iterations whose files are gone, damaged, or hold fewer games than are used; tells why, a line each.
+    pub fn drop_lost(&mut self, folder: &Path) -> Vec<String> {
+        let mut lost = Vec::new();
+        self.entries.retain(|entry| {
+            let wanted = entry.first + entry.positions.len() as u64;
+            let why = match read_all(folder, &entry.name) {
+                Err(why) => why,
+                Ok(chunks) => {
+                    let games: u64 = chunks.iter().map(|chunk| chunk.games() as u64).sum();
+                    if games >= wanted {
+                        return true;
+                    }
+                    format!("{} has {games} games, {wanted} are used", folder.join(&entry.name).display())
+                }
+            };
+            lost.push(format!("{why}: {} positions are lost", entry.total()));
+            false
+        });
+        lost
+    }
+
     /// The names of the files that are used.
     pub fn names(&self) -> BTreeSet<&str> {
         self.entries.iter().map(|entry| entry.name.as_str()).collect()
@@ -294,5 +315,15 @@ mod tests {
         buffer.entries[0].name = "gone".into();
         let error = buffer.add_to(&mut sources, folder.path(), folder.path(), &config, 1.0).unwrap_err();
         assert!(error.contains("gone-00000.h5 is gone"), "{error}");
+        // What is lost is let go of, with its place; the rest stays.
+        let b = folder.path().join("b-00000.h5");
+        let lost = buffer.drop_lost(folder.path());
+        assert!(lost.len() == 1 && lost[0].contains("gone-00000.h5 is gone"), "{lost:?}");
+        assert!(lost[0].ends_with(": 60 positions are lost"), "{lost:?}");
+        assert_eq!((buffer.positions(), buffer.drop_lost(folder.path())), (20, vec![]));
+        std::fs::write(&b, &std::fs::read(&b).unwrap()[..1000]).unwrap();
+        let lost = buffer.drop_lost(folder.path());
+        assert!(lost.len() == 1 && lost[0].contains("b-00000.h5"), "{lost:?}");
+        assert_eq!(buffer.positions(), 0);
     }
 }

@@ -7,7 +7,7 @@ use engine::eval::Network;
 use tch::{Device, Kind};
 
 use super::state::START;
-use crate::export::{network, onnx};
+use crate::export::{network, onnx, quickly};
 use crate::files::{make_folder, stem, write_file};
 use crate::learn::TrainConfig;
 use crate::learn::checkpoint::{self, Checkpoint, Progress};
@@ -46,13 +46,51 @@ impl Nets {
         self.folder.join(format!("{name}.safetensors"))
     }
 
-    /// Loads a network.
+    /// The same in 8 bits, if it was put into them.
+    fn int8(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.int8.onnx"))
+    }
+
+    /// Loads a network; a file to play with that is gone is made again of its weights.
     ///
     /// # Errors
     ///
     /// One line: it can't be used.
     pub fn load(&self, name: &str) -> Result<Network, String> {
-        Network::load(&self.onnx(name)).map_err(|error| error.to_string())
+        let path = self.onnx(name);
+        if !path.exists() && self.weights(name).exists() {
+            let loaded = Checkpoint::load(&self.weights(name))?;
+            let (net, weights) = network(&loaded, true, None)?;
+            write_file(&path, &onnx(name, &net, &weights, &loaded.config))?;
+        }
+        Network::load(&path).map_err(|error| error.to_string())
+    }
+
+    /// Loads a network in 8 bits; if it isn't in them yet, it is put into them now, by these games, and what that has
+    /// cost comes with it, in words.
+    ///
+    /// # Errors
+    ///
+    /// One line: it can't be used, a file of games can't, or it can't be written.
+    pub fn load_int8(&self, name: &str, games: &[PathBuf]) -> Result<(Network, Option<String>), String> {
+        let path = self.int8(name);
+        let mut news = None;
+        if !path.exists() {
+            self.load(name)?;
+            let fp32 = self.onnx(name);
+            let bytes =
+                std::fs::read(&fp32).map_err(|error| format!("cannot read {}: {error}", fp32.display()))?;
+            let (int8, quality, refusals) = quickly(&bytes, games)?;
+            write_file(&path, &int8)?;
+            let worse = refusals.iter().map(|why| format!("; {why}")).collect::<String>();
+            news = Some(format!(
+                "network {name} in 8 bits: policy KL {:.4}, same best move {:.1} % of {}{worse}",
+                quality.policy_kl,
+                100.0 * quality.same_move,
+                quality.positions
+            ));
+        }
+        Ok((Network::load(&path).map_err(|error| error.to_string())?, news))
     }
 
     /// Loads a network to be played with in libtorch on `device`.
@@ -83,7 +121,7 @@ impl Nets {
         write_file(&self.onnx(name), &onnx(name, net, &weights, config))
     }
 
-    /// The iterations whose networks are there, oldest first.
+    /// The iterations whose networks can be played with as they are there, oldest first.
     pub fn iterations(&self) -> Vec<u64> {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let onnx =
@@ -97,8 +135,9 @@ impl Nets {
     pub fn keep(&self, names: &BTreeSet<String>) {
         for name in self.iterations().into_iter().map(Nets::name).filter(|name| !names.contains(name)) {
             debug_assert_ne!(name, START);
-            _ = std::fs::remove_file(self.onnx(&name));
-            _ = std::fs::remove_file(self.weights(&name));
+            for path in [self.onnx(&name), self.int8(&name), self.weights(&name)] {
+                _ = std::fs::remove_file(path);
+            }
         }
     }
 }

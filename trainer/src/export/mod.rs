@@ -16,5 +16,5 @@ mod quantise;
 pub use command::ExportArgs;
 pub use file::{network, onnx, unrolled};
 pub use lc0::ConvertLc0Args;
-pub use quantise::QuantiseArgs;
+pub use quantise::{QuantiseArgs, quickly};
 pub use verify::{Difference, VerifyArgs, compare};

@@ -82,7 +82,7 @@ impl Default for GumbelRules {
     }
 }
 
-/// A move's chance is its visits to the power of one over this.
+/// A move's chance is its visits to the power of one over this; Gumbel's random numbers are multiplied by it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TemperatureRules {

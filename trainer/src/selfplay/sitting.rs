@@ -109,11 +109,15 @@ impl SelfGame {
 
     /// Chooses among visited moves as the temperature says.
     fn draw(&self, visited: &[(Move, u64)]) -> Option<Move> {
-        let rules = &self.table.rules.temperature;
-        let ply = self.record.moves.len();
-        let temperature = if ply < rules.plies { rules.opening } else { rules.later };
         let visits: Vec<u64> = visited.iter().map(|(_, visits)| *visits).collect();
-        choose(&visits, temperature, self.dice(Purpose::Move, ply).u64(..)).map(|index| visited[index].0)
+        let dice = self.dice(Purpose::Move, self.record.moves.len()).u64(..);
+        choose(&visits, self.temperature(), dice).map(|index| visited[index].0)
+    }
+
+    /// How much chance has in the next move.
+    fn temperature(&self) -> f32 {
+        let rules = &self.table.rules.temperature;
+        if self.record.moves.len() < rules.plies { rules.opening } else { rules.later }
     }
 
     /// How the game has ended, if it has; and whether somebody had to decide.
@@ -153,7 +157,8 @@ impl SelfGame {
         };
         if rules.gumbel.considered > 0 {
             let GumbelRules { considered, c_visit, c_scale } = rules.gumbel;
-            let gumbel = Gumbel { considered, c_visit, c_scale, seed: rng.u64(..) };
+            let noise = self.temperature();
+            let gumbel = Gumbel { considered, c_visit, c_scale, noise, seed: rng.u64(..) };
             self.solo.start_gumbel(&self.game, limits, rules.params(), gumbel);
         } else {
             self.solo.start(&self.game, limits, rules.params());

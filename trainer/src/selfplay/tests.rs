@@ -257,6 +257,11 @@ fn gumbels_search_looks_at_few_moves_and_learns_of_all() {
     let first = |games: &[Game]| games.iter().map(|game| game.searches[0].shares.len()).max().unwrap();
     assert!(first(&games) > 4, "{} moves have a share, four were looked at", first(&games));
     assert!(games.iter().any(|game| game.moves[0] != games[0].moves[0]), "moves are drawn");
+    (rules.temperature.opening, rules.temperature.plies, rules.temperature.later) = (1.0, 2, 0.0);
+    assert_ne!(played(&rules, 1), games);
+    rules.temperature.plies = 0;
+    let cold = played(&rules, 1);
+    assert!(cold.iter().all(|game| game.moves == cold[0].moves), "none is drawn");
 }
 
 #[test]

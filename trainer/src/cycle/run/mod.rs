@@ -19,6 +19,7 @@ use indicatif::HumanDuration;
 use serde_json::{Value, json};
 use tch::Device;
 
+use super::buffer;
 use super::config::LearnConfig;
 use super::curves;
 use super::diary::Diary;
@@ -104,7 +105,28 @@ impl Cycle {
         device: Device,
         stop: Arc<AtomicBool>,
     ) -> Result<Cycle, String> {
-        Cycle::open(folder, State::load(folder)?, config, device, stop)
+        let mut cycle = Cycle::open(folder, State::load(folder)?, config, device, stop)?;
+        cycle.recover()?;
+        Ok(cycle)
+    }
+
+    /// Goes on without what is gone from the folder, and says so: games that can't be read, or the training run, of
+    /// which the weights of the last network are left then.
+    fn recover(&mut self) -> Result<(), String> {
+        for lost in self.state.buffer.drop_lost(&self.games()) {
+            self.say(&lost)?;
+        }
+        if self.state.target > 0 && checkpoint::list(&self.checkpoints()).is_empty() {
+            self.say(&format!(
+                "the training run is gone: {} is trained on with a fresh optimiser",
+                self.state.current
+            ))?;
+            let newest = self.state.buffer.entries.last();
+            let own = newest.filter(|entry| entry.name == self.games_name());
+            self.state.target = own.map_or(0, |entry| self.samples_for(entry.total()));
+            self.state.from = None;
+        }
+        self.save()
     }
 
     fn open(
@@ -200,12 +222,24 @@ impl Cycle {
         if self.config.runtime.is_torch(self.device) {
             return Ok(Arc::new(self.nets.load_torch(name, self.device)?));
         }
-        Ok(Arc::new(self.nets.load(name)?))
+        let files = self.newest_games();
+        if !self.config.quantise || files.is_empty() {
+            return Ok(Arc::new(self.nets.load(name)?));
+        }
+        let (network, news) = self.nets.load_int8(name, &files)?;
+        news.map_or(Ok(()), |news| self.say(&news))?;
+        Ok(Arc::new(network))
     }
 
     /// Threads to play on.
     fn workers(&self, wished: usize) -> usize {
         self.config.runtime.workers(self.device, wished)
+    }
+
+    /// The files of the newest iteration in the buffer.
+    fn newest_games(&self) -> Vec<PathBuf> {
+        let newest = self.state.buffer.entries.last();
+        newest.map_or_else(Vec::new, |entry| buffer::files(&self.games(), &entry.name))
     }
 
     /// A seed of this iteration's own.
@@ -215,6 +249,16 @@ impl Cycle {
 
     fn games(&self) -> PathBuf {
         self.folder.join("games")
+    }
+
+    /// The name of this iteration's files of games.
+    fn games_name(&self) -> String {
+        format!("iter-{}", Nets::name(self.state.iteration))
+    }
+
+    /// The samples that are learnt from for so many new positions.
+    fn samples_for(&self, positions: u64) -> u64 {
+        (positions as f64 * self.config.samples_per_position).round() as u64
     }
 
     /// Ends an iteration: its line of the metrics, and on to the next; after a veto from the best weights.

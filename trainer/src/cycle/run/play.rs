@@ -5,7 +5,6 @@ use serde_json::json;
 use super::Cycle;
 use crate::chunks::{OutArgs, Store, progress};
 use crate::cycle::buffer::{self, Entry};
-use crate::cycle::nets::Nets;
 use crate::cycle::state::{Stage, State};
 use crate::games::Purpose;
 use crate::selfplay::{self, Plan, Rules, Seats, play};
@@ -18,7 +17,7 @@ const CHUNK: usize = 1_000_000;
 impl Cycle {
     /// Plays this iteration's games; no if it was stopped before their end.
     pub(super) fn play(&mut self) -> Result<bool, String> {
-        let name = format!("iter-{}", Nets::name(self.state.iteration));
+        let name = self.games_name();
         let State { best, current, escalation, .. } = &self.state;
         let network = self.player(best)?;
         let share = escalation.explore(self.config.current_share, &self.config.veto);
@@ -50,7 +49,7 @@ impl Cycle {
         self.state.buffer.add(entry, self.config.buffer_size);
         self.state.totals.games += games;
         self.state.totals.positions += positions;
-        self.state.target += (positions as f64 * self.config.samples_per_position).round() as u64;
+        self.state.target += self.samples_for(positions);
         let hours = session.seconds.max(1e-3) / 3600.0;
         // Rates are those of this session; a session that only found games which were there has none.
         let rate = |count: u64| (session.tally.games > 0).then(|| (count as f64 / hours).round());

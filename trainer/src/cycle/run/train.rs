@@ -26,6 +26,11 @@ impl Cycle {
         self.folder.join(format!("train-{number:03}"))
     }
 
+    /// Where the present one's checkpoints are.
+    pub(super) fn checkpoints(&self) -> PathBuf {
+        self.training(self.state.training).join("checkpoints")
+    }
+
     fn train_config(&self) -> TrainConfig {
         let mut config = self.config.train.clone();
         config.samples = self.state.target.max(1);
@@ -55,8 +60,8 @@ impl Cycle {
     pub(super) fn train(&mut self) -> Result<bool, String> {
         let folder = self.training(self.state.training);
         let config = self.train_config();
-        let mut run = if checkpoint::list(&folder.join("checkpoints")).is_empty() {
-            Run::start(&folder, &config, self.device, Some(&self.nets.weights(&self.state.best)))?
+        let mut run = if checkpoint::list(&self.checkpoints()).is_empty() {
+            Run::start(&folder, &config, self.device, Some(&self.nets.weights(&self.state.current)))?
         } else {
             Run::resume(&folder, &config, self.device)?
         };

@@ -15,7 +15,9 @@ mod gate;
 mod command;
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
+use engine::eval::Session;
 use engine::position::Game;
 use prost::Message;
 
@@ -26,6 +28,10 @@ use ranges::Range;
 use rounding::{Weights, constant};
 
 pub use command::QuantiseArgs;
+pub use compare::Quality;
+
+/// Positions that a network which still learns is calibrated on, and as many that it is compared on.
+const QUICK: usize = 512;
 
 /// A network with all that is needed to put it into 8 bits.
 pub struct Quantiser {
@@ -102,6 +108,27 @@ impl Quantiser {
     fn graph(&self) -> &Graph {
         self.model.graph.as_ref().expect("looked at when the model was read")
     }
+}
+
+/// The bytes of the network file `fp32` in 8 bits, calibrated on some positions of these files of games and compared on
+/// others of the same games: quick, for a network that plays while it learns. What the gate would refuse it for comes
+/// with it, a line each.
+///
+/// # Errors
+///
+/// One line: a file can't be used, there is no game in them, or the network can't be quantised.
+pub fn quickly(fp32: &[u8], games: &[PathBuf]) -> Result<(Vec<u8>, Quality, Vec<String>), String> {
+    let sample = positions::sample(games, 2 * QUICK)?;
+    let calibration: Vec<Game> = sample.iter().step_by(2).map(|position| position.game.clone()).collect();
+    if calibration.is_empty() {
+        return Err("there are no games to calibrate on".into());
+    }
+    let int8 = Quantiser::new(fp32, &calibration)?.file()?;
+    let others: Vec<positions::Position> = sample.into_iter().skip(1).step_by(2).collect();
+    let open = |bytes: &[u8]| Session::open(bytes).map_err(|error| error.to_string());
+    let quality = compare::quality(&mut open(fp32)?, &mut open(&int8)?, &others)?;
+    let refusals = gate::refusals(&quality);
+    Ok((int8, quality, refusals))
 }
 
 #[cfg(test)]

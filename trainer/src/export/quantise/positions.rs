@@ -66,6 +66,20 @@ pub fn read(files: &[PathBuf], calibration: usize, held_out: usize) -> Result<Po
     Ok(positions)
 }
 
+/// Up to `count` positions, spread over all games of these files.
+///
+/// # Errors
+///
+/// One line: a file can't be used.
+pub fn sample(files: &[PathBuf], count: usize) -> Result<Vec<Position>, String> {
+    let mut games = Vec::new();
+    for file in files {
+        let chunk = chunks::read(file).map_err(|error| error.to_string())?;
+        games.extend((0..chunk.games()).map(|game| Stored::of(&chunk, game)));
+    }
+    spread(&games, count)
+}
+
 /// Games of one source.
 #[derive(Default)]
 struct Pool {
@@ -82,6 +96,12 @@ struct Stored {
 }
 
 impl Stored {
+    fn of(chunk: &Chunk, game: usize) -> Stored {
+        let replay = chunk.replay(game);
+        let start = replay.start.map(str::to_owned);
+        Stored { start, moves: replay.moves.to_vec(), puzzle: replay.puzzle }
+    }
+
     fn replay(&self) -> Replay<'_> {
         let start = self.start.as_deref();
         Replay { start, moves: &self.moves, puzzle: self.puzzle, ..Replay::default() }
@@ -103,12 +123,7 @@ impl Pool {
                 Split::Validation => &mut self.held_out,
                 Split::Train | Split::Test => continue,
             };
-            let replay = chunk.replay(index);
-            part.push(Stored {
-                start: replay.start.map(str::to_owned),
-                moves: replay.moves.to_vec(),
-                puzzle: replay.puzzle,
-            });
+            part.push(Stored::of(chunk, index));
         }
     }
 }
