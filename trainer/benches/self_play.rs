@@ -1,31 +1,41 @@
 //! How much of a network's bare speed self-play keeps busy.
 //!
-//! `cargo bench -p trainer --bench self_play -- [NET [WORKERS]]`: the network (embedded.int8 unless said) evaluates
-//! batches of random positions in a session of its own in each worker, and plays against itself with as large batches
-//! and without a cache; in turn, several times, because machines change their speed.
+//! `cargo bench -p trainer --bench self_play -- [NET [WORKERS [BATCH]]]`: the network (embedded.int8 unless said)
+//! evaluates batches (of 32 unless said) of random positions in a session of its own in each worker, and plays against
+//! itself with as large batches and without a cache; in turn, several times, because machines change their speed.
+//! A checkpoint, NET.safetensors, is run in libtorch, on a GPU if there is one.
 
-use std::path::PathBuf;
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use engine::eval::{Network, Request};
+use engine::eval::Request;
 use engine::position::Game;
 use indicatif::ProgressBar;
 use trainer::chunks::{OutArgs, Store};
-use trainer::networks::network;
+use trainer::export;
+use trainer::learn::{Checkpoint, DeviceChoice};
+use trainer::model::Torch;
+use trainer::networks::{self, Backend};
 use trainer::selfplay::{Plan, Rules, Seats, play};
 
 /// How long each is measured, each time.
 const TIME: Duration = Duration::from_secs(4);
 const TIMES: usize = 4;
-/// Positions a batch, and games at once.
-const BATCH: usize = 32;
+/// What is measured.
+struct Trial {
+    network: Arc<dyn Backend>,
+    workers: usize,
+    /// Positions a batch, and games at once.
+    batch: usize,
+}
 
-/// Positions after random moves.
-fn positions() -> Vec<Game> {
+/// So many positions after random moves.
+fn positions(count: usize) -> Vec<Game> {
     let mut rng = fastrand::Rng::with_seed(1);
     let mut games = Vec::new();
-    while games.len() < 8 * BATCH {
+    while games.len() < count {
         let mut game = Game::new();
         for _ in 0..rng.usize(4..40) {
             let Some(m) = rng.choice(game.legal_moves()) else { break };
@@ -38,56 +48,78 @@ fn positions() -> Vec<Game> {
     games
 }
 
-/// Positions a second, encoded and evaluated.
-fn bare(network: &Network, workers: usize) -> f64 {
-    let work = || {
-        let mut evaluator = network.evaluator(BATCH).expect("a session");
-        let games = positions();
-        let moves: Vec<_> = games.iter().map(Game::legal_moves).collect();
-        let requests: Vec<Request<'_>> =
-            games.iter().zip(&moves).map(|(game, moves)| Request { game, moves }).collect();
-        let (begin, mut count) = (Instant::now(), 0);
-        while begin.elapsed() < TIME {
-            for batch in requests.chunks(BATCH) {
+impl Trial {
+    /// What the command line asks for, and a line about it.
+    fn of(words: &[String]) -> Result<(Trial, String), String> {
+        let number = |index: usize, usual| words.get(index).map_or(Ok(usual), |word| word.parse());
+        let (workers, batch) = (number(1, 1), number(2, 32));
+        let wrong = |_| "WORKERS and BATCH are numbers".to_owned();
+        let (workers, batch) = (workers.map_err(wrong)?, batch.map_err(wrong)?);
+        let net = Path::new(words.first().map_or("embedded.int8", String::as_str));
+        let (network, named): (Arc<dyn Backend>, _) = if net.extension().is_some_and(|e| e == "safetensors") {
+            let device = DeviceChoice::Auto.device()?;
+            let (structure, weights) = export::network(&Checkpoint::load(net)?, true, None)?;
+            let named = format!("{} in libtorch, {device:?}", net.display());
+            (Arc::new(Torch::new(&structure, weights, device)), named)
+        } else {
+            let network = networks::network(net)?;
+            let named = network.describe();
+            (Arc::new(network), named)
+        };
+        Ok((Trial { network, workers, batch }, format!("{named}, {workers} workers, batches of {batch}")))
+    }
+
+    /// Positions a second, encoded and evaluated.
+    fn bare(&self) -> f64 {
+        let work = || {
+            let mut evaluator = self.network.evaluator(self.batch).expect("an evaluator");
+            let games = positions(8 * self.batch);
+            let moves: Vec<_> = games.iter().map(Game::legal_moves).collect();
+            let requests: Vec<Request<'_>> =
+                games.iter().zip(&moves).map(|(game, moves)| Request { game, moves }).collect();
+            let (begin, mut count) = (Instant::now(), 0);
+            for batch in requests.chunks(self.batch).cycle() {
+                if begin.elapsed() >= TIME {
+                    break;
+                }
                 count += evaluator.evaluate(batch).expect("answers").len();
             }
-        }
-        count as f64 / begin.elapsed().as_secs_f64()
-    };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().map(|thread| thread.join().expect("a number")).sum()
-    })
-}
+            count as f64 / begin.elapsed().as_secs_f64()
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..self.workers).map(|_| scope.spawn(work)).collect();
+            threads.into_iter().map(|thread| thread.join().expect("a number")).sum()
+        })
+    }
 
-/// Evaluations a second in self-play.
-fn playing(network: &Network, workers: usize) -> f64 {
-    let folder = tempfile::tempdir().expect("a folder");
-    let out = OutArgs { out: folder.path().into(), chunk_size: 1 << 20, save_every: 600, resume: false };
-    let store = Store::open(&out, "bench", "a benchmark", serde_json::Value::Null).expect("a new folder");
-    let rules = Rules { visits: 200, games: BATCH, workers, cache: 0, ..Rules::default() };
-    let plan = Plan { rules, seed: 1, games: u64::MAX };
-    let seats = Seats { network: network.clone(), other: None };
-    let stop = AtomicBool::new(false);
-    let session = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            std::thread::sleep(TIME);
-            stop.store(true, Ordering::Relaxed);
+    /// Evaluations a second in self-play.
+    fn playing(&self) -> f64 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let out = OutArgs { out: folder.path().into(), chunk_size: 1 << 20, save_every: 600, resume: false };
+        let store = Store::open(&out, "bench", "a benchmark", serde_json::Value::Null).expect("a new folder");
+        let rules =
+            Rules { visits: 200, games: self.batch, workers: self.workers, cache: 0, ..Rules::default() };
+        let plan = Plan { rules, seed: 1, games: u64::MAX };
+        let seats = Seats { network: Arc::clone(&self.network), other: None };
+        let stop = AtomicBool::new(false);
+        let session = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(TIME);
+                stop.store(true, Ordering::Relaxed);
+            });
+            play(&plan, &seats, store, &ProgressBar::hidden(), &stop).expect("games")
         });
-        play(&plan, &seats, store, &ProgressBar::hidden(), &stop).expect("games")
-    });
-    session.evaluated as f64 / session.seconds
+        session.evaluated as f64 / session.seconds
+    }
 }
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    let net = PathBuf::from(words.first().map_or("embedded.int8", String::as_str));
-    let workers = words.get(1).map_or(1, |word| word.parse().expect("a number of workers"));
-    let network = network(&net).expect("a network");
-    println!("{}, {workers} workers, batches of {BATCH}", network.describe());
+    let (trial, named) = Trial::of(&words).expect("something to measure");
+    println!("{named}");
     let mut sums = [0.0; 2];
     for _ in 0..TIMES {
-        let [raw, busy] = [bare(&network, workers), playing(&network, workers)];
+        let [raw, busy] = [trial.bare(), trial.playing()];
         println!("bare {raw:.0}/s, self-play {busy:.0}/s: {:.3}", busy / raw);
         sums = [sums[0] + raw, sums[1] + busy];
     }

@@ -6,7 +6,7 @@
 pub mod interrupt;
 /// Files written aside and renamed.
 pub mod files;
-/// Networks by the names that commands are given.
+/// Networks: what games ask of them, and the names that commands are given.
 pub mod networks;
 /// Configurations in JSON, laid over one another.
 pub mod settings;

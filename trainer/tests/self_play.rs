@@ -160,6 +160,46 @@ fn a_network_learns_by_its_own_games() {
     checked_state(&run);
 }
 
+#[test]
+fn games_are_played_in_libtorch_where_that_is_wished() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write_config(at);
+    let run = at.join("run");
+    let torch = ["--set", "runtime=torch", "--set", "play.workers=0", "--set", "arena.veto_score=0"];
+    succeeds(trainer(at, &learn("run", &[&["--iterations", "2"], &torch[..]].concat())));
+    // Without a sound ONNX file only libtorch can play on, in games and in the arena.
+    let spoil = || {
+        for entry in std::fs::read_dir(run.join("nets")).expect("a folder").flatten() {
+            if entry.path().extension().is_some_and(|extension| extension == "onnx") {
+                std::fs::write(entry.path(), "no network").expect("a file");
+            }
+        }
+    };
+    spoil();
+    // As the run's own configuration says.
+    let go_on = |more: &[&str]| {
+        let first = ["learn", "--run", "run", "--resume", "--device", "cpu", "--iterations"];
+        trainer(at, &[&first[..], more].concat())
+    };
+    succeeds(go_on(&["4"]));
+    let lines = metrics(&run);
+    assert_eq!(lines.len(), 4);
+    for line in &lines {
+        assert_eq!(
+            (&line["play"]["games"]["games"], &line["play"]["boards"]),
+            (&json!(8), &json!(4)),
+            "one worker"
+        );
+    }
+    assert!(lines[3]["arena"]["random"]["pairs"].is_array() && lines[3]["arena"]["best"]["pairs"].is_array());
+    checked_state(&run);
+    spoil();
+    let refused = go_on(&["5", "--set", "runtime=onnx"]).output().expect("the trainer starts");
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("not an ONNX file"), "{said}");
+}
+
 /// Kills a program after some time, unless it ends before; whether it was killed.
 fn killed_after(time: Duration, mut command: Command) -> bool {
     let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("the trainer starts");

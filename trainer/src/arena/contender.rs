@@ -1,15 +1,15 @@
 //! Who plays in a match.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::baseline::{Player, Task, UctParams};
-use engine::eval::Network;
 use engine::position::Game;
 use engine::search::{Limits, Outcome, Verdict, View, Watch};
 use shakmaty::Move;
 
-use crate::networks;
+use crate::networks::{self, Backend};
 
 /// Bytes for the tree of UCT.
 const UCT_MEMORY: usize = 16 << 20;
@@ -26,7 +26,7 @@ pub enum Contender {
         /// Its name in reports.
         name: String,
         /// The network.
-        network: Box<Network>,
+        network: Arc<dyn Backend>,
         /// Visits of every search.
         visits: u64,
     },
@@ -59,7 +59,7 @@ impl Contender {
             return Ok(Contender::Classical { player, effort });
         }
         let network = networks::network(Path::new(name))?;
-        Ok(Contender::Network { name: name.to_owned(), network: Box::new(network), visits })
+        Ok(Contender::Network { name: name.to_owned(), network: Arc::new(network), visits })
     }
 
     /// What reports call it.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use crossbeam_channel::{Receiver, unbounded};
-use engine::eval::{Evaluator, Network};
+use engine::eval::Evaluator;
 use engine::search::Params;
 use indicatif::ProgressBar;
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,7 @@ use super::duel::{Duel, Mind, Played, Ring};
 use super::sprt::{Decision, Sprt};
 use super::tally::Tally;
 use crate::games::Game;
+use crate::networks::Backend;
 use crate::selfplay::{Ground, drive, worker_count};
 
 /// How the games of a match are played.
@@ -165,7 +166,7 @@ pub fn contest(
                     Some(Duel::new(Arc::clone(ring), number, start))
                 };
                 let mut done = |played| _ = report.send(Ok(played));
-                let mut evaluators = match sessions(networks, rules.games) {
+                let mut evaluators = match evaluators(networks, rules.games) {
                     Ok(evaluators) => evaluators,
                     Err(why) => {
                         _ = report.send(Err(why));
@@ -191,18 +192,18 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn mind(contender: &Contender, networks: &mut Vec<Network>) -> Mind {
+fn mind(contender: &Contender, networks: &mut Vec<Arc<dyn Backend>>) -> Mind {
     match contender {
         Contender::Classical { player, effort } => Mind::Classical(*player, *effort),
         Contender::Network { network, visits, .. } => {
-            networks.push((**network).clone());
+            networks.push(Arc::clone(network));
             Mind::Search(networks.len() - 1, *visits)
         }
     }
 }
 
-fn sessions(networks: &[Network], batch: usize) -> Result<Vec<Box<dyn Evaluator>>, String> {
-    networks.iter().map(|network| network.evaluator(batch).map_err(|error| error.to_string())).collect()
+fn evaluators(networks: &[Arc<dyn Backend>], batch: usize) -> Result<Vec<Box<dyn Evaluator>>, String> {
+    networks.iter().map(|network| network.evaluator(batch)).collect()
 }
 
 fn count(

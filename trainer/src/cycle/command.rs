@@ -50,7 +50,7 @@ pub struct LearnArgs {
     /// Stop after so many hours
     #[arg(long)]
     hours: Option<f64>,
-    /// Where to learn; games are played on the CPU
+    /// Where to learn; on a GPU positions of games are evaluated there too
     #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
     device: DeviceChoice,
 }

@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tch::Device;
 
 use super::escalation::VetoRules;
 use crate::arena::{MatchRules, Sprt};
 use crate::learn::TrainConfig;
 use crate::learn::reference::ReferenceConfig;
-use crate::selfplay::Rules;
+use crate::selfplay::{Rules, worker_count};
 use crate::settings;
 
 /// A run of self-play and learning. Names and numbers are NeuralMatePlay's where it has them.
@@ -23,6 +24,8 @@ pub struct LearnConfig {
     pub start: String,
     /// Another seed, another run.
     pub seed: u64,
+    /// What evaluates positions in games, of self-play and of the arena.
+    pub runtime: Runtime,
     /// How games are played.
     pub play: Rules,
     /// Games an iteration.
@@ -46,13 +49,43 @@ pub struct LearnConfig {
     pub arena: ArenaRules,
     /// What is done when it has forgotten.
     pub veto: VetoRules,
-    /// Games are played, and the arena's too, with networks in 8 bits, as soon as there are games to calibrate on: two
+    /// Games in ONNX Runtime, the arena's too, are played with networks in 8 bits, as soon as there are games to calibrate on: two
     /// to three times as many in the same time on CPUs with VNNI.
     pub quantise: bool,
     /// The networks of every so many iterations are kept.
     pub milestone_every: u64,
     /// MiB that the run's folder may take: beyond, milestones and then the oldest games go; the newest iteration's stay.
     pub disk: u64,
+}
+
+/// What runs the networks in games.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Runtime {
+    /// libtorch if the run learns on a GPU, ONNX Runtime if on a CPU.
+    #[default]
+    Auto,
+    /// ONNX Runtime, on the CPU.
+    Onnx,
+    /// libtorch, on the device that the run learns on; on a CPU slower than ONNX Runtime.
+    Torch,
+}
+
+impl Runtime {
+    /// Whether networks play in libtorch, if they learn on `device`.
+    pub fn is_torch(self, device: Device) -> bool {
+        match self {
+            Runtime::Auto => device != Device::Cpu,
+            Runtime::Onnx => false,
+            Runtime::Torch => true,
+        }
+    }
+
+    /// Threads to play on, of which 0 leaves the number to us: one a core, as each has a session of its own; of
+    /// libtorch, which has threads of its own, or a GPU, a single one, which batches for all games.
+    pub fn workers(self, device: Device, wished: usize) -> usize {
+        if wished == 0 && self.is_torch(device) { 1 } else { worker_count(wished) }
+    }
 }
 
 /// The divergence of the policy from the pretrained network's, nat.
@@ -121,6 +154,7 @@ impl Default for LearnConfig {
         LearnConfig {
             start: String::new(),
             seed: 1,
+            runtime: Runtime::default(),
             play: Rules::default(),
             games_per_iteration: 100,
             current_share: 0.0,
@@ -306,9 +340,25 @@ mod tests {
     #[test]
     fn the_gpu_preset_is_neuralmateplays() {
         let config = LearnConfig::load(Preset::Gpu, &[], &["pretrain_mix_ratio=0".to_owned()]).unwrap();
-        assert_eq!((config.play.visits, config.games_per_iteration, config.train.batch), (800, 100, 1024));
+        assert_eq!((config.play.visits, config.train.batch), (800, 1024));
         assert_eq!((config.buffer_size, config.arena.every, config.kl.cost.weight), (500_000, 5, 0.1));
         assert_eq!((config.play.search.c_puct, config.play.temperature.plies), (1.5, 30));
-        assert!(config.play.games * config.play.leaves >= 256);
+        // But for more games: its hundred would leave boards empty.
+        assert!(config.play.games * config.play.leaves >= 256 && config.games_per_iteration >= 2 * 256);
+        assert_eq!((config.play.workers, config.arena.rules.workers, config.arena.rules.games), (1, 1, 256));
+    }
+
+    #[test]
+    fn networks_play_in_libtorch_where_there_is_a_gpu_or_it_is_wished() {
+        let gpu = Device::Cuda(0);
+        let torch = [Runtime::Auto, Runtime::Onnx, Runtime::Torch].map(|runtime| runtime.is_torch(gpu));
+        assert_eq!(torch, [true, false, true]);
+        assert!(!Runtime::Auto.is_torch(Device::Cpu) && Runtime::Torch.is_torch(Device::Cpu));
+        assert_eq!((Runtime::Auto.workers(gpu, 0), Runtime::Auto.workers(gpu, 3)), (1, 3));
+        assert_eq!(Runtime::Auto.workers(Device::Cpu, 0), worker_count(0));
+        let config = LearnConfig::load(Preset::Tiny, &[], &["runtime=torch".to_owned()]).unwrap();
+        assert_eq!(config.runtime, Runtime::Torch);
+        let error = LearnConfig::load(Preset::Tiny, &[], &["runtime=tensorrt".to_owned()]).unwrap_err();
+        assert!(error.contains("tensorrt") && error.contains("`torch`"), "{error}");
     }
 }

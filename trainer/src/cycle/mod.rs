@@ -17,7 +17,7 @@ mod command;
 
 pub use buffer::{Buffer, Entry};
 pub use command::LearnArgs;
-pub use config::{ArenaRules, KlRules, LearnConfig, Preset};
+pub use config::{ArenaRules, KlRules, LearnConfig, Preset, Runtime};
 pub use escalation::{Escalation, Remedy, Verdict, VetoRules};
 pub use run::{Cycle, Ended};
 pub use state::{Stage, State};

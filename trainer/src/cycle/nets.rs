@@ -11,7 +11,7 @@ use crate::export::{network, onnx, quickly};
 use crate::files::{make_folder, stem, write_file};
 use crate::learn::TrainConfig;
 use crate::learn::checkpoint::{self, Checkpoint, Progress};
-use crate::model::{Net, Weights};
+use crate::model::{Net, Torch, Weights};
 
 /// A folder of networks.
 #[derive(Clone, Debug)]
@@ -91,6 +91,16 @@ impl Nets {
             ));
         }
         Ok((Network::load(&path).map_err(|error| error.to_string())?, news))
+    }
+
+    /// Loads a network to be played with in libtorch on `device`.
+    ///
+    /// # Errors
+    ///
+    /// One line: its weights can't be read.
+    pub fn load_torch(&self, name: &str, device: Device) -> Result<Torch, String> {
+        let (net, weights) = network(&Checkpoint::load(&self.weights(name))?, true, None)?;
+        Ok(Torch::new(&net, weights, device))
     }
 
     /// Writes a network; one that can be played with has its weights as well.

@@ -1,8 +1,7 @@
 //! An iteration's arena: who is played against, and what the results mean.
 
 use std::collections::BTreeMap;
-
-use engine::eval::Network;
+use std::sync::Arc;
 
 use super::config::ArenaRules;
 use super::escalation::Verdict;
@@ -13,6 +12,7 @@ use crate::games::{Purpose, dice_for};
 use crate::gauge::{self, CATEGORIES, Player, canaries};
 use crate::learn::Validations;
 use crate::learn::validation::Validation;
+use crate::networks::Backend;
 use crate::samples::Phase;
 
 /// What an opponent is there for.
@@ -82,14 +82,13 @@ impl Opponent {
     /// One line: its network can't be used.
     pub fn contender(
         &self,
-        load: impl Fn(&str) -> Result<Network, String>,
+        load: impl Fn(&str) -> Result<Arc<dyn Backend>, String>,
         visits: u64,
     ) -> Result<Contender, String> {
         match self.role {
             Role::Random | Role::Uct => Contender::named(&self.name, visits),
             Role::Best | Role::Older | Role::Pretrained => {
-                let network = Box::new(load(&self.name)?);
-                Ok(Contender::Network { name: self.name.clone(), network, visits })
+                Ok(Contender::Network { name: self.name.clone(), network: load(&self.name)?, visits })
             }
         }
     }

@@ -16,8 +16,10 @@ pub mod config;
 mod net;
 /// Compact samples, expanded to the network's input on the device.
 pub mod input;
+mod evaluator;
 
 pub use config::ModelConfig;
+pub use evaluator::Torch;
 pub(crate) use layers::{Attention, Conv, ConvNorm, EPSILON, LayerNorm, Linear, NormDetail, Squeeze};
 pub(crate) use net::Body;
 pub use net::{Net, Output};

@@ -1,6 +1,7 @@
 //! `self-play`: games of a network against itself from the command line.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
@@ -57,7 +58,7 @@ impl SelfPlayArgs {
     /// One line: the rules or the network don't do, the network fails, or games can't be written.
     pub fn run(&self) -> Result<(), String> {
         let stop = interrupt::flag()?;
-        let Session { tally, evaluated, seconds, games, files, stopped } = self.play(&stop)?;
+        let Session { tally, evaluated, seconds, games, files, stopped, .. } = self.play(&stop)?;
         println!("{tally}");
         println!("{evaluated} evaluations in {seconds:.1} s: {:.0} a second", evaluated as f64 / seconds);
         Harvest { games, files, stopped }.tell(&self.out.out.join(&self.name));
@@ -77,7 +78,7 @@ impl SelfPlayArgs {
         let store = Store::open(&self.out, &self.name, &source, settings)?;
         let bar = progress(self.games, store.games(), "games");
         let plan = Plan { rules, seed: self.seed, games: self.games };
-        play(&plan, &Seats { network, other: None }, store, &bar, stop)
+        play(&plan, &Seats { network: Arc::new(network), other: None }, store, &bar, stop)
     }
 
     fn read_rules(&self) -> Result<Rules, String> {

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
-use engine::eval::{Cached, EvalCache, Evaluator, Network};
+use engine::eval::{Answer, Cached, EvalCache, EvalError, Evaluator, Request};
 use indicatif::{HumanCount, ProgressBar};
 
 use super::ground::Ground;
@@ -17,6 +17,7 @@ use super::sitting::{Finished, SelfGame, Table};
 use super::tally::Tally;
 use crate::chunks::{Hand, Store};
 use crate::games::{Game, Purpose, Starts, dice_for};
+use crate::networks::Backend;
 
 /// How often the collector looks at the clock and whether it shall stop.
 const GLANCE: Duration = Duration::from_millis(100);
@@ -27,9 +28,9 @@ const LOG_EVERY: Duration = Duration::from_secs(30);
 #[derive(Clone)]
 pub struct Seats {
     /// The network that plays against itself.
-    pub network: Network,
+    pub network: Arc<dyn Backend>,
     /// Another that plays some games against itself instead, and their share.
-    pub other: Option<(Network, f64)>,
+    pub other: Option<(Arc<dyn Backend>, f64)>,
 }
 
 /// What is to be played.
@@ -50,6 +51,8 @@ pub struct Session {
     pub tally: Tally,
     /// Positions that were asked about.
     pub evaluated: u64,
+    /// Positions that networks evaluated at once, in the mean; fewer than games at once, as a cache knows others.
+    pub batch: f64,
     /// How long it took, s.
     pub seconds: f64,
     /// Games in the files.
@@ -67,7 +70,41 @@ struct Hall<'a> {
     seats: &'a Seats,
     deal: Mutex<Deal>,
     evaluated: AtomicU64,
+    batches: Arc<Batches>,
     halt: AtomicBool,
+}
+
+/// What networks evaluated.
+#[derive(Default)]
+struct Batches {
+    count: AtomicU64,
+    positions: AtomicU64,
+}
+
+impl Batches {
+    fn mean(&self) -> f64 {
+        let [count, positions] =
+            [&self.count, &self.positions].map(|number| number.load(Ordering::Relaxed) as f64);
+        positions / count.max(1.0)
+    }
+}
+
+/// A network's evaluator, whose batches are counted.
+struct Counted {
+    inner: Box<dyn Evaluator>,
+    batches: Arc<Batches>,
+}
+
+impl Evaluator for Counted {
+    fn max_batch(&self) -> usize {
+        self.inner.max_batch()
+    }
+
+    fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
+        self.batches.count.fetch_add(1, Ordering::Relaxed);
+        self.batches.positions.fetch_add(batch.len() as u64, Ordering::Relaxed);
+        self.inner.evaluate(batch)
+    }
 }
 
 /// Games to be played.
@@ -126,6 +163,7 @@ pub fn play(
         seats,
         deal: Mutex::new(deal),
         evaluated: AtomicU64::new(0),
+        batches: Arc::default(),
         halt: AtomicBool::new(false),
     };
     // What the games are made with is written before the first of them.
@@ -158,6 +196,7 @@ pub fn play(
     Ok(Session {
         tally,
         evaluated: hall.evaluated.load(Ordering::Relaxed),
+        batch: hall.batches.mean(),
         seconds: begin.elapsed().as_secs_f64(),
         games,
         files: files?,
@@ -170,7 +209,7 @@ fn work(hall: &Hall<'_>, report: &Sender<News>) -> Result<(), String> {
     let networks =
         std::iter::once(&hall.seats.network).chain(hall.seats.other.iter().map(|(other, _)| other));
     let mut evaluators =
-        networks.map(|network| evaluator(network, rules)).collect::<Result<Vec<_>, String>>()?;
+        networks.map(|network| evaluator(network.as_ref(), hall)).collect::<Result<Vec<_>, String>>()?;
     let mut failure = None;
     let mut deal = || {
         let hand = hall.deal.lock().unwrap_or_else(PoisonError::into_inner).next()?;
@@ -191,14 +230,14 @@ fn work(hall: &Hall<'_>, report: &Sender<News>) -> Result<(), String> {
     failure.map_or(Ok(()), Err)
 }
 
-/// A session of its own, with what it has answered kept.
-fn evaluator(network: &Network, rules: &Rules) -> Result<Box<dyn Evaluator>, String> {
-    let session = network.evaluator(rules.games * rules.leaves).map_err(|error| error.to_string())?;
+/// An evaluator of its own, with what it has answered kept.
+fn evaluator(network: &dyn Backend, hall: &Hall<'_>) -> Result<Box<dyn Evaluator>, String> {
+    let rules = &hall.table.rules;
+    let inner = network.evaluator(rules.games * rules.leaves)?;
+    let evaluator = Counted { inner, batches: Arc::clone(&hall.batches) };
     Ok(match rules.cache {
-        0 => session,
-        cache => {
-            Box::new(Cached::new(session, network.schemes().input, Arc::new(EvalCache::new(cache << 20))))
-        }
+        0 => Box::new(evaluator),
+        cache => Box::new(Cached::new(evaluator, network.input(), Arc::new(EvalCache::new(cache << 20)))),
     })
 }
 

@@ -4,14 +4,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use engine::bench::Hashed;
+use engine::encoding::Input;
 use engine::eval::{Answer, EvalError, Evaluator, Request};
 use engine::tables::Tables;
+use indicatif::ProgressBar;
 
 use super::hall::drive;
+use super::play::{Plan, Seats, play};
 use super::rules::{ResignRules, Rules};
 use super::sitting::{Finished, SelfGame, Table};
-use crate::chunks::{Chunk, inspect};
+use crate::chunks::{Chunk, OutArgs, Store, inspect};
 use crate::games::{FLAG_ADJUDICATED, FLAG_SELF_PLAY, Game, GameResult};
+use crate::networks::Backend;
 
 /// Short games that nobody gives up.
 fn short() -> Rules {
@@ -77,16 +81,16 @@ fn the_seed_decides_the_games_and_how_many_play_at_once_does_not() {
     assert_eq!(alone.into_iter().map(|finished| finished.game).collect::<Vec<_>>(), games);
 }
 
-/// Takes note of how many positions it is asked about at once.
-struct Noting(Arc<Mutex<Vec<usize>>>);
+/// Takes note of how many positions it is asked about at once, of this many at most.
+struct Noting(usize, Arc<Mutex<Vec<usize>>>);
 
 impl Evaluator for Noting {
     fn max_batch(&self) -> usize {
-        256
+        self.0
     }
 
     fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
-        self.0.lock().unwrap().push(batch.len());
+        self.1.lock().unwrap().push(batch.len());
         Hashed.evaluate(batch)
     }
 }
@@ -96,7 +100,7 @@ fn as_many_games_as_a_large_batch_takes_fill_it() {
     let rules = Rules { visits: 6, max_plies: 3, ..short() };
     let table = table(&rules, 1);
     let sizes = Arc::new(Mutex::new(Vec::new()));
-    let mut evaluators: Vec<Box<dyn Evaluator>> = vec![Box::new(Noting(Arc::clone(&sizes)))];
+    let mut evaluators: Vec<Box<dyn Evaluator>> = vec![Box::new(Noting(256, Arc::clone(&sizes)))];
     let mut numbers = 0..1024;
     let mut deal =
         || numbers.next().map(|number| SelfGame::new(Arc::clone(&table), number, 0, Game::default()));
@@ -107,6 +111,56 @@ fn as_many_games_as_a_large_batch_takes_fill_it() {
     let sizes = sizes.lock().unwrap();
     let full = sizes.iter().filter(|size| **size == 256).count();
     assert!(full * 100 >= sizes.len() * 95, "{full} of {} batches are full", sizes.len());
+}
+
+/// What is asked of a network: how large batches each evaluator has to take, and how large they are.
+#[derive(Default)]
+struct Asked {
+    most: Mutex<Vec<usize>>,
+    sizes: Arc<Mutex<Vec<usize>>>,
+}
+
+impl Backend for Asked {
+    fn input(&self) -> Input {
+        Input::Planes72
+    }
+
+    fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>, String> {
+        self.most.lock().unwrap().push(max_batch);
+        Ok(Box::new(Noting(max_batch, Arc::clone(&self.sizes))))
+    }
+}
+
+#[test]
+fn one_worker_asks_its_network_about_all_its_games_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = OutArgs { out: folder.path().into(), chunk_size: 1 << 20, save_every: 600, resume: false };
+    // Games of all lengths: the searches of some end, and others begin, in the same round.
+    let resign = ResignRules { threshold: 0.0, moves: 2, played_on: 0.5 };
+    let rules = Rules {
+        visits: 8,
+        max_plies: 24,
+        random_plies: 4,
+        resign,
+        games: 256,
+        workers: 1,
+        cache: 0,
+        ..Rules::default()
+    };
+    let plan = Plan { rules, seed: 1, games: 600 };
+    let asked = Arc::new(Asked::default());
+    let seats = Seats { network: Arc::clone(&asked) as _, other: None };
+    let store = Store::open(&out, "games", "a test", serde_json::Value::Null).unwrap();
+    let session = play(&plan, &seats, store, &ProgressBar::hidden(), &AtomicBool::new(false)).unwrap();
+    assert_eq!((session.games, session.tally.games), (600, 600));
+    assert_eq!(*asked.most.lock().unwrap(), [256], "one evaluator");
+    let sizes = asked.sizes.lock().unwrap();
+    assert_eq!(sizes.iter().sum::<usize>() as u64, session.evaluated);
+    assert_eq!(session.batch, session.evaluated as f64 / sizes.len() as f64);
+    // As long as there is another game for each that ends.
+    let full = sizes.iter().take_while(|size| **size == 256).count();
+    let many = sizes[..full].iter().sum::<usize>();
+    assert!(many as u64 * 2 > session.evaluated, "{full} of {} batches are full", sizes.len());
 }
 
 /// Leaves out a part of every answer.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::Cycle;
-use crate::arena::{Contender, Contest, Meeting, Tally, contest, score_of_elo};
+use crate::arena::{Contender, Contest, MatchRules, Meeting, Tally, contest, score_of_elo};
 use crate::chunks::progress;
 use crate::cycle::trial::{self, Opponent};
 use crate::games::Purpose;
@@ -19,7 +19,7 @@ impl Cycle {
     /// Tests the network; no if it was stopped before the end.
     pub(super) fn arena(&mut self) -> Result<bool, String> {
         let rules = self.config.arena.clone();
-        let (name, network) = (self.state.current.clone(), Box::new(self.player(&self.state.current)?));
+        let (name, network) = (self.state.current.clone(), self.player(&self.state.current)?);
         let player = Contender::Network { name: name.clone(), network, visits: rules.visits };
         for opponent in trial::opponents(&self.state, &rules, self.config.seed, &self.nets.iterations()) {
             if self.state.matches.contains_key(opponent.role.name()) {
@@ -44,7 +44,7 @@ impl Cycle {
         let plan = Contest {
             pairs: games.div_ceil(2),
             sprt,
-            rules: rules.rules.clone(),
+            rules: MatchRules { workers: self.workers(rules.rules.workers), ..rules.rules.clone() },
             seed: self.seed(Purpose::Matches),
             begun,
         };

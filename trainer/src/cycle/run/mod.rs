@@ -15,7 +15,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use engine::eval::Network;
 use indicatif::HumanDuration;
 use serde_json::{Value, json};
 use tch::Device;
@@ -33,6 +32,7 @@ use crate::files::write_file;
 use crate::games::{Purpose, dice_for};
 use crate::learn::checkpoint::{self, Checkpoint};
 use crate::learn::{Learner, Sources, TrainConfig};
+use crate::networks::Backend;
 
 /// Why the cycle stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,6 +150,12 @@ impl Cycle {
         if config.pretrain_mix_ratio > 0.0 {
             pretraining = Sources::load(&config.train.sources, config.train.validation_percent, folder)?;
         }
+        let runtime = if config.runtime.is_torch(device) {
+            format!("libtorch on {device:?}")
+        } else {
+            "ONNX Runtime on the CPU".into()
+        };
+        log::info!("networks learn on {device:?} and play in {runtime}");
         let diary = Diary::open(folder, state.iteration)?;
         // Last of all, so that a configuration that doesn't do leaves that of the run as it was.
         let text = serde_json::to_string_pretty(&config).expect("numbers and text make JSON");
@@ -213,14 +219,22 @@ impl Cycle {
     }
 
     /// A network of the run, as it plays.
-    fn player(&self, name: &str) -> Result<Network, String> {
+    fn player(&self, name: &str) -> Result<Arc<dyn Backend>, String> {
+        if self.config.runtime.is_torch(self.device) {
+            return Ok(Arc::new(self.nets.load_torch(name, self.device)?));
+        }
         let files = self.newest_games();
         if !self.config.quantise || files.is_empty() {
-            return self.nets.load(name);
+            return Ok(Arc::new(self.nets.load(name)?));
         }
         let (network, news) = self.nets.load_int8(name, &files)?;
         news.map_or(Ok(()), |news| self.say(&news))?;
-        Ok(network)
+        Ok(Arc::new(network))
+    }
+
+    /// Threads to play on.
+    fn workers(&self, wished: usize) -> usize {
+        self.config.runtime.workers(self.device, wished)
     }
 
     /// The files of the newest iteration in the buffer.

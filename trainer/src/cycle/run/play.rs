@@ -7,7 +7,7 @@ use crate::chunks::{OutArgs, Store, progress};
 use crate::cycle::buffer::{self, Entry};
 use crate::cycle::state::{Stage, State};
 use crate::games::Purpose;
-use crate::selfplay::{self, Plan, Seats, play, worker_count};
+use crate::selfplay::{self, Plan, Rules, Seats, play};
 
 /// Seconds after which finished games are written.
 const SAVE_EVERY: u64 = 5;
@@ -30,7 +30,7 @@ impl Cycle {
         let out = OutArgs { out: self.games(), chunk_size: CHUNK, save_every: SAVE_EVERY, resume: true };
         let store = Store::open(&out, &name, &source, settings)?;
         let plan = Plan {
-            rules: self.config.play.clone(),
+            rules: Rules { workers: self.workers(self.config.play.workers), ..self.config.play.clone() },
             seed: self.seed(Purpose::Games),
             games: self.config.games_per_iteration,
         };
@@ -57,9 +57,10 @@ impl Cycle {
             "play",
             json!({
                 "games": tally, "new_positions": positions, "seconds": session.seconds,
-                "boards": self.config.play.games * worker_count(self.config.play.workers),
+                "boards": plan.rules.games * plan.rules.workers,
                 "games_per_h": rate(session.tally.games), "positions_per_h": rate(session.tally.plies),
                 "evaluations_per_s": (session.evaluated as f64 / session.seconds.max(1e-3)).round(),
+                "batch": session.batch,
             }),
         );
         self.say(&format!(
