@@ -176,7 +176,7 @@ impl Default for LearnConfig {
 /// Ready-made settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Preset {
-    /// Two CPU cores: fewer visits, playout caps, small batches
+    /// Two CPU cores: Gumbel's search with few visits, networks in 8 bits, small batches
     #[default]
     Cpu,
     /// One GPU: NeuralMatePlay's 800 visits and batches of 1024, 256 games at once
