@@ -154,10 +154,34 @@ fn a_network_learns_by_its_own_games() {
     let events = std::fs::read_to_string(run.join("events.log")).expect("events");
     assert!(events.contains("iter-00006-00000.h5 is gone, which the buffer needs: "), "{events}");
     assert!(events.contains("the training run is gone: 00006 is trained on with a fresh optimiser"));
-    let last = metrics(&run).pop().expect("a line");
-    let samples = 2 * last["play"]["new_positions"].as_u64().expect("a number");
-    assert_eq!(last["learn"]["step"], samples.div_ceil(16), "as much as any iteration learns");
-    checked_state(&run);
+    let learns_as_ever = || {
+        let last = metrics(&run).pop().expect("a line");
+        let samples = 2 * last["play"]["new_positions"].as_u64().expect("a number");
+        assert_eq!(last["learn"]["step"], samples.div_ceil(16), "as much as any iteration learns");
+        checked_state(&run)
+    };
+    let state = learns_as_ever();
+    // The same where the seventh iteration still had to learn, …
+    let put_back = |stage: &str| {
+        let mut state = checked_state(&run);
+        (state["iteration"], state["stage"]) = (json!(7), json!(stage));
+        std::fs::write(run.join("state.json"), state.to_string()).expect("a state");
+    };
+    put_back("train");
+    std::fs::remove_file(run.join("games/iter-00007-00000.h5")).expect("games");
+    succeeds(trainer(at, &more));
+    assert_eq!(
+        checked_state(&run)["totals"]["games"],
+        state["totals"]["games"],
+        "played again, counted once"
+    );
+    assert_eq!(metrics(&run).len(), 7);
+    // … or to be tested.
+    put_back("arena");
+    std::fs::remove_dir_all(run.join("train-000")).expect("a training run");
+    let eight = ["learn", "--run", "runs/a", "--resume", "--iterations", "8", "--device", "cpu"];
+    succeeds(trainer(at, &eight));
+    learns_as_ever();
 }
 
 #[test]
@@ -194,10 +218,20 @@ fn games_are_played_in_libtorch_where_that_is_wished() {
     }
     assert!(lines[3]["arena"]["random"]["pairs"].is_array() && lines[3]["arena"]["best"]["pairs"].is_array());
     checked_state(&run);
+    let best = checked_state(&run)["best"].as_str().expect("a name").to_owned();
+    let best = || std::fs::read(run.join(format!("nets/{best}.onnx"))).expect("a file");
     spoil();
-    let refused = go_on(&["5", "--set", "runtime=onnx"]).output().expect("the trainer starts");
-    let said = String::from_utf8_lossy(&refused.stderr);
-    assert!(!refused.status.success() && said.contains("not an ONNX file"), "{said}");
+    // The canaries that a veto asks do, and so does ONNX Runtime: it is made again of the weights.
+    let veto =
+        ["--set", "arena.veto_score=1", "--set", "arena.veto.elo0=300", "--set", "arena.veto.elo1=600"];
+    succeeds(go_on(&[&["6"], &veto[..]].concat()));
+    let events = std::fs::read_to_string(run.join("events.log")).expect("events");
+    assert!(events.contains("veto, level 1") && events.contains("what got worse"), "{events}");
+    assert!(best().len() > 1000);
+    spoil();
+    assert_eq!(best(), b"no network");
+    succeeds(go_on(&["7", "--set", "runtime=onnx"]));
+    assert!(best().len() > 1000);
 }
 
 /// Kills a program after some time, unless it ends before; whether it was killed.

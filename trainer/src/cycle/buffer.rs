@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::config::LearnConfig;
-use crate::chunks::{self, Chunk};
+use crate::chunks::{self, Chunk, ChunkError};
 use crate::games::{Split, split_at};
 use crate::learn::Sources;
 use crate::loader::{Corpus, CorpusBuilder};
@@ -112,24 +112,20 @@ impl Buffer {
     }
 
     /// Lets go of iterations whose files are gone, damaged, or hold fewer games than are used; tells why, a line each.
-    pub fn drop_lost(&mut self, folder: &Path) -> Vec<String> {
+    /// A damaged file is kept under another name.
+    ///
+    /// # Errors
+    ///
+    /// One line: a file is one of another version of this program, or can't be renamed.
+    pub fn drop_lost(&mut self, folder: &Path) -> Result<Vec<String>, String> {
         let mut lost = Vec::new();
-        self.entries.retain(|entry| {
-            let wanted = entry.first + entry.positions.len() as u64;
-            let why = match read_all(folder, &entry.name) {
-                Err(why) => why,
-                Ok(chunks) => {
-                    let games: u64 = chunks.iter().map(|chunk| chunk.games() as u64).sum();
-                    if games >= wanted {
-                        return true;
-                    }
-                    format!("{} has {games} games, {wanted} are used", folder.join(&entry.name).display())
-                }
-            };
-            lost.push(format!("{why}: {} positions are lost", entry.total()));
-            false
-        });
-        lost
+        for entry in std::mem::take(&mut self.entries) {
+            match why_lost(&entry, folder)? {
+                None => self.entries.push(entry),
+                Some(why) => lost.push(format!("{why}: {} positions are lost", entry.total())),
+            }
+        }
+        Ok(lost)
     }
 
     /// The names of the files that are used.
@@ -194,6 +190,34 @@ impl Buffer {
     }
 }
 
+/// Why an iteration's games can't be used any more, if they can't.
+fn why_lost(entry: &Entry, folder: &Path) -> Result<Option<String>, String> {
+    let mut games = 0;
+    for path in files(folder, &entry.name) {
+        match chunks::read(&path) {
+            Ok(chunk) => games += chunk.games() as u64,
+            Err(why @ ChunkError::Foreign(..)) => return Err(why.to_string()),
+            Err(why) => {
+                let aside = path.with_extension("h5.damaged");
+                std::fs::rename(&path, &aside).map_err(|error| format!("{why}; {error}"))?;
+                return Ok(Some(format!("{why}; it is now {}", aside.display())));
+            }
+        }
+    }
+    let wanted = entry.first + entry.positions.len() as u64;
+    Ok(match games {
+        0 => Some(gone(folder, &entry.name)),
+        games if games < wanted => {
+            Some(format!("{} has {games} games, {wanted} are used", folder.join(&entry.name).display()))
+        }
+        _ => None,
+    })
+}
+
+fn gone(folder: &Path, name: &str) -> String {
+    format!("{} is gone, which the buffer needs", folder.join(format!("{name}-00000.h5")).display())
+}
+
 /// The files `FOLDER/NAME-00000.h5` …, in their order.
 pub fn files(folder: &Path, name: &str) -> Vec<PathBuf> {
     let path = |number: u32| folder.join(format!("{name}-{number:05}.h5"));
@@ -208,10 +232,7 @@ pub fn files(folder: &Path, name: &str) -> Vec<PathBuf> {
 pub fn read_all(folder: &Path, name: &str) -> Result<Vec<Chunk>, String> {
     let files = files(folder, name);
     if files.is_empty() {
-        return Err(format!(
-            "{} is gone, which the buffer needs",
-            folder.join(format!("{name}-00000.h5")).display()
-        ));
+        return Err(gone(folder, name));
     }
     files.iter().map(|path| chunks::read(path).map_err(|error| error.to_string())).collect()
 }
@@ -317,13 +338,14 @@ mod tests {
         assert!(error.contains("gone-00000.h5 is gone"), "{error}");
         // What is lost is let go of, with its place; the rest stays.
         let b = folder.path().join("b-00000.h5");
-        let lost = buffer.drop_lost(folder.path());
+        let lost = buffer.drop_lost(folder.path()).unwrap();
         assert!(lost.len() == 1 && lost[0].contains("gone-00000.h5 is gone"), "{lost:?}");
         assert!(lost[0].ends_with(": 60 positions are lost"), "{lost:?}");
-        assert_eq!((buffer.positions(), buffer.drop_lost(folder.path())), (20, vec![]));
+        assert_eq!((buffer.positions(), buffer.drop_lost(folder.path())), (20, Ok(vec![])));
         std::fs::write(&b, &std::fs::read(&b).unwrap()[..1000]).unwrap();
-        let lost = buffer.drop_lost(folder.path());
+        let lost = buffer.drop_lost(folder.path()).unwrap();
         assert!(lost.len() == 1 && lost[0].contains("b-00000.h5"), "{lost:?}");
-        assert_eq!(buffer.positions(), 0);
+        assert_eq!((buffer.positions(), b.exists()), (0, false));
+        assert!(folder.path().join("b-00000.h5.damaged").exists(), "nothing is thrown away");
     }
 }

@@ -345,7 +345,8 @@ mod tests {
         assert_eq!((config.play.search.c_puct, config.play.temperature.plies), (1.5, 30));
         // But for more games: its hundred would leave boards empty.
         assert!(config.play.games * config.play.leaves >= 256 && config.games_per_iteration >= 2 * 256);
-        assert_eq!((config.play.workers, config.arena.rules.workers, config.arena.rules.games), (1, 1, 256));
+        assert_eq!((config.play.workers, config.arena.rules.games), (0, 256));
+        assert_eq!(config.runtime.workers(Device::Cuda(0), config.play.workers), 1, "for all games together");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The networks of a run: each as ONNX, to be played with, and as weights, to be trained further.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -8,10 +9,13 @@ use tch::{Device, Kind};
 
 use super::state::START;
 use crate::export::{network, onnx, quickly};
-use crate::files::{make_folder, stem, write_file};
+use crate::files::{make_folder, write_file};
 use crate::learn::TrainConfig;
 use crate::learn::checkpoint::{self, Checkpoint, Progress};
 use crate::model::{Net, Torch, Weights};
+
+/// The divergence of the policy beyond which a network in 8 bits isn't played with, nat; `quantise` refuses at a fifth.
+const WORST_KL: f64 = 0.05;
 
 /// A folder of networks.
 #[derive(Clone, Debug)]
@@ -51,46 +55,56 @@ impl Nets {
         self.folder.join(format!("{name}.int8.onnx"))
     }
 
-    /// Loads a network; a file to play with that is gone is made again of its weights.
+    /// Loads a network; a file to play with that is gone or damaged is made again of its weights.
     ///
     /// # Errors
     ///
     /// One line: it can't be used.
     pub fn load(&self, name: &str) -> Result<Network, String> {
         let path = self.onnx(name);
-        if !path.exists() && self.weights(name).exists() {
+        Network::load(&path).or_else(|error| {
+            if !self.weights(name).exists() {
+                return Err(error.to_string());
+            }
             let loaded = Checkpoint::load(&self.weights(name))?;
             let (net, weights) = network(&loaded, true, None)?;
             write_file(&path, &onnx(name, &net, &weights, &loaded.config))?;
-        }
-        Network::load(&path).map_err(|error| error.to_string())
+            Network::load(&path).map_err(|error| error.to_string())
+        })
     }
 
     /// Loads a network in 8 bits; if it isn't in them yet, it is put into them now, by these games, and what that has
-    /// cost comes with it, in words.
+    /// cost comes with it, in words. One that would be another network in 8 bits stays in fp32.
     ///
     /// # Errors
     ///
     /// One line: it can't be used, a file of games can't, or it can't be written.
     pub fn load_int8(&self, name: &str, games: &[PathBuf]) -> Result<(Network, Option<String>), String> {
         let path = self.int8(name);
-        let mut news = None;
-        if !path.exists() {
-            self.load(name)?;
-            let fp32 = self.onnx(name);
-            let bytes =
-                std::fs::read(&fp32).map_err(|error| format!("cannot read {}: {error}", fp32.display()))?;
-            let (int8, quality) = quickly(&bytes, games)?;
-            write_file(&path, &int8)?;
-            let wdl = quality.wdl_error.map_or(String::new(), |error| format!("WDL error {error:.4}, "));
-            news = Some(format!(
-                "network {name} in 8 bits: policy KL {:.4}, {wdl}same best move {:.1} % of {}",
-                quality.policy_kl,
-                100.0 * quality.same_move,
-                quality.positions
-            ));
+        if let Ok(int8) = Network::load(&path) {
+            return Ok((int8, None));
         }
-        Ok((Network::load(&path).map_err(|error| error.to_string())?, news))
+        let fp32 = self.load(name)?;
+        let file = self.onnx(name);
+        let bytes =
+            std::fs::read(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+        let (int8, quality) = match quickly(&bytes, games) {
+            Ok(done) => done,
+            Err(why) => return Ok((fp32, Some(format!("network {name} plays in fp32: {why}")))),
+        };
+        let wdl = quality.wdl_error.map_or(String::new(), |error| format!("WDL error {error:.4}, "));
+        let cost = format!(
+            "network {name} in 8 bits: policy KL {:.4}, {wdl}same best move {:.1} % of {}",
+            quality.policy_kl,
+            100.0 * quality.same_move,
+            quality.positions
+        );
+        // Not `>`: a number that isn't one is too much as well.
+        if !matches!(quality.policy_kl.partial_cmp(&WORST_KL), Some(Ordering::Less | Ordering::Equal)) {
+            return Ok((fp32, Some(format!("{cost}; above {WORST_KL}, so it plays in fp32"))));
+        }
+        write_file(&path, &int8)?;
+        Ok((Network::load(&path).map_err(|error| error.to_string())?, Some(cost)))
     }
 
     /// Loads a network to be played with in libtorch on `device`.
@@ -116,17 +130,20 @@ impl Nets {
         config: &TrainConfig,
         progress: &Progress,
     ) -> Result<(), String> {
+        // One of the same name, which a run had before it was put back, isn't this one.
+        _ = std::fs::remove_file(self.int8(name));
         let weights = weights.copy(Device::Cpu, Kind::Float);
         checkpoint::save_weights(&self.weights(name), &weights, config, progress)?;
         write_file(&self.onnx(name), &onnx(name, net, &weights, config))
     }
 
-    /// The iterations whose networks can be played with as they are there, oldest first.
+    /// The iterations whose networks are there, oldest first.
     pub fn iterations(&self) -> Vec<u64> {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let onnx =
-            entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "onnx"));
-        let mut iterations: Vec<u64> = onnx.filter_map(|path| stem(&path).parse().ok()).collect();
+        let paths = entries.map(|entry| entry.path());
+        let weights = paths.filter(|path| path.extension().is_some_and(|e| e == "safetensors"));
+        let mut iterations: Vec<u64> =
+            weights.filter_map(|path| path.file_stem()?.to_str()?.parse().ok()).collect();
         iterations.sort_unstable();
         iterations
     }

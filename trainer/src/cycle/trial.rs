@@ -179,7 +179,10 @@ pub fn less_accurate(before: &Validations, now: &Validations) -> Vec<String> {
 ///
 /// One line: a network can't be used.
 pub fn unlearnt(nets: &Nets, before: &str, now: &str) -> Result<Vec<String>, String> {
-    let load = |name: &str| Player::load(&nets.onnx(name), 0);
+    let load = |name: &str| {
+        nets.load(name)?;
+        Player::load(&nets.onnx(name), 0)
+    };
     let mut players = [load(before)?, load(now)?];
     let items = canaries();
     let answers = gauge::judge(&items, &mut players)?;

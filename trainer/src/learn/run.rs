@@ -105,10 +105,10 @@ impl Run {
     /// One line: there is none, or it doesn't fit the configuration.
     pub fn resume(folder: &Path, config: &TrainConfig, device: Device) -> Result<Run, String> {
         let checkpoints = folder.join("checkpoints");
-        let path = checkpoint::list(&checkpoints)
-            .pop()
-            .ok_or_else(|| format!("{} holds no checkpoint to resume from", folder.display()))?;
-        let checkpoint = Checkpoint::load(&path)?;
+        let sound = |path: &PathBuf| Checkpoint::load(path).map_err(|why| log::warn!("{why}")).ok();
+        let checkpoint = checkpoint::list(&checkpoints).iter().rev().find_map(sound);
+        let checkpoint =
+            checkpoint.ok_or_else(|| format!("{} holds no checkpoint to resume from", folder.display()))?;
         let mut learner = Learner::new(config, device)?;
         checkpoint.restore(&mut learner)?;
         Run::open(folder, config, learner, checkpoint.progress)

@@ -1,5 +1,7 @@
 //! Networks of ours as players: their positions evaluated by libtorch, on a GPU many at once.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
 use engine::encoding::Input;
@@ -91,7 +93,9 @@ impl Evaluator for TorchEvaluator {
         if batch.is_empty() {
             return Ok(Vec::new());
         }
-        let logits = self.logits(batch);
+        // libtorch's errors, a GPU's full memory among them, are panics in tch.
+        let logits = catch_unwind(AssertUnwindSafe(|| self.logits(batch)))
+            .map_err(|why| EvalError(format!("libtorch: {}", first_line(&*why))))?;
         let moves = batch.iter().map(|request| request.moves.len()).sum();
         let (mut policy, wdl) = logits.split_at(moves);
         let mut wdl = wdl.as_chunks::<3>().0.iter();
@@ -120,6 +124,12 @@ impl Evaluator for TorchEvaluator {
         self.expander = Expander::new(device, Kind::Float, self.net.schemes());
         self.evaluate(batch)
     }
+}
+
+/// What a panic says, its first line.
+fn first_line(why: &(dyn Any + Send)) -> &str {
+    let text = why.downcast_ref::<String>().map(String::as_str).or(why.downcast_ref::<&str>().copied());
+    text.and_then(|text| text.lines().next()).unwrap_or("an error")
 }
 
 #[cfg(test)]
@@ -265,6 +275,17 @@ mod tests {
         let large = |weights: &Tensor| _ = weights.shallow_clone().g_mul_scalar_(20.0);
         let exact = answers(Kind::Float, large).unwrap();
         assert_eq!(apart(&exact, &answers(Kind::Half, large).unwrap()), 0.0, "in 32 bits after all");
+    }
+
+    #[test]
+    fn what_libtorch_refuses_is_an_error() {
+        let (net, weights, _) = shipped("philidor");
+        // Positions that are seen otherwise don't fit.
+        let other = shipped("trm").0.schemes();
+        let expander = Expander::new(Device::Cpu, Kind::Float, other);
+        let mut evaluator = TorchEvaluator { net, weights, expander, max_batch: 16 };
+        let error = evaluator.evaluate(&requests(&positions())).unwrap_err();
+        assert!(error.0.starts_with("libtorch: ") && error.0.len() > 20, "{error}");
     }
 
     #[test]

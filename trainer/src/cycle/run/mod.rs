@@ -113,20 +113,35 @@ impl Cycle {
     /// Goes on without what is gone from the folder, and says so: games that can't be read, or the training run, of
     /// which the weights of the last network are left then.
     fn recover(&mut self) -> Result<(), String> {
-        for lost in self.state.buffer.drop_lost(&self.games()) {
+        let [games, positions] = self.new_games();
+        for lost in self.state.buffer.drop_lost(&self.games())? {
             self.say(&lost)?;
         }
-        if self.state.target > 0 && checkpoint::list(&self.checkpoints()).is_empty() {
+        if self.state.stage == Stage::Train && self.new_games() == [0, 0] {
+            // They are played again.
+            self.state.stage = Stage::Play;
+            self.state.totals.games -= games;
+            self.state.totals.positions -= positions;
+            self.state.target = self.state.target.saturating_sub(self.samples_for(positions));
+            self.state.from = None;
+        }
+        // What is still to be learnt of this iteration; a training run has come as far as what lies before it.
+        let left = if self.state.stage == Stage::Train { self.samples_for(self.new_games()[1]) } else { 0 };
+        if self.state.target > left && checkpoint::list(&self.checkpoints()).is_empty() {
             self.say(&format!(
                 "the training run is gone: {} is trained on with a fresh optimiser",
                 self.state.current
             ))?;
-            let newest = self.state.buffer.entries.last();
-            let own = newest.filter(|entry| entry.name == self.games_name());
-            self.state.target = own.map_or(0, |entry| self.samples_for(entry.total()));
+            self.state.target = left;
             self.state.from = None;
         }
         self.save()
+    }
+
+    /// This iteration's games in the buffer, and their positions to learn from.
+    fn new_games(&self) -> [u64; 2] {
+        let own = self.state.buffer.entries.last().filter(|entry| entry.name == self.games_name());
+        own.map_or([0, 0], |entry| [entry.positions.len() as u64, entry.total()])
     }
 
     fn open(

@@ -60,7 +60,7 @@ impl Cycle {
                 "boards": plan.rules.games * plan.rules.workers,
                 "games_per_h": rate(session.tally.games), "positions_per_h": rate(session.tally.plies),
                 "evaluations_per_s": (session.evaluated as f64 / session.seconds.max(1e-3)).round(),
-                "batch": session.batch,
+                "batch": (session.batch > 0.0).then_some(session.batch),
             }),
         );
         self.say(&format!(

@@ -52,7 +52,7 @@ impl Range {
 
     /// A little more, so that 1 is a whole number of steps: most planes of an input hold nothing else.
     fn with_one(self) -> Range {
-        Range { scale: (1.0 / self.scale).floor().max(1.0).recip(), ..self }
+        if self.scale > 1.0 { self } else { Range { scale: (1.0 / self.scale).floor().recip(), ..self } }
     }
 
     /// The value of one step.
@@ -176,6 +176,8 @@ mod tests {
         assert_eq!(Range::between(0.0, 0.0).zero(), 0);
         let exact = Range::between(0.0, 1.5).with_one();
         assert!((1.0 / exact.scale()).fract() < 1e-4, "{exact:?}");
+        let wide = Range::between(0.0, 1000.0);
+        assert_eq!(wide.with_one().scale(), wide.scale(), "1 is less than a step");
     }
 
     #[test]

@@ -148,7 +148,7 @@ impl Guide {
         let damping = diagonal.mean(Kind::Double) * DAMPING + f64::MIN_POSITIVE.sqrt();
         let damped = sorted + Tensor::eye(size, (Kind::Double, moments.device())) * damping;
         let factor = Tensor::f_linalg_inv(&damped).and_then(|inverse| inverse.f_linalg_cholesky(true));
-        let factor = factor.map_err(|_| "its inputs aren't finite".to_owned())?;
+        let factor = factor.map_err(|_| "its inputs aren't finite, or too much alike".to_owned())?;
         let list = |tensor: &Tensor| Vec::<f64>::try_from(tensor.contiguous().view([-1])).expect("numbers");
         let order = list(&order.to_kind(Kind::Double)).into_iter().map(|index| index as usize).collect();
         Ok(Guide { order, factor: list(&factor) })
