@@ -66,9 +66,8 @@ impl Nets {
             if !self.weights(name).exists() {
                 return Err(error.to_string());
             }
-            let loaded = Checkpoint::load(&self.weights(name))?;
-            let (net, weights) = network(&loaded, true, None)?;
-            write_file(&path, &onnx(name, &net, &weights, &loaded.config))?;
+            let (net, weights, config) = self.restored(name)?;
+            write_file(&path, &onnx(name, &net, &weights, &config))?;
             Network::load(&path).map_err(|error| error.to_string())
         })
     }
@@ -113,8 +112,19 @@ impl Nets {
     ///
     /// One line: its weights can't be read.
     pub fn load_torch(&self, name: &str, device: Device) -> Result<Torch, String> {
-        let (net, weights) = network(&Checkpoint::load(&self.weights(name))?, true, None)?;
+        let (net, weights, _) = self.restored(name)?;
         Ok(Torch::new(&net, weights, device))
+    }
+
+    /// A network as it was trained, and how.
+    ///
+    /// # Errors
+    ///
+    /// One line: its weights can't be read.
+    pub fn restored(&self, name: &str) -> Result<(Net, Weights, TrainConfig), String> {
+        let loaded = Checkpoint::load(&self.weights(name))?;
+        let (net, weights) = network(&loaded, true, None)?;
+        Ok((net, weights, loaded.config))
     }
 
     /// Writes a network; one that can be played with has its weights as well.

@@ -5,9 +5,7 @@ use serde_json::json;
 use super::Cycle;
 use crate::cycle::escalation::{Remedy, Verdict};
 use crate::cycle::trial;
-use crate::export::network;
 use crate::learn::Validations;
-use crate::learn::checkpoint::Checkpoint;
 use crate::learn::validation::validate;
 
 /// Held-out samples on which two networks are compared after a veto, at least, if there are so many.
@@ -88,7 +86,7 @@ impl Cycle {
         config.validation_batches = wanted.min(there_are).div_ceil(config.batch);
         let held_out = sources.held_out(&config)?;
         let validated = |name: &str| -> Result<Validations, String> {
-            let (net, weights) = network(&Checkpoint::load(&self.nets.weights(name))?, true, None)?;
+            let (net, weights, _) = self.nets.restored(name)?;
             Ok(validate(&net, &weights, &held_out, &config))
         };
         let [before, now] = names;
