@@ -40,6 +40,9 @@ pub struct AnnotateArgs {
     /// Leave evaluations that there are as they are
     #[arg(long)]
     keep_known: bool,
+    /// Also record each position's best move, with win, draw and loss, as the policy to be learnt there
+    #[arg(long)]
+    best_move: bool,
     /// To which position an [%eval] comment of a PGN belongs
     #[arg(long, value_enum, default_value_t = EvalSide::Auto)]
     eval: EvalSide,
@@ -63,11 +66,12 @@ impl AnnotateArgs {
         let engine = self.engines.name(stop)?;
         let names: Vec<String> = self.files.iter().map(|path| file_name(path)).collect();
         let (files, eval) = (self.files.clone(), self.eval);
-        let work = Annotate { files, eval, keep_known: self.keep_known, limit };
+        let (keep_known, best_move) = (self.keep_known, self.best_move);
+        let work = Annotate { files, eval, keep_known, best_move, limit };
         let settings = json!({
             "engine": engine, "options": self.engines.options(), "limit": limit.to_string(), "files": names,
             "bytes": self.files.iter().map(|path| path.metadata().map_or(0, |meta| meta.len())).collect::<Vec<_>>(),
-            "eval": format!("{eval:?}"), "keep_known": self.keep_known,
+            "eval": format!("{eval:?}"), "keep_known": keep_known, "best_move": best_move,
         });
         let source = format!("annotated: {engine}, {limit}: {}", names.join(", "));
         let store = Store::open(&self.out, name, &source, settings)?;
@@ -86,6 +90,7 @@ struct Annotate {
     files: Vec<PathBuf>,
     eval: EvalSide,
     keep_known: bool,
+    best_move: bool,
     limit: Limit,
 }
 
@@ -184,6 +189,6 @@ impl Work for Annotate {
 
     fn work(&self, hand: &mut Hand, engine: &mut UciEngine, stop: &AtomicBool) -> Result<(), EngineError> {
         let wanted = |eval| !self.keep_known || eval == NO_EVAL;
-        games::annotate(&mut hand.game, &mut hand.done, wanted, engine, self.limit, stop)
+        games::annotate(&mut hand.game, &mut hand.done, wanted, self.best_move, engine, self.limit, stop)
     }
 }

@@ -53,6 +53,9 @@ pub struct MineArgs {
     /// one of the engine's three best after 600 nodes; in half of the games a piece is then taken off the board
     #[arg(long)]
     careless: bool,
+    /// Also record each position's best move, with win, draw and loss, as the policy to be learnt there
+    #[arg(long)]
+    best_move: bool,
 }
 
 impl MineArgs {
@@ -85,6 +88,7 @@ impl MineArgs {
             "engine": engine, "options": self.engines.options(), "limit": limit.to_string(),
             "choice": self.choice.to_string(), "plies": self.plies, "seed": self.seed,
             "book": book, "random_plies": self.random_plies, "careless": self.careless,
+            "best_move": self.best_move,
         });
         let mut source = format!("mined: {engine}, {limit}, choice {}, seed {}", self.choice, self.seed);
         if !book.is_empty() {
@@ -97,7 +101,8 @@ impl MineArgs {
             source += ", after careless play";
         }
         let choice = self.choice.clone();
-        let miner = Miner { starts, choice, limit, plies: usize::from(self.plies), seed: self.seed };
+        let (plies, record_best) = (usize::from(self.plies), self.best_move);
+        let miner = Miner { starts, choice, limit, plies, seed: self.seed, record_best };
         let store = Store::open(&self.out, &self.name, &source, settings)?;
         let bar = progress(self.games, store.games(), "games");
         harvest(&Mine { miner, games: self.games }, &self.engines, store, &bar, stop)

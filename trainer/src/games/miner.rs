@@ -3,11 +3,13 @@
 use std::sync::atomic::AtomicBool;
 
 use engine::position::{Outcome, PackedMove};
+use shakmaty::Color;
 
 use super::choice::{Choice, dice};
 use super::starts::Starts;
 use super::uci::{Course, EngineError, Limit, Line, UciEngine};
-use super::{FLAG_CHESS960, Game, GameResult};
+use super::{FLAG_CHESS960, Game, GameResult, NO_EVAL, Searched};
+use crate::samples::wdl_of_eval;
 
 /// Lets an engine play against itself.
 #[derive(Clone, Debug)]
@@ -22,6 +24,8 @@ pub struct Miner {
     pub plies: usize,
     /// Decides what is left to chance.
     pub seed: u64,
+    /// Whether each position's best move and its win, draw and loss are recorded, as a search's are.
+    pub record_best: bool,
 }
 
 impl Miner {
@@ -65,6 +69,9 @@ impl Miner {
             let Line { m, .. } = lines[self.choice.draw(lines.len(), &mut rng)];
             game.moves.push(PackedMove::new(m));
             game.evals.push(lines[0].eval);
+            if self.record_best {
+                game.searches.push(best_move(&lines[0], course.game.turn()));
+            }
             course.play(m);
         }
     }
@@ -81,6 +88,7 @@ pub fn annotate(
     game: &mut Game,
     done: &mut usize,
     wanted: impl Fn(i16) -> bool,
+    record_best: bool,
     engine: &mut UciEngine,
     limit: Limit,
     stop: &AtomicBool,
@@ -90,12 +98,31 @@ pub fn annotate(
     while *done < game.moves.len() {
         // A game may go on after a draw by rule: nobody claimed it. An engine has nothing to say after a mate.
         if wanted(game.evals[*done]) {
-            game.evals[*done] = engine.best(&course, limit, 1, stop)?[0].eval;
+            let line = engine.best(&course, limit, 1, stop)?[0];
+            game.evals[*done] = line.eval;
+            if record_best {
+                game.searches.resize(game.moves.len(), Searched::default());
+                game.searches[*done] = best_move(&line, course.game.turn());
+            }
         }
         course.play(game.moves[*done].to_legal_move(course.game.position()));
         *done += 1;
     }
     Ok(())
+}
+
+/// A position's best move as a search's record: all of the policy, and win, draw and loss as the engine says or its
+/// score means. Nothing is recorded without a score.
+fn best_move(line: &Line, mover: Color) -> Searched {
+    let [win, draw, loss] = match line.wdl {
+        Some(wdl) => wdl.map(|thousandths| f32::from(thousandths) / 1000.0),
+        None if line.eval == NO_EVAL => return Searched::default(),
+        None => {
+            let [white, draw, black] = wdl_of_eval(line.eval);
+            mover.fold_wb([white, draw, black], [black, draw, white])
+        }
+    };
+    Searched::new(win - loss, draw, [(PackedMove::new(line.m), 1.0)])
 }
 
 fn course_of(game: &Game, plies: usize) -> Course {

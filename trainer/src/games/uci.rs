@@ -132,6 +132,8 @@ pub struct Line {
     /// What the position is worth if it is played, as in `games/1`: centipawns for White, or a mate in plies;
     /// [`NO_EVAL`] if the engine didn't say.
     pub eval: i16,
+    /// Win, draw and loss for the mover in thousandths, if the engine says so (`UCI_ShowWDL`).
+    pub wdl: Option<[u16; 3]>,
 }
 
 /// A running engine. It ends with this value.
@@ -287,9 +289,9 @@ impl UciEngine {
         let mut lines: Vec<Line> = found.into_iter().map_while(|line| line).collect();
         // Its last word counts: it may have changed its mind after its last lines, or said none.
         if lines.first().is_none_or(|first| first.m != m) {
-            let eval = lines.first().map_or(NO_EVAL, |first| first.eval);
+            let (eval, wdl) = lines.first().map_or((NO_EVAL, None), |first| (first.eval, first.wdl));
             lines.retain(|line| line.m != m);
-            lines.insert(0, Line { m, eval });
+            lines.insert(0, Line { m, eval, wdl });
         }
         Ok(lines)
     }
@@ -348,7 +350,7 @@ impl Drop for UciEngine {
 fn read_info<'a>(game: &Replay, mut words: impl Iterator<Item = &'a str>) -> Option<(usize, Line)> {
     let turn = game.turn();
     let mut rank = 0;
-    let mut eval = None;
+    let (mut eval, mut wdl) = (None, None);
     while let Some(word) = words.next() {
         match word {
             "multipv" => rank = words.next()?.parse::<usize>().ok()?.checked_sub(1)?,
@@ -366,10 +368,14 @@ fn read_info<'a>(game: &Replay, mut words: impl Iterator<Item = &'a str>) -> Opt
                     _ => return None,
                 });
             }
+            "wdl" => {
+                let mut number = || words.next()?.parse().ok();
+                wdl = Some([number()?, number()?, number()?]);
+            }
             "lowerbound" | "upperbound" | "string" => return None,
             "pv" => {
                 let m = game.parse_uci(words.next()?).ok()?;
-                return Some((rank, Line { m, eval: eval? }));
+                return Some((rank, Line { m, eval: eval?, wdl }));
             }
             _ => (),
         }
