@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Has Stockfish check the canaries that `philidor-trainer gauge canaries` asks networks about.
+"""Has Stockfish check the canaries that `philidor-trainer evaluate canaries` asks networks about.
 
 Every position and move must be legal. The moves to be played must be Stockfish's best, and better by a
 margin than every other move, or mate sooner; moves to be avoided must be worse by it; mates must be

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use engine::position::PackedMove;
 use shakmaty::{Chess, Position};
-use trainer::chunks::ChunkWriter;
-use trainer::games::Game;
-use trainer::learn::{Sources, TrainConfig};
+use trainer::config::TrainConfig;
+use trainer::dataset::ChunkWriter;
+use trainer::record::GameRecord;
+use trainer::train::Sources;
 
 /// How long each number of threads is measured.
 const SECONDS: Duration = Duration::from_secs(5);
@@ -24,7 +25,7 @@ fn make(positions: usize, folder: &Path) {
     let mut reported = Instant::now();
     while made < positions {
         let mut board = Chess::default();
-        let mut game = Game::default();
+        let mut game = GameRecord::default();
         while game.moves.len() < 100 {
             let legal = board.legal_moves();
             if legal.is_empty() {

@@ -13,12 +13,14 @@ use std::time::{Duration, Instant};
 use engine::eval::Request;
 use engine::position::Game;
 use indicatif::ProgressBar;
-use trainer::chunks::{OutArgs, Store};
+use trainer::cli::DeviceChoice;
+use trainer::config::Rules;
+use trainer::dataset::{Store, StoreOptions};
 use trainer::export;
-use trainer::learn::{Checkpoint, DeviceChoice};
+use trainer::gameplay::{Backend, network};
 use trainer::model::Torch;
-use trainer::networks::{self, Backend};
-use trainer::selfplay::{Plan, Rules, Seats, play};
+use trainer::selfplay::{Plan, Seats, play};
+use trainer::train::Checkpoint;
 
 /// How long each is measured, each time.
 const TIME: Duration = Duration::from_secs(4);
@@ -62,7 +64,7 @@ impl Trial {
             let named = format!("{} in libtorch, {device:?}", net.display());
             (Arc::new(Torch::new(&structure, weights, device)), named)
         } else {
-            let network = networks::network(net)?;
+            let network = network(net)?;
             let named = network.describe();
             (Arc::new(network), named)
         };
@@ -95,7 +97,12 @@ impl Trial {
     /// Evaluations a second in self-play.
     fn playing(&self) -> f64 {
         let folder = tempfile::tempdir().expect("a folder");
-        let out = OutArgs { out: folder.path().into(), chunk_size: 1 << 20, save_every: 600, resume: false };
+        let out = StoreOptions {
+            folder: folder.path().into(),
+            chunk_size: 1 << 20,
+            save_every: std::time::Duration::from_secs(600),
+            resume: false,
+        };
         let store = Store::open(&out, "bench", "a benchmark", serde_json::Value::Null).expect("a new folder");
         let rules =
             Rules { visits: 200, games: self.batch, workers: self.workers, cache: 0, ..Rules::default() };

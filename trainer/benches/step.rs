@@ -8,10 +8,12 @@ use engine::position::{Game, PackedMove};
 use std::sync::Arc;
 use std::time::Instant;
 use tch::{Device, Tensor};
-use trainer::learn::{HeldOut, Learner, Run, TrainConfig, loss};
+use trainer::config::TrainConfig;
 use trainer::loader::{Batch, CorpusBuilder, Plan, Prefetch, Source};
-use trainer::model::input::{DeviceBatch, Expander};
-use trainer::samples::{Recipe, Replay};
+use trainer::model::{DeviceBatch, Expander};
+use trainer::record::GameView;
+use trainer::samples::Recipe;
+use trainer::train::{HeldOut, Learner, Run, loss};
 
 /// Rounds of each loop, in turns; the median counts.
 const ROUNDS: usize = 3;
@@ -31,7 +33,7 @@ fn games(count: usize) -> Source {
             moves.push(PackedMove::new(m).0);
             game.play(m);
         }
-        builder.push(&Replay { moves: &moves, result: 0, ..Replay::default() }).expect("room for games");
+        builder.push(&GameView { moves: &moves, result: 0, ..GameView::default() }).expect("room for games");
     }
     Source { corpus: Arc::new(builder.build().expect("room for games")), weight: 1.0 }
 }

@@ -1,34 +1,43 @@
 //! Philidor's trainer: from games to networks.
 //!
-//! The modules stand in the order in which data flows through them.
+//! The modules are listed in the order in which data flows through them; each imports only from those above it.
+//! [`cli`], which is last, holds the commands that use them all.
 
-/// Ctrl-C.
-pub mod interrupt;
 /// Files written aside and renamed.
 pub mod files;
-/// Networks: what games ask of them, and the names that commands are given.
-pub mod networks;
-/// Configurations in JSON, laid over one another.
-pub mod settings;
-/// Where games come from (PGN, engines, the web), what a game is here, what its opening is called.
-pub mod games;
+/// Progress bars on stderr.
+pub mod progress;
+/// A game with its evaluations and searches.
+pub mod record;
+/// Settings: JSON files merged over defaults, and the configurations of networks, training, self-play and the loop.
+pub mod config;
+/// PGN and puzzles into games: parsing, filters, repairs.
+pub mod import;
 /// Games on disk: the HDF5 schema `games/1`, written, read and inspected.
-pub mod chunks;
-/// A network's games against itself, many at once.
-pub mod selfplay;
-/// Matches of networks and classical players, and what they prove.
-pub mod arena;
-/// A game replayed into training samples: input masks and targets.
+pub mod dataset;
+/// Games and evaluations from UCI engines, and games from the web.
+pub mod datagen;
+/// Positions of games as training samples: inputs and targets.
 pub mod samples;
 /// Samples shuffled, mixed and batched ahead of the learner.
 pub mod loader;
+/// What self-play and the arena share: networks, openings, many games at once on one thread.
+pub mod gameplay;
+/// A network's games against itself.
+pub mod selfplay;
+/// Matches of networks and classical players, and their statistics.
+pub mod arena;
 /// The network families, in libtorch.
 pub mod model;
 /// Losses, optimiser, schedule, checkpoints, metrics: the training run.
-pub mod learn;
+pub mod train;
 /// ONNX files with their card, and the proof that they equal the model.
 pub mod export;
-/// How good networks are, side by side: accuracy, tactics, canaries; what a linear one has learnt.
-pub mod gauge;
-/// Self-play, learning, tests, again and again.
-pub mod cycle;
+/// The strength of networks side by side: accuracy, tactics, canaries.
+pub mod evaluate;
+/// Figures: curves of runs, heat maps of linear networks.
+pub mod plot;
+/// Reinforcement learning: self-play, training, gates, again and again.
+pub mod rl;
+/// The commands: arguments, printing, progress bars, Ctrl-C.
+pub mod cli;

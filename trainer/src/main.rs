@@ -3,14 +3,11 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use trainer::arena::ArenaArgs;
-use trainer::chunks::{AnnotateArgs, ExportPgnArgs, ImportArgs, InspectArgs, MineArgs};
-use trainer::cycle::LearnArgs;
-use trainer::export::{ConvertLc0Args, ExportArgs, QuantiseArgs, VerifyArgs};
-use trainer::games::FetchGamesArgs;
-use trainer::gauge::{GaugeArgs, HeatmapArgs};
-use trainer::learn::{LrFinderArgs, OverfitArgs, PlotArgs, TrainArgs};
-use trainer::selfplay::SelfPlayArgs;
+use trainer::cli::{
+    AnnotateArgs, ArenaArgs, ConvertLc0Args, EvaluateArgs, ExportArgs, ExportPgnArgs, FetchGamesArgs,
+    HeatmapArgs, ImportArgs, InspectArgs, LrFinderArgs, MineArgs, OverfitArgs, PlotArgs, QuantiseArgs,
+    RlArgs, SelfPlayArgs, TrainArgs, VerifyArgs,
+};
 
 /// Philidor's trainer: from games to networks.
 #[derive(Parser)]
@@ -38,9 +35,11 @@ enum Command {
     Verify(VerifyArgs),
     ConvertLc0(ConvertLc0Args),
     Quantise(QuantiseArgs),
-    Gauge(GaugeArgs),
+    #[command(alias = "gauge")]
+    Evaluate(EvaluateArgs),
     Heatmap(HeatmapArgs),
-    Learn(LearnArgs),
+    #[command(alias = "learn")]
+    Rl(RlArgs),
 }
 
 fn main() -> ExitCode {
@@ -62,9 +61,9 @@ fn main() -> ExitCode {
         Command::Verify(args) => args.run(),
         Command::ConvertLc0(args) => args.run(),
         Command::Quantise(args) => args.run(),
-        Command::Gauge(args) => args.run(),
+        Command::Evaluate(args) => args.run(),
         Command::Heatmap(args) => args.run(),
-        Command::Learn(args) => args.run(),
+        Command::Rl(args) => args.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -4,8 +4,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use trainer::chunks::{self, Chunk};
-use trainer::games::NO_EVAL;
+use trainer::dataset;
+use trainer::dataset::Chunk;
+use trainer::record::NO_EVAL;
 
 const TWO_GAMES: &str = r#"[Event "first"]
 [White "A"]
@@ -86,7 +87,7 @@ impl Folder {
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
         assert!(output.status.success(), "{stdout}{stderr}");
         let path: PathBuf = Path::new(&out).join("x-00000.h5");
-        let chunk = if path.exists() { chunks::read(&path).expect("a sound file") } else { Chunk::new("") };
+        let chunk = if path.exists() { dataset::read(&path).expect("a sound file") } else { Chunk::new("") };
         (chunk, stdout, stderr)
     }
 }

@@ -7,9 +7,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use engine::position::Game as Replay;
-use trainer::chunks::{self, Chunk};
-use trainer::games::{Game, NO_EVAL};
+use engine::position::Game;
+use trainer::dataset;
+use trainer::dataset::Chunk;
+use trainer::record::{GameRecord, NO_EVAL};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// In whose environment it is, the toy falls silent after so many searches.
@@ -19,7 +20,7 @@ const SILENT_AFTER: &str = "TOY_SILENT_AFTER";
 #[test]
 #[ignore = "the engine of the other tests"]
 fn toy_engine() {
-    let (mut game, mut lines, mut fail, mut searches) = (Replay::new(), 1, u64::MAX, 0);
+    let (mut game, mut lines, mut fail, mut searches) = (Game::new(), 1, u64::MAX, 0);
     let silent_after = std::env::var(SILENT_AFTER).map_or(u64::MAX, |count| count.parse().expect("a number"));
     for line in std::io::stdin().lines().map_while(Result::ok) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -56,11 +57,11 @@ fn say(text: &str) {
     writeln!(out, "{text}").and_then(|()| out.flush()).expect("somebody listens");
 }
 
-fn position(line: &str) -> Replay {
+fn position(line: &str) -> Game {
     let (start, moves) = line.split_once(" moves ").unwrap_or((line, ""));
     let mut game = match start.strip_prefix("position fen ") {
-        Some(fen) => Replay::from_fen(fen).expect("a position"),
-        None => Replay::new(),
+        Some(fen) => Game::from_fen(fen).expect("a position"),
+        None => Game::new(),
     };
     for text in moves.split_whitespace() {
         let m = game.parse_uci(text).expect("a legal move");
@@ -70,11 +71,11 @@ fn position(line: &str) -> Replay {
 }
 
 /// The legal moves with scores for the mover, the best first.
-fn favourites(game: &Replay) -> Vec<(i16, String)> {
+fn favourites(game: &Game) -> Vec<(i16, String)> {
     let fen = game.fen();
     let chess960 = fen.starts_with("1rk");
     let like = |uci: String| ((xxh3_64(format!("{fen}{uci}").as_bytes()) % 300) as i16 - 150, uci);
-    let mut moves: Vec<_> = game.legal_moves().into_iter().map(|m| like(Replay::uci(m, chess960))).collect();
+    let mut moves: Vec<_> = game.legal_moves().into_iter().map(|m| like(Game::uci(m, chess960))).collect();
     moves.sort_by_key(|(score, uci)| (-score, uci.clone()));
     moves
 }
@@ -127,10 +128,10 @@ impl Folder {
     }
 
     /// All games of a name, from as many files as there are.
-    fn games(&self, name: &str) -> Vec<Game> {
+    fn games(&self, name: &str) -> Vec<GameRecord> {
         let read = |number: usize| {
             let path = self.at(&format!("data/{name}-{number:05}.h5"));
-            path.exists().then(|| chunks::read(&path).expect("a sound file"))
+            path.exists().then(|| dataset::read(&path).expect("a sound file"))
         };
         let of = |chunk: Chunk| (0..chunk.games()).map(|index| chunk.game(index)).collect::<Vec<_>>();
         (0..).map_while(read).flat_map(of).collect()
@@ -155,13 +156,13 @@ fn games_depend_on_the_seed_alone() {
     let (mut best, mut plies) = (0, 0);
     for game in &games {
         assert!(game.start.is_none() && (1..=60).contains(&game.moves.len()));
-        let mut replay = Replay::new();
+        let mut replay = Game::new();
         for (packed, eval) in game.moves.iter().zip(&game.evals) {
             let favourites = favourites(&replay);
             let for_white = replay.turn().fold_wb(favourites[0].0, -favourites[0].0);
             assert_eq!(*eval, for_white);
             let m = packed.to_move(replay.position()).expect("a legal move");
-            let rank = favourites.iter().position(|(_, uci)| *uci == Replay::uci(m, false)).expect("legal");
+            let rank = favourites.iter().position(|(_, uci)| *uci == Game::uci(m, false)).expect("legal");
             assert!(rank < 3);
             best += u32::from(rank == 0);
             plies += 1;
@@ -252,7 +253,7 @@ fn games_begin_where_they_are_told_to() {
     assert!(games.iter().all(|game| (game.flags == 1) == game.start_fen().starts_with("1rk")), "Chess960");
 
     folder.succeed(&format!("{MINE} --games 20 --name careless --careless --choice 100"));
-    let pieces = |game: &Game| {
+    let pieces = |game: &GameRecord| {
         let board = game.start_fen().split(' ').next().unwrap_or_default().to_owned();
         board.bytes().filter(u8::is_ascii_alphabetic).count()
     };
@@ -276,8 +277,8 @@ fn games_are_given_evaluations() {
     let games = folder.games("two-annotated");
     assert_eq!(games.iter().map(|game| game.moves.len()).collect::<Vec<_>>(), [4, 3]);
     assert_eq!((games[0].white_elo, games[0].result.code(), games[1].date), (2500, 1, 20_240_501));
-    let expected = |game: &Game| {
-        let mut replay = Replay::new();
+    let expected = |game: &GameRecord| {
+        let mut replay = Game::new();
         let mut evals = Vec::new();
         for packed in &game.moves {
             let score = favourites(&replay)[0].0;

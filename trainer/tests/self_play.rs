@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use trainer::chunks;
+use trainer::dataset;
 
 fn trainer(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_philidor-trainer"));
@@ -35,11 +35,11 @@ fn write_config(folder: &Path) {
             "rules": { "max_plies": 16, "games": 4, "workers": 1 }
         }
     });
-    std::fs::write(folder.join("learn.json"), config.to_string()).expect("a file");
+    std::fs::write(folder.join("rl.json"), config.to_string()).expect("a file");
 }
 
 fn learn<'a>(run: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let first = ["learn", "--preset", "tiny", "--config", "learn.json", "--device", "cpu", "--run", run];
+    let first = ["rl", "--preset", "tiny", "--config", "rl.json", "--device", "cpu", "--run", run];
     first.into_iter().chain(more.iter().copied()).collect()
 }
 
@@ -54,8 +54,8 @@ fn checked_state(run: &Path) -> Value {
     let state: Value = serde_json::from_str(&text).expect("JSON");
     for entry in state["buffer"].as_array().expect("an index") {
         let path = run.join("games").join(format!("{}-00000.h5", entry["name"].as_str().expect("a name")));
-        let chunk = chunks::read(&path).expect("a sound file");
-        chunks::inspect(&chunk, true).expect("sound games");
+        let chunk = dataset::read(&path).expect("a sound file");
+        dataset::inspect(&chunk, true).expect("sound games");
         let (first, used) = (entry["first"].as_u64().expect("a number"), entry["positions"].as_array());
         assert!(first as usize + used.expect("a list").len() <= chunk.games());
     }
@@ -97,7 +97,7 @@ fn a_network_learns_by_its_own_games() {
         let more = ["self-play", "--net", net, "--games", "6", "--out", "data", "--name", name];
         succeeds(trainer(at, &more.into_iter().chain(rules).collect::<Vec<_>>()));
     }
-    let games = |name: &str| chunks::read(&at.join(format!("data/{name}-00000.h5"))).expect("a file");
+    let games = |name: &str| dataset::read(&at.join(format!("data/{name}-00000.h5"))).expect("a file");
     assert_eq!((games("one"), games("one").games()), (games("two"), 6));
     let pgn = succeeds(trainer(at, &["export-pgn", "data/one-00000.h5"]));
     assert_eq!(String::from_utf8_lossy(&pgn.stdout).matches("[Event ").count(), 6);
@@ -111,7 +111,7 @@ fn a_network_learns_by_its_own_games() {
     assert!(String::from_utf8_lossy(&first).contains("pairs 0 ½ 1 1½ 2: "));
 
     // A preset can't change a run that has every key.
-    let preset = ["learn", "--run", "runs/a", "--resume", "--preset", "gpu"];
+    let preset = ["rl", "--run", "runs/a", "--resume", "--preset", "gpu"];
     let error = trainer(at, &preset).output().expect("the trainer starts");
     assert!(String::from_utf8_lossy(&error.stderr).contains("--preset changes nothing"));
     // Nor does a configuration change the structure of its networks, or one that doesn't do the run's own.
@@ -130,7 +130,7 @@ fn a_network_learns_by_its_own_games() {
     let error = trainer(at, &learn("runs/a", &["--iterations", "5"])).output().expect("the trainer starts");
     assert!(String::from_utf8_lossy(&error.stderr).contains("add --resume"));
     let more = ["--resume", "--iterations", "6", "--device", "cpu", "--set", "quantise=true"];
-    succeeds(trainer(at, &[&["learn", "--run", "runs/a"], &more[..]].concat()));
+    succeeds(trainer(at, &[&["rl", "--run", "runs/a"], &more[..]].concat()));
     assert_eq!(metrics(&run).len(), 6);
     // From then on it plays in 8 bits, and so is tested: each network is put into them once.
     let events = std::fs::read_to_string(run.join("events.log")).expect("events");
@@ -149,7 +149,7 @@ fn a_network_learns_by_its_own_games() {
             std::fs::remove_file(entry.path()).expect("a network");
         }
     }
-    let more = ["learn", "--run", "runs/a", "--resume", "--iterations", "7", "--device", "cpu"];
+    let more = ["rl", "--run", "runs/a", "--resume", "--iterations", "7", "--device", "cpu"];
     succeeds(trainer(at, &more));
     let events = std::fs::read_to_string(run.join("events.log")).expect("events");
     assert!(events.contains("iter-00006-00000.h5 is gone, which the buffer needs: "), "{events}");
@@ -179,7 +179,7 @@ fn a_network_learns_by_its_own_games() {
     // … or to be tested.
     put_back("arena");
     std::fs::remove_dir_all(run.join("train-000")).expect("a training run");
-    let eight = ["learn", "--run", "runs/a", "--resume", "--iterations", "8", "--device", "cpu"];
+    let eight = ["rl", "--run", "runs/a", "--resume", "--iterations", "8", "--device", "cpu"];
     succeeds(trainer(at, &eight));
     learns_as_ever();
 }
@@ -203,7 +203,7 @@ fn games_are_played_in_libtorch_where_that_is_wished() {
     spoil();
     // As the run's own configuration says.
     let go_on = |more: &[&str]| {
-        let first = ["learn", "--run", "run", "--resume", "--device", "cpu", "--iterations"];
+        let first = ["rl", "--run", "run", "--resume", "--device", "cpu", "--iterations"];
         trainer(at, &[&first[..], more].concat())
     };
     succeeds(go_on(&["4"]));
@@ -305,8 +305,8 @@ fn what_a_ruinous_learning_rate_destroys_is_noticed_and_restored() {
             "rules": { "max_plies": 150, "games": 12, "workers": 1, "random_plies": 4 }
         }
     });
-    std::fs::write(at.join("learn.json"), config.to_string()).expect("a file");
-    let first = ["learn", "--config", "learn.json", "--device", "cpu", "--run", "run", "--iterations", "2"];
+    std::fs::write(at.join("rl.json"), config.to_string()).expect("a file");
+    let first = ["rl", "--config", "rl.json", "--device", "cpu", "--run", "run", "--iterations", "2"];
     succeeds(trainer(at, &[&first[..], &["--set", "train.lr=30"]].concat()));
     let events = || std::fs::read_to_string(at.join("run/events.log")).expect("events");
     let said = events();
@@ -330,7 +330,7 @@ fn what_a_ruinous_learning_rate_destroys_is_noticed_and_restored() {
     succeeds(trainer(
         at,
         &[
-            "learn",
+            "rl",
             "--run",
             "run",
             "--resume",

@@ -9,7 +9,7 @@ use engine::position::Game;
 use engine::search::{Limits, Outcome, Verdict, View, Watch};
 use shakmaty::Move;
 
-use crate::networks::{self, Backend};
+use crate::gameplay::{Backend, network};
 
 /// Bytes for the tree of UCT.
 const UCT_MEMORY: usize = 16 << 20;
@@ -58,7 +58,7 @@ impl Contender {
             }
             return Ok(Contender::Classical { player, effort });
         }
-        let network = networks::network(Path::new(name))?;
+        let network = network(Path::new(name))?;
         Ok(Contender::Network { name: name.to_owned(), network: Arc::new(network), visits })
     }
 

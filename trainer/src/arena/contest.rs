@@ -7,87 +7,18 @@ use std::thread;
 
 use crossbeam_channel::{Receiver, unbounded};
 use engine::eval::Evaluator;
-use engine::search::Params;
 use indicatif::ProgressBar;
-use serde::{Deserialize, Serialize};
 
 use super::contender::Contender;
 use super::duel::{Duel, Mind, Played, Ring};
-use super::sprt::{Decision, Sprt};
+use super::sprt::Decision;
 use super::tally::Tally;
-use crate::games::Game;
-use crate::networks::Backend;
-use crate::selfplay::{Ground, drive, worker_count};
-
-/// How the games of a match are played.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct MatchRules {
-    /// Positions to begin with (EPD, FEN or the ends of a PGN's games); empty for the initial position.
-    pub book: String,
-    /// Random moves from there. Searches leave nothing to chance: only openings make games differ.
-    pub random_plies: u32,
-    /// Most plies of a game: then it is a draw.
-    pub max_plies: usize,
-    /// Folders of Syzygy tables, which decide a game that comes to them; empty for none.
-    pub syzygy: String,
-    /// A side gives up below minus this expected result; 1 or more for never.
-    pub resign_threshold: f32,
-    /// So many of its positions in a row have to be lost.
-    pub resign_moves: usize,
-    /// Above 1 flattens the networks' policy.
-    pub policy_temperature: f32,
-    /// Games at once in each worker.
-    pub games: usize,
-    /// Threads; 0 for one a core.
-    pub workers: usize,
-}
-
-impl Default for MatchRules {
-    fn default() -> MatchRules {
-        MatchRules {
-            book: String::new(),
-            random_plies: 6,
-            max_plies: 400,
-            syzygy: String::new(),
-            resign_threshold: 1.0,
-            resign_moves: 4,
-            policy_temperature: Params::default().policy_temperature,
-            games: 16,
-            workers: 0,
-        }
-    }
-}
-
-impl MatchRules {
-    /// Play as it is, but for what needs a clock.
-    pub fn params(&self) -> Params {
-        Params { policy_temperature: self.policy_temperature, reuse: false, batch: 1, ..Params::default() }
-    }
-
-    /// Checks that the numbers make sense.
-    ///
-    /// # Errors
-    ///
-    /// One line that names the key at fault.
-    pub fn check(&self) -> Result<(), String> {
-        let counts =
-            [("games", self.games), ("max_plies", self.max_plies), ("resign_moves", self.resign_moves)];
-        if let Some((key, _)) = counts.into_iter().find(|(_, value)| *value == 0) {
-            return Err(format!("{key} must be at least 1"));
-        }
-        if self.max_plies > usize::from(u16::MAX) {
-            return Err(format!("max_plies is {}, must be at most {}", self.max_plies, u16::MAX));
-        }
-        if !(self.policy_temperature.is_finite() && self.policy_temperature > 0.0) {
-            return Err(format!("policy_temperature is {}, must be positive", self.policy_temperature));
-        }
-        if !(self.resign_threshold.is_finite() && self.resign_threshold >= 0.0) {
-            return Err(format!("resign_threshold is {}, must not be negative", self.resign_threshold));
-        }
-        Ok(())
-    }
-}
+use crate::config::MatchRules;
+use crate::config::Sprt;
+use crate::config::worker_count;
+use crate::gameplay::Backend;
+use crate::gameplay::{Ground, drive};
+use crate::record::GameRecord;
 
 /// A match to be played.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,7 +49,7 @@ pub struct Report {
     /// The first player's results, also of pairs that were counted before.
     pub tally: Tally,
     /// The games that were counted now, in their order; an opening's first one is the first player's with White.
-    pub games: Vec<Game>,
+    pub games: Vec<GameRecord>,
     /// Whether it was stopped before its end.
     pub stopped: bool,
 }

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use engine::baseline::Player;
-use engine::position::{Game as Replay, PackedMove};
+use engine::position::{Game, PackedMove};
 use engine::search::{Limits, Solo};
 use engine::tables::Tables;
 use shakmaty::Color;
 
 use super::contender::classical_move;
-use super::contest::MatchRules;
-use crate::games::{FLAG_ADJUDICATED, Game, GameResult, Purpose, dice_for};
-use crate::selfplay::{Next, Sitting, known_end};
+use crate::config::MatchRules;
+use crate::gameplay::{Next, Sitting, known_end};
+use crate::record::{FLAG_ADJUDICATED, GameRecord, GameResult, Purpose, dice_for};
 
 /// How a side finds its moves.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ pub struct Played {
     /// Its number: an opening's first game is even, the first player has White there.
     pub number: u64,
     /// The game.
-    pub game: Game,
+    pub game: GameRecord,
 }
 
 impl Played {
@@ -62,8 +62,8 @@ fn first_players_colour(number: u64) -> Color {
 pub struct Duel {
     ring: Arc<Ring>,
     number: u64,
-    game: Replay,
-    record: Game,
+    game: Game,
+    record: GameRecord,
     solo: Solo,
     searching: bool,
     /// Positions in a row that each side has found lost, White's first.
@@ -71,10 +71,10 @@ pub struct Duel {
 }
 
 impl Duel {
-    /// Game `number` from a start, which isn't the end of a game.
+    /// GameRecord `number` from a start, which isn't the end of a game.
     pub fn new(ring: Arc<Ring>, number: u64, start: Option<String>) -> Duel {
-        let record = Game { start, ..Game::default() };
-        let game = Replay::from_fen(&record.start_fen()).expect("a start that was checked");
+        let record = GameRecord { start, ..GameRecord::default() };
+        let game = Game::from_fen(&record.start_fen()).expect("a start that was checked");
         let visits =
             ring.minds.iter().map(|mind| if let Mind::Search(_, visits) = mind { *visits } else { 0 });
         let memory = (1 << 18) + 1024 * visits.max().unwrap_or(0) as usize;
@@ -124,7 +124,7 @@ impl Sitting for Duel {
         }
         loop {
             if let Some((result, flags)) = self.end() {
-                let game = Game { result, flags, ..std::mem::take(&mut self.record) };
+                let game = GameRecord { result, flags, ..std::mem::take(&mut self.record) };
                 return Next::Over(Played { number: self.number, game });
             }
             match self.mind() {

@@ -10,11 +10,9 @@ mod rating;
 mod contender;
 mod duel;
 mod contest;
-mod command;
 
-pub use command::ArenaArgs;
 pub use contender::Contender;
-pub use contest::{Contest, MatchRules, contest};
+pub use contest::{Contest, Report, contest};
 pub use rating::{Meeting, Rating, rate};
-pub use sprt::{Bounds, Decision, Sprt};
+pub use sprt::{Bounds, Decision};
 pub use tally::{Estimate, Tally, elo_of_score, score_of_elo};

@@ -2,27 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::Sprt;
+
 use super::tally::{SCORES, Tally, score_of_elo};
-
-/// What is tested, and how sure the answer has to be.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Sprt {
-    /// Elo of the hypothesis that is accepted if nothing was gained.
-    pub elo0: f64,
-    /// Elo of the hypothesis that is accepted if something was.
-    pub elo1: f64,
-    /// Chance that elo1 is accepted though elo0 is true.
-    pub alpha: f64,
-    /// Chance that elo0 is accepted though elo1 is true.
-    pub beta: f64,
-}
-
-impl Default for Sprt {
-    fn default() -> Sprt {
-        Sprt { elo0: 0.0, elo1: 35.0, alpha: 0.05, beta: 0.05 }
-    }
-}
 
 /// Where the test ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,23 +28,6 @@ pub enum Decision {
 }
 
 impl Sprt {
-    /// Checks that the numbers make sense.
-    ///
-    /// # Errors
-    ///
-    /// One line that names what is wrong.
-    pub fn check(&self) -> Result<(), String> {
-        if !(self.elo0.is_finite() && self.elo1.is_finite() && self.elo0 < self.elo1) {
-            return Err(format!("sprt.elo0 is {}, must be below sprt.elo1, {}", self.elo0, self.elo1));
-        }
-        let fits = |share: f64| share > 0.0 && share < 0.5;
-        if fits(self.alpha) && fits(self.beta) {
-            Ok(())
-        } else {
-            Err("sprt.alpha and sprt.beta must be between 0 and 0.5".into())
-        }
-    }
-
     /// Wald's bounds.
     pub fn bounds(&self) -> Bounds {
         Bounds { lower: (self.beta / (1.0 - self.alpha)).ln(), upper: ((1.0 - self.beta) / self.alpha).ln() }

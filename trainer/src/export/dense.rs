@@ -4,8 +4,9 @@ use engine::encoding::Input;
 
 use super::graph::Value;
 use super::writer::Writer;
+use crate::config::model::mlp::INPUT;
 use crate::model::linear::Matrix;
-use crate::model::mlp::{self, Mlp};
+use crate::model::mlp::Mlp;
 
 /// Writes the matrix, from its input to the policy's logits.
 pub fn matrix(writer: &mut Writer<'_>, net: &Matrix, input: &Value) -> Value {
@@ -14,7 +15,7 @@ pub fn matrix(writer: &mut Writer<'_>, net: &Matrix, input: &Value) -> Value {
 
 /// Writes `net` from its input to logits of policy and, if it has a value, win, draw, loss.
 pub fn mlp(writer: &mut Writer<'_>, net: &Mlp, input: &Value) -> (Value, Option<Value>) {
-    let mut x = writer.graph.reshape(input, &[Input::size(mlp::INPUT) as i64]);
+    let mut x = writer.graph.reshape(input, &[Input::size(INPUT) as i64]);
     for layer in &net.hidden {
         let y = writer.linear(&x, layer);
         x = writer.act(&y);

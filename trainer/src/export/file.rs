@@ -8,9 +8,11 @@ use prost::Message;
 use super::graph::Builder;
 use super::writer::{Writer, numbers};
 use super::{dense, golden, resnet, trm};
+use crate::config::ModelConfig;
+use crate::config::TrainConfig;
 use crate::files::{make_folder_of, write_file};
-use crate::learn::{Checkpoint, TrainConfig};
-use crate::model::{Body, ModelConfig, Net, Weights};
+use crate::model::{Body, Net, Weights};
+use crate::train::Checkpoint;
 
 /// The bytes of a network file called `name`.
 ///

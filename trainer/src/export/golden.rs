@@ -9,8 +9,8 @@ use prost::Message;
 use tch::{Kind, Tensor};
 
 use super::proto::{Model, Property};
-use crate::games::INITIAL_FEN;
 use crate::model::{Net, Weights};
+use crate::record::INITIAL_FEN;
 
 /// Start and moves: the initial position; a middlegame with Black to move; a repetition; castling
 /// both ways, a promotion and an en-passant capture at hand; an ending late in the fifty moves.

@@ -8,13 +8,11 @@ mod trm;
 mod dense;
 mod golden;
 mod file;
-mod command;
 mod verify;
 mod lc0;
-mod quantise;
+pub mod quantise;
 
-pub use command::ExportArgs;
-pub use file::{network, onnx, unrolled};
-pub use lc0::ConvertLc0Args;
-pub use quantise::{QuantiseArgs, quickly};
-pub use verify::{Difference, VerifyArgs, compare};
+pub use file::{CardText, network, onnx, unrolled, write_network};
+pub use lc0::{Lc0Net, onnx as lc0_onnx};
+pub use quantise::{Quality, Quantiser, quickly};
+pub use verify::{Difference, TOLERANCE, built_in, compare, positions_of};

@@ -1,48 +1,20 @@
 //! `verify`: a network file against the checkpoint that it was made from.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::{ArgAction, Args};
-use engine::eval::{Network, Value};
+use engine::eval::Network;
 use engine::position::{Game, PackedMove};
 
-use super::file::network;
 use super::golden::{games, logits, softmax};
-use crate::chunks;
-use crate::learn::Checkpoint;
+use crate::dataset;
 use crate::model::{Net, Weights};
 
 /// The most that a probability may differ, or a logit: of its size, if that is above one, as logits of illegal moves
 /// are large without meaning anything.
-const TOLERANCE: f32 = 1e-4;
+pub const TOLERANCE: f32 = 1e-4;
 
 /// Positions a batch.
 const BATCH: usize = 32;
-
-/// Compare a network file in ONNX Runtime with its checkpoint in libtorch
-#[derive(Args, Debug)]
-#[command(after_help = "Example: philidor-trainer verify nets/mine.onnx --checkpoint \
-    runs/first/checkpoints/best.safetensors --games data/engine-00000.h5\n\
-    Fails if a probability differs by more than 1e-4, or a logit by that part of its size (at least 1).")]
-pub struct VerifyArgs {
-    /// The network file
-    net: PathBuf,
-    /// The checkpoint
-    #[arg(long)]
-    checkpoint: PathBuf,
-    /// Compare with the averaged weights
-    #[arg(long, default_value_t = true, action = ArgAction::Set, value_name = "BOOL")]
-    averaged: bool,
-    /// Take positions from this file of games [default: a few built-in games]
-    #[arg(long)]
-    games: Option<PathBuf>,
-    /// Of a network that thinks in steps, how many were unrolled [default: as many as it was trained with]
-    #[arg(long)]
-    steps: Option<usize>,
-    /// Number of positions
-    #[arg(long, default_value_t = 512)]
-    positions: usize,
-}
 
 /// The largest differences between two runtimes: absolute ones of probabilities, and of logits, which are divided by
 /// their size where it is above one.
@@ -62,44 +34,6 @@ impl Difference {
     /// The largest of all.
     pub fn worst(self) -> f32 {
         self.policy_logit.max(self.policy).max(self.wdl_logit).max(self.wdl)
-    }
-}
-
-impl VerifyArgs {
-    /// Prints the largest differences.
-    ///
-    /// # Errors
-    ///
-    /// One line: a file can't be read, ONNX Runtime fails, or a difference is above the tolerance.
-    pub fn run(&self) -> Result<(), String> {
-        let (count, value, difference) = self.verify()?;
-        let Difference { policy_logit, policy, wdl_logit, wdl } = difference;
-        let wdl = match value {
-            Value::Wdl => format!("; WDL logit {wdl_logit:.1e}, probability {wdl:.1e}"),
-            Value::None => String::new(),
-        };
-        println!(
-            "{count} positions, largest differences: policy logit {policy_logit:.1e}, probability {policy:.1e}{wdl}"
-        );
-        // Not `>`: a number that isn't one must fail too.
-        if difference.worst() <= TOLERANCE {
-            return Ok(());
-        }
-        Err(format!("the network file differs from the checkpoint by more than {TOLERANCE:.0e}"))
-    }
-
-    fn verify(&self) -> Result<(usize, Value, Difference), String> {
-        let checkpoint = Checkpoint::load(&self.checkpoint)?;
-        let (net, weights) = network(&checkpoint, self.averaged, self.steps)?;
-        let file = Network::load(&self.net).map_err(|error| error.to_string())?;
-        let positions = match &self.games {
-            Some(path) => positions_of(path, self.positions)?,
-            None => built_in(self.positions),
-        };
-        if positions.is_empty() {
-            return Err("no positions to compare".into());
-        }
-        Ok((positions.len(), file.schemes().value, compare(&net, &weights, &file, &positions)?))
     }
 }
 
@@ -162,8 +96,8 @@ fn widen(worst: &mut f32, ours: &[f32], theirs: &[f32], difference: fn(f32, f32)
 }
 
 /// Positions spread over a file's games.
-fn positions_of(path: &Path, count: usize) -> Result<Vec<Game>, String> {
-    let chunk = chunks::read(path).map_err(|error| error.to_string())?;
+pub fn positions_of(path: &Path, count: usize) -> Result<Vec<Game>, String> {
+    let chunk = dataset::read(path).map_err(|error| error.to_string())?;
     let games = chunk.games().max(1);
     let mut positions = Vec::with_capacity(count);
     for number in 0..count.min(chunk.positions()) {
@@ -183,7 +117,7 @@ fn positions_of(path: &Path, count: usize) -> Result<Vec<Game>, String> {
 }
 
 /// The golden positions and what follows them by a fixed choice of moves.
-pub(super) fn built_in(count: usize) -> Vec<Game> {
+pub fn built_in(count: usize) -> Vec<Game> {
     let mut positions = Vec::with_capacity(count);
     let mut starts = games().into_iter().cycle();
     while positions.len() < count {
@@ -203,9 +137,9 @@ pub(super) fn built_in(count: usize) -> Vec<Game> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::{onnx, unrolled};
-    use crate::learn::TrainConfig;
-    use crate::model::ModelConfig;
+    use crate::config::ModelConfig;
+    use crate::config::TrainConfig;
+    use crate::export::file::{onnx, unrolled};
     use engine::encoding::Policy;
     use engine::eval::{Evaluator, Request, Thinking};
     use tch::{Device, Kind};

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use tch::Tensor;
 
 use super::graph::{Builder, Value};
+use crate::config::model::resnet::Activation;
 use crate::model::params::ParamId;
-use crate::model::resnet::config::Activation;
 use crate::model::{Attention, Conv, EPSILON, LayerNorm, Linear, Weights};
 
 /// Writes a network's layers into a graph, with its weights in fp32.

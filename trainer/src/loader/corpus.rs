@@ -7,8 +7,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use crate::games::{NO_EVAL, SearchColumns};
-use crate::samples::Replay;
+use crate::record::GameView;
+use crate::record::{NO_EVAL, SearchColumns};
 
 /// A record's bytes before the FEN of its start: plies (2), result, flags, length of the FEN.
 const HEAD: usize = 5;
@@ -55,7 +55,7 @@ impl CorpusBuilder {
     /// # Errors
     ///
     /// If the files can't be written.
-    pub fn push(&mut self, game: &Replay<'_>) -> io::Result<()> {
+    pub fn push(&mut self, game: &GameView<'_>) -> io::Result<()> {
         let moves = &game.moves[..game.moves.len().min(usize::from(u16::MAX))];
         if moves.is_empty() || game.targets() == 0 {
             return Ok(());
@@ -140,7 +140,7 @@ impl Corpus {
     /// # Panics
     ///
     /// If there is no such game.
-    pub fn game<'a>(&self, index: u64, record: &'a mut Record) -> io::Result<Replay<'a>> {
+    pub fn game<'a>(&self, index: u64, record: &'a mut Record) -> io::Result<GameView<'a>> {
         assert!(index < self.games, "game {index} of {}", self.games);
         let mut bounds = [0; 2 * ENTRY];
         read_at(&self.index, &mut bounds, index * ENTRY as u64)?;
@@ -153,7 +153,7 @@ impl Corpus {
 }
 
 impl Record {
-    fn decode(&mut self) -> Replay<'_> {
+    fn decode(&mut self) -> GameView<'_> {
         let [low, high, result, flags, length, rest @ ..] = self.bytes.as_slice() else {
             unreachable!("a record has a head")
         };
@@ -174,7 +174,7 @@ impl Record {
                 self.searches.push(q.cast_signed(), *d, pairs);
             }
         }
-        Replay {
+        GameView {
             start: (!start.is_empty()).then(|| std::str::from_utf8(start).expect("it was a str")),
             moves: &self.moves,
             evals: &self.evals,
@@ -207,8 +207,8 @@ mod tests {
 
     #[test]
     fn games_come_back_as_they_went_in() {
-        let plain = Replay { moves: &[1, 2, 3], result: 1, ..Replay::default() };
-        let scored = Replay {
+        let plain = GameView { moves: &[1, 2, 3], result: 1, ..GameView::default() };
+        let scored = GameView {
             start: Some("a fen"),
             moves: &[4, 5],
             evals: &[10, NO_EVAL],
@@ -216,16 +216,16 @@ mod tests {
             puzzle: true,
             ..plain
         };
-        let unscored = Replay { evals: &[NO_EVAL; 3], ..plain };
-        let empty = Replay { moves: &[], ..plain };
+        let unscored = GameView { evals: &[NO_EVAL; 3], ..plain };
+        let empty = GameView { moves: &[], ..plain };
         let mut columns = SearchColumns::default();
         columns.push(-5, 7, [(1, 40_000), (9, 25_535)].into_iter());
         columns.pad(2);
         columns.push(3, 60_000, [(3, 65_535)].into_iter());
-        let searched = Replay { searches: columns.get(0..3), evals: &[1, 2, 3], ..plain };
+        let searched = GameView { searches: columns.get(0..3), evals: &[1, 2, 3], ..plain };
         let mut nothing = SearchColumns::default();
         nothing.pad(3);
-        let unrecorded = Replay { searches: nothing.get(0..3), ..plain };
+        let unrecorded = GameView { searches: nothing.get(0..3), ..plain };
         let folder = tempfile::tempdir().unwrap();
         let mut builder = CorpusBuilder::new(folder.path()).unwrap();
         [plain, scored, empty, unscored, searched, unrecorded]

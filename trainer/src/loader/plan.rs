@@ -3,8 +3,11 @@
 use std::io;
 use std::sync::Arc;
 
-use super::{Batch, Corpus, Origin, Record, Teacher};
-use crate::samples::{Damaged, Phase, Recipe, Sample};
+use super::batch::{Batch, Origin};
+use super::corpus::{Corpus, Record};
+use super::teacher::Teacher;
+use crate::record::Damaged;
+use crate::samples::{Phase, Recipe, Sample};
 use shakmaty::Position;
 
 /// Samples after which the mix of sources repeats: weights are honoured to one part in this many.
@@ -201,8 +204,8 @@ fn permute(index: u64, n: u64, seed: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loader::CorpusBuilder;
-    use crate::samples::Replay;
+    use crate::loader::corpus::CorpusBuilder;
+    use crate::record::GameView;
     use engine::position::{Game, PackedMove};
     use std::collections::HashSet;
 
@@ -219,7 +222,7 @@ mod tests {
                     PackedMove::new(m).0
                 })
                 .collect();
-            builder.push(&Replay { moves: &moves, result, ..Replay::default() }).unwrap();
+            builder.push(&GameView { moves: &moves, result, ..GameView::default() }).unwrap();
         }
         Arc::new(builder.build().unwrap())
     }
@@ -307,9 +310,9 @@ mod tests {
     #[test]
     fn a_damaged_game_is_stood_in_for() {
         let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
-        builder.push(&Replay { moves: &[12 | 60 << 6], result: 1, ..Replay::default() }).unwrap();
+        builder.push(&GameView { moves: &[12 | 60 << 6], result: 1, ..GameView::default() }).unwrap();
         for _ in 0..9 {
-            builder.push(&Replay { moves: &[12 | 28 << 6], result: 1, ..Replay::default() }).unwrap();
+            builder.push(&GameView { moves: &[12 | 28 << 6], result: 1, ..GameView::default() }).unwrap();
         }
         let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
         let plan = Plan::new(vec![source], Recipe::default(), 10, 0).unwrap();

@@ -9,8 +9,10 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Receiver, bounded};
 use engine::eval::Network;
 
+use super::batch::{Batch, Origin};
 use super::plan::DAMAGED;
-use super::{Batch, Origin, Plan, Teacher};
+use super::plan::Plan;
+use super::teacher::Teacher;
 
 /// Batches waiting per thread.
 const AHEAD: usize = 4;
@@ -134,14 +136,16 @@ impl Drop for Prefetch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loader::{CorpusBuilder, Source};
-    use crate::samples::{Recipe, Replay};
+    use crate::loader::corpus::CorpusBuilder;
+    use crate::loader::plan::Source;
+    use crate::record::GameView;
+    use crate::samples::Recipe;
 
     fn plan() -> Arc<Plan> {
         let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
         for to in [28u16, 20, 27, 19] {
             let from = if to % 8 == 4 { 12 } else { 11 };
-            builder.push(&Replay { moves: &[from | to << 6], ..Replay::default() }).unwrap();
+            builder.push(&GameView { moves: &[from | to << 6], ..GameView::default() }).unwrap();
         }
         let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
         Arc::new(Plan::new(vec![source], Recipe::default(), 3, 5).unwrap())
@@ -161,7 +165,7 @@ mod tests {
     #[test]
     fn hopelessly_damaged_games_are_an_error_not_a_wait() {
         let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
-        builder.push(&Replay { moves: &[12 | 60 << 6], ..Replay::default() }).unwrap();
+        builder.push(&GameView { moves: &[12 | 60 << 6], ..GameView::default() }).unwrap();
         let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
         let plan = Plan::new(vec![source], Recipe::default(), 3, 5).unwrap();
         let mut prefetch = Prefetch::new(Arc::new(plan), 0, 2);

@@ -1,6 +1,6 @@
 //! A network that is there already, asked what it makes of the samples.
 
-use super::Lessons;
+use super::batch::Lessons;
 use engine::encoding::Policy;
 use engine::eval::{Answer, Evaluator, Network, Request};
 use engine::position::Game;
@@ -56,10 +56,12 @@ impl Teacher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loader::{CorpusBuilder, Plan, Source};
-    use crate::model::ModelConfig;
-    use crate::model::input::Expander;
-    use crate::samples::{Recipe, Replay};
+    use crate::config::ModelConfig;
+    use crate::loader::corpus::CorpusBuilder;
+    use crate::loader::plan::{Plan, Source};
+    use crate::model::Expander;
+    use crate::record::GameView;
+    use crate::samples::Recipe;
     use engine::encoding::az4672;
     use engine::eval::{EvalError, Wdl};
     use std::sync::Arc;
@@ -87,7 +89,7 @@ mod tests {
     #[test]
     fn a_plans_batches_hold_its_lessons_and_so_does_what_is_appended() {
         let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
-        builder.push(&Replay { moves: &[12 | 28 << 6], ..Replay::default() }).unwrap();
+        builder.push(&GameView { moves: &[12 | 28 << 6], ..GameView::default() }).unwrap();
         let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
         let plan = Plan::new(vec![source], Recipe::default(), 2, 1).unwrap();
         let mut teacher = Teacher::of(Box::new(First));

@@ -8,12 +8,12 @@ use engine::encoding::Input;
 use engine::eval::{Answer, EvalError, Evaluator, Request, Schemes, Wdl, lesson, softmax};
 use tch::{Device, Kind, Tensor};
 
-use super::config::ModelConfig;
 use super::input::Expander;
 use super::net::Net;
 use super::params::Weights;
+use crate::config::ModelConfig;
+use crate::gameplay::Backend;
 use crate::loader::Batch;
-use crate::networks::Backend;
 
 /// A network to be played with on a device.
 ///
@@ -141,9 +141,10 @@ mod tests {
     use shakmaty::MoveList;
 
     use super::*;
+    use crate::config::TrainConfig;
     use crate::export::{network, onnx};
-    use crate::games::INITIAL_FEN;
-    use crate::learn::{Checkpoint, TrainConfig};
+    use crate::record::INITIAL_FEN;
+    use crate::train::Checkpoint;
 
     /// Both sides to move, with and without a past: castling both ways, promotions, captures in passing, a repetition,
     /// a check, the end of the fifty moves, castling in Chess960.

@@ -193,7 +193,7 @@ impl Expander {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ModelConfig;
+    use crate::config::ModelConfig;
     use crate::samples::Encoded;
     use engine::position::Game;
 

@@ -4,7 +4,8 @@
 //! [`Weights::kind`]; normalisations compute in fp32 inside.
 
 use super::params::{Class, Init, Layout, ParamId, StatId, Weights};
-use super::resnet::config::{Activation, NormKind, ResnetConfig};
+use crate::config::model::ResnetConfig;
+use crate::config::model::resnet::{Activation, NormKind};
 use tch::{Kind, Tensor};
 
 /// Added to a variance before its root is taken.
@@ -289,7 +290,8 @@ impl Attention {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ModelConfig, Net};
+    use crate::config::ModelConfig;
+    use crate::model::net::Net;
     use tch::Device;
 
     /// Where `tensor` differs from whole `step`s, at most.

@@ -6,18 +6,9 @@
 use super::layers::{Linear, Pass};
 use super::net::Output;
 use super::params::Layout;
-use engine::encoding::{Input, Policy};
-use engine::eval::{Schemes, Value};
-use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-/// What it sees and answers.
-pub const SCHEMES: Schemes = Schemes { input: Input::Onehot832, policy: Policy::Uci1968, value: Value::None };
-
-/// The shape of the matrix, about which there is nothing to say.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LinearConfig {}
+use crate::config::model::linear::SCHEMES;
 
 /// The matrix.
 pub(crate) struct Matrix {

@@ -11,15 +11,13 @@ pub mod mlp;
 pub mod linear;
 /// A transformer used again and again.
 pub mod trm;
-/// What a network looks like.
-pub mod config;
 mod net;
 /// Compact samples, expanded to the network's input on the device.
 pub mod input;
 mod evaluator;
 
-pub use config::ModelConfig;
 pub use evaluator::Torch;
+pub use input::{DeviceBatch, DeviceLessons, DeviceShares, Expander};
 pub(crate) use layers::{Attention, Conv, ConvNorm, EPSILON, LayerNorm, Linear, NormDetail, Squeeze};
 pub(crate) use net::Body;
 pub use net::{Net, Output};

@@ -1,12 +1,12 @@
 //! A network of any family: its structure, and what it answers.
 
-use super::config::ModelConfig;
 use super::layers::Pass;
 use super::linear::Matrix;
 use super::mlp::Mlp;
 use super::params::{Layout, Weights};
 use super::resnet::Resnet;
 use super::trm::Trm;
+use crate::config::ModelConfig;
 use engine::eval::Schemes;
 use tch::Tensor;
 

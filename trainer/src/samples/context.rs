@@ -7,7 +7,8 @@ use engine::position::{Game, PositionError};
 use fastrand::Rng;
 use shakmaty::{Position, fen::Fen};
 
-use super::past::{self, Past};
+use super::past;
+use super::past::Past;
 
 /// Plies of past that a puzzle gets: as many as the network sees.
 const PAST: usize = planes72::HISTORY - 1;

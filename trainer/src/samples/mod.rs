@@ -7,15 +7,15 @@ mod value;
 mod encoded;
 
 use engine::encoding::{Input, Policy, PolicyIndex, planes72};
-use engine::position::{Game, PackedMove, PositionError};
+use engine::position::{Game, PackedMove};
 use fastrand::Rng;
 use shakmaty::{Move, Position};
 
-use crate::games::Searches;
+use crate::record::{Damaged, GameView};
 
 pub use encoded::Encoded;
 pub use phase::Phase;
-pub use value::{ValueTarget, wdl_of_eval};
+pub use value::ValueTarget;
 
 /// One position with what was played and what came of it.
 #[derive(Clone, Debug)]
@@ -63,70 +63,7 @@ impl Default for Recipe {
     }
 }
 
-/// A game as a sampler reads it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Replay<'a> {
-    /// The start as a FEN; `None` is the initial position.
-    pub start: Option<&'a str>,
-    /// The moves, packed as in `games/1`.
-    pub moves: &'a [u16],
-    /// One per move, as in `games/1`; empty for a game without evaluations.
-    pub evals: &'a [i16],
-    /// White's: 1, 0, −1, or 2 for unknown.
-    pub result: i8,
-    /// A puzzle: its solver's moves, plies 0, 2, 4 …, are to be learnt, the opponent's aren't.
-    pub puzzle: bool,
-    /// Of a self-played game what the searches said: then plies with a recorded policy alone are to be learnt.
-    pub searches: Searches<'a>,
-}
-
-/// A game from the initial position without moves, of which nothing is known.
-impl Default for Replay<'_> {
-    fn default() -> Self {
-        Replay { start: None, moves: &[], evals: &[], result: 2, puzzle: false, searches: Searches::NONE }
-    }
-}
-
-/// Why a game can't be replayed: it was damaged after its import.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Damaged {
-    /// The ply that is not a legal move, or 0 if the start is no position.
-    pub ply: usize,
-}
-
-impl std::fmt::Display for Damaged {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "no legal move at ply {}", self.ply)
-    }
-}
-
-impl Replay<'_> {
-    /// The position that the game starts from.
-    ///
-    /// # Errors
-    ///
-    /// If its FEN is no position.
-    pub fn initial(&self) -> Result<Game, PositionError> {
-        self.start.map_or_else(|| Ok(Game::new()), Game::from_fen)
-    }
-
-    /// Number of plies that a sample can be taken of.
-    pub fn targets(&self) -> usize {
-        if !self.searches.is_empty() {
-            return self.searches.len.iter().filter(|len| **len > 0).count();
-        }
-        if self.puzzle { self.moves.len().div_ceil(2) } else { self.moves.len() }
-    }
-
-    /// The ply of the `index`-th of them.
-    pub fn target_ply(&self, index: usize) -> usize {
-        if !self.searches.is_empty() {
-            let mut recorded = (0..self.moves.len()).filter(|ply| self.searches.is_recorded(*ply));
-            return recorded.nth(index).expect("one of as many as there are");
-        }
-        if self.puzzle { 2 * index } else { index }
-    }
-
+impl GameView<'_> {
     /// The sample of the position before ply `ply`, with the move played there as its policy target;
     /// `seed` decides what the recipe leaves to chance.
     ///
@@ -218,7 +155,7 @@ mod tests {
     #[test]
     fn a_sample_is_the_position_before_its_ply() {
         let moves = packed("e2e4 e7e5 g1f3");
-        let replay = Replay { moves: &moves, result: 1, ..Replay::default() };
+        let replay = GameView { moves: &moves, result: 1, ..GameView::default() };
         let sample = replay.sample(1, &Recipe::default(), 0).unwrap();
         let mut game = Game::new();
         game.play(game.parse_uci("e2e4").unwrap());
@@ -238,9 +175,9 @@ mod tests {
     fn a_damaged_game_is_an_error() {
         let mut moves = packed("e2e4 e7e5");
         moves[1] = 12 | 28 << 6; // e2e4 again
-        let replay = Replay { moves: &moves, ..Replay::default() };
+        let replay = GameView { moves: &moves, ..GameView::default() };
         assert_eq!(replay.sample(1, &Recipe::default(), 0).err(), Some(Damaged { ply: 1 }));
-        let bad_start = Replay { start: Some("nonsense"), ..replay };
+        let bad_start = GameView { start: Some("nonsense"), ..replay };
         assert_eq!(bad_start.sample(0, &Recipe::default(), 0).err(), Some(Damaged { ply: 0 }));
     }
 
@@ -248,29 +185,30 @@ mod tests {
     fn a_puzzle_teaches_its_solvers_moves_and_no_result() {
         let fen = "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 0 1";
         let moves = [39 | 53 << 6];
-        let puzzle = Replay { start: Some(fen), moves: &moves, puzzle: true, ..Replay::default() };
+        let puzzle = GameView { start: Some(fen), moves: &moves, puzzle: true, ..GameView::default() };
         let sample = |seed| puzzle.sample(0, &Recipe::default(), seed).unwrap();
         assert_eq!((sample(1).wdl, sample(1).result), ([0.0; 3], [0.0; 3]), "no value target");
         assert_eq!(sample(1).input, sample(1).input);
         let numbers: std::collections::HashSet<u32> =
             (0..50).map(|seed| (sample(seed).input.scalars[0] * 200.0).round() as u32).collect();
         assert!(numbers.len() > 3, "move numbers vary: {numbers:?}");
-        let long = Replay { moves: &[0; 5], ..puzzle };
+        let long = GameView { moves: &[0; 5], ..puzzle };
         assert_eq!((long.targets(), long.target_ply(2)), (3, 4));
-        assert_eq!(Replay { puzzle: false, ..long }.targets(), 5);
+        assert_eq!(GameView { puzzle: false, ..long }.targets(), 5);
     }
 
     #[test]
     fn of_self_play_recorded_positions_are_learnt_with_their_shares_and_values() {
         let moves = packed("e2e4 e7e5 g1f3 b8c6");
-        let mut columns = crate::games::SearchColumns::default();
+        let mut columns = crate::record::SearchColumns::default();
         // Of the four, the second and the fourth are recorded; what was played isn't what was visited most.
         let [d7d5, e7e5, b8c6] = [51 | 35 << 6, 52 | 36 << 6, 57 | 42 << 6];
         columns.pad(1);
         columns.push(-16384, 32768, [(d7d5, 39321), (e7e5, 26214)].into_iter());
         columns.pad(3);
         columns.push(0, 0, [(b8c6, 65535)].into_iter());
-        let replay = Replay { moves: &moves, result: 1, searches: columns.get(0..4), ..Replay::default() };
+        let replay =
+            GameView { moves: &moves, result: 1, searches: columns.get(0..4), ..GameView::default() };
         assert_eq!((replay.targets(), replay.target_ply(0), replay.target_ply(1)), (2, 1, 3));
         let target = ValueTarget { lambda: 0.0 };
         let sample = replay.sample(1, &Recipe { target, ..Recipe::default() }, 0).unwrap();
@@ -293,14 +231,14 @@ mod tests {
         assert_eq!(sample.result, [0.0, 0.0, 1.0], "whatever the search said");
         let mut illegal = columns.clone();
         illegal.moves[0] = 12 | 28 << 6;
-        let replay = Replay { searches: illegal.get(0..4), ..replay };
+        let replay = GameView { searches: illegal.get(0..4), ..replay };
         assert_eq!(replay.sample(1, &Recipe::default(), 0).err(), Some(Damaged { ply: 1 }));
     }
 
     #[test]
     fn history_is_forgotten_at_its_rate_and_nothing_else() {
         let moves = packed("e2e4 e7e5 g1f3 b8c6 f1b5");
-        let replay = Replay { moves: &moves, result: 1, ..Replay::default() };
+        let replay = GameView { moves: &moves, result: 1, ..GameView::default() };
         let recipe = Recipe { history_dropout: 0.3, ..Recipe::default() };
         let whole = replay.sample(4, &Recipe::default(), 0).unwrap();
         let mut boards = [0; planes72::HISTORY];

@@ -2,16 +2,7 @@
 
 use shakmaty::Color;
 
-/// `eval` of a position without one.
-const NO_EVAL: i16 = i16::MIN;
-
-/// Evaluations at least this far from zero are mates: ±(30000 − plies).
-const MATE: i16 = 29_001;
-
-/// The curve of [`wdl_of_eval`], fitted by maximum likelihood to 2.4 million evaluated positions of
-/// engine games at long time controls: log-loss 0.531, against 0.937 for the base rates alone.
-const HALF_WON: f32 = 146.0;
-const SCALE: f32 = 60.0;
+use crate::record::{NO_EVAL, wdl_of_eval};
 
 /// How a position's value target is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,22 +58,6 @@ impl ValueTarget {
 /// Win, draw and loss of White as `mover` sees them, or the other way round.
 fn seen_by(mover: Color, [win, draw, loss]: [f32; 3]) -> [f32; 3] {
     if mover.is_white() { [win, draw, loss] } else { [loss, draw, win] }
-}
-
-/// Win, draw and loss for White at a score of `eval` (`games/1`: centipawns, or a mate).
-///
-/// `P(win) = σ((cp − 146)/60)` and `P(loss) = σ((−cp − 146)/60)`: a side is half won at 1.46 pawns.
-pub fn wdl_of_eval(eval: i16) -> [f32; 3] {
-    if eval >= MATE {
-        return [1.0, 0.0, 0.0];
-    }
-    if eval <= -MATE {
-        return [0.0, 0.0, 1.0];
-    }
-    let sigmoid = |x: f32| 1.0 / (1.0 + (-x).exp());
-    let win = sigmoid((f32::from(eval) - HALF_WON) / SCALE);
-    let loss = sigmoid((-f32::from(eval) - HALF_WON) / SCALE);
-    [win, 1.0 - win - loss, loss]
 }
 
 #[cfg(test)]

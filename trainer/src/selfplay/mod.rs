@@ -4,22 +4,12 @@
 //! [`drive`] plays as many of them at once as fill a batch. [`play`] has workers do that and stores the games as
 //! `games/1`, each position with its search's value and, where the search was large enough, what is to be learnt of it.
 
-mod rules;
 mod target;
-mod sitting;
-mod ground;
-mod hall;
+mod game;
 mod tally;
 mod play;
-mod command;
 #[cfg(test)]
 mod tests;
 
-pub use command::SelfPlayArgs;
-pub use ground::{Ground, known_end};
-pub use hall::{Next, Sitting, drive};
 pub use play::{Plan, Seats, Session, play};
-pub use rules::{
-    GumbelRules, NoiseRules, PlayoutCap, ResignRules, Rules, SearchRules, TemperatureRules, worker_count,
-};
 pub use tally::Tally;

@@ -10,14 +10,15 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use engine::eval::{Answer, Cached, EvalCache, EvalError, Evaluator, Request};
 use indicatif::{HumanCount, ProgressBar};
 
-use super::ground::Ground;
-use super::hall::drive;
-use super::rules::{Rules, worker_count};
-use super::sitting::{Finished, SelfGame, Table};
+use super::game::{Finished, SelfGame, Table};
 use super::tally::Tally;
-use crate::chunks::{Hand, Store};
-use crate::games::{Game, Purpose, Starts, dice_for};
-use crate::networks::Backend;
+use crate::config::{Rules, worker_count};
+use crate::datagen::Starts;
+use crate::dataset::{Hand, Store};
+use crate::gameplay::Backend;
+use crate::gameplay::Ground;
+use crate::gameplay::drive;
+use crate::record::{GameRecord, Purpose, dice_for};
 
 /// How often the collector looks at the clock and whether it shall stop.
 const GLANCE: Duration = Duration::from_millis(100);
@@ -245,7 +246,7 @@ fn evaluator(network: &dyn Backend, hall: &Hall<'_>) -> Result<Box<dyn Evaluator
 fn seat(hall: &Hall<'_>, hand: Hand) -> Result<SelfGame, String> {
     let Hand { number, game, .. } = hand;
     let record = if game.moves.is_empty() {
-        Game { start: hall.starts.plain(number)?, ..Game::default() }
+        GameRecord { start: hall.starts.plain(number)?, ..GameRecord::default() }
     } else {
         game
     };

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rules::Rules;
-use super::sitting::Finished;
-use crate::games::{FLAG_ADJUDICATED, Game, GameResult};
+use super::game::Finished;
+use crate::config::Rules;
+use crate::record::{FLAG_ADJUDICATED, GameRecord, GameResult};
 
 /// Sums over games.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub struct Tally {
 
 impl Tally {
     /// Counts stored games, which were played by these rules.
-    pub fn of(games: impl IntoIterator<Item = Game>, rules: &Rules) -> Tally {
+    pub fn of(games: impl IntoIterator<Item = GameRecord>, rules: &Rules) -> Tally {
         let mut tally = Tally::default();
         let finished = (0..).zip(games).map(|(number, game)| Finished::stored(number, game, rules));
         finished.for_each(|finished| tally.add(&finished));

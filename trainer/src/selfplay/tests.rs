@@ -9,13 +9,13 @@ use engine::eval::{Answer, EvalError, Evaluator, Request};
 use engine::tables::Tables;
 use indicatif::ProgressBar;
 
-use super::hall::drive;
+use super::game::{Finished, SelfGame, Table};
 use super::play::{Plan, Seats, play};
-use super::rules::{ResignRules, Rules};
-use super::sitting::{Finished, SelfGame, Table};
-use crate::chunks::{Chunk, OutArgs, Store, inspect};
-use crate::games::{FLAG_ADJUDICATED, FLAG_SELF_PLAY, Game, GameResult};
-use crate::networks::Backend;
+use crate::config::{ResignRules, Rules};
+use crate::dataset::{Chunk, Store, StoreOptions, inspect};
+use crate::gameplay::Backend;
+use crate::gameplay::drive;
+use crate::record::{FLAG_ADJUDICATED, FLAG_SELF_PLAY, GameRecord, GameResult};
 
 /// Short games that nobody gives up.
 fn short() -> Rules {
@@ -34,10 +34,10 @@ fn table(rules: &Rules, seed: u64) -> Arc<Table> {
 /// Plays these games until `stop` rounds are over; gives what is finished, in order, and what isn't.
 fn driven(
     table: &Arc<Table>,
-    games: Vec<(u64, Game)>,
+    games: Vec<(u64, GameRecord)>,
     at_once: usize,
     stop: usize,
-) -> (Vec<Finished>, Vec<(u64, Game)>, usize) {
+) -> (Vec<Finished>, Vec<(u64, GameRecord)>, usize) {
     let mut evaluators: Vec<Box<dyn Evaluator>> = vec![Box::new(Hashed)];
     let mut left = games.into_iter();
     let mut finished = Vec::new();
@@ -57,17 +57,17 @@ fn driven(
     (finished, begun.unwrap().into_iter().map(SelfGame::into_parts).collect(), positions)
 }
 
-fn fresh(count: u64) -> Vec<(u64, Game)> {
-    (0..count).map(|number| (number, Game::default())).collect()
+fn fresh(count: u64) -> Vec<(u64, GameRecord)> {
+    (0..count).map(|number| (number, GameRecord::default())).collect()
 }
 
-fn played(rules: &Rules, seed: u64) -> Vec<Game> {
+fn played(rules: &Rules, seed: u64) -> Vec<GameRecord> {
     let (finished, begun, _) = driven(&table(rules, seed), fresh(6), 4, usize::MAX);
     assert!(begun.is_empty());
     finished.into_iter().map(|finished| finished.game).collect()
 }
 
-fn recorded(game: &Game) -> usize {
+fn recorded(game: &GameRecord) -> usize {
     game.searches.iter().filter(|searched| !searched.shares.is_empty()).count()
 }
 
@@ -103,7 +103,7 @@ fn as_many_games_as_a_large_batch_takes_fill_it() {
     let mut evaluators: Vec<Box<dyn Evaluator>> = vec![Box::new(Noting(256, Arc::clone(&sizes)))];
     let mut numbers = 0..1024;
     let mut deal =
-        || numbers.next().map(|number| SelfGame::new(Arc::clone(&table), number, 0, Game::default()));
+        || numbers.next().map(|number| SelfGame::new(Arc::clone(&table), number, 0, GameRecord::default()));
     let mut over = 0;
     let never = AtomicBool::new(false);
     drive(&mut evaluators, (256, 1), &mut deal, &mut |_| over += 1, &mut |_| (), &never).unwrap();
@@ -134,7 +134,12 @@ impl Backend for Asked {
 #[test]
 fn one_worker_asks_its_network_about_all_its_games_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    let out = OutArgs { out: folder.path().into(), chunk_size: 1 << 20, save_every: 600, resume: false };
+    let out = StoreOptions {
+        folder: folder.path().into(),
+        chunk_size: 1 << 20,
+        save_every: std::time::Duration::from_secs(600),
+        resume: false,
+    };
     // Games of all lengths: the searches of some end, and others begin, in the same round.
     let resign = ResignRules { threshold: 0.0, moves: 2, played_on: 0.5 };
     let rules = Rules {
@@ -187,7 +192,7 @@ fn an_evaluator_that_leaves_something_out_ends_the_games() {
     ];
     for lack in lacks {
         let mut evaluators: Vec<Box<dyn Evaluator>> = vec![Box::new(Lax(lack))];
-        let mut deal = || Some(SelfGame::new(Arc::clone(&table), 0, 0, Game::default()));
+        let mut deal = || Some(SelfGame::new(Arc::clone(&table), 0, 0, GameRecord::default()));
         let never = AtomicBool::new(false);
         let error = drive(&mut evaluators, (1, 1), &mut deal, &mut |_| (), &mut |_| (), &never).err();
         assert!(error.is_some_and(|error| error.0.contains("unanswered")));
@@ -254,7 +259,7 @@ fn gumbels_search_looks_at_few_moves_and_learns_of_all() {
     let games = played(&rules, 1);
     assert_ne!(games, puct);
     assert_eq!(games, played(&rules, 1));
-    let first = |games: &[Game]| games.iter().map(|game| game.searches[0].shares.len()).max().unwrap();
+    let first = |games: &[GameRecord]| games.iter().map(|game| game.searches[0].shares.len()).max().unwrap();
     assert!(first(&games) > 4, "{} moves have a share, four were looked at", first(&games));
     assert!(games.iter().any(|game| game.moves[0] != games[0].moves[0]), "moves are drawn");
     (rules.temperature.opening, rules.temperature.plies, rules.temperature.later) = (1.0, 2, 0.0);

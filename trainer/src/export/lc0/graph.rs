@@ -3,9 +3,10 @@
 use engine::encoding::{az4672, lc0_112, lc0_1858};
 use shakmaty::{Bitboard, Color, Move, Role, Square, attacks};
 
-use super::layers::{Conv, Dense};
-use super::network::{Activation, Block, Lc0Net, Policy, Squeeze, Value as ValueHead};
+use super::network::Activation;
 use crate::export::graph::{Builder, Value};
+use crate::export::lc0::layers::{Conv, Dense};
+use crate::export::lc0::network::{Block, Lc0Net, Policy, Squeeze, Value as ValueHead};
 
 /// The logit of a draw for networks that don't know draws: no softmax sees it.
 const NEVER: f32 = -100.0;

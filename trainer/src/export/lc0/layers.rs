@@ -1,6 +1,6 @@
 //! Numbers of a Leela file: layers decoded, BatchNorm folded into convolutions.
 
-use super::proto::{ConvBlock, Layer};
+use crate::export::lc0::proto::{ConvBlock, Layer};
 
 /// What lc0 adds to a variance before it takes the root.
 const EPSILON: f32 = 1e-5;

@@ -8,10 +8,11 @@ mod proto;
 mod layers;
 mod network;
 mod graph;
-mod command;
+mod file;
 #[cfg(test)]
 mod random;
 #[cfg(test)]
 mod tests;
 
-pub use command::ConvertLc0Args;
+pub use file::onnx;
+pub use network::Lc0Net;

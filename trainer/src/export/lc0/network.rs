@@ -7,8 +7,9 @@ use flate2::read::GzDecoder;
 use prost::Message;
 use serde::Serialize;
 
-use super::layers::{Conv, Dense, conv, dense};
-use super::proto::{self, MAGIC, NetworkFormat, Weights};
+use crate::export::lc0::layers::{Conv, Dense, conv, dense};
+use crate::export::lc0::proto;
+use crate::export::lc0::proto::{MAGIC, NetworkFormat, Weights};
 
 /// Planes of the classical input.
 const PLANES: usize = 112;

@@ -7,7 +7,9 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost::Message;
 
-use super::proto::{ConvBlock, Format, Layer, MAGIC, Net, NetworkFormat, Residual, SqueezeUnit, Weights};
+use crate::export::lc0::proto::{
+    ConvBlock, Format, Layer, MAGIC, Net, NetworkFormat, Residual, SqueezeUnit, Weights,
+};
 
 /// A kind of network.
 #[derive(Clone, Copy, Debug, PartialEq)]

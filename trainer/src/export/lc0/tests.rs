@@ -13,11 +13,12 @@ use prost::Message;
 use serde::Deserialize;
 use tempfile::TempDir;
 
-use super::command::onnx;
-use super::graph::graph;
-use super::network::Lc0Net;
-use super::proto::Net;
-use super::random::{self, SHAPES, Shape};
+use crate::export::lc0::graph::graph;
+use crate::export::lc0::network::Lc0Net;
+use crate::export::lc0::onnx;
+use crate::export::lc0::proto::Net;
+use crate::export::lc0::random;
+use crate::export::lc0::random::{SHAPES, Shape};
 use crate::export::proto::{Attribute, Model, Node};
 use crate::export::verify::built_in;
 

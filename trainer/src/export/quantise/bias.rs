@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use engine::eval::Session;
 use engine::position::Game;
 
-use super::gate::layers_bar;
-use super::plan::Plan;
-use super::positions::thinned;
-use super::qdq::quantised;
-use super::ranges::{BATCH, Range, with_outputs};
-use super::rounding::{Weights, constant, floats};
 use crate::export::proto::Model;
+use crate::export::quantise::gate::layers_bar;
+use crate::export::quantise::plan::Plan;
+use crate::export::quantise::positions::thinned;
+use crate::export::quantise::qdq::quantised;
+use crate::export::quantise::ranges::{BATCH, Range, with_outputs};
+use crate::export::quantise::rounding::{Weights, constant, floats};
 
 /// Positions that the means are taken over.
 const POSITIONS: usize = 2048;
@@ -104,9 +104,9 @@ fn means(model: &Model, layers: &[Sums], games: &[Game]) -> Result<Vec<Vec<f64>>
 mod tests {
     use prost::Message;
 
-    use super::super::tests::fp32;
-    use super::super::{ranges, rounding};
     use super::*;
+    use crate::export::quantise::tests::fp32;
+    use crate::export::quantise::{ranges, rounding};
     use crate::export::verify::built_in;
 
     #[test]

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use engine::eval::{Session, Wdl};
 use engine::position::Game;
 
-use super::positions::Position;
 use crate::export::golden::softmax;
+use crate::export::quantise::positions::Position;
 
 /// How long each measurement takes.
 const TIME: Duration = Duration::from_millis(150);

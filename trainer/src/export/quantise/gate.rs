@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use engine::eval::Session;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::Quantiser;
-use super::compare::{Quality, quality};
-use super::positions::{Position, thinned};
+use crate::export::quantise::Quantiser;
+use crate::export::quantise::compare::{Quality, quality};
+use crate::export::quantise::positions::{Position, thinned};
 
 /// The largest mean divergence of the policies, in nats.
 const POLICY_KL: f64 = 0.01;

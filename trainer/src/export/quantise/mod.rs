@@ -4,15 +4,14 @@
 //! integers, `rounding` finds the weights, `qdq` writes that down, `bias` moves the means back that rounding has moved, `compare` measures what it
 //! costs and brings, and `gate` judges.
 
-mod positions;
+pub(crate) mod positions;
 mod ranges;
 mod plan;
 mod rounding;
 mod qdq;
 mod bias;
-mod compare;
-mod gate;
-mod command;
+pub(crate) mod compare;
+pub(crate) mod gate;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -23,11 +22,10 @@ use prost::Message;
 
 use super::golden::{answered, property};
 use super::proto::{Graph, Model};
-use plan::Plan;
-use ranges::Range;
-use rounding::{Weights, constant};
+use crate::export::quantise::plan::Plan;
+use crate::export::quantise::ranges::Range;
+use crate::export::quantise::rounding::{Weights, constant};
 
-pub use command::QuantiseArgs;
 pub use compare::Quality;
 
 /// Positions that a network which still learns is calibrated on, and as many that it is compared on.
@@ -130,4 +128,4 @@ pub fn quickly(fp32: &[u8], games: &[PathBuf]) -> Result<(Vec<u8>, Quality), Str
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use engine::position::{Game, PackedMove};
 use shakmaty::Move;
 
-use crate::chunks::{self, Chunk};
-use crate::games::{Split, split};
-use crate::samples::Replay;
+use crate::dataset;
+use crate::dataset::Chunk;
+use crate::record::GameView;
+use crate::record::{Split, split};
 
 /// Positions taken of one game at most, so that a few games don't stand for a whole source.
 const PER_GAME: usize = 8;
@@ -39,7 +40,7 @@ pub fn read(files: &[PathBuf], calibration: usize, held_out: usize) -> Result<Po
     let mut pools: Vec<Pool> = Vec::new();
     for file in files {
         log::info!("reading {}", file.display());
-        let chunk = chunks::read(file).map_err(|error| error.to_string())?;
+        let chunk = dataset::read(file).map_err(|error| error.to_string())?;
         match pools.iter_mut().find(|pool| pool.source == chunk.source) {
             Some(pool) => pool.add(&chunk, calibration),
             None => {
@@ -74,7 +75,7 @@ pub fn read(files: &[PathBuf], calibration: usize, held_out: usize) -> Result<Po
 pub fn sample(files: &[PathBuf], count: usize) -> Result<Vec<Position>, String> {
     let mut games = Vec::new();
     for file in files {
-        let chunk = chunks::read(file).map_err(|error| error.to_string())?;
+        let chunk = dataset::read(file).map_err(|error| error.to_string())?;
         games.extend((0..chunk.games()).map(|game| Stored::of(&chunk, game)));
     }
     spread(&games, count)
@@ -102,9 +103,9 @@ impl Stored {
         Stored { start, moves: replay.moves.to_vec(), puzzle: replay.puzzle }
     }
 
-    fn replay(&self) -> Replay<'_> {
+    fn replay(&self) -> GameView<'_> {
         let start = self.start.as_deref();
-        Replay { start, moves: &self.moves, puzzle: self.puzzle, ..Replay::default() }
+        GameView { start, moves: &self.moves, puzzle: self.puzzle, ..GameView::default() }
     }
 
     /// Number of positions that may be taken of it.
@@ -165,8 +166,8 @@ pub fn thinned<T: Clone>(all: &[T], count: usize) -> Vec<T> {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::games;
-    use crate::games::INITIAL_FEN;
+    use crate::record;
+    use crate::record::INITIAL_FEN;
     use std::path::Path;
 
     /// A file of games of pseudo-random moves.
@@ -182,10 +183,10 @@ pub mod tests {
                 moves.push(PackedMove::new(m));
                 board.play(m);
             }
-            chunk.push(&games::Game { moves, ..games::Game::default() });
+            chunk.push(&record::GameRecord { moves, ..record::GameRecord::default() });
         }
         let path = folder.join(format!("{source}-{games}.h5"));
-        chunks::write(&chunk, &path).unwrap();
+        dataset::write(&chunk, &path).unwrap();
         path
     }
 
@@ -193,8 +194,8 @@ pub mod tests {
     fn calibration_sees_training_games_only_and_the_judge_validation_games_only() {
         let folder = tempfile::tempdir().unwrap();
         let mut pool = Pool::default();
-        pool.add(&chunks::read(&games_file(folder.path(), "a", 900)).unwrap(), 300);
-        let part = |game: &Stored| split(games::identity(INITIAL_FEN, game.moves.iter().copied()));
+        pool.add(&dataset::read(&games_file(folder.path(), "a", 900)).unwrap(), 300);
+        let part = |game: &Stored| split(record::identity(INITIAL_FEN, game.moves.iter().copied()));
         assert_eq!(pool.training.len(), 300);
         assert!(pool.training.iter().all(|game| part(game) == Split::Train));
         assert!((2..30).contains(&pool.held_out.len()), "one in a hundred: {}", pool.held_out.len());

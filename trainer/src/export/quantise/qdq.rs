@@ -3,10 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::plan::Plan;
-use super::ranges::Range;
-use super::rounding::{Weights, floats};
 use crate::export::proto::{Attribute, FLOAT, Graph, INT8, INT32, Model, Node, TensorData, UINT8};
+use crate::export::quantise::plan::Plan;
+use crate::export::quantise::ranges::Range;
+use crate::export::quantise::rounding::{Weights, floats};
 
 /// The network with the plan's tensors in unsigned 8 bits (one scale each) and its layers' weights in signed
 /// ones (`weights`, a scale for each output channel).

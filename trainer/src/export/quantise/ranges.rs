@@ -7,7 +7,7 @@ use engine::eval::Session;
 use engine::position::Game;
 use prost::Message;
 
-use super::plan::Plan;
+use crate::export::quantise::plan::Plan;
 
 use crate::export::proto::{FLOAT, Model, TensorType, Type, ValueInfo};
 

@@ -6,11 +6,11 @@ use engine::eval::Session;
 use engine::position::Game;
 use tch::{Kind, Tensor};
 
-use super::gate::layers_bar;
-use super::plan::Plan;
-use super::positions::thinned;
-use super::ranges::{BATCH, Range, with_outputs};
 use crate::export::proto::{Graph, Model, Node, TensorData};
+use crate::export::quantise::gate::layers_bar;
+use crate::export::quantise::plan::Plan;
+use crate::export::quantise::positions::thinned;
+use crate::export::quantise::ranges::{BATCH, Range, with_outputs};
 
 /// The largest 8-bit weight; −128 is left out, so that weights are symmetric.
 const WEIGHT_STEPS: f32 = 127.0;
@@ -182,9 +182,9 @@ pub fn floats(tensor: &TensorData) -> Vec<f32> {
 mod tests {
     use prost::Message;
 
-    use super::super::ranges;
-    use super::super::tests::fp32;
     use super::*;
+    use crate::export::quantise::ranges;
+    use crate::export::quantise::tests::fp32;
     use crate::export::verify::built_in;
 
     #[test]

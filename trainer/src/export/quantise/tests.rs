@@ -3,13 +3,13 @@
 use engine::eval::{Network, Session, Value};
 use tch::{Device, Kind};
 
-use super::compare::quality;
-use super::gate::blame;
-use super::positions::Position;
 use super::*;
-use crate::export::onnx;
+use crate::config::TrainConfig;
+use crate::export::file::onnx;
+use crate::export::quantise::compare::quality;
+use crate::export::quantise::gate::blame;
+use crate::export::quantise::positions::Position;
 use crate::export::verify::built_in;
-use crate::learn::TrainConfig;
 use crate::model::{Net, Weights};
 
 /// Small residual networks.

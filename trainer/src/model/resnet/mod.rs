@@ -1,19 +1,12 @@
 //! The family `resnet`: a tower of residual blocks, policy head, value head.
 
-/// What a residual network looks like.
-pub mod config;
-
 use super::layers::{Attention, Conv, ConvNorm, Linear, Pass, Squeeze};
 use super::net::Output;
 use super::params::Layout;
-use config::{Activation, PolicyHead, ResnetConfig};
-use engine::encoding::{Input, az4672, planes72};
-use engine::eval::{Schemes, Value as ValueScheme};
+use crate::config::model::ResnetConfig;
+use crate::config::model::resnet::{Activation, PolicyHead};
+use engine::encoding::{az4672, planes72};
 use tch::Tensor;
-
-/// What a residual network sees and answers.
-pub const SCHEMES: Schemes =
-    Schemes { input: Input::Planes72, policy: engine::encoding::Policy::Az4672, value: ValueScheme::Wdl };
 
 /// Planes of the input.
 const INPUT_PLANES: i64 = planes72::PLANES as i64;

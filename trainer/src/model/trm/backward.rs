@@ -5,9 +5,9 @@
 //! before. Dropout draws the same numbers both times, so that the gradient is that of a single pass, but for the order
 //! in which its sums are added up (Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost").
 
-use super::{Said, Thought, Trm};
 use crate::model::layers::Pass;
 use crate::model::params::Weights;
+use crate::model::trm::{Said, Thought, Trm};
 use tch::Tensor;
 
 impl Thought {

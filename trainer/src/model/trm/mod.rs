@@ -5,19 +5,14 @@
 //! every step, and every step is taught (deep supervision).
 
 mod backward;
-mod config;
 
 use super::layers::{Attention, LayerNorm, Linear, Pass};
 use super::net::Output;
 use super::params::{Class, Init, Layout, ParamId, Weights};
-use engine::encoding::{Input, Policy, planes19, uci1968};
-use engine::eval::{Schemes, Value};
+use engine::encoding::{planes19, uci1968};
 use tch::Tensor;
 
-pub use config::{StepWeights, TrmConfig};
-
-/// What a recursive model sees and answers.
-pub const SCHEMES: Schemes = Schemes { input: Input::Planes19, policy: Policy::Uci1968m, value: Value::Wdl };
+use crate::config::model::TrmConfig;
 
 /// Planes of the input: what is known of a square.
 pub(crate) const PLANES: i64 = planes19::PLANES as i64;

@@ -1,8 +1,9 @@
 //! The recursive model by itself.
 
-use super::{Said, Trm, TrmConfig};
+use crate::config::model::TrmConfig;
 use crate::model::layers::Pass;
 use crate::model::params::{Layout, Weights};
+use crate::model::trm::{Said, Trm};
 use engine::encoding::Input;
 use engine::position::Game;
 use tch::{Device, Kind, Tensor};

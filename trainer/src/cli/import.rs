@@ -1,0 +1,197 @@
+//! PGN files and puzzles into files of games.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
+
+use super::interrupt;
+use crate::dataset::{ChunkError, ChunkWriter};
+use crate::files::{file_name, stem};
+use crate::import::{Filters, ImportError, Progress, ReadOptions, ReadReport, read_games};
+use crate::record::EvalSide;
+
+/// Import PGN or puzzles (plain, .gz, .zst, .bz2) into files of games (games/1, HDF5)
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  philidor-trainer import games/*.pgn.zst --out data --min-elo 2400\n  \
+    philidor-trainer import lichess_db_puzzle.csv.zst --name puzzles --min-elo 1000 --min-popularity 80")]
+pub struct ImportArgs {
+    /// PGN files; Lichess's puzzles (CSV); or puzzles as a table of tab-separated columns named rating,
+    /// popularity, plays, fen (the solver to move) and moves: known by their first line
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Folder for the files of games
+    #[arg(long, default_value = "data")]
+    out: PathBuf,
+    /// Their name, before -00000.h5 [default: the first file's]
+    #[arg(long)]
+    name: Option<String>,
+    /// Positions a file, about
+    #[arg(long, default_value_t = 1_000_000)]
+    chunk_size: usize,
+    /// Lowest rating of either player, or of a puzzle, where it is known
+    #[arg(long, default_value_t = 0)]
+    min_elo: u16,
+    /// Highest rating of either player, or of a puzzle, where it is known
+    #[arg(long, default_value_t = u16::MAX)]
+    max_elo: u16,
+    /// Leave out games in which a rating is unknown
+    #[arg(long)]
+    rated_only: bool,
+    /// Fewest plies
+    #[arg(long, default_value_t = 1)]
+    min_plies: usize,
+    /// Most plies
+    #[arg(long, default_value_t = 65_535)]
+    max_plies: usize,
+    /// Leave out draws
+    #[arg(long)]
+    decisive_only: bool,
+    /// Keep games without a result (puzzles have none and are kept)
+    #[arg(long)]
+    unknown_results: bool,
+    /// Least popularity of a puzzle, -100 to 100
+    #[arg(long, default_value_t = -100, allow_negative_numbers = true)]
+    min_popularity: i16,
+    /// Fewest times that a puzzle has been played
+    #[arg(long, default_value_t = 0)]
+    min_plays: u32,
+    /// Stop after this many games
+    #[arg(long)]
+    max_games: Option<u64>,
+    /// To which position an [%eval] comment belongs
+    #[arg(long, value_enum, default_value_t = EvalSide::Auto)]
+    eval: EvalSide,
+    /// Threads that replay games [default: all processors]
+    #[arg(long)]
+    threads: Option<usize>,
+}
+
+impl ImportArgs {
+    /// Imports; broken games and damaged files are reported, never fatal. Ctrl-C ends cleanly.
+    ///
+    /// # Errors
+    ///
+    /// One line: a file of games can't be opened, or one not be written.
+    pub fn run(&self) -> Result<(), String> {
+        let stop = interrupt::flag().unwrap_or_else(|error| {
+            log::warn!("{error}");
+            Arc::default()
+        });
+        let (report, files) = self.import(&stop).map_err(|error| error.to_string())?;
+        print_report(&report, files);
+        Ok(())
+    }
+
+    fn import(&self, stop: &AtomicBool) -> Result<(ReadReport, usize), ImportError<ChunkError>> {
+        let mut options = ReadOptions {
+            evals: self.eval,
+            filters: Filters {
+                min_elo: self.min_elo,
+                max_elo: self.max_elo,
+                rated_only: self.rated_only,
+                min_plies: self.min_plies,
+                max_plies: self.max_plies,
+                draws: !self.decisive_only,
+                unknown_results: self.unknown_results,
+                min_popularity: self.min_popularity,
+                min_plays: self.min_plays,
+            },
+            max_games: self.max_games.unwrap_or(u64::MAX),
+            ..ReadOptions::default()
+        };
+        options.threads = self.threads.unwrap_or(options.threads);
+        let source: Vec<String> = self.files.iter().map(|path| file_name(path)).collect();
+        let name = self.name.clone().unwrap_or_else(|| stem(&self.files[0]));
+        let mut writer = ChunkWriter::new(&self.out, &name, &source.join(", "), self.chunk_size)
+            .map_err(ImportError::Receiver)?;
+        let mut meter = Meter::new(&self.files);
+        let report = read_games(&self.files, &options, stop, |progress| {
+            match progress {
+                Progress::Game(game) => {
+                    meter.count(game.moves.len());
+                    writer.push(&game)?;
+                }
+                Progress::Broken(path, broken) => meter.broken(&format!(
+                    "{}:{}: {} (game at line {}), skipped",
+                    path.display(),
+                    broken.line,
+                    broken.fault,
+                    broken.game_line
+                )),
+                Progress::Bytes(bytes) => meter.advance(bytes),
+            }
+            Ok(())
+        })?;
+        meter.finish();
+        let files = writer.finish().map_err(ImportError::Receiver)?;
+        Ok((report, files))
+    }
+}
+
+/// Progress on stderr.
+struct Meter {
+    bar: ProgressBar,
+    started: Instant,
+    games: u64,
+    positions: u64,
+}
+
+impl Meter {
+    fn new(files: &[PathBuf]) -> Meter {
+        let total = files.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|meta| meta.len()).sum();
+        let bar = ProgressBar::new(total);
+        let template = "{wide_bar} {bytes}/{total_bytes}, {msg}, {eta} left";
+        bar.set_style(ProgressStyle::with_template(template).expect("a fixed template"));
+        bar.enable_steady_tick(Duration::from_millis(500));
+        Meter { bar, started: Instant::now(), games: 0, positions: 0 }
+    }
+
+    fn count(&mut self, plies: usize) {
+        self.games += 1;
+        self.positions += plies as u64;
+    }
+
+    fn broken(&self, line: &str) {
+        self.bar.suspend(|| eprintln!("{line}"));
+    }
+
+    fn rate(&self) -> u64 {
+        (self.positions as f64 / self.started.elapsed().as_secs_f64().max(1e-3)) as u64
+    }
+
+    fn advance(&self, bytes: u64) {
+        self.bar.set_position(bytes);
+        let (games, rate) = (HumanCount(self.games), HumanCount(self.rate()));
+        self.bar.set_message(format!("{games} games, {rate} positions/s"));
+    }
+
+    fn finish(&self) {
+        self.bar.finish_and_clear();
+        let (positions, rate) = (HumanCount(self.positions), HumanCount(self.rate()));
+        eprintln!("{positions} positions in {}, {rate} a second", HumanDuration(self.started.elapsed()));
+    }
+}
+
+fn print_report(report: &ReadReport, files: usize) {
+    println!("{} games, {} positions in {files} files", report.games, report.positions);
+    print_counts("left out", &report.excluded);
+    print_counts("broken", &report.broken);
+    for (path, why) in &report.damaged_files {
+        println!("damaged: {}: {why}", path.display());
+    }
+    if report.stopped {
+        println!("stopped before the end; what is written is complete and valid");
+    }
+}
+
+fn print_counts<K: Display>(what: &str, counts: &BTreeMap<K, u64>) {
+    for (reason, count) in counts {
+        println!("{what}: {count} ({reason})");
+    }
+}

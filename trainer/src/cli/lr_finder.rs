@@ -1,0 +1,91 @@
+//! `lr-finder`: a learning-rate range test.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::trial::TrialArgs;
+use crate::plot::{Axes, Curve, Panel, figure};
+use crate::progress::steps_bar;
+use crate::train::{Suggestion, Trial, sweep};
+
+/// Rows of the table.
+const ROWS: usize = 20;
+
+/// Find a learning rate: it rises exponentially until the loss diverges
+#[derive(Args, Debug)]
+#[command(after_help = "Example: philidor-trainer lr-finder --config config.json --out lr.svg\n\
+    Prints a table and a suggestion, and draws the loss. Leaves no run behind.")]
+pub struct LrFinderArgs {
+    #[command(flatten)]
+    trial: TrialArgs,
+    /// Steps from the lowest to the highest learning rate
+    #[arg(long, default_value_t = 200)]
+    steps: u64,
+    /// The lowest learning rate
+    #[arg(long, default_value_t = 1e-6)]
+    from: f64,
+    /// The highest learning rate
+    #[arg(long, default_value_t = 1.0)]
+    to: f64,
+    /// The picture to write, SVG
+    #[arg(long, default_value = "lr-finder.svg")]
+    out: PathBuf,
+}
+
+impl LrFinderArgs {
+    /// Tries the learning rates, and suggests one.
+    ///
+    /// # Errors
+    ///
+    /// One line: the arguments or games don't do, the loss never fell, or the picture can't be written.
+    pub fn run(&self) -> Result<(), String> {
+        if !(self.from > 0.0 && self.from < self.to && self.to.is_finite() && self.steps > 1) {
+            return Err("--from and --to are positive, the latter is larger, and --steps at least 2".into());
+        }
+        let (config, sources, device) = self.trial.ready()?;
+        let mut feed = sources.feed(&config, 0)?;
+        let progress = steps_bar(self.steps);
+        let told = |trial: &Trial| {
+            progress.inc(1);
+            progress.set_message(format!("lr {:.1e}, loss {:.3}", trial.lr, trial.smooth));
+        };
+        let trials = sweep(&config, device, &mut feed, [self.from, self.to], self.steps, &told)?;
+        progress.finish_and_clear();
+        print(&trials, self.steps);
+        figure::write(&self.out, &[picture(&trials)], 1)?;
+        println!("{}", self.out.display());
+        let found =
+            Suggestion::of(&trials).ok_or("the loss never fell: try a lower --from, or more --steps")?;
+        println!(
+            "suggestion: lr={:.1e} (a tenth of {:.1e}, where the loss was least; it fell fastest at {:.1e})",
+            found.lr,
+            10.0 * found.lr,
+            found.steepest
+        );
+        Ok(())
+    }
+}
+
+fn print(trials: &[Trial], steps: u64) {
+    println!("        lr    loss  smoothed");
+    for trial in trials.iter().step_by(trials.len().div_ceil(ROWS).max(1)) {
+        println!("{:10.2e}  {:6.3}  {:8.3}", trial.lr, trial.loss, trial.smooth);
+    }
+    if let Some(last) = trials.last().filter(|_| (trials.len() as u64) < steps) {
+        println!("the loss diverged above lr {:.1e}", last.lr);
+    }
+}
+
+fn picture(trials: &[Trial]) -> Panel {
+    let curve = |label: &str, loss: fn(&Trial) -> f64| Curve {
+        label: label.to_owned(),
+        points: trials.iter().map(|trial| (trial.lr, loss(trial))).collect(),
+    };
+    Panel {
+        title: "loss over learning rate".into(),
+        x: "learning rate",
+        axes: Axes::LogX,
+        curves: vec![curve("each step", |trial| trial.loss), curve("smoothed", |trial| trial.smooth)],
+    }
+}

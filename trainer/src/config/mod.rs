@@ -1,0 +1,20 @@
+//! Settings: plain structs with defaults, read from JSON; an unknown key is an error.
+
+pub mod layers;
+mod selection;
+pub mod model;
+pub mod train;
+pub mod selfplay;
+mod arena;
+pub mod rl;
+
+pub use arena::{MatchRules, Sprt};
+pub use model::ModelConfig;
+pub use rl::{ArenaRules, KlRules, LearnConfig, ReferenceConfig, Runtime, VetoRules};
+pub use selection::{Kind, Selection, UnknownElo};
+pub use selfplay::{
+    GumbelRules, NoiseRules, PlayoutCap, ResignRules, Rules, SearchRules, TemperatureRules, worker_count,
+};
+pub use train::{
+    EwcConfig, OptimiserKind, Precision, Schedule, SourceConfig, TacticalReplay, TeacherConfig, TrainConfig,
+};

@@ -1,0 +1,163 @@
+//! What a network looks like: every key has a default, an unknown key is an error.
+
+pub mod linear;
+pub mod mlp;
+pub mod resnet;
+pub mod trm;
+
+pub use linear::LinearConfig;
+pub use mlp::MlpConfig;
+pub use resnet::ResnetConfig;
+pub use trm::{StepWeights, TrmConfig};
+
+use engine::eval::Schemes;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The shape of a network. In JSON the key `family` says which of these it is, `resnet` if there is none; the
+/// other keys are the family's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "family", rename_all = "lowercase", try_from = "Map<String, Value>")]
+pub enum ModelConfig {
+    /// Residual convolutions with squeeze-and-excitation (AlphaZero, Leela).
+    Resnet(ResnetConfig),
+    /// Fully connected layers.
+    Mlp(MlpConfig),
+    /// A single matrix.
+    Linear(LinearConfig),
+    /// A transformer used again and again.
+    Trm(TrmConfig),
+}
+
+impl Default for ModelConfig {
+    fn default() -> Self {
+        ModelConfig::Resnet(ResnetConfig::default())
+    }
+}
+
+impl TryFrom<Map<String, Value>> for ModelConfig {
+    type Error = String;
+
+    fn try_from(mut keys: Map<String, Value>) -> Result<ModelConfig, String> {
+        let family = keys.remove("family").unwrap_or_else(|| "resnet".into());
+        match family.as_str() {
+            Some("resnet") => read(keys).map(ModelConfig::Resnet),
+            Some("mlp") => read(keys).map(ModelConfig::Mlp),
+            Some("linear") => read(keys).map(ModelConfig::Linear),
+            Some("trm") => read(keys).map(ModelConfig::Trm),
+            _ => Err(format!("model.family is {family}, must be \"resnet\", \"mlp\", \"linear\" or \"trm\"")),
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(keys: Map<String, Value>) -> Result<T, String> {
+    serde_json::from_value(Value::Object(keys)).map_err(|error| format!("model: {error}"))
+}
+
+impl ModelConfig {
+    /// The family's name, as in cards.
+    pub fn family(&self) -> &'static str {
+        match self {
+            ModelConfig::Resnet(_) => "resnet",
+            ModelConfig::Mlp(_) => "mlp",
+            ModelConfig::Linear(_) => "linear",
+            ModelConfig::Trm(_) => "trm",
+        }
+    }
+
+    /// What the network sees and answers.
+    pub fn schemes(&self) -> Schemes {
+        match self {
+            ModelConfig::Resnet(_) => resnet::SCHEMES,
+            ModelConfig::Mlp(config) => config.schemes(),
+            ModelConfig::Linear(_) => linear::SCHEMES,
+            ModelConfig::Trm(_) => trm::SCHEMES,
+        }
+    }
+
+    /// The same network, trained as `other` says: `rounding` changes nothing of its weights' shapes or answers.
+    pub fn trained_as(mut self, other: &ModelConfig) -> ModelConfig {
+        if let (ModelConfig::Resnet(own), ModelConfig::Resnet(other)) = (&mut self, other) {
+            own.rounding = other.rounding;
+        }
+        self
+    }
+
+    /// Checks that the numbers fit together.
+    ///
+    /// # Errors
+    /// One line that names the key at fault.
+    pub fn check(&self) -> Result<(), String> {
+        match self {
+            ModelConfig::Resnet(config) => config.check(),
+            ModelConfig::Mlp(config) => config.check(),
+            ModelConfig::Linear(_) => Ok(()),
+            ModelConfig::Trm(config) => config.check(),
+        }
+    }
+
+    /// What each of the network's answers counts for in the loss, in the order of [`Output::policy`].
+    ///
+    /// [`Output::policy`]: super::Output::policy
+    pub fn step_weights(&self) -> Vec<f64> {
+        match self {
+            ModelConfig::Resnet(_) | ModelConfig::Mlp(_) | ModelConfig::Linear(_) => vec![1.0],
+            ModelConfig::Trm(config) => config.step_weights.of(config.steps),
+        }
+    }
+
+    /// The keys of the shares that are dropped in training, and their values.
+    pub fn dropouts(&self) -> Vec<(&'static str, f64)> {
+        match self {
+            ModelConfig::Resnet(config) => {
+                vec![("policy_dropout", config.policy_dropout), ("value_dropout", config.value_dropout)]
+            }
+            ModelConfig::Mlp(_) | ModelConfig::Linear(_) => Vec::new(),
+            ModelConfig::Trm(config) => vec![("dropout", config.dropout)],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<ModelConfig, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error() {
+        let error = parse(r#"{"filter": 64}"#).unwrap_err();
+        assert!(error.contains("unknown field `filter`"), "{error}");
+        let error = parse(r#"{"family": "linear", "filters": 64}"#).unwrap_err();
+        assert!(error.contains("unknown field `filters`"), "{error}");
+        let error = parse(r#"{"family": "lstm"}"#).unwrap_err();
+        assert!(error.contains("\"lstm\"") && error.contains("\"mlp\""), "{error}");
+    }
+
+    #[test]
+    fn what_is_trained_otherwise_keeps_its_shape() {
+        let shipped = parse(r#"{"filters": 96, "rounding": true}"#).unwrap();
+        let plain = shipped.trained_as(&parse(r#"{"filters": 8}"#).unwrap());
+        assert_eq!(plain, parse(r#"{"filters": 96}"#).unwrap());
+        let linear = parse(r#"{"family": "linear"}"#).unwrap();
+        assert_eq!((linear.clone().trained_as(&plain), plain.clone().trained_as(&linear)), (linear, plain));
+    }
+
+    #[test]
+    fn a_shape_reads_back_the_same_and_is_a_resnet_unless_it_says_otherwise() {
+        assert_eq!(parse("{}").unwrap(), ModelConfig::default());
+        for text in [
+            r#"{"family": "resnet", "filters": 96}"#,
+            r#"{"family": "mlp", "hidden": [7, 5]}"#,
+            r#"{"family": "linear"}"#,
+            r#"{"family": "trm", "width": 64}"#,
+        ] {
+            let config = parse(text).unwrap();
+            assert!(text.contains(config.family()));
+            assert_eq!(parse(&serde_json::to_string(&config).unwrap()).unwrap(), config);
+        }
+    }
+}

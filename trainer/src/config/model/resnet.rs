@@ -1,0 +1,159 @@
+//! What a residual network looks like.
+
+use engine::encoding::{Input, Policy};
+use engine::eval::{Schemes, Value};
+use serde::{Deserialize, Serialize};
+
+/// What a residual network sees and answers.
+pub const SCHEMES: Schemes = Schemes { input: Input::Planes72, policy: Policy::Az4672, value: Value::Wdl };
+
+/// How activations are normalised after a convolution.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NormKind {
+    /// Over the batch: folds into the convolution at export, hence the fastest in play.
+    #[default]
+    Batch,
+    /// Over groups of channels of one sample.
+    Group,
+}
+
+/// The non-linearity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Activation {
+    /// `max(x, 0)`
+    #[default]
+    Relu,
+    /// `x · Φ(x)`, the exact form with the error function.
+    Gelu,
+}
+
+/// How the policy head makes 4672 logits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PolicyHead {
+    /// A 3x3 and a 1x1 convolution to 73 move types a square.
+    #[default]
+    Conv,
+    /// A 1x1 convolution to [`ResnetConfig::policy_channels`], then one fully connected layer.
+    Dense,
+}
+
+/// The shape of a residual network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ResnetConfig {
+    /// Channels of the tower.
+    pub filters: i64,
+    /// Residual blocks.
+    pub blocks: i64,
+    /// Squeeze-and-excitation: `filters / se_ratio` hidden channels; 0 leaves it out.
+    pub se_ratio: i64,
+    /// Normalisation after each convolution.
+    pub norm: NormKind,
+    /// Groups of a [`NormKind::Group`]; a head uses their greatest common divisor with its channels.
+    pub groups: i64,
+    /// Non-linearity of tower and heads (squeeze-and-excitation always has ReLU inside).
+    pub activation: Activation,
+    /// How many of the last blocks are followed by self-attention over the 64 squares.
+    pub attention_blocks: i64,
+    /// Heads of that attention; they divide `filters`.
+    pub attention_heads: i64,
+    /// Which policy head.
+    pub policy_head: PolicyHead,
+    /// Channels before the fully connected layer of a dense policy head.
+    pub policy_channels: i64,
+    /// Dropout before the last layer of the policy head, in training.
+    pub policy_dropout: f64,
+    /// Channels before the fully connected layers of the value head.
+    pub value_channels: i64,
+    /// Hidden units of the value head.
+    pub value_hidden: i64,
+    /// Dropout before the last layer of the value head, in training.
+    pub value_dropout: f64,
+    /// What `quantise` will put into 8 bits is rounded like that in training already, so that the network learns to
+    /// live with it.
+    pub rounding: bool,
+}
+
+impl Default for ResnetConfig {
+    fn default() -> Self {
+        ResnetConfig {
+            filters: 64,
+            blocks: 6,
+            se_ratio: 8,
+            norm: NormKind::Batch,
+            groups: 8,
+            activation: Activation::Relu,
+            attention_blocks: 0,
+            attention_heads: 4,
+            policy_head: PolicyHead::Conv,
+            policy_channels: 32,
+            policy_dropout: 0.0,
+            value_channels: 8,
+            value_hidden: 128,
+            value_dropout: 0.0,
+            rounding: false,
+        }
+    }
+}
+
+impl ResnetConfig {
+    /// Checks that the numbers fit together.
+    ///
+    /// # Errors
+    /// One line that names the key at fault.
+    pub fn check(&self) -> Result<(), String> {
+        let positive = [
+            ("filters", self.filters),
+            ("blocks", self.blocks),
+            ("groups", self.groups),
+            ("attention_heads", self.attention_heads),
+            ("policy_channels", self.policy_channels),
+            ("value_channels", self.value_channels),
+            ("value_hidden", self.value_hidden),
+        ];
+        for (key, value) in positive {
+            if value < 1 {
+                return Err(format!("model.{key} is {value}, must be at least 1"));
+            }
+        }
+        if self.se_ratio < 0 || (self.se_ratio > 0 && self.filters % self.se_ratio != 0) {
+            return Err(format!("model.se_ratio {} does not divide filters {}", self.se_ratio, self.filters));
+        }
+        if !(0..=self.blocks).contains(&self.attention_blocks) {
+            return Err(format!(
+                "model.attention_blocks is {}, must be 0 to {}",
+                self.attention_blocks, self.blocks
+            ));
+        }
+        if self.attention_blocks > 0 && self.filters % self.attention_heads != 0 {
+            return Err(format!(
+                "model.attention_heads {} does not divide filters {}",
+                self.attention_heads, self.filters
+            ));
+        }
+        if self.norm == NormKind::Group && self.filters % self.groups != 0 {
+            return Err(format!("model.groups {} does not divide filters {}", self.groups, self.filters));
+        }
+        for (key, p) in [("policy_dropout", self.policy_dropout), ("value_dropout", self.value_dropout)] {
+            if !(0.0..1.0).contains(&p) {
+                return Err(format!("model.{key} is {p}, must be at least 0 and below 1"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_do_not_fit_are_named() {
+        let config = ResnetConfig { se_ratio: 7, ..ResnetConfig::default() };
+        assert!(config.check().unwrap_err().contains("se_ratio"));
+        assert!(ResnetConfig::default().check().is_ok());
+    }
+}

@@ -1,0 +1,94 @@
+//! What is left to chance: which of the best moves is played, and the dice for it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use fastrand::Rng;
+
+/// How often each of an engine's best moves is played, in any unit; what lesser moves there are not goes to the
+/// last that there is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice(Vec<f64>);
+
+impl Default for Choice {
+    /// The lesson's: 80, 15 and 5 per cent.
+    fn default() -> Choice {
+        Choice(vec![80.0, 15.0, 5.0])
+    }
+}
+
+impl FromStr for Choice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Choice, String> {
+        let weights: Result<Vec<f64>, _> = text.split([',', '/']).map(|word| word.trim().parse()).collect();
+        let weights = weights.map_err(|_| format!("\"{text}\" is no list of numbers like 80,15,5"))?;
+        if weights.iter().any(|weight| !weight.is_finite() || *weight < 0.0)
+            || weights.iter().sum::<f64>() <= 0.0
+        {
+            return Err(format!("\"{text}\": weights are not negative, and one is positive"));
+        }
+        Ok(Choice(weights))
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let weights: Vec<String> = self.0.iter().map(f64::to_string).collect();
+        f.write_str(&weights.join("/"))
+    }
+}
+
+impl Choice {
+    /// How many moves there are to choose from.
+    pub fn moves(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Chooses one of `count` moves.
+    pub(crate) fn draw(&self, count: usize, rng: &mut Rng) -> usize {
+        let mut left = rng.f64() * self.0.iter().sum::<f64>();
+        for (index, weight) in self.0[..count.min(self.0.len())].iter().enumerate() {
+            if left < *weight {
+                return index;
+            }
+            left -= weight;
+        }
+        count.min(self.0.len()) - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::dice;
+
+    fn shares(choice: &str, count: usize) -> Vec<u32> {
+        let choice: Choice = choice.parse().unwrap();
+        let mut rng = dice(1, 1, 1);
+        let mut drawn = vec![0; count];
+        (0..10_000).for_each(|_| drawn[choice.draw(count, &mut rng)] += 1);
+        drawn.iter().map(|number| (number + 50) / 100).collect()
+    }
+
+    #[test]
+    fn moves_are_chosen_by_their_weights() {
+        let close = |found: Vec<u32>, expected: &[u32]| {
+            assert!(found.iter().zip(expected).all(|(a, b)| a.abs_diff(*b) <= 2), "{found:?} {expected:?}");
+        };
+        close(shares("80,15,5", 3), &[80, 15, 5]);
+        close(shares("80,15,5", 2), &[80, 20]);
+        assert_eq!(shares("80,15,5", 1), [100]);
+        assert_eq!(shares("100", 1), [100]);
+        close(shares("1/1", 2), &[50, 50]);
+    }
+
+    #[test]
+    fn weights_that_choose_nothing_are_refused() {
+        for bad in ["", "a", "80,-1", "0,0", "nan", "80,,5"] {
+            assert!(bad.parse::<Choice>().is_err(), "{bad}");
+        }
+        assert_eq!(Choice::default(), "80, 15, 5".parse().unwrap());
+        assert_eq!(Choice::default().to_string(), "80/15/5");
+    }
+}

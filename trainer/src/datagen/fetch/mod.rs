@@ -1,0 +1,164 @@
+//! A player's games of a month, from the public interfaces of Chess.com and Lichess.
+
+mod month;
+mod polite;
+mod site;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use jiff::Timestamp;
+
+pub use month::Month;
+pub use site::Site;
+
+use self::polite::{Client, FetchError, Pause};
+use crate::files::{make_folder, write_file};
+use crate::import::game_starts;
+
+/// How often somebody who waits looks whether he should go on waiting.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// Which games to fetch, and how.
+#[derive(Clone, Debug)]
+pub struct Fetch {
+    /// The site.
+    pub site: Site,
+    /// The player's name there, in lower case.
+    pub user: String,
+    /// The first month, in UTC.
+    pub month: Month,
+    /// The last month; `None`: the first alone.
+    pub until: Option<Month>,
+    /// Folder for the files `SITE-USER-MONTH.pgn`.
+    pub out: PathBuf,
+    /// An address at which the site can reach whoever fetches.
+    pub contact: Option<String>,
+    /// Seconds between two requests.
+    pub gap: u64,
+    /// Attempts before a request is given up.
+    pub tries: u32,
+    /// Another server with the same interface.
+    pub base_url: Option<String>,
+}
+
+impl Fetch {
+    /// Fetches; `say` is given a line a month.
+    ///
+    /// # Errors
+    ///
+    /// If the site does not know the player or refuses, or a file cannot be written.
+    pub fn run(&self, stop: &AtomicBool, say: &mut dyn FnMut(String)) -> Result<(), String> {
+        self.fetch(&mut |time| wait(time, stop), stop, SystemTime::now(), say)
+    }
+
+    fn fetch(
+        &self,
+        pause: &mut Pause<'_>,
+        stop: &AtomicBool,
+        now: SystemTime,
+        say: &mut dyn FnMut(String),
+    ) -> Result<(), String> {
+        let months = self.months(now)?;
+        make_folder(&self.out)?;
+        let (there, missing): (Vec<Month>, Vec<Month>) =
+            months.into_iter().partition(|month| is_whole(&self.path(*month), *month));
+        there.iter().for_each(|month| say(format!("{}: there already", self.path(*month).display())));
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let mut name = concat!("philidor-trainer/", env!("CARGO_PKG_VERSION")).to_owned();
+        if let Some(contact) = &self.contact {
+            name += &format!(" ({contact})");
+        }
+        let mut client = Client::new(&name, Duration::from_secs(self.gap), self.tries, pause);
+        let base = self.base_url.as_deref().unwrap_or(self.site.base_url()).trim_end_matches('/');
+        let unknown = |error| match error {
+            FetchError::Missing(_) => format!("{} knows no player {}", self.site.name(), self.user),
+            error => error.to_string(),
+        };
+        let played =
+            self.site.months_played(&mut client, base, &self.user, missing.clone()).map_err(unknown)?;
+        for month in missing {
+            let path = self.path(month);
+            let games = if played.contains(&month) {
+                self.fetch_month(&mut client, base, month, &path, stop).map_err(unknown)?
+            } else {
+                0
+            };
+            let so_far = if month.was_over(now) { "" } else { " so far" };
+            say(format!("{}: {games} games{so_far}", path.display()));
+        }
+        Ok(())
+    }
+
+    fn months(&self, now: SystemTime) -> Result<Vec<Month>, String> {
+        let last = self.until.unwrap_or(self.month);
+        if last < self.month {
+            return Err(format!("--until {last} is before {}", self.month));
+        }
+        let present = Timestamp::try_from(now).map(Month::of).map_err(|error| error.to_string())?;
+        if last > present {
+            return Err(format!("{last} has not begun yet"));
+        }
+        Ok(std::iter::successors(Some(self.month), |month| Some(month.next()))
+            .take_while(|month| *month <= last)
+            .collect())
+    }
+
+    fn path(&self, month: Month) -> PathBuf {
+        self.out.join(format!("{}-{}-{month}.pgn", self.site.name().replace('.', ""), self.user))
+    }
+
+    /// Fetches a month's games into a file, and gives their number.
+    fn fetch_month(
+        &self,
+        client: &mut Client<'_>,
+        base: &str,
+        month: Month,
+        path: &Path,
+        stop: &AtomicBool,
+    ) -> Result<usize, FetchError> {
+        let part = path.with_extension("pgn.part");
+        let bar = ProgressBar::new_spinner();
+        let style = ProgressStyle::with_template("{spinner} {msg}: {bytes}, {bytes_per_sec}");
+        bar.set_style(style.expect("a fixed template"));
+        bar.set_message(month.to_string());
+        let fetched = self.site.month(client, base, &self.user, month, &part, |bytes| {
+            bar.inc(bytes as u64);
+            !stop.load(Ordering::Relaxed)
+        });
+        bar.finish_and_clear();
+        let text = fetched?;
+        let games = if text.trim_ascii().is_empty() { 0 } else { game_starts(&text).len() };
+        if games > 0 {
+            let unwritable = |why| FetchError::Failed { url: path.display().to_string(), why };
+            write_file(path, &text).map_err(unwritable)?;
+        }
+        let _ = std::fs::remove_file(&part);
+        Ok(games)
+    }
+}
+
+/// Whether a file was fetched when the month was over.
+fn is_whole(path: &Path, month: Month) -> bool {
+    path.metadata().and_then(|meta| meta.modified()).is_ok_and(|moment| month.was_over(moment))
+}
+
+/// Waits, but not when `stop` is raised.
+fn wait(time: Duration, stop: &AtomicBool) -> bool {
+    let until = Instant::now() + time;
+    while !stop.load(Ordering::Relaxed) {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return true;
+        }
+        thread::sleep(left.min(GLANCE));
+    }
+    false
+}

@@ -1,0 +1,192 @@
+//! The two sites: where they keep what, and how much of it is there already.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use jiff::Timestamp;
+use ureq::Body;
+
+use crate::datagen::fetch::month::Month;
+use crate::datagen::fetch::polite::{Client, FetchError};
+use crate::import::game_starts;
+
+/// A site that gives games away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Site {
+    /// chess.com, <https://www.chess.com/news/view/published-data-api>
+    ChessCom,
+    /// lichess.org, <https://lichess.org/api#tag/Games/operation/apiGamesUser>
+    Lichess,
+}
+
+impl ValueEnum for Site {
+    fn value_variants<'a>() -> &'a [Site] {
+        &[Site::ChessCom, Site::Lichess]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()))
+    }
+}
+
+impl Site {
+    /// As it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Site::ChessCom => "chess.com",
+            Site::Lichess => "lichess",
+        }
+    }
+
+    /// Where its interface is.
+    pub fn base_url(self) -> &'static str {
+        match self {
+            Site::ChessCom => "https://api.chess.com",
+            Site::Lichess => "https://lichess.org",
+        }
+    }
+
+    /// The address of a month's games, for a site that can begin at any moment from `since` on.
+    fn url(self, base: &str, user: &str, month: Month, since: Timestamp) -> String {
+        match self {
+            Site::ChessCom => format!("{base}/pub/player/{user}/games/{}/pgn", month.path()),
+            Site::Lichess => format!(
+                "{base}/api/games/user/{user}?since={}&until={}&sort=dateAsc&evals=true&opening=true",
+                since.as_millisecond(),
+                month.next().start().as_millisecond() - 1
+            ),
+        }
+    }
+
+    /// Of these months those in which the player played, where the site tells it beforehand.
+    ///
+    /// # Errors
+    ///
+    /// If it can't be fetched; there is no such player, then.
+    pub fn months_played(
+        self,
+        client: &mut Client<'_>,
+        base: &str,
+        user: &str,
+        months: Vec<Month>,
+    ) -> Result<Vec<Month>, FetchError> {
+        if self == Site::Lichess {
+            return Ok(months);
+        }
+        let mut played = String::new();
+        let url = || format!("{base}/pub/player/{user}/games/archives");
+        client.get(url, "application/json", |body| {
+            played = body.read_to_string().map_err(|error| error.to_string())?;
+            Ok(())
+        })?;
+        Ok(months.into_iter().filter(|month| played.contains(&format!("/{}\"", month.path()))).collect())
+    }
+
+    /// Fetches a month's games; what arrives is kept in `part` at once, and what is there already isn't asked for
+    /// again if the site allows that.
+    ///
+    /// # Errors
+    ///
+    /// If they can't be fetched, or the part can't be written.
+    pub fn month(
+        self,
+        client: &mut Client<'_>,
+        base: &str,
+        user: &str,
+        month: Month,
+        part: &Path,
+        mut arrived: impl FnMut(usize) -> bool,
+    ) -> Result<Vec<u8>, FetchError> {
+        let before = if self == Site::Lichess { std::fs::read(part).unwrap_or_default() } else { Vec::new() };
+        let text = RefCell::new(whole_games(before));
+        let url = || {
+            let since = last_moment(&text.borrow()).unwrap_or(month.start());
+            self.url(base, user, month, since)
+        };
+        let fetched = client.get(url, "application/x-chess-pgn", |body| {
+            let mut text = text.borrow_mut();
+            if self == Site::ChessCom {
+                text.clear();
+            }
+            let received = receive(body, &mut text, part, &mut arrived);
+            if received.is_err() {
+                *text = whole_games(std::mem::take(&mut text));
+            }
+            received
+        });
+        let text = text.into_inner();
+        if text.is_empty() {
+            // Nothing to go on with.
+            let _ = std::fs::remove_file(part);
+        }
+        fetched?;
+        Ok(without_duplicates(&text))
+    }
+}
+
+/// Appends what arrives to `text`, and keeps that in a file.
+fn receive(
+    body: &mut Body,
+    text: &mut Vec<u8>,
+    part: &Path,
+    arrived: &mut impl FnMut(usize) -> bool,
+) -> Result<(), String> {
+    let at = |error: std::io::Error| format!("can't write {}: {error}", part.display());
+    let mut file = File::create(part).and_then(|mut file| file.write_all(text).map(|()| file)).map_err(at)?;
+    let mut reader = body.as_reader();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let read = reader.read(&mut buffer).map_err(|error| format!("broke off: {error}"))?;
+        if read == 0 {
+            return Ok(());
+        }
+        text.extend_from_slice(&buffer[..read]);
+        file.write_all(&buffer[..read]).map_err(at)?;
+        if !text.trim_ascii_start().starts_with(b"[") {
+            text.clear();
+            return Err("the answer is no PGN".to_owned());
+        }
+        if !arrived(read) {
+            return Err("interrupted".to_owned());
+        }
+    }
+}
+
+/// All games but the last, which may not be whole.
+fn whole_games(mut text: Vec<u8>) -> Vec<u8> {
+    let last = game_starts(&text).pop().unwrap_or(0);
+    text.truncate(last);
+    text
+}
+
+/// When the last of the games began.
+fn last_moment(text: &[u8]) -> Option<Timestamp> {
+    let last = &text[*game_starts(text).last()?..];
+    let date = tag(last, "UTCDate")?.replace('.', "-");
+    format!("{date}T{}Z", tag(last, "UTCTime")?).parse().ok()
+}
+
+fn tag(game: &[u8], name: &str) -> Option<String> {
+    let text = String::from_utf8_lossy(game);
+    let start = format!("[{name} \"");
+    let value = text.lines().find_map(|line| line.strip_prefix(&start))?;
+    Some(value.split('"').next()?.to_owned())
+}
+
+/// The games, each once: by its address, else by its text.
+fn without_duplicates(text: &[u8]) -> Vec<u8> {
+    let mut starts = game_starts(text);
+    starts.push(text.len());
+    let mut seen = HashSet::new();
+    let games = starts.windows(2).map(|bounds| &text[bounds[0]..bounds[1]]);
+    let unseen = games.filter(|game| {
+        let address = tag(game, "Site").filter(|site| site.contains("://"));
+        seen.insert(address.unwrap_or_else(|| String::from_utf8_lossy(game).trim().to_owned()))
+    });
+    unseen.flatten().copied().collect()
+}

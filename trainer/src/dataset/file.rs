@@ -1,0 +1,427 @@
+//! Chunks written to and read from HDF5.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use hdf5::filters::Filter;
+use hdf5::types::{FixedAscii, FixedUnicode, VarLenUnicode};
+use hdf5::{File, Group, H5Type};
+
+use super::chunk::Chunk;
+use super::{FORMAT, VERSION};
+use crate::record::SearchColumns;
+
+/// Entries a compressed block of a dataset: what a reader must unpack for one value.
+const BLOCK: usize = 1 << 16;
+
+/// zlib's best: written once, read often, carried around.
+const DEFLATE: u8 = 9;
+
+/// Bytes of a text attribute. Texts of any length would stand in a part of the file that has no checksums,
+/// and that crashes the library when it is damaged.
+const TEXT: usize = 1000;
+type Text = FixedUnicode<TEXT>;
+
+/// A start position as it is stored.
+type StoredFen = FixedAscii<100>;
+
+/// Why a file of games can't be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChunkError {
+    /// Not HDF5, cut short, or unreadable.
+    Unreadable(PathBuf, String),
+    /// HDF5, but not one of ours, or of a version that this program doesn't know.
+    Foreign(PathBuf, String),
+    /// One of ours, but its contents don't fit together.
+    Damaged(PathBuf, String),
+    /// The file can't be written.
+    Unwritable(PathBuf, String),
+}
+
+impl fmt::Display for ChunkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ChunkError::Unreadable(path, why) => {
+                write!(f, "{}: can't be read, damaged or cut short: {why}", path.display())
+            }
+            ChunkError::Foreign(path, why) => write!(f, "{}: not games/1: {why}", path.display()),
+            ChunkError::Damaged(path, why) => write!(f, "{}: damaged: {why}", path.display()),
+            ChunkError::Unwritable(path, why) => write!(f, "{}: can't be written: {why}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for ChunkError {}
+
+/// Writes a chunk beside its name, flushes it, and renames it.
+///
+/// # Errors
+///
+/// If the file can't be written; then no file of that name is left or changed.
+pub fn write(chunk: &Chunk, path: &Path) -> Result<(), ChunkError> {
+    let unwritable = |error: &dyn fmt::Display| ChunkError::Unwritable(path.to_owned(), first_line(error));
+    let part = path.with_extension("h5.part");
+    let written = write_file(chunk, &part)
+        .map_err(|error| unwritable(&error))
+        .and_then(|()| {
+            std::fs::File::open(&part).and_then(|file| file.sync_all()).map_err(|error| unwritable(&error))
+        })
+        .and_then(|()| std::fs::rename(&part, path).map_err(|error| unwritable(&error)));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&part);
+    }
+    written
+}
+
+fn write_file(chunk: &Chunk, path: &Path) -> hdf5::Result<()> {
+    // The layout of HDF5 1.10 has checksums for its own structures, too.
+    let file = File::with_options().with_fapl(|access| access.libver_v110()).create(path)?;
+    let text = |name: &str, value: &str| -> hdf5::Result<()> {
+        let value = Text::from_str(&value[..value.floor_char_boundary(TEXT)]);
+        let value = value.map_err(|_| hdf5::Error::from(format!("bad text in {name}")))?;
+        file.new_attr::<Text>().create(name)?.write_scalar(&value)
+    };
+    text("format", FORMAT)?;
+    text("source", &chunk.source)?;
+    file.new_attr::<u32>().create("version")?.write_scalar(&VERSION)?;
+    file.new_attr::<u64>().create("positions")?.write_scalar(&(chunk.positions() as u64))?;
+    file.new_attr::<u64>().create("games")?.write_scalar(&(chunk.games() as u64))?;
+
+    let games = file.create_group("games")?;
+    put(&games, "first_ply", &chunk.first_ply)?;
+    put(&games, "plies", &chunk.plies)?;
+    put(&games, "result", &chunk.result)?;
+    put(&games, "white_elo", &chunk.white_elo)?;
+    put(&games, "black_elo", &chunk.black_elo)?;
+    put(&games, "date", &chunk.date)?;
+    put(&games, "flags", &chunk.flags)?;
+    put(&games, "start", &chunk.start)?;
+    let starts: Vec<StoredFen> = chunk
+        .starts
+        .iter()
+        .map(|fen| {
+            StoredFen::from_ascii(fen.as_bytes()).map_err(|error| hdf5::Error::from(error.to_string()))
+        })
+        .collect::<Result<_, _>>()?;
+    put(&file, "starts", &starts)?;
+    let plies = file.create_group("plies")?;
+    put(&plies, "move", &chunk.moves)?;
+    put(&plies, "eval", &chunk.evals)?;
+    let searches = &chunk.searches;
+    if !searches.q.is_empty() {
+        put(&plies, "q", &searches.q)?;
+        put(&plies, "d", &searches.d)?;
+        let policy = file.create_group("policy")?;
+        put(&policy, "first", &searches.first)?;
+        put(&policy, "len", &searches.len)?;
+        put(&policy, "move", &searches.moves)?;
+        put(&policy, "share", &searches.shares)?;
+    }
+    file.close()
+}
+
+fn put<T: H5Type>(group: &Group, name: &str, data: &[T]) -> hdf5::Result<()> {
+    let builder = group.new_dataset_builder();
+    if data.is_empty() {
+        // HDF5 has no chunks of nothing.
+        return builder.empty::<T>().shape(0).create(name).map(drop);
+    }
+    let block = data.len().min(BLOCK);
+    builder.chunk(block).shuffle().deflate(DEFLATE).fletcher32().with_data(data).create(name).map(drop)
+}
+
+/// Reads a whole file; checksums, lengths and ranges are checked, moves are not replayed.
+///
+/// # Errors
+///
+/// If the file is not `games/1`, or its contents are damaged.
+pub fn read(path: &Path) -> Result<Chunk, ChunkError> {
+    let unreadable = |error: hdf5::Error| ChunkError::Unreadable(path.to_owned(), first_line(&error));
+    let foreign = |why: String| ChunkError::Foreign(path.to_owned(), why);
+    let file = File::open(path).map_err(unreadable)?;
+    let text = |name: &str| {
+        let value = file.attr(name).and_then(|attr| {
+            let fixed = attr.read_scalar::<Text>().map(|text| text.as_str().to_owned());
+            // As other programs write it, and earlier versions of this one.
+            fixed.or_else(|_| attr.read_scalar::<VarLenUnicode>().map(|text| text.as_str().to_owned()))
+        });
+        value.map_err(|_| foreign(format!("no attribute \"{name}\"")))
+    };
+    let format = text("format")?;
+    if format != FORMAT {
+        return Err(foreign(format!("format is \"{format}\", expected \"{FORMAT}\"")));
+    }
+    let number = |name: &str| {
+        let value = file.attr(name).and_then(|attr| attr.read_scalar::<u64>());
+        value.map_err(|_| foreign(format!("no attribute \"{name}\"")))
+    };
+    let version = number("version")?;
+    if version != u64::from(VERSION) {
+        return Err(foreign(format!("version is {version}, this program reads {VERSION}")));
+    }
+    let chunk = read_columns(&file, &text("source")?).map_err(unreadable)?;
+    let damaged = |why: String| ChunkError::Damaged(path.to_owned(), why);
+    chunk.check().map_err(damaged)?;
+    let (games, positions) = (number("games")?, number("positions")?);
+    if (games, positions) != (chunk.games() as u64, chunk.positions() as u64) {
+        let found = format!("{} games, {} positions", chunk.games(), chunk.positions());
+        return Err(damaged(format!("{found}, but its attributes say {games} and {positions}")));
+    }
+    Ok(chunk)
+}
+
+fn read_columns(file: &File, source: &str) -> hdf5::Result<Chunk> {
+    let starts: Vec<StoredFen> = get(file, "starts")?;
+    Ok(Chunk {
+        source: source.to_owned(),
+        first_ply: get(file, "games/first_ply")?,
+        plies: get(file, "games/plies")?,
+        result: get(file, "games/result")?,
+        white_elo: get(file, "games/white_elo")?,
+        black_elo: get(file, "games/black_elo")?,
+        date: get(file, "games/date")?,
+        flags: get(file, "games/flags")?,
+        start: get(file, "games/start")?,
+        starts: starts.iter().map(|fen| fen.as_str().to_owned()).collect(),
+        moves: get(file, "plies/move")?,
+        evals: get(file, "plies/eval")?,
+        searches: read_searches(file)?,
+    })
+}
+
+fn read_searches(file: &File) -> hdf5::Result<SearchColumns> {
+    if !file.link_exists("policy") {
+        return Ok(SearchColumns::default());
+    }
+    Ok(SearchColumns {
+        q: get(file, "plies/q")?,
+        d: get(file, "plies/d")?,
+        first: get(file, "policy/first")?,
+        len: get(file, "policy/len")?,
+        moves: get(file, "policy/move")?,
+        shares: get(file, "policy/share")?,
+    })
+}
+
+/// The datasets that self-play adds.
+pub(super) const SEARCH_DATASETS: [&str; 6] =
+    ["plies/q", "plies/d", "policy/first", "policy/len", "policy/move", "policy/share"];
+
+/// The datasets of `games/1`, in the order of [`Chunk`]'s columns.
+pub(super) const DATASETS: [&str; 11] = [
+    "games/first_ply",
+    "games/plies",
+    "games/result",
+    "games/white_elo",
+    "games/black_elo",
+    "games/date",
+    "games/flags",
+    "games/start",
+    "starts",
+    "plies/move",
+    "plies/eval",
+];
+
+/// A dataset as the file describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Where it is in the file.
+    pub name: &'static str,
+    /// The type of its entries.
+    pub kind: String,
+    /// Their number along each axis.
+    pub shape: Vec<usize>,
+    /// Whether their bytes have checksums, which reading checks.
+    pub checksums: bool,
+}
+
+/// How a file's datasets are laid out.
+///
+/// # Errors
+///
+/// If the file can't be read, or lacks one.
+pub fn layouts(path: &Path) -> Result<Vec<Layout>, ChunkError> {
+    let described = File::open(path).and_then(|file| {
+        let more: &[&'static str] = if file.link_exists("policy") { &SEARCH_DATASETS } else { &[] };
+        let layouts = DATASETS.iter().chain(more).map(|name| {
+            let dataset = file.dataset(name)?;
+            Ok(Layout {
+                name,
+                kind: dataset.dtype()?.to_descriptor()?.to_string(),
+                shape: dataset.shape(),
+                checksums: dataset.filters().contains(&Filter::Fletcher32),
+            })
+        });
+        layouts.collect::<hdf5::Result<_>>()
+    });
+    described.map_err(|error| ChunkError::Unreadable(path.to_owned(), first_line(&error)))
+}
+
+fn get<T: H5Type>(file: &File, name: &str) -> hdf5::Result<Vec<T>> {
+    file.dataset(name)?.read_raw()
+}
+
+fn first_line(error: &dyn fmt::Display) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{FLAG_CHESS960, FLAG_SELF_PLAY, GameRecord, GameResult, Searched};
+    use engine::position::PackedMove;
+
+    fn chunk() -> Chunk {
+        let mut chunk = Chunk::new("a test");
+        let e4 = PackedMove(12 | 28 << 6);
+        chunk.push(&GameRecord {
+            moves: vec![e4, PackedMove(52 | 36 << 6)],
+            evals: vec![30, i16::MIN],
+            result: GameResult::White,
+            white_elo: 2700,
+            date: 20_240_131,
+            ..GameRecord::default()
+        });
+        chunk.push(&GameRecord {
+            start: Some("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1".into()),
+            moves: vec![e4],
+            result: GameResult::Draw,
+            flags: FLAG_CHESS960,
+            ..GameRecord::default()
+        });
+        chunk
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        write(&chunk(), &path).unwrap();
+        let back = read(&path).unwrap();
+        assert_eq!(back, chunk());
+        assert_eq!(back.game(1), chunk().game(1));
+        assert_eq!(back.game(0).evals, [30, i16::MIN]);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no part is left behind");
+        write(&Chunk::new("nothing"), &path).unwrap();
+        assert_eq!(read(&path).unwrap().games(), 0);
+    }
+
+    #[test]
+    fn searches_of_self_play_are_written_and_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        let mut both = chunk();
+        let moves = both.game(0).moves;
+        let learnt = Searched::new(0.3, 0.4, [(moves[0], 0.75), (PackedMove(11 | 27 << 6), 0.25)]);
+        let searches = vec![learnt, Searched::new(-0.5, 0.0, [])];
+        let game = GameRecord { searches, flags: FLAG_SELF_PLAY, ..both.game(0) };
+        both.push(&game);
+        both.push(&chunk().game(1));
+        write(&both, &path).unwrap();
+        let back = read(&path).unwrap();
+        assert_eq!(back, both);
+        assert_eq!((back.game(2), back.game(2).searches.len()), (game, 2));
+        assert!(back.game(0).searches.is_empty() && back.replay(3).searches.is_empty());
+        let names: Vec<&str> = layouts(&path).unwrap().iter().map(|layout| layout.name).collect();
+        assert_eq!(names[11..], SEARCH_DATASETS);
+        let mut bad = both.clone();
+        bad.searches.len[3] = 1;
+        assert!(bad.check().unwrap_err().starts_with("the policy of ply 4 starts at 2"), "{:?}", bad.check());
+    }
+
+    #[test]
+    fn files_cut_short_or_foreign_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        write(&chunk(), &path).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+        let error = read(&path).unwrap_err();
+        assert!(matches!(error, ChunkError::Unreadable(..)), "{error}");
+        assert!(error.to_string().contains("games.h5"));
+        std::fs::write(&path, "[Event \"a PGN\"]").unwrap();
+        assert!(matches!(read(&path), Err(ChunkError::Unreadable(..))));
+        drop(File::create(&path).unwrap());
+        assert!(matches!(read(&path), Err(ChunkError::Foreign(..))));
+    }
+
+    /// A file of many games, as bytes.
+    fn many(path: &Path) -> Vec<u8> {
+        let mut many = Chunk::new("many");
+        let game = chunk().game(0);
+        (0..500u16)
+            .for_each(|elo| many.push(&GameRecord { white_elo: elo.wrapping_mul(7919), ..game.clone() }));
+        write(&many, path).unwrap();
+        std::fs::read(path).unwrap()
+    }
+
+    #[test]
+    fn no_flipped_bit_goes_unseen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        let bytes = many(&path);
+        let sound = read(&path).unwrap();
+        let mut found = 0;
+        for at in (0..bytes.len()).step_by(11) {
+            let mut bad = bytes.clone();
+            bad[at] ^= 1 << (at % 8);
+            std::fs::write(&path, bad).unwrap();
+            match read(&path) {
+                // Not every byte of a file means something.
+                Ok(chunk) => assert_eq!(chunk, sound, "byte {at} of {}", bytes.len()),
+                Err(error) => {
+                    assert!(error.to_string().contains("games.h5"));
+                    found += 1;
+                }
+            }
+        }
+        assert!(found > bytes.len() / 11 / 4, "{found} in {} bytes", bytes.len());
+    }
+
+    #[test]
+    fn wherever_a_file_is_cut_short_it_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        let bytes = many(&path);
+        for length in (0..bytes.len()).step_by(97).chain([bytes.len() - 1]) {
+            std::fs::write(&path, &bytes[..length]).unwrap();
+            assert!(read(&path).is_err(), "{length} of {} bytes", bytes.len());
+        }
+    }
+
+    #[test]
+    fn another_version_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        write(&chunk(), &path).unwrap();
+        let file = File::open_rw(&path).unwrap();
+        file.attr("version").unwrap().write_scalar(&2u32).unwrap();
+        file.close().unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.contains("version is 2, this program reads 1"), "{error}");
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_are_found() {
+        let mut bad = chunk();
+        bad.plies[0] = 7;
+        assert!(bad.check().unwrap_err().contains("game 1 starts at ply 2, expected 7"));
+        let mut bad = chunk();
+        bad.result[1] = 5;
+        assert_eq!(bad.check(), Err("game 1 has result 5".into()));
+        let mut bad = chunk();
+        bad.start[1] = 9;
+        assert!(bad.check().is_err());
+        let mut bad = chunk();
+        bad.evals[1] = 29_000;
+        assert_eq!(bad.check(), Ok(()));
+        bad.evals[1] = 29_001;
+        assert_eq!(bad.check(), Ok(()));
+        bad.evals[1] = -30_001;
+        assert_eq!(bad.check(), Err("ply 1 has evaluation -30001".into()));
+        let mut bad = chunk();
+        bad.date[0] = 20_241_301;
+        assert_eq!(bad.check(), Err("game 0 has date 20241301".into()));
+    }
+}

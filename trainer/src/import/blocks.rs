@@ -1,0 +1,318 @@
+//! Files as blocks of whole games: decompressed, cut at game boundaries, lines counted.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use memchr::{memchr, memchr_iter, memrchr};
+
+use super::puzzles::Columns;
+
+/// Bytes of text in a block: some hundred games, enough work to outweigh its handling.
+const BLOCK_BYTES: usize = 1 << 20;
+/// A block without a boundary is cut here, lest a file that is no PGN fill the memory.
+const LONGEST_GAME: usize = 64 << 20;
+
+/// How a file is packed; seen from its first bytes, whatever its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// Text.
+    None,
+    /// .gz
+    Gzip,
+    /// .zst
+    Zstd,
+    /// .bz2
+    Bzip2,
+}
+
+impl Compression {
+    /// What a file that begins with these bytes is packed with.
+    pub fn detect(head: &[u8]) -> Compression {
+        match head {
+            [0x1f, 0x8b, ..] => Compression::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
+            [b'B', b'Z', b'h', b'1'..=b'9', ..] => Compression::Bzip2,
+            _ => Compression::None,
+        }
+    }
+}
+
+/// Opens a file and unpacks it; `bytes_read` grows by the packed bytes as they are read.
+pub(crate) fn open(path: &Path, bytes_read: Arc<AtomicU64>) -> io::Result<Box<dyn Read>> {
+    let counted = Counted { inner: File::open(path)?, bytes: bytes_read };
+    let mut reader = BufReader::with_capacity(1 << 18, counted);
+    Ok(match Compression::detect(reader.fill_buf()?) {
+        Compression::None => Box::new(reader),
+        Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(reader)),
+        Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(reader)),
+        Compression::Zstd => {
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(reader)?;
+            // Archives are packed with windows beyond the decoder's default limit of 128 MiB.
+            decoder.window_log_max(31)?;
+            Box::new(decoder)
+        }
+    })
+}
+
+struct Counted<R> {
+    inner: R,
+    bytes: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(out)?;
+        self.bytes.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+/// What a file's text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// Games in PGN.
+    Pgn,
+    /// A table of puzzles, one a line.
+    Puzzles(Columns),
+}
+
+impl Layout {
+    /// The layout of a file that begins with `text`.
+    fn detect(text: &[u8]) -> Layout {
+        let line = &text[..memchr(b'\n', text).unwrap_or(text.len())];
+        Columns::detect(without_byte_order_mark(line)).map_or(Layout::Pgn, Layout::Puzzles)
+    }
+
+    /// Where a text can be cut so that both parts hold whole games, as late as possible.
+    fn last_start(self, text: &[u8]) -> Option<usize> {
+        match self {
+            Layout::Pgn => last_game_start(text),
+            Layout::Puzzles(_) => memrchr(b'\n', text).map(|newline| newline + 1),
+        }
+    }
+}
+
+/// Whole games, and where they stand.
+#[derive(Debug)]
+pub(crate) struct Block {
+    /// Which of the files.
+    pub file: usize,
+    pub layout: Layout,
+    /// The line number of the first line, from 1.
+    pub first_line: u64,
+    pub text: Vec<u8>,
+}
+
+/// Cuts one file into blocks.
+pub(crate) struct Blocks<R> {
+    reader: R,
+    file: usize,
+    next_line: u64,
+    rest: Vec<u8>,
+    ended: bool,
+    /// Unknown until the file's first text is there.
+    layout: Option<Layout>,
+}
+
+impl<R: Read> Blocks<R> {
+    pub fn new(reader: R, file: usize) -> Blocks<R> {
+        Blocks { reader, file, next_line: 1, rest: Vec::new(), ended: false, layout: None }
+    }
+
+    /// The next block, `None` at the end of the file.
+    ///
+    /// # Errors
+    ///
+    /// If the file can't be read or unpacked. Asked again, what had been read before is the last
+    /// block: a truncated archive gives all the games that it holds.
+    pub fn next(&mut self) -> io::Result<Option<Block>> {
+        let mut wanted = BLOCK_BYTES;
+        while !self.ended {
+            let missing = wanted.saturating_sub(self.rest.len());
+            if missing == 0 {
+                match self.layout().last_start(&self.rest) {
+                    Some(cut) => return Ok(Some(self.cut(cut))),
+                    None if self.rest.len() >= LONGEST_GAME => break,
+                    None => wanted = 2 * self.rest.len(),
+                }
+                continue;
+            }
+            match self.reader.by_ref().take(missing as u64).read_to_end(&mut self.rest) {
+                Ok(read) => self.ended = read < missing,
+                Err(error) => {
+                    self.ended = true;
+                    return Err(error);
+                }
+            }
+        }
+        let all = self.rest.len();
+        Ok((all > 0).then(|| self.cut(all)))
+    }
+
+    fn layout(&mut self) -> Layout {
+        *self.layout.get_or_insert_with(|| Layout::detect(&self.rest))
+    }
+
+    fn cut(&mut self, at: usize) -> Block {
+        let layout = self.layout();
+        let rest = self.rest.split_off(at);
+        let text = std::mem::replace(&mut self.rest, rest);
+        let first_line = self.next_line;
+        self.next_line += memchr_iter(b'\n', &text).count() as u64;
+        Block { file: self.file, layout, first_line, text }
+    }
+}
+
+/// Files written on Windows, and files put together from such, have marks before their first tag.
+pub(crate) fn without_byte_order_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
+}
+
+/// A tag pair as it must look to start a game: comments, too, have lines that begin with a bracket.
+fn is_tag(line: &[u8]) -> bool {
+    let Some(name) = without_byte_order_mark(line).strip_prefix(b"[") else { return false };
+    let length = name.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+    length > 0 && name[length..].trim_ascii_start().starts_with(b"\"")
+}
+
+/// A line that belongs to a tag section, if only just: one bad tag doesn't start a new game.
+pub(crate) fn resembles_tag(line: &[u8]) -> bool {
+    matches!(without_byte_order_mark(line), [b'[', byte, ..] if byte.is_ascii_alphanumeric())
+}
+
+/// Whether the tag pair `line` starts a game after the line `before` (the nearest one that isn't
+/// empty; `gap` if there are empty ones between).
+///
+/// ChessBase leaves empty lines among the tags of a game; but an Event after an empty line is the
+/// next game, and the one before had no moves.
+fn starts_game(before: &[u8], gap: bool, line: &[u8]) -> bool {
+    !resembles_tag(before) || gap && without_byte_order_mark(line).starts_with(b"[Event ")
+}
+
+fn is_blank(line: &[u8]) -> bool {
+    line.first().is_none_or(u8::is_ascii_whitespace) && line.trim_ascii().is_empty()
+}
+
+/// The start of the last game in `text` that isn't the first.
+fn last_game_start(text: &[u8]) -> Option<usize> {
+    let mut candidate: Option<(usize, &[u8])> = None;
+    let mut gap = false;
+    let mut end = text.len();
+    loop {
+        let start = memrchr(b'\n', &text[..end]).map_or(0, |newline| newline + 1);
+        let line = &text[start..end];
+        if is_blank(line) {
+            gap = true;
+        } else {
+            if let Some((at, tag)) = candidate
+                && starts_game(line, gap, tag)
+            {
+                return Some(at);
+            }
+            candidate = is_tag(line).then_some((start, line));
+            gap = false;
+        }
+        if start == 0 {
+            return None;
+        }
+        end = start - 1;
+    }
+}
+
+/// The games of a block: where each starts.
+pub(crate) fn game_starts(text: &[u8]) -> Vec<usize> {
+    let mut starts = vec![0];
+    let mut before: Option<&[u8]> = None;
+    let mut gap = false;
+    let mut line_start = 0;
+    while line_start < text.len() {
+        let line_end = memchr(b'\n', &text[line_start..]).map_or(text.len(), |n| line_start + n);
+        let line = &text[line_start..line_end];
+        if is_blank(line) {
+            gap = true;
+        } else {
+            if is_tag(line) && before.is_some_and(|before| starts_game(before, gap, line)) {
+                starts.push(line_start);
+            }
+            before = Some(line);
+            gap = false;
+        }
+        line_start = line_end + 1;
+    }
+    starts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &str =
+        "[Event \"a\"]\n\n[Site \"b\"]\n1. e4 {\n[%eval 0.1] }\n[no tag]\n e5 *\n\n[Event \"c\"]\n\n*\n";
+
+    fn pieces(text: &str) -> Vec<&str> {
+        let starts = game_starts(text.as_bytes());
+        let ends = starts.iter().copied().skip(1).chain([text.len()]);
+        starts.iter().zip(ends).map(|(start, end)| &text[*start..end]).collect()
+    }
+
+    #[test]
+    fn games_start_at_tags_after_moves() {
+        assert_eq!(pieces(TWO).len(), 2);
+        assert!(pieces(TWO)[1].starts_with("[Event \"c\"]"));
+        assert_eq!(pieces("1. e4 *\r\n[White \"x\"]\r\n\r\n*").len(), 2);
+        assert_eq!(pieces("\n\n[Event \"a\"]\n[Bad tag]\n[Date \"x\"]\n\n*").len(), 1);
+        assert_eq!(pieces("\u{feff}[Event \"a\"]\n[Date \"x\"]\n\n*").len(), 1);
+        assert_eq!(pieces("*\n\n\u{feff}[Event \"a\"]\n[Date \"x\"]\n\n*").len(), 2);
+        assert_eq!(pieces("[Event \"no moves\"]\n[FEN \"x\"]\n \n[Event \"b\"]\n\n*").len(), 2);
+    }
+
+    #[test]
+    fn the_last_start_is_the_last_of_all_starts() {
+        let texts = [
+            TWO,
+            "1. e4 *\n[White \"x\"]\n\n*",
+            "[A \"1\"]\n*",
+            "*",
+            "",
+            "*\n\n[A \"1\"]\n[B \"2\"]",
+            "[Event \"1\"]\n\n[Event \"2\"]\n\n[Date \"x\"]\n",
+            "\n\n[Event \"1\"]\n[Event \"2\"]\n",
+        ];
+        for text in texts {
+            let last = *game_starts(text.as_bytes()).last().unwrap();
+            assert_eq!(last_game_start(text.as_bytes()), Some(last).filter(|at| *at > 0), "{text}");
+        }
+    }
+
+    #[test]
+    fn blocks_hold_whole_games_and_know_their_lines() {
+        let game = "[Event \"x\"]\n[White \"y\"]\n\n1. e4 e5 2. Nf3 Nc6\n3. Bb5 a6 1-0\n\n";
+        let text = game.repeat(2 * BLOCK_BYTES / game.len());
+        let mut blocks = Blocks::new(text.as_bytes(), 3);
+        let (mut line, mut total) = (1, 0);
+        let mut count = 0;
+        while let Some(block) = blocks.next().unwrap() {
+            assert_eq!((block.file, block.first_line), (3, line));
+            assert_eq!(block.text.len() % game.len(), 0, "whole games");
+            line += memchr_iter(b'\n', &block.text).count() as u64;
+            total += block.text.len();
+            count += 1;
+        }
+        assert_eq!(total, text.len());
+        assert!(count >= 2);
+    }
+
+    #[test]
+    fn a_truncated_archive_gives_what_it_holds() {
+        let text = "[Event \"x\"]\n\n1. e4 e5 1-0\n\n".repeat(10_000);
+        let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
+        let reader = zstd::stream::read::Decoder::new(&packed[..packed.len() - 6]).unwrap();
+        let mut blocks = Blocks::new(reader, 0);
+        assert!(blocks.next().is_err());
+        assert!(blocks.next().unwrap().is_some_and(|block| !block.text.is_empty()));
+        assert!(blocks.next().unwrap().is_none());
+    }
+}

@@ -1,0 +1,15 @@
+//! PGN and puzzles into games: parsing, filters, repairs.
+//!
+//! [`read_games`] turns files of PGN or of puzzles into a stream of games, in parallel, and counts what it leaves out.
+
+mod blocks;
+mod tidy;
+mod pgn;
+mod puzzles;
+mod reader;
+
+pub use blocks::Compression;
+pub(crate) use blocks::{game_starts, open};
+pub(crate) use pgn::start_position;
+pub use pgn::{Broken, Excluded, Fault};
+pub use reader::{Filters, ImportError, Progress, ReadOptions, ReadReport, read_games};

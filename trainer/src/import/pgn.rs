@@ -1,0 +1,430 @@
+//! One game of PGN text, replayed: what it becomes, why it is left out, or what is wrong with it.
+
+use std::fmt;
+use std::io::Cursor;
+use std::ops::ControlFlow;
+
+use engine::position::{Game, PackedMove};
+use memchr::{memchr_iter, memmem};
+use pgn_reader::{RawComment, RawTag, Reader, SanPlus, Visitor};
+use shakmaty::san::San;
+use shakmaty::uci::UciMove;
+use shakmaty::{CastlingMode, Chess, KnownOutcome, Move, Outcome, Position, Role, Square};
+
+use super::blocks::{Block, game_starts};
+use super::reader::Filters;
+use super::tidy::{has_tags, tidy};
+use crate::record::{EvalSide, NO_EVAL, find_eval};
+use crate::record::{FLAG_ADJUDICATED, FLAG_CHESS960, GameRecord, GameResult, INITIAL_FEN};
+
+/// `games/1` keeps a start in this many bytes.
+pub(crate) const LONGEST_FEN: usize = 100;
+
+/// What is wrong with a game.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The start can't be read or played from.
+    Start(String),
+    /// A move isn't legal, or is ambiguous.
+    Move {
+        /// Plies before it.
+        ply: usize,
+        /// As it is written, behind its number.
+        text: String,
+    },
+    /// The result contradicts the final position, or the tag the movetext.
+    Result(String),
+    /// The text ends inside a tag or a comment.
+    Text(String),
+    /// More plies than `games/1` can count.
+    TooLong,
+}
+
+impl Fault {
+    /// The kind of fault, for counting.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Fault::Start(_) => "unusable start position",
+            Fault::Move { .. } => "illegal or ambiguous move",
+            Fault::Result(_) => "contradictory result",
+            Fault::Text(_) => "malformed text",
+            Fault::TooLong => "too many moves",
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Start(why) | Fault::Text(why) => f.write_str(why),
+            Fault::Move { text, .. } => write!(f, "illegal or ambiguous move {text}"),
+            Fault::Result(why) => write!(f, "contradictory result: {why}"),
+            Fault::TooLong => f.write_str("more than 65535 plies"),
+        }
+    }
+}
+
+/// A game that can't be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// The line where the game starts, from 1.
+    pub game_line: u64,
+    /// The line of the fault.
+    pub line: u64,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+/// Why a sound game is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Excluded {
+    /// Neither standard chess nor Chess960.
+    Variant,
+    /// A player, or a puzzle, rated below or above the bounds.
+    Rating,
+    /// A player without a rating, and these aren't wanted.
+    Unrated,
+    /// Fewer plies than wanted, or none.
+    TooShort,
+    /// More plies than wanted.
+    TooLong,
+    /// A result that isn't wanted.
+    Result,
+    /// A puzzle below the least popularity.
+    Unpopular,
+    /// A puzzle that too few have played.
+    Untried,
+    /// The same start and moves as an earlier game.
+    Duplicate,
+}
+
+impl fmt::Display for Excluded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Excluded::Variant => "other variants",
+            Excluded::Rating => "rating out of bounds",
+            Excluded::Unrated => "unrated",
+            Excluded::TooShort => "too short",
+            Excluded::TooLong => "too long",
+            Excluded::Result => "result not wanted",
+            Excluded::Unpopular => "unpopular puzzles",
+            Excluded::Untried => "puzzles seldom played",
+            Excluded::Duplicate => "duplicates",
+        })
+    }
+}
+
+/// What a stretch of text turned out to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Parsed {
+    Game(GameRecord),
+    Excluded(Excluded),
+    Broken(Broken),
+}
+
+/// Reads all games of a block, in their order.
+pub(crate) fn parse_block(block: &Block, evals: EvalSide, filters: &Filters) -> Vec<Parsed> {
+    let starts = game_starts(&block.text);
+    let mut parsed = Vec::with_capacity(starts.len());
+    let mut line = block.first_line;
+    for (index, start) in starts.iter().enumerate() {
+        let end = starts.get(index + 1).copied().unwrap_or(block.text.len());
+        let text = &block.text[*start..end];
+        parse_section(text, line, evals, filters, &mut parsed);
+        line += memchr_iter(b'\n', text).count() as u64;
+    }
+    parsed
+}
+
+/// Reads the games of a section: one, or several if they have no tags.
+fn parse_section(
+    original: &[u8],
+    first_line: u64,
+    evals: EvalSide,
+    filters: &Filters,
+    parsed: &mut Vec<Parsed>,
+) {
+    let text = &*tidy(original);
+    // Tidying moves nothing, but takes newlines away.
+    let line_at = |offset: usize| first_line + memchr_iter(b'\n', &original[..offset]).count() as u64;
+    let mut visitor = GameVisitor { evals, filters, ended: false };
+    let tagged = has_tags(text);
+    let mut offset = 0;
+    loop {
+        offset = text.len() - text[offset..].trim_ascii_start().len();
+        let game_line = line_at(offset);
+        let mut reader = Reader::new(Cursor::new(&text[offset..]));
+        let outcome = reader.read_game(&mut visitor);
+        let unread = reader.buffer().len();
+        offset += reader.into_inner().position() as usize - unread;
+        let rejection = match outcome {
+            Ok(None) => return,
+            Ok(Some(Ok(game))) => {
+                parsed.push(Parsed::Game(game));
+                continue;
+            }
+            Ok(Some(Err(rejection))) => rejection,
+            Err(error) => Rejection::Broken(Fault::Text(error.to_string())),
+        };
+        parsed.push(match rejection {
+            Rejection::Excluded(why) => Parsed::Excluded(why),
+            Rejection::Broken(fault) => Parsed::Broken(Broken { game_line, line: line_at(offset), fault }),
+        });
+        if !visitor.ended {
+            // The reader stopped inside the game. What follows an empty line is another game if
+            // games have no tags here, else no game at all.
+            match empty_line(&text[offset..]) {
+                Some(gap) if !tagged => offset += gap,
+                _ => return,
+            }
+        }
+    }
+}
+
+/// Where the next empty line is.
+fn empty_line(text: &[u8]) -> Option<usize> {
+    memchr_iter(b'\n', text).find(|newline| matches!(text[newline + 1..], [b'\n', ..] | [b'\r', b'\n', ..]))
+}
+
+enum Rejection {
+    Excluded(Excluded),
+    Broken(Fault),
+}
+
+type Verdict = Result<GameRecord, Rejection>;
+
+struct GameVisitor<'a> {
+    evals: EvalSide,
+    filters: &'a Filters,
+    /// Whether the last game was read to its end.
+    ended: bool,
+}
+
+/// What the tags say.
+#[derive(Default)]
+struct Tags {
+    start: Option<String>,
+    chess960: bool,
+    other_variant: bool,
+    lichess: bool,
+    adjudicated: bool,
+    result: Option<GameResult>,
+    white_elo: u16,
+    black_elo: u16,
+    date: u32,
+}
+
+/// A game while its moves are read.
+struct Moves {
+    game: GameRecord,
+    position: Chess,
+    /// The score of the present position, if a comment has named it already.
+    next_eval: i16,
+    side: EvalSide,
+}
+
+impl Visitor for GameVisitor<'_> {
+    type Tags = Tags;
+    type Movetext = Moves;
+    type Output = Verdict;
+
+    fn begin_tags(&mut self) -> ControlFlow<Verdict, Tags> {
+        self.ended = false;
+        ControlFlow::Continue(Tags::default())
+    }
+
+    fn tag(&mut self, tags: &mut Tags, name: &[u8], value: RawTag<'_>) -> ControlFlow<Verdict> {
+        match name {
+            b"FEN" => {
+                tags.start = Some(value.decode_utf8_lossy().trim().to_owned()).filter(|fen| !fen.is_empty())
+            }
+            b"Variant" => match variant(value.as_bytes()) {
+                Some(chess960) => tags.chess960 = chess960,
+                None => tags.other_variant = true,
+            },
+            b"Site" => {
+                tags.lichess = memmem::find(&value.as_bytes().to_ascii_lowercase(), b"lichess").is_some()
+            }
+            b"Termination" => {
+                tags.adjudicated =
+                    memmem::find(&value.as_bytes().to_ascii_lowercase(), b"adjudicat").is_some();
+            }
+            b"Result" => tags.result = result(value.as_bytes()),
+            b"WhiteElo" => tags.white_elo = elo(value.as_bytes()),
+            b"BlackElo" => tags.black_elo = elo(value.as_bytes()),
+            b"Date" => tags.date = date(value.as_bytes()).unwrap_or(tags.date),
+            b"UTCDate" if tags.date == 0 => tags.date = date(value.as_bytes()).unwrap_or(0),
+            _ => (),
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn begin_movetext(&mut self, tags: Tags) -> ControlFlow<Verdict, Moves> {
+        let reject = |why| ControlFlow::Break(Err(why));
+        if tags.other_variant {
+            return reject(Rejection::Excluded(Excluded::Variant));
+        }
+        if let Some(why) = self.filters.rate(tags.white_elo, tags.black_elo) {
+            return reject(Rejection::Excluded(why));
+        }
+        let (start, position) = match tags.start.as_deref().map(start_position).transpose() {
+            Ok(start) => start.unwrap_or_default(),
+            Err(why) => return reject(Rejection::Broken(Fault::Start(why))),
+        };
+        let chess960 = tags.chess960 || position.castles().mode() == CastlingMode::Chess960;
+        let side = match self.evals {
+            EvalSide::Auto if tags.lichess => EvalSide::After,
+            EvalSide::Auto => EvalSide::Before,
+            side => side,
+        };
+        ControlFlow::Continue(Moves {
+            game: GameRecord {
+                start,
+                result: tags.result.unwrap_or_default(),
+                white_elo: tags.white_elo,
+                black_elo: tags.black_elo,
+                date: tags.date,
+                flags: if chess960 { FLAG_CHESS960 } else { 0 }
+                    | if tags.adjudicated { FLAG_ADJUDICATED } else { 0 },
+                ..GameRecord::default()
+            },
+            position,
+            next_eval: NO_EVAL,
+            side,
+        })
+    }
+
+    fn san(&mut self, moves: &mut Moves, san: SanPlus) -> ControlFlow<Verdict> {
+        let reject = |fault| ControlFlow::Break(Err(Rejection::Broken(fault)));
+        let ply = moves.game.moves.len();
+        let Some(m) = to_move(&san.san, &moves.position) else {
+            let dots = moves.position.turn().fold_wb(".", "…");
+            let text = format!("{}{dots}{san}", moves.position.fullmoves());
+            return reject(Fault::Move { ply, text });
+        };
+        if ply == usize::from(u16::MAX) {
+            return reject(Fault::TooLong);
+        }
+        moves.game.moves.push(PackedMove::new(m));
+        moves.game.evals.push(std::mem::replace(&mut moves.next_eval, NO_EVAL));
+        moves.position.play_unchecked(m);
+        ControlFlow::Continue(())
+    }
+
+    fn comment(&mut self, moves: &mut Moves, comment: RawComment<'_>) -> ControlFlow<Verdict> {
+        if let Some(score) = find_eval(comment.as_bytes()) {
+            let turn = moves.position.turn();
+            if moves.side == EvalSide::After {
+                moves.next_eval = score.after(turn);
+            } else if let Some(eval) = moves.game.evals.last_mut() {
+                *eval = score.before(!turn, moves.position.is_checkmate());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn outcome(&mut self, moves: &mut Moves, outcome: Outcome) -> ControlFlow<Verdict> {
+        let Outcome::Known(outcome) = outcome else { return ControlFlow::Continue(()) };
+        let written = match outcome {
+            KnownOutcome::Decisive { winner } => GameResult::won_by(winner),
+            KnownOutcome::Draw => GameResult::Draw,
+        };
+        let tag = std::mem::replace(&mut moves.game.result, written);
+        if tag == GameResult::Unknown || tag == written {
+            ControlFlow::Continue(())
+        } else {
+            let why = "the tag and the end of the moves differ".to_owned();
+            ControlFlow::Break(Err(Rejection::Broken(Fault::Result(why))))
+        }
+    }
+
+    fn end_game(&mut self, moves: Moves) -> Verdict {
+        self.ended = true;
+        let Moves { mut game, position, .. } = moves;
+        let by_rule = if position.is_checkmate() {
+            GameResult::won_by(!position.turn())
+        } else if position.is_stalemate() {
+            GameResult::Draw
+        } else {
+            game.result
+        };
+        if game.result == GameResult::Unknown {
+            game.result = by_rule;
+        } else if game.result != by_rule {
+            let why = "the game ends in mate or stalemate and the result is another".to_owned();
+            return Err(Rejection::Broken(Fault::Result(why)));
+        }
+        match self.filters.judge(&game) {
+            Some(why) => Err(Rejection::Excluded(why)),
+            None => Ok(game),
+        }
+    }
+}
+
+/// The legal move that is written so: in standard notation, or as both squares (`g1f3`), which the
+/// parser takes for a pawn's move.
+fn to_move(san: &San, position: &Chess) -> Option<Move> {
+    san.to_move(position).ok().or_else(|| match *san {
+        San::Normal { role: Role::Pawn, file: Some(file), rank: Some(rank), to, promotion, .. } => {
+            let from = Square::from_coords(file, rank);
+            UciMove::Normal { from, to, promotion }.to_move(position).ok()
+        }
+        _ => None,
+    })
+}
+
+/// A start as it is kept (none if it is the initial position), and as a position.
+pub(crate) fn start_position(fen: &str) -> Result<(Option<String>, Chess), String> {
+    let start = Game::from_fen(fen).map_err(|error| error.to_string())?;
+    let fen = start.fen();
+    if fen.len() > LONGEST_FEN {
+        return Err(format!("a FEN of more than {LONGEST_FEN} bytes: {fen}"));
+    }
+    Ok(((fen != INITIAL_FEN).then_some(fen), start.position().clone()))
+}
+
+/// Whether a Variant tag means Chess960; `None` for what isn't chess.
+fn variant(value: &[u8]) -> Option<bool> {
+    let name: Vec<u8> =
+        value.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase).collect();
+    match name.as_slice() {
+        b"" | b"standard" | b"chess" | b"normal" | b"classical" | b"fromposition" => Some(false),
+        b"chess960"
+        | b"fischerandom"
+        | b"fischerrandom"
+        | b"fischerandomchess"
+        | b"frc"
+        | b"dfrc"
+        | b"doublechess960"
+        | b"doublefischerandom"
+        | b"freestyle" => Some(true),
+        _ => None,
+    }
+}
+
+fn result(value: &[u8]) -> Option<GameResult> {
+    match value.trim_ascii() {
+        b"1-0" => Some(GameResult::White),
+        b"0-1" => Some(GameResult::Black),
+        b"1/2-1/2" | b"1/2" => Some(GameResult::Draw),
+        _ => None,
+    }
+}
+
+fn elo(value: &[u8]) -> u16 {
+    std::str::from_utf8(value).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+}
+
+/// `2017.06.24` or `1996.??.??` as yyyymmdd; `None` if not even the year is known.
+fn date(value: &[u8]) -> Option<u32> {
+    let text = std::str::from_utf8(value).ok()?;
+    let mut parts = text.trim().split(['.', '-', '/']);
+    let mut part = |most: u32| parts.next().and_then(|part| part.parse().ok()).filter(|n| *n <= most);
+    let year: u32 = part(9999).filter(|year| *year > 0)?;
+    let month = part(12).unwrap_or(0);
+    let day = part(31).unwrap_or(0);
+    Some(year * 10_000 + month * 100 + day)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,341 @@
+//! Files to games: one thread unpacks and cuts, the others replay, the order stays.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use super::blocks;
+use super::blocks::{Block, Blocks, Layout};
+use super::pgn;
+use super::pgn::{Broken, Excluded, Parsed};
+use super::puzzles;
+use crate::record::EvalSide;
+use crate::record::{GameRecord, GameResult};
+
+/// Which games are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filters {
+    /// Both players (or the puzzle) have at least this rating, as far as it is known.
+    pub min_elo: u16,
+    /// At most this rating, as far as it is known.
+    pub max_elo: u16,
+    /// Leave out games in which a player's rating is unknown.
+    pub rated_only: bool,
+    /// Fewest plies; games without a move are never kept.
+    pub min_plies: usize,
+    /// Most plies.
+    pub max_plies: usize,
+    /// Keep draws.
+    pub draws: bool,
+    /// Keep games whose result is unknown.
+    pub unknown_results: bool,
+    /// Least popularity of a puzzle, −100 to 100.
+    pub min_popularity: i16,
+    /// Fewest times that a puzzle has been played.
+    pub min_plays: u32,
+}
+
+impl Default for Filters {
+    /// Every game with a known result.
+    fn default() -> Filters {
+        Filters {
+            min_elo: 0,
+            max_elo: u16::MAX,
+            rated_only: false,
+            min_plies: 1,
+            max_plies: usize::from(u16::MAX),
+            draws: true,
+            unknown_results: false,
+            min_popularity: -100,
+            min_plays: 0,
+        }
+    }
+}
+
+impl Filters {
+    /// What the ratings (0 unknown) have against a game.
+    pub(super) fn rate(&self, white: u16, black: u16) -> Option<Excluded> {
+        let out = |elo: u16| elo != 0 && !(self.min_elo..=self.max_elo).contains(&elo);
+        if out(white) || out(black) {
+            Some(Excluded::Rating)
+        } else if self.rated_only && (white == 0 || black == 0) {
+            Some(Excluded::Unrated)
+        } else {
+            None
+        }
+    }
+
+    /// What its length has against a game.
+    pub(super) fn measure(&self, plies: usize) -> Option<Excluded> {
+        if plies < self.min_plies.max(1) {
+            Some(Excluded::TooShort)
+        } else if plies > self.max_plies {
+            Some(Excluded::TooLong)
+        } else {
+            None
+        }
+    }
+
+    /// What length and result have against a game.
+    pub(super) fn judge(&self, game: &GameRecord) -> Option<Excluded> {
+        if let Some(why) = self.measure(game.moves.len()) {
+            Some(why)
+        } else if game.result == GameResult::Draw && !self.draws
+            || game.result == GameResult::Unknown && !self.unknown_results
+        {
+            Some(Excluded::Result)
+        } else {
+            None
+        }
+    }
+}
+
+/// How files of games are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// To which position evaluations belong.
+    pub evals: EvalSide,
+    /// Which games are wanted.
+    pub filters: Filters,
+    /// Stop after this many games.
+    pub max_games: u64,
+    /// Threads that replay games.
+    pub threads: usize,
+}
+
+impl Default for ReadOptions {
+    /// Everything, on all processors.
+    fn default() -> ReadOptions {
+        ReadOptions {
+            evals: EvalSide::Auto,
+            filters: Filters::default(),
+            max_games: u64::MAX,
+            threads: thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
+
+/// What reading came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadReport {
+    /// Games handed on.
+    pub games: u64,
+    /// Their plies.
+    pub positions: u64,
+    /// Games left out, by reason.
+    pub excluded: BTreeMap<Excluded, u64>,
+    /// Broken games, by kind of fault.
+    pub broken: BTreeMap<&'static str, u64>,
+    /// Files that could not be read to their end, and why.
+    pub damaged_files: Vec<(PathBuf, String)>,
+    /// Stopped before the end, because it was asked to or had enough games.
+    pub stopped: bool,
+}
+
+/// What is told while reading.
+pub enum Progress<'a> {
+    /// A game to keep.
+    Game(GameRecord),
+    /// A broken game in this file.
+    Broken(&'a Path, &'a Broken),
+    /// Another block is done; this many packed bytes have been read of all.
+    Bytes(u64),
+}
+
+/// Why reading ended early.
+#[derive(Debug)]
+pub enum ImportError<E> {
+    /// A file can't be opened.
+    Open(PathBuf, io::Error),
+    /// The receiver of the games failed.
+    Receiver(E),
+}
+
+impl<E: fmt::Display> fmt::Display for ImportError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ImportError::Open(path, error) => write!(f, "can't read {}: {error}", path.display()),
+            ImportError::Receiver(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> std::error::Error for ImportError<E> {}
+
+/// Reads files of PGN or puzzles (plain, .gz, .zst, .bz2), replays every game, and hands the good ones
+/// to `receive` in the order of the files, whatever the number of threads. A game that equals an
+/// earlier one in start and moves is left out.
+///
+/// Broken games never end the reading, nor do files that break off. Raising `stop` does, soon, with
+/// everything handed on that was replayed.
+///
+/// # Errors
+///
+/// If one of the files can't be opened (before any is read), or `receive` fails.
+pub fn read_games<E>(
+    files: &[PathBuf],
+    options: &ReadOptions,
+    stop: &AtomicBool,
+    mut receive: impl FnMut(Progress<'_>) -> Result<(), E>,
+) -> Result<ReadReport, ImportError<E>> {
+    for path in files {
+        std::fs::File::open(path).map_err(|error| ImportError::Open(path.clone(), error))?;
+    }
+    let threads = options.threads.max(1);
+    let bytes_read = Arc::new(AtomicU64::new(0));
+    let enough = AtomicBool::new(false);
+    let stopping = || stop.load(Ordering::Relaxed) || enough.load(Ordering::Relaxed);
+    let (work, to_do) = bounded::<(u64, Block)>(2 * threads);
+    let (done, results) = bounded(2 * threads);
+
+    thread::scope(|scope| {
+        let counter = bytes_read.clone();
+        let read_done = done.clone();
+        scope.spawn(move || read_files(files, &counter, &stopping, &work, &read_done));
+        for _ in 0..threads {
+            let (to_do, done) = (to_do.clone(), done.clone());
+            scope.spawn(move || replay_blocks(&to_do, &done, options));
+        }
+        drop((to_do, done));
+        let mut collector = Collector {
+            files,
+            max_games: options.max_games,
+            seen: HashSet::new(),
+            report: ReadReport::default(),
+        };
+        let outcome = collector.collect(&results, &enough, |progress| match progress {
+            Progress::Bytes(_) => receive(Progress::Bytes(bytes_read.load(Ordering::Relaxed))),
+            other => receive(other),
+        });
+        // Whoever still wants to send must see that nobody listens.
+        enough.store(true, Ordering::Relaxed);
+        drop(results);
+        collector.report.stopped |= stop.load(Ordering::Relaxed);
+        outcome.map(|()| collector.report).map_err(ImportError::Receiver)
+    })
+}
+
+enum Done {
+    Block { file: usize, parsed: Vec<Parsed> },
+    Damaged { file: usize, why: String },
+}
+
+fn read_files(
+    files: &[PathBuf],
+    bytes_read: &Arc<AtomicU64>,
+    stopping: &impl Fn() -> bool,
+    work: &Sender<(u64, Block)>,
+    done: &Sender<(u64, Done)>,
+) {
+    let mut number = 0;
+    for (file, path) in files.iter().enumerate() {
+        let mut blocks = match blocks::open(path, bytes_read.clone()) {
+            Ok(reader) => Blocks::new(reader, file),
+            Err(error) => {
+                if done.send((number, Done::Damaged { file, why: error.to_string() })).is_err() {
+                    return;
+                }
+                number += 1;
+                continue;
+            }
+        };
+        loop {
+            if stopping() {
+                return;
+            }
+            let sent = match blocks.next() {
+                Ok(Some(block)) => work.send((number, block)).is_ok(),
+                Ok(None) => break,
+                Err(error) => done.send((number, Done::Damaged { file, why: error.to_string() })).is_ok(),
+            };
+            if !sent {
+                return;
+            }
+            number += 1;
+        }
+    }
+}
+
+fn replay_blocks(to_do: &Receiver<(u64, Block)>, done: &Sender<(u64, Done)>, options: &ReadOptions) {
+    for (number, block) in to_do {
+        let parsed = match block.layout {
+            Layout::Pgn => pgn::parse_block(&block, options.evals, &options.filters),
+            Layout::Puzzles(columns) => puzzles::parse_block(&block, columns, &options.filters),
+        };
+        if done.send((number, Done::Block { file: block.file, parsed })).is_err() {
+            return;
+        }
+    }
+}
+
+struct Collector<'a> {
+    files: &'a [PathBuf],
+    max_games: u64,
+    seen: HashSet<u64>,
+    report: ReadReport,
+}
+
+impl Collector<'_> {
+    /// Takes the results in the order of their numbers.
+    fn collect<E>(
+        &mut self,
+        results: &Receiver<(u64, Done)>,
+        enough: &AtomicBool,
+        mut receive: impl FnMut(Progress<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut early = BTreeMap::new();
+        let mut next = 0;
+        for (number, result) in results {
+            early.insert(number, result);
+            while let Some(result) = early.remove(&next) {
+                next += 1;
+                match result {
+                    Done::Block { file, parsed } => self.take(file, parsed, &mut receive)?,
+                    Done::Damaged { file, why } => {
+                        self.report.damaged_files.push((self.files[file].clone(), why));
+                    }
+                }
+                receive(Progress::Bytes(0))?;
+                if self.report.games == self.max_games {
+                    self.report.stopped = true;
+                    enough.store(true, Ordering::Relaxed);
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take<E>(
+        &mut self,
+        file: usize,
+        parsed: Vec<Parsed>,
+        receive: &mut impl FnMut(Progress<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for item in parsed {
+            match item {
+                Parsed::Game(game) if self.seen.insert(game.identity()) => {
+                    self.report.games += 1;
+                    self.report.positions += game.moves.len() as u64;
+                    receive(Progress::Game(game))?;
+                    if self.report.games == self.max_games {
+                        return Ok(());
+                    }
+                }
+                Parsed::Game(_) => *self.report.excluded.entry(Excluded::Duplicate).or_default() += 1,
+                Parsed::Excluded(why) => *self.report.excluded.entry(why).or_default() += 1,
+                Parsed::Broken(broken) => {
+                    *self.report.broken.entry(broken.fault.kind()).or_default() += 1;
+                    receive(Progress::Broken(&self.files[file], &broken))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,235 @@
+//! Panels of curves as an SVG picture.
+
+use crate::train::checkpoint;
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use std::ops::Range;
+use std::path::Path;
+
+/// Pixels of a panel.
+const PANEL: (u32, u32) = (480, 340);
+
+/// Points of a curve from which on it is no longer a handful.
+const MANY: usize = 20;
+
+/// Colours that differ for the colour-blind as well (Okabe and Ito 2008); the ninth curve has the first's.
+const COLOURS: [RGBColor; 8] = [
+    RGBColor(0, 114, 178),
+    RGBColor(230, 159, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(213, 94, 0),
+    RGBColor(204, 121, 167),
+    RGBColor(86, 180, 233),
+    RGBColor(120, 120, 120),
+    RGBColor(240, 228, 66),
+];
+
+/// Points joined by a line.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curve {
+    /// What the legend calls it.
+    pub label: String,
+    /// In the order in which they are joined.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// The axes of a panel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Axes {
+    /// As far as the curves reach, but for what is out of proportion at their beginning.
+    #[default]
+    Fitted,
+    /// The same, x on a scale of powers of ten.
+    LogX,
+    /// 0 to 1 both, with the diagonal.
+    Unit,
+}
+
+/// Curves that share their axes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Panel {
+    /// What y is.
+    pub title: String,
+    /// What x is.
+    pub x: &'static str,
+    /// How far it reaches.
+    pub axes: Axes,
+    /// The curves, with the same colours in all panels of a figure.
+    pub curves: Vec<Curve>,
+}
+
+/// Writes the panels, in rows of `columns`.
+///
+/// # Errors
+/// One line: the file's name doesn't end in `.svg`, or it can't be written.
+pub fn write(path: &Path, panels: &[Panel], columns: usize) -> Result<(), String> {
+    if path.extension().is_none_or(|extension| extension != "svg") {
+        return Err(format!("{}: pictures are SVG: give a name that ends in .svg", path.display()));
+    }
+    checkpoint::write_file(path, svg(panels, columns.max(1)).as_bytes())
+}
+
+fn svg(panels: &[Panel], columns: usize) -> String {
+    let rows = panels.len().div_ceil(columns);
+    let mut text = String::new();
+    {
+        let size = (PANEL.0 * columns as u32, PANEL.1 * rows.max(1) as u32);
+        let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
+        root.fill(&WHITE).expect("text can be written to");
+        for (area, panel) in root.split_evenly((rows.max(1), columns)).iter().zip(panels) {
+            draw(area, panel).expect("text can be written to");
+        }
+    }
+    text
+}
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+fn draw(area: &Area, panel: &Panel) -> Result<(), Box<dyn std::error::Error>> {
+    let scaled = |(x, y): (f64, f64)| (if panel.axes == Axes::LogX { x.log10() } else { x }, y);
+    let curves: Vec<Vec<(f64, f64)>> =
+        panel.curves.iter().map(|curve| curve.points.iter().copied().map(scaled).collect()).collect();
+    let [x, y] = if panel.axes == Axes::Unit { [0.0..1.0, 0.0..1.0] } else { ranges(&curves) };
+    let mut chart = ChartBuilder::on(area)
+        .margin(10)
+        .margin_right(20)
+        .caption(&panel.title, ("sans-serif", 16))
+        .x_label_area_size(34)
+        .y_label_area_size(52)
+        .build_cartesian_2d(x, y.clone())?;
+    let ends: Vec<f64> = curves.iter().filter_map(|points| points.last()).map(|point| point.1).collect();
+    let power = |x: &f64| format!("{:.0e}", 10f64.powf(*x));
+    let plain = |x: &f64| short(*x);
+    chart
+        .configure_mesh()
+        .light_line_style(TRANSPARENT)
+        .x_labels(6)
+        .y_labels(7)
+        .x_desc(panel.x)
+        .x_label_formatter(if panel.axes == Axes::LogX { &power } else { &plain })
+        .y_label_formatter(&plain)
+        .draw()?;
+    if panel.axes == Axes::Unit {
+        chart.draw_series(LineSeries::new([(0.0, 0.0), (1.0, 1.0)], BLACK.mix(0.3)))?;
+    }
+    for (index, (curve, points)) in
+        panel.curves.iter().zip(curves).enumerate().filter(|(_, c)| !c.1.is_empty())
+    {
+        let colour = COLOURS[index % COLOURS.len()];
+        let inside = |point: &(f64, f64)| y.start <= point.1 && point.1 <= y.end;
+        let seen: Vec<(f64, f64)> = points.into_iter().filter(inside).collect();
+        // A single validation is no line, but it is there.
+        let dots = if seen.len() < MANY { seen.as_slice() } else { &[] };
+        chart.draw_series(dots.iter().map(|point| Circle::new(*point, 2, colour.filled())))?;
+        chart
+            .draw_series(LineSeries::new(seen.iter().copied(), colour.stroke_width(1)))?
+            .label(&curve.label)
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 14, y)], colour.stroke_width(2)));
+    }
+    if panel.curves.iter().any(|curve| !curve.label.is_empty()) {
+        chart
+            .configure_series_labels()
+            .position(legend_place(panel.axes, &ends, &y))
+            .background_style(WHITE.mix(0.7))
+            .label_font(("sans-serif", 11))
+            .draw()?;
+    }
+    Ok(())
+}
+
+/// Where the curves don't end.
+fn legend_place(axes: Axes, ends: &[f64], y: &Range<f64>) -> SeriesLabelPosition {
+    let mean = ends.iter().sum::<f64>() / ends.len().max(1) as f64;
+    match axes {
+        Axes::Unit => SeriesLabelPosition::UpperLeft,
+        _ if mean > (y.start + y.end) / 2.0 => SeriesLabelPosition::LowerRight,
+        _ => SeriesLabelPosition::UpperRight,
+    }
+}
+
+/// How far x and y reach. The first twentieth of x has no say in y where a curve has many points: there, losses
+/// are far above all else.
+fn ranges(curves: &[Vec<(f64, f64)>]) -> [Range<f64>; 2] {
+    let finite = |point: &&(f64, f64)| point.0.is_finite() && point.1.is_finite();
+    let x = reach(curves.iter().flatten().filter(finite).map(|point| point.0));
+    let settled = x.start + (x.end - x.start) / 20.0;
+    let heights = |curve: &'_ Vec<(f64, f64)>| {
+        let from = if curve.len() < MANY { x.start } else { settled };
+        let points: Vec<(f64, f64)> = curve.iter().filter(finite).copied().collect();
+        points.into_iter().filter(move |point| point.0 >= from).map(|point| point.1)
+    };
+    let y = reach(curves.iter().flat_map(heights));
+    let margin = (y.end - y.start) / 20.0;
+    [x, y.start - margin..y.end + margin]
+}
+
+fn reach(values: impl Iterator<Item = f64>) -> Range<f64> {
+    let (low, high) = values.fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(x), high.max(x)));
+    match (high - low).partial_cmp(&0.0) {
+        Some(std::cmp::Ordering::Greater) => low..high,
+        Some(std::cmp::Ordering::Equal) => low - 0.5 * low.abs().max(1e-6)..high + 0.5 * high.abs().max(1e-6),
+        _ => 0.0..1.0,
+    }
+}
+
+/// A number in as few digits as tell neighbours on an axis apart.
+fn short(x: f64) -> String {
+    match x.abs() {
+        0.0 => "0".to_owned(),
+        1000.0.. => format!("{x:.0}"),
+        10.0.. => format!("{x:.1}"),
+        0.01.. => format!("{x:.3}").trim_end_matches('0').trim_end_matches('.').to_owned(),
+        _ => format!("{x:.1e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn panel(axes: Axes, points: &[(f64, f64)]) -> Panel {
+        let curve = Curve { label: "a <b>".into(), points: points.to_vec() };
+        Panel { title: "loss".into(), x: "samples", axes, curves: vec![curve] }
+    }
+
+    #[test]
+    fn a_picture_shows_titles_labels_and_lines() {
+        let line: Vec<(f64, f64)> = (0..30).map(|i| (f64::from(i), 1.0 / f64::from(i + 1))).collect();
+        let text = svg(&[panel(Axes::Fitted, &line), panel(Axes::Unit, &[(0.2, 0.3), (1.0, 1.0)])], 2);
+        assert!(text.starts_with("<svg") && text.trim_end().ends_with("</svg>"));
+        for part in ["loss", "samples", "a &lt;b&gt;", "<polyline"] {
+            assert!(text.contains(part), "{part}");
+        }
+        assert_eq!(text.matches("<circle").count(), 2, "few points are dots as well, up to the edge");
+    }
+
+    #[test]
+    fn nothing_to_draw_and_odd_numbers_are_drawn_as_nothing() {
+        for points in [&[][..], &[(1.0, f64::NAN)], &[(f64::NAN, 1.0), (2.0, 3.0)]] {
+            for axes in [Axes::Fitted, Axes::LogX, Axes::Unit] {
+                assert!(svg(&[panel(axes, points)], 1).contains("loss"));
+            }
+        }
+        assert!(svg(&[], 3).starts_with("<svg"));
+    }
+
+    #[test]
+    fn the_beginning_does_not_stretch_the_axis() {
+        let few = vec![(0.0, 100.0), (50.0, 2.0), (100.0, 1.0)];
+        assert_eq!(ranges(std::slice::from_ref(&few))[1].end, 100.0 + 99.0 / 20.0);
+        let many: Vec<(f64, f64)> = few.into_iter().chain((60..90).map(|x| (f64::from(x), 1.5))).collect();
+        assert_eq!(ranges(&[many]), [0.0..100.0, 0.95..2.05]);
+    }
+
+    #[test]
+    fn numbers_on_an_axis_are_short() {
+        let texts = [0.0, 0.2, -0.25, 1.0, 3.05, 12.34, 1500.0, 0.002].map(short);
+        assert_eq!(texts, ["0", "0.2", "-0.25", "1", "3.05", "12.3", "1500", "2.0e-3"]);
+    }
+
+    #[test]
+    fn a_picture_of_another_kind_is_refused() {
+        let error = write(Path::new("plot.gif"), &[], 1).unwrap_err();
+        assert!(error.contains(".svg"), "{error}");
+    }
+}

@@ -1,0 +1,202 @@
+//! `[%eval …]` comments: two spellings of which position a score belongs to, and of mates.
+
+use clap::ValueEnum;
+use shakmaty::Color;
+
+/// No score.
+pub const NO_EVAL: i16 = i16::MIN;
+/// Scores in centipawns are clamped to ±this.
+pub const MAX_CENTIPAWNS: i16 = 29_000;
+/// Mate in n plies is ±(this − n).
+pub const MATE_SCORE: i16 = 30_000;
+/// Longer mates count as this many plies.
+pub const MATE_LIMIT: u32 = 999;
+
+/// To which position the `[%eval]` behind a move belongs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum EvalSide {
+    /// Lichess's way if the Site tag names Lichess, else ours
+    #[default]
+    Auto,
+    /// Ours: the position before the move; `#n` counts plies, the move included
+    Before,
+    /// Lichess's: the position after the move; `#n` counts moves
+    After,
+}
+
+/// A score as it is written, in centipawns for White.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Written {
+    Centipawns(i16),
+    /// `#n` and for whom; n has no unit yet.
+    Mate {
+        winner: Color,
+        count: u32,
+    },
+}
+
+/// The score in a comment, if there is one that can be read.
+pub(crate) fn find(comment: &[u8]) -> Option<Written> {
+    const MARK: &[u8] = b"[%eval";
+    let start = memchr::memmem::find(comment, MARK)? + MARK.len();
+    let rest = comment[start..].trim_ascii_start();
+    let end = rest.iter().position(|byte| matches!(byte, b']' | b',' | b' '))?;
+    parse(std::str::from_utf8(&rest[..end]).ok()?)
+}
+
+fn parse(text: &str) -> Option<Written> {
+    let Some(mate) = text.strip_prefix('#').or_else(|| text.strip_prefix("-#").map(|_| text)) else {
+        let pawns: f64 = text.parse().ok()?;
+        let limit = f64::from(MAX_CENTIPAWNS);
+        return pawns
+            .is_finite()
+            .then(|| Written::Centipawns((pawns * 100.0).round().clamp(-limit, limit) as i16));
+    };
+    let (winner, digits) = match mate.strip_prefix('-') {
+        Some(digits) => (Color::Black, digits.trim_start_matches('#')),
+        None => (Color::White, mate.trim_start_matches('+')),
+    };
+    Some(Written::Mate { winner, count: digits.parse().ok()? })
+}
+
+/// The stored score of a mate in `plies` that `winner` gives.
+pub(crate) fn mate(winner: Color, plies: u32) -> i16 {
+    let distance = i16::try_from(plies.min(MATE_LIMIT)).expect("at most 999");
+    winner.fold_wb(MATE_SCORE - distance, distance - MATE_SCORE)
+}
+
+impl Written {
+    /// As a score of the position before the move that was commented on.
+    ///
+    /// `#0` says too little to be kept unless the move gives mate: then the mover wins in one ply.
+    pub(crate) fn before(self, mover: Color, gives_mate: bool) -> i16 {
+        match self {
+            Written::Centipawns(score) => score,
+            Written::Mate { count: 0, .. } if gives_mate => mate(mover, 1),
+            Written::Mate { count: 0, .. } => NO_EVAL,
+            Written::Mate { winner, count } => mate(winner, count),
+        }
+    }
+
+    /// As a score of the position after the move, with `turn` to move in it.
+    pub(crate) fn after(self, turn: Color) -> i16 {
+        match self {
+            Written::Centipawns(score) => score,
+            Written::Mate { count: 0, .. } => NO_EVAL,
+            Written::Mate { winner, count } => {
+                let plies = count.saturating_mul(2);
+                mate(winner, if winner == turn { plies - 1 } else { plies })
+            }
+        }
+    }
+}
+
+/// A stored score as it is written behind a move: pawns for White, or a mate's `#n`; `None` if there is none.
+///
+/// In our spelling (`EvalSide::Before`) n counts plies, else moves; `turn` moves in the position of the score.
+pub(crate) fn write(eval: i16, side: EvalSide, turn: Color) -> Option<String> {
+    if eval == NO_EVAL {
+        return None;
+    }
+    let plies = MATE_SCORE - eval.abs();
+    if plies >= MATE_SCORE - MAX_CENTIPAWNS {
+        return Some(format!("{:.2}", f64::from(eval) / 100.0));
+    }
+    let winner = if eval > 0 { Color::White } else { Color::Black };
+    let count = match side {
+        EvalSide::After => (plies + i16::from(winner == turn)) / 2,
+        EvalSide::Before | EvalSide::Auto => plies,
+    };
+    Some(format!("#{}{count}", winner.fold_wb("", "-")))
+}
+
+/// The curve of [`wdl_of_eval`], fitted by maximum likelihood to 2.4 million evaluated positions of
+/// engine games at long time controls: log-loss 0.531, against 0.937 for the base rates alone.
+const HALF_WON: f32 = 146.0;
+
+const SCALE: f32 = 60.0;
+
+/// Win, draw and loss for White at a score of `eval` (`games/1`: centipawns, or a mate).
+///
+/// `P(win) = σ((cp − 146)/60)` and `P(loss) = σ((−cp − 146)/60)`: a side is half won at 1.46 pawns.
+pub fn wdl_of_eval(eval: i16) -> [f32; 3] {
+    if eval >= MATE {
+        return [1.0, 0.0, 0.0];
+    }
+    if eval <= -MATE {
+        return [0.0, 0.0, 1.0];
+    }
+    let sigmoid = |x: f32| 1.0 / (1.0 + (-x).exp());
+    let win = sigmoid((f32::from(eval) - HALF_WON) / SCALE);
+    let loss = sigmoid((-f32::from(eval) - HALF_WON) / SCALE);
+    [win, 1.0 - win - loss, loss]
+}
+
+/// Evaluations at least this far from zero are mates: ±(30000 − plies).
+const MATE: i16 = 29_001;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn centipawns(comment: &str) -> Option<i16> {
+        match find(comment.as_bytes()) {
+            Some(Written::Centipawns(score)) => Some(score),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn pawns_become_centipawns() {
+        assert_eq!(centipawns("[%eval 0.29]"), Some(29));
+        assert_eq!(centipawns(" best. [%eval -1.15] [%clk 0:01:00]"), Some(-115));
+        assert_eq!(centipawns("[%eval 2.5,31]"), Some(250), "with a depth");
+        assert_eq!(centipawns("[%eval 290.00]"), Some(29_000));
+        assert_eq!(centipawns("[%eval -1000]"), Some(-29_000));
+        for bad in ["", "[%clk 0:01:00]", "[%eval ]", "[%eval NaN]", "[%eval 1.2", "[%eval x]"] {
+            assert_eq!(find(bad.as_bytes()), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn our_mates_count_plies_from_before_the_move() {
+        let score = |text: &str| find(text.as_bytes()).unwrap().before(Color::White, false);
+        assert_eq!(score("[%eval #5]"), 29_995);
+        assert_eq!(score("[%eval #-6]"), -29_994);
+        assert_eq!(score("[%eval -#6]"), -29_994);
+        assert_eq!(score("[%eval #5000]"), 29_001);
+        assert_eq!(score("[%eval #0]"), NO_EVAL);
+        assert_eq!(find(b"[%eval #0]").unwrap().before(Color::Black, true), -29_999);
+    }
+
+    #[test]
+    fn lichess_mates_count_moves_from_after_the_move() {
+        let score = |text: &str, turn| find(text.as_bytes()).unwrap().after(turn);
+        assert_eq!(score("[%eval #1]", Color::White), 29_999, "White mates at once");
+        assert_eq!(score("[%eval #1]", Color::Black), 29_998, "Black moves first");
+        assert_eq!(score("[%eval #-3]", Color::Black), -29_995);
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for turn in Color::ALL {
+            for eval in [0, 7, -115, 29_000, -29_000, 29_995, -29_994, 29_999, 29_001] {
+                let read = |text: Option<String>| find(format!("[%eval {}]", text?).as_bytes());
+                let before = read(write(eval, EvalSide::Before, turn)).unwrap();
+                assert_eq!(before.before(turn, false), eval, "{eval} before");
+                // Plies to a mate are odd for the side that gives it, even for the other.
+                let winner = if eval > 0 { Color::White } else { Color::Black };
+                if eval.abs() <= MAX_CENTIPAWNS || (MATE_SCORE - eval.abs()) % 2 == i16::from(winner == turn)
+                {
+                    assert_eq!(
+                        read(write(eval, EvalSide::After, turn)).unwrap().after(turn),
+                        eval,
+                        "{eval} after"
+                    );
+                }
+            }
+        }
+        assert_eq!(write(NO_EVAL, EvalSide::Before, Color::White), None);
+        assert_eq!(write(-29_994, EvalSide::After, Color::White).as_deref(), Some("#-3"));
+    }
+}

@@ -1,0 +1,222 @@
+//! A game with its evaluations and searches, as `games/1` stores it.
+//!
+//! [`GameRecord`] owns one, [`GameView`] borrows one from the columns of a file. [`write_pgn`] writes games as text,
+//! [`opening`] names their openings, [`dice`] gives random numbers by game and ply.
+
+mod evals;
+mod searched;
+mod view;
+mod random;
+mod openings;
+mod notation;
+
+use std::borrow::Cow;
+
+use engine::position::PackedMove;
+use serde::{Deserialize, Serialize};
+use shakmaty::Color;
+use xxhash_rust::xxh3::Xxh3;
+
+pub use evals::{EvalSide, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS, NO_EVAL, wdl_of_eval};
+pub(crate) use evals::{Written, find as find_eval};
+pub use notation::{Step, date, eval_text, steps, write_pgn};
+pub use openings::{LONGEST_LINE, Opening, opening, opening_of};
+pub use random::{Purpose, dice, dice_for};
+pub use searched::{SearchColumns, Searched, Searches};
+pub use view::{Damaged, GameView};
+
+/// The initial position as a FEN, which stands for a game without a start of its own.
+pub const INITIAL_FEN: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+/// Bit 0 of [`GameRecord::flags`]: played by the rules of Chess960.
+pub const FLAG_CHESS960: u16 = 1;
+/// Bit 1: a puzzle, whose targets are plies 0, 2, 4 ….
+pub const FLAG_PUZZLE: u16 = 2;
+/// Bit 2: played by a network against itself.
+pub const FLAG_SELF_PLAY: u16 = 4;
+/// Bit 3: ended by adjudication.
+pub const FLAG_ADJUDICATED: u16 = 8;
+/// Every flag that `games/1` knows.
+pub const KNOWN_FLAGS: u16 = FLAG_CHESS960 | FLAG_PUZZLE | FLAG_SELF_PLAY | FLAG_ADJUDICATED;
+
+/// How a game ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GameResult {
+    /// White won.
+    White,
+    /// Black won.
+    Black,
+    /// A draw.
+    Draw,
+    /// Nobody knows.
+    #[default]
+    Unknown,
+}
+
+impl GameResult {
+    /// The number of `games/1`: 1 White, 0 draw, −1 Black, 2 unknown.
+    pub fn code(self) -> i8 {
+        match self {
+            GameResult::White => 1,
+            GameResult::Draw => 0,
+            GameResult::Black => -1,
+            GameResult::Unknown => 2,
+        }
+    }
+
+    /// The result of a code, if it is one.
+    pub fn from_code(code: i8) -> Option<GameResult> {
+        match code {
+            1 => Some(GameResult::White),
+            0 => Some(GameResult::Draw),
+            -1 => Some(GameResult::Black),
+            2 => Some(GameResult::Unknown),
+            _ => None,
+        }
+    }
+
+    /// The result of a game that `winner` won.
+    pub fn won_by(winner: Color) -> GameResult {
+        winner.fold_wb(GameResult::White, GameResult::Black)
+    }
+
+    /// Who won, if somebody did.
+    pub fn winner(self) -> Option<Color> {
+        match self {
+            GameResult::White => Some(Color::White),
+            GameResult::Black => Some(Color::Black),
+            GameResult::Draw | GameResult::Unknown => None,
+        }
+    }
+}
+
+/// One game, every move known to be legal.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GameRecord {
+    /// The start as a FEN in shakmaty's spelling, at most 100 bytes; `None` is the initial position.
+    pub start: Option<String>,
+    /// The moves.
+    pub moves: Vec<PackedMove>,
+    /// One per move: the score of the position before it, in centipawns for White, mates as
+    /// ±([`MATE_SCORE`] − plies), [`NO_EVAL`] for none.
+    pub evals: Vec<i16>,
+    /// Who won.
+    pub result: GameResult,
+    /// White's rating, 0 if unknown.
+    pub white_elo: u16,
+    /// Black's rating, 0 if unknown.
+    pub black_elo: u16,
+    /// yyyymmdd, unknown parts 0.
+    pub date: u32,
+    /// Bits `FLAG_…`.
+    pub flags: u16,
+    /// Of a self-played game what the search said before each move; else empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub searches: Vec<Searched>,
+}
+
+impl GameRecord {
+    /// The start as a FEN, also for the initial position.
+    pub fn start_fen(&self) -> Cow<'_, str> {
+        self.start.as_deref().map_or(Cow::Borrowed(INITIAL_FEN), Cow::Borrowed)
+    }
+
+    /// The number that makes two games the same game; see [`identity`].
+    pub fn identity(&self) -> u64 {
+        identity(&self.start_fen(), self.moves.iter().map(|m| m.0))
+    }
+
+    /// Whether any position has a score.
+    pub fn has_evals(&self) -> bool {
+        self.evals.iter().any(|eval| *eval != NO_EVAL)
+    }
+}
+
+/// xxh3-64 of the start FEN's bytes (the initial position's FEN is [`INITIAL_FEN`]) followed by the
+/// packed moves, two bytes each, low byte first.
+pub fn identity(start_fen: &str, moves: impl Iterator<Item = u16>) -> u64 {
+    let mut bytes = Vec::with_capacity(512);
+    bytes.extend_from_slice(start_fen.as_bytes());
+    bytes.extend(moves.flat_map(u16::to_le_bytes));
+    let mut hasher = Xxh3::new();
+    hasher.update(&bytes);
+    hasher.digest()
+}
+
+/// What a game may be used for. The split is by game, never by position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Split {
+    /// 98 of 100 games.
+    Train,
+    /// Games with [`identity`] modulo 100 equal to 98: the best checkpoint is chosen on them.
+    Validation,
+    /// Modulo 100 equal to 99: looked at last.
+    Test,
+}
+
+/// The split of a game by its [`identity`].
+pub fn split(identity: u64) -> Split {
+    split_at(identity, 1)
+}
+
+/// The same, with as many games of 100 for validation as `validation` says, 1 to 98: taken from those to train on, so
+/// that what [`split`] holds out is held out here too.
+pub fn split_at(identity: u64, validation: u64) -> Split {
+    match identity % 100 {
+        99 => Split::Test,
+        part if part + validation >= 99 => Split::Validation,
+        _ => Split::Train,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_validation_is_taken_from_the_training() {
+        for part in 0..100 {
+            let expected = match part {
+                99 => Split::Test,
+                79.. => Split::Validation,
+                _ => Split::Train,
+            };
+            assert_eq!(split_at(700 + part, 20), expected);
+            let usual = split(700 + part);
+            assert!(usual == Split::Train || usual == expected, "what is held out stays so: {part}");
+            assert_eq!(split(part) == Split::Validation, part == 98);
+        }
+    }
+
+    fn packed(from: u16, to: u16) -> PackedMove {
+        PackedMove(from | to << 6)
+    }
+
+    #[test]
+    fn the_split_never_changes() {
+        let mut game = GameRecord::default();
+        assert_eq!(game.identity(), xxhash_rust::xxh3::xxh3_64(INITIAL_FEN.as_bytes()));
+        game.moves = vec![packed(12, 28), packed(52, 36)];
+        // 1. e4 e5: a different number here would move games between training and validation.
+        assert_eq!(game.identity(), IDENTITY_E4_E5);
+        assert_eq!(split(game.identity()), Split::Train);
+        game.start = Some("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1".to_owned());
+        assert_eq!(game.identity(), IDENTITY_ENDING);
+        assert_eq!(split(198), Split::Validation);
+        assert_eq!(split(99), Split::Test);
+        assert_eq!(split(100), Split::Train);
+    }
+
+    const IDENTITY_E4_E5: u64 = 10_799_547_134_926_109_180;
+    const IDENTITY_ENDING: u64 = 13_989_046_677_300_891_013;
+
+    #[test]
+    fn results_keep_their_codes() {
+        for code in [-1, 0, 1, 2] {
+            assert_eq!(GameResult::from_code(code).unwrap().code(), code);
+        }
+        assert_eq!(GameResult::from_code(3), None);
+        assert_eq!(GameResult::won_by(Color::Black).code(), -1);
+    }
+}

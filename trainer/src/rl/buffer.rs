@@ -1,0 +1,354 @@
+//! What is learnt from: the newest positions of self-play, as an index of the files that hold them.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::LearnConfig;
+use crate::dataset;
+use crate::dataset::{Chunk, ChunkError};
+use crate::loader::{Corpus, CorpusBuilder};
+use crate::record::{Split, split_at};
+use crate::train::Sources;
+
+/// This share of the buffer's positions, the newest, is recent.
+const RECENT: f64 = 0.25;
+
+/// Games of one iteration, in files `NAME-00000.h5` ….
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The files' name.
+    pub name: String,
+    /// The first of their games that is used.
+    pub first: u64,
+    /// The positions to learn from of each game that is used, in their order.
+    pub positions: Vec<u32>,
+}
+
+impl Entry {
+    /// All games of the files `FOLDER/NAME-*.h5`.
+    ///
+    /// # Errors
+    ///
+    /// One line: a file can't be read, or there is none.
+    pub fn read(folder: &Path, name: &str) -> Result<Entry, String> {
+        Ok(Entry::new(name, &read_all(folder, name)?))
+    }
+
+    /// All games of these files.
+    pub fn new(name: &str, chunks: &[Chunk]) -> Entry {
+        let of = |chunk: &Chunk, game| chunk.replay(game).targets() as u32;
+        let positions = chunks.iter().flat_map(|chunk| (0..chunk.games()).map(move |game| of(chunk, game)));
+        Entry { name: name.to_owned(), first: 0, positions: positions.collect() }
+    }
+
+    /// The positions of all its games.
+    pub fn total(&self) -> u64 {
+        self.positions.iter().map(|n| u64::from(*n)).sum()
+    }
+}
+
+/// The index, oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Buffer {
+    /// What is used of which files.
+    pub entries: Vec<Entry>,
+}
+
+impl Buffer {
+    /// Positions to learn from.
+    pub fn positions(&self) -> u64 {
+        self.entries.iter().map(Entry::total).sum()
+    }
+
+    /// Games.
+    pub fn games(&self) -> u64 {
+        self.entries.iter().map(|entry| entry.positions.len() as u64).sum()
+    }
+
+    /// Adds the newest games and lets the oldest go, so that at most `capacity` positions are left (but for a game
+    /// that is larger).
+    pub fn add(&mut self, entry: Entry, capacity: u64) {
+        self.entries.push(entry);
+        let mut excess = self.positions().saturating_sub(capacity);
+        for entry in &mut self.entries {
+            let mut gone = 0;
+            while excess > 0 && gone < entry.positions.len() {
+                excess = excess.saturating_sub(u64::from(entry.positions[gone]));
+                gone += 1;
+            }
+            entry.first += gone as u64;
+            entry.positions.drain(..gone);
+        }
+        self.entries.retain(|entry| !entry.positions.is_empty());
+    }
+
+    /// Throws this share of the positions away, the newest, in whole games; gives their number.
+    pub fn purge(&mut self, share: f64) -> u64 {
+        let before = self.positions();
+        let mut wanted = (before as f64 * share).round() as u64;
+        for entry in self.entries.iter_mut().rev() {
+            while wanted > 0
+                && let Some(positions) = entry.positions.pop()
+            {
+                wanted = wanted.saturating_sub(u64::from(positions));
+            }
+        }
+        self.entries.retain(|entry| !entry.positions.is_empty());
+        before - self.positions()
+    }
+
+    /// Lets the oldest iterations go until files of so many bytes are given up, `size` being those of a name's files;
+    /// the newest iteration stays. Gives the names.
+    pub fn release(&mut self, mut bytes: u64, size: impl Fn(&str) -> u64) -> Vec<String> {
+        let mut gone = Vec::new();
+        while bytes > 0 && self.entries.len() > 1 {
+            let entry = self.entries.remove(0);
+            bytes = bytes.saturating_sub(size(&entry.name));
+            gone.push(entry.name);
+        }
+        gone
+    }
+
+    /// Lets go of iterations whose files are gone, damaged, or hold fewer games than are used; tells why, a line each.
+    /// A damaged file is kept under another name.
+    ///
+    /// # Errors
+    ///
+    /// One line: a file is one of another version of this program, or can't be renamed.
+    pub fn drop_lost(&mut self, folder: &Path) -> Result<Vec<String>, String> {
+        let mut lost = Vec::new();
+        for entry in std::mem::take(&mut self.entries) {
+            match why_lost(&entry, folder)? {
+                None => self.entries.push(entry),
+                Some(why) => lost.push(format!("{why}: {} positions are lost", entry.total())),
+            }
+        }
+        Ok(lost)
+    }
+
+    /// The names of the files that are used.
+    pub fn names(&self) -> BTreeSet<&str> {
+        self.entries.iter().map(|entry| entry.name.as_str()).collect()
+    }
+
+    /// Adds the games of `folder` to `sources`, the older and the recent ones, of which a position is drawn
+    /// `recent_weight` times as often; their shares sum to `total`. As many of them are held out as of any other
+    /// source. A copy of the games goes to nameless files in `cache`.
+    ///
+    /// # Errors
+    ///
+    /// One line: a file can't be read, or the copy not be written.
+    pub fn add_to(
+        &self,
+        sources: &mut Sources,
+        folder: &Path,
+        cache: &Path,
+        config: &LearnConfig,
+        total: f64,
+    ) -> Result<(), String> {
+        let full = |error: std::io::Error| format!("games can't be kept in {}: {error}", cache.display());
+        let builder = || CorpusBuilder::new(cache).map_err(full);
+        let mut parts = [[builder()?, builder()?], [builder()?, builder()?]];
+        let recent = (RECENT * self.positions() as f64) as u64;
+        let (mut passed, mut seen) = (0, HashSet::new());
+        // The newest first: of a game that was played again, the last time counts.
+        for entry in self.entries.iter().rev() {
+            let chunks = read_all(folder, &entry.name)?;
+            let all = chunks.iter().flat_map(|chunk| (0..chunk.games()).map(move |game| (chunk, game)));
+            let used: Vec<(&Chunk, usize)> =
+                all.skip(entry.first as usize).take(entry.positions.len()).collect();
+            for (chunk, game) in used.into_iter().rev() {
+                let part = &mut parts[usize::from(passed < recent)];
+                let replay = chunk.replay(game);
+                passed += replay.targets() as u64;
+                let identity = chunk.identity(game);
+                if !seen.insert(identity) {
+                    continue;
+                }
+                match split_at(identity, config.train.validation_percent) {
+                    Split::Train => part[0].push(&replay).map_err(full)?,
+                    Split::Validation => part[1].push(&replay).map_err(full)?,
+                    Split::Test => {}
+                }
+            }
+        }
+        let mut built: Vec<(Corpus, Corpus)> = Vec::new();
+        for [train, validation] in parts {
+            built.push((train.build().map_err(full)?, validation.build().map_err(full)?));
+        }
+        // In proportion to their positions, the recent ones weighted; a part without games takes no share.
+        let mass = |index: usize, weight: f64| built[index].0.positions() as f64 * weight;
+        let masses = [mass(0, 1.0), mass(1, config.recent_weight)];
+        let sum: f64 = masses.iter().sum();
+        for (((train, validation), mass), name) in built.into_iter().zip(masses).zip(["self-play", "recent"])
+        {
+            sources.add(name, total * mass / sum.max(1.0), train, validation);
+        }
+        Ok(())
+    }
+}
+
+/// Why an iteration's games can't be used any more, if they can't.
+fn why_lost(entry: &Entry, folder: &Path) -> Result<Option<String>, String> {
+    let mut games = 0;
+    for path in files(folder, &entry.name) {
+        match dataset::read(&path) {
+            Ok(chunk) => games += chunk.games() as u64,
+            Err(why @ ChunkError::Foreign(..)) => return Err(why.to_string()),
+            Err(why) => {
+                let aside = path.with_extension("h5.damaged");
+                std::fs::rename(&path, &aside).map_err(|error| format!("{why}; {error}"))?;
+                return Ok(Some(format!("{why}; it is now {}", aside.display())));
+            }
+        }
+    }
+    let wanted = entry.first + entry.positions.len() as u64;
+    Ok(match games {
+        0 => Some(gone(folder, &entry.name)),
+        games if games < wanted => {
+            Some(format!("{} has {games} games, {wanted} are used", folder.join(&entry.name).display()))
+        }
+        _ => None,
+    })
+}
+
+fn gone(folder: &Path, name: &str) -> String {
+    format!("{} is gone, which the buffer needs", folder.join(format!("{name}-00000.h5")).display())
+}
+
+/// The files `FOLDER/NAME-00000.h5` …, in their order.
+pub fn files(folder: &Path, name: &str) -> Vec<PathBuf> {
+    let path = |number: u32| folder.join(format!("{name}-{number:05}.h5"));
+    (0..).map(path).take_while(|path| path.exists()).collect()
+}
+
+/// What they hold.
+///
+/// # Errors
+///
+/// One line: a file can't be read, or there is none.
+pub fn read_all(folder: &Path, name: &str) -> Result<Vec<Chunk>, String> {
+    let files = files(folder, name);
+    if files.is_empty() {
+        return Err(gone(folder, name));
+    }
+    files.iter().map(|path| dataset::read(path).map_err(|error| error.to_string())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::TrainConfig;
+    use crate::dataset::ChunkWriter;
+    use crate::record::{FLAG_SELF_PLAY, GameRecord, Searched};
+    use engine::position::PackedMove;
+
+    fn entry(name: &str, positions: &[u32]) -> Entry {
+        Entry { name: name.into(), first: 0, positions: positions.to_vec() }
+    }
+
+    #[test]
+    fn the_oldest_go_when_it_is_full() {
+        let mut buffer = Buffer::default();
+        buffer.add(entry("a", &[10, 10, 10]), 50);
+        buffer.add(entry("b", &[10, 10]), 50);
+        assert_eq!(buffer.positions(), 50);
+        buffer.add(entry("c", &[15]), 50);
+        assert_eq!((buffer.positions(), buffer.entries[0].first, buffer.games()), (45, 2, 4));
+        buffer.add(entry("d", &[12]), 50);
+        assert_eq!(buffer.names().into_iter().collect::<Vec<_>>(), ["b", "c", "d"]);
+    }
+
+    #[test]
+    fn the_newest_are_purged() {
+        let mut buffer = Buffer::default();
+        buffer.add(entry("a", &[10; 6]), 1000);
+        buffer.add(entry("b", &[10; 2]), 1000);
+        assert_eq!(buffer.purge(0.25), 20);
+        assert_eq!(buffer.names().into_iter().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(buffer.purge(0.5), 30);
+        assert_eq!((buffer.entries[0].first, buffer.entries[0].positions.len()), (0, 3));
+        assert_eq!(buffer.purge(0.1), 10, "whole games");
+        assert_eq!((buffer.purge(1.0), buffer.purge(0.5), buffer.positions()), (20, 0, 0));
+    }
+
+    #[test]
+    fn the_oldest_games_go_for_the_disks_sake() {
+        let full = || Buffer { entries: ["a", "b", "c"].map(|name| entry(name, &[10])).into() };
+        let size = |name: &str| if name == "a" { 100 } else { 50 };
+        let released = |bytes| {
+            let mut buffer = full();
+            let gone = buffer.release(bytes, size);
+            (gone.join(""), buffer.names().into_iter().collect::<String>())
+        };
+        let expected = |gone: &str, left: &str| (gone.to_owned(), left.to_owned());
+        assert_eq!(released(0), expected("", "abc"));
+        assert_eq!(released(100), expected("a", "bc"));
+        assert_eq!(released(101), expected("ab", "c"));
+        assert_eq!(released(1000), expected("ab", "c"), "the newest stay");
+    }
+
+    #[test]
+    fn its_games_are_mixed_in_at_their_share() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, games) in [("a", 0..60u16), ("b", 60..80)] {
+            let mut writer = ChunkWriter::new(folder.path(), name, "a test", 40).unwrap();
+            for number in games {
+                // A white pawn one square, then a black one or two.
+                let (own, theirs) = (8 + number % 8, 48 + number / 8 % 8);
+                let steps = 8 + 8 * (number / 64);
+                let moves =
+                    vec![PackedMove(own | (own + 8) << 6), PackedMove(theirs | (theirs - steps) << 6)];
+                let learnt = Searched::new(0.5, 0.25, [(moves[0], 1.0)]);
+                let searches = vec![learnt, Searched::default()];
+                writer
+                    .push(&GameRecord { moves, searches, flags: FLAG_SELF_PLAY, ..GameRecord::default() })
+                    .unwrap();
+            }
+            writer.finish().unwrap();
+        }
+        let mut buffer = Buffer::default();
+        for name in ["a", "b"] {
+            buffer.add(Entry::read(folder.path(), name).unwrap(), 1000);
+        }
+        assert_eq!((buffer.positions(), buffer.games()), (80, 80), "one recorded position a game");
+        let mut sources = Sources::default();
+        let train =
+            TrainConfig { batch: 1024, value_lambda: 0.0, history_dropout: 0.0, ..TrainConfig::default() };
+        let mut config = LearnConfig { recent_weight: 3.0, train, ..LearnConfig::default() };
+        buffer.add_to(&mut sources, folder.path(), folder.path(), &config, 1.0).unwrap();
+        let mut feed = sources.feed(&config.train, 0).unwrap();
+        let batch = feed.next_batch().unwrap();
+        let recent = batch.source.iter().filter(|source| **source == 1).count();
+        // Sixty older games and twenty recent ones, which are drawn three times as often: one half.
+        assert!((480..580).contains(&recent), "{recent}");
+        assert!((batch.wdl[0] - 0.625).abs() < 1e-3, "the search's value");
+        assert_eq!(batch.shares.of(0).count(), 1);
+        // Of eighty games half; of these, one position each can be asked about, of either part as many.
+        let held_out = |config: &LearnConfig| {
+            let mut sources = Sources::default();
+            buffer.add_to(&mut sources, folder.path(), folder.path(), config, 1.0).unwrap();
+            sources.held_out_samples()
+        };
+        let usual = held_out(&config);
+        config.train.validation_percent = 50;
+        assert!(usual < 4 && (8..=30).contains(&held_out(&config)), "{usual}, {}", held_out(&config));
+        buffer.entries[0].name = "gone".into();
+        let error = buffer.add_to(&mut sources, folder.path(), folder.path(), &config, 1.0).unwrap_err();
+        assert!(error.contains("gone-00000.h5 is gone"), "{error}");
+        // What is lost is let go of, with its place; the rest stays.
+        let b = folder.path().join("b-00000.h5");
+        let lost = buffer.drop_lost(folder.path()).unwrap();
+        assert!(lost.len() == 1 && lost[0].contains("gone-00000.h5 is gone"), "{lost:?}");
+        assert!(lost[0].ends_with(": 60 positions are lost"), "{lost:?}");
+        assert_eq!((buffer.positions(), buffer.drop_lost(folder.path())), (20, Ok(vec![])));
+        std::fs::write(&b, &std::fs::read(&b).unwrap()[..1000]).unwrap();
+        let lost = buffer.drop_lost(folder.path()).unwrap();
+        assert!(lost.len() == 1 && lost[0].contains("b-00000.h5"), "{lost:?}");
+        assert_eq!((buffer.positions(), b.exists()), (0, false));
+        assert!(folder.path().join("b-00000.h5.damaged").exists(), "nothing is thrown away");
+    }
+}

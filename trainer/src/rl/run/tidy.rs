@@ -1,0 +1,83 @@
+//! What of a run's folder isn't needed any more, and what must go as the disk's share is used up.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::rl::buffer;
+use crate::rl::nets::Nets;
+use crate::rl::run::Cycle;
+
+impl Cycle {
+    /// Removes networks and games that aren't needed any more, and more of them if the disk's share is used up.
+    pub(super) fn tidy(&mut self) -> Result<(), String> {
+        let milestone = |iteration: &u64| iteration.is_multiple_of(self.config.milestone_every);
+        let mut iterations = self.nets.iterations();
+        iterations.retain(|iteration| !self.state.vetoed.contains(&Nets::name(*iteration)));
+        let mut kept: BTreeSet<String> =
+            [&self.state.best, &self.state.current].into_iter().cloned().collect();
+        let recent = iterations.iter().rev().take(2).copied();
+        let worthy = recent.chain(iterations.iter().copied().filter(milestone)).map(Nets::name);
+        kept.extend(worthy);
+        self.nets.keep(&kept);
+        let used: BTreeSet<String> = self.state.buffer.names().into_iter().map(str::to_owned).collect();
+        // What a kill may have left: a list of unfinished games, an older training run.
+        (0..self.state.training).for_each(|number| _ = std::fs::remove_dir_all(self.training(number)));
+        for iteration in 1..self.state.iteration {
+            let name = format!("iter-{}", Nets::name(iteration));
+            _ = std::fs::remove_file(self.games().join(format!("{name}.json")));
+            if !used.contains(&name) {
+                self.remove_games(&name);
+            }
+        }
+        let bound = self.config.disk << 20;
+        for iteration in iterations.into_iter().filter(milestone) {
+            let name = Nets::name(iteration);
+            if size(&self.folder) > bound && name != self.state.best && name != self.state.current {
+                kept.remove(&name);
+                self.nets.keep(&kept);
+            }
+        }
+        let games = self.games();
+        let of = |name: &str| buffer::files(&games, name).iter().map(|path| bytes(path)).sum::<u64>();
+        let gone = self.state.buffer.release(size(&self.folder).saturating_sub(bound), of);
+        if !gone.is_empty() {
+            // First nothing refers to them any more, then they go.
+            self.save()?;
+            gone.iter().for_each(|name| self.remove_games(name));
+            let left = self.state.buffer.positions();
+            self.say(&format!(
+                "the games of {} iterations went, the oldest, as `disk` is used up; {left} positions are left",
+                gone.len()
+            ))?;
+        }
+        if size(&self.folder) > bound {
+            log::warn!(
+                "{} takes more than the {} MiB that `disk` allows, and nothing more can go",
+                self.folder.display(),
+                self.config.disk
+            );
+        }
+        Ok(())
+    }
+
+    fn remove_games(&self, name: &str) {
+        buffer::files(&self.games(), name).iter().for_each(|path| _ = std::fs::remove_file(path));
+    }
+}
+
+/// The size of a file.
+fn bytes(path: &Path) -> u64 {
+    path.metadata().map_or(0, |metadata| metadata.len())
+}
+
+/// Bytes of the files in a folder.
+fn size(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => size(&entry.path()),
+            Ok(metadata) => metadata.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}

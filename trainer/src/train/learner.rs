@@ -1,0 +1,221 @@
+//! The network in training: weights, averages, optimiser, and what is measured.
+
+use super::loss;
+use super::loss::{Losses, StepLosses};
+use super::loss_scale::LossScale;
+use super::optimiser::Optimiser;
+use super::validation;
+use super::validation::{HeldOut, Measures, Validations};
+use crate::config::TrainConfig;
+use crate::loader::Batch;
+use crate::model::{DeviceBatch, Expander, Net, Weights};
+use crate::train::regularise::ewc::Elastic;
+use crate::train::regularise::reference::{DriftSums, Reference};
+use engine::eval::Value;
+use tch::{Device, Kind, Tensor};
+
+/// What happened since the last report.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TrainReport {
+    /// Means over the batches.
+    pub measures: Measures,
+    /// Steps, …
+    pub steps: u64,
+    /// … of which these were left out because loss or gradient weren't finite.
+    pub skipped: u64,
+}
+
+/// A network in training.
+pub struct Learner {
+    /// The structure.
+    pub net: Net,
+    /// What is trained.
+    pub weights: Weights,
+    /// Running average of `weights`, computed with in fp32: what is validated and exported.
+    pub averaged: Weights,
+    /// The optimiser's moments.
+    pub optimiser: Optimiser,
+    config: TrainConfig,
+    expander: Expander,
+    /// What holds the weights near those of an earlier task.
+    pub elastic: Option<Elastic>,
+    /// The network whose policy it shall stay near to.
+    pub reference: Option<Reference>,
+    /// How far it has gone from it.
+    pub drift: DriftSums,
+    /// How many steps the even average spans, plus one; 0 while it is exponential.
+    pub swa_steps: u64,
+    /// What fp16's losses are multiplied by.
+    pub(super) loss_scale: LossScale,
+    /// `[6]` on the device: sums over steps of the four measures, of steps done, of steps.
+    pub(super) totals: Tensor,
+}
+
+impl Learner {
+    /// A fresh network on `device`.
+    ///
+    /// # Errors
+    /// One line, if the configuration's numbers don't fit together.
+    pub fn new(config: &TrainConfig, device: Device) -> Result<Learner, String> {
+        let kind = config.precision.kind(device);
+        let net = Net::new(&config.model)?;
+        let weights = Weights::new(net.layout(), device, kind, config.seed.cast_signed());
+        let averaged = weights.copy(device, Kind::Float);
+        Ok(Learner {
+            optimiser: Optimiser::new(&weights),
+            expander: Expander::new(device, kind, net.schemes()),
+            elastic: None,
+            reference: None,
+            drift: DriftSums::new(device),
+            swa_steps: 0,
+            loss_scale: LossScale::new(kind, device),
+            totals: Tensor::zeros([6], (Kind::Float, device)),
+            config: config.clone(),
+            net,
+            weights,
+            averaged,
+        })
+    }
+
+    /// What it was made from.
+    pub fn config(&self) -> &TrainConfig {
+        &self.config
+    }
+
+    /// Whether there is anything to report.
+    pub fn has_counted(&self) -> bool {
+        self.totals.get(5).double_value(&[]) > 0.0
+    }
+
+    /// One step down the mean gradient of `batches`. Doesn't wait for the device.
+    ///
+    /// Returns each batch's policy losses, `[n]`, on the device.
+    pub fn step(&mut self, batches: &[Batch], lr: f64) -> Vec<Tensor> {
+        let share = 1.0 / batches.len() as f64;
+        let stats = tch::no_grad(|| self.weights.stats.copy());
+        let mut sums: Option<[Tensor; 3]> = None;
+        let mut policy_losses = Vec::with_capacity(batches.len());
+        for (i, batch) in batches.iter().enumerate() {
+            // Dropout of a step depends on the step alone, so that a resumed run is the same run.
+            let draw = (self.optimiser.steps << 20) + i as u64;
+            let seed = (self.config.seed ^ draw).cast_signed();
+            let batch = self.expander.upload(batch);
+            let (gradient, losses) = self.gradient(&batch, seed, &(self.loss_scale.factor() * share));
+            let terms =
+                tch::no_grad(|| [gradient, losses.total.detach() * share, measured(&losses, &batch) * share]);
+            policy_losses.push(losses.last().policy.detach());
+            sums = Some(match sums {
+                None => terms,
+                Some(sums) => tch::no_grad(|| std::array::from_fn(|i| &sums[i] + &terms[i])),
+            });
+        }
+        let [gradient, loss, measures] = sums.expect("at least one batch");
+        let _guard = tch::no_grad_guard();
+        let mut gradient = gradient / self.loss_scale.factor();
+        if let Some(elastic) = &self.elastic {
+            gradient += elastic.pull(&self.weights.flat);
+        }
+        let done = self.optimiser.step(&mut self.weights, &gradient, &loss, lr, &self.config);
+        self.loss_scale.update(&done);
+        // A forward pass that wasn't finite has spoilt BatchNorm's statistics already.
+        let kept = self.weights.stats.where_self(&done.gt(0.5), &stats);
+        self.weights.stats.copy_(&kept);
+        self.average();
+        let counts = Tensor::stack(&[done.shallow_clone(), done.ones_like()], 0);
+        let measures = measures.nan_to_num(0.0, 0.0, 0.0) * done;
+        _ = self.totals.g_add_(&Tensor::cat(&[measures, counts], 0));
+        policy_losses
+    }
+
+    /// The gradient of `scale` times the loss, and the losses. The seed decides the dropout.
+    fn gradient(&self, batch: &DeviceBatch, seed: i64, scale: &Tensor) -> (Tensor, Losses) {
+        if let Some(net) = self.net.in_groups() {
+            let weights = self.config.model.step_weights();
+            let mut steps: Vec<Option<StepLosses>> = weights.iter().map(|_| None).collect();
+            let input = batch.input.to_kind(self.weights.kind());
+            let gradient = net.gradient(&self.weights, &input, seed, |step, said| {
+                let losses = loss::step_losses(&said.policy, Some(&said.wdl), batch, &self.config);
+                let mut total = &losses.total * weights[step];
+                if step + 1 == weights.len() {
+                    total = self.held_near(total, batch, &losses);
+                }
+                steps[step] = Some(losses.detach());
+                total * scale
+            });
+            return (gradient, Losses::of(steps.into_iter().flatten().collect(), &self.config));
+        }
+        if self.draws_random_numbers() {
+            tch::manual_seed(seed);
+        }
+        let output = self.net.forward(&self.weights, &batch.input, true);
+        let losses = loss::losses(&output, batch, &self.config);
+        let total = self.held_near(losses.total.shallow_clone(), batch, losses.last());
+        (self.weights.gradient(&(total * scale)), losses)
+    }
+
+    /// The loss with what it costs that the answer that counts in play is not the reference's, if there is one.
+    fn held_near(&self, loss: Tensor, batch: &DeviceBatch, answer: &StepLosses) -> Tensor {
+        match &self.reference {
+            Some(reference) => loss + reference.cost(&self.net, batch, &answer.legal_logits, &self.drift),
+            None => loss,
+        }
+    }
+
+    fn draws_random_numbers(&self) -> bool {
+        self.config.model.dropouts().iter().any(|(_, share)| *share > 0.0)
+    }
+
+    fn average(&mut self) {
+        let decay = match &mut self.swa_steps {
+            0 => {
+                // At first the average would be mostly the random start: then it follows faster.
+                let steps = self.optimiser.steps as f64;
+                self.config.ema.min((1.0 + steps) / (10.0 + steps))
+            }
+            steps => {
+                *steps += 1;
+                1.0 - 1.0 / (*steps - 1) as f64
+            }
+        };
+        _ = self.averaged.flat.lerp_(&self.weights.flat, 1.0 - decay);
+        _ = self.averaged.stats.lerp_(&self.weights.stats, 1.0 - decay);
+    }
+
+    /// From now on the averaged weights are the plain mean of all that follow (stochastic weight averaging,
+    /// Izmailov et al. 2018; BatchNorm's statistics are averaged too, instead of being measured anew).
+    pub fn average_evenly(&mut self) {
+        self.swa_steps = self.swa_steps.max(1);
+    }
+
+    /// Means since the last call; waits for the device.
+    pub fn report(&mut self) -> TrainReport {
+        let sums = Vec::<f32>::try_from(&self.totals).expect("six numbers");
+        _ = self.totals.zero_();
+        let done = f64::from(sums[4]).max(1.0);
+        let mean = |i: usize| f64::from(sums[i]) / done;
+        TrainReport {
+            measures: Measures {
+                policy_loss: mean(0),
+                wdl_loss: (self.net.schemes().value == Value::Wdl).then(|| mean(1)),
+                top1: mean(2),
+                top5: mean(3),
+            },
+            steps: sums[5].round() as u64,
+            skipped: (sums[5] - sums[4]).round() as u64,
+        }
+    }
+
+    /// Measures the averaged weights, in fp32.
+    pub fn validate(&self, held_out: &HeldOut) -> Validations {
+        validation::validate(&self.net, &self.averaged, held_out, &self.config)
+    }
+}
+
+/// `[4]`: the four measures of a batch, by the answer that counts in play.
+fn measured(losses: &Losses, batch: &DeviceBatch) -> Tensor {
+    let losses = losses.last();
+    let hits =
+        loss::hits(&losses.legal_logits, &batch.policy).mean_dim([0i64].as_slice(), false, Kind::Float);
+    let means = Tensor::stack(&[losses.policy.mean(Kind::Float), losses.mean_wdl.shallow_clone()], 0);
+    Tensor::cat(&[means, hits], 0)
+}

@@ -1,0 +1,157 @@
+//! How a network does on held-out samples: of each source, in each phase, and whether it means what it says.
+
+use super::loss;
+use super::loss::StepLosses;
+use super::reliability::{Reliability, Tally};
+use crate::config::TrainConfig;
+use crate::loader::Batch;
+use crate::model::{DeviceBatch, Expander, Net, Output, Weights};
+use crate::samples::Phase;
+use engine::eval::Value;
+use serde::Serialize;
+use tch::{Kind, Tensor};
+
+/// Held-out samples and whose they are.
+#[derive(Default)]
+pub struct HeldOut {
+    /// The samples.
+    pub batches: Vec<Batch>,
+    /// The names of the sources, in the order of [`Batch::source`].
+    pub names: Vec<String>,
+}
+
+/// Means over the samples of a report or validation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Measures {
+    /// Cross-entropy of the policy (nat).
+    pub policy_loss: f64,
+    /// Cross-entropy of win, draw, loss (nat), over the samples with a value target; none of a network without a
+    /// value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wdl_loss: Option<f64>,
+    /// Share of samples whose move is the first choice among legal moves.
+    pub top1: f64,
+    /// Share of samples whose move is among the first five choices among legal moves.
+    pub top5: f64,
+}
+
+impl Measures {
+    /// What is minimised, as far as it is measured.
+    pub fn loss(&self, value_weight: f64) -> f64 {
+        self.policy_loss + value_weight * self.wdl_loss.unwrap_or(0.0)
+    }
+}
+
+/// What one of the answers of a network that thinks in steps is worth, measured as in [`Measures`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Step {
+    /// Cross-entropy of the policy (nat).
+    pub policy_loss: f64,
+    /// Share of samples whose move is the first choice among legal moves.
+    pub top1: f64,
+    /// Share of samples whose move is among the first five choices among legal moves.
+    pub top5: f64,
+}
+
+/// How a network does on some held-out samples.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Validation {
+    /// Number of samples.
+    pub samples: u64,
+    /// Means over them.
+    #[serde(flatten)]
+    pub measures: Measures,
+    /// Like `top1`, but among all indices of the policy's scheme.
+    pub raw_top1: f64,
+    /// Like `top5`, but among all indices.
+    pub raw_top5: f64,
+    /// Of a network that thinks in steps, the answer after each of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
+}
+
+/// How a network does on all held-out samples, and on parts of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Validations {
+    /// All samples.
+    pub all: Validation,
+    /// Those of each source.
+    pub sources: Vec<Validation>,
+    /// Those of each phase, as in [`Phase::ALL`].
+    pub phases: Vec<Validation>,
+    /// What win, draw and loss were said to be, and what the games came to; none of a network without a value.
+    pub reliability: Option<Reliability>,
+}
+
+/// Measures `weights` (fp32) on the samples.
+pub fn validate(net: &Net, weights: &Weights, held_out: &HeldOut, config: &TrainConfig) -> Validations {
+    let _guard = tch::no_grad_guard();
+    let device = weights.device();
+    let expander = Expander::new(device, Kind::Float, net.schemes());
+    let (sources, phases) = (held_out.names.len() as i64, Phase::ALL.len() as i64);
+    let has_value = net.schemes().value == Value::Wdl;
+    let steps = config.model.step_weights().len() as i64;
+    let mut sums = Tensor::zeros([sources + phases, MEASURED + STEP * steps], (Kind::Float, device));
+    let mut tally = Tally::new(device);
+    let plain = TrainConfig { label_smoothing: 0.0, ..config.clone() };
+    for batch in &held_out.batches {
+        let phase: Vec<i64> = batch.phase.iter().map(|&phase| i64::from(phase)).collect();
+        let phase = Tensor::from_slice(&phase).to_device(device);
+        let results = Tensor::from_slice(&batch.results).view([-1, 3]).to_device(device);
+        let batch = expander.upload(batch);
+        let output = net.forward(weights, &batch.input, false);
+        let groups = Tensor::cat(&[batch.source.one_hot(sources), phase.one_hot(phases)], 1);
+        let measured = measures(&output, &batch, &plain);
+        _ = sums.g_add_(&groups.to_kind(Kind::Float).tr().matmul(&measured));
+        if let Some(wdl) = output.last_wdl() {
+            tally.add(&wdl.softmax(-1, Kind::Float), &results);
+        }
+    }
+    let all = sums.narrow(0, 0, sources).sum_dim_intlist([0i64].as_slice(), false, Kind::Float);
+    let rows = |first: i64, count: i64| {
+        (first..first + count).map(|row| validation(&sums.get(row), has_value)).collect()
+    };
+    Validations {
+        all: validation(&all, has_value),
+        sources: rows(0, sources),
+        phases: rows(sources, phases),
+        reliability: has_value.then(|| tally.reliability()),
+    }
+}
+
+/// Numbers measured of a sample, …
+const MEASURED: i64 = 8;
+/// … and of each answer to it.
+const STEP: i64 = 3;
+
+/// `[n, 8 + 3 · steps]`: one, the four measures, the two raw ones, whether there is a value target; of each step the
+/// policy's loss and its two hits.
+fn measures(output: &Output, batch: &DeviceBatch, config: &TrainConfig) -> Tensor {
+    let losses = loss::losses(output, batch, config);
+    let legal = |step: &StepLosses| loss::hits(&step.legal_logits, &batch.policy);
+    let last = losses.last();
+    let raw = loss::hits(output.last_policy(), &batch.policy);
+    let means = Tensor::stack(&[&last.policy.ones_like(), &last.policy, &last.wdl], 1);
+    let valued = batch.wdl.sum_dim_intlist([1i64].as_slice(), true, Kind::Float);
+    let mut columns = vec![means, legal(last), raw, valued];
+    for step in &losses.steps {
+        columns.extend([step.policy.unsqueeze(1), legal(step)]);
+    }
+    Tensor::cat(&columns, 1)
+}
+
+fn validation(sums: &Tensor, has_value: bool) -> Validation {
+    let sums = Vec::<f32>::try_from(sums).expect("fp32 numbers");
+    let mean = |i: usize| f64::from(sums[i]) / f64::from(sums[0]).max(1.0);
+    let wdl_loss = has_value.then(|| f64::from(sums[2]) / f64::from(sums[7]).max(1.0));
+    let step = |i: usize| Step { policy_loss: mean(i), top1: mean(i + 1), top5: mean(i + 2) };
+    let steps: Vec<Step> = (MEASURED as usize..sums.len()).step_by(STEP as usize).map(step).collect();
+    Validation {
+        samples: sums[0] as u64,
+        measures: Measures { policy_loss: mean(1), wdl_loss, top1: mean(3), top5: mean(4) },
+        raw_top1: mean(5),
+        raw_top5: mean(6),
+        // A single answer is the network's.
+        steps: if steps.len() > 1 { steps } else { Vec::new() },
+    }
+}
