@@ -13,6 +13,7 @@ step() {
 
 step cargo fmt --all --check
 step cargo clippy --locked --workspace --all-targets -- -D warnings
+step cargo clippy --locked -p trainer --no-default-features --all-targets -- -D warnings
 step cargo test --locked --workspace
 step python3 scripts/match.py --self-test
 step python3 scripts/strength.py --self-test

@@ -28,8 +28,10 @@ pub mod selfplay;
 /// Matches of networks and classical players, and their statistics.
 pub mod arena;
 /// The network families, in libtorch.
+#[cfg(feature = "libtorch")]
 pub mod model;
 /// Losses, optimiser, schedule, checkpoints, metrics: the training run.
+#[cfg(feature = "libtorch")]
 pub mod train;
 /// ONNX files with their card, and the proof that they equal the model.
 pub mod export;
@@ -38,6 +40,7 @@ pub mod evaluate;
 /// Figures: curves of runs, heat maps of linear networks.
 pub mod plot;
 /// Reinforcement learning: self-play, training, gates, again and again.
+#[cfg(feature = "libtorch")]
 pub mod rl;
 /// The commands: arguments, printing, progress bars, Ctrl-C.
 pub mod cli;

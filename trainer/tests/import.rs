@@ -208,6 +208,7 @@ fn inspect_describes_sound_files_and_fails_on_others() {
     assert!(!broken.stdout.is_empty(), "the sound one is described all the same");
 }
 
+#[cfg(feature = "libtorch")]
 #[test]
 fn training_names_a_damaged_file_and_goes_on_without_it() {
     let folder = Folder::new();

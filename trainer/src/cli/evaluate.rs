@@ -10,8 +10,8 @@ use crate::evaluate::Report;
 use crate::evaluate::{Item, judge};
 use crate::evaluate::{accuracy, suite};
 use crate::evaluate::{canaries, weight};
+use crate::files::write_file;
 use crate::record::Split;
-use crate::train::checkpoint;
 
 /// Judge networks, side by side: accuracy on games, tactics, canaries
 #[derive(Args, Debug)]
@@ -137,7 +137,7 @@ impl Common {
 
     fn write(&self, numbers: &Value) -> Result<(), String> {
         let Some(file) = &self.json else { return Ok(()) };
-        checkpoint::write_file(file, format!("{numbers:#}\n").as_bytes())
+        write_file(file, format!("{numbers:#}\n").as_bytes())
     }
 }
 

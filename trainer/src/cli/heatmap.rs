@@ -68,7 +68,7 @@ impl HeatmapArgs {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "libtorch"))]
 mod tests {
     use super::*;
     use crate::plot::heatmap::tests::net;

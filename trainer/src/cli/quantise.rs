@@ -9,7 +9,7 @@ use crate::export::Quality;
 use crate::export::Quantiser;
 use crate::export::quantise::compare;
 use crate::export::quantise::{gate, positions};
-use crate::train::checkpoint;
+use crate::files::write_file;
 
 /// How often the speed is measured.
 const REPEATS: usize = 9;
@@ -79,7 +79,7 @@ impl QuantiseArgs {
             return Err(format!("not written: {why}; --force writes it all the same"));
         }
         let out = self.out.clone().unwrap_or_else(|| self.net.with_extension("int8.onnx"));
-        checkpoint::write_file(&out, &int8)?;
+        write_file(&out, &int8)?;
         println!("{}", Network::load(&out).map_err(|error| error.to_string())?.describe());
         Ok(())
     }

@@ -1,16 +1,14 @@
-//! A network file: the graph and its card.
+//! A trained network as a file: its graph and its card.
 
-use std::path::Path;
-
-use engine::eval::{Golden, Network, Schemes};
+use engine::eval::Schemes;
 use prost::Message;
 
+use super::card::{CardText, card};
 use super::graph::Builder;
 use super::writer::{Writer, numbers};
 use super::{dense, golden, resnet, trm};
 use crate::config::ModelConfig;
 use crate::config::TrainConfig;
-use crate::files::{make_folder_of, write_file};
 use crate::model::{Body, Net, Weights};
 use crate::train::Checkpoint;
 
@@ -83,54 +81,6 @@ fn graph(net: &Net, weights: &Weights, unrolled: bool) -> Builder {
         writer.graph.output("wdl", &wdl, &[3]);
     }
     writer.graph
-}
-
-/// What differs from one fp32 network's card to another's.
-pub struct CardText<'a> {
-    /// The network's name.
-    pub name: &'a str,
-    /// Its family.
-    pub family: &'a str,
-    /// What it sees and answers.
-    pub schemes: Schemes,
-    /// How it was made, JSON.
-    pub config: &'a str,
-    /// Answers that it must give.
-    pub golden: &'a [Golden],
-}
-
-/// The metadata properties of a network in fp32.
-pub fn card(text: &CardText<'_>) -> Vec<(String, String)> {
-    let golden = serde_json::to_string(text.golden).expect("numbers and text make JSON");
-    let entries = [
-        ("format", engine::eval::CARD_FORMAT),
-        ("input", text.schemes.input.name()),
-        ("policy", text.schemes.policy.name()),
-        ("value", text.schemes.value.name()),
-        ("name", text.name),
-        ("family", text.family),
-        ("config", text.config),
-        ("precision", "fp32"),
-        ("golden", &golden),
-    ];
-    entries.into_iter().map(|(key, value)| (format!("philidor.{key}"), value.to_owned())).collect()
-}
-
-/// Writes the network file `out`, whose bytes `bytes` makes for its name: `name`, or else the file's. Then loads it as
-/// the engine does: card, shapes and golden answers are checked.
-///
-/// # Errors
-/// One line: `bytes` fails, the file can't be written, or the engine refuses it.
-pub fn write_network(
-    out: &Path,
-    name: Option<&str>,
-    bytes: impl FnOnce(&str) -> Result<Vec<u8>, String>,
-) -> Result<Network, String> {
-    let stem = out.file_stem().ok_or("--out must name a file")?.to_string_lossy();
-    let bytes = bytes(name.unwrap_or(&stem))?;
-    make_folder_of(out)?;
-    write_file(out, &bytes)?;
-    Network::load(out).map_err(|error| error.to_string())
 }
 
 /// The network of a checkpoint on the CPU, in fp32; averaged weights if `averaged` and it has them. One that thinks in

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use engine::encoding::Policy;
-use engine::eval::{self, Golden, Schemes, Session};
+use engine::eval::{self, Golden, Session};
 use engine::position::Game;
 use prost::Message;
+#[cfg(feature = "libtorch")]
 use tch::{Kind, Tensor};
 
 use super::proto::{Model, Property};
+#[cfg(feature = "libtorch")]
 use crate::model::{Net, Weights};
 use crate::record::INITIAL_FEN;
 
@@ -37,6 +39,7 @@ pub fn games() -> Vec<Game> {
 }
 
 /// What `net` answers for them, in fp32.
+#[cfg(feature = "libtorch")]
 pub fn answers(net: &Net, weights: &Weights) -> Vec<Golden> {
     let games = games();
     let (policies, values) = logits(net, weights, &games);
@@ -93,9 +96,10 @@ pub fn property<'a>(card: &'a mut [Property], key: &str) -> Option<&'a mut Strin
 
 /// Logits in fp32: `[n, size]` of the policy and `[n, 3]` of win, draw, loss, which a network without a value has
 /// none of.
+#[cfg(feature = "libtorch")]
 pub fn logits(net: &Net, weights: &Weights, games: &[Game]) -> (Vec<f32>, Vec<f32>) {
     let _guard = tch::no_grad_guard();
-    let Schemes { input, .. } = net.schemes();
+    let input = net.schemes().input;
     let shape: Vec<i64> = [games.len()].iter().chain(input.shape()).map(|n| *n as i64).collect();
     let tensor = Tensor::from_slice(&input.tensor(games)).view(&shape[..]).to_device(weights.device());
     let output = net.forward(weights, &tensor, false);

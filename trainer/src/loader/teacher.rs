@@ -56,16 +56,8 @@ impl Teacher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::ModelConfig;
-    use crate::loader::corpus::CorpusBuilder;
-    use crate::loader::plan::{Plan, Source};
-    use crate::model::Expander;
-    use crate::record::GameView;
-    use crate::samples::Recipe;
     use engine::encoding::az4672;
     use engine::eval::{EvalError, Wdl};
-    use std::sync::Arc;
-    use tch::{Device, Kind};
 
     /// Prefers the first legal move the more, the more moves there are.
     struct First;
@@ -86,8 +78,20 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "libtorch")]
     #[test]
     fn a_plans_batches_hold_its_lessons_and_so_does_what_is_appended() {
+        use std::sync::Arc;
+
+        use tch::{Device, Kind};
+
+        use crate::config::ModelConfig;
+        use crate::loader::corpus::CorpusBuilder;
+        use crate::loader::plan::{Plan, Source};
+        use crate::model::Expander;
+        use crate::record::GameView;
+        use crate::samples::Recipe;
+
         let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
         builder.push(&GameView { moves: &[12 | 28 << 6], ..GameView::default() }).unwrap();
         let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };

@@ -1,6 +1,6 @@
 //! Panels of curves as an SVG picture.
 
-use crate::train::checkpoint;
+use crate::files::write_file;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use std::ops::Range;
@@ -66,7 +66,7 @@ pub fn write(path: &Path, panels: &[Panel], columns: usize) -> Result<(), String
     if path.extension().is_none_or(|extension| extension != "svg") {
         return Err(format!("{}: pictures are SVG: give a name that ends in .svg", path.display()));
     }
-    checkpoint::write_file(path, svg(panels, columns.max(1)).as_bytes())
+    write_file(path, svg(panels, columns.max(1)).as_bytes())
 }
 
 fn svg(panels: &[Panel], columns: usize) -> String {

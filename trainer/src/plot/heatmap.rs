@@ -202,7 +202,7 @@ pub fn of_piece(matrix: &Matrix, piece: Piece, side: u32) -> Canvas {
     canvas
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "libtorch"))]
 pub(crate) mod tests {
     use std::path::PathBuf;
 

@@ -92,6 +92,7 @@ mod tests {
         assert_eq!((puzzles.select.min_elo, puzzles.select.max_plies), (1500, 9));
     }
 
+    #[cfg(feature = "libtorch")]
     fn parameters(preset: Preset) -> i64 {
         let config = preset.parse("{}", &[]).unwrap();
         crate::model::Net::new(&config.model).unwrap().layout().len()
@@ -111,12 +112,14 @@ mod tests {
         assert_eq!(small.model.family(), "trm");
     }
 
+    #[cfg(feature = "libtorch")]
     #[test]
     fn neuralmateplays_network_has_its_size() {
         let size = parameters(Preset::Neuralmateplay);
         assert!((12_300_000..12_500_000).contains(&size), "{size}");
     }
 
+    #[cfg(feature = "libtorch")]
     #[test]
     fn the_lessons_networks_have_their_sizes_and_settings() {
         assert_eq!(parameters(Preset::Linear), 1_639_344);

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::graph::graph;
 use super::network::{Lc0Net, Policy};
-use crate::export::file::{CardText, card};
+use crate::export::card::{CardText, card};
 use crate::export::golden;
 
 /// The bytes of a network file called `name`; its golden answers are the graph's own.

@@ -9,9 +9,9 @@ mod layers;
 mod network;
 mod graph;
 mod file;
-#[cfg(test)]
+#[cfg(all(test, feature = "libtorch"))]
 mod random;
-#[cfg(test)]
+#[cfg(all(test, feature = "libtorch"))]
 mod tests;
 
 pub use file::onnx;

@@ -1,0 +1,53 @@
+//! The binary built without libtorch.
+
+#![cfg(not(feature = "libtorch"))]
+
+use std::process::{Command, Output};
+
+fn trainer(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_philidor-trainer")).args(args).output().expect("the binary runs")
+}
+
+#[test]
+fn commands_that_need_libtorch_say_how_to_get_it() {
+    for args in [
+        &["train", "--config", "config.json", "--out", "runs/first"][..],
+        &["overfit"],
+        &["lr-finder", "--help"],
+        &["export", "run.safetensors"],
+        &["verify"],
+        &["quantise", "net.onnx"],
+        &["rl", "--device", "cpu"],
+    ] {
+        let output = trainer(args);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success(), "{args:?}");
+        for part in ["built without it", "scripts/setup.sh", "cargo build --release -p trainer"] {
+            assert!(error.contains(part), "{args:?}: {error}");
+        }
+        assert_eq!(output.stdout, b"", "{args:?}");
+    }
+}
+
+#[test]
+fn the_other_commands_are_there() {
+    for command in [
+        "fetch-games",
+        "import",
+        "mine",
+        "annotate",
+        "self-play",
+        "arena",
+        "inspect",
+        "export-pgn",
+        "plot",
+        "convert-lc0",
+        "evaluate",
+        "heatmap",
+    ] {
+        let output = trainer(&[command, "--help"]);
+        assert!(output.status.success(), "{command}: {output:?}");
+        let help = String::from_utf8(output.stdout).unwrap();
+        assert!(help.contains("Usage: ") && !help.contains("libtorch"), "{command}: {help}");
+    }
+}
