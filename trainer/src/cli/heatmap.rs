@@ -2,68 +2,69 @@
 
 use std::path::PathBuf;
 
+use anyhow::{Context, Result};
 use clap::Args;
 use shakmaty::Piece;
 use shakmaty::uci::UciMove;
 
 use crate::files::write_file;
-use crate::plot::heatmap::{Matrix, of_move, of_piece, parse};
+use crate::plot::heatmap::{LinearWeights, draw_move, draw_piece, parse};
 
 /// Weights printed, of either sign.
-const TOLD: usize = 5;
+const PRINTED: usize = 5;
 
 /// Draw the weights of a linear network for a move, or for a piece (PNG)
 #[derive(Args, Debug)]
 #[command(
     after_help = "Example:\n  philidor-trainer heatmap nets/linear.int8.onnx --move g1f3 --out g1f3.png\n  \
     philidor-trainer heatmap nets/linear.int8.onnx --piece N --out knight.png\n\
-    Red speaks for a move, blue against it. Prints the strongest weights."
+    Red weights raise the logit of a move, blue ones lower it. Prints the largest weights of either sign."
 )]
 pub struct HeatmapArgs {
-    /// The network file, of the family linear
+    /// The network file, of the family `linear`
     net: PathBuf,
-    /// Draw what speaks for this move (UCI): a board for each piece, coloured by where it stands
+    /// Draw the weights for this move (UCI notation): one board per piece, coloured by the square of the piece
     #[arg(long = "move", value_name = "UCI", required_unless_present = "piece", conflicts_with = "piece")]
     uci: Option<UciMove>,
-    /// Draw which of its moves a piece speaks for (PNBRQK White's, pnbrqk Black's): a board for each square where it
-    /// may stand, coloured by where it would go
+    /// Draw the weights of a piece for its own moves (PNBRQK White's, pnbrqk Black's): one board per square of the
+    /// piece, coloured by the target square
     #[arg(long)]
     piece: Option<char>,
     /// The picture to write
     #[arg(long, default_value = "heatmap.png")]
     out: PathBuf,
-    /// Pixels of a square
+    /// Side of a square, in pixels
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(2..=64))]
     square: u32,
 }
 
 impl HeatmapArgs {
-    /// Draws, and prints the strongest weights.
+    /// Draws the picture and prints the largest weights.
     ///
     /// # Errors
     ///
-    /// One line: the network isn't linear, there is no such move or piece, or the picture can't be written.
-    pub fn run(&self) -> Result<(), String> {
+    /// If the network is not linear, the move or piece is unknown, or the picture cannot be written.
+    pub fn run(&self) -> Result<()> {
         print!("{}", self.draw()?);
         Ok(())
     }
 
-    fn draw(&self) -> Result<String, String> {
-        let matrix = Matrix::load(&self.net)?;
-        let (canvas, mut told) = match (&self.uci, self.piece) {
+    fn draw(&self) -> Result<String> {
+        let weights = LinearWeights::load(&self.net)?;
+        let (canvas, mut terms) = match (&self.uci, self.piece) {
             (Some(uci), _) => {
                 let m = parse(uci)?;
-                (of_move(&matrix, m, uci, self.square), matrix.of_move(m))
+                (draw_move(&weights, m, uci, self.square), weights.of_move(m))
             }
             (None, piece) => {
-                let piece = piece.and_then(Piece::from_char).ok_or("--piece takes one of PNBRQKpnbrqk")?;
-                (of_piece(&matrix, piece, self.square), matrix.of_piece(piece))
+                let piece = piece.and_then(Piece::from_char).context("--piece takes one of PNBRQKpnbrqk")?;
+                (draw_piece(&weights, piece, self.square), weights.of_piece(piece))
             }
         };
-        write_file(&self.out, &canvas.png())?;
-        told.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-        let strongest = told.iter().take(TOLD).chain(told.iter().rev().take(TOLD).rev());
-        let lines: String = strongest.map(|term| format!("{:+.3}  {}\n", term.weight, term.what)).collect();
+        write_file(&self.out, &canvas.png()).map_err(anyhow::Error::msg)?;
+        terms.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+        let largest = terms.iter().take(PRINTED).chain(terms.iter().rev().take(PRINTED).rev());
+        let lines: String = largest.map(|term| format!("{:+.3}  {}\n", term.weight, term.name)).collect();
         Ok(format!("{lines}{}\n", self.out.display()))
     }
 }
@@ -74,7 +75,7 @@ mod tests {
     use crate::plot::heatmap::tests::net;
 
     #[test]
-    fn a_move_and_a_piece_are_drawn_and_told() {
+    fn a_move_and_a_piece_are_drawn_and_their_weights_printed() {
         let folder = tempfile::tempdir().unwrap();
         let (path, _) = net(folder.path(), r#"{"model": {"family": "linear"}}"#);
         let out = folder.path().join("w.png");
@@ -86,8 +87,8 @@ mod tests {
             square: 4,
         };
         for args in [args(Some("g1f3"), None), args(Some("a7a8n"), None), args(None, Some('p'))] {
-            let told = args.draw().unwrap();
-            assert_eq!(told.lines().count(), 2 * TOLD + 1, "{told}");
+            let printed = args.draw().unwrap();
+            assert_eq!(printed.lines().count(), 2 * PRINTED + 1, "{printed}");
             let png = std::fs::read(&out).unwrap();
             assert!(png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap().info().width > 200);
             std::fs::remove_file(&out).unwrap();
@@ -98,6 +99,6 @@ mod tests {
             let is_plain = uci == "e7e8";
             assert_eq!(error.is_ok(), is_plain, "{uci}: {error:?}");
         }
-        assert!(args(None, Some('x')).draw().unwrap_err().contains("PNBRQK"));
+        assert!(args(None, Some('x')).draw().unwrap_err().to_string().contains("PNBRQK"));
     }
 }

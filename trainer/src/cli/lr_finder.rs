@@ -53,7 +53,7 @@ impl LrFinderArgs {
         let trials = sweep(&config, device, &mut feed, [self.from, self.to], self.steps, &told)?;
         progress.finish_and_clear();
         print(&trials, self.steps);
-        figure::write(&self.out, &[picture(&trials)], 1)?;
+        figure::write(&self.out, &[picture(&trials)], 1).map_err(|error| format!("{error:#}"))?;
         println!("{}", self.out.display());
         let found =
             Suggestion::of(&trials).ok_or("the loss never fell: try a lower --from, or more --steps")?;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use anyhow::Result;
 use clap::Args;
 
 use crate::plot::plot_runs;
@@ -10,23 +11,23 @@ use crate::plot::plot_runs;
 #[derive(Args, Debug)]
 #[command(after_help = "Example: philidor-trainer plot runs/first runs/second --out both.svg\n\
     Losses and accuracies (in training, on held-out samples of each source and phase), learning rate, speed, and\n\
-    the reliability of expected score, win, draw and loss at the last validation.")]
+    the calibration of expected score, win, draw and loss at the last validation.")]
 pub struct PlotArgs {
     /// Folders of runs
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
-    /// The picture to write, SVG
+    /// The picture to write (SVG)
     #[arg(long, default_value = "plot.svg")]
     out: PathBuf,
 }
 
 impl PlotArgs {
-    /// Draws.
+    /// Draws the picture.
     ///
     /// # Errors
     ///
-    /// One line: a run has no metrics, or the picture can't be written.
-    pub fn run(&self) -> Result<(), String> {
+    /// If a run has no metrics, or the picture cannot be written.
+    pub fn run(&self) -> Result<()> {
         plot_runs(&self.runs, &self.out)?;
         println!("{}", self.out.display());
         Ok(())

@@ -1,143 +1,149 @@
-//! How well networks foresee the moves and the results of held-out games.
+//! How well networks predict the moves and the results of held-out games.
 
 use std::path::PathBuf;
 
+use anyhow::{Context, Result, bail};
 use engine::position::{Game, PackedMove};
 use serde_json::{Value, json};
 use shakmaty::{Move, Position};
 
+use super::counts::AccuracyCounts;
 use super::judge::progress;
-use super::player::{BATCH, Player};
+use super::judged_network::{BATCH, JudgedNetwork};
 use super::report::{markdown, per_cent};
-use super::tally::Tally;
 use crate::dataset;
 use crate::record::{FLAG_PUZZLE, GameRecord, Split, split};
 use crate::samples::Phase;
 
 /// Games of one source.
-pub struct Set {
-    /// What `import` called them.
+pub struct GameSet {
+    /// The name given by `import`.
     pub source: String,
     /// The games of the split.
     pub games: Vec<GameRecord>,
 }
 
-/// Reads the games of a split, `None` for all, from files of games; those of one source together.
+/// Reads the games of a split (`None`: all) from files of games, grouped by source.
 ///
 /// # Errors
 ///
-/// One line: a file can't be read, or there is no such game.
-pub fn sets(files: &[PathBuf], wanted: Option<Split>) -> Result<Vec<Set>, String> {
-    let mut sets: Vec<Set> = Vec::new();
+/// If a file cannot be read, or no game belongs to the split.
+pub fn sets(files: &[PathBuf], wanted: Option<Split>) -> Result<Vec<GameSet>> {
+    let mut sets: Vec<GameSet> = Vec::new();
     for file in files {
         log::info!("reading {}", file.display());
-        let chunk = dataset::read(file).map_err(|error| error.to_string())?;
+        let chunk = dataset::read(file).map_err(anyhow::Error::msg)?;
         let belongs = |index: &usize| wanted.is_none_or(|wanted| split(chunk.identity(*index)) == wanted);
         let games: Vec<_> = (0..chunk.games()).filter(belongs).map(|index| chunk.game(index)).collect();
         match sets.iter_mut().find(|set| set.source == chunk.source) {
             Some(set) => set.games.extend(games),
-            None => sets.push(Set { source: chunk.source.clone(), games }),
+            None => sets.push(GameSet { source: chunk.source.clone(), games }),
         }
     }
     sets.retain(|set| !set.games.is_empty());
     if sets.is_empty() {
-        return Err("no game of the split: one in a hundred is held out for validation, one for the test; \
-             --split all takes every game"
-            .into());
+        bail!(
+            "no game of the split: one in a hundred is held out for validation, one for the test; --split all takes \
+             every game"
+        );
     }
     Ok(sets)
 }
 
 const MEASURES: [&str; 6] =
     ["top-1", "top-5", "policy loss", "WDL loss", "top-1, all outputs", "top-5, all outputs"];
-/// The measures of all outputs stand last, and are told where they were asked for.
+/// The measures among all outputs come last and are printed only where they were measured.
 const ALWAYS: usize = 4;
 
-/// What players know of some sets: per set, player and phase.
+/// How well networks predict some sets: per set, network and phase.
 pub struct Accuracy {
-    players: Vec<String>,
-    sets: Vec<(String, Vec<[Tally; 3]>)>,
+    networks: Vec<String>,
+    sets: Vec<(String, Vec<[AccuracyCounts; 3]>)>,
 }
 
-/// Asks every player about `count` positions, or all there are, spread evenly over each set.
+/// Measures every network on `count` positions, or as many as there are, spread evenly over each set.
 ///
 /// # Errors
 ///
-/// One line: a game is damaged, or a network can't be run.
-pub fn measure(sets: &[Set], players: &mut [Player], count: usize) -> Result<Accuracy, String> {
+/// If a game is damaged, or ONNX Runtime fails.
+pub fn measure(sets: &[GameSet], networks: &mut [JudgedNetwork], count: usize) -> Result<Accuracy> {
     let share = count.div_ceil(sets.len());
     let total: usize = sets.iter().map(|set| positions(set).min(share)).sum();
     let bar = progress(total, "positions");
     let mut measured = Vec::new();
     for set in sets {
-        let mut tallies = vec![[Tally::default(); 3]; players.len()];
+        let mut counts = vec![[AccuracyCounts::default(); 3]; networks.len()];
         let mut batch = Vec::new();
         visit(set, share, |position| {
             batch.push(position);
             if batch.len() == BATCH {
-                ask(&mut batch, players, &mut tallies)?;
+                measure_batch(&mut batch, networks, &mut counts)?;
                 bar.inc(BATCH as u64);
             }
             Ok(())
         })?;
-        ask(&mut batch, players, &mut tallies)?;
-        measured.push((set.source.clone(), tallies));
+        measure_batch(&mut batch, networks, &mut counts)?;
+        measured.push((set.source.clone(), counts));
     }
     bar.finish_and_clear();
-    Ok(Accuracy { players: players.iter().map(|player| player.name.clone()).collect(), sets: measured })
+    Ok(Accuracy { networks: networks.iter().map(|network| network.name.clone()).collect(), sets: measured })
 }
 
-/// A position of a stored game.
-struct Asked {
+/// A position of a stored game, with the move played.
+struct HeldOutPosition {
     game: Game,
     played: Move,
-    /// 0 if the mover won, 1 for a draw, 2 if he lost; `None` if nobody knows.
+    /// 0 if the mover won, 1 for a draw, 2 if the mover lost; `None` if unknown.
     result: Option<usize>,
 }
 
-fn ask(batch: &mut Vec<Asked>, players: &mut [Player], tallies: &mut [[Tally; 3]]) -> Result<(), String> {
+fn measure_batch(
+    batch: &mut Vec<HeldOutPosition>,
+    networks: &mut [JudgedNetwork],
+    counts: &mut [[AccuracyCounts; 3]],
+) -> Result<()> {
     let games: Vec<Game> = batch.iter().map(|asked| asked.game.clone()).collect();
     let played: Vec<Move> = batch.iter().map(|asked| asked.played).collect();
-    for (player, tallies) in players.iter_mut().zip(tallies) {
-        let phase = |asked: &Asked| Phase::of(asked.game.position().board()) as usize;
-        for (asked, opinion) in batch.iter().zip(player.opinions(&games)?) {
-            tallies[phase(asked)].add(&opinion, asked.played, asked.result);
+    for (network, counts) in networks.iter_mut().zip(counts) {
+        let phase = |asked: &HeldOutPosition| Phase::of(asked.game.position().board()) as usize;
+        for (asked, prediction) in batch.iter().zip(network.predict(&games)?) {
+            counts[phase(asked)].add(&prediction, asked.played, asked.result);
         }
-        for (asked, rank) in batch.iter().zip(player.raw_ranks(&games, &played)?) {
-            tallies[phase(asked)].add_raw(rank);
+        for (asked, rank) in batch.iter().zip(network.raw_ranks(&games, &played)?) {
+            counts[phase(asked)].add_raw(rank);
         }
     }
     batch.clear();
     Ok(())
 }
 
-/// Plies between two targets: the opponent's moves in a puzzle are none.
+/// Plies between two positions: the opponent's moves of a puzzle are not measured.
 fn step(game: &GameRecord) -> usize {
     if game.flags & FLAG_PUZZLE == 0 { 1 } else { 2 }
 }
 
-fn positions(set: &Set) -> usize {
+fn positions(set: &GameSet) -> usize {
     set.games.iter().map(|game| game.moves.len().div_ceil(step(game))).sum()
 }
 
-/// Hands `count` of a set's positions to `take`, at even distances over all games.
-fn visit(set: &Set, count: usize, mut take: impl FnMut(Asked) -> Result<(), String>) -> Result<(), String> {
+/// Calls `take` with `count` of a set's positions, evenly spaced over all games.
+fn visit(set: &GameSet, count: usize, mut take: impl FnMut(HeldOutPosition) -> Result<()>) -> Result<()> {
     let total = positions(set);
     let count = count.min(total);
     let mut seen = 0;
     for stored in &set.games {
         let damaged =
-            |ply: usize| format!("a game of {} can't be replayed: no legal move at ply {ply}", set.source);
+            |ply: usize| format!("a game of {} cannot be replayed: no legal move at ply {ply}", set.source);
         let mut game = match &stored.start {
-            Some(fen) => Game::from_fen(fen).map_err(|_| damaged(0))?,
+            Some(fen) => Game::from_fen(fen).with_context(|| damaged(0))?,
             None => Game::new(),
         };
         for (ply, packed) in stored.moves.iter().enumerate() {
-            let played = PackedMove(packed.0).to_move(game.position()).ok_or_else(|| damaged(ply))?;
+            let played = PackedMove(packed.0).to_move(game.position()).with_context(|| damaged(ply))?;
             if ply % step(stored) == 0 {
-                // As many as the share of positions seen, rounded down.
+                // So many were taken as the share of the positions seen, rounded down.
                 if (seen + 1) * count / total > seen * count / total {
-                    take(Asked { game: game.clone(), played, result: result(stored, &game) })?;
+                    take(HeldOutPosition { game: game.clone(), played, result: result(stored, &game) })?;
                 }
                 seen += 1;
             }
@@ -158,70 +164,72 @@ fn result(stored: &GameRecord, game: &Game) -> Option<usize> {
 }
 
 impl Accuracy {
-    /// One row a set, phase and measure, one column a player, and the base rates' loss; as Markdown.
+    /// One row per set, phase and measure, one column per network, and the WDL loss of the base rates. Markdown.
     pub fn table(&self) -> String {
         let mut head: Vec<String> = ["games", "phase", "positions", "measure"].map(str::to_owned).into();
-        head.extend(self.players.iter().cloned());
+        head.extend(self.networks.iter().cloned());
         head.push("base rates".into());
         let mut rows = Vec::new();
-        for (source, phase, tallies) in self.parts() {
-            let told = if tallies[0].raw()[0].is_some() { MEASURES.len() } else { ALWAYS };
-            for (measure, name) in MEASURES.into_iter().enumerate().take(told) {
+        for (source, phase, counts) in self.parts() {
+            let printed = if counts[0].raw()[0].is_some() { MEASURES.len() } else { ALWAYS };
+            for (measure, name) in MEASURES.into_iter().enumerate().take(printed) {
                 let number = |number: Option<f64>| match measure {
                     0 | 1 | 4 | 5 => per_cent(number),
                     _ => number.map_or("–".into(), |number| format!("{number:.3}")),
                 };
                 let first = |text: String| if measure == 0 { text } else { String::new() };
-                let mut row = vec![source.to_owned(), phase.to_owned(), tallies[0].positions.to_string()];
+                let mut row = vec![source.to_owned(), phase.to_owned(), counts[0].positions.to_string()];
                 row = row.into_iter().map(first).collect();
                 row.push(name.to_owned());
-                let value = |tally: &Tally| match measure.checked_sub(ALWAYS) {
-                    None => tally.measures()[measure],
-                    Some(raw) => tally.raw()[raw],
+                let value = |counts: &AccuracyCounts| match measure.checked_sub(ALWAYS) {
+                    None => counts.measures()[measure],
+                    Some(raw) => counts.raw()[raw],
                 };
-                row.extend(tallies.iter().map(|tally| number(value(tally))));
-                row.push(if measure == 3 { number(tallies[0].base_loss()) } else { String::new() });
+                row.extend(counts.iter().map(|counts| number(value(counts))));
+                row.push(if measure == 3 { number(counts[0].base_loss()) } else { String::new() });
                 rows.push(row);
             }
         }
         markdown(head, rows)
     }
 
-    /// The same numbers.
+    /// The same numbers as JSON.
     pub fn json(&self) -> Value {
-        let part = |(source, phase, tallies): (&str, &str, Vec<Tally>)| {
-            let players: Value = self.players.iter().zip(&tallies).map(|(player, tally)| {
-                let [top1, top5, policy_loss, wdl_loss] = tally.measures();
+        let part = |(source, phase, counts): (&str, &str, Vec<AccuracyCounts>)| {
+            let networks: Value = self.networks.iter().zip(&counts).map(|(network, counts)| {
+                let [top1, top5, policy_loss, wdl_loss] = counts.measures();
                 let mut numbers =
                     json!({ "top1": top1, "top5": top5, "policy_loss": policy_loss, "wdl_loss": wdl_loss });
-                if let [Some(top1), Some(top5)] = tally.raw() {
+                if let [Some(top1), Some(top5)] = counts.raw() {
                     numbers["raw_top1"] = top1.into();
                     numbers["raw_top5"] = top5.into();
                 }
-                (player.clone(), numbers)
+                (network.clone(), numbers)
             }).collect();
             json!({
-                "games": source, "phase": phase, "positions": tallies[0].positions,
-                "decided": tallies[0].decided, "base_wdl_loss": tallies[0].base_loss(), "networks": players,
+                "games": source, "phase": phase, "positions": counts[0].positions,
+                "decided": counts[0].decided, "base_wdl_loss": counts[0].base_loss(), "networks": networks,
             })
         };
         self.parts().into_iter().map(part).collect()
     }
 
-    /// Every set's phases and the whole of it, with a tally per player; phases without positions left out.
-    fn parts(&self) -> Vec<(&str, &'static str, Vec<Tally>)> {
+    /// Every set by phase and as a whole, with the counts of each network; phases without positions are left out.
+    fn parts(&self) -> Vec<(&str, &'static str, Vec<AccuracyCounts>)> {
         let mut parts = Vec::new();
-        for (source, tallies) in &self.sets {
+        for (source, counts) in &self.sets {
             for phase in Phase::ALL {
                 parts.push((
                     source.as_str(),
                     phase.name(),
-                    tallies.iter().map(|t| t[phase as usize]).collect(),
+                    counts.iter().map(|t| t[phase as usize]).collect(),
                 ));
             }
-            parts.push((source, "all", tallies.iter().map(|[a, b, c]| a.merged(b).merged(c)).collect()));
+            parts.push((source, "all", counts.iter().map(|[a, b, c]| a.merged(b).merged(c)).collect()));
         }
-        parts.retain(|(_, _, tallies): &(_, _, Vec<Tally>)| tallies.iter().any(|tally| tally.positions > 0));
+        parts.retain(|(_, _, counts): &(_, _, Vec<AccuracyCounts>)| {
+            counts.iter().any(|counts| counts.positions > 0)
+        });
         parts
     }
 }
@@ -229,7 +237,7 @@ impl Accuracy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluate::tally::cost;
+    use crate::evaluate::counts::nats;
     use crate::record::GameResult;
     use engine::eval::{Answer, EvalError, Evaluator, Request, Uniform, Wdl};
 
@@ -244,13 +252,13 @@ mod tests {
         GameRecord { moves: packed, result, ..GameRecord::default() }
     }
 
-    fn set() -> Set {
+    fn set() -> GameSet {
         let first = stored("e2e4 e7e5 g1f3 b8c6", GameResult::White);
         let second = stored("d2d4 d7d5 c2c4 e7e6 b1c3 g8f6", GameResult::Draw);
-        Set { source: "two games".into(), games: vec![first, second] }
+        GameSet { source: "two games".into(), games: vec![first, second] }
     }
 
-    /// Plays the king's pawn if it can, is sure that White wins.
+    /// Prefers e2e4 and e7e5, predicts that White wins.
     struct KingsPawn;
 
     impl Evaluator for KingsPawn {
@@ -271,23 +279,23 @@ mod tests {
         }
     }
 
-    fn all(accuracy: &Accuracy) -> Vec<Tally> {
+    fn all(accuracy: &Accuracy) -> Vec<AccuracyCounts> {
         accuracy.parts().pop().unwrap().2
     }
 
     #[test]
-    fn numbers_that_can_be_counted_by_hand() {
-        let mut players =
-            [Box::new(KingsPawn) as Box<dyn Evaluator>, Box::new(Uniform)].map(|e| Player::new("p", e, None));
-        let accuracy = measure(&[set()], &mut players, 100).unwrap();
-        let [kings_pawn, uniform] = all(&accuracy)[..] else { panic!("two players") };
+    fn accuracy_and_losses_are_those_computed_by_hand() {
+        let mut networks = [Box::new(KingsPawn) as Box<dyn Evaluator>, Box::new(Uniform)]
+            .map(|e| JudgedNetwork::new("p", e, None));
+        let accuracy = measure(&[set()], &mut networks, 100).unwrap();
+        let [kings_pawn, uniform] = all(&accuracy)[..] else { panic!("two networks") };
         assert_eq!((kings_pawn.positions, kings_pawn.decided), (10, 10));
         assert_eq!(kings_pawn.measures()[0], Some(0.2), "e2e4 and e7e5 of the first game");
-        assert_eq!(uniform.measures()[..2], [Some(0.0); 2], "ties count against it");
-        // Two positions were won, two lost, six drawn, and each draw comes as a surprise.
+        assert_eq!(uniform.measures()[..2], [Some(0.0); 2], "behind its ties");
+        // Two positions were won, two lost, six drawn; it predicts no draw.
         let entropy = -(0.2f64 * 0.2f64.ln() * 2.0 + 0.6 * 0.6f64.ln());
         assert!((kings_pawn.base_loss().unwrap() - entropy).abs() < 1e-12);
-        assert!((kings_pawn.measures()[3].unwrap() - 0.6 * cost(0.0)).abs() < 1e-6);
+        assert!((kings_pawn.measures()[3].unwrap() - 0.6 * nats(0.0)).abs() < 1e-6);
     }
 
     #[test]
@@ -314,19 +322,19 @@ mod tests {
     }
 
     #[test]
-    fn a_puzzle_asks_for_the_solvers_moves_only_and_has_no_result() {
+    fn a_puzzle_counts_the_solvers_moves_only_and_has_no_result() {
         let puzzle = GameRecord { flags: FLAG_PUZZLE, ..stored("e2e4 e7e5 g1f3", GameResult::Unknown) };
-        let set = Set { source: "puzzles".into(), games: vec![puzzle] };
-        let mut players = [Player::new("uniform", Box::new(Uniform), None)];
-        let tally = all(&measure(&[set], &mut players, 100).unwrap())[0];
-        assert_eq!((tally.positions, tally.decided), (2, 0));
-        assert_eq!((tally.measures()[3], tally.base_loss()), (None, None));
+        let set = GameSet { source: "puzzles".into(), games: vec![puzzle] };
+        let mut networks = [JudgedNetwork::new("uniform", Box::new(Uniform), None)];
+        let counts = all(&measure(&[set], &mut networks, 100).unwrap())[0];
+        assert_eq!((counts.positions, counts.decided), (2, 0));
+        assert_eq!((counts.measures()[3], counts.base_loss()), (None, None));
     }
 
     #[test]
-    fn the_table_has_a_row_a_measure_and_the_base_rates() {
-        let mut players = [Player::new("uniform", Box::new(Uniform), None)];
-        let table = measure(&[set()], &mut players, 100).unwrap().table();
+    fn the_table_has_a_row_per_measure_and_the_base_rates() {
+        let mut networks = [JudgedNetwork::new("uniform", Box::new(Uniform), None)];
+        let table = measure(&[set()], &mut networks, 100).unwrap().table();
         let rows: Vec<&str> = table.lines().collect();
         assert_eq!(rows.len(), 2 + 2 * 4, "the opening and all of it\n{table}");
         assert!(
@@ -334,12 +342,12 @@ mod tests {
             "{table}"
         );
         assert!(rows[5].ends_with("|   8.289 |      0.950 |"), "{table}");
-        players[0].valued = false;
-        let table = measure(&[set()], &mut players, 100).unwrap().table();
+        networks[0].has_value = false;
+        let table = measure(&[set()], &mut networks, 100).unwrap().table();
         let row = table.lines().nth(5).unwrap();
         assert!(
             row.ends_with("|       – |      0.950 |"),
-            "a network without a value foresees nothing\n{table}"
+            "a network without a value head has no WDL loss\n{table}"
         );
     }
 
@@ -347,8 +355,8 @@ mod tests {
     fn a_damaged_game_is_named() {
         let mut set = set();
         set.games[1].moves[2] = PackedMove(0);
-        let mut players = [Player::new("uniform", Box::new(Uniform), None)];
-        let error = measure(&[set], &mut players, 100).err().unwrap();
-        assert_eq!(error, "a game of two games can't be replayed: no legal move at ply 2");
+        let mut networks = [JudgedNetwork::new("uniform", Box::new(Uniform), None)];
+        let error = measure(&[set], &mut networks, 100).err().unwrap().to_string();
+        assert_eq!(error, "a game of two games cannot be replayed: no legal move at ply 2");
     }
 }

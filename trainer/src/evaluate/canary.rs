@@ -1,27 +1,29 @@
-//! Canaries: our own positions that say what a network has learnt of each side of chess.
+//! Canaries: built-in positions that show, by category, what a network has learnt.
 //!
-//! `trainer/data/canaries.tsv` holds them: the category, a name, the position as in UCI (with the last moves
-//! before it, where a game led there: networks see them), the question ([`Question`]), what is expected, the
-//! other position for a comparison. The positions come from games that a weak Stockfish played against itself
-//! for this purpose, from endings made at random, and some were made by hand; no training data holds them.
-//! `scripts/canaries.py` has Stockfish check them.
+//! `trainer/data/canaries.tsv` holds them: the category, a name, the position as in UCI (with the preceding moves where a
+//! game led to it, for networks with history planes), the kind of question ([`Criterion`]), the expected answer, and the
+//! other position of a comparison. The positions come from games that a weakened Stockfish played against itself for
+//! this purpose, from random endgames, and some were composed by hand; no training data contains them.
+//! `scripts/canaries.py` checks them with Stockfish.
 
-use super::judge::Item;
-use super::question::Question;
+use anyhow::{Context, Result};
+
+use super::criterion::Criterion;
+use super::judge::TestPosition;
 use super::tsv;
-use super::tsv::Row;
+use super::tsv::TableRow;
 
-/// A side of chess that canaries tell about.
+/// A skill that a group of canaries tests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Category {
-    /// As the table and the data call it.
+    /// Its name in the table and in the data.
     pub name: &'static str,
-    /// How much it counts in the total: 3 for what loses or wins a game at once, 2 for what decides games over
-    /// many moves and for a value that a search can trust, 1 for finer points and for what a search mends.
+    /// Its weight in the total: 3 for what wins or loses a game at once, 2 for what decides games over many moves and for
+    /// calibration of the value, 1 for finer points and for what a search corrects.
     pub weight: u32,
 }
 
-/// All categories: at first what happens on the board, by urgency, then what the numbers are like.
+/// All categories: first those of chess, by urgency, then those of the numbers (policy, WDL, search).
 pub const CATEGORIES: [Category; 26] = [
     Category { name: "free capture", weight: 3 },
     Category { name: "mate in one", weight: 3 },
@@ -62,32 +64,32 @@ const DATA: &str = include_str!("../../data/canaries.tsv");
 ///
 /// # Panics
 ///
-/// Never: a test reads them.
-pub fn canaries() -> Vec<Item> {
-    parse("canaries.tsv", DATA).expect("the program's own canaries can be read")
+/// Never: a test parses them.
+pub fn canaries() -> Vec<TestPosition> {
+    parse("canaries.tsv", DATA).expect("the program's own canaries are valid")
 }
 
 /// Reads a table of canaries.
 ///
 /// # Errors
 ///
-/// One line: what is wrong in which line.
-fn parse(name: &str, text: &str) -> Result<Vec<Item>, String> {
+/// If a line is invalid (named by its number).
+fn parse(name: &str, text: &str) -> Result<Vec<TestPosition>> {
     let rows = tsv::rows(name, text, "position")?;
-    let named = |row: &Row<'_>| canary(row).map_err(|why| format!("{name}, line {}: {why}", row.line));
-    let mut items = rows.iter().map(named).collect::<Result<Vec<_>, _>>()?;
+    let named = |row: &TableRow<'_>| canary(row).with_context(|| format!("{name}, line {}", row.line));
+    let mut items = rows.iter().map(named).collect::<Result<Vec<_>>>()?;
     items.sort_by_key(|(place, _)| *place);
     Ok(items.into_iter().map(|(_, item)| item).collect())
 }
 
-/// A canary with the place of its category.
-fn canary(row: &Row<'_>) -> Result<(usize, Item), String> {
+/// A canary with the index of its category.
+fn canary(row: &TableRow<'_>) -> Result<(usize, TestPosition)> {
     let group = row.get("category");
     let place = CATEGORIES.iter().position(|category| category.name == group);
-    let place = place.ok_or_else(|| format!("no category is called \"{group}\""))?;
+    let place = place.with_context(|| format!("no category is called \"{group}\""))?;
     let game = tsv::position(row.get("position"))?;
-    let question = Question::parse(&game, row.get("question"), row.get("expected"), row.get("other"))?;
-    Ok((place, Item { group: group.into(), id: row.get("id").into(), game, question }))
+    let criterion = Criterion::parse(&game, row.get("question"), row.get("expected"), row.get("other"))?;
+    Ok((place, TestPosition { group: group.into(), id: row.get("id").into(), game, criterion }))
 }
 
 #[cfg(test)]
@@ -99,7 +101,7 @@ mod tests {
 
     use super::*;
     use crate::evaluate::judge::judge;
-    use crate::evaluate::player::Player;
+    use crate::evaluate::judged_network::JudgedNetwork;
 
     #[test]
     fn every_category_has_ten_legal_canaries_or_more() {
@@ -117,9 +119,10 @@ mod tests {
     }
 
     #[test]
-    fn no_canary_asks_for_what_every_move_is() {
+    fn no_canary_accepts_every_legal_move() {
         for item in canaries() {
-            let (Question::Plays(moves) | Question::Avoids(moves) | Question::Finds(moves)) = &item.question
+            let (Criterion::Plays(moves) | Criterion::Avoids(moves) | Criterion::Finds(moves)) =
+                &item.criterion
             else {
                 continue;
             };
@@ -128,31 +131,31 @@ mod tests {
     }
 
     #[test]
-    fn canaries_tell_a_network_from_none() {
-        let mut players = [
-            Player::load(Path::new("embedded"), 0).unwrap(),
-            Player::new("uniform", Box::new(Uniform), None),
+    fn a_network_answers_better_than_the_uniform_evaluator() {
+        let mut networks = [
+            JudgedNetwork::load(Path::new("embedded"), 0).unwrap(),
+            JudgedNetwork::new("uniform", Box::new(Uniform), None),
         ];
-        let verdicts = judge(&canaries(), &mut players).unwrap();
-        let right = |player: usize| verdicts.iter().filter(|row| row[player].alone == Some(true)).count();
+        let graded = judge(&canaries(), &mut networks).unwrap();
+        let right = |network: usize| graded.iter().filter(|row| row[network].alone == Some(true)).count();
         assert!(right(0) > 2 * right(1), "{} and {}", right(0), right(1));
     }
 
     #[test]
-    fn bad_canaries_are_named_by_line() {
+    fn invalid_canaries_are_named_by_line() {
         let head = "category\tid\tposition\tquestion\texpected\tother\n";
         for (row, why) in [
             ("tea\ta\tstartpos\tplays\te2e4", "no category is called \"tea\""),
             ("pins\ta\tstartpos\tplays\te2e5", "illegal move: e2e5"),
             ("pins\ta\tstartpos\tplays\t", "no moves are expected"),
             ("pins\ta\tstartpos\tlikes\te2e4", "no question is called \"likes\""),
-            ("pins\ta\tstartpos\tsays\tq = 1", "\"q = 1\" is no claim"),
-            ("pins\ta\tstartpos\tsays\tpolicy < 0.1", "policy is known of two positions only"),
-            ("pins\ta\tstartpos\tdiffers\tq > 0.1", "another position goes with \"differs\""),
-            ("pins\ta\tstartpos\tsays\tq > 0.1\tstartpos", "another position goes with \"differs\""),
-            ("pins\ta\tstartpos\tmates\tsoon", "\"soon\" is no number of moves"),
+            ("pins\ta\tstartpos\tsays\tq = 1", "\"q = 1\" is not a condition"),
+            ("pins\ta\tstartpos\tsays\tpolicy < 0.1", "policy needs two positions"),
+            ("pins\ta\tstartpos\tdiffers\tq > 0.1", "another position is for \"differs\""),
+            ("pins\ta\tstartpos\tsays\tq > 0.1\tstartpos", "another position is for \"differs\""),
+            ("pins\ta\tstartpos\tmates\tsoon", "\"soon\" is not a number of moves"),
         ] {
-            let error = parse("c.tsv", &format!("{head}{row}\n")).unwrap_err();
+            let error = format!("{:#}", parse("c.tsv", &format!("{head}{row}\n")).unwrap_err());
             assert!(error.starts_with("c.tsv, line 2: ") && error.contains(why), "{error}");
         }
     }

@@ -1,56 +1,57 @@
-//! Positions asked of every player.
+//! Every network graded on every test position.
 
+use anyhow::Result;
 use engine::position::Game;
 use indicatif::{ProgressBar, ProgressStyle};
 use shakmaty::Move;
 
-use super::player::Player;
-use super::question::Question;
+use super::criterion::Criterion;
+use super::judged_network::JudgedNetwork;
 
-/// A question about a position.
+/// A position with a criterion for right answers.
 #[derive(Clone, Debug)]
-pub struct Item {
-    /// Its row of the table: a suite, a category.
+pub struct TestPosition {
+    /// Its row of the table: a suite or a category.
     pub group: String,
-    /// Its name in there.
+    /// Its name within the group.
     pub id: String,
     /// The position.
     pub game: Game,
-    /// The question.
-    pub question: Question,
+    /// Which answers are right.
+    pub criterion: Criterion,
 }
 
-/// A player's answer.
+/// A network's answers to one test position, graded.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Verdict {
-    /// Whether the network alone is right; `None` if it wasn't asked.
+pub struct GradedAnswer {
+    /// Whether the network is right without a search; `None` if the criterion does not apply.
     pub alone: Option<bool>,
-    /// Whether the search is right.
+    /// Whether the search is right; `None` without a search or if the criterion does not apply.
     pub search: Option<bool>,
-    /// The network's favourite move with its share, and the value it gives, for people.
-    pub said: String,
-    /// The same of the search.
-    pub found: String,
+    /// The most probable move, its prior and Q, as text.
+    pub network_text: String,
+    /// The search's best move, Q and mate, as text.
+    pub search_text: String,
 }
 
-/// Asks every player about every item; one row of answers per item, one answer per player.
+/// Grades every network on every item: `[items][networks]`.
 ///
 /// # Errors
 ///
-/// One line: a network can't be run.
-pub fn judge(items: &[Item], players: &mut [Player]) -> Result<Vec<Vec<Verdict>>, String> {
-    let bar = progress(items.len() * players.len(), "positions");
+/// If ONNX Runtime fails.
+pub fn judge(items: &[TestPosition], networks: &mut [JudgedNetwork]) -> Result<Vec<Vec<GradedAnswer>>> {
+    let bar = progress(items.len() * networks.len(), "positions");
     let mut columns = Vec::new();
-    for player in players {
-        bar.set_message(player.name.clone());
-        let mut column = impressions(items, player)?;
-        for (item, verdict) in items.iter().zip(&mut column) {
-            if item.question.wants_search()
-                && let Some(found) = player.search(&item.game)?
+    for network in networks {
+        bar.set_message(network.name.clone());
+        let mut column = grade_alone(items, network)?;
+        for (item, answer) in items.iter().zip(&mut column) {
+            if item.criterion.needs_search()
+                && let Some(found) = network.search(&item.game)?
             {
-                verdict.search = item.question.grade_search(&found);
+                answer.search = item.criterion.grade_search(&found);
                 let mate = found.mate.map_or(String::new(), |mate| format!(" #{mate}"));
-                verdict.found = format!("{} {:+.2}{mate}", name(found.best), found.wdl.q());
+                answer.search_text = format!("{} {:+.2}{mate}", name(found.best), found.wdl.q());
             }
             bar.inc(1);
         }
@@ -60,27 +61,27 @@ pub fn judge(items: &[Item], players: &mut [Player]) -> Result<Vec<Vec<Verdict>>
     Ok((0..items.len()).map(|item| columns.iter().map(|column| column[item].clone()).collect()).collect())
 }
 
-/// What the network says by itself.
-fn impressions(items: &[Item], player: &mut Player) -> Result<Vec<Verdict>, String> {
+/// The grades without a search.
+fn grade_alone(items: &[TestPosition], network: &mut JudgedNetwork) -> Result<Vec<GradedAnswer>> {
     let here: Vec<Game> = items.iter().map(|item| item.game.clone()).collect();
-    let there: Vec<Game> = items.iter().filter_map(|item| item.question.other().cloned()).collect();
-    let opinions = player.opinions(&here)?;
-    let mut others = player.opinions(&there)?.into_iter();
-    let verdict = |(item, opinion): (&Item, _)| {
-        let other = item.question.other().and_then(|_| others.next());
-        let alone = item.question.grade(&opinion, other.as_ref());
-        let (favourite, share) = opinion.policy[0];
-        let said = format!("{} {:.0}% {:+.2}", name(favourite), 100.0 * share, opinion.wdl.q());
-        Verdict { alone, said, ..Verdict::default() }
+    let there: Vec<Game> = items.iter().filter_map(|item| item.criterion.other().cloned()).collect();
+    let predictions = network.predict(&here)?;
+    let mut others = network.predict(&there)?.into_iter();
+    let answer = |(item, prediction): (&TestPosition, _)| {
+        let other = item.criterion.other().and_then(|_| others.next());
+        let alone = item.criterion.grade(&prediction, other.as_ref());
+        let (best, prior) = prediction.policy[0];
+        let network_text = format!("{} {:.0}% {:+.2}", name(best), 100.0 * prior, prediction.wdl.q());
+        GradedAnswer { alone, network_text, ..GradedAnswer::default() }
     };
-    Ok(items.iter().zip(opinions).map(verdict).collect())
+    Ok(items.iter().zip(predictions).map(answer).collect())
 }
 
 fn name(m: Move) -> String {
     Game::uci(m, false)
 }
 
-/// A progress bar on stderr, with rate and time left.
+/// A progress bar on stderr, with rate and remaining time.
 pub fn progress(total: usize, what: &str) -> ProgressBar {
     let bar = ProgressBar::new(total as u64);
     let template =
@@ -95,7 +96,7 @@ pub mod tests {
     use crate::evaluate::tsv;
     use engine::eval::{Answer, EvalError, Evaluator, Request, Uniform, Wdl};
 
-    /// Likes the first legal move in the order of their names best, and thinks that it wins.
+    /// Prefers the first legal move in alphabetical order, and expects to win.
     #[derive(Clone, Copy)]
     struct Alphabetical;
 
@@ -116,15 +117,15 @@ pub mod tests {
         }
     }
 
-    fn item(group: &str, question: [&str; 3], other: &str) -> Item {
+    fn item(group: &str, question: [&str; 3], other: &str) -> TestPosition {
         let [position, kind, expected] = question;
         let game = tsv::position(position).unwrap();
-        let question = Question::parse(&game, kind, expected, other).unwrap();
-        Item { group: group.into(), id: format!("{kind} {expected}"), game, question }
+        let criterion = Criterion::parse(&game, kind, expected, other).unwrap();
+        TestPosition { group: group.into(), id: format!("{kind} {expected}"), game, criterion }
     }
 
     /// The first move by name in the initial position is a2a3.
-    pub fn items() -> Vec<Item> {
+    pub fn items() -> Vec<TestPosition> {
         let mate = "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1";
         vec![
             item("b", ["startpos", "plays", "e2e4 a2a3"], ""),
@@ -136,24 +137,24 @@ pub mod tests {
         ]
     }
 
-    fn players() -> Vec<Player> {
+    fn networks() -> Vec<JudgedNetwork> {
         let searching: Option<(Box<dyn Evaluator>, u64)> = Some((Box::new(Uniform), 100));
         vec![
-            Player::new("names", Box::new(Alphabetical), None),
-            Player::new("both", Box::new(Uniform), searching),
+            JudgedNetwork::new("names", Box::new(Alphabetical), None),
+            JudgedNetwork::new("both", Box::new(Uniform), searching),
         ]
     }
 
     #[test]
-    fn every_player_answers_every_question_in_order() {
+    fn every_network_is_graded_on_every_item_in_order() {
         let items = items();
-        let verdicts = judge(&items, &mut players()).unwrap();
-        let alone: Vec<_> = verdicts.iter().map(|row| row[0].alone).collect();
+        let graded = judge(&items, &mut networks()).unwrap();
+        let alone: Vec<_> = graded.iter().map(|row| row[0].alone).collect();
         assert_eq!(alone, [Some(true), Some(false), Some(true), None, Some(true), None]);
-        assert!(verdicts.iter().all(|row| row[0].search.is_none()));
-        let search: Vec<_> = verdicts.iter().map(|row| row[1].search).collect();
+        assert!(graded.iter().all(|row| row[0].search.is_none()));
+        let search: Vec<_> = graded.iter().map(|row| row[1].search).collect();
         assert_eq!(search[2..], [Some(false), Some(true), None, Some(true)]);
-        assert_eq!(verdicts[0][0].said, "a2a3 52% +0.75");
-        assert_eq!(verdicts[3][1].found, "a1a8 +1.00 #1");
+        assert_eq!(graded[0][0].network_text, "a2a3 52% +0.75");
+        assert_eq!(graded[3][1].search_text, "a1a8 +1.00 #1");
     }
 }

@@ -1,22 +1,22 @@
-//! `gauge`: how good networks are, side by side.
+//! The strength of networks, side by side.
 //!
-//! A [`Player`] is a network as it is judged, alone and searching; `accuracy` asks it for the moves of
-//! held-out games, [`Question`]s ask it about single positions: those of tactics suites (`suite`) and the
-//! canaries, our own positions by category with their weights (`canary`). `judge` asks them all, `report` lays
-//! the answers out as a table. `heatmap` draws what a linear network has learnt.
+//! A [`JudgedNetwork`] answers alone (policy and WDL) and by a search. `accuracy` compares its policy and WDL with the
+//! moves and results of held-out games. A [`TestPosition`] has a [`Criterion`] that says which answers are right:
+//! those of tactics suites (`suite`), and the canaries, built-in positions by category with weights (`canary`).
+//! `judge` grades every network on every position, `report` prints the grades as a table.
 
-mod player;
+mod judged_network;
 mod tsv;
-mod question;
+mod criterion;
 pub(crate) mod suite;
 mod canary;
 mod judge;
 mod report;
-mod tally;
+mod counts;
 pub(crate) mod accuracy;
 
 pub use canary::{CATEGORIES, Category, canaries, weight};
-pub use judge::{Item, Verdict, judge};
-pub use player::{Found, Opinion, Player};
-pub use question::Question;
-pub use report::Report;
+pub use criterion::Criterion;
+pub use judge::{GradedAnswer, TestPosition, judge};
+pub use judged_network::{JudgedNetwork, Prediction, SearchResult};
+pub use report::EvaluationReport;

@@ -1,26 +1,26 @@
-//! The table of all answers.
+//! The table of all grades.
 
 use comfy_table::{CellAlignment, Table, presets::ASCII_MARKDOWN};
 use serde_json::{Value, json};
 
-use super::judge::{Item, Verdict};
+use super::judge::{GradedAnswer, TestPosition};
 
-/// All answers, to be printed and written.
-pub struct Report<'a> {
-    /// What was asked.
-    pub items: &'a [Item],
-    /// The answers, as [`judge`](super::judge::judge) gives them.
-    pub verdicts: &'a [Vec<Verdict>],
-    /// Who was asked, with the visits of each search.
-    pub players: Vec<(String, u64)>,
-    /// What a row is called.
+/// All grades, to be printed and written.
+pub struct EvaluationReport<'a> {
+    /// The test positions.
+    pub items: &'a [TestPosition],
+    /// `[items][networks]`, as from [`judge`](super::judge::judge).
+    pub graded: &'a [Vec<GradedAnswer>],
+    /// The names of the networks, each with the visits per search.
+    pub networks: Vec<(String, u64)>,
+    /// The heading of the first column.
     pub kind: &'static str,
-    /// A group's weight in the total; `None`: every answer counts the same.
+    /// A group's weight in the total; `None`: every answer has the same weight.
     pub weight: Option<fn(&str) -> u32>,
 }
 
-impl Report<'_> {
-    /// One row a group, one column a player and way to answer, then the total; as Markdown.
+impl EvaluationReport<'_> {
+    /// One row per group, then the total; one column per network, alone and with search. Markdown.
     pub fn table(&self) -> String {
         let columns = self.columns();
         let mut head = vec![self.kind.to_owned()];
@@ -43,19 +43,18 @@ impl Report<'_> {
         markdown(head, rows)
     }
 
-    /// One line for each question that somebody got wrong.
+    /// One line for each wrong answer.
     pub fn failures(&self) -> String {
-        let wrong = |answer: Option<bool>| answer == Some(false);
         let mut lines = String::new();
-        for (item, verdicts) in self.items.iter().zip(self.verdicts) {
-            for ((player, nodes), verdict) in self.players.iter().zip(verdicts) {
-                for (who, answer, said) in [
-                    (player.clone(), verdict.alone, &verdict.said),
-                    (format!("{player}, {nodes} nodes"), verdict.search, &verdict.found),
+        for (item, graded) in self.items.iter().zip(self.graded) {
+            for ((network, nodes), answer) in self.networks.iter().zip(graded) {
+                for (who, right, text) in [
+                    (network.clone(), answer.alone, &answer.network_text),
+                    (format!("{network}, {nodes} nodes"), answer.search, &answer.search_text),
                 ] {
-                    if wrong(answer) {
+                    if right == Some(false) {
                         lines +=
-                            &format!("{} / {}: {who}: {said} ({})\n", item.group, item.id, item.game.fen());
+                            &format!("{} / {}: {who}: {text} ({})\n", item.group, item.id, item.game.fen());
                     }
                 }
             }
@@ -63,7 +62,7 @@ impl Report<'_> {
         lines
     }
 
-    /// Shares and every single answer.
+    /// Shares of right answers, and every single answer.
     pub fn json(&self) -> Value {
         let columns = self.columns();
         let shares = |of: &dyn Fn(&Column) -> Option<f64>| -> Value {
@@ -83,17 +82,17 @@ impl Report<'_> {
         let positions: Vec<Value> = self
             .items
             .iter()
-            .zip(self.verdicts)
-            .map(|(item, verdicts)| {
+            .zip(self.graded)
+            .map(|(item, graded)| {
                 let answers: Value = self
-                    .players
+                    .networks
                     .iter()
-                    .zip(verdicts)
-                    .map(|((player, _), verdict)| {
-                        let Verdict { alone, search, said, found } = verdict;
+                    .zip(graded)
+                    .map(|((network, _), answer)| {
+                        let GradedAnswer { alone, search, network_text, search_text } = answer;
                         (
-                            player.clone(),
-                            json!({ "alone": alone, "search": search, "said": said, "found": found }),
+                            network.clone(),
+                            json!({ "alone": alone, "search": search, "said": network_text, "found": search_text }),
                         )
                     })
                     .collect();
@@ -115,25 +114,25 @@ impl Report<'_> {
     }
 
     fn columns(&self) -> Vec<Column> {
-        let of = |(player, (name, nodes)): (usize, &(String, u64))| {
-            let alone = Column { heading: name.clone(), player, search: false };
+        let of = |(network, (name, nodes)): (usize, &(String, u64))| {
+            let alone = Column { heading: name.clone(), network, search: false };
             let search = (*nodes > 0).then(|| Column {
                 heading: format!("{name}, {nodes} nodes"),
-                player,
+                network,
                 search: true,
             });
             [Some(alone), search].into_iter().flatten()
         };
-        self.players.iter().enumerate().flat_map(of).collect()
+        self.networks.iter().enumerate().flat_map(of).collect()
     }
 
     fn answers(&self, group: &str, column: &Column) -> Vec<bool> {
-        let of_group = self.items.iter().zip(self.verdicts).filter(|(item, _)| item.group == group);
-        let answer = |verdict: &Verdict| if column.search { verdict.search } else { verdict.alone };
-        of_group.filter_map(|(_, verdicts)| answer(&verdicts[column.player])).collect()
+        let of_group = self.items.iter().zip(self.graded).filter(|(item, _)| item.group == group);
+        let right = |answer: &GradedAnswer| if column.search { answer.search } else { answer.alone };
+        of_group.filter_map(|(_, graded)| right(&graded[column.network])).collect()
     }
 
-    /// The weighted mean of the groups in which something was asked.
+    /// The weighted mean of the groups with an answer in this column.
     fn total(&self, column: &Column) -> Option<f64> {
         let (mut sum, mut weights) = (0.0, 0.0);
         for group in self.groups() {
@@ -148,10 +147,10 @@ impl Report<'_> {
     }
 }
 
-/// A player alone, or searching.
+/// A network alone or with search.
 struct Column {
     heading: String,
-    player: usize,
+    network: usize,
     search: bool,
 }
 
@@ -161,12 +160,12 @@ fn share(answers: &[bool]) -> Option<f64> {
     (!answers.is_empty()).then(|| right as f64 / answers.len() as f64)
 }
 
-/// A share for the table.
+/// A share as text, in per cent.
 pub fn per_cent(share: Option<f64>) -> String {
     share.map_or("–".into(), |share| format!("{:.1} %", 100.0 * share))
 }
 
-/// A table in Markdown, the first column to the left, the others to the right.
+/// A table in Markdown: first column left-aligned, the others right-aligned.
 pub fn markdown(head: Vec<String>, rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(ASCII_MARKDOWN).set_header(head).add_rows(rows);
@@ -185,21 +184,26 @@ mod tests {
         if group == "b" { 3 } else { 1 }
     }
 
-    fn verdict(alone: Option<bool>, search: Option<bool>) -> Verdict {
-        Verdict { alone, search, ..Verdict::default() }
+    fn answer(alone: Option<bool>, search: Option<bool>) -> GradedAnswer {
+        GradedAnswer { alone, search, ..GradedAnswer::default() }
     }
 
     #[test]
-    fn the_total_is_the_weighted_mean_of_what_was_asked() {
+    fn the_total_is_the_weighted_mean_of_the_groups_with_answers() {
         let items = items();
-        let row = |alone, search| vec![verdict(alone, search)];
+        let row = |alone, search| vec![answer(alone, search)];
         let (yes, no) = (Some(true), Some(false));
-        let verdicts =
+        let graded =
             [row(yes, yes), row(no, yes), row(no, None), row(None, no), row(no, None), row(None, yes)];
-        let players = vec![("one".to_owned(), 100)];
-        let report =
-            Report { items: &items, verdicts: &verdicts, players, kind: "group", weight: Some(weight) };
-        // Alone: b 1 of 4, a not asked. Search: b 2 of 2, a 1 of 2: (3 + 0.5) / 4.
+        let networks = vec![("one".to_owned(), 100)];
+        let report = EvaluationReport {
+            items: &items,
+            graded: &graded,
+            networks,
+            kind: "group",
+            weight: Some(weight),
+        };
+        // Alone: b 1 of 4, a has no answers. Search: b 2 of 2, a 1 of 2: (3 + 0.5) / 4.
         assert_eq!(
             report.table(),
             "| group | weight | positions |    one | one, 100 nodes |\n\
@@ -208,7 +212,7 @@ mod tests {
              | a     |      1 |         2 |      – |         50.0 % |\n\
              | total |        |         6 | 25.0 % |         87.5 % |"
         );
-        let plain = Report { weight: None, ..report };
+        let plain = EvaluationReport { weight: None, ..report };
         assert!(
             plain.table().ends_with("| total |         6 | 25.0 % |         75.0 % |"),
             "{}",

@@ -1,66 +1,66 @@
-//! Tables with tabs between the columns and a first line that names them, and the positions in them.
+//! Tab-separated tables with a header line, and the positions in them.
 
+use anyhow::{Result, bail, ensure};
 use engine::position::Game;
 use shakmaty::Move;
 
 /// A line of a table.
-pub struct Row<'a> {
-    /// Its number in the file.
+pub struct TableRow<'a> {
+    /// Its number in the file, from 1.
     pub line: usize,
     head: &'a str,
     cells: &'a str,
 }
 
-impl<'a> Row<'a> {
-    /// What stands in a column, without blanks around it; nothing if the table or the line lacks it.
+impl<'a> TableRow<'a> {
+    /// The cell in a column, trimmed; empty if the table or the line lacks it.
     pub fn get(&self, column: &str) -> &'a str {
         let place = self.head.split('\t').position(|name| name.trim() == column);
         place.and_then(|place| self.cells.split('\t').nth(place)).unwrap_or_default().trim()
     }
 }
 
-/// The lines of a table but the first; empty ones and those that begin with `#` are left out.
+/// The lines of a table after its header; empty lines and comments (`#`) are skipped.
 ///
 /// # Errors
 ///
-/// If there is no column of this name.
-pub fn rows<'a>(name: &str, text: &'a str, needed: &str) -> Result<Vec<Row<'a>>, String> {
+/// If there is no column `needed`.
+pub fn rows<'a>(name: &str, text: &'a str, needed: &str) -> Result<Vec<TableRow<'a>>> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let (first, head) = lines.next().unwrap_or((0, ""));
-    if !head.split('\t').any(|column| column.trim() == needed) {
-        return Err(format!("{name}, line {}: no column is called \"{needed}\"", first + 1));
-    }
-    Ok(lines.map(|(index, cells)| Row { line: index + 1, head, cells }).collect())
+    let has_column = head.split('\t').any(|column| column.trim() == needed);
+    ensure!(has_column, "{name}, line {}: no column is called \"{needed}\"", first + 1);
+    Ok(lines.map(|(index, cells)| TableRow { line: index + 1, head, cells }).collect())
 }
 
-/// The position that `text` describes as UCI does: a FEN or `startpos`, then maybe `moves` and moves.
+/// The position that `text` describes as in UCI: a FEN or `startpos`, optionally followed by `moves` and moves.
 ///
 /// # Errors
 ///
-/// If the text describes none, or one in which the game is over.
-pub fn position(text: &str) -> Result<Game, String> {
+/// If the FEN or a move is invalid, or the game is over.
+pub fn position(text: &str) -> Result<Game> {
     let (start, moves) = text.split_once(" moves ").unwrap_or((text, ""));
     let mut game = match start.trim() {
         "startpos" => Game::new(),
-        fen => Game::from_fen(fen).map_err(|error| error.to_string())?,
+        fen => Game::from_fen(fen)?,
     };
     for text in moves.split_whitespace() {
-        let m = game.parse_uci(text).map_err(|error| error.to_string())?;
+        let m = game.parse_uci(text)?;
         game.play(m);
     }
     match game.outcome() {
         None => Ok(game),
-        Some(_) => Err(format!("the game is over in \"{text}\"")),
+        Some(_) => bail!("the game is over in \"{text}\""),
     }
 }
 
-/// The moves, in UCI's notation with blanks between them, that are legal in `game`.
+/// The moves of `text`, in UCI notation, separated by blanks.
 ///
 /// # Errors
 ///
-/// The first that isn't.
-pub fn moves(game: &Game, text: &str) -> Result<Vec<Move>, String> {
-    text.split_whitespace().map(|uci| game.parse_uci(uci).map_err(|error| error.to_string())).collect()
+/// If a move is not legal in `game`.
+pub fn moves(game: &Game, text: &str) -> Result<Vec<Move>> {
+    text.split_whitespace().map(|uci| Ok(game.parse_uci(uci)?)).collect()
 }
 
 #[cfg(test)]
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_go_by_their_names_and_may_be_missing() {
+    fn columns_are_found_by_name_and_may_be_missing() {
         let table = "# a comment\nid\tdm\tfen\r\na\t2\tone\r\n\n# another\nb\t \t\"two\nc\n";
         let rows = rows("t", table, "fen").unwrap();
         let found: Vec<_> = rows.iter().map(|row| (row.line, row.get("fen"), row.get("dm"))).collect();
@@ -77,8 +77,8 @@ mod tests {
     }
 
     #[test]
-    fn a_table_without_the_column_that_matters_is_none() {
-        let error = |table| rows("t.tsv", table, "fen").err().unwrap();
+    fn a_table_without_the_needed_column_is_refused() {
+        let error = |table| rows("t.tsv", table, "fen").err().unwrap().to_string();
         assert_eq!(error("id\tepd\n"), "t.tsv, line 1: no column is called \"fen\"");
         assert_eq!(error("# fen\n#\n\nid\nfen\n"), "t.tsv, line 4: no column is called \"fen\"");
         assert_eq!(error(""), "t.tsv, line 1: no column is called \"fen\"");
@@ -89,9 +89,9 @@ mod tests {
         let game = position("startpos moves e2e4 e7e5").unwrap();
         assert_eq!((game.ply(), game.legal_moves().len()), (2, 29));
         assert_eq!(position("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1").unwrap().ply(), 0);
-        assert!(position("nonsense").unwrap_err().starts_with("not a FEN"));
-        assert_eq!(position("startpos moves e2e5").unwrap_err(), "illegal move: e2e5");
+        assert!(position("nonsense").unwrap_err().to_string().starts_with("not a FEN"));
+        assert_eq!(position("startpos moves e2e5").unwrap_err().to_string(), "illegal move: e2e5");
         let mated = "startpos moves f2f3 e7e5 g2g4 d8h4";
-        assert_eq!(position(mated).unwrap_err(), format!("the game is over in \"{mated}\""));
+        assert_eq!(position(mated).unwrap_err().to_string(), format!("the game is over in \"{mated}\""));
     }
 }

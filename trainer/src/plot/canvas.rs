@@ -1,4 +1,4 @@
-//! A picture in the making, for drawings of boards: PNG.
+//! An RGB picture for drawing boards, written as PNG.
 
 use std::convert::Infallible;
 
@@ -9,20 +9,20 @@ use embedded_graphics::prelude::*;
 use embedded_graphics::primitives::{PrimitiveStyle, Rectangle};
 use embedded_graphics::text::{Baseline, Text};
 
-/// Pixels of a line of text, with some air.
+/// Height of a line of text with its spacing, in pixels.
 pub const LINE: u32 = 12;
 
-/// Pixels that a line of text is wide.
+/// Width of a line of text, in pixels.
 pub fn width_of(text: &str) -> u32 {
     text.len() as u32 * FONT_6X10.character_size.width
 }
 
-/// What is neither above nor below zero.
+/// The colour of zero.
 const NEUTRAL: Rgb888 = Rgb888::new(247, 247, 247);
-/// The ends of the scale (ColorBrewer's RdBu, which the colour-blind can tell apart).
+/// The ends of the colour scale (ColorBrewer's RdBu, safe for colour-blind readers).
 const BELOW: Rgb888 = Rgb888::new(33, 102, 172);
 const ABOVE: Rgb888 = Rgb888::new(178, 24, 43);
-/// What has no value.
+/// The colour of no value.
 const NOTHING: Rgb888 = Rgb888::new(208, 208, 208);
 const INK: Rgb888 = Rgb888::new(32, 32, 32);
 
@@ -33,12 +33,12 @@ pub struct Canvas {
 }
 
 impl Canvas {
-    /// A picture of so many pixels.
+    /// A white picture of this size in pixels.
     pub fn new(width: u32, height: u32) -> Canvas {
         Canvas { size: Size::new(width, height), pixels: vec![255; (width * height * 3) as usize] }
     }
 
-    /// Fills a square with the colour of `value`, white for 0, full red for 1 and more, full blue for −1 and less;
+    /// Fills a square with the colour of `value`: white for 0, full red for 1 and more, full blue for −1 and less;
     /// grey for no value.
     pub fn square(&mut self, [x, y]: [u32; 2], side: u32, value: Option<f32>) {
         let colour = value.map_or(NOTHING, colour);
@@ -51,7 +51,7 @@ impl Canvas {
         self.fill(area, PrimitiveStyle::with_stroke(INK, 1));
     }
 
-    /// Writes a line of ASCII text below and to the right of this place.
+    /// Writes a line of ASCII text whose upper left corner is here.
     pub fn text(&mut self, [x, y]: [u32; 2], text: &str) {
         let style = MonoTextStyle::new(&FONT_6X10, INK);
         let drawn = Text::with_baseline(text, point(x, y), style, Baseline::Top).draw(self);
@@ -68,9 +68,9 @@ impl Canvas {
         let mut encoder = png::Encoder::new(&mut bytes, self.size.width, self.size.height);
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
-        let mut writer = encoder.write_header().expect("memory takes all");
-        writer.write_image_data(&self.pixels).expect("as many bytes as the size says");
-        writer.finish().expect("memory takes all");
+        let mut writer = encoder.write_header().expect("writing to memory succeeds");
+        writer.write_image_data(&self.pixels).expect("the buffer has the size of the picture");
+        writer.finish().expect("writing to memory succeeds");
         bytes
     }
 }
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_drawn_is_in_the_file() {
+    fn drawn_squares_are_in_the_file() {
         let mut canvas = Canvas::new(20, 10);
         canvas.square([2, 3], 4, Some(2.0));
         canvas.square([8, 3], 4, Some(-1.0));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_cut_off() {
+    fn shapes_beyond_the_edge_are_clipped() {
         let mut canvas = Canvas::new(4, 4);
         canvas.square([2, 2], 8, Some(1.0));
         canvas.text([0, 0], "much too long");

@@ -1,18 +1,21 @@
-//! Panels of curves as an SVG picture.
+//! Panels of curves, written as SVG.
 
-use crate::files::write_file;
-use plotters::coord::Shift;
-use plotters::prelude::*;
 use std::ops::Range;
 use std::path::Path;
 
-/// Pixels of a panel.
+use anyhow::{Result, ensure};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+use crate::files::write_file;
+
+/// Size of a panel, in pixels.
 const PANEL: (u32, u32) = (480, 340);
 
-/// Points of a curve from which on it is no longer a handful.
+/// Curves with fewer points are drawn with dots, and in full.
 const MANY: usize = 20;
 
-/// Colours that differ for the colour-blind as well (Okabe and Ito 2008); the ninth curve has the first's.
+/// Colours that colour-blind readers can distinguish (Okabe and Ito 2008); they repeat from the ninth curve on.
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(230, 159, 0),
@@ -27,46 +30,45 @@ const COLOURS: [RGBColor; 8] = [
 /// Points joined by a line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
-    /// What the legend calls it.
+    /// Its label in the legend; empty: none.
     pub label: String,
-    /// In the order in which they are joined.
+    /// (x, y), in the order in which they are joined.
     pub points: Vec<(f64, f64)>,
 }
 
 /// The axes of a panel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Axes {
-    /// As far as the curves reach, but for what is out of proportion at their beginning.
+    /// The range of the curves; of long curves without their first twentieth.
     #[default]
     Fitted,
-    /// The same, x on a scale of powers of ten.
+    /// The same, with a logarithmic x.
     LogX,
-    /// 0 to 1 both, with the diagonal.
+    /// 0 to 1 on both axes, with the diagonal.
     Unit,
 }
 
 /// Curves that share their axes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Panel {
-    /// What y is.
+    /// The title, which names y.
     pub title: String,
-    /// What x is.
+    /// The label of x.
     pub x: &'static str,
-    /// How far it reaches.
+    /// The ranges of x and y.
     pub axes: Axes,
-    /// The curves, with the same colours in all panels of a figure.
+    /// The curves; the n-th has the same colour in every panel.
     pub curves: Vec<Curve>,
 }
 
-/// Writes the panels, in rows of `columns`.
+/// Writes the panels to an SVG file, in rows of `columns`.
 ///
 /// # Errors
-/// One line: the file's name doesn't end in `.svg`, or it can't be written.
-pub fn write(path: &Path, panels: &[Panel], columns: usize) -> Result<(), String> {
-    if path.extension().is_none_or(|extension| extension != "svg") {
-        return Err(format!("{}: pictures are SVG: give a name that ends in .svg", path.display()));
-    }
-    write_file(path, svg(panels, columns.max(1)).as_bytes())
+/// If the file's name does not end in `.svg`, or it cannot be written.
+pub fn write(path: &Path, panels: &[Panel], columns: usize) -> Result<()> {
+    let is_svg = path.extension().is_some_and(|extension| extension == "svg");
+    ensure!(is_svg, "{}: pictures are SVG: give a name that ends in .svg", path.display());
+    write_file(path, svg(panels, columns.max(1)).as_bytes()).map_err(anyhow::Error::msg)
 }
 
 fn svg(panels: &[Panel], columns: usize) -> String {
@@ -75,17 +77,19 @@ fn svg(panels: &[Panel], columns: usize) -> String {
     {
         let size = (PANEL.0 * columns as u32, PANEL.1 * rows.max(1) as u32);
         let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
-        root.fill(&WHITE).expect("text can be written to");
+        root.fill(&WHITE).expect("writing to a string succeeds");
         for (area, panel) in root.split_evenly((rows.max(1), columns)).iter().zip(panels) {
-            draw(area, panel).expect("text can be written to");
+            draw(area, panel).expect("writing to a string succeeds");
         }
     }
     text
 }
 
+type DrawError = Box<dyn std::error::Error>;
+
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-fn draw(area: &Area, panel: &Panel) -> Result<(), Box<dyn std::error::Error>> {
+fn draw(area: &Area, panel: &Panel) -> Result<(), DrawError> {
     let scaled = |(x, y): (f64, f64)| (if panel.axes == Axes::LogX { x.log10() } else { x }, y);
     let curves: Vec<Vec<(f64, f64)>> =
         panel.curves.iter().map(|curve| curve.points.iter().copied().map(scaled).collect()).collect();
@@ -118,7 +122,7 @@ fn draw(area: &Area, panel: &Panel) -> Result<(), Box<dyn std::error::Error>> {
         let colour = COLOURS[index % COLOURS.len()];
         let inside = |point: &(f64, f64)| y.start <= point.1 && point.1 <= y.end;
         let seen: Vec<(f64, f64)> = points.into_iter().filter(inside).collect();
-        // A single validation is no line, but it is there.
+        // A single point would be invisible as a line.
         let dots = if seen.len() < MANY { seen.as_slice() } else { &[] };
         chart.draw_series(dots.iter().map(|point| Circle::new(*point, 2, colour.filled())))?;
         chart
@@ -137,7 +141,7 @@ fn draw(area: &Area, panel: &Panel) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Where the curves don't end.
+/// A corner away from the ends of the curves.
 fn legend_place(axes: Axes, ends: &[f64], y: &Range<f64>) -> SeriesLabelPosition {
     let mean = ends.iter().sum::<f64>() / ends.len().max(1) as f64;
     match axes {
@@ -147,8 +151,8 @@ fn legend_place(axes: Axes, ends: &[f64], y: &Range<f64>) -> SeriesLabelPosition
     }
 }
 
-/// How far x and y reach. The first twentieth of x has no say in y where a curve has many points: there, losses
-/// are far above all else.
+/// The ranges of x and y. Of curves with many points, the first twentieth of x is left out of the range of y: losses
+/// are far higher there.
 fn ranges(curves: &[Vec<(f64, f64)>]) -> [Range<f64>; 2] {
     let finite = |point: &&(f64, f64)| point.0.is_finite() && point.1.is_finite();
     let x = reach(curves.iter().flatten().filter(finite).map(|point| point.0));
@@ -172,7 +176,7 @@ fn reach(values: impl Iterator<Item = f64>) -> Range<f64> {
     }
 }
 
-/// A number in as few digits as tell neighbours on an axis apart.
+/// A number for an axis label, with few digits.
 fn short(x: f64) -> String {
     match x.abs() {
         0.0 => "0".to_owned(),
@@ -193,18 +197,18 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_shows_titles_labels_and_lines() {
+    fn a_figure_has_titles_labels_and_lines() {
         let line: Vec<(f64, f64)> = (0..30).map(|i| (f64::from(i), 1.0 / f64::from(i + 1))).collect();
         let text = svg(&[panel(Axes::Fitted, &line), panel(Axes::Unit, &[(0.2, 0.3), (1.0, 1.0)])], 2);
         assert!(text.starts_with("<svg") && text.trim_end().ends_with("</svg>"));
         for part in ["loss", "samples", "a &lt;b&gt;", "<polyline"] {
             assert!(text.contains(part), "{part}");
         }
-        assert_eq!(text.matches("<circle").count(), 2, "few points are dots as well, up to the edge");
+        assert_eq!(text.matches("<circle").count(), 2, "few points are drawn as dots, up to the edge");
     }
 
     #[test]
-    fn nothing_to_draw_and_odd_numbers_are_drawn_as_nothing() {
+    fn no_points_and_nan_are_drawn_as_nothing() {
         for points in [&[][..], &[(1.0, f64::NAN)], &[(f64::NAN, 1.0), (2.0, 3.0)]] {
             for axes in [Axes::Fitted, Axes::LogX, Axes::Unit] {
                 assert!(svg(&[panel(axes, points)], 1).contains("loss"));
@@ -228,8 +232,8 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_of_another_kind_is_refused() {
-        let error = write(Path::new("plot.gif"), &[], 1).unwrap_err();
+    fn another_picture_format_is_refused() {
+        let error = write(Path::new("plot.gif"), &[], 1).unwrap_err().to_string();
         assert!(error.contains(".svg"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! Figures.
+//! Figures: curves of runs (SVG), heat maps of linear networks (PNG).
 
 /// Panels of curves, as SVG.
 pub mod figure;

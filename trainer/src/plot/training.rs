@@ -1,13 +1,16 @@
-//! `plot`: what runs' `metrics.jsonl` tell, as a picture.
+//! The curves of training runs, from their `metrics.jsonl`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
 
 use super::figure;
 use super::figure::{Axes, Curve, Panel};
 use crate::samples::Phase;
-use serde_json::Value;
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
-/// Panels a row.
+/// Panels per row.
 const COLUMNS: usize = 4;
 
 /// Draws the curves of runs, given by their folders, into an SVG file.
@@ -15,36 +18,34 @@ const COLUMNS: usize = 4;
 /// # Errors
 ///
 /// If a run has no metrics, or the figure cannot be written.
-pub fn plot_runs(runs: &[PathBuf], out: &Path) -> Result<(), String> {
-    let runs: Result<Vec<Metrics>, String> = runs.iter().map(|run| Metrics::read(run)).collect();
+pub fn plot_runs(runs: &[PathBuf], out: &Path) -> Result<()> {
+    let runs: Result<Vec<RunMetrics>> = runs.iter().map(|run| RunMetrics::read(run)).collect();
     figure::write(out, &panels(&runs?), COLUMNS)
 }
 
 /// A run's `metrics.jsonl`.
-struct Metrics {
+struct RunMetrics {
     name: String,
     lines: Vec<Value>,
 }
 
-impl Metrics {
-    /// Reads the metrics of the run in `folder`; what isn't a line of metrics is named and left out.
-    fn read(folder: &Path) -> Result<Metrics, String> {
+impl RunMetrics {
+    /// Reads the metrics of the run in `folder`; other lines are logged and skipped.
+    fn read(folder: &Path) -> Result<RunMetrics> {
         let path = folder.join("metrics.jsonl");
-        let text = std::fs::read_to_string(&path).map_err(|error| {
-            format!("cannot read {}: {error}; is {} the folder of a run?", path.display(), folder.display())
+        let text = std::fs::read_to_string(&path).with_context(|| {
+            format!("cannot read {}; is {} the folder of a run?", path.display(), folder.display())
         })?;
         let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
         let (lines, broken) = parse(&text);
         for number in broken {
             log::warn!("{}:{number}: not a line of metrics; skipped", path.display());
         }
-        if lines.is_empty() {
-            return Err(format!("{} holds no metrics yet", path.display()));
-        }
-        Ok(Metrics { name, lines })
+        ensure!(!lines.is_empty(), "{} holds no metrics yet", path.display());
+        Ok(RunMetrics { name, lines })
     }
 
-    /// The number at `pointer` (RFC 6901) over the samples learnt from, in millions.
+    /// The number at the JSON pointer `pointer` (RFC 6901) over the training samples, in millions.
     fn curve(&self, label: &str, pointer: &str) -> Curve {
         let point = |line: &Value| Some((line["samples"].as_f64()? / 1e6, line.pointer(pointer)?.as_f64()?));
         Curve { label: label.to_owned(), points: self.lines.iter().filter_map(point).collect() }
@@ -54,7 +55,7 @@ impl Metrics {
         self.lines.iter().filter_map(|line| line["sources"].as_object()).flat_map(|all| all.keys()).collect()
     }
 
-    /// What was observed over what was predicted, at the last validation.
+    /// Observed over predicted frequency, at the last validation.
     fn reliability(&self, quantity: &str) -> Curve {
         let last = self.lines.iter().rev().find_map(|line| line["reliability"][quantity]["bins"].as_array());
         let point = |bin: &Value| Some((bin[0].as_f64()?, bin[1].as_f64()?));
@@ -76,8 +77,8 @@ fn parse(text: &str) -> (Vec<Value>, Vec<usize>) {
     (lines, broken)
 }
 
-fn panels(runs: &[Metrics]) -> Vec<Panel> {
-    let over_samples = |title: &str, curves: &dyn Fn(&Metrics) -> Vec<Curve>| {
+fn panels(runs: &[RunMetrics]) -> Vec<Panel> {
+    let over_samples = |title: &str, curves: &dyn Fn(&RunMetrics) -> Vec<Curve>| {
         panel(title, "million samples", Axes::Fitted, runs, curves)
     };
     let learnt = |title: &str, key: &str| {
@@ -110,20 +111,20 @@ fn panels(runs: &[Metrics]) -> Vec<Panel> {
         let title = format!("{title}: observed over predicted");
         all.push(panel(&title, "predicted", Axes::Unit, runs, &|run| vec![run.reliability(key)]));
     }
-    // Of networks without a value nothing is known of win, draw and loss.
+    // Networks without a value head have no curves of win, draw and loss.
     all.retain(|panel| panel.curves.iter().any(|curve| !curve.points.is_empty()));
     all
 }
 
-/// A panel with all runs' curves; where there are several, their names stand before the curves'.
+/// A panel with the curves of all runs; with several, the labels begin with the run's name.
 fn panel(
     title: &str,
     x: &'static str,
     axes: Axes,
-    runs: &[Metrics],
-    curves: &dyn Fn(&Metrics) -> Vec<Curve>,
+    runs: &[RunMetrics],
+    curves: &dyn Fn(&RunMetrics) -> Vec<Curve>,
 ) -> Panel {
-    let named = |run: &Metrics, curve: Curve| match runs.len() {
+    let named = |run: &RunMetrics, curve: Curve| match runs.len() {
         1 => curve,
         _ => Curve { label: format!("{} {}", run.name, curve.label).trim_end().to_owned(), ..curve },
     };
@@ -161,9 +162,9 @@ mod tests {
     }
 
     #[test]
-    fn curves_are_what_the_lines_say() {
+    fn curves_are_read_from_the_lines() {
         let folder = run_folder("run");
-        let run = Metrics::read(folder.path()).unwrap();
+        let run = RunMetrics::read(folder.path()).unwrap();
         let all = panels(std::slice::from_ref(&run));
         let labels: Vec<&str> = all[0].curves.iter().map(|curve| curve.label.as_str()).collect();
         assert_eq!(labels, ["training", "a/b", "all held out"]);
@@ -185,6 +186,6 @@ mod tests {
             assert!(text.contains(&format!("{name} training")), "{name}");
         }
         let missing = plot_runs(&[first.path().join("nothing")], &out);
-        assert!(missing.unwrap_err().contains("nothing"), "the folder is named");
+        assert!(missing.unwrap_err().to_string().contains("nothing"), "the folder is named");
     }
 }

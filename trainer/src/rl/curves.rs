@@ -20,7 +20,7 @@ const COLUMNS: usize = 3;
 pub fn draw(folder: &Path) -> Result<(), String> {
     let text = std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap_or_default();
     let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    figure::write(&folder.join("curves.svg"), &panels(&lines), COLUMNS)
+    figure::write(&folder.join("curves.svg"), &panels(&lines), COLUMNS).map_err(|error| format!("{error:#}"))
 }
 
 fn panels(lines: &[Value]) -> Vec<Panel> {

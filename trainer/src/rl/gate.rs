@@ -10,7 +10,7 @@ use crate::arena::{Contender, Decision, Tally};
 use crate::config::ArenaRules;
 use crate::config::Sprt;
 use crate::evaluate;
-use crate::evaluate::{CATEGORIES, Player, canaries};
+use crate::evaluate::{CATEGORIES, JudgedNetwork, canaries};
 use crate::gameplay::Backend;
 use crate::record::{Purpose, dice_for};
 use crate::samples::Phase;
@@ -183,11 +183,11 @@ pub fn less_accurate(before: &Validations, now: &Validations) -> Vec<String> {
 pub fn unlearnt(nets: &Nets, before: &str, now: &str) -> Result<Vec<String>, String> {
     let load = |name: &str| {
         nets.load(name)?;
-        Player::load(&nets.onnx(name), 0)
+        JudgedNetwork::load(&nets.onnx(name), 0).map_err(|error| format!("{error:#}"))
     };
     let mut players = [load(before)?, load(now)?];
     let items = canaries();
-    let answers = evaluate::judge(&items, &mut players)?;
+    let answers = evaluate::judge(&items, &mut players).map_err(|error| format!("{error:#}"))?;
     let count = |category: &str, player: usize| {
         let own = items.iter().zip(&answers).filter(|(item, _)| item.group == category);
         own.filter(|(_, answers)| answers[player].alone == Some(true)).count()

@@ -1,14 +1,14 @@
-//! What a network knows of moves and results, summed up.
+//! How well a network predicts moves and results: sums over positions.
 
 use engine::eval::Wdl;
 use shakmaty::Move;
 
-use super::player::Opinion;
+use super::judged_network::Prediction;
 
-/// What is measured of one player on some positions.
+/// Sums over the positions on which one network is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tally {
-    /// Positions counted.
+pub struct AccuracyCounts {
+    /// Number of positions.
     pub positions: usize,
     /// Positions whose game has a known result.
     pub decided: usize,
@@ -17,77 +17,77 @@ pub struct Tally {
     top5: usize,
     policy_loss: f64,
     wdl_loss: f64,
-    /// How many of the decided positions it told win, draw and loss of.
-    valued: usize,
-    /// Positions asked about with all outputs, and how often the move played was the first, among the first five.
+    /// Decided positions of which the network predicts WDL.
+    with_wdl: usize,
+    /// Positions ranked among all outputs, and how often the move played was first, among the first five.
     raw: [usize; 3],
-    /// Positions whose mover went on to win, to draw, to lose.
+    /// Positions whose mover won, drew, lost.
     results: [usize; 3],
 }
 
-impl Tally {
-    /// Counts an opinion: the move played, and what came of it for the mover, 0 a win, 1 a draw, 2 a loss.
-    pub fn add(&mut self, opinion: &Opinion, played: Move, result: Option<usize>) {
-        let share = opinion.policy.iter().find(|(m, _)| *m == played).map_or(0.0, |(_, share)| *share);
-        // A tie counts against the network.
-        let rank = opinion.policy.iter().filter(|(_, other)| *other >= share).count();
+impl AccuracyCounts {
+    /// Adds a prediction: with the move played and the result for the mover: 0 a win, 1 a draw, 2 a loss.
+    pub fn add(&mut self, prediction: &Prediction, played: Move, result: Option<usize>) {
+        let prior = prediction.policy.iter().find(|(m, _)| *m == played).map_or(0.0, |(_, prior)| *prior);
+        // The move played ranks behind its ties.
+        let rank = prediction.policy.iter().filter(|(_, other)| *other >= prior).count();
         self.positions += 1;
         self.top1 += usize::from(rank <= 1);
         self.top5 += usize::from(rank <= 5);
-        self.policy_loss += cost(share);
+        self.policy_loss += nats(prior);
         if let Some(result) = result {
             self.decided += 1;
             self.results[result] += 1;
-            if opinion.valued {
-                let Wdl { win, draw, loss } = opinion.wdl;
-                self.valued += 1;
-                self.wdl_loss += cost([win, draw, loss][result]);
+            if prediction.has_value {
+                let Wdl { win, draw, loss } = prediction.wdl;
+                self.with_wdl += 1;
+                self.wdl_loss += nats([win, draw, loss][result]);
             }
         }
     }
 
-    /// Counts where the move played stands among all outputs of a network, legal or not: from 1, ties before it; 0 is
-    /// nowhere.
+    /// Adds the rank of the move played among all outputs of a network, legal or not: from 1, behind its ties; 0 if the
+    /// logit is not a number.
     pub fn add_raw(&mut self, rank: usize) {
         self.raw[0] += 1;
         self.raw[1] += usize::from(rank == 1);
         self.raw[2] += usize::from((1..=5).contains(&rank));
     }
 
-    /// The tally of these positions and the other's.
-    pub fn merged(self, other: &Tally) -> Tally {
+    /// The sums over these positions and the other's.
+    pub fn merged(self, other: &AccuracyCounts) -> AccuracyCounts {
         let sum = |i: usize| self.results[i] + other.results[i];
-        Tally {
+        AccuracyCounts {
             positions: self.positions + other.positions,
             decided: self.decided + other.decided,
             top1: self.top1 + other.top1,
             top5: self.top5 + other.top5,
             policy_loss: self.policy_loss + other.policy_loss,
             wdl_loss: self.wdl_loss + other.wdl_loss,
-            valued: self.valued + other.valued,
+            with_wdl: self.with_wdl + other.with_wdl,
             raw: std::array::from_fn(|i| self.raw[i] + other.raw[i]),
             results: [sum(0), sum(1), sum(2)],
         }
     }
 
-    /// Top-1 and top-5 shares, mean losses in nats; no WDL loss of a network without a value.
+    /// Top-1 and top-5 accuracy, mean policy and WDL loss in nats; no WDL loss for a network without a value head.
     pub fn measures(&self) -> [Option<f64>; 4] {
         let mean = |sum: f64, count: usize| (count > 0).then(|| sum / count as f64);
         [
             mean(self.top1 as f64, self.positions),
             mean(self.top5 as f64, self.positions),
             mean(self.policy_loss, self.positions),
-            mean(self.wdl_loss, self.valued),
+            mean(self.wdl_loss, self.with_wdl),
         ]
     }
 
-    /// Top-1 and top-5 shares among all outputs, if these were asked for.
+    /// Top-1 and top-5 accuracy among all outputs, if measured.
     pub fn raw(&self) -> [Option<f64>; 2] {
         let [positions, first, five] = self.raw;
         [first, five].map(|count| (positions > 0).then(|| count as f64 / positions as f64))
     }
 
-    /// The WDL loss of answering always how often these positions were won, drawn and lost.
+    /// The WDL loss of always predicting the base rates of these positions: the entropy of the results.
     pub fn base_loss(&self) -> Option<f64> {
         let total = self.decided as f64;
         let entropy = |count: &usize| match *count {
@@ -98,7 +98,7 @@ impl Tally {
     }
 }
 
-/// Nats that an outcome costs who gave it this probability.
-pub fn cost(probability: f32) -> f64 {
+/// The cross-entropy of an outcome predicted with this probability, in nats.
+pub fn nats(probability: f32) -> f64 {
     -f64::from(probability.max(1e-9)).ln()
 }
