@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Has Stockfish check the canaries that `philidor-trainer evaluate canaries` asks networks about.
+"""Checks the canaries of `philidor-trainer evaluate canaries` with Stockfish.
 
-Every position and move must be legal. The moves to be played must be Stockfish's best, and better by a
-margin than every other move, or mate sooner; moves to be avoided must be worse by it; mates must be
-as short as promised; and what is claimed of win, draw and loss must hold for Stockfish's own numbers. Claims about
-a policy are not for Stockfish to check. What fails is named by line; the exit status is 1 then.
+Every position and move must be legal. The expected moves must be Stockfish's best, and better by a margin than
+every other move, or mate sooner; moves to avoid must be worse by that margin; mates must be as short as expected;
+and bounds on win, draw and loss must hold for Stockfish's own WDL. Bounds on the policy are not checked. Failures
+are listed by line; the exit status is then 1.
 
 Examples:
   scripts/canaries.py
@@ -28,8 +28,8 @@ def parse():
     add = parser.add_argument
     add("table", nargs="?", type=Path, default=match.ROOT / "trainer/data/canaries.tsv", help="default: %(default)s")
     add("--stockfish", default="/usr/games/stockfish", help="default: %(default)s")
-    add("--nodes", type=int, default=300_000, help="of each search (default: %(default)s)")
-    add("--margin", type=int, default=40, help="centipawns (default: %(default)s)")
+    add("--nodes", type=int, default=300_000, help="nodes per search (default: %(default)s)")
+    add("--margin", type=int, default=40, help="minimum margin in centipawns (default: %(default)s)")
     add("--only", nargs="*", metavar="CATEGORY", help="categories to check (default: all)")
     return parser.parse_args()
 
@@ -40,11 +40,11 @@ class Checker:
         self.limit = chess.engine.Limit(nodes=nodes)
 
     def board(self, text):
-        """The position of a FEN, or `startpos`, and maybe `moves …`; illegal ones raise ValueError."""
+        """The position of a FEN, or `startpos`, optionally followed by `moves …`. Raises ValueError if it is illegal."""
         start, _, moves = text.partition(" moves ")
         board = self.chess.Board() if start == "startpos" else self.chess.Board(start)
         if not board.is_valid():
-            raise ValueError(f"no legal position: {start}")
+            raise ValueError(f"not a legal position: {start}")
         for move in moves.split():
             board.push_uci(move)
         if board.is_game_over() or board.is_repetition(3):
@@ -52,52 +52,52 @@ class Checker:
         return board
 
     def scores(self, board, moves, count=1):
-        """The scores of the best of these moves, in centipawns for the mover, the best first."""
+        """The scores of the `count` best of these moves, in centipawns for the mover, best first."""
         moves = list(moves)
         infos = self.engine.analyse(board, self.limit, multipv=min(count, len(moves)), root_moves=moves, game=object())
         return [info["score"].relative.score(mate_score=MATE) for info in infos]
 
     def wdl(self, board):
-        """Stockfish's own win, draw and loss, for the mover."""
+        """Stockfish's WDL for the mover, with Q and the total."""
         info = self.engine.analyse(board, self.limit, game=object())
         wdl = info["wdl"].relative
         win, draw, loss = (count / 1000 for count in (wdl.wins, wdl.draws, wdl.losses))
         return {"win": win, "draw": draw, "loss": loss, "q": win - loss, "total": win + draw + loss}
 
-    def complaints(self, row):
-        """What is wrong with a row, and how far the moves asked for are from the others."""
+    def failures(self, row):
+        """What is wrong with a row."""
         board, kind, expected = self.board(row["position"]), row["question"], row["expected"]
         if kind in ("plays", "finds", "avoids"):
             named = {board.parse_uci(move) for move in expected.split()}
             others = [move for move in board.legal_moves if move not in named]
             good, bad = (others, named) if kind == "avoids" else (named, others)
-            # Each move that may be played has to be better; of those to be avoided, none may be good.
+            # The worst expected move must be better than all others; the best move must be better than all to avoid.
             worst = self.scores(board, good, 1 if kind == "avoids" else len(named))[-1]
             gap = worst - self.scores(board, bad)[0]
             if gap < (1 if worst > MATE - 1000 else self.margin):
-                yield f"better than the others by {gap} only"
+                yield f"better than the others by only {gap}"
         elif kind == "mates":
             score = self.scores(board, board.legal_moves)[0]
             if score < MATE - int(expected):
                 yield f"no mate in {expected}: {score}"
         elif kind in ("says", "differs"):
             other = self.board(row["other"]) if kind == "differs" else None
-            yield from self.false_claims(board, other, expected)
+            yield from self.failed_bounds(board, other, expected)
         else:
             yield f"unknown question: {kind}"
 
-    def false_claims(self, board, other, expected):
+    def failed_bounds(self, board, other, expected):
         here = self.wdl(board)
         there = self.wdl(other) if other else None
         numbers = {name: here[name] - there[name] for name in here} if there else here
         if there:
             numbers["wdl"] = max(abs(numbers[name]) for name in ("win", "draw", "loss"))
             numbers["opposed"] = abs(here["q"] + there["q"])
-        for claim in expected.split(","):
-            name, sign, bound = claim.split()
+        for condition in expected.split(","):
+            name, sign, bound = condition.split()
             number = numbers.get(name)
             if number is not None and not (number > float(bound) if sign == ">" else number < float(bound)):
-                yield f"{claim.strip()}, but Stockfish says {number:.3f}"
+                yield f"{condition.strip()}, but Stockfish says {number:.3f}"
 
 
 def main():
@@ -114,12 +114,12 @@ def main():
         checker = Checker(chess, engine, arguments.nodes, arguments.margin)
         for done, (number, row) in enumerate(rows, 1):
             try:
-                complaints = list(checker.complaints(row))
+                failures = list(checker.failures(row))
             except ValueError as error:
-                complaints = [str(error)]
-            for complaint in complaints:
-                print(f"{arguments.table.name}, line {number}, {row['id']}: {complaint}", flush=True)
-            failed += bool(complaints)
+                failures = [str(error)]
+            for failure in failures:
+                print(f"{arguments.table.name}, line {number}, {row['id']}: {failure}", flush=True)
+            failed += bool(failures)
             passed = time.monotonic() - began
             if passed - shown > 10:
                 shown = passed

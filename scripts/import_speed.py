@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""How fast `philidor-trainer import` is, next to python-chess doing the same work.
+"""Compares the speed of `philidor-trainer import` with python-chess.
 
-Both read PGN, replay every move, and collect moves, evaluations and results; the trainer unpacks, and
-writes files, besides. What is compared is positions a second of processor time, so that neither
-threads nor other programs matter. python-chess reads the file's first games only.
+Both parse PGN, replay every move, and collect moves, evaluations and results; the trainer also decompresses the input
+and writes its files. The measure is positions per second of processor time, which does not depend on threads or on
+other load. python-chess reads only the first games of the file.
 
 Example: scripts/import_speed.py games.pgn.zst --games 2000
 """
@@ -23,7 +23,7 @@ import chess.pgn  # noqa: E402
 
 
 class Collector(chess.pgn.BaseVisitor):
-    """Collects a game as the trainer does: no tree of variations, no text."""
+    """Collects a game as the trainer does, without variations and text."""
 
     def begin_game(self):
         self.moves, self.evals, self.headers = [], [], chess.pgn.Headers({})
@@ -47,7 +47,7 @@ class Collector(chess.pgn.BaseVisitor):
 
 
 def text_of(path, games):
-    """The text of the first games of a PGN file, packed or not."""
+    """The text of the first games of a PGN file, compressed or not."""
     unpack = {".zst": ["zstd", "-dc", "--long=31"], ".gz": ["gzip", "-dc"], ".bz2": ["bzip2", "-dc"]}
     command = next((words for end, words in unpack.items() if path.endswith(end)), ["cat"])
     lines, left = [], games + 1
@@ -62,7 +62,7 @@ def text_of(path, games):
 
 
 def by_python_chess(text):
-    """Positions, and seconds of processor time."""
+    """Positions and seconds of processor time."""
     stream = io.StringIO(text)
     start = time.process_time()
     games = iter(lambda: chess.pgn.read_game(stream, Visitor=Collector), None)
@@ -70,7 +70,7 @@ def by_python_chess(text):
 
 
 def by_trainer(path, program, games):
-    """Positions, and seconds of processor time."""
+    """Positions and seconds of processor time."""
     with tempfile.TemporaryDirectory() as folder:
         command = [program, "import", path, "--out", folder, "--max-games", str(games), "--unknown-results"]
         output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -82,17 +82,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pgn", help="a PGN file: plain, .zst, .gz or .bz2")
     parser.add_argument("--games", type=int, default=2000, help="games for python-chess (default %(default)s)")
-    parser.add_argument("--times", type=int, default=20, help="as many times more for the trainer (default %(default)s)")
-    parser.add_argument("--trainer", default=str(ROOT / "target/release/philidor-trainer"), help="the program")
+    parser.add_argument("--times", type=int, default=20, help="the trainer reads this many times more games (default %(default)s)")
+    parser.add_argument("--trainer", default=str(ROOT / "target/release/philidor-trainer"), help="the trainer's binary (default: %(default)s)")
     arguments = parser.parse_args()
     rates = []
-    # The trainer first: the processes that unpack for python-chess would be counted with it.
+    # The trainer first: the decompressors of python-chess would otherwise count as its processor time.
     for name, (positions, seconds) in (
         ("trainer", by_trainer(arguments.pgn, arguments.trainer, arguments.times * arguments.games)),
         ("python-chess", by_python_chess(text_of(arguments.pgn, arguments.games))),
     ):
         rates.append(positions / seconds)
-        print(f"{name:13}{positions:>9} positions in {seconds:6.1f} s: {rates[-1]:>9.0f} a second")
+        print(f"{name:13}{positions:>9} positions in {seconds:6.1f} s: {rates[-1]:>9.0f} per second")
     print(f"ratio        {rates[0] / rates[1]:.0f}")
 
 

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Compares the speed of UCI engines side by side: nodes a second, as each counts them.
+"""Compares the speed of UCI engines: nodes per second, as each engine counts them.
 
-Every engine thinks about the same positions for the same time, one after the other, again
-and again, so that whatever else the machine does meets all alike; what counts is the median.
-The table goes to stdout, the progress to stderr. Engines count nodes in their own ways: only
-those of a kind (say, two tree searches with the same network) can be compared.
+The engines search the same positions for the same time, in turns and repeatedly, so that other load on the machine
+affects all of them alike; the result is the median. The table goes to stdout, progress to stderr. Engines count nodes
+differently: only similar ones (such as two tree searches with the same network) can be compared.
 
 Examples:
   scripts/nps.py --engine fp32 target/release/philidor Precision=fp32 Threads=2 \\
@@ -30,9 +29,9 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--engine", nargs="+", action="append", required=True, metavar="WORD",
-        help="a name, a command, and NAME=VALUE options; repeat it for each engine")
-    add("--seconds", type=float, default=3.0, help="for each position (default: %(default)s)")
-    add("--repeats", type=int, default=3, help="how often each position is asked (default: %(default)s)")
+        help="a name, a command and UCI options NAME=VALUE; once per engine")
+    add("--seconds", type=float, default=3.0, help="per position and repeat (default: %(default)s)")
+    add("--repeats", type=int, default=3, help="searches of each position (default: %(default)s)")
     arguments = parser.parse_args()
     for words in arguments.engine:
         if len(words) < 2:

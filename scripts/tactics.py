@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Counts the positions of test suites that a UCI engine solves.
 
-A suite is a table with tabs between the columns and a first line that names them: `fen`,
-and what solves it: `bm` (one of these moves is played) and `am` (none of these is), both as
-UCI moves, or `dm` alone (a mate in at most so many moves is announced). Other columns are
-left alone. The table goes to stdout, the progress to stderr.
+A suite is a tab-separated table with a header line: `fen`, and the solution: `bm` (best moves) or `am` (moves to
+avoid), both as UCI moves, or `dm` (the engine must report a mate in at most so many moves). Other columns are ignored.
+The table goes to stdout, progress to stderr.
 
 Examples:
   scripts/tactics.py suites/WAC.tsv suites/mates.tsv
@@ -26,16 +25,16 @@ def parse():
     add("suites", nargs="+", type=Path, help="tables of positions")
     add("--engine", default=str(match.ROOT / "target/release/philidor"), help="default: %(default)s")
     add("--engine-options", nargs="*", default=["Threads=1", "Hash=256"], metavar="NAME=VALUE",
-        help="its UCI options (default: Threads=1 Hash=256)")
-    add("--seconds", type=float, default=1.0, help="for each position (default: %(default)s)")
-    add("--nodes", type=int, help="for each position, instead of a time")
-    add("--every", type=int, default=1, help="take every so many-th position (default: all)")
-    add("--out", type=Path, help="write a line per position: suite, id, solved, move, score")
+        help="UCI options (default: Threads=1 Hash=256)")
+    add("--seconds", type=float, default=1.0, help="per position (default: %(default)s)")
+    add("--nodes", type=int, help="nodes per position, instead of a time")
+    add("--every", type=int, default=1, metavar="N", help="use every N-th position only (default: all)")
+    add("--out", type=Path, help="write one line per position to this file: suite, id, solved, move, score")
     return parser.parse_args()
 
 
 def positions(suite, every):
-    """The rows of a suite that say what solves them; the others are named and left out."""
+    """The rows of a suite that have a solution; the others are reported and skipped."""
     with open(suite, encoding="utf-8", newline="") as file:
         for number, row in enumerate(csv.DictReader(file, delimiter="\t")):
             if number % every:
@@ -43,11 +42,11 @@ def positions(suite, every):
             if row.get("fen") and any(row.get(key) for key in ("bm", "am", "dm")):
                 yield row
             else:
-                print(f"tactics.py: {suite}, line {number + 2}: no fen, or no bm, am or dm: left out", file=sys.stderr)
+                print(f"tactics.py: {suite}, line {number + 2}: no fen, or no bm, am or dm: skipped", file=sys.stderr)
 
 
 def is_solved(row, move, score):
-    """Whether the move played, and the score for the side to move, are what the row asks for."""
+    """Whether the move, or the score for the side to move, solves the row."""
     if row.get("bm"):
         return move in row["bm"].split()
     if row.get("am"):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up everything, then runs every check: format, lints, tests. CI runs this.
+# Sets up everything, then runs all checks: formatting, lints, tests. CI runs this.
 set -euo pipefail
 
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
@@ -18,6 +18,6 @@ step cargo test --locked --workspace
 step python3 scripts/match.py --self-test
 step python3 scripts/strength.py --self-test
 step python3 scripts/rating.py --self-test
-# An engine that hangs must not hang the tests: they take ten seconds.
+# Takes ten seconds; the timeout is for an engine that hangs.
 step timeout 300 python3 tests/clients/python_chess.py
 printf '\ntest: all passed\n' >&2

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Samples a second of the trainer's network in Python's PyTorch, to compare with.
+"""Measures training speed in Python's PyTorch, for comparison with the trainer: samples per second.
 
-The same SE-ResNet as in trainer/src/model (convolutional policy head, BatchNorm, ReLU), channels
-last, the same losses, clipping and AdamW, on synthetic tensors that are on the device already; bf16
-as the trainer does it, by casting inputs and weights of convolutions and matrix products, with fp32
-parameters, normalisation and losses. `cargo bench -p trainer --bench step` is the other side.
+The same SE-ResNet as in trainer/src/model (convolutional policy head, BatchNorm, ReLU), channels last, with the same
+losses, gradient clipping and AdamW, on synthetic tensors that are already on the device. bf16 as in the trainer: inputs
+and weights of convolutions and matrix products are cast; parameters, normalisation and losses stay fp32. The trainer's
+side of the comparison is `cargo bench -p trainer --bench step`.
 
-Needs PyTorch for Python, which set-up doesn't install, in an environment of its own:
+Needs PyTorch for Python, which scripts/setup.sh does not install, in its own environment:
   python3 -m venv /tmp/torch && /tmp/torch/bin/pip install torch==2.11.0 numpy
 
 Examples:
@@ -35,16 +35,16 @@ def parse():
     add = parser.add_argument
     add("--device", default="cpu", help="cpu or cuda (default: %(default)s)")
     add("--precision", nargs="+", default=["fp32", "bf16"], choices=["fp32", "bf16"], help="default: both")
-    add("--batch", type=int, default=1024, help="samples a step (default: %(default)s)")
-    add("--filters", type=int, default=64, help="channels of the tower (default: %(default)s)")
+    add("--batch", type=int, default=1024, help="samples per step (default: %(default)s)")
+    add("--filters", type=int, default=64, help="channels of the residual tower (default: %(default)s)")
     add("--blocks", type=int, default=6, help="residual blocks (default: %(default)s)")
-    add("--steps", type=int, default=10, help=f"timed steps a round, of which there are {ROUNDS} (default: %(default)s)")
-    add("--threads", type=int, help="of PyTorch on a CPU (default: its own choice)")
+    add("--steps", type=int, default=10, help=f"timed steps per round, of {ROUNDS} rounds (default: %(default)s)")
+    add("--threads", type=int, help="CPU threads of PyTorch (default: its own choice)")
     return parser.parse_args()
 
 
 class Cast:
-    """What convolutions and matrix products are computed in."""
+    """The precision of convolutions and matrix products."""
 
     kind = torch.float32
 
@@ -64,7 +64,7 @@ class ConvNorm(nn.Module):
     def __init__(self, inputs, outputs, kernel):
         super().__init__()
         self.conv = Conv(inputs, outputs, kernel, padding=kernel // 2, bias=False)
-        # fp32 inside, on activations of any kind.
+        # Computes in fp32, for activations of either precision.
         self.norm = nn.BatchNorm2d(outputs)
 
     def forward(self, x):
@@ -100,7 +100,7 @@ class Net(nn.Module):
 
 
 def synthetic(batch, device):
-    """Planes, the mask of illegal moves, moves played, targets of win, draw and loss."""
+    """Input planes, mask of illegal moves, moves played, WDL targets."""
     planes = (torch.rand(batch, PLANES, 8, 8, device=device) < 0.2).to(Cast.kind)
     illegal = torch.rand(batch, POLICY, device=device) > 0.01
     played = torch.randint(POLICY, (batch,), device=device)
@@ -150,7 +150,7 @@ def main():
         rate, milliseconds, parameters = measure(args)
         print(
             f"PyTorch {torch.__version__}, {parameters} parameters, batch {args.batch}, {precision} on {args.device}: "
-            f"{rate:.0f} samples/s, {milliseconds:.2f} ms a step",
+            f"{rate:.0f} samples/s, {milliseconds:.2f} ms per step",
             flush=True,
         )
 

@@ -1,9 +1,12 @@
 //! Philidor's trainer: from games to networks.
 //!
 //! The modules are listed in the order in which data flows through them; each imports only from those above it.
-//! [`cli`], which is last, holds the commands that use them all.
+//! [`cli`], the last, holds the commands.
+//!
+//! Without the feature `libtorch`, which is on by default, `model`, `train`, `rl` and the parts of [`export`] that need
+//! libtorch are left out, and so are the commands that use them.
 
-/// Files written aside and renamed.
+/// Files written atomically.
 pub mod files;
 /// Progress bars on stderr.
 pub mod progress;
@@ -13,17 +16,17 @@ pub mod record;
 pub mod config;
 /// PGN and puzzles into games: parsing, filters, repairs.
 pub mod import;
-/// Games on disk: the HDF5 schema `games/1`, written, read and inspected.
+/// Games on disk, in the HDF5 schema `games/1`: writing, reading, inspecting.
 pub mod dataset;
-/// Games and evaluations from UCI engines, and games from the web.
+/// Games and evaluations from UCI engines, and games downloaded from the web.
 pub mod datagen;
 /// Positions of games as training samples: inputs and targets.
 pub mod samples;
-/// Samples shuffled, mixed and batched ahead of the learner.
+/// Samples, shuffled, mixed and batched ahead of training.
 pub mod loader;
-/// What self-play and the arena share: networks, openings, many games at once on one thread.
+/// Shared by self-play and the arena: networks, openings, many games at once on one thread.
 pub mod gameplay;
-/// A network's games against itself.
+/// Games of a network against itself.
 pub mod selfplay;
 /// Matches of networks and classical players, and their statistics.
 pub mod arena;
@@ -33,14 +36,14 @@ pub mod model;
 /// Losses, optimiser, schedule, checkpoints, metrics: the training run.
 #[cfg(feature = "libtorch")]
 pub mod train;
-/// ONNX files with their card, and the proof that they equal the model.
+/// ONNX files with their card, verified against the model; quantisation; conversion of lc0 networks.
 pub mod export;
-/// The strength of networks side by side: accuracy, tactics, canaries.
+/// The strength of networks, side by side: accuracy, tactics, canaries.
 pub mod evaluate;
 /// Figures: curves of runs, heat maps of linear networks.
 pub mod plot;
-/// Reinforcement learning: self-play, training, gates, again and again.
+/// Reinforcement learning: self-play, training and gates in a loop.
 #[cfg(feature = "libtorch")]
 pub mod rl;
-/// The commands: arguments, printing, progress bars, Ctrl-C.
+/// The commands: arguments, output, progress bars, Ctrl-C.
 pub mod cli;

@@ -1,6 +1,7 @@
-//! The commands of `philidor-trainer`: their arguments, what they print, progress bars, Ctrl-C.
+//! The commands of `philidor-trainer`: arguments, output, progress bars, Ctrl-C.
 //!
-//! The files are listed in the order of the pipeline. Each command's `run` calls a room of the library and reports.
+//! The files are listed in the order of the pipeline. The `run` of each command calls a module of the library and
+//! prints the result.
 
 /// Ctrl-C.
 pub mod interrupt;

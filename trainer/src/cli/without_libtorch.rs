@@ -1,4 +1,4 @@
-//! What remains of the commands that need libtorch in a build without it.
+//! The commands that need libtorch, in a build without it.
 
 use std::ffi::OsString;
 
@@ -9,7 +9,7 @@ use clap::Args;
 #[derive(Args, Debug)]
 #[command(disable_help_flag = true)]
 pub struct WithoutLibtorch {
-    /// Whatever the command would take
+    /// The arguments of the command
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
     _arguments: Vec<OsString>,
 }

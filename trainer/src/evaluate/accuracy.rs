@@ -141,7 +141,7 @@ fn visit(set: &GameSet, count: usize, mut take: impl FnMut(HeldOutPosition) -> R
         for (ply, packed) in stored.moves.iter().enumerate() {
             let played = PackedMove(packed.0).to_move(game.position()).with_context(|| damaged(ply))?;
             if ply % step(stored) == 0 {
-                // So many were taken as the share of the positions seen, rounded down.
+                // Of the first `n` positions, `n · count / total` are taken, rounded down.
                 if (seen + 1) * count / total > seen * count / total {
                     take(HeldOutPosition { game: game.clone(), played, result: result(stored, &game) })?;
                 }

@@ -149,7 +149,7 @@ mod tests {
             ("pins\ta\tstartpos\tplays\te2e5", "illegal move: e2e5"),
             ("pins\ta\tstartpos\tplays\t", "no moves are expected"),
             ("pins\ta\tstartpos\tlikes\te2e4", "no question is called \"likes\""),
-            ("pins\ta\tstartpos\tsays\tq = 1", "\"q = 1\" is not a condition"),
+            ("pins\ta\tstartpos\tsays\tq = 1", "\"q = 1\" is not a bound"),
             ("pins\ta\tstartpos\tsays\tpolicy < 0.1", "policy needs two positions"),
             ("pins\ta\tstartpos\tdiffers\tq > 0.1", "another position is for \"differs\""),
             ("pins\ta\tstartpos\tsays\tq > 0.1\tstartpos", "another position is for \"differs\""),

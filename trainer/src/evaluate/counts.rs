@@ -17,16 +17,16 @@ pub struct AccuracyCounts {
     top5: usize,
     policy_loss: f64,
     wdl_loss: f64,
-    /// Decided positions of which the network predicts WDL.
+    /// Positions with a known result and a predicted WDL.
     with_wdl: usize,
-    /// Positions ranked among all outputs, and how often the move played was first, among the first five.
+    /// Positions ranked among all outputs; how often the move played was first, and among the first five.
     raw: [usize; 3],
     /// Positions whose mover won, drew, lost.
     results: [usize; 3],
 }
 
 impl AccuracyCounts {
-    /// Adds a prediction: with the move played and the result for the mover: 0 a win, 1 a draw, 2 a loss.
+    /// Adds a prediction, with the move played and the result for the mover: 0 a win, 1 a draw, 2 a loss.
     pub fn add(&mut self, prediction: &Prediction, played: Move, result: Option<usize>) {
         let prior = prediction.policy.iter().find(|(m, _)| *m == played).map_or(0.0, |(_, prior)| *prior);
         // The move played ranks behind its ties.

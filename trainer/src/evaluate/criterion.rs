@@ -23,9 +23,9 @@ pub enum Criterion {
     /// Reports mate in at most so many moves after a search; the network alone plays one of these moves, if any are
     /// given.
     Mates(u32, Vec<Move>),
-    /// All these conditions hold for the prediction.
+    /// All these bounds hold for the prediction.
     Says(Vec<Bound>),
-    /// All these conditions hold for the difference between the predictions here and in another position.
+    /// All these bounds hold for the difference between the predictions here and in another position.
     Differs(Box<Game>, Vec<Bound>),
 }
 
@@ -101,7 +101,7 @@ impl Criterion {
         }
     }
 
-    /// A mate in `count`, which one of `moves` begins, if any are given.
+    /// A mate in `count` moves; `moves` are its first moves, if known.
     ///
     /// # Errors
     ///
@@ -163,7 +163,7 @@ impl Criterion {
 /// Parses bounds like `win > 0.5, draw < 0.2`.
 fn bounds(text: &str, between: bool) -> Result<Vec<Bound>> {
     let bound = |text: &str| {
-        let invalid = || format!("\"{text}\" is not a condition like \"win > 0.5\"");
+        let invalid = || format!("\"{text}\" is not a bound like \"win > 0.5\"");
         let mut words = text.split_whitespace();
         let [Some(name), Some(sign), Some(bound), None] = [(); 4].map(|()| words.next()) else {
             bail!(invalid());
