@@ -13,13 +13,13 @@ use super::engine_args::EngineArgs;
 use super::interrupt;
 use super::out_args::{OutArgs, report};
 use crate::datagen;
+use crate::datagen::{DatagenSummary, EngineTask, run_tasks};
 use crate::datagen::{EngineError, Limit, UciEngine};
-use crate::datagen::{Harvest, Work, harvest};
 use crate::dataset::read;
 use crate::dataset::replay_game;
-use crate::dataset::{Hand, Store};
+use crate::dataset::{PendingGame, Store};
 use crate::files::{file_name, stem};
-use crate::import::{Filters, ImportError, Progress, ReadOptions, read_games};
+use crate::import::{Filters, ImportError, ReadEvent, ReadOptions, read_games};
 use crate::progress::progress;
 use crate::record::{EvalSide, GameRecord, NO_EVAL};
 
@@ -65,7 +65,7 @@ impl AnnotateArgs {
         Ok(())
     }
 
-    fn annotate(&self, name: &str, stop: &AtomicBool) -> Result<Harvest, String> {
+    fn annotate(&self, name: &str, stop: &AtomicBool) -> Result<DatagenSummary, String> {
         let limit = self.engines.limit();
         let engine = self.engines.name(stop)?;
         let names: Vec<String> = self.files.iter().map(|path| file_name(path)).collect();
@@ -86,7 +86,7 @@ impl AnnotateArgs {
             true
         })?;
         let bar = progress(all, done, "positions");
-        harvest(&work, (&self.engines.command(), self.engines.count()), store, &bar, stop)
+        run_tasks(&work, (&self.engines.command(), self.engines.count()), store, &bar, stop)
     }
 }
 
@@ -134,8 +134,8 @@ impl Annotate {
         let filters = Filters { unknown_results: true, ..Filters::default() };
         let options = ReadOptions { evals: self.eval, filters, ..ReadOptions::default() };
         let read = read_games(&[path.to_owned()], &options, stop, |progress| match progress {
-            Progress::Game(game) => take(game).then_some(()).ok_or(()),
-            Progress::Broken(path, broken) if loud => {
+            ReadEvent::Game(game) => take(game).then_some(()).ok_or(()),
+            ReadEvent::Broken(path, broken) if loud => {
                 log::warn!("{}:{}: {}, skipped", path.display(), broken.line, broken.fault);
                 Ok(())
             }
@@ -178,7 +178,7 @@ fn is_hdf5(path: &Path) -> Result<bool, String> {
     Ok(head == *b"\x89HDF\r\n\x1a\n")
 }
 
-impl Work for Annotate {
+impl EngineTask for Annotate {
     fn weight(&self, game: &GameRecord) -> u64 {
         game.moves.len() as u64
     }
@@ -188,14 +188,21 @@ impl Work for Annotate {
         from: u64,
         held: &BTreeSet<u64>,
         stop: &AtomicBool,
-        take: &mut dyn FnMut(Hand) -> bool,
+        take: &mut dyn FnMut(PendingGame) -> bool,
     ) -> Result<(), String> {
         self.each_game(stop, false, &mut |number, game| {
-            number < from || held.contains(&number) || take(Hand { number, game, ..Hand::default() })
+            number < from
+                || held.contains(&number)
+                || take(PendingGame { number, game, ..PendingGame::default() })
         })
     }
 
-    fn work(&self, hand: &mut Hand, engine: &mut UciEngine, stop: &AtomicBool) -> Result<(), EngineError> {
+    fn work(
+        &self,
+        hand: &mut PendingGame,
+        engine: &mut UciEngine,
+        stop: &AtomicBool,
+    ) -> Result<(), EngineError> {
         let wanted = |eval| !self.keep_known || eval == NO_EVAL;
         datagen::annotate(&mut hand.game, &mut hand.done, wanted, self.best_move, engine, self.limit, stop)
     }

@@ -13,7 +13,7 @@ use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 use super::interrupt;
 use crate::dataset::{ChunkError, ChunkWriter};
 use crate::files::{file_name, stem};
-use crate::import::{Filters, ImportError, Progress, ReadOptions, ReadReport, read_games};
+use crate::import::{Filters, ImportError, ReadEvent, ReadOptions, ReadReport, read_games};
 use crate::record::EvalSide;
 
 /// Import PGN or puzzles (plain, .gz, .zst, .bz2) into files of games (games/1, HDF5)
@@ -113,18 +113,18 @@ impl ImportArgs {
         let mut meter = Meter::new(&self.files);
         let report = read_games(&self.files, &options, stop, |progress| {
             match progress {
-                Progress::Game(game) => {
+                ReadEvent::Game(game) => {
                     meter.count(game.moves.len());
                     writer.push(&game)?;
                 }
-                Progress::Broken(path, broken) => meter.broken(&format!(
+                ReadEvent::Broken(path, broken) => meter.broken(&format!(
                     "{}:{}: {} (game at line {}), skipped",
                     path.display(),
                     broken.line,
                     broken.fault,
                     broken.game_line
                 )),
-                Progress::Bytes(bytes) => meter.advance(bytes),
+                ReadEvent::Bytes(bytes) => meter.advance(bytes),
             }
             Ok(())
         })?;
@@ -134,7 +134,7 @@ impl ImportArgs {
     }
 }
 
-/// Progress on stderr.
+/// ReadEvent on stderr.
 struct Meter {
     bar: ProgressBar,
     started: Instant,

@@ -11,9 +11,9 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::engine_args::EngineArgs;
 use super::interrupt;
 use super::out_args::{OutArgs, report};
-use crate::datagen::{Choice, EngineError, Miner, StartRules, Starts, UciEngine};
-use crate::datagen::{Harvest, Work, harvest};
-use crate::dataset::{Hand, Store};
+use crate::datagen::{DatagenSummary, EngineTask, run_tasks};
+use crate::datagen::{EngineError, Miner, MoveChoice, StartPositions, StartRules, UciEngine};
+use crate::dataset::{PendingGame, Store};
 use crate::files::file_name;
 use crate::progress::progress;
 use crate::record::GameRecord;
@@ -41,7 +41,7 @@ pub struct MineArgs {
     engines: EngineArgs,
     /// How often the best move, the second best … is played
     #[arg(long, default_value = "80,15,5")]
-    choice: Choice,
+    choice: MoveChoice,
     /// Most plies of a game; it has no result then
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u16).range(1..))]
     plies: u16,
@@ -75,7 +75,7 @@ impl MineArgs {
         Ok(())
     }
 
-    fn mine(&self, stop: &AtomicBool) -> Result<Harvest, String> {
+    fn mine(&self, stop: &AtomicBool) -> Result<DatagenSummary, String> {
         let limit = self.engines.limit();
         let rules =
             StartRules { book: self.book.clone(), random_plies: self.random_plies, careless: self.careless };
@@ -87,7 +87,7 @@ impl MineArgs {
                 format!("{} {:016x}", file_name(path), xxh3_64(&bytes))
             }
         };
-        let starts = Starts::new(rules, self.seed).map_err(|error| error.to_string())?;
+        let starts = StartPositions::new(rules, self.seed).map_err(|error| error.to_string())?;
         let engine = self.engines.name(stop)?;
         let settings = json!({
             "engine": engine, "options": self.engines.options(), "limit": limit.to_string(),
@@ -110,7 +110,7 @@ impl MineArgs {
         let miner = Miner { starts, choice, limit, plies, seed: self.seed, record_best };
         let store = Store::open(&self.out.options(), &self.name, &source, settings)?;
         let bar = progress(self.games, store.games(), "games");
-        harvest(
+        run_tasks(
             &Mine { miner, games: self.games },
             (&self.engines.command(), self.engines.count()),
             store,
@@ -125,7 +125,7 @@ struct Mine {
     games: u64,
 }
 
-impl Work for Mine {
+impl EngineTask for Mine {
     fn weight(&self, _: &GameRecord) -> u64 {
         1
     }
@@ -135,15 +135,20 @@ impl Work for Mine {
         from: u64,
         held: &BTreeSet<u64>,
         _: &AtomicBool,
-        take: &mut dyn FnMut(Hand) -> bool,
+        take: &mut dyn FnMut(PendingGame) -> bool,
     ) -> Result<(), String> {
         (from..self.games)
             .filter(|number| !held.contains(number))
-            .all(|number| take(Hand { number, ..Hand::default() }));
+            .all(|number| take(PendingGame { number, ..PendingGame::default() }));
         Ok(())
     }
 
-    fn work(&self, hand: &mut Hand, engine: &mut UciEngine, stop: &AtomicBool) -> Result<(), EngineError> {
+    fn work(
+        &self,
+        hand: &mut PendingGame,
+        engine: &mut UciEngine,
+        stop: &AtomicBool,
+    ) -> Result<(), EngineError> {
         let played = self.miner.play(hand.number, &mut hand.game, engine, stop);
         hand.done = hand.game.moves.len();
         played

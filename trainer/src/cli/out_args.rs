@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::datagen::Harvest;
+use crate::datagen::DatagenSummary;
 use crate::dataset::StoreOptions;
 
 /// Where the games go.
@@ -39,7 +39,7 @@ impl OutArgs {
 }
 
 /// Prints what a command that made the files `PATH-*.h5` came to.
-pub(super) fn report(harvest: Harvest, path: &Path) {
+pub(super) fn report(harvest: DatagenSummary, path: &Path) {
     println!("{} games in {} files: {}-*.h5", harvest.games, harvest.files, path.display());
     if harvest.stopped {
         println!("stopped before the end; nothing is lost: the same command with --resume continues");

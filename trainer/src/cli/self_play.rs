@@ -12,7 +12,7 @@ use super::interrupt;
 use super::out_args::{OutArgs, report};
 use crate::config::Rules;
 use crate::config::layers;
-use crate::datagen::Harvest;
+use crate::datagen::DatagenSummary;
 use crate::dataset::Store;
 use crate::gameplay::network;
 use crate::progress::progress;
@@ -64,7 +64,7 @@ impl SelfPlayArgs {
         let Session { tally, evaluated, seconds, games, files, stopped, .. } = self.play(&stop)?;
         println!("{tally}");
         println!("{evaluated} evaluations in {seconds:.1} s: {:.0} a second", evaluated as f64 / seconds);
-        report(Harvest { games, files, stopped }, &self.out.out.join(&self.name));
+        report(DatagenSummary { games, files, stopped }, &self.out.out.join(&self.name));
         Ok(())
     }
 

@@ -5,20 +5,20 @@ use std::sync::atomic::AtomicBool;
 use engine::position::{Outcome, PackedMove};
 use shakmaty::Color;
 
-use super::choice::Choice;
-use super::starts::Starts;
-use super::uci_engine::{Course, EngineError, Limit, Line, UciEngine};
-use crate::record::dice;
+use super::move_choice::MoveChoice;
+use super::start_positions::StartPositions;
+use super::uci_engine::{EngineError, Limit, ScoredMove, UciEngine, UciPosition};
+use crate::record::game_rng;
 use crate::record::wdl_of_eval;
-use crate::record::{FLAG_CHESS960, GameRecord, GameResult, NO_EVAL, Searched};
+use crate::record::{FLAG_CHESS960, GameRecord, GameResult, NO_EVAL, SearchRecord};
 
 /// Lets an engine play against itself.
 #[derive(Clone, Debug)]
 pub struct Miner {
     /// Where games begin.
-    pub starts: Starts,
+    pub starts: StartPositions,
     /// Which of the best moves is played.
-    pub choice: Choice,
+    pub choice: MoveChoice,
     /// How long the engine thinks about a move.
     pub limit: Limit,
     /// Games that aren't over after so many plies end without a result.
@@ -66,8 +66,8 @@ impl Miner {
             }
             let lines = engine.best(&course, self.limit, self.choice.moves(), stop)?;
             // Ply 0 of the dice was thrown for the start.
-            let mut rng = dice(self.seed, number, game.moves.len() as u64 + 1);
-            let Line { m, .. } = lines[self.choice.draw(lines.len(), &mut rng)];
+            let mut rng = game_rng(self.seed, number, game.moves.len() as u64 + 1);
+            let ScoredMove { m, .. } = lines[self.choice.draw(lines.len(), &mut rng)];
             game.moves.push(PackedMove::new(m));
             game.evals.push(lines[0].eval);
             if self.record_best {
@@ -102,7 +102,7 @@ pub fn annotate(
             let line = engine.best(&course, limit, 1, stop)?[0];
             game.evals[*done] = line.eval;
             if record_best {
-                game.searches.resize(game.moves.len(), Searched::default());
+                game.searches.resize(game.moves.len(), SearchRecord::default());
                 game.searches[*done] = best_move(&line, course.game.turn());
             }
         }
@@ -114,20 +114,20 @@ pub fn annotate(
 
 /// A position's best move as a search's record: all of the policy, and win, draw and loss as the engine says or its
 /// score means. Nothing is recorded without a score.
-fn best_move(line: &Line, mover: Color) -> Searched {
+fn best_move(line: &ScoredMove, mover: Color) -> SearchRecord {
     let [win, draw, loss] = match line.wdl {
         Some(wdl) => wdl.map(|thousandths| f32::from(thousandths) / 1000.0),
-        None if line.eval == NO_EVAL => return Searched::default(),
+        None if line.eval == NO_EVAL => return SearchRecord::default(),
         None => {
             let [white, draw, black] = wdl_of_eval(line.eval);
             mover.fold_wb([white, draw, black], [black, draw, white])
         }
     };
-    Searched::new(win - loss, draw, [(PackedMove::new(line.m), 1.0)])
+    SearchRecord::new(win - loss, draw, [(PackedMove::new(line.m), 1.0)])
 }
 
-fn course_of(game: &GameRecord, plies: usize) -> Course {
-    let mut course = Course::new(game.start.as_deref()).expect("games have starts that were checked");
+fn course_of(game: &GameRecord, plies: usize) -> UciPosition {
+    let mut course = UciPosition::new(game.start.as_deref()).expect("games have starts that were checked");
     game.moves[..plies].iter().for_each(|m| course.play(m.to_legal_move(course.game.position())));
     course
 }

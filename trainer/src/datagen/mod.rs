@@ -4,15 +4,15 @@
 //! games that exist; [`harvest`] runs several of them at once. [`fetch`] downloads a player's games.
 
 mod uci_engine;
-mod choice;
-mod starts;
+mod move_choice;
+mod start_positions;
 mod mine;
-mod workers;
+mod engine_pool;
 /// A player's games of a month, from the public interfaces of Chess.com and Lichess.
 pub mod fetch;
 
-pub use choice::Choice;
+pub use engine_pool::{DatagenSummary, EngineTask, run_tasks};
 pub use mine::{Miner, annotate};
-pub use starts::{StartError, StartRules, Starts};
-pub use uci_engine::{Course, EngineCommand, EngineError, Limit, Line, UciEngine};
-pub use workers::{Harvest, Work, harvest};
+pub use move_choice::MoveChoice;
+pub use start_positions::{StartError, StartPositions, StartRules};
+pub use uci_engine::{EngineCommand, EngineError, Limit, ScoredMove, UciEngine, UciPosition};

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{Move, Position};
 
 use crate::files::file_name;
-use crate::record::{MAX_CENTIPAWNS, NO_EVAL, Written};
+use crate::record::{EvalComment, MAX_CENTIPAWNS, NO_EVAL};
 
 /// How often somebody who waits for an engine looks whether he should go on waiting.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -88,23 +88,23 @@ impl std::error::Error for EngineError {}
 
 /// A game as engines are told of it.
 #[derive(Clone, Debug)]
-pub struct Course {
+pub struct UciPosition {
     /// Where it stands.
     pub game: Game,
     told: String,
     has_moves: bool,
 }
 
-impl Course {
+impl UciPosition {
     /// A game that begins with `start`, `None` for the initial position.
     ///
     /// # Errors
     ///
     /// If the start is no position.
-    pub fn new(start: Option<&str>) -> Result<Course, PositionError> {
+    pub fn new(start: Option<&str>) -> Result<UciPosition, PositionError> {
         let game = start.map_or_else(|| Ok(Game::new()), Game::from_fen)?;
         let told = start.map_or_else(|| "position startpos".to_owned(), |fen| format!("position fen {fen}"));
-        Ok(Course { game, told, has_moves: false })
+        Ok(UciPosition { game, told, has_moves: false })
     }
 
     /// Plays a legal move.
@@ -126,7 +126,7 @@ impl Course {
 
 /// What an engine thinks of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct ScoredMove {
     /// The move.
     pub m: Move,
     /// What the position is worth if it is played, as in `games/1`: centipawns for White, or a mate in plies;
@@ -240,11 +240,11 @@ impl UciEngine {
     /// If it fails, or `stop` is raised: then the engine is to be dropped.
     pub fn best(
         &mut self,
-        course: &Course,
+        course: &UciPosition,
         limit: Limit,
         count: usize,
         stop: &AtomicBool,
-    ) -> Result<Vec<Line>, EngineError> {
+    ) -> Result<Vec<ScoredMove>, EngineError> {
         if self.multi_pv != count {
             self.set_option("MultiPV", &count.to_string())?;
             self.multi_pv = count;
@@ -259,7 +259,7 @@ impl UciEngine {
             Limit::Movetime(milliseconds) => Duration::from_millis(milliseconds),
             Limit::Depth(_) | Limit::Nodes(_) => Duration::ZERO,
         };
-        let mut found: Vec<Option<Line>> = vec![None; count];
+        let mut found: Vec<Option<ScoredMove>> = vec![None; count];
         loop {
             let line = self.hear(self.patience + thinking, stop)?;
             let mut words = line.split_ascii_whitespace();
@@ -279,19 +279,19 @@ impl UciEngine {
 
     fn conclude(
         &self,
-        course: &Course,
+        course: &UciPosition,
         best: &str,
-        found: Vec<Option<Line>>,
-    ) -> Result<Vec<Line>, EngineError> {
+        found: Vec<Option<ScoredMove>>,
+    ) -> Result<Vec<ScoredMove>, EngineError> {
         let m = course.game.parse_uci(best).map_err(|error| {
             self.failed(format!("answered \"bestmove {best}\" in {}: {error}", course.game.fen()))
         })?;
-        let mut lines: Vec<Line> = found.into_iter().map_while(|line| line).collect();
+        let mut lines: Vec<ScoredMove> = found.into_iter().map_while(|line| line).collect();
         // Its last word counts: it may have changed its mind after its last lines, or said none.
         if lines.first().is_none_or(|first| first.m != m) {
             let (eval, wdl) = lines.first().map_or((NO_EVAL, None), |first| (first.eval, first.wdl));
             lines.retain(|line| line.m != m);
-            lines.insert(0, Line { m, eval, wdl });
+            lines.insert(0, ScoredMove { m, eval, wdl });
         }
         Ok(lines)
     }
@@ -347,7 +347,7 @@ impl Drop for UciEngine {
 /// Of the words of an `info` line which of the best moves it is about, from 0, and what it says of it.
 ///
 /// Bounds say too little, and lines without a move or a score are about something else.
-fn read_info<'a>(game: &Game, mut words: impl Iterator<Item = &'a str>) -> Option<(usize, Line)> {
+fn read_info<'a>(game: &Game, mut words: impl Iterator<Item = &'a str>) -> Option<(usize, ScoredMove)> {
     let turn = game.turn();
     let mut rank = 0;
     let (mut eval, mut wdl) = (None, None);
@@ -363,7 +363,7 @@ fn read_info<'a>(game: &Game, mut words: impl Iterator<Item = &'a str>) -> Optio
                     "cp" => for_mover(number).clamp(-limit, limit) as i16,
                     "mate" => {
                         let winner = if number > 0 { turn } else { !turn };
-                        Written::Mate { winner, count: number.unsigned_abs() }.after(turn)
+                        EvalComment::Mate { winner, count: number.unsigned_abs() }.after(turn)
                     }
                     _ => return None,
                 });
@@ -375,7 +375,7 @@ fn read_info<'a>(game: &Game, mut words: impl Iterator<Item = &'a str>) -> Optio
             "lowerbound" | "upperbound" | "string" => return None,
             "pv" => {
                 let m = game.parse_uci(words.next()?).ok()?;
-                return Some((rank, Line { m, eval: eval?, wdl }));
+                return Some((rank, ScoredMove { m, eval: eval?, wdl }));
             }
             _ => (),
         }
@@ -429,14 +429,15 @@ mod tests {
 
     #[test]
     fn an_engine_hears_the_whole_game() {
-        let mut course = Course::new(None).unwrap();
+        let mut course = UciPosition::new(None).unwrap();
         assert_eq!(course.told, "position startpos");
         for text in ["e2e4", "e7e5"] {
             let m = course.game.parse_uci(text).unwrap();
             course.play(m);
         }
         assert_eq!(course.told, "position startpos moves e2e4 e7e5");
-        let mut course = Course::new(Some("1rk3r1/pppppppp/8/8/8/8/PPPPPPPP/1RK3R1 w GBgb - 0 1")).unwrap();
+        let mut course =
+            UciPosition::new(Some("1rk3r1/pppppppp/8/8/8/8/PPPPPPPP/1RK3R1 w GBgb - 0 1")).unwrap();
         assert!(course.is_chess960());
         let m = course.game.parse_uci("c1g1").unwrap();
         course.play(m);

@@ -6,7 +6,7 @@ use crate::record;
 use crate::record::GameView;
 use crate::record::{
     FLAG_PUZZLE, FLAG_SELF_PLAY, GameRecord, GameResult, INITIAL_FEN, KNOWN_FLAGS, MATE_SCORE, NO_EVAL,
-    SearchColumns, Searches,
+    SearchColumns, SearchView,
 };
 
 /// Games as `games/1` lays them out: a column for each fact, the plies of all games in one row.
@@ -108,7 +108,7 @@ impl Chunk {
             searches: if self.flags[index] & FLAG_SELF_PLAY != 0 {
                 self.searches.get(range)
             } else {
-                Searches::NONE
+                SearchView::NONE
             },
         }
     }

@@ -225,7 +225,7 @@ pub(super) const DATASETS: [&str; 11] = [
 
 /// A dataset as the file describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct DatasetLayout {
     /// Where it is in the file.
     pub name: &'static str,
     /// The type of its entries.
@@ -241,12 +241,12 @@ pub struct Layout {
 /// # Errors
 ///
 /// If the file can't be read, or lacks one.
-pub fn layouts(path: &Path) -> Result<Vec<Layout>, ChunkError> {
+pub fn layouts(path: &Path) -> Result<Vec<DatasetLayout>, ChunkError> {
     let described = File::open(path).and_then(|file| {
         let more: &[&'static str] = if file.link_exists("policy") { &SEARCH_DATASETS } else { &[] };
         let layouts = DATASETS.iter().chain(more).map(|name| {
             let dataset = file.dataset(name)?;
-            Ok(Layout {
+            Ok(DatasetLayout {
                 name,
                 kind: dataset.dtype()?.to_descriptor()?.to_string(),
                 shape: dataset.shape(),
@@ -269,7 +269,7 @@ fn first_line(error: &dyn fmt::Display) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{FLAG_CHESS960, FLAG_SELF_PLAY, GameRecord, GameResult, Searched};
+    use crate::record::{FLAG_CHESS960, FLAG_SELF_PLAY, GameRecord, GameResult, SearchRecord};
     use engine::position::PackedMove;
 
     fn chunk() -> Chunk {
@@ -313,8 +313,8 @@ mod tests {
         let path = folder.path().join("games.h5");
         let mut both = chunk();
         let moves = both.game(0).moves;
-        let learnt = Searched::new(0.3, 0.4, [(moves[0], 0.75), (PackedMove(11 | 27 << 6), 0.25)]);
-        let searches = vec![learnt, Searched::new(-0.5, 0.0, [])];
+        let learnt = SearchRecord::new(0.3, 0.4, [(moves[0], 0.75), (PackedMove(11 | 27 << 6), 0.25)]);
+        let searches = vec![learnt, SearchRecord::new(-0.5, 0.0, [])];
         let game = GameRecord { searches, flags: FLAG_SELF_PLAY, ..both.game(0) };
         both.push(&game);
         both.push(&chunk().game(1));

@@ -7,7 +7,7 @@ use std::path::Path;
 use engine::position::PackedMove;
 
 use super::chunk::Chunk;
-use super::file::{Layout, layouts, read};
+use super::file::{DatasetLayout, layouts, read};
 use crate::record;
 use crate::record::{
     FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameResult, LONGEST_LINE, NO_EVAL, Opening, Split,
@@ -24,7 +24,7 @@ pub fn describe(path: &Path, replay: bool) -> Result<String, String> {
     let layouts = layouts(path).map_err(|error| error.to_string())?;
     let mut text = format!("{}\n{inspection}\n", path.display());
     text += "  dataset          entries  type              checksums  least to greatest, missing\n";
-    for (Layout { name, kind, shape, checksums }, range) in layouts.iter().zip(ranges(&chunk)) {
+    for (DatasetLayout { name, kind, shape, checksums }, range) in layouts.iter().zip(ranges(&chunk)) {
         let entries = shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
         let checksums = if *checksums { "yes" } else { "no" };
         writeln!(text, "  {name:15} {entries:>8}  {kind:16}  {checksums:9}  {range}").expect("memory");
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!((found.results, found.evaluated, found.mates), ([0, 1, 0, 0], 2, 1));
         assert_eq!(found.ratings, BTreeMap::from([(2200, 1)]));
         assert!(found.to_string().contains("every move replayed"));
-        assert!(found.to_string().contains("openings    King's Pawn GameRecord 1\n"), "{found}");
+        assert!(found.to_string().contains("openings    King's Pawn Game 1\n"), "{found}");
 
         chunk.push(&GameRecord { moves: vec![PackedMove(12 | 44 << 6)], ..game });
         assert!(inspect(&chunk, true).unwrap_err().starts_with("game 1: no legal move at ply 0"));

@@ -8,15 +8,15 @@ mod chunk;
 mod selection;
 mod file;
 mod inspect;
-mod show;
+mod game_text;
 mod writer;
 mod store;
 
 pub use chunk::Chunk;
-pub use file::{ChunkError, Layout, layouts, read, write};
+pub use file::{ChunkError, DatasetLayout, layouts, read, write};
+pub use game_text::describe as describe_game;
 pub use inspect::{Inspection, describe as describe_file, inspect, replay_game};
-pub use show::describe as describe_game;
-pub use store::{Hand, Store, StoreOptions};
+pub use store::{PendingGame, Store, StoreOptions};
 pub use writer::ChunkWriter;
 
 /// `format` of our files.

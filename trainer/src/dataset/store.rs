@@ -16,7 +16,7 @@ const FORMAT: &str = "philidor-hands/1";
 
 /// A game that is being made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hand {
+pub struct PendingGame {
     /// Its place among all.
     pub number: u64,
     /// As far as it is.
@@ -32,7 +32,7 @@ pub struct Hand {
 struct Hands {
     format: String,
     settings: Value,
-    hands: Vec<Hand>,
+    hands: Vec<PendingGame>,
 }
 
 /// Where a [`Store`] keeps its files, and how.
@@ -58,7 +58,7 @@ pub struct Store {
     /// The number of the next game to be written.
     next: u64,
     /// Finished ones before whose turn it is, and from an earlier time unfinished ones.
-    held: BTreeMap<u64, Hand>,
+    held: BTreeMap<u64, PendingGame>,
 }
 
 impl Store {
@@ -92,7 +92,7 @@ impl Store {
                 return Err(format!("{}: begun with other settings: {changes}", path.display()));
             }
             held = hands.hands.into_iter().map(|hand| (hand.number, hand)).collect();
-            // Written after the games were, or not at all.
+            // EvalComment after the games were, or not at all.
             held.retain(|number, _| *number >= next);
         }
         let save_every = options.save_every;
@@ -115,7 +115,7 @@ impl Store {
     }
 
     /// Games that are begun and not finished.
-    pub fn begun(&self) -> Vec<Hand> {
+    pub fn begun(&self) -> Vec<PendingGame> {
         self.held.values().filter(|hand| !hand.finished).cloned().collect()
     }
 
@@ -124,7 +124,7 @@ impl Store {
     /// # Errors
     ///
     /// One line: a file can't be written.
-    pub fn push(&mut self, hand: Hand) -> Result<(), String> {
+    pub fn push(&mut self, hand: PendingGame) -> Result<(), String> {
         self.held.insert(hand.number, hand);
         while let Some(entry) = self.held.first_entry()
             && *entry.key() == self.next
@@ -206,7 +206,7 @@ mod tests {
             Store::open(&out, "x", "test", json!({ "seed": 1 }))
         };
         // The second game is finished, the first one isn't: no file of games is written.
-        let hand = |number, finished| Hand { number, finished, ..Hand::default() };
+        let hand = |number, finished| PendingGame { number, finished, ..PendingGame::default() };
         let mut store = open(false).unwrap();
         store.push(hand(1, true)).unwrap();
         store.push(hand(0, false)).unwrap();

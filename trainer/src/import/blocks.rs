@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use memchr::{memchr, memchr_iter, memrchr};
 
-use super::puzzles::Columns;
+use super::puzzles::PuzzleColumns;
 
 /// Bytes of text in a block: some hundred games, enough work to outweigh its handling.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -72,54 +72,54 @@ impl<R: Read> Read for Counted<R> {
 
 /// What a file's text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Layout {
+pub(crate) enum TextFormat {
     /// Games in PGN.
     Pgn,
     /// A table of puzzles, one a line.
-    Puzzles(Columns),
+    Puzzles(PuzzleColumns),
 }
 
-impl Layout {
+impl TextFormat {
     /// The layout of a file that begins with `text`.
-    fn detect(text: &[u8]) -> Layout {
+    fn detect(text: &[u8]) -> TextFormat {
         let line = &text[..memchr(b'\n', text).unwrap_or(text.len())];
-        Columns::detect(without_byte_order_mark(line)).map_or(Layout::Pgn, Layout::Puzzles)
+        PuzzleColumns::detect(without_byte_order_mark(line)).map_or(TextFormat::Pgn, TextFormat::Puzzles)
     }
 
     /// Where a text can be cut so that both parts hold whole games, as late as possible.
     fn last_start(self, text: &[u8]) -> Option<usize> {
         match self {
-            Layout::Pgn => last_game_start(text),
-            Layout::Puzzles(_) => memrchr(b'\n', text).map(|newline| newline + 1),
+            TextFormat::Pgn => last_game_start(text),
+            TextFormat::Puzzles(_) => memrchr(b'\n', text).map(|newline| newline + 1),
         }
     }
 }
 
 /// Whole games, and where they stand.
 #[derive(Debug)]
-pub(crate) struct Block {
+pub(crate) struct TextBlock {
     /// Which of the files.
     pub file: usize,
-    pub layout: Layout,
+    pub layout: TextFormat,
     /// The line number of the first line, from 1.
     pub first_line: u64,
     pub text: Vec<u8>,
 }
 
 /// Cuts one file into blocks.
-pub(crate) struct Blocks<R> {
+pub(crate) struct TextBlocks<R> {
     reader: R,
     file: usize,
     next_line: u64,
     rest: Vec<u8>,
     ended: bool,
     /// Unknown until the file's first text is there.
-    layout: Option<Layout>,
+    layout: Option<TextFormat>,
 }
 
-impl<R: Read> Blocks<R> {
-    pub fn new(reader: R, file: usize) -> Blocks<R> {
-        Blocks { reader, file, next_line: 1, rest: Vec::new(), ended: false, layout: None }
+impl<R: Read> TextBlocks<R> {
+    pub fn new(reader: R, file: usize) -> TextBlocks<R> {
+        TextBlocks { reader, file, next_line: 1, rest: Vec::new(), ended: false, layout: None }
     }
 
     /// The next block, `None` at the end of the file.
@@ -128,7 +128,7 @@ impl<R: Read> Blocks<R> {
     ///
     /// If the file can't be read or unpacked. Asked again, what had been read before is the last
     /// block: a truncated archive gives all the games that it holds.
-    pub fn next(&mut self) -> io::Result<Option<Block>> {
+    pub fn next(&mut self) -> io::Result<Option<TextBlock>> {
         let mut wanted = BLOCK_BYTES;
         while !self.ended {
             let missing = wanted.saturating_sub(self.rest.len());
@@ -152,17 +152,17 @@ impl<R: Read> Blocks<R> {
         Ok((all > 0).then(|| self.cut(all)))
     }
 
-    fn layout(&mut self) -> Layout {
-        *self.layout.get_or_insert_with(|| Layout::detect(&self.rest))
+    fn layout(&mut self) -> TextFormat {
+        *self.layout.get_or_insert_with(|| TextFormat::detect(&self.rest))
     }
 
-    fn cut(&mut self, at: usize) -> Block {
+    fn cut(&mut self, at: usize) -> TextBlock {
         let layout = self.layout();
         let rest = self.rest.split_off(at);
         let text = std::mem::replace(&mut self.rest, rest);
         let first_line = self.next_line;
         self.next_line += memchr_iter(b'\n', &text).count() as u64;
-        Block { file: self.file, layout, first_line, text }
+        TextBlock { file: self.file, layout, first_line, text }
     }
 }
 
@@ -291,7 +291,7 @@ mod tests {
     fn blocks_hold_whole_games_and_know_their_lines() {
         let game = "[Event \"x\"]\n[White \"y\"]\n\n1. e4 e5 2. Nf3 Nc6\n3. Bb5 a6 1-0\n\n";
         let text = game.repeat(2 * BLOCK_BYTES / game.len());
-        let mut blocks = Blocks::new(text.as_bytes(), 3);
+        let mut blocks = TextBlocks::new(text.as_bytes(), 3);
         let (mut line, mut total) = (1, 0);
         let mut count = 0;
         while let Some(block) = blocks.next().unwrap() {
@@ -310,7 +310,7 @@ mod tests {
         let text = "[Event \"x\"]\n\n1. e4 e5 1-0\n\n".repeat(10_000);
         let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
         let reader = zstd::stream::read::Decoder::new(&packed[..packed.len() - 6]).unwrap();
-        let mut blocks = Blocks::new(reader, 0);
+        let mut blocks = TextBlocks::new(reader, 0);
         assert!(blocks.next().is_err());
         assert!(blocks.next().unwrap().is_some_and(|block| !block.text.is_empty()));
         assert!(blocks.next().unwrap().is_none());

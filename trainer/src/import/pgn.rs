@@ -11,9 +11,9 @@ use shakmaty::san::San;
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Chess, KnownOutcome, Move, Outcome, Position, Role, Square};
 
-use super::blocks::{Block, game_starts};
+use super::blocks::{TextBlock, game_starts};
 use super::reader::Filters;
-use super::tidy::{has_tags, tidy};
+use super::repair::{has_tags, repair};
 use crate::record::{EvalSide, NO_EVAL, find_eval};
 use crate::record::{FLAG_ADJUDICATED, FLAG_CHESS960, GameRecord, GameResult, INITIAL_FEN};
 
@@ -22,7 +22,7 @@ pub(crate) const LONGEST_FEN: usize = 100;
 
 /// What is wrong with a game.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum GameError {
     /// The start can't be read or played from.
     Start(String),
     /// A move isn't legal, or is ambiguous.
@@ -40,44 +40,44 @@ pub enum Fault {
     TooLong,
 }
 
-impl Fault {
+impl GameError {
     /// The kind of fault, for counting.
     pub fn kind(&self) -> &'static str {
         match self {
-            Fault::Start(_) => "unusable start position",
-            Fault::Move { .. } => "illegal or ambiguous move",
-            Fault::Result(_) => "contradictory result",
-            Fault::Text(_) => "malformed text",
-            Fault::TooLong => "too many moves",
+            GameError::Start(_) => "unusable start position",
+            GameError::Move { .. } => "illegal or ambiguous move",
+            GameError::Result(_) => "contradictory result",
+            GameError::Text(_) => "malformed text",
+            GameError::TooLong => "too many moves",
         }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for GameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Start(why) | Fault::Text(why) => f.write_str(why),
-            Fault::Move { text, .. } => write!(f, "illegal or ambiguous move {text}"),
-            Fault::Result(why) => write!(f, "contradictory result: {why}"),
-            Fault::TooLong => f.write_str("more than 65535 plies"),
+            GameError::Start(why) | GameError::Text(why) => f.write_str(why),
+            GameError::Move { text, .. } => write!(f, "illegal or ambiguous move {text}"),
+            GameError::Result(why) => write!(f, "contradictory result: {why}"),
+            GameError::TooLong => f.write_str("more than 65535 plies"),
         }
     }
 }
 
 /// A game that can't be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct BrokenGame {
     /// The line where the game starts, from 1.
     pub game_line: u64,
     /// The line of the fault.
     pub line: u64,
     /// What is wrong.
-    pub fault: Fault,
+    pub fault: GameError,
 }
 
 /// Why a sound game is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Excluded {
+pub enum Exclusion {
     /// Neither standard chess nor Chess960.
     Variant,
     /// A player, or a puzzle, rated below or above the bounds.
@@ -98,32 +98,32 @@ pub enum Excluded {
     Duplicate,
 }
 
-impl fmt::Display for Excluded {
+impl fmt::Display for Exclusion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Excluded::Variant => "other variants",
-            Excluded::Rating => "rating out of bounds",
-            Excluded::Unrated => "unrated",
-            Excluded::TooShort => "too short",
-            Excluded::TooLong => "too long",
-            Excluded::Result => "result not wanted",
-            Excluded::Unpopular => "unpopular puzzles",
-            Excluded::Untried => "puzzles seldom played",
-            Excluded::Duplicate => "duplicates",
+            Exclusion::Variant => "other variants",
+            Exclusion::Rating => "rating out of bounds",
+            Exclusion::Unrated => "unrated",
+            Exclusion::TooShort => "too short",
+            Exclusion::TooLong => "too long",
+            Exclusion::Result => "result not wanted",
+            Exclusion::Unpopular => "unpopular puzzles",
+            Exclusion::Untried => "puzzles seldom played",
+            Exclusion::Duplicate => "duplicates",
         })
     }
 }
 
 /// What a stretch of text turned out to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Parsed {
+pub(crate) enum ParsedGame {
     Game(GameRecord),
-    Excluded(Excluded),
-    Broken(Broken),
+    Excluded(Exclusion),
+    Broken(BrokenGame),
 }
 
 /// Reads all games of a block, in their order.
-pub(crate) fn parse_block(block: &Block, evals: EvalSide, filters: &Filters) -> Vec<Parsed> {
+pub(crate) fn parse_block(block: &TextBlock, evals: EvalSide, filters: &Filters) -> Vec<ParsedGame> {
     let starts = game_starts(&block.text);
     let mut parsed = Vec::with_capacity(starts.len());
     let mut line = block.first_line;
@@ -142,9 +142,9 @@ fn parse_section(
     first_line: u64,
     evals: EvalSide,
     filters: &Filters,
-    parsed: &mut Vec<Parsed>,
+    parsed: &mut Vec<ParsedGame>,
 ) {
-    let text = &*tidy(original);
+    let text = &*repair(original);
     // Tidying moves nothing, but takes newlines away.
     let line_at = |offset: usize| first_line + memchr_iter(b'\n', &original[..offset]).count() as u64;
     let mut visitor = GameVisitor { evals, filters, ended: false };
@@ -160,15 +160,17 @@ fn parse_section(
         let rejection = match outcome {
             Ok(None) => return,
             Ok(Some(Ok(game))) => {
-                parsed.push(Parsed::Game(game));
+                parsed.push(ParsedGame::Game(game));
                 continue;
             }
             Ok(Some(Err(rejection))) => rejection,
-            Err(error) => Rejection::Broken(Fault::Text(error.to_string())),
+            Err(error) => Rejection::Broken(GameError::Text(error.to_string())),
         };
         parsed.push(match rejection {
-            Rejection::Excluded(why) => Parsed::Excluded(why),
-            Rejection::Broken(fault) => Parsed::Broken(Broken { game_line, line: line_at(offset), fault }),
+            Rejection::Excluded(why) => ParsedGame::Excluded(why),
+            Rejection::Broken(fault) => {
+                ParsedGame::Broken(BrokenGame { game_line, line: line_at(offset), fault })
+            }
         });
         if !visitor.ended {
             // The reader stopped inside the game. What follows an empty line is another game if
@@ -187,8 +189,8 @@ fn empty_line(text: &[u8]) -> Option<usize> {
 }
 
 enum Rejection {
-    Excluded(Excluded),
-    Broken(Fault),
+    Excluded(Exclusion),
+    Broken(GameError),
 }
 
 type Verdict = Result<GameRecord, Rejection>;
@@ -262,14 +264,14 @@ impl Visitor for GameVisitor<'_> {
     fn begin_movetext(&mut self, tags: Tags) -> ControlFlow<Verdict, Moves> {
         let reject = |why| ControlFlow::Break(Err(why));
         if tags.other_variant {
-            return reject(Rejection::Excluded(Excluded::Variant));
+            return reject(Rejection::Excluded(Exclusion::Variant));
         }
         if let Some(why) = self.filters.rate(tags.white_elo, tags.black_elo) {
             return reject(Rejection::Excluded(why));
         }
         let (start, position) = match tags.start.as_deref().map(start_position).transpose() {
             Ok(start) => start.unwrap_or_default(),
-            Err(why) => return reject(Rejection::Broken(Fault::Start(why))),
+            Err(why) => return reject(Rejection::Broken(GameError::Start(why))),
         };
         let chess960 = tags.chess960 || position.castles().mode() == CastlingMode::Chess960;
         let side = match self.evals {
@@ -300,10 +302,10 @@ impl Visitor for GameVisitor<'_> {
         let Some(m) = to_move(&san.san, &moves.position) else {
             let dots = moves.position.turn().fold_wb(".", "…");
             let text = format!("{}{dots}{san}", moves.position.fullmoves());
-            return reject(Fault::Move { ply, text });
+            return reject(GameError::Move { ply, text });
         };
         if ply == usize::from(u16::MAX) {
-            return reject(Fault::TooLong);
+            return reject(GameError::TooLong);
         }
         moves.game.moves.push(PackedMove::new(m));
         moves.game.evals.push(std::mem::replace(&mut moves.next_eval, NO_EVAL));
@@ -334,7 +336,7 @@ impl Visitor for GameVisitor<'_> {
             ControlFlow::Continue(())
         } else {
             let why = "the tag and the end of the moves differ".to_owned();
-            ControlFlow::Break(Err(Rejection::Broken(Fault::Result(why))))
+            ControlFlow::Break(Err(Rejection::Broken(GameError::Result(why))))
         }
     }
 
@@ -352,7 +354,7 @@ impl Visitor for GameVisitor<'_> {
             game.result = by_rule;
         } else if game.result != by_rule {
             let why = "the game ends in mate or stalemate and the result is another".to_owned();
-            return Err(Rejection::Broken(Fault::Result(why)));
+            return Err(Rejection::Broken(GameError::Result(why)));
         }
         match self.filters.judge(&game) {
             Some(why) => Err(Rejection::Excluded(why)),

@@ -11,9 +11,9 @@ use std::thread;
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::blocks;
-use super::blocks::{Block, Blocks, Layout};
+use super::blocks::{TextBlock, TextBlocks, TextFormat};
 use super::pgn;
-use super::pgn::{Broken, Excluded, Parsed};
+use super::pgn::{BrokenGame, Exclusion, ParsedGame};
 use super::puzzles;
 use crate::record::EvalSide;
 use crate::record::{GameRecord, GameResult};
@@ -60,36 +60,36 @@ impl Default for Filters {
 
 impl Filters {
     /// What the ratings (0 unknown) have against a game.
-    pub(super) fn rate(&self, white: u16, black: u16) -> Option<Excluded> {
+    pub(super) fn rate(&self, white: u16, black: u16) -> Option<Exclusion> {
         let out = |elo: u16| elo != 0 && !(self.min_elo..=self.max_elo).contains(&elo);
         if out(white) || out(black) {
-            Some(Excluded::Rating)
+            Some(Exclusion::Rating)
         } else if self.rated_only && (white == 0 || black == 0) {
-            Some(Excluded::Unrated)
+            Some(Exclusion::Unrated)
         } else {
             None
         }
     }
 
     /// What its length has against a game.
-    pub(super) fn measure(&self, plies: usize) -> Option<Excluded> {
+    pub(super) fn measure(&self, plies: usize) -> Option<Exclusion> {
         if plies < self.min_plies.max(1) {
-            Some(Excluded::TooShort)
+            Some(Exclusion::TooShort)
         } else if plies > self.max_plies {
-            Some(Excluded::TooLong)
+            Some(Exclusion::TooLong)
         } else {
             None
         }
     }
 
     /// What length and result have against a game.
-    pub(super) fn judge(&self, game: &GameRecord) -> Option<Excluded> {
+    pub(super) fn judge(&self, game: &GameRecord) -> Option<Exclusion> {
         if let Some(why) = self.measure(game.moves.len()) {
             Some(why)
         } else if game.result == GameResult::Draw && !self.draws
             || game.result == GameResult::Unknown && !self.unknown_results
         {
-            Some(Excluded::Result)
+            Some(Exclusion::Result)
         } else {
             None
         }
@@ -129,7 +129,7 @@ pub struct ReadReport {
     /// Their plies.
     pub positions: u64,
     /// Games left out, by reason.
-    pub excluded: BTreeMap<Excluded, u64>,
+    pub excluded: BTreeMap<Exclusion, u64>,
     /// Broken games, by kind of fault.
     pub broken: BTreeMap<&'static str, u64>,
     /// Files that could not be read to their end, and why.
@@ -139,11 +139,11 @@ pub struct ReadReport {
 }
 
 /// What is told while reading.
-pub enum Progress<'a> {
+pub enum ReadEvent<'a> {
     /// A game to keep.
     Game(GameRecord),
     /// A broken game in this file.
-    Broken(&'a Path, &'a Broken),
+    Broken(&'a Path, &'a BrokenGame),
     /// Another block is done; this many packed bytes have been read of all.
     Bytes(u64),
 }
@@ -182,7 +182,7 @@ pub fn read_games<E>(
     files: &[PathBuf],
     options: &ReadOptions,
     stop: &AtomicBool,
-    mut receive: impl FnMut(Progress<'_>) -> Result<(), E>,
+    mut receive: impl FnMut(ReadEvent<'_>) -> Result<(), E>,
 ) -> Result<ReadReport, ImportError<E>> {
     for path in files {
         std::fs::File::open(path).map_err(|error| ImportError::Open(path.clone(), error))?;
@@ -191,7 +191,7 @@ pub fn read_games<E>(
     let bytes_read = Arc::new(AtomicU64::new(0));
     let enough = AtomicBool::new(false);
     let stopping = || stop.load(Ordering::Relaxed) || enough.load(Ordering::Relaxed);
-    let (work, to_do) = bounded::<(u64, Block)>(2 * threads);
+    let (work, to_do) = bounded::<(u64, TextBlock)>(2 * threads);
     let (done, results) = bounded(2 * threads);
 
     thread::scope(|scope| {
@@ -210,7 +210,7 @@ pub fn read_games<E>(
             report: ReadReport::default(),
         };
         let outcome = collector.collect(&results, &enough, |progress| match progress {
-            Progress::Bytes(_) => receive(Progress::Bytes(bytes_read.load(Ordering::Relaxed))),
+            ReadEvent::Bytes(_) => receive(ReadEvent::Bytes(bytes_read.load(Ordering::Relaxed))),
             other => receive(other),
         });
         // Whoever still wants to send must see that nobody listens.
@@ -222,7 +222,7 @@ pub fn read_games<E>(
 }
 
 enum Done {
-    Block { file: usize, parsed: Vec<Parsed> },
+    TextBlock { file: usize, parsed: Vec<ParsedGame> },
     Damaged { file: usize, why: String },
 }
 
@@ -230,13 +230,13 @@ fn read_files(
     files: &[PathBuf],
     bytes_read: &Arc<AtomicU64>,
     stopping: &impl Fn() -> bool,
-    work: &Sender<(u64, Block)>,
+    work: &Sender<(u64, TextBlock)>,
     done: &Sender<(u64, Done)>,
 ) {
     let mut number = 0;
     for (file, path) in files.iter().enumerate() {
         let mut blocks = match blocks::open(path, bytes_read.clone()) {
-            Ok(reader) => Blocks::new(reader, file),
+            Ok(reader) => TextBlocks::new(reader, file),
             Err(error) => {
                 if done.send((number, Done::Damaged { file, why: error.to_string() })).is_err() {
                     return;
@@ -262,13 +262,13 @@ fn read_files(
     }
 }
 
-fn replay_blocks(to_do: &Receiver<(u64, Block)>, done: &Sender<(u64, Done)>, options: &ReadOptions) {
+fn replay_blocks(to_do: &Receiver<(u64, TextBlock)>, done: &Sender<(u64, Done)>, options: &ReadOptions) {
     for (number, block) in to_do {
         let parsed = match block.layout {
-            Layout::Pgn => pgn::parse_block(&block, options.evals, &options.filters),
-            Layout::Puzzles(columns) => puzzles::parse_block(&block, columns, &options.filters),
+            TextFormat::Pgn => pgn::parse_block(&block, options.evals, &options.filters),
+            TextFormat::Puzzles(columns) => puzzles::parse_block(&block, columns, &options.filters),
         };
-        if done.send((number, Done::Block { file: block.file, parsed })).is_err() {
+        if done.send((number, Done::TextBlock { file: block.file, parsed })).is_err() {
             return;
         }
     }
@@ -287,7 +287,7 @@ impl Collector<'_> {
         &mut self,
         results: &Receiver<(u64, Done)>,
         enough: &AtomicBool,
-        mut receive: impl FnMut(Progress<'_>) -> Result<(), E>,
+        mut receive: impl FnMut(ReadEvent<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut early = BTreeMap::new();
         let mut next = 0;
@@ -296,12 +296,12 @@ impl Collector<'_> {
             while let Some(result) = early.remove(&next) {
                 next += 1;
                 match result {
-                    Done::Block { file, parsed } => self.take(file, parsed, &mut receive)?,
+                    Done::TextBlock { file, parsed } => self.take(file, parsed, &mut receive)?,
                     Done::Damaged { file, why } => {
                         self.report.damaged_files.push((self.files[file].clone(), why));
                     }
                 }
-                receive(Progress::Bytes(0))?;
+                receive(ReadEvent::Bytes(0))?;
                 if self.report.games == self.max_games {
                     self.report.stopped = true;
                     enough.store(true, Ordering::Relaxed);
@@ -315,24 +315,24 @@ impl Collector<'_> {
     fn take<E>(
         &mut self,
         file: usize,
-        parsed: Vec<Parsed>,
-        receive: &mut impl FnMut(Progress<'_>) -> Result<(), E>,
+        parsed: Vec<ParsedGame>,
+        receive: &mut impl FnMut(ReadEvent<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         for item in parsed {
             match item {
-                Parsed::Game(game) if self.seen.insert(game.identity()) => {
+                ParsedGame::Game(game) if self.seen.insert(game.identity()) => {
                     self.report.games += 1;
                     self.report.positions += game.moves.len() as u64;
-                    receive(Progress::Game(game))?;
+                    receive(ReadEvent::Game(game))?;
                     if self.report.games == self.max_games {
                         return Ok(());
                     }
                 }
-                Parsed::Game(_) => *self.report.excluded.entry(Excluded::Duplicate).or_default() += 1,
-                Parsed::Excluded(why) => *self.report.excluded.entry(why).or_default() += 1,
-                Parsed::Broken(broken) => {
+                ParsedGame::Game(_) => *self.report.excluded.entry(Exclusion::Duplicate).or_default() += 1,
+                ParsedGame::Excluded(why) => *self.report.excluded.entry(why).or_default() += 1,
+                ParsedGame::Broken(broken) => {
                     *self.report.broken.entry(broken.fault.kind()).or_default() += 1;
-                    receive(Progress::Broken(&self.files[file], &broken))?;
+                    receive(ReadEvent::Broken(&self.files[file], &broken))?;
                 }
             }
         }

@@ -37,16 +37,16 @@ pub struct Batch {
     /// `[n]`: whether the move played captures, promotes or gives check.
     pub tactical: Vec<bool>,
     /// What searches shared out, if any of the samples comes from self-play.
-    pub shares: Shares,
+    pub shares: PolicyShares,
     /// `[n]`: the phase of the game, as in [`crate::samples::Phase::ALL`].
     pub phase: Vec<u8>,
     /// What a teacher says of the positions.
-    pub lessons: Option<Lessons>,
+    pub teacher_targets: Option<TeacherTargets>,
 }
 
 /// Policies to be learnt of more than one move each, as searches of self-play leave them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Shares {
+pub struct PolicyShares {
     /// `[n]`: how many entries of the other two a sample has; 0 for the move played alone.
     pub lengths: Vec<u8>,
     /// Indices of the policy's scheme.
@@ -55,7 +55,7 @@ pub struct Shares {
     pub shares: Vec<f32>,
 }
 
-impl Shares {
+impl PolicyShares {
     /// Adds a sample's.
     pub fn push(&mut self, shares: &[(PolicyIndex, f32)]) {
         self.lengths.push(shares.len() as u8);
@@ -79,7 +79,7 @@ impl Shares {
 
 /// A teacher's answers for a batch.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Lessons {
+pub struct TeacherTargets {
     /// For each legal move of each sample, the sample's number in the batch,
     pub rows: Vec<u32>,
     /// its index in the policy's scheme,
@@ -139,7 +139,7 @@ impl Batch {
         self.shares.indices.extend(other.shares.indices);
         self.shares.shares.extend(other.shares.shares);
         self.phase.extend(other.phase);
-        if let (Some(own), Some(other)) = (&mut self.lessons, other.lessons) {
+        if let (Some(own), Some(other)) = (&mut self.teacher_targets, other.teacher_targets) {
             own.rows.extend(other.rows.iter().map(|row| row + rows));
             own.indices.extend(other.indices);
             own.probabilities.extend(other.probabilities);

@@ -113,7 +113,7 @@ impl CorpusBuilder {
 
 /// A game out of a [`Corpus`]; its memory is used again for the next one.
 #[derive(Clone, Debug, Default)]
-pub struct Record {
+pub struct GameBuffer {
     bytes: Vec<u8>,
     moves: Vec<u16>,
     evals: Vec<i16>,
@@ -140,7 +140,7 @@ impl Corpus {
     /// # Panics
     ///
     /// If there is no such game.
-    pub fn game<'a>(&self, index: u64, record: &'a mut Record) -> io::Result<GameView<'a>> {
+    pub fn game<'a>(&self, index: u64, record: &'a mut GameBuffer) -> io::Result<GameView<'a>> {
         assert!(index < self.games, "game {index} of {}", self.games);
         let mut bounds = [0; 2 * ENTRY];
         read_at(&self.index, &mut bounds, index * ENTRY as u64)?;
@@ -152,7 +152,7 @@ impl Corpus {
     }
 }
 
-impl Record {
+impl GameBuffer {
     fn decode(&mut self) -> GameView<'_> {
         let [low, high, result, flags, length, rest @ ..] = self.bytes.as_slice() else {
             unreachable!("a record has a head")
@@ -234,7 +234,7 @@ mod tests {
         let corpus = builder.build().unwrap();
         let counts = (corpus.games(), corpus.positions());
         assert_eq!(counts, (4, 9), "neither a puzzle's second ply nor one without a policy is a target");
-        let mut record = Record::default();
+        let mut record = GameBuffer::default();
         for _ in 0..2 {
             assert_eq!(corpus.game(1, &mut record).unwrap(), scored);
             assert_eq!(corpus.game(0, &mut record).unwrap(), plain);

@@ -8,11 +8,11 @@
 mod batch;
 mod corpus;
 mod teacher;
-mod plan;
+mod order;
 mod prefetch;
 
-pub use batch::{Batch, Lessons, Origin, Shares};
-pub use corpus::{Corpus, CorpusBuilder, Record};
-pub use plan::{Plan, Source};
+pub use batch::{Batch, Origin, PolicyShares, TeacherTargets};
+pub use corpus::{Corpus, CorpusBuilder, GameBuffer};
+pub use order::{SampleOrder, Source};
 pub use prefetch::Prefetch;
 pub use teacher::Teacher;

@@ -10,8 +10,8 @@ use crossbeam_channel::{Receiver, bounded};
 use engine::eval::Network;
 
 use super::batch::{Batch, Origin};
-use super::plan::DAMAGED;
-use super::plan::Plan;
+use super::order::DAMAGED;
+use super::order::SampleOrder;
 use super::teacher::Teacher;
 
 /// Batches waiting per thread.
@@ -24,7 +24,7 @@ type Made = (u64, Result<(Batch, usize), String>);
 ///
 /// Dropping it ends the threads.
 pub struct Prefetch {
-    plan: Arc<Plan>,
+    plan: Arc<SampleOrder>,
     teacher: Option<Teacher>,
     receiver: Option<Receiver<Made>>,
     early: BTreeMap<u64, Batch>,
@@ -35,7 +35,7 @@ pub struct Prefetch {
 
 impl Prefetch {
     /// Starts `threads` threads (at least one) at batch number `first`.
-    pub fn new(plan: Arc<Plan>, first: u64, threads: usize) -> Prefetch {
+    pub fn new(plan: Arc<SampleOrder>, first: u64, threads: usize) -> Prefetch {
         let teachers = (0..threads.max(1) + 1).map(|_| None).collect();
         Prefetch::start(plan, first, teachers)
     }
@@ -46,7 +46,7 @@ impl Prefetch {
     ///
     /// One line, if ONNX Runtime can't run it.
     pub fn taught(
-        plan: Arc<Plan>,
+        plan: Arc<SampleOrder>,
         first: u64,
         threads: usize,
         network: &Network,
@@ -56,7 +56,7 @@ impl Prefetch {
     }
 
     /// The first teacher is for what is asked for again, the others for a thread each.
-    fn start(plan: Arc<Plan>, first: u64, mut teachers: Vec<Option<Teacher>>) -> Prefetch {
+    fn start(plan: Arc<SampleOrder>, first: u64, mut teachers: Vec<Option<Teacher>>) -> Prefetch {
         let teacher = teachers.swap_remove(0);
         let (sender, receiver) = bounded(teachers.len() * AHEAD);
         let counter = Arc::new(AtomicU64::new(first));
@@ -137,18 +137,18 @@ impl Drop for Prefetch {
 mod tests {
     use super::*;
     use crate::loader::corpus::CorpusBuilder;
-    use crate::loader::plan::Source;
+    use crate::loader::order::Source;
     use crate::record::GameView;
-    use crate::samples::Recipe;
+    use crate::samples::SampleOptions;
 
-    fn plan() -> Arc<Plan> {
+    fn plan() -> Arc<SampleOrder> {
         let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
         for to in [28u16, 20, 27, 19] {
             let from = if to % 8 == 4 { 12 } else { 11 };
             builder.push(&GameView { moves: &[from | to << 6], ..GameView::default() }).unwrap();
         }
         let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
-        Arc::new(Plan::new(vec![source], Recipe::default(), 3, 5).unwrap())
+        Arc::new(SampleOrder::new(vec![source], SampleOptions::default(), 3, 5).unwrap())
     }
 
     #[test]
@@ -167,7 +167,7 @@ mod tests {
         let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
         builder.push(&GameView { moves: &[12 | 60 << 6], ..GameView::default() }).unwrap();
         let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
-        let plan = Plan::new(vec![source], Recipe::default(), 3, 5).unwrap();
+        let plan = SampleOrder::new(vec![source], SampleOptions::default(), 3, 5).unwrap();
         let mut prefetch = Prefetch::new(Arc::new(plan), 0, 2);
         assert!(prefetch.next_batch().unwrap_err().contains("inspect"));
     }

@@ -1,6 +1,6 @@
 //! A network that is there already, asked what it makes of the samples.
 
-use super::batch::Lessons;
+use super::batch::TeacherTargets;
 use engine::encoding::Policy;
 use engine::eval::{Answer, Evaluator, Network, Request};
 use engine::position::Game;
@@ -32,8 +32,8 @@ impl Teacher {
     /// # Errors
     ///
     /// One line, if the network fails.
-    pub fn lessons(&mut self, games: &[Game], policy: Policy) -> Result<Lessons, String> {
-        let mut lessons = Lessons::default();
+    pub fn targets(&mut self, games: &[Game], policy: Policy) -> Result<TeacherTargets, String> {
+        let mut lessons = TeacherTargets::default();
         let moves: Vec<Vec<Move>> = games.iter().map(|game| game.legal_moves().to_vec()).collect();
         let requests: Vec<Request<'_>> =
             games.iter().zip(&moves).map(|(game, moves)| Request { game, moves }).collect();
@@ -58,10 +58,10 @@ mod tests {
     use super::*;
     use crate::config::ModelConfig;
     use crate::loader::corpus::CorpusBuilder;
-    use crate::loader::plan::{Plan, Source};
+    use crate::loader::order::{SampleOrder, Source};
     use crate::model::Expander;
     use crate::record::GameView;
-    use crate::samples::Recipe;
+    use crate::samples::SampleOptions;
     use engine::encoding::az4672;
     use engine::eval::{EvalError, Wdl};
     use std::sync::Arc;
@@ -91,7 +91,7 @@ mod tests {
         let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
         builder.push(&GameView { moves: &[12 | 28 << 6], ..GameView::default() }).unwrap();
         let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
-        let plan = Plan::new(vec![source], Recipe::default(), 2, 1).unwrap();
+        let plan = SampleOrder::new(vec![source], SampleOptions::default(), 2, 1).unwrap();
         let mut teacher = Teacher::of(Box::new(First));
         let (mut batch, _) = plan.batch(0, Some(&mut teacher)).unwrap();
         batch.append(plan.batch(1, Some(&mut teacher)).unwrap().0);
@@ -103,7 +103,7 @@ mod tests {
         assert!(sums.iter().all(|sum| (sum - 1.0).abs() < 1e-5), "{sums:?}");
         let illegal = lessons.policy.masked_select(&device.illegal).sum(Kind::Float);
         assert_eq!(illegal.double_value(&[]), 0.0);
-        assert!(plan.batch(0, None).unwrap().0.lessons.is_none());
+        assert!(plan.batch(0, None).unwrap().0.teacher_targets.is_none());
     }
 
     #[test]
@@ -114,7 +114,7 @@ mod tests {
             "7k/8/8/8/8/8/8/K7 w - - 0 1",
         ];
         let games = fens.map(|fen| Game::from_fen(fen).unwrap());
-        let lessons = Teacher::of(Box::new(First)).lessons(&games, Policy::Az4672).unwrap();
+        let lessons = Teacher::of(Box::new(First)).targets(&games, Policy::Az4672).unwrap();
         // King and pawn have six moves, for Black as for White by the mover's view; the king alone has three.
         let row = |row: u32| {
             let own = lessons.rows.iter().zip(lessons.indices.iter().zip(&lessons.probabilities));

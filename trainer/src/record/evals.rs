@@ -26,7 +26,7 @@ pub enum EvalSide {
 
 /// A score as it is written, in centipawns for White.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Written {
+pub(crate) enum EvalComment {
     Centipawns(i16),
     /// `#n` and for whom; n has no unit yet.
     Mate {
@@ -36,7 +36,7 @@ pub(crate) enum Written {
 }
 
 /// The score in a comment, if there is one that can be read.
-pub(crate) fn find(comment: &[u8]) -> Option<Written> {
+pub(crate) fn find(comment: &[u8]) -> Option<EvalComment> {
     const MARK: &[u8] = b"[%eval";
     let start = memchr::memmem::find(comment, MARK)? + MARK.len();
     let rest = comment[start..].trim_ascii_start();
@@ -44,19 +44,19 @@ pub(crate) fn find(comment: &[u8]) -> Option<Written> {
     parse(std::str::from_utf8(&rest[..end]).ok()?)
 }
 
-fn parse(text: &str) -> Option<Written> {
+fn parse(text: &str) -> Option<EvalComment> {
     let Some(mate) = text.strip_prefix('#').or_else(|| text.strip_prefix("-#").map(|_| text)) else {
         let pawns: f64 = text.parse().ok()?;
         let limit = f64::from(MAX_CENTIPAWNS);
         return pawns
             .is_finite()
-            .then(|| Written::Centipawns((pawns * 100.0).round().clamp(-limit, limit) as i16));
+            .then(|| EvalComment::Centipawns((pawns * 100.0).round().clamp(-limit, limit) as i16));
     };
     let (winner, digits) = match mate.strip_prefix('-') {
         Some(digits) => (Color::Black, digits.trim_start_matches('#')),
         None => (Color::White, mate.trim_start_matches('+')),
     };
-    Some(Written::Mate { winner, count: digits.parse().ok()? })
+    Some(EvalComment::Mate { winner, count: digits.parse().ok()? })
 }
 
 /// The stored score of a mate in `plies` that `winner` gives.
@@ -65,25 +65,25 @@ pub(crate) fn mate(winner: Color, plies: u32) -> i16 {
     winner.fold_wb(MATE_SCORE - distance, distance - MATE_SCORE)
 }
 
-impl Written {
+impl EvalComment {
     /// As a score of the position before the move that was commented on.
     ///
     /// `#0` says too little to be kept unless the move gives mate: then the mover wins in one ply.
     pub(crate) fn before(self, mover: Color, gives_mate: bool) -> i16 {
         match self {
-            Written::Centipawns(score) => score,
-            Written::Mate { count: 0, .. } if gives_mate => mate(mover, 1),
-            Written::Mate { count: 0, .. } => NO_EVAL,
-            Written::Mate { winner, count } => mate(winner, count),
+            EvalComment::Centipawns(score) => score,
+            EvalComment::Mate { count: 0, .. } if gives_mate => mate(mover, 1),
+            EvalComment::Mate { count: 0, .. } => NO_EVAL,
+            EvalComment::Mate { winner, count } => mate(winner, count),
         }
     }
 
     /// As a score of the position after the move, with `turn` to move in it.
     pub(crate) fn after(self, turn: Color) -> i16 {
         match self {
-            Written::Centipawns(score) => score,
-            Written::Mate { count: 0, .. } => NO_EVAL,
-            Written::Mate { winner, count } => {
+            EvalComment::Centipawns(score) => score,
+            EvalComment::Mate { count: 0, .. } => NO_EVAL,
+            EvalComment::Mate { winner, count } => {
                 let plies = count.saturating_mul(2);
                 mate(winner, if winner == turn { plies - 1 } else { plies })
             }
@@ -141,7 +141,7 @@ mod tests {
 
     fn centipawns(comment: &str) -> Option<i16> {
         match find(comment.as_bytes()) {
-            Some(Written::Centipawns(score)) => Some(score),
+            Some(EvalComment::Centipawns(score)) => Some(score),
             _ => None,
         }
     }

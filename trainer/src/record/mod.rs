@@ -1,10 +1,10 @@
 //! A game with its evaluations and searches, as `games/1` stores it.
 //!
 //! [`GameRecord`] owns one, [`GameView`] borrows one from the columns of a file. [`write_pgn`] writes games as text,
-//! [`opening`] names their openings, [`dice`] gives random numbers by game and ply.
+//! [`opening`] names their openings, [`game_rng`] gives random numbers by game and ply.
 
 mod evals;
-mod searched;
+mod search;
 mod view;
 mod random;
 mod openings;
@@ -17,13 +17,13 @@ use serde::{Deserialize, Serialize};
 use shakmaty::Color;
 use xxhash_rust::xxh3::Xxh3;
 
+pub(crate) use evals::{EvalComment, find as find_eval};
 pub use evals::{EvalSide, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS, NO_EVAL, wdl_of_eval};
-pub(crate) use evals::{Written, find as find_eval};
-pub use notation::{Step, date, eval_text, steps, write_pgn};
+pub use notation::{PlayedMove, date, eval_text, played_moves, write_pgn};
 pub use openings::{LONGEST_LINE, Opening, opening, opening_of};
-pub use random::{Purpose, dice, dice_for};
-pub use searched::{SearchColumns, Searched, Searches};
-pub use view::{Damaged, GameView};
+pub use random::{RngStream, game_rng, stream_rng};
+pub use search::{SearchColumns, SearchRecord, SearchView};
+pub use view::{DamagedGame, GameView};
 
 /// The initial position as a FEN, which stands for a game without a start of its own.
 pub const INITIAL_FEN: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
@@ -113,7 +113,7 @@ pub struct GameRecord {
     pub flags: u16,
     /// Of a self-played game what the search said before each move; else empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub searches: Vec<Searched>,
+    pub searches: Vec<SearchRecord>,
 }
 
 impl GameRecord {

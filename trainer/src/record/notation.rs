@@ -15,7 +15,7 @@ const COLUMNS: usize = 79;
 
 /// A move of a game as it is written.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct PlayedMove {
     /// The full-move number.
     pub number: u32,
     /// Who moved.
@@ -33,7 +33,7 @@ pub struct Step {
 /// # Errors
 ///
 /// One line: the start is no position, or a move isn't legal, and which.
-pub fn steps(game: &GameRecord) -> Result<Vec<Step>, String> {
+pub fn played_moves(game: &GameRecord) -> Result<Vec<PlayedMove>, String> {
     let mut replay = Game::from_fen(&game.start_fen()).map_err(|error| error.to_string())?;
     let mut steps = Vec::with_capacity(game.moves.len());
     for (ply, packed) in game.moves.iter().enumerate() {
@@ -43,7 +43,7 @@ pub fn steps(game: &GameRecord) -> Result<Vec<Step>, String> {
         let san = SanPlus::from_move(replay.position().clone(), m).to_string();
         replay.play(m);
         let eval = game.evals.get(ply).copied().unwrap_or(NO_EVAL);
-        steps.push(Step { number, mover, san, eval, after: replay.clone() });
+        steps.push(PlayedMove { number, mover, san, eval, after: replay.clone() });
     }
     Ok(steps)
 }
@@ -85,7 +85,7 @@ pub fn write_pgn(
     side: EvalSide,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let steps = steps(game).map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
+    let steps = played_moves(game).map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
     let mut tag = |name: &str, value: &str| {
         writeln!(out, "[{name} \"{}\"]", value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " "))
     };
@@ -170,7 +170,7 @@ pub fn date(date: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::{Filters, Progress, ReadOptions, read_games};
+    use crate::import::{Filters, ReadEvent, ReadOptions, read_games};
     use std::sync::atomic::AtomicBool;
 
     fn read(pgn: &str, evals: EvalSide) -> Vec<GameRecord> {
@@ -180,7 +180,7 @@ mod tests {
         let options = ReadOptions { evals, filters, threads: 1, ..ReadOptions::default() };
         let mut games = Vec::new();
         let report = read_games(&[file.path().to_owned()], &options, &AtomicBool::new(false), |progress| {
-            if let Progress::Game(game) = progress {
+            if let ReadEvent::Game(game) = progress {
                 games.push(game);
             }
             Ok::<(), String>(())
@@ -214,7 +214,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("[ECO \"C20\"]\n[Opening \"King's Pawn GameRecord: Wayward Queen Attack\"]\n"),
+            text.contains("[ECO \"C20\"]\n[Opening \"King's Pawn Game: Wayward Queen Attack\"]\n"),
             "{text}"
         );
         assert!(text.contains("\n\n1. e4 {[%eval 0.31]} e5 2. Qh5"), "{text}");
@@ -226,7 +226,7 @@ mod tests {
     fn an_illegal_move_is_named() {
         let game =
             GameRecord { moves: vec![engine::position::PackedMove(12 | 36 << 6)], ..GameRecord::default() };
-        assert!(steps(&game).unwrap_err().starts_with("no legal move at ply 0 in "));
+        assert!(played_moves(&game).unwrap_err().starts_with("no legal move at ply 0 in "));
         assert!(write_pgn(&game, "", "", EvalSide::Before, &mut Vec::new()).is_err());
     }
 

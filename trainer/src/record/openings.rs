@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn the_last_named_position_names_the_game() {
         assert_eq!(name(""), "");
-        assert_eq!(name("e2e4"), "B00 King's Pawn GameRecord");
+        assert_eq!(name("e2e4"), "B00 King's Pawn Game");
         let najdorf = "B90 Sicilian Defense: Najdorf Variation";
         let moves = "e2e4 c7c5 g1f3 d7d6 d2d4 c5d4 f3d4 g8f6 b1c3 a7a6";
         assert_eq!(name(moves), najdorf);

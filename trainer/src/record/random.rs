@@ -4,7 +4,7 @@ use fastrand::Rng;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The dice for ply `ply` of game `number`.
-pub fn dice(seed: u64, number: u64, ply: u64) -> Rng {
+pub fn game_rng(seed: u64, number: u64, ply: u64) -> Rng {
     let bytes = [number.to_le_bytes(), ply.to_le_bytes()].concat();
     Rng::with_seed(xxh3_64_with_seed(&bytes, seed))
 }
@@ -12,7 +12,7 @@ pub fn dice(seed: u64, number: u64, ply: u64) -> Rng {
 /// What dice are thrown for beside the moves of mined games and their starts: a throw for one purpose says nothing of
 /// those for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub enum RngStream {
     /// Self-play: how a search goes.
     Search,
     /// Self-play: which of the visited moves is played.
@@ -34,7 +34,7 @@ pub enum Purpose {
 }
 
 /// The dice for ply `ply` of game `number`, thrown for this purpose.
-pub fn dice_for(purpose: Purpose, seed: u64, number: u64, ply: u64) -> Rng {
+pub fn stream_rng(purpose: RngStream, seed: u64, number: u64, ply: u64) -> Rng {
     let bytes = [&number.to_le_bytes()[..], &ply.to_le_bytes(), &[purpose as u8]].concat();
     Rng::with_seed(xxh3_64_with_seed(&bytes, seed))
 }
@@ -45,14 +45,19 @@ mod tests {
 
     #[test]
     fn a_throw_is_for_one_purpose_only() {
-        let purposes =
-            [Purpose::Search, Purpose::Move, Purpose::PlayedOn, Purpose::Network, Purpose::Classical];
+        let purposes = [
+            RngStream::Search,
+            RngStream::Move,
+            RngStream::PlayedOn,
+            RngStream::Network,
+            RngStream::Classical,
+        ];
         let plies = [0, 1, 2, u64::MAX - 1, u64::MAX];
-        let throw = |purpose, ply| dice_for(purpose, 1, 0, ply).u64(..);
+        let throw = |purpose, ply| stream_rng(purpose, 1, 0, ply).u64(..);
         let tagged = purposes.iter().flat_map(|purpose| plies.map(|ply| throw(*purpose, ply)));
         let all: std::collections::BTreeSet<u64> =
-            tagged.chain(plies.map(|ply| dice(1, 0, ply).u64(..))).collect();
+            tagged.chain(plies.map(|ply| game_rng(1, 0, ply).u64(..))).collect();
         assert_eq!(all.len(), (purposes.len() + 1) * plies.len());
-        assert_eq!(throw(Purpose::Move, 1), throw(Purpose::Move, 1));
+        assert_eq!(throw(RngStream::Move, 1), throw(RngStream::Move, 1));
     }
 }

@@ -2,7 +2,7 @@
 
 use engine::position::{Game, PositionError};
 
-use super::searched::Searches;
+use super::search::SearchView;
 
 /// A game as a sampler reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,24 +18,24 @@ pub struct GameView<'a> {
     /// A puzzle: its solver's moves, plies 0, 2, 4 …, are to be learnt, the opponent's aren't.
     pub puzzle: bool,
     /// Of a self-played game what the searches said: then plies with a recorded policy alone are to be learnt.
-    pub searches: Searches<'a>,
+    pub searches: SearchView<'a>,
 }
 
 /// A game from the initial position without moves, of which nothing is known.
 impl Default for GameView<'_> {
     fn default() -> Self {
-        GameView { start: None, moves: &[], evals: &[], result: 2, puzzle: false, searches: Searches::NONE }
+        GameView { start: None, moves: &[], evals: &[], result: 2, puzzle: false, searches: SearchView::NONE }
     }
 }
 
 /// Why a game can't be replayed: it was damaged after its import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Damaged {
+pub struct DamagedGame {
     /// The ply that is not a legal move, or 0 if the start is no position.
     pub ply: usize,
 }
 
-impl std::fmt::Display for Damaged {
+impl std::fmt::Display for DamagedGame {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "no legal move at ply {}", self.ply)
     }

@@ -6,19 +6,21 @@ use shakmaty::Move;
 
 /// What an input tensor is made of; see [`Input::read`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Encoded {
+pub struct EncodedInput {
     /// The scheme's bit masks, a1 = bit 0 in the scheme's own view.
     pub masks: Vec<u64>,
     /// The values that are neither 0 nor 1.
     pub scalars: Vec<f32>,
 }
 
-impl Encoded {
+impl EncodedInput {
     /// Encodes the present position of `game`, whose legal moves are `moves`. With `boards`, of the past only so many
     /// boards are known, if the scheme sees any.
-    pub fn new(scheme: Input, game: &Game, moves: &[Move], boards: Option<usize>) -> Encoded {
-        let keep =
-            |masks: &[u64], scalars: &[f32]| Encoded { masks: masks.to_vec(), scalars: scalars.to_vec() };
+    pub fn new(scheme: Input, game: &Game, moves: &[Move], boards: Option<usize>) -> EncodedInput {
+        let keep = |masks: &[u64], scalars: &[f32]| EncodedInput {
+            masks: masks.to_vec(),
+            scalars: scalars.to_vec(),
+        };
         match scheme {
             // Some of its planes come from the moves, which need not be found twice.
             Input::Planes72 => {

@@ -1,7 +1,7 @@
 //! A game replayed into training samples: input masks and targets.
 
-mod past;
-mod context;
+mod invented_past;
+mod puzzle;
 mod phase;
 mod value;
 mod encoded;
@@ -11,9 +11,9 @@ use engine::position::{Game, PackedMove};
 use fastrand::Rng;
 use shakmaty::{Move, Position};
 
-use crate::record::{Damaged, GameView};
+use crate::record::{DamagedGame, GameView};
 
-pub use encoded::Encoded;
+pub use encoded::EncodedInput;
 pub use phase::Phase;
 pub use value::ValueTarget;
 
@@ -21,7 +21,7 @@ pub use value::ValueTarget;
 #[derive(Clone, Debug)]
 pub struct Sample {
     /// The encoded position.
-    pub input: Encoded,
+    pub input: EncodedInput,
     /// Legal moves, a bit for each index of the policy's scheme: index `64·w + b` is bit `b` of word `w`.
     pub legal: Vec<u64>,
     /// The move played; where a search's shares are to be learnt, the one with the greatest.
@@ -40,7 +40,7 @@ pub struct Sample {
 
 /// How a position is made into a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Recipe {
+pub struct SampleOptions {
     /// How the network sees it.
     pub input: Input,
     /// How the network names moves.
@@ -56,10 +56,10 @@ pub struct Recipe {
 }
 
 /// For residual networks: they see `planes72/1`.
-impl Default for Recipe {
+impl Default for SampleOptions {
     fn default() -> Self {
         let target = ValueTarget::default();
-        Recipe { input: Input::Planes72, policy: Policy::Az4672, target, history_dropout: 0.0 }
+        SampleOptions { input: Input::Planes72, policy: Policy::Az4672, target, history_dropout: 0.0 }
     }
 }
 
@@ -74,13 +74,13 @@ impl GameView<'_> {
     /// # Panics
     ///
     /// If the game has no such ply.
-    pub fn sample(&self, ply: usize, recipe: &Recipe, seed: u64) -> Result<Sample, Damaged> {
+    pub fn sample(&self, ply: usize, recipe: &SampleOptions, seed: u64) -> Result<Sample, DamagedGame> {
         let mut rng = Rng::with_seed(seed);
         let initial = match self.start {
-            Some(fen) if self.puzzle => context::puzzle(fen, &mut rng),
+            Some(fen) if self.puzzle => puzzle::with_context(fen, &mut rng),
             _ => self.initial(),
         };
-        let mut game = initial.map_err(|_| Damaged { ply: 0 })?;
+        let mut game = initial.map_err(|_| DamagedGame { ply: 0 })?;
         for packed in &self.moves[..ply] {
             let m = PackedMove(*packed).to_legal_move(game.position());
             game.play(m);
@@ -88,7 +88,7 @@ impl GameView<'_> {
         let moves = game.legal_moves();
         let played = PackedMove(self.moves[ply]).to_legal_move(game.position());
         if !moves.contains(&played) {
-            return Err(Damaged { ply });
+            return Err(DamagedGame { ply });
         }
         let turn = game.position().turn();
         let mut legal = vec![0; recipe.policy.size().div_ceil(64)];
@@ -98,7 +98,7 @@ impl GameView<'_> {
         }
         let forgets = rng.f64() < recipe.history_dropout;
         let boards = forgets.then(|| rng.usize(..planes72::HISTORY - 1));
-        let input = Encoded::new(recipe.input, &game, &moves, boards);
+        let input = EncodedInput::new(recipe.input, &game, &moves, boards);
         let wdl = match self.searches.wdl(ply) {
             Some(searched) => recipe.target.for_mover_searched(turn, self.result, searched),
             None => recipe.target.for_mover(turn, self.result, self.evals.get(ply).copied()),
@@ -118,12 +118,12 @@ impl GameView<'_> {
         game: &Game,
         legal: &[Move],
         scheme: Policy,
-    ) -> Result<Vec<(PolicyIndex, f32)>, Damaged> {
+    ) -> Result<Vec<(PolicyIndex, f32)>, DamagedGame> {
         let total: f32 = self.searches.shares(ply).map(|(_, share)| f32::from(share)).sum();
         let share = |(packed, share): (u16, u16)| {
             let m = PackedMove(packed).to_legal_move(game.position());
             if !legal.contains(&m) {
-                return Err(Damaged { ply });
+                return Err(DamagedGame { ply });
             }
             Ok((scheme.index(game.turn(), m), f32::from(share) / total))
         };
@@ -156,7 +156,7 @@ mod tests {
     fn a_sample_is_the_position_before_its_ply() {
         let moves = packed("e2e4 e7e5 g1f3");
         let replay = GameView { moves: &moves, result: 1, ..GameView::default() };
-        let sample = replay.sample(1, &Recipe::default(), 0).unwrap();
+        let sample = replay.sample(1, &SampleOptions::default(), 0).unwrap();
         let mut game = Game::new();
         game.play(game.parse_uci("e2e4").unwrap());
         let planes = planes72::encode(&game);
@@ -176,9 +176,9 @@ mod tests {
         let mut moves = packed("e2e4 e7e5");
         moves[1] = 12 | 28 << 6; // e2e4 again
         let replay = GameView { moves: &moves, ..GameView::default() };
-        assert_eq!(replay.sample(1, &Recipe::default(), 0).err(), Some(Damaged { ply: 1 }));
+        assert_eq!(replay.sample(1, &SampleOptions::default(), 0).err(), Some(DamagedGame { ply: 1 }));
         let bad_start = GameView { start: Some("nonsense"), ..replay };
-        assert_eq!(bad_start.sample(0, &Recipe::default(), 0).err(), Some(Damaged { ply: 0 }));
+        assert_eq!(bad_start.sample(0, &SampleOptions::default(), 0).err(), Some(DamagedGame { ply: 0 }));
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
         let fen = "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 0 1";
         let moves = [39 | 53 << 6];
         let puzzle = GameView { start: Some(fen), moves: &moves, puzzle: true, ..GameView::default() };
-        let sample = |seed| puzzle.sample(0, &Recipe::default(), seed).unwrap();
+        let sample = |seed| puzzle.sample(0, &SampleOptions::default(), seed).unwrap();
         assert_eq!((sample(1).wdl, sample(1).result), ([0.0; 3], [0.0; 3]), "no value target");
         assert_eq!(sample(1).input, sample(1).input);
         let numbers: std::collections::HashSet<u32> =
@@ -211,7 +211,7 @@ mod tests {
             GameView { moves: &moves, result: 1, searches: columns.get(0..4), ..GameView::default() };
         assert_eq!((replay.targets(), replay.target_ply(0), replay.target_ply(1)), (2, 1, 3));
         let target = ValueTarget { lambda: 0.0 };
-        let sample = replay.sample(1, &Recipe { target, ..Recipe::default() }, 0).unwrap();
+        let sample = replay.sample(1, &SampleOptions { target, ..SampleOptions::default() }, 0).unwrap();
         let index = |text: &str| {
             let mut game = Game::new();
             game.play(game.parse_uci("e2e4").unwrap());
@@ -225,22 +225,22 @@ mod tests {
         for (got, expected) in sample.wdl.into_iter().zip([0.0, 0.5, 0.5]) {
             assert!((got - expected).abs() < 1e-3, "{:?}", sample.wdl);
         }
-        let blended = Recipe { target: ValueTarget { lambda: 0.5 }, ..Recipe::default() };
+        let blended = SampleOptions { target: ValueTarget { lambda: 0.5 }, ..SampleOptions::default() };
         let sample = replay.sample(1, &blended, 0).unwrap();
         assert!((sample.wdl[2] - 0.75).abs() < 1e-3, "and White won: {:?}", sample.wdl);
         assert_eq!(sample.result, [0.0, 0.0, 1.0], "whatever the search said");
         let mut illegal = columns.clone();
         illegal.moves[0] = 12 | 28 << 6;
         let replay = GameView { searches: illegal.get(0..4), ..replay };
-        assert_eq!(replay.sample(1, &Recipe::default(), 0).err(), Some(Damaged { ply: 1 }));
+        assert_eq!(replay.sample(1, &SampleOptions::default(), 0).err(), Some(DamagedGame { ply: 1 }));
     }
 
     #[test]
     fn history_is_forgotten_at_its_rate_and_nothing_else() {
         let moves = packed("e2e4 e7e5 g1f3 b8c6 f1b5");
         let replay = GameView { moves: &moves, result: 1, ..GameView::default() };
-        let recipe = Recipe { history_dropout: 0.3, ..Recipe::default() };
-        let whole = replay.sample(4, &Recipe::default(), 0).unwrap();
+        let recipe = SampleOptions { history_dropout: 0.3, ..SampleOptions::default() };
+        let whole = replay.sample(4, &SampleOptions::default(), 0).unwrap();
         let mut boards = [0; planes72::HISTORY];
         for seed in 0..1000 {
             let sample = replay.sample(4, &recipe, seed).unwrap();

@@ -11,9 +11,9 @@ use super::feed::Feed;
 use super::validation::HeldOut;
 use crate::config::{SourceConfig, TrainConfig};
 use crate::dataset;
-use crate::loader::{Batch, Corpus, CorpusBuilder, Origin, Plan, Prefetch, Source};
+use crate::loader::{Batch, Corpus, CorpusBuilder, Origin, Prefetch, SampleOrder, Source};
 use crate::record::{Split, split_at};
-use crate::samples::{Recipe, ValueTarget};
+use crate::samples::{SampleOptions, ValueTarget};
 
 /// The held-out batches are the same whatever a run's own seed is, so that runs can be compared.
 const HELD_OUT_SEED: u64 = 0x5eed;
@@ -87,7 +87,7 @@ impl Sources {
     pub fn feed(&self, config: &TrainConfig, first: u64) -> Result<Prefetch, String> {
         let recipe = recipe(config, config.history_dropout);
         let fresh = config.batch - config.shown_again();
-        let plan = Plan::new(self.train.clone(), recipe, fresh, config.seed)?;
+        let plan = SampleOrder::new(self.train.clone(), recipe, fresh, config.seed)?;
         let (plan, threads) = (Arc::new(plan), config.loader_threads);
         if config.teacher.net.is_empty() {
             return Ok(Prefetch::new(plan, first, threads));
@@ -110,7 +110,7 @@ impl Sources {
     /// One line, if the games can't be read or are damaged.
     pub fn held_out(&self, config: &TrainConfig) -> Result<HeldOut, String> {
         let recipe = recipe(config, 0.0);
-        let batches = match Plan::new(self.validation.clone(), recipe, config.batch, HELD_OUT_SEED) {
+        let batches = match SampleOrder::new(self.validation.clone(), recipe, config.batch, HELD_OUT_SEED) {
             Ok(plan) => {
                 let batch = |k| plan.batch(k, None).map(|(batch, _)| batch);
                 (0..config.validation_batches as u64).map(batch).collect::<Result<_, String>>()?
@@ -122,10 +122,10 @@ impl Sources {
 }
 
 /// Samples as the configured network sees them.
-fn recipe(config: &TrainConfig, history_dropout: f64) -> Recipe {
+fn recipe(config: &TrainConfig, history_dropout: f64) -> SampleOptions {
     let Schemes { input, policy, .. } = config.model.schemes();
     let target = ValueTarget { lambda: config.value_lambda as f32 };
-    Recipe { input, policy, target, history_dropout }
+    SampleOptions { input, policy, target, history_dropout }
 }
 
 /// The samples that go through a source once: as many as it has positions, or, with at most `most` of each

@@ -1,7 +1,7 @@
 //! A player's games of a month, from the public interfaces of Chess.com and Lichess.
 
 mod month;
-mod polite;
+mod client;
 mod site;
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,7 @@ use jiff::Timestamp;
 pub use month::Month;
 pub use site::Site;
 
-use self::polite::{Client, FetchError, Pause};
+use self::client::{Client, FetchError, Pause};
 use crate::files::{make_folder, write_file};
 use crate::import::game_starts;
 

@@ -11,8 +11,8 @@ use clap::builder::PossibleValue;
 use jiff::Timestamp;
 use ureq::Body;
 
+use crate::datagen::fetch::client::{Client, FetchError};
 use crate::datagen::fetch::month::Month;
-use crate::datagen::fetch::polite::{Client, FetchError};
 use crate::import::game_starts;
 
 /// A site that gives games away.

@@ -4,27 +4,27 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use super::*;
-use crate::import::blocks::Layout;
-use crate::import::reader::{Progress, ReadOptions, read_games};
+use crate::import::blocks::TextFormat;
+use crate::import::reader::{ReadEvent, ReadOptions, read_games};
 
-fn parse(text: &str) -> Vec<Parsed> {
-    let block = Block { file: 0, layout: Layout::Pgn, first_line: 1, text: text.as_bytes().to_vec() };
+fn parse(text: &str) -> Vec<ParsedGame> {
+    let block = TextBlock { file: 0, layout: TextFormat::Pgn, first_line: 1, text: text.as_bytes().to_vec() };
     let filters = Filters { unknown_results: true, ..Filters::default() };
     parse_block(&block, EvalSide::Auto, &filters)
 }
 
 /// The only game of a text.
 fn game(text: &str) -> GameRecord {
-    match <[Parsed; 1]>::try_from(parse(text)) {
-        Ok([Parsed::Game(game)]) => game,
+    match <[ParsedGame; 1]>::try_from(parse(text)) {
+        Ok([ParsedGame::Game(game)]) => game,
         other => panic!("not one game: {other:?}"),
     }
 }
 
 /// The only fault of a text, its game's line and its own.
-fn fault(text: &str) -> (Fault, u64, u64) {
-    match <[Parsed; 1]>::try_from(parse(text)) {
-        Ok([Parsed::Broken(broken)]) => (broken.fault, broken.game_line, broken.line),
+fn fault(text: &str) -> (GameError, u64, u64) {
+    match <[ParsedGame; 1]>::try_from(parse(text)) {
+        Ok([ParsedGame::Broken(broken)]) => (broken.fault, broken.game_line, broken.line),
         other => panic!("not one broken game: {other:?}"),
     }
 }
@@ -32,7 +32,7 @@ fn fault(text: &str) -> (Fault, u64, u64) {
 #[test]
 fn a_fault_names_the_move_its_line_and_its_game() {
     let text = "[Event \"x\"]\n\n1. e4 e5\n2. Nf3 {long\ncomment} Ke6\n3. Bc4 1-0\n";
-    let illegal = |ply, text: &str| Fault::Move { ply, text: text.to_owned() };
+    let illegal = |ply, text: &str| GameError::Move { ply, text: text.to_owned() };
     assert_eq!(fault(text), (illegal(3, "2…Ke6"), 1, 5));
     // The number is the game's own, not counted from its start.
     let text = "[FEN \"4k3/8/8/8/8/8/8/R3K3 b Q - 3 40\"]\n\n40... Kd8 41. O-O-O+ Ke8 42. O-O *\n";
@@ -51,20 +51,20 @@ fn lines_are_right_behind_an_empty_line_in_the_moves() {
 
 #[test]
 fn unusable_starts_and_texts_are_faults() {
-    assert!(matches!(fault("[FEN \"8/8/8/8/8/8/8/8 w - - 0 1\"]\n\n1. e4 *").0, Fault::Start(_)));
-    assert!(matches!(fault("[Event \"x\"]\n\n1. e4 {no end\n\n e5 1-0").0, Fault::Text(_)));
+    assert!(matches!(fault("[FEN \"8/8/8/8/8/8/8/8 w - - 0 1\"]\n\n1. e4 *").0, GameError::Start(_)));
+    assert!(matches!(fault("[Event \"x\"]\n\n1. e4 {no end\n\n e5 1-0").0, GameError::Text(_)));
 }
 
 #[test]
 fn an_endless_comment_costs_one_game() {
     let parsed = parse("[Event \"x\"]\n\n1. e4 {no end\n\n[Event \"y\"]\n\n1. d4 {an end} *\n");
-    assert!(matches!(parsed[..], [Parsed::Broken(_), Parsed::Game(_)]), "{parsed:?}");
+    assert!(matches!(parsed[..], [ParsedGame::Broken(_), ParsedGame::Game(_)]), "{parsed:?}");
 }
 
 #[test]
 fn results_are_compared_with_the_tag_and_the_board() {
-    assert!(matches!(fault("[Result \"0-1\"]\n\n1. e4 1-0").0, Fault::Result(_)));
-    assert!(matches!(fault("[Result \"1-0\"]\n\n1. f3 e5 2. g4 Qh4# 1-0").0, Fault::Result(_)));
+    assert!(matches!(fault("[Result \"0-1\"]\n\n1. e4 1-0").0, GameError::Result(_)));
+    assert!(matches!(fault("[Result \"1-0\"]\n\n1. f3 e5 2. g4 Qh4# 1-0").0, GameError::Result(_)));
     assert_eq!(game("[Result \"*\"]\n\n1. f3 e5 2. g4 Qh4# *").result, GameResult::Black, "mate speaks");
     assert_eq!(game("[Result \"1-0\"]\n\n1. e4").result, GameResult::White, "the tag alone");
     assert_eq!(game("1. e4 1/2-1/2").result, GameResult::Draw, "the movetext alone");
@@ -74,9 +74,9 @@ fn results_are_compared_with_the_tag_and_the_board() {
 #[test]
 fn games_without_tags_are_parted_by_empty_lines() {
     let parsed = parse("1. e4 e5 1-0\n\n1. e4 Ke7 2. d4 *\n\n1. d4 d5 *\n\n*\n\n1. c4 *\n");
-    use Parsed::*;
+    use ParsedGame::*;
     assert!(
-        matches!(parsed[..], [Game(_), Broken(_), Game(_), Excluded(super::Excluded::TooShort), Game(_)]),
+        matches!(parsed[..], [Game(_), Broken(_), Game(_), Excluded(super::Exclusion::TooShort), Game(_)]),
         "{parsed:?}"
     );
     let Broken(broken) = &parsed[1] else { unreachable!("matched above") };
@@ -87,7 +87,7 @@ fn games_without_tags_are_parted_by_empty_lines() {
 fn chaff_is_not_moves() {
     let text = "\u{feff}[Event \"x\"]\r\n[Result \"*\"]\r\n\r\n% escaped\r\n1. e4 $1 (1. d4 {x} (1. c4 c5) d5) e5!? \
         ; 2. Qh5\r\n2.Nf3! Nc6 3. 0-0?? *\r\n";
-    assert!(matches!(fault(text).0, Fault::Move { ply: 4, .. }), "castling with zeros is castling");
+    assert!(matches!(fault(text).0, GameError::Move { ply: 4, .. }), "castling with zeros is castling");
     assert_eq!(game(&text.replace("0-0??", "Bb5??")).moves.len(), 5);
 }
 
@@ -119,7 +119,7 @@ fn chess960_by_name_or_by_geometry() {
 
 #[test]
 fn other_variants_are_left_out() {
-    let excluded = |text| matches!(parse(text)[..], [Parsed::Excluded(Excluded::Variant)]);
+    let excluded = |text| matches!(parse(text)[..], [ParsedGame::Excluded(Exclusion::Variant)]);
     assert!(excluded("[Variant \"Crazyhouse\"]\n\n1. e4 e5 2. N@f3 *"));
     assert!(!excluded("[Variant \"From Position\"]\n\n1. e4 *"));
 }
@@ -142,14 +142,14 @@ fn dates_and_ratings_as_far_as_they_are_known() {
 }
 
 /// Everything that reading tells, for some number of threads.
-fn told(files: &[PathBuf], threads: usize) -> (Vec<GameRecord>, Vec<Broken>, crate::import::ReadReport) {
+fn told(files: &[PathBuf], threads: usize) -> (Vec<GameRecord>, Vec<BrokenGame>, crate::import::ReadReport) {
     let options = ReadOptions { threads, ..ReadOptions::default() };
     let (mut games, mut faults) = (Vec::new(), Vec::new());
     let report = read_games::<String>(files, &options, &AtomicBool::new(false), |progress| {
         match progress {
-            Progress::Game(game) => games.push(game),
-            Progress::Broken(_, broken) => faults.push(broken.clone()),
-            Progress::Bytes(_) => (),
+            ReadEvent::Game(game) => games.push(game),
+            ReadEvent::Broken(_, broken) => faults.push(broken.clone()),
+            ReadEvent::Bytes(_) => (),
         }
         Ok(())
     });
@@ -177,6 +177,6 @@ fn the_order_does_not_depend_on_threads() {
     assert_eq!(faults.len(), 12_000usize.div_ceil(9));
     assert_eq!((faults[1].game_line, faults[1].line), (9 * 6 + 1, 9 * 6 + 5), "six lines a game");
     assert_eq!(games.len(), 97 * 8 + 1, "each pair of knight and pawn moves once, and the last game");
-    assert!(report.excluded.contains_key(&Excluded::Duplicate));
+    assert!(report.excluded.contains_key(&Exclusion::Duplicate));
     assert_eq!(games.last().map(|game| game.moves.len()), Some(3), "the second file comes last");
 }

@@ -31,7 +31,7 @@ use crate::config::TrainConfig;
 use crate::export::network;
 use crate::files::write_file;
 use crate::gameplay::Backend;
-use crate::record::{Purpose, dice_for};
+use crate::record::{RngStream, stream_rng};
 use crate::train::{Checkpoint, checkpoint};
 use crate::train::{Learner, Sources};
 
@@ -260,8 +260,8 @@ impl Cycle {
     }
 
     /// A seed of this iteration's own.
-    fn seed(&self, purpose: Purpose) -> u64 {
-        dice_for(purpose, self.config.seed, self.state.iteration, 0).u64(..)
+    fn seed(&self, purpose: RngStream) -> u64 {
+        stream_rng(purpose, self.config.seed, self.state.iteration, 0).u64(..)
     }
 
     fn games(&self) -> PathBuf {

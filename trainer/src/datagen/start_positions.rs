@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use shakmaty::fen::Fen;
 use shakmaty::{EnPassantMode, Position, Role};
 
-use super::choice::Choice;
-use super::uci_engine::{Course, EngineError, Limit, UciEngine};
+use super::move_choice::MoveChoice;
+use super::uci_engine::{EngineError, Limit, UciEngine, UciPosition};
 use crate::import::start_position;
-use crate::import::{Filters, ImportError, Progress, ReadOptions, open, read_games};
-use crate::record::dice;
+use crate::import::{Filters, ImportError, ReadEvent, ReadOptions, open, read_games};
+use crate::record::game_rng;
 
 /// What an engine that isn't careless at the moment may think about a move of [`StartRules::careless`]. It plays one of
 /// its three best: always the best, all games would begin alike.
@@ -73,26 +73,26 @@ impl std::error::Error for StartError {}
 
 /// Starts by number, the same for the same seed.
 #[derive(Clone, Debug)]
-pub struct Starts {
+pub struct StartPositions {
     rules: StartRules,
     seed: u64,
     /// Shuffled; the initial position alone if there is no book.
     book: Vec<Option<String>>,
 }
 
-impl Starts {
+impl StartPositions {
     /// Reads the book, if the rules name one.
     ///
     /// # Errors
     ///
     /// If it can't be read, or something in it is no position in which a game can begin.
-    pub fn new(rules: StartRules, seed: u64) -> Result<Starts, StartError> {
+    pub fn new(rules: StartRules, seed: u64) -> Result<StartPositions, StartError> {
         let mut book = match &rules.book {
             None => vec![None],
             Some(path) => read_book(path)?,
         };
         Rng::with_seed(seed).shuffle(&mut book);
-        Ok(Starts { rules, seed, book })
+        Ok(StartPositions { rules, seed, book })
     }
 
     /// The start of game `number` as a FEN, `None` for the initial position; the game isn't over there.
@@ -110,9 +110,9 @@ impl Starts {
             return self.plain(number).map_err(|why| engine.failed(why));
         }
         let first = self.first(number);
-        let mut rng = dice(self.seed, number, 0);
+        let mut rng = game_rng(self.seed, number, 0);
         for _ in 0..TRIES {
-            let mut course = Course::new(first.as_deref()).expect("checked when the book was read");
+            let mut course = UciPosition::new(first.as_deref()).expect("checked when the book was read");
             let begun = wander(&mut course, self.rules.random_plies, &mut rng)
                 && careless(&mut course, engine, &mut rng, stop)?;
             if begun {
@@ -122,7 +122,7 @@ impl Starts {
         Err(engine.failed(none_found(first)))
     }
 
-    /// [`Starts::start`] without careless play, which alone needs an engine.
+    /// [`StartPositions::start`] without careless play, which alone needs an engine.
     ///
     /// # Errors
     ///
@@ -132,9 +132,9 @@ impl Starts {
         if self.rules.random_plies == 0 {
             return Ok(first.clone());
         }
-        let mut rng = dice(self.seed, number, 0);
+        let mut rng = game_rng(self.seed, number, 0);
         for _ in 0..TRIES {
-            let mut course = Course::new(first.as_deref()).expect("checked when the book was read");
+            let mut course = UciPosition::new(first.as_deref()).expect("checked when the book was read");
             if wander(&mut course, self.rules.random_plies, &mut rng) {
                 return Ok(reached(&course));
             }
@@ -148,7 +148,7 @@ impl Starts {
 }
 
 /// Where a course has come to, as games keep it.
-fn reached(course: &Course) -> Option<String> {
+fn reached(course: &UciPosition) -> Option<String> {
     start_position(&course.game.fen()).expect("a position that was reached").0
 }
 
@@ -158,7 +158,7 @@ fn none_found(first: &Option<String>) -> String {
 }
 
 /// Plays random moves; whether the game isn't over then.
-fn wander(course: &mut Course, plies: u32, rng: &mut Rng) -> bool {
+fn wander(course: &mut UciPosition, plies: u32, rng: &mut Rng) -> bool {
     for _ in 0..plies {
         let Some(m) = rng.choice(course.game.legal_moves()) else { return false };
         course.play(m);
@@ -168,12 +168,12 @@ fn wander(course: &mut Course, plies: u32, rng: &mut Rng) -> bool {
 
 /// Plays on carelessly; whether that came to a position in which the game isn't over.
 fn careless(
-    course: &mut Course,
+    course: &mut UciPosition,
     engine: &mut UciEngine,
     rng: &mut Rng,
     stop: &AtomicBool,
 ) -> Result<bool, EngineError> {
-    let sound = Choice::default();
+    let sound = MoveChoice::default();
     let carelessness = CARELESSNESS[rng.usize(..CARELESSNESS.len())];
     for _ in 0..rng.u32(CARELESS_PLIES) {
         if course.game.outcome().is_some() {
@@ -195,12 +195,12 @@ fn careless(
 }
 
 /// The position without one of its pieces, if that is a position.
-fn without_a_piece(game: &Game, rng: &mut Rng) -> Option<Course> {
+fn without_a_piece(game: &Game, rng: &mut Rng) -> Option<UciPosition> {
     let mut setup = game.position().to_setup(EnPassantMode::Legal);
     let square = rng.choice(setup.board.occupied() & !setup.board.by_role(Role::King))?;
     setup.board.discard_piece_at(square);
     setup.ep_square = None;
-    Course::new(Some(&Fen::try_from(setup).ok()?.to_string())).ok()
+    UciPosition::new(Some(&Fen::try_from(setup).ok()?.to_string())).ok()
 }
 
 fn read_book(path: &Path) -> Result<Vec<Option<String>>, StartError> {
@@ -244,15 +244,15 @@ fn read_pgn_book(path: &Path) -> Result<Vec<Option<String>>, StartError> {
     let mut starts = Vec::new();
     let read = read_games(&[path.to_owned()], &options, &AtomicBool::new(false), |progress| {
         match progress {
-            Progress::Game(game) => {
+            ReadEvent::Game(game) => {
                 let mut replay = Game::from_fen(&game.start_fen()).expect("checked when it was read");
                 game.moves.iter().for_each(|m| replay.play(m.to_legal_move(replay.position())));
                 starts.extend(usable(&replay.fen()).ok());
             }
-            Progress::Broken(path, broken) => {
+            ReadEvent::Broken(path, broken) => {
                 log::warn!("{}:{}: {}, skipped", path.display(), broken.line, broken.fault);
             }
-            Progress::Bytes(_) => (),
+            ReadEvent::Bytes(_) => (),
         }
         Ok::<(), std::convert::Infallible>(())
     });
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_piece_is_taken_off_and_never_a_king() {
-        let mut rng = dice(1, 2, 3);
+        let mut rng = game_rng(1, 2, 3);
         for _ in 0..100 {
             let course = without_a_piece(&Game::new(), &mut rng).unwrap();
             let board = course.game.position().board();
@@ -308,8 +308,8 @@ mod tests {
     #[test]
     fn random_plies_end_in_a_game_that_goes_on() {
         for number in 0..50 {
-            let mut course = Course::new(None).unwrap();
-            if wander(&mut course, 8, &mut dice(7, number, 0)) {
+            let mut course = UciPosition::new(None).unwrap();
+            if wander(&mut course, 8, &mut game_rng(7, number, 0)) {
                 assert_eq!(course.game.ply(), 8);
                 assert_eq!(course.game.outcome(), None);
             }
@@ -317,8 +317,8 @@ mod tests {
         // After seven random moves from here White has often mated or been stalemated.
         let fen = Some("7k/8/5K2/6Q1/8/8/8/8 w - - 0 1");
         let over = (0..50).filter(|number| {
-            let mut course = Course::new(fen).unwrap();
-            !wander(&mut course, 7, &mut dice(7, *number, 0))
+            let mut course = UciPosition::new(fen).unwrap();
+            !wander(&mut course, 7, &mut game_rng(7, *number, 0))
         });
         assert!(over.count() > 0);
     }

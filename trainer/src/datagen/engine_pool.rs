@@ -9,7 +9,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use indicatif::{HumanCount, ProgressBar};
 
 use super::uci_engine::{EngineCommand, EngineError, UciEngine};
-use crate::dataset::{Hand, Store};
+use crate::dataset::{PendingGame, Store};
 use crate::record::GameRecord;
 
 /// An engine that fails so often at one position isn't started again.
@@ -18,7 +18,7 @@ const FAILURES: u32 = 3;
 const GLANCE: Duration = Duration::from_millis(100);
 
 /// What is done with games.
-pub trait Work: Sync {
+pub trait EngineTask: Sync {
     /// How much of the work a game is.
     fn weight(&self, game: &GameRecord) -> u64;
 
@@ -33,7 +33,7 @@ pub trait Work: Sync {
         from: u64,
         held: &BTreeSet<u64>,
         stop: &AtomicBool,
-        take: &mut dyn FnMut(Hand) -> bool,
+        take: &mut dyn FnMut(PendingGame) -> bool,
     ) -> Result<(), String>;
 
     /// Works on a game until it is finished.
@@ -41,12 +41,17 @@ pub trait Work: Sync {
     /// # Errors
     ///
     /// If the engine fails or `stop` is raised; the hand is then as far as it came.
-    fn work(&self, hand: &mut Hand, engine: &mut UciEngine, stop: &AtomicBool) -> Result<(), EngineError>;
+    fn work(
+        &self,
+        hand: &mut PendingGame,
+        engine: &mut UciEngine,
+        stop: &AtomicBool,
+    ) -> Result<(), EngineError>;
 }
 
 /// What a harvest came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Harvest {
+pub struct DatagenSummary {
     /// Games in the files.
     pub games: u64,
     /// Files.
@@ -63,13 +68,13 @@ pub struct Harvest {
 ///
 /// One line: an engine can't be started or fails again and again, games can't be read or written. What was
 /// finished is kept then, too.
-pub fn harvest(
-    work: &impl Work,
+pub fn run_tasks(
+    work: &impl EngineTask,
     (command, engines): (&EngineCommand, usize),
     mut store: Store,
     bar: &ProgressBar,
     stop: &AtomicBool,
-) -> Result<Harvest, String> {
+) -> Result<DatagenSummary, String> {
     let halt = AtomicBool::new(false);
     let (hand_out, to_do) = bounded(0);
     let (report, reports) = unbounded();
@@ -79,7 +84,7 @@ pub fn harvest(
     let (collected, dealt) = thread::scope(|scope| {
         let halt = &halt;
         let dealer = scope.spawn(move || {
-            let mut take = |hand: Hand| hand_out.send(hand).is_ok();
+            let mut take = |hand: PendingGame| hand_out.send(hand).is_ok();
             if begun.into_iter().all(&mut take) { work.deal(from, &held, halt, &mut take) } else { Ok(()) }
         });
         for _ in 0..engines {
@@ -95,16 +100,16 @@ pub fn harvest(
     let games = store.games();
     let closed = store.close();
     collected.and(dealt)?;
-    Ok(Harvest { games, files: closed?, stopped: stop.load(Ordering::Relaxed) })
+    Ok(DatagenSummary { games, files: closed?, stopped: stop.load(Ordering::Relaxed) })
 }
 
 /// A game that an engine is done with, and what went wrong with it.
-type Report = (Hand, Option<String>);
+type Report = (PendingGame, Option<String>);
 
 fn engine_worker(
-    work: &impl Work,
+    work: &impl EngineTask,
     command: &EngineCommand,
-    to_do: &Receiver<Hand>,
+    to_do: &Receiver<PendingGame>,
     report: &Sender<Report>,
     halt: &AtomicBool,
 ) {
@@ -120,10 +125,10 @@ fn engine_worker(
 
 /// Works on a game with engines that may fail now and then. Told to halt it ends without an error.
 fn persist(
-    work: &impl Work,
+    work: &impl EngineTask,
     command: &EngineCommand,
     engine: &mut Option<UciEngine>,
-    hand: &mut Hand,
+    hand: &mut PendingGame,
     halt: &AtomicBool,
 ) -> Result<(), String> {
     let mut failures = 0;
@@ -153,7 +158,7 @@ fn persist(
 }
 
 fn collect(
-    work: &impl Work,
+    work: &impl EngineTask,
     store: &mut Store,
     reports: &Receiver<Report>,
     bar: &ProgressBar,

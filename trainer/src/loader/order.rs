@@ -4,16 +4,16 @@ use std::io;
 use std::sync::Arc;
 
 use super::batch::{Batch, Origin};
-use super::corpus::{Corpus, Record};
+use super::corpus::{Corpus, GameBuffer};
 use super::teacher::Teacher;
-use crate::record::Damaged;
-use crate::samples::{Phase, Recipe, Sample};
+use crate::record::DamagedGame;
+use crate::samples::{Phase, Sample, SampleOptions};
 use shakmaty::Position;
 
 /// Samples after which the mix of sources repeats: weights are honoured to one part in this many.
 const PERIOD: usize = 1024;
 
-/// Damaged games in a row that others stand in for: games are validated at import, so that many can't
+/// DamagedGame games in a row that others stand in for: games are validated at import, so that many can't
 /// be damaged by accident.
 const STAND_INS: u64 = 64;
 
@@ -31,9 +31,9 @@ pub struct Source {
 
 /// The order of all samples: a pure function of the sources, the seed and a sample's number.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct SampleOrder {
     sources: Vec<Source>,
-    recipe: Recipe,
+    recipe: SampleOptions,
     seed: u64,
     batch: usize,
     /// The source of each of [`PERIOD`] consecutive samples, and its rank among that source's.
@@ -42,13 +42,18 @@ pub struct Plan {
     shares: Vec<u64>,
 }
 
-impl Plan {
+impl SampleOrder {
     /// A plan for batches of `batch` samples. Sources without games or weight are left out.
     ///
     /// # Errors
     ///
     /// If nothing is left to draw from.
-    pub fn new(sources: Vec<Source>, recipe: Recipe, batch: usize, seed: u64) -> Result<Plan, String> {
+    pub fn new(
+        sources: Vec<Source>,
+        recipe: SampleOptions,
+        batch: usize,
+        seed: u64,
+    ) -> Result<SampleOrder, String> {
         if sources.len() > usize::from(u8::MAX) {
             return Err(format!("{} sources, at most {} can be mixed", sources.len(), u8::MAX));
         }
@@ -60,7 +65,7 @@ impl Plan {
         let ratios: Vec<f64> =
             sources.iter().map(|s| if usable(s) { s.weight / total } else { 0.0 }).collect();
         let (schedule, shares) = interleave(&ratios);
-        Ok(Plan { sources, recipe, seed, batch, schedule, shares })
+        Ok(SampleOrder { sources, recipe, seed, batch, schedule, shares })
     }
 
     /// Batch number `k`, with the number of damaged games that other samples stand in for.
@@ -79,7 +84,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// As for [`Plan::batch`].
+    /// As for [`SampleOrder::batch`].
     pub fn collect(
         &self,
         origins: &[Origin],
@@ -98,7 +103,7 @@ impl Plan {
             ..Batch::default()
         };
         let mut damaged = 0;
-        let mut record = Record::default();
+        let mut record = GameBuffer::default();
         let mut games = Vec::new();
         for &Origin(source, draw) in origins {
             // A damaged game is stood in for by the next one of the permutation, far from it on disk.
@@ -108,7 +113,7 @@ impl Plan {
                 let sample = self.sample(usize::from(source), draw, &mut record);
                 match sample.map_err(|error| format!("games can't be read: {error}"))? {
                     Ok(sample) => break sample,
-                    Err(Damaged { .. }) => damaged += 1,
+                    Err(DamagedGame { .. }) => damaged += 1,
                 }
             };
             batch.masks.extend_from_slice(&sample.input.masks);
@@ -126,7 +131,8 @@ impl Plan {
                 games.push(sample.game);
             }
         }
-        batch.lessons = teacher.map(|teacher| teacher.lessons(&games, self.recipe.policy)).transpose()?;
+        batch.teacher_targets =
+            teacher.map(|teacher| teacher.targets(&games, self.recipe.policy)).transpose()?;
         Ok((batch, damaged))
     }
 
@@ -138,7 +144,12 @@ impl Plan {
 
     /// A source's sample number `draw`: every pass takes each game once, in an order of its own, and
     /// a game shows another of its positions in each pass until it has shown them all.
-    fn sample(&self, source: usize, draw: u64, record: &mut Record) -> io::Result<Result<Sample, Damaged>> {
+    fn sample(
+        &self,
+        source: usize,
+        draw: u64,
+        record: &mut GameBuffer,
+    ) -> io::Result<Result<Sample, DamagedGame>> {
         let corpus = &self.sources.get(source).ok_or_else(gone)?.corpus;
         if corpus.games() == 0 {
             return Err(gone());
@@ -227,11 +238,11 @@ mod tests {
         Arc::new(builder.build().unwrap())
     }
 
-    fn plan(weights: &[f64], batch: usize, seed: u64) -> Plan {
+    fn plan(weights: &[f64], batch: usize, seed: u64) -> SampleOrder {
         let sources = weights.iter().zip([1, 0, -1].into_iter().cycle());
         let sources =
             sources.map(|(weight, result)| Source { corpus: corpus(50, 6, result), weight: *weight });
-        Plan::new(sources.collect(), Recipe::default(), batch, seed).unwrap()
+        SampleOrder::new(sources.collect(), SampleOptions::default(), batch, seed).unwrap()
     }
 
     #[test]
@@ -283,7 +294,7 @@ mod tests {
     #[test]
     fn a_game_shows_every_position_before_it_shows_one_again() {
         let source = Source { corpus: corpus(3, 6, 1), weight: 1.0 };
-        let plan = Plan::new(vec![source], Recipe::default(), 1, 9).unwrap();
+        let plan = SampleOrder::new(vec![source], SampleOptions::default(), 1, 9).unwrap();
         let shown = |rounds: std::ops::Range<u64>| -> Vec<Vec<u64>> {
             rounds.map(|k| plan.batch(k, None).unwrap().0.masks).collect()
         };
@@ -303,8 +314,8 @@ mod tests {
             corpus: Arc::new(CorpusBuilder::new(&std::env::temp_dir()).unwrap().build().unwrap()),
             weight: 1.0,
         };
-        assert!(Plan::new(vec![empty], Recipe::default(), 8, 0).is_err());
-        assert!(Plan::new(Vec::new(), Recipe::default(), 8, 0).is_err());
+        assert!(SampleOrder::new(vec![empty], SampleOptions::default(), 8, 0).is_err());
+        assert!(SampleOrder::new(Vec::new(), SampleOptions::default(), 8, 0).is_err());
     }
 
     #[test]
@@ -315,7 +326,7 @@ mod tests {
             builder.push(&GameView { moves: &[12 | 28 << 6], result: 1, ..GameView::default() }).unwrap();
         }
         let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
-        let plan = Plan::new(vec![source], Recipe::default(), 10, 0).unwrap();
+        let plan = SampleOrder::new(vec![source], SampleOptions::default(), 10, 0).unwrap();
         let (batch, damaged) = plan.batch(0, None).unwrap();
         assert_eq!((batch.policy.len(), damaged), (10, 1));
     }

@@ -7,7 +7,9 @@ use shakmaty::{Position, Square};
 
 use super::chunk::Chunk;
 use crate::record;
-use crate::record::{FLAG_ADJUDICATED, FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameRecord, Split, Step};
+use crate::record::{
+    FLAG_ADJUDICATED, FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameRecord, PlayedMove, Split,
+};
 
 /// A game as text: what is known of it, its moves with the evaluations of the positions before them, and with
 /// `boards` what each led to.
@@ -23,7 +25,7 @@ pub fn describe(chunk: &Chunk, index: usize, boards: bool) -> Result<String, Str
         ));
     }
     let game = chunk.game(index);
-    let steps = record::steps(&game).map_err(|why| format!("game {index}: {why}"))?;
+    let steps = record::played_moves(&game).map_err(|why| format!("game {index}: {why}"))?;
     let mut text = facts(&game, index);
     let memory = "memory can be written";
     for step in &steps {
@@ -79,7 +81,7 @@ fn facts(game: &GameRecord, index: usize) -> String {
 }
 
 /// How the game ended, by the board if it tells.
-fn ending(game: &GameRecord, last: Option<&Step>) -> String {
+fn ending(game: &GameRecord, last: Option<&PlayedMove>) -> String {
     use engine::position::{DrawReason, Outcome};
     let by_rule = match last.and_then(|step| step.after.outcome()) {
         None => return game.result.pgn().to_owned(),

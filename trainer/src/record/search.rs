@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a search said of a position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Searched {
+pub struct SearchRecord {
     /// The expected result for the mover, times 32767.
     pub q: i16,
     /// The probability of a draw, times 65535.
@@ -14,11 +14,11 @@ pub struct Searched {
     pub shares: Vec<(PackedMove, u16)>,
 }
 
-impl Searched {
+impl SearchRecord {
     /// Packs an expected result, −1 to 1, a draw's probability, and shares that sum to one.
-    pub fn new(q: f32, draw: f32, shares: impl IntoIterator<Item = (PackedMove, f32)>) -> Searched {
+    pub fn new(q: f32, draw: f32, shares: impl IntoIterator<Item = (PackedMove, f32)>) -> SearchRecord {
         let word = |share: f32| (share.clamp(0.0, 1.0) * 65535.0).round() as u16;
-        Searched {
+        SearchRecord {
             q: (q.clamp(-1.0, 1.0) * 32767.0).round() as i16,
             d: word(draw),
             shares: shares.into_iter().map(|(m, share)| (m, word(share))).filter(|(_, s)| *s > 0).collect(),
@@ -26,9 +26,9 @@ impl Searched {
     }
 }
 
-/// [`Searched`] of every ply of a game, where it is stored: nothing, or one entry a ply.
+/// [`SearchRecord`] of every ply of a game, where it is stored: nothing, or one entry a ply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Searches<'a> {
+pub struct SearchView<'a> {
     /// `plies/q`.
     pub q: &'a [i16],
     /// `plies/d`.
@@ -43,10 +43,10 @@ pub struct Searches<'a> {
     pub shares: &'a [u16],
 }
 
-impl<'a> Searches<'a> {
+impl<'a> SearchView<'a> {
     /// A game that wasn't played by a search.
-    pub const NONE: Searches<'static> =
-        Searches { q: &[], d: &[], first: &[], len: &[], moves: &[], shares: &[] };
+    pub const NONE: SearchView<'static> =
+        SearchView { q: &[], d: &[], first: &[], len: &[], moves: &[], shares: &[] };
 
     /// Whether nothing was recorded.
     pub fn is_empty(&self) -> bool {
@@ -78,13 +78,13 @@ impl<'a> Searches<'a> {
     }
 
     /// What a search said of a ply.
-    pub fn searched(&self, ply: usize) -> Searched {
+    pub fn searched(&self, ply: usize) -> SearchRecord {
         let shares = self.shares(ply).map(|(m, share)| (PackedMove(m), share)).collect();
-        Searched { q: self.q[ply], d: self.d[ply], shares }
+        SearchRecord { q: self.q[ply], d: self.d[ply], shares }
     }
 }
 
-/// The columns of [`Searches`], growing ply by ply; `first` counts from the first ply pushed.
+/// The columns of [`SearchView`], growing ply by ply; `first` counts from the first ply pushed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchColumns {
     /// `plies/q`.
@@ -121,11 +121,11 @@ impl SearchColumns {
     }
 
     /// The plies in `range`, all of them if none was ever pushed.
-    pub fn get(&self, range: std::ops::Range<usize>) -> Searches<'_> {
+    pub fn get(&self, range: std::ops::Range<usize>) -> SearchView<'_> {
         if self.len.is_empty() {
-            return Searches::NONE;
+            return SearchView::NONE;
         }
-        Searches {
+        SearchView {
             q: &self.q[range.clone()],
             d: &self.d[range.clone()],
             first: &self.first[range.clone()],
@@ -177,8 +177,11 @@ mod tests {
 
     #[test]
     fn values_survive_packing() {
-        let searched =
-            Searched::new(-0.25, 0.5, [(PackedMove(796), 0.75), (PackedMove(1), 0.25), (PackedMove(2), 0.0)]);
+        let searched = SearchRecord::new(
+            -0.25,
+            0.5,
+            [(PackedMove(796), 0.75), (PackedMove(1), 0.25), (PackedMove(2), 0.0)],
+        );
         assert_eq!(searched.shares.len(), 2, "what has no share is left out");
         let mut columns = SearchColumns::default();
         columns.pad(1);

@@ -7,8 +7,8 @@ use engine::position::{Game, PositionError};
 use fastrand::Rng;
 use shakmaty::{Position, fen::Fen};
 
-use super::past;
-use super::past::Past;
+use super::invented_past;
+use super::invented_past::Past;
 
 /// Plies of past that a puzzle gets: as many as the network sees.
 const PAST: usize = planes72::HISTORY - 1;
@@ -21,7 +21,7 @@ const PAST: usize = planes72::HISTORY - 1;
 /// of the move number are linear fits to its first and last decile over the number of pieces gone, in
 /// 2,500 games of masters; the clock that the past begins with (geometric) has a mean with which the
 /// clock's mean at the puzzle is about theirs.
-pub(super) fn puzzle(fen: &str, rng: &mut Rng) -> Result<Game, PositionError> {
+pub(super) fn with_context(fen: &str, rng: &mut Rng) -> Result<Game, PositionError> {
     let stored = Game::from_fen(fen)?;
     if !fen.ends_with(" 0 1") {
         return Ok(stored);
@@ -31,7 +31,7 @@ pub(super) fn puzzle(fen: &str, rng: &mut Rng) -> Result<Game, PositionError> {
     let number = (first + rng.f64() * (last - first)) as u32;
     let clock = geometric(1.0 + 3.0 * (gone / 10.0).powi(2), rng).min(2 * number).min(90);
     let mut set_up = |plies: usize| {
-        let Past { mut start, moves } = past::invent(stored.position(), plies, rng);
+        let Past { mut start, moves } = invented_past::invent(stored.position(), plies, rng);
         start.fullmoves = NonZeroU32::new(number.saturating_sub(plies as u32 / 2)).unwrap_or(NonZeroU32::MIN);
         start.halfmoves = if start.ep_square.is_none() { clock } else { 0 };
         let fen = Fen::try_from_setup(start).expect("it was one until moves were taken back");
@@ -59,7 +59,7 @@ mod tests {
     fn means(fen: &str) -> [f64; 2] {
         let mut rng = Rng::with_seed(1);
         let sums = (0..2000).fold([0.0; 2], |[numbers, clocks], _| {
-            let game = puzzle(fen, &mut rng).unwrap();
+            let game = with_context(fen, &mut rng).unwrap();
             let position = game.position();
             [numbers + f64::from(position.fullmoves().get()), clocks + f64::from(position.halfmoves())]
         });
@@ -94,11 +94,11 @@ mod tests {
             let stored = Game::from_fen(fen).unwrap();
             let mut known = [0; PAST + 1];
             for _ in 0..200 {
-                let game = puzzle(fen, &mut rng).unwrap();
+                let game = with_context(fen, &mut rng).unwrap();
                 assert_eq!(game.hash(), stored.hash(), "{}", game.fen());
                 assert_eq!(game.position().board(), stored.position().board());
                 known[game.ply()] += 1;
-                let Past { start, moves } = past::invent(stored.position(), PAST, &mut rng);
+                let Past { start, moves } = invented_past::invent(stored.position(), PAST, &mut rng);
                 let mut game = Game::from_fen(&Fen::try_from_setup(start).unwrap().to_string()).unwrap();
                 for m in moves {
                     assert!(game.legal_moves().contains(&m), "{m:?} in {}", game.fen());
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn the_past_has_captures_pawn_moves_and_quiet_moves() {
         let mut rng = Rng::with_seed(3);
-        let pasts: Vec<Game> = (0..500).map(|_| puzzle(PUZZLES[0], &mut rng).unwrap()).collect();
+        let pasts: Vec<Game> = (0..500).map(|_| with_context(PUZZLES[0], &mut rng).unwrap()).collect();
         let share = |of: &dyn Fn(&Game) -> bool| {
             pasts.iter().filter(|game| of(game)).count() as f64 / pasts.len() as f64
         };
@@ -127,6 +127,6 @@ mod tests {
     #[test]
     fn counters_that_are_known_stay() {
         let fen = "4k3/8/8/8/8/8/4P3/4K3 w - - 3 40";
-        assert_eq!(puzzle(fen, &mut Rng::with_seed(1)).unwrap().fen(), fen);
+        assert_eq!(with_context(fen, &mut Rng::with_seed(1)).unwrap().fen(), fen);
     }
 }

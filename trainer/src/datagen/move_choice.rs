@@ -8,19 +8,19 @@ use fastrand::Rng;
 /// How often each of an engine's best moves is played, in any unit; what lesser moves there are not goes to the
 /// last that there is.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Choice(Vec<f64>);
+pub struct MoveChoice(Vec<f64>);
 
-impl Default for Choice {
+impl Default for MoveChoice {
     /// The lesson's: 80, 15 and 5 per cent.
-    fn default() -> Choice {
-        Choice(vec![80.0, 15.0, 5.0])
+    fn default() -> MoveChoice {
+        MoveChoice(vec![80.0, 15.0, 5.0])
     }
 }
 
-impl FromStr for Choice {
+impl FromStr for MoveChoice {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Choice, String> {
+    fn from_str(text: &str) -> Result<MoveChoice, String> {
         let weights: Result<Vec<f64>, _> = text.split([',', '/']).map(|word| word.trim().parse()).collect();
         let weights = weights.map_err(|_| format!("\"{text}\" is no list of numbers like 80,15,5"))?;
         if weights.iter().any(|weight| !weight.is_finite() || *weight < 0.0)
@@ -28,18 +28,18 @@ impl FromStr for Choice {
         {
             return Err(format!("\"{text}\": weights are not negative, and one is positive"));
         }
-        Ok(Choice(weights))
+        Ok(MoveChoice(weights))
     }
 }
 
-impl fmt::Display for Choice {
+impl fmt::Display for MoveChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let weights: Vec<String> = self.0.iter().map(f64::to_string).collect();
         f.write_str(&weights.join("/"))
     }
 }
 
-impl Choice {
+impl MoveChoice {
     /// How many moves there are to choose from.
     pub fn moves(&self) -> usize {
         self.0.len()
@@ -61,11 +61,11 @@ impl Choice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::dice;
+    use crate::record::game_rng;
 
     fn shares(choice: &str, count: usize) -> Vec<u32> {
-        let choice: Choice = choice.parse().unwrap();
-        let mut rng = dice(1, 1, 1);
+        let choice: MoveChoice = choice.parse().unwrap();
+        let mut rng = game_rng(1, 1, 1);
         let mut drawn = vec![0; count];
         (0..10_000).for_each(|_| drawn[choice.draw(count, &mut rng)] += 1);
         drawn.iter().map(|number| (number + 50) / 100).collect()
@@ -86,9 +86,9 @@ mod tests {
     #[test]
     fn weights_that_choose_nothing_are_refused() {
         for bad in ["", "a", "80,-1", "0,0", "nan", "80,,5"] {
-            assert!(bad.parse::<Choice>().is_err(), "{bad}");
+            assert!(bad.parse::<MoveChoice>().is_err(), "{bad}");
         }
-        assert_eq!(Choice::default(), "80, 15, 5".parse().unwrap());
-        assert_eq!(Choice::default().to_string(), "80/15/5");
+        assert_eq!(MoveChoice::default(), "80, 15, 5".parse().unwrap());
+        assert_eq!(MoveChoice::default().to_string(), "80/15/5");
     }
 }
