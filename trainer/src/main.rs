@@ -49,26 +49,26 @@ fn main() -> ExitCode {
         Command::Import(args) => args.run(),
         Command::Mine(args) => args.run(),
         Command::Annotate(args) => args.run(),
-        Command::SelfPlay(args) => args.run(),
-        Command::Arena(args) => args.run(),
+        Command::SelfPlay(args) => args.run().map_err(anyhow::Error::msg),
+        Command::Arena(args) => args.run().map_err(anyhow::Error::msg),
         Command::Inspect(args) => args.run(),
         Command::ExportPgn(args) => args.run(),
-        Command::Overfit(args) => args.run(),
-        Command::LrFinder(args) => args.run(),
-        Command::Train(args) => args.run(),
-        Command::Plot(args) => args.run(),
-        Command::Export(args) => args.run(),
-        Command::Verify(args) => args.run(),
-        Command::ConvertLc0(args) => args.run(),
-        Command::Quantise(args) => args.run(),
-        Command::Evaluate(args) => args.run(),
-        Command::Heatmap(args) => args.run(),
-        Command::Rl(args) => args.run(),
+        Command::Overfit(args) => args.run().map_err(anyhow::Error::msg),
+        Command::LrFinder(args) => args.run().map_err(anyhow::Error::msg),
+        Command::Train(args) => args.run().map_err(anyhow::Error::msg),
+        Command::Plot(args) => args.run().map_err(anyhow::Error::msg),
+        Command::Export(args) => args.run().map_err(anyhow::Error::msg),
+        Command::Verify(args) => args.run().map_err(anyhow::Error::msg),
+        Command::ConvertLc0(args) => args.run().map_err(anyhow::Error::msg),
+        Command::Quantise(args) => args.run().map_err(anyhow::Error::msg),
+        Command::Evaluate(args) => args.run().map_err(anyhow::Error::msg),
+        Command::Heatmap(args) => args.run().map_err(anyhow::Error::msg),
+        Command::Rl(args) => args.run().map_err(anyhow::Error::msg),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{error}");
+            eprintln!("{error:#}");
             ExitCode::FAILURE
         }
     }

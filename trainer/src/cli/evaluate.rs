@@ -138,6 +138,7 @@ impl Common {
     fn write(&self, numbers: &Value) -> Result<(), String> {
         let Some(file) = &self.json else { return Ok(()) };
         checkpoint::write_file(file, format!("{numbers:#}\n").as_bytes())
+            .map_err(|error| format!("{error:#}"))
     }
 }
 

@@ -60,7 +60,7 @@ impl HeatmapArgs {
                 (of_piece(&matrix, piece, self.square), matrix.of_piece(piece))
             }
         };
-        write_file(&self.out, &canvas.png())?;
+        write_file(&self.out, &canvas.png()).map_err(|error| format!("{error:#}"))?;
         told.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         let strongest = told.iter().take(TOLD).chain(told.iter().rev().take(TOLD).rev());
         let lines: String = strongest.map(|term| format!("{:+.3}  {}\n", term.weight, term.what)).collect();

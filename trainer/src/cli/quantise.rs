@@ -79,7 +79,7 @@ impl QuantiseArgs {
             return Err(format!("not written: {why}; --force writes it all the same"));
         }
         let out = self.out.clone().unwrap_or_else(|| self.net.with_extension("int8.onnx"));
-        checkpoint::write_file(&out, &int8)?;
+        checkpoint::write_file(&out, &int8).map_err(|error| format!("{error:#}"))?;
         println!("{}", Network::load(&out).map_err(|error| error.to_string())?.describe());
         Ok(())
     }

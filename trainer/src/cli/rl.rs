@@ -69,12 +69,12 @@ impl RlArgs {
         let time = self.hours.map(duration).transpose()?;
         let mut config = self.read_config()?;
         let device = self.device.prepare(&mut config.train)?;
-        let stop = interrupt::flag()?;
+        let stop = interrupt::flag().map_err(|error| format!("{error:#}"))?;
         let until = time.map(|time| {
             stop_after(time, Arc::clone(&stop));
             Instant::now() + time
         });
-        make_folder(&self.run)?;
+        make_folder(&self.run).map_err(|error| format!("{error:#}"))?;
         let mut cycle = if self.resume {
             Cycle::resume(&self.run, config, device, stop)?
         } else {

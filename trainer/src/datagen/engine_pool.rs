@@ -1,10 +1,12 @@
-//! Several engines at work on many games: dealt by number, collected in their order, saved as they come.
+//! A pool of UCI engines that work on many games: one thread queues games by number, each engine has a thread, and the
+//! results are stored in the order of their numbers.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use anyhow::bail;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use indicatif::{HumanCount, ProgressBar};
 
@@ -12,44 +14,44 @@ use super::uci_engine::{EngineCommand, EngineError, UciEngine};
 use crate::dataset::{PendingGame, Store};
 use crate::record::GameRecord;
 
-/// An engine that fails so often at one position isn't started again.
-const FAILURES: u32 = 3;
-/// How often the collector looks at the clock and whether it shall stop.
-const GLANCE: Duration = Duration::from_millis(100);
+/// An engine is not restarted any more after so many failures in a row at the same ply.
+const MAX_FAILURES: u32 = 3;
+/// How often the collector checks the time and the stop flag.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What is done with games.
+/// What engines do with games.
 pub trait EngineTask: Sync {
-    /// How much of the work a game is.
-    fn weight(&self, game: &GameRecord) -> u64;
+    /// How far a finished game advances the progress bar.
+    fn progress_of(&self, game: &GameRecord) -> u64;
 
-    /// Hands out the games from number `from` on, in order, without those in `held`, until there are no more or
-    /// `take` says no.
+    /// Sends the games from number `from` on, in order, without those in `held`, until there are no more or
+    /// `send` returns false.
     ///
     /// # Errors
     ///
-    /// One line: what can't be read.
-    fn deal(
+    /// If an input file cannot be read.
+    fn queue(
         &self,
         from: u64,
         held: &BTreeSet<u64>,
         stop: &AtomicBool,
-        take: &mut dyn FnMut(PendingGame) -> bool,
-    ) -> Result<(), String>;
+        send: &mut dyn FnMut(PendingGame) -> bool,
+    ) -> anyhow::Result<()>;
 
-    /// Works on a game until it is finished.
+    /// Works on a game until it is finished; `pending.done` counts the plies that are done.
     ///
     /// # Errors
     ///
-    /// If the engine fails or `stop` is raised; the hand is then as far as it came.
-    fn work(
+    /// If the engine fails or `stop` is set; `pending` then holds the progress made so far and can be continued.
+    fn process(
         &self,
-        hand: &mut PendingGame,
+        pending: &mut PendingGame,
         engine: &mut UciEngine,
         stop: &AtomicBool,
     ) -> Result<(), EngineError>;
 }
 
-/// What a harvest came to.
+/// What a run that generates games has written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DatagenSummary {
     /// Games in the files.
@@ -60,125 +62,126 @@ pub struct DatagenSummary {
     pub stopped: bool,
 }
 
-/// Has the engines do the work and stores what comes of it; `bar` counts its weight.
+/// Runs a task on `engines` engines at once and stores the games; `bar` counts [`EngineTask::progress_of`].
 ///
-/// Raising `stop` ends it soon, without a loss: games that aren't finished are kept as far as they are.
+/// Setting `stop` ends the run soon without losing work: unfinished games are stored as far as they are.
 ///
 /// # Errors
 ///
-/// One line: an engine can't be started or fails again and again, games can't be read or written. What was
-/// finished is kept then, too.
+/// If an engine cannot be started or fails repeatedly, or games cannot be read or written. Finished games are
+/// stored in that case, too.
 pub fn run_tasks(
-    work: &impl EngineTask,
+    task: &impl EngineTask,
     (command, engines): (&EngineCommand, usize),
     mut store: Store,
     bar: &ProgressBar,
     stop: &AtomicBool,
-) -> Result<DatagenSummary, String> {
+) -> anyhow::Result<DatagenSummary> {
     let halt = AtomicBool::new(false);
-    let (hand_out, to_do) = bounded(0);
+    let (queue, queued) = bounded(0);
     let (report, reports) = unbounded();
     let held = store.held();
     let begun = store.begun();
     let from = store.games();
-    let (collected, dealt) = thread::scope(|scope| {
+    let (collected, all_queued) = thread::scope(|scope| {
         let halt = &halt;
-        let dealer = scope.spawn(move || {
-            let mut take = |hand: PendingGame| hand_out.send(hand).is_ok();
-            if begun.into_iter().all(&mut take) { work.deal(from, &held, halt, &mut take) } else { Ok(()) }
+        let producer = scope.spawn(move || {
+            let mut send = |pending: PendingGame| queue.send(pending).is_ok();
+            if begun.into_iter().all(&mut send) { task.queue(from, &held, halt, &mut send) } else { Ok(()) }
         });
         for _ in 0..engines {
-            let (to_do, report) = (to_do.clone(), report.clone());
-            scope.spawn(move || engine_worker(work, command, &to_do, &report, halt));
+            let (queued, report) = (queued.clone(), report.clone());
+            scope.spawn(move || engine_worker(task, command, &queued, &report, halt));
         }
-        drop((to_do, report));
-        let collected = collect(work, &mut store, &reports, bar, stop, halt);
+        drop((queued, report));
+        let collected = collect(task, &mut store, &reports, bar, stop, halt);
         halt.store(true, Ordering::Relaxed);
-        (collected, dealer.join().expect("dealing doesn't panic"))
+        (collected, producer.join().expect("queueing does not panic"))
     });
     bar.finish_and_clear();
     let games = store.games();
     let closed = store.close();
-    collected.and(dealt)?;
+    collected.and(all_queued)?;
     Ok(DatagenSummary { games, files: closed?, stopped: stop.load(Ordering::Relaxed) })
 }
 
-/// A game that an engine is done with, and what went wrong with it.
-type Report = (PendingGame, Option<String>);
+/// A game that a worker has finished or given up, and the error if there was one.
+type WorkerReport = (PendingGame, Option<anyhow::Error>);
 
 fn engine_worker(
-    work: &impl EngineTask,
+    task: &impl EngineTask,
     command: &EngineCommand,
-    to_do: &Receiver<PendingGame>,
-    report: &Sender<Report>,
+    queued: &Receiver<PendingGame>,
+    report: &Sender<WorkerReport>,
     halt: &AtomicBool,
 ) {
     let mut engine = None;
-    for mut hand in to_do {
-        let outcome = persist(work, command, &mut engine, &mut hand, halt);
-        let ended = !hand.finished;
-        if report.send((hand, outcome.err())).is_err() || ended {
+    for mut pending in queued {
+        let outcome = process_with_restarts(task, command, &mut engine, &mut pending, halt);
+        let ended = !pending.finished;
+        if report.send((pending, outcome.err())).is_err() || ended {
             return;
         }
     }
 }
 
-/// Works on a game with engines that may fail now and then. Told to halt it ends without an error.
-fn persist(
-    work: &impl EngineTask,
+/// Works on a game and restarts the engine when it fails; when `halt` is set it returns without an error.
+fn process_with_restarts(
+    task: &impl EngineTask,
     command: &EngineCommand,
     engine: &mut Option<UciEngine>,
-    hand: &mut PendingGame,
+    pending: &mut PendingGame,
     halt: &AtomicBool,
-) -> Result<(), String> {
+) -> anyhow::Result<()> {
     let mut failures = 0;
     loop {
-        let before = hand.done;
+        let before = pending.done;
         let attempt = match engine.take() {
             Some(running) => Ok(running),
             None => UciEngine::start(command, halt),
         }
-        .and_then(|running| work.work(hand, engine.insert(running), halt));
+        .and_then(|running| task.process(pending, engine.insert(running), halt));
         let error = match attempt {
             Ok(()) => {
-                hand.finished = true;
+                pending.finished = true;
                 return Ok(());
             }
             Err(EngineError::Interrupted) => return Ok(()),
             Err(error @ EngineError::Failed(..)) => error,
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(error.into()),
         };
         *engine = None;
-        failures = if hand.done > before { 1 } else { failures + 1 };
-        if failures == FAILURES {
-            return Err(format!("{error}, {FAILURES} times in game {} at ply {}", hand.number, hand.done));
+        failures = if pending.done > before { 1 } else { failures + 1 };
+        let PendingGame { number, done, .. } = pending;
+        if failures == MAX_FAILURES {
+            bail!("{error}, {MAX_FAILURES} times in game {number} at ply {done}");
         }
-        log::warn!("{error} in game {} at ply {}; started again", hand.number, hand.done);
+        log::warn!("{error} in game {number} at ply {done}; restarted");
     }
 }
 
 fn collect(
-    work: &impl EngineTask,
+    task: &impl EngineTask,
     store: &mut Store,
-    reports: &Receiver<Report>,
+    reports: &Receiver<WorkerReport>,
     bar: &ProgressBar,
     stop: &AtomicBool,
     halt: &AtomicBool,
-) -> Result<(), String> {
+) -> anyhow::Result<()> {
     let started = Instant::now();
     let (mut saved, mut positions, mut failure) = (started, 0, None);
     loop {
         if stop.load(Ordering::Relaxed) {
             halt.store(true, Ordering::Relaxed);
         }
-        match reports.recv_timeout(GLANCE) {
+        match reports.recv_timeout(POLL_INTERVAL) {
             Ok(first) => {
-                for (hand, error) in std::iter::once(first).chain(reports.try_iter()) {
-                    if hand.finished {
-                        positions += hand.game.moves.len() as u64;
-                        bar.inc(work.weight(&hand.game));
+                for (pending, error) in std::iter::once(first).chain(reports.try_iter()) {
+                    if pending.finished {
+                        positions += pending.game.moves.len() as u64;
+                        bar.inc(task.progress_of(&pending.game));
                     }
-                    store.push(hand)?;
+                    store.push(pending)?;
                     if error.is_some() {
                         halt.store(true, Ordering::Relaxed);
                         failure = failure.or(error);

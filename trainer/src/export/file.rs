@@ -128,8 +128,8 @@ pub fn write_network(
 ) -> Result<Network, String> {
     let stem = out.file_stem().ok_or("--out must name a file")?.to_string_lossy();
     let bytes = bytes(name.unwrap_or(&stem))?;
-    make_folder_of(out)?;
-    write_file(out, &bytes)?;
+    make_folder_of(out).map_err(|error| format!("{error:#}"))?;
+    write_file(out, &bytes).map_err(|error| format!("{error:#}"))?;
     Network::load(out).map_err(|error| error.to_string())
 }
 

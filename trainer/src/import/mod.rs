@@ -1,6 +1,6 @@
 //! PGN and puzzles into games: parsing, filters, repairs.
 //!
-//! [`read_games`] turns files of PGN or of puzzles into a stream of games, in parallel, and counts what it leaves out.
+//! [`read_games`] reads files of PGN or of puzzles in parallel, as a stream of games, and counts those that it leaves out.
 
 mod blocks;
 mod repair;

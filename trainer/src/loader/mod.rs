@@ -1,9 +1,8 @@
 //! Samples shuffled, mixed and batched ahead of the learner.
 //!
-//! Batch `k` of a seed is a pure function of the games, the mix and `k`: any thread can make it, and a
-//! run that is interrupted goes on with the batch after its last one. A batch takes at most one
-//! position from a game until a source has been used up, so its samples are as good as independent.
-//! Memory holds the batches, not the games.
+//! Batch `k` is a pure function of the games, the weights of the sources, the seed and `k`: any thread can make it, and
+//! an interrupted run continues with the batch after its last one. A pass through a source takes one position of each
+//! game, so the samples of a batch are nearly independent. The games are in temporary files, not in memory.
 
 mod batch;
 mod corpus;

@@ -232,6 +232,44 @@ mod tests {
     }
 
     #[test]
+    fn teacher_targets_become_dense_rows() {
+        let schemes = ModelConfig::default().schemes();
+        let game = Game::new();
+        let moves = game.legal_moves();
+        let encoded = EncodedInput::new(schemes.input, &game, &moves, None);
+        let mut legal = vec![0; schemes.policy.size().div_ceil(64)];
+        let mut targets = TeacherTargets { wdl: vec![0.25; 12], ..TeacherTargets::default() };
+        for m in &moves {
+            let index = schemes.policy.index(game.turn(), *m);
+            legal[index.offset() / 64] |= 1 << (index.offset() % 64);
+            for row in 0..4 {
+                targets.rows.push(row);
+                targets.indices.push(index.0);
+                targets.probabilities.push(1.0 / moves.len() as f32);
+            }
+        }
+        let batch = Batch {
+            size: 4,
+            masks: encoded.masks.repeat(4),
+            scalars: encoded.scalars.repeat(4),
+            legal: legal.repeat(4),
+            policy: vec![targets.indices[0]; 4],
+            wdl: vec![0.0; 12],
+            source: vec![0; 4],
+            teacher_targets: Some(targets),
+            ..Batch::default()
+        };
+        let device = Expander::new(Device::Cpu, Kind::Float, schemes).upload(&batch);
+        let lessons = device.lessons.expect("a teacher's answers");
+        assert_eq!((lessons.policy.size(), lessons.wdl.size()), (vec![4, 4672], vec![4, 3]));
+        let sums: Vec<f32> =
+            lessons.policy.sum_dim_intlist([1i64].as_slice(), false, Kind::Float).try_into().unwrap();
+        assert!(sums.iter().all(|sum| (sum - 1.0).abs() < 1e-5), "{sums:?}");
+        let illegal = lessons.policy.masked_select(&device.illegal).sum(Kind::Float);
+        assert_eq!(illegal.double_value(&[]), 0.0);
+    }
+
+    #[test]
     fn legal_bits_become_the_mask_of_illegal_moves() {
         for schemes in families() {
             let size = schemes.policy.size();

@@ -66,7 +66,7 @@ pub fn write(path: &Path, panels: &[Panel], columns: usize) -> Result<(), String
     if path.extension().is_none_or(|extension| extension != "svg") {
         return Err(format!("{}: pictures are SVG: give a name that ends in .svg", path.display()));
     }
-    checkpoint::write_file(path, svg(panels, columns.max(1)).as_bytes())
+    checkpoint::write_file(path, svg(panels, columns.max(1)).as_bytes()).map_err(|error| format!("{error:#}"))
 }
 
 fn svg(panels: &[Panel], columns: usize) -> String {

@@ -1,16 +1,17 @@
-//! What a search said of the positions of a self-played game.
+//! The searches of the positions of a self-played game.
 
+use anyhow::ensure;
 use engine::position::PackedMove;
 use serde::{Deserialize, Serialize};
 
-/// What a search said of a position.
+/// The search of one position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchRecord {
     /// The expected result for the mover, times 32767.
     pub q: i16,
     /// The probability of a draw, times 65535.
     pub d: u16,
-    /// Moves with their share of the policy to be learnt, times 65535; empty where the search was too small for that.
+    /// Moves with their share of the policy target, times 65535; empty if the search was too small for a target.
     pub shares: Vec<(PackedMove, u16)>,
 }
 
@@ -26,16 +27,16 @@ impl SearchRecord {
     }
 }
 
-/// [`SearchRecord`] of every ply of a game, where it is stored: nothing, or one entry a ply.
+/// The [`SearchRecord`]s of a game, borrowed from columns: one entry per ply, or nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SearchView<'a> {
     /// `plies/q`.
     pub q: &'a [i16],
     /// `plies/d`.
     pub d: &'a [u16],
-    /// `policy/first`: where in `moves` and `shares` a ply's begin, …
+    /// `policy/first`: the index of a ply's first entry in `moves` and `shares`.
     pub first: &'a [u64],
-    /// … and `policy/len`: how many they are; 0 is not recorded.
+    /// `policy/len`: the number of its entries; 0 means not recorded.
     pub len: &'a [u8],
     /// `policy/move`.
     pub moves: &'a [u16],
@@ -44,16 +45,16 @@ pub struct SearchView<'a> {
 }
 
 impl<'a> SearchView<'a> {
-    /// A game that wasn't played by a search.
+    /// No searches.
     pub const NONE: SearchView<'static> =
         SearchView { q: &[], d: &[], first: &[], len: &[], moves: &[], shares: &[] };
 
-    /// Whether nothing was recorded.
+    /// Whether the game has no searches.
     pub fn is_empty(&self) -> bool {
         self.len.is_empty()
     }
 
-    /// Whether there is a policy to be learnt from this ply.
+    /// Whether the ply has a policy target.
     pub fn is_recorded(&self, ply: usize) -> bool {
         self.len.get(ply).is_some_and(|len| *len > 0)
     }
@@ -71,14 +72,14 @@ impl<'a> SearchView<'a> {
             return None;
         }
         let (q, draw) = (f32::from(self.q[ply]) / 32767.0, f32::from(self.d[ply]) / 65535.0);
-        // Rounding may leave less than nothing.
+        // Rounding may make them negative.
         let of = |side: f32| ((1.0 - draw + side * q) / 2.0).max(0.0);
         let total = of(1.0) + draw + of(-1.0);
         Some([of(1.0), draw, of(-1.0)].map(|share| share / total))
     }
 
-    /// What a search said of a ply.
-    pub fn searched(&self, ply: usize) -> SearchRecord {
+    /// The search of a ply.
+    pub fn record(&self, ply: usize) -> SearchRecord {
         let shares = self.shares(ply).map(|(m, share)| (PackedMove(m), share)).collect();
         SearchRecord { q: self.q[ply], d: self.d[ply], shares }
     }
@@ -135,12 +136,12 @@ impl SearchColumns {
         }
     }
 
-    /// Checks that the columns fit together and to this number of plies.
+    /// Checks that the columns are consistent and have this number of plies.
     ///
     /// # Errors
     ///
-    /// What is wrong, and where.
-    pub fn check(&self, plies: usize) -> Result<(), String> {
+    /// The first inconsistent column.
+    pub fn check(&self, plies: usize) -> anyhow::Result<()> {
         if self.len.is_empty() && self.moves.is_empty() && self.q.is_empty() {
             return Ok(());
         }
@@ -151,23 +152,17 @@ impl SearchColumns {
             ("policy/len", self.len.len(), plies),
             ("policy/share", self.shares.len(), self.moves.len()),
         ];
-        if let Some((name, found, expected)) =
-            columns.into_iter().find(|(_, found, expected)| found != expected)
-        {
-            return Err(format!("{name} has {found} entries, expected {expected}"));
+        for (name, found, expected) in columns {
+            ensure!(found == expected, "{name} has {found} entries, expected {expected}");
         }
         let mut next = 0;
         for (ply, (first, len)) in self.first.iter().zip(&self.len).enumerate() {
-            if *first != next {
-                return Err(format!("the policy of ply {ply} starts at {first}, expected {next}"));
-            }
+            ensure!(*first == next, "the policy of ply {ply} starts at {first}, expected {next}");
             next += u64::from(*len);
         }
-        if next == self.moves.len() as u64 {
-            Ok(())
-        } else {
-            Err(format!("the plies have policies of {next} moves, policy/move has {}", self.moves.len()))
-        }
+        let moves = self.moves.len();
+        ensure!(next == moves as u64, "the plies have policies of {next} moves, policy/move has {moves}");
+        Ok(())
     }
 }
 
@@ -182,13 +177,13 @@ mod tests {
             0.5,
             [(PackedMove(796), 0.75), (PackedMove(1), 0.25), (PackedMove(2), 0.0)],
         );
-        assert_eq!(searched.shares.len(), 2, "what has no share is left out");
+        assert_eq!(searched.shares.len(), 2, "moves without a share are left out");
         let mut columns = SearchColumns::default();
         columns.pad(1);
         columns.push(searched.q, searched.d, searched.shares.iter().map(|(m, share)| (m.0, *share)));
-        assert_eq!(columns.check(2), Ok(()));
+        columns.check(2).unwrap();
         let searches = columns.get(0..2);
-        assert_eq!(searches.searched(1), searched);
+        assert_eq!(searches.record(1), searched);
         let [win, draw, loss] = searches.wdl(1).unwrap();
         assert!((win - 0.125).abs() < 1e-4 && (draw - 0.5).abs() < 1e-4 && (loss - 0.375).abs() < 1e-4);
         assert_eq!((searches.wdl(0), searches.is_recorded(0)), (None, false));
@@ -196,11 +191,12 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_do_not_fit_are_named() {
+    fn inconsistent_columns_are_named() {
         let mut columns = SearchColumns::default();
         columns.push(0, 0, [(1, 2)].into_iter());
-        assert!(columns.check(2).unwrap_err().starts_with("plies/q has 1 entries"));
+        assert!(columns.check(2).unwrap_err().to_string().starts_with("plies/q has 1 entries"));
         columns.len[0] = 2;
-        assert_eq!(columns.check(1), Err("the plies have policies of 2 moves, policy/move has 1".into()));
+        let error = columns.check(1).unwrap_err().to_string();
+        assert_eq!(error, "the plies have policies of 2 moves, policy/move has 1");
     }
 }

@@ -168,7 +168,7 @@ pub fn play(
         halt: AtomicBool::new(false),
     };
     // What the games are made with is written before the first of them.
-    store.save()?;
+    store.save().map_err(|error| format!("{error:#}"))?;
     let begin = Instant::now();
     let (report, reports) = unbounded();
     let mut tally = Tally::default();
@@ -200,7 +200,7 @@ pub fn play(
         batch: hall.batches.mean(),
         seconds: begin.elapsed().as_secs_f64(),
         games,
-        files: files?,
+        files: files.map_err(|error| format!("{error:#}"))?,
         stopped: games < plan.games,
     })
 }
@@ -246,7 +246,10 @@ fn evaluator(network: &dyn Backend, hall: &Hall<'_>) -> Result<Box<dyn Evaluator
 fn seat(hall: &Hall<'_>, hand: PendingGame) -> Result<SelfGame, String> {
     let PendingGame { number, game, .. } = hand;
     let record = if game.moves.is_empty() {
-        GameRecord { start: hall.starts.plain(number)?, ..GameRecord::default() }
+        GameRecord {
+            start: hall.starts.without_engine(number).map_err(|error| format!("{error:#}"))?,
+            ..GameRecord::default()
+        }
     } else {
         game
     };
@@ -280,9 +283,11 @@ fn collect(
                     tally.add(&finished);
                     bar.inc(1);
                     let Finished { number, game, .. } = finished;
-                    store.push(PendingGame { number, done: game.moves.len(), game, finished: true })?;
+                    store
+                        .push(PendingGame { number, done: game.moves.len(), game, finished: true })
+                        .map_err(|error| format!("{error:#}"))?;
                 }
-                News::Begun(hand) => store.push(hand)?,
+                News::Begun(hand) => store.push(hand).map_err(|error| format!("{error:#}"))?,
                 News::Failed(why) => {
                     hall.halt.store(true, Ordering::Relaxed);
                     failure = failure.or(Some(why));
@@ -305,7 +310,7 @@ fn collect(
             log::info!("{}/{total} games, {}", HumanCount(bar.position()), bar.message());
         }
         if saved.elapsed() >= store.save_every() {
-            store.save()?;
+            store.save().map_err(|error| format!("{error:#}"))?;
             saved = Instant::now();
         }
     }

@@ -87,7 +87,8 @@ impl Sources {
     pub fn feed(&self, config: &TrainConfig, first: u64) -> Result<Prefetch, String> {
         let recipe = recipe(config, config.history_dropout);
         let fresh = config.batch - config.shown_again();
-        let plan = SampleOrder::new(self.train.clone(), recipe, fresh, config.seed)?;
+        let plan = SampleOrder::new(self.train.clone(), recipe, fresh, config.seed)
+            .map_err(|error| format!("{error:#}"))?;
         let (plan, threads) = (Arc::new(plan), config.loader_threads);
         if config.teacher.net.is_empty() {
             return Ok(Prefetch::new(plan, first, threads));
@@ -95,7 +96,7 @@ impl Sources {
         let teacher =
             Network::load(Path::new(&config.teacher.net)).map_err(|error| format!("teacher: {error}"))?;
         log::info!("teacher: {}", teacher.describe());
-        Prefetch::taught(plan, first, threads, &teacher)
+        Prefetch::with_teacher(plan, first, threads, &teacher).map_err(|error| format!("{error:#}"))
     }
 
     /// The held-out samples that there are, every source alike, before one of them begins anew.
@@ -112,7 +113,8 @@ impl Sources {
         let recipe = recipe(config, 0.0);
         let batches = match SampleOrder::new(self.validation.clone(), recipe, config.batch, HELD_OUT_SEED) {
             Ok(plan) => {
-                let batch = |k| plan.batch(k, None).map(|(batch, _)| batch);
+                let batch =
+                    |k| plan.batch(k, None).map(|(batch, _)| batch).map_err(|error| format!("{error:#}"));
                 (0..config.validation_batches as u64).map(batch).collect::<Result<_, String>>()?
             }
             Err(_) => Vec::new(),
@@ -194,11 +196,11 @@ fn files(config: &SourceConfig) -> Result<Vec<PathBuf>, String> {
 
 impl Feed for Prefetch {
     fn next_batch(&mut self) -> Result<Batch, String> {
-        Prefetch::next_batch(self)
+        Prefetch::next_batch(self).map_err(|error| format!("{error:#}"))
     }
 
     fn again(&mut self, origins: &[Origin]) -> Result<Batch, String> {
-        Prefetch::again(self, origins)
+        Prefetch::again(self, origins).map_err(|error| format!("{error:#}"))
     }
 
     fn position(&self) -> serde_json::Value {

@@ -1,87 +1,82 @@
-//! Requests to public servers that don't want to be overrun: one at a time, with a pause between them, under
-//! a name; asked to wait, we wait.
+//! Requests to public servers within their limits: one at a time, with a pause between them, with a user agent, and
+//! waiting as long as the server asks.
 
-use std::fmt;
 use std::time::Duration;
 
+use anyhow::anyhow;
 use jiff::Timestamp;
+use thiserror::Error;
 use ureq::http::{Response, StatusCode};
 use ureq::{Agent, Body};
 
-/// A server that is silent for so long is taken to be gone.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// What to wait after "too many requests" if the server doesn't say how long (Lichess asks for a full minute).
+/// The timeout of connecting, of the response, and of each read.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// The wait after "too many requests" if the server does not say how long (Lichess asks for a full minute).
 const FULL_MINUTE: Duration = Duration::from_secs(60);
-/// Nobody waits longer for one answer.
+/// The maximum wait before another attempt.
 const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
-/// What to wait after the first failure; twice as long after each further one.
+/// The wait after the first failure; it doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_secs(2);
 
-/// Waits; `false` if it was told not to wait any more.
+/// Waits; returns false if interrupted.
 pub type Pause<'a> = dyn FnMut(Duration) -> bool + 'a;
 
-/// Why something can't be fetched.
-#[derive(Debug)]
+/// Why a download failed.
+#[derive(Debug, Error)]
 pub enum FetchError {
-    /// The server has no such thing.
+    /// The server does not have it.
+    #[error("{0}: not found")]
     Missing(String),
-    /// It doesn't answer as it should, however often it is asked.
+    /// All attempts failed.
+    #[error("{url}: {why}; the same command continues")]
     Failed {
-        /// What was asked for.
+        /// The address.
         url: String,
-        /// What was wrong the last time.
+        /// The error of the last attempt.
         why: String,
     },
-    /// Told to stop.
+    /// The file cannot be written.
+    #[error("{0}")]
+    Unwritable(String),
+    /// The stop flag was set.
+    #[error("interrupted; the same command continues")]
     Interrupted,
 }
 
-impl fmt::Display for FetchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FetchError::Missing(url) => write!(f, "{url}: not found"),
-            FetchError::Failed { url, why } => write!(f, "{url}: {why}; the same line again goes on"),
-            FetchError::Interrupted => f.write_str("interrupted; the same line again goes on"),
-        }
-    }
-}
-
-impl std::error::Error for FetchError {}
-
-/// A client with manners.
-pub struct Client<'a> {
+/// A client that limits its requests.
+pub struct HttpClient<'a> {
     agent: Agent,
     /// Between two requests.
     gap: Duration,
-    /// How often something is asked for before it is given up.
+    /// Attempts before a request is given up.
     tries: u32,
     pause: &'a mut Pause<'a>,
     begun: bool,
 }
 
-impl<'a> Client<'a> {
-    /// A client that calls itself `name`.
-    pub fn new(name: &str, gap: Duration, tries: u32, pause: &'a mut Pause<'a>) -> Client<'a> {
+impl<'a> HttpClient<'a> {
+    /// A client with the user agent `name`.
+    pub fn new(name: &str, gap: Duration, tries: u32, pause: &'a mut Pause<'a>) -> HttpClient<'a> {
         let config = Agent::config_builder()
             .user_agent(name)
             .http_status_as_error(false)
-            .timeout_connect(Some(PATIENCE))
-            .timeout_recv_response(Some(PATIENCE))
-            .timeout_per_read(Some(PATIENCE));
-        Client { agent: config.build().into(), gap, tries: tries.max(1), pause, begun: false }
+            .timeout_connect(Some(TIMEOUT))
+            .timeout_recv_response(Some(TIMEOUT))
+            .timeout_per_read(Some(TIMEOUT));
+        HttpClient { agent: config.build().into(), gap, tries: tries.max(1), pause, begun: false }
     }
 
-    /// Asks for something until `receive` has got it: that is given each successful answer and says what was wrong
-    /// with it. The address is asked for anew before each try.
+    /// Requests an address until `receive`, which is given each successful response, succeeds. `url` is called before
+    /// each attempt.
     ///
     /// # Errors
     ///
-    /// If the server has no such thing, fails too often, or we were told to stop.
+    /// If the server does not have it, all attempts fail, or the pause is interrupted.
     pub fn get(
         &mut self,
         url: impl Fn() -> String,
         accept: &str,
-        mut receive: impl FnMut(&mut Body) -> Result<(), String>,
+        mut receive: impl FnMut(&mut Body) -> anyhow::Result<()>,
     ) -> Result<(), FetchError> {
         let mut wait = if self.begun { self.gap } else { Duration::ZERO };
         let mut backoff = FIRST_WAIT;
@@ -91,26 +86,26 @@ impl<'a> Client<'a> {
                 return Err(FetchError::Interrupted);
             }
             let url = url();
-            let (why, asked) = match self.agent.get(&url).header("Accept", accept).call() {
+            let (error, asked) = match self.agent.get(&url).header("Accept", accept).call() {
                 Ok(mut response) if response.status().is_success() => match receive(response.body_mut()) {
                     Ok(()) => return Ok(()),
-                    Err(why) => (why, Duration::ZERO),
+                    Err(error) => (error, Duration::ZERO),
                 },
                 Ok(response) => match refusal(&response) {
                     Refusal::Missing => return Err(FetchError::Missing(url)),
                     Refusal::Final(why) => return Err(FetchError::Failed { url, why }),
-                    Refusal::Later(why, asked) => (why, asked),
+                    Refusal::Later(why, asked) => (anyhow!(why), asked),
                 },
-                Err(error) => (error.to_string(), Duration::ZERO),
+                Err(error) => (error.into(), Duration::ZERO),
             };
             if attempt == self.tries {
-                return Err(FetchError::Failed { url, why });
+                return Err(FetchError::Failed { url, why: format!("{error:#}") });
             }
             wait = backoff.max(asked).min(LONGEST_WAIT);
             backoff *= 2;
-            log::warn!("{url}: {why}; asking again in {} s", wait.as_secs());
+            log::warn!("{url}: {error:#}; next attempt in {} s", wait.as_secs());
         }
-        unreachable!("the last try returns")
+        unreachable!("the last attempt returns")
     }
 }
 
@@ -122,7 +117,7 @@ enum Refusal {
 
 fn refusal(response: &Response<Body>) -> Refusal {
     let status = response.status();
-    let why = format!("the server says {status}");
+    let why = format!("the server answered {status}");
     match status {
         StatusCode::NOT_FOUND | StatusCode::GONE => Refusal::Missing,
         StatusCode::TOO_MANY_REQUESTS => Refusal::Later(why, asked(response).unwrap_or(FULL_MINUTE)),
@@ -131,7 +126,7 @@ fn refusal(response: &Response<Body>) -> Refusal {
     }
 }
 
-/// What `Retry-After` asks for: seconds, or a date.
+/// The wait that `Retry-After` asks for, given in seconds or as a date.
 fn asked(response: &Response<Body>) -> Option<Duration> {
     let text = response.headers().get("retry-after")?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse() {

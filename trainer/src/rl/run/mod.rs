@@ -175,7 +175,8 @@ impl Cycle {
         let diary = Diary::open(folder, state.iteration)?;
         // Last of all, so that a configuration that doesn't do leaves that of the run as it was.
         let text = serde_json::to_string_pretty(&config).expect("numbers and text make JSON");
-        write_file(&folder.join("config.json"), (text + "\n").as_bytes())?;
+        write_file(&folder.join("config.json"), (text + "\n").as_bytes())
+            .map_err(|error| format!("{error:#}"))?;
         let (folder, counted) = (folder.to_owned(), Instant::now());
         Ok(Cycle { config, folder, device, state, nets, diary, pretraining, stop, counted })
     }

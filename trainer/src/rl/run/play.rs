@@ -35,7 +35,7 @@ impl Cycle {
         );
         let (folder, save_every) = (self.games(), Duration::from_secs(SAVE_EVERY));
         let out = StoreOptions { folder, chunk_size: CHUNK, save_every, resume: true };
-        let store = Store::open(&out, &name, &source, settings)?;
+        let store = Store::open(&out, &name, &source, settings).map_err(|error| format!("{error:#}"))?;
         let plan = Plan {
             rules: Rules { workers: self.workers(self.config.play.workers), ..self.config.play.clone() },
             seed: self.seed(RngStream::Games),

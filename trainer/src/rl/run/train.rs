@@ -97,7 +97,8 @@ impl Cycle {
         }
         let mut drift = run.learner.drift.drift();
         if let Some(reference) = &run.learner.reference {
-            let batches = (0..MEASURED).map(|_| feed.next_batch()).collect::<Result<Vec<_>, String>>()?;
+            let batches = (0..MEASURED).map(|_| feed.next_batch()).collect::<anyhow::Result<Vec<_>>>();
+            let batches = batches.map_err(|error| format!("{error:#}"))?;
             let kl = reference.measure(&run.learner.net, &run.learner.averaged, &batches);
             if kl.is_finite() {
                 drift.kl = kl;
