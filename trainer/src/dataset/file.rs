@@ -51,9 +51,16 @@ pub enum ChunkError {
 ///
 /// If the file cannot be written; then no file of that name is created or changed.
 pub fn write(chunk: &Chunk, path: &Path) -> Result<(), ChunkError> {
-    let unwritable = |error: &dyn Display| ChunkError::Unwritable(path.to_owned(), first_line(error));
+    let unwritable = |error: &dyn Display| ChunkError::Unwritable(path.to_owned(), cause(error));
     let file = files::temporary(path).map_err(|error| unwritable(&error))?;
     write_file(chunk, file.path()).map_err(|error| unwritable(&error))?;
+    // HDF5 can lose data on a full disk without an error: only what can be read back replaces an existing file.
+    let mut written =
+        read(file.path()).map_err(|_| unwritable(&"it cannot be read back, is the disk full?"))?;
+    written.source.clone_from(&chunk.source);
+    if written != *chunk {
+        return Err(unwritable(&"what was read back differs, is the disk full?"));
+    }
     files::persist(file, path).map_err(|error| unwritable(&error))
 }
 
@@ -101,6 +108,7 @@ fn write_file(chunk: &Chunk, path: &Path) -> hdf5::Result<()> {
         put(&policy, "move", &searches.moves)?;
         put(&policy, "share", &searches.shares)?;
     }
+    file.flush()?;
     file.close()
 }
 
@@ -111,7 +119,10 @@ fn put<T: H5Type>(group: &Group, name: &str, data: &[T]) -> hdf5::Result<()> {
         return builder.empty::<T>().shape(0).create(name).map(drop);
     }
     let block = data.len().min(BLOCK);
-    builder.chunk(block).shuffle().deflate(DEFLATE).fletcher32().with_data(data).create(name).map(drop)
+    let dataset =
+        builder.chunk(block).shuffle().deflate(DEFLATE).fletcher32().with_data(data).create(name)?;
+    // The destructor writes what is still in the cache, and ignores errors.
+    dataset.flush()
 }
 
 /// Reads a whole file. Checksums, lengths and ranges are checked; moves are not replayed.
@@ -120,7 +131,7 @@ fn put<T: H5Type>(group: &Group, name: &str, data: &[T]) -> hdf5::Result<()> {
 ///
 /// If the file is not `games/1`, or its contents are damaged.
 pub fn read(path: &Path) -> Result<Chunk, ChunkError> {
-    let unreadable = |error: hdf5::Error| ChunkError::Unreadable(path.to_owned(), first_line(&error));
+    let unreadable = |error: hdf5::Error| ChunkError::Unreadable(path.to_owned(), cause(&error));
     let foreign = |why: String| ChunkError::Foreign(path.to_owned(), why);
     let file = File::open(path).map_err(unreadable)?;
     let text = |name: &str| {
@@ -238,15 +249,18 @@ pub fn layouts(path: &Path) -> Result<Vec<DatasetLayout>, ChunkError> {
         });
         layouts.collect::<hdf5::Result<_>>()
     });
-    described.map_err(|error| ChunkError::Unreadable(path.to_owned(), first_line(&error)))
+    described.map_err(|error| ChunkError::Unreadable(path.to_owned(), cause(&error)))
 }
 
 fn get<T: H5Type>(file: &File, name: &str) -> hdf5::Result<Vec<T>> {
     file.dataset(name)?.read_raw()
 }
 
-fn first_line(error: &dyn Display) -> String {
-    error.to_string().lines().next().unwrap_or_default().to_owned()
+/// The cause that the operating system gives, if the error names one, else the first line of the error.
+fn cause(error: &dyn Display) -> String {
+    let text = error.to_string();
+    let named = text.split_once("error message = '").and_then(|(_, rest)| rest.split_once('\''));
+    named.map_or(text.lines().next().unwrap_or_default(), |(message, _)| message).to_owned()
 }
 
 #[cfg(test)]
