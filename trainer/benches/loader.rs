@@ -1,8 +1,7 @@
-//! Samples a second that the loader makes, and the memory that it takes.
+//! Samples per second of the loader, and its memory.
 //!
-//! `cargo bench -p trainer --bench loader -- data/engine-*.h5`: with one thread and with two;
-//! `… -- --make 100000000 FOLDER` writes files with as many positions, of games of random moves, and
-//! measures with them.
+//! `cargo bench -p trainer --bench loader -- data/engine-*.h5` measures with one thread and with two;
+//! `… -- --make 100000000 FOLDER` first writes files with so many positions of random games.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -14,10 +13,10 @@ use trainer::dataset::ChunkWriter;
 use trainer::record::GameRecord;
 use trainer::train::Sources;
 
-/// How long each number of threads is measured.
+/// The duration of each measurement.
 const SECONDS: Duration = Duration::from_secs(5);
 
-/// Writes games of at most a hundred random legal moves.
+/// Writes games of at most a hundred random legal moves, so many positions in all.
 fn make(positions: usize, folder: &Path) {
     let mut writer = ChunkWriter::new(folder, "random", "random moves", 1_000_000).expect("a new folder");
     let mut rng = fastrand::Rng::with_seed(1);
@@ -36,16 +35,16 @@ fn make(positions: usize, folder: &Path) {
             board.play_unchecked(m);
         }
         made += game.moves.len();
-        writer.push(&game).expect("a disk with room");
+        writer.push(&game).expect("enough disk space");
         if reported.elapsed() > SECONDS {
             reported = Instant::now();
             eprintln!("{made} of {positions} positions");
         }
     }
-    writer.finish().expect("a disk with room");
+    writer.finish().expect("enough disk space");
 }
 
-/// The most memory that the process ever had, in MiB, where the system tells.
+/// The peak memory of the process in MiB, if the system reports it.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -77,7 +76,7 @@ fn main() {
             batches += 1;
         }
         let rate = (batches * config.batch) as f64 / start.elapsed().as_secs_f64();
-        println!("{threads} threads: {rate:.0} samples/s, {:.0} a thread", rate / threads as f64);
+        println!("{threads} threads: {rate:.0} samples/s, {:.0} per thread", rate / threads as f64);
     }
     if let Some(memory) = peak_memory() {
         println!("peak memory {memory} MiB");

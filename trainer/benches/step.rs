@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::Instant;
 use tch::{Device, Tensor};
 use trainer::config::TrainConfig;
-use trainer::loader::{Batch, CorpusBuilder, Plan, Prefetch, Source};
+use trainer::loader::{Batch, CorpusBuilder, Prefetch, SampleOrder, Source};
 use trainer::model::{DeviceBatch, Expander};
 use trainer::record::GameView;
-use trainer::samples::Recipe;
+use trainer::samples::SampleOptions;
 use trainer::train::{HeldOut, Learner, Run, loss};
 
 /// Rounds of each loop, in turns; the median counts.
@@ -66,7 +66,7 @@ fn learner_loop(learner: &mut Learner, batch: &Batch, steps: usize) -> f64 {
 }
 
 /// Samples a second of a run, by its own report on its second half.
-fn whole_run(plan: Plan, config: &TrainConfig, device: Device, steps: usize) -> f64 {
+fn whole_run(plan: SampleOrder, config: &TrainConfig, device: Device, steps: usize) -> f64 {
     let folder = tempfile::tempdir().expect("a folder");
     let config = TrainConfig {
         samples: (2 * steps * config.batch) as u64,
@@ -102,7 +102,8 @@ fn main() {
     }
     tch::Cuda::cudnn_set_benchmark(true);
     let sources = vec![games(2 * config.batch)];
-    let plan = Plan::new(sources, Recipe::default(), config.batch, config.seed).expect("there are games");
+    let plan = SampleOrder::new(sources, SampleOptions::default(), config.batch, config.seed)
+        .expect("there are games");
     let (batch, _) = plan.batch(0, None).expect("sound games");
     let kind = config.precision.kind(device);
     let on_device = Expander::new(device, kind, config.model.schemes()).upload(&batch);

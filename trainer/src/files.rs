@@ -1,39 +1,81 @@
-//! What every room does with files.
+//! Files written under a temporary name and renamed, folders, and file names.
 
-use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes `bytes` under a temporary name, flushes them to the disk, and renames.
+use anyhow::Context;
+use tempfile::NamedTempFile;
+
+/// Writes `bytes` to a file under a temporary name, flushes it to the disk, and renames it.
 ///
 /// # Errors
-/// One line: what can't be written. A file that was there before is then unharmed.
-pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    let temporary = path.with_extension("tmp");
-    let written = File::create(&temporary)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| std::fs::rename(&temporary, path));
-    written.map_err(|error| {
-        // What remains of a failed attempt would only fill the disk further.
-        _ = std::fs::remove_file(&temporary);
-        format!("cannot write {}: {error}", path.display())
-    })
+///
+/// If the file cannot be written; an existing file of that name is unchanged then.
+pub fn write_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    write_with(path, |file| Ok(file.write_all(bytes)?))
 }
 
-/// Makes the folder for a file, with those above it, unless it is there.
+/// [`write_file`] with what `write` writes.
 ///
 /// # Errors
-/// One line: what can't be made.
-pub fn make_folder_of(file: &Path) -> Result<(), String> {
+///
+/// If `write` fails, or the file cannot be written; an existing file of that name is unchanged then.
+pub fn write_with<T>(
+    path: &Path,
+    write: impl FnOnce(&mut NamedTempFile) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let attempt = || -> anyhow::Result<T> {
+        let mut file = temporary(path)?;
+        let value = write(&mut file)?;
+        persist(file, path)?;
+        Ok(value)
+    };
+    attempt().with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// An empty file `NAME.RANDOM.tmp` in the folder of `path`, which is removed when it is dropped.
+///
+/// # Errors
+///
+/// If it cannot be created.
+pub(crate) fn temporary(path: &Path) -> io::Result<NamedTempFile> {
+    let prefix = format!("{}.", file_name(path));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(".tmp");
+    // Readable as any other new file: the default is for the owner alone.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    builder.tempfile_in(folder.unwrap_or(Path::new(".")))
+}
+
+/// Flushes a temporary file to the disk and renames it to `path`.
+///
+/// # Errors
+///
+/// If either fails; the temporary file is removed then.
+pub(crate) fn persist(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// Creates the folder of a file, with its parents, unless it exists.
+///
+/// # Errors
+///
+/// If it cannot be created.
+pub fn make_folder_of(file: &Path) -> anyhow::Result<()> {
     file.parent().map_or(Ok(()), make_folder)
 }
 
-/// Makes a folder, with those above it, unless it is there.
+/// Creates a folder, with its parents, unless it exists.
 ///
 /// # Errors
-/// One line: what can't be made.
-pub fn make_folder(folder: &Path) -> Result<(), String> {
-    std::fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))
+///
+/// If it cannot be created.
+pub fn make_folder(folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))
 }
 
 /// A file's name without its folder.
@@ -46,4 +88,39 @@ pub fn stem(path: &Path) -> String {
     let name = file_name(path);
     let stem = name.split('.').next().unwrap_or_default();
     if stem.is_empty() { "games".into() } else { stem.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_changes_nothing_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        write_file(&path, b"first").unwrap();
+        let failed = write_with(&path, |file| {
+            file.write_all(b"half")?;
+            anyhow::bail!("the disk is full")
+        });
+        let error = format!("{:#}", failed.map(|()| ()).unwrap_err());
+        assert!(error.ends_with("a.json: the disk is full") && error.starts_with("cannot write "), "{error}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"first");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        write_file(&path, b"second").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"second");
+        assert!(write_file(&folder.path().join("nowhere/a.json"), b"").is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn files_are_as_readable_as_any_other() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let [ours, plain] = ["ours", "plain"].map(|name| folder.path().join(name));
+        write_file(&ours, b"").unwrap();
+        std::fs::write(&plain, b"").unwrap();
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode();
+        assert_eq!(mode(&ours), mode(&plain));
+    }
 }

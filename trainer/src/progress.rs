@@ -2,17 +2,17 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Progress on stderr over `total` of `unit`, of which some were done before.
+/// A progress bar over `total` of `unit`, of which `done` were done in an earlier run.
 pub fn progress(total: u64, done: u64, unit: &str) -> ProgressBar {
     let bar = ProgressBar::new(total);
     let template = format!("{{wide_bar}} {{human_pos}}/{{human_len}} {unit}, {{msg}}, {{eta}} left");
-    bar.set_style(ProgressStyle::with_template(&template).expect("a fixed template"));
+    bar.set_style(ProgressStyle::with_template(&template).expect("a valid template"));
     bar.set_position(done);
     bar.reset_eta();
     bar
 }
 
-/// Progress of a trial of `steps` steps, on stderr.
+/// A progress bar over training steps.
 pub fn steps_bar(steps: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr());
     let style = "{bar:24} {pos}/{len} steps, {per_sec}, {eta} left · {msg}";

@@ -1,4 +1,4 @@
-//! `import` and `inspect`, driven as a user drives them.
+//! `import` and `inspect` through the built binary.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ const TWO_GAMES: &str = r#"[Event "first"]
 3. Nc3 1/2-1/2
 "#;
 
-/// An illegal move on line 7, between two sound games.
+/// An illegal move on line 9, between two valid games.
 const BROKEN: &str = r#"[Event "sound"]
 [Result "0-1"]
 
@@ -78,7 +78,7 @@ impl Folder {
         self.path(name)
     }
 
-    /// Imports a PGN file and gives the chunk and what was said on stdout and stderr.
+    /// Imports a PGN file; returns the chunk, stdout and stderr.
     fn import(&self, pgn: &str, arguments: &[&str]) -> (Chunk, String, String) {
         let out = self.path("out");
         let _ = std::fs::remove_dir_all(&out);
@@ -93,7 +93,7 @@ impl Folder {
 }
 
 #[test]
-fn games_arrive_with_all_that_is_known_of_them() {
+fn games_are_imported_with_their_tags_and_evaluations() {
     let folder = Folder::new();
     let pgn = folder.write("two.pgn", TWO_GAMES.as_bytes());
     let (chunk, stdout, _) = folder.import(&pgn, &[]);
@@ -153,7 +153,7 @@ fn compressed_files_give_the_same_games() {
 }
 
 #[test]
-fn a_file_that_breaks_off_costs_only_its_end() {
+fn a_truncated_file_is_imported_up_to_its_end() {
     let folder = Folder::new();
     let mut whole = zstd::encode_all(TWO_GAMES.repeat(2000).as_bytes(), 1).expect("memory");
     whole.truncate(whole.len() - 20);
@@ -205,12 +205,12 @@ fn inspect_describes_sound_files_and_fails_on_others() {
     let broken = trainer(&["inspect", &file, &cut]);
     assert!(!broken.status.success());
     assert!(String::from_utf8_lossy(&broken.stderr).contains("cut.h5"));
-    assert!(!broken.stdout.is_empty(), "the sound one is described all the same");
+    assert!(!broken.stdout.is_empty(), "the sound file is still described");
 }
 
 #[cfg(feature = "libtorch")]
 #[test]
-fn training_names_a_damaged_file_and_goes_on_without_it() {
+fn training_names_a_damaged_file_and_skips_it() {
     let folder = Folder::new();
     let pgn = folder.write("two.pgn", TWO_GAMES.as_bytes());
     folder.import(&pgn, &[]);
@@ -254,7 +254,7 @@ fn a_table_of_puzzles_becomes_games() {
 }
 
 #[test]
-fn nothing_is_overwritten_and_missing_files_are_named() {
+fn files_are_not_overwritten_and_missing_files_are_named() {
     let folder = Folder::new();
     let pgn = folder.write("two.pgn", TWO_GAMES.as_bytes());
     folder.import(&pgn, &[]);
@@ -265,4 +265,57 @@ fn nothing_is_overwritten_and_missing_files_are_named() {
     let missing = trainer(&["import", "nowhere.pgn", "--out", &out]);
     assert!(!missing.status.success());
     assert!(String::from_utf8_lossy(&missing.stderr).contains("nowhere.pgn"));
+}
+
+/// A PGN of so many different games.
+fn many_games(count: usize) -> String {
+    let game = |number: usize| {
+        let knights = "Nf3 Nf6 Ng1 Ng8 ".repeat(number % 40);
+        let pawns = ["a3 h6", "a4 h5", "b3 g6", "b4 g5", "c3 f6", "c4 f5", "d3 e6", "d4 e5"][number / 40 % 8];
+        format!(
+            "[Event \"{number}\"]\n[WhiteElo \"{}\"]\n[Result \"1-0\"]\n\n{knights}{pawns} 1-0\n\n",
+            number * 7
+        )
+    };
+    (0..count).map(game).collect()
+}
+
+/// Runs the trainer with files limited to so many bytes: a write beyond them fails, as on a full disk.
+#[cfg(unix)]
+fn trainer_on_a_full_disk(bytes: u64, arguments: &[&str]) -> Output {
+    let script = "trap '' XFSZ && ulimit -f \"$1\" && shift && exec \"$@\"";
+    let blocks = (bytes / 512).to_string();
+    let mut command = Command::new("sh");
+    command.args(["-c", script, "sh", &blocks, env!("CARGO_BIN_EXE_philidor-trainer")]).args(arguments);
+    command.output().expect("there is a shell")
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_an_error() {
+    let folder = Folder::new();
+    let pgn = folder.write("many.pgn", many_games(300).as_bytes());
+    let (chunk, ..) = folder.import(&pgn, &[]);
+    assert_eq!(chunk.games(), 300);
+    let size = std::fs::metadata(folder.path("out/x-00000.h5")).expect("the file").len();
+    // Wherever the disk is full: in the header, in any dataset, or at the end.
+    let limits = (1..=4).map(|part| size * part / 5).chain([512, size - 512]);
+    for (number, limit) in limits.enumerate() {
+        let out = folder.path(&format!("full-{number}"));
+        let output = trainer_on_a_full_disk(limit, &["import", &pgn, "--out", &out, "--name", "x"]);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            !output.status.success(),
+            "{limit} of {size} bytes: {}",
+            String::from_utf8_lossy(&output.stdout)
+        );
+        let expected = "x-00000.h5: cannot be written: File too large";
+        assert!(stderr.contains(expected), "{limit} of {size} bytes: {stderr}");
+        assert!(output.status.code().is_some(), "{limit} of {size} bytes: {}", output.status);
+        let left = std::fs::read_dir(&out).expect("the folder").count();
+        assert_eq!(left, 0, "{limit} of {size} bytes: no file is left");
+    }
+    let output =
+        trainer_on_a_full_disk(size + 512, &["import", &pgn, "--out", &folder.path("enough"), "--name", "x"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -1,4 +1,4 @@
-//! A run that is killed at an arbitrary moment goes on from its last checkpoint as if nothing had been.
+//! A training run that is killed at an arbitrary moment continues from its last checkpoint with the same result.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -18,7 +18,7 @@ fn succeeds(mut command: Command) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Everything in a run's metrics but times and rates.
+/// A run's metrics without times and rates.
 fn curve(run: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(run.join("metrics.jsonl")).expect("metrics");
     let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
@@ -32,7 +32,7 @@ fn curve(run: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_killed_run_goes_on_as_if_nothing_had_been() {
+fn a_killed_run_is_resumed_with_the_same_result() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     std::fs::write(at.join("games.pgn"), GAMES).expect("a file");
@@ -57,10 +57,10 @@ fn a_killed_run_goes_on_as_if_nothing_had_been() {
     for attempt in 0.. {
         let mut child =
             train("killed", attempt > 0).stderr(Stdio::piped()).spawn().expect("the trainer starts");
-        let said = BufReader::new(child.stderr.take().expect("piped"));
+        let stderr = BufReader::new(child.stderr.take().expect("piped"));
         // The first line of progress: some steps and checkpoints are done, many are not.
         let progress =
-            said.lines().map_while(Result::ok).find(|line| line.contains("samples ") && line.contains('%'));
+            stderr.lines().map_while(Result::ok).find(|line| line.contains("samples ") && line.contains('%'));
         assert!(progress.is_some(), "a line of progress");
         child.kill().expect("it can be killed");
         assert!(!child.wait().expect("it ends").success(), "killed, not finished");

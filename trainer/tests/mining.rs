@@ -1,7 +1,7 @@
-//! Games from an engine: played, judged, interrupted, gone on with.
+//! `mine` and `annotate` through the built binary: complete, interrupted and resumed runs.
 //!
-//! The engine is a toy inside this very program: the test `toy_engine`, which is ignored unless it is asked for by
-//! name. It likes moves by a hash of position and move, always the same.
+//! The engine is a toy in this program: the test `toy_engine`, which is ignored unless it is named. It scores moves by
+//! a hash of position and move.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -13,10 +13,10 @@ use trainer::dataset::Chunk;
 use trainer::record::{GameRecord, NO_EVAL};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// In whose environment it is, the toy falls silent after so many searches.
+/// With this environment variable the toy stops answering after so many searches.
 const SILENT_AFTER: &str = "TOY_SILENT_AFTER";
 
-/// Speaks UCI. The option `Fail` makes it end at that search.
+/// A UCI engine. The option `Fail` makes it exit at that search.
 #[test]
 #[ignore = "the engine of the other tests"]
 fn toy_engine() {
@@ -54,7 +54,7 @@ fn toy_engine() {
 
 fn say(text: &str) {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{text}").and_then(|()| out.flush()).expect("somebody listens");
+    writeln!(out, "{text}").and_then(|()| out.flush()).expect("stdout is open");
 }
 
 fn position(line: &str) -> Game {
@@ -83,7 +83,7 @@ fn favourites(game: &Game) -> Vec<(i16, String)> {
 struct Folder(tempfile::TempDir);
 
 impl Folder {
-    /// With the toy as a program.
+    /// A folder with the toy as a program.
     fn new() -> Folder {
         let folder = Folder(tempfile::tempdir().expect("a folder"));
         let tests = std::env::current_exe().expect("this program");
@@ -113,21 +113,21 @@ impl Folder {
         self.command(line).output().expect("the trainer starts")
     }
 
-    /// Standard output of a command that succeeds.
+    /// The standard output of a command that succeeds.
     fn succeed(&self, line: &str) -> String {
         let output = self.run(line);
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// What a command says that fails.
+    /// The standard error of a command that fails.
     fn fail(&self, line: &str) -> String {
         let output = self.run(line);
         assert!(!output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stdout));
         String::from_utf8_lossy(&output.stderr).into_owned()
     }
 
-    /// All games of a name, from as many files as there are.
+    /// All games of the files of a name.
     fn games(&self, name: &str) -> Vec<GameRecord> {
         let read = |number: usize| {
             let path = self.at(&format!("data/{name}-{number:05}.h5"));
@@ -143,8 +143,8 @@ const MINE: &str = "mine --engine ./toy --depth 1 --plies 60";
 #[test]
 fn games_depend_on_the_seed_alone() {
     let folder = Folder::new();
-    let told = folder.succeed(&format!("{MINE} --games 12 --name one --engines 1"));
-    assert!(told.starts_with("12 games in 1 files: data/one-*.h5"), "{told}");
+    let summary = folder.succeed(&format!("{MINE} --games 12 --name one --engines 1"));
+    assert!(summary.starts_with("12 games in 1 files: data/one-*.h5"), "{summary}");
     folder.succeed(&format!("{MINE} --games 12 --name three --engines 3 --chunk-size 200"));
     folder.succeed(&format!("{MINE} --games 12 --name other --seed 2"));
     let games = folder.games("one");
@@ -168,7 +168,7 @@ fn games_depend_on_the_seed_alone() {
             plies += 1;
             replay.play(m);
         }
-        assert_eq!(game.result.code() == 2, replay.outcome().is_none(), "no result only if it isn't over");
+        assert_eq!(game.result.code() == 2, replay.outcome().is_none(), "no result only if it is not over");
     }
     assert!((0.7..0.9).contains(&(f64::from(best) / f64::from(plies))), "{best} of {plies}");
     assert!(
@@ -176,15 +176,15 @@ fn games_depend_on_the_seed_alone() {
     );
 }
 
-/// Starts a command, and ends it by a signal as soon as it says how far it is; whether it ended well. It can't come to
-/// its end before: each of its two engines answers `searches` times only.
+/// Starts a command and sends it a signal as soon as it reports progress; returns whether it succeeded. It cannot finish
+/// before: each of its two engines answers `searches` times only.
 fn interrupted(folder: &Folder, line: &str, searches: u64, signal: &str) -> bool {
     let mut command = folder.command(&format!("{line} --engines 2"));
     command.env(SILENT_AFTER, searches.to_string());
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
     let said = BufReader::new(child.stderr.take().expect("piped"));
     let mut said = said.lines().map_while(Result::ok);
-    // Rates are told as soon as there is a game, which has no more plies than sixty.
+    // Rates are reported as soon as there is a game, which has at most sixty plies.
     let progress = if searches > 60 { "positions/s" } else { "0/200, " };
     assert!(said.any(|line| line.contains(progress)), "progress");
     let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("there is kill");
@@ -193,7 +193,7 @@ fn interrupted(folder: &Folder, line: &str, searches: u64, signal: &str) -> bool
 }
 
 #[test]
-fn what_was_interrupted_goes_on_as_if_nothing_had_been() {
+fn an_interrupted_run_is_resumed_with_the_same_result() {
     let folder = Folder::new();
     folder.succeed(&format!("{MINE} --games 200 --name whole"));
     let line = format!("{MINE} --games 200 --name parts --save-every 0");
@@ -202,15 +202,15 @@ fn what_was_interrupted_goes_on_as_if_nothing_had_been() {
         assert!(refused.contains("it exists") && refused.contains("--resume"), "{refused}");
     };
     // No game is over after three plies: there is no file of games yet.
-    assert!(interrupted(&folder, &line, 3, "-INT"), "Ctrl-C is no failure");
+    assert!(interrupted(&folder, &line, 3, "-INT"), "Ctrl-C is no error");
     assert!(folder.at("data/parts.json").exists() && folder.games("parts").is_empty());
     refused();
     let on = format!("{line} --resume");
-    assert!(interrupted(&folder, &on, 100, "-INT"), "Ctrl-C is no failure");
+    assert!(interrupted(&folder, &on, 100, "-INT"), "Ctrl-C is no error");
     let first = folder.games("parts").len();
-    assert!(first < 200, "it was not at its end");
+    assert!(first < 200, "it was not finished");
     assert!(!interrupted(&folder, &on, 100, "-KILL"));
-    assert!(folder.games("parts").len() >= first, "what was written stays");
+    assert!(folder.games("parts").len() >= first, "written games are kept");
     refused();
     let refused = folder.fail(&format!("{on} --seed 2 --choice 1"));
     assert!(
@@ -219,13 +219,36 @@ fn what_was_interrupted_goes_on_as_if_nothing_had_been() {
     );
     folder.succeed(&on);
     assert_eq!(folder.games("parts"), folder.games("whole"));
-    // More games of the same kind.
+    // More games with the same settings.
     folder.succeed(&format!("{MINE} --games 203 --name parts --resume"));
     assert_eq!(folder.games("parts").len(), 203);
 }
 
+#[cfg(unix)]
 #[test]
-fn an_engine_that_ends_is_started_again() {
+fn a_full_disk_destroys_no_games() {
+    let folder = Folder::new();
+    folder.succeed(&format!("{MINE} --games 20 --name full"));
+    let games = folder.games("full");
+    let size = std::fs::metadata(folder.at("data/full-00000.h5")).expect("the file").len();
+    // Files are limited to the size of this one: a write beyond it fails, as on a full disk.
+    let script = format!("trap '' XFSZ && ulimit -f {} && exec \"$@\"", size.div_ceil(512));
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_philidor-trainer")]);
+    let more = format!("{MINE} --games 200 --name full --resume --save-every 0");
+    let output =
+        command.args(more.split(' ')).current_dir(folder.0.path()).output().expect("there is a shell");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && stderr.contains("full-00000.h5: cannot be written"), "{stderr}");
+    let kept = folder.games("full");
+    assert!(kept.len() >= games.len() && kept.starts_with(&games), "{} of {} games", kept.len(), games.len());
+    // With space again the run continues.
+    folder.succeed(&more);
+    assert_eq!(folder.games("full").len(), 200);
+}
+
+#[test]
+fn an_engine_that_exits_is_restarted() {
     let folder = Folder::new();
     folder.succeed(&format!("{MINE} --games 5 --name sound"));
     folder.succeed(&format!("{MINE} --games 5 --name shaky --option Fail=37"));
@@ -237,11 +260,11 @@ fn an_engine_that_ends_is_started_again() {
     let error = folder.fail(&format!("{MINE} --option Hsah=3"));
     assert!(error.contains("has no option \"Hsah\""), "{error}");
     let error = folder.fail("mine --engine /bin/cat --patience 0");
-    assert!(error.contains("was silent"), "{error}");
+    assert!(error.contains("did not answer"), "{error}");
 }
 
 #[test]
-fn games_begin_where_they_are_told_to() {
+fn games_begin_at_the_configured_positions() {
     let folder = Folder::new();
     let book = "4k2r/8/8/8/8/8/8/R3K3 w Qk - 0 1\n1rk3r1/pppppppp/8/8/8/8/PPPPPPPP/1RK3R1 w GBgb - 0 1\n";
     folder.write("book.epd", book);
@@ -249,7 +272,7 @@ fn games_begin_where_they_are_told_to() {
     let games = folder.games("book");
     let starts: Vec<&str> = games.iter().filter_map(|game| game.start.as_deref()).collect();
     let of = |start: &str| starts.iter().filter(|fen| fen.starts_with(start)).count();
-    assert_eq!((of("4k2r"), of("1rk3r1")), (3, 3), "each position as often");
+    assert_eq!((of("4k2r"), of("1rk3r1")), (3, 3), "equally often");
     assert!(games.iter().all(|game| (game.flags == 1) == game.start_fen().starts_with("1rk")), "Chess960");
 
     folder.succeed(&format!("{MINE} --games 20 --name careless --careless --choice 100"));
@@ -270,7 +293,7 @@ const PGN: &str = "[Event \"a\"]\n[WhiteElo \"2500\"]\n[Result \"1-0\"]\n\n1. e4
     [Event \"broken\"]\n\n1. e5 *\n\n[Event \"b\"]\n[Date \"2024.05.01\"]\n\n1. d4 d5 2. c4 *\n";
 
 #[test]
-fn games_are_given_evaluations() {
+fn games_are_annotated() {
     let folder = Folder::new();
     folder.write("two.pgn", PGN);
     folder.succeed("annotate two.pgn --engine ./toy --depth 1");
@@ -292,7 +315,7 @@ fn games_are_given_evaluations() {
     folder.succeed("annotate two.pgn --engine ./toy --depth 1 --name kept --keep-known");
     let kept = folder.games("kept");
     assert_eq!((kept[0].evals[0], &kept[0].evals[1..]), (99, &games[0].evals[1..]));
-    // From files of games as well as from PGN.
+    // Files of games as well as PGN.
     folder.succeed("import two.pgn --name plain --unknown-results");
     assert!(folder.games("plain")[1].evals.iter().all(|eval| *eval == NO_EVAL));
     folder.succeed("annotate data/plain-00000.h5 --engine ./toy --depth 1 --name stored");
@@ -301,7 +324,7 @@ fn games_are_given_evaluations() {
 }
 
 #[test]
-fn annotating_goes_on_where_it_was_interrupted() {
+fn an_interrupted_annotation_is_resumed() {
     let folder = Folder::new();
     folder.succeed(&format!("{MINE} --games 200 --name mined"));
     folder.succeed("annotate data/mined-00000.h5 --engine ./toy --depth 2 --name whole");
@@ -310,15 +333,15 @@ fn annotating_goes_on_where_it_was_interrupted() {
     assert!(folder.games("parts").len() < 200);
     folder.succeed(&format!("{line} --resume"));
     assert_eq!(folder.games("parts"), folder.games("whole"));
-    assert_eq!(folder.games("parts"), folder.games("mined"), "the toy always thinks the same");
+    assert_eq!(folder.games("parts"), folder.games("mined"), "the toy's scores are deterministic");
 }
 
 #[test]
-fn stored_games_leave_as_pgn_and_are_shown() {
+fn stored_games_are_exported_as_pgn_and_shown() {
     let folder = Folder::new();
     folder.succeed(&format!("{MINE} --games 4 --name mined --random-plies 2"));
-    let told = folder.succeed("export-pgn data/mined-00000.h5 --out mined.pgn");
-    assert_eq!(told, "4 games: mined.pgn\n");
+    let summary = folder.succeed("export-pgn data/mined-00000.h5 --out mined.pgn");
+    assert_eq!(summary, "4 games: mined.pgn\n");
     folder.succeed("import mined.pgn --name back --unknown-results");
     assert_eq!(folder.games("back"), folder.games("mined"));
     let one = folder.succeed("export-pgn data/mined-00000.h5 --game 2");

@@ -92,8 +92,8 @@ pub fn contest(
                     if number >= 2 * contest.pairs {
                         return None;
                     }
-                    let start = starts.plain(number / 2);
-                    let start = start.map_err(|why| *lock(&failed) = Some(why)).ok()?;
+                    let start = starts.without_engine(number / 2);
+                    let start = start.map_err(|why| *lock(&failed) = Some(format!("{why:#}"))).ok()?;
                     Some(Duel::new(Arc::clone(ring), number, start))
                 };
                 let mut done = |played| _ = report.send(Ok(played));

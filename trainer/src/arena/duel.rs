@@ -11,7 +11,7 @@ use shakmaty::Color;
 use super::contender::classical_move;
 use crate::config::MatchRules;
 use crate::gameplay::{Next, Sitting, known_end};
-use crate::record::{FLAG_ADJUDICATED, GameRecord, GameResult, Purpose, dice_for};
+use crate::record::{FLAG_ADJUDICATED, GameRecord, GameResult, RngStream, stream_rng};
 
 /// How a side finds its moves.
 #[derive(Clone, Copy, Debug)]
@@ -136,7 +136,7 @@ impl Sitting for Duel {
                 }
                 Mind::Classical(player, effort) => {
                     let ply = self.record.moves.len() as u64;
-                    let seed = dice_for(Purpose::Classical, self.ring.seed, self.number, ply).u64(..);
+                    let seed = stream_rng(RngStream::Classical, self.ring.seed, self.number, ply).u64(..);
                     let m = classical_move(player, effort, &self.game, seed);
                     let m = m.or(self.game.legal_moves().first().copied()).expect("the game isn't over");
                     self.play(m);

@@ -81,7 +81,7 @@ impl ArenaArgs {
     ///
     /// One line: a player, book or tables can't be read, a network fails, or the games can't be written.
     pub fn run(&self) -> Result<(), String> {
-        let stop = interrupt::flag()?;
+        let stop = interrupt::flag().map_err(|error| format!("{error:#}"))?;
         let report = self.play(&stop)?;
         println!("{} against {}: {}", self.first, self.second, report.tally);
         if let Some(sprt) = &self.sprt {

@@ -53,7 +53,7 @@ impl ExportArgs {
             Ok(write(name, &net, &weights, &loaded.config))
         })?;
         if let Some(path) = &self.weights {
-            make_folder_of(path)?;
+            make_folder_of(path).map_err(|error| format!("{error:#}"))?;
             checkpoint::save_weights(path, &weights, &loaded.config, &loaded.progress)?;
         }
         Ok(format!("{}, {} samples", network.describe(), loaded.progress.samples))

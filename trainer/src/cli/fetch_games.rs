@@ -2,20 +2,21 @@
 
 use std::path::PathBuf;
 
+use anyhow::ensure;
 use clap::Args;
 
 use super::interrupt;
 use crate::datagen::fetch::{Fetch, Month, Site};
 
-/// Fetch a player's games of a month as PGN from Chess.com or Lichess, politely
+/// Fetch a player's games of a month as PGN from Chess.com or Lichess, within their limits
 ///
-/// One request at a time, with pauses; asked to wait (429), it waits. A month that is there isn't fetched again, unless
-/// it wasn't over then. Ctrl-C loses nothing; the same line goes on.
+/// Sends one request at a time, with pauses, and waits if the server asks for it (429). A month is not fetched again if
+/// it was over when its file was written. Ctrl-C loses nothing; the same command continues.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer fetch-games lichess DrNykterstein 2024-05\n  \
     philidor-trainer fetch-games chess.com hikaru 2024-01 --until 2024-06 --contact me@example.org")]
 pub struct FetchGamesArgs {
-    /// Where from
+    /// The site
     site: Site,
     /// The player's name there
     #[arg(value_parser = user)]
@@ -28,38 +29,38 @@ pub struct FetchGamesArgs {
     /// Folder for the files SITE-USER-MONTH.pgn
     #[arg(long, default_value = "data")]
     out: PathBuf,
-    /// An address at which the site can reach you if something is wrong; told to it with each request
+    /// An address at which the site can reach you if something is wrong; sent with each request
     #[arg(long)]
     contact: Option<String>,
     /// Seconds between two requests
     #[arg(long, default_value_t = 1)]
     gap: u64,
-    /// How often something is asked for before it is given up
+    /// Attempts before a request is given up
     #[arg(long, default_value_t = 6)]
     tries: u32,
-    /// Another server with the same interface
+    /// Base address of another server with the same interface
     #[arg(long)]
     base_url: Option<String>,
 }
 
-fn user(name: &str) -> Result<String, String> {
-    let fine =
+fn user(name: &str) -> anyhow::Result<String> {
+    let valid =
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
-    if fine { Ok(name.to_lowercase()) } else { Err("names are letters, digits, _ and -".to_owned()) }
+    ensure!(valid, "names consist of letters, digits, _ and -");
+    Ok(name.to_lowercase())
 }
 
 impl FetchGamesArgs {
-    /// Fetches, and prints a line a month.
+    /// Fetches the games and prints a line per month.
     ///
     /// # Errors
     ///
     /// If the site does not know the player or refuses, or a file cannot be written.
-    pub fn run(&self) -> Result<(), String> {
-        self.fetch().run(&*interrupt::flag()?, &mut |line| println!("{line}"))
+    pub fn run(&self) -> anyhow::Result<()> {
+        self.request().run(&*interrupt::flag()?, &mut |line| println!("{line}"))
     }
 
-    /// What the arguments ask for.
-    pub(crate) fn fetch(&self) -> Fetch {
+    fn request(&self) -> Fetch {
         Fetch {
             site: self.site,
             user: self.user.clone(),
@@ -76,10 +77,30 @@ impl FetchGamesArgs {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: FetchGamesArgs,
+    }
+
+    #[test]
+    fn arguments_become_a_request() {
+        let words = "fetch-games chess.com SomeBody 2024-04 --until 2024-06 --gap 3 --tries 2";
+        let request = Cli::try_parse_from(words.split(' ')).unwrap().args.request();
+        assert_eq!((request.site, request.user.as_str()), (Site::ChessCom, "somebody"));
+        assert_eq!((request.gap, request.tries), (3, 2));
+        assert_eq!(request.until.map(|month| month.to_string()), Some("2024-06".to_owned()));
+    }
+
     #[test]
     fn names_are_no_paths() {
-        for (name, fine) in [("a_b-C9", true), ("../x", false), ("a b", false), ("a?b", false), ("", false)] {
-            assert_eq!(super::user(name).is_ok(), fine, "{name}");
+        for (name, valid) in [("a_b-C9", true), ("../x", false), ("a b", false), ("a?b", false), ("", false)]
+        {
+            assert_eq!(user(name).is_ok(), valid, "{name}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! PGN files and puzzles into files of games.
+//! `import`: PGN files and puzzles into files of games.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -13,7 +13,7 @@ use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 use super::interrupt;
 use crate::dataset::{ChunkError, ChunkWriter};
 use crate::files::{file_name, stem};
-use crate::import::{Filters, ImportError, Progress, ReadOptions, ReadReport, read_games};
+use crate::import::{Filters, ReadEvent, ReadOptions, ReadReport, read_games};
 use crate::record::EvalSide;
 
 /// Import PGN or puzzles (plain, .gz, .zst, .bz2) into files of games (games/1, HDF5)
@@ -21,44 +21,44 @@ use crate::record::EvalSide;
 #[command(after_help = "Example:\n  philidor-trainer import games/*.pgn.zst --out data --min-elo 2400\n  \
     philidor-trainer import lichess_db_puzzle.csv.zst --name puzzles --min-elo 1000 --min-popularity 80")]
 pub struct ImportArgs {
-    /// PGN files; Lichess's puzzles (CSV); or puzzles as a table of tab-separated columns named rating,
-    /// popularity, plays, fen (the solver to move) and moves: known by their first line
+    /// PGN files; Lichess's puzzles (CSV); or a table of puzzles with tab-separated columns named rating, popularity,
+    /// plays, fen (the solver to move) and moves. The first line decides which
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Folder for the files of games
     #[arg(long, default_value = "data")]
     out: PathBuf,
-    /// Their name, before -00000.h5 [default: the first file's]
+    /// Name of the files, before -00000.h5 [default: that of the first file]
     #[arg(long)]
     name: Option<String>,
-    /// Positions a file, about
+    /// Positions per file, approximately
     #[arg(long, default_value_t = 1_000_000)]
     chunk_size: usize,
-    /// Lowest rating of either player, or of a puzzle, where it is known
+    /// Minimum rating of both players, or of a puzzle, where it is known
     #[arg(long, default_value_t = 0)]
     min_elo: u16,
-    /// Highest rating of either player, or of a puzzle, where it is known
+    /// Maximum rating of both players, or of a puzzle, where it is known
     #[arg(long, default_value_t = u16::MAX)]
     max_elo: u16,
-    /// Leave out games in which a rating is unknown
+    /// Exclude games in which a rating is unknown
     #[arg(long)]
     rated_only: bool,
-    /// Fewest plies
+    /// Minimum plies
     #[arg(long, default_value_t = 1)]
     min_plies: usize,
-    /// Most plies
+    /// Maximum plies
     #[arg(long, default_value_t = 65_535)]
     max_plies: usize,
-    /// Leave out draws
+    /// Exclude draws
     #[arg(long)]
     decisive_only: bool,
     /// Keep games without a result (puzzles have none and are kept)
     #[arg(long)]
     unknown_results: bool,
-    /// Least popularity of a puzzle, -100 to 100
+    /// Minimum popularity of a puzzle, -100 to 100
     #[arg(long, default_value_t = -100, allow_negative_numbers = true)]
     min_popularity: i16,
-    /// Fewest times that a puzzle has been played
+    /// Minimum number of times that a puzzle has been played
     #[arg(long, default_value_t = 0)]
     min_plays: u32,
     /// Stop after this many games
@@ -73,22 +73,22 @@ pub struct ImportArgs {
 }
 
 impl ImportArgs {
-    /// Imports; broken games and damaged files are reported, never fatal. Ctrl-C ends cleanly.
+    /// Imports the games; broken games and damaged files are reported and skipped. Ctrl-C ends it cleanly.
     ///
     /// # Errors
     ///
-    /// One line: a file of games can't be opened, or one not be written.
-    pub fn run(&self) -> Result<(), String> {
+    /// If a file cannot be opened or written.
+    pub fn run(&self) -> anyhow::Result<()> {
         let stop = interrupt::flag().unwrap_or_else(|error| {
-            log::warn!("{error}");
+            log::warn!("{error:#}");
             Arc::default()
         });
-        let (report, files) = self.import(&stop).map_err(|error| error.to_string())?;
+        let (report, files) = self.import(&stop)?;
         print_report(&report, files);
         Ok(())
     }
 
-    fn import(&self, stop: &AtomicBool) -> Result<(ReadReport, usize), ImportError<ChunkError>> {
+    fn import(&self, stop: &AtomicBool) -> anyhow::Result<(ReadReport, usize)> {
         let mut options = ReadOptions {
             evals: self.eval,
             filters: Filters {
@@ -108,28 +108,27 @@ impl ImportArgs {
         options.threads = self.threads.unwrap_or(options.threads);
         let source: Vec<String> = self.files.iter().map(|path| file_name(path)).collect();
         let name = self.name.clone().unwrap_or_else(|| stem(&self.files[0]));
-        let mut writer = ChunkWriter::new(&self.out, &name, &source.join(", "), self.chunk_size)
-            .map_err(ImportError::Receiver)?;
+        let mut writer = ChunkWriter::new(&self.out, &name, &source.join(", "), self.chunk_size)?;
         let mut meter = Meter::new(&self.files);
-        let report = read_games(&self.files, &options, stop, |progress| {
-            match progress {
-                Progress::Game(game) => {
+        let report = read_games::<ChunkError>(&self.files, &options, stop, |event| {
+            match event {
+                ReadEvent::Game(game) => {
                     meter.count(game.moves.len());
                     writer.push(&game)?;
                 }
-                Progress::Broken(path, broken) => meter.broken(&format!(
+                ReadEvent::Broken(path, broken) => meter.broken(&format!(
                     "{}:{}: {} (game at line {}), skipped",
                     path.display(),
                     broken.line,
-                    broken.fault,
+                    broken.error,
                     broken.game_line
                 )),
-                Progress::Bytes(bytes) => meter.advance(bytes),
+                ReadEvent::Bytes(bytes) => meter.advance(bytes),
             }
             Ok(())
         })?;
         meter.finish();
-        let files = writer.finish().map_err(ImportError::Receiver)?;
+        let files = writer.finish()?;
         Ok((report, files))
     }
 }
@@ -147,7 +146,7 @@ impl Meter {
         let total = files.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|meta| meta.len()).sum();
         let bar = ProgressBar::new(total);
         let template = "{wide_bar} {bytes}/{total_bytes}, {msg}, {eta} left";
-        bar.set_style(ProgressStyle::with_template(template).expect("a fixed template"));
+        bar.set_style(ProgressStyle::with_template(template).expect("a valid template"));
         bar.enable_steady_tick(Duration::from_millis(500));
         Meter { bar, started: Instant::now(), games: 0, positions: 0 }
     }
@@ -174,7 +173,7 @@ impl Meter {
     fn finish(&self) {
         self.bar.finish_and_clear();
         let (positions, rate) = (HumanCount(self.positions), HumanCount(self.rate()));
-        eprintln!("{positions} positions in {}, {rate} a second", HumanDuration(self.started.elapsed()));
+        eprintln!("{positions} positions in {}, {rate} per second", HumanDuration(self.started.elapsed()));
     }
 }
 
@@ -186,7 +185,7 @@ fn print_report(report: &ReadReport, files: usize) {
         println!("damaged: {}: {why}", path.display());
     }
     if report.stopped {
-        println!("stopped before the end; what is written is complete and valid");
+        println!("stopped before the end; the files are complete and valid");
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use anyhow::{Context, bail};
 use clap::Args;
 
 use crate::dataset::{describe_file, describe_game, read};
 
-/// Prove files of games and describe them
+/// Check and describe files of games
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer inspect data/engine-*.h5\n  \
     philidor-trainer inspect data/engine-00000.h5 --game 7 --boards")]
@@ -14,10 +15,10 @@ pub struct InspectArgs {
     /// Files of games (games/1)
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Check structure and checksums, but don't replay the games
+    /// Check structure and checksums, but do not replay the games
     #[arg(long)]
     quick: bool,
-    /// Show this game of each file, from 0: its opening, its moves, the evaluations of the positions before them
+    /// Show this game of each file, from 0: its opening and its moves with the evaluations of the positions before them
     #[arg(long)]
     game: Option<usize>,
     /// Show the board after each move of the game
@@ -30,22 +31,22 @@ impl InspectArgs {
     ///
     /// # Errors
     ///
-    /// A line for each that is broken.
-    pub fn run(&self) -> Result<(), String> {
+    /// If a file cannot be read or is damaged; the error has a line for each.
+    pub fn run(&self) -> anyhow::Result<()> {
         let mut errors = Vec::new();
         for path in &self.files {
             let description = match self.game {
                 None => describe_file(path, !self.quick),
-                Some(index) => read(path).map_err(|error| error.to_string()).and_then(|chunk| {
-                    let told = describe_game(&chunk, index, self.boards);
-                    told.map_err(|why| format!("{}: {why}", path.display()))
+                Some(index) => read(path).map_err(Into::into).and_then(|chunk| {
+                    let text = describe_game(&chunk, index, self.boards);
+                    text.with_context(|| path.display().to_string())
                 }),
             };
             match description {
                 Ok(description) => println!("{description}"),
-                Err(error) => errors.push(error),
+                Err(error) => errors.push(format!("{error:#}")),
             }
         }
-        if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }
+        if errors.is_empty() { Ok(()) } else { bail!(errors.join("\n")) }
     }
 }

@@ -1,32 +1,32 @@
-//! Where commands that make games write them.
+//! The arguments of the commands that generate games.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 
-use crate::datagen::Harvest;
+use crate::datagen::DatagenSummary;
 use crate::dataset::StoreOptions;
 
-/// Where the games go.
+/// Where games are written.
 #[derive(Args, Debug)]
 pub struct OutArgs {
     /// Folder for the files of games
     #[arg(long, default_value = "data")]
     pub out: PathBuf,
-    /// Positions a file, about
+    /// Positions per file, approximately
     #[arg(long, default_value_t = 1_000_000)]
     pub chunk_size: usize,
-    /// Seconds after which what is finished is written
+    /// Seconds between two saves of finished games
     #[arg(long, default_value_t = 60)]
     pub save_every: u64,
-    /// Go on with what was begun with the same arguments
+    /// Continue an interrupted run of the same arguments
     #[arg(long)]
     pub resume: bool,
 }
 
 impl OutArgs {
-    /// The same for a [`Store`](crate::dataset::Store).
+    /// The options of a [`Store`](crate::dataset::Store).
     pub fn options(&self) -> StoreOptions {
         let (folder, chunk_size) = (self.out.clone(), self.chunk_size);
         StoreOptions {
@@ -38,10 +38,10 @@ impl OutArgs {
     }
 }
 
-/// Prints what a command that made the files `PATH-*.h5` came to.
-pub(super) fn report(harvest: Harvest, path: &Path) {
-    println!("{} games in {} files: {}-*.h5", harvest.games, harvest.files, path.display());
-    if harvest.stopped {
+/// Prints the summary of a command that wrote the files `PATH-*.h5`.
+pub(super) fn report(summary: DatagenSummary, path: &Path) {
+    println!("{} games in {} files: {}-*.h5", summary.games, summary.files, path.display());
+    if summary.stopped {
         println!("stopped before the end; nothing is lost: the same command with --resume continues");
     }
 }

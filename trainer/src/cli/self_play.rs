@@ -12,7 +12,7 @@ use super::interrupt;
 use super::out_args::{OutArgs, report};
 use crate::config::Rules;
 use crate::config::layers;
-use crate::datagen::Harvest;
+use crate::datagen::DatagenSummary;
 use crate::dataset::Store;
 use crate::gameplay::network;
 use crate::progress::progress;
@@ -60,11 +60,11 @@ impl SelfPlayArgs {
     ///
     /// One line: the rules or the network don't do, the network fails, or games can't be written.
     pub fn run(&self) -> Result<(), String> {
-        let stop = interrupt::flag()?;
+        let stop = interrupt::flag().map_err(|error| format!("{error:#}"))?;
         let Session { tally, evaluated, seconds, games, files, stopped, .. } = self.play(&stop)?;
         println!("{tally}");
         println!("{evaluated} evaluations in {seconds:.1} s: {:.0} a second", evaluated as f64 / seconds);
-        report(Harvest { games, files, stopped }, &self.out.out.join(&self.name));
+        report(DatagenSummary { games, files, stopped }, &self.out.out.join(&self.name));
         Ok(())
     }
 
@@ -78,7 +78,8 @@ impl SelfPlayArgs {
         let settings = json!({
             "net": format!("{} {:016x}", network.name(), xxh3_64(&bytes)), "rules": same, "seed": self.seed,
         });
-        let store = Store::open(&self.out.options(), &self.name, &source, settings)?;
+        let store = Store::open(&self.out.options(), &self.name, &source, settings)
+            .map_err(|error| format!("{error:#}"))?;
         let bar = progress(self.games, store.games(), "games");
         let plan = Plan { rules, seed: self.seed, games: self.games };
         play(&plan, &Seats { network: Arc::new(network), other: None }, store, &bar, stop)

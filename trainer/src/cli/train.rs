@@ -143,9 +143,9 @@ impl TrainArgs {
     fn train(&self) -> Result<Ended, String> {
         let mut config = self.read_config()?;
         let device = self.settings.prepare(&mut config)?;
-        let stop = super::interrupt::flag()?;
+        let stop = super::interrupt::flag().map_err(|error| format!("{error:#}"))?;
         let cache = self.cache.as_deref().unwrap_or(&self.run);
-        make_folder(cache)?;
+        make_folder(cache).map_err(|error| format!("{error:#}"))?;
         let sources = Sources::load(&config.sources, config.validation_percent, cache)?;
         if config.epochs > 0.0 {
             // What is shown again counts as a sample too, but not for an epoch.
@@ -205,7 +205,10 @@ fn earlier_task(config: &TrainConfig, folder: &Path, learner: &Learner) -> Resul
         "measuring how much each weight matters to {} samples of the earlier task",
         count * config.batch as u64
     );
-    let batches = (0..count).map(|_| feed.next_batch()).collect::<Result<Vec<_>, _>>()?;
+    let batches = (0..count)
+        .map(|_| feed.next_batch())
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| format!("{error:#}"))?;
     Ok(Elastic::measure(&learner.net, &learner.weights, &batches, config))
 }
 

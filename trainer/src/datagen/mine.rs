@@ -1,44 +1,47 @@
-//! Games that an engine plays against itself, and games that it judges.
+//! Games that an engine plays against itself.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use engine::position::{Outcome, PackedMove};
-use shakmaty::Color;
 
-use super::choice::Choice;
-use super::starts::Starts;
-use super::uci_engine::{Course, EngineError, Limit, Line, UciEngine};
-use crate::record::dice;
-use crate::record::wdl_of_eval;
-use crate::record::{FLAG_CHESS960, GameRecord, GameResult, NO_EVAL, Searched};
+use super::engine_pool::EngineTask;
+use super::move_choice::MoveChoice;
+use super::start_positions::StartPositions;
+use super::uci_engine::{EngineError, Limit, ScoredMove, UciEngine};
+use super::{best_move_record, position_after};
+use crate::dataset::PendingGame;
+use crate::record::{FLAG_CHESS960, GameRecord, GameResult, game_rng};
 
-/// Lets an engine play against itself.
+/// Games of an engine against itself.
 #[derive(Clone, Debug)]
-pub struct Miner {
+pub struct Mine {
+    /// How many games, those in the files included.
+    pub games: u64,
     /// Where games begin.
-    pub starts: Starts,
+    pub starts: StartPositions,
     /// Which of the best moves is played.
-    pub choice: Choice,
-    /// How long the engine thinks about a move.
+    pub choice: MoveChoice,
+    /// The engine's limit for a move.
     pub limit: Limit,
-    /// Games that aren't over after so many plies end without a result.
+    /// A game that is not over after so many plies ends without a result.
     pub plies: usize,
-    /// Decides what is left to chance.
+    /// The seed of the random numbers.
     pub seed: u64,
-    /// Whether each position's best move and its win, draw and loss are recorded, as a search's are.
+    /// Whether each position's best move with its win, draw and loss is recorded as a search would be.
     pub record_best: bool,
 }
 
-impl Miner {
-    /// Plays game `number`, from where `game` stands, to its end.
+impl Mine {
+    /// Plays game `number` on from the last position of `game` to its end.
     ///
-    /// A draw is claimed when the position stands for the third time, or after fifty moves. Every position's
-    /// evaluation is that of its best move, whichever is played.
+    /// A draw is claimed at the third repetition and after fifty moves. A position's evaluation is that of its best
+    /// move, whichever is played.
     ///
     /// # Errors
     ///
-    /// If the engine fails or `stop` is raised; `game` is then as far as it came, and can be gone on with.
-    pub fn play(
+    /// If the engine fails or `stop` is set; `game` then holds the moves so far and can be continued.
+    fn play(
         &self,
         number: u64,
         game: &mut GameRecord,
@@ -49,12 +52,12 @@ impl Miner {
         if game.moves.is_empty() {
             game.start = self.starts.start(number, engine, stop)?;
         }
-        let mut course = course_of(game, game.moves.len());
-        if course.is_chess960() {
+        let mut position = position_after(game, game.moves.len());
+        if position.is_chess960() {
             game.flags |= FLAG_CHESS960;
         }
         loop {
-            if let Some(outcome) = course.game.outcome() {
+            if let Some(outcome) = position.game.outcome() {
                 game.result = match outcome {
                     Outcome::Decisive { winner } => GameResult::won_by(winner),
                     Outcome::Draw(_) => GameResult::Draw,
@@ -64,70 +67,46 @@ impl Miner {
             if game.moves.len() >= self.plies {
                 return Ok(());
             }
-            let lines = engine.best(&course, self.limit, self.choice.moves(), stop)?;
-            // Ply 0 of the dice was thrown for the start.
-            let mut rng = dice(self.seed, number, game.moves.len() as u64 + 1);
-            let Line { m, .. } = lines[self.choice.draw(lines.len(), &mut rng)];
+            let moves = engine.best(&position, self.limit, self.choice.moves(), stop)?;
+            // The random numbers of ply 0 were used for the start position.
+            let mut rng = game_rng(self.seed, number, game.moves.len() as u64 + 1);
+            let ScoredMove { m, .. } = moves[self.choice.draw(moves.len(), &mut rng)];
             game.moves.push(PackedMove::new(m));
-            game.evals.push(lines[0].eval);
+            game.evals.push(moves[0].eval);
             if self.record_best {
-                game.searches.push(best_move(&lines[0], course.game.turn()));
+                game.searches.push(best_move_record(&moves[0], position.game.turn()));
             }
-            course.play(m);
+            position.play(m);
         }
     }
 }
 
-/// Gives the positions of a game the evaluations of an engine, from ply `done` on, which grows.
-///
-/// Positions for which `wanted` says no to what they have are left as they are.
-///
-/// # Errors
-///
-/// If the engine fails or `stop` is raised; what is `done` can be gone on with.
-pub fn annotate(
-    game: &mut GameRecord,
-    done: &mut usize,
-    wanted: impl Fn(i16) -> bool,
-    record_best: bool,
-    engine: &mut UciEngine,
-    limit: Limit,
-    stop: &AtomicBool,
-) -> Result<(), EngineError> {
-    engine.new_game(stop)?;
-    let mut course = course_of(game, *done);
-    while *done < game.moves.len() {
-        // A game may go on after a draw by rule: nobody claimed it. An engine has nothing to say after a mate.
-        if wanted(game.evals[*done]) {
-            let line = engine.best(&course, limit, 1, stop)?[0];
-            game.evals[*done] = line.eval;
-            if record_best {
-                game.searches.resize(game.moves.len(), Searched::default());
-                game.searches[*done] = best_move(&line, course.game.turn());
-            }
-        }
-        course.play(game.moves[*done].to_legal_move(course.game.position()));
-        *done += 1;
+impl EngineTask for Mine {
+    fn progress_of(&self, _: &GameRecord) -> u64 {
+        1
     }
-    Ok(())
-}
 
-/// A position's best move as a search's record: all of the policy, and win, draw and loss as the engine says or its
-/// score means. Nothing is recorded without a score.
-fn best_move(line: &Line, mover: Color) -> Searched {
-    let [win, draw, loss] = match line.wdl {
-        Some(wdl) => wdl.map(|thousandths| f32::from(thousandths) / 1000.0),
-        None if line.eval == NO_EVAL => return Searched::default(),
-        None => {
-            let [white, draw, black] = wdl_of_eval(line.eval);
-            mover.fold_wb([white, draw, black], [black, draw, white])
-        }
-    };
-    Searched::new(win - loss, draw, [(PackedMove::new(line.m), 1.0)])
-}
+    fn queue(
+        &self,
+        from: u64,
+        held: &BTreeSet<u64>,
+        _: &AtomicBool,
+        send: &mut dyn FnMut(PendingGame) -> bool,
+    ) -> anyhow::Result<()> {
+        (from..self.games)
+            .filter(|number| !held.contains(number))
+            .all(|number| send(PendingGame { number, ..PendingGame::default() }));
+        Ok(())
+    }
 
-fn course_of(game: &GameRecord, plies: usize) -> Course {
-    let mut course = Course::new(game.start.as_deref()).expect("games have starts that were checked");
-    game.moves[..plies].iter().for_each(|m| course.play(m.to_legal_move(course.game.position())));
-    course
+    fn process(
+        &self,
+        pending: &mut PendingGame,
+        engine: &mut UciEngine,
+        stop: &AtomicBool,
+    ) -> Result<(), EngineError> {
+        let played = self.play(pending.number, &mut pending.game, engine, stop);
+        pending.done = pending.game.moves.len();
+        played
+    }
 }

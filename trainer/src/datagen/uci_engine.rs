@@ -1,7 +1,7 @@
-//! A UCI engine as a process, asked what it thinks of positions.
+//! A UCI engine in a child process that evaluates positions.
 //!
-//! Its lines are read here word by word, as GUIs do: `shakmaty-uci` refuses lines with `wdl`, or with
-//! mates of more than 127 moves.
+//! Its output is parsed here word by word, as GUIs do: `shakmaty-uci` rejects lines with `wdl` and mates in more than
+//! 127 moves.
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Write};
@@ -15,28 +15,29 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
 use engine::position::{Game, PositionError};
 use serde::{Deserialize, Serialize};
 use shakmaty::{Move, Position};
+use thiserror::Error;
 
 use crate::files::file_name;
-use crate::record::{MAX_CENTIPAWNS, NO_EVAL, Written};
+use crate::record::{EvalComment, MAX_CENTIPAWNS, NO_EVAL};
 
-/// How often somebody who waits for an engine looks whether he should go on waiting.
-const GLANCE: Duration = Duration::from_millis(50);
+/// How often the stop flag is checked while waiting for an engine.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long an engine that has closed its pipes may take to end.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// How long an engine that has closed its pipes may take to exit.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// An engine to start.
+/// How an engine is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineCommand {
     /// The program.
     pub program: PathBuf,
     /// Options to set, by name.
     pub options: Vec<(String, String)>,
-    /// How long it may be silent when it should say something, thinking time not included.
-    pub patience: Duration,
+    /// How long it may take to answer, beyond the time of a search by move time.
+    pub timeout: Duration,
 }
 
-/// How long an engine may think about a position.
+/// The limit of an engine's search of one position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Limit {
@@ -59,91 +60,81 @@ impl fmt::Display for Limit {
 }
 
 /// What is wrong with an engine.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum EngineError {
-    /// It can't be started.
+    /// It cannot be started.
+    #[error("cannot start the engine {}: {}; name one with --engine", .0.display(), .1)]
     Start(PathBuf, std::io::Error),
-    /// It is no UCI engine, or lacks an option.
+    /// It lacks an option.
+    #[error("the engine {} {}", .0.display(), .1)]
     Unfit(PathBuf, String),
-    /// It ended, or said nothing for too long, or something impossible.
+    /// It exited, timed out, or gave an impossible answer.
+    #[error("the engine {} {}", .0.display(), .1)]
     Failed(PathBuf, String),
-    /// Whoever waited was told to stop.
+    /// The stop flag was set.
+    #[error("interrupted")]
     Interrupted,
 }
 
-impl fmt::Display for EngineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            EngineError::Start(program, error) => {
-                write!(f, "can't start the engine {}: {error}; name one with --engine", program.display())
-            }
-            EngineError::Unfit(program, why) => write!(f, "the engine {} {why}", program.display()),
-            EngineError::Failed(program, why) => write!(f, "the engine {} {why}", program.display()),
-            EngineError::Interrupted => f.write_str("interrupted"),
-        }
-    }
-}
-
-impl std::error::Error for EngineError {}
-
-/// A game as engines are told of it.
+/// A game with the `position` command that sends it to an engine.
 #[derive(Clone, Debug)]
-pub struct Course {
-    /// Where it stands.
+pub struct UciPosition {
+    /// The game.
     pub game: Game,
-    told: String,
+    command: String,
     has_moves: bool,
 }
 
-impl Course {
-    /// A game that begins with `start`, `None` for the initial position.
+impl UciPosition {
+    /// A game from the FEN `start`; `None` is the initial position.
     ///
     /// # Errors
     ///
-    /// If the start is no position.
-    pub fn new(start: Option<&str>) -> Result<Course, PositionError> {
+    /// If the FEN is no legal position.
+    pub fn new(start: Option<&str>) -> Result<UciPosition, PositionError> {
         let game = start.map_or_else(|| Ok(Game::new()), Game::from_fen)?;
-        let told = start.map_or_else(|| "position startpos".to_owned(), |fen| format!("position fen {fen}"));
-        Ok(Course { game, told, has_moves: false })
+        let command =
+            start.map_or_else(|| "position startpos".to_owned(), |fen| format!("position fen {fen}"));
+        Ok(UciPosition { game, command, has_moves: false })
     }
 
     /// Plays a legal move.
     pub fn play(&mut self, m: Move) {
         if !self.has_moves {
-            self.told += " moves";
+            self.command += " moves";
             self.has_moves = true;
         }
-        self.told.push(' ');
-        self.told += &Game::uci(m, self.is_chess960());
+        self.command.push(' ');
+        self.command += &Game::uci(m, self.is_chess960());
         self.game.play(m);
     }
 
-    /// Whether castling is to be told as in Chess960.
+    /// Whether castling moves are written as in Chess960.
     pub fn is_chess960(&self) -> bool {
         self.game.position().castles().mode().is_chess960()
     }
 }
 
-/// What an engine thinks of a move.
+/// A move with the engine's evaluation: the first move of a principal variation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct ScoredMove {
     /// The move.
     pub m: Move,
-    /// What the position is worth if it is played, as in `games/1`: centipawns for White, or a mate in plies;
-    /// [`NO_EVAL`] if the engine didn't say.
+    /// The score of the position if it is played, as in `games/1`: centipawns for White, or a mate in plies;
+    /// [`NO_EVAL`] if the engine reported none.
     pub eval: i16,
-    /// Win, draw and loss for the mover in thousandths, if the engine says so (`UCI_ShowWDL`).
+    /// Win, draw and loss for the mover in thousandths, if the engine reports them (`UCI_ShowWDL`).
     pub wdl: Option<[u16; 3]>,
 }
 
-/// A running engine. It ends with this value.
+/// A running engine; dropping it ends the process.
 #[derive(Debug)]
 pub struct UciEngine {
     program: PathBuf,
     child: Child,
     input: ChildStdin,
     lines: Receiver<String>,
-    patience: Duration,
+    timeout: Duration,
     name: String,
     /// Names of its options in lower case.
     options: Vec<String>,
@@ -156,32 +147,32 @@ impl UciEngine {
     ///
     /// # Errors
     ///
-    /// If it can't be started, is none, or lacks one of the options; or if `stop` is raised.
+    /// If it cannot be started, does not answer as a UCI engine, or lacks one of the options; or if `stop` is set.
     pub fn start(command: &EngineCommand, stop: &AtomicBool) -> Result<UciEngine, EngineError> {
         let program = command.program.clone();
         let mut process = Command::new(&program);
         process.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        // A Ctrl-C is for us: the engine shall answer until we are done with it.
+        // Its own process group: Ctrl-C must not reach the engine before we are done with it.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut process, 0);
         let start = |error| EngineError::Start(program.clone(), error);
         let mut child = process.spawn().map_err(start)?;
         let input = child.stdin.take().expect("it is piped");
         let output = BufReader::new(child.stdout.take().expect("it is piped"));
-        let (said, lines) = unbounded();
+        let (output_lines, lines) = unbounded();
         thread::spawn(move || {
             for line in output.split(b'\n').map_while(Result::ok) {
-                if said.send(String::from_utf8_lossy(&line).trim().to_owned()).is_err() {
+                if output_lines.send(String::from_utf8_lossy(&line).trim().to_owned()).is_err() {
                     return;
                 }
             }
         });
-        let patience = command.patience;
+        let timeout = command.timeout;
         let name = file_name(&program);
         let (options, multi_pv, chess960) = (Vec::new(), 1, false);
         let mut engine =
-            UciEngine { program, child, input, lines, patience, name, options, multi_pv, chess960 };
-        engine.shake_hands(stop)?;
+            UciEngine { program, child, input, lines, timeout, name, options, multi_pv, chess960 };
+        engine.handshake(stop)?;
         for (name, value) in &command.options {
             engine.set_option(name, value)?;
         }
@@ -189,10 +180,10 @@ impl UciEngine {
         Ok(engine)
     }
 
-    fn shake_hands(&mut self, stop: &AtomicBool) -> Result<(), EngineError> {
-        self.say("uci")?;
+    fn handshake(&mut self, stop: &AtomicBool) -> Result<(), EngineError> {
+        self.send("uci")?;
         loop {
-            let line = self.hear(self.patience, stop)?;
+            let line = self.receive(self.timeout, stop)?;
             if let Some(name) = line.strip_prefix("id name ") {
                 self.name = name.trim().to_owned();
             } else if let Some(option) = line.strip_prefix("option name ") {
@@ -208,70 +199,70 @@ impl UciEngine {
         if !self.options.contains(&name.to_ascii_lowercase()) {
             return Err(EngineError::Unfit(self.program.clone(), format!("has no option \"{name}\"")));
         }
-        self.say(&format!("setoption name {name} value {value}"))
+        self.send(&format!("setoption name {name} value {value}"))
     }
 
     fn wait_until_ready(&mut self, stop: &AtomicBool) -> Result<(), EngineError> {
-        self.say("isready")?;
-        while self.hear(self.patience, stop)? != "readyok" {}
+        self.send("isready")?;
+        while self.receive(self.timeout, stop)? != "readyok" {}
         Ok(())
     }
 
-    /// What the engine calls itself.
+    /// The engine's name (`id name`).
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Tells the engine that what comes has nothing to do with what was.
+    /// Sends `ucinewgame` and waits until the engine is ready.
     ///
     /// # Errors
     ///
-    /// If it fails, or `stop` is raised.
+    /// If it fails, or `stop` is set.
     pub fn new_game(&mut self, stop: &AtomicBool) -> Result<(), EngineError> {
-        self.say("ucinewgame")?;
+        self.send("ucinewgame")?;
         self.wait_until_ready(stop)
     }
 
-    /// The engine's `count` best moves (fewer, if there are fewer) in a position where the game isn't over, the
-    /// best first.
+    /// The engine's `count` best moves (fewer if there are fewer), best first, in a position where the game is not
+    /// over.
     ///
     /// # Errors
     ///
-    /// If it fails, or `stop` is raised: then the engine is to be dropped.
+    /// If it fails, or `stop` is set: the engine must then be dropped.
     pub fn best(
         &mut self,
-        course: &Course,
+        position: &UciPosition,
         limit: Limit,
         count: usize,
         stop: &AtomicBool,
-    ) -> Result<Vec<Line>, EngineError> {
+    ) -> Result<Vec<ScoredMove>, EngineError> {
         if self.multi_pv != count {
             self.set_option("MultiPV", &count.to_string())?;
             self.multi_pv = count;
         }
-        if self.chess960 != course.is_chess960() {
-            self.chess960 = course.is_chess960();
+        if self.chess960 != position.is_chess960() {
+            self.chess960 = position.is_chess960();
             self.set_option("UCI_Chess960", if self.chess960 { "true" } else { "false" })?;
         }
-        self.say(&course.told)?;
-        self.say(&format!("go {limit}"))?;
-        let thinking = match limit {
+        self.send(&position.command)?;
+        self.send(&format!("go {limit}"))?;
+        let search_time = match limit {
             Limit::Movetime(milliseconds) => Duration::from_millis(milliseconds),
             Limit::Depth(_) | Limit::Nodes(_) => Duration::ZERO,
         };
-        let mut found: Vec<Option<Line>> = vec![None; count];
+        let mut found: Vec<Option<ScoredMove>> = vec![None; count];
         loop {
-            let line = self.hear(self.patience + thinking, stop)?;
+            let line = self.receive(self.timeout + search_time, stop)?;
             let mut words = line.split_ascii_whitespace();
             match words.next() {
                 Some("info") => {
-                    if let Some((rank, line)) = read_info(&course.game, words)
+                    if let Some((rank, scored)) = read_info(&position.game, words)
                         && let Some(place) = found.get_mut(rank)
                     {
-                        *place = Some(line);
+                        *place = Some(scored);
                     }
                 }
-                Some("bestmove") => return self.conclude(course, words.next().unwrap_or(""), found),
+                Some("bestmove") => return self.conclude(position, words.next().unwrap_or(""), found),
                 _ => (),
             }
         }
@@ -279,35 +270,35 @@ impl UciEngine {
 
     fn conclude(
         &self,
-        course: &Course,
+        position: &UciPosition,
         best: &str,
-        found: Vec<Option<Line>>,
-    ) -> Result<Vec<Line>, EngineError> {
-        let m = course.game.parse_uci(best).map_err(|error| {
-            self.failed(format!("answered \"bestmove {best}\" in {}: {error}", course.game.fen()))
+        found: Vec<Option<ScoredMove>>,
+    ) -> Result<Vec<ScoredMove>, EngineError> {
+        let m = position.game.parse_uci(best).map_err(|error| {
+            self.failed(format!("answered \"bestmove {best}\" in {}: {error}", position.game.fen()))
         })?;
-        let mut lines: Vec<Line> = found.into_iter().map_while(|line| line).collect();
-        // Its last word counts: it may have changed its mind after its last lines, or said none.
-        if lines.first().is_none_or(|first| first.m != m) {
-            let (eval, wdl) = lines.first().map_or((NO_EVAL, None), |first| (first.eval, first.wdl));
-            lines.retain(|line| line.m != m);
-            lines.insert(0, Line { m, eval, wdl });
+        let mut moves: Vec<ScoredMove> = found.into_iter().map_while(|scored| scored).collect();
+        // `bestmove` decides: the engine may have changed its choice after its last `info`, or sent none.
+        if moves.first().is_none_or(|first| first.m != m) {
+            let (eval, wdl) = moves.first().map_or((NO_EVAL, None), |first| (first.eval, first.wdl));
+            moves.retain(|scored| scored.m != m);
+            moves.insert(0, ScoredMove { m, eval, wdl });
         }
-        Ok(lines)
+        Ok(moves)
     }
 
     pub(crate) fn failed(&self, why: String) -> EngineError {
         EngineError::Failed(self.program.clone(), why)
     }
 
-    fn say(&mut self, line: &str) -> Result<(), EngineError> {
-        let said = self.input.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.input.flush());
-        said.map_err(|_| self.gone())
+    fn send(&mut self, line: &str) -> Result<(), EngineError> {
+        let sent = self.input.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.input.flush());
+        sent.map_err(|_| self.exited())
     }
 
-    /// An engine that ends closes its pipes a moment before its exit status is there to be asked for.
-    fn gone(&mut self) -> EngineError {
-        let last = Instant::now() + FAREWELL;
+    /// The error for an engine whose pipes are closed: its exit status is available a moment later.
+    fn exited(&mut self) -> EngineError {
+        let last = Instant::now() + EXIT_TIMEOUT;
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => return self.failed(format!("ended ({status})")),
@@ -317,18 +308,18 @@ impl UciEngine {
         }
     }
 
-    /// The next line; it must come within `patience`.
-    fn hear(&mut self, patience: Duration, stop: &AtomicBool) -> Result<String, EngineError> {
-        let last = Instant::now() + patience;
+    /// The next line of output, which must arrive within `timeout`.
+    fn receive(&mut self, timeout: Duration, stop: &AtomicBool) -> Result<String, EngineError> {
+        let last = Instant::now() + timeout;
         loop {
             if stop.load(Ordering::Relaxed) {
                 return Err(EngineError::Interrupted);
             }
-            match self.lines.recv_timeout(GLANCE) {
+            match self.lines.recv_timeout(POLL_INTERVAL) {
                 Ok(line) => return Ok(line),
-                Err(RecvTimeoutError::Disconnected) => return Err(self.gone()),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.exited()),
                 Err(RecvTimeoutError::Timeout) if Instant::now() >= last => {
-                    return Err(self.failed(format!("was silent for {} s", patience.as_secs())));
+                    return Err(self.failed(format!("did not answer for {} s", timeout.as_secs())));
                 }
                 Err(RecvTimeoutError::Timeout) => (),
             }
@@ -338,16 +329,16 @@ impl UciEngine {
 
 impl Drop for UciEngine {
     fn drop(&mut self) {
-        // It may be thinking, or hang.
+        // It may be searching, or hang.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Of the words of an `info` line which of the best moves it is about, from 0, and what it says of it.
+/// The rank (`multipv`, from 0) and the scored move of an `info` line.
 ///
-/// Bounds say too little, and lines without a move or a score are about something else.
-fn read_info<'a>(game: &Game, mut words: impl Iterator<Item = &'a str>) -> Option<(usize, Line)> {
+/// `None` for bounds and for lines without a move or a score.
+fn read_info<'a>(game: &Game, mut words: impl Iterator<Item = &'a str>) -> Option<(usize, ScoredMove)> {
     let turn = game.turn();
     let mut rank = 0;
     let (mut eval, mut wdl) = (None, None);
@@ -363,7 +354,7 @@ fn read_info<'a>(game: &Game, mut words: impl Iterator<Item = &'a str>) -> Optio
                     "cp" => for_mover(number).clamp(-limit, limit) as i16,
                     "mate" => {
                         let winner = if number > 0 { turn } else { !turn };
-                        Written::Mate { winner, count: number.unsigned_abs() }.after(turn)
+                        EvalComment::Mate { winner, count: number.unsigned_abs() }.after(turn)
                     }
                     _ => return None,
                 });
@@ -375,7 +366,7 @@ fn read_info<'a>(game: &Game, mut words: impl Iterator<Item = &'a str>) -> Optio
             "lowerbound" | "upperbound" | "string" => return None,
             "pv" => {
                 let m = game.parse_uci(words.next()?).ok()?;
-                return Some((rank, Line { m, eval: eval?, wdl }));
+                return Some((rank, ScoredMove { m, eval: eval?, wdl }));
             }
             _ => (),
         }
@@ -390,7 +381,7 @@ mod tests {
     fn info(fen: &str, line: &str) -> Option<(usize, String, i16)> {
         let game = Game::from_fen(fen).unwrap();
         read_info(&game, line.split_ascii_whitespace())
-            .map(|(rank, line)| (rank, Game::uci(line.m, false), line.eval))
+            .map(|(rank, best)| (rank, Game::uci(best.m, false), best.eval))
     }
 
     const WHITE: &str = "4k3/8/8/8/8/8/4P3/4K2R w K - 0 1";
@@ -405,14 +396,14 @@ mod tests {
         );
         assert_eq!(read(BLACK, "depth 9 score cp 35 wdl 1 2 3 pv e8d8"), Some(-35));
         assert_eq!(read(BLACK, "score cp -99999 pv e8d8"), Some(29_000));
-        assert_eq!(read(WHITE, "score mate 3 pv e2e4"), Some(29_995), "the mover mates with his third move");
+        assert_eq!(read(WHITE, "score mate 3 pv e2e4"), Some(29_995), "the mover mates with the third move");
         assert_eq!(read(WHITE, "score mate -3 pv e2e4"), Some(-29_994));
         assert_eq!(read(BLACK, "score mate 1 pv e8d8"), Some(-29_999));
         assert_eq!(read(BLACK, "score mate -200 pv e8d8"), Some(29_600));
     }
 
     #[test]
-    fn what_is_no_line_about_a_move_is_passed_over() {
+    fn lines_without_a_scored_move_are_ignored() {
         for line in [
             "depth 9 currmove e2e4 currmovenumber 3",
             "string score cp 3 pv e2e4",
@@ -428,18 +419,19 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_hears_the_whole_game() {
-        let mut course = Course::new(None).unwrap();
-        assert_eq!(course.told, "position startpos");
+    fn an_engine_is_sent_the_whole_game() {
+        let mut position = UciPosition::new(None).unwrap();
+        assert_eq!(position.command, "position startpos");
         for text in ["e2e4", "e7e5"] {
-            let m = course.game.parse_uci(text).unwrap();
-            course.play(m);
+            let m = position.game.parse_uci(text).unwrap();
+            position.play(m);
         }
-        assert_eq!(course.told, "position startpos moves e2e4 e7e5");
-        let mut course = Course::new(Some("1rk3r1/pppppppp/8/8/8/8/PPPPPPPP/1RK3R1 w GBgb - 0 1")).unwrap();
-        assert!(course.is_chess960());
-        let m = course.game.parse_uci("c1g1").unwrap();
-        course.play(m);
-        assert!(course.told.ends_with(" moves c1g1"), "{}", course.told);
+        assert_eq!(position.command, "position startpos moves e2e4 e7e5");
+        let mut position =
+            UciPosition::new(Some("1rk3r1/pppppppp/8/8/8/8/PPPPPPPP/1RK3R1 w GBgb - 0 1")).unwrap();
+        assert!(position.is_chess960());
+        let m = position.game.parse_uci("c1g1").unwrap();
+        position.play(m);
+        assert!(position.command.ends_with(" moves c1g1"), "{}", position.command);
     }
 }

@@ -1,20 +1,19 @@
 //! The columns of one file of games.
 
+use anyhow::{bail, ensure};
 use engine::position::PackedMove;
 
-use crate::record;
-use crate::record::GameView;
 use crate::record::{
-    FLAG_PUZZLE, FLAG_SELF_PLAY, GameRecord, GameResult, INITIAL_FEN, KNOWN_FLAGS, MATE_SCORE, NO_EVAL,
-    SearchColumns, Searches,
+    self, FLAG_PUZZLE, FLAG_SELF_PLAY, GameRecord, GameResult, GameView, INITIAL_FEN, KNOWN_FLAGS,
+    MATE_SCORE, NO_EVAL, SearchColumns, SearchView,
 };
 
-/// Games as `games/1` lays them out: a column for each fact, the plies of all games in one row.
+/// Games in the columns of `games/1`: one entry per game or per ply, the plies of all games one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Where the games come from, in words.
+    /// Where the games come from, as text.
     pub source: String,
-    // One entry a game.
+    // One entry per game.
     pub(super) first_ply: Vec<u64>,
     pub(super) plies: Vec<u16>,
     pub(super) result: Vec<i8>,
@@ -23,17 +22,17 @@ pub struct Chunk {
     pub(super) date: Vec<u32>,
     pub(super) flags: Vec<u16>,
     pub(super) start: Vec<u32>,
-    // Start positions; the first is the initial position.
+    // Start positions as FENs; the first is the initial position.
     pub(super) starts: Vec<String>,
-    // One entry a ply.
+    // One entry per ply.
     pub(super) moves: Vec<u16>,
     pub(super) evals: Vec<i16>,
-    // Of self-play; nothing if there is none.
+    // One entry per ply if any game has searches, else empty.
     pub(super) searches: SearchColumns,
 }
 
 impl Chunk {
-    /// No games yet.
+    /// A chunk without games.
     pub fn new(source: &str) -> Chunk {
         Chunk {
             source: source.to_owned(),
@@ -57,7 +56,7 @@ impl Chunk {
         self.plies.len()
     }
 
-    /// Number of positions with a move.
+    /// Number of plies.
     pub fn positions(&self) -> usize {
         self.moves.len()
     }
@@ -90,7 +89,7 @@ impl Chunk {
         self.evals.resize(self.moves.len(), NO_EVAL);
     }
 
-    /// A game for sampling, without copying it.
+    /// A game as a view, without copying it.
     ///
     /// # Panics
     ///
@@ -108,12 +107,12 @@ impl Chunk {
             searches: if self.flags[index] & FLAG_SELF_PLAY != 0 {
                 self.searches.get(range)
             } else {
-                Searches::NONE
+                SearchView::NONE
             },
         }
     }
 
-    /// A game with all that is known of it.
+    /// A game as a record of its own.
     ///
     /// # Panics
     ///
@@ -129,22 +128,22 @@ impl Chunk {
             black_elo: self.black_elo[index],
             date: self.date[index],
             flags: self.flags[index],
-            searches: (0..replay.searches.len.len()).map(|ply| replay.searches.searched(ply)).collect(),
+            searches: (0..replay.searches.len.len()).map(|ply| replay.searches.record(ply)).collect(),
         }
     }
 
-    /// What the split and the search for duplicates go by; see [`record::identity`].
+    /// The hash of a game's start and moves; see [`record::identity`].
     pub fn identity(&self, index: usize) -> u64 {
         let replay = self.replay(index);
         record::identity(replay.start.unwrap_or(INITIAL_FEN), replay.moves.iter().copied())
     }
 
-    /// Checks that the columns fit together and hold only values that `games/1` knows.
+    /// Checks that the columns are consistent and hold only values that `games/1` defines.
     ///
     /// # Errors
     ///
-    /// What is wrong, and where.
-    pub fn check(&self) -> Result<(), String> {
+    /// The first inconsistent column or invalid value.
+    pub fn check(&self) -> anyhow::Result<()> {
         let games = self.games();
         let columns = [
             ("first_ply", self.first_ply.len()),
@@ -155,48 +154,29 @@ impl Chunk {
             ("flags", self.flags.len()),
             ("start", self.start.len()),
         ];
-        if let Some((name, length)) = columns.into_iter().find(|(_, length)| *length != games) {
-            return Err(format!("games/{name} has {length} entries, games/plies {games}"));
+        for (name, length) in columns {
+            ensure!(length == games, "games/{name} has {length} entries, games/plies {games}");
         }
-        if self.evals.len() != self.moves.len() {
-            return Err(format!(
-                "plies/eval has {} entries, plies/move {}",
-                self.evals.len(),
-                self.moves.len()
-            ));
-        }
+        let (evals, moves) = (self.evals.len(), self.moves.len());
+        ensure!(evals == moves, "plies/eval has {evals} entries, plies/move {moves}");
         let mut next = 0;
         for index in 0..games {
-            if self.first_ply[index] != next {
-                return Err(format!("game {index} starts at ply {}, expected {next}", self.first_ply[index]));
-            }
+            let (first, start, starts) = (self.first_ply[index], self.start[index], self.starts.len());
+            ensure!(first == next, "game {index} starts at ply {first}, expected {next}");
             next += u64::from(self.plies[index]);
-            if self.start[index] as usize >= self.starts.len() {
-                return Err(format!(
-                    "game {index} has start {}, there are {}",
-                    self.start[index],
-                    self.starts.len()
-                ));
-            }
-            if GameResult::from_code(self.result[index]).is_none() {
-                return Err(format!("game {index} has result {}", self.result[index]));
-            }
-            if self.flags[index] & !KNOWN_FLAGS != 0 {
-                return Err(format!("game {index} has unknown flags {:#06x}", self.flags[index]));
-            }
-            let date = self.date[index];
-            if date / 10_000 > 9999 || date / 100 % 100 > 12 || date % 100 > 31 {
-                return Err(format!("game {index} has date {date}"));
-            }
+            ensure!((start as usize) < starts, "game {index} has start {start}, there are {starts}");
+            let (result, flags, date) = (self.result[index], self.flags[index], self.date[index]);
+            ensure!(GameResult::from_code(result).is_some(), "game {index} has result {result}");
+            ensure!(flags & !KNOWN_FLAGS == 0, "game {index} has unknown flags {flags:#06x}");
+            let valid = date / 10_000 <= 9999 && date / 100 % 100 <= 12 && date % 100 <= 31;
+            ensure!(valid, "game {index} has date {date}");
         }
-        self.searches.check(self.moves.len())?;
+        self.searches.check(moves)?;
         let beyond = |eval: &i16| *eval != NO_EVAL && eval.unsigned_abs() > MATE_SCORE.unsigned_abs();
         if let Some(ply) = self.evals.iter().position(beyond) {
-            return Err(format!("ply {ply} has evaluation {}", self.evals[ply]));
+            bail!("ply {ply} has evaluation {}", self.evals[ply]);
         }
-        if next != self.moves.len() as u64 {
-            return Err(format!("the games have {next} plies, plies/move {}", self.moves.len()));
-        }
+        ensure!(next == moves as u64, "the games have {next} plies, plies/move {moves}");
         Ok(())
     }
 }

@@ -1,85 +1,75 @@
 //! Chunks written to and read from HDF5.
 
-use std::fmt;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use hdf5::filters::Filter;
 use hdf5::types::{FixedAscii, FixedUnicode, VarLenUnicode};
 use hdf5::{File, Group, H5Type};
+use thiserror::Error;
 
 use super::chunk::Chunk;
 use super::{FORMAT, VERSION};
+use crate::files;
 use crate::record::SearchColumns;
 
-/// Entries a compressed block of a dataset: what a reader must unpack for one value.
+/// Entries per compressed block of a dataset: what a reader must decompress for one value.
 const BLOCK: usize = 1 << 16;
 
-/// zlib's best: written once, read often, carried around.
+/// zlib's best compression: files are written once and read often.
 const DEFLATE: u8 = 9;
 
-/// Bytes of a text attribute. Texts of any length would stand in a part of the file that has no checksums,
-/// and that crashes the library when it is damaged.
+/// Bytes of a text attribute. Texts of variable length would be stored in a part of the file that has no checksums
+/// and crashes the library when it is damaged.
 const TEXT: usize = 1000;
 type Text = FixedUnicode<TEXT>;
 
 /// A start position as it is stored.
 type StoredFen = FixedAscii<100>;
 
-/// Why a file of games can't be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why a file of games cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChunkError {
-    /// Not HDF5, cut short, or unreadable.
+    /// Not HDF5, truncated, or unreadable.
+    #[error("{}: cannot be read, damaged or truncated: {}", .0.display(), .1)]
     Unreadable(PathBuf, String),
-    /// HDF5, but not one of ours, or of a version that this program doesn't know.
+    /// HDF5, but not `games/1`, or of a version that this program does not know.
+    #[error("{}: not games/1: {}", .0.display(), .1)]
     Foreign(PathBuf, String),
-    /// One of ours, but its contents don't fit together.
+    /// `games/1` with inconsistent contents.
+    #[error("{}: damaged: {}", .0.display(), .1)]
     Damaged(PathBuf, String),
-    /// The file can't be written.
+    /// The file cannot be written.
+    #[error("{}: cannot be written: {}", .0.display(), .1)]
     Unwritable(PathBuf, String),
 }
 
-impl fmt::Display for ChunkError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ChunkError::Unreadable(path, why) => {
-                write!(f, "{}: can't be read, damaged or cut short: {why}", path.display())
-            }
-            ChunkError::Foreign(path, why) => write!(f, "{}: not games/1: {why}", path.display()),
-            ChunkError::Damaged(path, why) => write!(f, "{}: damaged: {why}", path.display()),
-            ChunkError::Unwritable(path, why) => write!(f, "{}: can't be written: {why}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for ChunkError {}
-
-/// Writes a chunk beside its name, flushes it, and renames it.
+/// Writes a chunk under a temporary name, flushes it to the disk, and renames it.
 ///
 /// # Errors
 ///
-/// If the file can't be written; then no file of that name is left or changed.
+/// If the file cannot be written; then no file of that name is created or changed.
 pub fn write(chunk: &Chunk, path: &Path) -> Result<(), ChunkError> {
-    let unwritable = |error: &dyn fmt::Display| ChunkError::Unwritable(path.to_owned(), first_line(error));
-    let part = path.with_extension("h5.part");
-    let written = write_file(chunk, &part)
-        .map_err(|error| unwritable(&error))
-        .and_then(|()| {
-            std::fs::File::open(&part).and_then(|file| file.sync_all()).map_err(|error| unwritable(&error))
-        })
-        .and_then(|()| std::fs::rename(&part, path).map_err(|error| unwritable(&error)));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&part);
+    let unwritable = |error: &dyn Display| ChunkError::Unwritable(path.to_owned(), cause(error));
+    let file = files::temporary(path).map_err(|error| unwritable(&error))?;
+    write_file(chunk, file.path()).map_err(|error| unwritable(&error))?;
+    // HDF5 can lose data on a full disk without an error: only what can be read back replaces an existing file.
+    let mut written =
+        read(file.path()).map_err(|_| unwritable(&"it cannot be read back, is the disk full?"))?;
+    written.source.clone_from(&chunk.source);
+    if written != *chunk {
+        return Err(unwritable(&"what was read back differs, is the disk full?"));
     }
-    written
+    files::persist(file, path).map_err(|error| unwritable(&error))
 }
 
 fn write_file(chunk: &Chunk, path: &Path) -> hdf5::Result<()> {
-    // The layout of HDF5 1.10 has checksums for its own structures, too.
+    // The format of HDF5 1.10 has checksums for its own structures, too.
     let file = File::with_options().with_fapl(|access| access.libver_v110()).create(path)?;
     let text = |name: &str, value: &str| -> hdf5::Result<()> {
         let value = Text::from_str(&value[..value.floor_char_boundary(TEXT)]);
-        let value = value.map_err(|_| hdf5::Error::from(format!("bad text in {name}")))?;
+        let value = value.map_err(|_| hdf5::Error::from(format!("{name} holds a NUL character")))?;
         file.new_attr::<Text>().create(name)?.write_scalar(&value)
     };
     text("format", FORMAT)?;
@@ -118,32 +108,36 @@ fn write_file(chunk: &Chunk, path: &Path) -> hdf5::Result<()> {
         put(&policy, "move", &searches.moves)?;
         put(&policy, "share", &searches.shares)?;
     }
+    file.flush()?;
     file.close()
 }
 
 fn put<T: H5Type>(group: &Group, name: &str, data: &[T]) -> hdf5::Result<()> {
     let builder = group.new_dataset_builder();
     if data.is_empty() {
-        // HDF5 has no chunks of nothing.
+        // HDF5 has no empty chunks.
         return builder.empty::<T>().shape(0).create(name).map(drop);
     }
     let block = data.len().min(BLOCK);
-    builder.chunk(block).shuffle().deflate(DEFLATE).fletcher32().with_data(data).create(name).map(drop)
+    let dataset =
+        builder.chunk(block).shuffle().deflate(DEFLATE).fletcher32().with_data(data).create(name)?;
+    // The destructor writes what is still in the cache, and ignores errors.
+    dataset.flush()
 }
 
-/// Reads a whole file; checksums, lengths and ranges are checked, moves are not replayed.
+/// Reads a whole file. Checksums, lengths and ranges are checked; moves are not replayed.
 ///
 /// # Errors
 ///
 /// If the file is not `games/1`, or its contents are damaged.
 pub fn read(path: &Path) -> Result<Chunk, ChunkError> {
-    let unreadable = |error: hdf5::Error| ChunkError::Unreadable(path.to_owned(), first_line(&error));
+    let unreadable = |error: hdf5::Error| ChunkError::Unreadable(path.to_owned(), cause(&error));
     let foreign = |why: String| ChunkError::Foreign(path.to_owned(), why);
     let file = File::open(path).map_err(unreadable)?;
     let text = |name: &str| {
         let value = file.attr(name).and_then(|attr| {
             let fixed = attr.read_scalar::<Text>().map(|text| text.as_str().to_owned());
-            // As other programs write it, and earlier versions of this one.
+            // As other programs write it.
             fixed.or_else(|_| attr.read_scalar::<VarLenUnicode>().map(|text| text.as_str().to_owned()))
         });
         value.map_err(|_| foreign(format!("no attribute \"{name}\"")))
@@ -162,11 +156,11 @@ pub fn read(path: &Path) -> Result<Chunk, ChunkError> {
     }
     let chunk = read_columns(&file, &text("source")?).map_err(unreadable)?;
     let damaged = |why: String| ChunkError::Damaged(path.to_owned(), why);
-    chunk.check().map_err(damaged)?;
+    chunk.check().map_err(|error| damaged(error.to_string()))?;
     let (games, positions) = (number("games")?, number("positions")?);
     if (games, positions) != (chunk.games() as u64, chunk.positions() as u64) {
         let found = format!("{} games, {} positions", chunk.games(), chunk.positions());
-        return Err(damaged(format!("{found}, but its attributes say {games} and {positions}")));
+        return Err(damaged(format!("{found}, but the attributes name {games} and {positions}")));
     }
     Ok(chunk)
 }
@@ -223,30 +217,30 @@ pub(super) const DATASETS: [&str; 11] = [
     "plies/eval",
 ];
 
-/// A dataset as the file describes it.
+/// How a file stores a dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
-    /// Where it is in the file.
+pub struct DatasetLayout {
+    /// Its path in the file.
     pub name: &'static str,
-    /// The type of its entries.
+    /// The type of an entry.
     pub kind: String,
     /// Their number along each axis.
     pub shape: Vec<usize>,
-    /// Whether their bytes have checksums, which reading checks.
+    /// Whether its bytes have checksums, which are checked when it is read.
     pub checksums: bool,
 }
 
-/// How a file's datasets are laid out.
+/// How a file stores its datasets.
 ///
 /// # Errors
 ///
-/// If the file can't be read, or lacks one.
-pub fn layouts(path: &Path) -> Result<Vec<Layout>, ChunkError> {
+/// If the file cannot be read, or lacks one.
+pub fn layouts(path: &Path) -> Result<Vec<DatasetLayout>, ChunkError> {
     let described = File::open(path).and_then(|file| {
         let more: &[&'static str] = if file.link_exists("policy") { &SEARCH_DATASETS } else { &[] };
         let layouts = DATASETS.iter().chain(more).map(|name| {
             let dataset = file.dataset(name)?;
-            Ok(Layout {
+            Ok(DatasetLayout {
                 name,
                 kind: dataset.dtype()?.to_descriptor()?.to_string(),
                 shape: dataset.shape(),
@@ -255,21 +249,24 @@ pub fn layouts(path: &Path) -> Result<Vec<Layout>, ChunkError> {
         });
         layouts.collect::<hdf5::Result<_>>()
     });
-    described.map_err(|error| ChunkError::Unreadable(path.to_owned(), first_line(&error)))
+    described.map_err(|error| ChunkError::Unreadable(path.to_owned(), cause(&error)))
 }
 
 fn get<T: H5Type>(file: &File, name: &str) -> hdf5::Result<Vec<T>> {
     file.dataset(name)?.read_raw()
 }
 
-fn first_line(error: &dyn fmt::Display) -> String {
-    error.to_string().lines().next().unwrap_or_default().to_owned()
+/// The cause that the operating system gives, if the error names one, else the first line of the error.
+fn cause(error: &dyn Display) -> String {
+    let text = error.to_string();
+    let named = text.split_once("error message = '").and_then(|(_, rest)| rest.split_once('\''));
+    named.map_or(text.lines().next().unwrap_or_default(), |(message, _)| message).to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{FLAG_CHESS960, FLAG_SELF_PLAY, GameRecord, GameResult, Searched};
+    use crate::record::{FLAG_CHESS960, FLAG_SELF_PLAY, GameRecord, GameResult, SearchRecord};
     use engine::position::PackedMove;
 
     fn chunk() -> Chunk {
@@ -302,7 +299,7 @@ mod tests {
         assert_eq!(back, chunk());
         assert_eq!(back.game(1), chunk().game(1));
         assert_eq!(back.game(0).evals, [30, i16::MIN]);
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no part is left behind");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left behind");
         write(&Chunk::new("nothing"), &path).unwrap();
         assert_eq!(read(&path).unwrap().games(), 0);
     }
@@ -313,8 +310,8 @@ mod tests {
         let path = folder.path().join("games.h5");
         let mut both = chunk();
         let moves = both.game(0).moves;
-        let learnt = Searched::new(0.3, 0.4, [(moves[0], 0.75), (PackedMove(11 | 27 << 6), 0.25)]);
-        let searches = vec![learnt, Searched::new(-0.5, 0.0, [])];
+        let learnt = SearchRecord::new(0.3, 0.4, [(moves[0], 0.75), (PackedMove(11 | 27 << 6), 0.25)]);
+        let searches = vec![learnt, SearchRecord::new(-0.5, 0.0, [])];
         let game = GameRecord { searches, flags: FLAG_SELF_PLAY, ..both.game(0) };
         both.push(&game);
         both.push(&chunk().game(1));
@@ -327,11 +324,12 @@ mod tests {
         assert_eq!(names[11..], SEARCH_DATASETS);
         let mut bad = both.clone();
         bad.searches.len[3] = 1;
-        assert!(bad.check().unwrap_err().starts_with("the policy of ply 4 starts at 2"), "{:?}", bad.check());
+        let error = bad.check().unwrap_err().to_string();
+        assert!(error.starts_with("the policy of ply 4 starts at 2"), "{error}");
     }
 
     #[test]
-    fn files_cut_short_or_foreign_are_named() {
+    fn truncated_and_foreign_files_are_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("games.h5");
         write(&chunk(), &path).unwrap();
@@ -357,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn no_flipped_bit_goes_unseen() {
+    fn flipped_bits_are_detected() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("games.h5");
         let bytes = many(&path);
@@ -380,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn wherever_a_file_is_cut_short_it_is_seen() {
+    fn a_truncated_file_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("games.h5");
         let bytes = many(&path);
@@ -391,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_refused() {
+    fn another_version_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("games.h5");
         write(&chunk(), &path).unwrap();
@@ -403,25 +401,26 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_do_not_fit_are_found() {
+    fn inconsistent_columns_are_reported() {
+        let check = |chunk: &Chunk| chunk.check().map_err(|error| error.to_string());
         let mut bad = chunk();
         bad.plies[0] = 7;
-        assert!(bad.check().unwrap_err().contains("game 1 starts at ply 2, expected 7"));
+        assert!(check(&bad).unwrap_err().contains("game 1 starts at ply 2, expected 7"));
         let mut bad = chunk();
         bad.result[1] = 5;
-        assert_eq!(bad.check(), Err("game 1 has result 5".into()));
+        assert_eq!(check(&bad), Err("game 1 has result 5".into()));
         let mut bad = chunk();
         bad.start[1] = 9;
-        assert!(bad.check().is_err());
+        assert!(check(&bad).is_err());
         let mut bad = chunk();
         bad.evals[1] = 29_000;
-        assert_eq!(bad.check(), Ok(()));
+        assert_eq!(check(&bad), Ok(()));
         bad.evals[1] = 29_001;
-        assert_eq!(bad.check(), Ok(()));
+        assert_eq!(check(&bad), Ok(()));
         bad.evals[1] = -30_001;
-        assert_eq!(bad.check(), Err("ply 1 has evaluation -30001".into()));
+        assert_eq!(check(&bad), Err("ply 1 has evaluation -30001".into()));
         let mut bad = chunk();
         bad.date[0] = 20_241_301;
-        assert_eq!(bad.check(), Err("game 0 has date 20241301".into()));
+        assert_eq!(check(&bad), Err("game 0 has date 20241301".into()));
     }
 }

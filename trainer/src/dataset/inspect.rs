@@ -1,30 +1,30 @@
-//! A file of games, proven and described.
+//! A file of games checked and described.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::path::Path;
 
+use anyhow::{Context, bail, ensure};
 use engine::position::PackedMove;
 
 use super::chunk::Chunk;
-use super::file::{Layout, layouts, read};
-use crate::record;
+use super::file::{DatasetLayout, layouts, read};
 use crate::record::{
-    FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameResult, LONGEST_LINE, NO_EVAL, Opening, Split,
+    self, FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameResult, LONGEST_LINE, NO_EVAL, Opening, Split,
 };
 
-/// Describes a file: what it holds, and its datasets; with `replay`, plays every game first.
+/// Describes a file: its games and its datasets. With `replay`, every game is replayed first.
 ///
 /// # Errors
 ///
 /// If the file cannot be read or is damaged.
-pub fn describe(path: &Path, replay: bool) -> Result<String, String> {
-    let chunk = read(path).map_err(|error| error.to_string())?;
-    let inspection = inspect(&chunk, replay).map_err(|why| format!("{}: damaged: {why}", path.display()))?;
-    let layouts = layouts(path).map_err(|error| error.to_string())?;
+pub fn describe(path: &Path, replay: bool) -> anyhow::Result<String> {
+    let chunk = read(path)?;
+    let inspection = inspect(&chunk, replay).with_context(|| format!("{}: damaged", path.display()))?;
+    let layouts = layouts(path)?;
     let mut text = format!("{}\n{inspection}\n", path.display());
-    text += "  dataset          entries  type              checksums  least to greatest, missing\n";
-    for (Layout { name, kind, shape, checksums }, range) in layouts.iter().zip(ranges(&chunk)) {
+    text += "  dataset          entries  type              checksums  minimum to maximum, missing\n";
+    for (DatasetLayout { name, kind, shape, checksums }, range) in layouts.iter().zip(ranges(&chunk)) {
         let entries = shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
         let checksums = if *checksums { "yes" } else { "no" };
         writeln!(text, "  {name:15} {entries:>8}  {kind:16}  {checksums:9}  {range}").expect("memory");
@@ -33,7 +33,7 @@ pub fn describe(path: &Path, replay: bool) -> Result<String, String> {
     Ok(text)
 }
 
-/// For each of the file's datasets what its values are.
+/// The range of values of each dataset.
 fn ranges(chunk: &Chunk) -> Vec<String> {
     let mut ranges = vec![
         range(&chunk.first_ply, None),
@@ -44,7 +44,7 @@ fn ranges(chunk: &Chunk) -> Vec<String> {
         range(&chunk.date, Some(0)),
         range(&chunk.flags, None),
         range(&chunk.start, None),
-        format!("{} bytes at most", chunk.starts.iter().map(String::len).max().unwrap_or(0)),
+        format!("at most {} bytes", chunk.starts.iter().map(String::len).max().unwrap_or(0)),
         range(&chunk.moves, None),
         range(&chunk.evals, Some(NO_EVAL)),
     ];
@@ -62,7 +62,7 @@ fn ranges(chunk: &Chunk) -> Vec<String> {
     ranges
 }
 
-/// The least and the greatest value, and how often there is none: `missing` stands for it.
+/// The minimum and the maximum, and how many values are missing, which is what the value `missing` means.
 fn range<T: Copy + Ord + fmt::Display>(values: &[T], missing: Option<T>) -> String {
     let known = || values.iter().filter(|value| Some(**value) != missing);
     let range = match (known().min(), known().max()) {
@@ -72,7 +72,7 @@ fn range<T: Copy + Ord + fmt::Display>(values: &[T], missing: Option<T>) -> Stri
     missing.map_or(range.clone(), |_| format!("{range}, {} missing", values.len() - known().count()))
 }
 
-/// So many families of openings are named, the most frequent.
+/// How many opening families are listed, the most frequent first.
 const FAMILIES: usize = 6;
 
 /// What a file holds.
@@ -92,21 +92,21 @@ pub struct Inspection {
     chess960: usize,
     puzzles: usize,
     self_play: usize,
-    /// Positions whose search is to be learnt from.
+    /// Positions with a recorded policy.
     searched: usize,
     own_start: usize,
     longest: u16,
-    /// Games by their opening's family, what stands before the colon of its name; only with `replayed`.
+    /// Games by the family of their opening ([`Opening::family`]); only with `replayed`.
     openings: BTreeMap<&'static str, usize>,
     replayed: bool,
 }
 
-/// Describes a chunk; with `replay`, plays every game move by move first.
+/// Describes a chunk. With `replay`, every game is replayed first.
 ///
 /// # Errors
 ///
-/// The first game that can't be replayed, and where.
-pub fn inspect(chunk: &Chunk, replay: bool) -> Result<Inspection, String> {
+/// If a game cannot be replayed; the error names the first.
+pub fn inspect(chunk: &Chunk, replay: bool) -> anyhow::Result<Inspection> {
     let mut found = Inspection {
         source: chunk.source.clone(),
         games: chunk.games(),
@@ -142,34 +142,30 @@ pub fn inspect(chunk: &Chunk, replay: bool) -> Result<Inspection, String> {
     Ok(found)
 }
 
-/// What shares rounded each for itself may lack to the whole: half a unit for each of 218 moves.
+/// How far the sum of shares may be from the whole by rounding: half a unit for each of at most 218 moves.
 const ROUNDING: u32 = 110;
 
-/// Plays a stored game move by move, and gives its opening.
+/// Replays a stored game, checks its searches, and returns its opening.
 ///
 /// # Errors
 ///
-/// One line: which game, and where it can't be replayed.
-pub fn replay_game(chunk: &Chunk, index: usize) -> Result<Option<&'static Opening>, String> {
+/// If the start is no legal position, a move is illegal, or a policy is invalid; the error names the game and the ply.
+pub fn replay_game(chunk: &Chunk, index: usize) -> anyhow::Result<Option<&'static Opening>> {
     let stored = chunk.replay(index);
-    let mut game = stored.initial().map_err(|error| format!("game {index}: {error}"))?;
+    let mut game = stored.initial().with_context(|| format!("game {index}"))?;
     let mut opening = None;
     for (ply, packed) in stored.moves.iter().enumerate() {
         let m = PackedMove(*packed).to_move(game.position());
-        let m = m.ok_or_else(|| format!("game {index}: no legal move at ply {ply} in {}", game.fen()))?;
+        let m = m.with_context(|| format!("game {index}: no legal move at ply {ply} in {}", game.fen()))?;
         let mut total = 0;
         for (shared, share) in stored.searches.shares(ply) {
             total += u32::from(share);
             if PackedMove(shared).to_move(game.position()).is_none() {
-                return Err(format!(
-                    "game {index}: an illegal move in the policy of ply {ply} in {}",
-                    game.fen()
-                ));
+                bail!("game {index}: an illegal move in the policy of ply {ply} in {}", game.fen());
             }
         }
-        if stored.searches.is_recorded(ply) && total.abs_diff(65535) > ROUNDING {
-            return Err(format!("game {index}: the shares of ply {ply} sum to {total} of 65535"));
-        }
+        let sound = !stored.searches.is_recorded(ply) || total.abs_diff(65535) <= ROUNDING;
+        ensure!(sound, "game {index}: the shares of ply {ply} sum to {total} of 65535");
         game.play(m);
         if ply < LONGEST_LINE {
             opening = record::opening_of(&game).or(opening);
@@ -226,7 +222,7 @@ impl fmt::Display for Inspection {
             let named: usize = families.iter().map(|(_, games)| games).sum();
             let first = families.iter().take(FAMILIES).map(|(name, games)| format!("{name} {games}"));
             let other = families.iter().skip(FAMILIES).map(|(_, games)| games).sum::<usize>();
-            let rest = [("others", other), ("none that has a name", self.games - named)];
+            let rest = [("others", other), ("unnamed", self.games - named)];
             let rest = rest.into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{name} {n}"));
             writeln!(f, "  openings    {}", first.chain(rest).collect::<Vec<_>>().join(", "))?;
         }
@@ -244,14 +240,14 @@ mod tests {
     use crate::record::GameRecord;
 
     #[test]
-    fn ranges_leave_out_what_is_missing() {
+    fn ranges_exclude_missing_values() {
         assert_eq!(range(&[0, 2500, 2400], Some(0)), "2400 to 2500, 1 missing");
         assert_eq!(range(&[0, 0], Some(0)), "none, 2 missing");
         assert_eq!(range(&[3, 0], None), "0 to 3");
     }
 
     #[test]
-    fn a_sound_file_is_described_and_a_damaged_one_named() {
+    fn a_sound_file_is_described_and_an_illegal_move_reported() {
         let mut chunk = Chunk::new("a test");
         let e4e5 = vec![PackedMove(12 | 28 << 6), PackedMove(52 | 36 << 6)];
         let game = GameRecord {
@@ -267,10 +263,10 @@ mod tests {
         assert_eq!((found.results, found.evaluated, found.mates), ([0, 1, 0, 0], 2, 1));
         assert_eq!(found.ratings, BTreeMap::from([(2200, 1)]));
         assert!(found.to_string().contains("every move replayed"));
-        assert!(found.to_string().contains("openings    King's Pawn GameRecord 1\n"), "{found}");
+        assert!(found.to_string().contains("openings    King's Pawn Game 1\n"), "{found}");
 
         chunk.push(&GameRecord { moves: vec![PackedMove(12 | 44 << 6)], ..game });
-        assert!(inspect(&chunk, true).unwrap_err().starts_with("game 1: no legal move at ply 0"));
+        assert!(inspect(&chunk, true).unwrap_err().to_string().starts_with("game 1: no legal move at ply 0"));
         assert!(inspect(&chunk, false).is_ok());
     }
 }

@@ -1,11 +1,11 @@
-//! Which games of a file are wanted.
+//! Which games of a file a source selects.
 
 use super::chunk::Chunk;
 use crate::config::{Kind, Selection, UnknownElo};
 use crate::record::{FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameResult};
 
 impl Selection {
-    /// Whether the game `index` of a chunk is wanted.
+    /// Whether game `index` of a chunk is selected.
     ///
     /// # Panics
     ///
@@ -37,7 +37,7 @@ mod tests {
     use crate::record::{FLAG_ADJUDICATED, GameRecord};
     use engine::position::PackedMove;
 
-    /// Which of four games are taken: rated, half rated, a puzzle, self-play of Chess960.
+    /// Which of four games are selected: rated, half rated, a puzzle, Chess960 self-play.
     fn taken(selection: &str) -> Vec<usize> {
         let selection: Selection = serde_json::from_str(selection).unwrap();
         let mut chunk = Chunk::new("a test");
@@ -75,9 +75,9 @@ mod tests {
     }
 
     #[test]
-    fn each_bound_leaves_out_what_is_beyond_it() {
+    fn each_criterion_excludes_games() {
         assert_eq!(taken("{}"), [0, 1, 2, 3]);
-        assert_eq!(taken(r#"{"min_elo": 2300}"#), [0, 1, 3], "the lower rating counts, unknown ones don't");
+        assert_eq!(taken(r#"{"min_elo": 2300}"#), [0, 1, 3], "the lower rating counts, unknown ones do not");
         assert_eq!(taken(r#"{"min_elo": 2301}"#), [1, 3]);
         assert_eq!(taken(r#"{"min_elo": 2300, "unknown_elo": "drop"}"#), [0]);
         assert_eq!(taken(r#"{"max_elo": 2499}"#), [2, 3]);
@@ -86,12 +86,16 @@ mod tests {
         assert_eq!(taken(r#"{"until": 20191231}"#), [1, 2, 3], "games without a date");
         assert_eq!(taken(r#"{"results": ["draw", "unknown"]}"#), [1, 2]);
         assert_eq!(taken(r#"{"kinds": ["standard"]}"#), [0, 1]);
-        assert_eq!(taken(r#"{"kinds": ["standard", "chess960"]}"#), [0, 1], "it is self-play, too");
+        assert_eq!(
+            taken(r#"{"kinds": ["standard", "chess960"]}"#),
+            [0, 1],
+            "the last game is self-play as well"
+        );
         assert_eq!(taken(r#"{"kinds": ["chess960", "selfplay", "puzzle"]}"#), [2, 3]);
     }
 
     #[test]
-    fn what_no_game_can_fit_is_an_error() {
+    fn empty_ranges_are_errors() {
         let error = Selection { since: 20_250_000, until: 20_200_000, ..Selection::default() }.check();
         assert_eq!(error, Err("since is 20250000, beyond until, 20200000".into()));
         assert_eq!(Selection::default().check(), Ok(()));

@@ -1,9 +1,10 @@
-//! Games on their way to the files, so that none is lost.
+//! Storage of generated games that loses none when a run is interrupted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -11,88 +12,88 @@ use super::writer::ChunkWriter;
 use crate::files::write_file;
 use crate::record::GameRecord;
 
-/// Of a file of hands.
+/// The format of a file of pending games.
 const FORMAT: &str = "philidor-hands/1";
 
-/// A game that is being made.
+/// A game that is not in the files yet: unfinished, or finished before an earlier one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hand {
-    /// Its place among all.
+pub struct PendingGame {
+    /// Its number among all games.
     pub number: u64,
-    /// As far as it is.
+    /// The game so far.
     pub game: GameRecord,
-    /// Plies that an engine has judged.
+    /// Plies that are done.
     pub done: usize,
-    /// Whether nothing is missing.
+    /// Whether the game is finished.
     pub finished: bool,
 }
 
-/// Beside the files of games: what they are made with, and the games that aren't in them yet.
+/// The file beside the files of games: the settings of the run, and the games that are not in the files yet.
 #[derive(Serialize, Deserialize)]
-struct Hands {
+struct RunFile {
     format: String,
     settings: Value,
-    hands: Vec<Hand>,
+    #[serde(rename = "hands")]
+    pending: Vec<PendingGame>,
 }
 
-/// Where a [`Store`] keeps its files, and how.
+/// Where a [`Store`] keeps its files, and how often it writes them.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
     /// Folder for the files of games.
     pub folder: PathBuf,
-    /// Positions a file, about.
+    /// Positions per file, approximately.
     pub chunk_size: usize,
-    /// How often finished games are written.
+    /// Interval between two saves.
     pub save_every: Duration,
-    /// Resume what was begun with the same settings.
+    /// Continue a run of the same settings.
     pub resume: bool,
 }
 
-/// Games on their way to the files.
+/// Writes finished games to files in the order of their numbers, and keeps the others until their turn.
 #[derive(Debug)]
 pub struct Store {
     writer: ChunkWriter,
     path: PathBuf,
     settings: Value,
     save_every: Duration,
-    /// The number of the next game to be written.
+    /// The number of the next game to write.
     next: u64,
-    /// Finished ones before whose turn it is, and from an earlier time unfinished ones.
-    held: BTreeMap<u64, Hand>,
+    /// Finished games that wait for earlier ones, and unfinished games of an earlier run.
+    held: BTreeMap<u64, PendingGame>,
 }
 
 impl Store {
-    /// Opens the files `NAME-00000.h5` …, and `NAME.json` beside them, which says what they are made with.
+    /// Opens the files `NAME-00000.h5` …, and `NAME.json` beside them, which holds the settings and the games that are
+    /// not in the files yet.
     ///
     /// # Errors
     ///
-    /// One line: there are such files and they aren't to be gone on with (`NAME.json` alone may hold games, too), they
-    /// can't be read, or they were made with other settings.
-    pub fn open(options: &StoreOptions, name: &str, source: &str, settings: Value) -> Result<Store, String> {
+    /// If there are such files and `options.resume` is not set, they cannot be read, or they were made with other
+    /// settings.
+    pub fn open(options: &StoreOptions, name: &str, source: &str, settings: Value) -> anyhow::Result<Store> {
         let path = options.folder.join(format!("{name}.json"));
         let begun = path.exists();
         if begun && !options.resume {
-            return Err(format!(
-                "{}: it exists; go on with what was begun: --resume; or choose another --out or --name, or remove it \
-                 and its games",
+            bail!(
+                "{}: it exists; continue the run with --resume, choose another --out or --name, or remove it and \
+                 its games",
                 path.display()
-            ));
+            );
         }
         let opened = if begun {
             ChunkWriter::resume(&options.folder, name, source, options.chunk_size)
         } else {
             ChunkWriter::new(&options.folder, name, source, options.chunk_size).map(|writer| (writer, 0))
         };
-        let (writer, next) = opened.map_err(|error| error.to_string())?;
+        let (writer, next) = opened?;
         let mut held = BTreeMap::new();
         if begun {
-            let hands = read_hands(&path)?;
-            let changes = differences(&hands.settings, &settings);
-            if !changes.is_empty() {
-                return Err(format!("{}: begun with other settings: {changes}", path.display()));
-            }
-            held = hands.hands.into_iter().map(|hand| (hand.number, hand)).collect();
-            // Written after the games were, or not at all.
+            let run = read_run_file(&path)?;
+            let changes = differences(&run.settings, &settings);
+            ensure!(changes.is_empty(), "{}: begun with other settings: {changes}", path.display());
+            held = run.pending.into_iter().map(|pending| (pending.number, pending)).collect();
+            // The games are written first: a game that is in the files as well is outdated here.
             held.retain(|number, _| *number >= next);
         }
         let save_every = options.save_every;
@@ -104,75 +105,73 @@ impl Store {
         self.next
     }
 
-    /// How long what is finished may wait until it is written.
+    /// Interval between two saves.
     pub fn save_every(&self) -> Duration {
         self.save_every
     }
 
-    /// Numbers of games that aren't in the files but begun.
+    /// The numbers of the games that are begun but not in the files.
     pub fn held(&self) -> BTreeSet<u64> {
         self.held.keys().copied().collect()
     }
 
-    /// Games that are begun and not finished.
-    pub fn begun(&self) -> Vec<Hand> {
-        self.held.values().filter(|hand| !hand.finished).cloned().collect()
+    /// The games that are begun and not finished.
+    pub fn begun(&self) -> Vec<PendingGame> {
+        self.held.values().filter(|pending| !pending.finished).cloned().collect()
     }
 
-    /// Takes a game; it is written when it is finished and those before it are.
+    /// Takes a game; it is written when it and all before it are finished.
     ///
     /// # Errors
     ///
-    /// One line: a file can't be written.
-    pub fn push(&mut self, hand: Hand) -> Result<(), String> {
-        self.held.insert(hand.number, hand);
+    /// If a file cannot be written.
+    pub fn push(&mut self, pending: PendingGame) -> anyhow::Result<()> {
+        self.held.insert(pending.number, pending);
         while let Some(entry) = self.held.first_entry()
             && *entry.key() == self.next
             && entry.get().finished
         {
-            self.writer.push(&entry.remove().game).map_err(|error| error.to_string())?;
+            self.writer.push(&entry.remove().game)?;
             self.next += 1;
         }
         Ok(())
     }
 
-    /// Writes what there is: first the games, then what else there is: a game that is in both counts as written.
+    /// Writes everything: first the files of games, then the pending games, so that an interruption between the two
+    /// loses none.
     ///
     /// # Errors
     ///
-    /// One line: a file can't be written.
-    pub fn save(&self) -> Result<(), String> {
-        self.writer.save().map_err(|error| error.to_string())?;
-        self.save_hands()
+    /// If a file cannot be written.
+    pub fn save(&self) -> anyhow::Result<()> {
+        self.writer.save()?;
+        self.save_pending()
     }
 
-    /// Saves for the last time; gives the number of files.
+    /// Saves for the last time; returns the number of files.
     ///
     /// # Errors
     ///
-    /// One line: a file can't be written.
-    pub fn close(self) -> Result<usize, String> {
+    /// If a file cannot be written.
+    pub fn close(self) -> anyhow::Result<usize> {
         self.save()?;
-        self.writer.finish().map_err(|error| error.to_string())
+        Ok(self.writer.finish()?)
     }
 
-    fn save_hands(&self) -> Result<(), String> {
-        let hands = self.held.values().cloned().collect();
-        let hands = Hands { format: FORMAT.to_owned(), settings: self.settings.clone(), hands };
-        let text = serde_json::to_string(&hands).expect("numbers and text make JSON");
+    fn save_pending(&self) -> anyhow::Result<()> {
+        let pending = self.held.values().cloned().collect();
+        let run = RunFile { format: FORMAT.to_owned(), settings: self.settings.clone(), pending };
+        let text = serde_json::to_string(&run).expect("numbers and text make JSON");
         write_file(&self.path, text.as_bytes())
     }
 }
 
-fn read_hands(path: &Path) -> Result<Hands, String> {
-    let at = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let text = std::fs::read_to_string(path).map_err(|error| at(&error))?;
-    let hands: Hands = serde_json::from_str(&text).map_err(|error| at(&error))?;
-    if hands.format == FORMAT {
-        Ok(hands)
-    } else {
-        Err(at(&format!("format is \"{}\", expected \"{FORMAT}\"", hands.format)))
-    }
+fn read_run_file(path: &Path) -> anyhow::Result<RunFile> {
+    let at = || path.display().to_string();
+    let text = std::fs::read_to_string(path).with_context(at)?;
+    let run: RunFile = serde_json::from_str(&text).with_context(at)?;
+    ensure!(run.format == FORMAT, "{}: format is \"{}\", expected \"{FORMAT}\"", at(), run.format);
+    Ok(run)
 }
 
 /// Which settings differ, and how.
@@ -182,10 +181,10 @@ fn differences(then: &Value, now: &Value) -> String {
     let keys: BTreeSet<&String> = then.keys().chain(now.keys()).collect();
     let text = |value: Option<&Value>| value.map_or_else(|| "nothing".to_owned(), Value::to_string);
     let differing = keys.into_iter().filter(|key| then.get(*key) != now.get(*key));
-    let told: Vec<String> = differing
+    let changes: Vec<String> = differing
         .map(|key| format!("{key} was {}, is now {}", text(then.get(key)), text(now.get(key))))
         .collect();
-    told.join("; ")
+    changes.join("; ")
 }
 
 #[cfg(test)]
@@ -194,7 +193,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_was_begun_is_gone_on_with_or_refused_but_never_dropped() {
+    fn an_interrupted_run_is_continued_or_refused_but_never_dropped() {
         let folder = tempfile::tempdir().unwrap();
         let open = |resume| {
             let out = StoreOptions {
@@ -205,26 +204,26 @@ mod tests {
             };
             Store::open(&out, "x", "test", json!({ "seed": 1 }))
         };
-        // The second game is finished, the first one isn't: no file of games is written.
-        let hand = |number, finished| Hand { number, finished, ..Hand::default() };
+        // The second game is finished, but not the first: no file of games is written.
+        let pending = |number, finished| PendingGame { number, finished, ..PendingGame::default() };
         let mut store = open(false).unwrap();
-        store.push(hand(1, true)).unwrap();
-        store.push(hand(0, false)).unwrap();
-        assert_eq!(store.close(), Ok(0));
+        store.push(pending(1, true)).unwrap();
+        store.push(pending(0, false)).unwrap();
+        assert_eq!(store.close().unwrap(), 0);
         for _ in 0..2 {
-            let refused = open(false).unwrap_err();
+            let refused = open(false).unwrap_err().to_string();
             assert!(refused.contains("x.json: it exists") && refused.contains("--resume"), "{refused}");
         }
         let mut store = open(true).unwrap();
-        assert_eq!((store.begun(), store.held()), (vec![hand(0, false)], BTreeSet::from([0, 1])));
-        store.push(hand(0, true)).unwrap();
-        assert_eq!((store.games(), store.close()), (2, Ok(1)));
+        assert_eq!((store.begun(), store.held()), (vec![pending(0, false)], BTreeSet::from([0, 1])));
+        store.push(pending(0, true)).unwrap();
+        assert_eq!((store.games(), store.close().unwrap()), (2, 1));
         assert!(open(false).is_err());
         assert_eq!(open(true).unwrap().games(), 2);
-        // Games alone, of which nobody knows how they were made, are neither gone on with nor overwritten.
+        // Files of games without their settings are neither continued nor overwritten.
         std::fs::remove_file(folder.path().join("x.json")).unwrap();
         for resume in [false, true] {
-            let refused = open(resume).unwrap_err();
+            let refused = open(resume).unwrap_err().to_string();
             assert!(refused.contains("x-00000.h5: ") && refused.contains("it exists"), "{refused}");
         }
     }

@@ -1,4 +1,4 @@
-//! A stream of games cut into files.
+//! A stream of games split into files.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use super::chunk::Chunk;
 use super::file::{ChunkError, read, write};
 use crate::record::GameRecord;
 
-/// Writes games to `FOLDER/NAME-00000.h5`, `NAME-00001.h5`, …, each of about as many positions.
+/// Writes games to `FOLDER/NAME-00000.h5`, `NAME-00001.h5`, …, each of about `chunk_size` positions.
 #[derive(Debug)]
 pub struct ChunkWriter {
     folder: PathBuf,
@@ -17,11 +17,11 @@ pub struct ChunkWriter {
 }
 
 impl ChunkWriter {
-    /// Prepares to write; the folder is made if it isn't there.
+    /// A writer of new files; creates the folder if needed.
     ///
     /// # Errors
     ///
-    /// If the folder can't be made, or has files of that name already.
+    /// If the folder cannot be created, or has files of that name already.
     pub fn new(
         folder: &Path,
         name: &str,
@@ -46,12 +46,12 @@ impl ChunkWriter {
         Ok(writer)
     }
 
-    /// Goes on where files were written before (or begins, if there are none): the last one is filled up first.
-    /// Gives the number of games that they hold, too.
+    /// A writer that continues existing files, of which the last is filled first, or creates them if there are none.
+    /// Also returns the number of games in them.
     ///
     /// # Errors
     ///
-    /// If the folder can't be made, or one of the files can't be read.
+    /// If the folder cannot be created, or one of the files cannot be read.
     pub fn resume(
         folder: &Path,
         name: &str,
@@ -76,30 +76,30 @@ impl ChunkWriter {
         Ok((writer, games))
     }
 
-    /// Writes what there is, also if more belongs into the same file.
+    /// Writes the current file, which later games are still added to.
     ///
     /// # Errors
     ///
-    /// If the file can't be written.
+    /// If the file cannot be written.
     pub fn save(&self) -> Result<(), ChunkError> {
         if self.current.games() > 0 { write(&self.current, &self.path(self.written)) } else { Ok(()) }
     }
 
-    /// Takes a game; writes a file when enough positions have come together.
+    /// Adds a game; writes the file when it has enough positions.
     ///
     /// # Errors
     ///
-    /// If a file can't be written.
+    /// If a file cannot be written.
     pub fn push(&mut self, game: &GameRecord) -> Result<(), ChunkError> {
         self.current.push(game);
         if self.current.positions() >= self.chunk_size { self.flush() } else { Ok(()) }
     }
 
-    /// Writes the last file, if it has games, and gives the number of files.
+    /// Writes the last file, if it has games, and returns the number of files.
     ///
     /// # Errors
     ///
-    /// If the file can't be written.
+    /// If the file cannot be written.
     pub fn finish(mut self) -> Result<usize, ChunkError> {
         if self.current.games() > 0 {
             self.flush()?;
@@ -126,7 +126,7 @@ mod tests {
     use engine::position::PackedMove;
 
     #[test]
-    fn files_are_cut_at_their_size_and_never_overwritten() {
+    fn files_are_split_by_size_and_never_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let game = GameRecord { moves: vec![PackedMove(12 | 28 << 6); 4], ..GameRecord::default() };
         let mut writer = ChunkWriter::new(folder.path(), "x", "test", 10).unwrap();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_full_is_gone_on_with() {
+    fn a_file_that_is_not_full_is_continued() {
         let folder = tempfile::tempdir().unwrap();
         let game = |elo| GameRecord {
             moves: vec![PackedMove(12 | 28 << 6); 4],

@@ -5,13 +5,13 @@ use std::path::Path;
 use engine::position::{Game, Outcome};
 use engine::tables::{Rules, TableResult, Tables};
 
-use crate::datagen::{StartRules, Starts};
+use crate::datagen::{StartPositions, StartRules};
 use crate::record::{FLAG_ADJUDICATED, GameResult};
 
 /// Starts by number, and endgame tables.
 pub struct Ground {
     /// Where games begin.
-    pub starts: Starts,
+    pub starts: StartPositions,
     /// What is known of endgames.
     pub tables: Tables,
 }
@@ -25,7 +25,7 @@ impl Ground {
     pub fn open(book: &str, random_plies: u32, syzygy: &str, seed: u64) -> Result<Ground, String> {
         let book = (!book.is_empty()).then(|| Path::new(book).to_owned());
         let rules = StartRules { book, random_plies, careless: false };
-        let starts = Starts::new(rules, seed).map_err(|error| error.to_string())?;
+        let starts = StartPositions::new(rules, seed).map_err(|error| error.to_string())?;
         let tables = if syzygy.is_empty() {
             Tables::default()
         } else {

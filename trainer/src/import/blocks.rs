@@ -1,4 +1,4 @@
-//! Files as blocks of whole games: decompressed, cut at game boundaries, lines counted.
+//! Files as blocks of whole games: decompressed, split between games, lines counted.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use memchr::{memchr, memchr_iter, memrchr};
 
-use super::puzzles::Columns;
+use super::puzzles::PuzzleColumns;
 
-/// Bytes of text in a block: some hundred games, enough work to outweigh its handling.
+/// Bytes of text in a block: some hundred games, so that the cost per block does not matter.
 const BLOCK_BYTES: usize = 1 << 20;
-/// A block without a boundary is cut here, lest a file that is no PGN fill the memory.
+/// A block without a boundary between games is split here, so that a file that is no PGN does not fill the memory.
 const LONGEST_GAME: usize = 64 << 20;
 
-/// How a file is packed; seen from its first bytes, whatever its name.
+/// How a file is compressed, by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// Text.
@@ -29,7 +29,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// What a file that begins with these bytes is packed with.
+    /// The compression of a file that begins with these bytes.
     pub fn detect(head: &[u8]) -> Compression {
         match head {
             [0x1f, 0x8b, ..] => Compression::Gzip,
@@ -40,9 +40,9 @@ impl Compression {
     }
 }
 
-/// Opens a file and unpacks it; `bytes_read` grows by the packed bytes as they are read.
+/// Opens a file and decompresses it; `bytes_read` counts the compressed bytes that are read.
 pub(crate) fn open(path: &Path, bytes_read: Arc<AtomicU64>) -> io::Result<Box<dyn Read>> {
-    let counted = Counted { inner: File::open(path)?, bytes: bytes_read };
+    let counted = CountingReader { inner: File::open(path)?, bytes: bytes_read };
     let mut reader = BufReader::with_capacity(1 << 18, counted);
     Ok(match Compression::detect(reader.fill_buf()?) {
         Compression::None => Box::new(reader),
@@ -50,19 +50,19 @@ pub(crate) fn open(path: &Path, bytes_read: Arc<AtomicU64>) -> io::Result<Box<dy
         Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(reader)),
         Compression::Zstd => {
             let mut decoder = zstd::stream::read::Decoder::with_buffer(reader)?;
-            // Archives are packed with windows beyond the decoder's default limit of 128 MiB.
+            // Archives are compressed with windows beyond the decoder's default limit of 128 MiB.
             decoder.window_log_max(31)?;
             Box::new(decoder)
         }
     })
 }
 
-struct Counted<R> {
+struct CountingReader<R> {
     inner: R,
     bytes: Arc<AtomicU64>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(out)?;
         self.bytes.fetch_add(read as u64, Ordering::Relaxed);
@@ -70,70 +70,70 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// What a file's text is.
+/// The format of a file's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Layout {
+pub(crate) enum TextFormat {
     /// Games in PGN.
     Pgn,
-    /// A table of puzzles, one a line.
-    Puzzles(Columns),
+    /// A table of puzzles, one per line.
+    Puzzles(PuzzleColumns),
 }
 
-impl Layout {
-    /// The layout of a file that begins with `text`.
-    fn detect(text: &[u8]) -> Layout {
+impl TextFormat {
+    /// The format of a file that begins with `text`.
+    fn detect(text: &[u8]) -> TextFormat {
         let line = &text[..memchr(b'\n', text).unwrap_or(text.len())];
-        Columns::detect(without_byte_order_mark(line)).map_or(Layout::Pgn, Layout::Puzzles)
+        PuzzleColumns::detect(without_byte_order_mark(line)).map_or(TextFormat::Pgn, TextFormat::Puzzles)
     }
 
-    /// Where a text can be cut so that both parts hold whole games, as late as possible.
+    /// The last offset at which a text can be split so that both parts hold whole games.
     fn last_start(self, text: &[u8]) -> Option<usize> {
         match self {
-            Layout::Pgn => last_game_start(text),
-            Layout::Puzzles(_) => memrchr(b'\n', text).map(|newline| newline + 1),
+            TextFormat::Pgn => last_game_start(text),
+            TextFormat::Puzzles(_) => memrchr(b'\n', text).map(|newline| newline + 1),
         }
     }
 }
 
-/// Whole games, and where they stand.
+/// Whole games with their place in a file.
 #[derive(Debug)]
-pub(crate) struct Block {
-    /// Which of the files.
+pub(crate) struct TextBlock {
+    /// The index of the file.
     pub file: usize,
-    pub layout: Layout,
+    pub format: TextFormat,
     /// The line number of the first line, from 1.
     pub first_line: u64,
     pub text: Vec<u8>,
 }
 
-/// Cuts one file into blocks.
-pub(crate) struct Blocks<R> {
+/// Splits one file into blocks.
+pub(crate) struct TextBlocks<R> {
     reader: R,
     file: usize,
     next_line: u64,
     rest: Vec<u8>,
     ended: bool,
-    /// Unknown until the file's first text is there.
-    layout: Option<Layout>,
+    /// Unknown until the first text has been read.
+    format: Option<TextFormat>,
 }
 
-impl<R: Read> Blocks<R> {
-    pub fn new(reader: R, file: usize) -> Blocks<R> {
-        Blocks { reader, file, next_line: 1, rest: Vec::new(), ended: false, layout: None }
+impl<R: Read> TextBlocks<R> {
+    pub fn new(reader: R, file: usize) -> TextBlocks<R> {
+        TextBlocks { reader, file, next_line: 1, rest: Vec::new(), ended: false, format: None }
     }
 
     /// The next block, `None` at the end of the file.
     ///
     /// # Errors
     ///
-    /// If the file can't be read or unpacked. Asked again, what had been read before is the last
-    /// block: a truncated archive gives all the games that it holds.
-    pub fn next(&mut self) -> io::Result<Option<Block>> {
+    /// If the file cannot be read or decompressed. The next call then returns what was read before as the last
+    /// block: all complete games of a truncated archive are read.
+    pub fn next(&mut self) -> io::Result<Option<TextBlock>> {
         let mut wanted = BLOCK_BYTES;
         while !self.ended {
             let missing = wanted.saturating_sub(self.rest.len());
             if missing == 0 {
-                match self.layout().last_start(&self.rest) {
+                match self.format().last_start(&self.rest) {
                     Some(cut) => return Ok(Some(self.cut(cut))),
                     None if self.rest.len() >= LONGEST_GAME => break,
                     None => wanted = 2 * self.rest.len(),
@@ -152,42 +152,42 @@ impl<R: Read> Blocks<R> {
         Ok((all > 0).then(|| self.cut(all)))
     }
 
-    fn layout(&mut self) -> Layout {
-        *self.layout.get_or_insert_with(|| Layout::detect(&self.rest))
+    fn format(&mut self) -> TextFormat {
+        *self.format.get_or_insert_with(|| TextFormat::detect(&self.rest))
     }
 
-    fn cut(&mut self, at: usize) -> Block {
-        let layout = self.layout();
+    fn cut(&mut self, at: usize) -> TextBlock {
+        let format = self.format();
         let rest = self.rest.split_off(at);
         let text = std::mem::replace(&mut self.rest, rest);
         let first_line = self.next_line;
         self.next_line += memchr_iter(b'\n', &text).count() as u64;
-        Block { file: self.file, layout, first_line, text }
+        TextBlock { file: self.file, format, first_line, text }
     }
 }
 
-/// Files written on Windows, and files put together from such, have marks before their first tag.
+/// The text without a leading byte order mark, which files written on Windows have, also where they were joined.
 pub(crate) fn without_byte_order_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
 }
 
-/// A tag pair as it must look to start a game: comments, too, have lines that begin with a bracket.
+/// Whether a line is a tag pair that can start a game: lines of comments can begin with a bracket, too.
 fn is_tag(line: &[u8]) -> bool {
     let Some(name) = without_byte_order_mark(line).strip_prefix(b"[") else { return false };
     let length = name.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
     length > 0 && name[length..].trim_ascii_start().starts_with(b"\"")
 }
 
-/// A line that belongs to a tag section, if only just: one bad tag doesn't start a new game.
+/// Whether a line belongs to a tag section, also if it is malformed: one bad tag does not start a new game.
 pub(crate) fn resembles_tag(line: &[u8]) -> bool {
     matches!(without_byte_order_mark(line), [b'[', byte, ..] if byte.is_ascii_alphanumeric())
 }
 
-/// Whether the tag pair `line` starts a game after the line `before` (the nearest one that isn't
-/// empty; `gap` if there are empty ones between).
+/// Whether the tag pair `line` starts a game after the line `before`, the nearest that is not empty; `gap` if there are
+/// empty lines between them.
 ///
-/// ChessBase leaves empty lines among the tags of a game; but an Event after an empty line is the
-/// next game, and the one before had no moves.
+/// ChessBase leaves empty lines among the tags of a game; but an Event tag after an empty line is the next game, and
+/// the previous one has no moves.
 fn starts_game(before: &[u8], gap: bool, line: &[u8]) -> bool {
     !resembles_tag(before) || gap && without_byte_order_mark(line).starts_with(b"[Event ")
 }
@@ -196,7 +196,7 @@ fn is_blank(line: &[u8]) -> bool {
     line.first().is_none_or(u8::is_ascii_whitespace) && line.trim_ascii().is_empty()
 }
 
-/// The start of the last game in `text` that isn't the first.
+/// The start of the last game in `text` that is not the first.
 fn last_game_start(text: &[u8]) -> Option<usize> {
     let mut candidate: Option<(usize, &[u8])> = None;
     let mut gap = false;
@@ -222,7 +222,7 @@ fn last_game_start(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// The games of a block: where each starts.
+/// The offsets at which the games of a text start.
 pub(crate) fn game_starts(text: &[u8]) -> Vec<usize> {
     let mut starts = vec![0];
     let mut before: Option<&[u8]> = None;
@@ -288,10 +288,10 @@ mod tests {
     }
 
     #[test]
-    fn blocks_hold_whole_games_and_know_their_lines() {
+    fn blocks_hold_whole_games_and_count_lines() {
         let game = "[Event \"x\"]\n[White \"y\"]\n\n1. e4 e5 2. Nf3 Nc6\n3. Bb5 a6 1-0\n\n";
         let text = game.repeat(2 * BLOCK_BYTES / game.len());
-        let mut blocks = Blocks::new(text.as_bytes(), 3);
+        let mut blocks = TextBlocks::new(text.as_bytes(), 3);
         let (mut line, mut total) = (1, 0);
         let mut count = 0;
         while let Some(block) = blocks.next().unwrap() {
@@ -306,11 +306,11 @@ mod tests {
     }
 
     #[test]
-    fn a_truncated_archive_gives_what_it_holds() {
+    fn the_games_of_a_truncated_archive_are_read() {
         let text = "[Event \"x\"]\n\n1. e4 e5 1-0\n\n".repeat(10_000);
         let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
         let reader = zstd::stream::read::Decoder::new(&packed[..packed.len() - 6]).unwrap();
-        let mut blocks = Blocks::new(reader, 0);
+        let mut blocks = TextBlocks::new(reader, 0);
         assert!(blocks.next().is_err());
         assert!(blocks.next().unwrap().is_some_and(|block| !block.text.is_empty()));
         assert!(blocks.next().unwrap().is_none());

@@ -1,9 +1,9 @@
 //! PGN and puzzles into games: parsing, filters, repairs.
 //!
-//! [`read_games`] turns files of PGN or of puzzles into a stream of games, in parallel, and counts what it leaves out.
+//! [`read_games`] reads files of PGN or of puzzles in parallel, as a stream of games, and counts those that it leaves out.
 
 mod blocks;
-mod tidy;
+mod repair;
 mod pgn;
 mod puzzles;
 mod reader;
@@ -11,5 +11,5 @@ mod reader;
 pub use blocks::Compression;
 pub(crate) use blocks::{game_starts, open};
 pub(crate) use pgn::start_position;
-pub use pgn::{Broken, Excluded, Fault};
-pub use reader::{Filters, ImportError, Progress, ReadOptions, ReadReport, read_games};
+pub use pgn::{BrokenGame, Exclusion, GameError};
+pub use reader::{Filters, ImportError, ReadEvent, ReadOptions, ReadReport, read_games};

@@ -1,4 +1,4 @@
-//! One game of PGN text, replayed: what it becomes, why it is left out, or what is wrong with it.
+//! Games of PGN text, replayed: each becomes a record, is excluded by a filter, or is broken.
 
 use std::fmt;
 use std::io::Cursor;
@@ -9,121 +9,117 @@ use memchr::{memchr_iter, memmem};
 use pgn_reader::{RawComment, RawTag, Reader, SanPlus, Visitor};
 use shakmaty::san::San;
 use shakmaty::uci::UciMove;
-use shakmaty::{CastlingMode, Chess, KnownOutcome, Move, Outcome, Position, Role, Square};
+use shakmaty::{CastlingMode, Chess, KnownOutcome, Move, Position, Role, Square};
+use thiserror::Error;
 
-use super::blocks::{Block, game_starts};
+use super::blocks::{TextBlock, game_starts};
 use super::reader::Filters;
-use super::tidy::{has_tags, tidy};
-use crate::record::{EvalSide, NO_EVAL, find_eval};
-use crate::record::{FLAG_ADJUDICATED, FLAG_CHESS960, GameRecord, GameResult, INITIAL_FEN};
+use super::repair::{has_tags, repair};
+use crate::record::{
+    EvalSide, FLAG_ADJUDICATED, FLAG_CHESS960, GameRecord, GameResult, INITIAL_FEN, NO_EVAL, find_eval,
+};
 
-/// `games/1` keeps a start in this many bytes.
+/// The bytes of a start in `games/1`.
 pub(crate) const LONGEST_FEN: usize = 100;
 
 /// What is wrong with a game.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The start can't be read or played from.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum GameError {
+    /// The start is no legal position, or too long for `games/1`.
+    #[error("{0}")]
     Start(String),
-    /// A move isn't legal, or is ambiguous.
+    /// A move is illegal or ambiguous.
+    #[error("illegal or ambiguous move {text}")]
     Move {
         /// Plies before it.
         ply: usize,
-        /// As it is written, behind its number.
+        /// The move as it is written, with its number.
         text: String,
     },
-    /// The result contradicts the final position, or the tag the movetext.
+    /// The result contradicts the final position, or the tag contradicts the movetext.
+    #[error("contradictory result: {0}")]
     Result(String),
-    /// The text ends inside a tag or a comment.
+    /// The text is malformed, or ends inside a tag or a comment.
+    #[error("{0}")]
     Text(String),
     /// More plies than `games/1` can count.
+    #[error("more than 65535 plies")]
     TooLong,
 }
 
-impl Fault {
-    /// The kind of fault, for counting.
+impl GameError {
+    /// The kind of error, by which broken games are counted.
     pub fn kind(&self) -> &'static str {
         match self {
-            Fault::Start(_) => "unusable start position",
-            Fault::Move { .. } => "illegal or ambiguous move",
-            Fault::Result(_) => "contradictory result",
-            Fault::Text(_) => "malformed text",
-            Fault::TooLong => "too many moves",
+            GameError::Start(_) => "unusable start position",
+            GameError::Move { .. } => "illegal or ambiguous move",
+            GameError::Result(_) => "contradictory result",
+            GameError::Text(_) => "malformed text",
+            GameError::TooLong => "too many moves",
         }
     }
 }
 
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Fault::Start(why) | Fault::Text(why) => f.write_str(why),
-            Fault::Move { text, .. } => write!(f, "illegal or ambiguous move {text}"),
-            Fault::Result(why) => write!(f, "contradictory result: {why}"),
-            Fault::TooLong => f.write_str("more than 65535 plies"),
-        }
-    }
-}
-
-/// A game that can't be used.
+/// A game with an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct BrokenGame {
     /// The line where the game starts, from 1.
     pub game_line: u64,
-    /// The line of the fault.
+    /// The line of the error.
     pub line: u64,
     /// What is wrong.
-    pub fault: Fault,
+    pub error: GameError,
 }
 
-/// Why a sound game is left out.
+/// Why a valid game is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Excluded {
+pub enum Exclusion {
     /// Neither standard chess nor Chess960.
     Variant,
-    /// A player, or a puzzle, rated below or above the bounds.
+    /// The rating of a player or of the puzzle is out of bounds.
     Rating,
-    /// A player without a rating, and these aren't wanted.
+    /// A player without a rating, with [`Filters::rated_only`].
     Unrated,
-    /// Fewer plies than wanted, or none.
+    /// Too few plies, or none.
     TooShort,
-    /// More plies than wanted.
+    /// Too many plies.
     TooLong,
-    /// A result that isn't wanted.
+    /// A draw or an unknown result that the filters exclude.
     Result,
-    /// A puzzle below the least popularity.
+    /// A puzzle below the minimum popularity.
     Unpopular,
-    /// A puzzle that too few have played.
+    /// A puzzle that was played too rarely.
     Untried,
     /// The same start and moves as an earlier game.
     Duplicate,
 }
 
-impl fmt::Display for Excluded {
+impl fmt::Display for Exclusion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Excluded::Variant => "other variants",
-            Excluded::Rating => "rating out of bounds",
-            Excluded::Unrated => "unrated",
-            Excluded::TooShort => "too short",
-            Excluded::TooLong => "too long",
-            Excluded::Result => "result not wanted",
-            Excluded::Unpopular => "unpopular puzzles",
-            Excluded::Untried => "puzzles seldom played",
-            Excluded::Duplicate => "duplicates",
+            Exclusion::Variant => "other variants",
+            Exclusion::Rating => "rating out of bounds",
+            Exclusion::Unrated => "unrated",
+            Exclusion::TooShort => "too short",
+            Exclusion::TooLong => "too long",
+            Exclusion::Result => "result excluded",
+            Exclusion::Unpopular => "unpopular puzzles",
+            Exclusion::Untried => "rarely played puzzles",
+            Exclusion::Duplicate => "duplicates",
         })
     }
 }
 
-/// What a stretch of text turned out to be.
+/// What was made of a game's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Parsed {
+pub(crate) enum ParsedGame {
     Game(GameRecord),
-    Excluded(Excluded),
-    Broken(Broken),
+    Excluded(Exclusion),
+    Broken(BrokenGame),
 }
 
-/// Reads all games of a block, in their order.
-pub(crate) fn parse_block(block: &Block, evals: EvalSide, filters: &Filters) -> Vec<Parsed> {
+/// Parses all games of a block in their order.
+pub(crate) fn parse_block(block: &TextBlock, evals: EvalSide, filters: &Filters) -> Vec<ParsedGame> {
     let starts = game_starts(&block.text);
     let mut parsed = Vec::with_capacity(starts.len());
     let mut line = block.first_line;
@@ -136,16 +132,16 @@ pub(crate) fn parse_block(block: &Block, evals: EvalSide, filters: &Filters) -> 
     parsed
 }
 
-/// Reads the games of a section: one, or several if they have no tags.
+/// Parses the games of a section: one, or several if they have no tags.
 fn parse_section(
     original: &[u8],
     first_line: u64,
     evals: EvalSide,
     filters: &Filters,
-    parsed: &mut Vec<Parsed>,
+    parsed: &mut Vec<ParsedGame>,
 ) {
-    let text = &*tidy(original);
-    // Tidying moves nothing, but takes newlines away.
+    let text = &*repair(original);
+    // Repairs keep every byte's offset but may remove newlines.
     let line_at = |offset: usize| first_line + memchr_iter(b'\n', &original[..offset]).count() as u64;
     let mut visitor = GameVisitor { evals, filters, ended: false };
     let tagged = has_tags(text);
@@ -160,19 +156,21 @@ fn parse_section(
         let rejection = match outcome {
             Ok(None) => return,
             Ok(Some(Ok(game))) => {
-                parsed.push(Parsed::Game(game));
+                parsed.push(ParsedGame::Game(game));
                 continue;
             }
             Ok(Some(Err(rejection))) => rejection,
-            Err(error) => Rejection::Broken(Fault::Text(error.to_string())),
+            Err(error) => Rejection::Broken(GameError::Text(error.to_string())),
         };
         parsed.push(match rejection {
-            Rejection::Excluded(why) => Parsed::Excluded(why),
-            Rejection::Broken(fault) => Parsed::Broken(Broken { game_line, line: line_at(offset), fault }),
+            Rejection::Excluded(why) => ParsedGame::Excluded(why),
+            Rejection::Broken(error) => {
+                ParsedGame::Broken(BrokenGame { game_line, line: line_at(offset), error })
+            }
         });
         if !visitor.ended {
             // The reader stopped inside the game. What follows an empty line is another game if
-            // games have no tags here, else no game at all.
+            // the games have no tags, else it is no game.
             match empty_line(&text[offset..]) {
                 Some(gap) if !tagged => offset += gap,
                 _ => return,
@@ -187,11 +185,11 @@ fn empty_line(text: &[u8]) -> Option<usize> {
 }
 
 enum Rejection {
-    Excluded(Excluded),
-    Broken(Fault),
+    Excluded(Exclusion),
+    Broken(GameError),
 }
 
-type Verdict = Result<GameRecord, Rejection>;
+type Outcome = Result<GameRecord, Rejection>;
 
 struct GameVisitor<'a> {
     evals: EvalSide,
@@ -200,7 +198,7 @@ struct GameVisitor<'a> {
     ended: bool,
 }
 
-/// What the tags say.
+/// The tags of a game.
 #[derive(Default)]
 struct Tags {
     start: Option<String>,
@@ -218,7 +216,7 @@ struct Tags {
 struct Moves {
     game: GameRecord,
     position: Chess,
-    /// The score of the present position, if a comment has named it already.
+    /// The score of the current position, if a comment has given it already.
     next_eval: i16,
     side: EvalSide,
 }
@@ -226,14 +224,14 @@ struct Moves {
 impl Visitor for GameVisitor<'_> {
     type Tags = Tags;
     type Movetext = Moves;
-    type Output = Verdict;
+    type Output = Outcome;
 
-    fn begin_tags(&mut self) -> ControlFlow<Verdict, Tags> {
+    fn begin_tags(&mut self) -> ControlFlow<Outcome, Tags> {
         self.ended = false;
         ControlFlow::Continue(Tags::default())
     }
 
-    fn tag(&mut self, tags: &mut Tags, name: &[u8], value: RawTag<'_>) -> ControlFlow<Verdict> {
+    fn tag(&mut self, tags: &mut Tags, name: &[u8], value: RawTag<'_>) -> ControlFlow<Outcome> {
         match name {
             b"FEN" => {
                 tags.start = Some(value.decode_utf8_lossy().trim().to_owned()).filter(|fen| !fen.is_empty())
@@ -259,17 +257,17 @@ impl Visitor for GameVisitor<'_> {
         ControlFlow::Continue(())
     }
 
-    fn begin_movetext(&mut self, tags: Tags) -> ControlFlow<Verdict, Moves> {
+    fn begin_movetext(&mut self, tags: Tags) -> ControlFlow<Outcome, Moves> {
         let reject = |why| ControlFlow::Break(Err(why));
         if tags.other_variant {
-            return reject(Rejection::Excluded(Excluded::Variant));
+            return reject(Rejection::Excluded(Exclusion::Variant));
         }
-        if let Some(why) = self.filters.rate(tags.white_elo, tags.black_elo) {
+        if let Some(why) = self.filters.exclude_ratings(tags.white_elo, tags.black_elo) {
             return reject(Rejection::Excluded(why));
         }
         let (start, position) = match tags.start.as_deref().map(start_position).transpose() {
             Ok(start) => start.unwrap_or_default(),
-            Err(why) => return reject(Rejection::Broken(Fault::Start(why))),
+            Err(error) => return reject(Rejection::Broken(error)),
         };
         let chess960 = tags.chess960 || position.castles().mode() == CastlingMode::Chess960;
         let side = match self.evals {
@@ -294,16 +292,16 @@ impl Visitor for GameVisitor<'_> {
         })
     }
 
-    fn san(&mut self, moves: &mut Moves, san: SanPlus) -> ControlFlow<Verdict> {
-        let reject = |fault| ControlFlow::Break(Err(Rejection::Broken(fault)));
+    fn san(&mut self, moves: &mut Moves, san: SanPlus) -> ControlFlow<Outcome> {
+        let reject = |error| ControlFlow::Break(Err(Rejection::Broken(error)));
         let ply = moves.game.moves.len();
         let Some(m) = to_move(&san.san, &moves.position) else {
             let dots = moves.position.turn().fold_wb(".", "…");
             let text = format!("{}{dots}{san}", moves.position.fullmoves());
-            return reject(Fault::Move { ply, text });
+            return reject(GameError::Move { ply, text });
         };
         if ply == usize::from(u16::MAX) {
-            return reject(Fault::TooLong);
+            return reject(GameError::TooLong);
         }
         moves.game.moves.push(PackedMove::new(m));
         moves.game.evals.push(std::mem::replace(&mut moves.next_eval, NO_EVAL));
@@ -311,7 +309,7 @@ impl Visitor for GameVisitor<'_> {
         ControlFlow::Continue(())
     }
 
-    fn comment(&mut self, moves: &mut Moves, comment: RawComment<'_>) -> ControlFlow<Verdict> {
+    fn comment(&mut self, moves: &mut Moves, comment: RawComment<'_>) -> ControlFlow<Outcome> {
         if let Some(score) = find_eval(comment.as_bytes()) {
             let turn = moves.position.turn();
             if moves.side == EvalSide::After {
@@ -323,8 +321,8 @@ impl Visitor for GameVisitor<'_> {
         ControlFlow::Continue(())
     }
 
-    fn outcome(&mut self, moves: &mut Moves, outcome: Outcome) -> ControlFlow<Verdict> {
-        let Outcome::Known(outcome) = outcome else { return ControlFlow::Continue(()) };
+    fn outcome(&mut self, moves: &mut Moves, outcome: shakmaty::Outcome) -> ControlFlow<Outcome> {
+        let shakmaty::Outcome::Known(outcome) = outcome else { return ControlFlow::Continue(()) };
         let written = match outcome {
             KnownOutcome::Decisive { winner } => GameResult::won_by(winner),
             KnownOutcome::Draw => GameResult::Draw,
@@ -333,12 +331,12 @@ impl Visitor for GameVisitor<'_> {
         if tag == GameResult::Unknown || tag == written {
             ControlFlow::Continue(())
         } else {
-            let why = "the tag and the end of the moves differ".to_owned();
-            ControlFlow::Break(Err(Rejection::Broken(Fault::Result(why))))
+            let why = "the tag and the movetext differ".to_owned();
+            ControlFlow::Break(Err(Rejection::Broken(GameError::Result(why))))
         }
     }
 
-    fn end_game(&mut self, moves: Moves) -> Verdict {
+    fn end_game(&mut self, moves: Moves) -> Outcome {
         self.ended = true;
         let Moves { mut game, position, .. } = moves;
         let by_rule = if position.is_checkmate() {
@@ -351,18 +349,17 @@ impl Visitor for GameVisitor<'_> {
         if game.result == GameResult::Unknown {
             game.result = by_rule;
         } else if game.result != by_rule {
-            let why = "the game ends in mate or stalemate and the result is another".to_owned();
-            return Err(Rejection::Broken(Fault::Result(why)));
+            let why = "the game ends in mate or stalemate, but the result is another".to_owned();
+            return Err(Rejection::Broken(GameError::Result(why)));
         }
-        match self.filters.judge(&game) {
+        match self.filters.exclude(&game) {
             Some(why) => Err(Rejection::Excluded(why)),
             None => Ok(game),
         }
     }
 }
 
-/// The legal move that is written so: in standard notation, or as both squares (`g1f3`), which the
-/// parser takes for a pawn's move.
+/// The legal move of a SAN, or of both squares (`g1f3`), which the parser takes for a pawn move.
 fn to_move(san: &San, position: &Chess) -> Option<Move> {
     san.to_move(position).ok().or_else(|| match *san {
         San::Normal { role: Role::Pawn, file: Some(file), rank: Some(rank), to, promotion, .. } => {
@@ -373,17 +370,21 @@ fn to_move(san: &San, position: &Chess) -> Option<Move> {
     })
 }
 
-/// A start as it is kept (none if it is the initial position), and as a position.
-pub(crate) fn start_position(fen: &str) -> Result<(Option<String>, Chess), String> {
-    let start = Game::from_fen(fen).map_err(|error| error.to_string())?;
+/// A start as it is stored (`None` for the initial position) and as a position.
+///
+/// # Errors
+///
+/// If the FEN is no legal position, or too long for `games/1`.
+pub(crate) fn start_position(fen: &str) -> Result<(Option<String>, Chess), GameError> {
+    let start = Game::from_fen(fen).map_err(|error| GameError::Start(error.to_string()))?;
     let fen = start.fen();
     if fen.len() > LONGEST_FEN {
-        return Err(format!("a FEN of more than {LONGEST_FEN} bytes: {fen}"));
+        return Err(GameError::Start(format!("a FEN of more than {LONGEST_FEN} bytes: {fen}")));
     }
     Ok(((fen != INITIAL_FEN).then_some(fen), start.position().clone()))
 }
 
-/// Whether a Variant tag means Chess960; `None` for what isn't chess.
+/// Whether a Variant tag means Chess960; `None` for other variants.
 fn variant(value: &[u8]) -> Option<bool> {
     let name: Vec<u8> =
         value.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase).collect();
@@ -415,7 +416,7 @@ fn elo(value: &[u8]) -> u16 {
     std::str::from_utf8(value).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
-/// `2017.06.24` or `1996.??.??` as yyyymmdd; `None` if not even the year is known.
+/// `2017.06.24` or `1996.??.??` as yyyymmdd; `None` if the year is unknown.
 fn date(value: &[u8]) -> Option<u32> {
     let text = std::str::from_utf8(value).ok()?;
     let mut parts = text.trim().split(['.', '-', '/']);

@@ -1,4 +1,4 @@
-//! Tables of puzzles, one a line: Lichess's own CSV, and tab-separated ones.
+//! Tables of puzzles, one per line: Lichess's CSV, and tables of tab-separated or comma-separated columns.
 
 use std::str::FromStr;
 
@@ -6,16 +6,16 @@ use engine::position::{Game, PackedMove};
 use shakmaty::uci::UciMove;
 use shakmaty::{Chess, Position};
 
-use super::blocks::Block;
-use super::pgn::{Broken, Excluded, Fault, Parsed, start_position};
+use super::blocks::TextBlock;
+use super::pgn::{BrokenGame, Exclusion, GameError, ParsedGame, start_position};
 use super::reader::Filters;
 use crate::record::{FLAG_PUZZLE, GameRecord, NO_EVAL};
 
-/// Where a table of puzzles has what.
+/// The columns of a table of puzzles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Columns {
+pub(super) struct PuzzleColumns {
     delimiter: u8,
-    /// Whether the first move of a line is the opponent's, which leads to the puzzle.
+    /// Whether the first move of a line is the opponent's, after which the puzzle begins.
     set_up: bool,
     /// Whether the first line names the columns.
     header: bool,
@@ -26,14 +26,14 @@ pub(super) struct Columns {
     plays: Option<usize>,
 }
 
-impl Columns {
-    /// The columns of a table of puzzles that begins with `line`; `None` if it doesn't look like one.
-    pub fn detect(line: &[u8]) -> Option<Columns> {
+impl PuzzleColumns {
+    /// The columns of a table of puzzles that begins with `line`; `None` if it is no such table.
+    pub fn detect(line: &[u8]) -> Option<PuzzleColumns> {
         let line = std::str::from_utf8(line).ok()?.trim_end().to_ascii_lowercase();
         let delimiter = if line.contains('\t') { '\t' } else { ',' };
         let names: Vec<&str> = line.split(delimiter).collect();
         let column = |name: &str| names.iter().position(|entry| *entry == name);
-        let lichess = Columns {
+        let lichess = PuzzleColumns {
             delimiter: b',',
             set_up: true,
             header: true,
@@ -46,7 +46,7 @@ impl Columns {
         if line.starts_with("puzzleid,fen,moves,rating,ratingdeviation,popularity,nbplays") {
             Some(lichess)
         } else if let (Some(fen), Some(moves)) = (column("fen"), column("moves")) {
-            Some(Columns {
+            Some(PuzzleColumns {
                 delimiter: delimiter as u8,
                 set_up: false,
                 header: true,
@@ -57,15 +57,15 @@ impl Columns {
                 plays: column("plays"),
             })
         } else {
-            // Lichess's older files begin with their first puzzle.
+            // Lichess's older files have no header.
             let bare = delimiter == ',' && names.len() >= 8 && names[1].split(' ').count() == 6;
-            bare.then_some(Columns { header: false, ..lichess })
+            bare.then_some(PuzzleColumns { header: false, ..lichess })
         }
     }
 }
 
-/// Reads all puzzles of a block, in their order.
-pub(super) fn parse_block(block: &Block, columns: Columns, filters: &Filters) -> Vec<Parsed> {
+/// Parses all puzzles of a block in their order.
+pub(super) fn parse_block(block: &TextBlock, columns: PuzzleColumns, filters: &Filters) -> Vec<ParsedGame> {
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(columns.delimiter)
         .has_headers(columns.header && block.first_line == 1)
@@ -73,33 +73,37 @@ pub(super) fn parse_block(block: &Block, columns: Columns, filters: &Filters) ->
         .quoting(false)
         .from_reader(block.text.as_slice());
     let records = reader.byte_records().map(|record| {
-        let record = record.expect("memory can be read, and lines of any length are allowed");
+        let record = record.expect("reading from memory succeeds, and lines of any length are allowed");
         let line = block.first_line - 1 + record.position().map_or(1, csv::Position::line);
         parse_puzzle(&record, columns, filters)
-            .unwrap_or_else(|fault| Parsed::Broken(Broken { game_line: line, line, fault }))
+            .unwrap_or_else(|error| ParsedGame::Broken(BrokenGame { game_line: line, line, error }))
     });
     records.collect()
 }
 
-/// A puzzle as a game that the solver begins; its rating stands for both players'.
+/// A puzzle as a game that begins with the solver's move; its rating is stored for both players.
 ///
-/// The start is kept without counters, so that a puzzle is the same game whichever table it is from.
-/// Nothing is said of its result: a puzzle teaches which move to play, and a network that took
-/// "there is a tactic" for "won" would be wrong about all positions in which it isn't there.
-fn parse_puzzle(record: &csv::ByteRecord, columns: Columns, filters: &Filters) -> Result<Parsed, Fault> {
+/// The start is stored without counters, so that a puzzle is the same game whichever table it is from. The result is
+/// unknown: a puzzle has a policy target only. With results a network would learn to expect a win in every position
+/// that looks like a puzzle.
+fn parse_puzzle(
+    record: &csv::ByteRecord,
+    columns: PuzzleColumns,
+    filters: &Filters,
+) -> Result<ParsedGame, GameError> {
     let field = |column: usize, name: &str| {
-        let bytes = record.get(column).ok_or_else(|| Fault::Text(format!("no column \"{name}\"")))?;
-        std::str::from_utf8(bytes).map_err(|_| Fault::Text(format!("column \"{name}\" is not UTF-8")))
+        let bytes = record.get(column).ok_or_else(|| GameError::Text(format!("no column \"{name}\"")))?;
+        std::str::from_utf8(bytes).map_err(|_| GameError::Text(format!("column \"{name}\" is not UTF-8")))
     };
     let rating: u16 = number(record, columns.rating, "rating")?.unwrap_or(0);
-    if let Some(why) = filters.rate(rating, rating) {
-        return Ok(Parsed::Excluded(why));
+    if let Some(why) = filters.exclude_ratings(rating, rating) {
+        return Ok(ParsedGame::Excluded(why));
     }
     if number(record, columns.popularity, "popularity")?.is_some_and(|n: i16| n < filters.min_popularity) {
-        return Ok(Parsed::Excluded(Excluded::Unpopular));
+        return Ok(ParsedGame::Excluded(Exclusion::Unpopular));
     }
     if number(record, columns.plays, "plays")?.is_some_and(|n: u32| n < filters.min_plays) {
-        return Ok(Parsed::Excluded(Excluded::Untried));
+        return Ok(ParsedGame::Excluded(Exclusion::Untried));
     }
     let mut moves = field(columns.moves, "moves")?.split_ascii_whitespace();
     let set_up = if columns.set_up { moves.next() } else { None };
@@ -107,17 +111,17 @@ fn parse_puzzle(record: &csv::ByteRecord, columns: Columns, filters: &Filters) -
     let mut packed = Vec::with_capacity(8);
     for text in moves {
         let m = UciMove::from_ascii(text.as_bytes()).ok().and_then(|uci| uci.to_move(&position).ok());
-        let m = m.ok_or_else(|| Fault::Move { ply: packed.len(), text: text.to_owned() })?;
+        let m = m.ok_or_else(|| GameError::Move { ply: packed.len(), text: text.to_owned() })?;
         if packed.len() == usize::from(u16::MAX) {
-            return Err(Fault::TooLong);
+            return Err(GameError::TooLong);
         }
         packed.push(PackedMove::new(m));
         position.play_unchecked(m);
     }
-    if let Some(why) = filters.measure(packed.len()) {
-        return Ok(Parsed::Excluded(why));
+    if let Some(why) = filters.exclude_length(packed.len()) {
+        return Ok(ParsedGame::Excluded(why));
     }
-    Ok(Parsed::Game(GameRecord {
+    Ok(ParsedGame::Game(GameRecord {
         start,
         evals: vec![NO_EVAL; packed.len()],
         moves: packed,
@@ -128,69 +132,70 @@ fn parse_puzzle(record: &csv::ByteRecord, columns: Columns, filters: &Filters) -
     }))
 }
 
-/// Where the solver is to move, after the opponent's `set_up` move if there is one.
-fn puzzle_start(fen: &str, set_up: Option<&str>) -> Result<(Option<String>, Chess), Fault> {
-    let mut game = Game::from_fen(fen).map_err(|error| Fault::Start(error.to_string()))?;
+/// The position in which the solver is to move, after the opponent's move `set_up` if there is one.
+fn puzzle_start(fen: &str, set_up: Option<&str>) -> Result<(Option<String>, Chess), GameError> {
+    let mut game = Game::from_fen(fen).map_err(|error| GameError::Start(error.to_string()))?;
     if let Some(text) = set_up {
-        let m = game.parse_uci(text).map_err(|error| Fault::Start(error.to_string()))?;
+        let m = game.parse_uci(text).map_err(|error| GameError::Start(error.to_string()))?;
         game.play(m);
     }
     let fen = game.fen();
     let without_counters = fen.rsplitn(3, ' ').last().unwrap_or(&fen);
-    start_position(without_counters).map_err(Fault::Start)
+    start_position(without_counters)
 }
 
-/// The number in a column, if the table has that column and the line has something in it.
+/// The number in a column, if the table has that column and the line a value in it.
 fn number<T: FromStr>(
     record: &csv::ByteRecord,
     column: Option<usize>,
     name: &str,
-) -> Result<Option<T>, Fault> {
+) -> Result<Option<T>, GameError> {
     let Some(bytes) = column.and_then(|column| record.get(column)).filter(|bytes| !bytes.is_empty()) else {
         return Ok(None);
     };
     let value = std::str::from_utf8(bytes).ok().and_then(|text| text.trim().parse().ok());
-    value.map(Some).ok_or_else(|| Fault::Text(format!("{name} is not a number in range")))
+    value.map(Some).ok_or_else(|| GameError::Text(format!("{name} is not a number in range")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::blocks::Layout;
+    use crate::import::blocks::TextFormat;
 
     const TABLE: &str = "id\trating\tpopularity\tplays\tfen\tmoves\tthemes
 00ymq\t1500\t93\t3396\tQ7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - -\te4g3 f2g3 f5c2\tcrushing
 bad\t1500\t93\t3396\tQ7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - -\te4g3 f2g4\tcrushing
 08oBe\t1900\t60\t12\tr2q1rk1/1p2nppp/p1n1p2b/3p4/3P4/P1NQ1N2/1PB2PPP/R4RK1 w - -\td3h7\tmateIn1
 ";
-    /// The first puzzle of [`TABLE`] as Lichess has it: Black's bishop has just taken on b2.
+    /// The first puzzle of [`TABLE`] in Lichess's table.
     const LICHESS: &str = "PuzzleId,FEN,Moves,Rating,RatingDeviation,Popularity,NbPlays,Themes,GameUrl,OpeningTags
 00ymq,Q7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PPK/3R4 w - - 4 29,h2g1 e4g3 f2g3 f5c2,1500,77,93,3396,crushing,https://lichess.org/x#57,
 ";
 
-    fn parse(text: &str, filters: &Filters) -> Vec<Parsed> {
+    fn parse(text: &str, filters: &Filters) -> Vec<ParsedGame> {
         let first = text.lines().next().unwrap_or_default();
-        let columns = Columns::detect(first.as_bytes()).expect("puzzles");
-        let layout = Layout::Puzzles(columns);
-        let block = Block { file: 0, layout, first_line: 1, text: text.as_bytes().to_vec() };
+        let columns = PuzzleColumns::detect(first.as_bytes()).expect("puzzles");
+        let format = TextFormat::Puzzles(columns);
+        let block = TextBlock { file: 0, format, first_line: 1, text: text.as_bytes().to_vec() };
         parse_block(&block, columns, filters)
     }
 
     #[test]
-    fn the_solver_begins_and_bad_lines_are_named() {
+    fn the_solver_begins_and_broken_lines_are_reported() {
         let parsed = parse(TABLE, &Filters::default());
-        let [Parsed::Game(first), Parsed::Broken(broken), Parsed::Game(mate)] = &parsed[..] else {
+        let [ParsedGame::Game(first), ParsedGame::Broken(broken), ParsedGame::Game(mate)] = &parsed[..]
+        else {
             panic!("{parsed:?}")
         };
         assert_eq!(first.start_fen(), "Q7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - - 0 1");
         assert_eq!((first.moves.len(), first.flags, first.result.code()), (3, FLAG_PUZZLE, 2));
         assert_eq!((first.white_elo, first.black_elo), (1500, 1500));
-        assert_eq!((broken.line, &broken.fault), (3, &Fault::Move { ply: 1, text: "f2g4".into() }));
-        assert_eq!((mate.moves.len(), mate.result.code()), (1, 2), "whoever mates: no result is claimed");
+        assert_eq!((broken.line, &broken.error), (3, &GameError::Move { ply: 1, text: "f2g4".into() }));
+        assert_eq!((mate.moves.len(), mate.result.code()), (1, 2), "no result even after mate");
     }
 
     #[test]
-    fn lichess_puts_the_opponents_move_first() {
+    fn lichess_lists_the_opponents_move_first() {
         let same = &parse(TABLE, &Filters::default())[0];
         let first_line = LICHESS.len() - LICHESS.lines().last().map_or(0, |line| line.len() + 1);
         for text in [LICHESS, &LICHESS[first_line..]] {
@@ -199,24 +204,24 @@ bad\t1500\t93\t3396\tQ7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - -\te4g3 f2g4\t
     }
 
     #[test]
-    fn filters_leave_puzzles_out() {
+    fn filters_exclude_puzzles() {
         let excluded = |filters: Filters| match parse(TABLE, &filters).pop() {
-            Some(Parsed::Excluded(why)) => why,
+            Some(ParsedGame::Excluded(why)) => why,
             other => panic!("{other:?}"),
         };
         let all = Filters::default();
-        assert_eq!(excluded(Filters { max_elo: 1800, ..all.clone() }), Excluded::Rating);
-        assert_eq!(excluded(Filters { min_elo: 2000, ..all.clone() }), Excluded::Rating);
-        assert_eq!(excluded(Filters { min_popularity: 90, ..all.clone() }), Excluded::Unpopular);
-        assert_eq!(excluded(Filters { min_plays: 100, ..all.clone() }), Excluded::Untried);
-        assert_eq!(excluded(Filters { min_plies: 3, ..all }), Excluded::TooShort);
+        assert_eq!(excluded(Filters { max_elo: 1800, ..all.clone() }), Exclusion::Rating);
+        assert_eq!(excluded(Filters { min_elo: 2000, ..all.clone() }), Exclusion::Rating);
+        assert_eq!(excluded(Filters { min_popularity: 90, ..all.clone() }), Exclusion::Unpopular);
+        assert_eq!(excluded(Filters { min_plays: 100, ..all.clone() }), Exclusion::Untried);
+        assert_eq!(excluded(Filters { min_plies: 3, ..all }), Exclusion::TooShort);
     }
 
     #[test]
-    fn what_is_missing_or_malformed_is_named() {
+    fn missing_and_malformed_columns_are_named() {
         let fault = |line: &str| match parse(&format!("fen,moves,rating\n{line}"), &Filters::default()).pop()
         {
-            Some(Parsed::Broken(broken)) => (broken.line, broken.fault.to_string()),
+            Some(ParsedGame::Broken(broken)) => (broken.line, broken.error.to_string()),
             other => panic!("{other:?}"),
         };
         assert_eq!(fault("8/8"), (2, "no column \"moves\"".to_owned()));
@@ -227,7 +232,7 @@ bad\t1500\t93\t3396\tQ7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - -\te4g3 f2g4\t
     #[test]
     fn games_are_no_puzzles() {
         for line in ["[Event \"fen, moves\"]", "1. e4 e5", "", "White,Black,Result"] {
-            assert_eq!(Columns::detect(line.as_bytes()), None, "{line}");
+            assert_eq!(PuzzleColumns::detect(line.as_bytes()), None, "{line}");
         }
     }
 }

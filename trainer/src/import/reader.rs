@@ -1,7 +1,6 @@
-//! Files to games: one thread unpacks and cuts, the others replay, the order stays.
+//! Files to games: one thread decompresses and splits the text, the others replay; the order is kept.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,35 +8,33 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
+use thiserror::Error;
 
-use super::blocks;
-use super::blocks::{Block, Blocks, Layout};
-use super::pgn;
-use super::pgn::{Broken, Excluded, Parsed};
+use super::blocks::{self, TextBlock, TextBlocks, TextFormat};
+use super::pgn::{self, BrokenGame, Exclusion, ParsedGame};
 use super::puzzles;
-use crate::record::EvalSide;
-use crate::record::{GameRecord, GameResult};
+use crate::record::{EvalSide, GameRecord, GameResult};
 
-/// Which games are wanted.
+/// Which games are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filters {
-    /// Both players (or the puzzle) have at least this rating, as far as it is known.
+    /// Minimum rating of both players (or of the puzzle), where it is known.
     pub min_elo: u16,
-    /// At most this rating, as far as it is known.
+    /// Maximum rating, where it is known.
     pub max_elo: u16,
-    /// Leave out games in which a player's rating is unknown.
+    /// Exclude games in which a player's rating is unknown.
     pub rated_only: bool,
-    /// Fewest plies; games without a move are never kept.
+    /// Minimum plies; games without a move are never kept.
     pub min_plies: usize,
-    /// Most plies.
+    /// Maximum plies.
     pub max_plies: usize,
     /// Keep draws.
     pub draws: bool,
     /// Keep games whose result is unknown.
     pub unknown_results: bool,
-    /// Least popularity of a puzzle, −100 to 100.
+    /// Minimum popularity of a puzzle, −100 to 100.
     pub min_popularity: i16,
-    /// Fewest times that a puzzle has been played.
+    /// Minimum number of times that a puzzle has been played.
     pub min_plays: u32,
 }
 
@@ -59,37 +56,37 @@ impl Default for Filters {
 }
 
 impl Filters {
-    /// What the ratings (0 unknown) have against a game.
-    pub(super) fn rate(&self, white: u16, black: u16) -> Option<Excluded> {
+    /// Whether the ratings (0 unknown) exclude a game, and why.
+    pub(super) fn exclude_ratings(&self, white: u16, black: u16) -> Option<Exclusion> {
         let out = |elo: u16| elo != 0 && !(self.min_elo..=self.max_elo).contains(&elo);
         if out(white) || out(black) {
-            Some(Excluded::Rating)
+            Some(Exclusion::Rating)
         } else if self.rated_only && (white == 0 || black == 0) {
-            Some(Excluded::Unrated)
+            Some(Exclusion::Unrated)
         } else {
             None
         }
     }
 
-    /// What its length has against a game.
-    pub(super) fn measure(&self, plies: usize) -> Option<Excluded> {
+    /// Whether its length excludes a game, and why.
+    pub(super) fn exclude_length(&self, plies: usize) -> Option<Exclusion> {
         if plies < self.min_plies.max(1) {
-            Some(Excluded::TooShort)
+            Some(Exclusion::TooShort)
         } else if plies > self.max_plies {
-            Some(Excluded::TooLong)
+            Some(Exclusion::TooLong)
         } else {
             None
         }
     }
 
-    /// What length and result have against a game.
-    pub(super) fn judge(&self, game: &GameRecord) -> Option<Excluded> {
-        if let Some(why) = self.measure(game.moves.len()) {
+    /// Whether length or result exclude a game, and why.
+    pub(super) fn exclude(&self, game: &GameRecord) -> Option<Exclusion> {
+        if let Some(why) = self.exclude_length(game.moves.len()) {
             Some(why)
         } else if game.result == GameResult::Draw && !self.draws
             || game.result == GameResult::Unknown && !self.unknown_results
         {
-            Some(Excluded::Result)
+            Some(Exclusion::Result)
         } else {
             None
         }
@@ -99,9 +96,9 @@ impl Filters {
 /// How files of games are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// To which position evaluations belong.
+    /// To which position an evaluation belongs.
     pub evals: EvalSide,
-    /// Which games are wanted.
+    /// Which games are kept.
     pub filters: Filters,
     /// Stop after this many games.
     pub max_games: u64,
@@ -121,68 +118,58 @@ impl Default for ReadOptions {
     }
 }
 
-/// What reading came to.
+/// The result of reading files of games.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadReport {
-    /// Games handed on.
+    /// Games kept.
     pub games: u64,
     /// Their plies.
     pub positions: u64,
-    /// Games left out, by reason.
-    pub excluded: BTreeMap<Excluded, u64>,
-    /// Broken games, by kind of fault.
+    /// Games excluded, by reason.
+    pub excluded: BTreeMap<Exclusion, u64>,
+    /// Broken games, by kind of error.
     pub broken: BTreeMap<&'static str, u64>,
-    /// Files that could not be read to their end, and why.
+    /// Files that could not be read completely, and why.
     pub damaged_files: Vec<(PathBuf, String)>,
-    /// Stopped before the end, because it was asked to or had enough games.
+    /// Whether reading was stopped before the end, by the stop flag or by the maximum number of games.
     pub stopped: bool,
 }
 
-/// What is told while reading.
-pub enum Progress<'a> {
+/// What is reported while reading.
+pub enum ReadEvent<'a> {
     /// A game to keep.
     Game(GameRecord),
-    /// A broken game in this file.
-    Broken(&'a Path, &'a Broken),
-    /// Another block is done; this many packed bytes have been read of all.
+    /// A broken game of this file, which is skipped.
+    Broken(&'a Path, &'a BrokenGame),
+    /// A block is done; this many compressed bytes of all files have been read.
     Bytes(u64),
 }
 
-/// Why reading ended early.
-#[derive(Debug)]
+/// Why reading failed.
+#[derive(Debug, Error)]
 pub enum ImportError<E> {
-    /// A file can't be opened.
+    /// A file cannot be opened.
+    #[error("cannot read {}: {}", .0.display(), .1)]
     Open(PathBuf, io::Error),
     /// The receiver of the games failed.
+    #[error("{0}")]
     Receiver(E),
 }
 
-impl<E: fmt::Display> fmt::Display for ImportError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ImportError::Open(path, error) => write!(f, "can't read {}: {error}", path.display()),
-            ImportError::Receiver(error) => error.fmt(f),
-        }
-    }
-}
-
-impl<E: fmt::Debug + fmt::Display> std::error::Error for ImportError<E> {}
-
-/// Reads files of PGN or puzzles (plain, .gz, .zst, .bz2), replays every game, and hands the good ones
-/// to `receive` in the order of the files, whatever the number of threads. A game that equals an
-/// earlier one in start and moves is left out.
+/// Reads files of PGN or puzzles (plain, .gz, .zst, .bz2), replays every game, and passes those that are kept to
+/// `receive`, in the order of the files whatever the number of threads. A game that equals an earlier one in start and
+/// moves is excluded.
 ///
-/// Broken games never end the reading, nor do files that break off. Raising `stop` does, soon, with
-/// everything handed on that was replayed.
+/// Broken games are skipped, and truncated files are read as far as possible. Setting `stop` ends reading soon.
 ///
 /// # Errors
 ///
-/// If one of the files can't be opened (before any is read), or `receive` fails.
+/// If one of the files cannot be opened (which is checked before any is read), or `receive` fails.
 pub fn read_games<E>(
     files: &[PathBuf],
     options: &ReadOptions,
     stop: &AtomicBool,
-    mut receive: impl FnMut(Progress<'_>) -> Result<(), E>,
+    mut receive: impl FnMut(ReadEvent<'_>) -> Result<(), E>,
 ) -> Result<ReadReport, ImportError<E>> {
     for path in files {
         std::fs::File::open(path).map_err(|error| ImportError::Open(path.clone(), error))?;
@@ -191,7 +178,7 @@ pub fn read_games<E>(
     let bytes_read = Arc::new(AtomicU64::new(0));
     let enough = AtomicBool::new(false);
     let stopping = || stop.load(Ordering::Relaxed) || enough.load(Ordering::Relaxed);
-    let (work, to_do) = bounded::<(u64, Block)>(2 * threads);
+    let (work, to_do) = bounded::<(u64, TextBlock)>(2 * threads);
     let (done, results) = bounded(2 * threads);
 
     thread::scope(|scope| {
@@ -209,11 +196,11 @@ pub fn read_games<E>(
             seen: HashSet::new(),
             report: ReadReport::default(),
         };
-        let outcome = collector.collect(&results, &enough, |progress| match progress {
-            Progress::Bytes(_) => receive(Progress::Bytes(bytes_read.load(Ordering::Relaxed))),
+        let outcome = collector.collect(&results, &enough, |event| match event {
+            ReadEvent::Bytes(_) => receive(ReadEvent::Bytes(bytes_read.load(Ordering::Relaxed))),
             other => receive(other),
         });
-        // Whoever still wants to send must see that nobody listens.
+        // Ends the threads that still send.
         enough.store(true, Ordering::Relaxed);
         drop(results);
         collector.report.stopped |= stop.load(Ordering::Relaxed);
@@ -222,7 +209,7 @@ pub fn read_games<E>(
 }
 
 enum Done {
-    Block { file: usize, parsed: Vec<Parsed> },
+    TextBlock { file: usize, parsed: Vec<ParsedGame> },
     Damaged { file: usize, why: String },
 }
 
@@ -230,13 +217,13 @@ fn read_files(
     files: &[PathBuf],
     bytes_read: &Arc<AtomicU64>,
     stopping: &impl Fn() -> bool,
-    work: &Sender<(u64, Block)>,
+    work: &Sender<(u64, TextBlock)>,
     done: &Sender<(u64, Done)>,
 ) {
     let mut number = 0;
     for (file, path) in files.iter().enumerate() {
         let mut blocks = match blocks::open(path, bytes_read.clone()) {
-            Ok(reader) => Blocks::new(reader, file),
+            Ok(reader) => TextBlocks::new(reader, file),
             Err(error) => {
                 if done.send((number, Done::Damaged { file, why: error.to_string() })).is_err() {
                     return;
@@ -262,13 +249,13 @@ fn read_files(
     }
 }
 
-fn replay_blocks(to_do: &Receiver<(u64, Block)>, done: &Sender<(u64, Done)>, options: &ReadOptions) {
+fn replay_blocks(to_do: &Receiver<(u64, TextBlock)>, done: &Sender<(u64, Done)>, options: &ReadOptions) {
     for (number, block) in to_do {
-        let parsed = match block.layout {
-            Layout::Pgn => pgn::parse_block(&block, options.evals, &options.filters),
-            Layout::Puzzles(columns) => puzzles::parse_block(&block, columns, &options.filters),
+        let parsed = match block.format {
+            TextFormat::Pgn => pgn::parse_block(&block, options.evals, &options.filters),
+            TextFormat::Puzzles(columns) => puzzles::parse_block(&block, columns, &options.filters),
         };
-        if done.send((number, Done::Block { file: block.file, parsed })).is_err() {
+        if done.send((number, Done::TextBlock { file: block.file, parsed })).is_err() {
             return;
         }
     }
@@ -282,12 +269,12 @@ struct Collector<'a> {
 }
 
 impl Collector<'_> {
-    /// Takes the results in the order of their numbers.
+    /// Receives the results in the order of their numbers.
     fn collect<E>(
         &mut self,
         results: &Receiver<(u64, Done)>,
         enough: &AtomicBool,
-        mut receive: impl FnMut(Progress<'_>) -> Result<(), E>,
+        mut receive: impl FnMut(ReadEvent<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut early = BTreeMap::new();
         let mut next = 0;
@@ -296,12 +283,12 @@ impl Collector<'_> {
             while let Some(result) = early.remove(&next) {
                 next += 1;
                 match result {
-                    Done::Block { file, parsed } => self.take(file, parsed, &mut receive)?,
+                    Done::TextBlock { file, parsed } => self.take(file, parsed, &mut receive)?,
                     Done::Damaged { file, why } => {
                         self.report.damaged_files.push((self.files[file].clone(), why));
                     }
                 }
-                receive(Progress::Bytes(0))?;
+                receive(ReadEvent::Bytes(0))?;
                 if self.report.games == self.max_games {
                     self.report.stopped = true;
                     enough.store(true, Ordering::Relaxed);
@@ -315,24 +302,24 @@ impl Collector<'_> {
     fn take<E>(
         &mut self,
         file: usize,
-        parsed: Vec<Parsed>,
-        receive: &mut impl FnMut(Progress<'_>) -> Result<(), E>,
+        parsed: Vec<ParsedGame>,
+        receive: &mut impl FnMut(ReadEvent<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         for item in parsed {
             match item {
-                Parsed::Game(game) if self.seen.insert(game.identity()) => {
+                ParsedGame::Game(game) if self.seen.insert(game.identity()) => {
                     self.report.games += 1;
                     self.report.positions += game.moves.len() as u64;
-                    receive(Progress::Game(game))?;
+                    receive(ReadEvent::Game(game))?;
                     if self.report.games == self.max_games {
                         return Ok(());
                     }
                 }
-                Parsed::Game(_) => *self.report.excluded.entry(Excluded::Duplicate).or_default() += 1,
-                Parsed::Excluded(why) => *self.report.excluded.entry(why).or_default() += 1,
-                Parsed::Broken(broken) => {
-                    *self.report.broken.entry(broken.fault.kind()).or_default() += 1;
-                    receive(Progress::Broken(&self.files[file], &broken))?;
+                ParsedGame::Game(_) => *self.report.excluded.entry(Exclusion::Duplicate).or_default() += 1,
+                ParsedGame::Excluded(why) => *self.report.excluded.entry(why).or_default() += 1,
+                ParsedGame::Broken(broken) => {
+                    *self.report.broken.entry(broken.error.kind()).or_default() += 1;
+                    receive(ReadEvent::Broken(&self.files[file], &broken))?;
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! What the learner is given.
+//! Batches of samples as the learner receives them.
 
 use engine::encoding::PolicyIndex;
 use serde::{Deserialize, Serialize};
@@ -9,8 +9,8 @@ pub struct Origin(pub u8, pub u64);
 
 /// A batch of training samples, row-major; `n` is the batch size.
 ///
-/// Inputs travel as bit masks (of `planes72/1` about 600 bytes a sample) and are expanded on the device. How many
-/// words a sample has depends on the schemes that the batch was made for, and is the same for all of its samples.
+/// Inputs are bit masks (of `planes72/1` about 600 bytes per sample), which are expanded on the device. The number of
+/// words per sample depends on the schemes and is the same for all samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
     /// Number of samples.
@@ -20,50 +20,49 @@ pub struct Batch {
     pub masks: Vec<u64>,
     /// `[n, scalars]`: the values of an input that are neither 0 nor 1; of `planes72/1` 3, of most others none.
     pub scalars: Vec<f32>,
-    /// `[n, words]`: legal moves, one bit per index of the policy's scheme: index `64·w + b` is bit `b` of word `w`.
+    /// `[n, words]`: legal moves, one bit per index of the policy scheme: index `64·w + b` is bit `b` of word `w`.
     pub legal: Vec<u64>,
-    /// `[n]`: the index of the move played.
+    /// `[n]`: the policy index of the move played.
     pub policy: Vec<u16>,
-    /// `[n, 3]`: target probabilities of win, draw, loss for the mover; all zero for a sample that
-    /// the value learns nothing from.
+    /// `[n, 3]`: target probabilities of win, draw, loss for the mover; all zero for a sample
+    /// without a value target.
     pub wdl: Vec<f32>,
-    /// `[n, 3]`: win, draw and loss for the mover as the games ended, whatever share of the target that is; all zero
-    /// where nobody knows.
+    /// `[n, 3]`: win, draw and loss for the mover by the results of the games alone; all zero where unknown.
     pub results: Vec<f32>,
-    /// `[n]`: which source (index in the order the loader was given them) a sample came from.
+    /// `[n]`: the index of the source that a sample is from.
     pub source: Vec<u8>,
     /// `[n]`: its number among the samples drawn from that source.
     pub draw: Vec<u64>,
     /// `[n]`: whether the move played captures, promotes or gives check.
     pub tactical: Vec<bool>,
-    /// What searches shared out, if any of the samples comes from self-play.
-    pub shares: Shares,
+    /// The policy targets of searches, of samples from self-play.
+    pub shares: PolicyShares,
     /// `[n]`: the phase of the game, as in [`crate::samples::Phase::ALL`].
     pub phase: Vec<u8>,
-    /// What a teacher says of the positions.
-    pub lessons: Option<Lessons>,
+    /// The teacher's targets, if there is one.
+    pub teacher_targets: Option<TeacherTargets>,
 }
 
-/// Policies to be learnt of more than one move each, as searches of self-play leave them.
+/// Policy targets of more than one move each, from the searches of self-play.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Shares {
-    /// `[n]`: how many entries of the other two a sample has; 0 for the move played alone.
+pub struct PolicyShares {
+    /// `[n]`: the number of a sample's entries in `indices` and `shares`; 0 if its target is the move played.
     pub lengths: Vec<u8>,
-    /// Indices of the policy's scheme.
+    /// `[entries]`: indices of the policy scheme.
     pub indices: Vec<u16>,
-    /// Each one's share; those of a sample sum to one.
+    /// `[entries]`: the shares; those of a sample sum to one.
     pub shares: Vec<f32>,
 }
 
-impl Shares {
-    /// Adds a sample's.
+impl PolicyShares {
+    /// Appends a sample's shares.
     pub fn push(&mut self, shares: &[(PolicyIndex, f32)]) {
         self.lengths.push(shares.len() as u8);
         self.indices.extend(shares.iter().map(|(index, _)| index.0));
         self.shares.extend(shares.iter().map(|(_, share)| *share));
     }
 
-    /// Whether no sample has any.
+    /// Whether no sample has shares.
     pub fn is_empty(&self) -> bool {
         self.indices.is_empty()
     }
@@ -77,14 +76,14 @@ impl Shares {
     }
 }
 
-/// A teacher's answers for a batch.
+/// A teacher's policy and value for the samples of a batch.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Lessons {
-    /// For each legal move of each sample, the sample's number in the batch,
+pub struct TeacherTargets {
+    /// For each legal move of each sample: the sample's row in the batch.
     pub rows: Vec<u32>,
-    /// its index in the policy's scheme,
+    /// The move's index in the policy scheme.
     pub indices: Vec<u16>,
-    /// and its probability.
+    /// The move's probability.
     pub probabilities: Vec<f32>,
     /// `[n, 3]`: probabilities of win, draw, loss for the mover.
     pub wdl: Vec<f32>,
@@ -96,7 +95,7 @@ impl Batch {
         Origin(self.source[row], self.draw[row])
     }
 
-    /// Adds sample `row` of another batch, without what a teacher said of it.
+    /// Appends sample `row` of another batch, without the teacher's targets.
     ///
     /// # Panics
     ///
@@ -116,13 +115,13 @@ impl Batch {
         self.shares.push(&other.shares.of(row).collect::<Vec<_>>());
     }
 
-    /// Sample `row`'s part of numbers of which every sample has as many.
+    /// The part of sample `row` in a column with equally many numbers per sample.
     pub fn row_of<'a, T>(&self, numbers: &'a [T], row: usize) -> &'a [T] {
         let width = numbers.len() / self.size;
         &numbers[row * width..][..width]
     }
 
-    /// Adds the samples of `other`, made in the same way.
+    /// Appends the samples of a batch of the same schemes.
     pub fn append(&mut self, other: Batch) {
         let rows = self.size as u32;
         self.size += other.size;
@@ -139,7 +138,7 @@ impl Batch {
         self.shares.indices.extend(other.shares.indices);
         self.shares.shares.extend(other.shares.shares);
         self.phase.extend(other.phase);
-        if let (Some(own), Some(other)) = (&mut self.lessons, other.lessons) {
+        if let (Some(own), Some(other)) = (&mut self.teacher_targets, other.teacher_targets) {
             own.rows.extend(other.rows.iter().map(|row| row + rows));
             own.indices.extend(other.indices);
             own.probabilities.extend(other.probabilities);

@@ -1,29 +1,27 @@
-//! Games in a temporary file, packed: two bytes a ply, four with evaluations, some twenty a game.
+//! Games in a temporary file: two bytes per ply, four with evaluations, and about twenty per game.
 //!
-//! Neither the games nor their index are held in memory, so it doesn't grow with them: they are read
-//! where they stand, out of the system's cache as far as it reaches.
+//! Neither the games nor their index are kept in memory: they are read from the file, which the operating system caches.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use crate::record::GameView;
-use crate::record::{NO_EVAL, SearchColumns};
+use crate::record::{GameView, NO_EVAL, SearchColumns};
 
 /// A record's bytes before the FEN of its start: plies (2), result, flags, length of the FEN.
 const HEAD: usize = 5;
-/// Bytes of an entry of the index: where a record begins.
+/// Bytes of an entry of the index: the offset of a record.
 const ENTRY: usize = 8;
 const HAS_EVALS: u8 = 1;
 const PUZZLE: u8 = 2;
-/// Behind the evaluations, of every ply: q, d, the number of moves in its policy; then these moves with their shares.
+/// After the evaluations: q, d and the number of policy moves of every ply, then these moves with their shares.
 const HAS_SEARCHES: u8 = 4;
 
-/// A set of games that samples are drawn from.
+/// A set of games from which samples are drawn.
 #[derive(Debug)]
 pub struct Corpus {
     records: File,
-    /// Where each record begins, and after them their end.
+    /// The offset of each record, and at last the end of the records.
     index: File,
     games: u64,
     positions: u64,
@@ -40,21 +38,21 @@ pub struct CorpusBuilder {
 }
 
 impl CorpusBuilder {
-    /// A corpus in nameless temporary files in `folder`, which are gone with it.
+    /// A corpus in unnamed temporary files in `folder`, which are deleted with it.
     ///
     /// # Errors
     ///
-    /// If there can be no files.
+    /// If the files cannot be created.
     pub fn new(folder: &Path) -> io::Result<CorpusBuilder> {
         let file = || tempfile::tempfile_in(folder).map(|file| BufWriter::with_capacity(1 << 18, file));
         Ok(CorpusBuilder { records: file()?, index: file()?, end: 0, games: 0, positions: 0 })
     }
 
-    /// Adds a game; one without moves to be learnt has nothing to teach and is left out.
+    /// Adds a game, unless it has no targets.
     ///
     /// # Errors
     ///
-    /// If the files can't be written.
+    /// If the files cannot be written.
     pub fn push(&mut self, game: &GameView<'_>) -> io::Result<()> {
         let moves = &game.moves[..game.moves.len().min(usize::from(u16::MAX))];
         if moves.is_empty() || game.targets() == 0 {
@@ -99,7 +97,7 @@ impl CorpusBuilder {
     ///
     /// # Errors
     ///
-    /// If the files can't be written.
+    /// If the files cannot be written.
     pub fn build(mut self) -> io::Result<Corpus> {
         self.index.write_all(&self.end.to_le_bytes())?;
         Ok(Corpus {
@@ -111,9 +109,9 @@ impl CorpusBuilder {
     }
 }
 
-/// A game out of a [`Corpus`]; its memory is used again for the next one.
+/// The memory of a game that is read from a [`Corpus`], reused for the next one.
 #[derive(Clone, Debug, Default)]
-pub struct Record {
+pub struct GameBuffer {
     bytes: Vec<u8>,
     moves: Vec<u16>,
     evals: Vec<i16>,
@@ -126,33 +124,33 @@ impl Corpus {
         self.games
     }
 
-    /// Number of positions that a sample can be taken of.
+    /// Number of positions that are targets.
     pub fn positions(&self) -> u64 {
         self.positions
     }
 
-    /// One game, read into `record`.
+    /// Reads a game into `buffer`.
     ///
     /// # Errors
     ///
-    /// If the file can't be read.
+    /// If the file cannot be read.
     ///
     /// # Panics
     ///
     /// If there is no such game.
-    pub fn game<'a>(&self, index: u64, record: &'a mut Record) -> io::Result<GameView<'a>> {
+    pub fn game<'a>(&self, index: u64, buffer: &'a mut GameBuffer) -> io::Result<GameView<'a>> {
         assert!(index < self.games, "game {index} of {}", self.games);
         let mut bounds = [0; 2 * ENTRY];
         read_at(&self.index, &mut bounds, index * ENTRY as u64)?;
         let [first, end] = bounds.as_chunks::<ENTRY>().0 else { unreachable!("two entries") };
         let (first, end) = (u64::from_le_bytes(*first), u64::from_le_bytes(*end));
-        record.bytes.resize((end - first) as usize, 0);
-        read_at(&self.records, &mut record.bytes, first)?;
-        Ok(record.decode())
+        buffer.bytes.resize((end - first) as usize, 0);
+        read_at(&self.records, &mut buffer.bytes, first)?;
+        Ok(buffer.decode())
     }
 }
 
-impl Record {
+impl GameBuffer {
     fn decode(&mut self) -> GameView<'_> {
         let [low, high, result, flags, length, rest @ ..] = self.bytes.as_slice() else {
             unreachable!("a record has a head")
@@ -206,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn games_come_back_as_they_went_in() {
+    fn games_are_read_back_as_they_were_added() {
         let plain = GameView { moves: &[1, 2, 3], result: 1, ..GameView::default() };
         let scored = GameView {
             start: Some("a fen"),
@@ -234,12 +232,12 @@ mod tests {
         let corpus = builder.build().unwrap();
         let counts = (corpus.games(), corpus.positions());
         assert_eq!(counts, (4, 9), "neither a puzzle's second ply nor one without a policy is a target");
-        let mut record = Record::default();
+        let mut record = GameBuffer::default();
         for _ in 0..2 {
             assert_eq!(corpus.game(1, &mut record).unwrap(), scored);
             assert_eq!(corpus.game(0, &mut record).unwrap(), plain);
             assert_eq!(corpus.game(3, &mut record).unwrap(), searched);
-            assert_eq!(corpus.game(2, &mut record).unwrap(), plain, "no evaluation is kept that isn't there");
+            assert_eq!(corpus.game(2, &mut record).unwrap(), plain, "a game without evaluations has none");
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the files have no name");
     }

@@ -1,18 +1,17 @@
 //! Samples shuffled, mixed and batched ahead of the learner.
 //!
-//! Batch `k` of a seed is a pure function of the games, the mix and `k`: any thread can make it, and a
-//! run that is interrupted goes on with the batch after its last one. A batch takes at most one
-//! position from a game until a source has been used up, so its samples are as good as independent.
-//! Memory holds the batches, not the games.
+//! Batch `k` is a pure function of the games, the weights of the sources, the seed and `k`: any thread can make it, and
+//! an interrupted run continues with the batch after its last one. A pass through a source takes one position of each
+//! game, so the samples of a batch are nearly independent. The games are in temporary files, not in memory.
 
 mod batch;
 mod corpus;
 mod teacher;
-mod plan;
+mod order;
 mod prefetch;
 
-pub use batch::{Batch, Lessons, Origin, Shares};
-pub use corpus::{Corpus, CorpusBuilder, Record};
-pub use plan::{Plan, Source};
+pub use batch::{Batch, Origin, PolicyShares, TeacherTargets};
+pub use corpus::{Corpus, CorpusBuilder, GameBuffer};
+pub use order::{SampleOrder, Source};
 pub use prefetch::Prefetch;
 pub use teacher::Teacher;

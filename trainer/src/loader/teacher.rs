@@ -1,55 +1,57 @@
-//! A network that is there already, asked what it makes of the samples.
+//! A teacher for distillation: an existing network whose policy and value are targets.
 
-use super::batch::Lessons;
+use anyhow::Context;
 use engine::encoding::Policy;
 use engine::eval::{Answer, Evaluator, Network, Request};
 use engine::position::Game;
 use shakmaty::Move;
 
-/// Positions it is asked about at once.
+use super::batch::TeacherTargets;
+
+/// The batch size of the teacher.
 const BATCH: usize = 16;
 
 /// A teacher; not shared between threads.
 pub struct Teacher(Box<dyn Evaluator>);
 
 impl Teacher {
-    /// `network` as a teacher.
+    /// A network as a teacher.
     ///
     /// # Errors
     ///
-    /// One line, if ONNX Runtime can't run it.
-    pub fn new(network: &Network) -> Result<Teacher, String> {
-        network.evaluator(BATCH).map(Teacher::of).map_err(|error| format!("teacher: {error}"))
+    /// If ONNX Runtime cannot run it.
+    pub fn new(network: &Network) -> anyhow::Result<Teacher> {
+        network.evaluator(BATCH).map(Teacher::from_evaluator).context("teacher")
     }
 
-    /// Anything that evaluates positions as a teacher.
-    pub fn of(evaluator: Box<dyn Evaluator>) -> Teacher {
+    /// An evaluator as a teacher.
+    pub fn from_evaluator(evaluator: Box<dyn Evaluator>) -> Teacher {
         Teacher(evaluator)
     }
 
-    /// What it says of `games`, one sample each, whose moves the learner names by `policy`.
+    /// Its policy and value for the positions of `games`, one sample each, with moves in the scheme `policy`.
     ///
     /// # Errors
     ///
-    /// One line, if the network fails.
-    pub fn lessons(&mut self, games: &[Game], policy: Policy) -> Result<Lessons, String> {
-        let mut lessons = Lessons::default();
+    /// If the network fails.
+    pub fn targets(&mut self, games: &[Game], policy: Policy) -> anyhow::Result<TeacherTargets> {
+        let mut targets = TeacherTargets::default();
         let moves: Vec<Vec<Move>> = games.iter().map(|game| game.legal_moves().to_vec()).collect();
         let requests: Vec<Request<'_>> =
             games.iter().zip(&moves).map(|(game, moves)| Request { game, moves }).collect();
         let mut row = 0u32;
         for batch in requests.chunks(self.0.max_batch()) {
-            let answers = self.0.evaluate(batch).map_err(|error| format!("teacher: {error}"))?;
+            let answers = self.0.evaluate(batch).context("teacher")?;
             for (request, Answer { wdl, priors }) in batch.iter().zip(answers) {
                 let turn = request.game.turn();
-                lessons.rows.extend(request.moves.iter().map(|_| row));
-                lessons.indices.extend(request.moves.iter().map(|m| policy.index(turn, *m).0));
-                lessons.probabilities.extend(priors);
-                lessons.wdl.extend([wdl.win, wdl.draw, wdl.loss]);
+                targets.rows.extend(request.moves.iter().map(|_| row));
+                targets.indices.extend(request.moves.iter().map(|m| policy.index(turn, *m).0));
+                targets.probabilities.extend(priors);
+                targets.wdl.extend([wdl.win, wdl.draw, wdl.loss]);
                 row += 1;
             }
         }
-        Ok(lessons)
+        Ok(targets)
     }
 }
 
@@ -80,34 +82,37 @@ mod tests {
 
     #[cfg(feature = "libtorch")]
     #[test]
-    fn a_plans_batches_hold_its_lessons_and_so_does_what_is_appended() {
+    fn batches_hold_the_teachers_targets_also_when_appended() {
         use std::sync::Arc;
 
         use tch::{Device, Kind};
 
         use crate::config::ModelConfig;
         use crate::loader::corpus::CorpusBuilder;
-        use crate::loader::plan::{Plan, Source};
+        use crate::loader::order::{SampleOrder, Source};
         use crate::model::Expander;
         use crate::record::GameView;
-        use crate::samples::Recipe;
+        use crate::samples::SampleOptions;
 
         let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
         builder.push(&GameView { moves: &[12 | 28 << 6], ..GameView::default() }).unwrap();
         let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
-        let plan = Plan::new(vec![source], Recipe::default(), 2, 1).unwrap();
-        let mut teacher = Teacher::of(Box::new(First));
-        let (mut batch, _) = plan.batch(0, Some(&mut teacher)).unwrap();
-        batch.append(plan.batch(1, Some(&mut teacher)).unwrap().0);
-        let device = Expander::new(Device::Cpu, Kind::Float, ModelConfig::default().schemes()).upload(&batch);
-        let lessons = device.lessons.expect("a teacher's answers");
-        assert_eq!((lessons.policy.size(), lessons.wdl.size()), (vec![4, 4672], vec![4, 3]));
-        let sums: Vec<f32> =
-            lessons.policy.sum_dim_intlist([1i64].as_slice(), false, Kind::Float).try_into().unwrap();
+        let order = SampleOrder::new(vec![source], SampleOptions::default(), 2, 1).unwrap();
+        let mut teacher = Teacher::from_evaluator(Box::new(First));
+        let (mut batch, _) = order.batch(0, Some(&mut teacher)).unwrap();
+        batch.append(order.batch(1, Some(&mut teacher)).unwrap().0);
+        let targets = batch.teacher_targets.as_ref().expect("a teacher's answers");
+        assert_eq!((batch.size, targets.wdl.len()), (4, 12));
+        let mut sums = [0.0; 4];
+        for ((row, index), probability) in
+            targets.rows.iter().zip(&targets.indices).zip(&targets.probabilities)
+        {
+            let (row, index) = (*row as usize, usize::from(*index));
+            assert_eq!(batch.row_of(&batch.legal, row)[index / 64] >> (index % 64) & 1, 1, "a legal move");
+            sums[row] += probability;
+        }
         assert!(sums.iter().all(|sum| (sum - 1.0).abs() < 1e-5), "{sums:?}");
-        let illegal = lessons.policy.masked_select(&device.illegal).sum(Kind::Float);
-        assert_eq!(illegal.double_value(&[]), 0.0);
-        assert!(plan.batch(0, None).unwrap().0.lessons.is_none());
+        assert!(order.batch(0, None).unwrap().0.teacher_targets.is_none());
     }
 
     #[test]
@@ -118,10 +123,10 @@ mod tests {
             "7k/8/8/8/8/8/8/K7 w - - 0 1",
         ];
         let games = fens.map(|fen| Game::from_fen(fen).unwrap());
-        let lessons = Teacher::of(Box::new(First)).lessons(&games, Policy::Az4672).unwrap();
+        let targets = Teacher::from_evaluator(Box::new(First)).targets(&games, Policy::Az4672).unwrap();
         // King and pawn have six moves, for Black as for White by the mover's view; the king alone has three.
         let row = |row: u32| {
-            let own = lessons.rows.iter().zip(lessons.indices.iter().zip(&lessons.probabilities));
+            let own = targets.rows.iter().zip(targets.indices.iter().zip(&targets.probabilities));
             own.filter(|(of, _)| **of == row).map(|(_, (index, p))| (*index, *p)).collect::<Vec<_>>()
         };
         assert_eq!((row(0).len(), row(1).len(), row(2).len()), (6, 6, 3));
@@ -130,6 +135,6 @@ mod tests {
             assert_eq!(row(i as u32)[0].0, first);
             assert!((row(i as u32).iter().map(|(_, p)| p).sum::<f32>() - 1.0).abs() < 1e-6);
         }
-        assert_eq!(lessons.wdl[6..], [1.0 / 3.0, 1.0 - 1.0 / 3.0, 0.0]);
+        assert_eq!(targets.wdl[6..], [1.0 / 3.0, 1.0 - 1.0 / 3.0, 0.0]);
     }
 }

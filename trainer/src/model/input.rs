@@ -2,7 +2,7 @@
 //!
 //! A sample travels as bit masks (of `planes72/1` about 1.2 kB with its legal moves) instead of floats (18 kB).
 
-use crate::loader::{Batch, Lessons, Shares};
+use crate::loader::{Batch, PolicyShares, TeacherTargets};
 use engine::encoding::{Input, onehot832, planes72};
 use engine::eval::Schemes;
 use tch::{Device, Kind, Tensor};
@@ -103,12 +103,12 @@ impl Expander {
             wdl: self.send(Tensor::from_slice(&batch.wdl).view([n, 3])),
             source: self.send(Tensor::from_slice(&sources)),
             shares: (!batch.shares.is_empty()).then(|| self.shares(&batch.shares, &batch.policy)),
-            lessons: batch.lessons.as_ref().map(|lessons| self.lessons(lessons, n)),
+            lessons: batch.teacher_targets.as_ref().map(|lessons| self.lessons(lessons, n)),
         }
     }
 
     /// A sample without shares is the move `played` alone.
-    fn shares(&self, shares: &Shares, played: &[u16]) -> DeviceShares {
+    fn shares(&self, shares: &PolicyShares, played: &[u16]) -> DeviceShares {
         let (mut rows, mut places, mut parts) = (Vec::new(), Vec::new(), Vec::new());
         let mut entries = shares.indices.iter().zip(&shares.shares);
         for ((row, length), played) in (0i64..).zip(&shares.lengths).zip(played) {
@@ -126,7 +126,7 @@ impl Expander {
         }
     }
 
-    fn lessons(&self, lessons: &Lessons, n: i64) -> DeviceLessons {
+    fn lessons(&self, lessons: &TeacherTargets, n: i64) -> DeviceLessons {
         let moves = lessons.rows.iter().zip(&lessons.indices);
         let places: Vec<i64> =
             moves.map(|(row, index)| i64::from(*row) * self.policy + i64::from(*index)).collect();
@@ -194,7 +194,7 @@ impl Expander {
 mod tests {
     use super::*;
     use crate::config::ModelConfig;
-    use crate::samples::Encoded;
+    use crate::samples::EncodedInput;
     use engine::position::Game;
 
     /// Every family's schemes.
@@ -214,8 +214,8 @@ mod tests {
             let mut batch = Batch::default();
             let mut expected: Vec<f32> = Vec::new();
             for uci in ["e2e4", "e7e5", "g1f3", "b8c6", "f1b5", "a7a6", "b5c6", "d7c6", "e1g1", "d8d6"] {
-                let Encoded { masks, scalars } =
-                    Encoded::new(schemes.input, &game, &game.legal_moves(), None);
+                let EncodedInput { masks, scalars } =
+                    EncodedInput::new(schemes.input, &game, &game.legal_moves(), None);
                 batch.size += 1;
                 batch.masks.extend(masks);
                 batch.scalars.extend(scalars);
@@ -232,11 +232,49 @@ mod tests {
     }
 
     #[test]
+    fn teacher_targets_become_dense_rows() {
+        let schemes = ModelConfig::default().schemes();
+        let game = Game::new();
+        let moves = game.legal_moves();
+        let encoded = EncodedInput::new(schemes.input, &game, &moves, None);
+        let mut legal = vec![0; schemes.policy.size().div_ceil(64)];
+        let mut targets = TeacherTargets { wdl: vec![0.25; 12], ..TeacherTargets::default() };
+        for m in &moves {
+            let index = schemes.policy.index(game.turn(), *m);
+            legal[index.offset() / 64] |= 1 << (index.offset() % 64);
+            for row in 0..4 {
+                targets.rows.push(row);
+                targets.indices.push(index.0);
+                targets.probabilities.push(1.0 / moves.len() as f32);
+            }
+        }
+        let batch = Batch {
+            size: 4,
+            masks: encoded.masks.repeat(4),
+            scalars: encoded.scalars.repeat(4),
+            legal: legal.repeat(4),
+            policy: vec![targets.indices[0]; 4],
+            wdl: vec![0.0; 12],
+            source: vec![0; 4],
+            teacher_targets: Some(targets),
+            ..Batch::default()
+        };
+        let device = Expander::new(Device::Cpu, Kind::Float, schemes).upload(&batch);
+        let lessons = device.lessons.expect("a teacher's answers");
+        assert_eq!((lessons.policy.size(), lessons.wdl.size()), (vec![4, 4672], vec![4, 3]));
+        let sums: Vec<f32> =
+            lessons.policy.sum_dim_intlist([1i64].as_slice(), false, Kind::Float).try_into().unwrap();
+        assert!(sums.iter().all(|sum| (sum - 1.0).abs() < 1e-5), "{sums:?}");
+        let illegal = lessons.policy.masked_select(&device.illegal).sum(Kind::Float);
+        assert_eq!(illegal.double_value(&[]), 0.0);
+    }
+
+    #[test]
     fn legal_bits_become_the_mask_of_illegal_moves() {
         for schemes in families() {
             let size = schemes.policy.size();
             let expander = Expander::new(Device::Cpu, Kind::Float, schemes);
-            let encoded = Encoded::new(schemes.input, &Game::new(), &Game::new().legal_moves(), None);
+            let encoded = EncodedInput::new(schemes.input, &Game::new(), &Game::new().legal_moves(), None);
             let batch = Batch {
                 size: 1,
                 masks: encoded.masks,

@@ -1,4 +1,4 @@
-//! `[%eval …]` comments: two spellings of which position a score belongs to, and of mates.
+//! Scores in `[%eval …]` comments, which differ in the position that they belong to and in how mates count.
 
 use clap::ValueEnum;
 use shakmaty::Color;
@@ -7,7 +7,7 @@ use shakmaty::Color;
 pub const NO_EVAL: i16 = i16::MIN;
 /// Scores in centipawns are clamped to ±this.
 pub const MAX_CENTIPAWNS: i16 = 29_000;
-/// Mate in n plies is ±(this − n).
+/// A mate in n plies is ±(this − n).
 pub const MATE_SCORE: i16 = 30_000;
 /// Longer mates count as this many plies.
 pub const MATE_LIMIT: u32 = 999;
@@ -15,28 +15,31 @@ pub const MATE_LIMIT: u32 = 999;
 /// To which position the `[%eval]` behind a move belongs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum EvalSide {
-    /// Lichess's way if the Site tag names Lichess, else ours
+    /// `after` if the Site tag names Lichess, else `before`
     #[default]
     Auto,
-    /// Ours: the position before the move; `#n` counts plies, the move included
+    /// The position before the move; `#n` counts plies, the move included (written by `export-pgn`)
     Before,
-    /// Lichess's: the position after the move; `#n` counts moves
+    /// The position after the move; `#n` counts moves (written by Lichess)
     After,
 }
 
-/// A score as it is written, in centipawns for White.
+/// A score as it is written in a comment, for White.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Written {
+pub(crate) enum EvalComment {
+    /// Centipawns.
     Centipawns(i16),
-    /// `#n` and for whom; n has no unit yet.
+    /// `#n`.
     Mate {
+        /// The side that mates.
         winner: Color,
+        /// n, in plies or moves.
         count: u32,
     },
 }
 
-/// The score in a comment, if there is one that can be read.
-pub(crate) fn find(comment: &[u8]) -> Option<Written> {
+/// The score in a comment, if there is a valid one.
+pub(crate) fn find(comment: &[u8]) -> Option<EvalComment> {
     const MARK: &[u8] = b"[%eval";
     let start = memchr::memmem::find(comment, MARK)? + MARK.len();
     let rest = comment[start..].trim_ascii_start();
@@ -44,46 +47,46 @@ pub(crate) fn find(comment: &[u8]) -> Option<Written> {
     parse(std::str::from_utf8(&rest[..end]).ok()?)
 }
 
-fn parse(text: &str) -> Option<Written> {
+fn parse(text: &str) -> Option<EvalComment> {
     let Some(mate) = text.strip_prefix('#').or_else(|| text.strip_prefix("-#").map(|_| text)) else {
         let pawns: f64 = text.parse().ok()?;
         let limit = f64::from(MAX_CENTIPAWNS);
         return pawns
             .is_finite()
-            .then(|| Written::Centipawns((pawns * 100.0).round().clamp(-limit, limit) as i16));
+            .then(|| EvalComment::Centipawns((pawns * 100.0).round().clamp(-limit, limit) as i16));
     };
     let (winner, digits) = match mate.strip_prefix('-') {
         Some(digits) => (Color::Black, digits.trim_start_matches('#')),
         None => (Color::White, mate.trim_start_matches('+')),
     };
-    Some(Written::Mate { winner, count: digits.parse().ok()? })
+    Some(EvalComment::Mate { winner, count: digits.parse().ok()? })
 }
 
-/// The stored score of a mate in `plies` that `winner` gives.
+/// The stored score of a mate in `plies` by `winner`.
 pub(crate) fn mate(winner: Color, plies: u32) -> i16 {
     let distance = i16::try_from(plies.min(MATE_LIMIT)).expect("at most 999");
     winner.fold_wb(MATE_SCORE - distance, distance - MATE_SCORE)
 }
 
-impl Written {
-    /// As a score of the position before the move that was commented on.
+impl EvalComment {
+    /// As the stored score of the position before the commented move.
     ///
-    /// `#0` says too little to be kept unless the move gives mate: then the mover wins in one ply.
+    /// `#0` does not name the winner and is no score unless the move gives mate: then the mover wins in one ply.
     pub(crate) fn before(self, mover: Color, gives_mate: bool) -> i16 {
         match self {
-            Written::Centipawns(score) => score,
-            Written::Mate { count: 0, .. } if gives_mate => mate(mover, 1),
-            Written::Mate { count: 0, .. } => NO_EVAL,
-            Written::Mate { winner, count } => mate(winner, count),
+            EvalComment::Centipawns(score) => score,
+            EvalComment::Mate { count: 0, .. } if gives_mate => mate(mover, 1),
+            EvalComment::Mate { count: 0, .. } => NO_EVAL,
+            EvalComment::Mate { winner, count } => mate(winner, count),
         }
     }
 
-    /// As a score of the position after the move, with `turn` to move in it.
+    /// As the stored score of the position after the commented move, in which `turn` is to move.
     pub(crate) fn after(self, turn: Color) -> i16 {
         match self {
-            Written::Centipawns(score) => score,
-            Written::Mate { count: 0, .. } => NO_EVAL,
-            Written::Mate { winner, count } => {
+            EvalComment::Centipawns(score) => score,
+            EvalComment::Mate { count: 0, .. } => NO_EVAL,
+            EvalComment::Mate { winner, count } => {
                 let plies = count.saturating_mul(2);
                 mate(winner, if winner == turn { plies - 1 } else { plies })
             }
@@ -91,9 +94,9 @@ impl Written {
     }
 }
 
-/// A stored score as it is written behind a move: pawns for White, or a mate's `#n`; `None` if there is none.
+/// A stored score as it is written in a comment: pawns for White, or `#n` for a mate; `None` if there is none.
 ///
-/// In our spelling (`EvalSide::Before`) n counts plies, else moves; `turn` moves in the position of the score.
+/// With [`EvalSide::After`] n counts moves, else plies; `turn` is to move in the position of the score.
 pub(crate) fn write(eval: i16, side: EvalSide, turn: Color) -> Option<String> {
     if eval == NO_EVAL {
         return None;
@@ -110,15 +113,16 @@ pub(crate) fn write(eval: i16, side: EvalSide, turn: Color) -> Option<String> {
     Some(format!("#{}{count}", winner.fold_wb("", "-")))
 }
 
-/// The curve of [`wdl_of_eval`], fitted by maximum likelihood to 2.4 million evaluated positions of
-/// engine games at long time controls: log-loss 0.531, against 0.937 for the base rates alone.
+/// The centipawns of [`wdl_of_eval`] at which a win is as likely as not. Both constants were fitted by maximum
+/// likelihood to 2.4 million evaluated positions of engine games at long time controls: log-loss 0.531, against 0.937
+/// for the base rates alone.
 const HALF_WON: f32 = 146.0;
-
+/// The centipawns of [`wdl_of_eval`] that change the odds by a factor of e.
 const SCALE: f32 = 60.0;
 
 /// Win, draw and loss for White at a score of `eval` (`games/1`: centipawns, or a mate).
 ///
-/// `P(win) = σ((cp − 146)/60)` and `P(loss) = σ((−cp − 146)/60)`: a side is half won at 1.46 pawns.
+/// `P(win) = σ((cp − 146)/60)` and `P(loss) = σ((−cp − 146)/60)`: at 1.46 pawns a win is as likely as not.
 pub fn wdl_of_eval(eval: i16) -> [f32; 3] {
     if eval >= MATE {
         return [1.0, 0.0, 0.0];
@@ -141,7 +145,7 @@ mod tests {
 
     fn centipawns(comment: &str) -> Option<i16> {
         match find(comment.as_bytes()) {
-            Some(Written::Centipawns(score)) => Some(score),
+            Some(EvalComment::Centipawns(score)) => Some(score),
             _ => None,
         }
     }
@@ -159,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn our_mates_count_plies_from_before_the_move() {
+    fn mates_before_the_move_count_plies() {
         let score = |text: &str| find(text.as_bytes()).unwrap().before(Color::White, false);
         assert_eq!(score("[%eval #5]"), 29_995);
         assert_eq!(score("[%eval #-6]"), -29_994);
@@ -170,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn lichess_mates_count_moves_from_after_the_move() {
+    fn mates_after_the_move_count_moves() {
         let score = |text: &str, turn| find(text.as_bytes()).unwrap().after(turn);
         assert_eq!(score("[%eval #1]", Color::White), 29_999, "White mates at once");
         assert_eq!(score("[%eval #1]", Color::Black), 29_998, "Black moves first");
@@ -178,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_scores_are_read_back() {
         for turn in Color::ALL {
             for eval in [0, 7, -115, 29_000, -29_000, 29_995, -29_994, 29_999, 29_001] {
                 let read = |text: Option<String>| find(format!("[%eval {}]", text?).as_bytes());

@@ -1,10 +1,10 @@
 //! A game with its evaluations and searches, as `games/1` stores it.
 //!
-//! [`GameRecord`] owns one, [`GameView`] borrows one from the columns of a file. [`write_pgn`] writes games as text,
-//! [`opening`] names their openings, [`dice`] gives random numbers by game and ply.
+//! A [`GameRecord`] owns one, a [`GameView`] borrows one from the columns of a file. [`write_pgn`] writes games as text,
+//! [`opening`] names their openings, [`game_rng`] gives the random numbers of a game and ply.
 
 mod evals;
-mod searched;
+mod search;
 mod view;
 mod random;
 mod openings;
@@ -17,26 +17,26 @@ use serde::{Deserialize, Serialize};
 use shakmaty::Color;
 use xxhash_rust::xxh3::Xxh3;
 
+pub(crate) use evals::{EvalComment, find as find_eval};
 pub use evals::{EvalSide, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS, NO_EVAL, wdl_of_eval};
-pub(crate) use evals::{Written, find as find_eval};
-pub use notation::{Step, date, eval_text, steps, write_pgn};
+pub use notation::{PlayedMove, date, eval_text, played_moves, write_pgn};
 pub use openings::{LONGEST_LINE, Opening, opening, opening_of};
-pub use random::{Purpose, dice, dice_for};
-pub use searched::{SearchColumns, Searched, Searches};
-pub use view::{Damaged, GameView};
+pub use random::{RngStream, game_rng, stream_rng};
+pub use search::{SearchColumns, SearchRecord, SearchView};
+pub use view::{DamagedGame, GameView};
 
-/// The initial position as a FEN, which stands for a game without a start of its own.
+/// The initial position as a FEN, the start of a game that has no other.
 pub const INITIAL_FEN: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 /// Bit 0 of [`GameRecord::flags`]: played by the rules of Chess960.
 pub const FLAG_CHESS960: u16 = 1;
-/// Bit 1: a puzzle, whose targets are plies 0, 2, 4 ….
+/// Bit 1: a puzzle, of which plies 0, 2, 4 … are targets.
 pub const FLAG_PUZZLE: u16 = 2;
 /// Bit 2: played by a network against itself.
 pub const FLAG_SELF_PLAY: u16 = 4;
 /// Bit 3: ended by adjudication.
 pub const FLAG_ADJUDICATED: u16 = 8;
-/// Every flag that `games/1` knows.
+/// All flags that `games/1` defines.
 pub const KNOWN_FLAGS: u16 = FLAG_CHESS960 | FLAG_PUZZLE | FLAG_SELF_PLAY | FLAG_ADJUDICATED;
 
 /// How a game ended.
@@ -49,13 +49,13 @@ pub enum GameResult {
     Black,
     /// A draw.
     Draw,
-    /// Nobody knows.
+    /// Unknown.
     #[default]
     Unknown,
 }
 
 impl GameResult {
-    /// The number of `games/1`: 1 White, 0 draw, −1 Black, 2 unknown.
+    /// The code in `games/1`: 1 White, 0 draw, −1 Black, 2 unknown.
     pub fn code(self) -> i8 {
         match self {
             GameResult::White => 1,
@@ -65,7 +65,7 @@ impl GameResult {
         }
     }
 
-    /// The result of a code, if it is one.
+    /// The result with this code, if there is one.
     pub fn from_code(code: i8) -> Option<GameResult> {
         match code {
             1 => Some(GameResult::White),
@@ -81,7 +81,7 @@ impl GameResult {
         winner.fold_wb(GameResult::White, GameResult::Black)
     }
 
-    /// Who won, if somebody did.
+    /// The winner, if there is one.
     pub fn winner(self) -> Option<Color> {
         match self {
             GameResult::White => Some(Color::White),
@@ -91,17 +91,17 @@ impl GameResult {
     }
 }
 
-/// One game, every move known to be legal.
+/// One game; every move is legal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GameRecord {
-    /// The start as a FEN in shakmaty's spelling, at most 100 bytes; `None` is the initial position.
+    /// The start as a FEN in shakmaty's notation, at most 100 bytes; `None` is the initial position.
     pub start: Option<String>,
     /// The moves.
     pub moves: Vec<PackedMove>,
-    /// One per move: the score of the position before it, in centipawns for White, mates as
+    /// `[plies]`: the score of the position before each move, in centipawns for White, mates as
     /// ±([`MATE_SCORE`] − plies), [`NO_EVAL`] for none.
     pub evals: Vec<i16>,
-    /// Who won.
+    /// The result.
     pub result: GameResult,
     /// White's rating, 0 if unknown.
     pub white_elo: u16,
@@ -111,9 +111,9 @@ pub struct GameRecord {
     pub date: u32,
     /// Bits `FLAG_…`.
     pub flags: u16,
-    /// Of a self-played game what the search said before each move; else empty.
+    /// `[plies]`: the search of the position before each move of a self-played game; else empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub searches: Vec<Searched>,
+    pub searches: Vec<SearchRecord>,
 }
 
 impl GameRecord {
@@ -122,7 +122,7 @@ impl GameRecord {
         self.start.as_deref().map_or(Cow::Borrowed(INITIAL_FEN), Cow::Borrowed)
     }
 
-    /// The number that makes two games the same game; see [`identity`].
+    /// The hash of start and moves by which games are compared; see [`identity`].
     pub fn identity(&self) -> u64 {
         identity(&self.start_fen(), self.moves.iter().map(|m| m.0))
     }
@@ -144,14 +144,14 @@ pub fn identity(start_fen: &str, moves: impl Iterator<Item = u16>) -> u64 {
     hasher.digest()
 }
 
-/// What a game may be used for. The split is by game, never by position.
+/// What a game is used for. The split is by game, never by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Split {
     /// 98 of 100 games.
     Train,
     /// Games with [`identity`] modulo 100 equal to 98: the best checkpoint is chosen on them.
     Validation,
-    /// Modulo 100 equal to 99: looked at last.
+    /// Modulo 100 equal to 99: for the final evaluation.
     Test,
 }
 
@@ -160,8 +160,8 @@ pub fn split(identity: u64) -> Split {
     split_at(identity, 1)
 }
 
-/// The same, with as many games of 100 for validation as `validation` says, 1 to 98: taken from those to train on, so
-/// that what [`split`] holds out is held out here too.
+/// [`split`] with `validation` of 100 games, 1 to 98, for validation: the additional ones are taken from the training
+/// games, so that what [`split`] holds out is held out here too.
 pub fn split_at(identity: u64, validation: u64) -> Split {
     match identity % 100 {
         99 => Split::Test,
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_validation_is_taken_from_the_training() {
+    fn more_validation_games_are_taken_from_the_training_games() {
         for part in 0..100 {
             let expected = match part {
                 99 => Split::Test,
@@ -184,7 +184,7 @@ mod tests {
             };
             assert_eq!(split_at(700 + part, 20), expected);
             let usual = split(700 + part);
-            assert!(usual == Split::Train || usual == expected, "what is held out stays so: {part}");
+            assert!(usual == Split::Train || usual == expected, "what was held out still is: {part}");
             assert_eq!(split(part) == Split::Validation, part == 98);
         }
     }
@@ -198,7 +198,7 @@ mod tests {
         let mut game = GameRecord::default();
         assert_eq!(game.identity(), xxhash_rust::xxh3::xxh3_64(INITIAL_FEN.as_bytes()));
         game.moves = vec![packed(12, 28), packed(52, 36)];
-        // 1. e4 e5: a different number here would move games between training and validation.
+        // 1. e4 e5: a different hash would move games between training and validation.
         assert_eq!(game.identity(), IDENTITY_E4_E5);
         assert_eq!(split(game.identity()), Split::Train);
         game.start = Some("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1".to_owned());

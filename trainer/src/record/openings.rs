@@ -1,4 +1,4 @@
-//! What openings are called: the names and ECO codes of lichess-org/chess-openings (CC0).
+//! Names and ECO codes of openings, from lichess-org/chess-openings (CC0).
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -9,7 +9,7 @@ use shakmaty::san::San;
 
 use super::GameRecord;
 
-/// `eco`, `name` and moves of each opening, one a line (the five tables of the source, one after the other).
+/// ECO code, name and moves of each opening, one per line (the five tables of the source, one after the other).
 static TABLE: &[u8] = include_bytes!("../../data/eco.tsv.zst");
 
 static BOOK: LazyLock<Book> = LazyLock::new(|| Book::read(TABLE));
@@ -24,7 +24,7 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// The name without its variations: what stands before the colon.
+    /// The name without its variations: the part before the colon.
     pub fn family(&self) -> &str {
         self.name.split_once(':').map_or(self.name.as_str(), |(family, _)| family)
     }
@@ -36,7 +36,7 @@ impl std::fmt::Display for Opening {
     }
 }
 
-/// Plies of the longest opening that has a name.
+/// Plies of the longest named opening.
 pub const LONGEST_LINE: usize = 36;
 
 struct Book {
@@ -48,8 +48,8 @@ impl Book {
         let reader = zstd::stream::read::Decoder::new(packed).expect("zstd is built in");
         let mut book = Book { openings: HashMap::with_capacity(4096) };
         for line in BufReader::new(reader).lines().skip(1) {
-            let line = line.expect("the table is whole");
-            let (game, opening) = Self::entry(&line).expect("every line of the table is sound");
+            let line = line.expect("the table is complete");
+            let (game, opening) = Self::entry(&line).expect("every line of the table is valid");
             debug_assert!(game.ply() <= LONGEST_LINE);
             book.openings.insert(game.hash(), opening);
         }
@@ -68,14 +68,14 @@ impl Book {
     }
 }
 
-/// The opening that a position belongs to by name, however it was reached.
+/// The opening of a position, by whichever moves it was reached.
 pub fn opening_of(position: &Game) -> Option<&'static Opening> {
     BOOK.openings.get(&position.hash())
 }
 
-/// The opening of a game: the last of its positions that has a name tells it.
+/// The opening of a game: that of the last of its positions that has one.
 ///
-/// A game from a start of its own has one if it comes to a position that has a name.
+/// A game from a start of its own can have one as well.
 pub fn opening(game: &GameRecord) -> Option<&'static Opening> {
     let mut replay = Game::from_fen(&game.start_fen()).ok()?;
     let mut found = opening_of(&replay);
@@ -116,11 +116,11 @@ mod tests {
     #[test]
     fn the_last_named_position_names_the_game() {
         assert_eq!(name(""), "");
-        assert_eq!(name("e2e4"), "B00 King's Pawn GameRecord");
+        assert_eq!(name("e2e4"), "B00 King's Pawn Game");
         let najdorf = "B90 Sicilian Defense: Najdorf Variation";
         let moves = "e2e4 c7c5 g1f3 d7d6 d2d4 c5d4 f3d4 g8f6 b1c3 a7a6";
         assert_eq!(name(moves), najdorf);
-        // What follows has no name of its own.
+        // The positions after it have no name.
         assert_eq!(
             name(&format!("{moves} h2h3 h7h6 h3h4")),
             najdorf.replace("Variation", "Variation, Adams Attack")

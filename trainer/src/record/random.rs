@@ -1,19 +1,19 @@
-//! Random numbers that depend only on a seed, a game and a ply: the same run, the same games.
+//! Random numbers that depend only on a seed, a game and a ply: equal runs generate equal games.
 
 use fastrand::Rng;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The dice for ply `ply` of game `number`.
-pub fn dice(seed: u64, number: u64, ply: u64) -> Rng {
+/// The random number generator for ply `ply` of game `number`.
+pub fn game_rng(seed: u64, number: u64, ply: u64) -> Rng {
     let bytes = [number.to_le_bytes(), ply.to_le_bytes()].concat();
     Rng::with_seed(xxh3_64_with_seed(&bytes, seed))
 }
 
-/// What dice are thrown for beside the moves of mined games and their starts: a throw for one purpose says nothing of
-/// those for another.
+/// What random numbers are for, beside the moves and starts of games of UCI engines ([`game_rng`]): each purpose has an
+/// independent stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// Self-play: how a search goes.
+pub enum RngStream {
+    /// Self-play: the noise of a search.
     Search,
     /// Self-play: which of the visited moves is played.
     Move,
@@ -21,21 +21,21 @@ pub enum Purpose {
     PlayedOn,
     /// Self-play: which network plays.
     Network,
-    /// A match: what a classical player thinks.
+    /// A match: the choices of a classical player.
     Classical,
-    /// The cycle: an iteration's games, …
+    /// Reinforcement learning: the games of an iteration.
     Games,
-    /// … its samples, …
+    /// Reinforcement learning: the samples of an iteration.
     Samples,
-    /// … its matches, …
+    /// Reinforcement learning: the matches of an iteration.
     Matches,
-    /// … and against which older network one of them is.
+    /// Reinforcement learning: the older network that one of the matches is against.
     Older,
 }
 
-/// The dice for ply `ply` of game `number`, thrown for this purpose.
-pub fn dice_for(purpose: Purpose, seed: u64, number: u64, ply: u64) -> Rng {
-    let bytes = [&number.to_le_bytes()[..], &ply.to_le_bytes(), &[purpose as u8]].concat();
+/// The random number generator of a stream for ply `ply` of game `number`.
+pub fn stream_rng(stream: RngStream, seed: u64, number: u64, ply: u64) -> Rng {
+    let bytes = [&number.to_le_bytes()[..], &ply.to_le_bytes(), &[stream as u8]].concat();
     Rng::with_seed(xxh3_64_with_seed(&bytes, seed))
 }
 
@@ -44,15 +44,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_throw_is_for_one_purpose_only() {
-        let purposes =
-            [Purpose::Search, Purpose::Move, Purpose::PlayedOn, Purpose::Network, Purpose::Classical];
+    fn streams_are_independent() {
+        let streams = [
+            RngStream::Search,
+            RngStream::Move,
+            RngStream::PlayedOn,
+            RngStream::Network,
+            RngStream::Classical,
+        ];
         let plies = [0, 1, 2, u64::MAX - 1, u64::MAX];
-        let throw = |purpose, ply| dice_for(purpose, 1, 0, ply).u64(..);
-        let tagged = purposes.iter().flat_map(|purpose| plies.map(|ply| throw(*purpose, ply)));
+        let draw = |stream, ply| stream_rng(stream, 1, 0, ply).u64(..);
+        let tagged = streams.iter().flat_map(|stream| plies.map(|ply| draw(*stream, ply)));
         let all: std::collections::BTreeSet<u64> =
-            tagged.chain(plies.map(|ply| dice(1, 0, ply).u64(..))).collect();
-        assert_eq!(all.len(), (purposes.len() + 1) * plies.len());
-        assert_eq!(throw(Purpose::Move, 1), throw(Purpose::Move, 1));
+            tagged.chain(plies.map(|ply| game_rng(1, 0, ply).u64(..))).collect();
+        assert_eq!(all.len(), (streams.len() + 1) * plies.len());
+        assert_eq!(draw(RngStream::Move, 1), draw(RngStream::Move, 1));
     }
 }

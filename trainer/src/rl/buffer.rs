@@ -243,7 +243,7 @@ mod tests {
     use super::*;
     use crate::config::TrainConfig;
     use crate::dataset::ChunkWriter;
-    use crate::record::{FLAG_SELF_PLAY, GameRecord, Searched};
+    use crate::record::{FLAG_SELF_PLAY, GameRecord, SearchRecord};
     use engine::position::PackedMove;
 
     fn entry(name: &str, positions: &[u32]) -> Entry {
@@ -302,8 +302,8 @@ mod tests {
                 let steps = 8 + 8 * (number / 64);
                 let moves =
                     vec![PackedMove(own | (own + 8) << 6), PackedMove(theirs | (theirs - steps) << 6)];
-                let learnt = Searched::new(0.5, 0.25, [(moves[0], 1.0)]);
-                let searches = vec![learnt, Searched::default()];
+                let learnt = SearchRecord::new(0.5, 0.25, [(moves[0], 1.0)]);
+                let searches = vec![learnt, SearchRecord::default()];
                 writer
                     .push(&GameRecord { moves, searches, flags: FLAG_SELF_PLAY, ..GameRecord::default() })
                     .unwrap();

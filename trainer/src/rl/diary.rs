@@ -30,7 +30,7 @@ impl Diary {
             .filter(|line| of(line).is_some_and(|at| at < iteration))
             .flat_map(|line| [line, "\n"])
             .collect();
-        write_file(&path, kept.as_bytes())?;
+        write_file(&path, kept.as_bytes()).map_err(|error| format!("{error:#}"))?;
         Ok(Diary { folder: folder.to_owned() })
     }
 

@@ -12,7 +12,7 @@ use crate::config::Sprt;
 use crate::evaluate;
 use crate::evaluate::{CATEGORIES, JudgedNetwork, canaries};
 use crate::gameplay::Backend;
-use crate::record::{Purpose, dice_for};
+use crate::record::{RngStream, stream_rng};
 use crate::samples::Phase;
 use crate::train::Validation;
 use crate::train::Validations;
@@ -115,7 +115,7 @@ pub fn opponents(state: &State, rules: &ArenaRules, seed: u64, iterations: &[u64
         .filter(|name| !taken.contains(&name) && !state.vetoed.contains(name))
         .collect();
     if !older.is_empty() {
-        let index = dice_for(Purpose::Older, seed, state.iteration, 0).usize(..older.len());
+        let index = stream_rng(RngStream::Older, seed, state.iteration, 0).usize(..older.len());
         add(Role::Older, older[index].clone());
     }
     if state.best != START {

@@ -31,7 +31,7 @@ impl Nets {
     /// One line: the folder can't be made.
     pub fn of(run: &Path) -> Result<Nets, String> {
         let folder = run.join("nets");
-        make_folder(&folder)?;
+        make_folder(&folder).map_err(|error| format!("{error:#}"))?;
         Ok(Nets { folder })
     }
 
@@ -67,7 +67,7 @@ impl Nets {
                 return Err(error.to_string());
             }
             let (net, weights, config) = self.restored(name)?;
-            write_file(&path, &onnx(name, &net, &weights, &config))?;
+            write_file(&path, &onnx(name, &net, &weights, &config)).map_err(|error| format!("{error:#}"))?;
             Network::load(&path).map_err(|error| error.to_string())
         })
     }
@@ -102,7 +102,7 @@ impl Nets {
         if !matches!(quality.policy_kl.partial_cmp(&WORST_KL), Some(Ordering::Less | Ordering::Equal)) {
             return Ok((fp32, Some(format!("{cost}; above {WORST_KL}, so it plays in fp32"))));
         }
-        write_file(&path, &int8)?;
+        write_file(&path, &int8).map_err(|error| format!("{error:#}"))?;
         Ok((Network::load(&path).map_err(|error| error.to_string())?, Some(cost)))
     }
 
@@ -144,7 +144,7 @@ impl Nets {
         _ = std::fs::remove_file(self.int8(name));
         let weights = weights.copy(Device::Cpu, Kind::Float);
         checkpoint::save_weights(&self.weights(name), &weights, config, progress)?;
-        write_file(&self.onnx(name), &onnx(name, net, &weights, config))
+        write_file(&self.onnx(name), &onnx(name, net, &weights, config)).map_err(|error| format!("{error:#}"))
     }
 
     /// The iterations whose networks are there, oldest first.

@@ -148,7 +148,7 @@ impl State {
     /// One line: it can't be written; what was there before is unharmed.
     pub fn save(&self, folder: &Path) -> Result<(), String> {
         let text = serde_json::to_string_pretty(self).expect("numbers and text make JSON");
-        write_file(&State::path(folder), (text + "\n").as_bytes())
+        write_file(&State::path(folder), (text + "\n").as_bytes()).map_err(|error| format!("{error:#}"))
     }
 }
 

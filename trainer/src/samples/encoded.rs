@@ -1,26 +1,28 @@
-//! A position as a network's input, still in bit masks.
+//! A position as a network's input, before its expansion to a tensor.
 
 use engine::encoding::{Input, planes72};
 use engine::position::Game;
 use shakmaty::Move;
 
-/// What an input tensor is made of; see [`Input::read`].
+/// The bit masks and scalars of an input; see [`Input::read`].
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Encoded {
-    /// The scheme's bit masks, a1 = bit 0 in the scheme's own view.
+pub struct EncodedInput {
+    /// The scheme's bit masks, a1 = bit 0 in the scheme's orientation.
     pub masks: Vec<u64>,
     /// The values that are neither 0 nor 1.
     pub scalars: Vec<f32>,
 }
 
-impl Encoded {
-    /// Encodes the present position of `game`, whose legal moves are `moves`. With `boards`, of the past only so many
-    /// boards are known, if the scheme sees any.
-    pub fn new(scheme: Input, game: &Game, moves: &[Move], boards: Option<usize>) -> Encoded {
-        let keep =
-            |masks: &[u64], scalars: &[f32]| Encoded { masks: masks.to_vec(), scalars: scalars.to_vec() };
+impl EncodedInput {
+    /// Encodes the current position of `game`, whose legal moves are `moves`. With `boards`, only so many previous boards
+    /// are included, if the scheme has any.
+    pub fn new(scheme: Input, game: &Game, moves: &[Move], boards: Option<usize>) -> EncodedInput {
+        let keep = |masks: &[u64], scalars: &[f32]| EncodedInput {
+            masks: masks.to_vec(),
+            scalars: scalars.to_vec(),
+        };
         match scheme {
-            // Some of its planes come from the moves, which need not be found twice.
+            // Some of its planes are made of the legal moves, which need not be generated twice.
             Input::Planes72 => {
                 let mut planes = planes72::encode_given(game, moves);
                 if let Some(boards) = boards {

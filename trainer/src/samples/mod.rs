@@ -1,7 +1,7 @@
-//! A game replayed into training samples: input masks and targets.
+//! Positions of games as training samples: inputs and targets.
 
-mod past;
-mod context;
+mod invented_past;
+mod puzzle;
 mod phase;
 mod value;
 mod encoded;
@@ -11,76 +11,75 @@ use engine::position::{Game, PackedMove};
 use fastrand::Rng;
 use shakmaty::{Move, Position};
 
-use crate::record::{Damaged, GameView};
+use crate::record::{DamagedGame, GameView};
 
-pub use encoded::Encoded;
+pub use encoded::EncodedInput;
 pub use phase::Phase;
 pub use value::ValueTarget;
 
-/// One position with what was played and what came of it.
+/// A position with its targets.
 #[derive(Clone, Debug)]
 pub struct Sample {
     /// The encoded position.
-    pub input: Encoded,
-    /// Legal moves, a bit for each index of the policy's scheme: index `64·w + b` is bit `b` of word `w`.
+    pub input: EncodedInput,
+    /// The legal moves, one bit per index of the policy scheme: index `64·w + b` is bit `b` of word `w`.
     pub legal: Vec<u64>,
-    /// The move played; where a search's shares are to be learnt, the one with the greatest.
+    /// The move played; if there are shares, the move with the largest.
     pub policy: PolicyIndex,
-    /// Moves with the shares of the policy that a search gave them, summing to one; empty for the move played alone.
+    /// The policy target of a search: moves with their shares, which sum to one; empty if the target is the move played.
     pub shares: Vec<(PolicyIndex, f32)>,
-    /// Whether that captures, promotes or gives check.
+    /// Whether the move played captures, promotes or gives check.
     pub tactical: bool,
-    /// The position and its past.
+    /// The position with its history.
     pub game: Game,
-    /// Target probabilities of win, draw and loss for the mover; all zero if nothing is known of them.
+    /// Target probabilities of win, draw and loss for the mover; all zero if there is no value target.
     pub wdl: [f32; 3],
-    /// What came of the game alone: one for the mover's win, a draw or his loss; all zero if nobody knows.
+    /// The result of the game for the mover as win, draw and loss; all zero if unknown.
     pub result: [f32; 3],
 }
 
-/// How a position is made into a sample.
+/// How samples are made of positions.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Recipe {
-    /// How the network sees it.
+pub struct SampleOptions {
+    /// The input scheme.
     pub input: Input,
-    /// How the network names moves.
+    /// The policy scheme.
     pub policy: Policy,
-    /// What the value head should answer.
+    /// The value target.
     pub target: ValueTarget,
-    /// The share of samples that know none, one or two of the three boards before theirs: as a position
-    /// that is set up and played on from. Counts for inputs that hold those boards.
+    /// The share of samples with only none, one or two of the three previous boards, as positions shortly after a start
+    /// from a FEN have. It applies to inputs that hold those boards.
     ///
-    /// Without them missing history would be the mark of a puzzle, and a network would look for
-    /// tactics where it is missing, and only there.
+    /// Without such samples missing history would occur in puzzles only, and a network would learn to expect tactics
+    /// where it is missing.
     pub history_dropout: f64,
 }
 
-/// For residual networks: they see `planes72/1`.
-impl Default for Recipe {
+/// The schemes of residual networks: `planes72/1` and `az4672/1`.
+impl Default for SampleOptions {
     fn default() -> Self {
         let target = ValueTarget::default();
-        Recipe { input: Input::Planes72, policy: Policy::Az4672, target, history_dropout: 0.0 }
+        SampleOptions { input: Input::Planes72, policy: Policy::Az4672, target, history_dropout: 0.0 }
     }
 }
 
 impl GameView<'_> {
-    /// The sample of the position before ply `ply`, with the move played there as its policy target;
-    /// `seed` decides what the recipe leaves to chance.
+    /// The sample of the position before ply `ply`; `seed` is that of the random numbers.
     ///
     /// # Errors
     ///
-    /// If the move there isn't legal.
+    /// If the start is no legal position, or the move played or a move of the search is illegal.
     ///
     /// # Panics
     ///
     /// If the game has no such ply.
-    pub fn sample(&self, ply: usize, recipe: &Recipe, seed: u64) -> Result<Sample, Damaged> {
+    pub fn sample(&self, ply: usize, options: &SampleOptions, seed: u64) -> Result<Sample, DamagedGame> {
         let mut rng = Rng::with_seed(seed);
         let initial = match self.start {
-            Some(fen) if self.puzzle => context::puzzle(fen, &mut rng),
+            Some(fen) if self.puzzle => puzzle::with_context(fen, &mut rng),
             _ => self.initial(),
         };
-        let mut game = initial.map_err(|_| Damaged { ply: 0 })?;
+        let mut game = initial.map_err(|_| DamagedGame { ply: 0 })?;
         for packed in &self.moves[..ply] {
             let m = PackedMove(*packed).to_legal_move(game.position());
             game.play(m);
@@ -88,42 +87,42 @@ impl GameView<'_> {
         let moves = game.legal_moves();
         let played = PackedMove(self.moves[ply]).to_legal_move(game.position());
         if !moves.contains(&played) {
-            return Err(Damaged { ply });
+            return Err(DamagedGame { ply });
         }
         let turn = game.position().turn();
-        let mut legal = vec![0; recipe.policy.size().div_ceil(64)];
+        let mut legal = vec![0; options.policy.size().div_ceil(64)];
         for m in &moves {
-            let index = recipe.policy.index(turn, *m).offset();
+            let index = options.policy.index(turn, *m).offset();
             legal[index / 64] |= 1 << (index % 64);
         }
-        let forgets = rng.f64() < recipe.history_dropout;
-        let boards = forgets.then(|| rng.usize(..planes72::HISTORY - 1));
-        let input = Encoded::new(recipe.input, &game, &moves, boards);
+        let drops_history = rng.f64() < options.history_dropout;
+        let boards = drops_history.then(|| rng.usize(..planes72::HISTORY - 1));
+        let input = EncodedInput::new(options.input, &game, &moves, boards);
         let wdl = match self.searches.wdl(ply) {
-            Some(searched) => recipe.target.for_mover_searched(turn, self.result, searched),
-            None => recipe.target.for_mover(turn, self.result, self.evals.get(ply).copied()),
+            Some(searched) => options.target.for_mover_searched(turn, self.result, searched),
+            None => options.target.for_mover(turn, self.result, self.evals.get(ply).copied()),
         };
         let result = ValueTarget::RESULT.for_mover(turn, self.result, None).unwrap_or_default();
-        let shares = self.shares(ply, &game, &moves, recipe.policy)?;
+        let shares = self.shares(ply, &game, &moves, options.policy)?;
         let greatest = shares.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(index, _)| *index);
         let tactical = played.is_capture() || played.is_promotion() || gives_check(&game, played);
-        let (policy, wdl) = (greatest.unwrap_or(recipe.policy.index(turn, played)), wdl.unwrap_or_default());
+        let (policy, wdl) = (greatest.unwrap_or(options.policy.index(turn, played)), wdl.unwrap_or_default());
         Ok(Sample { input, legal, policy, shares, tactical, game, wdl, result })
     }
 
-    /// What the search shared out among the legal moves of `game` at ply `ply`.
+    /// The policy target of the search at ply `ply`, whose position is that of `game`.
     fn shares(
         &self,
         ply: usize,
         game: &Game,
         legal: &[Move],
         scheme: Policy,
-    ) -> Result<Vec<(PolicyIndex, f32)>, Damaged> {
+    ) -> Result<Vec<(PolicyIndex, f32)>, DamagedGame> {
         let total: f32 = self.searches.shares(ply).map(|(_, share)| f32::from(share)).sum();
         let share = |(packed, share): (u16, u16)| {
             let m = PackedMove(packed).to_legal_move(game.position());
             if !legal.contains(&m) {
-                return Err(Damaged { ply });
+                return Err(DamagedGame { ply });
             }
             Ok((scheme.index(game.turn(), m), f32::from(share) / total))
         };
@@ -156,7 +155,7 @@ mod tests {
     fn a_sample_is_the_position_before_its_ply() {
         let moves = packed("e2e4 e7e5 g1f3");
         let replay = GameView { moves: &moves, result: 1, ..GameView::default() };
-        let sample = replay.sample(1, &Recipe::default(), 0).unwrap();
+        let sample = replay.sample(1, &SampleOptions::default(), 0).unwrap();
         let mut game = Game::new();
         game.play(game.parse_uci("e2e4").unwrap());
         let planes = planes72::encode(&game);
@@ -176,17 +175,17 @@ mod tests {
         let mut moves = packed("e2e4 e7e5");
         moves[1] = 12 | 28 << 6; // e2e4 again
         let replay = GameView { moves: &moves, ..GameView::default() };
-        assert_eq!(replay.sample(1, &Recipe::default(), 0).err(), Some(Damaged { ply: 1 }));
+        assert_eq!(replay.sample(1, &SampleOptions::default(), 0).err(), Some(DamagedGame { ply: 1 }));
         let bad_start = GameView { start: Some("nonsense"), ..replay };
-        assert_eq!(bad_start.sample(0, &Recipe::default(), 0).err(), Some(Damaged { ply: 0 }));
+        assert_eq!(bad_start.sample(0, &SampleOptions::default(), 0).err(), Some(DamagedGame { ply: 0 }));
     }
 
     #[test]
-    fn a_puzzle_teaches_its_solvers_moves_and_no_result() {
+    fn a_puzzle_has_targets_for_the_solvers_moves_and_no_result() {
         let fen = "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 0 1";
         let moves = [39 | 53 << 6];
         let puzzle = GameView { start: Some(fen), moves: &moves, puzzle: true, ..GameView::default() };
-        let sample = |seed| puzzle.sample(0, &Recipe::default(), seed).unwrap();
+        let sample = |seed| puzzle.sample(0, &SampleOptions::default(), seed).unwrap();
         assert_eq!((sample(1).wdl, sample(1).result), ([0.0; 3], [0.0; 3]), "no value target");
         assert_eq!(sample(1).input, sample(1).input);
         let numbers: std::collections::HashSet<u32> =
@@ -198,10 +197,10 @@ mod tests {
     }
 
     #[test]
-    fn of_self_play_recorded_positions_are_learnt_with_their_shares_and_values() {
+    fn recorded_positions_of_self_play_are_targets_with_shares_and_values() {
         let moves = packed("e2e4 e7e5 g1f3 b8c6");
         let mut columns = crate::record::SearchColumns::default();
-        // Of the four, the second and the fourth are recorded; what was played isn't what was visited most.
+        // Of the four, the second and the fourth are recorded; the move played is not the most visited one.
         let [d7d5, e7e5, b8c6] = [51 | 35 << 6, 52 | 36 << 6, 57 | 42 << 6];
         columns.pad(1);
         columns.push(-16384, 32768, [(d7d5, 39321), (e7e5, 26214)].into_iter());
@@ -211,7 +210,7 @@ mod tests {
             GameView { moves: &moves, result: 1, searches: columns.get(0..4), ..GameView::default() };
         assert_eq!((replay.targets(), replay.target_ply(0), replay.target_ply(1)), (2, 1, 3));
         let target = ValueTarget { lambda: 0.0 };
-        let sample = replay.sample(1, &Recipe { target, ..Recipe::default() }, 0).unwrap();
+        let sample = replay.sample(1, &SampleOptions { target, ..SampleOptions::default() }, 0).unwrap();
         let index = |text: &str| {
             let mut game = Game::new();
             game.play(game.parse_uci("e2e4").unwrap());
@@ -221,29 +220,29 @@ mod tests {
         let [first, second] = sample.shares[..] else { panic!("two moves") };
         assert_eq!((first.0, second.0), (index("d7d5"), index("e7e5")));
         assert!((first.1 - 0.6).abs() < 1e-4 && (second.1 - 0.4).abs() < 1e-4);
-        // Half of it a draw, and Black is half a point behind: no wins.
+        // A draw with probability one half, and q of −0.5 for Black: no wins.
         for (got, expected) in sample.wdl.into_iter().zip([0.0, 0.5, 0.5]) {
             assert!((got - expected).abs() < 1e-3, "{:?}", sample.wdl);
         }
-        let blended = Recipe { target: ValueTarget { lambda: 0.5 }, ..Recipe::default() };
+        let blended = SampleOptions { target: ValueTarget { lambda: 0.5 }, ..SampleOptions::default() };
         let sample = replay.sample(1, &blended, 0).unwrap();
         assert!((sample.wdl[2] - 0.75).abs() < 1e-3, "and White won: {:?}", sample.wdl);
-        assert_eq!(sample.result, [0.0, 0.0, 1.0], "whatever the search said");
+        assert_eq!(sample.result, [0.0, 0.0, 1.0], "independent of the search");
         let mut illegal = columns.clone();
         illegal.moves[0] = 12 | 28 << 6;
         let replay = GameView { searches: illegal.get(0..4), ..replay };
-        assert_eq!(replay.sample(1, &Recipe::default(), 0).err(), Some(Damaged { ply: 1 }));
+        assert_eq!(replay.sample(1, &SampleOptions::default(), 0).err(), Some(DamagedGame { ply: 1 }));
     }
 
     #[test]
-    fn history_is_forgotten_at_its_rate_and_nothing_else() {
+    fn history_dropout_removes_previous_boards_at_its_rate_and_nothing_else() {
         let moves = packed("e2e4 e7e5 g1f3 b8c6 f1b5");
         let replay = GameView { moves: &moves, result: 1, ..GameView::default() };
-        let recipe = Recipe { history_dropout: 0.3, ..Recipe::default() };
-        let whole = replay.sample(4, &Recipe::default(), 0).unwrap();
+        let options = SampleOptions { history_dropout: 0.3, ..SampleOptions::default() };
+        let whole = replay.sample(4, &SampleOptions::default(), 0).unwrap();
         let mut boards = [0; planes72::HISTORY];
         for seed in 0..1000 {
-            let sample = replay.sample(4, &recipe, seed).unwrap();
+            let sample = replay.sample(4, &options, seed).unwrap();
             let known = (1..planes72::HISTORY).filter(|age| sample.input.masks[12 * age] != 0).count();
             boards[known] += 1;
             assert_eq!(sample.input.masks[..12], whole.input.masks[..12]);

@@ -1,12 +1,11 @@
-//! The phases of a game, by which accuracy is told apart.
+//! The phases of a game, by which accuracy is reported.
 
 use shakmaty::Board;
 
-/// A phase of the game, by the pieces left: those of both sides that are neither pawns nor kings, 14 at
-/// the start.
+/// A phase of the game, by the number of pieces left, pawns and kings not counted: 14 in the initial position.
 ///
-/// The bounds are Lichess's (`Divider` in scalachess), which also looks at how the armies are mixed; here the
-/// count alone decides, so that a phase is a property of the material.
+/// The bounds are Lichess's (`Divider` in scalachess), which also considers how mixed the pieces of both sides are; here
+/// the number alone decides, so that a phase is a property of the material.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// 11 pieces or more.
@@ -18,7 +17,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// All phases, in the order of a game; `phase as usize` is the index.
+    /// All phases in the order of a game; `phase as usize` is the index.
     pub const ALL: [Phase; 3] = [Phase::Opening, Phase::Middlegame, Phase::Endgame];
 
     /// The phase of a position.
@@ -36,7 +35,7 @@ impl Phase {
         }
     }
 
-    /// What metrics call it.
+    /// Its name in metrics.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Opening => "opening",

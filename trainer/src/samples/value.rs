@@ -1,14 +1,14 @@
-//! What the value head should answer: the game's result blended with an engine's evaluation.
+//! Value targets: the game's result mixed with an engine's or a search's evaluation.
 
 use shakmaty::Color;
 
 use crate::record::{NO_EVAL, wdl_of_eval};
 
-/// How a position's value target is made.
+/// How a position's value target is computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ValueTarget {
-    /// The result's share where a position has an evaluation; the rest is the evaluation's. At 1 evaluations
-    /// count for nothing, also where the result is unknown.
+    /// The weight of the result where a position has an evaluation; the evaluation has the rest. At 1 evaluations are
+    /// not used, also where the result is unknown.
     pub lambda: f32,
 }
 
@@ -22,19 +22,18 @@ impl ValueTarget {
     /// The result alone.
     pub const RESULT: ValueTarget = ValueTarget { lambda: 1.0 };
 
-    /// Win, draw and loss for the side `mover`.
+    /// The target probabilities of win, draw and loss for `mover`.
     ///
-    /// `result` is White's (1, 0, −1; 2 for unknown), `eval` the position's score for White as in
-    /// `games/1`. Without an evaluation the result counts alone, without a result the evaluation;
-    /// without either there is no target.
+    /// `result` is White's (1, 0, −1; 2 for unknown), `eval` the position's score for White as in `games/1`. Without an
+    /// evaluation the target is the result, without a result the evaluation; without either there is no target.
     pub fn for_mover(&self, mover: Color, result: i8, eval: Option<i16>) -> Option<[f32; 3]> {
         let eval = eval.filter(|eval| *eval != NO_EVAL).map(wdl_of_eval);
-        self.blended(result, eval).map(|wdl| seen_by(mover, wdl))
+        self.blended(result, eval).map(|wdl| for_side(mover, wdl))
     }
 
-    /// [`ValueTarget::for_mover`] with win, draw and loss as a search found them, for `mover`, instead of a score.
+    /// [`ValueTarget::for_mover`] with a search's win, draw and loss for `mover` instead of a score.
     pub fn for_mover_searched(&self, mover: Color, result: i8, searched: [f32; 3]) -> Option<[f32; 3]> {
-        self.blended(result, Some(seen_by(mover, searched))).map(|wdl| seen_by(mover, wdl))
+        self.blended(result, Some(for_side(mover, searched))).map(|wdl| for_side(mover, wdl))
     }
 
     /// Win, draw and loss for White.
@@ -55,8 +54,8 @@ impl ValueTarget {
     }
 }
 
-/// Win, draw and loss of White as `mover` sees them, or the other way round.
-fn seen_by(mover: Color, [win, draw, loss]: [f32; 3]) -> [f32; 3] {
+/// Converts win, draw and loss between White's and the mover's point of view.
+fn for_side(mover: Color, [win, draw, loss]: [f32; 3]) -> [f32; 3] {
     if mover.is_white() { [win, draw, loss] } else { [loss, draw, win] }
 }
 
@@ -65,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_curve_is_half_won_at_its_midpoint_and_symmetric() {
+    fn the_curve_is_symmetric_and_half_won_at_its_midpoint() {
         assert!((wdl_of_eval(146)[0] - 0.5).abs() < 1e-6);
         let (up, down) = (wdl_of_eval(80), wdl_of_eval(-80));
         assert_eq!((up[0], up[2]), (down[2], down[0]));
@@ -75,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_seen_by_the_mover() {
+    fn results_are_for_the_mover() {
         let target = ValueTarget::default();
         assert_eq!(target.for_mover(Color::White, 1, None), Some([1.0, 0.0, 0.0]));
         assert_eq!(target.for_mover(Color::Black, 1, None), Some([0.0, 0.0, 1.0]));
@@ -84,14 +83,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_share_an_evaluation_is_no_result() {
+    fn at_lambda_one_evaluations_are_not_used() {
         let target = ValueTarget { lambda: 1.0 };
         assert_eq!(target.for_mover(Color::White, 2, Some(300)), None);
         assert_eq!(target.for_mover(Color::White, 0, Some(300)), Some([0.0, 1.0, 0.0]));
     }
 
     #[test]
-    fn lambda_blends() {
+    fn lambda_mixes_result_and_evaluation() {
         // A drawn game, a mate for White on the board: λ of the draw, the rest a win.
         let target = ValueTarget { lambda: 0.25 };
         assert_eq!(target.for_mover(Color::White, 0, Some(29_990)), Some([0.75, 0.25, 0.0]));

@@ -14,7 +14,7 @@ use crate::gameplay::known_end;
 use crate::gameplay::{Next, Sitting};
 use crate::record::{
     FLAG_ADJUDICATED, FLAG_SELF_PLAY, GameRecord, GameResult, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS,
-    Purpose, Searched, dice_for,
+    RngStream, SearchRecord, stream_rng,
 };
 
 /// A game that is over.
@@ -70,8 +70,8 @@ impl SelfGame {
         (self.number, self.record)
     }
 
-    fn dice(&self, purpose: Purpose, ply: usize) -> fastrand::Rng {
-        dice_for(purpose, self.table.seed, self.number, ply as u64)
+    fn dice(&self, purpose: RngStream, ply: usize) -> fastrand::Rng {
+        stream_rng(purpose, self.table.seed, self.number, ply as u64)
     }
 
     /// Takes what the search has found, and plays a move.
@@ -87,7 +87,7 @@ impl SelfGame {
             None => policy_target(&stats, self.solo.priors(), self.table.rules.prune),
         };
         let shares = target.into_iter().map(|(m, share)| (PackedMove::new(m), share));
-        self.record.searches.push(Searched::new(wdl.q(), wdl.draw, shares));
+        self.record.searches.push(SearchRecord::new(wdl.q(), wdl.draw, shares));
         self.record.evals.push(eval(wdl.q(), root.proof, self.game.turn()));
         let visited: Vec<(Move, u64)> = stats
             .iter()
@@ -110,7 +110,7 @@ impl SelfGame {
     /// Chooses among visited moves as the temperature says.
     fn draw(&self, visited: &[(Move, u64)]) -> Option<Move> {
         let visits: Vec<u64> = visited.iter().map(|(_, visits)| *visits).collect();
-        let dice = self.dice(Purpose::Move, self.record.moves.len()).u64(..);
+        let dice = self.dice(RngStream::Move, self.record.moves.len()).u64(..);
         choose(&visits, self.temperature(), dice).map(|index| visited[index].0)
     }
 
@@ -134,7 +134,7 @@ impl SelfGame {
     }
 
     fn is_played_on(&self) -> bool {
-        self.dice(Purpose::PlayedOn, 0).f64() < self.table.rules.resign.played_on
+        self.dice(RngStream::PlayedOn, 0).f64() < self.table.rules.resign.played_on
     }
 
     /// The side that gives up now by its last searches.
@@ -147,7 +147,7 @@ impl SelfGame {
 
     fn start_search(&mut self) {
         let Table { rules, .. } = &*self.table;
-        let mut rng = self.dice(Purpose::Search, self.record.moves.len());
+        let mut rng = self.dice(RngStream::Search, self.record.moves.len());
         let learnt = rng.f64() < rules.playout_cap.share;
         let noise = Noise { epsilon: rules.noise.epsilon, alpha: rules.noise.alpha, seed: rng.u64(..) };
         let limits = Limits {
@@ -223,7 +223,7 @@ fn first_mover(record: &GameRecord) -> Color {
 }
 
 /// Whether the side that moved at `ply` has found so many of its positions in a row to be lost.
-fn gives_up(searches: &[Searched], ply: usize, rules: &Rules) -> bool {
+fn gives_up(searches: &[SearchRecord], ply: usize, rules: &Rules) -> bool {
     let threshold = rules.resign.threshold;
     let own = (0..=ply).rev().step_by(2).take(rules.resign.moves);
     threshold < 1.0
@@ -258,8 +258,8 @@ const MATE_PLIES: u16 = MATE_LIMIT as u16;
 mod tests {
     use super::*;
 
-    fn searched(q: f32) -> Searched {
-        Searched::new(q, 0.0, [])
+    fn searched(q: f32) -> SearchRecord {
+        SearchRecord::new(q, 0.0, [])
     }
 
     #[test]

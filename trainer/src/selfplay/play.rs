@@ -13,12 +13,12 @@ use indicatif::{HumanCount, ProgressBar};
 use super::game::{Finished, SelfGame, Table};
 use super::tally::Tally;
 use crate::config::{Rules, worker_count};
-use crate::datagen::Starts;
-use crate::dataset::{Hand, Store};
+use crate::datagen::StartPositions;
+use crate::dataset::{PendingGame, Store};
 use crate::gameplay::Backend;
 use crate::gameplay::Ground;
 use crate::gameplay::drive;
-use crate::record::{GameRecord, Purpose, dice_for};
+use crate::record::{GameRecord, RngStream, stream_rng};
 
 /// How often the collector looks at the clock and whether it shall stop.
 const GLANCE: Duration = Duration::from_millis(100);
@@ -67,7 +67,7 @@ pub struct Session {
 /// What the workers share.
 struct Hall<'a> {
     table: Arc<Table>,
-    starts: Starts,
+    starts: StartPositions,
     seats: &'a Seats,
     deal: Mutex<Deal>,
     evaluated: AtomicU64,
@@ -110,14 +110,14 @@ impl Evaluator for Counted {
 
 /// Games to be played.
 struct Deal {
-    begun: VecDeque<Hand>,
+    begun: VecDeque<PendingGame>,
     held: BTreeSet<u64>,
     next: u64,
     games: u64,
 }
 
 impl Deal {
-    fn next(&mut self) -> Option<Hand> {
+    fn next(&mut self) -> Option<PendingGame> {
         if let Some(hand) = self.begun.pop_front() {
             return Some(hand);
         }
@@ -126,7 +126,7 @@ impl Deal {
         }
         let number = self.next;
         self.next += 1;
-        (number < self.games).then(|| Hand { number, ..Hand::default() })
+        (number < self.games).then(|| PendingGame { number, ..PendingGame::default() })
     }
 }
 
@@ -134,7 +134,7 @@ impl Deal {
 enum News {
     Finished(Finished),
     /// A game that isn't over when the worker has to stop.
-    Begun(Hand),
+    Begun(PendingGame),
     Failed(String),
 }
 
@@ -168,7 +168,7 @@ pub fn play(
         halt: AtomicBool::new(false),
     };
     // What the games are made with is written before the first of them.
-    store.save()?;
+    store.save().map_err(|error| format!("{error:#}"))?;
     let begin = Instant::now();
     let (report, reports) = unbounded();
     let mut tally = Tally::default();
@@ -200,7 +200,7 @@ pub fn play(
         batch: hall.batches.mean(),
         seconds: begin.elapsed().as_secs_f64(),
         games,
-        files: files?,
+        files: files.map_err(|error| format!("{error:#}"))?,
         stopped: games < plan.games,
     })
 }
@@ -226,7 +226,7 @@ fn work(hall: &Hall<'_>, report: &Sender<News>) -> Result<(), String> {
     let left = drive(&mut evaluators, places, &mut deal, &mut done, &mut evaluated, &hall.halt);
     for sitting in left.map_err(|error| error.to_string())? {
         let (number, game) = sitting.into_parts();
-        _ = report.send(News::Begun(Hand { number, done: game.moves.len(), game, finished: false }));
+        _ = report.send(News::Begun(PendingGame { number, done: game.moves.len(), game, finished: false }));
     }
     failure.map_or(Ok(()), Err)
 }
@@ -243,15 +243,18 @@ fn evaluator(network: &dyn Backend, hall: &Hall<'_>) -> Result<Box<dyn Evaluator
 }
 
 /// A game that begins or goes on.
-fn seat(hall: &Hall<'_>, hand: Hand) -> Result<SelfGame, String> {
-    let Hand { number, game, .. } = hand;
+fn seat(hall: &Hall<'_>, hand: PendingGame) -> Result<SelfGame, String> {
+    let PendingGame { number, game, .. } = hand;
     let record = if game.moves.is_empty() {
-        GameRecord { start: hall.starts.plain(number)?, ..GameRecord::default() }
+        GameRecord {
+            start: hall.starts.without_engine(number).map_err(|error| format!("{error:#}"))?,
+            ..GameRecord::default()
+        }
     } else {
         game
     };
     let others = hall.seats.other.as_ref().map_or(0.0, |(_, share)| *share);
-    let evaluator = usize::from(dice_for(Purpose::Network, hall.table.seed, number, 0).f64() < others);
+    let evaluator = usize::from(stream_rng(RngStream::Network, hall.table.seed, number, 0).f64() < others);
     Ok(SelfGame::new(Arc::clone(&hall.table), number, evaluator, record))
 }
 
@@ -280,9 +283,11 @@ fn collect(
                     tally.add(&finished);
                     bar.inc(1);
                     let Finished { number, game, .. } = finished;
-                    store.push(Hand { number, done: game.moves.len(), game, finished: true })?;
+                    store
+                        .push(PendingGame { number, done: game.moves.len(), game, finished: true })
+                        .map_err(|error| format!("{error:#}"))?;
                 }
-                News::Begun(hand) => store.push(hand)?,
+                News::Begun(hand) => store.push(hand).map_err(|error| format!("{error:#}"))?,
                 News::Failed(why) => {
                     hall.halt.store(true, Ordering::Relaxed);
                     failure = failure.or(Some(why));
@@ -305,7 +310,7 @@ fn collect(
             log::info!("{}/{total} games, {}", HumanCount(bar.position()), bar.message());
         }
         if saved.elapsed() >= store.save_every() {
-            store.save()?;
+            store.save().map_err(|error| format!("{error:#}"))?;
             saved = Instant::now();
         }
     }

@@ -171,7 +171,7 @@ fn write(path: &Path, tensors: Vec<Stored>, config: &TrainConfig, progress: &Pro
         (name.as_str(), view)
     });
     let bytes = safetensors::serialize(views, &Some(metadata)).map_err(|error| error.to_string())?;
-    write_file(path, &bytes)
+    write_file(path, &bytes).map_err(|error| format!("{error:#}"))
 }
 
 impl Checkpoint {

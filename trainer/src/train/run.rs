@@ -122,10 +122,11 @@ impl Run {
         progress: Progress,
     ) -> Result<Run, String> {
         let checkpoints = folder.join("checkpoints");
-        make_folder(&checkpoints)?;
+        make_folder(&checkpoints).map_err(|error| format!("{error:#}"))?;
         checkpoint::remove_unfinished(&checkpoints);
         let text = serde_json::to_string_pretty(config).map_err(|error| error.to_string())?;
-        checkpoint::write_file(&folder.join("config.json"), (text + "\n").as_bytes())?;
+        checkpoint::write_file(&folder.join("config.json"), (text + "\n").as_bytes())
+            .map_err(|error| format!("{error:#}"))?;
         Ok(Run { learner, progress, config: config.clone(), folder: folder.to_owned(), streak: 0 })
     }
 

@@ -11,9 +11,9 @@ use super::feed::Feed;
 use super::validation::HeldOut;
 use crate::config::{SourceConfig, TrainConfig};
 use crate::dataset;
-use crate::loader::{Batch, Corpus, CorpusBuilder, Origin, Plan, Prefetch, Source};
+use crate::loader::{Batch, Corpus, CorpusBuilder, Origin, Prefetch, SampleOrder, Source};
 use crate::record::{Split, split_at};
-use crate::samples::{Recipe, ValueTarget};
+use crate::samples::{SampleOptions, ValueTarget};
 
 /// The held-out batches are the same whatever a run's own seed is, so that runs can be compared.
 const HELD_OUT_SEED: u64 = 0x5eed;
@@ -87,7 +87,8 @@ impl Sources {
     pub fn feed(&self, config: &TrainConfig, first: u64) -> Result<Prefetch, String> {
         let recipe = recipe(config, config.history_dropout);
         let fresh = config.batch - config.shown_again();
-        let plan = Plan::new(self.train.clone(), recipe, fresh, config.seed)?;
+        let plan = SampleOrder::new(self.train.clone(), recipe, fresh, config.seed)
+            .map_err(|error| format!("{error:#}"))?;
         let (plan, threads) = (Arc::new(plan), config.loader_threads);
         if config.teacher.net.is_empty() {
             return Ok(Prefetch::new(plan, first, threads));
@@ -95,7 +96,7 @@ impl Sources {
         let teacher =
             Network::load(Path::new(&config.teacher.net)).map_err(|error| format!("teacher: {error}"))?;
         log::info!("teacher: {}", teacher.describe());
-        Prefetch::taught(plan, first, threads, &teacher)
+        Prefetch::with_teacher(plan, first, threads, &teacher).map_err(|error| format!("{error:#}"))
     }
 
     /// The held-out samples that there are, every source alike, before one of them begins anew.
@@ -110,9 +111,10 @@ impl Sources {
     /// One line, if the games can't be read or are damaged.
     pub fn held_out(&self, config: &TrainConfig) -> Result<HeldOut, String> {
         let recipe = recipe(config, 0.0);
-        let batches = match Plan::new(self.validation.clone(), recipe, config.batch, HELD_OUT_SEED) {
+        let batches = match SampleOrder::new(self.validation.clone(), recipe, config.batch, HELD_OUT_SEED) {
             Ok(plan) => {
-                let batch = |k| plan.batch(k, None).map(|(batch, _)| batch);
+                let batch =
+                    |k| plan.batch(k, None).map(|(batch, _)| batch).map_err(|error| format!("{error:#}"));
                 (0..config.validation_batches as u64).map(batch).collect::<Result<_, String>>()?
             }
             Err(_) => Vec::new(),
@@ -122,10 +124,10 @@ impl Sources {
 }
 
 /// Samples as the configured network sees them.
-fn recipe(config: &TrainConfig, history_dropout: f64) -> Recipe {
+fn recipe(config: &TrainConfig, history_dropout: f64) -> SampleOptions {
     let Schemes { input, policy, .. } = config.model.schemes();
     let target = ValueTarget { lambda: config.value_lambda as f32 };
-    Recipe { input, policy, target, history_dropout }
+    SampleOptions { input, policy, target, history_dropout }
 }
 
 /// The samples that go through a source once: as many as it has positions, or, with at most `most` of each
@@ -194,11 +196,11 @@ fn files(config: &SourceConfig) -> Result<Vec<PathBuf>, String> {
 
 impl Feed for Prefetch {
     fn next_batch(&mut self) -> Result<Batch, String> {
-        Prefetch::next_batch(self)
+        Prefetch::next_batch(self).map_err(|error| format!("{error:#}"))
     }
 
     fn again(&mut self, origins: &[Origin]) -> Result<Batch, String> {
-        Prefetch::again(self, origins)
+        Prefetch::again(self, origins).map_err(|error| format!("{error:#}"))
     }
 
     fn position(&self) -> serde_json::Value {

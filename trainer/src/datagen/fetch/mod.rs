@@ -1,7 +1,7 @@
 //! A player's games of a month, from the public interfaces of Chess.com and Lichess.
 
 mod month;
-mod polite;
+mod client;
 mod site;
 #[cfg(test)]
 mod tests;
@@ -11,20 +11,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use anyhow::{anyhow, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Timestamp;
+
+use self::client::{FetchError, HttpClient, Pause};
+use crate::files::{make_folder, write_file};
+use crate::import::game_starts;
 
 pub use month::Month;
 pub use site::Site;
 
-use self::polite::{Client, FetchError, Pause};
-use crate::files::{make_folder, write_file};
-use crate::import::game_starts;
+/// How often the stop flag is checked while waiting.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How often somebody who waits looks whether he should go on waiting.
-const GLANCE: Duration = Duration::from_millis(100);
-
-/// Which games to fetch, and how.
+/// Which games to fetch, and from where.
 #[derive(Clone, Debug)]
 pub struct Fetch {
     /// The site.
@@ -37,24 +38,24 @@ pub struct Fetch {
     pub until: Option<Month>,
     /// Folder for the files `SITE-USER-MONTH.pgn`.
     pub out: PathBuf,
-    /// An address at which the site can reach whoever fetches.
+    /// An address at which the site can reach the user.
     pub contact: Option<String>,
     /// Seconds between two requests.
     pub gap: u64,
     /// Attempts before a request is given up.
     pub tries: u32,
-    /// Another server with the same interface.
+    /// The base address of another server with the same interface.
     pub base_url: Option<String>,
 }
 
 impl Fetch {
-    /// Fetches; `say` is given a line a month.
+    /// Fetches the games; `report` is given a line per month.
     ///
     /// # Errors
     ///
     /// If the site does not know the player or refuses, or a file cannot be written.
-    pub fn run(&self, stop: &AtomicBool, say: &mut dyn FnMut(String)) -> Result<(), String> {
-        self.fetch(&mut |time| wait(time, stop), stop, SystemTime::now(), say)
+    pub fn run(&self, stop: &AtomicBool, report: &mut dyn FnMut(String)) -> anyhow::Result<()> {
+        self.fetch(&mut |time| wait(time, stop), stop, SystemTime::now(), report)
     }
 
     fn fetch(
@@ -62,13 +63,13 @@ impl Fetch {
         pause: &mut Pause<'_>,
         stop: &AtomicBool,
         now: SystemTime,
-        say: &mut dyn FnMut(String),
-    ) -> Result<(), String> {
+        report: &mut dyn FnMut(String),
+    ) -> anyhow::Result<()> {
         let months = self.months(now)?;
         make_folder(&self.out)?;
-        let (there, missing): (Vec<Month>, Vec<Month>) =
-            months.into_iter().partition(|month| is_whole(&self.path(*month), *month));
-        there.iter().for_each(|month| say(format!("{}: there already", self.path(*month).display())));
+        let (present, missing): (Vec<Month>, Vec<Month>) =
+            months.into_iter().partition(|month| is_complete(&self.path(*month), *month));
+        present.iter().for_each(|month| report(format!("{}: present", self.path(*month).display())));
         if missing.is_empty() {
             return Ok(());
         }
@@ -76,11 +77,11 @@ impl Fetch {
         if let Some(contact) = &self.contact {
             name += &format!(" ({contact})");
         }
-        let mut client = Client::new(&name, Duration::from_secs(self.gap), self.tries, pause);
+        let mut client = HttpClient::new(&name, Duration::from_secs(self.gap), self.tries, pause);
         let base = self.base_url.as_deref().unwrap_or(self.site.base_url()).trim_end_matches('/');
         let unknown = |error| match error {
-            FetchError::Missing(_) => format!("{} knows no player {}", self.site.name(), self.user),
-            error => error.to_string(),
+            FetchError::Missing(_) => anyhow!("{} has no player {}", self.site.name(), self.user),
+            error => error.into(),
         };
         let played =
             self.site.months_played(&mut client, base, &self.user, missing.clone()).map_err(unknown)?;
@@ -92,20 +93,16 @@ impl Fetch {
                 0
             };
             let so_far = if month.was_over(now) { "" } else { " so far" };
-            say(format!("{}: {games} games{so_far}", path.display()));
+            report(format!("{}: {games} games{so_far}", path.display()));
         }
         Ok(())
     }
 
-    fn months(&self, now: SystemTime) -> Result<Vec<Month>, String> {
+    fn months(&self, now: SystemTime) -> anyhow::Result<Vec<Month>> {
         let last = self.until.unwrap_or(self.month);
-        if last < self.month {
-            return Err(format!("--until {last} is before {}", self.month));
-        }
-        let present = Timestamp::try_from(now).map(Month::of).map_err(|error| error.to_string())?;
-        if last > present {
-            return Err(format!("{last} has not begun yet"));
-        }
+        ensure!(last >= self.month, "--until {last} is before {}", self.month);
+        let present = Month::of(Timestamp::try_from(now)?);
+        ensure!(last <= present, "{last} has not begun yet");
         Ok(std::iter::successors(Some(self.month), |month| Some(month.next()))
             .take_while(|month| *month <= last)
             .collect())
@@ -115,10 +112,10 @@ impl Fetch {
         self.out.join(format!("{}-{}-{month}.pgn", self.site.name().replace('.', ""), self.user))
     }
 
-    /// Fetches a month's games into a file, and gives their number.
+    /// Fetches a month's games into a file and returns their number.
     fn fetch_month(
         &self,
-        client: &mut Client<'_>,
+        client: &mut HttpClient<'_>,
         base: &str,
         month: Month,
         path: &Path,
@@ -127,7 +124,7 @@ impl Fetch {
         let part = path.with_extension("pgn.part");
         let bar = ProgressBar::new_spinner();
         let style = ProgressStyle::with_template("{spinner} {msg}: {bytes}, {bytes_per_sec}");
-        bar.set_style(style.expect("a fixed template"));
+        bar.set_style(style.expect("a valid template"));
         bar.set_message(month.to_string());
         let fetched = self.site.month(client, base, &self.user, month, &part, |bytes| {
             bar.inc(bytes as u64);
@@ -137,7 +134,7 @@ impl Fetch {
         let text = fetched?;
         let games = if text.trim_ascii().is_empty() { 0 } else { game_starts(&text).len() };
         if games > 0 {
-            let unwritable = |why| FetchError::Failed { url: path.display().to_string(), why };
+            let unwritable = |error| FetchError::Unwritable(format!("{error:#}"));
             write_file(path, &text).map_err(unwritable)?;
         }
         let _ = std::fs::remove_file(&part);
@@ -145,12 +142,12 @@ impl Fetch {
     }
 }
 
-/// Whether a file was fetched when the month was over.
-fn is_whole(path: &Path, month: Month) -> bool {
+/// Whether a file was fetched after the month was over.
+fn is_complete(path: &Path, month: Month) -> bool {
     path.metadata().and_then(|meta| meta.modified()).is_ok_and(|moment| month.was_over(moment))
 }
 
-/// Waits, but not when `stop` is raised.
+/// Waits; returns false as soon as `stop` is set.
 fn wait(time: Duration, stop: &AtomicBool) -> bool {
     let until = Instant::now() + time;
     while !stop.load(Ordering::Relaxed) {
@@ -158,7 +155,7 @@ fn wait(time: Duration, stop: &AtomicBool) -> bool {
         if left.is_zero() {
             return true;
         }
-        thread::sleep(left.min(GLANCE));
+        thread::sleep(left.min(POLL_INTERVAL));
     }
     false
 }

@@ -1,9 +1,10 @@
-//! Months, as the archives of chess sites have them (in UTC).
+//! Months in UTC, by which chess sites archive games.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::SystemTime;
 
+use anyhow::Context;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
@@ -13,13 +14,14 @@ use jiff::{Timestamp, ToSpan};
 pub struct Month(Date);
 
 impl FromStr for Month {
-    type Err = String;
+    type Err = anyhow::Error;
 
-    fn from_str(text: &str) -> Result<Month, String> {
-        let bad = || format!("\"{text}\" is no month like 2024-05");
-        let (year, month) = text.split_once('-').ok_or_else(bad)?;
-        let (year, month) = (year.parse().map_err(|_| bad())?, month.parse().map_err(|_| bad())?);
-        Date::new(year, month, 1).map(Month).map_err(|_| bad())
+    fn from_str(text: &str) -> anyhow::Result<Month> {
+        let parse = || {
+            let (year, month) = text.split_once('-')?;
+            Date::new(year.parse().ok()?, month.parse().ok()?, 1).ok()
+        };
+        parse().map(Month).with_context(|| format!("\"{text}\" is not a month like 2024-05"))
     }
 }
 
@@ -30,22 +32,22 @@ impl fmt::Display for Month {
 }
 
 impl Month {
-    /// The month of a moment.
+    /// The month of a point in time.
     pub fn of(moment: Timestamp) -> Month {
         Month(moment.to_zoned(TimeZone::UTC).date().first_of_month())
     }
 
     /// The month after this one.
     pub fn next(self) -> Month {
-        Month(self.0.checked_add(1.month()).expect("years have four digits here"))
+        Month(self.0.checked_add(1.month()).expect("a year of four digits"))
     }
 
     /// Its first moment.
     pub fn start(self) -> Timestamp {
-        self.0.to_zoned(TimeZone::UTC).expect("every day begins in UTC").timestamp()
+        self.0.to_zoned(TimeZone::UTC).expect("every day has a first moment in UTC").timestamp()
     }
 
-    /// `2024/05`, as Chess.com writes it.
+    /// `2024/05`, as in Chess.com's addresses.
     pub fn path(self) -> String {
         self.to_string().replace('-', "/")
     }

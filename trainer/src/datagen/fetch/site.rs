@@ -1,4 +1,4 @@
-//! The two sites: where they keep what, and how much of it is there already.
+//! The two sites: their addresses, and which part of a month is downloaded already.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -6,16 +6,17 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 
+use anyhow::{Context, bail};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use jiff::Timestamp;
 use ureq::Body;
 
-use crate::datagen::fetch::month::Month;
-use crate::datagen::fetch::polite::{Client, FetchError};
+use super::client::{FetchError, HttpClient};
+use super::month::Month;
 use crate::import::game_starts;
 
-/// A site that gives games away.
+/// A site with a public interface to its games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Site {
     /// chess.com, <https://www.chess.com/news/view/published-data-api>
@@ -35,7 +36,7 @@ impl ValueEnum for Site {
 }
 
 impl Site {
-    /// As it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Site::ChessCom => "chess.com",
@@ -43,7 +44,7 @@ impl Site {
         }
     }
 
-    /// Where its interface is.
+    /// The address of its interface.
     pub fn base_url(self) -> &'static str {
         match self {
             Site::ChessCom => "https://api.chess.com",
@@ -51,7 +52,7 @@ impl Site {
         }
     }
 
-    /// The address of a month's games, for a site that can begin at any moment from `since` on.
+    /// The address of a month's games; Lichess's begin at `since`.
     fn url(self, base: &str, user: &str, month: Month, since: Timestamp) -> String {
         match self {
             Site::ChessCom => format!("{base}/pub/player/{user}/games/{}/pgn", month.path()),
@@ -63,14 +64,14 @@ impl Site {
         }
     }
 
-    /// Of these months those in which the player played, where the site tells it beforehand.
+    /// Those of `months` in which the player played, if the site lists them; else all.
     ///
     /// # Errors
     ///
-    /// If it can't be fetched; there is no such player, then.
+    /// If the list cannot be fetched; it is missing if there is no such player.
     pub fn months_played(
         self,
-        client: &mut Client<'_>,
+        client: &mut HttpClient<'_>,
         base: &str,
         user: &str,
         months: Vec<Month>,
@@ -81,21 +82,21 @@ impl Site {
         let mut played = String::new();
         let url = || format!("{base}/pub/player/{user}/games/archives");
         client.get(url, "application/json", |body| {
-            played = body.read_to_string().map_err(|error| error.to_string())?;
+            played = body.read_to_string()?;
             Ok(())
         })?;
         Ok(months.into_iter().filter(|month| played.contains(&format!("/{}\"", month.path()))).collect())
     }
 
-    /// Fetches a month's games; what arrives is kept in `part` at once, and what is there already isn't asked for
-    /// again if the site allows that.
+    /// Fetches a month's games. They are written to the file `part` as they arrive; games in it already are not
+    /// downloaded again if the site allows that.
     ///
     /// # Errors
     ///
-    /// If they can't be fetched, or the part can't be written.
+    /// If they cannot be fetched, or `part` cannot be written.
     pub fn month(
         self,
-        client: &mut Client<'_>,
+        client: &mut HttpClient<'_>,
         base: &str,
         user: &str,
         month: Month,
@@ -103,7 +104,7 @@ impl Site {
         mut arrived: impl FnMut(usize) -> bool,
     ) -> Result<Vec<u8>, FetchError> {
         let before = if self == Site::Lichess { std::fs::read(part).unwrap_or_default() } else { Vec::new() };
-        let text = RefCell::new(whole_games(before));
+        let text = RefCell::new(complete_games(before));
         let url = || {
             let since = last_moment(&text.borrow()).unwrap_or(month.start());
             self.url(base, user, month, since)
@@ -115,13 +116,13 @@ impl Site {
             }
             let received = receive(body, &mut text, part, &mut arrived);
             if received.is_err() {
-                *text = whole_games(std::mem::take(&mut text));
+                *text = complete_games(std::mem::take(&mut text));
             }
             received
         });
         let text = text.into_inner();
         if text.is_empty() {
-            // Nothing to go on with.
+            // There is nothing to continue.
             let _ = std::fs::remove_file(part);
         }
         fetched?;
@@ -129,42 +130,44 @@ impl Site {
     }
 }
 
-/// Appends what arrives to `text`, and keeps that in a file.
+/// Appends a response to `text` and to the file `part`, which begins with `text`.
 fn receive(
     body: &mut Body,
     text: &mut Vec<u8>,
     part: &Path,
     arrived: &mut impl FnMut(usize) -> bool,
-) -> Result<(), String> {
-    let at = |error: std::io::Error| format!("can't write {}: {error}", part.display());
-    let mut file = File::create(part).and_then(|mut file| file.write_all(text).map(|()| file)).map_err(at)?;
+) -> anyhow::Result<()> {
+    let unwritable = || format!("cannot write {}", part.display());
+    let mut file = File::create(part)
+        .and_then(|mut file| file.write_all(text).map(|()| file))
+        .with_context(unwritable)?;
     let mut reader = body.as_reader();
     let mut buffer = vec![0; 1 << 16];
     loop {
-        let read = reader.read(&mut buffer).map_err(|error| format!("broke off: {error}"))?;
+        let read = reader.read(&mut buffer).context("the connection was lost")?;
         if read == 0 {
             return Ok(());
         }
         text.extend_from_slice(&buffer[..read]);
-        file.write_all(&buffer[..read]).map_err(at)?;
+        file.write_all(&buffer[..read]).with_context(unwritable)?;
         if !text.trim_ascii_start().starts_with(b"[") {
             text.clear();
-            return Err("the answer is no PGN".to_owned());
+            bail!("the response is no PGN");
         }
         if !arrived(read) {
-            return Err("interrupted".to_owned());
+            bail!("interrupted");
         }
     }
 }
 
-/// All games but the last, which may not be whole.
-fn whole_games(mut text: Vec<u8>) -> Vec<u8> {
+/// All games but the last, which may be incomplete.
+fn complete_games(mut text: Vec<u8>) -> Vec<u8> {
     let last = game_starts(&text).pop().unwrap_or(0);
     text.truncate(last);
     text
 }
 
-/// When the last of the games began.
+/// The time at which the last of the games began.
 fn last_moment(text: &[u8]) -> Option<Timestamp> {
     let last = &text[*game_starts(text).last()?..];
     let date = tag(last, "UTCDate")?.replace('.', "-");
@@ -178,7 +181,7 @@ fn tag(game: &[u8], name: &str) -> Option<String> {
     Some(value.split('"').next()?.to_owned())
 }
 
-/// The games, each once: by its address, else by its text.
+/// The games without duplicates, by their address or else by their text.
 fn without_duplicates(text: &[u8]) -> Vec<u8> {
     let mut starts = game_starts(text);
     starts.push(text.len());

@@ -1,4 +1,4 @@
-//! Fetching from a small server on this machine, which answers from a script.
+//! Fetching from a local server with scripted answers.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -6,18 +6,11 @@ use std::sync::atomic::AtomicBool;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
-use clap::Parser;
 use jiff::Timestamp;
 
-use crate::cli::FetchGamesArgs;
+use super::{Fetch, Month, Site};
 
-#[derive(Parser)]
-struct Cli {
-    #[command(flatten)]
-    args: FetchGamesArgs,
-}
-
-/// A server that gives these answers, one a connection, and then the requests that it got.
+/// A server that gives these answers, one per connection, and then returns the requests.
 struct Server {
     url: String,
     requests: JoinHandle<Vec<String>>,
@@ -52,37 +45,54 @@ fn game(number: u32) -> String {
     )
 }
 
-/// What happened: what was said or went wrong, what was waited.
+/// The reported lines or the error, and the pauses in seconds.
 struct Fetched {
-    said: Result<Vec<String>, String>,
+    lines: Result<Vec<String>, String>,
     pauses: Vec<u64>,
 }
 
-fn fetch(folder: &std::path::Path, server: &str, arguments: &str, now: &str) -> Fetched {
+/// A month of a player's games, with the command's defaults.
+fn request(site: Site, user: &str, month: &str) -> Fetch {
+    Fetch {
+        site,
+        user: user.to_owned(),
+        month: month.parse().unwrap(),
+        until: None,
+        out: "data".into(),
+        contact: None,
+        gap: 1,
+        tries: 6,
+        base_url: None,
+    }
+}
+
+fn month(text: &str) -> Option<Month> {
+    Some(text.parse().unwrap())
+}
+
+fn fetch(folder: &std::path::Path, server: &str, request: Fetch, now: &str) -> Fetched {
     let out = folder.to_str().unwrap();
-    let words =
-        ["fetch-games"].into_iter().chain(arguments.split(' ')).chain(["--out", out, "--base-url", server]);
-    let args = Cli::try_parse_from(words).unwrap().args;
+    let request = Fetch { out: folder.to_owned(), base_url: Some(server.to_owned()), ..request };
     let now = SystemTime::from(now.parse::<Timestamp>().unwrap());
-    let (mut pauses, mut said) = (Vec::new(), Vec::new());
+    let (mut pauses, mut lines) = (Vec::new(), Vec::new());
     let mut pause = |time: Duration| {
         pauses.extend((!time.is_zero()).then_some(time.as_secs()));
         true
     };
     let stop = AtomicBool::new(false);
-    let result = args.fetch().fetch(&mut pause, &stop, now, &mut |line| {
-        said.push(line.replace(&format!("{out}/"), ""));
+    let result = request.fetch(&mut pause, &stop, now, &mut |line| {
+        lines.push(line.replace(&format!("{out}/"), ""));
     });
-    Fetched { said: result.map(|()| said), pauses }
+    Fetched { lines: result.map(|()| lines).map_err(|error| format!("{error:#}")), pauses }
 }
 
 const LATER: &str = "2024-07-01T00:00:00Z";
 
 #[test]
-fn lichess_is_waited_for_and_gone_on_with_where_it_broke_off() {
+fn a_download_from_lichess_waits_and_continues_after_the_last_complete_game() {
     let folder = tempfile::tempdir().unwrap();
     let all = format!("{}{}{}", game(1), game(2), game(3));
-    // Broken off within the third game; the second is the last that is whole.
+    // Truncated within the third game; the second is the last complete one.
     let broken = answer("200 OK", "", &all).replace(&game(3), &game(3)[..40]);
     let rest = format!("{}{}", game(2), game(3));
     let server = Server::new(vec![
@@ -90,13 +100,14 @@ fn lichess_is_waited_for_and_gone_on_with_where_it_broke_off() {
         broken,
         answer("200 OK", "", &rest),
     ]);
-    let fetched =
-        fetch(folder.path(), &server.url, "lichess Somebody 2024-05 --contact me@example.org", LATER);
-    assert_eq!(fetched.said, Ok(vec!["lichess-somebody-2024-05.pgn: 3 games".to_owned()]));
+    let asked = request(Site::Lichess, "somebody", "2024-05");
+    let with_contact = Fetch { contact: Some("me@example.org".to_owned()), ..asked.clone() };
+    let fetched = fetch(folder.path(), &server.url, with_contact, LATER);
+    assert_eq!(fetched.lines, Ok(vec!["lichess-somebody-2024-05.pgn: 3 games".to_owned()]));
     assert_eq!(fetched.pauses, [7, 4], "what the server asks for, then longer than the first time");
     let file = folder.path().join("lichess-somebody-2024-05.pgn");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), all);
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no part is left");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no partial file is left");
 
     let requests = server.requests.join().unwrap();
     let since = |moment: &str| moment.parse::<Timestamp>().unwrap().as_millisecond();
@@ -107,19 +118,19 @@ fn lichess_is_waited_for_and_gone_on_with_where_it_broke_off() {
     );
     assert!(requests[0].starts_with(&first) && requests[1].starts_with(&first), "{requests:?}");
     assert!(requests[2].contains(&format!("since={}", since("2024-05-02T12:00:00Z"))), "{requests:?}");
-    let polite = "philidor-trainer/0.1.0 (me@example.org)";
+    let agent = "philidor-trainer/0.1.0 (me@example.org)";
     assert!(
-        requests.iter().all(|request| request.contains(polite) && request.contains("chess-pgn")),
+        requests.iter().all(|request| request.contains(agent) && request.contains("chess-pgn")),
         "{requests:?}"
     );
 
-    // It is there: nobody is asked again.
-    let again = fetch(folder.path(), "http://127.0.0.1:1", "lichess somebody 2024-05", LATER);
-    assert_eq!(again.said, Ok(vec!["lichess-somebody-2024-05.pgn: there already".to_owned()]));
+    // The file is complete: there is no request.
+    let again = fetch(folder.path(), "http://127.0.0.1:1", asked, LATER);
+    assert_eq!(again.lines, Ok(vec!["lichess-somebody-2024-05.pgn: present".to_owned()]));
 }
 
 #[test]
-fn chess_com_says_first_which_months_there_are() {
+fn chess_com_lists_the_months_first() {
     let folder = tempfile::tempdir().unwrap();
     let archives = "{\"archives\":[\"https://api.chess.com/pub/player/x/games/2024/04\",\
         \"https://api.chess.com/pub/player/x/games/2024/06\"]}";
@@ -129,18 +140,14 @@ fn chess_com_says_first_which_months_there_are() {
         answer("200 OK", "", &game(1)),
         answer("200 OK", "", &format!("{}{}", game(2), game(3))),
     ]);
-    let fetched = fetch(
-        folder.path(),
-        &server.url,
-        "chess.com X 2024-04 --until 2024-06 --gap 3",
-        "2024-06-15T00:00:00Z",
-    );
-    let said = [
+    let asked = Fetch { until: month("2024-06"), gap: 3, ..request(Site::ChessCom, "x", "2024-04") };
+    let fetched = fetch(folder.path(), &server.url, asked, "2024-06-15T00:00:00Z");
+    let lines = [
         "chesscom-x-2024-04.pgn: 1 games",
         "chesscom-x-2024-05.pgn: 0 games",
         "chesscom-x-2024-06.pgn: 2 games so far",
     ];
-    assert_eq!(fetched.said.unwrap(), said);
+    assert_eq!(fetched.lines.unwrap(), lines);
     assert_eq!(fetched.pauses, [3, 2, 3], "the gap, a failure, the gap");
     let requests = server.requests.join().unwrap();
     assert!(requests[0].starts_with("GET /pub/player/x/games/archives "), "{requests:?}");
@@ -149,30 +156,40 @@ fn chess_com_says_first_which_months_there_are() {
 }
 
 #[test]
-fn what_can_not_be_fetched_is_told() {
+fn failed_downloads_are_reported() {
     let folder = tempfile::tempdir().unwrap();
-    let ask = |answers: Vec<String>, arguments: &str| {
+    let lichess = |user: &str, month: &str| request(Site::Lichess, user, month);
+    let ask = |answers: Vec<String>, request: Fetch| {
         let server = Server::new(answers);
-        let fetched = fetch(folder.path(), &server.url, arguments, LATER);
+        let fetched = fetch(folder.path(), &server.url, request, LATER);
         server.requests.join().unwrap();
-        (fetched.said.unwrap_err(), fetched.pauses)
+        (fetched.lines.unwrap_err(), fetched.pauses)
     };
     let none = answer("404 Not Found", "", "{}");
     assert_eq!(
-        ask(vec![none.clone()], "lichess nobody 2024-05"),
-        ("lichess knows no player nobody".into(), vec![])
+        ask(vec![none.clone()], lichess("nobody", "2024-05")),
+        ("lichess has no player nobody".into(), vec![])
     );
     assert_eq!(
-        ask(vec![none], "chess.com nobody 2024-05"),
-        ("chess.com knows no player nobody".into(), vec![])
+        ask(vec![none], request(Site::ChessCom, "nobody", "2024-05")),
+        ("chess.com has no player nobody".into(), vec![])
     );
-    let (error, pauses) = ask(vec![answer("500 Oh", "", ""); 3], "lichess x 2024-05 --tries 3");
-    assert!(error.contains("the server says 500") && error.contains("the same line again"), "{error}");
+    let (error, pauses) =
+        ask(vec![answer("500 Oh", "", ""); 3], Fetch { tries: 3, ..lichess("x", "2024-05") });
+    assert!(error.contains("the server answered 500") && error.contains("the same command"), "{error}");
     assert_eq!(pauses, [2, 4]);
-    let (error, _) = ask(vec![answer("200 OK", "", "<html>"); 2], "lichess x 2024-05 --tries 2");
+    let (error, _) =
+        ask(vec![answer("200 OK", "", "<html>"); 2], Fetch { tries: 2, ..lichess("x", "2024-05") });
     assert!(error.contains("no PGN"), "{error}");
-    assert_eq!(ask(vec![answer("403 Forbidden", "", "")], "lichess x 2024-05").1, [0; 0], "not asked again");
-    assert_eq!(ask(vec![], "lichess x 2024-08").0, "2024-08 has not begun yet");
-    assert_eq!(ask(vec![], "lichess x 2024-05 --until 2024-04").0, "--until 2024-04 is before 2024-05");
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left of what is no PGN");
+    assert_eq!(ask(vec![answer("403 Forbidden", "", "")], lichess("x", "2024-05")).1, [0; 0], "one attempt");
+    assert_eq!(ask(vec![], lichess("x", "2024-08")).0, "2024-08 has not begun yet");
+    assert_eq!(
+        ask(vec![], Fetch { until: month("2024-04"), ..lichess("x", "2024-05") }).0,
+        "--until 2024-04 is before 2024-05"
+    );
+    assert_eq!(
+        std::fs::read_dir(folder.path()).unwrap().count(),
+        0,
+        "no file is left of a response that is no PGN"
+    );
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::arena::{Contender, Contest, Meeting, Tally, contest, score_of_elo};
 use crate::config::MatchRules;
 use crate::progress::progress;
-use crate::record::Purpose;
+use crate::record::RngStream;
 use crate::rl::gate;
 use crate::rl::gate::Opponent;
 use crate::rl::run::Cycle;
@@ -47,7 +47,7 @@ impl Cycle {
             pairs: games.div_ceil(2),
             sprt,
             rules: MatchRules { workers: self.workers(rules.rules.workers), ..rules.rules.clone() },
-            seed: self.seed(Purpose::Matches),
+            seed: self.seed(RngStream::Matches),
             begun,
         };
         let bar = progress(2 * plan.pairs, 2 * begun.count(), &format!("games against {}", opponent.name));

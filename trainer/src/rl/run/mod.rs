@@ -31,7 +31,7 @@ use crate::config::TrainConfig;
 use crate::export::network;
 use crate::files::write_file;
 use crate::gameplay::Backend;
-use crate::record::{Purpose, dice_for};
+use crate::record::{RngStream, stream_rng};
 use crate::train::{Checkpoint, checkpoint};
 use crate::train::{Learner, Sources};
 
@@ -175,7 +175,8 @@ impl Cycle {
         let diary = Diary::open(folder, state.iteration)?;
         // Last of all, so that a configuration that doesn't do leaves that of the run as it was.
         let text = serde_json::to_string_pretty(&config).expect("numbers and text make JSON");
-        write_file(&folder.join("config.json"), (text + "\n").as_bytes())?;
+        write_file(&folder.join("config.json"), (text + "\n").as_bytes())
+            .map_err(|error| format!("{error:#}"))?;
         let (folder, counted) = (folder.to_owned(), Instant::now());
         Ok(Cycle { config, folder, device, state, nets, diary, pretraining, stop, counted })
     }
@@ -260,8 +261,8 @@ impl Cycle {
     }
 
     /// A seed of this iteration's own.
-    fn seed(&self, purpose: Purpose) -> u64 {
-        dice_for(purpose, self.config.seed, self.state.iteration, 0).u64(..)
+    fn seed(&self, purpose: RngStream) -> u64 {
+        stream_rng(purpose, self.config.seed, self.state.iteration, 0).u64(..)
     }
 
     fn games(&self) -> PathBuf {

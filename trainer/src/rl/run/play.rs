@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::config::Rules;
 use crate::dataset::{Store, StoreOptions};
 use crate::progress::progress;
-use crate::record::Purpose;
+use crate::record::RngStream;
 use crate::rl::buffer;
 use crate::rl::buffer::Entry;
 use crate::rl::run::Cycle;
@@ -35,10 +35,10 @@ impl Cycle {
         );
         let (folder, save_every) = (self.games(), Duration::from_secs(SAVE_EVERY));
         let out = StoreOptions { folder, chunk_size: CHUNK, save_every, resume: true };
-        let store = Store::open(&out, &name, &source, settings)?;
+        let store = Store::open(&out, &name, &source, settings).map_err(|error| format!("{error:#}"))?;
         let plan = Plan {
             rules: Rules { workers: self.workers(self.config.play.workers), ..self.config.play.clone() },
-            seed: self.seed(Purpose::Games),
+            seed: self.seed(RngStream::Games),
             games: self.config.games_per_iteration,
         };
         let bar = progress(plan.games, store.games(), "games");

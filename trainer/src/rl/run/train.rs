@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::config::Schedule;
 use crate::config::TrainConfig;
 use crate::model::Weights;
-use crate::record::Purpose;
+use crate::record::RngStream;
 use crate::rl::escalation::Verdict;
 use crate::rl::nets::Nets;
 use crate::rl::run::Cycle;
@@ -41,7 +41,7 @@ impl Cycle {
         config.validate_every = u64::MAX;
         config.lr *= self.state.escalation.lr_factor;
         config.min_lr = config.min_lr.min(config.lr);
-        config.seed = self.seed(Purpose::Samples);
+        config.seed = self.seed(RngStream::Samples);
         config
     }
 
@@ -97,7 +97,8 @@ impl Cycle {
         }
         let mut drift = run.learner.drift.drift();
         if let Some(reference) = &run.learner.reference {
-            let batches = (0..MEASURED).map(|_| feed.next_batch()).collect::<Result<Vec<_>, String>>()?;
+            let batches = (0..MEASURED).map(|_| feed.next_batch()).collect::<anyhow::Result<Vec<_>>>();
+            let batches = batches.map_err(|error| format!("{error:#}"))?;
             let kl = reference.measure(&run.learner.net, &run.learner.averaged, &batches);
             if kl.is_finite() {
                 drift.kl = kl;

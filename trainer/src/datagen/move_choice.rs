@@ -1,51 +1,52 @@
-//! What is left to chance: which of the best moves is played, and the dice for it.
+//! Which of an engine's best moves is played, at random.
 
 use std::fmt;
 use std::str::FromStr;
 
+use anyhow::{Context, bail};
 use fastrand::Rng;
 
-/// How often each of an engine's best moves is played, in any unit; what lesser moves there are not goes to the
-/// last that there is.
+/// The weights with which an engine's best, second best … move is played, in any unit; the weights of moves that do
+/// not exist go to the last that does.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Choice(Vec<f64>);
+pub struct MoveChoice(Vec<f64>);
 
-impl Default for Choice {
-    /// The lesson's: 80, 15 and 5 per cent.
-    fn default() -> Choice {
-        Choice(vec![80.0, 15.0, 5.0])
+impl Default for MoveChoice {
+    /// 80, 15 and 5 per cent: as in the lesson on imitation learning.
+    fn default() -> MoveChoice {
+        MoveChoice(vec![80.0, 15.0, 5.0])
     }
 }
 
-impl FromStr for Choice {
-    type Err = String;
+impl FromStr for MoveChoice {
+    type Err = anyhow::Error;
 
-    fn from_str(text: &str) -> Result<Choice, String> {
+    fn from_str(text: &str) -> anyhow::Result<MoveChoice> {
         let weights: Result<Vec<f64>, _> = text.split([',', '/']).map(|word| word.trim().parse()).collect();
-        let weights = weights.map_err(|_| format!("\"{text}\" is no list of numbers like 80,15,5"))?;
+        let weights = weights.with_context(|| format!("\"{text}\" is not a list of numbers like 80,15,5"))?;
         if weights.iter().any(|weight| !weight.is_finite() || *weight < 0.0)
             || weights.iter().sum::<f64>() <= 0.0
         {
-            return Err(format!("\"{text}\": weights are not negative, and one is positive"));
+            bail!("\"{text}\": weights must not be negative, and one must be positive");
         }
-        Ok(Choice(weights))
+        Ok(MoveChoice(weights))
     }
 }
 
-impl fmt::Display for Choice {
+impl fmt::Display for MoveChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let weights: Vec<String> = self.0.iter().map(f64::to_string).collect();
         f.write_str(&weights.join("/"))
     }
 }
 
-impl Choice {
-    /// How many moves there are to choose from.
+impl MoveChoice {
+    /// The number of weights.
     pub fn moves(&self) -> usize {
         self.0.len()
     }
 
-    /// Chooses one of `count` moves.
+    /// Draws one of `count` moves.
     pub(crate) fn draw(&self, count: usize, rng: &mut Rng) -> usize {
         let mut left = rng.f64() * self.0.iter().sum::<f64>();
         for (index, weight) in self.0[..count.min(self.0.len())].iter().enumerate() {
@@ -61,11 +62,11 @@ impl Choice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::dice;
+    use crate::record::game_rng;
 
     fn shares(choice: &str, count: usize) -> Vec<u32> {
-        let choice: Choice = choice.parse().unwrap();
-        let mut rng = dice(1, 1, 1);
+        let choice: MoveChoice = choice.parse().unwrap();
+        let mut rng = game_rng(1, 1, 1);
         let mut drawn = vec![0; count];
         (0..10_000).for_each(|_| drawn[choice.draw(count, &mut rng)] += 1);
         drawn.iter().map(|number| (number + 50) / 100).collect()
@@ -84,11 +85,11 @@ mod tests {
     }
 
     #[test]
-    fn weights_that_choose_nothing_are_refused() {
+    fn unusable_weights_are_rejected() {
         for bad in ["", "a", "80,-1", "0,0", "nan", "80,,5"] {
-            assert!(bad.parse::<Choice>().is_err(), "{bad}");
+            assert!(bad.parse::<MoveChoice>().is_err(), "{bad}");
         }
-        assert_eq!(Choice::default(), "80, 15, 5".parse().unwrap());
-        assert_eq!(Choice::default().to_string(), "80/15/5");
+        assert_eq!(MoveChoice::default(), "80, 15, 5".parse().unwrap());
+        assert_eq!(MoveChoice::default().to_string(), "80/15/5");
     }
 }

@@ -1,24 +1,25 @@
-//! What a search said of the positions of a self-played game.
+//! The searches of the positions of a self-played game.
 
+use anyhow::ensure;
 use engine::position::PackedMove;
 use serde::{Deserialize, Serialize};
 
-/// What a search said of a position.
+/// The search of one position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Searched {
+pub struct SearchRecord {
     /// The expected result for the mover, times 32767.
     pub q: i16,
     /// The probability of a draw, times 65535.
     pub d: u16,
-    /// Moves with their share of the policy to be learnt, times 65535; empty where the search was too small for that.
+    /// Moves with their share of the policy target, times 65535; empty if the search was too small for a target.
     pub shares: Vec<(PackedMove, u16)>,
 }
 
-impl Searched {
+impl SearchRecord {
     /// Packs an expected result, −1 to 1, a draw's probability, and shares that sum to one.
-    pub fn new(q: f32, draw: f32, shares: impl IntoIterator<Item = (PackedMove, f32)>) -> Searched {
+    pub fn new(q: f32, draw: f32, shares: impl IntoIterator<Item = (PackedMove, f32)>) -> SearchRecord {
         let word = |share: f32| (share.clamp(0.0, 1.0) * 65535.0).round() as u16;
-        Searched {
+        SearchRecord {
             q: (q.clamp(-1.0, 1.0) * 32767.0).round() as i16,
             d: word(draw),
             shares: shares.into_iter().map(|(m, share)| (m, word(share))).filter(|(_, s)| *s > 0).collect(),
@@ -26,16 +27,16 @@ impl Searched {
     }
 }
 
-/// [`Searched`] of every ply of a game, where it is stored: nothing, or one entry a ply.
+/// The [`SearchRecord`]s of a game, borrowed from columns: one entry per ply, or nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Searches<'a> {
+pub struct SearchView<'a> {
     /// `plies/q`.
     pub q: &'a [i16],
     /// `plies/d`.
     pub d: &'a [u16],
-    /// `policy/first`: where in `moves` and `shares` a ply's begin, …
+    /// `policy/first`: the index of a ply's first entry in `moves` and `shares`.
     pub first: &'a [u64],
-    /// … and `policy/len`: how many they are; 0 is not recorded.
+    /// `policy/len`: the number of its entries; 0 means not recorded.
     pub len: &'a [u8],
     /// `policy/move`.
     pub moves: &'a [u16],
@@ -43,17 +44,17 @@ pub struct Searches<'a> {
     pub shares: &'a [u16],
 }
 
-impl<'a> Searches<'a> {
-    /// A game that wasn't played by a search.
-    pub const NONE: Searches<'static> =
-        Searches { q: &[], d: &[], first: &[], len: &[], moves: &[], shares: &[] };
+impl<'a> SearchView<'a> {
+    /// No searches.
+    pub const NONE: SearchView<'static> =
+        SearchView { q: &[], d: &[], first: &[], len: &[], moves: &[], shares: &[] };
 
-    /// Whether nothing was recorded.
+    /// Whether the game has no searches.
     pub fn is_empty(&self) -> bool {
         self.len.is_empty()
     }
 
-    /// Whether there is a policy to be learnt from this ply.
+    /// Whether the ply has a policy target.
     pub fn is_recorded(&self, ply: usize) -> bool {
         self.len.get(ply).is_some_and(|len| *len > 0)
     }
@@ -71,20 +72,20 @@ impl<'a> Searches<'a> {
             return None;
         }
         let (q, draw) = (f32::from(self.q[ply]) / 32767.0, f32::from(self.d[ply]) / 65535.0);
-        // Rounding may leave less than nothing.
+        // Rounding may make them negative.
         let of = |side: f32| ((1.0 - draw + side * q) / 2.0).max(0.0);
         let total = of(1.0) + draw + of(-1.0);
         Some([of(1.0), draw, of(-1.0)].map(|share| share / total))
     }
 
-    /// What a search said of a ply.
-    pub fn searched(&self, ply: usize) -> Searched {
+    /// The search of a ply.
+    pub fn record(&self, ply: usize) -> SearchRecord {
         let shares = self.shares(ply).map(|(m, share)| (PackedMove(m), share)).collect();
-        Searched { q: self.q[ply], d: self.d[ply], shares }
+        SearchRecord { q: self.q[ply], d: self.d[ply], shares }
     }
 }
 
-/// The columns of [`Searches`], growing ply by ply; `first` counts from the first ply pushed.
+/// The columns of [`SearchView`], growing ply by ply; `first` counts from the first ply pushed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchColumns {
     /// `plies/q`.
@@ -121,11 +122,11 @@ impl SearchColumns {
     }
 
     /// The plies in `range`, all of them if none was ever pushed.
-    pub fn get(&self, range: std::ops::Range<usize>) -> Searches<'_> {
+    pub fn get(&self, range: std::ops::Range<usize>) -> SearchView<'_> {
         if self.len.is_empty() {
-            return Searches::NONE;
+            return SearchView::NONE;
         }
-        Searches {
+        SearchView {
             q: &self.q[range.clone()],
             d: &self.d[range.clone()],
             first: &self.first[range.clone()],
@@ -135,12 +136,12 @@ impl SearchColumns {
         }
     }
 
-    /// Checks that the columns fit together and to this number of plies.
+    /// Checks that the columns are consistent and have this number of plies.
     ///
     /// # Errors
     ///
-    /// What is wrong, and where.
-    pub fn check(&self, plies: usize) -> Result<(), String> {
+    /// The first inconsistent column.
+    pub fn check(&self, plies: usize) -> anyhow::Result<()> {
         if self.len.is_empty() && self.moves.is_empty() && self.q.is_empty() {
             return Ok(());
         }
@@ -151,23 +152,17 @@ impl SearchColumns {
             ("policy/len", self.len.len(), plies),
             ("policy/share", self.shares.len(), self.moves.len()),
         ];
-        if let Some((name, found, expected)) =
-            columns.into_iter().find(|(_, found, expected)| found != expected)
-        {
-            return Err(format!("{name} has {found} entries, expected {expected}"));
+        for (name, found, expected) in columns {
+            ensure!(found == expected, "{name} has {found} entries, expected {expected}");
         }
         let mut next = 0;
         for (ply, (first, len)) in self.first.iter().zip(&self.len).enumerate() {
-            if *first != next {
-                return Err(format!("the policy of ply {ply} starts at {first}, expected {next}"));
-            }
+            ensure!(*first == next, "the policy of ply {ply} starts at {first}, expected {next}");
             next += u64::from(*len);
         }
-        if next == self.moves.len() as u64 {
-            Ok(())
-        } else {
-            Err(format!("the plies have policies of {next} moves, policy/move has {}", self.moves.len()))
-        }
+        let moves = self.moves.len();
+        ensure!(next == moves as u64, "the plies have policies of {next} moves, policy/move has {moves}");
+        Ok(())
     }
 }
 
@@ -177,15 +172,18 @@ mod tests {
 
     #[test]
     fn values_survive_packing() {
-        let searched =
-            Searched::new(-0.25, 0.5, [(PackedMove(796), 0.75), (PackedMove(1), 0.25), (PackedMove(2), 0.0)]);
-        assert_eq!(searched.shares.len(), 2, "what has no share is left out");
+        let searched = SearchRecord::new(
+            -0.25,
+            0.5,
+            [(PackedMove(796), 0.75), (PackedMove(1), 0.25), (PackedMove(2), 0.0)],
+        );
+        assert_eq!(searched.shares.len(), 2, "moves without a share are left out");
         let mut columns = SearchColumns::default();
         columns.pad(1);
         columns.push(searched.q, searched.d, searched.shares.iter().map(|(m, share)| (m.0, *share)));
-        assert_eq!(columns.check(2), Ok(()));
+        columns.check(2).unwrap();
         let searches = columns.get(0..2);
-        assert_eq!(searches.searched(1), searched);
+        assert_eq!(searches.record(1), searched);
         let [win, draw, loss] = searches.wdl(1).unwrap();
         assert!((win - 0.125).abs() < 1e-4 && (draw - 0.5).abs() < 1e-4 && (loss - 0.375).abs() < 1e-4);
         assert_eq!((searches.wdl(0), searches.is_recorded(0)), (None, false));
@@ -193,11 +191,12 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_do_not_fit_are_named() {
+    fn inconsistent_columns_are_named() {
         let mut columns = SearchColumns::default();
         columns.push(0, 0, [(1, 2)].into_iter());
-        assert!(columns.check(2).unwrap_err().starts_with("plies/q has 1 entries"));
+        assert!(columns.check(2).unwrap_err().to_string().starts_with("plies/q has 1 entries"));
         columns.len[0] = 2;
-        assert_eq!(columns.check(1), Err("the plies have policies of 2 moves, policy/move has 1".into()));
+        let error = columns.check(1).unwrap_err().to_string();
+        assert_eq!(error, "the plies have policies of 2 moves, policy/move has 1");
     }
 }

@@ -1,53 +1,51 @@
-//! One stored game shown move by move.
+//! A stored game as text, move by move.
 
 use std::fmt::Write;
 
+use anyhow::{Context, ensure};
 use engine::position::Game;
 use shakmaty::{Position, Square};
 
 use super::chunk::Chunk;
-use crate::record;
-use crate::record::{FLAG_ADJUDICATED, FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameRecord, Split, Step};
+use crate::record::{
+    self, FLAG_ADJUDICATED, FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameRecord, PlayedMove, Split,
+};
 
-/// A game as text: what is known of it, its moves with the evaluations of the positions before them, and with
-/// `boards` what each led to.
+/// A game as text: its tags, its moves with the evaluations of the positions before them, and with `boards` the board
+/// after each.
 ///
 /// # Errors
 ///
-/// One line: there is no such game, or it can't be replayed.
-pub fn describe(chunk: &Chunk, index: usize, boards: bool) -> Result<String, String> {
-    if index >= chunk.games() {
-        return Err(format!(
-            "there is no game {index}: the games are 0 to {}",
-            chunk.games().saturating_sub(1)
-        ));
-    }
+/// If there is no such game, or it cannot be replayed.
+pub fn describe(chunk: &Chunk, index: usize, boards: bool) -> anyhow::Result<String> {
+    let last = chunk.games().saturating_sub(1);
+    ensure!(index < chunk.games(), "there is no game {index}: the games are 0 to {last}");
     let game = chunk.game(index);
-    let steps = record::steps(&game).map_err(|why| format!("game {index}: {why}"))?;
-    let mut text = facts(&game, index);
-    let memory = "memory can be written";
-    for step in &steps {
-        let dots = step.mover.fold_wb(".", "...");
-        let eval = record::eval_text(step.eval, step.mover);
-        let number = format!("{}{dots}", step.number);
-        let first_of_line = step.mover.is_white() || boards || std::ptr::eq(step, &steps[0]);
+    let moves = record::played_moves(&game).with_context(|| format!("game {index}"))?;
+    let mut text = header(&game, index);
+    let memory = "writing to memory succeeds";
+    for played in &moves {
+        let dots = played.mover.fold_wb(".", "...");
+        let eval = record::eval_text(played.eval, played.mover);
+        let number = format!("{}{dots}", played.number);
+        let first_of_line = played.mover.is_white() || boards || std::ptr::eq(played, &moves[0]);
         if first_of_line {
             write!(text, "\n  {number:<7}").expect(memory);
         }
         if boards {
-            let opening = record::opening_of(&step.after).map_or_else(String::new, ToString::to_string);
-            write!(text, "{:<9}{eval:<9}{opening}", step.san).expect(memory);
+            let opening = record::opening_of(&played.after).map_or_else(String::new, ToString::to_string);
+            write!(text, "{:<9}{eval:<9}{opening}", played.san).expect(memory);
             text.truncate(text.trim_end().len());
-            write!(text, "\n{}", board(&step.after)).expect(memory);
+            write!(text, "\n{}", board(&played.after)).expect(memory);
         } else {
-            write!(text, "{:<9}{eval:<9}", step.san).expect(memory);
+            write!(text, "{:<9}{eval:<9}", played.san).expect(memory);
         }
     }
     let trimmed: Vec<&str> = text.lines().map(str::trim_end).collect();
-    Ok(format!("{}\n  {}\n", trimmed.join("\n"), ending(&game, steps.last())))
+    Ok(format!("{}\n  {}\n", trimmed.join("\n"), ending(&game, moves.last())))
 }
 
-fn facts(game: &GameRecord, index: usize) -> String {
+fn header(game: &GameRecord, index: usize) -> String {
     let elo = |elo: u16| if elo == 0 { "unrated".to_owned() } else { elo.to_string() };
     let flags = [
         (FLAG_CHESS960, "Chess960"),
@@ -62,8 +60,7 @@ fn facts(game: &GameRecord, index: usize) -> String {
         Split::Test => "test",
     };
     let kinds: Vec<&str> = kinds.chain([split]).collect();
-    let opening =
-        record::opening(game).map_or_else(|| "none that has a name".to_owned(), ToString::to_string);
+    let opening = record::opening(game).map_or_else(|| "unnamed".to_owned(), ToString::to_string);
     let [white, black] = [game.white_elo, game.black_elo].map(elo);
     let date = record::date(game.date);
     let mut text = format!(
@@ -73,15 +70,15 @@ fn facts(game: &GameRecord, index: usize) -> String {
         kinds.join(", ")
     );
     if let Some(start) = &game.start {
-        writeln!(text, "  start    {start}").expect("memory can be written");
+        writeln!(text, "  start    {start}").expect("writing to memory succeeds");
     }
     text
 }
 
-/// How the game ended, by the board if it tells.
-fn ending(game: &GameRecord, last: Option<&Step>) -> String {
+/// The result, with the reason if the game ended by rule.
+fn ending(game: &GameRecord, last: Option<&PlayedMove>) -> String {
     use engine::position::{DrawReason, Outcome};
-    let by_rule = match last.and_then(|step| step.after.outcome()) {
+    let by_rule = match last.and_then(|played| played.after.outcome()) {
         None => return game.result.pgn().to_owned(),
         Some(Outcome::Decisive { .. }) => "checkmate",
         Some(Outcome::Draw(DrawReason::Stalemate)) => "stalemate",
@@ -100,7 +97,7 @@ fn board(game: &Game) -> String {
             game.position().board().piece_at(Square::new(rank * 8 + file)).map_or('.', |piece| piece.char())
         });
         let row: Vec<String> = pieces.map(String::from).collect();
-        writeln!(text, "    {}  {}", rank + 1, row.join(" ")).expect("memory can be written");
+        writeln!(text, "    {}  {}", rank + 1, row.join(" ")).expect("writing to memory succeeds");
     }
     text + "       a b c d e f g h\n"
 }
@@ -150,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn boards_stand_behind_the_moves() {
+    fn boards_follow_the_moves() {
         let text = describe(&chunk(), 0, true).unwrap();
         assert_eq!(text.matches("a b c d e f g h").count(), 4);
         assert!(
@@ -161,7 +158,10 @@ mod tests {
     }
 
     #[test]
-    fn a_game_that_is_not_there_is_named() {
-        assert_eq!(describe(&chunk(), 2, false).unwrap_err(), "there is no game 2: the games are 0 to 1");
+    fn a_missing_game_is_named() {
+        assert_eq!(
+            describe(&chunk(), 2, false).unwrap_err().to_string(),
+            "there is no game 2: the games are 0 to 1"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! What a stored puzzle lacks and a game has.
+//! Counters and history for stored puzzles, which have neither.
 
 use std::num::NonZeroU32;
 
@@ -7,21 +7,19 @@ use engine::position::{Game, PositionError};
 use fastrand::Rng;
 use shakmaty::{Position, fen::Fen};
 
-use super::past;
-use super::past::Past;
+use super::invented_past::{self, Past};
 
-/// Plies of past that a puzzle gets: as many as the network sees.
+/// Plies of history that a puzzle gets: as many as the input holds.
 const PAST: usize = planes72::HISTORY - 1;
 
-/// A puzzle's position, with a past and counters as a game would have them.
+/// A puzzle's position with history and counters like those of a game.
 ///
-/// Puzzles come without: were all of them at move 1 and without history, that would give them away, and
-/// the network would look for tactics there and nowhere else. So the last moves are [invented](past);
-/// where none can have led there the puzzle has no past, like samples that forget theirs. The bounds
-/// of the move number are linear fits to its first and last decile over the number of pieces gone, in
-/// 2,500 games of masters; the clock that the past begins with (geometric) has a mean with which the
-/// clock's mean at the puzzle is about theirs.
-pub(super) fn puzzle(fen: &str, rng: &mut Rng) -> Result<Game, PositionError> {
+/// If all puzzles were at move 1 and without history, a network could recognise them by that, and would expect tactics
+/// there and nowhere else. So the last moves are [invented](invented_past); if no move can have led to the position, the
+/// puzzle has no history, like samples whose history is dropped. The bounds of the move number are linear fits to its
+/// first and last decile over the number of captured pieces, in 2,500 games of masters; the half-move clock at the start
+/// of the history (geometric) has such a mean that the clock's mean at the puzzle is about theirs.
+pub(super) fn with_context(fen: &str, rng: &mut Rng) -> Result<Game, PositionError> {
     let stored = Game::from_fen(fen)?;
     if !fen.ends_with(" 0 1") {
         return Ok(stored);
@@ -30,21 +28,21 @@ pub(super) fn puzzle(fen: &str, rng: &mut Rng) -> Result<Game, PositionError> {
     let (first, last) = (1.0 + 1.75 * gone, 10.0 + 2.5 * gone);
     let number = (first + rng.f64() * (last - first)) as u32;
     let clock = geometric(1.0 + 3.0 * (gone / 10.0).powi(2), rng).min(2 * number).min(90);
-    let mut set_up = |plies: usize| {
-        let Past { mut start, moves } = past::invent(stored.position(), plies, rng);
+    let mut with_history = |plies: usize| {
+        let Past { mut start, moves } = invented_past::invent(stored.position(), plies, rng);
         start.fullmoves = NonZeroU32::new(number.saturating_sub(plies as u32 / 2)).unwrap_or(NonZeroU32::MIN);
         start.halfmoves = if start.ep_square.is_none() { clock } else { 0 };
-        let fen = Fen::try_from_setup(start).expect("it was one until moves were taken back");
+        let fen = Fen::try_from_setup(start).expect("taking back moves keeps a position valid");
         let mut game = Game::from_fen(&fen.to_string())?;
         moves.into_iter().for_each(|m| game.play(m));
         Ok(game)
     };
-    let game = set_up(PAST)?;
-    // A pawn that was taken to have moved two squares may have become one to take en passant.
-    if game.hash() == stored.hash() { Ok(game) } else { set_up(0) }
+    let game = with_history(PAST)?;
+    // An invented double pawn push may allow an en-passant capture that the puzzle does not have.
+    if game.hash() == stored.hash() { Ok(game) } else { with_history(0) }
 }
 
-/// A number from a geometric distribution, from 0, of this mean.
+/// A random number of the geometric distribution on 0, 1, 2 … with this mean.
 fn geometric(mean: f64, rng: &mut Rng) -> u32 {
     let uniform = 1.0 - rng.f64();
     (uniform.ln() / (mean / (1.0 + mean)).ln()) as u32
@@ -59,7 +57,7 @@ mod tests {
     fn means(fen: &str) -> [f64; 2] {
         let mut rng = Rng::with_seed(1);
         let sums = (0..2000).fold([0.0; 2], |[numbers, clocks], _| {
-            let game = puzzle(fen, &mut rng).unwrap();
+            let game = with_context(fen, &mut rng).unwrap();
             let position = game.position();
             [numbers + f64::from(position.fullmoves().get()), clocks + f64::from(position.halfmoves())]
         });
@@ -76,7 +74,7 @@ mod tests {
         assert_eq!(clock, 0.0);
     }
 
-    /// Positions of all kinds: in check, in double check, with castling and en passant.
+    /// Various positions: in check, in double check, with castling rights, with en passant.
     const PUZZLES: [&str; 7] = [
         "Q7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - - 0 1",
         "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 0 1",
@@ -94,11 +92,11 @@ mod tests {
             let stored = Game::from_fen(fen).unwrap();
             let mut known = [0; PAST + 1];
             for _ in 0..200 {
-                let game = puzzle(fen, &mut rng).unwrap();
+                let game = with_context(fen, &mut rng).unwrap();
                 assert_eq!(game.hash(), stored.hash(), "{}", game.fen());
                 assert_eq!(game.position().board(), stored.position().board());
                 known[game.ply()] += 1;
-                let Past { start, moves } = past::invent(stored.position(), PAST, &mut rng);
+                let Past { start, moves } = invented_past::invent(stored.position(), PAST, &mut rng);
                 let mut game = Game::from_fen(&Fen::try_from_setup(start).unwrap().to_string()).unwrap();
                 for m in moves {
                     assert!(game.legal_moves().contains(&m), "{m:?} in {}", game.fen());
@@ -112,7 +110,7 @@ mod tests {
     #[test]
     fn the_past_has_captures_pawn_moves_and_quiet_moves() {
         let mut rng = Rng::with_seed(3);
-        let pasts: Vec<Game> = (0..500).map(|_| puzzle(PUZZLES[0], &mut rng).unwrap()).collect();
+        let pasts: Vec<Game> = (0..500).map(|_| with_context(PUZZLES[0], &mut rng).unwrap()).collect();
         let share = |of: &dyn Fn(&Game) -> bool| {
             pasts.iter().filter(|game| of(game)).count() as f64 / pasts.len() as f64
         };
@@ -125,8 +123,8 @@ mod tests {
     }
 
     #[test]
-    fn counters_that_are_known_stay() {
+    fn known_counters_are_kept() {
         let fen = "4k3/8/8/8/8/8/4P3/4K3 w - - 3 40";
-        assert_eq!(puzzle(fen, &mut Rng::with_seed(1)).unwrap().fen(), fen);
+        assert_eq!(with_context(fen, &mut Rng::with_seed(1)).unwrap().fen(), fen);
     }
 }

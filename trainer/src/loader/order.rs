@@ -1,90 +1,94 @@
-//! Which position of which game stands where in which batch.
+//! The order of the samples: which position of which game is in which batch.
 
 use std::io;
 use std::sync::Arc;
 
-use super::batch::{Batch, Origin};
-use super::corpus::{Corpus, Record};
-use super::teacher::Teacher;
-use crate::record::Damaged;
-use crate::samples::{Phase, Recipe, Sample};
+use anyhow::{Context, bail, ensure};
 use shakmaty::Position;
 
-/// Samples after which the mix of sources repeats: weights are honoured to one part in this many.
+use super::batch::{Batch, Origin};
+use super::corpus::{Corpus, GameBuffer};
+use super::teacher::Teacher;
+use crate::record::DamagedGame;
+use crate::samples::{Phase, Sample, SampleOptions};
+
+/// Samples after which the interleaving of the sources repeats: the precision of the weights.
 const PERIOD: usize = 1024;
 
-/// Damaged games in a row that others stand in for: games are validated at import, so that many can't
-/// be damaged by accident.
-const STAND_INS: u64 = 64;
+/// How many damaged games in a row are replaced by others: games are validated at import, so that so many cannot be
+/// damaged by accident.
+const MAX_REPLACEMENTS: u64 = 64;
 
-/// What is said of more of them.
-pub(super) const DAMAGED: &str = "the games are damaged: `philidor-trainer inspect` tells which file";
+/// The error for more of them.
+pub(super) const DAMAGED: &str = "the games are damaged: `philidor-trainer inspect` names the file";
 
-/// Games to draw from, and how often.
+/// Games with a weight.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// The games; at least one.
+    /// The games.
     pub corpus: Arc<Corpus>,
-    /// Its share of the samples, relative to the other sources'.
+    /// The share of the samples, relative to the other sources.
     pub weight: f64,
 }
 
 /// The order of all samples: a pure function of the sources, the seed and a sample's number.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct SampleOrder {
     sources: Vec<Source>,
-    recipe: Recipe,
+    options: SampleOptions,
     seed: u64,
     batch: usize,
-    /// The source of each of [`PERIOD`] consecutive samples, and its rank among that source's.
+    /// The source of each of [`PERIOD`] consecutive samples, and the sample's rank among those of the source.
     schedule: Vec<(u8, u32)>,
-    /// How many of them each source has.
+    /// The number of these samples per source.
     shares: Vec<u64>,
 }
 
-impl Plan {
-    /// A plan for batches of `batch` samples. Sources without games or weight are left out.
+impl SampleOrder {
+    /// An order for batches of `batch` samples. Sources without games or weight are left out.
     ///
     /// # Errors
     ///
-    /// If nothing is left to draw from.
-    pub fn new(sources: Vec<Source>, recipe: Recipe, batch: usize, seed: u64) -> Result<Plan, String> {
-        if sources.len() > usize::from(u8::MAX) {
-            return Err(format!("{} sources, at most {} can be mixed", sources.len(), u8::MAX));
-        }
+    /// If there are no games, or too many sources.
+    pub fn new(
+        sources: Vec<Source>,
+        options: SampleOptions,
+        batch: usize,
+        seed: u64,
+    ) -> anyhow::Result<SampleOrder> {
+        let (count, most) = (sources.len(), usize::from(u8::MAX));
+        ensure!(count <= most, "{count} sources, at most {most} can be mixed");
         let usable = |source: &Source| source.weight > 0.0 && source.corpus.games() > 0;
         let total: f64 = sources.iter().filter(|s| usable(s)).map(|s| s.weight).sum();
-        if total <= 0.0 || batch == 0 {
-            return Err("no games to draw samples from".into());
-        }
+        ensure!(total > 0.0 && batch > 0, "no games to draw samples from");
         let ratios: Vec<f64> =
             sources.iter().map(|s| if usable(s) { s.weight / total } else { 0.0 }).collect();
         let (schedule, shares) = interleave(&ratios);
-        Ok(Plan { sources, recipe, seed, batch, schedule, shares })
+        Ok(SampleOrder { sources, options, seed, batch, schedule, shares })
     }
 
-    /// Batch number `k`, with the number of damaged games that other samples stand in for.
-    /// If there is a teacher, what it says is part of the batch.
+    /// Batch number `k`, with the number of damaged games that were replaced by others. With a teacher, its targets are
+    /// part of the batch.
     ///
     /// # Errors
     ///
-    /// One line, if the games can't be read, too many are damaged, or the teacher fails.
-    pub fn batch(&self, k: u64, teacher: Option<&mut Teacher>) -> Result<(Batch, usize), String> {
+    /// If the games cannot be read, too many are damaged, or the teacher fails.
+    pub fn batch(&self, k: u64, teacher: Option<&mut Teacher>) -> anyhow::Result<(Batch, usize)> {
         let n = self.batch as u64;
-        let origins: Vec<Origin> = (k * n..(k + 1) * n).map(|number| self.draw(number)).collect();
+        let origins: Vec<Origin> = (k * n..(k + 1) * n).map(|number| self.origin(number)).collect();
         self.collect(&origins, teacher)
     }
 
-    /// The samples of these origins, in their order, and how many games were damaged.
+    /// The samples of these origins in their order, and the number of damaged games.
     ///
     /// # Errors
     ///
-    /// As for [`Plan::batch`].
+    /// As for [`SampleOrder::batch`].
     pub fn collect(
         &self,
         origins: &[Origin],
         teacher: Option<&mut Teacher>,
-    ) -> Result<(Batch, usize), String> {
+    ) -> anyhow::Result<(Batch, usize)> {
         let n = origins.len();
         let mut batch = Batch {
             size: n,
@@ -98,17 +102,17 @@ impl Plan {
             ..Batch::default()
         };
         let mut damaged = 0;
-        let mut record = Record::default();
+        let mut buffer = GameBuffer::default();
         let mut games = Vec::new();
         for &Origin(source, draw) in origins {
-            // A damaged game is stood in for by the next one of the permutation, far from it on disk.
-            let mut attempts = draw..draw + STAND_INS;
+            // A damaged game is replaced by the next one of the permutation, which is not near it on disk.
+            let mut attempts = draw..draw + MAX_REPLACEMENTS;
             let sample = loop {
-                let draw = attempts.next().ok_or(DAMAGED)?;
-                let sample = self.sample(usize::from(source), draw, &mut record);
-                match sample.map_err(|error| format!("games can't be read: {error}"))? {
+                let Some(draw) = attempts.next() else { bail!(DAMAGED) };
+                let sample = self.sample(usize::from(source), draw, &mut buffer);
+                match sample.context("cannot read the games")? {
                     Ok(sample) => break sample,
-                    Err(Damaged { .. }) => damaged += 1,
+                    Err(DamagedGame { .. }) => damaged += 1,
                 }
             };
             batch.masks.extend_from_slice(&sample.input.masks);
@@ -126,40 +130,46 @@ impl Plan {
                 games.push(sample.game);
             }
         }
-        batch.lessons = teacher.map(|teacher| teacher.lessons(&games, self.recipe.policy)).transpose()?;
+        batch.teacher_targets =
+            teacher.map(|teacher| teacher.targets(&games, self.options.policy)).transpose()?;
         Ok((batch, damaged))
     }
 
-    /// Where sample number `number` comes from.
-    fn draw(&self, number: u64) -> Origin {
+    /// The origin of sample `number`.
+    fn origin(&self, number: u64) -> Origin {
         let (source, rank) = self.schedule[(number % PERIOD as u64) as usize];
         Origin(source, number / PERIOD as u64 * self.shares[usize::from(source)] + u64::from(rank))
     }
 
-    /// A source's sample number `draw`: every pass takes each game once, in an order of its own, and
-    /// a game shows another of its positions in each pass until it has shown them all.
-    fn sample(&self, source: usize, draw: u64, record: &mut Record) -> io::Result<Result<Sample, Damaged>> {
-        let corpus = &self.sources.get(source).ok_or_else(gone)?.corpus;
+    /// Sample number `draw` of a source: every pass takes each game once, in another order, and another position of it
+    /// until all have been taken.
+    fn sample(
+        &self,
+        source: usize,
+        draw: u64,
+        buffer: &mut GameBuffer,
+    ) -> io::Result<Result<Sample, DamagedGame>> {
+        let corpus = &self.sources.get(source).ok_or_else(missing_source)?.corpus;
         if corpus.games() == 0 {
-            return Err(gone());
+            return Err(missing_source());
         }
         let (pass, place) = (draw / corpus.games(), draw % corpus.games());
         let source_seed = mix(self.seed, source as u64);
         let game = permute(place, corpus.games(), mix(source_seed, pass));
-        let replay = corpus.game(game, record)?;
+        let replay = corpus.game(game, buffer)?;
         let targets = replay.targets() as u64;
         let game_seed = mix(source_seed ^ 0x9e37_79b9, game);
         let target = permute(pass % targets, targets, mix(game_seed, pass / targets));
-        Ok(replay.sample(replay.target_ply(target as usize), &self.recipe, mix(game_seed, !pass)))
+        Ok(replay.sample(replay.target_ply(target as usize), &self.options, mix(game_seed, !pass)))
     }
 }
 
-/// A position that was to be shown again has lost its source since.
-fn gone() -> io::Error {
+/// The error for a sample to be repeated whose source the run does not have any more.
+fn missing_source() -> io::Error {
     io::Error::other("a source is gone that the run began with: name it again, or begin a new run")
 }
 
-/// Spreads the sources evenly over a period: at each slot, the one that is furthest behind.
+/// Distributes the sources evenly over a period: each slot goes to the source that is furthest behind.
 fn interleave(ratios: &[f64]) -> (Vec<(u8, u32)>, Vec<u64>) {
     let mut counts = vec![0u64; ratios.len()];
     let mut schedule = Vec::with_capacity(PERIOD);
@@ -175,7 +185,7 @@ fn interleave(ratios: &[f64]) -> (Vec<(u8, u32)>, Vec<u64>) {
     (schedule, counts)
 }
 
-/// A well-mixed number from two (SplitMix64's finaliser).
+/// A hash of two numbers (the finaliser of SplitMix64).
 fn mix(a: u64, b: u64) -> u64 {
     let mut x = a.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ b.wrapping_add(0x2545_f491_4f6c_dd1d);
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -183,8 +193,8 @@ fn mix(a: u64, b: u64) -> u64 {
     x ^ x >> 31
 }
 
-/// A bijection of `0..n` that the seed picks: a Feistel network on the next power of four, walked
-/// until it falls inside (Black and Rogaway 2002).
+/// A pseudo-random permutation of `0..n`: a Feistel network on the next power of four, iterated until the result is
+/// below `n` (cycle walking; Black and Rogaway 2002).
 fn permute(index: u64, n: u64, seed: u64) -> u64 {
     let half_bits = (64 - (n - 1).leading_zeros()).div_ceil(2).max(1);
     let mask = (1u64 << half_bits) - 1;
@@ -227,15 +237,15 @@ mod tests {
         Arc::new(builder.build().unwrap())
     }
 
-    fn plan(weights: &[f64], batch: usize, seed: u64) -> Plan {
+    fn order(weights: &[f64], batch: usize, seed: u64) -> SampleOrder {
         let sources = weights.iter().zip([1, 0, -1].into_iter().cycle());
         let sources =
             sources.map(|(weight, result)| Source { corpus: corpus(50, 6, result), weight: *weight });
-        Plan::new(sources.collect(), Recipe::default(), batch, seed).unwrap()
+        SampleOrder::new(sources.collect(), SampleOptions::default(), batch, seed).unwrap()
     }
 
     #[test]
-    fn a_permutation_visits_everything_once() {
+    fn a_permutation_is_a_bijection() {
         for n in [1, 2, 3, 20, 64, 1000] {
             for seed in 0..5 {
                 let images: HashSet<u64> = (0..n).map(|index| permute(index, n, seed)).collect();
@@ -249,21 +259,24 @@ mod tests {
 
     #[test]
     fn batches_are_a_function_of_seed_and_number() {
-        assert_eq!(plan(&[1.0], 16, 7).batch(3, None).unwrap(), plan(&[1.0], 16, 7).batch(3, None).unwrap());
-        assert_ne!(
-            plan(&[1.0], 16, 7).batch(3, None).unwrap().0,
-            plan(&[1.0], 16, 7).batch(4, None).unwrap().0
+        assert_eq!(
+            order(&[1.0], 16, 7).batch(3, None).unwrap(),
+            order(&[1.0], 16, 7).batch(3, None).unwrap()
         );
         assert_ne!(
-            plan(&[1.0], 16, 7).batch(3, None).unwrap().0,
-            plan(&[1.0], 16, 8).batch(3, None).unwrap().0
+            order(&[1.0], 16, 7).batch(3, None).unwrap().0,
+            order(&[1.0], 16, 7).batch(4, None).unwrap().0
+        );
+        assert_ne!(
+            order(&[1.0], 16, 7).batch(3, None).unwrap().0,
+            order(&[1.0], 16, 8).batch(3, None).unwrap().0
         );
     }
 
     #[test]
-    fn weights_are_honoured_and_spread() {
-        let plan = plan(&[3.0, 1.0, 0.0], 64, 1);
-        let (batch, damaged) = plan.batch(5, None).unwrap();
+    fn sources_are_interleaved_by_weight() {
+        let order = order(&[3.0, 1.0, 0.0], 64, 1);
+        let (batch, damaged) = order.batch(5, None).unwrap();
         assert_eq!(damaged, 0);
         let of = |source| batch.source.iter().filter(|s| **s == source).count();
         assert_eq!((of(0), of(1), of(2)), (48, 16, 0));
@@ -275,17 +288,17 @@ mod tests {
 
     #[test]
     fn a_pass_takes_every_game_once() {
-        let plan = plan(&[1.0], 50, 3);
-        let inputs = |k| plan.batch(k, None).unwrap().0.masks;
+        let order = order(&[1.0], 50, 3);
+        let inputs = |k| order.batch(k, None).unwrap().0.masks;
         assert_ne!(inputs(0), inputs(1), "the next pass has another order and other plies");
     }
 
     #[test]
-    fn a_game_shows_every_position_before_it_shows_one_again() {
+    fn all_positions_of_a_game_are_taken_before_one_is_repeated() {
         let source = Source { corpus: corpus(3, 6, 1), weight: 1.0 };
-        let plan = Plan::new(vec![source], Recipe::default(), 1, 9).unwrap();
+        let order = SampleOrder::new(vec![source], SampleOptions::default(), 1, 9).unwrap();
         let shown = |rounds: std::ops::Range<u64>| -> Vec<Vec<u64>> {
-            rounds.map(|k| plan.batch(k, None).unwrap().0.masks).collect()
+            rounds.map(|k| order.batch(k, None).unwrap().0.masks).collect()
         };
         for round in 0..4 {
             // Six passes over three games of six plies each, which begin with different moves.
@@ -298,25 +311,25 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_draw_from_is_an_error() {
+    fn no_games_are_an_error() {
         let empty = Source {
             corpus: Arc::new(CorpusBuilder::new(&std::env::temp_dir()).unwrap().build().unwrap()),
             weight: 1.0,
         };
-        assert!(Plan::new(vec![empty], Recipe::default(), 8, 0).is_err());
-        assert!(Plan::new(Vec::new(), Recipe::default(), 8, 0).is_err());
+        assert!(SampleOrder::new(vec![empty], SampleOptions::default(), 8, 0).is_err());
+        assert!(SampleOrder::new(Vec::new(), SampleOptions::default(), 8, 0).is_err());
     }
 
     #[test]
-    fn a_damaged_game_is_stood_in_for() {
+    fn a_damaged_game_is_replaced_by_another() {
         let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
         builder.push(&GameView { moves: &[12 | 60 << 6], result: 1, ..GameView::default() }).unwrap();
         for _ in 0..9 {
             builder.push(&GameView { moves: &[12 | 28 << 6], result: 1, ..GameView::default() }).unwrap();
         }
         let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };
-        let plan = Plan::new(vec![source], Recipe::default(), 10, 0).unwrap();
-        let (batch, damaged) = plan.batch(0, None).unwrap();
+        let order = SampleOrder::new(vec![source], SampleOptions::default(), 10, 0).unwrap();
+        let (batch, damaged) = order.batch(0, None).unwrap();
         assert_eq!((batch.policy.len(), damaged), (10, 1));
     }
 }

@@ -1,13 +1,13 @@
-//! Moves that may have led to a position: a past for puzzles, which come without one.
+//! Invented moves that may have led to a position: a history for puzzles, which have none.
 
 use fastrand::Rng;
 use shakmaty::{
     Bitboard, Board, Chess, Color, EnPassantMode, Move, Piece, Position, Role, Setup, Square, attacks,
 };
 
-/// Share of moves that capture: about that of games.
+/// The share of captures among invented moves, about that in games.
 const CAPTURES: f64 = 0.25;
-/// What they capture, as often as each stands here.
+/// The pieces that they capture, drawn uniformly from this list.
 const CAPTURED: [Role; 10] = [
     Role::Pawn,
     Role::Pawn,
@@ -20,18 +20,17 @@ const CAPTURED: [Role; 10] = [
     Role::Rook,
     Role::Queen,
 ];
-/// Tries to find a move that may be taken back, before there is taken to be none.
+/// Attempts to find a move that can be taken back.
 const TRIES: usize = 16;
 
-/// A position's invented past: where it began (counters not set) and the moves from there.
+/// A position's invented history: its start (without counters) and the moves from there.
 pub(super) struct Past {
     pub start: Setup,
     pub moves: Vec<Move>,
 }
 
-/// Takes back up to `plies` moves that may have been played: neither side is left in a check that the
-/// other could have used, rights to castle stay, and a pawn that may be taken en passant has just
-/// moved. Castling and promotion are never taken back.
+/// Takes back up to `plies` moves that may have been played. The side not to move is never in check, castling rights are
+/// kept, and with an en-passant square the last move is the double push. Castling and promotion are not taken back.
 pub(super) fn invent(position: &Chess, plies: usize, rng: &mut Rng) -> Past {
     let mut start = position.to_setup(EnPassantMode::Legal);
     let mut moves = Vec::with_capacity(plies);
@@ -77,7 +76,7 @@ fn normal(role: Role, from: Square, to: Square, capture: Option<Role>) -> Move {
     Move::Normal { role, from, capture, to, promotion: None }
 }
 
-/// Pieces that may have moved: a king and rook that may still castle have not.
+/// The pieces that may have moved: not a king and rook that may still castle.
 fn movable(after: &Setup, mover: Color) -> Bitboard {
     let own = after.board.by_color(mover);
     let rooks = after.castling_rights & own;

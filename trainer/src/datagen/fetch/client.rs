@@ -1,0 +1,137 @@
+//! Requests to public servers within their limits: one at a time, with a pause between them, with a user agent, and
+//! waiting as long as the server asks.
+
+use std::time::Duration;
+
+use anyhow::anyhow;
+use jiff::Timestamp;
+use thiserror::Error;
+use ureq::http::{Response, StatusCode};
+use ureq::{Agent, Body};
+
+/// The timeout of connecting, of the response, and of each read.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// The wait after "too many requests" if the server does not say how long (Lichess asks for a full minute).
+const FULL_MINUTE: Duration = Duration::from_secs(60);
+/// The maximum wait before another attempt.
+const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
+/// The wait after the first failure; it doubles with each further one.
+const FIRST_WAIT: Duration = Duration::from_secs(2);
+
+/// Waits; returns false if interrupted.
+pub type Pause<'a> = dyn FnMut(Duration) -> bool + 'a;
+
+/// Why a download failed.
+#[derive(Debug, Error)]
+pub enum FetchError {
+    /// The server does not have it.
+    #[error("{0}: not found")]
+    Missing(String),
+    /// All attempts failed.
+    #[error("{url}: {why}; the same command continues")]
+    Failed {
+        /// The address.
+        url: String,
+        /// The error of the last attempt.
+        why: String,
+    },
+    /// The file cannot be written.
+    #[error("{0}")]
+    Unwritable(String),
+    /// The stop flag was set.
+    #[error("interrupted; the same command continues")]
+    Interrupted,
+}
+
+/// A client that limits its requests.
+pub struct HttpClient<'a> {
+    agent: Agent,
+    /// Between two requests.
+    gap: Duration,
+    /// Attempts before a request is given up.
+    tries: u32,
+    pause: &'a mut Pause<'a>,
+    begun: bool,
+}
+
+impl<'a> HttpClient<'a> {
+    /// A client with the user agent `name`.
+    pub fn new(name: &str, gap: Duration, tries: u32, pause: &'a mut Pause<'a>) -> HttpClient<'a> {
+        let config = Agent::config_builder()
+            .user_agent(name)
+            .http_status_as_error(false)
+            .timeout_connect(Some(TIMEOUT))
+            .timeout_recv_response(Some(TIMEOUT))
+            .timeout_per_read(Some(TIMEOUT));
+        HttpClient { agent: config.build().into(), gap, tries: tries.max(1), pause, begun: false }
+    }
+
+    /// Requests an address until `receive`, which is given each successful response, succeeds. `url` is called before
+    /// each attempt.
+    ///
+    /// # Errors
+    ///
+    /// If the server does not have it, all attempts fail, or the pause is interrupted.
+    pub fn get(
+        &mut self,
+        url: impl Fn() -> String,
+        accept: &str,
+        mut receive: impl FnMut(&mut Body) -> anyhow::Result<()>,
+    ) -> Result<(), FetchError> {
+        let mut wait = if self.begun { self.gap } else { Duration::ZERO };
+        let mut backoff = FIRST_WAIT;
+        self.begun = true;
+        for attempt in 1.. {
+            if !(self.pause)(wait) {
+                return Err(FetchError::Interrupted);
+            }
+            let url = url();
+            let (error, asked) = match self.agent.get(&url).header("Accept", accept).call() {
+                Ok(mut response) if response.status().is_success() => match receive(response.body_mut()) {
+                    Ok(()) => return Ok(()),
+                    Err(error) => (error, Duration::ZERO),
+                },
+                Ok(response) => match refusal(&response) {
+                    Refusal::Missing => return Err(FetchError::Missing(url)),
+                    Refusal::Final(why) => return Err(FetchError::Failed { url, why }),
+                    Refusal::Later(why, asked) => (anyhow!(why), asked),
+                },
+                Err(error) => (error.into(), Duration::ZERO),
+            };
+            if attempt == self.tries {
+                return Err(FetchError::Failed { url, why: format!("{error:#}") });
+            }
+            wait = backoff.max(asked).min(LONGEST_WAIT);
+            backoff *= 2;
+            log::warn!("{url}: {error:#}; next attempt in {} s", wait.as_secs());
+        }
+        unreachable!("the last attempt returns")
+    }
+}
+
+enum Refusal {
+    Missing,
+    Final(String),
+    Later(String, Duration),
+}
+
+fn refusal(response: &Response<Body>) -> Refusal {
+    let status = response.status();
+    let why = format!("the server answered {status}");
+    match status {
+        StatusCode::NOT_FOUND | StatusCode::GONE => Refusal::Missing,
+        StatusCode::TOO_MANY_REQUESTS => Refusal::Later(why, asked(response).unwrap_or(FULL_MINUTE)),
+        _ if status.is_server_error() => Refusal::Later(why, asked(response).unwrap_or_default()),
+        _ => Refusal::Final(why),
+    }
+}
+
+/// The wait that `Retry-After` asks for, given in seconds or as a date.
+fn asked(response: &Response<Body>) -> Option<Duration> {
+    let text = response.headers().get("retry-after")?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = jiff::fmt::rfc2822::parse(text).ok()?.timestamp();
+    Some(date.duration_since(Timestamp::now()).try_into().unwrap_or(Duration::ZERO))
+}
