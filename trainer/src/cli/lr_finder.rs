@@ -7,7 +7,7 @@ use clap::Args;
 use super::trial::TrialArgs;
 use crate::plot::{Axes, Curve, Panel, figure};
 use crate::progress::steps_bar;
-use crate::train::{Suggestion, Trial, sweep};
+use crate::train::{LrSuggestion, RangeTestStep, range_test};
 
 /// Rows of the table.
 const ROWS: usize = 20;
@@ -46,17 +46,17 @@ impl LrFinderArgs {
         let (config, sources, device) = self.trial.ready()?;
         let mut feed = sources.feed(&config, 0)?;
         let progress = steps_bar(self.steps);
-        let told = |trial: &Trial| {
+        let observer = |trial: &RangeTestStep| {
             progress.inc(1);
             progress.set_message(format!("lr {:.1e}, loss {:.3}", trial.lr, trial.smooth));
         };
-        let trials = sweep(&config, device, &mut feed, [self.from, self.to], self.steps, &told)?;
+        let trials = range_test(&config, device, &mut feed, [self.from, self.to], self.steps, &observer)?;
         progress.finish_and_clear();
         print(&trials, self.steps);
         figure::write(&self.out, &[picture(&trials)], 1)?;
         println!("{}", self.out.display());
         let found =
-            Suggestion::of(&trials).ok_or("the loss never fell: try a lower --from, or more --steps")?;
+            LrSuggestion::of(&trials).ok_or("the loss never fell: try a lower --from, or more --steps")?;
         println!(
             "suggestion: lr={:.1e} (a tenth of {:.1e}, where the loss was least; it fell fastest at {:.1e})",
             found.lr,
@@ -67,7 +67,7 @@ impl LrFinderArgs {
     }
 }
 
-fn print(trials: &[Trial], steps: u64) {
+fn print(trials: &[RangeTestStep], steps: u64) {
     println!("        lr    loss  smoothed");
     for trial in trials.iter().step_by(trials.len().div_ceil(ROWS).max(1)) {
         println!("{:10.2e}  {:6.3}  {:8.3}", trial.lr, trial.loss, trial.smooth);
@@ -77,8 +77,8 @@ fn print(trials: &[Trial], steps: u64) {
     }
 }
 
-fn picture(trials: &[Trial]) -> Panel {
-    let curve = |label: &str, loss: fn(&Trial) -> f64| Curve {
+fn picture(trials: &[RangeTestStep]) -> Panel {
+    let curve = |label: &str, loss: fn(&RangeTestStep) -> f64| Curve {
         label: label.to_owned(),
         points: trials.iter().map(|trial| (trial.lr, loss(trial))).collect(),
     };

@@ -5,7 +5,7 @@ use clap::Args;
 use super::trial::TrialArgs;
 use crate::config::TrainConfig;
 use crate::progress::steps_bar;
-use crate::train::{Point, by_heart, distinct};
+use crate::train::{OverfitPoint, distinct_positions, overfit};
 
 /// Learn a few positions by heart, to see whether a configuration can learn
 #[derive(Args, Debug)]
@@ -40,14 +40,14 @@ impl OverfitArgs {
     fn overfit(&self) -> Result<String, String> {
         let (config, sources, device) = self.trial.ready()?;
         let config = TrainConfig { batch: self.samples, ..config };
-        let batch = distinct(&mut sources.feed(&config, 0)?, self.samples)?;
+        let batch = distinct_positions(&mut sources.feed(&config, 0)?, self.samples)?;
         let progress = steps_bar(self.steps);
         println!("  step        lr  policy     wdl  top-1 | evaluated: policy     wdl  top-1");
-        let curve = |point: &Point| {
+        let curve = |point: &OverfitPoint| {
             progress.set_position(point.step);
             progress.suspend(|| println!("{point}"));
         };
-        let last = by_heart(&config, device, &batch, self.steps, self.loss, &curve)?;
+        let last = overfit(&config, device, &batch, self.steps, self.loss, &curve)?;
         progress.finish_and_clear();
         match last.judge(&config, self.loss) {
             None => Ok(format!("learnt by heart in {} steps: this configuration can learn", last.step)),

@@ -8,13 +8,13 @@ use tch::Device;
 
 use crate::config::TrainConfig;
 use crate::config::layers;
-use crate::config::train::Preset;
+use crate::config::train::TrainPreset;
 use crate::files::make_folder;
 use crate::train::Learner;
 use crate::train::checkpoint;
 use crate::train::keep_freed_memory;
-use crate::train::regularise::Elastic;
-use crate::train::{Ended, Run};
+use crate::train::regularise::ElasticPenalty;
+use crate::train::{Run, TrainEnd};
 use crate::train::{Sources, batch_number};
 
 /// Where to compute.
@@ -69,7 +69,7 @@ impl DeviceChoice {
 pub struct SettingArgs {
     /// Where keys that the configuration leaves out come from [default: philidor; when a run goes on, its own]
     #[arg(long, value_enum)]
-    preset: Option<Preset>,
+    preset: Option<TrainPreset>,
     /// Override a key: model.filters=96
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -135,12 +135,12 @@ impl TrainArgs {
     pub fn run(&self) -> Result<(), String> {
         let ended = self.train()?;
         let checkpoint = checkpoint::best_or_last(&self.run.join("checkpoints")).unwrap_or_default();
-        let how = if ended == Ended::Finished { "finished:" } else { "stopped:" };
+        let how = if ended == TrainEnd::Finished { "finished:" } else { "stopped:" };
         println!("{how} {}", checkpoint.display());
         Ok(())
     }
 
-    fn train(&self) -> Result<Ended, String> {
+    fn train(&self) -> Result<TrainEnd, String> {
         let mut config = self.read_config()?;
         let device = self.settings.prepare(&mut config)?;
         let stop = super::interrupt::flag()?;
@@ -194,7 +194,7 @@ impl TrainArgs {
 }
 
 /// What holds the learner's weights near what they are, for the games of the earlier task.
-fn earlier_task(config: &TrainConfig, folder: &Path, learner: &Learner) -> Result<Elastic, String> {
+fn earlier_task(config: &TrainConfig, folder: &Path, learner: &Learner) -> Result<ElasticPenalty, String> {
     let sources = Sources::load(&config.ewc.sources, config.validation_percent, folder)
         .map_err(|error| format!("ewc.sources: {error}"))?;
     // The earlier task had no teacher.
@@ -206,7 +206,7 @@ fn earlier_task(config: &TrainConfig, folder: &Path, learner: &Learner) -> Resul
         count * config.batch as u64
     );
     let batches = (0..count).map(|_| feed.next_batch()).collect::<Result<Vec<_>, _>>()?;
-    Ok(Elastic::measure(&learner.net, &learner.weights, &batches, config))
+    Ok(ElasticPenalty::measure(&learner.net, &learner.weights, &batches, config))
 }
 
 #[cfg(test)]
@@ -225,7 +225,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name).display().to_string();
         let begun = r#"{"batch": 7, "minutes": 5, "sources": [{"name": "games", "paths": ["a"]}]}"#;
-        let own = Preset::Neuralmateplay.parse(begun, &["lr=0.25".to_owned()]).unwrap();
+        let own = TrainPreset::Neuralmateplay.parse(begun, &["lr=0.25".to_owned()]).unwrap();
         std::fs::write(at("config.json"), serde_json::to_string(&own).unwrap()).unwrap();
         let more = r#"{"batch": 9, "sources": [{"name": "games", "paths": ["b"]}]}"#;
         std::fs::write(at("more.json"), more).unwrap();

@@ -3,7 +3,7 @@
 //! Activations are `[batch, channels, 8, 8]` with channels last in memory, in the kind of
 //! [`Weights::kind`]; normalisations compute in fp32 inside.
 
-use super::params::{Class, Init, Layout, ParamId, StatId, Weights};
+use super::params::{Class, Init, ParamId, ParamLayout, StatId, Weights};
 use crate::config::model::ResnetConfig;
 use crate::config::model::resnet::{Activation, NormKind};
 use tch::{Kind, Tensor};
@@ -14,14 +14,14 @@ pub(crate) const EPSILON: f64 = 1e-5;
 const MOMENTUM: f64 = 0.1;
 
 /// What a forward pass carries along.
-pub(crate) struct Pass<'a> {
+pub(crate) struct ForwardPass<'a> {
     pub weights: &'a Weights,
     pub train: bool,
     /// In training, what `quantise` will put into 8 bits is rounded.
     pub rounding: bool,
 }
 
-impl Pass<'_> {
+impl ForwardPass<'_> {
     /// `x` with dropout, in training.
     pub fn dropped(&self, x: Tensor, p: f64) -> Tensor {
         if self.train && p > 0.0 { x.dropout(p, true) } else { x }
@@ -73,24 +73,24 @@ impl Activation {
 }
 
 /// A convolution over the board, padded to keep its size.
-pub(crate) struct Conv {
+pub(crate) struct Convolution {
     pub weight: ParamId,
     pub bias: Option<ParamId>,
     pub kernel: i64,
 }
 
-impl Conv {
-    pub fn new(layout: &mut Layout, name: &str, shape: [i64; 3], bias: bool, gain: f64) -> Conv {
+impl Convolution {
+    pub fn new(layout: &mut ParamLayout, name: &str, shape: [i64; 3], bias: bool, gain: f64) -> Convolution {
         let [inputs, outputs, kernel] = shape;
         let deviation = (gain / (inputs * kernel * kernel) as f64).sqrt();
         let dims = [outputs, inputs, kernel, kernel];
         let weight = layout.param(format!("{name}.weight"), Class::Weight, &dims, Init::Normal(deviation));
         let bias =
             bias.then(|| layout.param(format!("{name}.bias"), Class::Bias, &[outputs], Init::Constant(0.0)));
-        Conv { weight, bias, kernel }
+        Convolution { weight, bias, kernel }
     }
 
-    pub fn forward(&self, pass: &Pass, x: &Tensor) -> Tensor {
+    pub fn forward(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         let padding = self.kernel / 2;
         let bias = self.bias.map(|id| pass.weights.get(id));
         x.conv2d(&pass.rounded_weight(self.weight), bias, 1, padding, 1, 1)
@@ -104,7 +104,7 @@ pub(crate) struct Linear {
 }
 
 impl Linear {
-    pub fn new(layout: &mut Layout, name: &str, inputs: i64, outputs: i64, gain: f64) -> Linear {
+    pub fn new(layout: &mut ParamLayout, name: &str, inputs: i64, outputs: i64, gain: f64) -> Linear {
         let init = Init::Normal((gain / inputs as f64).sqrt());
         Linear {
             weight: layout.param(format!("{name}.weight"), Class::Weight, &[outputs, inputs], init),
@@ -112,7 +112,7 @@ impl Linear {
         }
     }
 
-    pub fn forward(&self, pass: &Pass, x: &Tensor) -> Tensor {
+    pub fn forward(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         x.linear(pass.weights.get(self.weight), Some(pass.weights.get(self.bias)))
     }
 }
@@ -130,7 +130,13 @@ pub(crate) enum NormDetail {
 }
 
 impl Norm {
-    pub fn new(layout: &mut Layout, name: &str, channels: i64, config: &ResnetConfig, gamma: f64) -> Norm {
+    pub fn new(
+        layout: &mut ParamLayout,
+        name: &str,
+        channels: i64,
+        config: &ResnetConfig,
+        gamma: f64,
+    ) -> Norm {
         let kind = match config.norm {
             NormKind::Batch => NormDetail::Batch {
                 mean: layout.stat(format!("{name}.mean"), &[channels], 0.0),
@@ -146,7 +152,7 @@ impl Norm {
         }
     }
 
-    pub fn forward(&self, pass: &Pass, x: &Tensor) -> Tensor {
+    pub fn forward(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         let gamma = Some(pass.weights.get(self.gamma));
         let beta = Some(pass.weights.get(self.beta));
         match self.kind {
@@ -168,44 +174,44 @@ fn gcd(a: i64, b: i64) -> i64 {
 
 /// A convolution without bias and the normalisation of its outputs.
 pub(crate) struct ConvNorm {
-    pub conv: Conv,
+    pub conv: Convolution,
     pub norm: Norm,
 }
 
 impl ConvNorm {
     pub fn new(
-        layout: &mut Layout,
+        layout: &mut ParamLayout,
         name: &str,
         shape: [i64; 3],
         config: &ResnetConfig,
         gamma: f64,
     ) -> ConvNorm {
         ConvNorm {
-            conv: Conv::new(layout, &format!("{name}.conv"), shape, false, 2.0),
+            conv: Convolution::new(layout, &format!("{name}.conv"), shape, false, 2.0),
             norm: Norm::new(layout, &format!("{name}.norm"), shape[1], config, gamma),
         }
     }
 
-    pub fn forward(&self, pass: &Pass, x: &Tensor) -> Tensor {
+    pub fn forward(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         self.norm.forward(pass, &self.conv.forward(pass, x))
     }
 }
 
 /// Squeeze-and-excitation: each channel is scaled by a gate computed from all channels' means.
-pub(crate) struct Squeeze {
+pub(crate) struct SqueezeExcitation {
     pub reduce: Linear,
     pub expand: Linear,
 }
 
-impl Squeeze {
-    pub fn new(layout: &mut Layout, name: &str, channels: i64, hidden: i64) -> Squeeze {
-        Squeeze {
+impl SqueezeExcitation {
+    pub fn new(layout: &mut ParamLayout, name: &str, channels: i64, hidden: i64) -> SqueezeExcitation {
+        SqueezeExcitation {
             reduce: Linear::new(layout, &format!("{name}.reduce"), channels, hidden, 2.0),
             expand: Linear::new(layout, &format!("{name}.expand"), hidden, channels, 1.0),
         }
     }
 
-    pub fn forward(&self, pass: &Pass, x: &Tensor) -> Tensor {
+    pub fn forward(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         let means = pass.rounded(x.mean_dim([2i64, 3].as_slice(), false, None::<Kind>));
         let gate = self.expand.forward(pass, &self.reduce.forward(pass, &means).relu()).sigmoid();
         x * gate.unsqueeze(-1).unsqueeze(-1)
@@ -219,7 +225,7 @@ pub(crate) struct LayerNorm {
 }
 
 impl LayerNorm {
-    pub fn new(layout: &mut Layout, name: &str, channels: i64) -> LayerNorm {
+    pub fn new(layout: &mut ParamLayout, name: &str, channels: i64) -> LayerNorm {
         let mut param = |part: &str, start: f64| {
             layout.param(format!("{name}.{part}"), Class::Norm, &[channels], Init::Constant(start))
         };
@@ -227,7 +233,7 @@ impl LayerNorm {
     }
 
     /// `[…, channels]`, computed in fp32.
-    pub fn forward(&self, pass: &Pass, x: &Tensor) -> Tensor {
+    pub fn forward(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         let (gamma, beta) = (pass.weights.get(self.gamma), pass.weights.get(self.beta));
         let normed = |x: &Tensor| x.layer_norm(gamma.size(), Some(gamma), Some(beta), EPSILON, true);
         // On a CPU libtorch does so itself.
@@ -258,7 +264,7 @@ pub(crate) struct Attention {
 
 impl Attention {
     /// `gain` is the variance of what it gives, at first, by that of what it takes in.
-    pub fn new(layout: &mut Layout, name: &str, channels: i64, heads: i64, gain: f64) -> Attention {
+    pub fn new(layout: &mut ParamLayout, name: &str, channels: i64, heads: i64, gain: f64) -> Attention {
         Attention {
             norm: LayerNorm::new(layout, &format!("{name}.norm"), channels),
             qkv: Linear::new(layout, &format!("{name}.qkv"), channels, 3 * channels, 1.0),
@@ -268,7 +274,7 @@ impl Attention {
     }
 
     /// What is added to a board `[batch, channels, 8, 8]`, and the board.
-    pub fn forward(&self, pass: &Pass, x: &Tensor) -> Tensor {
+    pub fn forward(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         let (batch, channels) = (x.size()[0], x.size()[1]);
         // Channels lie last, so this is a view: [batch, squares, channels].
         let tokens = x.permute([0, 2, 3, 1]).reshape([batch, 64, channels]);
@@ -277,7 +283,7 @@ impl Attention {
     }
 
     /// What is to be added to `tokens` `[batch, n, channels]`.
-    pub fn added(&self, pass: &Pass, tokens: &Tensor) -> Tensor {
+    pub fn added(&self, pass: &ForwardPass, tokens: &Tensor) -> Tensor {
         let [batch, n, channels] = tokens.size()[..] else { panic!("tokens have three axes") };
         let qkv = self.qkv.forward(pass, &self.norm.forward(pass, tokens));
         let qkv = qkv.view([batch, n, 3, self.heads, channels / self.heads]).permute([2, 0, 3, 1, 4]);
@@ -304,7 +310,7 @@ mod tests {
     fn activations_are_rounded_in_training_and_their_gradient_is_not() {
         let net = Net::new(&ModelConfig::default()).unwrap();
         let weights = &Weights::new(net.layout(), Device::Cpu, Kind::Float, 1);
-        let rounds = Pass { weights, train: true, rounding: true };
+        let rounds = ForwardPass { weights, train: true, rounding: true };
         // 255 steps from zero up, 127 each way where there are signs.
         let positive = Tensor::from_slice(&[0.0f32, 0.4, 100.3, 255.0]);
         assert_eq!(rounds.rounded(positive.copy()), Tensor::from_slice(&[0.0f32, 0.0, 100.0, 255.0]));
@@ -314,7 +320,7 @@ mod tests {
             rounds.rounded(Tensor::zeros([3], (Kind::Float, Device::Cpu))).max().double_value(&[]),
             0.0
         );
-        for pass in [Pass { rounding: false, ..rounds }, Pass { train: false, ..rounds }] {
+        for pass in [ForwardPass { rounding: false, ..rounds }, ForwardPass { train: false, ..rounds }] {
             assert_eq!(pass.rounded(signed.copy()), signed);
         }
         let x = signed.set_requires_grad(true);
@@ -325,10 +331,10 @@ mod tests {
 
     #[test]
     fn weights_are_rounded_for_each_output() {
-        let mut layout = Layout::default();
-        let conv = Conv::new(&mut layout, "conv", [5, 2, 3], false, 1.0);
+        let mut layout = ParamLayout::default();
+        let conv = Convolution::new(&mut layout, "conv", [5, 2, 3], false, 1.0);
         let weights = &Weights::new(&layout, Device::Cpu, Kind::Float, 1);
-        let rounded = Pass { weights, train: true, rounding: true }.rounded_weight(conv.weight);
+        let rounded = ForwardPass { weights, train: true, rounding: true }.rounded_weight(conv.weight);
         for output in 0..2 {
             let (before, after) = (weights.get(conv.weight).get(output), rounded.get(output));
             let step = before.abs().max().double_value(&[]) / 127.0;

@@ -18,7 +18,9 @@ mod evaluator;
 
 pub use evaluator::Torch;
 pub use input::{DeviceBatch, DeviceLessons, DeviceShares, Expander};
-pub(crate) use layers::{Attention, Conv, ConvNorm, EPSILON, LayerNorm, Linear, NormDetail, Squeeze};
+pub(crate) use layers::{
+    Attention, ConvNorm, Convolution, EPSILON, LayerNorm, Linear, NormDetail, SqueezeExcitation,
+};
 pub(crate) use net::Body;
 pub use net::{Net, Output};
-pub use params::{Layout, Weights};
+pub use params::{ParamLayout, Weights};

@@ -1,9 +1,9 @@
 //! A network of any family: its structure, and what it answers.
 
-use super::layers::Pass;
-use super::linear::Matrix;
+use super::layers::ForwardPass;
+use super::linear::LinearNet;
 use super::mlp::Mlp;
-use super::params::{Layout, Weights};
+use super::params::{ParamLayout, Weights};
 use super::resnet::Resnet;
 use super::trm::Trm;
 use crate::config::ModelConfig;
@@ -13,7 +13,7 @@ use tch::Tensor;
 /// A network's structure; its numbers are in [`Weights`].
 pub struct Net {
     config: ModelConfig,
-    layout: Layout,
+    layout: ParamLayout,
     pub(crate) body: Body,
 }
 
@@ -21,7 +21,7 @@ pub struct Net {
 pub(crate) enum Body {
     Resnet(Box<Resnet>),
     Mlp(Mlp),
-    Linear(Matrix),
+    Linear(LinearNet),
     Trm(Trm),
 }
 
@@ -57,12 +57,12 @@ impl Net {
     /// One line, if numbers of `config` don't fit together.
     pub fn new(config: &ModelConfig) -> Result<Net, String> {
         config.check()?;
-        let mut layout = Layout::default();
+        let mut layout = ParamLayout::default();
         let l = &mut layout;
         let body = match config {
             ModelConfig::Resnet(config) => Body::Resnet(Box::new(Resnet::new(l, config))),
             ModelConfig::Mlp(config) => Body::Mlp(Mlp::new(l, config)),
-            ModelConfig::Linear(_) => Body::Linear(Matrix::new(l)),
+            ModelConfig::Linear(_) => Body::Linear(LinearNet::new(l)),
             ModelConfig::Trm(config) => Body::Trm(Trm::new(l, config)),
         };
         Ok(Net { config: config.clone(), layout, body })
@@ -79,7 +79,7 @@ impl Net {
     }
 
     /// Where its parameters lie.
-    pub fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &ParamLayout {
         &self.layout
     }
 
@@ -95,7 +95,7 @@ impl Net {
     /// the batch's statistics (and updates the running ones) and dropout is active.
     pub fn forward(&self, weights: &Weights, input: &Tensor, train: bool) -> Output {
         let rounding = matches!(&self.body, Body::Resnet(net) if net.config.rounding);
-        let pass = &Pass { weights, train, rounding };
+        let pass = &ForwardPass { weights, train, rounding };
         let input = &input.to_kind(weights.kind());
         match &self.body {
             Body::Resnet(net) => net.forward(pass, input),

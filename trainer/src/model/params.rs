@@ -1,6 +1,6 @@
 //! All parameters of a network in one flat tensor.
 //!
-//! A [`Layout`] says where each named parameter lies; [`Weights`] holds the numbers. The forward
+//! A [`ParamLayout`] says where each named parameter lies; [`Weights`] holds the numbers. The forward
 //! pass sees views into the flat tensors, so that the optimiser, clipping, averaging and
 //! checkpoints are a handful of operations on one tensor instead of hundreds on many.
 
@@ -26,11 +26,11 @@ pub enum Init {
     Normal(f64),
 }
 
-/// A parameter of a [`Layout`].
+/// A parameter of a [`ParamLayout`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ParamId(usize);
 
-/// A running statistic of a [`Layout`].
+/// A running statistic of a [`ParamLayout`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatId(usize);
 
@@ -73,14 +73,14 @@ impl Slot {
 
 /// Where each parameter and each running statistic lies in the flat tensors.
 #[derive(Clone, Debug, Default)]
-pub struct Layout {
+pub struct ParamLayout {
     params: Vec<Slot>,
     stats: Vec<Slot>,
     /// Indices into `params`, in memory order.
     order: Vec<usize>,
 }
 
-impl Layout {
+impl ParamLayout {
     /// Adds a parameter.
     pub fn param(&mut self, name: String, class: Class, shape: &[i64], init: Init) -> ParamId {
         self.params.push(Slot { name, shape: shape.to_vec(), offset: 0, class, init });
@@ -153,7 +153,7 @@ pub struct Weights {
     pub flat: Tensor,
     /// `[layout.stats_len()]`, fp32: the running statistics.
     pub stats: Tensor,
-    layout: Layout,
+    layout: ParamLayout,
     kind: Kind,
     /// Weights and biases in the kind of the computation: `flat` itself for fp32, else a copy.
     compute: Tensor,
@@ -165,7 +165,7 @@ pub struct Weights {
 impl Weights {
     /// Freshly initialised parameters on `device`, computed with in `kind` (bf16, fp16 or fp32).
     /// The same seed gives the same numbers on every device.
-    pub fn new(layout: &Layout, device: Device, kind: Kind, seed: i64) -> Weights {
+    pub fn new(layout: &ParamLayout, device: Device, kind: Kind, seed: i64) -> Weights {
         let _guard = tch::no_grad_guard();
         // libtorch's generator belongs to the whole process: another thread's draws would change ours.
         let mut random = fastrand::Rng::with_seed(seed.cast_unsigned());
@@ -185,7 +185,7 @@ impl Weights {
         Weights::over(layout, start.to_device(device), stats.to_device(device), kind)
     }
 
-    fn over(layout: &Layout, flat: Tensor, stats: Tensor, kind: Kind) -> Weights {
+    fn over(layout: &ParamLayout, flat: Tensor, stats: Tensor, kind: Kind) -> Weights {
         let computed = layout.through(Class::Bias);
         let compute = if kind == Kind::Float {
             flat.shallow_clone()
@@ -212,7 +212,7 @@ impl Weights {
     }
 
     /// Where everything lies.
-    pub fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &ParamLayout {
         &self.layout
     }
 

@@ -12,7 +12,7 @@ use crate::config::TrainConfig;
 use crate::export::{network, onnx, quickly};
 use crate::files::{make_folder, write_file};
 use crate::model::{Net, Torch, Weights};
-use crate::train::{Checkpoint, Progress, checkpoint};
+use crate::train::{Checkpoint, TrainProgress, checkpoint};
 
 /// The divergence of the policy beyond which a network in 8 bits isn't played with, nat; `quantise` refuses at a fifth.
 const WORST_KL: f64 = 0.05;
@@ -138,7 +138,7 @@ impl Nets {
         net: &Net,
         weights: &Weights,
         config: &TrainConfig,
-        progress: &Progress,
+        progress: &TrainProgress,
     ) -> Result<(), String> {
         // One of the same name, which a run had before it was put back, isn't this one.
         _ = std::fs::remove_file(self.int8(name));

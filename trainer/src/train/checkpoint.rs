@@ -8,8 +8,8 @@
 use super::learner::Learner;
 use crate::config::TrainConfig;
 pub use crate::files::write_file;
-use crate::model::{Layout, Weights};
-use crate::train::regularise::ewc::Elastic;
+use crate::model::{ParamLayout, Weights};
+use crate::train::regularise::ewc::ElasticPenalty;
 use crate::train::regularise::tactical_replay::HardPositions;
 use safetensors::{SafeTensors, tensor::Dtype, tensor::TensorView};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ const FORMAT: &str = "philidor-checkpoint/1";
 /// How far a run is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Progress {
+pub struct TrainProgress {
     /// Optimiser steps.
     pub step: u64,
     /// Samples learnt from.
@@ -66,7 +66,7 @@ impl Default for Plateau {
 
 impl Plateau {
     /// Takes note of a validation: too many in a row without a new best lower the factor.
-    pub fn take_note(&mut self, is_best: bool, config: &TrainConfig) {
+    pub fn update(&mut self, is_best: bool, config: &TrainConfig) {
         self.waited = if is_best { 0 } else { self.waited + 1 };
         if self.waited >= config.plateau_patience {
             let least = config.min_lr / config.lr;
@@ -80,7 +80,7 @@ pub struct Checkpoint {
     /// The run's configuration.
     pub config: TrainConfig,
     /// How far it was.
-    pub progress: Progress,
+    pub progress: TrainProgress,
     tensors: HashMap<String, Tensor>,
     path: PathBuf,
 }
@@ -89,7 +89,12 @@ pub struct Checkpoint {
 ///
 /// # Errors
 /// One line: what can't be written. A file that was there before is then unharmed.
-pub fn save(path: &Path, learner: &Learner, config: &TrainConfig, progress: &Progress) -> Result<(), String> {
+pub fn save(
+    path: &Path,
+    learner: &Learner,
+    config: &TrainConfig,
+    progress: &TrainProgress,
+) -> Result<(), String> {
     let layout = learner.net.layout();
     let mut tensors = Vec::new();
     for (group, flat) in groups(learner) {
@@ -107,7 +112,7 @@ pub fn save_weights(
     path: &Path,
     weights: &Weights,
     config: &TrainConfig,
-    progress: &Progress,
+    progress: &TrainProgress,
 ) -> Result<(), String> {
     let mut tensors = named(weights.layout(), "weights", &weights.flat);
     tensors.extend(named(weights.layout(), "stats", &weights.stats));
@@ -138,7 +143,7 @@ fn counters(learner: &Learner) -> [(&'static str, &Tensor); 3] {
 /// The counter that checkpoints of earlier programs lack: then there was none to count.
 const DRIFT: &str = "drift";
 
-fn views(layout: &Layout, group: &str, flat: &Tensor) -> Vec<(String, Tensor)> {
+fn views(layout: &ParamLayout, group: &str, flat: &Tensor) -> Vec<(String, Tensor)> {
     let views = if group.ends_with("stats") { layout.named_stats(flat) } else { layout.named_params(flat) };
     views.into_iter().map(|(name, view)| (format!("{group}/{name}"), view)).collect()
 }
@@ -146,7 +151,7 @@ fn views(layout: &Layout, group: &str, flat: &Tensor) -> Vec<(String, Tensor)> {
 /// Name, shape and little-endian bytes of a tensor.
 type Stored = (String, Vec<usize>, Vec<u8>);
 
-fn named(layout: &Layout, group: &str, flat: &Tensor) -> Vec<Stored> {
+fn named(layout: &ParamLayout, group: &str, flat: &Tensor) -> Vec<Stored> {
     let host = flat.to_device(Device::Cpu);
     views(layout, group, &host).into_iter().map(|(name, view)| stored(name, &view)).collect()
 }
@@ -158,7 +163,12 @@ fn stored(name: String, tensor: &Tensor) -> Stored {
     (name, shape, bytes)
 }
 
-fn write(path: &Path, tensors: Vec<Stored>, config: &TrainConfig, progress: &Progress) -> Result<(), String> {
+fn write(
+    path: &Path,
+    tensors: Vec<Stored>,
+    config: &TrainConfig,
+    progress: &TrainProgress,
+) -> Result<(), String> {
     let json = |value: serde_json::Result<String>| value.map_err(|error| error.to_string());
     let metadata = HashMap::from([
         ("format".to_owned(), FORMAT.to_owned()),
@@ -220,7 +230,7 @@ impl Checkpoint {
                 ));
             }
             let flat = || learner.weights.flat.zeros_like();
-            learner.elastic = Some(Elastic::new(flat(), flat(), weight));
+            learner.elastic = Some(ElasticPenalty::new(flat(), flat(), weight));
         }
         for (group, flat) in groups(learner) {
             self.fill(learner.net.layout(), group, flat)?;
@@ -250,7 +260,7 @@ impl Checkpoint {
         Ok(())
     }
 
-    fn fill(&self, layout: &Layout, group: &str, flat: &Tensor) -> Result<(), String> {
+    fn fill(&self, layout: &ParamLayout, group: &str, flat: &Tensor) -> Result<(), String> {
         for (name, mut view) in views(layout, group, flat) {
             self.fill_one(&name, &mut view)?;
         }

@@ -3,7 +3,7 @@
 use super::feed::Feed;
 use super::learner::Learner;
 use super::loss;
-use super::tests::{held_out_game, opera_for};
+use super::tests::{held_out_game, opera_game_batch};
 use crate::config::TrainConfig;
 use crate::loader::{Batch, Origin};
 use crate::model::Expander;
@@ -23,7 +23,7 @@ fn config(text: &str) -> TrainConfig {
 
 /// One game, as the configured network sees it.
 fn opera(config: &TrainConfig) -> Batch {
-    opera_for(&config.model.schemes())
+    opera_game_batch(&config.model.schemes())
 }
 
 /// The weights of a linear network `[1968, 832]` and its biases `[1968]`: views into `flat`.
@@ -110,7 +110,7 @@ fn every_family_learns_a_game_by_heart() {
         assert!(all.measures.top1 > 0.95 && all.raw_top1 <= all.measures.top1, "{text}: {all:?}");
         let has_value = config.model.schemes().value == Value::Wdl;
         assert_eq!(
-            (all.measures.wdl_loss.is_some(), validations.reliability.is_some()),
+            (all.measures.wdl_loss.is_some(), validations.calibration.is_some()),
             (has_value, has_value)
         );
         assert!(all.measures.wdl_loss.is_none_or(|loss| loss < 0.1), "{text}: {all:?}");
@@ -120,8 +120,8 @@ fn every_family_learns_a_game_by_heart() {
 
 #[test]
 fn what_is_shown_again_fits_any_family() {
-    struct Once(Batch);
-    impl Feed for Once {
+    struct SingleBatch(Batch);
+    impl Feed for SingleBatch {
         fn next_batch(&mut self) -> Result<Batch, String> {
             Ok(self.0.clone())
         }
@@ -138,7 +138,7 @@ fn what_is_shown_again_fits_any_family() {
         }
     }
     let config = config(LINEAR);
-    let mut feed = Once(opera(&config));
+    let mut feed = SingleBatch(opera(&config));
     let mut batch = feed.next_batch().unwrap();
     let last = batch.origin(batch.size - 1);
     batch.append(feed.again(&[last, last]).unwrap());

@@ -9,8 +9,8 @@ use super::validation::{HeldOut, Measures, Validations};
 use crate::config::TrainConfig;
 use crate::loader::Batch;
 use crate::model::{DeviceBatch, Expander, Net, Weights};
-use crate::train::regularise::ewc::Elastic;
-use crate::train::regularise::reference::{DriftSums, Reference};
+use crate::train::regularise::ewc::ElasticPenalty;
+use crate::train::regularise::reference::{PolicyDivergenceSums, Reference};
 use engine::eval::Value;
 use tch::{Device, Kind, Tensor};
 
@@ -38,11 +38,11 @@ pub struct Learner {
     config: TrainConfig,
     expander: Expander,
     /// What holds the weights near those of an earlier task.
-    pub elastic: Option<Elastic>,
+    pub elastic: Option<ElasticPenalty>,
     /// The network whose policy it shall stay near to.
     pub reference: Option<Reference>,
     /// How far it has gone from it.
-    pub drift: DriftSums,
+    pub drift: PolicyDivergenceSums,
     /// How many steps the even average spans, plus one; 0 while it is exponential.
     pub swa_steps: u64,
     /// What fp16's losses are multiplied by.
@@ -66,7 +66,7 @@ impl Learner {
             expander: Expander::new(device, kind, net.schemes()),
             elastic: None,
             reference: None,
-            drift: DriftSums::new(device),
+            drift: PolicyDivergenceSums::new(device),
             swa_steps: 0,
             loss_scale: LossScale::new(kind, device),
             totals: Tensor::zeros([6], (Kind::Float, device)),
@@ -113,7 +113,7 @@ impl Learner {
         let _guard = tch::no_grad_guard();
         let mut gradient = gradient / self.loss_scale.factor();
         if let Some(elastic) = &self.elastic {
-            gradient += elastic.pull(&self.weights.flat);
+            gradient += elastic.gradient(&self.weights.flat);
         }
         let done = self.optimiser.step(&mut self.weights, &gradient, &loss, lr, &self.config);
         self.loss_scale.update(&done);
@@ -137,7 +137,7 @@ impl Learner {
                 let losses = loss::step_losses(&said.policy, Some(&said.wdl), batch, &self.config);
                 let mut total = &losses.total * weights[step];
                 if step + 1 == weights.len() {
-                    total = self.held_near(total, batch, &losses);
+                    total = self.with_reference_penalty(total, batch, &losses);
                 }
                 steps[step] = Some(losses.detach());
                 total * scale
@@ -149,12 +149,12 @@ impl Learner {
         }
         let output = self.net.forward(&self.weights, &batch.input, true);
         let losses = loss::losses(&output, batch, &self.config);
-        let total = self.held_near(losses.total.shallow_clone(), batch, losses.last());
+        let total = self.with_reference_penalty(losses.total.shallow_clone(), batch, losses.last());
         (self.weights.gradient(&(total * scale)), losses)
     }
 
     /// The loss with what it costs that the answer that counts in play is not the reference's, if there is one.
-    fn held_near(&self, loss: Tensor, batch: &DeviceBatch, answer: &StepLosses) -> Tensor {
+    fn with_reference_penalty(&self, loss: Tensor, batch: &DeviceBatch, answer: &StepLosses) -> Tensor {
         match &self.reference {
             Some(reference) => loss + reference.cost(&self.net, batch, &answer.legal_logits, &self.drift),
             None => loss,

@@ -10,7 +10,7 @@ mod loss_scale;
 /// What holds a network to what it has learnt before.
 pub mod regularise;
 /// Whether predictions come true.
-pub mod reliability;
+pub mod calibration;
 /// How a network does on held-out samples.
 pub mod validation;
 /// The network in training.
@@ -24,7 +24,7 @@ mod sources;
 /// The loop.
 pub mod run;
 mod overfit;
-mod finder;
+mod lr_range_test;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -32,12 +32,12 @@ mod family_tests;
 
 mod precision;
 
-pub use checkpoint::{Checkpoint, Progress};
+pub use checkpoint::{Checkpoint, TrainProgress};
 pub use feed::Feed;
-pub use finder::{Suggestion, Trial, sweep};
 pub use learner::Learner;
+pub use lr_range_test::{LrSuggestion, RangeTestStep, range_test};
 pub(crate) use memory::keep_freed_memory;
-pub use overfit::{Point, by_heart, distinct};
-pub use run::{Ended, Run, TrainError};
+pub use overfit::{OverfitPoint, distinct_positions, overfit};
+pub use run::{Run, TrainEnd, TrainError};
 pub use sources::{Sources, batch_number};
 pub use validation::{HeldOut, Measures, Validation, Validations, validate};

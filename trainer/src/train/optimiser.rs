@@ -74,12 +74,12 @@ impl Optimiser {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Layout;
+    use crate::model::ParamLayout;
     use crate::model::params::Init;
     use tch::Device;
 
     fn two_parameters() -> Weights {
-        let mut layout = Layout::default();
+        let mut layout = ParamLayout::default();
         layout.param("w".to_owned(), Class::Weight, &[1], Init::Constant(2.0));
         layout.param("b".to_owned(), Class::Bias, &[1], Init::Constant(2.0));
         Weights::new(&layout, Device::Cpu, Kind::Float, 0)

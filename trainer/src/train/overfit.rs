@@ -16,7 +16,7 @@ const LINES: u64 = 20;
 const LOOKS: usize = 100;
 
 /// A batch of `samples` positions that all differ: of the same position, two moves can't both be known.
-pub fn distinct(feed: &mut dyn Feed, samples: usize) -> Result<Batch, String> {
+pub fn distinct_positions(feed: &mut dyn Feed, samples: usize) -> Result<Batch, String> {
     let mut seen = HashSet::new();
     let mut batch = Batch::default();
     for _ in 0..LOOKS {
@@ -37,7 +37,7 @@ pub fn distinct(feed: &mut dyn Feed, samples: usize) -> Result<Batch, String> {
 
 /// Where the learning stands.
 #[derive(Clone, Copy, Debug)]
-pub struct Point {
+pub struct OverfitPoint {
     /// Steps so far.
     pub step: u64,
     lr: f64,
@@ -50,7 +50,7 @@ pub struct Point {
     wdl_floor: f64,
 }
 
-impl Point {
+impl OverfitPoint {
     fn learnt(&self, bound: f64) -> bool {
         let known = &self.evaluated;
         known.top1 >= TOP1 && known.policy_loss < bound && known.wdl_loss.is_none_or(|loss| loss < bound)
@@ -91,7 +91,7 @@ impl Point {
     }
 }
 
-impl std::fmt::Display for Point {
+impl std::fmt::Display for OverfitPoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (a, b) = (&self.training.measures, &self.evaluated);
         write!(
@@ -123,14 +123,14 @@ fn dropouts(config: &TrainConfig) -> String {
 ///
 /// # Errors
 /// One line, if the configuration's numbers don't fit together.
-pub fn by_heart(
+pub fn overfit(
     config: &TrainConfig,
     device: Device,
     batch: &Batch,
     steps: u64,
     bound: f64,
-    curve: &dyn Fn(&Point),
-) -> Result<Point, String> {
+    curve: &dyn Fn(&OverfitPoint),
+) -> Result<OverfitPoint, String> {
     let steps = steps.max(1);
     let config = TrainConfig { warmup_steps: config.warmup_steps.min(steps / 10), ..config.clone() };
     let mut learner = Learner::new(&config, device)?;
@@ -153,7 +153,7 @@ pub fn by_heart(
             let weights = learner.weights.copy(device, Kind::Float);
             let mut evaluated = validate(&learner.net, &weights, &held_out, &config).all.measures;
             evaluated.wdl_loss = evaluated.wdl_loss.map(|loss| loss - wdl_floor);
-            let point = Point { step, lr, training: learner.report(), evaluated, wdl_floor };
+            let point = OverfitPoint { step, lr, training: learner.report(), evaluated, wdl_floor };
             curve(&point);
             if point.learnt(bound) || step == steps {
                 return Ok(point);
@@ -173,9 +173,9 @@ mod tests {
     use crate::loader::Origin;
 
     /// Says the same three positions, one of them twice, again and again.
-    struct Few;
+    struct RepeatedPositions;
 
-    impl Feed for Few {
+    impl Feed for RepeatedPositions {
         fn next_batch(&mut self) -> Result<Batch, String> {
             let mut batch = Batch { size: 4, ..Batch::default() };
             for position in [1u64, 2, 1, 3] {
@@ -204,10 +204,10 @@ mod tests {
 
     #[test]
     fn positions_to_learn_differ() {
-        let batch = distinct(&mut Few, 3).unwrap();
+        let batch = distinct_positions(&mut RepeatedPositions, 3).unwrap();
         assert_eq!((batch.size, &batch.policy[..]), (3, &[1, 2, 3][..]));
         assert_eq!((batch.masks.len(), batch.wdl.len()), (3 * 73, 9));
-        assert!(distinct(&mut Few, 4).unwrap_err().contains("only 3"));
+        assert!(distinct_positions(&mut RepeatedPositions, 4).unwrap_err().contains("only 3"));
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! What a run tells: `metrics.jsonl`, the same for TensorBoard, and a progress line on stderr.
 
 use super::checkpoint;
-use super::checkpoint::Progress;
+use super::checkpoint::TrainProgress;
 use super::events::Events;
 use super::learner::TrainReport;
-use super::validation::{Measures, Step, Validation, Validations};
+use super::validation::{Measures, StepMeasures, Validation, Validations};
 use crate::config::TrainConfig;
 use crate::samples::Phase;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -24,7 +24,7 @@ pub struct Reporter {
     events: Events,
     bar: ProgressBar,
     last_line: Option<Instant>,
-    last: Progress,
+    last: TrainProgress,
     /// Time since the last report that wasn't spent on training.
     paused: Duration,
 }
@@ -35,7 +35,7 @@ impl Reporter {
     ///
     /// # Errors
     /// One line: a file can't be written.
-    pub fn open(run: &Path, config: &TrainConfig, start: &Progress) -> Result<Reporter, String> {
+    pub fn open(run: &Path, config: &TrainConfig, start: &TrainProgress) -> Result<Reporter, String> {
         let at = |path: &Path, error: std::io::Error| format!("cannot write {}: {error}", path.display());
         let path = run.join("metrics.jsonl");
         let file = metrics(&path, start.step).map_err(|error| at(&path, error))?;
@@ -54,7 +54,7 @@ impl Reporter {
     /// One line: the metrics can't be written.
     pub fn train(
         &mut self,
-        progress: &Progress,
+        progress: &TrainProgress,
         report: &TrainReport,
         lr: f64,
         config: &TrainConfig,
@@ -100,7 +100,7 @@ impl Reporter {
     /// One line: the metrics can't be written.
     pub fn validation(
         &mut self,
-        progress: &Progress,
+        progress: &TrainProgress,
         names: &[String],
         validations: &Validations,
         time: Duration,
@@ -112,7 +112,7 @@ impl Reporter {
         let line = json!({
             "step": progress.step, "samples": progress.samples, "time_s": rounded(progress.time_s, 3),
             "validation": validations.all, "sources": sources().collect::<BTreeMap<_, _>>(),
-            "phases": phases().collect::<BTreeMap<_, _>>(), "reliability": validations.reliability,
+            "phases": phases().collect::<BTreeMap<_, _>>(), "reliability": validations.calibration,
         });
         self.write(progress, &line)?;
         let line = |name: &str, v: &Validation| {
@@ -132,11 +132,11 @@ impl Reporter {
             line(name, part);
         }
         if !validations.all.steps.is_empty() {
-            let top1 = |step: &Step| format!("{:.2}", 100.0 * step.top1);
+            let top1 = |step: &StepMeasures| format!("{:.2}", 100.0 * step.top1);
             let steps: Vec<String> = validations.all.steps.iter().map(top1).collect();
             self.say(&format!("  top-1 by step: {} %", steps.join(" ")));
         }
-        if let Some(r) = &validations.reliability {
+        if let Some(r) = &validations.calibration {
             self.say(&format!(
                 "  calibration error: score {:.4}, win {:.4}, draw {:.4}, loss {:.4}",
                 r.score.error, r.win.error, r.draw.error, r.loss.error
@@ -150,7 +150,7 @@ impl Reporter {
         self.bar.suspend(|| eprintln!("{line}"));
     }
 
-    fn write(&mut self, progress: &Progress, line: &serde_json::Value) -> Result<(), String> {
+    fn write(&mut self, progress: &TrainProgress, line: &serde_json::Value) -> Result<(), String> {
         writeln!(self.file, "{line}").map_err(|error| format!("cannot write metrics.jsonl: {error}"))?;
         let event = self.events.line(progress.step, line);
         event.map_err(|error| format!("cannot write TensorBoard's events: {error}"))
@@ -205,8 +205,9 @@ mod tests {
     fn validations_do_not_count_in_the_rate() {
         let folder = tempfile::tempdir().unwrap();
         let config = TrainConfig::default();
-        let mut reporter = Reporter::open(folder.path(), &config, &Progress::default()).unwrap();
-        let at = |step, time_s| Progress { step, samples: 100 * step, time_s, ..Progress::default() };
+        let mut reporter = Reporter::open(folder.path(), &config, &TrainProgress::default()).unwrap();
+        let at =
+            |step, time_s| TrainProgress { step, samples: 100 * step, time_s, ..TrainProgress::default() };
         let report = TrainReport::default();
         reporter.train(&at(1, 2.0), &report, 0.1, &config).unwrap();
         let nine_seconds = Duration::from_secs(9);

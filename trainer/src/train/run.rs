@@ -1,7 +1,7 @@
 //! The training run: steps, reports, validations, checkpoints, and how it ends.
 
 use super::checkpoint;
-use super::checkpoint::{Checkpoint, Progress};
+use super::checkpoint::{Checkpoint, TrainProgress};
 use super::feed::Feed;
 use super::learner::Learner;
 use super::report::Reporter;
@@ -20,7 +20,7 @@ const KEPT: usize = 2;
 
 /// Why a run stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum TrainEnd {
     /// All samples or minutes are used up.
     Finished,
     /// It was asked to stop; it can be resumed.
@@ -67,7 +67,7 @@ pub struct Run {
     /// The network.
     pub learner: Learner,
     /// How far it is.
-    pub progress: Progress,
+    pub progress: TrainProgress,
     config: TrainConfig,
     folder: PathBuf,
     streak: u64,
@@ -97,7 +97,7 @@ impl Run {
             Checkpoint::load(path)?.restore_weights(&mut learner.weights, true)?;
             learner.averaged.assign(&learner.weights.flat, &learner.weights.stats);
         }
-        Run::open(folder, config, learner, Progress::default())
+        Run::open(folder, config, learner, TrainProgress::default())
     }
 
     /// Goes on from the last checkpoint in `folder`.
@@ -119,7 +119,7 @@ impl Run {
         folder: &Path,
         config: &TrainConfig,
         learner: Learner,
-        progress: Progress,
+        progress: TrainProgress,
     ) -> Result<Run, String> {
         let checkpoints = folder.join("checkpoints");
         make_folder(&checkpoints)?;
@@ -137,8 +137,8 @@ impl Run {
         &mut self,
         feed: &mut dyn Feed,
         held_out: &HeldOut,
-        stop: &dyn Fn(&Progress) -> bool,
-    ) -> Result<Ended, TrainError> {
+        stop: &dyn Fn(&TrainProgress) -> bool,
+    ) -> Result<TrainEnd, TrainError> {
         let mut reporter = Reporter::open(&self.folder, &self.config, &self.progress)?;
         let (start, before) = (Instant::now(), self.progress.time_s);
         let mut saved = Instant::now();
@@ -150,10 +150,10 @@ impl Run {
             self.progress.time_s = before + start.elapsed().as_secs_f64();
             let done = self.config.progress(self.progress.samples, self.progress.time_s);
             if done >= 1.0 {
-                break Ended::Finished;
+                break TrainEnd::Finished;
             }
             if stop(&self.progress) {
-                break Ended::Stopped;
+                break TrainEnd::Stopped;
             }
             if done >= self.config.swa_from {
                 self.learner.average_evenly();
@@ -161,7 +161,7 @@ impl Run {
             lr = self.config.learning_rate(self.progress.step, done) * self.progress.plateau.factor;
             let batches = self.batches(feed)?;
             let losses = self.learner.step(&batches, lr);
-            self.take_note(&batches, &losses);
+            self.update(&batches, &losses);
             self.progress.step += 1;
             self.progress.samples += batches.iter().map(|batch| batch.size as u64).sum::<u64>();
             if self.progress.step.is_multiple_of(self.config.report_every) {
@@ -174,7 +174,7 @@ impl Run {
                         "ends early: {} validations without a new best",
                         self.config.early_stop
                     ));
-                    break Ended::Finished;
+                    break TrainEnd::Finished;
                 }
             }
             if saved.elapsed().as_secs_f64() >= self.config.checkpoint_every_s {
@@ -183,7 +183,7 @@ impl Run {
             }
         };
         // A run that is only stopped keeps its sums for the report that it will make when it goes on.
-        if ended == Ended::Finished {
+        if ended == TrainEnd::Finished {
             if self.learner.has_counted() {
                 self.report(&mut reporter, lr)?;
             }
@@ -209,14 +209,14 @@ impl Run {
         (0..self.config.accumulation).map(next).collect()
     }
 
-    fn take_note(&mut self, batches: &[Batch], losses: &[Tensor]) {
+    fn update(&mut self, batches: &[Batch], losses: &[Tensor]) {
         if self.config.shown_again() == 0 {
             return;
         }
         let fresh = self.config.batch - self.config.shown_again();
         for (batch, losses) in batches.iter().zip(losses) {
             let losses = Vec::<f32>::try_from(losses).expect("fp32 numbers");
-            self.progress.hard.take_note(batch, batch.size - fresh, &losses, &self.config.tactical_replay);
+            self.progress.hard.update(batch, batch.size - fresh, &losses, &self.config.tactical_replay);
         }
     }
 
@@ -252,7 +252,7 @@ impl Run {
         let is_best = self.progress.best.is_none_or(|best| loss < best);
         self.progress.since_best = if is_best { 0 } else { self.progress.since_best + 1 };
         if self.config.schedule == Schedule::Plateau {
-            self.progress.plateau.take_note(is_best, &self.config);
+            self.progress.plateau.update(is_best, &self.config);
         }
         if is_best {
             self.progress.best = Some(loss);

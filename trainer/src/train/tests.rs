@@ -1,15 +1,15 @@
 //! Learning as a whole, on a tiny network: it learns, it stops and goes on, it survives bad steps.
 
-mod steps;
+mod recursive;
 
 use super::checkpoint;
 use super::checkpoint::Checkpoint;
-use super::checkpoint::Progress;
+use super::checkpoint::TrainProgress;
 use super::feed::Feed;
-use super::finder::{Suggestion, sweep};
 use super::learner::Learner;
-use super::overfit::by_heart;
-use super::run::{Ended, Run, TrainError};
+use super::lr_range_test::{LrSuggestion, range_test};
+use super::overfit::overfit;
+use super::run::{Run, TrainEnd, TrainError};
 use super::validation::HeldOut;
 use super::validation::Validation;
 use crate::config::ModelConfig;
@@ -20,7 +20,7 @@ use crate::config::{Precision, Schedule};
 use crate::loader::{Batch, Origin};
 use crate::model::Net;
 use crate::samples::Phase;
-use crate::train::regularise::ewc::Elastic;
+use crate::train::regularise::ewc::ElasticPenalty;
 use crate::train::regularise::reference::Reference;
 use engine::eval::Schemes;
 use engine::position::Game;
@@ -34,7 +34,7 @@ const OPERA: &str = "e2e4 e7e5 g1f3 d7d6 d2d4 c8g4 d4e5 g4f3 d1f3 d6e5 f1c4 g8f6
 
 /// Every position of one game in their order, as a network of these schemes sees them, with the move played and the
 /// result; White's moves are one source, Black's another.
-pub(super) fn opera_for(schemes: &Schemes) -> Batch {
+pub(super) fn opera_game_batch(schemes: &Schemes) -> Batch {
     let mut game = Game::new();
     let mut batch = Batch::default();
     for (ply, uci) in OPERA.split_whitespace().enumerate() {
@@ -65,7 +65,7 @@ pub(super) fn opera_for(schemes: &Schemes) -> Batch {
 
 /// As the residual network sees it.
 fn opera() -> Batch {
-    opera_for(&ModelConfig::default().schemes())
+    opera_game_batch(&ModelConfig::default().schemes())
 }
 
 /// A batch of that game as if held out.
@@ -78,19 +78,19 @@ fn held_out() -> HeldOut {
 }
 
 /// Gives rows of one batch, a few at a time, over and over.
-struct Rounds {
+struct CyclingFeed {
     all: Batch,
     size: usize,
     next: usize,
 }
 
-impl Rounds {
-    fn new(size: usize, next: usize) -> Rounds {
-        Rounds { all: opera(), size, next }
+impl CyclingFeed {
+    fn new(size: usize, next: usize) -> CyclingFeed {
+        CyclingFeed { all: opera(), size, next }
     }
 }
 
-impl Feed for Rounds {
+impl Feed for CyclingFeed {
     fn next_batch(&mut self) -> Result<Batch, String> {
         let mut batch = Batch::default();
         for _ in 0..self.size {
@@ -184,7 +184,7 @@ fn one_game_is_learnt_by_heart() {
         for part in [&validations.sources, &validations.phases] {
             assert!((parts(part) - validations.all.measures.top1 * 33.0).abs() < 1e-3);
         }
-        let win = &validations.reliability.as_ref().expect("a value").win;
+        let win = &validations.calibration.as_ref().expect("a value").win;
         assert!(win.error < 0.1, "{kind}: it knows who won: {validations:?}");
     }
 }
@@ -194,7 +194,7 @@ fn what_can_learn_learns_by_heart_and_what_can_not_is_told_why() {
     let config = TrainConfig { lr: 5e-3, schedule: Schedule::Constant, ..tiny() };
     let game = opera();
     let learn =
-        |config: &TrainConfig, steps| by_heart(config, Device::Cpu, &game, steps, 0.1, &|_| ()).unwrap();
+        |config: &TrainConfig, steps| overfit(config, Device::Cpu, &game, steps, 0.1, &|_| ()).unwrap();
     assert_eq!(learn(&config, 400).judge(&config, 0.1), None);
     let still = TrainConfig { lr: 0.0, min_lr: 0.0, ..config };
     let advice = learn(&still, 20).judge(&still, 0.1).unwrap();
@@ -204,13 +204,14 @@ fn what_can_learn_learns_by_heart_and_what_can_not_is_told_why() {
 #[test]
 fn a_sweep_of_learning_rates_ends_where_the_loss_diverges() {
     let config = TrainConfig { clip: 0.0, ..tiny() };
-    let sweep = |to| sweep(&config, Device::Cpu, &mut Rounds::new(11, 0), [1e-6, to], 60, &|_| ()).unwrap();
-    let calm = sweep(1e-2);
+    let run =
+        |to| range_test(&config, Device::Cpu, &mut CyclingFeed::new(11, 0), [1e-6, to], 60, &|_| ()).unwrap();
+    let calm = run(1e-2);
     assert_eq!(calm.len(), 60);
     assert!((calm[59].lr / 1e-2 - 1.0).abs() < 1e-9 && (calm[0].lr / 1e-6 - 1.0).abs() < 1e-9);
-    let found = Suggestion::of(&calm).expect("the loss falls");
+    let found = LrSuggestion::of(&calm).expect("the loss falls");
     assert!((1e-5..=1e-2).contains(&found.steepest), "{found:?}");
-    let wild = sweep(1e6);
+    let wild = run(1e6);
     assert!(wild.len() < 60, "{:?}", wild.last());
 }
 
@@ -270,7 +271,7 @@ fn a_run_that_stops_and_goes_on_equals_one_that_does_not() {
     let whole = fresh_folder("whole");
     let mut run = Run::start(&whole, &config, Device::Cpu, None).unwrap();
     run.learner.reference = reference();
-    assert_eq!(run.train(&mut Rounds::new(11, 0), &held_out, &|_| false), Ok(Ended::Finished));
+    assert_eq!(run.train(&mut CyclingFeed::new(11, 0), &held_out, &|_| false), Ok(TrainEnd::Finished));
     let (expected, drift) = (numbers(&run.learner.weights.flat), run.learner.drift.drift());
     assert!(drift.kl > 0.0 && drift.weight > 0.0 && drift.lost == 0, "{drift:?}");
 
@@ -278,13 +279,13 @@ fn a_run_that_stops_and_goes_on_equals_one_that_does_not() {
     let mut run = Run::start(&halves, &config, Device::Cpu, None).unwrap();
     run.learner.reference = reference();
     // Between two reports, which are means since the last one.
-    let stop = |progress: &Progress| progress.step == 13;
-    assert_eq!(run.train(&mut Rounds::new(11, 0), &held_out, &stop), Ok(Ended::Stopped));
+    let stop = |progress: &TrainProgress| progress.step == 13;
+    assert_eq!(run.train(&mut CyclingFeed::new(11, 0), &held_out, &stop), Ok(TrainEnd::Stopped));
     let mut run = Run::resume(&halves, &config, Device::Cpu).unwrap();
     run.learner.reference = reference();
     assert_eq!(run.progress.step, 13);
     let next = run.progress.loader.as_u64().unwrap() as usize;
-    assert_eq!(run.train(&mut Rounds::new(11, next), &held_out, &|_| false), Ok(Ended::Finished));
+    assert_eq!(run.train(&mut CyclingFeed::new(11, next), &held_out, &|_| false), Ok(TrainEnd::Finished));
 
     assert_eq!(numbers(&run.learner.weights.flat), expected);
     assert_eq!(run.learner.drift.drift(), drift, "of the whole run");
@@ -318,11 +319,11 @@ fn a_finished_run_that_is_resumed_stays_as_it_is() {
     let config = TrainConfig { samples: 77, ..tiny() };
     let folder = fresh_folder("finished");
     let mut run = Run::start(&folder, &config, Device::Cpu, None).unwrap();
-    run.train(&mut Rounds::new(11, 0), &held_out(), &|_| false).unwrap();
+    run.train(&mut CyclingFeed::new(11, 0), &held_out(), &|_| false).unwrap();
     let metrics = || std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
     let before = metrics();
     let mut run = Run::resume(&folder, &config, Device::Cpu).unwrap();
-    assert_eq!(run.train(&mut Rounds::new(11, 77), &held_out(), &|_| false), Ok(Ended::Finished));
+    assert_eq!(run.train(&mut CyclingFeed::new(11, 77), &held_out(), &|_| false), Ok(TrainEnd::Finished));
     assert_eq!(metrics(), before);
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -339,8 +340,8 @@ fn batches_that_are_accumulated_are_one_batch() {
         assert_eq!(report.skipped, 0);
         (numbers(&learner.optimiser.first), report.measures.policy_loss)
     };
-    let mut rounds = Rounds::new(11, 0);
-    let parts: Vec<Batch> = (0..3).map(|_| rounds.next_batch().unwrap()).collect();
+    let mut feed = CyclingFeed::new(11, 0);
+    let parts: Vec<Batch> = (0..3).map(|_| feed.next_batch().unwrap()).collect();
     let (whole, loss) = flat(&[opera()]);
     let (accumulated, same_loss) = flat(&parts);
     assert!((loss - same_loss).abs() < 1e-5);
@@ -374,17 +375,17 @@ fn hard_captures_are_shown_again_and_survive_a_resumption() {
     let held_out = held_out();
     let whole = fresh_folder("hard-whole");
     let mut run = Run::start(&whole, &config, Device::Cpu, None).unwrap();
-    run.train(&mut Rounds::new(fresh, 0), &held_out, &|_| false).unwrap();
+    run.train(&mut CyclingFeed::new(fresh, 0), &held_out, &|_| false).unwrap();
     let kept = run.progress.hard.len();
     assert!((1..=8).contains(&kept), "{kept}");
     assert!(run.progress.samples > run.progress.step * 10, "batches are filled up: {:?}", run.progress);
 
     let halves = fresh_folder("hard-halves");
     let mut run = Run::start(&halves, &config, Device::Cpu, None).unwrap();
-    run.train(&mut Rounds::new(fresh, 0), &held_out, &|progress| progress.step == 6).unwrap();
+    run.train(&mut CyclingFeed::new(fresh, 0), &held_out, &|progress| progress.step == 6).unwrap();
     let mut run = Run::resume(&halves, &config, Device::Cpu).unwrap();
     let next = run.progress.loader.as_u64().unwrap() as usize;
-    run.train(&mut Rounds::new(fresh, next), &held_out, &|_| false).unwrap();
+    run.train(&mut CyclingFeed::new(fresh, next), &held_out, &|_| false).unwrap();
     assert_eq!(policy_losses(&halves), policy_losses(&whole));
     for folder in [whole, halves] {
         std::fs::remove_dir_all(folder).unwrap();
@@ -397,8 +398,8 @@ fn what_an_earlier_task_needs_is_held() {
     let held =
         TrainConfig { ewc: crate::config::EwcConfig { weight: 1e4, ..Default::default() }, ..config.clone() };
     let [first, second] = [0, 1].map(|half| {
-        let mut rounds = Rounds::new(16, 16 * half);
-        rounds.next_batch().unwrap()
+        let mut feed = CyclingFeed::new(16, 16 * half);
+        feed.next_batch().unwrap()
     });
     let mut learner = Learner::new(&config, Device::Cpu).unwrap();
     for step in 0..60 {
@@ -410,7 +411,7 @@ fn what_an_earlier_task_needs_is_held() {
         next.averaged.assign(&learner.weights.flat, &learner.weights.stats);
         if is_held {
             let batches = std::slice::from_ref(&first);
-            next.elastic = Some(Elastic::measure(&next.net, &next.weights, batches, &held));
+            next.elastic = Some(ElasticPenalty::measure(&next.net, &next.weights, batches, &held));
         }
         for _ in 0..40 {
             next.step(std::slice::from_ref(&second), 2e-3);
@@ -434,7 +435,7 @@ fn a_plateau_lowers_the_learning_rate_and_then_ends_the_run() {
     let held_out = held_out();
     let mut run = Run::start(&folder, &config, Device::Cpu, None).unwrap();
     run.progress.best = Some(0.0);
-    assert_eq!(run.train(&mut Rounds::new(11, 0), &held_out, &|_| false), Ok(Ended::Finished));
+    assert_eq!(run.train(&mut CyclingFeed::new(11, 0), &held_out, &|_| false), Ok(TrainEnd::Finished));
     assert_eq!((run.progress.step, run.progress.since_best), (40, 4));
     assert_eq!(run.progress.plateau.factor, 0.25);
     std::fs::remove_dir_all(folder).unwrap();
@@ -449,7 +450,7 @@ fn checkpoints_read_back_the_same_and_small_ones_start_another_run() {
     for _ in 0..3 {
         learner.step(&[opera()], 1e-3);
     }
-    let progress = Progress { step: 3, samples: 99, loader: 7.into(), ..Progress::default() };
+    let progress = TrainProgress { step: 3, samples: 99, loader: 7.into(), ..TrainProgress::default() };
     let full = folder.join("full.safetensors");
     checkpoint::save(&full, &learner, &config, &progress).unwrap();
     let read = Checkpoint::load(&full).unwrap();
@@ -495,8 +496,8 @@ fn a_batch_that_is_not_finite_changes_nothing_and_many_end_the_run() {
     assert_eq!(report.skipped, 1);
     assert!(report.measures.policy_loss.is_finite());
 
-    struct Broken(Batch);
-    impl Feed for Broken {
+    struct NotFiniteFeed(Batch);
+    impl Feed for NotFiniteFeed {
         fn next_batch(&mut self) -> Result<Batch, String> {
             Ok(self.0.clone())
         }
@@ -510,7 +511,7 @@ fn a_batch_that_is_not_finite_changes_nothing_and_many_end_the_run() {
     let folder = fresh_folder("broken");
     let config = TrainConfig { samples: 10_000, ..config };
     let mut run = Run::start(&folder, &config, Device::Cpu, None).unwrap();
-    let error = run.train(&mut Broken(bad), &HeldOut::default(), &|_| false).unwrap_err();
+    let error = run.train(&mut NotFiniteFeed(bad), &HeldOut::default(), &|_| false).unwrap_err();
     assert!(matches!(error, TrainError::NotFinite(steps) if steps > 10), "{error}");
     std::fs::remove_dir_all(folder).unwrap();
 }

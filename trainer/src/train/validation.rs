@@ -1,8 +1,8 @@
 //! How a network does on held-out samples: of each source, in each phase, and whether it means what it says.
 
+use super::calibration::{Calibration, CalibrationCounts};
 use super::loss;
 use super::loss::StepLosses;
-use super::reliability::{Reliability, Tally};
 use crate::config::TrainConfig;
 use crate::loader::Batch;
 use crate::model::{DeviceBatch, Expander, Net, Output, Weights};
@@ -44,7 +44,7 @@ impl Measures {
 
 /// What one of the answers of a network that thinks in steps is worth, measured as in [`Measures`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Step {
+pub struct StepMeasures {
     /// Cross-entropy of the policy (nat).
     pub policy_loss: f64,
     /// Share of samples whose move is the first choice among legal moves.
@@ -67,7 +67,7 @@ pub struct Validation {
     pub raw_top5: f64,
     /// Of a network that thinks in steps, the answer after each of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<Step>,
+    pub steps: Vec<StepMeasures>,
 }
 
 /// How a network does on all held-out samples, and on parts of them.
@@ -80,7 +80,7 @@ pub struct Validations {
     /// Those of each phase, as in [`Phase::ALL`].
     pub phases: Vec<Validation>,
     /// What win, draw and loss were said to be, and what the games came to; none of a network without a value.
-    pub reliability: Option<Reliability>,
+    pub calibration: Option<Calibration>,
 }
 
 /// Measures `weights` (fp32) on the samples.
@@ -92,7 +92,7 @@ pub fn validate(net: &Net, weights: &Weights, held_out: &HeldOut, config: &Train
     let has_value = net.schemes().value == Value::Wdl;
     let steps = config.model.step_weights().len() as i64;
     let mut sums = Tensor::zeros([sources + phases, MEASURED + STEP * steps], (Kind::Float, device));
-    let mut tally = Tally::new(device);
+    let mut counts = CalibrationCounts::new(device);
     let plain = TrainConfig { label_smoothing: 0.0, ..config.clone() };
     for batch in &held_out.batches {
         let phase: Vec<i64> = batch.phase.iter().map(|&phase| i64::from(phase)).collect();
@@ -104,7 +104,7 @@ pub fn validate(net: &Net, weights: &Weights, held_out: &HeldOut, config: &Train
         let measured = measures(&output, &batch, &plain);
         _ = sums.g_add_(&groups.to_kind(Kind::Float).tr().matmul(&measured));
         if let Some(wdl) = output.last_wdl() {
-            tally.add(&wdl.softmax(-1, Kind::Float), &results);
+            counts.add(&wdl.softmax(-1, Kind::Float), &results);
         }
     }
     let all = sums.narrow(0, 0, sources).sum_dim_intlist([0i64].as_slice(), false, Kind::Float);
@@ -115,7 +115,7 @@ pub fn validate(net: &Net, weights: &Weights, held_out: &HeldOut, config: &Train
         all: validation(&all, has_value),
         sources: rows(0, sources),
         phases: rows(sources, phases),
-        reliability: has_value.then(|| tally.reliability()),
+        calibration: has_value.then(|| counts.calibration()),
     }
 }
 
@@ -144,8 +144,8 @@ fn validation(sums: &Tensor, has_value: bool) -> Validation {
     let sums = Vec::<f32>::try_from(sums).expect("fp32 numbers");
     let mean = |i: usize| f64::from(sums[i]) / f64::from(sums[0]).max(1.0);
     let wdl_loss = has_value.then(|| f64::from(sums[2]) / f64::from(sums[7]).max(1.0));
-    let step = |i: usize| Step { policy_loss: mean(i), top1: mean(i + 1), top5: mean(i + 2) };
-    let steps: Vec<Step> = (MEASURED as usize..sums.len()).step_by(STEP as usize).map(step).collect();
+    let step = |i: usize| StepMeasures { policy_loss: mean(i), top1: mean(i + 1), top5: mean(i + 2) };
+    let steps: Vec<StepMeasures> = (MEASURED as usize..sums.len()).step_by(STEP as usize).map(step).collect();
     Validation {
         samples: sums[0] as u64,
         measures: Measures { policy_loss: mean(1), wdl_loss, top1: mean(3), top5: mean(4) },

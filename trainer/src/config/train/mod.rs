@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 pub use parts::{EwcConfig, OptimiserKind, Schedule, SourceConfig, TacticalReplay, TeacherConfig};
 pub use precision::Precision;
-pub use preset::Preset;
+pub use preset::TrainPreset;
 
 /// A training run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -162,18 +162,18 @@ impl TrainConfig {
     ///
     /// # Errors
     /// One line: what can't be read, or which key is unknown or doesn't fit.
-    pub fn load(preset: Preset, files: &[PathBuf], overrides: &[String]) -> Result<TrainConfig, String> {
+    pub fn load(preset: TrainPreset, files: &[PathBuf], overrides: &[String]) -> Result<TrainConfig, String> {
         let mut json = preset.json();
         lay_files(&mut json, files)?;
         preset::resolve(json, overrides).map_err(|error| format!("{}: {error}", place(files)))
     }
 
-    /// [`TrainConfig::load`] of a text over [`Preset::Philidor`].
+    /// [`TrainConfig::load`] of a text over [`TrainPreset::Philidor`].
     ///
     /// # Errors
     /// One line: which key is unknown or doesn't fit.
     pub fn parse(text: &str, overrides: &[String]) -> Result<TrainConfig, String> {
-        Preset::Philidor.parse(text, overrides)
+        TrainPreset::Philidor.parse(text, overrides)
     }
 
     /// Checks that the numbers make sense.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// Where a configuration's unsaid keys come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Preset {
+pub enum TrainPreset {
     /// Philidor's own: a network that a CPU trains and plays fast
     #[default]
     Philidor,
@@ -23,7 +23,7 @@ pub enum Preset {
     Chesstrm,
 }
 
-impl Preset {
+impl TrainPreset {
     /// Lays `text` over this preset and applies `overrides`, as [`TrainConfig::load`] does. Sources are laid over
     /// the key `source_defaults`.
     ///
@@ -37,12 +37,12 @@ impl Preset {
 
     pub(super) fn json(self) -> Value {
         let text = match self {
-            Preset::Philidor => "{}",
-            Preset::Neuralmateplay => include_str!("presets/neuralmateplay.json"),
-            Preset::Mlp => include_str!("presets/mlp.json"),
-            Preset::MlpWide => include_str!("presets/mlp-wide.json"),
-            Preset::Linear => include_str!("presets/linear.json"),
-            Preset::Chesstrm => include_str!("presets/chesstrm.json"),
+            TrainPreset::Philidor => "{}",
+            TrainPreset::Neuralmateplay => include_str!("presets/neuralmateplay.json"),
+            TrainPreset::Mlp => include_str!("presets/mlp.json"),
+            TrainPreset::MlpWide => include_str!("presets/mlp-wide.json"),
+            TrainPreset::Linear => include_str!("presets/linear.json"),
+            TrainPreset::Chesstrm => include_str!("presets/chesstrm.json"),
         };
         serde_json::from_str(text).expect("a preset of ours is JSON")
     }
@@ -77,7 +77,7 @@ mod tests {
     fn a_preset_lies_below_the_file_and_the_file_below_the_command_line() {
         let text = r#"{"batch": 7, "model": {"filters": 96}}"#;
         let overrides = ["model.blocks=3".to_owned()];
-        let config = Preset::Neuralmateplay.parse(text, &overrides).unwrap();
+        let config = TrainPreset::Neuralmateplay.parse(text, &overrides).unwrap();
         let ModelConfig::Resnet(model) = &config.model else { panic!("{}", config.model.family()) };
         assert_eq!((config.batch, model.filters, model.blocks), (7, 96, 3));
         assert_eq!((config.lr, config.accumulation, model.attention_blocks), (5e-5, 2, 2));
@@ -85,21 +85,21 @@ mod tests {
             {"name": "games", "paths": ["a"]},
             {"name": "puzzles", "paths": ["b"], "select": {"min_elo": 1500, "max_plies": 9}}
         ]}"#;
-        let [games, puzzles] = &Preset::Neuralmateplay.parse(text, &[]).unwrap().sources[..] else {
+        let [games, puzzles] = &TrainPreset::Neuralmateplay.parse(text, &[]).unwrap().sources[..] else {
             panic!()
         };
         assert_eq!((games.select.min_elo, games.select.max_plies), (2200, u16::MAX));
         assert_eq!((puzzles.select.min_elo, puzzles.select.max_plies), (1500, 9));
     }
 
-    fn parameters(preset: Preset) -> i64 {
+    fn parameters(preset: TrainPreset) -> i64 {
         let config = preset.parse("{}", &[]).unwrap();
         crate::model::Net::new(&config.model).unwrap().layout().len()
     }
 
     #[test]
     fn chesstrm_is_the_documents() {
-        let config = Preset::Chesstrm.parse("{}", &[]).unwrap();
+        let config = TrainPreset::Chesstrm.parse("{}", &[]).unwrap();
         let crate::config::ModelConfig::Trm(model) = &config.model else { panic!("{:?}", config.model) };
         assert_eq!(
             (model.width, model.heads, model.layers, model.steps, model.dropout),
@@ -107,24 +107,27 @@ mod tests {
         );
         assert!((1e-4..=3e-4).contains(&config.lr));
         assert_eq!(config.weight_decay, 0.1);
-        let small = Preset::Chesstrm.parse(r#"{"model": {"width": 64, "heads": 2}}"#, &[]).unwrap();
+        let small = TrainPreset::Chesstrm.parse(r#"{"model": {"width": 64, "heads": 2}}"#, &[]).unwrap();
         assert_eq!(small.model.family(), "trm");
     }
 
     #[test]
     fn neuralmateplays_network_has_its_size() {
-        let size = parameters(Preset::Neuralmateplay);
+        let size = parameters(TrainPreset::Neuralmateplay);
         assert!((12_300_000..12_500_000).contains(&size), "{size}");
     }
 
     #[test]
     fn the_lessons_networks_have_their_sizes_and_settings() {
-        assert_eq!(parameters(Preset::Linear), 1_639_344);
+        assert_eq!(parameters(TrainPreset::Linear), 1_639_344);
         let layers = [(896, 1000), (1000, 1000), (1000, 1000), (1000, 200), (200, 4672)];
-        assert_eq!(parameters(Preset::Mlp), layers.map(|(from, to)| (from + 1) * to).iter().sum::<i64>());
-        let config = Preset::Mlp.parse("{}", &[]).unwrap();
+        assert_eq!(
+            parameters(TrainPreset::Mlp),
+            layers.map(|(from, to)| (from + 1) * to).iter().sum::<i64>()
+        );
+        let config = TrainPreset::Mlp.parse("{}", &[]).unwrap();
         assert_eq!((config.lr, config.momentum, config.nesterov), (1e-3, 0.9, false));
         assert_eq!((config.validation_percent, config.batch, config.epochs), (20, 4, 60.0));
-        assert!(parameters(Preset::MlpWide) < 3_000_000);
+        assert!(parameters(TrainPreset::MlpWide) < 3_000_000);
     }
 }

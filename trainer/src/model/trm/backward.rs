@@ -5,20 +5,20 @@
 //! before. Dropout draws the same numbers both times, so that the gradient is that of a single pass, but for the order
 //! in which its sums are added up (Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost").
 
-use crate::model::layers::Pass;
+use crate::model::layers::ForwardPass;
 use crate::model::params::Weights;
-use crate::model::trm::{Said, Thought, Trm};
+use crate::model::trm::{StepAnswer, StepState, Trm};
 use tch::Tensor;
 
-impl Thought {
+impl StepState {
     /// The same numbers, as a beginning that gradients stop at.
-    fn leaf(&self) -> Thought {
+    fn leaf(&self) -> StepState {
         let leaf = |tensor: &Tensor| tensor.detach().set_requires_grad(true);
-        Thought { y: leaf(&self.y), z: leaf(&self.z) }
+        StepState { y: leaf(&self.y), z: leaf(&self.z) }
     }
 
-    fn another(&self) -> Thought {
-        Thought { y: self.y.shallow_clone(), z: self.z.shallow_clone() }
+    fn shallow_clone(&self) -> StepState {
+        StepState { y: self.y.shallow_clone(), z: self.z.shallow_clone() }
     }
 }
 
@@ -31,9 +31,9 @@ impl Trm {
         weights: &Weights,
         planes: &Tensor,
         seed: i64,
-        mut loss: impl FnMut(usize, &Said) -> Tensor,
+        mut loss: impl FnMut(usize, &StepAnswer) -> Tensor,
     ) -> Tensor {
-        let pass = &Pass { weights, train: true, rounding: false };
+        let pass = &ForwardPass { weights, train: true, rounding: false };
         let (steps, group) = (self.config.steps, self.config.group());
         let starts: Vec<usize> = (0..steps).step_by(group).collect();
         let n = planes.size()[0];
@@ -41,40 +41,40 @@ impl Trm {
         let mut begins = Vec::with_capacity(starts.len());
         tch::no_grad(|| {
             let x = self.embed(pass, planes);
-            let mut thought = self.begin(weights, n);
+            let mut state = self.initial_state(weights, n);
             for step in 0..*starts.last().expect("at least one step") {
-                thought = self.seeded(pass, &x, &thought, seed, step);
+                state = self.seeded_step(pass, &x, &state, seed, step);
                 if (step + 1) % group == 0 {
-                    begins.push(thought.another());
+                    begins.push(state.shallow_clone());
                 }
             }
         });
         let mut sum: Option<Tensor> = None;
         // By the `y` and `z` that the group hands on.
-        let mut handed_on: Option<[Tensor; 2]> = None;
+        let mut passed_back: Option<[Tensor; 2]> = None;
         for start in starts.into_iter().rev() {
             let begin = match start {
-                0 => self.begin(weights, n),
+                0 => self.initial_state(weights, n),
                 _ => begins.pop().expect("a beginning for each group").leaf(),
             };
             let x = self.embed(pass, planes);
-            let mut thought = begin.another();
+            let mut state = begin.shallow_clone();
             let mut total: Option<Tensor> = None;
             let mut add = |share: Tensor| {
                 total = Some(total.take().map_or(share.shallow_clone(), |total| total + share))
             };
             for step in start..(start + group).min(steps) {
-                thought = self.seeded(pass, &x, &thought, seed, step);
-                add(loss(step, &self.say(pass, &thought)));
+                state = self.seeded_step(pass, &x, &state, seed, step);
+                add(loss(step, &self.answer(pass, &state)));
             }
-            if let Some([by_y, by_z]) = &handed_on {
-                add((&thought.y * by_y).sum(tch::Kind::Float));
-                add((&thought.z * by_z).sum(tch::Kind::Float));
+            if let Some([by_y, by_z]) = &passed_back {
+                add((&state.y * by_y).sum(tch::Kind::Float));
+                add((&state.z * by_z).sum(tch::Kind::Float));
             }
             let total = total.expect("a group has steps");
             let inputs: Vec<&Tensor> = if start == 0 { Vec::new() } else { vec![&begin.y, &begin.z] };
             let (gradient, mut by_inputs) = weights.gradient_with(&total, &inputs);
-            handed_on = by_inputs.pop().zip(by_inputs.pop()).map(|(by_z, by_y)| [by_y, by_z]);
+            passed_back = by_inputs.pop().zip(by_inputs.pop()).map(|(by_z, by_y)| [by_y, by_z]);
             sum = Some(tch::no_grad(|| match sum.take() {
                 Some(sum) => sum + gradient,
                 None => gradient,
@@ -84,10 +84,17 @@ impl Trm {
     }
 
     /// A step whose dropout is that of its number, whenever it is computed.
-    fn seeded(&self, pass: &Pass, x: &Tensor, thought: &Thought, seed: i64, step: usize) -> Thought {
+    fn seeded_step(
+        &self,
+        pass: &ForwardPass,
+        x: &Tensor,
+        state: &StepState,
+        seed: i64,
+        step: usize,
+    ) -> StepState {
         if self.config.dropout > 0.0 {
             tch::manual_seed(seed.wrapping_mul(1009).wrapping_add(step as i64));
         }
-        self.step(pass, x, thought)
+        self.step(pass, x, state)
     }
 }

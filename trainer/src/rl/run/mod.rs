@@ -77,7 +77,7 @@ impl Cycle {
             ));
         }
         let nets = Nets::of(folder)?;
-        let none = checkpoint::Progress::default();
+        let none = checkpoint::TrainProgress::default();
         if config.start.is_empty() {
             let learner =
                 Learner::new(&TrainConfig { seed: config.seed, ..config.train.clone() }, Device::Cpu)?;

@@ -85,8 +85,8 @@ impl Cycle {
         let held_out = sources.held_out(&config)?;
         let stop = Arc::clone(&self.stop);
         match run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed)) {
-            Ok(train::Ended::Finished) => {}
-            Ok(train::Ended::Stopped) => return Ok(false),
+            Ok(train::TrainEnd::Finished) => {}
+            Ok(train::TrainEnd::Stopped) => return Ok(false),
             // Nobody needs to play against a network whose numbers aren't finite.
             Err(why @ TrainError::NotFinite(_)) => {
                 self.state.from = None;

@@ -8,7 +8,7 @@ use crate::train::loss;
 use tch::{Kind, Tensor};
 
 /// Where the weights were and how much each matters.
-pub struct Elastic {
+pub struct ElasticPenalty {
     /// `[parameters]`: the weights to stay near to.
     pub anchor: Tensor,
     /// `[parameters]`: the diagonal of Fisher's information, at least 0.
@@ -16,17 +16,17 @@ pub struct Elastic {
     weight: f64,
 }
 
-impl Elastic {
+impl ElasticPenalty {
     /// Holds `anchor` by `importance`, times `weight`.
-    pub fn new(anchor: Tensor, importance: Tensor, weight: f64) -> Elastic {
-        Elastic { anchor, importance, weight }
+    pub fn new(anchor: Tensor, importance: Tensor, weight: f64) -> ElasticPenalty {
+        ElasticPenalty { anchor, importance, weight }
     }
 
     /// Holds `weights`, by how much the losses on `batches` depend on each of them.
     ///
     /// Fisher's information is the mean square of single samples' gradients. Here it is estimated from whole
     /// batches: the mean of n independent gradients around zero has an n-th of their mean square.
-    pub fn measure(net: &Net, weights: &Weights, batches: &[Batch], config: &TrainConfig) -> Elastic {
+    pub fn measure(net: &Net, weights: &Weights, batches: &[Batch], config: &TrainConfig) -> ElasticPenalty {
         let device = weights.device();
         let expander = Expander::new(device, Kind::Float, net.schemes());
         let weights = weights.copy(device, Kind::Float);
@@ -38,11 +38,11 @@ impl Elastic {
             let gradient = weights.gradient(&loss::losses(&output, &batch, config).total);
             _ = importance.g_add_(&(gradient.square() * (n / batches.len() as f64)));
         }
-        Elastic::new(weights.flat.detach().copy(), importance, config.ewc.weight)
+        ElasticPenalty::new(weights.flat.detach().copy(), importance, config.ewc.weight)
     }
 
     /// The gradient of the penalty `weight/2 · Σ importance · (θ − anchor)²` at `flat`.
-    pub fn pull(&self, flat: &Tensor) -> Tensor {
+    pub fn gradient(&self, flat: &Tensor) -> Tensor {
         (flat - &self.anchor) * &self.importance * self.weight
     }
 }

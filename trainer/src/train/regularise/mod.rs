@@ -7,6 +7,6 @@ pub mod tactical_replay;
 /// Staying near a network that is known to be good.
 pub mod reference;
 
-pub use ewc::Elastic;
-pub use reference::{Drift, DriftSums, Reference};
+pub use ewc::ElasticPenalty;
+pub use reference::{PolicyDivergence, PolicyDivergenceSums, Reference};
 pub use tactical_replay::HardPositions;

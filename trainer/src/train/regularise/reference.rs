@@ -16,7 +16,7 @@ pub struct Reference {
 
 /// Means over batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Drift {
+pub struct PolicyDivergence {
     /// Divergence of the policy, nat.
     pub kl: f64,
     /// What a nat cost.
@@ -26,7 +26,7 @@ pub struct Drift {
     pub lost: u64,
 }
 
-impl Drift {
+impl PolicyDivergence {
     /// Whether the policy is as far away as that, or nobody knows how far.
     pub fn reaches(&self, divergence: f64) -> bool {
         self.lost > 0 || self.kl >= divergence
@@ -34,15 +34,15 @@ impl Drift {
 }
 
 /// Sums of divergence and weight over batches where they are finite, the number of these, and that of the others.
-pub struct DriftSums {
+pub struct PolicyDivergenceSums {
     /// `[4]` on the device.
     pub(crate) sums: Tensor,
 }
 
-impl DriftSums {
+impl PolicyDivergenceSums {
     /// Nothing yet.
-    pub fn new(device: Device) -> DriftSums {
-        DriftSums { sums: Tensor::zeros([4], (Kind::Float, device)) }
+    pub fn new(device: Device) -> PolicyDivergenceSums {
+        PolicyDivergenceSums { sums: Tensor::zeros([4], (Kind::Float, device)) }
     }
 
     /// Counts a batch; doesn't wait for the device.
@@ -60,11 +60,11 @@ impl DriftSums {
     }
 
     /// Means over the batches; waits for the device.
-    pub fn drift(&self) -> Drift {
+    pub fn drift(&self) -> PolicyDivergence {
         let sums = Vec::<f32>::try_from(&self.sums).expect("four numbers");
         let batches = f64::from(sums[2]).max(1.0);
         let mean = |index: usize| f64::from(sums[index]) / batches;
-        Drift { kl: mean(0), weight: mean(1), lost: sums[3] as u64 }
+        PolicyDivergence { kl: mean(0), weight: mean(1), lost: sums[3] as u64 }
     }
 }
 
@@ -93,7 +93,13 @@ impl Reference {
 
     /// What the batch's divergence costs, a scalar with its gradient, which `sums` takes note of; `legal_logits` are
     /// the learner's.
-    pub fn cost(&self, net: &Net, batch: &DeviceBatch, legal_logits: &Tensor, sums: &DriftSums) -> Tensor {
+    pub fn cost(
+        &self,
+        net: &Net,
+        batch: &DeviceBatch,
+        legal_logits: &Tensor,
+        sums: &PolicyDivergenceSums,
+    ) -> Tensor {
         let reference = tch::no_grad(|| played(net, &self.weights, batch));
         let divergence = divergence(legal_logits, &reference).mean(Kind::Float);
         let _guard = tch::no_grad_guard();
@@ -151,22 +157,22 @@ mod tests {
 
     #[test]
     fn what_is_not_finite_is_told_and_spoils_no_mean() {
-        let sums = DriftSums::new(Device::Cpu);
+        let sums = PolicyDivergenceSums::new(Device::Cpu);
         let add = |kl: f32, weight: f32| sums.add(&Tensor::from(kl), &Tensor::from(weight));
         add(0.1, 1.0);
         add(0.3, 2.0);
-        let Drift { kl, weight, lost } = sums.drift();
+        let PolicyDivergence { kl, weight, lost } = sums.drift();
         assert!((kl - 0.2).abs() < 1e-6 && (weight - 1.5).abs() < 1e-6 && lost == 0);
         assert!(sums.drift().reaches(0.15) && !sums.drift().reaches(0.3));
         add(f32::NAN, f32::NAN);
         add(f32::INFINITY, 1.0);
         let drift = sums.drift();
-        assert_eq!(drift, Drift { kl, weight, lost: 2 });
+        assert_eq!(drift, PolicyDivergence { kl, weight, lost: 2 });
         assert!(drift.reaches(1e9), "nobody knows how far it is");
         let text = serde_json::to_string(&drift).unwrap();
-        assert_eq!(serde_json::from_str::<Drift>(&text).unwrap(), drift);
+        assert_eq!(serde_json::from_str::<PolicyDivergence>(&text).unwrap(), drift);
         sums.clear();
-        assert_eq!(sums.drift(), Drift::default());
+        assert_eq!(sums.drift(), PolicyDivergence::default());
     }
 
     #[test]

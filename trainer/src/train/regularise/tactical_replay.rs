@@ -32,7 +32,7 @@ impl HardPositions {
     ///
     /// `losses` are the samples' policy losses (nat). What was shown again and has become easy is dropped; tactical
     /// samples that are hard are added; beyond the capacity the oldest go.
-    pub fn take_note(&mut self, batch: &Batch, shown: usize, losses: &[f32], config: &TacticalReplay) {
+    pub fn update(&mut self, batch: &Batch, shown: usize, losses: &[f32], config: &TacticalReplay) {
         let is_hard = |row: usize| f64::from(losses[row]) >= config.threshold;
         let fresh = batch.size - shown;
         let learnt: HashSet<Origin> =
@@ -68,12 +68,12 @@ mod tests {
     fn hard_tactical_positions_stay_until_they_are_learnt_or_old() {
         let config = TacticalReplay { share: 0.5, capacity: 3, threshold: 2.0 };
         let mut hard = HardPositions::default();
-        hard.take_note(&batch(&[1, 2, 3], true), 0, &[2.5, 1.0, 2.0], &config);
-        hard.take_note(&batch(&[4], false), 0, &[9.0], &config);
+        hard.update(&batch(&[1, 2, 3], true), 0, &[2.5, 1.0, 2.0], &config);
+        hard.update(&batch(&[4], false), 0, &[9.0], &config);
         assert_eq!(hard.0, [1, 3].map(origin), "hard and tactical");
-        hard.take_note(&batch(&[5, 1, 3], true), 2, &[3.0, 1.9, 2.1], &config);
+        hard.update(&batch(&[5, 1, 3], true), 2, &[3.0, 1.9, 2.1], &config);
         assert_eq!(hard.0, [3, 5].map(origin), "what was learnt goes, what is still hard stays once");
-        hard.take_note(&batch(&[6, 7], true), 0, &[3.0, 3.0], &config);
+        hard.update(&batch(&[6, 7], true), 0, &[3.0, 3.0], &config);
         assert_eq!(hard.0, [5, 6, 7].map(origin), "the oldest goes");
     }
 

@@ -13,7 +13,7 @@ const DIVERGED: f64 = 4.0;
 
 /// One step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Trial {
+pub struct RangeTestStep {
     /// Its learning rate.
     pub lr: f64,
     /// The loss before it.
@@ -26,16 +26,16 @@ pub struct Trial {
 ///
 /// # Errors
 /// One line: the configuration's numbers don't fit together, or the feed fails.
-pub fn sweep(
+pub fn range_test(
     config: &TrainConfig,
     device: Device,
     feed: &mut dyn Feed,
     [from, to]: [f64; 2],
     steps: u64,
-    told: &dyn Fn(&Trial),
-) -> Result<Vec<Trial>, String> {
+    observer: &dyn Fn(&RangeTestStep),
+) -> Result<Vec<RangeTestStep>, String> {
     let mut learner = Learner::new(config, device)?;
-    let mut trials: Vec<Trial> = Vec::new();
+    let mut trials: Vec<RangeTestStep> = Vec::new();
     let mut mean = 0.0;
     let mut least = f64::INFINITY;
     for step in 0..steps {
@@ -49,8 +49,8 @@ pub fn sweep(
         if report.skipped > 0 || smooth.is_nan() || smooth > DIVERGED * least {
             break;
         }
-        let trial = Trial { lr, loss, smooth };
-        told(&trial);
+        let trial = RangeTestStep { lr, loss, smooth };
+        observer(&trial);
         trials.push(trial);
     }
     Ok(trials)
@@ -58,25 +58,26 @@ pub fn sweep(
 
 /// What a sweep suggests.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Suggestion {
+pub struct LrSuggestion {
     /// A tenth of the rate where the loss was least: beyond it the loss already rises.
     pub lr: f64,
     /// Where the loss fell fastest.
     pub steepest: f64,
 }
 
-impl Suggestion {
-    /// Of a sweep; none if the loss never fell.
-    pub fn of(trials: &[Trial]) -> Option<Suggestion> {
+impl LrSuggestion {
+    /// Of a range_test; none if the loss never fell.
+    pub fn of(trials: &[RangeTestStep]) -> Option<LrSuggestion> {
         let least = trials.iter().min_by(|a, b| a.smooth.total_cmp(&b.smooth))?;
-        // Over a tenth of the sweep, and not at its start: there the mean still swings with every batch.
+        // Over a tenth of the range_test, and not at its start: there the mean still swings with every batch.
         let reach = (trials.len() / 10).max(1);
-        let slope =
-            |part: &[Trial]| (part[reach].smooth - part[0].smooth) / (part[reach].lr / part[0].lr).ln();
+        let slope = |part: &[RangeTestStep]| {
+            (part[reach].smooth - part[0].smooth) / (part[reach].lr / part[0].lr).ln()
+        };
         let parts = trials.windows(reach + 1).skip(reach);
         let steepest = parts.min_by(|a, b| slope(a).total_cmp(&slope(b)))?;
         let middle = steepest[reach.div_ceil(2)].lr;
-        (slope(steepest) < 0.0).then_some(Suggestion { lr: least.lr / 10.0, steepest: middle })
+        (slope(steepest) < 0.0).then_some(LrSuggestion { lr: least.lr / 10.0, steepest: middle })
     }
 }
 
@@ -87,12 +88,13 @@ mod tests {
     #[test]
     fn the_suggestion_is_a_tenth_of_the_best_rate() {
         let losses = [5.0, 5.0, 4.8, 3.0, 2.0, 1.9, 2.5, 6.0];
-        let trial = |(i, loss): (i32, &f64)| Trial { lr: 10f64.powi(i - 6), loss: *loss, smooth: *loss };
-        let trials: Vec<Trial> = (0..).zip(&losses).map(trial).collect();
-        let found = Suggestion::of(&trials).unwrap();
+        let trial =
+            |(i, loss): (i32, &f64)| RangeTestStep { lr: 10f64.powi(i - 6), loss: *loss, smooth: *loss };
+        let trials: Vec<RangeTestStep> = (0..).zip(&losses).map(trial).collect();
+        let found = LrSuggestion::of(&trials).unwrap();
         assert!((found.lr / 1e-2 - 1.0).abs() < 1e-9, "the least is at 0.1: {found:?}");
         assert!((found.steepest / 1e-3 - 1.0).abs() < 1e-9, "{found:?}");
-        assert_eq!(Suggestion::of(&trials[..2]), None, "a loss that didn't fall says nothing");
-        assert_eq!(Suggestion::of(&[]), None);
+        assert_eq!(LrSuggestion::of(&trials[..2]), None, "a loss that didn't fall says nothing");
+        assert_eq!(LrSuggestion::of(&[]), None);
     }
 }

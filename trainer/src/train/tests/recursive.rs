@@ -4,13 +4,13 @@ use crate::config::TrainConfig;
 use crate::config::model::trm;
 use crate::loader::Batch;
 use crate::train::learner::Learner;
-use crate::train::overfit::by_heart;
-use crate::train::tests::{held_out_game, opera_for};
+use crate::train::overfit::overfit;
+use crate::train::tests::{held_out_game, opera_game_batch};
 use tch::Device;
 
 /// One game, as the recursive model sees it.
 fn opera() -> Batch {
-    opera_for(&trm::SCHEMES)
+    opera_game_batch(&trm::SCHEMES)
 }
 
 fn tiny(overrides: &[&str]) -> TrainConfig {
@@ -27,7 +27,7 @@ fn tiny(overrides: &[&str]) -> TrainConfig {
 #[test]
 fn it_learns_a_game_by_heart_and_every_step_is_reported() {
     let config = tiny(&[]);
-    let point = by_heart(&config, Device::Cpu, &opera(), 400, 0.1, &|_| ()).unwrap();
+    let point = overfit(&config, Device::Cpu, &opera(), 400, 0.1, &|_| ()).unwrap();
     assert_eq!(point.judge(&config, 0.1), None);
     let mut learner = Learner::new(&config, Device::Cpu).unwrap();
     for step in 0..60 {
