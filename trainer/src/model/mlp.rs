@@ -1,5 +1,5 @@
-//! The family `mlp`: fully connected layers with ReLU from 14 planes to the moves of gym-chess, and, if wanted,
-//! to win, draw and loss.
+//! The family `mlp`: a multi-layer perceptron with ReLU from 14 planes to the moves of gym-chess and, optionally, to
+//! win, draw and loss.
 
 use super::layers::{ForwardPass, Linear};
 use super::net::Output;
@@ -9,7 +9,7 @@ use tch::Tensor;
 use crate::config::model::MlpConfig;
 use crate::config::model::mlp::{INPUT, POLICY};
 
-/// The layers.
+/// The structure of a multi-layer perceptron.
 pub(crate) struct Mlp {
     pub hidden: Vec<Linear>,
     pub policy: Linear,
@@ -31,7 +31,7 @@ impl Mlp {
         }
     }
 
-    /// Answers for `planes` `[batch, 14, 8, 8]`.
+    /// The outputs for `planes` `[batch, 14, 8, 8]`.
     pub fn forward(&self, pass: &ForwardPass, planes: &Tensor) -> Output {
         let flat = planes.flatten(1, -1);
         let x = self.hidden.iter().fold(flat, |x, layer| layer.forward(pass, &x).relu());

@@ -122,7 +122,7 @@ impl Nets {
     ///
     /// One line: its weights can't be read.
     pub fn restored(&self, name: &str) -> Result<(Net, Weights, TrainConfig), String> {
-        let loaded = Checkpoint::load(&self.weights(name))?;
+        let loaded = Checkpoint::load(&self.weights(name)).map_err(|error| format!("{error:#}"))?;
         let (net, weights) = network(&loaded, true, None)?;
         Ok((net, weights, loaded.config))
     }
@@ -143,7 +143,8 @@ impl Nets {
         // One of the same name, which a run had before it was put back, isn't this one.
         _ = std::fs::remove_file(self.int8(name));
         let weights = weights.copy(Device::Cpu, Kind::Float);
-        checkpoint::save_weights(&self.weights(name), &weights, config, progress)?;
+        checkpoint::save_weights(&self.weights(name), &weights, config, progress)
+            .map_err(|error| format!("{error:#}"))?;
         write_file(&self.onnx(name), &onnx(name, net, &weights, config))
     }
 

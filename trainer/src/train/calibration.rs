@@ -1,26 +1,26 @@
-//! Whether a network means what it says of win, draw and loss: what was predicted against what happened.
+//! Calibration of win, draw and loss: predicted probabilities against results.
 
 use serde::Serialize;
 use tch::{Device, Kind, Tensor};
 
-/// Bins of a prediction, of equal width.
+/// Number of bins of a probability, of equal width.
 const BINS: i64 = 10;
 
-/// The samples whose prediction falls into one bin: mean prediction, mean of what happened, how many.
+/// A bin: mean prediction, mean outcome, number of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bin(pub f64, pub f64, pub u64);
 
 /// A reliability diagram (DeGroot and Fienberg 1983).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReliabilityDiagram {
-    /// Mean distance of prediction and outcome over the bins, weighted by their samples (the expected
-    /// calibration error of Naeini et al. 2015).
+    /// Expected calibration error (Naeini et al. 2015): mean distance of prediction and outcome over the bins, weighted
+    /// by their samples.
     pub error: f64,
-    /// The bins that hold samples, in rising order.
+    /// The bins that contain samples, in ascending order.
     pub bins: Vec<Bin>,
 }
 
-/// The diagrams of the mover's expected score and of the three probabilities.
+/// Reliability diagrams of the mover's expected score and of the three probabilities.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Calibration {
     /// P(win) + P(draw)/2
@@ -33,19 +33,19 @@ pub struct Calibration {
     pub loss: ReliabilityDiagram,
 }
 
-/// Sums over batches, on the device.
+/// Sums over batches for reliability diagrams, on the device.
 pub struct CalibrationCounts {
-    /// `[4, BINS, 3]`: of score, win, draw and loss, each bin's samples, predictions, outcomes.
+    /// `[4, BINS, 3]`: for score, win, draw and loss, each bin's number of samples, sum of predictions, sum of outcomes.
     sums: Tensor,
 }
 
 impl CalibrationCounts {
-    /// Nothing counted yet.
+    /// No samples.
     pub fn new(device: Device) -> CalibrationCounts {
         CalibrationCounts { sums: Tensor::zeros([4, BINS, 3], (Kind::Float, device)) }
     }
 
-    /// Counts predictions and outcomes, both `[n, 3]`: win, draw, loss; where no outcome is known, all three are 0.
+    /// Adds predictions and outcomes, both `[n, 3]`: win, draw, loss; all three are 0 for an unknown outcome.
     pub fn add(&mut self, predicted: &Tensor, outcome: &Tensor) {
         let known = outcome.sum_dim_intlist([1i64].as_slice(), true, Kind::Float).unsqueeze(2);
         let [predicted, outcome] = [predicted, outcome].map(with_score);
@@ -56,7 +56,7 @@ impl CalibrationCounts {
         _ = self.sums.g_add_(&owner.permute([1, 2, 0]).bmm(&sample.permute([1, 0, 2])));
     }
 
-    /// The diagrams; waits for the device.
+    /// The reliability diagrams; synchronises with the device.
     pub fn calibration(&self) -> Calibration {
         let diagram = |quantity: i64| {
             let sums = self.sums.get(quantity).reshape([-1]).to_kind(Kind::Double);
@@ -85,13 +85,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn predictions_are_set_against_outcomes_bin_by_bin() {
+    fn predictions_are_compared_with_outcomes_by_bin() {
         // Twice "85 % win": won once and lost once; once a certain draw that was one.
-        // And a game whose end isn't known.
+        // And a game with an unknown result.
         let predicted = [0.85f32, 0.1, 0.05, 0.85, 0.1, 0.05, 0.0, 1.0, 0.0, 0.5, 0.5, 0.0];
         let outcome = [1f32, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
         let mut counts = CalibrationCounts::new(Device::Cpu);
-        // In two batches, as a validation does it.
+        // In two batches, as in a validation.
         for rows in [0..6, 6..12] {
             let part = |all: &[f32]| Tensor::from_slice(&all[rows.clone()]).view([-1, 3]);
             counts.add(&part(&predicted), &part(&outcome));
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn without_samples_there_is_nothing_to_show() {
+    fn without_samples_there_are_no_bins() {
         assert_eq!(CalibrationCounts::new(Device::Cpu).calibration(), Calibration::default());
     }
 }

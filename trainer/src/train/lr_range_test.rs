@@ -1,31 +1,34 @@
-//! `lr-finder`: which learning rates a configuration bears (Smith 2017, "Cyclical Learning Rates for Training
-//! Neural Networks", section 3.3).
+//! The learning-rate range test of `lr-finder` (Smith 2017, "Cyclical Learning Rates for Training Neural Networks",
+//! section 3.3).
+
+use anyhow::Result;
+use tch::Device;
 
 use super::feed::Feed;
 use super::learner::Learner;
 use crate::config::TrainConfig;
-use tch::Device;
 
-/// How much the smoothed loss keeps of itself from step to step.
+/// Decay per step of the exponential moving average of the loss.
 const INERTIA: f64 = 0.9;
-/// The loss diverges where its smoothed form is this many times its least value.
+/// The loss has diverged when its moving average exceeds its minimum by this factor.
 const DIVERGED: f64 = 4.0;
 
-/// One step.
+/// One step of a range test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RangeTestStep {
     /// Its learning rate.
     pub lr: f64,
-    /// The loss before it.
+    /// The loss before the step.
     pub loss: f64,
-    /// The mean of this and earlier losses, later ones counting more.
+    /// The bias-corrected exponential moving average of the losses up to this one.
     pub smooth: f64,
 }
 
-/// Trains with a learning rate that rises exponentially over `range` in `steps` steps, until the loss diverges.
+/// Trains with a learning rate that rises exponentially from `from` to `to` in `steps` steps, until the loss diverges.
+/// `observer` is called after each step.
 ///
 /// # Errors
-/// One line: the configuration's numbers don't fit together, or the feed fails.
+/// The configuration is invalid, or the feed fails.
 pub fn range_test(
     config: &TrainConfig,
     device: Device,
@@ -33,7 +36,7 @@ pub fn range_test(
     [from, to]: [f64; 2],
     steps: u64,
     observer: &dyn Fn(&RangeTestStep),
-) -> Result<Vec<RangeTestStep>, String> {
+) -> Result<Vec<RangeTestStep>> {
     let mut learner = Learner::new(config, device)?;
     let mut trials: Vec<RangeTestStep> = Vec::new();
     let mut mean = 0.0;
@@ -56,20 +59,20 @@ pub fn range_test(
     Ok(trials)
 }
 
-/// What a sweep suggests.
+/// The result of a range test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LrSuggestion {
-    /// A tenth of the rate where the loss was least: beyond it the loss already rises.
+    /// A tenth of the learning rate at the minimum of the smoothed loss.
     pub lr: f64,
-    /// Where the loss fell fastest.
+    /// The learning rate at which the loss fell fastest.
     pub steepest: f64,
 }
 
 impl LrSuggestion {
-    /// Of a range_test; none if the loss never fell.
+    /// The suggestion of a range test; none if the loss never fell.
     pub fn of(trials: &[RangeTestStep]) -> Option<LrSuggestion> {
         let least = trials.iter().min_by(|a, b| a.smooth.total_cmp(&b.smooth))?;
-        // Over a tenth of the range_test, and not at its start: there the mean still swings with every batch.
+        // The slope over a tenth of the test; without its start, where the average still fluctuates with every batch.
         let reach = (trials.len() / 10).max(1);
         let slope = |part: &[RangeTestStep]| {
             (part[reach].smooth - part[0].smooth) / (part[reach].lr / part[0].lr).ln()
@@ -94,7 +97,7 @@ mod tests {
         let found = LrSuggestion::of(&trials).unwrap();
         assert!((found.lr / 1e-2 - 1.0).abs() < 1e-9, "the least is at 0.1: {found:?}");
         assert!((found.steepest / 1e-3 - 1.0).abs() < 1e-9, "{found:?}");
-        assert_eq!(LrSuggestion::of(&trials[..2]), None, "a loss that didn't fall says nothing");
+        assert_eq!(LrSuggestion::of(&trials[..2]), None, "no suggestion if the loss did not fall");
         assert_eq!(LrSuggestion::of(&[]), None);
     }
 }

@@ -1,27 +1,28 @@
-//! Losses, optimiser, schedule, checkpoints, metrics: the training run.
+//! Training: losses, optimisers, schedules, checkpoints and metrics.
 
-/// Where batches come from.
+/// The source of batches.
 pub mod feed;
-/// What is minimised and what is reported.
+/// Loss functions and accuracy.
 pub mod loss;
-/// Optimisers on the flat tensor.
+/// Optimisers over the flat tensor of parameters.
 pub mod optimiser;
 mod loss_scale;
-/// What holds a network to what it has learnt before.
+/// Regularisers that keep a network near what it has learnt before.
 pub mod regularise;
-/// Whether predictions come true.
+/// Calibration of win, draw and loss.
 pub mod calibration;
-/// How a network does on held-out samples.
+/// Metrics on held-out samples.
 pub mod validation;
-/// The network in training.
+/// A network, its averaged weights and its optimiser.
 pub mod learner;
 /// Checkpoint files.
 pub mod checkpoint;
 mod memory;
+mod precision;
 mod events;
 mod report;
 mod sources;
-/// The loop.
+/// The training loop.
 pub mod run;
 mod overfit;
 mod lr_range_test;
@@ -29,8 +30,6 @@ mod lr_range_test;
 mod tests;
 #[cfg(test)]
 mod family_tests;
-
-mod precision;
 
 pub use checkpoint::{Checkpoint, TrainProgress};
 pub use feed::Feed;

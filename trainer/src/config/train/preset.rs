@@ -1,37 +1,39 @@
-//! Ready-made settings, and how others are laid over them.
+//! Presets: default values of a training configuration.
 
-use crate::config::layers::{lay_over, set};
-use crate::config::train::TrainConfig;
+use anyhow::{Error, Result};
 use clap::ValueEnum;
 use serde_json::Value;
 
-/// Where a configuration's unsaid keys come from.
+use super::TrainConfig;
+use crate::config::layers::{lay_over, set};
+
+/// Source of the keys that a configuration omits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum TrainPreset {
-    /// Philidor's own: a network that a CPU trains and plays fast
+    /// Philidor's default: a network for training and playing on a CPU
     #[default]
     Philidor,
-    /// NeuralMatePlay's pretraining: 12.4 million parameters, wants a GPU
+    /// NeuralMatePlay's pretraining: 12.4 million parameters, needs a GPU
     Neuralmateplay,
-    /// The lesson's fully connected layers: SGD, batches of 4, a fifth of the games held out; takes days
+    /// The notebook's multi-layer perceptron: SGD, batches of 4, a fifth of the games held out; takes days
     Mlp,
-    /// Wider and less deep fully connected layers with a value, which learn and play faster
+    /// A wider, shallower perceptron with a value head, faster in training and play
     MlpWide,
-    /// A single matrix
+    /// Softmax regression: a single matrix
     Linear,
-    /// ChessTRM: one small transformer used again and again, 16 steps a position; wants a GPU
+    /// ChessTRM: a small transformer applied recursively, 16 steps per position; needs a GPU
     Chesstrm,
 }
 
 impl TrainPreset {
-    /// Lays `text` over this preset and applies `overrides`, as [`TrainConfig::load`] does. Sources are laid over
-    /// the key `source_defaults`.
+    /// Merges `text` over this preset and applies `overrides`, as [`TrainConfig::load`] does. The key
+    /// `source_defaults` holds defaults of every source.
     ///
     /// # Errors
-    /// One line: which key is unknown or doesn't fit.
-    pub fn parse(self, text: &str, overrides: &[String]) -> Result<TrainConfig, String> {
+    /// The text is not JSON, a key is unknown, or a value is invalid.
+    pub fn parse(self, text: &str, overrides: &[String]) -> Result<TrainConfig> {
         let mut json = self.json();
-        lay_over(&mut json, serde_json::from_str(text).map_err(|error| error.to_string())?);
+        lay_over(&mut json, serde_json::from_str(text)?);
         resolve(json, overrides)
     }
 
@@ -44,20 +46,20 @@ impl TrainPreset {
             TrainPreset::Linear => include_str!("presets/linear.json"),
             TrainPreset::Chesstrm => include_str!("presets/chesstrm.json"),
         };
-        serde_json::from_str(text).expect("a preset of ours is JSON")
+        serde_json::from_str(text).expect("a preset is valid JSON")
     }
 }
 
-/// Applies `overrides` and reads what the JSON then says.
-pub(super) fn resolve(mut json: Value, overrides: &[String]) -> Result<TrainConfig, String> {
-    set(&mut json, overrides)?;
+/// Applies `overrides` and parses the result.
+pub(super) fn resolve(mut json: Value, overrides: &[String]) -> Result<TrainConfig> {
+    set(&mut json, overrides).map_err(Error::msg)?;
     give_defaults(&mut json);
-    let config: TrainConfig = serde_json::from_value(json).map_err(|error| error.to_string())?;
+    let config: TrainConfig = serde_json::from_value(json)?;
     config.check()?;
     Ok(config)
 }
 
-/// Lays every source over `source_defaults`, which then is gone.
+/// Merges every source over `source_defaults` and removes that key.
 fn give_defaults(json: &mut Value) {
     let Some(defaults) = json.as_object_mut().and_then(|json| json.remove("source_defaults")) else { return };
     for list in ["/sources", "/ewc/sources"] {
@@ -74,7 +76,7 @@ mod tests {
     use crate::config::ModelConfig;
 
     #[test]
-    fn a_preset_lies_below_the_file_and_the_file_below_the_command_line() {
+    fn the_file_overrides_the_preset_and_the_command_line_overrides_the_file() {
         let text = r#"{"batch": 7, "model": {"filters": 96}}"#;
         let overrides = ["model.blocks=3".to_owned()];
         let config = TrainPreset::Neuralmateplay.parse(text, &overrides).unwrap();
@@ -98,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn chesstrm_is_the_documents() {
+    fn chesstrm_has_its_published_settings() {
         let config = TrainPreset::Chesstrm.parse("{}", &[]).unwrap();
         let crate::config::ModelConfig::Trm(model) = &config.model else { panic!("{:?}", config.model) };
         assert_eq!(
@@ -118,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lessons_networks_have_their_sizes_and_settings() {
+    fn the_notebooks_networks_have_their_sizes_and_settings() {
         assert_eq!(parameters(TrainPreset::Linear), 1_639_344);
         let layers = [(896, 1000), (1000, 1000), (1000, 1000), (1000, 200), (200, 4672)];
         assert_eq!(

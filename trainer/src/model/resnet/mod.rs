@@ -1,4 +1,4 @@
-//! The family `resnet`: a tower of residual blocks, policy head, value head.
+//! The family `resnet`: a residual tower with a policy head and a value head.
 
 use super::layers::{Attention, ConvNorm, Convolution, ForwardPass, Linear, SqueezeExcitation};
 use super::net::Output;
@@ -10,12 +10,12 @@ use tch::Tensor;
 
 /// Planes of the input.
 const INPUT_PLANES: i64 = planes72::PLANES as i64;
-/// Move types a square.
+/// Move types per square.
 const MOVE_TYPES: i64 = az4672::TYPES as i64;
-/// Logits of the policy.
+/// Number of policy logits.
 const POLICY: i64 = az4672::SIZE as i64;
 
-/// A residual network's structure.
+/// The structure of a residual network.
 pub(crate) struct Resnet {
     pub config: ResnetConfig,
     pub stem: ConvNorm,
@@ -24,7 +24,7 @@ pub(crate) struct Resnet {
     pub value: ValueHeadLayers,
 }
 
-/// A residual block.
+/// A residual block: two convolutions, optionally squeeze-and-excitation and self-attention.
 pub(crate) struct ResidualBlock {
     pub first: ConvNorm,
     pub second: ConvNorm,
@@ -32,11 +32,13 @@ pub(crate) struct ResidualBlock {
     pub attention: Option<Attention>,
 }
 
+/// The layers of the policy head.
 pub(crate) enum PolicyHeadLayers {
     Conv { hidden: ConvNorm, out: Convolution },
     Dense { hidden: ConvNorm, out: Linear },
 }
 
+/// The layers of the value head.
 pub(crate) struct ValueHeadLayers {
     pub squeeze: ConvNorm,
     pub hidden: Linear,
@@ -66,7 +68,7 @@ impl Resnet {
         Resnet { config: config.clone(), stem, blocks, policy, value }
     }
 
-    /// Answers for `planes` `[batch, 72, 8, 8]`.
+    /// The outputs for `planes` `[batch, 72, 8, 8]`.
     pub fn forward(&self, pass: &ForwardPass, planes: &Tensor) -> Output {
         let act = self.config.activation;
         let channels_last = planes.permute([0, 2, 3, 1]).contiguous().permute([0, 3, 1, 2]);
@@ -84,7 +86,7 @@ impl Resnet {
             PolicyHeadLayers::Conv { hidden, out } => {
                 let hidden = pass.rounded(act.forward(&hidden.forward(pass, x)));
                 let hidden = pass.dropped(hidden, dropout);
-                // Channels lie last, so this is a view: index = square · 73 + type.
+                // In channels-last memory format this is a view: index = square · 73 + type.
                 out.forward(pass, &hidden).permute([0, 2, 3, 1]).reshape([-1, POLICY])
             }
             PolicyHeadLayers::Dense { hidden, out } => {
@@ -96,7 +98,7 @@ impl Resnet {
 
     fn wdl(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         let act = self.config.activation;
-        // The value's head stays in float.
+        // The value head is not quantised.
         let pass = &ForwardPass { rounding: false, ..*pass };
         let squeezed = act.forward(&self.value.squeeze.forward(pass, x)).flatten(1, -1);
         let hidden = act.forward(&self.value.hidden.forward(pass, &squeezed));
@@ -111,12 +113,12 @@ impl ResidualBlock {
         let attends = index >= config.blocks - config.attention_blocks;
         ResidualBlock {
             first: ConvNorm::new(layout, &name("first"), [c, c, 3], config, 1.0),
-            // Zero, so that at first the block passes its input on unchanged.
+            // Zero, so that the block is initially the identity.
             second: ConvNorm::new(layout, &name("second"), [c, c, 3], config, 0.0),
             squeeze: (config.se_ratio > 0)
                 .then(|| SqueezeExcitation::new(layout, &name("squeeze"), c, c / config.se_ratio)),
             attention: attends.then(|| {
-                // Small, so that at first the block passes its input on almost unchanged.
+                // Small, so that the attention is initially almost the identity.
                 Attention::new(layout, &name("attention"), c, config.attention_heads, 0.01)
             }),
         }

@@ -1,9 +1,10 @@
-//! The gradient of a loss over all steps, with the inner values of a few steps in memory at a time.
+//! The gradient of a loss over all steps with activation checkpointing (Chen et al. 2016, "Training Deep Nets with
+//! Sublinear Memory Cost").
 //!
-//! The way forth keeps `y` and `z` where groups of [`TrmConfig::kept_steps`](super::TrmConfig::kept_steps) begin. The way
-//! back computes one group again after another, the last first, and hands the gradient of its `y` and `z` to the one
-//! before. Dropout draws the same numbers both times, so that the gradient is that of a single pass, but for the order
-//! in which its sums are added up (Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost").
+//! The forward pass stores `y` and `z` at the start of each group of
+//! [`TrmConfig::kept_steps`](super::TrmConfig::kept_steps) steps. The backward pass recomputes the groups from the last to
+//! the first and passes the gradients of each group's initial `y` and `z` to the previous group. Dropout uses the same
+//! random numbers both times, so the gradient equals that of a single pass up to the order of summation.
 
 use crate::model::layers::ForwardPass;
 use crate::model::params::Weights;
@@ -11,7 +12,7 @@ use crate::model::trm::{StepAnswer, StepState, Trm};
 use tch::Tensor;
 
 impl StepState {
-    /// The same numbers, as a beginning that gradients stop at.
+    /// A detached copy that is a leaf of the graph.
     fn leaf(&self) -> StepState {
         let leaf = |tensor: &Tensor| tensor.detach().set_requires_grad(true);
         StepState { y: leaf(&self.y), z: leaf(&self.z) }
@@ -23,9 +24,9 @@ impl StepState {
 }
 
 impl Trm {
-    /// The gradient `[parameters]`, fp32, of a loss that is a sum over steps: `loss` gives the share of one, counted from
-    /// 0, by what that step says. It is called once for each step, and later groups come before earlier ones. `seed`
-    /// decides the dropout.
+    /// The gradient `[parameters]`, fp32, of a loss that is a sum over steps: `loss(step, answer)` is the
+    /// term of a step, counted from 0. It is called once per step; later groups come before earlier ones. `seed`
+    /// determines the dropout.
     pub fn gradient(
         &self,
         weights: &Weights,
@@ -37,7 +38,7 @@ impl Trm {
         let (steps, group) = (self.config.steps, self.config.group());
         let starts: Vec<usize> = (0..steps).step_by(group).collect();
         let n = planes.size()[0];
-        // Where every group but the first begins.
+        // The states at the start of every group but the first.
         let mut begins = Vec::with_capacity(starts.len());
         tch::no_grad(|| {
             let x = self.embed(pass, planes);
@@ -50,12 +51,12 @@ impl Trm {
             }
         });
         let mut sum: Option<Tensor> = None;
-        // By the `y` and `z` that the group hands on.
+        // The gradients with respect to the group's final `y` and `z`.
         let mut passed_back: Option<[Tensor; 2]> = None;
         for start in starts.into_iter().rev() {
             let begin = match start {
                 0 => self.initial_state(weights, n),
-                _ => begins.pop().expect("a beginning for each group").leaf(),
+                _ => begins.pop().expect("a state for each group").leaf(),
             };
             let x = self.embed(pass, planes);
             let mut state = begin.shallow_clone();
@@ -71,7 +72,7 @@ impl Trm {
                 add((&state.y * by_y).sum(tch::Kind::Float));
                 add((&state.z * by_z).sum(tch::Kind::Float));
             }
-            let total = total.expect("a group has steps");
+            let total = total.expect("at least one step");
             let inputs: Vec<&Tensor> = if start == 0 { Vec::new() } else { vec![&begin.y, &begin.z] };
             let (gradient, mut by_inputs) = weights.gradient_with(&total, &inputs);
             passed_back = by_inputs.pop().zip(by_inputs.pop()).map(|(by_z, by_y)| [by_y, by_z]);
@@ -83,7 +84,7 @@ impl Trm {
         sum.expect("at least one group")
     }
 
-    /// A step whose dropout is that of its number, whenever it is computed.
+    /// A step whose dropout depends on `seed` and `step` only, so that it can be recomputed.
     fn seeded_step(
         &self,
         pass: &ForwardPass,

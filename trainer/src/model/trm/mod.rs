@@ -1,8 +1,8 @@
-//! ChessTRM, the recursive model: one small transformer, used again and again.
+//! The family `trm` (ChessTRM): a small transformer applied recursively.
 //!
-//! A position's 64 squares are tokens `x`; `z` is a scratchpad of a token a square, `y` a token that is the answer so
-//! far. A step of the transformer sees `y` and `x + z`, and gives the next `y` and `z`. The answer is read off `y` after
-//! every step, and every step is taught (deep supervision).
+//! The 64 squares of a position are the tokens `x`; the latent state `z` has a token per square, and `y` is the answer
+//! token. A step applies the transformer to `y` and `x + z`, which gives the next `y` and `z`. Policy and value are
+//! computed from `y` after every step, and every step has a loss term (deep supervision).
 
 mod backward;
 
@@ -14,20 +14,20 @@ use tch::Tensor;
 
 use crate::config::model::TrmConfig;
 
-/// Planes of the input: what is known of a square.
+/// Planes of the input, the features of a square.
 pub(crate) const PLANES: i64 = planes19::PLANES as i64;
-/// Logits of the policy.
+/// Number of policy logits.
 pub(crate) const POLICY: i64 = uci1968::SIZE as i64;
-/// Squares.
+/// Number of squares.
 pub(crate) const SQUARES: i64 = 64;
 
-/// A recursive model's structure; its numbers are in [`Weights`].
+/// The structure of a recursive model; its parameters are in [`Weights`].
 pub(crate) struct Trm {
     pub(crate) config: TrmConfig,
     pub(crate) embed: Linear,
-    /// `[64, width]`
+    /// `[64, width]`: position embeddings.
     pub(crate) positions: ParamId,
-    /// `[1, width]`: `y` before the first step.
+    /// `[1, width]`: the initial `y`.
     pub(crate) first_answer: ParamId,
     pub(crate) layers: Vec<TransformerLayer>,
     pub(crate) norm: LayerNorm,
@@ -36,7 +36,7 @@ pub(crate) struct Trm {
     pub(crate) wdl: Linear,
 }
 
-/// A layer of the transformer, normalised before each half.
+/// A pre-norm transformer layer.
 pub(crate) struct TransformerLayer {
     pub attention: Attention,
     pub norm: LayerNorm,
@@ -44,37 +44,37 @@ pub(crate) struct TransformerLayer {
     pub out: Linear,
 }
 
-/// What goes from step to step.
+/// The recurrent state between steps.
 #[derive(Debug)]
 pub(crate) struct StepState {
-    /// `[n, 1, width]`
+    /// `[n, 1, width]`: the answer token.
     pub y: Tensor,
-    /// `[n, 64, width]`
+    /// `[n, 64, width]`: the latent state, a token per square.
     pub z: Tensor,
 }
 
-/// What one step says.
+/// The outputs after one step.
 #[derive(Debug)]
 pub(crate) struct StepAnswer {
-    /// `[n, 1968]` logits over `uci1968m/1`, in the kind of the computation.
+    /// `[n, 1968]` logits over `uci1968m/1`, in the compute dtype.
     pub policy: Tensor,
-    /// `[n, 3]` logits of win, draw, loss for the mover, in the kind of the computation.
+    /// `[n, 3]` logits of win, draw, loss for the mover, in the compute dtype.
     pub wdl: Tensor,
 }
 
 impl Trm {
-    /// Lays out the network that `config` describes.
+    /// Adds the parameters of the network that `config` describes to `layout`.
     pub fn new(layout: &mut ParamLayout, config: &TrmConfig) -> Trm {
         let (l, width) = (layout, config.width);
         let embed = Linear::new(l, "embed", PLANES, width, 1.0);
         let learnt = |l: &mut ParamLayout, name: &str, rows: i64, deviation: f64| {
-            // Not weights of a matrix product: they don't decay.
+            // Embeddings are not subject to weight decay.
             l.param(name.to_owned(), Class::Bias, &[rows, width], Init::Normal(deviation))
         };
         Trm {
             embed,
             positions: learnt(l, "positions", SQUARES, 0.5),
-            // Small beside what the first step gathers: else the answer is at first nearly the same for all positions.
+            // Small relative to the first step's update; otherwise the initial outputs hardly depend on the position.
             first_answer: learnt(l, "first_answer", 1, 0.02),
             layers: (0..config.layers).map(|index| TransformerLayer::new(l, index, config)).collect(),
             norm: LayerNorm::new(l, "norm", width),
@@ -85,7 +85,7 @@ impl Trm {
         }
     }
 
-    /// What the first step of `n` positions takes.
+    /// The initial state of `n` positions.
     pub fn initial_state(&self, weights: &Weights, n: i64) -> StepState {
         let width = self.config.width;
         StepState {
@@ -94,13 +94,13 @@ impl Trm {
         }
     }
 
-    /// `[n, 64, width]`: what stands on the squares of `planes` `[n, 19, 8, 8]`, and where they are.
+    /// `[n, 64, width]`: embeddings of the squares' features, from `planes` `[n, 19, 8, 8]`, and of their positions.
     fn embed(&self, pass: &ForwardPass, planes: &Tensor) -> Tensor {
         let squares = planes.flatten(2, 3).transpose(1, 2).to_kind(pass.weights.kind());
         self.embed.forward(pass, &squares) + pass.weights.get(self.positions)
     }
 
-    /// One step: what is state after `state` of the positions `x` `[n, 64, width]`.
+    /// One step from `state` for the positions `x` `[n, 64, width]`.
     fn step(&self, pass: &ForwardPass, x: &Tensor, state: &StepState) -> StepState {
         let mut tokens = Tensor::cat(&[&state.y, &(x + &state.z)], 1);
         for layer in &self.layers {
@@ -109,22 +109,22 @@ impl Trm {
         let tokens = self.norm.forward(pass, &tokens);
         let proposed = tokens.narrow(1, 1, SQUARES);
         let gate = self.gate.forward(pass, &proposed).sigmoid();
-        // Between what was and what is proposed, so that no number of steps makes it grow.
+        // A gated interpolation, so that the state stays bounded for any number of steps.
         StepState { y: tokens.narrow(1, 0, 1), z: state.z.lerp_tensor(&proposed, &gate) }
     }
 
-    /// What an answer says.
+    /// Policy and value logits of a state.
     fn answer(&self, pass: &ForwardPass, state: &StepState) -> StepAnswer {
         let y = state.y.squeeze_dim(1);
         StepAnswer { policy: self.policy.forward(pass, &y), wdl: self.wdl.forward(pass, &y) }
     }
 
-    /// What each of the steps that it is trained with says of `planes` `[n, 19, 8, 8]`.
+    /// The outputs of each of the configured steps for `planes` `[n, 19, 8, 8]`.
     pub fn forward(&self, pass: &ForwardPass, planes: &Tensor) -> Output {
         self.forward_steps(pass, planes, self.config.steps)
     }
 
-    /// What each of `steps` steps says.
+    /// The outputs of each of `steps` steps.
     fn forward_steps(&self, pass: &ForwardPass, planes: &Tensor, steps: usize) -> Output {
         let x = self.embed(pass, planes);
         let mut state = self.initial_state(pass.weights, planes.size()[0]);
@@ -151,7 +151,7 @@ impl TransformerLayer {
     }
 
     fn forward(&self, pass: &ForwardPass, tokens: &Tensor, dropout: f64) -> Tensor {
-        let tokens = tokens + pass.dropped(self.attention.added(pass, tokens), dropout);
+        let tokens = tokens + pass.dropped(self.attention.residual(pass, tokens), dropout);
         let hidden = self.hidden.forward(pass, &self.norm.forward(pass, &tokens)).gelu("none");
         &tokens + pass.dropped(self.out.forward(pass, &hidden), dropout)
     }
