@@ -16,6 +16,11 @@ pub use parts::{EwcConfig, OptimiserKind, Schedule, SourceConfig, TacticalReplay
 pub use precision::Precision;
 pub use preset::TrainPreset;
 
+/// Upper bound on a batch size and on the number of accumulated batches.
+const MAX_BATCH: u64 = 1 << 20;
+/// Upper bound on a number of threads.
+const MAX_THREADS: u64 = 256;
+
 /// Configuration of a training run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -186,6 +191,9 @@ impl TrainConfig {
     /// A value is out of range; the error names its key.
     pub fn check(&self) -> Result<()> {
         self.model.check()?;
+        if !(self.lr.is_finite() && self.lr > 0.0) {
+            bail!("lr is {}, must be positive", self.lr);
+        }
         let [first, second] = self.betas;
         let shares = [
             ("value_lambda", self.value_lambda, 1.0),
@@ -207,19 +215,25 @@ impl TrainConfig {
             }
         }
         let counts = [
-            ("batch", self.batch as u64),
-            ("accumulation", self.accumulation as u64),
-            ("samples", self.samples),
-            ("report_every", self.report_every),
-            ("validate_every", self.validate_every),
-            ("loader_threads", self.loader_threads as u64),
-            ("ewc.samples", self.ewc.samples),
-            ("plateau_patience", self.plateau_patience),
+            ("batch", self.batch as u64, MAX_BATCH),
+            ("accumulation", self.accumulation as u64, MAX_BATCH),
+            ("samples", self.samples, u64::MAX),
+            ("report_every", self.report_every, u64::MAX),
+            ("validate_every", self.validate_every, u64::MAX),
+            ("loader_threads", self.loader_threads as u64, MAX_THREADS),
+            ("ewc.samples", self.ewc.samples, u64::MAX),
+            ("plateau_patience", self.plateau_patience, u64::MAX),
         ];
-        for (key, value) in counts {
+        for (key, value, most) in counts {
             if value == 0 {
                 bail!("{key} must be at least 1");
             }
+            if value > most {
+                bail!("{key} is {value}, must be at most {most}");
+            }
+        }
+        if self.torch_threads as u64 > MAX_THREADS {
+            bail!("torch_threads is {}, must be at most {MAX_THREADS}", self.torch_threads);
         }
         if !(1..=98).contains(&self.validation_percent) {
             bail!("validation_percent is {}, must be 1 to 98", self.validation_percent);
@@ -228,7 +242,6 @@ impl TrainConfig {
             bail!("tactical_replay.share leaves no new samples in a batch of {}", self.batch);
         }
         let amounts = [
-            ("lr", self.lr),
             ("minutes", self.minutes),
             ("epochs", self.epochs),
             ("epsilon", self.epsilon),
@@ -301,6 +314,24 @@ impl TrainConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_out_of_range_are_refused_by_name() {
+        for (text, expected) in [
+            ("lr=-1", "lr is -1, must be positive"),
+            ("lr=0", "lr is 0, must be positive"),
+            ("min_lr=1", "min_lr is 1, must be 0 to 0.002"),
+            ("batch=1000000000000", "batch is 1000000000000, must be at most 1048576"),
+            ("accumulation=100000000", "accumulation is 100000000, must be at most 1048576"),
+            ("loader_threads=1000000", "loader_threads is 1000000, must be at most 256"),
+            ("loader_threads=0", "loader_threads must be at least 1"),
+            ("torch_threads=5000000000", "torch_threads is 5000000000, must be at most 256"),
+            ("weight_decay=-0.1", "weight_decay is -0.1, must not be negative"),
+        ] {
+            let error = TrainConfig::parse("{}", &[text.to_owned()]).unwrap_err().to_string();
+            assert_eq!(error, expected, "{text}");
+        }
+    }
 
     #[test]
     fn an_unknown_key_is_an_error() {
