@@ -11,6 +11,7 @@ use super::checkpoint::{Checkpoint, TrainProgress};
 use super::feed::Feed;
 use super::learner::Learner;
 use super::report::Reporter;
+use super::sources::rescaled;
 use super::validation::HeldOut;
 use crate::config::{Schedule, TrainConfig};
 use crate::files::make_folder;
@@ -89,7 +90,12 @@ impl Run {
             .ok_or_else(|| anyhow!("{} contains no checkpoint to resume from", folder.display()))?;
         let mut learner = Learner::new(config, device)?;
         checkpoint.restore(&mut learner)?;
-        Run::open(folder, config, learner, checkpoint.progress)
+        let [before, now] = [&checkpoint.config, config].map(|config| config.new_samples() as u64);
+        let mut progress = checkpoint.progress;
+        if before != now {
+            progress.loader = rescaled(&progress.loader, before, now);
+        }
+        Run::open(folder, config, learner, progress)
     }
 
     fn open(folder: &Path, config: &TrainConfig, learner: Learner, progress: TrainProgress) -> Result<Run> {
@@ -185,7 +191,7 @@ impl Run {
         if self.config.replayed_samples() == 0 {
             return;
         }
-        let fresh = self.config.batch - self.config.replayed_samples();
+        let fresh = self.config.new_samples();
         for (batch, losses) in batches.iter().zip(losses) {
             let losses = Vec::<f32>::try_from(losses).expect("fp32 numbers");
             self.progress.hard.update(batch, batch.size - fresh, &losses, &self.config.tactical_replay);

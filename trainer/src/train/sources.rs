@@ -88,7 +88,7 @@ impl Sources {
     /// There are no training games, or the teacher cannot be loaded.
     pub fn feed(&self, config: &TrainConfig, first: u64) -> Result<Prefetch> {
         let recipe = recipe(config, config.history_dropout);
-        let fresh = config.batch - config.replayed_samples();
+        let fresh = config.new_samples();
         let plan = Plan::new(self.train.clone(), recipe, fresh, config.seed).map_err(Error::msg)?;
         let (plan, threads) = (Arc::new(plan), config.loader_threads);
         if config.teacher.net.is_empty() {
@@ -216,6 +216,17 @@ pub fn batch_number(position: &serde_json::Value) -> u64 {
     position.get("batch").and_then(serde_json::Value::as_u64).unwrap_or(0)
 }
 
+/// A checkpoint's feed position, in batches of `before` samples, as one in batches of `now` samples: no sample is
+/// repeated, and fewer than `now` are skipped. A position that is not a batch number stays as it is.
+pub(super) fn rescaled(position: &serde_json::Value, before: u64, now: u64) -> serde_json::Value {
+    if position.get("batch").is_none() {
+        return position.clone();
+    }
+    let samples = u128::from(batch_number(position)) * u128::from(before);
+    let batch = samples.div_ceil(u128::from(now.max(1)));
+    serde_json::json!({ "batch": u64::try_from(batch).unwrap_or(u64::MAX) })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -289,6 +300,25 @@ mod tests {
         let sources = Sources::load(&[all], 20, folder.path()).unwrap();
         let (train, validation) = (games(&sources.train[0]), games(&sources.validation[0]));
         assert!((60..=100).contains(&validation) && (295..=335).contains(&train), "{train} {validation}");
+    }
+
+    #[test]
+    fn a_position_is_kept_when_the_batch_size_changes() {
+        let position = |batch: u64| serde_json::json!({ "batch": batch });
+        assert_eq!(rescaled(&position(30), 100, 50), position(60));
+        assert_eq!(rescaled(&position(31), 50, 100), position(16), "none is repeated, 50 are skipped");
+        assert_eq!(rescaled(&position(7), 11, 11), position(7));
+        assert_eq!(rescaled(&77.into(), 11, 22), serde_json::Value::from(77));
+
+        let folder = tempfile::tempdir().unwrap();
+        let sources = Sources::load(&[write(folder.path(), "all", 0..200)], 1, folder.path()).unwrap();
+        let config = |batch| TrainConfig { batch, ..TrainConfig::default() };
+        let draws = |batch, first| {
+            let mut feed = sources.feed(&config(batch), first).unwrap();
+            feed.next_batch().unwrap().draw
+        };
+        let next = batch_number(&rescaled(&position(3), 20, 10));
+        assert_eq!([draws(10, next), draws(10, next + 1)].concat(), draws(20, 3));
     }
 
     #[test]

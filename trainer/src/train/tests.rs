@@ -377,7 +377,7 @@ fn hard_captures_are_replayed_and_survive_a_resumption() {
     let mut config = tiny();
     config.tactical_replay = crate::config::TacticalReplay { share: 0.4, capacity: 8, threshold: 1.0 };
     // Four of eleven samples are replayed once the buffer has as many.
-    let fresh = config.batch - config.replayed_samples();
+    let fresh = config.new_samples();
     assert_eq!(fresh, 7);
     let held_out = held_out();
     let whole = fresh_folder("hard-whole");

@@ -303,6 +303,11 @@ impl TrainConfig {
         (self.tactical_replay.share * self.batch as f64).round() as usize
     }
 
+    /// Samples per batch that are new, not repeated by tactical replay.
+    pub fn new_samples(&self) -> usize {
+        self.batch - self.replayed_samples()
+    }
+
     /// The progress of the run, 0 to 1, after `samples` samples and `seconds` seconds of training.
     pub fn progress(&self, samples: u64, seconds: f64) -> f64 {
         let by_samples = samples as f64 / self.samples as f64;
