@@ -1,7 +1,7 @@
-//! Samples a second of a training step: the bare loop, the learner's step, and a whole run with its loader.
+//! Samples per second of a training step: the bare loop, the learner's step, and a whole run with its loader.
 //!
 //! `cargo bench -p trainer --bench step -- cpu 20 batch=1024 model.filters=64 precision='"bf16"'`:
-//! device, timed steps a round, then keys of the training configuration. `scripts/torch_speed.py` is the bare
+//! device, timed steps per round, then keys of the training configuration. `scripts/torch_speed.py` is the bare
 //! loop in Python's PyTorch.
 
 use engine::position::{Game, PackedMove};
@@ -15,14 +15,14 @@ use trainer::record::GameView;
 use trainer::samples::SampleOptions;
 use trainer::train::{HeldOut, Learner, Run, loss};
 
-/// Rounds of each loop, in turns; the median counts.
+/// Alternating rounds of each loop; the median is reported.
 const ROUNDS: usize = 3;
-/// Most plies of a game.
+/// Maximal number of plies of a game.
 const PLIES: usize = 160;
-/// Throughout: nothing depends on it.
+/// The learning rate; the speed does not depend on it.
 const LR: f64 = 1e-4;
 
-/// Games of pseudo-random moves.
+/// Games of random moves.
 fn games(count: usize) -> Source {
     let mut random = fastrand::Rng::with_seed(1);
     let mut builder = CorpusBuilder::new(&std::env::temp_dir()).expect("temporary files");
@@ -38,7 +38,7 @@ fn games(count: usize) -> Source {
     Source { corpus: Arc::new(builder.build().expect("room for games")), weight: 1.0 }
 }
 
-/// Forward, loss, backward and optimiser on tensors that are on the device already, and nothing else.
+/// Only forward pass, loss, backward pass and optimiser, on tensors that are on the device already.
 fn bare_step(learner: &mut Learner, batch: &DeviceBatch, config: &TrainConfig) -> Tensor {
     let output = learner.net.forward(&learner.weights, &batch.input, true);
     let losses = loss::losses(&output, batch, config);
@@ -50,7 +50,7 @@ fn bare_step(learner: &mut Learner, batch: &DeviceBatch, config: &TrainConfig) -
 fn bare_loop(learner: &mut Learner, batch: &DeviceBatch, config: &TrainConfig, steps: usize) -> f64 {
     let start = Instant::now();
     let done: Vec<Tensor> = (0..steps).map(|_| bare_step(learner, batch, config)).collect();
-    // Waits for the device.
+    // Synchronises with the device.
     assert!(done.iter().all(|done| done.double_value(&[]) == 1.0), "a step was not finite");
     start.elapsed().as_secs_f64()
 }
@@ -65,8 +65,8 @@ fn learner_loop(learner: &mut Learner, batch: &Batch, steps: usize) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-/// Samples a second of a run, by its own report on its second half.
-fn whole_run(plan: SampleOrder, config: &TrainConfig, device: Device, steps: usize) -> f64 {
+/// Samples per second of a run, from its report on its second half.
+fn whole_run(plan: Plan, config: &TrainConfig, device: Device, steps: usize) -> f64 {
     let folder = tempfile::tempdir().expect("a folder");
     let config = TrainConfig {
         samples: (2 * steps * config.batch) as u64,

@@ -46,15 +46,16 @@ impl ExportArgs {
     }
 
     fn export(&self) -> Result<String, String> {
-        let loaded = Checkpoint::load(&self.checkpoint)?;
+        let loaded = Checkpoint::load(&self.checkpoint).map_err(|error| format!("{error:#}"))?;
         let (net, weights) = network(&loaded, self.averaged, self.unroll)?;
         let network = write_network(&self.out, self.name.as_deref(), |name| {
             let write = if self.unroll.is_some() { unrolled } else { onnx };
             Ok(write(name, &net, &weights, &loaded.config))
         })?;
         if let Some(path) = &self.weights {
-            make_folder_of(path).map_err(|error| format!("{error:#}"))?;
-            checkpoint::save_weights(path, &weights, &loaded.config, &loaded.progress)?;
+            make_folder_of(path)?;
+            checkpoint::save_weights(path, &weights, &loaded.config, &loaded.progress)
+                .map_err(|error| format!("{error:#}"))?;
         }
         Ok(format!("{}, {} samples", network.describe(), loaded.progress.samples))
     }

@@ -2,20 +2,21 @@
 
 use std::path::PathBuf;
 
+use anyhow::{Context, Error, Result, ensure};
 use clap::Args;
 
 use super::trial::TrialArgs;
 use crate::plot::{Axes, Curve, Panel, figure};
 use crate::progress::steps_bar;
-use crate::train::{Suggestion, Trial, sweep};
+use crate::train::{LrSuggestion, RangeTestStep, range_test};
 
-/// Rows of the table.
+/// Number of rows of the table.
 const ROWS: usize = 20;
 
-/// Find a learning rate: it rises exponentially until the loss diverges
+/// Find a learning rate by a range test: it rises exponentially until the loss diverges
 #[derive(Args, Debug)]
 #[command(after_help = "Example: philidor-trainer lr-finder --config config.json --out lr.svg\n\
-    Prints a table and a suggestion, and draws the loss. Leaves no run behind.")]
+    Prints a table and a suggestion, and plots the loss. Writes no run.")]
 pub struct LrFinderArgs {
     #[command(flatten)]
     trial: TrialArgs,
@@ -28,37 +29,37 @@ pub struct LrFinderArgs {
     /// The highest learning rate
     #[arg(long, default_value_t = 1.0)]
     to: f64,
-    /// The picture to write, SVG
+    /// The plot to write (SVG)
     #[arg(long, default_value = "lr-finder.svg")]
     out: PathBuf,
 }
 
 impl LrFinderArgs {
-    /// Tries the learning rates, and suggests one.
+    /// Runs the command.
     ///
     /// # Errors
-    ///
-    /// One line: the arguments or games don't do, the loss never fell, or the picture can't be written.
-    pub fn run(&self) -> Result<(), String> {
-        if !(self.from > 0.0 && self.from < self.to && self.to.is_finite() && self.steps > 1) {
-            return Err("--from and --to are positive, the latter is larger, and --steps at least 2".into());
-        }
-        let (config, sources, device) = self.trial.ready()?;
+    /// The arguments, the configuration or the games are invalid, the loss never fell, or the plot cannot be written.
+    pub fn run(&self) -> Result<()> {
+        ensure!(
+            self.from > 0.0 && self.from < self.to && self.to.is_finite() && self.steps > 1,
+            "--from must be positive, --to larger than --from, and --steps at least 2"
+        );
+        let (config, sources, device) = self.trial.load()?;
         let mut feed = sources.feed(&config, 0)?;
         let progress = steps_bar(self.steps);
-        let told = |trial: &Trial| {
+        let observer = |trial: &RangeTestStep| {
             progress.inc(1);
             progress.set_message(format!("lr {:.1e}, loss {:.3}", trial.lr, trial.smooth));
         };
-        let trials = sweep(&config, device, &mut feed, [self.from, self.to], self.steps, &told)?;
+        let trials = range_test(&config, device, &mut feed, [self.from, self.to], self.steps, &observer)?;
         progress.finish_and_clear();
         print(&trials, self.steps);
-        figure::write(&self.out, &[picture(&trials)], 1).map_err(|error| format!("{error:#}"))?;
+        figure::write(&self.out, &[plot(&trials)], 1).map_err(Error::msg)?;
         println!("{}", self.out.display());
         let found =
-            Suggestion::of(&trials).ok_or("the loss never fell: try a lower --from, or more --steps")?;
+            LrSuggestion::of(&trials).context("the loss never fell: use a lower --from or more --steps")?;
         println!(
-            "suggestion: lr={:.1e} (a tenth of {:.1e}, where the loss was least; it fell fastest at {:.1e})",
+            "suggestion: lr={:.1e} (a tenth of {:.1e}, the minimum of the loss; it fell fastest at {:.1e})",
             found.lr,
             10.0 * found.lr,
             found.steepest
@@ -67,7 +68,7 @@ impl LrFinderArgs {
     }
 }
 
-fn print(trials: &[Trial], steps: u64) {
+fn print(trials: &[RangeTestStep], steps: u64) {
     println!("        lr    loss  smoothed");
     for trial in trials.iter().step_by(trials.len().div_ceil(ROWS).max(1)) {
         println!("{:10.2e}  {:6.3}  {:8.3}", trial.lr, trial.loss, trial.smooth);
@@ -77,8 +78,8 @@ fn print(trials: &[Trial], steps: u64) {
     }
 }
 
-fn picture(trials: &[Trial]) -> Panel {
-    let curve = |label: &str, loss: fn(&Trial) -> f64| Curve {
+fn plot(trials: &[RangeTestStep]) -> Panel {
+    let curve = |label: &str, loss: fn(&RangeTestStep) -> f64| Curve {
         label: label.to_owned(),
         points: trials.iter().map(|trial| (trial.lr, loss(trial))).collect(),
     };

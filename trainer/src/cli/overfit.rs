@@ -1,57 +1,57 @@
-//! `overfit`: a few positions learnt by heart.
+//! `overfit`: a test that a configuration can learn a few positions.
 
+use anyhow::{Result, bail};
 use clap::Args;
 
 use super::trial::TrialArgs;
 use crate::config::TrainConfig;
 use crate::progress::steps_bar;
-use crate::train::{Point, by_heart, distinct};
+use crate::train::{OverfitPoint, distinct_positions, overfit};
 
-/// Learn a few positions by heart, to see whether a configuration can learn
+/// Overfit a few positions, to test whether a configuration can learn
 #[derive(Args, Debug)]
 #[command(after_help = "Example: philidor-trainer overfit --config config.json --samples 64\n\
-    Prints the curve. Succeeds as soon as 99 % of the moves are known and both losses are below --loss; otherwise\n\
-    says what to look at and fails. Leaves nothing behind.")]
+    Prints the learning curve. Succeeds as soon as top-1 accuracy is at least 99 % and both losses are below --loss;\n\
+    otherwise fails and prints what to check. Writes no files.")]
 pub struct OverfitArgs {
     #[command(flatten)]
     trial: TrialArgs,
-    /// Different positions to learn; they are one batch
+    /// Number of distinct positions, which form one batch
     #[arg(long, default_value_t = 64)]
     samples: usize,
-    /// Steps to learn them in; the schedule is fitted to that
+    /// Maximal number of steps; the learning-rate schedule spans them
     #[arg(long, default_value_t = 500)]
     steps: u64,
-    /// Bound on the losses of policy and WDL, each above the least possible (nat)
+    /// Bound on the losses of policy and WDL, each relative to its minimum (nat)
     #[arg(long, default_value_t = 0.1)]
     loss: f64,
 }
 
 impl OverfitArgs {
-    /// Learns, and judges.
+    /// Runs the command.
     ///
     /// # Errors
-    ///
-    /// One line: games or configuration don't do, or they weren't learnt by heart.
-    pub fn run(&self) -> Result<(), String> {
+    /// The configuration or the games are invalid, or the positions were not overfitted.
+    pub fn run(&self) -> Result<()> {
         println!("{}", self.overfit()?);
         Ok(())
     }
 
-    fn overfit(&self) -> Result<String, String> {
-        let (config, sources, device) = self.trial.ready()?;
+    fn overfit(&self) -> Result<String> {
+        let (config, sources, device) = self.trial.load()?;
         let config = TrainConfig { batch: self.samples, ..config };
-        let batch = distinct(&mut sources.feed(&config, 0)?, self.samples)?;
+        let batch = distinct_positions(&mut sources.feed(&config, 0)?, self.samples)?;
         let progress = steps_bar(self.steps);
         println!("  step        lr  policy     wdl  top-1 | evaluated: policy     wdl  top-1");
-        let curve = |point: &Point| {
+        let curve = |point: &OverfitPoint| {
             progress.set_position(point.step);
             progress.suspend(|| println!("{point}"));
         };
-        let last = by_heart(&config, device, &batch, self.steps, self.loss, &curve)?;
+        let last = overfit(&config, device, &batch, self.steps, self.loss, &curve)?;
         progress.finish_and_clear();
-        match last.judge(&config, self.loss) {
-            None => Ok(format!("learnt by heart in {} steps: this configuration can learn", last.step)),
-            Some(advice) => Err(format!("not learnt by heart in {} steps: {advice}", last.step)),
+        match last.advice(&config, self.loss) {
+            None => Ok(format!("overfitted in {} steps: this configuration can learn", last.step)),
+            Some(advice) => bail!("not overfitted in {} steps: {advice}", last.step),
         }
     }
 }

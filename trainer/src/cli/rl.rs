@@ -68,8 +68,8 @@ impl RlArgs {
     fn learn(&self) -> Result<String, String> {
         let time = self.hours.map(duration).transpose()?;
         let mut config = self.read_config()?;
-        let device = self.device.prepare(&mut config.train)?;
-        let stop = interrupt::flag().map_err(|error| format!("{error:#}"))?;
+        let device = self.device.prepare(&mut config.train).map_err(|error| format!("{error:#}"))?;
+        let stop = interrupt::flag()?;
         let until = time.map(|time| {
             stop_after(time, Arc::clone(&stop));
             Instant::now() + time

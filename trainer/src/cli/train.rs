@@ -1,23 +1,24 @@
-//! `train`: a run from the command line.
+//! `train`: a training run.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
+use anyhow::{Context, Error, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use tch::Device;
 
 use crate::config::TrainConfig;
 use crate::config::layers;
-use crate::config::train::Preset;
+use crate::config::train::TrainPreset;
 use crate::files::make_folder;
 use crate::train::Learner;
 use crate::train::checkpoint;
 use crate::train::keep_freed_memory;
-use crate::train::regularise::Elastic;
-use crate::train::{Ended, Run};
+use crate::train::regularise::ElasticPenalty;
+use crate::train::{Run, TrainEnd};
 use crate::train::{Sources, batch_number};
 
-/// Where to compute.
+/// The device of the computation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum DeviceChoice {
     /// A CUDA GPU if there is one, else the CPU
@@ -30,27 +31,28 @@ pub enum DeviceChoice {
 }
 
 impl DeviceChoice {
-    /// The device, if this machine has it.
+    /// The device.
     ///
     /// # Errors
-    /// One line, if a GPU is asked for and libtorch finds none.
-    pub fn device(self) -> Result<Device, String> {
+    /// A GPU is requested and libtorch finds none.
+    pub fn device(self) -> Result<Device> {
         match (self, tch::Cuda::is_available()) {
             (DeviceChoice::Cpu, _) | (DeviceChoice::Auto, false) => Ok(Device::Cpu),
             (_, true) => Ok(Device::Cuda(0)),
-            (DeviceChoice::Cuda, false) => Err("no CUDA GPU: libtorch finds none. With a CUDA build of \
-                 it, put its lib folder on LD_LIBRARY_PATH and its libtorch_cuda.so in LD_PRELOAD; else use --device cpu"
-                .into()),
+            (DeviceChoice::Cuda, false) => bail!(
+                "libtorch finds no CUDA GPU. With a CUDA build of libtorch, add its lib folder to LD_LIBRARY_PATH and \
+                 its libtorch_cuda.so to LD_PRELOAD; otherwise use --device cpu"
+            ),
         }
     }
 }
 
 impl DeviceChoice {
-    /// Makes the process ready to learn, which on a CPU may start it again; gives the device.
+    /// Prepares the process for training, which on a CPU may restart it, and returns the device.
     ///
     /// # Errors
-    /// One line, if there is no such device.
-    pub fn prepare(self, config: &mut TrainConfig) -> Result<Device, String> {
+    /// The device is not available.
+    pub fn prepare(self, config: &mut TrainConfig) -> Result<Device> {
         let device = self.device()?;
         if device == Device::Cpu {
             keep_freed_memory();
@@ -58,40 +60,40 @@ impl DeviceChoice {
         if config.torch_threads > 0 {
             tch::set_num_threads(config.torch_threads as i32);
         }
-        // Written out, so that a resumed run computes as it began.
+        // Resolved now, so that a resumed run uses the same number format.
         config.precision = config.precision.resolved(device);
         Ok(device)
     }
 }
 
-/// What a configuration file is laid over and overridden by, and where to compute.
+/// The preset below a configuration file, the overrides above it, and the device.
 #[derive(Args, Debug)]
 pub struct SettingArgs {
-    /// Where keys that the configuration leaves out come from [default: philidor; when a run goes on, its own]
+    /// Source of the keys that the configuration omits [default: philidor; with --resume the run's own configuration]
     #[arg(long, value_enum)]
-    preset: Option<Preset>,
-    /// Override a key: model.filters=96
+    preset: Option<TrainPreset>,
+    /// Override a key of the configuration, e.g. model.filters=96
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Where to compute
+    /// The device of the computation
     #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
     device: DeviceChoice,
 }
 
 impl SettingArgs {
-    /// The configuration of `files`, each laid over the one before it.
+    /// The configuration of `files`, each merged over the previous one.
     ///
     /// # Errors
-    /// One line: what can't be read, or which key is unknown or doesn't fit.
-    pub fn config(&self, files: &[PathBuf]) -> Result<TrainConfig, String> {
+    /// A file cannot be read, a key is unknown, or a value is invalid.
+    pub fn config(&self, files: &[PathBuf]) -> Result<TrainConfig> {
         TrainConfig::load(self.preset.unwrap_or_default(), files, &self.set)
     }
 
-    /// Makes the process ready to learn, which on a CPU may start it again; gives the device.
+    /// See [`DeviceChoice::prepare`].
     ///
     /// # Errors
-    /// One line, if there is no such device.
-    pub fn prepare(&self, config: &mut TrainConfig) -> Result<Device, String> {
+    /// The device is not available.
+    pub fn prepare(&self, config: &mut TrainConfig) -> Result<Device> {
         self.device.prepare(config)
     }
 }
@@ -100,11 +102,11 @@ impl SettingArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  philidor-trainer train --config config.json --run runs/first\n  \
     philidor-trainer train --run runs/first --resume\n\n\
-    A configuration names at least its sources; every other key has a default, and the resolved one is \
+    A configuration must name its sources; every other key has a default. The resolved configuration is \
     written to RUN/config.json:\n  \
     {\"sources\": [{\"name\": \"engine\", \"paths\": [\"data/engine-*.h5\"], \"weight\": 1}], \"samples\": 10000000}")]
 pub struct TrainArgs {
-    /// Configuration (JSON); with --resume what it says is laid over RUN/config.json
+    /// Configuration (JSON); with --resume it is merged over RUN/config.json
     #[arg(long)]
     config: Option<PathBuf>,
     #[command(flatten)]
@@ -112,44 +114,43 @@ pub struct TrainArgs {
     /// Folder of the run
     #[arg(long, default_value = "runs/default")]
     run: PathBuf,
-    /// Folder for a copy of the games while training: some 2 to 4 bytes a position [default: RUN]
+    /// Folder for a temporary copy of the games, 2 to 4 bytes per position [default: RUN]
     #[arg(long)]
     cache: Option<PathBuf>,
-    /// Go on from the run's last checkpoint
+    /// Resume from the run's last checkpoint
     #[arg(long, conflicts_with = "init")]
     resume: bool,
-    /// Begin with the weights of this checkpoint
+    /// Initialise the weights from this checkpoint
     #[arg(long)]
     init: Option<PathBuf>,
-    /// Stop after this many minutes, the learning rate fallen to its end (sets `minutes`)
+    /// End after this many minutes, which the learning-rate schedule spans (sets `minutes`)
     #[arg(long)]
     minutes: Option<f64>,
 }
 
 impl TrainArgs {
-    /// Trains; Ctrl-C writes a checkpoint and ends, a second one ends at once.
+    /// Runs the command. Ctrl-C writes a checkpoint and ends the run; a second Ctrl-C ends it immediately.
     ///
     /// # Errors
-    ///
-    /// One line: the arguments, configuration or games don't do, or what [`Run::train`] says.
-    pub fn run(&self) -> Result<(), String> {
+    /// The arguments, the configuration or the games are invalid, or [`Run::train`] fails.
+    pub fn run(&self) -> Result<()> {
         let ended = self.train()?;
         let checkpoint = checkpoint::best_or_last(&self.run.join("checkpoints")).unwrap_or_default();
-        let how = if ended == Ended::Finished { "finished:" } else { "stopped:" };
+        let how = if ended == TrainEnd::Finished { "finished:" } else { "stopped:" };
         println!("{how} {}", checkpoint.display());
         Ok(())
     }
 
-    fn train(&self) -> Result<Ended, String> {
+    fn train(&self) -> Result<TrainEnd> {
         let mut config = self.read_config()?;
         let device = self.settings.prepare(&mut config)?;
-        let stop = super::interrupt::flag().map_err(|error| format!("{error:#}"))?;
+        let stop = super::interrupt::flag().map_err(Error::msg)?;
         let cache = self.cache.as_deref().unwrap_or(&self.run);
-        make_folder(cache).map_err(|error| format!("{error:#}"))?;
+        make_folder(cache).map_err(Error::msg)?;
         let sources = Sources::load(&config.sources, config.validation_percent, cache)?;
         if config.epochs > 0.0 {
-            // What is shown again counts as a sample too, but not for an epoch.
-            let fresh = (config.batch - config.shown_again()) as f64 / config.batch as f64;
+            // Replayed samples count as samples, but not towards an epoch.
+            let fresh = (config.batch - config.replayed_samples()) as f64 / config.batch as f64;
             config.samples = ((config.epochs * sources.epoch() / fresh).ceil() as u64).max(1);
         }
         let mut run = if self.resume {
@@ -158,11 +159,10 @@ impl TrainArgs {
             Run::start(&self.run, &config, device, self.init.as_deref())?
         };
         if config.ewc.weight > 0.0 && !self.resume {
-            if self.init.is_none() {
-                return Err(
-                    "ewc.weight holds the weights that a run begins with: name them with --init".into()
-                );
-            }
+            ensure!(
+                self.init.is_some(),
+                "ewc.weight penalises changes of a run's initial weights: name them with --init"
+            );
             run.learner.elastic = Some(earlier_task(&config, cache, &run.learner)?);
         }
         log::info!(
@@ -175,15 +175,16 @@ impl TrainArgs {
         let held_out = sources.held_out(&config)?;
         let ended = run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed))?;
         if feed.damaged() > 0 {
-            log::warn!("{} samples came from damaged games and were replaced", feed.damaged());
+            log::warn!("{} samples of damaged games were replaced by others", feed.damaged());
         }
         Ok(ended)
     }
 
-    /// The configuration: a run that goes on keeps its own, but for what the command line names.
-    fn read_config(&self) -> Result<TrainConfig, String> {
+    /// The configuration; a resumed run keeps its own except for what the command line overrides.
+    fn read_config(&self) -> Result<TrainConfig> {
         let of_run = self.resume.then_some(&*self.run);
-        let files = layers::files(of_run, self.settings.preset.is_some(), self.config.as_deref())?;
+        let files = layers::files(of_run, self.settings.preset.is_some(), self.config.as_deref())
+            .map_err(Error::msg)?;
         let mut config = self.settings.config(&files)?;
         if let Some(minutes) = self.minutes {
             config.minutes = minutes;
@@ -193,23 +194,20 @@ impl TrainArgs {
     }
 }
 
-/// What holds the learner's weights near what they are, for the games of the earlier task.
-fn earlier_task(config: &TrainConfig, folder: &Path, learner: &Learner) -> Result<Elastic, String> {
-    let sources = Sources::load(&config.ewc.sources, config.validation_percent, folder)
-        .map_err(|error| format!("ewc.sources: {error}"))?;
+/// The penalty of elastic weight consolidation around the learner's weights, for the games of the earlier task.
+fn earlier_task(config: &TrainConfig, folder: &Path, learner: &Learner) -> Result<ElasticPenalty> {
+    let sources =
+        Sources::load(&config.ewc.sources, config.validation_percent, folder).context("ewc.sources")?;
     // The earlier task had no teacher.
     let config = &TrainConfig { teacher: Default::default(), ..config.clone() };
     let mut feed = sources.feed(config, 0)?;
     let count = config.ewc.samples.div_ceil(config.batch as u64);
     log::info!(
-        "measuring how much each weight matters to {} samples of the earlier task",
+        "estimating the Fisher information from {} samples of the earlier task",
         count * config.batch as u64
     );
-    let batches = (0..count)
-        .map(|_| feed.next_batch())
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| format!("{error:#}"))?;
-    Ok(Elastic::measure(&learner.net, &learner.weights, &batches, config))
+    let batches = (0..count).map(|_| feed.next_batch()).collect::<Result<Vec<_>, _>>().map_err(Error::msg)?;
+    Ok(ElasticPenalty::measure(&learner.net, &learner.weights, &batches, config))
 }
 
 #[cfg(test)]
@@ -224,11 +222,11 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_goes_on_keeps_what_the_command_line_does_not_name() {
+    fn a_resumed_run_keeps_what_the_command_line_does_not_override() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name).display().to_string();
         let begun = r#"{"batch": 7, "minutes": 5, "sources": [{"name": "games", "paths": ["a"]}]}"#;
-        let own = Preset::Neuralmateplay.parse(begun, &["lr=0.25".to_owned()]).unwrap();
+        let own = TrainPreset::Neuralmateplay.parse(begun, &["lr=0.25".to_owned()]).unwrap();
         std::fs::write(at("config.json"), serde_json::to_string(&own).unwrap()).unwrap();
         let more = r#"{"batch": 9, "sources": [{"name": "games", "paths": ["b"]}]}"#;
         std::fs::write(at("more.json"), more).unwrap();
@@ -241,13 +239,16 @@ mod tests {
         let file = at("more.json");
         let mut expected = own.clone();
         (expected.batch, expected.sources[0].paths) = (9, vec!["b".to_owned()]);
-        assert_eq!(expected.sources[0].select.min_elo, 2200, "which the preset said when the run began");
+        assert_eq!(
+            expected.sources[0].select.min_elo, 2200,
+            "from the preset with which the run was started"
+        );
         assert_eq!(read(&["--config", &file]).unwrap(), expected);
         (expected.lr, expected.minutes) = (0.5, 2.0);
         assert_eq!(read(&["--config", &file, "--set", "lr=0.5", "--minutes", "2"]).unwrap(), expected);
-        // Who names a preset wants its keys, not the run's.
+        // A preset on the command line replaces the run's keys.
         let preset = read(&["--config", &file, "--preset", "linear"]).unwrap();
         assert_eq!((preset.batch, preset.model.family(), preset.minutes), (9, "linear", 0.0));
-        assert!(read(&["--preset", "linear"]).unwrap_err().contains("--preset changes nothing"));
+        assert!(read(&["--preset", "linear"]).unwrap_err().to_string().contains("--preset changes nothing"));
     }
 }

@@ -1,13 +1,16 @@
-//! What `overfit` and `lr-finder` share: a configuration tried out, without a run's folder.
+//! Arguments that `overfit` and `lr-finder` share: a configuration, without a run's folder.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use tch::Device;
 
 use super::train::SettingArgs;
 use crate::config::TrainConfig;
 use crate::train::Sources;
-use clap::Args;
-use std::path::PathBuf;
-use tch::Device;
 
-/// What to try, and where.
+/// The configuration to test and the device.
 #[derive(Args, Debug)]
 pub struct TrialArgs {
     /// Configuration (JSON), as for `train`
@@ -18,11 +21,11 @@ pub struct TrialArgs {
 }
 
 impl TrialArgs {
-    /// The configuration, its games, and the device.
+    /// Reads the configuration and its games, and selects the device.
     ///
     /// # Errors
-    /// One line: the configuration doesn't fit, the games can't be read, or there is no such device.
-    pub fn ready(&self) -> Result<(TrainConfig, Sources, Device), String> {
+    /// The configuration is invalid, the games cannot be read, or the device is not available.
+    pub fn load(&self) -> Result<(TrainConfig, Sources, Device)> {
         let mut config = self.settings.config(std::slice::from_ref(&self.config))?;
         let device = self.settings.prepare(&mut config)?;
         let sources = Sources::load(&config.sources, config.validation_percent, &std::env::temp_dir())?;

@@ -57,7 +57,7 @@ impl VerifyArgs {
     }
 
     fn verify(&self) -> Result<(usize, Value, Difference), String> {
-        let checkpoint = Checkpoint::load(&self.checkpoint)?;
+        let checkpoint = Checkpoint::load(&self.checkpoint).map_err(|error| format!("{error:#}"))?;
         let (net, weights) = network(&checkpoint, self.averaged, self.steps)?;
         let file = Network::load(&self.net).map_err(|error| error.to_string())?;
         let positions = match &self.games {

@@ -5,11 +5,11 @@ use engine::encoding::Input;
 use super::graph::Value;
 use super::writer::Writer;
 use crate::config::model::mlp::INPUT;
-use crate::model::linear::Matrix;
+use crate::model::linear::LinearNet;
 use crate::model::mlp::Mlp;
 
 /// Writes the matrix, from its input to the policy's logits.
-pub fn matrix(writer: &mut Writer<'_>, net: &Matrix, input: &Value) -> Value {
+pub fn matrix(writer: &mut Writer<'_>, net: &LinearNet, input: &Value) -> Value {
     writer.linear(input, &net.out)
 }
 

@@ -99,8 +99,8 @@ pub fn network(
         (ModelConfig::Trm(config), Some(steps)) => config.steps = steps,
         (_, Some(_)) => return Err(format!("a network of the family {} has no steps", model.family())),
     }
-    let net = Net::new(&model)?;
+    let net = Net::new(&model).map_err(|error| format!("{error:#}"))?;
     let mut weights = Weights::new(net.layout(), tch::Device::Cpu, tch::Kind::Float, 0);
-    checkpoint.restore_weights(&mut weights, averaged)?;
+    checkpoint.restore_weights(&mut weights, averaged).map_err(|error| format!("{error:#}"))?;
     Ok((net, weights))
 }

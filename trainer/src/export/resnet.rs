@@ -2,8 +2,8 @@
 
 use super::graph::Value;
 use super::writer::Writer;
-use crate::model::resnet::{Block, Policy, Resnet};
-use crate::model::{Attention, ConvNorm, EPSILON, Linear, NormDetail, Squeeze};
+use crate::model::resnet::{PolicyHeadLayers, ResidualBlock, Resnet};
+use crate::model::{Attention, ConvNorm, EPSILON, Linear, NormDetail, SqueezeExcitation};
 
 /// Writes `net` from its input to logits of policy and win, draw, loss.
 pub fn write(writer: &mut Writer<'_>, net: &Resnet, input: &Value) -> [Value; 2] {
@@ -53,7 +53,7 @@ impl Writer<'_> {
         }
     }
 
-    fn block(&mut self, x: &Value, block: &Block) -> Value {
+    fn block(&mut self, x: &Value, block: &ResidualBlock) -> Value {
         let y = self.conv_norm(x, &block.first);
         let y = self.act(&y);
         let mut y = self.conv_norm(&y, &block.second);
@@ -69,7 +69,7 @@ impl Writer<'_> {
     }
 
     /// The fully connected layers are written as 1x1 convolutions on the pooled `[batch, c, 1, 1]`.
-    fn squeeze(&mut self, x: &Value, squeeze: &Squeeze) -> Value {
+    fn squeeze(&mut self, x: &Value, squeeze: &SqueezeExcitation) -> Value {
         let pooled = self.graph.global_average(x);
         let hidden = self.pointwise(&pooled, &squeeze.reduce);
         let hidden = self.graph.relu(&hidden);
@@ -94,9 +94,9 @@ impl Writer<'_> {
         self.graph.transpose(&board, &[0, 3, 1, 2])
     }
 
-    fn policy(&mut self, x: &Value, policy: &Policy) -> Value {
+    fn policy(&mut self, x: &Value, policy: &PolicyHeadLayers) -> Value {
         match policy {
-            Policy::Conv { hidden, out } => {
+            PolicyHeadLayers::Conv { hidden, out } => {
                 let hidden = self.conv_norm(x, hidden);
                 let hidden = self.act(&hidden);
                 let types = self.conv(&hidden, out);
@@ -104,7 +104,7 @@ impl Writer<'_> {
                 let board = self.graph.transpose(&types, &[0, 2, 3, 1]);
                 self.graph.reshape(&board, &[-1])
             }
-            Policy::Dense { hidden, out } => {
+            PolicyHeadLayers::Dense { hidden, out } => {
                 let hidden = self.conv_norm(x, hidden);
                 let hidden = self.act(&hidden);
                 let flat = self.graph.reshape(&hidden, &[-1]);

@@ -7,7 +7,7 @@ use tch::Tensor;
 use super::graph::{Builder, Value};
 use crate::config::model::resnet::Activation;
 use crate::model::params::ParamId;
-use crate::model::{Attention, Conv, EPSILON, LayerNorm, Linear, Weights};
+use crate::model::{Attention, Convolution, EPSILON, LayerNorm, Linear, Weights};
 
 /// Writes a network's layers into a graph, with its weights in fp32.
 pub struct Writer<'a> {
@@ -54,7 +54,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    pub fn conv(&mut self, x: &Value, conv: &Conv) -> Value {
+    pub fn conv(&mut self, x: &Value, conv: &Convolution) -> Value {
         let weight = self.param(conv.weight);
         let bias = conv.bias.map(|id| self.param(id));
         self.graph.conv(x, &weight, bias.as_ref(), conv.kernel)

@@ -1,4 +1,4 @@
-//! Networks of ours as players: their positions evaluated by libtorch, on a GPU many at once.
+//! Evaluation of positions by libtorch for self-play and matches, in large batches on a GPU.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,22 +15,22 @@ use crate::config::ModelConfig;
 use crate::gameplay::Backend;
 use crate::loader::Batch;
 
-/// A network to be played with on a device.
+/// A network that is evaluated by libtorch on a device.
 ///
-/// A GPU is best kept busy by one worker with many games, whose positions it evaluates together.
+/// A GPU is used best by one worker with many games, whose positions are evaluated in one batch.
 pub struct Torch {
     model: ModelConfig,
     weights: Mutex<Weights>,
     device: Device,
-    /// What convolutions and matrix products are computed in.
+    /// The dtype of convolutions and matrix products.
     kind: Kind,
 }
 
 impl Torch {
     /// The network of `net` and `weights` on `device`.
     pub fn new(net: &Net, weights: Weights, device: Device) -> Torch {
-        // Not bf16, in which networks learn: on 512 positions of engine games the shipped network expects results that
-        // are 0.012 from those of fp32, in fp16 0.001.
+        // Not bf16, as in training: on 512 positions of engine games the shipped network's expected score differs from
+        // fp32's by 0.012 in bf16 and by 0.001 in fp16.
         let kind = if device.is_cuda() { Kind::Half } else { Kind::Float };
         Torch { model: net.config().clone(), weights: Mutex::new(weights), device, kind }
     }
@@ -42,7 +42,7 @@ impl Backend for Torch {
     }
 
     fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>, String> {
-        let net = Net::new(&self.model)?;
+        let net = Net::new(&self.model).map_err(|error| format!("{error:#}"))?;
         let weights =
             self.weights.lock().unwrap_or_else(PoisonError::into_inner).copy(self.device, self.kind);
         let expander = Expander::new(self.device, self.kind, net.schemes());
@@ -50,7 +50,7 @@ impl Backend for Torch {
     }
 }
 
-/// The evaluator of one worker: answers as ONNX Runtime does, with weights of its own.
+/// The evaluator of one worker, with its own copy of the weights; its outputs equal ONNX Runtime's.
 struct TorchEvaluator {
     net: Net,
     weights: Weights,
@@ -59,14 +59,14 @@ struct TorchEvaluator {
 }
 
 impl TorchEvaluator {
-    /// The logits of the requests' moves, one after another, and then, if the network has a value, three of each
-    /// position: all that has to come back from the device.
+    /// The logits of all requests' moves, concatenated, followed by three value logits per position if the network has
+    /// a value head: only these are copied from the device.
     fn logits(&self, batch: &[Request<'_>]) -> Vec<f32> {
         let Schemes { input, policy, .. } = self.net.schemes();
         let mut positions = Batch { size: batch.len(), ..Batch::default() };
         let mut places: Vec<i64> = Vec::new();
         for (row, request) in batch.iter().enumerate() {
-            // All legal moves shape the input, also where only some of them are asked about.
+            // The input depends on all legal moves, even if only some of them are requested.
             input.read(request.game, |masks, scalars| {
                 positions.masks.extend_from_slice(masks);
                 positions.scalars.extend_from_slice(scalars);
@@ -93,7 +93,7 @@ impl Evaluator for TorchEvaluator {
         if batch.is_empty() {
             return Ok(Vec::new());
         }
-        // libtorch's errors, a GPU's full memory among them, are panics in tch.
+        // tch panics on libtorch's errors, such as a GPU out of memory.
         let logits = catch_unwind(AssertUnwindSafe(|| self.logits(batch)))
             .map_err(|why| EvalError(format!("libtorch: {}", first_line(&*why))))?;
         let moves = batch.iter().map(|request| request.moves.len()).sum();
@@ -116,9 +116,9 @@ impl Evaluator for TorchEvaluator {
             return Ok(answers);
         }
         if self.weights.kind() == Kind::Float {
-            return Err(EvalError("the network answers with numbers that are not finite".into()));
+            return Err(EvalError("the network's outputs are not finite".into()));
         }
-        log::warn!("a network's numbers are too large for 16 bits: it is computed in 32 from now on");
+        log::warn!("a network's outputs overflow in fp16: it is evaluated in fp32 from now on");
         let device = self.weights.device();
         self.weights = self.weights.copy(device, Kind::Float);
         self.expander = Expander::new(device, Kind::Float, self.net.schemes());
@@ -126,7 +126,7 @@ impl Evaluator for TorchEvaluator {
     }
 }
 
-/// What a panic says, its first line.
+/// The first line of a panic's message.
 fn first_line(why: &(dyn Any + Send)) -> &str {
     let text = why.downcast_ref::<String>().map(String::as_str).or(why.downcast_ref::<&str>().copied());
     text.and_then(|text| text.lines().next()).unwrap_or("an error")
@@ -146,8 +146,8 @@ mod tests {
     use crate::record::INITIAL_FEN;
     use crate::train::Checkpoint;
 
-    /// Both sides to move, with and without a past: castling both ways, promotions, captures in passing, a repetition,
-    /// a check, the end of the fifty moves, castling in Chess960.
+    /// White and Black to move, with and without history: castling on both sides, promotions, en passant, a repetition,
+    /// a check, the fifty-move limit, castling in Chess960.
     const POSITIONS: [(&str, &str); 11] = [
         (INITIAL_FEN, ""),
         (INITIAL_FEN, "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1 f8e7 f1e1 b7b5 a4b3"),
@@ -162,7 +162,7 @@ mod tests {
         ("1r1k1r2/pppppppp/8/8/8/8/PPPPPPPP/1R1K1R2 w BFbf - 0 1", "d1b1 g7g6"),
     ];
 
-    /// The positions with their legal moves, of the last all but the first.
+    /// The positions with their legal moves; the last position without its first move.
     fn positions() -> Vec<(Game, MoveList)> {
         let replay = |(fen, moves): &(&str, &str)| {
             let mut game = Game::from_fen(fen).unwrap();
@@ -181,7 +181,7 @@ mod tests {
         positions.iter().map(|(game, moves)| Request { game, moves }).collect()
     }
 
-    /// The largest difference of a chance.
+    /// The largest difference of a probability.
     fn apart(ours: &[Answer], theirs: &[Answer]) -> f32 {
         assert_eq!(ours.len(), theirs.len());
         let chances = |answer: &Answer| {
@@ -196,7 +196,7 @@ mod tests {
         worst
     }
 
-    /// A network that is shipped: its weights and its ONNX file.
+    /// A shipped network: structure, weights, ONNX file.
     fn shipped(name: &str) -> (Net, Weights, PathBuf) {
         let nets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../nets");
         let loaded = Checkpoint::load(&nets.join(format!("{name}.safetensors"))).unwrap();
@@ -204,7 +204,7 @@ mod tests {
         (net, weights, nets.join(format!("{name}.onnx")))
     }
 
-    /// Compares both runtimes, all positions at once and one by one.
+    /// Compares both runtimes, with all positions in one batch and one at a time.
     fn agree(net: &Net, weights: Weights, file: &Path) {
         let torch = Torch::new(net, weights, Device::Cpu);
         let theirs = Network::load(file).unwrap();
@@ -223,7 +223,7 @@ mod tests {
             assert!(apart < 1e-4, "{}: {apart}", file.display());
         }
         assert!(together != expected, "two runtimes never agree to the last bit: were both run?");
-        // Answers that would do for any position prove nothing.
+        // Nearly uniform priors would agree trivially.
         let largest = |answer: &Answer| answer.priors.iter().copied().fold(0.0, f32::max);
         assert!(together.iter().all(|answer| largest(answer) * answer.priors.len() as f32 > 1.5));
         assert_eq!(evaluator.evaluate(&[]), Ok(Vec::new()));
@@ -238,13 +238,13 @@ mod tests {
     }
 
     #[test]
-    fn a_network_without_a_value_has_the_lessons() {
+    fn a_network_without_a_value_head_gets_the_material_evaluation() {
         let model = r#"{"model": {"family": "mlp", "hidden": [40], "value": false}}"#;
         let config = TrainConfig::parse(model, &[]).unwrap();
         let net = Net::new(&config.model).unwrap();
         let weights = Weights::new(net.layout(), Device::Cpu, Kind::Float, 3);
         tch::no_grad(|| {
-            // Not the gentle start that training wants.
+            // The initial weights give nearly uniform outputs.
             let noise = weights.flat.ones_like().cumsum(0, Kind::Float).square().sin();
             _ = weights.flat.shallow_clone().g_add_(&noise);
         });
@@ -260,7 +260,7 @@ mod tests {
         agree(&net, weights, &file);
     }
 
-    /// What a shipped network answers, computed in `kind`, after `change` of its numbers.
+    /// The outputs of a shipped network in dtype `kind` after `change` of its weights.
     fn answers(kind: Kind, change: impl Fn(&Tensor)) -> Result<Vec<Answer>, EvalError> {
         let (net, weights, _) = shipped("philidor");
         tch::no_grad(|| change(&weights.flat));
@@ -269,19 +269,19 @@ mod tests {
     }
 
     #[test]
-    fn half_the_bits_are_nearly_the_same_and_enough_unless_numbers_are_large() {
+    fn fp16_is_close_to_fp32_and_falls_back_on_overflow() {
         let exact = answers(Kind::Float, |_| ()).unwrap();
         let half = apart(&exact, &answers(Kind::Half, |_| ()).unwrap());
         assert!(half > 1e-5 && half < 0.01, "{half}");
         let large = |weights: &Tensor| _ = weights.shallow_clone().g_mul_scalar_(20.0);
         let exact = answers(Kind::Float, large).unwrap();
-        assert_eq!(apart(&exact, &answers(Kind::Half, large).unwrap()), 0.0, "in 32 bits after all");
+        assert_eq!(apart(&exact, &answers(Kind::Half, large).unwrap()), 0.0, "computed in fp32");
     }
 
     #[test]
-    fn what_libtorch_refuses_is_an_error() {
+    fn an_error_of_libtorch_is_returned() {
         let (net, weights, _) = shipped("philidor");
-        // Positions that are seen otherwise don't fit.
+        // An input of another scheme has the wrong shape.
         let other = shipped("trm").0.schemes();
         let expander = Expander::new(Device::Cpu, Kind::Float, other);
         let mut evaluator = TorchEvaluator { net, weights, expander, max_batch: 16 };
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_not_finite_are_no_answer() {
+    fn outputs_that_are_not_finite_are_an_error() {
         for kind in [Kind::Float, Kind::Half] {
             let error = answers(kind, |weights| _ = weights.shallow_clone().fill_(f64::NAN)).unwrap_err();
             assert!(error.0.contains("not finite"), "{error}");

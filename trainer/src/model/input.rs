@@ -1,6 +1,6 @@
-//! Compact samples, expanded to the network's input on the device.
+//! Batches of compact samples expanded to input tensors on the device.
 //!
-//! A sample travels as bit masks (of `planes72/1` about 1.2 kB with its legal moves) instead of floats (18 kB).
+//! A sample is uploaded as bit masks (for `planes72/1` about 1.2 kB with its legal moves) instead of floats (18 kB).
 
 use crate::loader::{Batch, PolicyShares, TeacherTargets};
 use engine::encoding::{Input, onehot832, planes72};
@@ -12,10 +12,9 @@ const ROWS: i64 = planes72::ROWS as i64;
 const SCALARS: i64 = planes72::SCALARS as i64;
 const CENTRE: i64 = planes72::CENTRE as i64;
 
-/// A batch as the learner uses it, on its device; `n` is the batch size, `size` the policy scheme's.
+/// A batch on the learner's device; `n` is the batch size, `size` the number of indices of the policy scheme.
 pub struct DeviceBatch {
-    /// `[n]` + the shape of the input's scheme, in the kind of the computation; `planes72/1` lies channels last in
-    /// memory.
+    /// `[n]` + the shape of the input scheme, in the compute dtype; `planes72/1` is in channels-last memory format.
     pub input: Tensor,
     /// `[n, size]` bool: moves that are *not* legal.
     pub illegal: Tensor,
@@ -25,23 +24,23 @@ pub struct DeviceBatch {
     pub wdl: Tensor,
     /// `[n]` i64: the source of each sample.
     pub source: Tensor,
-    /// Policies of more than one move, if there are any: then of every sample.
+    /// Policy targets with more than one move; if any sample has one, this covers every sample.
     pub shares: Option<DeviceShares>,
-    /// What a teacher says.
+    /// The teacher's targets, with distillation.
     pub lessons: Option<DeviceLessons>,
 }
 
-/// The policies of a batch, one entry for every move of a sample that has a share.
+/// The policy targets of a batch as a sparse matrix, one entry for each move with a non-zero probability.
 pub struct DeviceShares {
-    /// `[m]` i64: the sample.
+    /// `[m]` i64: index of the sample.
     pub rows: Tensor,
-    /// `[m]` i64: the place in the flat logits, `size · row + index`.
+    /// `[m]` i64: index into the flattened logits, `size · row + index`.
     pub places: Tensor,
-    /// `[m]` fp32.
+    /// `[m]` fp32: target probability.
     pub shares: Tensor,
 }
 
-/// A teacher's answers for a batch.
+/// A teacher's targets for a batch.
 pub struct DeviceLessons {
     /// `[n, size]` fp32: probabilities, 0 for illegal moves.
     pub policy: Tensor,
@@ -56,22 +55,22 @@ pub struct Expander {
     input: Input,
     /// Indices of the policy's scheme.
     policy: i64,
-    /// `[8]` u8: 0 to 7, the bit of each file in a rank's byte.
+    /// `[8]` u8: 0 to 7, the bit of each file in the byte of a rank.
     files: Tensor,
-    /// `[73]` fp32: the value of each row of `planes72/1`, zero where it comes with the sample.
+    /// `[73]` fp32: the constant value of each row of `planes72/1`, zero where it depends on the sample.
     constants: Tensor,
-    /// `[3, 73]` fp32: which row each of a sample's scalars is the value of.
+    /// `[3, 73]` fp32: one-hot, the row that each of a sample's scalars belongs to.
     selector: Tensor,
 }
 
 impl Expander {
-    /// Expands batches made for `schemes` on `device`, inputs in `kind`.
+    /// Expands batches of `schemes` on `device` to inputs of dtype `kind`.
     ///
     /// # Panics
     ///
-    /// If the input is Leela's, which no family of ours has.
+    /// If the input scheme is Leela's, which no trainable family uses.
     pub fn new(device: Device, kind: Kind, schemes: Schemes) -> Expander {
-        assert_ne!(schemes.input, Input::Lc0112, "a network of ours");
+        assert_ne!(schemes.input, Input::Lc0112, "the input scheme of a trainable family");
         let mut constants: Vec<f32> = (0..planes72::ROWS).map(planes72::constant_value).collect();
         let mut selector = vec![0f32; planes72::SCALARS * planes72::ROWS];
         for (i, &row) in planes72::SCALAR_ROWS.iter().enumerate() {
@@ -89,7 +88,7 @@ impl Expander {
         }
     }
 
-    /// Brings `batch` to the device; returns before the copies are done where the device allows.
+    /// Copies `batch` to the device, asynchronously on a GPU.
     pub fn upload(&self, batch: &Batch) -> DeviceBatch {
         let _guard = tch::no_grad_guard();
         let n = batch.size as i64;
@@ -107,8 +106,8 @@ impl Expander {
         }
     }
 
-    /// A sample without shares is the move `played` alone.
-    fn shares(&self, shares: &PolicyShares, played: &[u16]) -> DeviceShares {
+    /// A sample without shares gets the move `played` with probability 1.
+    fn shares(&self, shares: &Shares, played: &[u16]) -> DeviceShares {
         let (mut rows, mut places, mut parts) = (Vec::new(), Vec::new(), Vec::new());
         let mut entries = shares.indices.iter().zip(&shares.shares);
         for ((row, length), played) in (0i64..).zip(&shares.lengths).zip(played) {
@@ -140,7 +139,7 @@ impl Expander {
         }
     }
 
-    /// The input of `batch` alone.
+    /// The input tensor of `batch`.
     pub fn expand(&self, batch: &Batch) -> Tensor {
         let _guard = tch::no_grad_guard();
         let n = batch.size as i64;
@@ -152,17 +151,17 @@ impl Expander {
             }
             Input::Planes19 | Input::Planes14 => bits.to_kind(self.kind),
             Input::Onehot832 => {
-                // From [state, rank, file] to ranks from the eighth down, files, states.
+                // From [state, rank, file] to [rank, file, state] with ranks from the eighth to the first.
                 let squares = bits.flip([2]).permute([0, 2, 3, 1]);
                 squares.reshape([n, onehot832::INPUT_SIZE as i64]).to_kind(self.kind)
             }
-            Input::Lc0112 => unreachable!("refused by Expander::new"),
+            Input::Lc0112 => unreachable!("rejected by Expander::new"),
         }
     }
 
     fn send(&self, tensor: Tensor) -> Tensor {
         if self.device.is_cuda() {
-            // From pinned memory the copy runs beside the computation.
+            // From pinned memory the copy overlaps with the computation.
             tensor.pin_memory(self.device).to_device_(self.device, tensor.kind(), true, false)
         } else {
             tensor
@@ -176,13 +175,13 @@ impl Expander {
         bytes.unsqueeze(-1).bitwise_right_shift(&self.files).bitwise_and(1)
     }
 
-    /// `bits` `[n, 73, 8, 8]` times the rows' values, `scalars` `[n, 3]` among them.
+    /// `bits` `[n, 73, 8, 8]` multiplied by each row's value; `scalars` is `[n, 3]`.
     fn planes72(&self, bits: &Tensor, scalars: &Tensor) -> Tensor {
         let bits = bits.permute([0, 2, 3, 1]).contiguous();
         let values = self.constants.addmm(scalars, &self.selector).to_kind(self.kind);
         let values = values.narrow(1, 0, PLANES).unsqueeze(1).unsqueeze(1);
         let planes = bits.narrow(3, 0, PLANES).to_kind(self.kind) * values;
-        // The last row is a second value of the centre's plane; no square is in both.
+        // The last row holds the squares with the centre plane's second value, disjoint from the first.
         let centre = bits.select(3, ROWS - 1).to_kind(self.kind);
         let extra = f64::from(planes72::constant_value(planes72::ROWS - 1));
         _ = planes.select(3, CENTRE).g_add_(&(centre * extra));
@@ -197,7 +196,7 @@ mod tests {
     use crate::samples::EncodedInput;
     use engine::position::Game;
 
-    /// Every family's schemes.
+    /// The schemes of every family.
     fn families() -> Vec<Schemes> {
         let config = |family: &str| serde_json::from_value(serde_json::json!({ "family": family }));
         ["resnet", "mlp", "linear", "trm"]

@@ -1,47 +1,47 @@
-//! The building blocks: which parameters they own, and their forward pass in libtorch.
+//! Layers: their parameters and their forward pass in libtorch.
 //!
-//! Activations are `[batch, channels, 8, 8]` with channels last in memory, in the kind of
-//! [`Weights::kind`]; normalisations compute in fp32 inside.
+//! Activations are `[batch, channels, 8, 8]` in channels-last memory format and of dtype [`Weights::kind`];
+//! normalisations compute in fp32 internally.
 
-use super::params::{Class, Init, Layout, ParamId, StatId, Weights};
+use super::params::{Class, Init, ParamId, ParamLayout, StatId, Weights};
 use crate::config::model::ResnetConfig;
 use crate::config::model::resnet::{Activation, NormKind};
 use tch::{Kind, Tensor};
 
-/// Added to a variance before its root is taken.
+/// Added to the variance in normalisations.
 pub(crate) const EPSILON: f64 = 1e-5;
-/// How fast BatchNorm's running statistics follow the batches.
+/// BatchNorm's momentum: the weight of a batch in the running statistics.
 const MOMENTUM: f64 = 0.1;
 
-/// What a forward pass carries along.
-pub(crate) struct Pass<'a> {
+/// The context of a forward pass.
+pub(crate) struct ForwardPass<'a> {
     pub weights: &'a Weights,
     pub train: bool,
-    /// In training, what `quantise` will put into 8 bits is rounded.
+    /// Quantisation-aware training: what `quantise` stores in 8 bits is rounded; only with `train`.
     pub rounding: bool,
 }
 
-impl Pass<'_> {
-    /// `x` with dropout, in training.
+impl ForwardPass<'_> {
+    /// `x` with dropout of probability `p`, in training only.
     pub fn dropped(&self, x: Tensor, p: f64) -> Tensor {
         if self.train && p > 0.0 { x.dropout(p, true) } else { x }
     }
 
-    /// Activations `x`, in training with rounding in 255 steps of one size.
+    /// Activations `x`; with quantisation-aware training rounded to 256 levels (one scale for the whole tensor).
     pub fn rounded(&self, x: Tensor) -> Tensor {
         if !(self.train && self.rounding) {
             return x;
         }
         let step = tch::no_grad(|| {
             let [low, high] = [x.min(), x.max()];
-            // With zero in the middle where there are signs: about what `quantise` makes of them.
+            // Symmetric around zero if there are negative values, as `quantise` does.
             let steps = 255.0 - 128.0 * low.lt(0.0).to_kind(x.kind());
             high.maximum(&-low) / steps
         });
         straight_through(&x, &step)
     }
 
-    /// A layer's weights `[out, …]`, in training with rounding in 127 steps each way of a size of each output's own.
+    /// A layer's weights `[out, …]`; with quantisation-aware training rounded to −127..127 times one scale per output.
     fn rounded_weight(&self, id: ParamId) -> Tensor {
         let weight = self.weights.get(id);
         if !(self.train && self.rounding) {
@@ -53,8 +53,8 @@ impl Pass<'_> {
     }
 }
 
-/// `x` in whole steps; its gradient passes as if nothing had happened (Bengio, Léonard, Courville 2013; for 8 bits Jacob
-/// and others 2018).
+/// `x` rounded to multiples of `step` with the straight-through gradient estimator (Bengio, Léonard and Courville 2013;
+/// for 8 bits Jacob et al. 2018).
 fn straight_through(x: &Tensor, step: &Tensor) -> Tensor {
     let moved = tch::no_grad(|| {
         let step = step.clamp_min(1e-12);
@@ -72,25 +72,25 @@ impl Activation {
     }
 }
 
-/// A convolution over the board, padded to keep its size.
-pub(crate) struct Conv {
+/// A 2D convolution over the board with `same` padding.
+pub(crate) struct Convolution {
     pub weight: ParamId,
     pub bias: Option<ParamId>,
     pub kernel: i64,
 }
 
-impl Conv {
-    pub fn new(layout: &mut Layout, name: &str, shape: [i64; 3], bias: bool, gain: f64) -> Conv {
+impl Convolution {
+    pub fn new(layout: &mut ParamLayout, name: &str, shape: [i64; 3], bias: bool, gain: f64) -> Convolution {
         let [inputs, outputs, kernel] = shape;
         let deviation = (gain / (inputs * kernel * kernel) as f64).sqrt();
         let dims = [outputs, inputs, kernel, kernel];
         let weight = layout.param(format!("{name}.weight"), Class::Weight, &dims, Init::Normal(deviation));
         let bias =
             bias.then(|| layout.param(format!("{name}.bias"), Class::Bias, &[outputs], Init::Constant(0.0)));
-        Conv { weight, bias, kernel }
+        Convolution { weight, bias, kernel }
     }
 
-    pub fn forward(&self, pass: &Pass, x: &Tensor) -> Tensor {
+    pub fn forward(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         let padding = self.kernel / 2;
         let bias = self.bias.map(|id| pass.weights.get(id));
         x.conv2d(&pass.rounded_weight(self.weight), bias, 1, padding, 1, 1)
@@ -104,7 +104,7 @@ pub(crate) struct Linear {
 }
 
 impl Linear {
-    pub fn new(layout: &mut Layout, name: &str, inputs: i64, outputs: i64, gain: f64) -> Linear {
+    pub fn new(layout: &mut ParamLayout, name: &str, inputs: i64, outputs: i64, gain: f64) -> Linear {
         let init = Init::Normal((gain / inputs as f64).sqrt());
         Linear {
             weight: layout.param(format!("{name}.weight"), Class::Weight, &[outputs, inputs], init),
@@ -112,12 +112,12 @@ impl Linear {
         }
     }
 
-    pub fn forward(&self, pass: &Pass, x: &Tensor) -> Tensor {
+    pub fn forward(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         x.linear(pass.weights.get(self.weight), Some(pass.weights.get(self.bias)))
     }
 }
 
-/// A normalisation of channels.
+/// BatchNorm or GroupNorm over channels.
 pub(crate) struct Norm {
     pub gamma: ParamId,
     pub beta: ParamId,
@@ -130,7 +130,13 @@ pub(crate) enum NormDetail {
 }
 
 impl Norm {
-    pub fn new(layout: &mut Layout, name: &str, channels: i64, config: &ResnetConfig, gamma: f64) -> Norm {
+    pub fn new(
+        layout: &mut ParamLayout,
+        name: &str,
+        channels: i64,
+        config: &ResnetConfig,
+        gamma: f64,
+    ) -> Norm {
         let kind = match config.norm {
             NormKind::Batch => NormDetail::Batch {
                 mean: layout.stat(format!("{name}.mean"), &[channels], 0.0),
@@ -146,7 +152,7 @@ impl Norm {
         }
     }
 
-    pub fn forward(&self, pass: &Pass, x: &Tensor) -> Tensor {
+    pub fn forward(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         let gamma = Some(pass.weights.get(self.gamma));
         let beta = Some(pass.weights.get(self.beta));
         match self.kind {
@@ -166,89 +172,88 @@ fn gcd(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// A convolution without bias and the normalisation of its outputs.
+/// A convolution without bias followed by a normalisation.
 pub(crate) struct ConvNorm {
-    pub conv: Conv,
+    pub conv: Convolution,
     pub norm: Norm,
 }
 
 impl ConvNorm {
     pub fn new(
-        layout: &mut Layout,
+        layout: &mut ParamLayout,
         name: &str,
         shape: [i64; 3],
         config: &ResnetConfig,
         gamma: f64,
     ) -> ConvNorm {
         ConvNorm {
-            conv: Conv::new(layout, &format!("{name}.conv"), shape, false, 2.0),
+            conv: Convolution::new(layout, &format!("{name}.conv"), shape, false, 2.0),
             norm: Norm::new(layout, &format!("{name}.norm"), shape[1], config, gamma),
         }
     }
 
-    pub fn forward(&self, pass: &Pass, x: &Tensor) -> Tensor {
+    pub fn forward(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         self.norm.forward(pass, &self.conv.forward(pass, x))
     }
 }
 
-/// Squeeze-and-excitation: each channel is scaled by a gate computed from all channels' means.
-pub(crate) struct Squeeze {
+/// Squeeze-and-excitation (Hu et al. 2018): each channel is scaled by a gate computed from all channels' means.
+pub(crate) struct SqueezeExcitation {
     pub reduce: Linear,
     pub expand: Linear,
 }
 
-impl Squeeze {
-    pub fn new(layout: &mut Layout, name: &str, channels: i64, hidden: i64) -> Squeeze {
-        Squeeze {
+impl SqueezeExcitation {
+    pub fn new(layout: &mut ParamLayout, name: &str, channels: i64, hidden: i64) -> SqueezeExcitation {
+        SqueezeExcitation {
             reduce: Linear::new(layout, &format!("{name}.reduce"), channels, hidden, 2.0),
             expand: Linear::new(layout, &format!("{name}.expand"), hidden, channels, 1.0),
         }
     }
 
-    pub fn forward(&self, pass: &Pass, x: &Tensor) -> Tensor {
+    pub fn forward(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         let means = pass.rounded(x.mean_dim([2i64, 3].as_slice(), false, None::<Kind>));
         let gate = self.expand.forward(pass, &self.reduce.forward(pass, &means).relu()).sigmoid();
         x * gate.unsqueeze(-1).unsqueeze(-1)
     }
 }
 
-/// Each token normalised over its channels, scaled and shifted.
+/// LayerNorm: each token normalised over its channels, scaled and shifted.
 pub(crate) struct LayerNorm {
     pub gamma: ParamId,
     pub beta: ParamId,
 }
 
 impl LayerNorm {
-    pub fn new(layout: &mut Layout, name: &str, channels: i64) -> LayerNorm {
+    pub fn new(layout: &mut ParamLayout, name: &str, channels: i64) -> LayerNorm {
         let mut param = |part: &str, start: f64| {
             layout.param(format!("{name}.{part}"), Class::Norm, &[channels], Init::Constant(start))
         };
         LayerNorm { gamma: param("gamma", 1.0), beta: param("beta", 0.0) }
     }
 
-    /// `[…, channels]`, computed in fp32.
-    pub fn forward(&self, pass: &Pass, x: &Tensor) -> Tensor {
+    /// `x` is `[…, channels]`; computed in fp32.
+    pub fn forward(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         let (gamma, beta) = (pass.weights.get(self.gamma), pass.weights.get(self.beta));
         let normed = |x: &Tensor| x.layer_norm(gamma.size(), Some(gamma), Some(beta), EPSILON, true);
-        // On a CPU libtorch does so itself.
+        // On a CPU libtorch computes in fp32 internally.
         if x.device().is_cuda() { normed(&x.to_kind(Kind::Float)).to_kind(x.kind()) } else { normed(x) }
     }
 }
 
-/// `[batch, heads, n, width]`: the mean of the values that each query's keys point at.
+/// Scaled dot-product attention; all tensors are `[batch, heads, n, width]`.
 fn attend(query: &Tensor, key: &Tensor, value: &Tensor) -> Tensor {
     if query.device().is_cuda() {
         let none = None::<Tensor>;
         return Tensor::scaled_dot_product_attention(query, key, value, none, 0.0, false, None, false);
     }
-    // On a CPU libtorch's own takes a product for every head of every sample, each with its set-up.
+    // libtorch's CPU implementation does a separate product for each head of each sample, which is slower.
     let scale = (query.size()[3] as f64).sqrt().recip();
     let scores = (query * scale).matmul(&key.transpose(2, 3));
     scores.softmax(-1, query.kind()).matmul(value)
 }
 
-/// Multi-head self-attention over tokens, the squares for example. The tokens are normalised over
-/// their channels first.
+/// Pre-norm multi-head self-attention over tokens, for example the squares.
 pub(crate) struct Attention {
     pub norm: LayerNorm,
     pub qkv: Linear,
@@ -257,8 +262,8 @@ pub(crate) struct Attention {
 }
 
 impl Attention {
-    /// `gain` is the variance of what it gives, at first, by that of what it takes in.
-    pub fn new(layout: &mut Layout, name: &str, channels: i64, heads: i64, gain: f64) -> Attention {
+    /// `gain` is the initial ratio of output variance to input variance.
+    pub fn new(layout: &mut ParamLayout, name: &str, channels: i64, heads: i64, gain: f64) -> Attention {
         Attention {
             norm: LayerNorm::new(layout, &format!("{name}.norm"), channels),
             qkv: Linear::new(layout, &format!("{name}.qkv"), channels, 3 * channels, 1.0),
@@ -267,21 +272,21 @@ impl Attention {
         }
     }
 
-    /// What is added to a board `[batch, channels, 8, 8]`, and the board.
-    pub fn forward(&self, pass: &Pass, x: &Tensor) -> Tensor {
+    /// `x` `[batch, channels, 8, 8]` plus its attention over the 64 squares.
+    pub fn forward(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         let (batch, channels) = (x.size()[0], x.size()[1]);
-        // Channels lie last, so this is a view: [batch, squares, channels].
+        // In channels-last memory format this is a view: [batch, squares, channels].
         let tokens = x.permute([0, 2, 3, 1]).reshape([batch, 64, channels]);
-        let tokens = &tokens + self.added(pass, &tokens);
+        let tokens = &tokens + self.residual(pass, &tokens);
         tokens.view([batch, 8, 8, channels]).permute([0, 3, 1, 2])
     }
 
-    /// What is to be added to `tokens` `[batch, n, channels]`.
-    pub fn added(&self, pass: &Pass, tokens: &Tensor) -> Tensor {
+    /// The residual branch of `tokens` `[batch, n, channels]`, of the same shape.
+    pub fn residual(&self, pass: &ForwardPass, tokens: &Tensor) -> Tensor {
         let [batch, n, channels] = tokens.size()[..] else { panic!("tokens have three axes") };
         let qkv = self.qkv.forward(pass, &self.norm.forward(pass, tokens));
         let qkv = qkv.view([batch, n, 3, self.heads, channels / self.heads]).permute([2, 0, 3, 1, 4]);
-        let [query, key, value] = &qkv.unbind(0)[..] else { panic!("three of them") };
+        let [query, key, value] = &qkv.unbind(0)[..] else { panic!("query, key and value") };
         let mixed = attend(query, key, value);
         self.out.forward(pass, &mixed.transpose(1, 2).reshape([batch, n, channels]))
     }
@@ -294,18 +299,18 @@ mod tests {
     use crate::model::net::Net;
     use tch::Device;
 
-    /// Where `tensor` differs from whole `step`s, at most.
-    fn off(tensor: &Tensor, step: f64) -> f64 {
+    /// The largest distance of `tensor` from multiples of `step`, in steps.
+    fn rounding_error(tensor: &Tensor, step: f64) -> f64 {
         let steps = tensor / step;
         (&steps - steps.round()).abs().max().double_value(&[])
     }
 
     #[test]
-    fn activations_are_rounded_in_training_and_their_gradient_is_not() {
+    fn activations_are_rounded_in_training_with_an_unchanged_gradient() {
         let net = Net::new(&ModelConfig::default()).unwrap();
         let weights = &Weights::new(net.layout(), Device::Cpu, Kind::Float, 1);
-        let rounds = Pass { weights, train: true, rounding: true };
-        // 255 steps from zero up, 127 each way where there are signs.
+        let rounds = ForwardPass { weights, train: true, rounding: true };
+        // 0 to 255 steps without negative values, otherwise −127 to 127.
         let positive = Tensor::from_slice(&[0.0f32, 0.4, 100.3, 255.0]);
         assert_eq!(rounds.rounded(positive.copy()), Tensor::from_slice(&[0.0f32, 0.0, 100.0, 255.0]));
         let signed = Tensor::from_slice(&[-254.0f32, -0.9, 1.1, 100.3]);
@@ -314,7 +319,7 @@ mod tests {
             rounds.rounded(Tensor::zeros([3], (Kind::Float, Device::Cpu))).max().double_value(&[]),
             0.0
         );
-        for pass in [Pass { rounding: false, ..rounds }, Pass { train: false, ..rounds }] {
+        for pass in [ForwardPass { rounding: false, ..rounds }, ForwardPass { train: false, ..rounds }] {
             assert_eq!(pass.rounded(signed.copy()), signed);
         }
         let x = signed.set_requires_grad(true);
@@ -324,21 +329,21 @@ mod tests {
     }
 
     #[test]
-    fn weights_are_rounded_for_each_output() {
-        let mut layout = Layout::default();
-        let conv = Conv::new(&mut layout, "conv", [5, 2, 3], false, 1.0);
+    fn weights_are_rounded_with_one_scale_per_output() {
+        let mut layout = ParamLayout::default();
+        let conv = Convolution::new(&mut layout, "conv", [5, 2, 3], false, 1.0);
         let weights = &Weights::new(&layout, Device::Cpu, Kind::Float, 1);
-        let rounded = Pass { weights, train: true, rounding: true }.rounded_weight(conv.weight);
+        let rounded = ForwardPass { weights, train: true, rounding: true }.rounded_weight(conv.weight);
         for output in 0..2 {
             let (before, after) = (weights.get(conv.weight).get(output), rounded.get(output));
             let step = before.abs().max().double_value(&[]) / 127.0;
-            assert!(off(&before, step) > 0.3 && off(&after, step) < 1e-3);
+            assert!(rounding_error(&before, step) > 0.3 && rounding_error(&after, step) < 1e-3);
             assert!((before - after).abs().max().double_value(&[]) <= 0.5001 * step);
         }
     }
 
     #[test]
-    fn a_networks_answers_are_rounded_in_training_only() {
+    fn rounding_affects_training_only() {
         let config = |rounding: bool| -> ModelConfig {
             serde_json::from_value(serde_json::json!({ "filters": 8, "blocks": 1, "rounding": rounding }))
                 .unwrap()

@@ -1,28 +1,28 @@
-//! The family `linear`: a single matrix from what stands on each square to every UCI move, with a bias.
+//! The family `linear`: softmax regression from the pieces on the squares to every UCI move.
 //!
-//! Softmax regression: 832 · 1968 + 1968 = 1,639,344 numbers. It sees neither who moves nor any right, and names moves
-//! by their squares, so that White's and Black's moves are different outputs.
+//! It has 832 · 1968 + 1968 = 1,639,344 parameters. Its input contains neither the side to move nor castling or en
+//! passant rights; moves are identified by their squares, so White's and Black's moves are different outputs.
 
-use super::layers::{Linear, Pass};
+use super::layers::{ForwardPass, Linear};
 use super::net::Output;
-use super::params::Layout;
+use super::params::ParamLayout;
 use tch::Tensor;
 
 use crate::config::model::linear::SCHEMES;
 
-/// The matrix.
-pub(crate) struct Matrix {
+/// The matrix and its bias.
+pub(crate) struct LinearNet {
     pub out: Linear,
 }
 
-impl Matrix {
-    pub fn new(layout: &mut Layout) -> Matrix {
+impl LinearNet {
+    pub fn new(layout: &mut ParamLayout) -> LinearNet {
         let [inputs, outputs] = [SCHEMES.input.size(), SCHEMES.policy.size()].map(|n| n as i64);
-        Matrix { out: Linear::new(layout, "out", inputs, outputs, 0.1) }
+        LinearNet { out: Linear::new(layout, "out", inputs, outputs, 0.1) }
     }
 
-    /// Answers for `input` `[batch, 832]`.
-    pub fn forward(&self, pass: &Pass, input: &Tensor) -> Output {
+    /// The outputs for `input` `[batch, 832]`.
+    pub fn forward(&self, pass: &ForwardPass, input: &Tensor) -> Output {
         Output { policy: vec![self.out.forward(pass, input)], wdl: Vec::new() }
     }
 }

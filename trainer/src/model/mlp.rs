@@ -1,15 +1,15 @@
-//! The family `mlp`: fully connected layers with ReLU from 14 planes to the moves of gym-chess, and, if wanted,
-//! to win, draw and loss.
+//! The family `mlp`: a multi-layer perceptron with ReLU from 14 planes to the moves of gym-chess and, optionally, to
+//! win, draw and loss.
 
-use super::layers::{Linear, Pass};
+use super::layers::{ForwardPass, Linear};
 use super::net::Output;
-use super::params::Layout;
+use super::params::ParamLayout;
 use tch::Tensor;
 
 use crate::config::model::MlpConfig;
 use crate::config::model::mlp::{INPUT, POLICY};
 
-/// The layers.
+/// The structure of a multi-layer perceptron.
 pub(crate) struct Mlp {
     pub hidden: Vec<Linear>,
     pub policy: Linear,
@@ -17,7 +17,7 @@ pub(crate) struct Mlp {
 }
 
 impl Mlp {
-    pub fn new(layout: &mut Layout, config: &MlpConfig) -> Mlp {
+    pub fn new(layout: &mut ParamLayout, config: &MlpConfig) -> Mlp {
         let mut width = INPUT.size() as i64;
         let mut hidden = Vec::new();
         for (i, &units) in config.hidden.iter().enumerate() {
@@ -31,8 +31,8 @@ impl Mlp {
         }
     }
 
-    /// Answers for `planes` `[batch, 14, 8, 8]`.
-    pub fn forward(&self, pass: &Pass, planes: &Tensor) -> Output {
+    /// The outputs for `planes` `[batch, 14, 8, 8]`.
+    pub fn forward(&self, pass: &ForwardPass, planes: &Tensor) -> Output {
         let flat = planes.flatten(1, -1);
         let x = self.hidden.iter().fold(flat, |x, layer| layer.forward(pass, &x).relu());
         let wdl = self.value.iter().map(|layer| layer.forward(pass, &x)).collect();

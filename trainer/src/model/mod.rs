@@ -1,24 +1,26 @@
-//! The network families, in libtorch: one file or folder each, behind [`Net`].
+//! The model families in libtorch, one file or folder each, behind [`Net`].
 
-/// All parameters in one flat tensor.
+/// Parameters in one flat tensor.
 pub mod params;
 mod layers;
-/// Residual convolutions with squeeze-and-excitation.
+/// Family `resnet`: convolutional residual network with squeeze-and-excitation.
 pub mod resnet;
-/// Fully connected layers.
+/// Family `mlp`: multi-layer perceptron.
 pub mod mlp;
-/// A single matrix.
+/// Family `linear`: softmax regression.
 pub mod linear;
-/// A transformer used again and again.
+/// Family `trm`: recursive transformer.
 pub mod trm;
 mod net;
-/// Compact samples, expanded to the network's input on the device.
+/// Batches of compact samples expanded to input tensors on the device.
 pub mod input;
 mod evaluator;
 
 pub use evaluator::Torch;
 pub use input::{DeviceBatch, DeviceLessons, DeviceShares, Expander};
-pub(crate) use layers::{Attention, Conv, ConvNorm, EPSILON, LayerNorm, Linear, NormDetail, Squeeze};
+pub(crate) use layers::{
+    Attention, ConvNorm, Convolution, EPSILON, LayerNorm, Linear, NormDetail, SqueezeExcitation,
+};
 pub(crate) use net::Body;
 pub use net::{Net, Output};
-pub use params::{Layout, Weights};
+pub use params::{ParamLayout, Weights};

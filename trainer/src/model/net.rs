@@ -1,101 +1,103 @@
-//! A network of any family: its structure, and what it answers.
+//! A network of any family: its structure and its outputs.
 
-use super::layers::Pass;
-use super::linear::Matrix;
-use super::mlp::Mlp;
-use super::params::{Layout, Weights};
-use super::resnet::Resnet;
-use super::trm::Trm;
-use crate::config::ModelConfig;
+use anyhow::Result;
 use engine::eval::Schemes;
 use tch::Tensor;
 
-/// A network's structure; its numbers are in [`Weights`].
+use super::layers::ForwardPass;
+use super::linear::LinearNet;
+use super::mlp::Mlp;
+use super::params::{ParamLayout, Weights};
+use super::resnet::Resnet;
+use super::trm::Trm;
+use crate::config::ModelConfig;
+
+/// The structure of a network; its parameters are in [`Weights`].
 pub struct Net {
     config: ModelConfig,
-    layout: Layout,
+    layout: ParamLayout,
     pub(crate) body: Body,
 }
 
-/// The structure, by family.
+/// The structure of each family.
 pub(crate) enum Body {
     Resnet(Box<Resnet>),
     Mlp(Mlp),
-    Linear(Matrix),
+    Linear(LinearNet),
     Trm(Trm),
 }
 
-/// What a network answers; more than once if it thinks in steps, the last one counts in play.
+/// The outputs of a network. A recursive model has one per step, of which the last is used at inference.
 pub struct Output {
-    /// Of each step `[batch, size]`: logits over the policy's scheme, in the kind of the computation.
+    /// For each step `[batch, size]`: logits over the policy scheme, in the compute dtype.
     pub policy: Vec<Tensor>,
-    /// Of each step `[batch, 3]`: logits of win, draw, loss for the mover, in the kind of the computation; none at
-    /// all of a network without a value.
+    /// For each step `[batch, 3]`: logits of win, draw, loss for the mover, in the compute dtype; empty for a network
+    /// without a value head.
     pub wdl: Vec<Tensor>,
 }
 
 impl Output {
-    /// `[batch, size]`: the last logits of the policy.
+    /// `[batch, size]`: the policy logits of the last step.
     ///
     /// # Panics
     ///
-    /// If there is no answer, which no network gives.
+    /// If there is no output, which no network produces.
     pub fn last_policy(&self) -> &Tensor {
-        self.policy.last().expect("a network answers")
+        self.policy.last().expect("a network has at least one output")
     }
 
-    /// `[batch, 3]`: the last logits of win, draw, loss, if the network has a value.
+    /// `[batch, 3]`: the value logits of the last step, if the network has a value head.
     pub fn last_wdl(&self) -> Option<&Tensor> {
         self.wdl.last()
     }
 }
 
 impl Net {
-    /// Lays out the network that `config` describes.
+    /// The structure of the network that `config` describes.
     ///
     /// # Errors
-    /// One line, if numbers of `config` don't fit together.
-    pub fn new(config: &ModelConfig) -> Result<Net, String> {
+    /// `config` is invalid.
+    pub fn new(config: &ModelConfig) -> Result<Net> {
         config.check()?;
-        let mut layout = Layout::default();
+        let mut layout = ParamLayout::default();
         let l = &mut layout;
         let body = match config {
             ModelConfig::Resnet(config) => Body::Resnet(Box::new(Resnet::new(l, config))),
             ModelConfig::Mlp(config) => Body::Mlp(Mlp::new(l, config)),
-            ModelConfig::Linear(_) => Body::Linear(Matrix::new(l)),
+            ModelConfig::Linear(_) => Body::Linear(LinearNet::new(l)),
             ModelConfig::Trm(config) => Body::Trm(Trm::new(l, config)),
         };
         Ok(Net { config: config.clone(), layout, body })
     }
 
-    /// What the network was made from.
+    /// The network's configuration.
     pub fn config(&self) -> &ModelConfig {
         &self.config
     }
 
-    /// What it sees and answers.
+    /// The network's input and output schemes.
     pub fn schemes(&self) -> Schemes {
         self.config.schemes()
     }
 
-    /// Where its parameters lie.
-    pub fn layout(&self) -> &Layout {
+    /// The layout of its parameters.
+    pub fn layout(&self) -> &ParamLayout {
         &self.layout
     }
 
-    /// The network, if its gradient is to be taken in groups of steps, because all of them need too much memory.
-    pub(crate) fn in_groups(&self) -> Option<&Trm> {
+    /// The recursive model, if it is configured to compute its gradient with activation checkpointing.
+    pub(crate) fn checkpointed(&self) -> Option<&Trm> {
         match &self.body {
             Body::Trm(trm) => Some(trm).filter(|trm| trm.config.group() < trm.config.steps),
             Body::Resnet(_) | Body::Mlp(_) | Body::Linear(_) => None,
         }
     }
 
-    /// Answers for `input` `[batch]` + the shape of the input's scheme, of any kind. With `train`, BatchNorm uses
-    /// the batch's statistics (and updates the running ones) and dropout is active.
+    /// The outputs for `input` `[batch]` + the shape of the input scheme, of any dtype. With `train`, BatchNorm uses the
+    /// batch's statistics (and updates the running ones) and dropout is active.
     pub fn forward(&self, weights: &Weights, input: &Tensor, train: bool) -> Output {
         let rounding = matches!(&self.body, Body::Resnet(net) if net.config.rounding);
-        let pass = &Pass { weights, train, rounding };
+        let pass = &ForwardPass { weights, train, rounding };
         let input = &input.to_kind(weights.kind());
         match &self.body {
             Body::Resnet(net) => net.forward(pass, input),

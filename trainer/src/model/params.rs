@@ -1,47 +1,47 @@
 //! All parameters of a network in one flat tensor.
 //!
-//! A [`Layout`] says where each named parameter lies; [`Weights`] holds the numbers. The forward
-//! pass sees views into the flat tensors, so that the optimiser, clipping, averaging and
-//! checkpoints are a handful of operations on one tensor instead of hundreds on many.
+//! A [`ParamLayout`] holds the offset of each named parameter; [`Weights`] holds the values. The forward pass uses views
+//! into the flat tensor, so that the optimiser, clipping, averaging and checkpoints need a few operations on one tensor
+//! instead of hundreds on many.
 
 use tch::{Device, Kind, Tensor};
 
-/// What a parameter is for; also the order in which the flat tensor holds them.
+/// The kind of a parameter; the flat tensor is sorted by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// Matrices and kernels: computed in the run's precision, and subject to weight decay.
+    /// Matrices and kernels: in the run's precision, with weight decay.
     Weight,
-    /// Biases of matrices and kernels: computed in the run's precision, never decayed.
+    /// Biases and embeddings: in the run's precision, without weight decay.
     Bias,
-    /// Scale and shift of normalisations: always fp32, never decayed.
+    /// Scale and shift of normalisations: always fp32, without weight decay.
     Norm,
 }
 
-/// How a parameter starts.
+/// Initialisation of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Init {
-    /// Every element the same.
+    /// All elements equal.
     Constant(f64),
-    /// Normal with this standard deviation around zero.
+    /// Normal distribution with mean zero and this standard deviation.
     Normal(f64),
 }
 
-/// A parameter of a [`Layout`].
+/// A parameter of a [`ParamLayout`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ParamId(usize);
 
-/// A running statistic of a [`Layout`].
+/// A running statistic of a [`ParamLayout`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatId(usize);
 
-/// A named piece of a flat tensor.
+/// A named range of a flat tensor.
 #[derive(Clone, Debug)]
 pub struct Slot {
     /// Unique, for example `blocks.0.first.conv.weight`.
     pub name: String,
     /// Logical shape; kernels are `[out, in, height, width]`.
     pub shape: Vec<i64>,
-    /// First element in the flat tensor.
+    /// Index of the first element in the flat tensor.
     pub offset: i64,
     class: Class,
     init: Init,
@@ -52,8 +52,8 @@ impl Slot {
         self.shape.iter().product()
     }
 
-    /// The logical view of this slot in `flat`. Kernels lie in memory as `[out, height, width, in]`,
-    /// which is what channels-last convolutions want.
+    /// The logical view of this slot in `flat`. Kernels are stored as `[out, height, width, in]`, the channels-last
+    /// memory format.
     fn view(&self, flat: &Tensor) -> Tensor {
         let piece = flat.narrow(0, self.offset, self.len());
         match self.shape[..] {
@@ -71,16 +71,16 @@ impl Slot {
     }
 }
 
-/// Where each parameter and each running statistic lies in the flat tensors.
+/// The offsets of all parameters and running statistics in their flat tensors.
 #[derive(Clone, Debug, Default)]
-pub struct Layout {
+pub struct ParamLayout {
     params: Vec<Slot>,
     stats: Vec<Slot>,
     /// Indices into `params`, in memory order.
     order: Vec<usize>,
 }
 
-impl Layout {
+impl ParamLayout {
     /// Adds a parameter.
     pub fn param(&mut self, name: String, class: Class, shape: &[i64], init: Init) -> ParamId {
         self.params.push(Slot { name, shape: shape.to_vec(), offset: 0, class, init });
@@ -88,7 +88,7 @@ impl Layout {
         ParamId(self.params.len() - 1)
     }
 
-    /// Adds a running statistic that starts at `start`.
+    /// Adds a running statistic with the initial value `start`.
     pub fn stat(&mut self, name: String, shape: &[i64], start: f64) -> StatId {
         let offset = self.stats.last().map_or(0, |slot| slot.offset + slot.len());
         let init = Init::Constant(start);
@@ -106,38 +106,38 @@ impl Layout {
         }
     }
 
-    /// Number of trainable numbers.
+    /// Number of trainable parameters (scalars).
     pub fn len(&self) -> i64 {
         self.params.iter().map(Slot::len).sum()
     }
 
-    /// Whether there is nothing to train.
+    /// Whether there are no parameters.
     pub fn is_empty(&self) -> bool {
         self.params.is_empty()
     }
 
-    /// Number of running statistics.
+    /// Number of running statistics (scalars).
     pub fn stats_len(&self) -> i64 {
         self.stats.iter().map(Slot::len).sum()
     }
 
-    /// How many leading elements of the flat tensor are of `class` or an earlier one.
+    /// Number of leading elements of the flat tensor that are of `class` or an earlier one.
     pub fn through(&self, class: Class) -> i64 {
         self.params.iter().filter(|slot| slot.class <= class).map(Slot::len).sum()
     }
 
-    /// The named views of a flat tensor that is laid out like the parameters.
+    /// The named views of a flat tensor with the layout of the parameters.
     pub fn named_params(&self, flat: &Tensor) -> Vec<(String, Tensor)> {
         named(&self.params, flat)
     }
 
-    /// The named views of a flat tensor that is laid out like the running statistics.
+    /// The named views of a flat tensor with the layout of the running statistics.
     pub fn named_stats(&self, flat: &Tensor) -> Vec<(String, Tensor)> {
         named(&self.stats, flat)
     }
 }
 
-/// A number of the standard normal distribution (Box and Muller 1958).
+/// A random number of the standard normal distribution (Box and Muller 1958).
 fn normal(random: &mut fastrand::Rng) -> f64 {
     let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
     radius * (std::f64::consts::TAU * random.f64()).cos()
@@ -147,27 +147,27 @@ fn named(slots: &[Slot], flat: &Tensor) -> Vec<(String, Tensor)> {
     slots.iter().map(|slot| (slot.name.clone(), slot.view(flat))).collect()
 }
 
-/// The numbers of a network.
+/// The parameters and running statistics of a network.
 pub struct Weights {
     /// `[layout.len()]`, fp32: the parameters.
     pub flat: Tensor,
     /// `[layout.stats_len()]`, fp32: the running statistics.
     pub stats: Tensor,
-    layout: Layout,
+    layout: ParamLayout,
     kind: Kind,
-    /// Weights and biases in the kind of the computation: `flat` itself for fp32, else a copy.
+    /// Weights and biases in the compute dtype: `flat` itself for fp32, otherwise a copy.
     compute: Tensor,
-    /// Leaves of the gradient, by `ParamId`: views into `compute` or, for norms, `flat`.
+    /// The leaves of the graph by `ParamId`: views into `compute` or, for normalisations, `flat`.
     leaves: Vec<Tensor>,
     stat_views: Vec<Tensor>,
 }
 
 impl Weights {
-    /// Freshly initialised parameters on `device`, computed with in `kind` (bf16, fp16 or fp32).
-    /// The same seed gives the same numbers on every device.
-    pub fn new(layout: &Layout, device: Device, kind: Kind, seed: i64) -> Weights {
+    /// Initialised parameters on `device` with compute dtype `kind` (bf16, fp16 or fp32). The values depend on the seed
+    /// only, not on the device.
+    pub fn new(layout: &ParamLayout, device: Device, kind: Kind, seed: i64) -> Weights {
         let _guard = tch::no_grad_guard();
-        // libtorch's generator belongs to the whole process: another thread's draws would change ours.
+        // libtorch's generator is global: draws of other threads would change the values.
         let mut random = fastrand::Rng::with_seed(seed.cast_unsigned());
         let mut draw = |slots: &[Slot], len: i64| {
             let mut numbers = vec![0f32; len as usize];
@@ -185,7 +185,7 @@ impl Weights {
         Weights::over(layout, start.to_device(device), stats.to_device(device), kind)
     }
 
-    fn over(layout: &Layout, flat: Tensor, stats: Tensor, kind: Kind) -> Weights {
+    fn over(layout: &ParamLayout, flat: Tensor, stats: Tensor, kind: Kind) -> Weights {
         let computed = layout.through(Class::Bias);
         let compute = if kind == Kind::Float {
             flat.shallow_clone()
@@ -204,30 +204,30 @@ impl Weights {
         Weights { flat, stats, layout: layout.clone(), kind, compute, leaves, stat_views }
     }
 
-    /// An independent copy, computed with in `kind` on `device`.
+    /// An independent copy on `device` with compute dtype `kind`.
     pub fn copy(&self, device: Device, kind: Kind) -> Weights {
         let _guard = tch::no_grad_guard();
         let fresh = |tensor: &Tensor| tensor.to_device(device).copy();
         Weights::over(&self.layout, fresh(&self.flat), fresh(&self.stats), kind)
     }
 
-    /// Where everything lies.
-    pub fn layout(&self) -> &Layout {
+    /// The layout of the flat tensors.
+    pub fn layout(&self) -> &ParamLayout {
         &self.layout
     }
 
-    /// The kind that convolutions and matrix products are computed in.
+    /// The dtype of convolutions and matrix products.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Where the numbers are.
+    /// The device of the tensors.
     pub fn device(&self) -> Device {
         self.flat.device()
     }
 
-    /// To be called after [`Weights::flat`] was changed in place: brings the computed-with copy up
-    /// to date (nothing to do in fp32, where there is none).
+    /// Updates the copy in the compute dtype. Must be called after [`Weights::flat`] was changed in place; does nothing in
+    /// fp32, where there is no copy.
     pub fn refresh(&mut self) {
         if self.kind != Kind::Float {
             let _guard = tch::no_grad_guard();
@@ -236,7 +236,7 @@ impl Weights {
         }
     }
 
-    /// Takes over the numbers of `flat` and `stats`, from any device.
+    /// Copies the values of `flat` and `stats`, from any device.
     pub fn assign(&mut self, flat: &Tensor, stats: &Tensor) {
         let _guard = tch::no_grad_guard();
         self.flat.copy_(flat);
@@ -244,27 +244,28 @@ impl Weights {
         self.refresh();
     }
 
-    /// The parameter as the forward pass uses it: a view in the kind of the computation.
+    /// The parameter for the forward pass: a view in the compute dtype.
     pub(crate) fn get(&self, id: ParamId) -> &Tensor {
         &self.leaves[id.0]
     }
 
-    /// The running statistic, a view that a normalisation updates in place.
+    /// The running statistic: a view that BatchNorm updates in place.
     pub(crate) fn stat(&self, id: StatId) -> &Tensor {
         &self.stat_views[id.0]
     }
 
-    /// The parameter in fp32 and logical shape, as an export wants it.
+    /// The parameter in fp32 and logical shape, for export.
     pub(crate) fn master(&self, id: ParamId) -> Tensor {
         self.layout.params[id.0].view(&self.flat)
     }
 
-    /// The gradient of `loss` by every parameter: `[layout.len()]`, fp32, laid out like `flat`.
+    /// The gradient of `loss` with respect to every parameter: `[layout.len()]`, fp32, with the layout of `flat`.
     pub fn gradient(&self, loss: &Tensor) -> Tensor {
         self.gradient_with(loss, &[]).0
     }
 
-    /// The same, and the gradient by each of `inputs`. What `loss` doesn't depend on has a gradient of zero.
+    /// The same and the gradient with respect to each of `inputs`. Where `loss` does not depend on a tensor, its gradient
+    /// is zero.
     pub(crate) fn gradient_with(&self, loss: &Tensor, inputs: &[&Tensor]) -> (Tensor, Vec<Tensor>) {
         let all: Vec<&Tensor> = self.leaves.iter().chain(inputs.iter().copied()).collect();
         let mut grads = Tensor::run_backward(&[loss], &all, false, false);

@@ -12,7 +12,7 @@ use crate::config::TrainConfig;
 use crate::export::{network, onnx, quickly};
 use crate::files::{make_folder, write_file};
 use crate::model::{Net, Torch, Weights};
-use crate::train::{Checkpoint, Progress, checkpoint};
+use crate::train::{Checkpoint, TrainProgress, checkpoint};
 
 /// The divergence of the policy beyond which a network in 8 bits isn't played with, nat; `quantise` refuses at a fifth.
 const WORST_KL: f64 = 0.05;
@@ -122,7 +122,7 @@ impl Nets {
     ///
     /// One line: its weights can't be read.
     pub fn restored(&self, name: &str) -> Result<(Net, Weights, TrainConfig), String> {
-        let loaded = Checkpoint::load(&self.weights(name))?;
+        let loaded = Checkpoint::load(&self.weights(name)).map_err(|error| format!("{error:#}"))?;
         let (net, weights) = network(&loaded, true, None)?;
         Ok((net, weights, loaded.config))
     }
@@ -138,13 +138,14 @@ impl Nets {
         net: &Net,
         weights: &Weights,
         config: &TrainConfig,
-        progress: &Progress,
+        progress: &TrainProgress,
     ) -> Result<(), String> {
         // One of the same name, which a run had before it was put back, isn't this one.
         _ = std::fs::remove_file(self.int8(name));
         let weights = weights.copy(Device::Cpu, Kind::Float);
-        checkpoint::save_weights(&self.weights(name), &weights, config, progress)?;
-        write_file(&self.onnx(name), &onnx(name, net, &weights, config)).map_err(|error| format!("{error:#}"))
+        checkpoint::save_weights(&self.weights(name), &weights, config, progress)
+            .map_err(|error| format!("{error:#}"))?;
+        write_file(&self.onnx(name), &onnx(name, net, &weights, config))
     }
 
     /// The iterations whose networks are there, oldest first.

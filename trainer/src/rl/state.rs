@@ -9,7 +9,7 @@ use super::buffer::Buffer;
 use super::escalation::Escalation;
 use crate::arena::{Meeting, Tally};
 use crate::files::write_file;
-use crate::train::regularise::Drift;
+use crate::train::regularise::PolicyDivergence;
 
 /// Of a state's file.
 const FORMAT: &str = "philidor-learn/1";
@@ -54,7 +54,7 @@ pub struct State {
     #[serde(default)]
     pub from: Option<u64>,
     /// How far the network has gone from the pretrained one.
-    pub drift: Drift,
+    pub drift: PolicyDivergence,
     /// The matches of this iteration's arena that are finished, by opponent.
     pub matches: BTreeMap<String, Tally>,
     /// What is counted so far of the match that is under way, by opponent.
@@ -102,7 +102,7 @@ impl Default for State {
             training: 0,
             target: 0,
             from: None,
-            drift: Drift::default(),
+            drift: PolicyDivergence::default(),
             matches: BTreeMap::new(),
             begun: BTreeMap::new(),
             meetings: Vec::new(),

@@ -1,60 +1,63 @@
-//! Checkpoints: safetensors files of named fp32 tensors, readable from any language.
+//! Checkpoints: safetensors files of named fp32 tensors.
 //!
-//! A full one holds `weights/`, `stats/`, `ema/`, `ema_stats/`, `first/`, `second/`, each followed
-//! by a parameter's name, with elastic weight consolidation also `anchor/` and `importance/`, and what the
-//! learner counts, `totals`, `loss_scale` and `drift`; a small one, made to be kept, `weights/` and `stats/` alone. The
-//! metadata hold the configuration and the progress as JSON.
+//! A full checkpoint contains `weights/`, `stats/`, `ema/`, `ema_stats/`, `first/`, `second/`, each followed by a
+//! parameter's name, with elastic weight consolidation also `anchor/` and `importance/`, and the learner's counters
+//! `totals`, `loss_scale` and `drift`. A small checkpoint, for distribution, contains `weights/` and `stats/` only. The
+//! metadata contain the configuration and the progress as JSON.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
+use safetensors::{SafeTensors, tensor::Dtype, tensor::TensorView};
+use serde::{Deserialize, Serialize};
+use tch::{Device, Kind, Tensor};
 
 use super::learner::Learner;
 use crate::config::TrainConfig;
 pub use crate::files::write_file;
-use crate::model::{Layout, Weights};
-use crate::train::regularise::ewc::Elastic;
+use crate::model::{ParamLayout, Weights};
+use crate::train::regularise::ewc::ElasticPenalty;
 use crate::train::regularise::tactical_replay::HardPositions;
-use safetensors::{SafeTensors, tensor::Dtype, tensor::TensorView};
-use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use tch::{Device, Kind, Tensor};
 
 const FORMAT: &str = "philidor-checkpoint/1";
 
-/// How far a run is.
+/// The progress of a training run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Progress {
+pub struct TrainProgress {
     /// Optimiser steps.
     pub step: u64,
-    /// Samples learnt from.
+    /// Training samples.
     pub samples: u64,
     /// Seconds of training.
     pub time_s: f64,
-    /// Steps left out because they weren't finite.
+    /// Steps that were skipped because they were not finite.
     pub skipped: u64,
-    /// Best validation so far: policy loss + value weight · WDL loss.
+    /// Best validation loss so far: policy loss + value weight · WDL loss.
     pub best: Option<f64>,
-    /// Validations since then.
+    /// Validations since the best one.
     pub since_best: u64,
     /// The step of the last validation.
     pub validated: u64,
-    /// Where a plateau schedule stands.
+    /// State of a plateau schedule.
     pub plateau: Plateau,
     /// See [`Learner::swa_steps`].
     pub swa_steps: u64,
-    /// Where the loader stands.
+    /// Position of the feed.
     pub loader: serde_json::Value,
-    /// What tactical replay will show again.
+    /// The buffer of tactical replay.
     #[serde(skip_serializing_if = "HardPositions::is_empty")]
     pub hard: HardPositions,
 }
 
-/// Where a plateau schedule stands.
+/// State of a plateau schedule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Plateau {
-    /// What the learning rate is multiplied by.
+    /// Factor on the learning rate.
     pub factor: f64,
-    /// Validations without a new best since it last changed.
+    /// Validations without improvement since the factor last changed.
     pub waited: u64,
 }
 
@@ -65,8 +68,8 @@ impl Default for Plateau {
 }
 
 impl Plateau {
-    /// Takes note of a validation: too many in a row without a new best lower the factor.
-    pub fn take_note(&mut self, is_best: bool, config: &TrainConfig) {
+    /// Updates the state after a validation: too many without improvement lower the factor.
+    pub fn update(&mut self, is_best: bool, config: &TrainConfig) {
         self.waited = if is_best { 0 } else { self.waited + 1 };
         if self.waited >= config.plateau_patience {
             let least = config.min_lr / config.lr;
@@ -75,21 +78,21 @@ impl Plateau {
     }
 }
 
-/// A checkpoint as it was read.
+/// A checkpoint in memory.
 pub struct Checkpoint {
     /// The run's configuration.
     pub config: TrainConfig,
-    /// How far it was.
-    pub progress: Progress,
+    /// The run's progress.
+    pub progress: TrainProgress,
     tensors: HashMap<String, Tensor>,
     path: PathBuf,
 }
 
-/// Writes everything that a run needs to go on.
+/// Writes everything that is needed to resume a run.
 ///
 /// # Errors
-/// One line: what can't be written. A file that was there before is then unharmed.
-pub fn save(path: &Path, learner: &Learner, config: &TrainConfig, progress: &Progress) -> Result<(), String> {
+/// The file cannot be written; an existing file is then unchanged.
+pub fn save(path: &Path, learner: &Learner, config: &TrainConfig, progress: &TrainProgress) -> Result<()> {
     let layout = learner.net.layout();
     let mut tensors = Vec::new();
     for (group, flat) in groups(learner) {
@@ -99,22 +102,22 @@ pub fn save(path: &Path, learner: &Learner, config: &TrainConfig, progress: &Pro
     write(path, tensors, config, progress)
 }
 
-/// Writes weights and running statistics alone: enough to export, or to start another run from.
+/// Writes weights and running statistics only, which suffices for an export or to initialise another run.
 ///
 /// # Errors
-/// One line: what can't be written.
+/// The file cannot be written.
 pub fn save_weights(
     path: &Path,
     weights: &Weights,
     config: &TrainConfig,
-    progress: &Progress,
-) -> Result<(), String> {
+    progress: &TrainProgress,
+) -> Result<()> {
     let mut tensors = named(weights.layout(), "weights", &weights.flat);
     tensors.extend(named(weights.layout(), "stats", &weights.stats));
     write(path, tensors, &config.without_folders(), progress)
 }
 
-/// The flat tensors of a full checkpoint and what their groups are called.
+/// The flat tensors of a full checkpoint by the names of their groups.
 fn groups(learner: &Learner) -> Vec<(&'static str, &Tensor)> {
     let mut groups = vec![
         ("weights", &learner.weights.flat),
@@ -130,15 +133,15 @@ fn groups(learner: &Learner) -> Vec<(&'static str, &Tensor)> {
     groups
 }
 
-/// What the learner counts between reports.
+/// The learner's counters between reports.
 fn counters(learner: &Learner) -> [(&'static str, &Tensor); 3] {
     [("totals", &learner.totals), ("loss_scale", &learner.loss_scale.state), (DRIFT, &learner.drift.sums)]
 }
 
-/// The counter that checkpoints of earlier programs lack: then there was none to count.
+/// A counter that older checkpoints lack; it is then left at zero.
 const DRIFT: &str = "drift";
 
-fn views(layout: &Layout, group: &str, flat: &Tensor) -> Vec<(String, Tensor)> {
+fn views(layout: &ParamLayout, group: &str, flat: &Tensor) -> Vec<(String, Tensor)> {
     let views = if group.ends_with("stats") { layout.named_stats(flat) } else { layout.named_params(flat) };
     views.into_iter().map(|(name, view)| (format!("{group}/{name}"), view)).collect()
 }
@@ -146,7 +149,7 @@ fn views(layout: &Layout, group: &str, flat: &Tensor) -> Vec<(String, Tensor)> {
 /// Name, shape and little-endian bytes of a tensor.
 type Stored = (String, Vec<usize>, Vec<u8>);
 
-fn named(layout: &Layout, group: &str, flat: &Tensor) -> Vec<Stored> {
+fn named(layout: &ParamLayout, group: &str, flat: &Tensor) -> Vec<Stored> {
     let host = flat.to_device(Device::Cpu);
     views(layout, group, &host).into_iter().map(|(name, view)| stored(name, &view)).collect()
 }
@@ -158,69 +161,61 @@ fn stored(name: String, tensor: &Tensor) -> Stored {
     (name, shape, bytes)
 }
 
-fn write(path: &Path, tensors: Vec<Stored>, config: &TrainConfig, progress: &Progress) -> Result<(), String> {
-    let json = |value: serde_json::Result<String>| value.map_err(|error| error.to_string());
+fn write(path: &Path, tensors: Vec<Stored>, config: &TrainConfig, progress: &TrainProgress) -> Result<()> {
     let metadata = HashMap::from([
         ("format".to_owned(), FORMAT.to_owned()),
-        ("config".to_owned(), json(serde_json::to_string(config))?),
-        ("progress".to_owned(), json(serde_json::to_string(progress))?),
+        ("config".to_owned(), serde_json::to_string(config)?),
+        ("progress".to_owned(), serde_json::to_string(progress)?),
     ]);
     let views = tensors.iter().map(|(name, shape, bytes)| {
-        let view =
-            TensorView::new(Dtype::F32, shape.clone(), bytes).expect("as many bytes as the shape says");
+        let view = TensorView::new(Dtype::F32, shape.clone(), bytes).expect("the size matches the shape");
         (name.as_str(), view)
     });
-    let bytes = safetensors::serialize(views, &Some(metadata)).map_err(|error| error.to_string())?;
-    write_file(path, &bytes).map_err(|error| format!("{error:#}"))
+    let bytes = safetensors::serialize(views, &Some(metadata))?;
+    write_file(path, &bytes).map_err(Error::msg)
 }
 
 impl Checkpoint {
     /// Reads a full or small checkpoint.
     ///
     /// # Errors
-    /// One line: the file can't be read, is cut short, or isn't a checkpoint of this version.
-    pub fn load(path: &Path) -> Result<Checkpoint, String> {
-        let at = |error: String| format!("{}: {error}", path.display());
-        let bytes = std::fs::read(path).map_err(|error| at(error.to_string()))?;
+    /// The file cannot be read, is truncated, or is not a checkpoint of this version.
+    pub fn load(path: &Path) -> Result<Checkpoint> {
+        Checkpoint::read(path).with_context(|| path.display().to_string())
+    }
+
+    fn read(path: &Path) -> Result<Checkpoint> {
+        let bytes = std::fs::read(path)?;
         let (_, metadata) = SafeTensors::read_metadata(&bytes)
-            .map_err(|error| at(format!("not a checkpoint, or cut short ({error:?})")))?;
+            .map_err(|error| anyhow!("not a checkpoint, or truncated ({error:?})"))?;
         let metadata = metadata.metadata().clone().unwrap_or_default();
         let format = metadata.get("format").map_or("none", String::as_str);
-        if format != FORMAT {
-            return Err(at(format!("format is {format}, expected {FORMAT}")));
-        }
-        let entry = |key: &str| metadata.get(key).ok_or_else(|| at(format!("has no {key}")));
-        let config: TrainConfig =
-            serde_json::from_str(entry("config")?).map_err(|error| at(format!("config: {error}")))?;
-        let progress =
-            serde_json::from_str(entry("progress")?).map_err(|error| at(format!("progress: {error}")))?;
-        let file = SafeTensors::deserialize(&bytes).map_err(|error| at(format!("{error:?}")))?;
+        ensure!(format == FORMAT, "format is {format}, expected {FORMAT}");
+        let entry = |key: &str| metadata.get(key).ok_or_else(|| anyhow!("the metadata lack \"{key}\""));
+        let config: TrainConfig = serde_json::from_str(entry("config")?).context("config")?;
+        let progress = serde_json::from_str(entry("progress")?).context("progress")?;
+        let file = SafeTensors::deserialize(&bytes)?;
         let mut tensors = HashMap::new();
         for (name, view) in file.tensors() {
-            if view.dtype() != Dtype::F32 {
-                return Err(at(format!("{name} is {:?}, expected F32", view.dtype())));
-            }
+            ensure!(view.dtype() == Dtype::F32, "{name} is {:?}, expected F32", view.dtype());
             let shape: Vec<i64> = view.shape().iter().map(|&n| n as i64).collect();
             tensors.insert(name, Tensor::from_data_size(view.data(), &shape, Kind::Float));
         }
         Ok(Checkpoint { config, progress, tensors, path: path.to_owned() })
     }
 
-    /// Takes over everything: weights, averages, the optimiser's moments.
+    /// Restores the whole state of `learner`: weights, averages, the optimiser's moments, counters.
     ///
     /// # Errors
-    /// One line: which tensor is missing or of another shape.
-    pub fn restore(&self, learner: &mut Learner) -> Result<(), String> {
+    /// A tensor is missing or has another shape.
+    pub fn restore(&self, learner: &mut Learner) -> Result<()> {
         let weight = learner.config().ewc.weight;
         if weight > 0.0 {
             if self.config.ewc.weight == 0.0 {
-                return Err(format!(
-                    "{}: the run began without ewc: begin a new one, with --init",
-                    self.path.display()
-                ));
+                bail!("{}: the run has no ewc state: start a new run with --init", self.path.display());
             }
             let flat = || learner.weights.flat.zeros_like();
-            learner.elastic = Some(Elastic::new(flat(), flat(), weight));
+            learner.elastic = Some(ElasticPenalty::new(flat(), flat(), weight));
         }
         for (group, flat) in groups(learner) {
             self.fill(learner.net.layout(), group, flat)?;
@@ -236,11 +231,11 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// Takes over the weights alone: the averaged ones if `averaged` and there are any.
+    /// Restores weights and running statistics: the averaged ones with `averaged`, if the checkpoint has any.
     ///
     /// # Errors
-    /// One line: which tensor is missing or of another shape.
-    pub fn restore_weights(&self, weights: &mut Weights, averaged: bool) -> Result<(), String> {
+    /// A tensor is missing or has another shape.
+    pub fn restore_weights(&self, weights: &mut Weights, averaged: bool) -> Result<()> {
         let has_average = self.tensors.keys().any(|name| name.starts_with("ema/"));
         let [group, stats] =
             if averaged && has_average { ["ema", "ema_stats"] } else { ["weights", "stats"] };
@@ -250,26 +245,25 @@ impl Checkpoint {
         Ok(())
     }
 
-    fn fill(&self, layout: &Layout, group: &str, flat: &Tensor) -> Result<(), String> {
+    fn fill(&self, layout: &ParamLayout, group: &str, flat: &Tensor) -> Result<()> {
         for (name, mut view) in views(layout, group, flat) {
             self.fill_one(&name, &mut view)?;
         }
         Ok(())
     }
 
-    fn fill_one(&self, name: &str, tensor: &mut Tensor) -> Result<(), String> {
+    fn fill_one(&self, name: &str, tensor: &mut Tensor) -> Result<()> {
         let _guard = tch::no_grad_guard();
-        let at = |what: String| format!("{}: {name} {what}", self.path.display());
-        let found = self.tensors.get(name).ok_or_else(|| at("is missing".to_owned()))?;
-        if found.size() != tensor.size() {
-            return Err(at(format!("is {:?}, expected {:?}", found.size(), tensor.size())));
-        }
+        let path = self.path.display();
+        let found = self.tensors.get(name).ok_or_else(|| anyhow!("{path}: {name} is missing"))?;
+        let (got, expected) = (found.size(), tensor.size());
+        ensure!(got == expected, "{path}: {name} is {got:?}, expected {expected:?}");
         tensor.copy_(found);
         Ok(())
     }
 }
 
-/// The checkpoints of a run, oldest first; not the best one.
+/// The paths of a run's checkpoints in order of steps, without `best`.
 pub fn list(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let named = |path: &PathBuf| {
@@ -281,7 +275,7 @@ pub fn list(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Removes what a run left that was killed while it wrote.
+/// Removes incomplete files of a run that was killed while writing.
 pub fn remove_unfinished(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.path().extension().is_some_and(|extension| extension == "tmp") {
@@ -290,17 +284,17 @@ pub fn remove_unfinished(folder: &Path) {
     }
 }
 
-/// The last checkpoint of a run, or the best if there is one.
+/// The best checkpoint of a run if there is one, otherwise the last.
 pub fn best_or_last(folder: &Path) -> Option<PathBuf> {
     Some(best_path(folder)).filter(|path| path.exists()).or_else(|| list(folder).pop())
 }
 
-/// The name of a step's checkpoint.
+/// The path of a step's checkpoint.
 pub fn step_path(folder: &Path, step: u64) -> PathBuf {
     folder.join(format!("step-{step:010}.safetensors"))
 }
 
-/// The name of the checkpoint with the best validation.
+/// The path of the checkpoint with the best validation loss.
 pub fn best_path(folder: &Path) -> PathBuf {
     folder.join("best.safetensors")
 }

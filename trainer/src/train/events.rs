@@ -1,7 +1,7 @@
-//! The numbers of `metrics.jsonl` as TensorBoard's events.
+//! The metrics of `metrics.jsonl` as TensorBoard event files.
 //!
-//! The crates for this have been left alone for years and can't say that events are void, which a resumed run
-//! has to. So the few messages are declared here; `prost` encodes them, `crc32c` guards them.
+//! The crates for this are unmaintained and cannot write a session start, with which a resumed run discards the events
+//! after its checkpoint. The few messages are declared here; `prost` encodes them, `crc32c` computes the checksums.
 
 use prost::Message;
 use std::fs::{File, OpenOptions};
@@ -48,18 +48,18 @@ struct SessionLog {
     status: i32,
 }
 
-/// `tensorflow.SessionLog.START`: earlier files' events of this step and later ones are void.
+/// `tensorflow.SessionLog.START`: earlier files' events of this step and later steps are discarded.
 const START: i32 = 1;
 
 /// An event file.
 pub struct Events(File);
 
 impl Events {
-    /// A new file in `folder`, of events after step `step`: what other files there hold of later steps is
-    /// declared void.
+    /// Creates a file in `folder` for events after step `step`; the events of later steps in other files of the folder
+    /// are discarded.
     ///
     /// # Errors
-    /// If the file can't be written.
+    /// The file cannot be written.
     pub fn open(folder: &Path, step: u64) -> std::io::Result<Events> {
         std::fs::create_dir_all(folder)?;
         // TensorBoard reads the files in the order of their names.
@@ -73,15 +73,15 @@ impl Events {
         Ok(events)
     }
 
-    /// Writes the numbers of a line of `metrics.jsonl`: those of an object inside it under its name, those of
-    /// the line itself under `train`.
+    /// Writes the numbers of a line of `metrics.jsonl` as scalars: those of a nested object under its key, those of the
+    /// top level under `train`.
     ///
     /// # Errors
-    /// If the file can't be written.
+    /// The file cannot be written.
     pub fn line(&mut self, step: u64, line: &serde_json::Value) -> std::io::Result<()> {
         let mut value = Vec::new();
         for (key, inner) in line.as_object().into_iter().flatten() {
-            // What a line is about is no curve.
+            // These identify the line and are not curves.
             if !["step", "samples", "time_s"].contains(&key.as_str()) {
                 scalars(
                     if inner.is_object() { key.clone() } else { format!("train/{key}") },
@@ -106,12 +106,12 @@ fn seconds() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// The checksum of a TFRecord's part.
+/// The masked CRC-32C of a part of a TFRecord.
 fn masked(bytes: &[u8]) -> [u8; 4] {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8).to_le_bytes()
 }
 
-/// Adds the numbers in `value`, their names below `tag`.
+/// Appends the numbers in `value` to `all`, with tags below `tag`.
 fn scalars(tag: String, value: &serde_json::Value, all: &mut Vec<Scalar>) {
     if let Some(number) = value.as_f64() {
         all.push(Scalar { tag, simple_value: Some(number as f32) });
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// The events of all files in a folder, checksums tested.
+    /// The events of all files in a folder, with their checksums verified.
     fn read(folder: &Path) -> Vec<Event> {
         let mut events = Vec::new();
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_becomes_scalars_and_a_resumed_run_voids_what_it_writes_anew() {
+    fn a_line_becomes_scalars_and_a_resumed_run_discards_later_events() {
         let folder = tempfile::tempdir().unwrap();
         let line = json!({"step": 7, "samples": 70, "lr": 0.5, "sources": {"engine": {"top1": 0.25}},
             "reliability": {"win": {"error": 0.125, "bins": [[0.1, 0.2, 3]]}}});

@@ -1,12 +1,13 @@
-//! Learning with families other than the residual network.
+//! Tests of training with families other than the residual network.
 
 use super::feed::Feed;
 use super::learner::Learner;
 use super::loss;
-use super::tests::{held_out_game, opera_for};
+use super::tests::{held_out_game, opera_game_batch};
 use crate::config::TrainConfig;
 use crate::loader::{Batch, Origin};
 use crate::model::Expander;
+use anyhow::Result;
 use engine::eval::Value;
 use tch::{Device, Kind, Tensor};
 
@@ -15,15 +16,15 @@ const MLP: &str = r#"{ "model": { "family": "mlp", "hidden": [64, 32] } }"#;
 const POLICY_ONLY: &str = r#"{ "model": { "family": "mlp", "hidden": [64, 32], "value": false } }"#;
 
 fn config(text: &str) -> TrainConfig {
-    // For networks this small the threads would cost more than they bring.
+    // Threads do not pay for networks this small.
     tch::set_num_threads(1);
     let common = ["precision=fp32", "batch=33", "warmup_steps=2", "ema=0.9", "weight_decay=0"];
     TrainConfig::parse(text, &common.map(str::to_owned)).unwrap()
 }
 
-/// One game, as the configured network sees it.
+/// The positions of one game as a batch for the configured network.
 fn opera(config: &TrainConfig) -> Batch {
-    opera_for(&config.model.schemes())
+    opera_game_batch(&config.model.schemes())
 }
 
 /// The weights of a linear network `[1968, 832]` and its biases `[1968]`: views into `flat`.
@@ -60,7 +61,7 @@ fn the_linear_gradient_is_the_error_times_the_input() {
     let closed = closed_gradient(&matrix(&learner, &learner.weights.flat), &batch.input, &batch.policy);
     for (a, b) in by_autograd.iter().zip(&closed) {
         assert_eq!(a.size(), b.size());
-        assert!(b.abs().max().double_value(&[]) > 1e-2, "there is something to compare");
+        assert!(b.abs().max().double_value(&[]) > 1e-2, "the gradient is not negligible");
         assert!(largest_difference(a, b) < 1e-6);
     }
 }
@@ -95,7 +96,7 @@ fn descent_by_the_closed_gradient_is_our_loop() {
 }
 
 #[test]
-fn every_family_learns_a_game_by_heart() {
+fn every_family_overfits_a_game() {
     for (text, lr) in [(LINEAR, 0.03), (MLP, 5e-3), (POLICY_ONLY, 5e-3)] {
         let config = config(text);
         let game = opera(&config);
@@ -103,29 +104,29 @@ fn every_family_learns_a_game_by_heart() {
         for _ in 0..200 {
             learner.step(std::slice::from_ref(&game), lr);
         }
-        learner.average_evenly();
+        learner.start_swa();
         learner.step(std::slice::from_ref(&game), lr);
         let validations = learner.validate(&held_out_game(game));
         let all = &validations.all;
         assert!(all.measures.top1 > 0.95 && all.raw_top1 <= all.measures.top1, "{text}: {all:?}");
         let has_value = config.model.schemes().value == Value::Wdl;
         assert_eq!(
-            (all.measures.wdl_loss.is_some(), validations.reliability.is_some()),
+            (all.measures.wdl_loss.is_some(), validations.calibration.is_some()),
             (has_value, has_value)
         );
         assert!(all.measures.wdl_loss.is_none_or(|loss| loss < 0.1), "{text}: {all:?}");
-        assert!(all.steps.is_empty(), "one answer is no step");
+        assert!(all.steps.is_empty(), "no steps with a single output");
     }
 }
 
 #[test]
-fn what_is_shown_again_fits_any_family() {
-    struct Once(Batch);
-    impl Feed for Once {
-        fn next_batch(&mut self) -> Result<Batch, String> {
+fn replayed_samples_work_with_every_family() {
+    struct SingleBatch(Batch);
+    impl Feed for SingleBatch {
+        fn next_batch(&mut self) -> Result<Batch> {
             Ok(self.0.clone())
         }
-        fn again(&mut self, origins: &[Origin]) -> Result<Batch, String> {
+        fn again(&mut self, origins: &[Origin]) -> Result<Batch> {
             let mut batch = Batch::default();
             for Origin(_, draw) in origins {
                 let row = self.0.draw.iter().position(|other| other == draw).unwrap();
@@ -138,7 +139,7 @@ fn what_is_shown_again_fits_any_family() {
         }
     }
     let config = config(LINEAR);
-    let mut feed = Once(opera(&config));
+    let mut feed = SingleBatch(opera(&config));
     let mut batch = feed.next_batch().unwrap();
     let last = batch.origin(batch.size - 1);
     batch.append(feed.again(&[last, last]).unwrap());

@@ -1,21 +1,23 @@
-//! Where the learner's batches come from.
+//! The source of the learner's batches.
+
+use anyhow::Result;
 
 use crate::loader::{Batch, Origin};
 
-/// A source of batches that can say where it stands.
+/// A source of batches with a position that can be stored.
 pub trait Feed {
     /// The next batch, of the configured size.
     ///
     /// # Errors
-    /// One line, if the games can't be read or there are none.
-    fn next_batch(&mut self) -> Result<Batch, String>;
+    /// The games cannot be read, or there are none.
+    fn next_batch(&mut self) -> Result<Batch>;
 
-    /// A batch of samples that were seen before, in this order.
+    /// The samples of these origins, which earlier batches contained, as a batch in this order.
     ///
     /// # Errors
-    /// One line, if they can't be made again.
-    fn again(&mut self, origins: &[Origin]) -> Result<Batch, String>;
+    /// The games cannot be read.
+    fn again(&mut self, origins: &[Origin]) -> Result<Batch>;
 
-    /// What a checkpoint keeps, so that a later run goes on with the batches that would follow.
+    /// The position that a checkpoint stores, from which a resumed run continues with the next batch.
     fn position(&self) -> serde_json::Value;
 }

@@ -1,4 +1,8 @@
-//! The network in training: weights, averages, optimiser, and what is measured.
+//! A network in training: its weights, their average, the optimiser and the training metrics.
+
+use anyhow::Result;
+use engine::eval::Value;
+use tch::{Device, Kind, Tensor};
 
 use super::loss;
 use super::loss::{Losses, StepLosses};
@@ -9,54 +13,51 @@ use super::validation::{HeldOut, Measures, Validations};
 use crate::config::TrainConfig;
 use crate::loader::Batch;
 use crate::model::{DeviceBatch, Expander, Net, Weights};
-use crate::train::regularise::ewc::Elastic;
-use crate::train::regularise::reference::{DriftSums, Reference};
-use engine::eval::Value;
-use tch::{Device, Kind, Tensor};
-
-/// What happened since the last report.
+use crate::train::regularise::ewc::ElasticPenalty;
+use crate::train::regularise::reference::{PolicyDivergenceSums, Reference};
+/// Training metrics since the last report.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TrainReport {
     /// Means over the batches.
     pub measures: Measures,
-    /// Steps, …
+    /// Number of steps.
     pub steps: u64,
-    /// … of which these were left out because loss or gradient weren't finite.
+    /// Number of these steps that were skipped because loss or gradient was not finite.
     pub skipped: u64,
 }
 
 /// A network in training.
 pub struct Learner {
-    /// The structure.
+    /// The network's structure.
     pub net: Net,
-    /// What is trained.
+    /// The weights in training.
     pub weights: Weights,
-    /// Running average of `weights`, computed with in fp32: what is validated and exported.
+    /// Running average of `weights`, in fp32, which is validated and exported.
     pub averaged: Weights,
-    /// The optimiser's moments.
+    /// The optimiser and its moments.
     pub optimiser: Optimiser,
     config: TrainConfig,
     expander: Expander,
-    /// What holds the weights near those of an earlier task.
-    pub elastic: Option<Elastic>,
-    /// The network whose policy it shall stay near to.
+    /// The penalty of elastic weight consolidation, if it is used.
+    pub elastic: Option<ElasticPenalty>,
+    /// The reference network of the KL penalty, if it is used.
     pub reference: Option<Reference>,
-    /// How far it has gone from it.
-    pub drift: DriftSums,
-    /// How many steps the even average spans, plus one; 0 while it is exponential.
+    /// The policy's divergence from the reference since the last report.
+    pub drift: PolicyDivergenceSums,
+    /// Number of steps in the arithmetic average, plus one; 0 while the average is exponential.
     pub swa_steps: u64,
-    /// What fp16's losses are multiplied by.
+    /// The factor on the loss in fp16.
     pub(super) loss_scale: LossScale,
-    /// `[6]` on the device: sums over steps of the four measures, of steps done, of steps.
+    /// `[6]` on the device: sums over steps of the four measures, number of finite steps, number of steps.
     pub(super) totals: Tensor,
 }
 
 impl Learner {
-    /// A fresh network on `device`.
+    /// A network with initial weights on `device`.
     ///
     /// # Errors
-    /// One line, if the configuration's numbers don't fit together.
-    pub fn new(config: &TrainConfig, device: Device) -> Result<Learner, String> {
+    /// The model's configuration is invalid.
+    pub fn new(config: &TrainConfig, device: Device) -> Result<Learner> {
         let kind = config.precision.kind(device);
         let net = Net::new(&config.model)?;
         let weights = Weights::new(net.layout(), device, kind, config.seed.cast_signed());
@@ -66,7 +67,7 @@ impl Learner {
             expander: Expander::new(device, kind, net.schemes()),
             elastic: None,
             reference: None,
-            drift: DriftSums::new(device),
+            drift: PolicyDivergenceSums::new(device),
             swa_steps: 0,
             loss_scale: LossScale::new(kind, device),
             totals: Tensor::zeros([6], (Kind::Float, device)),
@@ -77,17 +78,17 @@ impl Learner {
         })
     }
 
-    /// What it was made from.
+    /// The configuration of the run.
     pub fn config(&self) -> &TrainConfig {
         &self.config
     }
 
-    /// Whether there is anything to report.
+    /// Whether there were steps since the last report.
     pub fn has_counted(&self) -> bool {
         self.totals.get(5).double_value(&[]) > 0.0
     }
 
-    /// One step down the mean gradient of `batches`. Doesn't wait for the device.
+    /// One optimiser step with the mean gradient of `batches`, without synchronising with the device.
     ///
     /// Returns each batch's policy losses, `[n]`, on the device.
     pub fn step(&mut self, batches: &[Batch], lr: f64) -> Vec<Tensor> {
@@ -96,7 +97,7 @@ impl Learner {
         let mut sums: Option<[Tensor; 3]> = None;
         let mut policy_losses = Vec::with_capacity(batches.len());
         for (i, batch) in batches.iter().enumerate() {
-            // Dropout of a step depends on the step alone, so that a resumed run is the same run.
+            // The dropout depends on the step's number only, so that a resumed run equals an uninterrupted one.
             let draw = (self.optimiser.steps << 20) + i as u64;
             let seed = (self.config.seed ^ draw).cast_signed();
             let batch = self.expander.upload(batch);
@@ -113,11 +114,11 @@ impl Learner {
         let _guard = tch::no_grad_guard();
         let mut gradient = gradient / self.loss_scale.factor();
         if let Some(elastic) = &self.elastic {
-            gradient += elastic.pull(&self.weights.flat);
+            gradient += elastic.gradient(&self.weights.flat);
         }
         let done = self.optimiser.step(&mut self.weights, &gradient, &loss, lr, &self.config);
         self.loss_scale.update(&done);
-        // A forward pass that wasn't finite has spoilt BatchNorm's statistics already.
+        // A forward pass that was not finite has already updated BatchNorm's statistics.
         let kept = self.weights.stats.where_self(&done.gt(0.5), &stats);
         self.weights.stats.copy_(&kept);
         self.average();
@@ -127,17 +128,17 @@ impl Learner {
         policy_losses
     }
 
-    /// The gradient of `scale` times the loss, and the losses. The seed decides the dropout.
+    /// The gradient of `scale` times the loss, and the losses. `seed` determines the dropout.
     fn gradient(&self, batch: &DeviceBatch, seed: i64, scale: &Tensor) -> (Tensor, Losses) {
-        if let Some(net) = self.net.in_groups() {
+        if let Some(net) = self.net.checkpointed() {
             let weights = self.config.model.step_weights();
             let mut steps: Vec<Option<StepLosses>> = weights.iter().map(|_| None).collect();
             let input = batch.input.to_kind(self.weights.kind());
-            let gradient = net.gradient(&self.weights, &input, seed, |step, said| {
-                let losses = loss::step_losses(&said.policy, Some(&said.wdl), batch, &self.config);
+            let gradient = net.gradient(&self.weights, &input, seed, |step, answer| {
+                let losses = loss::step_losses(&answer.policy, Some(&answer.wdl), batch, &self.config);
                 let mut total = &losses.total * weights[step];
                 if step + 1 == weights.len() {
-                    total = self.held_near(total, batch, &losses);
+                    total = self.with_reference_penalty(total, batch, &losses);
                 }
                 steps[step] = Some(losses.detach());
                 total * scale
@@ -149,14 +150,14 @@ impl Learner {
         }
         let output = self.net.forward(&self.weights, &batch.input, true);
         let losses = loss::losses(&output, batch, &self.config);
-        let total = self.held_near(losses.total.shallow_clone(), batch, losses.last());
+        let total = self.with_reference_penalty(losses.total.shallow_clone(), batch, losses.last());
         (self.weights.gradient(&(total * scale)), losses)
     }
 
-    /// The loss with what it costs that the answer that counts in play is not the reference's, if there is one.
-    fn held_near(&self, loss: Tensor, batch: &DeviceBatch, answer: &StepLosses) -> Tensor {
+    /// `loss` plus the KL penalty of the last step's policy, if there is a reference.
+    fn with_reference_penalty(&self, loss: Tensor, batch: &DeviceBatch, answer: &StepLosses) -> Tensor {
         match &self.reference {
-            Some(reference) => loss + reference.cost(&self.net, batch, &answer.legal_logits, &self.drift),
+            Some(reference) => loss + reference.penalty(&self.net, batch, &answer.legal_logits, &self.drift),
             None => loss,
         }
     }
@@ -168,7 +169,7 @@ impl Learner {
     fn average(&mut self) {
         let decay = match &mut self.swa_steps {
             0 => {
-                // At first the average would be mostly the random start: then it follows faster.
+                // At first a faster decay, because the average would be dominated by the initial weights.
                 let steps = self.optimiser.steps as f64;
                 self.config.ema.min((1.0 + steps) / (10.0 + steps))
             }
@@ -181,13 +182,13 @@ impl Learner {
         _ = self.averaged.stats.lerp_(&self.weights.stats, 1.0 - decay);
     }
 
-    /// From now on the averaged weights are the plain mean of all that follow (stochastic weight averaging,
-    /// Izmailov et al. 2018; BatchNorm's statistics are averaged too, instead of being measured anew).
-    pub fn average_evenly(&mut self) {
+    /// From now on the averaged weights are the arithmetic mean over the following steps (stochastic weight averaging,
+    /// Izmailov et al. 2018, but BatchNorm's statistics are averaged too instead of recomputed).
+    pub fn start_swa(&mut self) {
         self.swa_steps = self.swa_steps.max(1);
     }
 
-    /// Means since the last call; waits for the device.
+    /// Means since the last call; synchronises with the device.
     pub fn report(&mut self) -> TrainReport {
         let sums = Vec::<f32>::try_from(&self.totals).expect("six numbers");
         _ = self.totals.zero_();
@@ -205,13 +206,13 @@ impl Learner {
         }
     }
 
-    /// Measures the averaged weights, in fp32.
+    /// Validates the averaged weights, in fp32.
     pub fn validate(&self, held_out: &HeldOut) -> Validations {
         validation::validate(&self.net, &self.averaged, held_out, &self.config)
     }
 }
 
-/// `[4]`: the four measures of a batch, by the answer that counts in play.
+/// `[4]`: the four measures of a batch, of the last step.
 fn measured(losses: &Losses, batch: &DeviceBatch) -> Tensor {
     let losses = losses.last();
     let hits =

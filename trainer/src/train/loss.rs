@@ -1,38 +1,38 @@
-//! What is minimised and what is reported.
+//! Loss functions and accuracy.
 
 use crate::config::TrainConfig;
 use crate::model::Output;
 use crate::model::{DeviceBatch, DeviceLessons, DeviceShares};
 use tch::{Kind, Tensor};
 
-/// What illegal moves' logits are set to: far below any other, and finite.
+/// The logit of illegal moves: far below any other, but finite.
 pub(super) const ILLEGAL: f64 = -1e9;
 
 /// The losses of a batch.
 pub struct Losses {
-    /// Scalar: what to minimise, the steps' losses by their weights.
+    /// Scalar: the loss to minimise, the weighted sum over the steps.
     pub total: Tensor,
-    /// Those of each of the network's answers.
+    /// The losses of each step.
     pub steps: Vec<StepLosses>,
 }
 
-/// The losses of one of a network's answers to a batch.
+/// The losses of one step's outputs for a batch.
 pub struct StepLosses {
-    /// Scalar: what this answer alone would have to minimise.
+    /// Scalar: the loss of this step.
     pub total: Tensor,
-    /// `[n]`: cross-entropy of the policy, as the configuration defines it.
+    /// `[n]`: cross-entropy of the policy, with the configured masking and label smoothing.
     pub policy: Tensor,
-    /// `[n]`: cross-entropy of win, draw, loss; zero where there is no target, and of a network without a value. A
-    /// teacher has its share in the target, and makes one where there is none.
+    /// `[n]`: cross-entropy of win, draw, loss; zero where there is no target, and for a network without a value head.
+    /// With distillation the target is mixed with the teacher's, also where the game gives none.
     pub wdl: Tensor,
     /// Scalar: its mean over the samples that have a target.
     pub mean_wdl: Tensor,
-    /// `[n, size]`: logits with illegal moves set far below.
+    /// `[n, size]`: logits, masked for illegal moves.
     pub legal_logits: Tensor,
 }
 
 impl StepLosses {
-    /// The same numbers, without what led to them.
+    /// The same values, detached from the graph.
     pub fn detach(&self) -> StepLosses {
         StepLosses {
             total: self.total.detach(),
@@ -45,35 +45,38 @@ impl StepLosses {
 }
 
 impl Losses {
-    /// Those of all of the network's answers.
+    /// Combines the losses of all steps.
     pub fn of(steps: Vec<StepLosses>, config: &TrainConfig) -> Losses {
         let weights = config.model.step_weights();
-        debug_assert_eq!(weights.len(), steps.len(), "a weight for every answer");
+        debug_assert_eq!(weights.len(), steps.len(), "a weight for every step");
         let weighted = steps.iter().zip(weights).map(|(step, weight)| &step.total * weight);
-        Losses { total: weighted.reduce(|sum, term| sum + term).expect("a network answers"), steps }
+        Losses {
+            total: weighted.reduce(|sum, term| sum + term).expect("a network has at least one output"),
+            steps,
+        }
     }
 
-    /// Those of the answer that counts in play.
+    /// The losses of the last step, which is used at inference.
     pub fn last(&self) -> &StepLosses {
-        self.steps.last().expect("a network answers")
+        self.steps.last().expect("a network has at least one output")
     }
 }
 
-/// Compares a network's answers with the targets.
+/// The losses of a network's outputs.
 pub fn losses(output: &Output, batch: &DeviceBatch, config: &TrainConfig) -> Losses {
     let step = |(i, policy): (usize, &Tensor)| step_losses(policy, output.wdl.get(i), batch, config);
     let steps: Vec<StepLosses> = output.policy.iter().enumerate().map(step).collect();
     Losses::of(steps, config)
 }
 
-/// Compares one answer with the targets.
+/// The losses of one step's outputs.
 pub fn step_losses(
     policy_logits: &Tensor,
     wdl_logits: Option<&Tensor>,
     batch: &DeviceBatch,
     config: &TrainConfig,
 ) -> StepLosses {
-    // fp16 has no number so low.
+    // fp16 cannot represent `ILLEGAL`.
     let raw_logits = policy_logits.to_kind(Kind::Float);
     let legal_logits = raw_logits.masked_fill(&batch.illegal, ILLEGAL);
     let logits = if config.mask_illegal { &legal_logits } else { &raw_logits };
@@ -109,7 +112,7 @@ pub fn step_losses(
         Some(logits) => {
             let log = logits.log_softmax(-1, Kind::Float);
             let wdl = -(log * &wdl_target).sum_dim_intlist([-1i64].as_slice(), false, Kind::Float);
-            // A known target sums to one, a missing one to nothing.
+            // A target sums to one, or to zero where it is missing.
             let mean = wdl.sum(Kind::Float) / wdl_target.sum(Kind::Float).clamp_min(1.0);
             total += &mean * config.value_weight;
             (wdl, mean)
@@ -117,15 +120,15 @@ pub fn step_losses(
         None => (policy.zeros_like(), total.zeros_like()),
     };
     if config.entropy_weight > 0.0 {
-        // An illegal move's probability is zero, and so is what it adds.
+        // An illegal move's probability is zero, and so is its term.
         let entropy = -(log.exp() * &log).sum_dim_intlist([-1i64].as_slice(), false, Kind::Float);
         total -= entropy.mean(Kind::Float) * config.entropy_weight;
     }
     StepLosses { total, policy, wdl, mean_wdl, legal_logits }
 }
 
-/// `[n]`: how far the policy is from the teacher's (Kullback–Leibler, nat) at this temperature, times its square,
-/// so that gradients keep their size (Hinton, Vinyals and Dean 2015).
+/// `[n]`: Kullback–Leibler divergence (nat) of the policy from the teacher's at this softmax temperature, times the
+/// temperature squared, so that gradients keep their scale (Hinton, Vinyals and Dean 2015).
 fn divergence(legal_logits: &Tensor, lessons: &DeviceLessons, temperature: f64) -> Tensor {
     let log = (legal_logits / temperature).log_softmax(-1, Kind::Float);
     let softened = lessons.policy.pow_tensor_scalar(1.0 / temperature);
@@ -135,12 +138,12 @@ fn divergence(legal_logits: &Tensor, lessons: &DeviceLessons, temperature: f64) 
     terms.sum_dim_intlist([-1i64].as_slice(), false, Kind::Float) * (temperature * temperature)
 }
 
-/// `[n, 2]` fp32, each 0 or 1: whether the move played is the network's first; one of its first five.
-/// A tie counts against the network.
+/// `[n, 2]` fp32, each 0 or 1: whether the move played is ranked first, and whether it is among the first five. Ties
+/// count as misses.
 pub fn hits(logits: &Tensor, played: &Tensor) -> Tensor {
     let own = logits.gather(1, &played.unsqueeze(1), false);
     let rank = logits.ge_tensor(&own).sum_dim_intlist([-1i64].as_slice(), false, Kind::Int64);
-    // A logit that isn't a number is not even equal to itself: rank 0, no hit.
+    // A NaN logit is not equal to itself: rank 0, a miss.
     let first = rank.eq(1);
     let among_five = rank.ge(1).logical_and(&rank.le(5));
     Tensor::stack(&[first, among_five], 1).to_kind(Kind::Float)
@@ -243,13 +246,13 @@ mod tests {
         let teacher = TeacherConfig { alpha: 0.25, temperature: 2.0, ..TeacherConfig::default() };
         let config = TrainConfig { teacher, ..TrainConfig::default() };
         let got = losses(&equal_logits(), &batch, &config);
-        // At temperature 2 the teacher says 1/3 and 2/3; the network says 1/2 twice.
+        // At temperature 2 the teacher's policy is 1/3 and 2/3, the network's 1/2 and 1/2.
         let divergence = 4.0 * ((1.0 / 3.0f64) * (2.0 / 3.0f64).ln() + (2.0 / 3.0f64) * (4.0 / 3.0f64).ln());
         let expected = 0.75 * 2f64.ln() + 0.25 * divergence + 3f64.ln();
         assert!((value(&got.total) - expected).abs() < 1e-6, "{} {expected}", value(&got.total));
         assert!(
             (value(&got.last().policy.get(0)) - 2f64.ln()).abs() < 1e-6,
-            "what is reported is the game's alone"
+            "the reported loss is that of the game's move"
         );
     }
 

@@ -1,25 +1,25 @@
-//! Loss scaling for fp16 (Micikevicius et al. 2018): gradients too small for its range are computed of a
-//! multiple of the loss.
+//! Dynamic loss scaling for fp16 (Micikevicius et al. 2018): the loss is multiplied by a factor so that small gradients
+//! do not underflow.
 
 use tch::{Device, Kind, Tensor};
 
-/// Where the factor starts, and the powers of two that bound it.
+/// The initial factor and its bounds, powers of two.
 const START: f64 = 65536.0;
 const LEAST: f64 = 1.0;
 const MOST: f64 = 16_777_216.0;
-/// Finite steps after which the factor is doubled; one that isn't finite halves it.
+/// Finite steps after which the factor is doubled; a step that is not finite halves it.
 const GROWTH_STEPS: f64 = 1000.0;
 
-/// The factor, kept on the device so that nothing waits for it.
+/// The factor, kept on the device so that no step synchronises with it.
 pub struct LossScale {
-    /// `[2]`, fp32: the factor, and the finite steps since it changed. The factor is 1 for good where the kind
+    /// `[2]`, fp32: the factor, and the number of finite steps since it changed. The factor is always 1 for a dtype that
     /// needs no scaling.
     pub state: Tensor,
     fixed: bool,
 }
 
 impl LossScale {
-    /// For computations in `kind`.
+    /// Loss scaling for computations of dtype `kind`.
     pub fn new(kind: Kind, device: Device) -> LossScale {
         let fixed = kind != Kind::Half;
         let factor = if fixed { 1.0 } else { START };
@@ -31,7 +31,7 @@ impl LossScale {
         self.state.get(0)
     }
 
-    /// Takes note of a step: `done` is 1 if it was finite, else 0.
+    /// Updates the factor after a step: `done` is 1 if it was finite, otherwise 0.
     pub fn update(&mut self, done: &Tensor) {
         if self.fixed {
             return;
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn other_kinds_are_left_alone() {
+    fn other_dtypes_are_not_scaled() {
         let mut scale = LossScale::new(Kind::BFloat16, Device::Cpu);
         scale.update(&Tensor::from(0f32));
         assert_eq!(scale.factor().double_value(&[]), 1.0);

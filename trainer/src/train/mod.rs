@@ -1,43 +1,42 @@
-//! Losses, optimiser, schedule, checkpoints, metrics: the training run.
+//! Training: losses, optimisers, schedules, checkpoints and metrics.
 
-/// Where batches come from.
+/// The source of batches.
 pub mod feed;
-/// What is minimised and what is reported.
+/// Loss functions and accuracy.
 pub mod loss;
-/// Optimisers on the flat tensor.
+/// Optimisers over the flat tensor of parameters.
 pub mod optimiser;
 mod loss_scale;
-/// What holds a network to what it has learnt before.
+/// Regularisers that keep a network near what it has learnt before.
 pub mod regularise;
-/// Whether predictions come true.
-pub mod reliability;
-/// How a network does on held-out samples.
+/// Calibration of win, draw and loss.
+pub mod calibration;
+/// Metrics on held-out samples.
 pub mod validation;
-/// The network in training.
+/// A network, its averaged weights and its optimiser.
 pub mod learner;
 /// Checkpoint files.
 pub mod checkpoint;
 mod memory;
+mod precision;
 mod events;
 mod report;
 mod sources;
-/// The loop.
+/// The training loop.
 pub mod run;
 mod overfit;
-mod finder;
+mod lr_range_test;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod family_tests;
 
-mod precision;
-
-pub use checkpoint::{Checkpoint, Progress};
+pub use checkpoint::{Checkpoint, TrainProgress};
 pub use feed::Feed;
-pub use finder::{Suggestion, Trial, sweep};
 pub use learner::Learner;
+pub use lr_range_test::{LrSuggestion, RangeTestStep, range_test};
 pub(crate) use memory::keep_freed_memory;
-pub use overfit::{Point, by_heart, distinct};
-pub use run::{Ended, Run, TrainError};
+pub use overfit::{OverfitPoint, distinct_positions, overfit};
+pub use run::{Run, TrainEnd, TrainError};
 pub use sources::{Sources, batch_number};
 pub use validation::{HeldOut, Measures, Validation, Validations, validate};

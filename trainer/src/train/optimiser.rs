@@ -1,4 +1,4 @@
-//! Optimisers over the flat tensor of all parameters, with clipping, and without any wait for the device.
+//! Optimisers over the flat tensor of all parameters, with gradient clipping and without synchronising with the device.
 
 use crate::config::OptimiserKind;
 use crate::config::TrainConfig;
@@ -6,26 +6,26 @@ use crate::model::Weights;
 use crate::model::params::Class;
 use tch::{Kind, Tensor};
 
-/// The state of an optimiser, laid out like [`Weights::flat`].
+/// The state of an optimiser, with the layout of [`Weights::flat`].
 pub struct Optimiser {
-    /// `[parameters]`: running mean (or, for `sgd`, decaying sum) of the gradient.
+    /// `[parameters]`: AdamW's first moment, or the momentum buffer of `sgd`.
     pub first: Tensor,
-    /// `[parameters]`: running mean of its square, where AdamW is used.
+    /// `[parameters]`: AdamW's second moment; zero with `sgd`.
     pub second: Tensor,
-    /// Steps done, for the correction of the moments' start at zero.
+    /// Number of steps, for the bias correction of the moments.
     pub steps: u64,
 }
 
 impl Optimiser {
-    /// Moments of zero for `weights`.
+    /// Zero moments for `weights`.
     pub fn new(weights: &Weights) -> Optimiser {
         Optimiser { first: weights.flat.zeros_like(), second: weights.flat.zeros_like(), steps: 0 }
     }
 
-    /// One step down `gradient` (`[parameters]`, fp32) of a loss `loss` (scalar).
+    /// One step along the negative `gradient` (`[parameters]`, fp32) of `loss` (scalar).
     ///
-    /// If either isn't finite, nothing changes. Returns whether it was, a scalar of 0 or 1 on the
-    /// device: asking for it here would hold up the queue of operations.
+    /// If either is not finite, nothing changes. Returns a scalar on the device, 1 if the step was finite and otherwise
+    /// 0; reading it here would synchronise with the device.
     pub fn step(
         &mut self,
         weights: &mut Weights,
@@ -74,12 +74,12 @@ impl Optimiser {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Layout;
+    use crate::model::ParamLayout;
     use crate::model::params::Init;
     use tch::Device;
 
     fn two_parameters() -> Weights {
-        let mut layout = Layout::default();
+        let mut layout = ParamLayout::default();
         layout.param("w".to_owned(), Class::Weight, &[1], Init::Constant(2.0));
         layout.param("b".to_owned(), Class::Bias, &[1], Init::Constant(2.0));
         Weights::new(&layout, Device::Cpu, Kind::Float, 0)
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn momentum_carries_steps_on() {
+    fn momentum_accumulates_gradients() {
         let mut weights = two_parameters();
         let mut sgd = Optimiser::new(&weights);
         let config = TrainConfig { weight_decay: 0.0, momentum: 0.5, ..config(OptimiserKind::Sgd) };

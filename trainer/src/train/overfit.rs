@@ -1,22 +1,28 @@
-//! `overfit`: a few positions learnt by heart, to show that a configuration can learn at all.
+//! `overfit`: a test that a configuration can learn at all, by overfitting a few positions.
+
+use std::collections::HashSet;
+
+use anyhow::{Result, bail};
+use tch::{Device, Kind};
 
 use super::feed::Feed;
 use super::learner::{Learner, TrainReport};
 use super::validation::{HeldOut, Measures, validate};
 use crate::config::TrainConfig;
 use crate::loader::Batch;
-use std::collections::HashSet;
-use tch::{Device, Kind};
 
-/// Share of the moves that has to be known by heart.
+/// The top-1 accuracy that counts as overfitted.
 const TOP1: f64 = 0.99;
-/// Lines of the curve.
+/// Number of points of the curve.
 const LINES: u64 = 20;
-/// Batches among which different positions are looked for.
+/// Maximal number of batches in which distinct positions are searched.
 const LOOKS: usize = 100;
 
-/// A batch of `samples` positions that all differ: of the same position, two moves can't both be known.
-pub fn distinct(feed: &mut dyn Feed, samples: usize) -> Result<Batch, String> {
+/// A batch of `samples` distinct positions; two different moves of one position could not both be learnt.
+///
+/// # Errors
+/// The feed fails, or the games have too few distinct positions.
+pub fn distinct_positions(feed: &mut dyn Feed, samples: usize) -> Result<Batch> {
     let mut seen = HashSet::new();
     let mut batch = Batch::default();
     for _ in 0..LOOKS {
@@ -32,54 +38,54 @@ pub fn distinct(feed: &mut dyn Feed, samples: usize) -> Result<Batch, String> {
             return Ok(batch);
         }
     }
-    Err(format!("the games have only {} different positions; ask for fewer --samples", batch.size))
+    bail!("the games have only {} distinct positions: use fewer --samples", batch.size)
 }
 
-/// Where the learning stands.
+/// A point of the learning curve.
 #[derive(Clone, Copy, Debug)]
-pub struct Point {
-    /// Steps so far.
+pub struct OverfitPoint {
+    /// Number of steps.
     pub step: u64,
     lr: f64,
-    /// Means over the steps since the last point, as the network trains.
+    /// Means over the steps since the last point, in training mode.
     training: TrainReport,
-    /// As the network would play: no dropout, running statistics, no smoothing of labels. The loss of WDL is what
-    /// is above the least possible: its targets are no certainties.
+    /// Measures in inference mode: no dropout, running statistics, no label smoothing. The WDL loss is relative to its
+    /// minimum, the entropy of the targets.
     evaluated: Measures,
-    /// The least possible loss of WDL.
+    /// The minimum of the WDL loss.
     wdl_floor: f64,
 }
 
-impl Point {
-    fn learnt(&self, bound: f64) -> bool {
+impl OverfitPoint {
+    fn is_overfitted(&self, bound: f64) -> bool {
         let known = &self.evaluated;
         known.top1 >= TOP1 && known.policy_loss < bound && known.wdl_loss.is_none_or(|loss| loss < bound)
     }
 
-    /// What to look at if the positions weren't learnt.
-    pub fn judge(&self, config: &TrainConfig, bound: f64) -> Option<String> {
+    /// What to change in the configuration; none if the positions are overfitted.
+    pub fn advice(&self, config: &TrainConfig, bound: f64) -> Option<String> {
         let (seen, known) = (&self.training.measures, &self.evaluated);
-        if self.learnt(bound) {
+        if self.is_overfitted(bound) {
             None
         } else if self.training.skipped > 0 {
             Some(format!(
-                "{} of the last steps weren't finite: lower lr ({}), or set precision to fp32",
+                "{} of the last steps were not finite: lower lr ({}), or set precision to fp32",
                 self.training.skipped, config.lr
             ))
         } else if seen.top1 >= TOP1 && seen.policy_loss < bound {
-            Some("in training it knows them, but not as it would play: look at dropout and at the statistics of the norms, or allow more --steps".into())
+            Some("the positions are overfitted in training mode but not in inference mode: check dropout and BatchNorm's running statistics, or increase --steps".into())
         } else if known.top1 >= TOP1 && known.policy_loss < bound {
             Some(format!(
-                "it knows the moves, but not who won (WDL loss {:.3} above the least possible): look at value_weight \
-                 ({}){} and the value head's size",
+                "the policy is overfitted, but not the value (WDL loss {:.3} above its minimum): check value_weight ({}){} and \
+                 the size of the value head",
                 known.wdl_loss.unwrap_or_default(),
                 config.value_weight,
                 dropouts(config)
             ))
         } else {
             Some(format!(
-                "top-1 {:.1} %, policy loss {:.3}: look at lr ({}; lr-finder suggests one), weight_decay ({}), \
-                 label_smoothing ({}){} and the network's size; if the loss still falls, allow more --steps",
+                "top-1 {:.1} %, policy loss {:.3}: check lr ({}; lr-finder suggests one), weight_decay ({}), \
+                 label_smoothing ({}){} and the network's size; if the loss is still falling, increase --steps",
                 100.0 * known.top1,
                 known.policy_loss,
                 config.lr,
@@ -91,7 +97,7 @@ impl Point {
     }
 }
 
-impl std::fmt::Display for Point {
+impl std::fmt::Display for OverfitPoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (a, b) = (&self.training.measures, &self.evaluated);
         write!(
@@ -109,28 +115,29 @@ impl std::fmt::Display for Point {
     }
 }
 
-/// A loss of win, draw and loss; a network without a value has none.
+/// The WDL loss as text; a dash for a network without a value head.
 fn wdl(loss: Option<f64>) -> String {
     loss.map_or("–".into(), |loss| format!("{loss:.3}"))
 }
 
-/// The network's dropouts, as items of a list.
+/// The network's dropout probabilities, as items of a list.
 fn dropouts(config: &TrainConfig) -> String {
     config.model.dropouts().iter().map(|(key, share)| format!(", model.{key} ({share})")).collect()
 }
 
-/// Steps on `batch` alone until it is known with losses below `bound`, `steps` at most; `curve` is told now and then.
+/// Trains on `batch` alone until it is overfitted with losses below `bound` (nat), for at most `steps` steps. `curve` is
+/// called with about 20 points of the learning curve, of which the last is returned.
 ///
 /// # Errors
-/// One line, if the configuration's numbers don't fit together.
-pub fn by_heart(
+/// The configuration is invalid.
+pub fn overfit(
     config: &TrainConfig,
     device: Device,
     batch: &Batch,
     steps: u64,
     bound: f64,
-    curve: &dyn Fn(&Point),
-) -> Result<Point, String> {
+    curve: &dyn Fn(&OverfitPoint),
+) -> Result<OverfitPoint> {
     let steps = steps.max(1);
     let config = TrainConfig { warmup_steps: config.warmup_steps.min(steps / 10), ..config.clone() };
     let mut learner = Learner::new(&config, device)?;
@@ -140,7 +147,7 @@ pub fn by_heart(
             .map(|source| source.to_string())
             .collect(),
     };
-    // A known target sums to one, a missing one to nothing.
+    // A target sums to one, or to zero where it is missing.
     let valued: f32 = batch.wdl.iter().sum();
     let wdl_floor = entropy(&batch.wdl) / f64::from(valued.max(1.0));
     let every = steps.div_ceil(LINES);
@@ -153,9 +160,9 @@ pub fn by_heart(
             let weights = learner.weights.copy(device, Kind::Float);
             let mut evaluated = validate(&learner.net, &weights, &held_out, &config).all.measures;
             evaluated.wdl_loss = evaluated.wdl_loss.map(|loss| loss - wdl_floor);
-            let point = Point { step, lr, training: learner.report(), evaluated, wdl_floor };
+            let point = OverfitPoint { step, lr, training: learner.report(), evaluated, wdl_floor };
             curve(&point);
-            if point.learnt(bound) || step == steps {
+            if point.is_overfitted(bound) || step == steps {
                 return Ok(point);
             }
         }
@@ -172,11 +179,11 @@ mod tests {
     use super::*;
     use crate::loader::Origin;
 
-    /// Says the same three positions, one of them twice, again and again.
-    struct Few;
+    /// Repeats the same batch of three positions, one of them twice.
+    struct RepeatedPositions;
 
-    impl Feed for Few {
-        fn next_batch(&mut self) -> Result<Batch, String> {
+    impl Feed for RepeatedPositions {
+        fn next_batch(&mut self) -> Result<Batch> {
             let mut batch = Batch { size: 4, ..Batch::default() };
             for position in [1u64, 2, 1, 3] {
                 batch.masks.extend([position; 73]);
@@ -193,8 +200,8 @@ mod tests {
             Ok(batch)
         }
 
-        fn again(&mut self, _: &[Origin]) -> Result<Batch, String> {
-            unreachable!("nothing is shown again")
+        fn again(&mut self, _: &[Origin]) -> Result<Batch> {
+            unreachable!("no replay")
         }
 
         fn position(&self) -> serde_json::Value {
@@ -203,15 +210,15 @@ mod tests {
     }
 
     #[test]
-    fn positions_to_learn_differ() {
-        let batch = distinct(&mut Few, 3).unwrap();
+    fn positions_are_distinct() {
+        let batch = distinct_positions(&mut RepeatedPositions, 3).unwrap();
         assert_eq!((batch.size, &batch.policy[..]), (3, &[1, 2, 3][..]));
         assert_eq!((batch.masks.len(), batch.wdl.len()), (3 * 73, 9));
-        assert!(distinct(&mut Few, 4).unwrap_err().contains("only 3"));
+        assert!(distinct_positions(&mut RepeatedPositions, 4).unwrap_err().to_string().contains("only 3"));
     }
 
     #[test]
-    fn the_least_loss_is_the_targets_entropy() {
+    fn the_minimal_loss_is_the_targets_entropy() {
         assert_eq!(entropy(&[1.0, 0.0, 0.0]), 0.0);
         assert!((entropy(&[0.5, 0.5, 0.0, 0.0, 0.5, 0.5]) - 2.0 * 2f64.ln()).abs() < 1e-9);
     }

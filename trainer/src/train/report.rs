@@ -1,21 +1,24 @@
-//! What a run tells: `metrics.jsonl`, the same for TensorBoard, and a progress line on stderr.
+//! Reports of a training run: `metrics.jsonl`, TensorBoard events, and progress on stderr.
 
-use super::checkpoint;
-use super::checkpoint::Progress;
-use super::events::Events;
-use super::learner::TrainReport;
-use super::validation::{Measures, Step, Validation, Validations};
-use crate::config::TrainConfig;
-use crate::samples::Phase;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Without a terminal, a line of progress this often.
+use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::json;
+
+use super::checkpoint;
+use super::checkpoint::TrainProgress;
+use super::events::Events;
+use super::learner::TrainReport;
+use super::validation::{Measures, StepMeasures, Validation, Validations};
+use crate::config::TrainConfig;
+use crate::samples::Phase;
+
+/// Interval of the progress lines if stderr is not a terminal.
 const LOG_EVERY: Duration = Duration::from_secs(15);
 
 /// Writes a run's metrics and shows its progress.
@@ -24,23 +27,23 @@ pub struct Reporter {
     events: Events,
     bar: ProgressBar,
     last_line: Option<Instant>,
-    last: Progress,
-    /// Time since the last report that wasn't spent on training.
+    last: TrainProgress,
+    /// Time since the last report that was not spent on training.
     paused: Duration,
 }
 
 impl Reporter {
-    /// Goes on with `metrics.jsonl` and `tensorboard/` in the run's folder, after what they say of steps up to
-    /// `start`: what a run that died wrote after its last checkpoint is written anew.
+    /// Opens `metrics.jsonl` and `tensorboard/` in the run's folder. Lines of steps after `start`, written by a run after
+    /// its last checkpoint, are discarded.
     ///
     /// # Errors
-    /// One line: a file can't be written.
-    pub fn open(run: &Path, config: &TrainConfig, start: &Progress) -> Result<Reporter, String> {
-        let at = |path: &Path, error: std::io::Error| format!("cannot write {}: {error}", path.display());
+    /// A file cannot be written.
+    pub fn open(run: &Path, config: &TrainConfig, start: &TrainProgress) -> Result<Reporter> {
+        let cannot = |path: &Path| format!("cannot write {}", path.display());
         let path = run.join("metrics.jsonl");
-        let file = metrics(&path, start.step).map_err(|error| at(&path, error))?;
+        let file = metrics(&path, start.step).with_context(|| cannot(&path))?;
         let path = run.join("tensorboard");
-        let events = Events::open(&path, start.step).map_err(|error| at(&path, error))?;
+        let events = Events::open(&path, start.step).with_context(|| cannot(&path))?;
         let bar = ProgressBar::new(config.samples);
         bar.set_draw_target(ProgressDrawTarget::stderr());
         let style = "{bar:24} {percent:>3}% {human_pos}/{human_len} samples {msg}";
@@ -48,17 +51,17 @@ impl Reporter {
         Ok(Reporter { file, events, bar, last_line: None, last: start.clone(), paused: Duration::ZERO })
     }
 
-    /// A report on training.
+    /// Writes the training metrics since the last report.
     ///
     /// # Errors
-    /// One line: the metrics can't be written.
+    /// The metrics cannot be written.
     pub fn train(
         &mut self,
-        progress: &Progress,
+        progress: &TrainProgress,
         report: &TrainReport,
         lr: f64,
         config: &TrainConfig,
-    ) -> Result<(), String> {
+    ) -> Result<()> {
         let pause = std::mem::take(&mut self.paused).as_secs_f64();
         let seconds = (progress.time_s - self.last.time_s - pause).max(1e-9);
         let rate = (progress.samples - self.last.samples) as f64 / seconds;
@@ -94,17 +97,17 @@ impl Reporter {
         Ok(())
     }
 
-    /// A validation, which took `time`; the sources have these names.
+    /// Writes the metrics of a validation, which took `time`; `names` are those of the sources.
     ///
     /// # Errors
-    /// One line: the metrics can't be written.
+    /// The metrics cannot be written.
     pub fn validation(
         &mut self,
-        progress: &Progress,
+        progress: &TrainProgress,
         names: &[String],
         validations: &Validations,
         time: Duration,
-    ) -> Result<(), String> {
+    ) -> Result<()> {
         self.paused += time;
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let sources = || names.iter().copied().zip(&validations.sources);
@@ -112,11 +115,11 @@ impl Reporter {
         let line = json!({
             "step": progress.step, "samples": progress.samples, "time_s": rounded(progress.time_s, 3),
             "validation": validations.all, "sources": sources().collect::<BTreeMap<_, _>>(),
-            "phases": phases().collect::<BTreeMap<_, _>>(), "reliability": validations.reliability,
+            "phases": phases().collect::<BTreeMap<_, _>>(), "reliability": validations.calibration,
         });
         self.write(progress, &line)?;
         let line = |name: &str, v: &Validation| {
-            self.say(&format!(
+            self.print(&format!(
                 "  validation {name}: policy {:.4}{}, top-1 {:.2}% (raw {:.2}%), top-5 {:.2}% (raw {:.2}%), {} samples",
                 v.measures.policy_loss,
                 wdl(",", &v.measures),
@@ -127,17 +130,20 @@ impl Reporter {
                 v.samples
             ));
         };
-        self.say(&format!("step {}, {} samples, {:.0} s", progress.step, progress.samples, progress.time_s));
+        self.print(&format!(
+            "step {}, {} samples, {:.0} s",
+            progress.step, progress.samples, progress.time_s
+        ));
         for (name, part) in sources().chain(phases()).chain([("all", &validations.all)]) {
             line(name, part);
         }
         if !validations.all.steps.is_empty() {
-            let top1 = |step: &Step| format!("{:.2}", 100.0 * step.top1);
+            let top1 = |step: &StepMeasures| format!("{:.2}", 100.0 * step.top1);
             let steps: Vec<String> = validations.all.steps.iter().map(top1).collect();
-            self.say(&format!("  top-1 by step: {} %", steps.join(" ")));
+            self.print(&format!("  top-1 by step: {} %", steps.join(" ")));
         }
-        if let Some(r) = &validations.reliability {
-            self.say(&format!(
+        if let Some(r) = &validations.calibration {
+            self.print(&format!(
                 "  calibration error: score {:.4}, win {:.4}, draw {:.4}, loss {:.4}",
                 r.score.error, r.win.error, r.draw.error, r.loss.error
             ));
@@ -145,15 +151,15 @@ impl Reporter {
         Ok(())
     }
 
-    /// A line above the progress bar.
-    pub fn say(&self, line: &str) {
+    /// Prints a line above the progress bar.
+    pub fn print(&self, line: &str) {
         self.bar.suspend(|| eprintln!("{line}"));
     }
 
-    fn write(&mut self, progress: &Progress, line: &serde_json::Value) -> Result<(), String> {
-        writeln!(self.file, "{line}").map_err(|error| format!("cannot write metrics.jsonl: {error}"))?;
+    fn write(&mut self, progress: &TrainProgress, line: &serde_json::Value) -> Result<()> {
+        writeln!(self.file, "{line}").context("cannot write metrics.jsonl")?;
         let event = self.events.line(progress.step, line);
-        event.map_err(|error| format!("cannot write TensorBoard's events: {error}"))
+        event.context("cannot write TensorBoard's events")
     }
 }
 
@@ -163,7 +169,7 @@ impl Drop for Reporter {
     }
 }
 
-/// The loss of win, draw and loss in words; nothing of a network without a value.
+/// The WDL loss as text; empty for a network without a value head.
 fn wdl(separator: &str, measures: &Measures) -> String {
     measures.wdl_loss.map_or(String::new(), |loss| format!("{separator} wdl {loss:.4}"))
 }
@@ -173,14 +179,14 @@ fn rounded(x: f64, digits: i32) -> f64 {
     (x * scale).round() / scale
 }
 
-/// `path`, ready for lines after step `step`.
+/// Opens `path` for lines after step `step`.
 fn metrics(path: &Path, step: u64) -> std::io::Result<File> {
     let kept = kept_lines(path, step)?;
     checkpoint::write_file(path, kept.as_bytes()).map_err(std::io::Error::other)?;
     OpenOptions::new().append(true).open(path)
 }
 
-/// The whole lines of `path` that report on step `step` or an earlier one.
+/// The complete lines of `path` up to step `step`.
 fn kept_lines(path: &Path, step: u64) -> std::io::Result<String> {
     let mut kept = String::new();
     if step == 0 || !path.exists() {
@@ -205,8 +211,9 @@ mod tests {
     fn validations_do_not_count_in_the_rate() {
         let folder = tempfile::tempdir().unwrap();
         let config = TrainConfig::default();
-        let mut reporter = Reporter::open(folder.path(), &config, &Progress::default()).unwrap();
-        let at = |step, time_s| Progress { step, samples: 100 * step, time_s, ..Progress::default() };
+        let mut reporter = Reporter::open(folder.path(), &config, &TrainProgress::default()).unwrap();
+        let at =
+            |step, time_s| TrainProgress { step, samples: 100 * step, time_s, ..TrainProgress::default() };
         let report = TrainReport::default();
         reporter.train(&at(1, 2.0), &report, 0.1, &config).unwrap();
         let nine_seconds = Duration::from_secs(9);

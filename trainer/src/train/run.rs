@@ -1,145 +1,122 @@
-//! The training run: steps, reports, validations, checkpoints, and how it ends.
+//! The training loop: steps, reports, validations, checkpoints and the end of a run.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Error, Result, anyhow, bail};
+use tch::{Device, Tensor};
 
 use super::checkpoint;
-use super::checkpoint::{Checkpoint, Progress};
+use super::checkpoint::{Checkpoint, TrainProgress};
 use super::feed::Feed;
 use super::learner::Learner;
 use super::report::Reporter;
+use super::sources::rescaled;
 use super::validation::HeldOut;
 use crate::config::{Schedule, TrainConfig};
 use crate::files::make_folder;
 use crate::loader::Batch;
-use std::path::{Path, PathBuf};
-use std::time::Instant;
-use tch::{Device, Tensor};
 
-/// How many steps may fail to be finite in reports of which most do.
+/// Maximal number of steps that are not finite, over consecutive reports in which at least half are not.
 const SKIPS: u64 = 10;
-/// How many checkpoints are kept beside the best.
+/// Number of checkpoints that are kept in addition to the best.
 const KEPT: usize = 2;
 
-/// Why a run stopped.
+/// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// All samples or minutes are used up.
+pub enum TrainEnd {
+    /// After all its samples or minutes, or by early stopping.
     Finished,
-    /// It was asked to stop; it can be resumed.
+    /// On request; it can be resumed.
     Stopped,
 }
 
-/// Why a run can't go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why a run failed.
+#[derive(Debug, thiserror::Error)]
 pub enum TrainError {
-    /// Too many steps weren't finite, this number in a row: the network is ruined, or its precision doesn't do.
+    /// Too many steps, this number, were not finite: training has diverged, or the precision is insufficient.
+    #[error(
+        "{0} steps were not finite (the last checkpoint is intact): use a lower lr, or set precision to fp32"
+    )]
     NotFinite(u64),
-    /// The feed failed, or a file can't be written.
-    Failed(String),
-}
-
-impl std::fmt::Display for TrainError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            TrainError::NotFinite(steps) => write!(
-                f,
-                "{steps} steps weren't finite (the last checkpoint is sound): try a lower lr, or precision fp32"
-            ),
-            TrainError::Failed(why) => f.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for TrainError {}
-
-impl From<String> for TrainError {
-    fn from(why: String) -> TrainError {
-        TrainError::Failed(why)
-    }
-}
-
-impl From<TrainError> for String {
-    fn from(error: TrainError) -> String {
-        error.to_string()
-    }
+    /// The feed failed, or a file cannot be written.
+    #[error(transparent)]
+    Failed(#[from] Error),
 }
 
 /// A training run and its folder.
 pub struct Run {
     /// The network.
     pub learner: Learner,
-    /// How far it is.
-    pub progress: Progress,
+    /// The run's progress.
+    pub progress: TrainProgress,
     config: TrainConfig,
     folder: PathBuf,
     streak: u64,
 }
 
 impl Run {
-    /// A new run in `folder`, which is created and gets the resolved `config.json`; from the
-    /// weights of `init` if given.
+    /// Starts a run in `folder`, which is created, with the resolved configuration in `config.json`. The initial weights
+    /// are those of `init` if given.
     ///
     /// # Errors
-    /// One line: the folder holds checkpoints already, can't be written, or `init` doesn't fit.
-    pub fn start(
-        folder: &Path,
-        config: &TrainConfig,
-        device: Device,
-        init: Option<&Path>,
-    ) -> Result<Run, String> {
+    /// The folder already contains checkpoints or cannot be written, or the architecture of `init` differs.
+    pub fn start(folder: &Path, config: &TrainConfig, device: Device, init: Option<&Path>) -> Result<Run> {
         let checkpoints = folder.join("checkpoints");
         if !checkpoint::list(&checkpoints).is_empty() {
-            return Err(format!(
-                "{} holds a run already: add --resume, or name another folder with --run",
+            bail!(
+                "{} already contains a run: add --resume, or name another folder with --run",
                 folder.display()
-            ));
+            );
         }
         let mut learner = Learner::new(config, device)?;
         if let Some(path) = init {
             Checkpoint::load(path)?.restore_weights(&mut learner.weights, true)?;
             learner.averaged.assign(&learner.weights.flat, &learner.weights.stats);
         }
-        Run::open(folder, config, learner, Progress::default())
+        Run::open(folder, config, learner, TrainProgress::default())
     }
 
-    /// Goes on from the last checkpoint in `folder`.
+    /// Resumes the run in `folder` from its last readable checkpoint.
     ///
     /// # Errors
-    /// One line: there is none, or it doesn't fit the configuration.
-    pub fn resume(folder: &Path, config: &TrainConfig, device: Device) -> Result<Run, String> {
+    /// There is none, or it does not match the configuration.
+    pub fn resume(folder: &Path, config: &TrainConfig, device: Device) -> Result<Run> {
         let checkpoints = folder.join("checkpoints");
-        let sound = |path: &PathBuf| Checkpoint::load(path).map_err(|why| log::warn!("{why}")).ok();
+        let sound =
+            |path: &PathBuf| Checkpoint::load(path).map_err(|error| log::warn!("{error:#}; skipped")).ok();
         let checkpoint = checkpoint::list(&checkpoints).iter().rev().find_map(sound);
-        let checkpoint =
-            checkpoint.ok_or_else(|| format!("{} holds no checkpoint to resume from", folder.display()))?;
+        let checkpoint = checkpoint
+            .ok_or_else(|| anyhow!("{} contains no checkpoint to resume from", folder.display()))?;
         let mut learner = Learner::new(config, device)?;
         checkpoint.restore(&mut learner)?;
-        Run::open(folder, config, learner, checkpoint.progress)
+        let [before, now] = [&checkpoint.config, config].map(|config| config.new_samples() as u64);
+        let mut progress = checkpoint.progress;
+        if before != now {
+            progress.loader = rescaled(&progress.loader, before, now);
+        }
+        Run::open(folder, config, learner, progress)
     }
 
-    fn open(
-        folder: &Path,
-        config: &TrainConfig,
-        learner: Learner,
-        progress: Progress,
-    ) -> Result<Run, String> {
+    fn open(folder: &Path, config: &TrainConfig, learner: Learner, progress: TrainProgress) -> Result<Run> {
         let checkpoints = folder.join("checkpoints");
-        make_folder(&checkpoints).map_err(|error| format!("{error:#}"))?;
+        make_folder(&checkpoints).map_err(Error::msg)?;
         checkpoint::remove_unfinished(&checkpoints);
-        let text = serde_json::to_string_pretty(config).map_err(|error| error.to_string())?;
-        checkpoint::write_file(&folder.join("config.json"), (text + "\n").as_bytes())
-            .map_err(|error| format!("{error:#}"))?;
+        let text = serde_json::to_string_pretty(config)?;
+        checkpoint::write_file(&folder.join("config.json"), (text + "\n").as_bytes()).map_err(Error::msg)?;
         Ok(Run { learner, progress, config: config.clone(), folder: folder.to_owned(), streak: 0 })
     }
 
-    /// Trains until all is done or `stop` says so, which is asked before each step.
+    /// Trains until the run is finished or `stop`, which is called before each step, returns true.
     ///
     /// # Errors
-    /// The feed failed, a file can't be written, or too many steps weren't finite. The last checkpoint remains.
+    /// The feed fails, a file cannot be written, or too many steps are not finite. The last checkpoint is kept.
     pub fn train(
         &mut self,
         feed: &mut dyn Feed,
         held_out: &HeldOut,
-        stop: &dyn Fn(&Progress) -> bool,
-    ) -> Result<Ended, TrainError> {
+        stop: &dyn Fn(&TrainProgress) -> bool,
+    ) -> Result<TrainEnd, TrainError> {
         let mut reporter = Reporter::open(&self.folder, &self.config, &self.progress)?;
         let (start, before) = (Instant::now(), self.progress.time_s);
         let mut saved = Instant::now();
@@ -151,18 +128,18 @@ impl Run {
             self.progress.time_s = before + start.elapsed().as_secs_f64();
             let done = self.config.progress(self.progress.samples, self.progress.time_s);
             if done >= 1.0 {
-                break Ended::Finished;
+                break TrainEnd::Finished;
             }
             if stop(&self.progress) {
-                break Ended::Stopped;
+                break TrainEnd::Stopped;
             }
             if done >= self.config.swa_from {
-                self.learner.average_evenly();
+                self.learner.start_swa();
             }
             lr = self.config.learning_rate(self.progress.step, done) * self.progress.plateau.factor;
             let batches = self.batches(feed)?;
             let losses = self.learner.step(&batches, lr);
-            self.take_note(&batches, &losses);
+            self.update(&batches, &losses);
             self.progress.step += 1;
             self.progress.samples += batches.iter().map(|batch| batch.size as u64).sum::<u64>();
             if self.progress.step.is_multiple_of(self.config.report_every) {
@@ -171,11 +148,11 @@ impl Run {
             if self.progress.step.is_multiple_of(self.config.validate_every) {
                 self.validate(&mut reporter, feed, held_out)?;
                 if self.config.early_stop > 0 && self.progress.since_best >= self.config.early_stop {
-                    reporter.say(&format!(
-                        "ends early: {} validations without a new best",
+                    reporter.print(&format!(
+                        "early stopping: {} validations without improvement",
                         self.config.early_stop
                     ));
-                    break Ended::Finished;
+                    break TrainEnd::Finished;
                 }
             }
             if saved.elapsed().as_secs_f64() >= self.config.checkpoint_every_s {
@@ -183,8 +160,8 @@ impl Run {
                 saved = Instant::now();
             }
         };
-        // A run that is only stopped keeps its sums for the report that it will make when it goes on.
-        if ended == Ended::Finished {
+        // A stopped run keeps its sums for the next report after it is resumed.
+        if ended == TrainEnd::Finished {
             if self.learner.has_counted() {
                 self.report(&mut reporter, lr)?;
             }
@@ -196,13 +173,13 @@ impl Run {
         Ok(ended)
     }
 
-    /// What the next step learns from: fresh samples, and some that were hard.
-    fn batches(&self, feed: &mut dyn Feed) -> Result<Vec<Batch>, String> {
+    /// The batches of the next step: new samples and, with tactical replay, repeated ones.
+    fn batches(&self, feed: &mut dyn Feed) -> Result<Vec<Batch>> {
         let next = |part: usize| {
             let mut batch = feed.next_batch()?;
-            if self.config.shown_again() > 0 {
+            if self.config.replayed_samples() > 0 {
                 let draw = (self.progress.step << 20) + part as u64;
-                let drawn = self.progress.hard.draw(self.config.shown_again(), self.config.seed ^ draw);
+                let drawn = self.progress.hard.draw(self.config.replayed_samples(), self.config.seed ^ draw);
                 batch.append(feed.again(&drawn)?);
             }
             Ok(batch)
@@ -210,14 +187,14 @@ impl Run {
         (0..self.config.accumulation).map(next).collect()
     }
 
-    fn take_note(&mut self, batches: &[Batch], losses: &[Tensor]) {
-        if self.config.shown_again() == 0 {
+    fn update(&mut self, batches: &[Batch], losses: &[Tensor]) {
+        if self.config.replayed_samples() == 0 {
             return;
         }
-        let fresh = self.config.batch - self.config.shown_again();
+        let fresh = self.config.new_samples();
         for (batch, losses) in batches.iter().zip(losses) {
             let losses = Vec::<f32>::try_from(losses).expect("fp32 numbers");
-            self.progress.hard.take_note(batch, batch.size - fresh, &losses, &self.config.tactical_replay);
+            self.progress.hard.update(batch, batch.size - fresh, &losses, &self.config.tactical_replay);
         }
     }
 
@@ -226,7 +203,7 @@ impl Run {
         self.progress.skipped += report.skipped;
         self.streak = if 2 * report.skipped < report.steps { 0 } else { self.streak + report.skipped };
         if report.skipped > 0 {
-            reporter.say(&format!("{} steps weren't finite and were left out", report.skipped));
+            reporter.print(&format!("{} steps were not finite and were skipped", report.skipped));
         }
         reporter.train(&self.progress, &report, lr, &self.config)?;
         if self.streak > SKIPS {
@@ -235,12 +212,7 @@ impl Run {
         Ok(())
     }
 
-    fn validate(
-        &mut self,
-        reporter: &mut Reporter,
-        feed: &dyn Feed,
-        held_out: &HeldOut,
-    ) -> Result<(), String> {
+    fn validate(&mut self, reporter: &mut Reporter, feed: &dyn Feed, held_out: &HeldOut) -> Result<()> {
         let start = Instant::now();
         self.progress.validated = self.progress.step;
         let validations = self.learner.validate(held_out);
@@ -253,7 +225,7 @@ impl Run {
         let is_best = self.progress.best.is_none_or(|best| loss < best);
         self.progress.since_best = if is_best { 0 } else { self.progress.since_best + 1 };
         if self.config.schedule == Schedule::Plateau {
-            self.progress.plateau.take_note(is_best, &self.config);
+            self.progress.plateau.update(is_best, &self.config);
         }
         if is_best {
             self.progress.best = Some(loss);
@@ -262,7 +234,7 @@ impl Run {
         Ok(())
     }
 
-    fn write(&mut self, path: &Path, feed: &dyn Feed) -> Result<(), String> {
+    fn write(&mut self, path: &Path, feed: &dyn Feed) -> Result<()> {
         self.progress.loader = feed.position();
         self.progress.swa_steps = self.learner.swa_steps;
         checkpoint::save(path, &self.learner, &self.config, &self.progress)
@@ -272,13 +244,13 @@ impl Run {
         self.folder.join("checkpoints")
     }
 
-    /// Writes a checkpoint, then removes the oldest.
-    fn save(&mut self, feed: &dyn Feed) -> Result<(), String> {
+    /// Writes a checkpoint, then removes old ones.
+    fn save(&mut self, feed: &dyn Feed) -> Result<()> {
         let folder = self.checkpoints();
         self.write(&checkpoint::step_path(&folder, self.progress.step), feed)?;
         let all = checkpoint::list(&folder);
         for old in all.iter().rev().skip(KEPT) {
-            std::fs::remove_file(old).map_err(|error| format!("cannot remove {}: {error}", old.display()))?;
+            std::fs::remove_file(old).map_err(|error| anyhow!("cannot remove {}: {error}", old.display()))?;
         }
         Ok(())
     }

@@ -1,10 +1,11 @@
-//! The configured sources: what is learned from, and what is held out.
+//! The configured sources of games, split into training and validation games.
 
 use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use engine::eval::{Network, Schemes};
 
 use super::feed::Feed;
@@ -15,37 +16,38 @@ use crate::loader::{Batch, Corpus, CorpusBuilder, Origin, Prefetch, SampleOrder,
 use crate::record::{Split, split_at};
 use crate::samples::{SampleOptions, ValueTarget};
 
-/// The held-out batches are the same whatever a run's own seed is, so that runs can be compared.
+/// The seed of held-out batches, which does not depend on the run's seed, so that runs can be compared.
 const HELD_OUT_SEED: u64 = 0x5eed;
 
-/// All sources of a run, split by game.
+/// All sources of a run, split into training and validation games.
 #[derive(Clone, Default)]
 pub struct Sources {
     train: Vec<Source>,
     validation: Vec<Source>,
     names: Vec<String>,
-    /// Of each source, the samples that go through it once.
+    /// For each source, the number of samples of one epoch.
     epochs: Vec<f64>,
 }
 
 impl Sources {
-    /// Reads the games of every source into temporary files in `folder`, `validation` per cent of them to validate
-    /// on. A game that two sources have, or one twice, belongs to the first place that it is found in.
+    /// Reads the games of every source into temporary files in `folder`; `validation` percent of them are held out for
+    /// validation. Duplicate games, within a source or between sources, are used once, where they occur first.
     ///
     /// # Errors
-    /// One line: a pattern matches no file, the folder can't be written, or there are no sources.
-    pub fn load(configs: &[SourceConfig], validation: u64, folder: &Path) -> Result<Sources, String> {
-        if configs.is_empty() {
-            return Err("no sources: name files of games under \"sources\" in the configuration".into());
-        }
+    /// A pattern matches no file, the folder cannot be written, or there are no sources.
+    pub fn load(configs: &[SourceConfig], validation: u64, folder: &Path) -> Result<Sources> {
+        ensure!(
+            !configs.is_empty(),
+            "no sources: name files of games under \"sources\" in the configuration"
+        );
         let mut seen = HashSet::new();
         let mut sources = Sources::default();
         for config in configs {
-            let Read { train, validation, unwanted, duplicates } =
+            let SourceGames { train, validation, unwanted, duplicates } =
                 read(config, validation, folder, &mut seen)?;
             log::info!(
-                "{}: {} games, {} positions to learn from; {} games held out; left out {unwanted} not \
-                 selected and {duplicates} duplicates",
+                "{}: {} training games with {} positions, {} validation games; excluded: {unwanted} by the \
+                 selection, {duplicates} duplicates",
                 config.name,
                 train.games(),
                 train.positions(),
@@ -59,13 +61,13 @@ impl Sources {
         Ok(sources)
     }
 
-    /// Makes the sources' shares sum to `total`, relative to those that are added.
+    /// Scales the sources' weights so that they sum to `total`.
     pub fn share(&mut self, total: f64) {
         let sum: f64 = self.train.iter().map(|source| source.weight).sum();
         self.train.iter_mut().for_each(|source| source.weight *= total / sum);
     }
 
-    /// Adds games that don't come from the configuration.
+    /// Adds a source that is not in the configuration.
     pub fn add(&mut self, name: &str, weight: f64, train: Corpus, validation: Corpus) {
         self.epochs.push(epoch(&train, 0));
         self.train.push(Source { corpus: Arc::new(train), weight });
@@ -73,49 +75,50 @@ impl Sources {
         self.names.push(name.to_owned());
     }
 
-    /// The samples of an epoch: mixed by weight, they go through every source at least once.
+    /// The number of samples of an epoch, which, mixed by weight, passes over every source at least once.
     pub fn epoch(&self) -> f64 {
         let used = || self.train.iter().zip(&self.epochs).filter(|(source, _)| source.corpus.games() > 0);
         let total: f64 = used().map(|(source, _)| source.weight).sum();
         used().map(|(source, epoch)| epoch * total / source.weight).fold(0.0, f64::max)
     }
 
-    /// An endless feed of training batches, from batch number `first` on.
+    /// An endless feed of training batches from batch number `first` on.
     ///
     /// # Errors
-    /// One line, if there are no games to learn from.
-    pub fn feed(&self, config: &TrainConfig, first: u64) -> Result<Prefetch, String> {
+    /// There are no training games, or the teacher cannot be loaded.
+    pub fn feed(&self, config: &TrainConfig, first: u64) -> Result<Prefetch> {
         let recipe = recipe(config, config.history_dropout);
-        let fresh = config.batch - config.shown_again();
-        let plan = SampleOrder::new(self.train.clone(), recipe, fresh, config.seed)
-            .map_err(|error| format!("{error:#}"))?;
+        let fresh = config.new_samples();
+        let plan = Plan::new(self.train.clone(), recipe, fresh, config.seed).map_err(Error::msg)?;
         let (plan, threads) = (Arc::new(plan), config.loader_threads);
         if config.teacher.net.is_empty() {
             return Ok(Prefetch::new(plan, first, threads));
         }
         let teacher =
-            Network::load(Path::new(&config.teacher.net)).map_err(|error| format!("teacher: {error}"))?;
+            Network::load(Path::new(&config.teacher.net)).map_err(|error| anyhow!("teacher: {error}"))?;
         log::info!("teacher: {}", teacher.describe());
-        Prefetch::with_teacher(plan, first, threads, &teacher).map_err(|error| format!("{error:#}"))
+        Prefetch::taught(plan, first, threads, &teacher).map_err(Error::msg)
     }
 
-    /// The held-out samples that there are, every source alike, before one of them begins anew.
+    /// The number of held-out samples, equally many from every source, before one of the sources repeats.
     pub fn held_out_samples(&self) -> u64 {
         let positions = self.validation.iter().map(|source| source.corpus.positions()).filter(|n| *n > 0);
         positions.clone().min().unwrap_or(0) * positions.count() as u64
     }
 
-    /// Held-out batches, every source alike; none if nothing is held out.
+    /// The held-out batches, with equal weight for every source; none if nothing is held out.
     ///
     /// # Errors
-    /// One line, if the games can't be read or are damaged.
-    pub fn held_out(&self, config: &TrainConfig) -> Result<HeldOut, String> {
+    /// The games cannot be read or are damaged.
+    pub fn held_out(&self, config: &TrainConfig) -> Result<HeldOut> {
         let recipe = recipe(config, 0.0);
         let batches = match SampleOrder::new(self.validation.clone(), recipe, config.batch, HELD_OUT_SEED) {
             Ok(plan) => {
-                let batch =
-                    |k| plan.batch(k, None).map(|(batch, _)| batch).map_err(|error| format!("{error:#}"));
-                (0..config.validation_batches as u64).map(batch).collect::<Result<_, String>>()?
+                let batch = |k| plan.batch(k, None).map(|(batch, _)| batch);
+                (0..config.validation_batches as u64)
+                    .map(batch)
+                    .collect::<Result<_, _>>()
+                    .map_err(Error::msg)?
             }
             Err(_) => Vec::new(),
         };
@@ -123,38 +126,38 @@ impl Sources {
     }
 }
 
-/// Samples as the configured network sees them.
-fn recipe(config: &TrainConfig, history_dropout: f64) -> SampleOptions {
+/// How samples are made for the configured network.
+fn recipe(config: &TrainConfig, history_dropout: f64) -> Recipe {
     let Schemes { input, policy, .. } = config.model.schemes();
     let target = ValueTarget { lambda: config.value_lambda as f32 };
     SampleOptions { input, policy, target, history_dropout }
 }
 
-/// The samples that go through a source once: as many as it has positions, or, with at most `most` of each
-/// game, as a pass takes times that. A pass takes one position of every game.
+/// The number of samples of one epoch of a source: passes of one position of every game, as many as a game has positions
+/// on average, or `most` if that is fewer and not 0.
 fn epoch(corpus: &Corpus, most: u64) -> f64 {
     let passes = corpus.positions().div_ceil(corpus.games().max(1));
     let passes = if most == 0 { passes } else { passes.min(most) };
     corpus.games() as f64 * passes as f64
 }
 
-/// A source's games: those to train on and to validate on; test games are left for the gauge.
-struct Read {
+/// The games of a source; test games are left out.
+struct SourceGames {
     train: Corpus,
     validation: Corpus,
     unwanted: u64,
     duplicates: u64,
 }
 
-fn read(config: &SourceConfig, percent: u64, folder: &Path, seen: &mut HashSet<u64>) -> Result<Read, String> {
-    let full = |error: io::Error| format!("games can't be kept in {}: {error}", folder.display());
+fn read(config: &SourceConfig, percent: u64, folder: &Path, seen: &mut HashSet<u64>) -> Result<SourceGames> {
+    let full = |error: io::Error| anyhow!("cannot write games to {}: {error}", folder.display());
     let mut train = CorpusBuilder::new(folder).map_err(full)?;
     let mut validation = CorpusBuilder::new(folder).map_err(full)?;
     let (mut unwanted, mut duplicates) = (0, 0);
     for path in files(config)? {
         let chunk = match dataset::read(&path) {
             Ok(chunk) => chunk,
-            // A broken file costs its own games, not the run.
+            // An unreadable file is skipped.
             Err(error) => {
                 log::warn!("{error}; skipped");
                 continue;
@@ -176,17 +179,17 @@ fn read(config: &SourceConfig, percent: u64, folder: &Path, seen: &mut HashSet<u
         }
     }
     let (train, validation) = (train.build().map_err(full)?, validation.build().map_err(full)?);
-    Ok(Read { train, validation, unwanted, duplicates })
+    Ok(SourceGames { train, validation, unwanted, duplicates })
 }
 
-fn files(config: &SourceConfig) -> Result<Vec<PathBuf>, String> {
+fn files(config: &SourceConfig) -> Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for pattern in &config.paths {
-        let bad = |error: &dyn std::fmt::Display| format!("source {}: {pattern}: {error}", config.name);
-        let matches: Result<Vec<PathBuf>, _> = glob::glob(pattern).map_err(|error| bad(&error))?.collect();
-        let mut matches = matches.map_err(|error| bad(&error))?;
+        let place = || format!("source {}: {pattern}", config.name);
+        let matches: Result<Vec<PathBuf>, _> = glob::glob(pattern).with_context(place)?.collect();
+        let mut matches = matches.with_context(place)?;
         if matches.is_empty() {
-            return Err(bad(&"no such file"));
+            bail!("{}: no such file", place());
         }
         matches.sort();
         all.append(&mut matches);
@@ -195,12 +198,12 @@ fn files(config: &SourceConfig) -> Result<Vec<PathBuf>, String> {
 }
 
 impl Feed for Prefetch {
-    fn next_batch(&mut self) -> Result<Batch, String> {
-        Prefetch::next_batch(self).map_err(|error| format!("{error:#}"))
+    fn next_batch(&mut self) -> Result<Batch> {
+        Prefetch::next_batch(self).map_err(Error::msg)
     }
 
-    fn again(&mut self, origins: &[Origin]) -> Result<Batch, String> {
-        Prefetch::again(self, origins).map_err(|error| format!("{error:#}"))
+    fn again(&mut self, origins: &[Origin]) -> Result<Batch> {
+        Prefetch::again(self, origins).map_err(Error::msg)
     }
 
     fn position(&self) -> serde_json::Value {
@@ -208,9 +211,20 @@ impl Feed for Prefetch {
     }
 }
 
-/// Where a checkpoint's feed stood.
+/// The batch number in a checkpoint's feed position.
 pub fn batch_number(position: &serde_json::Value) -> u64 {
     position.get("batch").and_then(serde_json::Value::as_u64).unwrap_or(0)
+}
+
+/// A checkpoint's feed position, in batches of `before` samples, as one in batches of `now` samples: no sample is
+/// repeated, and fewer than `now` are skipped. A position that is not a batch number stays as it is.
+pub(super) fn rescaled(position: &serde_json::Value, before: u64, now: u64) -> serde_json::Value {
+    if position.get("batch").is_none() {
+        return position.clone();
+    }
+    let samples = u128::from(batch_number(position)) * u128::from(before);
+    let batch = samples.div_ceil(u128::from(now.max(1)));
+    serde_json::json!({ "batch": u64::try_from(batch).unwrap_or(u64::MAX) })
 }
 
 #[cfg(test)]
@@ -220,7 +234,7 @@ mod tests {
     use crate::record::GameRecord;
     use engine::position::{Game as Board, PackedMove};
 
-    /// A file of games of four plies, the number of each in their first two moves.
+    /// Writes a file of games of four plies; a game's number determines its first two moves.
     fn write(folder: &Path, name: &str, numbers: std::ops::Range<usize>) -> SourceConfig {
         let mut writer = ChunkWriter::new(folder, name, "a test", 1_000_000).unwrap();
         for number in numbers.clone() {
@@ -248,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_is_learnt_from_once_whichever_sources_have_it() {
+    fn a_game_in_several_sources_is_used_once() {
         let folder = tempfile::tempdir().unwrap();
         let first = write(folder.path(), "first", 0..200);
         let alone = write(folder.path(), "alone", 200..300);
@@ -266,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_takes_what_it_selects() {
+    fn a_source_is_filtered_by_its_selection() {
         let folder = tempfile::tempdir().unwrap();
         let all = write(folder.path(), "all", 0..200);
         let mut some = all.clone();
@@ -280,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_games_are_held_out_as_is_wished() {
+    fn the_configured_percentage_of_games_is_held_out() {
         let folder = tempfile::tempdir().unwrap();
         let all = write(folder.path(), "all", 0..400);
         let sources = Sources::load(&[all], 20, folder.path()).unwrap();
@@ -289,7 +303,26 @@ mod tests {
     }
 
     #[test]
-    fn an_epoch_goes_through_every_source() {
+    fn a_position_is_kept_when_the_batch_size_changes() {
+        let position = |batch: u64| serde_json::json!({ "batch": batch });
+        assert_eq!(rescaled(&position(30), 100, 50), position(60));
+        assert_eq!(rescaled(&position(31), 50, 100), position(16), "none is repeated, 50 are skipped");
+        assert_eq!(rescaled(&position(7), 11, 11), position(7));
+        assert_eq!(rescaled(&77.into(), 11, 22), serde_json::Value::from(77));
+
+        let folder = tempfile::tempdir().unwrap();
+        let sources = Sources::load(&[write(folder.path(), "all", 0..200)], 1, folder.path()).unwrap();
+        let config = |batch| TrainConfig { batch, ..TrainConfig::default() };
+        let draws = |batch, first| {
+            let mut feed = sources.feed(&config(batch), first).unwrap();
+            feed.next_batch().unwrap().draw
+        };
+        let next = batch_number(&rescaled(&position(3), 20, 10));
+        assert_eq!([draws(10, next), draws(10, next + 1)].concat(), draws(20, 3));
+    }
+
+    #[test]
+    fn an_epoch_passes_over_every_source() {
         let folder = tempfile::tempdir().unwrap();
         let mut configs = [write(folder.path(), "few", 0..50), write(folder.path(), "many", 100..300)];
         configs[0].weight = 3.0;

@@ -1,15 +1,15 @@
-//! Learning as a whole, on a tiny network: it learns, it stops and goes on, it survives bad steps.
+//! Tests of training on a tiny network: learning, resuming, steps that are not finite.
 
-mod steps;
+mod recursive;
 
 use super::checkpoint;
 use super::checkpoint::Checkpoint;
-use super::checkpoint::Progress;
+use super::checkpoint::TrainProgress;
 use super::feed::Feed;
-use super::finder::{Suggestion, sweep};
 use super::learner::Learner;
-use super::overfit::by_heart;
-use super::run::{Ended, Run, TrainError};
+use super::lr_range_test::{LrSuggestion, range_test};
+use super::overfit::overfit;
+use super::run::{Run, TrainEnd, TrainError};
 use super::validation::HeldOut;
 use super::validation::Validation;
 use crate::config::ModelConfig;
@@ -20,8 +20,9 @@ use crate::config::{Precision, Schedule};
 use crate::loader::{Batch, Origin};
 use crate::model::Net;
 use crate::samples::Phase;
-use crate::train::regularise::ewc::Elastic;
+use crate::train::regularise::ewc::ElasticPenalty;
 use crate::train::regularise::reference::Reference;
+use anyhow::Result;
 use engine::eval::Schemes;
 use engine::position::Game;
 use shakmaty::Position;
@@ -32,9 +33,9 @@ use tch::{Device, Kind, Tensor};
 const OPERA: &str = "e2e4 e7e5 g1f3 d7d6 d2d4 c8g4 d4e5 g4f3 d1f3 d6e5 f1c4 g8f6 f3b3 d8e7 b1c3 c7c6 \
     c1g5 b7b5 c3b5 c6b5 c4b5 b8d7 e1c1 a8d8 d1d7 d8d7 h1d1 e7e6 b5d7 f6d7 b3b8 d7b8 d1d8";
 
-/// Every position of one game in their order, as a network of these schemes sees them, with the move played and the
-/// result; White's moves are one source, Black's another.
-pub(super) fn opera_for(schemes: &Schemes) -> Batch {
+/// All positions of one game in order as a batch for these schemes, with the move played and the result; White's moves
+/// are one source, Black's another.
+pub(super) fn opera_game_batch(schemes: &Schemes) -> Batch {
     let mut game = Game::new();
     let mut batch = Batch::default();
     for (ply, uci) in OPERA.split_whitespace().enumerate() {
@@ -63,12 +64,12 @@ pub(super) fn opera_for(schemes: &Schemes) -> Batch {
     batch
 }
 
-/// As the residual network sees it.
+/// The batch for the residual network.
 fn opera() -> Batch {
-    opera_for(&ModelConfig::default().schemes())
+    opera_game_batch(&ModelConfig::default().schemes())
 }
 
-/// A batch of that game as if held out.
+/// A batch of that game as held-out samples.
 pub(super) fn held_out_game(batch: Batch) -> HeldOut {
     HeldOut { batches: vec![batch], names: vec!["white".into(), "black".into()] }
 }
@@ -77,21 +78,21 @@ fn held_out() -> HeldOut {
     held_out_game(opera())
 }
 
-/// Gives rows of one batch, a few at a time, over and over.
-struct Rounds {
+/// Cycles through the rows of one batch.
+struct CyclingFeed {
     all: Batch,
     size: usize,
     next: usize,
 }
 
-impl Rounds {
-    fn new(size: usize, next: usize) -> Rounds {
-        Rounds { all: opera(), size, next }
+impl CyclingFeed {
+    fn new(size: usize, next: usize) -> CyclingFeed {
+        CyclingFeed { all: opera(), size, next }
     }
 }
 
-impl Feed for Rounds {
-    fn next_batch(&mut self) -> Result<Batch, String> {
+impl Feed for CyclingFeed {
+    fn next_batch(&mut self) -> Result<Batch> {
         let mut batch = Batch::default();
         for _ in 0..self.size {
             batch.push(&self.all, self.next % self.all.size);
@@ -100,7 +101,7 @@ impl Feed for Rounds {
         Ok(batch)
     }
 
-    fn again(&mut self, origins: &[Origin]) -> Result<Batch, String> {
+    fn again(&mut self, origins: &[Origin]) -> Result<Batch> {
         let mut batch = Batch::default();
         origins.iter().for_each(|Origin(_, draw)| batch.push(&self.all, *draw as usize));
         Ok(batch)
@@ -111,15 +112,15 @@ impl Feed for Rounds {
     }
 }
 
-/// `[n, 72, 8, 8]` of anything between 0 and 1. Not of libtorch's generator: it belongs to the whole
-/// process, and dropout in another test counts on it.
+/// `[n, 72, 8, 8]` of pseudo-random values between 0 and 1. Not from libtorch's generator, which is global and used by
+/// dropout in other tests.
 fn some_planes(n: i64) -> Tensor {
     let numbers = Tensor::arange(n * 72 * 64, (Kind::Float, Device::Cpu)).square().sin();
     ((numbers + 1.0) / 2.0).view([n, 72, 8, 8])
 }
 
 fn tiny() -> TrainConfig {
-    // For a network this small the threads would cost more than they bring.
+    // Threads do not pay for a network this small.
     tch::set_num_threads(1);
     let overrides = r#"{
         "model": {"filters": 16, "blocks": 2, "se_ratio": 4, "value_channels": 2, "value_hidden": 16},
@@ -154,7 +155,7 @@ fn policy_losses(folder: &std::path::Path) -> Vec<String> {
 }
 
 #[test]
-fn one_game_is_learnt_by_heart() {
+fn one_game_is_overfitted() {
     let config = TrainConfig { lr: 5e-3, ..tiny() };
     let game = opera();
     for kind in ["batch", "group"] {
@@ -184,33 +185,34 @@ fn one_game_is_learnt_by_heart() {
         for part in [&validations.sources, &validations.phases] {
             assert!((parts(part) - validations.all.measures.top1 * 33.0).abs() < 1e-3);
         }
-        let win = &validations.reliability.as_ref().expect("a value").win;
+        let win = &validations.calibration.as_ref().expect("a value").win;
         assert!(win.error < 0.1, "{kind}: it knows who won: {validations:?}");
     }
 }
 
 #[test]
-fn what_can_learn_learns_by_heart_and_what_can_not_is_told_why() {
+fn a_configuration_that_can_learn_overfits_and_another_gets_advice() {
     let config = TrainConfig { lr: 5e-3, schedule: Schedule::Constant, ..tiny() };
     let game = opera();
     let learn =
-        |config: &TrainConfig, steps| by_heart(config, Device::Cpu, &game, steps, 0.1, &|_| ()).unwrap();
-    assert_eq!(learn(&config, 400).judge(&config, 0.1), None);
+        |config: &TrainConfig, steps| overfit(config, Device::Cpu, &game, steps, 0.1, &|_| ()).unwrap();
+    assert_eq!(learn(&config, 400).advice(&config, 0.1), None);
     let still = TrainConfig { lr: 0.0, min_lr: 0.0, ..config };
-    let advice = learn(&still, 20).judge(&still, 0.1).unwrap();
+    let advice = learn(&still, 20).advice(&still, 0.1).unwrap();
     assert!(advice.contains("lr (0"), "{advice}");
 }
 
 #[test]
-fn a_sweep_of_learning_rates_ends_where_the_loss_diverges() {
+fn a_range_test_ends_where_the_loss_diverges() {
     let config = TrainConfig { clip: 0.0, ..tiny() };
-    let sweep = |to| sweep(&config, Device::Cpu, &mut Rounds::new(11, 0), [1e-6, to], 60, &|_| ()).unwrap();
-    let calm = sweep(1e-2);
+    let run =
+        |to| range_test(&config, Device::Cpu, &mut CyclingFeed::new(11, 0), [1e-6, to], 60, &|_| ()).unwrap();
+    let calm = run(1e-2);
     assert_eq!(calm.len(), 60);
     assert!((calm[59].lr / 1e-2 - 1.0).abs() < 1e-9 && (calm[0].lr / 1e-6 - 1.0).abs() < 1e-9);
-    let found = Suggestion::of(&calm).expect("the loss falls");
+    let found = LrSuggestion::of(&calm).expect("the loss falls");
     assert!((1e-5..=1e-2).contains(&found.steepest), "{found:?}");
-    let wild = sweep(1e6);
+    let wild = run(1e6);
     assert!(wild.len() < 60, "{:?}", wild.last());
 }
 
@@ -245,7 +247,7 @@ fn the_gradient_is_laid_out_like_the_parameters() {
         output.policy[0].square().mean(Kind::Float) + output.wdl[0].square().mean(Kind::Float)
     };
     let gradient = learner.weights.gradient(&loss(&learner));
-    // Down the gradient the loss falls by its squared norm times the step, to first order.
+    // To first order the loss falls by the squared norm of the gradient times the step size.
     let before = loss(&learner).double_value(&[]);
     let rate = 1e-3;
     _ = tch::no_grad(|| learner.weights.flat.g_sub_(&(&gradient * rate)));
@@ -256,7 +258,7 @@ fn the_gradient_is_laid_out_like_the_parameters() {
 }
 
 #[test]
-fn a_run_that_stops_and_goes_on_equals_one_that_does_not() {
+fn a_resumed_run_equals_an_uninterrupted_one() {
     let mut config = tiny();
     resnet(&mut config).value_dropout = 0.3;
     config.swa_from = 0.4;
@@ -270,29 +272,32 @@ fn a_run_that_stops_and_goes_on_equals_one_that_does_not() {
     let whole = fresh_folder("whole");
     let mut run = Run::start(&whole, &config, Device::Cpu, None).unwrap();
     run.learner.reference = reference();
-    assert_eq!(run.train(&mut Rounds::new(11, 0), &held_out, &|_| false), Ok(Ended::Finished));
-    let (expected, drift) = (numbers(&run.learner.weights.flat), run.learner.drift.drift());
+    assert_eq!(run.train(&mut CyclingFeed::new(11, 0), &held_out, &|_| false).unwrap(), TrainEnd::Finished);
+    let (expected, drift) = (numbers(&run.learner.weights.flat), run.learner.drift.mean());
     assert!(drift.kl > 0.0 && drift.weight > 0.0 && drift.lost == 0, "{drift:?}");
 
     let halves = fresh_folder("halves");
     let mut run = Run::start(&halves, &config, Device::Cpu, None).unwrap();
     run.learner.reference = reference();
-    // Between two reports, which are means since the last one.
-    let stop = |progress: &Progress| progress.step == 13;
-    assert_eq!(run.train(&mut Rounds::new(11, 0), &held_out, &stop), Ok(Ended::Stopped));
+    // Between two reports.
+    let stop = |progress: &TrainProgress| progress.step == 13;
+    assert_eq!(run.train(&mut CyclingFeed::new(11, 0), &held_out, &stop).unwrap(), TrainEnd::Stopped);
     let mut run = Run::resume(&halves, &config, Device::Cpu).unwrap();
     run.learner.reference = reference();
     assert_eq!(run.progress.step, 13);
     let next = run.progress.loader.as_u64().unwrap() as usize;
-    assert_eq!(run.train(&mut Rounds::new(11, next), &held_out, &|_| false), Ok(Ended::Finished));
+    assert_eq!(
+        run.train(&mut CyclingFeed::new(11, next), &held_out, &|_| false).unwrap(),
+        TrainEnd::Finished
+    );
 
     assert_eq!(numbers(&run.learner.weights.flat), expected);
-    assert_eq!(run.learner.drift.drift(), drift, "of the whole run");
+    assert_eq!(run.learner.drift.mean(), drift, "of the whole run");
     assert_eq!(policy_losses(&halves), policy_losses(&whole));
     assert_eq!(policy_losses(&whole).len(), 4);
     assert_eq!(std::fs::read_dir(whole.join("tensorboard")).unwrap().count(), 1);
     assert!(checkpoint::best_path(&whole.join("checkpoints")).exists());
-    assert!(Run::start(&whole, &config, Device::Cpu, None).err().unwrap().contains("--resume"));
+    assert!(Run::start(&whole, &config, Device::Cpu, None).err().unwrap().to_string().contains("--resume"));
     for folder in [whole, halves] {
         std::fs::remove_dir_all(folder).unwrap();
     }
@@ -314,21 +319,24 @@ fn fp16_learns_with_scaled_losses() {
 }
 
 #[test]
-fn a_finished_run_that_is_resumed_stays_as_it_is() {
+fn resuming_a_finished_run_changes_nothing() {
     let config = TrainConfig { samples: 77, ..tiny() };
     let folder = fresh_folder("finished");
     let mut run = Run::start(&folder, &config, Device::Cpu, None).unwrap();
-    run.train(&mut Rounds::new(11, 0), &held_out(), &|_| false).unwrap();
+    run.train(&mut CyclingFeed::new(11, 0), &held_out(), &|_| false).unwrap();
     let metrics = || std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
     let before = metrics();
     let mut run = Run::resume(&folder, &config, Device::Cpu).unwrap();
-    assert_eq!(run.train(&mut Rounds::new(11, 77), &held_out(), &|_| false), Ok(Ended::Finished));
+    assert_eq!(
+        run.train(&mut CyclingFeed::new(11, 77), &held_out(), &|_| false).unwrap(),
+        TrainEnd::Finished
+    );
     assert_eq!(metrics(), before);
     std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
-fn batches_that_are_accumulated_are_one_batch() {
+fn accumulated_batches_equal_one_batch() {
     let mut config = TrainConfig { clip: 0.0, ..tiny() };
     // BatchNorm would see two halves where it saw one whole.
     resnet(&mut config).norm = serde_json::from_value("group".into()).unwrap();
@@ -339,8 +347,8 @@ fn batches_that_are_accumulated_are_one_batch() {
         assert_eq!(report.skipped, 0);
         (numbers(&learner.optimiser.first), report.measures.policy_loss)
     };
-    let mut rounds = Rounds::new(11, 0);
-    let parts: Vec<Batch> = (0..3).map(|_| rounds.next_batch().unwrap()).collect();
+    let mut feed = CyclingFeed::new(11, 0);
+    let parts: Vec<Batch> = (0..3).map(|_| feed.next_batch().unwrap()).collect();
     let (whole, loss) = flat(&[opera()]);
     let (accumulated, same_loss) = flat(&parts);
     assert!((loss - same_loss).abs() < 1e-5);
@@ -350,14 +358,14 @@ fn batches_that_are_accumulated_are_one_batch() {
 }
 
 #[test]
-fn an_even_average_is_the_mean_of_what_follows() {
+fn stochastic_weight_averaging_is_the_mean_of_the_following_weights() {
     let mut learner = Learner::new(&tiny(), Device::Cpu).unwrap();
     learner.step(&[opera()], 1e-2);
-    learner.average_evenly();
+    learner.start_swa();
     let mut sum = learner.weights.flat.zeros_like();
     for _ in 0..3 {
         learner.step(&[opera()], 1e-2);
-        learner.average_evenly();
+        learner.start_swa();
         sum += learner.weights.flat.detach();
     }
     let difference = (sum / 3.0 - &learner.averaged.flat).abs().max().double_value(&[]);
@@ -365,26 +373,26 @@ fn an_even_average_is_the_mean_of_what_follows() {
 }
 
 #[test]
-fn hard_captures_are_shown_again_and_survive_a_resumption() {
+fn hard_captures_are_replayed_and_survive_a_resumption() {
     let mut config = tiny();
     config.tactical_replay = crate::config::TacticalReplay { share: 0.4, capacity: 8, threshold: 1.0 };
-    // Four of eleven samples are shown again, as soon as there are as many.
-    let fresh = config.batch - config.shown_again();
+    // Four of eleven samples are replayed once the buffer has as many.
+    let fresh = config.new_samples();
     assert_eq!(fresh, 7);
     let held_out = held_out();
     let whole = fresh_folder("hard-whole");
     let mut run = Run::start(&whole, &config, Device::Cpu, None).unwrap();
-    run.train(&mut Rounds::new(fresh, 0), &held_out, &|_| false).unwrap();
+    run.train(&mut CyclingFeed::new(fresh, 0), &held_out, &|_| false).unwrap();
     let kept = run.progress.hard.len();
     assert!((1..=8).contains(&kept), "{kept}");
     assert!(run.progress.samples > run.progress.step * 10, "batches are filled up: {:?}", run.progress);
 
     let halves = fresh_folder("hard-halves");
     let mut run = Run::start(&halves, &config, Device::Cpu, None).unwrap();
-    run.train(&mut Rounds::new(fresh, 0), &held_out, &|progress| progress.step == 6).unwrap();
+    run.train(&mut CyclingFeed::new(fresh, 0), &held_out, &|progress| progress.step == 6).unwrap();
     let mut run = Run::resume(&halves, &config, Device::Cpu).unwrap();
     let next = run.progress.loader.as_u64().unwrap() as usize;
-    run.train(&mut Rounds::new(fresh, next), &held_out, &|_| false).unwrap();
+    run.train(&mut CyclingFeed::new(fresh, next), &held_out, &|_| false).unwrap();
     assert_eq!(policy_losses(&halves), policy_losses(&whole));
     for folder in [whole, halves] {
         std::fs::remove_dir_all(folder).unwrap();
@@ -392,13 +400,13 @@ fn hard_captures_are_shown_again_and_survive_a_resumption() {
 }
 
 #[test]
-fn what_an_earlier_task_needs_is_held() {
+fn elastic_weight_consolidation_keeps_an_earlier_task() {
     let config = TrainConfig { clip: 0.0, weight_decay: 0.0, ..tiny() };
     let held =
         TrainConfig { ewc: crate::config::EwcConfig { weight: 1e4, ..Default::default() }, ..config.clone() };
     let [first, second] = [0, 1].map(|half| {
-        let mut rounds = Rounds::new(16, 16 * half);
-        rounds.next_batch().unwrap()
+        let mut feed = CyclingFeed::new(16, 16 * half);
+        feed.next_batch().unwrap()
     });
     let mut learner = Learner::new(&config, Device::Cpu).unwrap();
     for step in 0..60 {
@@ -410,7 +418,7 @@ fn what_an_earlier_task_needs_is_held() {
         next.averaged.assign(&learner.weights.flat, &learner.weights.stats);
         if is_held {
             let batches = std::slice::from_ref(&first);
-            next.elastic = Some(Elastic::measure(&next.net, &next.weights, batches, &held));
+            next.elastic = Some(ElasticPenalty::measure(&next.net, &next.weights, batches, &held));
         }
         for _ in 0..40 {
             next.step(std::slice::from_ref(&second), 2e-3);
@@ -429,12 +437,12 @@ fn a_plateau_lowers_the_learning_rate_and_then_ends_the_run() {
     let mut config = tiny();
     let text = serde_json::to_string(&config).unwrap();
     config = TrainConfig::parse(&text, &overrides.map(str::to_owned)).unwrap();
-    // Averages of weights that hardly move: after the first validation nothing gets better by itself.
+    // The weights hardly change, so that no validation improves.
     let folder = fresh_folder("plateau");
     let held_out = held_out();
     let mut run = Run::start(&folder, &config, Device::Cpu, None).unwrap();
     run.progress.best = Some(0.0);
-    assert_eq!(run.train(&mut Rounds::new(11, 0), &held_out, &|_| false), Ok(Ended::Finished));
+    assert_eq!(run.train(&mut CyclingFeed::new(11, 0), &held_out, &|_| false).unwrap(), TrainEnd::Finished);
     assert_eq!((run.progress.step, run.progress.since_best), (40, 4));
     assert_eq!(run.progress.plateau.factor, 0.25);
     std::fs::remove_dir_all(folder).unwrap();
@@ -449,7 +457,7 @@ fn checkpoints_read_back_the_same_and_small_ones_start_another_run() {
     for _ in 0..3 {
         learner.step(&[opera()], 1e-3);
     }
-    let progress = Progress { step: 3, samples: 99, loader: 7.into(), ..Progress::default() };
+    let progress = TrainProgress { step: 3, samples: 99, loader: 7.into(), ..TrainProgress::default() };
     let full = folder.join("full.safetensors");
     checkpoint::save(&full, &learner, &config, &progress).unwrap();
     let read = Checkpoint::load(&full).unwrap();
@@ -470,13 +478,14 @@ fn checkpoints_read_back_the_same_and_small_ones_start_another_run() {
             .unwrap()
             .restore(&mut other)
             .unwrap_err()
+            .to_string()
             .contains("ema/stem.conv.weight is missing")
     );
 
     let mut bytes = std::fs::read(&full).unwrap();
     bytes.truncate(bytes.len() / 2);
     std::fs::write(&full, bytes).unwrap();
-    assert!(Checkpoint::load(&full).err().unwrap().contains("full.safetensors"));
+    assert!(Checkpoint::load(&full).err().unwrap().to_string().contains("full.safetensors"));
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -495,13 +504,13 @@ fn a_batch_that_is_not_finite_changes_nothing_and_many_end_the_run() {
     assert_eq!(report.skipped, 1);
     assert!(report.measures.policy_loss.is_finite());
 
-    struct Broken(Batch);
-    impl Feed for Broken {
-        fn next_batch(&mut self) -> Result<Batch, String> {
+    struct NotFiniteFeed(Batch);
+    impl Feed for NotFiniteFeed {
+        fn next_batch(&mut self) -> Result<Batch> {
             Ok(self.0.clone())
         }
-        fn again(&mut self, _: &[Origin]) -> Result<Batch, String> {
-            unreachable!("nothing is shown again")
+        fn again(&mut self, _: &[Origin]) -> Result<Batch> {
+            unreachable!("no replay")
         }
         fn position(&self) -> serde_json::Value {
             serde_json::Value::Null
@@ -510,7 +519,7 @@ fn a_batch_that_is_not_finite_changes_nothing_and_many_end_the_run() {
     let folder = fresh_folder("broken");
     let config = TrainConfig { samples: 10_000, ..config };
     let mut run = Run::start(&folder, &config, Device::Cpu, None).unwrap();
-    let error = run.train(&mut Broken(bad), &HeldOut::default(), &|_| false).unwrap_err();
+    let error = run.train(&mut NotFiniteFeed(bad), &HeldOut::default(), &|_| false).unwrap_err();
     assert!(matches!(error, TrainError::NotFinite(steps) if steps > 10), "{error}");
     std::fs::remove_dir_all(folder).unwrap();
 }

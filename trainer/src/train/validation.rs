@@ -1,8 +1,8 @@
-//! How a network does on held-out samples: of each source, in each phase, and whether it means what it says.
+//! Validation: loss, accuracy and calibration on held-out samples, by source and by phase of the game.
 
+use super::calibration::{Calibration, CalibrationCounts};
 use super::loss;
 use super::loss::StepLosses;
-use super::reliability::{Reliability, Tally};
 use crate::config::TrainConfig;
 use crate::loader::Batch;
 use crate::model::{DeviceBatch, Expander, Net, Output, Weights};
@@ -11,7 +11,7 @@ use engine::eval::Value;
 use serde::Serialize;
 use tch::{Kind, Tensor};
 
-/// Held-out samples and whose they are.
+/// Held-out samples and the names of their sources.
 #[derive(Default)]
 pub struct HeldOut {
     /// The samples.
@@ -25,62 +25,62 @@ pub struct HeldOut {
 pub struct Measures {
     /// Cross-entropy of the policy (nat).
     pub policy_loss: f64,
-    /// Cross-entropy of win, draw, loss (nat), over the samples with a value target; none of a network without a
-    /// value.
+    /// Cross-entropy of win, draw, loss (nat), over the samples with a value target; none for a network without a
+    /// value head.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wdl_loss: Option<f64>,
-    /// Share of samples whose move is the first choice among legal moves.
+    /// Top-1 accuracy: share of samples whose move is ranked first among legal moves.
     pub top1: f64,
-    /// Share of samples whose move is among the first five choices among legal moves.
+    /// Top-5 accuracy: share of samples whose move is ranked among the first five legal moves.
     pub top5: f64,
 }
 
 impl Measures {
-    /// What is minimised, as far as it is measured.
+    /// Policy loss + `value_weight` · WDL loss.
     pub fn loss(&self, value_weight: f64) -> f64 {
         self.policy_loss + value_weight * self.wdl_loss.unwrap_or(0.0)
     }
 }
 
-/// What one of the answers of a network that thinks in steps is worth, measured as in [`Measures`].
+/// The measures of one step of a recursive model, as in [`Measures`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Step {
+pub struct StepMeasures {
     /// Cross-entropy of the policy (nat).
     pub policy_loss: f64,
-    /// Share of samples whose move is the first choice among legal moves.
+    /// Top-1 accuracy: share of samples whose move is ranked first among legal moves.
     pub top1: f64,
-    /// Share of samples whose move is among the first five choices among legal moves.
+    /// Top-5 accuracy: share of samples whose move is ranked among the first five legal moves.
     pub top5: f64,
 }
 
-/// How a network does on some held-out samples.
+/// Measures on a set of held-out samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Validation {
     /// Number of samples.
     pub samples: u64,
-    /// Means over them.
+    /// Means over the samples.
     #[serde(flatten)]
     pub measures: Measures,
-    /// Like `top1`, but among all indices of the policy's scheme.
+    /// Like `top1`, but among all indices of the policy scheme.
     pub raw_top1: f64,
     /// Like `top5`, but among all indices.
     pub raw_top5: f64,
-    /// Of a network that thinks in steps, the answer after each of them.
+    /// For a recursive model, the measures of each step.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<Step>,
+    pub steps: Vec<StepMeasures>,
 }
 
-/// How a network does on all held-out samples, and on parts of them.
+/// Measures on all held-out samples and on parts of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Validations {
     /// All samples.
     pub all: Validation,
-    /// Those of each source.
+    /// Each source.
     pub sources: Vec<Validation>,
-    /// Those of each phase, as in [`Phase::ALL`].
+    /// Each phase of the game, as in [`Phase::ALL`].
     pub phases: Vec<Validation>,
-    /// What win, draw and loss were said to be, and what the games came to; none of a network without a value.
-    pub reliability: Option<Reliability>,
+    /// Calibration of win, draw and loss against the games' results; none for a network without a value head.
+    pub calibration: Option<Calibration>,
 }
 
 /// Measures `weights` (fp32) on the samples.
@@ -92,7 +92,7 @@ pub fn validate(net: &Net, weights: &Weights, held_out: &HeldOut, config: &Train
     let has_value = net.schemes().value == Value::Wdl;
     let steps = config.model.step_weights().len() as i64;
     let mut sums = Tensor::zeros([sources + phases, MEASURED + STEP * steps], (Kind::Float, device));
-    let mut tally = Tally::new(device);
+    let mut counts = CalibrationCounts::new(device);
     let plain = TrainConfig { label_smoothing: 0.0, ..config.clone() };
     for batch in &held_out.batches {
         let phase: Vec<i64> = batch.phase.iter().map(|&phase| i64::from(phase)).collect();
@@ -104,7 +104,7 @@ pub fn validate(net: &Net, weights: &Weights, held_out: &HeldOut, config: &Train
         let measured = measures(&output, &batch, &plain);
         _ = sums.g_add_(&groups.to_kind(Kind::Float).tr().matmul(&measured));
         if let Some(wdl) = output.last_wdl() {
-            tally.add(&wdl.softmax(-1, Kind::Float), &results);
+            counts.add(&wdl.softmax(-1, Kind::Float), &results);
         }
     }
     let all = sums.narrow(0, 0, sources).sum_dim_intlist([0i64].as_slice(), false, Kind::Float);
@@ -115,17 +115,17 @@ pub fn validate(net: &Net, weights: &Weights, held_out: &HeldOut, config: &Train
         all: validation(&all, has_value),
         sources: rows(0, sources),
         phases: rows(sources, phases),
-        reliability: has_value.then(|| tally.reliability()),
+        calibration: has_value.then(|| counts.calibration()),
     }
 }
 
-/// Numbers measured of a sample, …
+/// Columns per sample, …
 const MEASURED: i64 = 8;
-/// … and of each answer to it.
+/// … and per step.
 const STEP: i64 = 3;
 
-/// `[n, 8 + 3 · steps]`: one, the four measures, the two raw ones, whether there is a value target; of each step the
-/// policy's loss and its two hits.
+/// `[n, 8 + 3 · steps]`: one, policy loss, WDL loss, top-1, top-5, raw top-1, raw top-5, whether there is a value target;
+/// for each step policy loss, top-1 and top-5.
 fn measures(output: &Output, batch: &DeviceBatch, config: &TrainConfig) -> Tensor {
     let losses = loss::losses(output, batch, config);
     let legal = |step: &StepLosses| loss::hits(&step.legal_logits, &batch.policy);
@@ -144,14 +144,14 @@ fn validation(sums: &Tensor, has_value: bool) -> Validation {
     let sums = Vec::<f32>::try_from(sums).expect("fp32 numbers");
     let mean = |i: usize| f64::from(sums[i]) / f64::from(sums[0]).max(1.0);
     let wdl_loss = has_value.then(|| f64::from(sums[2]) / f64::from(sums[7]).max(1.0));
-    let step = |i: usize| Step { policy_loss: mean(i), top1: mean(i + 1), top5: mean(i + 2) };
-    let steps: Vec<Step> = (MEASURED as usize..sums.len()).step_by(STEP as usize).map(step).collect();
+    let step = |i: usize| StepMeasures { policy_loss: mean(i), top1: mean(i + 1), top5: mean(i + 2) };
+    let steps: Vec<StepMeasures> = (MEASURED as usize..sums.len()).step_by(STEP as usize).map(step).collect();
     Validation {
         samples: sums[0] as u64,
         measures: Measures { policy_loss: mean(1), wdl_loss, top1: mean(3), top5: mean(4) },
         raw_top1: mean(5),
         raw_top5: mean(6),
-        // A single answer is the network's.
+        // With a single step this would repeat the measures above.
         steps: if steps.len() > 1 { steps } else { Vec::new() },
     }
 }

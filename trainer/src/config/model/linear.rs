@@ -1,13 +1,13 @@
-//! The shape of the family `linear`.
+//! Configuration of the model family `linear`.
 
 use engine::encoding::{Input, Policy};
 use engine::eval::{Schemes, Value};
 use serde::{Deserialize, Serialize};
 
-/// What it sees and answers.
+/// Its input and output schemes.
 pub const SCHEMES: Schemes = Schemes { input: Input::Onehot832, policy: Policy::Uci1968, value: Value::None };
 
-/// The shape of the matrix, about which there is nothing to say.
+/// Configuration of a linear model, which has no options.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinearConfig {}

@@ -1,22 +1,23 @@
-//! The shape of the family `mlp`.
+//! Configuration of the model family `mlp`.
 
+use anyhow::{Result, bail, ensure};
 use engine::encoding::{Input, Policy};
 use engine::eval::{Schemes, Value};
 use serde::{Deserialize, Serialize};
 
-/// What it sees.
+/// Its input scheme.
 pub const INPUT: Input = Input::Planes14;
 
-/// What its moves are.
+/// Its policy scheme.
 pub const POLICY: Policy = Policy::Gym4672;
 
-/// The shape of the network.
+/// Configuration of a multi-layer perceptron.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MlpConfig {
-    /// Units of each hidden layer.
+    /// Number of units of each hidden layer, from the input to the output.
     pub hidden: Vec<i64>,
-    /// Whether the last hidden layer also answers win, draw and loss; without, the network has a policy only.
+    /// Whether there is a value head (win, draw, loss) on the last hidden layer; otherwise the network has a policy only.
     pub value: bool,
 }
 
@@ -27,22 +28,23 @@ impl Default for MlpConfig {
 }
 
 impl MlpConfig {
-    /// What the network sees and answers.
+    /// The network's input and output schemes.
     pub fn schemes(&self) -> Schemes {
         Schemes { input: INPUT, policy: POLICY, value: if self.value { Value::Wdl } else { Value::None } }
     }
 
-    /// Checks that the numbers fit together.
+    /// Checks the values.
     ///
     /// # Errors
-    /// One line that names the key at fault.
-    pub fn check(&self) -> Result<(), String> {
-        if self.hidden.is_empty() {
-            return Err("model.hidden is empty: family linear has no hidden layer".into());
+    /// There is no hidden layer, or one without units.
+    pub fn check(&self) -> Result<()> {
+        ensure!(
+            !self.hidden.is_empty(),
+            "model.hidden is empty: use the family \"linear\" for no hidden layer"
+        );
+        if let Some(units) = self.hidden.iter().find(|units| **units < 1) {
+            bail!("model.hidden contains {units}, must be at least 1");
         }
-        match self.hidden.iter().find(|units| **units < 1) {
-            Some(units) => Err(format!("model.hidden holds {units}, must be at least 1")),
-            None => Ok(()),
-        }
+        Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! What a network looks like: every key has a default, an unknown key is an error.
+//! Configuration of a network's architecture. Every key has a default; an unknown key is an error.
 
 pub mod linear;
 pub mod mlp;
@@ -15,18 +15,18 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The shape of a network. In JSON the key `family` says which of these it is, `resnet` if there is none; the
-/// other keys are the family's.
+/// The architecture of a network. In JSON the key `family` selects the variant (default: `resnet`); the other keys
+/// are that family's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "family", rename_all = "lowercase", try_from = "Map<String, Value>")]
 pub enum ModelConfig {
-    /// Residual convolutions with squeeze-and-excitation (AlphaZero, Leela).
+    /// Convolutional residual network with squeeze-and-excitation (AlphaZero, Leela).
     Resnet(ResnetConfig),
-    /// Fully connected layers.
+    /// Multi-layer perceptron.
     Mlp(MlpConfig),
-    /// A single matrix.
+    /// Softmax regression: a single matrix and a bias.
     Linear(LinearConfig),
-    /// A transformer used again and again.
+    /// Recursive model: a small transformer applied repeatedly.
     Trm(TrmConfig),
 }
 
@@ -56,7 +56,7 @@ fn read<T: DeserializeOwned>(keys: Map<String, Value>) -> Result<T, String> {
 }
 
 impl ModelConfig {
-    /// The family's name, as in cards.
+    /// The family's name, as in a network's card.
     pub fn family(&self) -> &'static str {
         match self {
             ModelConfig::Resnet(_) => "resnet",
@@ -66,7 +66,7 @@ impl ModelConfig {
         }
     }
 
-    /// What the network sees and answers.
+    /// The network's input and output schemes.
     pub fn schemes(&self) -> Schemes {
         match self {
             ModelConfig::Resnet(_) => resnet::SCHEMES,
@@ -76,7 +76,8 @@ impl ModelConfig {
         }
     }
 
-    /// The same network, trained as `other` says: `rounding` changes nothing of its weights' shapes or answers.
+    /// The same network with the training-only option `rounding` of `other`, which changes neither the weights' shapes
+    /// nor the outputs at inference.
     pub fn trained_as(mut self, other: &ModelConfig) -> ModelConfig {
         if let (ModelConfig::Resnet(own), ModelConfig::Resnet(other)) = (&mut self, other) {
             own.rounding = other.rounding;
@@ -84,11 +85,11 @@ impl ModelConfig {
         self
     }
 
-    /// Checks that the numbers fit together.
+    /// Checks the values.
     ///
     /// # Errors
-    /// One line that names the key at fault.
-    pub fn check(&self) -> Result<(), String> {
+    /// A value is invalid; the error names its key.
+    pub fn check(&self) -> anyhow::Result<()> {
         match self {
             ModelConfig::Resnet(config) => config.check(),
             ModelConfig::Mlp(config) => config.check(),
@@ -97,9 +98,7 @@ impl ModelConfig {
         }
     }
 
-    /// What each of the network's answers counts for in the loss, in the order of [`Output::policy`].
-    ///
-    /// [`Output::policy`]: super::Output::policy
+    /// The weight in the loss of each of the network's outputs, one per step, in the order of the model's `Output::policy`.
     pub fn step_weights(&self) -> Vec<f64> {
         match self {
             ModelConfig::Resnet(_) | ModelConfig::Mlp(_) | ModelConfig::Linear(_) => vec![1.0],
@@ -107,7 +106,7 @@ impl ModelConfig {
         }
     }
 
-    /// The keys of the shares that are dropped in training, and their values.
+    /// The keys of the dropout probabilities and their values.
     pub fn dropouts(&self) -> Vec<(&'static str, f64)> {
         match self {
             ModelConfig::Resnet(config) => {
@@ -138,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_trained_otherwise_keeps_its_shape() {
+    fn training_options_do_not_change_the_architecture() {
         let shipped = parse(r#"{"filters": 96, "rounding": true}"#).unwrap();
         let plain = shipped.trained_as(&parse(r#"{"filters": 8}"#).unwrap());
         assert_eq!(plain, parse(r#"{"filters": 96}"#).unwrap());
@@ -147,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_reads_back_the_same_and_is_a_resnet_unless_it_says_otherwise() {
+    fn a_configuration_reads_back_the_same_and_defaults_to_resnet() {
         assert_eq!(parse("{}").unwrap(), ModelConfig::default());
         for text in [
             r#"{"family": "resnet", "filters": 96}"#,

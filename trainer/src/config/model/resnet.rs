@@ -1,24 +1,25 @@
-//! What a residual network looks like.
+//! Configuration of the model family `resnet`.
 
+use anyhow::{Result, bail};
 use engine::encoding::{Input, Policy};
 use engine::eval::{Schemes, Value};
 use serde::{Deserialize, Serialize};
 
-/// What a residual network sees and answers.
+/// Its input and output schemes.
 pub const SCHEMES: Schemes = Schemes { input: Input::Planes72, policy: Policy::Az4672, value: Value::Wdl };
 
-/// How activations are normalised after a convolution.
+/// Normalisation after a convolution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NormKind {
-    /// Over the batch: folds into the convolution at export, hence the fastest in play.
+    /// BatchNorm: folded into the convolution at export, hence the fastest at inference.
     #[default]
     Batch,
-    /// Over groups of channels of one sample.
+    /// GroupNorm: over groups of channels of one sample.
     Group,
 }
 
-/// The non-linearity.
+/// The activation function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Activation {
@@ -29,51 +30,51 @@ pub enum Activation {
     Gelu,
 }
 
-/// How the policy head makes 4672 logits.
+/// Architecture of the policy head (4672 logits).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PolicyHead {
-    /// A 3x3 and a 1x1 convolution to 73 move types a square.
+    /// A 3x3 and a 1x1 convolution to 73 move types per square.
     #[default]
     Conv,
     /// A 1x1 convolution to [`ResnetConfig::policy_channels`], then one fully connected layer.
     Dense,
 }
 
-/// The shape of a residual network.
+/// Configuration of a residual network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResnetConfig {
-    /// Channels of the tower.
+    /// Channels of the residual tower.
     pub filters: i64,
-    /// Residual blocks.
+    /// Number of residual blocks.
     pub blocks: i64,
-    /// Squeeze-and-excitation: `filters / se_ratio` hidden channels; 0 leaves it out.
+    /// Squeeze-and-excitation with `filters / se_ratio` hidden channels; 0 for none.
     pub se_ratio: i64,
     /// Normalisation after each convolution.
     pub norm: NormKind,
-    /// Groups of a [`NormKind::Group`]; a head uses their greatest common divisor with its channels.
+    /// Groups of [`NormKind::Group`]; a head uses the greatest common divisor of this and its channels.
     pub groups: i64,
-    /// Non-linearity of tower and heads (squeeze-and-excitation always has ReLU inside).
+    /// Activation function of tower and heads (squeeze-and-excitation always uses ReLU inside).
     pub activation: Activation,
-    /// How many of the last blocks are followed by self-attention over the 64 squares.
+    /// The number of blocks, counted from the last, that are followed by self-attention over the 64 squares.
     pub attention_blocks: i64,
-    /// Heads of that attention; they divide `filters`.
+    /// Attention heads; must divide `filters`.
     pub attention_heads: i64,
-    /// Which policy head.
+    /// Architecture of the policy head.
     pub policy_head: PolicyHead,
     /// Channels before the fully connected layer of a dense policy head.
     pub policy_channels: i64,
-    /// Dropout before the last layer of the policy head, in training.
+    /// Dropout probability before the last layer of the policy head.
     pub policy_dropout: f64,
     /// Channels before the fully connected layers of the value head.
     pub value_channels: i64,
     /// Hidden units of the value head.
     pub value_hidden: i64,
-    /// Dropout before the last layer of the value head, in training.
+    /// Dropout probability before the last layer of the value head.
     pub value_dropout: f64,
-    /// What `quantise` will put into 8 bits is rounded like that in training already, so that the network learns to
-    /// live with it.
+    /// Quantisation-aware training: what `quantise` will store in 8 bits is rounded to 8 bits in the training forward
+    /// pass.
     pub rounding: bool,
 }
 
@@ -100,11 +101,11 @@ impl Default for ResnetConfig {
 }
 
 impl ResnetConfig {
-    /// Checks that the numbers fit together.
+    /// Checks the values.
     ///
     /// # Errors
-    /// One line that names the key at fault.
-    pub fn check(&self) -> Result<(), String> {
+    /// A value is out of range or does not divide `filters`; the error names its key.
+    pub fn check(&self) -> Result<()> {
         let positive = [
             ("filters", self.filters),
             ("blocks", self.blocks),
@@ -116,30 +117,24 @@ impl ResnetConfig {
         ];
         for (key, value) in positive {
             if value < 1 {
-                return Err(format!("model.{key} is {value}, must be at least 1"));
+                bail!("model.{key} is {value}, must be at least 1");
             }
         }
         if self.se_ratio < 0 || (self.se_ratio > 0 && self.filters % self.se_ratio != 0) {
-            return Err(format!("model.se_ratio {} does not divide filters {}", self.se_ratio, self.filters));
+            bail!("model.se_ratio {} does not divide filters {}", self.se_ratio, self.filters);
         }
         if !(0..=self.blocks).contains(&self.attention_blocks) {
-            return Err(format!(
-                "model.attention_blocks is {}, must be 0 to {}",
-                self.attention_blocks, self.blocks
-            ));
+            bail!("model.attention_blocks is {}, must be 0 to {}", self.attention_blocks, self.blocks);
         }
         if self.attention_blocks > 0 && self.filters % self.attention_heads != 0 {
-            return Err(format!(
-                "model.attention_heads {} does not divide filters {}",
-                self.attention_heads, self.filters
-            ));
+            bail!("model.attention_heads {} does not divide filters {}", self.attention_heads, self.filters);
         }
         if self.norm == NormKind::Group && self.filters % self.groups != 0 {
-            return Err(format!("model.groups {} does not divide filters {}", self.groups, self.filters));
+            bail!("model.groups {} does not divide filters {}", self.groups, self.filters);
         }
         for (key, p) in [("policy_dropout", self.policy_dropout), ("value_dropout", self.value_dropout)] {
             if !(0.0..1.0).contains(&p) {
-                return Err(format!("model.{key} is {p}, must be at least 0 and below 1"));
+                bail!("model.{key} is {p}, must be at least 0 and below 1");
             }
         }
         Ok(())
@@ -151,9 +146,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_do_not_fit_are_named() {
+    fn an_invalid_value_is_named() {
         let config = ResnetConfig { se_ratio: 7, ..ResnetConfig::default() };
-        assert!(config.check().unwrap_err().contains("se_ratio"));
+        assert!(config.check().unwrap_err().to_string().contains("se_ratio"));
         assert!(ResnetConfig::default().check().is_ok());
     }
 }

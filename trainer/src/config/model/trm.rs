@@ -1,22 +1,23 @@
-//! What a recursive model looks like.
+//! Configuration of the model family `trm`.
 
+use anyhow::{Result, bail};
 use engine::encoding::{Input, Policy};
 use engine::eval::{Schemes, Value};
 use serde::{Deserialize, Serialize};
 
-/// What a recursive model sees and answers.
+/// Its input and output schemes.
 pub const SCHEMES: Schemes = Schemes { input: Input::Planes19, policy: Policy::Uci1968m, value: Value::Wdl };
 
-/// How much each step counts in the loss, of steps 1 to T; the weights are divided by their sum.
+/// The weight in the loss of each of the steps t = 1 to T; the weights are normalised to sum to one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepWeights {
-    /// `t / T`: early steps may think aloud, the last has to be right.
+    /// `t / T`: the last step counts most.
     #[default]
     Linear,
-    /// All alike: every step is an answer to stop at.
+    /// The same for every step.
     Uniform,
-    /// `0.8^(t − 1)`: the first step matters most.
+    /// `0.8^(t − 1)`: the first step counts most.
     Decaying,
 }
 
@@ -24,7 +25,7 @@ pub enum StepWeights {
 const DECAY: f64 = 0.8;
 
 impl StepWeights {
-    /// The weights of `steps` steps; they sum to one.
+    /// The weights of `steps` steps, which sum to one.
     pub fn of(self, steps: usize) -> Vec<f64> {
         let weight = |step: usize| match self {
             StepWeights::Linear => (step + 1) as f64 / steps as f64,
@@ -36,27 +37,27 @@ impl StepWeights {
     }
 }
 
-/// The shape of a recursive model.
+/// Configuration of a recursive model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrmConfig {
-    /// Numbers of each token.
+    /// Channels of a token.
     pub width: i64,
-    /// Heads of the attention; they divide `width`.
+    /// Attention heads; must divide `width`.
     pub heads: i64,
-    /// Layers of the one transformer that every step is made of.
+    /// Layers of the transformer, which all steps share.
     pub layers: i64,
-    /// Hidden units of a layer's perceptron, as a multiple of `width`.
+    /// Hidden units of a layer's feed-forward network, as a multiple of `width`.
     pub expansion: i64,
-    /// Dropout of what each half of a layer adds, in training.
+    /// Dropout probability of the residual branches (attention and feed-forward).
     pub dropout: f64,
-    /// Steps, each with a loss of its own.
+    /// Number of steps, each of which has its own loss term (deep supervision).
     pub steps: usize,
-    /// How much each counts.
+    /// The steps' weights in the loss.
     pub step_weights: StepWeights,
-    /// Steps whose inner values are kept for the way back; of all others only `y` and `z` between such groups are kept,
-    /// and the rest is computed again. 0 keeps everything: no time is lost, and memory grows with the steps. The
-    /// gradient is the same.
+    /// Activation checkpointing: the activations of this many steps are in memory at a time; between such groups only
+    /// `y` and `z` are stored, and the rest is recomputed in the backward pass. 0 stores everything, which is fastest
+    /// and needs memory proportional to the steps. The gradient is the same.
     pub kept_steps: usize,
 }
 
@@ -76,11 +77,11 @@ impl Default for TrmConfig {
 }
 
 impl TrmConfig {
-    /// Checks that the numbers fit together.
+    /// Checks the values.
     ///
     /// # Errors
-    /// One line that names the key at fault.
-    pub fn check(&self) -> Result<(), String> {
+    /// A value is out of range or does not divide `width`; the error names its key.
+    pub fn check(&self) -> Result<()> {
         let positive = [
             ("width", self.width),
             ("heads", self.heads),
@@ -89,23 +90,23 @@ impl TrmConfig {
         ];
         for (key, value) in positive {
             if value < 1 {
-                return Err(format!("model.{key} is {value}, must be at least 1"));
+                bail!("model.{key} is {value}, must be at least 1");
             }
         }
         if self.width % self.heads != 0 {
-            return Err(format!("model.heads {} does not divide width {}", self.heads, self.width));
+            bail!("model.heads {} does not divide width {}", self.heads, self.width);
         }
         if !(1..=engine::eval::MAX_STEPS).contains(&self.steps) {
             let most = engine::eval::MAX_STEPS;
-            return Err(format!("model.steps is {}, must be 1 to {most}", self.steps));
+            bail!("model.steps is {}, must be 1 to {most}", self.steps);
         }
         if !(0.0..1.0).contains(&self.dropout) {
-            return Err(format!("model.dropout is {}, must be at least 0 and below 1", self.dropout));
+            bail!("model.dropout is {}, must be at least 0 and below 1", self.dropout);
         }
         Ok(())
     }
 
-    /// Steps of each group that is kept at once: all of them together where everything is kept.
+    /// Steps in a checkpointing group: all steps if everything is stored.
     pub fn group(&self) -> usize {
         if self.kept_steps == 0 { self.steps } else { self.kept_steps.min(self.steps) }
     }
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn weights_of_steps_sum_to_one_and_lean_as_they_are_called() {
+    fn step_weights_sum_to_one() {
         let linear = StepWeights::Linear.of(4);
         assert_eq!(linear, [0.1, 0.2, 0.3, 0.4]);
         assert_eq!(StepWeights::Uniform.of(4), [0.25; 4]);
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_do_not_fit_are_named() {
+    fn an_invalid_value_is_named() {
         assert!(TrmConfig::default().check().is_ok());
         for (text, key) in [
             (r#"{"width": 100}"#, "heads"),
@@ -140,7 +141,7 @@ mod tests {
             (r#"{"layers": 0}"#, "layers"),
         ] {
             let config: TrmConfig = serde_json::from_str(text).unwrap();
-            assert!(config.check().unwrap_err().contains(key), "{text}");
+            assert!(config.check().unwrap_err().to_string().contains(key), "{text}");
         }
         assert!(serde_json::from_str::<TrmConfig>(r#"{"depth": 3}"#).is_err());
     }

@@ -1,108 +1,117 @@
-//! A training run's settings: every key has a default, an unknown key is an error.
+//! Configuration of a training run. Every key has a default; an unknown key is an error.
 
 mod parts;
 mod precision;
 mod preset;
 
-use super::layers::{lay_files, place};
-use crate::config::model::ModelConfig;
-use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Error, Result, anyhow, bail};
+use serde::{Deserialize, Serialize};
+
+use super::layers::{lay_files, place};
+use super::model::ModelConfig;
 
 pub use parts::{EwcConfig, OptimiserKind, Schedule, SourceConfig, TacticalReplay, TeacherConfig};
 pub use precision::Precision;
-pub use preset::Preset;
+pub use preset::TrainPreset;
 
-/// A training run.
+/// Upper bound on a batch size and on the number of accumulated batches.
+const MAX_BATCH: u64 = 1 << 20;
+/// Upper bound on a number of threads.
+const MAX_THREADS: u64 = 256;
+
+/// Configuration of a training run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainConfig {
-    /// The network.
+    /// The network's architecture.
     pub model: ModelConfig,
 
-    /// What to learn from; mixed by weight.
+    /// Training data; mixed by weight.
     pub sources: Vec<SourceConfig>,
-    /// Value target: this share of the game's result, the rest of the recorded evaluation.
+    /// Value target: λ · game result + (1 − λ) · recorded evaluation, with λ this value.
     pub value_lambda: f64,
-    /// Share of samples that know none, one or two of the three boards before theirs, as positions
-    /// that are set up do, lest missing history be the mark of a puzzle.
+    /// Share of samples whose history is cut to zero, one or two of the three previous boards, so that a missing history
+    /// does not identify puzzles and other set-up positions.
     pub history_dropout: f64,
-    /// Per cent of the games that are held out for validation. One in a hundred always is, another for the test.
+    /// Percentage of the games that are held out for validation. Another 1 % is always held out for testing.
     pub validation_percent: u64,
-    /// Threads that replay and encode games.
+    /// Threads that replay and encode games, at most 256.
     pub loader_threads: usize,
-    /// Seeds the first weights, the shuffle and dropout.
+    /// Seed of the initial weights, shuffling and dropout.
     pub seed: u64,
 
-    /// Samples a step.
+    /// Samples per batch.
     pub batch: usize,
     /// The run ends after this many samples, …
     pub samples: u64,
     /// … or after this many minutes of training; 0 for no such bound.
     pub minutes: f64,
-    /// If above 0, `samples` is set to this many epochs, in each of which every source is gone through at least
-    /// once, at its weight.
+    /// If above 0, `samples` is set to this many epochs. An epoch passes over every source at least once, mixed by
+    /// weight.
     pub epochs: f64,
-    /// The kind to compute in.
+    /// Number format of the computation.
     pub precision: Precision,
-    /// Threads libtorch computes with on a CPU; 0 for its own choice.
+    /// libtorch's threads on a CPU; 0 for libtorch's default.
     pub torch_threads: usize,
 
-    /// How the gradient becomes a step.
+    /// The optimiser.
     pub optimiser: OptimiserKind,
     /// Peak learning rate.
     pub lr: f64,
-    /// Last learning rate of a cosine schedule, least of a plateau schedule.
+    /// Final learning rate of a cosine schedule, minimum of a plateau schedule.
     pub min_lr: f64,
-    /// Steps in which the learning rate rises from zero.
+    /// Warm-up: steps over which the learning rate rises linearly from zero.
     pub warmup_steps: u64,
-    /// How the learning rate falls.
+    /// The learning-rate schedule after the warm-up.
     pub schedule: Schedule,
-    /// What a plateau schedule multiplies the learning rate by.
+    /// Factor by which a plateau schedule multiplies the learning rate.
     pub plateau_factor: f64,
-    /// How many validations without a new best it waits before that.
+    /// Validations without improvement before a plateau schedule does so.
     pub plateau_patience: u64,
-    /// AdamW's decays of first and second moment.
+    /// AdamW's decay rates of the first and second moment (β₁, β₂).
     pub betas: [f64; 2],
-    /// AdamW's guard against division by zero.
+    /// AdamW's ε, added to the denominator.
     pub epsilon: f64,
     /// Momentum of `sgd`.
     pub momentum: f64,
-    /// Whether that is Nesterov's, which looks ahead.
+    /// Whether the momentum is Nesterov's.
     pub nesterov: bool,
-    /// Decoupled weight decay of matrices and kernels, times the learning rate a step.
+    /// Decoupled weight decay of matrices and kernels; multiplied by the learning rate in each step.
     pub weight_decay: f64,
-    /// Bound on the norm of the gradient; 0 for none.
+    /// Gradient clipping: maximal L2 norm; 0 for none.
     pub clip: f64,
-    /// Batches whose mean gradient makes one step.
+    /// Gradient accumulation: batches per optimiser step.
     pub accumulation: usize,
-    /// Decay a step of the averaged weights that are validated and exported.
+    /// Decay per step of the exponential moving average of the weights, which is validated and exported.
     pub ema: f64,
-    /// From this share of the run on, those are the plain mean of all weights instead (SWA); 1 for never.
+    /// From this fraction of the run on, the average is the arithmetic mean instead (stochastic weight averaging);
+    /// 1 for never.
     pub swa_from: f64,
     /// Elastic weight consolidation.
     pub ewc: EwcConfig,
     /// Tactical replay.
     pub tactical_replay: TacticalReplay,
-    /// Distillation.
+    /// Knowledge distillation.
     pub teacher: TeacherConfig,
 
-    /// Weight of the value's loss beside the policy's.
+    /// Weight of the value loss relative to the policy loss.
     pub value_weight: f64,
-    /// Softmax over legal moves only, as in play; else over all indices of the policy's scheme.
+    /// Whether the softmax is over the legal moves only, as at inference, or over all indices of the policy scheme.
     pub mask_illegal: bool,
-    /// Share of the policy target spread evenly over the moves that the softmax is over.
+    /// Share of the policy target that is spread uniformly over the moves of the softmax.
     pub label_smoothing: f64,
-    /// Reward for an undecided policy: this times its entropy (nat) is taken from the loss.
+    /// Entropy regularisation: this times the policy's entropy (nat) is subtracted from the loss.
     pub entropy_weight: f64,
 
     /// Steps between lines of `metrics.jsonl`.
     pub report_every: u64,
     /// Steps between validations.
     pub validate_every: u64,
-    /// Batches of held-out samples a validation.
+    /// Batches of held-out samples per validation.
     pub validation_batches: usize,
-    /// The run ends after this many validations in a row without a new best; 0 for no such end.
+    /// Early stopping: the run ends after this many consecutive validations without improvement; 0 for never.
     pub early_stop: u64,
     /// Seconds between checkpoints.
     pub checkpoint_every_s: f64,
@@ -157,31 +166,34 @@ impl Default for TrainConfig {
 }
 
 impl TrainConfig {
-    /// Lays `files` over `preset`, each over the one before it, and applies `overrides`, each `key=value` with dots in
+    /// Merges `files` over `preset`, each over the previous one, and applies `overrides`, each `key=value` with dots in
     /// the key for nesting (`model.filters=96`) and a JSON value (or bare text).
     ///
     /// # Errors
-    /// One line: what can't be read, or which key is unknown or doesn't fit.
-    pub fn load(preset: Preset, files: &[PathBuf], overrides: &[String]) -> Result<TrainConfig, String> {
+    /// A file cannot be read, a key is unknown, or a value is invalid.
+    pub fn load(preset: TrainPreset, files: &[PathBuf], overrides: &[String]) -> Result<TrainConfig> {
         let mut json = preset.json();
-        lay_files(&mut json, files)?;
-        preset::resolve(json, overrides).map_err(|error| format!("{}: {error}", place(files)))
+        lay_files(&mut json, files).map_err(Error::msg)?;
+        preset::resolve(json, overrides).with_context(|| place(files))
     }
 
-    /// [`TrainConfig::load`] of a text over [`Preset::Philidor`].
+    /// [`TrainConfig::load`] of JSON text over [`TrainPreset::Philidor`].
     ///
     /// # Errors
-    /// One line: which key is unknown or doesn't fit.
-    pub fn parse(text: &str, overrides: &[String]) -> Result<TrainConfig, String> {
-        Preset::Philidor.parse(text, overrides)
+    /// The text is not JSON, a key is unknown, or a value is invalid.
+    pub fn parse(text: &str, overrides: &[String]) -> Result<TrainConfig> {
+        TrainPreset::Philidor.parse(text, overrides)
     }
 
-    /// Checks that the numbers make sense.
+    /// Checks the values.
     ///
     /// # Errors
-    /// One line that names the key at fault.
-    pub fn check(&self) -> Result<(), String> {
+    /// A value is out of range; the error names its key.
+    pub fn check(&self) -> Result<()> {
         self.model.check()?;
+        if !(self.lr.is_finite() && self.lr > 0.0) {
+            bail!("lr is {}, must be positive", self.lr);
+        }
         let [first, second] = self.betas;
         let shares = [
             ("value_lambda", self.value_lambda, 1.0),
@@ -199,35 +211,37 @@ impl TrainConfig {
         ];
         for (key, value, most) in shares {
             if !(0.0..=most).contains(&value) {
-                return Err(format!("{key} is {value}, must be 0 to {most}"));
+                bail!("{key} is {value}, must be 0 to {most}");
             }
         }
         let counts = [
-            ("batch", self.batch as u64),
-            ("accumulation", self.accumulation as u64),
-            ("samples", self.samples),
-            ("report_every", self.report_every),
-            ("validate_every", self.validate_every),
-            ("loader_threads", self.loader_threads as u64),
-            ("ewc.samples", self.ewc.samples),
-            ("plateau_patience", self.plateau_patience),
+            ("batch", self.batch as u64, MAX_BATCH),
+            ("accumulation", self.accumulation as u64, MAX_BATCH),
+            ("samples", self.samples, u64::MAX),
+            ("report_every", self.report_every, u64::MAX),
+            ("validate_every", self.validate_every, u64::MAX),
+            ("loader_threads", self.loader_threads as u64, MAX_THREADS),
+            ("ewc.samples", self.ewc.samples, u64::MAX),
+            ("plateau_patience", self.plateau_patience, u64::MAX),
         ];
-        for (key, value) in counts {
+        for (key, value, most) in counts {
             if value == 0 {
-                return Err(format!("{key} must be at least 1"));
+                bail!("{key} must be at least 1");
+            }
+            if value > most {
+                bail!("{key} is {value}, must be at most {most}");
             }
         }
-        if !(1..=98).contains(&self.validation_percent) {
-            return Err(format!("validation_percent is {}, must be 1 to 98", self.validation_percent));
+        if self.torch_threads as u64 > MAX_THREADS {
+            bail!("torch_threads is {}, must be at most {MAX_THREADS}", self.torch_threads);
         }
-        if self.shown_again() >= self.batch {
-            return Err(format!(
-                "tactical_replay.share leaves no fresh samples in a batch of {}",
-                self.batch
-            ));
+        if !(1..=98).contains(&self.validation_percent) {
+            bail!("validation_percent is {}, must be 1 to 98", self.validation_percent);
+        }
+        if self.replayed_samples() >= self.batch {
+            bail!("tactical_replay.share leaves no new samples in a batch of {}", self.batch);
         }
         let amounts = [
-            ("lr", self.lr),
             ("minutes", self.minutes),
             ("epochs", self.epochs),
             ("epsilon", self.epsilon),
@@ -241,22 +255,22 @@ impl TrainConfig {
         ];
         for (key, value) in amounts {
             if !value.is_finite() || value < 0.0 {
-                return Err(format!("{key} is {value}, must not be negative"));
+                bail!("{key} is {value}, must not be negative");
             }
         }
         if !(self.teacher.temperature.is_finite() && self.teacher.temperature > 0.0) {
-            return Err(format!("teacher.temperature is {}, must be positive", self.teacher.temperature));
+            bail!("teacher.temperature is {}, must be positive", self.teacher.temperature);
         }
         for source in self.sources.iter().chain(&self.ewc.sources) {
             if !(source.weight.is_finite() && source.weight > 0.0) {
-                return Err(format!("source {}: weight is {}, must be positive", source.name, source.weight));
+                bail!("source {}: weight is {}, must be positive", source.name, source.weight);
             }
-            source.select.check().map_err(|why| format!("source {}: {why}", source.name))?;
+            source.select.check().map_err(|why| anyhow!("source {}: {why}", source.name))?;
         }
         Ok(())
     }
 
-    /// The same without the folders of this machine: what a file that leaves it may say.
+    /// The same with file names only instead of paths, for files that are distributed.
     pub fn without_folders(&self) -> TrainConfig {
         let mut config = self.clone();
         let sources = config.sources.iter_mut().chain(&mut config.ewc.sources);
@@ -269,7 +283,7 @@ impl TrainConfig {
         config
     }
 
-    /// The learning rate of a step, counted from 0, when `progress` (0 to 1) of the run is done.
+    /// The learning rate of step `step` (from 0) at `progress` (0 to 1) of the run.
     pub fn learning_rate(&self, step: u64, progress: f64) -> f64 {
         let rise = match self.warmup_steps {
             0 => 1.0,
@@ -284,12 +298,17 @@ impl TrainConfig {
         }
     }
 
-    /// Samples of a batch that are positions shown again.
-    pub fn shown_again(&self) -> usize {
+    /// Samples per batch that tactical replay repeats.
+    pub fn replayed_samples(&self) -> usize {
         (self.tactical_replay.share * self.batch as f64).round() as usize
     }
 
-    /// How much of the run is done, 0 to 1, after `samples` and `seconds` of training.
+    /// Samples per batch that are new, not repeated by tactical replay.
+    pub fn new_samples(&self) -> usize {
+        self.batch - self.replayed_samples()
+    }
+
+    /// The progress of the run, 0 to 1, after `samples` samples and `seconds` seconds of training.
     pub fn progress(&self, samples: u64, seconds: f64) -> f64 {
         let by_samples = samples as f64 / self.samples as f64;
         let by_time = if self.minutes > 0.0 { seconds / (60.0 * self.minutes) } else { 0.0 };
@@ -302,11 +321,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn values_out_of_range_are_refused_by_name() {
+        for (text, expected) in [
+            ("lr=-1", "lr is -1, must be positive"),
+            ("lr=0", "lr is 0, must be positive"),
+            ("min_lr=1", "min_lr is 1, must be 0 to 0.002"),
+            ("batch=1000000000000", "batch is 1000000000000, must be at most 1048576"),
+            ("accumulation=100000000", "accumulation is 100000000, must be at most 1048576"),
+            ("loader_threads=1000000", "loader_threads is 1000000, must be at most 256"),
+            ("loader_threads=0", "loader_threads must be at least 1"),
+            ("torch_threads=5000000000", "torch_threads is 5000000000, must be at most 256"),
+            ("weight_decay=-0.1", "weight_decay is -0.1, must not be negative"),
+        ] {
+            let error = TrainConfig::parse("{}", &[text.to_owned()]).unwrap_err().to_string();
+            assert_eq!(error, expected, "{text}");
+        }
+    }
+
+    #[test]
     fn an_unknown_key_is_an_error() {
         for text in [r#"{"batchsize": 1}"#, r#"{"model": {"depth": 3}}"#] {
-            assert!(TrainConfig::parse(text, &[]).unwrap_err().contains("unknown field"));
+            assert!(TrainConfig::parse(text, &[]).unwrap_err().to_string().contains("unknown field"));
         }
-        let error = TrainConfig::parse("{}", &["optimizer.lr=1".to_owned()]).unwrap_err();
+        let error = TrainConfig::parse("{}", &["optimizer.lr=1".to_owned()]).unwrap_err().to_string();
         assert!(error.contains("unknown field `optimizer`"), "{error}");
     }
 
@@ -321,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_the_machine_names_no_folder() {
+    fn a_distributed_configuration_contains_no_folders() {
         let text = r#"{
             "sources": [{"name": "a", "paths": ["/home/me/a-*.h5", "b.h5"]}],
             "ewc": {"sources": [{"name": "c", "paths": ["/home/me/c.h5"]}]},

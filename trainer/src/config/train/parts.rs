@@ -1,36 +1,36 @@
-//! The parts of a run's settings that stand on their own.
+//! Sections of a training run's configuration.
 
 use crate::config::Selection;
 use serde::{Deserialize, Serialize};
 
-/// How the gradient becomes a step.
+/// The optimiser.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OptimiserKind {
     /// AdamW (Loshchilov and Hutter 2019).
     #[default]
     AdamW,
-    /// Stochastic gradient descent with momentum, Nesterov's unless told otherwise (Sutskever et al. 2013). Its
-    /// learning rates are some hundred times AdamW's.
+    /// Stochastic gradient descent with momentum, by default Nesterov's (Sutskever et al. 2013). Its learning rates
+    /// are about a hundred times AdamW's.
     Sgd,
 }
 
-/// One set of games to learn from.
+/// One source of training games.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SourceConfig {
-    /// What metrics call it.
+    /// Its name in metrics.
     pub name: String,
-    /// `games/1` files; `*` and `?` stand for parts of file names.
+    /// Paths of `games/1` files; `*` and `?` are wildcards.
     pub paths: Vec<String>,
-    /// Its share of the samples, relative to the other sources'.
+    /// Its share of the samples, relative to the other sources' weights.
     #[serde(default = "one")]
     pub weight: f64,
-    /// Which of their games are learnt from and validated on.
+    /// Filter of the games.
     #[serde(default)]
     pub select: Selection,
-    /// Most passes that are an epoch of this source, each of which takes one position of every game, another each time;
-    /// 0 for as many as a game has positions on average.
+    /// Maximal positions per game and epoch (each pass over the games takes one position of each, a different one each
+    /// time); 0 for the mean number of positions of a game.
     #[serde(default)]
     pub positions_per_game: u64,
 }
@@ -39,29 +39,30 @@ fn one() -> f64 {
     1.0
 }
 
-/// How the learning rate goes on after the warm-up.
+/// The learning-rate schedule after the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Schedule {
-    /// Half a cosine from `lr` down to `min_lr`, over `samples` or `minutes`, whichever ends first.
+    /// Cosine decay from `lr` to `min_lr` over `samples` or `minutes`, whichever ends first.
     #[default]
     Cosine,
     /// `lr` throughout.
     Constant,
-    /// `lr`, times `plateau_factor` whenever `plateau_patience` validations in a row brought nothing, down to
-    /// `min_lr`.
+    /// `lr`, multiplied by `plateau_factor` after each `plateau_patience` consecutive validations without improvement,
+    /// down to `min_lr`.
     Plateau,
 }
 
-/// Elastic weight consolidation: an earlier task's weights are held.
+/// Elastic weight consolidation (Kirkpatrick et al. 2017): a quadratic penalty on changes of the weights that an
+/// earlier task needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EwcConfig {
-    /// How firmly; 0 for not at all.
+    /// Weight of the penalty; 0 for none.
     pub weight: f64,
-    /// The earlier task's games: what the first weights do there is not to be forgotten.
+    /// Games of the earlier task.
     pub sources: Vec<SourceConfig>,
-    /// How many of its samples are looked at.
+    /// Samples from which the Fisher information is estimated.
     pub samples: u64,
 }
 
@@ -71,15 +72,15 @@ impl Default for EwcConfig {
     }
 }
 
-/// Hard tactical positions are shown again.
+/// Tactical replay: tactical positions with a high loss are repeated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TacticalReplay {
-    /// Their share of a batch, as far as there are enough; 0 for none.
+    /// Their maximal share of a batch; 0 for none.
     pub share: f64,
-    /// How many are kept.
+    /// Size of the replay buffer.
     pub capacity: usize,
-    /// Policy loss (nat) from which a capture, check or promotion counts as hard.
+    /// Minimal policy loss (nat) of a capture, check or promotion that is repeated.
     pub threshold: f64,
 }
 
@@ -89,15 +90,15 @@ impl Default for TacticalReplay {
     }
 }
 
-/// Distillation (Hinton, Vinyals and Dean 2015): a network that is there already is imitated.
+/// Knowledge distillation (Hinton, Vinyals and Dean 2015) from an existing network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TeacherConfig {
-    /// Its file, any that the engine loads; empty for no teacher.
+    /// The teacher's network file, any that the engine loads; empty for no teacher.
     pub net: String,
-    /// Its share of policy and value loss; the rest is the game's.
+    /// Weight of the distillation terms in policy and value loss; the rest is the game's.
     pub alpha: f64,
-    /// What both policies' logits are divided by before they are compared.
+    /// Softmax temperature of both policies in the distillation loss.
     pub temperature: f64,
 }
 

@@ -1,63 +1,65 @@
-//! Ready-made settings, and how others are laid over them.
+//! Presets: default values of a training configuration.
 
-use crate::config::layers::{lay_over, set};
-use crate::config::train::TrainConfig;
+use anyhow::{Error, Result};
 use clap::ValueEnum;
 use serde_json::Value;
 
-/// Where a configuration's unsaid keys come from.
+use super::TrainConfig;
+use crate::config::layers::{lay_over, set};
+
+/// Source of the keys that a configuration omits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Preset {
-    /// Philidor's own: a network that a CPU trains and plays fast
+pub enum TrainPreset {
+    /// Philidor's default: a network for training and playing on a CPU
     #[default]
     Philidor,
-    /// NeuralMatePlay's pretraining: 12.4 million parameters, wants a GPU
+    /// NeuralMatePlay's pretraining: 12.4 million parameters, needs a GPU
     Neuralmateplay,
-    /// The lesson's fully connected layers: SGD, batches of 4, a fifth of the games held out; takes days
+    /// The notebook's multi-layer perceptron: SGD, batches of 4, a fifth of the games held out; takes days
     Mlp,
-    /// Wider and less deep fully connected layers with a value, which learn and play faster
+    /// A wider, shallower perceptron with a value head, faster in training and play
     MlpWide,
-    /// A single matrix
+    /// Softmax regression: a single matrix
     Linear,
-    /// ChessTRM: one small transformer used again and again, 16 steps a position; wants a GPU
+    /// ChessTRM: a small transformer applied recursively, 16 steps per position; needs a GPU
     Chesstrm,
 }
 
-impl Preset {
-    /// Lays `text` over this preset and applies `overrides`, as [`TrainConfig::load`] does. Sources are laid over
-    /// the key `source_defaults`.
+impl TrainPreset {
+    /// Merges `text` over this preset and applies `overrides`, as [`TrainConfig::load`] does. The key
+    /// `source_defaults` holds defaults of every source.
     ///
     /// # Errors
-    /// One line: which key is unknown or doesn't fit.
-    pub fn parse(self, text: &str, overrides: &[String]) -> Result<TrainConfig, String> {
+    /// The text is not JSON, a key is unknown, or a value is invalid.
+    pub fn parse(self, text: &str, overrides: &[String]) -> Result<TrainConfig> {
         let mut json = self.json();
-        lay_over(&mut json, serde_json::from_str(text).map_err(|error| error.to_string())?);
+        lay_over(&mut json, serde_json::from_str(text)?);
         resolve(json, overrides)
     }
 
     pub(super) fn json(self) -> Value {
         let text = match self {
-            Preset::Philidor => "{}",
-            Preset::Neuralmateplay => include_str!("presets/neuralmateplay.json"),
-            Preset::Mlp => include_str!("presets/mlp.json"),
-            Preset::MlpWide => include_str!("presets/mlp-wide.json"),
-            Preset::Linear => include_str!("presets/linear.json"),
-            Preset::Chesstrm => include_str!("presets/chesstrm.json"),
+            TrainPreset::Philidor => "{}",
+            TrainPreset::Neuralmateplay => include_str!("presets/neuralmateplay.json"),
+            TrainPreset::Mlp => include_str!("presets/mlp.json"),
+            TrainPreset::MlpWide => include_str!("presets/mlp-wide.json"),
+            TrainPreset::Linear => include_str!("presets/linear.json"),
+            TrainPreset::Chesstrm => include_str!("presets/chesstrm.json"),
         };
-        serde_json::from_str(text).expect("a preset of ours is JSON")
+        serde_json::from_str(text).expect("a preset is valid JSON")
     }
 }
 
-/// Applies `overrides` and reads what the JSON then says.
-pub(super) fn resolve(mut json: Value, overrides: &[String]) -> Result<TrainConfig, String> {
-    set(&mut json, overrides)?;
+/// Applies `overrides` and parses the result.
+pub(super) fn resolve(mut json: Value, overrides: &[String]) -> Result<TrainConfig> {
+    set(&mut json, overrides).map_err(Error::msg)?;
     give_defaults(&mut json);
-    let config: TrainConfig = serde_json::from_value(json).map_err(|error| error.to_string())?;
+    let config: TrainConfig = serde_json::from_value(json)?;
     config.check()?;
     Ok(config)
 }
 
-/// Lays every source over `source_defaults`, which then is gone.
+/// Merges every source over `source_defaults` and removes that key.
 fn give_defaults(json: &mut Value) {
     let Some(defaults) = json.as_object_mut().and_then(|json| json.remove("source_defaults")) else { return };
     for list in ["/sources", "/ewc/sources"] {
@@ -74,10 +76,10 @@ mod tests {
     use crate::config::ModelConfig;
 
     #[test]
-    fn a_preset_lies_below_the_file_and_the_file_below_the_command_line() {
+    fn the_file_overrides_the_preset_and_the_command_line_overrides_the_file() {
         let text = r#"{"batch": 7, "model": {"filters": 96}}"#;
         let overrides = ["model.blocks=3".to_owned()];
-        let config = Preset::Neuralmateplay.parse(text, &overrides).unwrap();
+        let config = TrainPreset::Neuralmateplay.parse(text, &overrides).unwrap();
         let ModelConfig::Resnet(model) = &config.model else { panic!("{}", config.model.family()) };
         assert_eq!((config.batch, model.filters, model.blocks), (7, 96, 3));
         assert_eq!((config.lr, config.accumulation, model.attention_blocks), (5e-5, 2, 2));
@@ -85,7 +87,7 @@ mod tests {
             {"name": "games", "paths": ["a"]},
             {"name": "puzzles", "paths": ["b"], "select": {"min_elo": 1500, "max_plies": 9}}
         ]}"#;
-        let [games, puzzles] = &Preset::Neuralmateplay.parse(text, &[]).unwrap().sources[..] else {
+        let [games, puzzles] = &TrainPreset::Neuralmateplay.parse(text, &[]).unwrap().sources[..] else {
             panic!()
         };
         assert_eq!((games.select.min_elo, games.select.max_plies), (2200, u16::MAX));
@@ -93,14 +95,14 @@ mod tests {
     }
 
     #[cfg(feature = "libtorch")]
-    fn parameters(preset: Preset) -> i64 {
+    fn parameters(preset: TrainPreset) -> i64 {
         let config = preset.parse("{}", &[]).unwrap();
         crate::model::Net::new(&config.model).unwrap().layout().len()
     }
 
     #[test]
-    fn chesstrm_is_the_documents() {
-        let config = Preset::Chesstrm.parse("{}", &[]).unwrap();
+    fn chesstrm_has_its_published_settings() {
+        let config = TrainPreset::Chesstrm.parse("{}", &[]).unwrap();
         let crate::config::ModelConfig::Trm(model) = &config.model else { panic!("{:?}", config.model) };
         assert_eq!(
             (model.width, model.heads, model.layers, model.steps, model.dropout),
@@ -108,26 +110,29 @@ mod tests {
         );
         assert!((1e-4..=3e-4).contains(&config.lr));
         assert_eq!(config.weight_decay, 0.1);
-        let small = Preset::Chesstrm.parse(r#"{"model": {"width": 64, "heads": 2}}"#, &[]).unwrap();
+        let small = TrainPreset::Chesstrm.parse(r#"{"model": {"width": 64, "heads": 2}}"#, &[]).unwrap();
         assert_eq!(small.model.family(), "trm");
     }
 
     #[cfg(feature = "libtorch")]
     #[test]
     fn neuralmateplays_network_has_its_size() {
-        let size = parameters(Preset::Neuralmateplay);
+        let size = parameters(TrainPreset::Neuralmateplay);
         assert!((12_300_000..12_500_000).contains(&size), "{size}");
     }
 
     #[cfg(feature = "libtorch")]
     #[test]
-    fn the_lessons_networks_have_their_sizes_and_settings() {
-        assert_eq!(parameters(Preset::Linear), 1_639_344);
+    fn the_notebooks_networks_have_their_sizes_and_settings() {
+        assert_eq!(parameters(TrainPreset::Linear), 1_639_344);
         let layers = [(896, 1000), (1000, 1000), (1000, 1000), (1000, 200), (200, 4672)];
-        assert_eq!(parameters(Preset::Mlp), layers.map(|(from, to)| (from + 1) * to).iter().sum::<i64>());
-        let config = Preset::Mlp.parse("{}", &[]).unwrap();
+        assert_eq!(
+            parameters(TrainPreset::Mlp),
+            layers.map(|(from, to)| (from + 1) * to).iter().sum::<i64>()
+        );
+        let config = TrainPreset::Mlp.parse("{}", &[]).unwrap();
         assert_eq!((config.lr, config.momentum, config.nesterov), (1e-3, 0.9, false));
         assert_eq!((config.validation_percent, config.batch, config.epochs), (20, 4, 60.0));
-        assert!(parameters(Preset::MlpWide) < 3_000_000);
+        assert!(parameters(TrainPreset::MlpWide) < 3_000_000);
     }
 }

@@ -1,8 +1,8 @@
-//! The family `resnet`: a tower of residual blocks, policy head, value head.
+//! The family `resnet`: a residual tower with a policy head and a value head.
 
-use super::layers::{Attention, Conv, ConvNorm, Linear, Pass, Squeeze};
+use super::layers::{Attention, ConvNorm, Convolution, ForwardPass, Linear, SqueezeExcitation};
 use super::net::Output;
-use super::params::Layout;
+use super::params::ParamLayout;
 use crate::config::model::ResnetConfig;
 use crate::config::model::resnet::{Activation, PolicyHead};
 use engine::encoding::{az4672, planes72};
@@ -10,55 +10,57 @@ use tch::Tensor;
 
 /// Planes of the input.
 const INPUT_PLANES: i64 = planes72::PLANES as i64;
-/// Move types a square.
+/// Move types per square.
 const MOVE_TYPES: i64 = az4672::TYPES as i64;
-/// Logits of the policy.
+/// Number of policy logits.
 const POLICY: i64 = az4672::SIZE as i64;
 
-/// A residual network's structure.
+/// The structure of a residual network.
 pub(crate) struct Resnet {
     pub config: ResnetConfig,
     pub stem: ConvNorm,
-    pub blocks: Vec<Block>,
-    pub policy: Policy,
-    pub value: Value,
+    pub blocks: Vec<ResidualBlock>,
+    pub policy: PolicyHeadLayers,
+    pub value: ValueHeadLayers,
 }
 
-/// A residual block.
-pub(crate) struct Block {
+/// A residual block: two convolutions, optionally squeeze-and-excitation and self-attention.
+pub(crate) struct ResidualBlock {
     pub first: ConvNorm,
     pub second: ConvNorm,
-    pub squeeze: Option<Squeeze>,
+    pub squeeze: Option<SqueezeExcitation>,
     pub attention: Option<Attention>,
 }
 
-pub(crate) enum Policy {
-    Conv { hidden: ConvNorm, out: Conv },
+/// The layers of the policy head.
+pub(crate) enum PolicyHeadLayers {
+    Conv { hidden: ConvNorm, out: Convolution },
     Dense { hidden: ConvNorm, out: Linear },
 }
 
-pub(crate) struct Value {
+/// The layers of the value head.
+pub(crate) struct ValueHeadLayers {
     pub squeeze: ConvNorm,
     pub hidden: Linear,
     pub out: Linear,
 }
 
 impl Resnet {
-    pub fn new(l: &mut Layout, config: &ResnetConfig) -> Resnet {
+    pub fn new(l: &mut ParamLayout, config: &ResnetConfig) -> Resnet {
         let c = config.filters;
         let stem = ConvNorm::new(l, "stem", [INPUT_PLANES, c, 3], config, 1.0);
-        let blocks = (0..config.blocks).map(|i| Block::new(l, i, config)).collect();
+        let blocks = (0..config.blocks).map(|i| ResidualBlock::new(l, i, config)).collect();
         let policy = match config.policy_head {
-            PolicyHead::Conv => Policy::Conv {
+            PolicyHead::Conv => PolicyHeadLayers::Conv {
                 hidden: ConvNorm::new(l, "policy.hidden", [c, c, 3], config, 1.0),
-                out: Conv::new(l, "policy.out", [c, MOVE_TYPES, 1], true, 0.1),
+                out: Convolution::new(l, "policy.out", [c, MOVE_TYPES, 1], true, 0.1),
             },
-            PolicyHead::Dense => Policy::Dense {
+            PolicyHead::Dense => PolicyHeadLayers::Dense {
                 hidden: ConvNorm::new(l, "policy.hidden", [c, config.policy_channels, 1], config, 1.0),
                 out: Linear::new(l, "policy.out", 64 * config.policy_channels, POLICY, 0.1),
             },
         };
-        let value = Value {
+        let value = ValueHeadLayers {
             squeeze: ConvNorm::new(l, "value.squeeze", [c, config.value_channels, 1], config, 1.0),
             hidden: Linear::new(l, "value.hidden", 64 * config.value_channels, config.value_hidden, 2.0),
             out: Linear::new(l, "value.out", config.value_hidden, 3, 0.1),
@@ -66,8 +68,8 @@ impl Resnet {
         Resnet { config: config.clone(), stem, blocks, policy, value }
     }
 
-    /// Answers for `planes` `[batch, 72, 8, 8]`.
-    pub fn forward(&self, pass: &Pass, planes: &Tensor) -> Output {
+    /// The outputs for `planes` `[batch, 72, 8, 8]`.
+    pub fn forward(&self, pass: &ForwardPass, planes: &Tensor) -> Output {
         let act = self.config.activation;
         let channels_last = planes.permute([0, 2, 3, 1]).contiguous().permute([0, 3, 1, 2]);
         let mut x = pass.rounded(act.forward(&self.stem.forward(pass, &channels_last)));
@@ -77,52 +79,52 @@ impl Resnet {
         Output { policy: vec![self.policy(pass, &x)], wdl: vec![self.wdl(pass, &x)] }
     }
 
-    fn policy(&self, pass: &Pass, x: &Tensor) -> Tensor {
+    fn policy(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         let act = self.config.activation;
         let dropout = self.config.policy_dropout;
         match &self.policy {
-            Policy::Conv { hidden, out } => {
+            PolicyHeadLayers::Conv { hidden, out } => {
                 let hidden = pass.rounded(act.forward(&hidden.forward(pass, x)));
                 let hidden = pass.dropped(hidden, dropout);
-                // Channels lie last, so this is a view: index = square · 73 + type.
+                // In channels-last memory format this is a view: index = square · 73 + type.
                 out.forward(pass, &hidden).permute([0, 2, 3, 1]).reshape([-1, POLICY])
             }
-            Policy::Dense { hidden, out } => {
+            PolicyHeadLayers::Dense { hidden, out } => {
                 let hidden = act.forward(&hidden.forward(pass, x)).flatten(1, -1);
                 out.forward(pass, &pass.dropped(hidden, dropout))
             }
         }
     }
 
-    fn wdl(&self, pass: &Pass, x: &Tensor) -> Tensor {
+    fn wdl(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         let act = self.config.activation;
-        // The value's head stays in float.
-        let pass = &Pass { rounding: false, ..*pass };
+        // The value head is not quantised.
+        let pass = &ForwardPass { rounding: false, ..*pass };
         let squeezed = act.forward(&self.value.squeeze.forward(pass, x)).flatten(1, -1);
         let hidden = act.forward(&self.value.hidden.forward(pass, &squeezed));
         self.value.out.forward(pass, &pass.dropped(hidden, self.config.value_dropout))
     }
 }
 
-impl Block {
-    fn new(layout: &mut Layout, index: i64, config: &ResnetConfig) -> Block {
+impl ResidualBlock {
+    fn new(layout: &mut ParamLayout, index: i64, config: &ResnetConfig) -> ResidualBlock {
         let c = config.filters;
         let name = |part: &str| format!("blocks.{index}.{part}");
         let attends = index >= config.blocks - config.attention_blocks;
-        Block {
+        ResidualBlock {
             first: ConvNorm::new(layout, &name("first"), [c, c, 3], config, 1.0),
-            // Zero, so that at first the block passes its input on unchanged.
+            // Zero, so that the block is initially the identity.
             second: ConvNorm::new(layout, &name("second"), [c, c, 3], config, 0.0),
             squeeze: (config.se_ratio > 0)
-                .then(|| Squeeze::new(layout, &name("squeeze"), c, c / config.se_ratio)),
+                .then(|| SqueezeExcitation::new(layout, &name("squeeze"), c, c / config.se_ratio)),
             attention: attends.then(|| {
-                // Small, so that at first the block passes its input on almost unchanged.
+                // Small, so that the attention is initially almost the identity.
                 Attention::new(layout, &name("attention"), c, config.attention_heads, 0.01)
             }),
         }
     }
 
-    fn forward(&self, pass: &Pass, act: Activation, x: &Tensor) -> Tensor {
+    fn forward(&self, pass: &ForwardPass, act: Activation, x: &Tensor) -> Tensor {
         let y = pass.rounded(act.forward(&self.first.forward(pass, x)));
         let mut y = pass.rounded(self.second.forward(pass, &y));
         if let Some(squeeze) = &self.squeeze {

@@ -1,9 +1,9 @@
-//! The recursive model by itself.
+//! Tests of the recursive model.
 
 use crate::config::model::TrmConfig;
-use crate::model::layers::Pass;
-use crate::model::params::{Layout, Weights};
-use crate::model::trm::{Said, Trm};
+use crate::model::layers::ForwardPass;
+use crate::model::params::{ParamLayout, Weights};
+use crate::model::trm::{StepAnswer, Trm};
 use engine::encoding::Input;
 use engine::position::Game;
 use tch::{Device, Kind, Tensor};
@@ -17,13 +17,13 @@ fn small(overrides: &str) -> (Trm, Weights) {
         json[key] = value.clone();
     }
     let config: TrmConfig = serde_json::from_value(json).unwrap();
-    let mut layout = Layout::default();
+    let mut layout = ParamLayout::default();
     let trm = Trm::new(&mut layout, &config);
     let weights = Weights::new(&layout, Device::Cpu, Kind::Float, 7);
     (trm, weights)
 }
 
-/// Planes of a few positions of a game.
+/// Input planes of a few positions of a game.
 fn planes() -> Tensor {
     let mut game = Game::new();
     let mut games = vec![game.clone()];
@@ -34,25 +34,25 @@ fn planes() -> Tensor {
     Tensor::from_slice(&Input::Planes19.tensor(&games)).view([5, 19, 8, 8])
 }
 
-fn think(trm: &Trm, weights: &Weights, planes: &Tensor, steps: usize) -> Vec<Said> {
-    let output = trm.think(&Pass { weights, train: false, rounding: false }, planes, steps);
-    output.policy.into_iter().zip(output.wdl).map(|(policy, wdl)| Said { policy, wdl }).collect()
+fn step_answers(trm: &Trm, weights: &Weights, planes: &Tensor, steps: usize) -> Vec<StepAnswer> {
+    let output = trm.forward_steps(&ForwardPass { weights, train: false, rounding: false }, planes, steps);
+    output.policy.into_iter().zip(output.wdl).map(|(policy, wdl)| StepAnswer { policy, wdl }).collect()
 }
 
 fn largest(tensor: &Tensor) -> f64 {
     tensor.abs().max().double_value(&[])
 }
 
-fn policy_loss(said: &Said) -> Tensor {
+fn policy_loss(answer: &StepAnswer) -> Tensor {
     let played = Tensor::from_slice(&[930i64, 7, 1402, 0, 11]);
-    let log = said.policy.to_kind(Kind::Float).log_softmax(-1, Kind::Float);
-    let value = said.wdl.to_kind(Kind::Float).log_softmax(-1, Kind::Float).select(1, 0).mean(Kind::Float);
+    let log = answer.policy.to_kind(Kind::Float).log_softmax(-1, Kind::Float);
+    let value = answer.wdl.to_kind(Kind::Float).log_softmax(-1, Kind::Float).select(1, 0).mean(Kind::Float);
     -log.gather(1, &played.unsqueeze(1), false).mean(Kind::Float) - value
 }
 
 #[test]
-fn the_issues_network_has_its_size() {
-    let mut layout = Layout::default();
+fn the_default_network_has_its_number_of_parameters() {
+    let mut layout = ParamLayout::default();
     Trm::new(&mut layout, &TrmConfig::default());
     let (width, squares, logits) = (256, 64, 1968);
     let layer = 12 * width * width + (3 + 1 + 4 + 1) * width + 4 * width;
@@ -61,47 +61,47 @@ fn the_issues_network_has_its_size() {
 }
 
 #[test]
-fn a_step_is_the_same_whether_alone_or_among_others_and_repeats_itself() {
+fn outputs_do_not_depend_on_the_batch_and_are_deterministic() {
     let (trm, weights) = small("{}");
     let planes = planes();
-    let all = tch::no_grad(|| think(&trm, &weights, &planes, 7));
+    let all = tch::no_grad(|| step_answers(&trm, &weights, &planes, 7));
     assert_eq!(all.len(), 7);
     assert_eq!((all[0].policy.size(), all[0].wdl.size()), (vec![5, 1968], vec![5, 3]));
-    let alone = tch::no_grad(|| think(&trm, &weights, &planes.narrow(0, 3, 1), 7));
+    let alone = tch::no_grad(|| step_answers(&trm, &weights, &planes.narrow(0, 3, 1), 7));
     for (all, alone) in all.iter().zip(&alone) {
         assert!(largest(&(all.policy.narrow(0, 3, 1) - &alone.policy)) < 1e-5);
         assert!(largest(&(all.wdl.narrow(0, 3, 1) - &alone.wdl)) < 1e-5);
     }
-    // Later steps go on from earlier ones: they are not the first one again.
+    // Later steps continue from earlier ones and differ from the first.
     assert!(largest(&(&all[6].policy - &all[0].policy)) > 1e-4);
-    let again = tch::no_grad(|| think(&trm, &weights, &planes, 3));
+    let again = tch::no_grad(|| step_answers(&trm, &weights, &planes, 3));
     assert_eq!(largest(&(&again[2].policy - &all[2].policy)), 0.0);
 }
 
 #[test]
-fn many_steps_do_not_make_it_grow() {
+fn outputs_stay_bounded_over_many_steps() {
     let (trm, weights) = small("{}");
-    let said = tch::no_grad(|| think(&trm, &weights, &planes(), 200));
-    assert!(largest(&said[199].policy) < 10.0 * largest(&said[4].policy).max(1.0));
+    let answer = tch::no_grad(|| step_answers(&trm, &weights, &planes(), 200));
+    assert!(largest(&answer[199].policy) < 10.0 * largest(&answer[4].policy).max(1.0));
 }
 
-/// The gradient by groups against that of one graph over all steps.
+/// The checkpointed gradient against that of one graph over all steps.
 #[test]
-fn computing_steps_again_gives_the_same_gradient() {
+fn recomputing_steps_gives_the_same_gradient() {
     let planes = planes();
     let weight = [0.1, 0.2, 0.5, 0.15, 0.05];
     let (trm, weights) = small(r#"{"dropout": 0.0}"#);
-    let whole = think(&trm, &weights, &planes, 5);
+    let whole = step_answers(&trm, &weights, &planes, 5);
     let shares: Vec<Tensor> =
-        whole.iter().zip(weight).map(|(said, weight)| policy_loss(said) * weight).collect();
+        whole.iter().zip(weight).map(|(answer, weight)| policy_loss(answer) * weight).collect();
     let expected = weights.gradient(&Tensor::stack(&shares, 0).sum(Kind::Float));
     assert!(largest(&expected) > 1e-3);
     for kept in [0, 1, 2, 3, 5, 9] {
         let (trm, _) = small(&format!(r#"{{"dropout": 0.0, "kept_steps": {kept}}}"#));
         let mut seen = Vec::new();
-        let gradient = trm.gradient(&weights, &planes, 1, |step, said| {
+        let gradient = trm.gradient(&weights, &planes, 1, |step, answer| {
             seen.push(step);
-            policy_loss(said) * weight[step]
+            policy_loss(answer) * weight[step]
         });
         seen.sort_unstable();
         assert_eq!(seen, [0, 1, 2, 3, 4]);
@@ -111,13 +111,13 @@ fn computing_steps_again_gives_the_same_gradient() {
 }
 
 #[test]
-fn dropout_is_the_same_when_steps_are_computed_again() {
+fn dropout_is_the_same_when_steps_are_recomputed() {
     let planes = planes();
     let gradient = |kept: usize, seed: i64| {
         let (trm, weights) = small(&format!(r#"{{"dropout": 0.3, "kept_steps": {kept}}}"#));
-        trm.gradient(&weights, &planes, seed, |_, said| policy_loss(said))
+        trm.gradient(&weights, &planes, seed, |_, answer| policy_loss(answer))
     };
-    // libtorch's generator belongs to the whole process, and so other tests' draws may come between.
+    // libtorch's generator is global, so draws of other tests may interfere.
     let agree = |a: &Tensor, b: &Tensor| largest(&(a - b)) < 1e-4 * largest(a);
     let same = (0..5).any(|seed| {
         let whole = gradient(0, seed);
@@ -131,7 +131,8 @@ fn dropout_is_the_same_when_steps_are_computed_again() {
 fn bf16_is_near_fp32() {
     let (trm, weights) = small("{}");
     let rough = weights.copy(Device::Cpu, Kind::BFloat16);
-    let [exact, near] = [&weights, &rough].map(|weights| tch::no_grad(|| think(&trm, weights, &planes(), 5)));
+    let [exact, near] =
+        [&weights, &rough].map(|weights| tch::no_grad(|| step_answers(&trm, weights, &planes(), 5)));
     let apart = largest(&(&exact[4].policy - near[4].policy.to_kind(Kind::Float)));
     assert!(apart < 0.1 * largest(&exact[4].policy).max(1.0), "{apart}");
 }

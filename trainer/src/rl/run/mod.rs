@@ -77,13 +77,14 @@ impl Cycle {
             ));
         }
         let nets = Nets::of(folder)?;
-        let none = checkpoint::Progress::default();
+        let none = checkpoint::TrainProgress::default();
         if config.start.is_empty() {
             let learner =
-                Learner::new(&TrainConfig { seed: config.seed, ..config.train.clone() }, Device::Cpu)?;
+                Learner::new(&TrainConfig { seed: config.seed, ..config.train.clone() }, Device::Cpu)
+                    .map_err(|error| format!("{error:#}"))?;
             nets.write(START, &learner.net, &learner.averaged, &config.train, &none)?;
         } else {
-            let loaded = Checkpoint::load(Path::new(&config.start))?;
+            let loaded = Checkpoint::load(Path::new(&config.start)).map_err(|error| format!("{error:#}"))?;
             let (net, weights) = network(&loaded, true, None)?;
             config.train.model = loaded.config.model.clone().trained_as(&config.train.model);
             nets.write(START, &net, &weights, &loaded.config, &none)?;
@@ -154,7 +155,8 @@ impl Cycle {
     ) -> Result<Cycle, String> {
         let nets = Nets::of(folder)?;
         // Whatever a configuration says, the structure is that of the networks which are there.
-        let first = Checkpoint::load(&nets.weights(START))?.config.model;
+        let first =
+            Checkpoint::load(&nets.weights(START)).map_err(|error| format!("{error:#}"))?.config.model;
         config.train.model = first.trained_as(&config.train.model);
         if config.start.is_empty() && config.kl.cost.weight > 0.0 {
             log::warn!(
@@ -164,7 +166,8 @@ impl Cycle {
         }
         let mut pretraining = Sources::default();
         if config.pretrain_mix_ratio > 0.0 {
-            pretraining = Sources::load(&config.train.sources, config.train.validation_percent, folder)?;
+            pretraining = Sources::load(&config.train.sources, config.train.validation_percent, folder)
+                .map_err(|error| format!("{error:#}"))?;
         }
         let runtime = if config.runtime.is_torch(device) {
             format!("libtorch on {device:?}")

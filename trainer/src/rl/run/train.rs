@@ -63,9 +63,10 @@ impl Cycle {
         let folder = self.training(self.state.training);
         let config = self.train_config();
         let mut run = if checkpoint::list(&self.checkpoints()).is_empty() {
-            Run::start(&folder, &config, self.device, Some(&self.nets.weights(&self.state.current)))?
+            Run::start(&folder, &config, self.device, Some(&self.nets.weights(&self.state.current)))
+                .map_err(|error| format!("{error:#}"))?
         } else {
-            Run::resume(&folder, &config, self.device)?
+            Run::resume(&folder, &config, self.device).map_err(|error| format!("{error:#}"))?
         };
         run.learner.reference = self.reference(&run.learner)?;
         let from = match self.state.from {
@@ -81,21 +82,23 @@ impl Cycle {
             run.learner.drift.clear();
         }
         let (sources, mix) = self.sources()?;
-        let mut feed = sources.feed(&config, batch_number(&run.progress.loader))?;
-        let held_out = sources.held_out(&config)?;
+        let mut feed = sources
+            .feed(&config, batch_number(&run.progress.loader))
+            .map_err(|error| format!("{error:#}"))?;
+        let held_out = sources.held_out(&config).map_err(|error| format!("{error:#}"))?;
         let stop = Arc::clone(&self.stop);
         match run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed)) {
-            Ok(train::Ended::Finished) => {}
-            Ok(train::Ended::Stopped) => return Ok(false),
+            Ok(train::TrainEnd::Finished) => {}
+            Ok(train::TrainEnd::Stopped) => return Ok(false),
             // Nobody needs to play against a network whose numbers aren't finite.
             Err(why @ TrainError::NotFinite(_)) => {
                 self.state.from = None;
                 self.judged(Verdict::Vetoed, &why.to_string(), None)?;
                 return Ok(true);
             }
-            Err(why) => return Err(why.into()),
+            Err(why) => return Err(format!("{why:#}")),
         }
-        let mut drift = run.learner.drift.drift();
+        let mut drift = run.learner.drift.mean();
         if let Some(reference) = &run.learner.reference {
             let batches = (0..MEASURED).map(|_| feed.next_batch()).collect::<anyhow::Result<Vec<_>>>();
             let batches = batches.map_err(|error| format!("{error:#}"))?;
@@ -152,7 +155,10 @@ impl Cycle {
         }
         let kind = self.config.train.precision.kind(self.device);
         let mut weights = Weights::new(learner.net.layout(), self.device, kind, 0);
-        Checkpoint::load(&self.nets.weights(START))?.restore_weights(&mut weights, false)?;
+        Checkpoint::load(&self.nets.weights(START))
+            .map_err(|error| format!("{error:#}"))?
+            .restore_weights(&mut weights, false)
+            .map_err(|error| format!("{error:#}"))?;
         Ok(Some(Reference::new(weights, self.config.kl.cost.clone())))
     }
 }

@@ -84,7 +84,7 @@ impl Cycle {
         let there_are = usize::try_from(sources.held_out_samples()).unwrap_or(usize::MAX);
         let wanted = COMPARED.max(config.validation_batches * config.batch);
         config.validation_batches = wanted.min(there_are).div_ceil(config.batch);
-        let held_out = sources.held_out(&config)?;
+        let held_out = sources.held_out(&config).map_err(|error| format!("{error:#}"))?;
         let validated = |name: &str| -> Result<Validations, String> {
             let (net, weights, _) = self.nets.restored(name)?;
             Ok(validate(&net, &weights, &held_out, &config))

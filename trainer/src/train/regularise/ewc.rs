@@ -1,5 +1,5 @@
-//! Elastic weight consolidation (Kirkpatrick et al. 2017): weights that an earlier task needs are held near
-//! where that task left them, the more firmly the more they matter to it.
+//! Elastic weight consolidation (Kirkpatrick et al. 2017): a quadratic penalty on the distance of the weights from those
+//! of an earlier task, weighted by their importance for it.
 
 use crate::config::TrainConfig;
 use crate::loader::Batch;
@@ -7,26 +7,26 @@ use crate::model::{Expander, Net, Weights};
 use crate::train::loss;
 use tch::{Kind, Tensor};
 
-/// Where the weights were and how much each matters.
-pub struct Elastic {
-    /// `[parameters]`: the weights to stay near to.
+/// The earlier weights and the importance of each.
+pub struct ElasticPenalty {
+    /// `[parameters]`: the earlier task's weights.
     pub anchor: Tensor,
-    /// `[parameters]`: the diagonal of Fisher's information, at least 0.
+    /// `[parameters]`: the diagonal of the Fisher information, at least 0.
     pub importance: Tensor,
     weight: f64,
 }
 
-impl Elastic {
-    /// Holds `anchor` by `importance`, times `weight`.
-    pub fn new(anchor: Tensor, importance: Tensor, weight: f64) -> Elastic {
-        Elastic { anchor, importance, weight }
+impl ElasticPenalty {
+    /// A penalty around `anchor` with `importance`, scaled by `weight`.
+    pub fn new(anchor: Tensor, importance: Tensor, weight: f64) -> ElasticPenalty {
+        ElasticPenalty { anchor, importance, weight }
     }
 
-    /// Holds `weights`, by how much the losses on `batches` depend on each of them.
+    /// A penalty around `weights` with importances estimated from `batches`.
     ///
-    /// Fisher's information is the mean square of single samples' gradients. Here it is estimated from whole
-    /// batches: the mean of n independent gradients around zero has an n-th of their mean square.
-    pub fn measure(net: &Net, weights: &Weights, batches: &[Batch], config: &TrainConfig) -> Elastic {
+    /// The Fisher information is the mean square of single samples' gradients. It is estimated from whole batches: the
+    /// mean of n independent gradients with mean zero has 1/n of their mean square.
+    pub fn measure(net: &Net, weights: &Weights, batches: &[Batch], config: &TrainConfig) -> ElasticPenalty {
         let device = weights.device();
         let expander = Expander::new(device, Kind::Float, net.schemes());
         let weights = weights.copy(device, Kind::Float);
@@ -38,11 +38,11 @@ impl Elastic {
             let gradient = weights.gradient(&loss::losses(&output, &batch, config).total);
             _ = importance.g_add_(&(gradient.square() * (n / batches.len() as f64)));
         }
-        Elastic::new(weights.flat.detach().copy(), importance, config.ewc.weight)
+        ElasticPenalty::new(weights.flat.detach().copy(), importance, config.ewc.weight)
     }
 
     /// The gradient of the penalty `weight/2 · Σ importance · (θ − anchor)²` at `flat`.
-    pub fn pull(&self, flat: &Tensor) -> Tensor {
+    pub fn gradient(&self, flat: &Tensor) -> Tensor {
         (flat - &self.anchor) * &self.importance * self.weight
     }
 }

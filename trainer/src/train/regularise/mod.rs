@@ -1,12 +1,12 @@
-//! What holds a network to what it has learnt before.
+//! Regularisers that keep a network near what it has learnt before.
 
 /// Elastic weight consolidation.
 pub mod ewc;
-/// Hard tactical positions shown again.
+/// Tactical replay: tactical positions with a high loss are repeated.
 pub mod tactical_replay;
-/// Staying near a network that is known to be good.
+/// KL penalty for the policy's divergence from a reference network.
 pub mod reference;
 
-pub use ewc::Elastic;
-pub use reference::{Drift, DriftSums, Reference};
+pub use ewc::ElasticPenalty;
+pub use reference::{PolicyDivergence, PolicyDivergenceSums, Reference};
 pub use tactical_replay::HardPositions;

@@ -1,4 +1,4 @@
-//! Not going too far from a network that is known to be good: the divergence from its policy costs.
+//! A penalty for the Kullback–Leibler divergence of the policy from that of a reference network.
 
 use crate::config::ReferenceConfig;
 use crate::loader::Batch;
@@ -8,44 +8,44 @@ use crate::train::loss::ILLEGAL;
 use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor};
 
-/// The network to stay near to.
+/// The reference network and the weight of the penalty.
 pub struct Reference {
     weights: Weights,
     config: ReferenceConfig,
 }
 
-/// Means over batches.
+/// Mean divergence from the reference over batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Drift {
-    /// Divergence of the policy, nat.
+pub struct PolicyDivergence {
+    /// Kullback–Leibler divergence of the policy (nat).
     pub kl: f64,
-    /// What a nat cost.
+    /// Weight of the penalty (per nat).
     pub weight: f64,
-    /// Batches whose divergence wasn't finite, which the means leave out.
+    /// Number of batches with a divergence that is not finite; they are excluded from the means.
     #[serde(default)]
     pub lost: u64,
 }
 
-impl Drift {
-    /// Whether the policy is as far away as that, or nobody knows how far.
+impl PolicyDivergence {
+    /// Whether the divergence is at least `divergence`, or was not finite for some batch.
     pub fn reaches(&self, divergence: f64) -> bool {
         self.lost > 0 || self.kl >= divergence
     }
 }
 
-/// Sums of divergence and weight over batches where they are finite, the number of these, and that of the others.
-pub struct DriftSums {
+/// Sums over batches: divergence and weight where they are finite, the number of these batches, and of the others.
+pub struct PolicyDivergenceSums {
     /// `[4]` on the device.
     pub(crate) sums: Tensor,
 }
 
-impl DriftSums {
-    /// Nothing yet.
-    pub fn new(device: Device) -> DriftSums {
-        DriftSums { sums: Tensor::zeros([4], (Kind::Float, device)) }
+impl PolicyDivergenceSums {
+    /// No batches.
+    pub fn new(device: Device) -> PolicyDivergenceSums {
+        PolicyDivergenceSums { sums: Tensor::zeros([4], (Kind::Float, device)) }
     }
 
-    /// Counts a batch; doesn't wait for the device.
+    /// Adds a batch, without synchronising with the device.
     fn add(&self, divergence: &Tensor, weight: &Tensor) {
         let finite = divergence.isfinite().to_kind(Kind::Float);
         let known = |number: &Tensor| number.nan_to_num(0.0, 0.0, 0.0) * &finite;
@@ -54,29 +54,30 @@ impl DriftSums {
         _ = self.sums.shallow_clone().g_add_(&measured);
     }
 
-    /// Begins anew.
+    /// Resets the sums to zero.
     pub fn clear(&self) {
         _ = self.sums.shallow_clone().zero_();
     }
 
-    /// Means over the batches; waits for the device.
-    pub fn drift(&self) -> Drift {
+    /// Means over the batches; synchronises with the device.
+    pub fn mean(&self) -> PolicyDivergence {
         let sums = Vec::<f32>::try_from(&self.sums).expect("four numbers");
         let batches = f64::from(sums[2]).max(1.0);
         let mean = |index: usize| f64::from(sums[index]) / batches;
-        Drift { kl: mean(0), weight: mean(1), lost: sums[3] as u64 }
+        PolicyDivergence { kl: mean(0), weight: mean(1), lost: sums[3] as u64 }
     }
 }
 
 impl Reference {
-    /// Stays near `weights`, which are of the same structure as the learner's.
+    /// A penalty for divergence from `weights`, which have the learner's architecture.
     pub fn new(weights: Weights, config: ReferenceConfig) -> Reference {
         Reference { weights, config }
     }
 
-    /// How far the policy of `weights` (fp32) is from the reference's on these batches, both as they play: nat.
+    /// The mean divergence (nat) of the policy of `weights` (fp32) from the reference's on these batches, both in
+    /// inference mode.
     ///
-    /// [`Reference::cost`] sees the network as it learns, whose batch statistics are the batch's own.
+    /// [`Reference::penalty`] uses the network in training mode, with the batch's own BatchNorm statistics.
     pub fn measure(&self, net: &Net, weights: &Weights, batches: &[Batch]) -> f64 {
         let _guard = tch::no_grad_guard();
         let device = weights.device();
@@ -84,28 +85,33 @@ impl Reference {
         let reference = self.weights.copy(device, Kind::Float);
         let mean = |batch: &Batch| {
             let batch = expander.upload(batch);
-            divergence(&played(net, weights, &batch), &played(net, &reference, &batch))
+            divergence(&masked_logits(net, weights, &batch), &masked_logits(net, &reference, &batch))
                 .mean(Kind::Float)
                 .double_value(&[])
         };
         batches.iter().map(mean).sum::<f64>() / batches.len().max(1) as f64
     }
 
-    /// What the batch's divergence costs, a scalar with its gradient, which `sums` takes note of; `legal_logits` are
-    /// the learner's.
-    pub fn cost(&self, net: &Net, batch: &DeviceBatch, legal_logits: &Tensor, sums: &DriftSums) -> Tensor {
-        let reference = tch::no_grad(|| played(net, &self.weights, batch));
+    /// The penalty of a batch, a scalar with a gradient, for the learner's `legal_logits`; it is added to `sums`.
+    pub fn penalty(
+        &self,
+        net: &Net,
+        batch: &DeviceBatch,
+        legal_logits: &Tensor,
+        sums: &PolicyDivergenceSums,
+    ) -> Tensor {
+        let reference = tch::no_grad(|| masked_logits(net, &self.weights, batch));
         let divergence = divergence(legal_logits, &reference).mean(Kind::Float);
         let _guard = tch::no_grad_guard();
-        let weight = adapted(&divergence.detach(), &self.config);
+        let weight = adapted_weight(&divergence.detach(), &self.config);
         sums.add(&divergence.detach(), &weight);
         drop(_guard);
         divergence * weight
     }
 }
 
-/// `[n, size]`: the logits with which these weights play, illegal moves' set far below.
-fn played(net: &Net, weights: &Weights, batch: &DeviceBatch) -> Tensor {
+/// `[n, size]`: the policy logits of these weights in inference mode, masked for illegal moves.
+fn masked_logits(net: &Net, weights: &Weights, batch: &DeviceBatch) -> Tensor {
     let output = net.forward(weights, &batch.input, false);
     output.last_policy().to_kind(Kind::Float).masked_fill(&batch.illegal, ILLEGAL)
 }
@@ -117,8 +123,8 @@ pub fn divergence(logits: &Tensor, reference: &Tensor) -> Tensor {
     terms.sum_dim_intlist([-1i64].as_slice(), false, Kind::Float)
 }
 
-/// What a nat costs at this divergence, a scalar.
-fn adapted(divergence: &Tensor, config: &ReferenceConfig) -> Tensor {
+/// The weight of the penalty at this divergence, a scalar.
+fn adapted_weight(divergence: &Tensor, config: &ReferenceConfig) -> Tensor {
     let excess = (divergence / config.target.max(1e-9) - 1.0).clamp_min(0.0);
     ((excess * config.factor + 1.0) * config.weight).clamp_max(config.most.max(config.weight))
 }
@@ -150,29 +156,29 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_is_told_and_spoils_no_mean() {
-        let sums = DriftSums::new(Device::Cpu);
+    fn batches_that_are_not_finite_are_counted_and_excluded_from_the_means() {
+        let sums = PolicyDivergenceSums::new(Device::Cpu);
         let add = |kl: f32, weight: f32| sums.add(&Tensor::from(kl), &Tensor::from(weight));
         add(0.1, 1.0);
         add(0.3, 2.0);
-        let Drift { kl, weight, lost } = sums.drift();
+        let PolicyDivergence { kl, weight, lost } = sums.mean();
         assert!((kl - 0.2).abs() < 1e-6 && (weight - 1.5).abs() < 1e-6 && lost == 0);
-        assert!(sums.drift().reaches(0.15) && !sums.drift().reaches(0.3));
+        assert!(sums.mean().reaches(0.15) && !sums.mean().reaches(0.3));
         add(f32::NAN, f32::NAN);
         add(f32::INFINITY, 1.0);
-        let drift = sums.drift();
-        assert_eq!(drift, Drift { kl, weight, lost: 2 });
-        assert!(drift.reaches(1e9), "nobody knows how far it is");
+        let drift = sums.mean();
+        assert_eq!(drift, PolicyDivergence { kl, weight, lost: 2 });
+        assert!(drift.reaches(1e9), "the divergence is unknown");
         let text = serde_json::to_string(&drift).unwrap();
-        assert_eq!(serde_json::from_str::<Drift>(&text).unwrap(), drift);
+        assert_eq!(serde_json::from_str::<PolicyDivergence>(&text).unwrap(), drift);
         sums.clear();
-        assert_eq!(sums.drift(), Drift::default());
+        assert_eq!(sums.mean(), PolicyDivergence::default());
     }
 
     #[test]
     fn the_weight_grows_above_the_target_up_to_its_bound() {
         let config = ReferenceConfig { weight: 0.1, target: 0.1, factor: 2.0, most: 0.5 };
-        let at = |kl: f64| adapted(&Tensor::from(kl as f32), &config).double_value(&[]);
+        let at = |kl: f64| adapted_weight(&Tensor::from(kl as f32), &config).double_value(&[]);
         for (kl, weight) in [(0.0, 0.1), (0.1, 0.1), (0.15, 0.2), (0.2, 0.3), (0.3, 0.5), (5.0, 0.5)] {
             assert!((at(kl) - weight).abs() < 1e-6, "{kl}: {}", at(kl));
         }

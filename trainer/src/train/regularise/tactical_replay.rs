@@ -1,5 +1,5 @@
-//! Tactical replay (NeuralMatePlay): captures, checks and promotions that the network found hard are kept for
-//! a while and shown again.
+//! Tactical replay (NeuralMatePlay): captures, checks and promotions with a high policy loss are kept in a buffer and
+//! repeated.
 
 use crate::config::TacticalReplay;
 use crate::loader::{Batch, Origin};
@@ -7,7 +7,7 @@ use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
-/// The positions to be shown again, oldest first.
+/// The replay buffer, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct HardPositions(Vec<Origin>);
@@ -18,21 +18,21 @@ impl HardPositions {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether the buffer is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Up to `count` of them, by lot, none twice.
+    /// Up to `count` random positions without repetition.
     pub fn draw(&self, count: usize, seed: u64) -> Vec<Origin> {
         Rng::with_seed(seed).choose_multiple(self.0.iter().copied(), count)
     }
 
-    /// Takes note of what the network made of `batch`, whose last `shown` samples were drawn from here.
+    /// Updates the buffer after a step on `batch`, whose last `shown` samples were drawn from it.
     ///
-    /// `losses` are the samples' policy losses (nat). What was shown again and has become easy is dropped; tactical
-    /// samples that are hard are added; beyond the capacity the oldest go.
-    pub fn take_note(&mut self, batch: &Batch, shown: usize, losses: &[f32], config: &TacticalReplay) {
+    /// `losses` are the samples' policy losses (nat). Repeated positions whose loss has fallen below the threshold are
+    /// removed, new tactical positions above it are added, and beyond the capacity the oldest are dropped.
+    pub fn update(&mut self, batch: &Batch, shown: usize, losses: &[f32], config: &TacticalReplay) {
         let is_hard = |row: usize| f64::from(losses[row]) >= config.threshold;
         let fresh = batch.size - shown;
         let learnt: HashSet<Origin> =
@@ -65,15 +65,15 @@ mod tests {
     }
 
     #[test]
-    fn hard_tactical_positions_stay_until_they_are_learnt_or_old() {
+    fn hard_tactical_positions_are_kept_until_they_are_learnt_or_displaced() {
         let config = TacticalReplay { share: 0.5, capacity: 3, threshold: 2.0 };
         let mut hard = HardPositions::default();
-        hard.take_note(&batch(&[1, 2, 3], true), 0, &[2.5, 1.0, 2.0], &config);
-        hard.take_note(&batch(&[4], false), 0, &[9.0], &config);
+        hard.update(&batch(&[1, 2, 3], true), 0, &[2.5, 1.0, 2.0], &config);
+        hard.update(&batch(&[4], false), 0, &[9.0], &config);
         assert_eq!(hard.0, [1, 3].map(origin), "hard and tactical");
-        hard.take_note(&batch(&[5, 1, 3], true), 2, &[3.0, 1.9, 2.1], &config);
+        hard.update(&batch(&[5, 1, 3], true), 2, &[3.0, 1.9, 2.1], &config);
         assert_eq!(hard.0, [3, 5].map(origin), "what was learnt goes, what is still hard stays once");
-        hard.take_note(&batch(&[6, 7], true), 0, &[3.0, 3.0], &config);
+        hard.update(&batch(&[6, 7], true), 0, &[3.0, 3.0], &config);
         assert_eq!(hard.0, [5, 6, 7].map(origin), "the oldest goes");
     }
 

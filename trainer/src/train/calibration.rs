@@ -1,51 +1,51 @@
-//! Whether a network means what it says of win, draw and loss: what was predicted against what happened.
+//! Calibration of win, draw and loss: predicted probabilities against results.
 
 use serde::Serialize;
 use tch::{Device, Kind, Tensor};
 
-/// Bins of a prediction, of equal width.
+/// Number of bins of a probability, of equal width.
 const BINS: i64 = 10;
 
-/// The samples whose prediction falls into one bin: mean prediction, mean of what happened, how many.
+/// A bin: mean prediction, mean outcome, number of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bin(pub f64, pub f64, pub u64);
 
 /// A reliability diagram (DeGroot and Fienberg 1983).
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Diagram {
-    /// Mean distance of prediction and outcome over the bins, weighted by their samples (the expected
-    /// calibration error of Naeini et al. 2015).
+pub struct ReliabilityDiagram {
+    /// Expected calibration error (Naeini et al. 2015): mean distance of prediction and outcome over the bins, weighted
+    /// by their samples.
     pub error: f64,
-    /// The bins that hold samples, in rising order.
+    /// The bins that contain samples, in ascending order.
     pub bins: Vec<Bin>,
 }
 
-/// The diagrams of the mover's expected score and of the three probabilities.
+/// Reliability diagrams of the mover's expected score and of the three probabilities.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Reliability {
+pub struct Calibration {
     /// P(win) + P(draw)/2
-    pub score: Diagram,
+    pub score: ReliabilityDiagram,
     /// P(win)
-    pub win: Diagram,
+    pub win: ReliabilityDiagram,
     /// P(draw)
-    pub draw: Diagram,
+    pub draw: ReliabilityDiagram,
     /// P(loss)
-    pub loss: Diagram,
+    pub loss: ReliabilityDiagram,
 }
 
-/// Sums over batches, on the device.
-pub struct Tally {
-    /// `[4, BINS, 3]`: of score, win, draw and loss, each bin's samples, predictions, outcomes.
+/// Sums over batches for reliability diagrams, on the device.
+pub struct CalibrationCounts {
+    /// `[4, BINS, 3]`: for score, win, draw and loss, each bin's number of samples, sum of predictions, sum of outcomes.
     sums: Tensor,
 }
 
-impl Tally {
-    /// Nothing counted yet.
-    pub fn new(device: Device) -> Tally {
-        Tally { sums: Tensor::zeros([4, BINS, 3], (Kind::Float, device)) }
+impl CalibrationCounts {
+    /// No samples.
+    pub fn new(device: Device) -> CalibrationCounts {
+        CalibrationCounts { sums: Tensor::zeros([4, BINS, 3], (Kind::Float, device)) }
     }
 
-    /// Counts predictions and outcomes, both `[n, 3]`: win, draw, loss; where no outcome is known, all three are 0.
+    /// Adds predictions and outcomes, both `[n, 3]`: win, draw, loss; all three are 0 for an unknown outcome.
     pub fn add(&mut self, predicted: &Tensor, outcome: &Tensor) {
         let known = outcome.sum_dim_intlist([1i64].as_slice(), true, Kind::Float).unsqueeze(2);
         let [predicted, outcome] = [predicted, outcome].map(with_score);
@@ -56,13 +56,13 @@ impl Tally {
         _ = self.sums.g_add_(&owner.permute([1, 2, 0]).bmm(&sample.permute([1, 0, 2])));
     }
 
-    /// The diagrams; waits for the device.
-    pub fn reliability(&self) -> Reliability {
+    /// The reliability diagrams; synchronises with the device.
+    pub fn calibration(&self) -> Calibration {
         let diagram = |quantity: i64| {
             let sums = self.sums.get(quantity).reshape([-1]).to_kind(Kind::Double);
             diagram(&Vec::<f64>::try_from(sums).expect("three numbers a bin"))
         };
-        Reliability { score: diagram(0), win: diagram(1), draw: diagram(2), loss: diagram(3) }
+        Calibration { score: diagram(0), win: diagram(1), draw: diagram(2), loss: diagram(3) }
     }
 }
 
@@ -72,12 +72,12 @@ fn with_score(wdl: &Tensor) -> Tensor {
     Tensor::cat(&[score.unsqueeze(1), wdl.shallow_clone()], 1)
 }
 
-fn diagram(sums: &[f64]) -> Diagram {
+fn diagram(sums: &[f64]) -> ReliabilityDiagram {
     let filled = sums.as_chunks::<3>().0.iter().filter(|[samples, ..]| *samples > 0.0);
     let bins: Vec<Bin> = filled.map(|[n, predicted, seen]| Bin(predicted / n, seen / n, *n as u64)).collect();
     let total: u64 = bins.iter().map(|bin| bin.2).sum();
     let distance: f64 = bins.iter().map(|Bin(predicted, seen, n)| (predicted - seen).abs() * *n as f64).sum();
-    Diagram { error: distance / total.max(1) as f64, bins }
+    ReliabilityDiagram { error: distance / total.max(1) as f64, bins }
 }
 
 #[cfg(test)]
@@ -85,36 +85,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn predictions_are_set_against_outcomes_bin_by_bin() {
+    fn predictions_are_compared_with_outcomes_by_bin() {
         // Twice "85 % win": won once and lost once; once a certain draw that was one.
-        // And a game whose end isn't known.
+        // And a game with an unknown result.
         let predicted = [0.85f32, 0.1, 0.05, 0.85, 0.1, 0.05, 0.0, 1.0, 0.0, 0.5, 0.5, 0.0];
         let outcome = [1f32, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
-        let mut tally = Tally::new(Device::Cpu);
-        // In two batches, as a validation does it.
+        let mut counts = CalibrationCounts::new(Device::Cpu);
+        // In two batches, as in a validation.
         for rows in [0..6, 6..12] {
             let part = |all: &[f32]| Tensor::from_slice(&all[rows.clone()]).view([-1, 3]);
-            tally.add(&part(&predicted), &part(&outcome));
+            counts.add(&part(&predicted), &part(&outcome));
         }
-        let reliability = tally.reliability();
+        let calibration = counts.calibration();
         let near = |bin: Bin, expected: Bin| {
             let close = (bin.0 - expected.0).abs() < 1e-6 && (bin.1 - expected.1).abs() < 1e-6;
             assert!(close && bin.2 == expected.2, "{bin:?}, expected {expected:?}");
         };
-        let [low, high] = reliability.win.bins[..] else { panic!("{:?}", reliability.win) };
+        let [low, high] = calibration.win.bins[..] else { panic!("{:?}", calibration.win) };
         near(low, Bin(0.0, 0.0, 1));
         near(high, Bin(0.85, 0.5, 2));
-        assert!((reliability.win.error - 0.35 * 2.0 / 3.0).abs() < 1e-6);
-        let [level, winning] = reliability.score.bins[..] else { panic!("{:?}", reliability.score) };
+        assert!((calibration.win.error - 0.35 * 2.0 / 3.0).abs() < 1e-6);
+        let [level, winning] = calibration.score.bins[..] else { panic!("{:?}", calibration.score) };
         near(level, Bin(0.5, 0.5, 1));
         near(winning, Bin(0.9, 0.5, 2));
-        let last = reliability.draw.bins.last().unwrap();
+        let last = calibration.draw.bins.last().unwrap();
         near(*last, Bin(1.0, 1.0, 1));
-        assert_eq!(reliability.loss.bins.len(), 1, "0.05 and 0 share the first bin");
+        assert_eq!(calibration.loss.bins.len(), 1, "0.05 and 0 share the first bin");
     }
 
     #[test]
-    fn without_samples_there_is_nothing_to_show() {
-        assert_eq!(Tally::new(Device::Cpu).reliability(), Reliability::default());
+    fn without_samples_there_are_no_bins() {
+        assert_eq!(CalibrationCounts::new(Device::Cpu).calibration(), Calibration::default());
     }
 }

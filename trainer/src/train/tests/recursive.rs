@@ -1,16 +1,16 @@
-//! A network that thinks in steps learns, in groups of steps as all at once.
+//! Tests of training a recursive model, with and without activation checkpointing.
 
 use crate::config::TrainConfig;
 use crate::config::model::trm;
 use crate::loader::Batch;
 use crate::train::learner::Learner;
-use crate::train::overfit::by_heart;
-use crate::train::tests::{held_out_game, opera_for};
+use crate::train::overfit::overfit;
+use crate::train::tests::{held_out_game, opera_game_batch};
 use tch::Device;
 
-/// One game, as the recursive model sees it.
+/// The positions of one game as a batch for the recursive model.
 fn opera() -> Batch {
-    opera_for(&trm::SCHEMES)
+    opera_game_batch(&trm::SCHEMES)
 }
 
 fn tiny(overrides: &[&str]) -> TrainConfig {
@@ -25,10 +25,10 @@ fn tiny(overrides: &[&str]) -> TrainConfig {
 }
 
 #[test]
-fn it_learns_a_game_by_heart_and_every_step_is_reported() {
+fn it_overfits_a_game_and_every_step_is_reported() {
     let config = tiny(&[]);
-    let point = by_heart(&config, Device::Cpu, &opera(), 400, 0.1, &|_| ()).unwrap();
-    assert_eq!(point.judge(&config, 0.1), None);
+    let point = overfit(&config, Device::Cpu, &opera(), 400, 0.1, &|_| ()).unwrap();
+    assert_eq!(point.advice(&config, 0.1), None);
     let mut learner = Learner::new(&config, Device::Cpu).unwrap();
     for step in 0..60 {
         learner.step(&[opera()], config.learning_rate(step, 0.0));
@@ -42,7 +42,7 @@ fn it_learns_a_game_by_heart_and_every_step_is_reported() {
 }
 
 #[test]
-fn groups_of_steps_lead_where_all_at_once_does() {
+fn checkpointed_training_equals_plain_training() {
     let learnt = |overrides: &[&str]| {
         let mut learner = Learner::new(&tiny(overrides), Device::Cpu).unwrap();
         for _ in 0..5 {
@@ -53,7 +53,7 @@ fn groups_of_steps_lead_where_all_at_once_does() {
     let (whole, report) = learnt(&[]);
     for kept in ["model.kept_steps=1", "model.kept_steps=3"] {
         let (flat, again) = learnt(&[kept]);
-        // AdamW makes much of a gradient that is nearly zero, and of how its sums were rounded.
+        // AdamW amplifies rounding differences of gradients near zero.
         let apart: Vec<f32> = whole.iter().zip(&flat).map(|(a, b)| (a - b).abs()).collect();
         let mean = apart.iter().sum::<f32>() / apart.len() as f32;
         assert!(mean < 2e-5, "{kept}: {mean}");
