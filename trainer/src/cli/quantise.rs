@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use engine::eval::{Network, Session};
 
-use crate::export::Quality;
+use crate::export::QuantisationQuality;
 use crate::export::Quantiser;
 use crate::export::quantise::compare;
 use crate::export::quantise::{gate, positions};
@@ -69,7 +69,7 @@ impl QuantiseArgs {
         if !refusals.is_empty() {
             println!("the worst layers, each alone in 8 bits:");
             for blame in gate::blame(&mut before, &quantiser, held_out)?.iter().take(WORST) {
-                let Quality { policy_kl, wdl_error, .. } = blame.quality;
+                let QuantisationQuality { policy_kl, wdl_error, .. } = blame.quality;
                 let wdl = wdl_error.map_or(String::new(), |error| format!("WDL error {error:.5}, "));
                 println!("  policy KL      {policy_kl:.5} nat, {wdl}{}", blame.layer);
             }
@@ -85,7 +85,7 @@ impl QuantiseArgs {
     }
 }
 
-fn print(quality: &Quality, [before, after]: [usize; 2], [slow, fast]: [f64; 2]) {
+fn print(quality: &QuantisationQuality, [before, after]: [usize; 2], [slow, fast]: [f64; 2]) {
     let q = quality;
     println!("{} held-out positions against fp32:", q.positions);
     println!("  policy KL      {:.5} nat, mean", q.policy_kl);

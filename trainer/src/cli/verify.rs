@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args};
 use engine::eval::{Network, Value};
 
-use crate::export::{Difference, TOLERANCE, built_in, compare, network, positions_of};
+use crate::export::{OutputDifference, TOLERANCE, built_in, compare, network, positions_of};
 use crate::train::Checkpoint;
 
 /// Compare a network file in ONNX Runtime with its checkpoint in libtorch
@@ -41,7 +41,7 @@ impl VerifyArgs {
     /// One line: a file can't be read, ONNX Runtime fails, or a difference is above the tolerance.
     pub fn run(&self) -> Result<(), String> {
         let (count, value, difference) = self.verify()?;
-        let Difference { policy_logit, policy, wdl_logit, wdl } = difference;
+        let OutputDifference { policy_logit, policy, wdl_logit, wdl } = difference;
         let wdl = match value {
             Value::Wdl => format!("; WDL logit {wdl_logit:.1e}, probability {wdl:.1e}"),
             Value::None => String::new(),
@@ -56,7 +56,7 @@ impl VerifyArgs {
         Err(format!("the network file differs from the checkpoint by more than {TOLERANCE:.0e}"))
     }
 
-    fn verify(&self) -> Result<(usize, Value, Difference), String> {
+    fn verify(&self) -> Result<(usize, Value, OutputDifference), String> {
         let checkpoint = Checkpoint::load(&self.checkpoint)?;
         let (net, weights) = network(&checkpoint, self.averaged, self.steps)?;
         let file = Network::load(&self.net).map_err(|error| error.to_string())?;

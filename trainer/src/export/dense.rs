@@ -2,19 +2,19 @@
 
 use engine::encoding::Input;
 
-use super::graph::Value;
-use super::writer::Writer;
+use super::graph::GraphValue;
+use super::writer::LayerWriter;
 use crate::config::model::mlp::INPUT;
 use crate::model::linear::Matrix;
 use crate::model::mlp::Mlp;
 
 /// Writes the matrix, from its input to the policy's logits.
-pub fn matrix(writer: &mut Writer<'_>, net: &Matrix, input: &Value) -> Value {
+pub fn matrix(writer: &mut LayerWriter<'_>, net: &Matrix, input: &GraphValue) -> GraphValue {
     writer.linear(input, &net.out)
 }
 
 /// Writes `net` from its input to logits of policy and, if it has a value, win, draw, loss.
-pub fn mlp(writer: &mut Writer<'_>, net: &Mlp, input: &Value) -> (Value, Option<Value>) {
+pub fn mlp(writer: &mut LayerWriter<'_>, net: &Mlp, input: &GraphValue) -> (GraphValue, Option<GraphValue>) {
     let mut x = writer.graph.reshape(input, &[Input::size(INPUT) as i64]);
     for layer in &net.hidden {
         let y = writer.linear(&x, layer);

@@ -5,8 +5,8 @@ use std::path::Path;
 use engine::eval::{Golden, Network, Schemes};
 use prost::Message;
 
-use super::graph::Builder;
-use super::writer::{Writer, numbers};
+use super::graph::GraphBuilder;
+use super::writer::{LayerWriter, numbers};
 use super::{dense, golden, resnet, trm};
 use crate::config::ModelConfig;
 use crate::config::TrainConfig;
@@ -31,7 +31,7 @@ fn write(
     net: &Net,
     weights: &Weights,
     config: &TrainConfig,
-    graph: Builder,
+    graph: GraphBuilder,
     more: Vec<(String, String)>,
 ) -> Vec<u8> {
     let golden = golden::answers(net, weights);
@@ -57,9 +57,9 @@ fn recursion(net: &Net, weights: &Weights) -> Vec<(String, String)> {
 
 /// The graph of `net` with the numbers of `weights`: `input` to `policy` and, if it has a value, `wdl`. Of a network
 /// that thinks in steps a single one, unless `unrolled`.
-fn graph(net: &Net, weights: &Weights, unrolled: bool) -> Builder {
+fn graph(net: &Net, weights: &Weights, unrolled: bool) -> GraphBuilder {
     let Schemes { input, policy, .. } = net.schemes();
-    let mut writer = Writer::new(weights);
+    let mut writer = LayerWriter::new(weights);
     let shape: Vec<i64> = input.shape().iter().map(|n| *n as i64).collect();
     let input = writer.graph.input("input", &shape);
     let (logits, wdl) = match &net.body {

@@ -8,7 +8,7 @@ use engine::position::Game;
 use prost::Message;
 use tch::{Kind, Tensor};
 
-use super::proto::{Model, Property};
+use super::proto::{ModelProto, StringStringEntryProto};
 use crate::model::{Net, Weights};
 use crate::record::INITIAL_FEN;
 
@@ -68,7 +68,7 @@ fn answers_of(scheme: Policy, games: &[Game], policies: &[f32], values: &[f32]) 
 ///
 /// # Errors
 /// One line, if ONNX Runtime fails.
-pub fn answered(mut model: Model, precision: &str) -> Result<Vec<u8>, String> {
+pub fn answered(mut model: ModelProto, precision: &str) -> Result<Vec<u8>, String> {
     let mut session = Session::open(&model.encode_to_vec()).map_err(|error| error.to_string())?;
     let schemes = session.schemes();
     let games = games();
@@ -87,7 +87,7 @@ pub fn answered(mut model: Model, precision: &str) -> Result<Vec<u8>, String> {
 }
 
 /// The value of this property of a card.
-pub fn property<'a>(card: &'a mut [Property], key: &str) -> Option<&'a mut String> {
+pub fn property<'a>(card: &'a mut [StringStringEntryProto], key: &str) -> Option<&'a mut String> {
     card.iter_mut().find(|property| property.key == key).map(|property| &mut property.value)
 }
 

@@ -14,5 +14,5 @@ pub mod quantise;
 
 pub use file::{CardText, network, onnx, unrolled, write_network};
 pub use lc0::{Lc0Net, onnx as lc0_onnx};
-pub use quantise::{Quality, Quantiser, quickly};
-pub use verify::{Difference, TOLERANCE, built_in, compare, positions_of};
+pub use quantise::{QuantisationQuality, Quantiser, quickly};
+pub use verify::{OutputDifference, TOLERANCE, built_in, compare, positions_of};

@@ -1,12 +1,12 @@
 //! The residual network as an ONNX graph; BatchNorm is folded into the convolutions before it.
 
-use super::graph::Value;
-use super::writer::Writer;
+use super::graph::GraphValue;
+use super::writer::LayerWriter;
 use crate::model::resnet::{Block, Policy, Resnet};
 use crate::model::{Attention, ConvNorm, EPSILON, Linear, NormDetail, Squeeze};
 
 /// Writes `net` from its input to logits of policy and win, draw, loss.
-pub fn write(writer: &mut Writer<'_>, net: &Resnet, input: &Value) -> [Value; 2] {
+pub fn write(writer: &mut LayerWriter<'_>, net: &Resnet, input: &GraphValue) -> [GraphValue; 2] {
     writer.act = net.config.activation;
     let stem = writer.conv_norm(input, &net.stem);
     let mut x = writer.act(&stem);
@@ -23,8 +23,8 @@ pub fn write(writer: &mut Writer<'_>, net: &Resnet, input: &Value) -> [Value; 2]
     [policy, wdl]
 }
 
-impl Writer<'_> {
-    fn conv_norm(&mut self, x: &Value, layer: &ConvNorm) -> Value {
+impl LayerWriter<'_> {
+    fn conv_norm(&mut self, x: &GraphValue, layer: &ConvNorm) -> GraphValue {
         let gamma = self.weights.master(layer.norm.gamma);
         let beta = self.weights.master(layer.norm.beta);
         let kernel = self.weights.master(layer.conv.weight);
@@ -53,7 +53,7 @@ impl Writer<'_> {
         }
     }
 
-    fn block(&mut self, x: &Value, block: &Block) -> Value {
+    fn block(&mut self, x: &GraphValue, block: &Block) -> GraphValue {
         let y = self.conv_norm(x, &block.first);
         let y = self.act(&y);
         let mut y = self.conv_norm(&y, &block.second);
@@ -69,7 +69,7 @@ impl Writer<'_> {
     }
 
     /// The fully connected layers are written as 1x1 convolutions on the pooled `[batch, c, 1, 1]`.
-    fn squeeze(&mut self, x: &Value, squeeze: &Squeeze) -> Value {
+    fn squeeze(&mut self, x: &GraphValue, squeeze: &Squeeze) -> GraphValue {
         let pooled = self.graph.global_average(x);
         let hidden = self.pointwise(&pooled, &squeeze.reduce);
         let hidden = self.graph.relu(&hidden);
@@ -78,13 +78,13 @@ impl Writer<'_> {
         self.graph.mul(x, &gate)
     }
 
-    fn pointwise(&mut self, x: &Value, linear: &Linear) -> Value {
+    fn pointwise(&mut self, x: &GraphValue, linear: &Linear) -> GraphValue {
         let weight = self.tensor(&self.weights.master(linear.weight).unsqueeze(-1).unsqueeze(-1));
         let bias = self.param(linear.bias);
         self.graph.conv(x, &weight, Some(&bias), 1)
     }
 
-    fn board_attention(&mut self, x: &Value, attention: &Attention) -> Value {
+    fn board_attention(&mut self, x: &GraphValue, attention: &Attention) -> GraphValue {
         let channels = self.weights.master(attention.norm.gamma).size()[0];
         let board = self.graph.transpose(x, &[0, 2, 3, 1]);
         let tokens = self.graph.reshape(&board, &[64, channels]);
@@ -94,7 +94,7 @@ impl Writer<'_> {
         self.graph.transpose(&board, &[0, 3, 1, 2])
     }
 
-    fn policy(&mut self, x: &Value, policy: &Policy) -> Value {
+    fn policy(&mut self, x: &GraphValue, policy: &Policy) -> GraphValue {
         match policy {
             Policy::Conv { hidden, out } => {
                 let hidden = self.conv_norm(x, hidden);

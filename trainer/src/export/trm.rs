@@ -1,44 +1,44 @@
 //! The recursive model as an ONNX graph: a single step, or all of them.
 
-use super::graph::Value;
-use super::writer::Writer;
+use super::graph::GraphValue;
+use super::writer::LayerWriter;
 use crate::model::trm::{Layer, PLANES, SQUARES, Trm};
 
 /// What goes from step to step.
-struct Thought {
+struct RecurrentState {
     /// `[batch, 1, width]`
-    y: Value,
+    y: GraphValue,
     /// `[batch, 64, width]`; nothing is a scratchpad of zeros.
-    z: Option<Value>,
+    z: Option<GraphValue>,
 }
 
 /// Writes one step, with inputs `y` and `z` and outputs `y_out` and `z_out`, and gives its logits of policy and of win,
 /// draw, loss.
-pub fn core(writer: &mut Writer<'_>, net: &Trm, input: &Value) -> [Value; 2] {
+pub fn core(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> [GraphValue; 2] {
     let width = net.config.width;
     let y = writer.graph.input("y", &[1, width]);
     let z = writer.graph.input("z", &[SQUARES, width]);
     let squares = embedded(writer, net, input);
-    let thought = step(writer, net, &squares, &Thought { y, z: Some(z) });
-    writer.graph.output("y_out", &thought.y, &[1, width]);
-    writer.graph.output("z_out", thought.z.as_ref().expect("a step writes"), &[SQUARES, width]);
-    said(writer, net, &thought)
+    let state = step(writer, net, &squares, &RecurrentState { y, z: Some(z) });
+    writer.graph.output("y_out", &state.y, &[1, width]);
+    writer.graph.output("z_out", state.z.as_ref().expect("a step writes"), &[SQUARES, width]);
+    heads(writer, net, &state)
 }
 
 /// Writes all steps that the network was trained with, and gives the logits of the last one.
-pub fn unrolled(writer: &mut Writer<'_>, net: &Trm, input: &Value) -> [Value; 2] {
+pub fn unrolled(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> [GraphValue; 2] {
     let squares = embedded(writer, net, input);
     let first = writer.param(net.first_answer);
     let y = writer.graph.for_each(input, &first, &[1, net.config.width]);
-    let mut thought = Thought { y, z: None };
+    let mut state = RecurrentState { y, z: None };
     for _ in 0..net.config.steps {
-        thought = step(writer, net, &squares, &thought);
+        state = step(writer, net, &squares, &state);
     }
-    said(writer, net, &thought)
+    heads(writer, net, &state)
 }
 
 /// `[batch, 64, width]`: what stands on the squares, and where they are.
-fn embedded(writer: &mut Writer<'_>, net: &Trm, input: &Value) -> Value {
+fn embedded(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> GraphValue {
     let planes = writer.graph.reshape(input, &[PLANES, SQUARES]);
     let squares = writer.graph.transpose(&planes, &[0, 2, 1]);
     let content = writer.linear_on_tokens(&squares, &net.embed);
@@ -46,12 +46,17 @@ fn embedded(writer: &mut Writer<'_>, net: &Trm, input: &Value) -> Value {
     writer.graph.add(&content, &positions)
 }
 
-fn step(writer: &mut Writer<'_>, net: &Trm, squares: &Value, thought: &Thought) -> Thought {
-    let seen = match &thought.z {
+fn step(
+    writer: &mut LayerWriter<'_>,
+    net: &Trm,
+    squares: &GraphValue,
+    state: &RecurrentState,
+) -> RecurrentState {
+    let seen = match &state.z {
         Some(z) => writer.graph.add(squares, z),
         None => squares.clone(),
     };
-    let mut tokens = writer.graph.concat(&[&thought.y, &seen], 1);
+    let mut tokens = writer.graph.concat(&[&state.y, &seen], 1);
     for part in &net.layers {
         tokens = layer(writer, part, &tokens);
     }
@@ -60,7 +65,7 @@ fn step(writer: &mut Writer<'_>, net: &Trm, squares: &Value, thought: &Thought) 
     let proposed = writer.graph.select(&tokens, 1, &(1..=SQUARES).collect::<Vec<_>>());
     let gate = writer.linear_on_tokens(&proposed, &net.gate);
     let gate = writer.graph.sigmoid(&gate);
-    let z = match &thought.z {
+    let z = match &state.z {
         Some(z) => {
             let change = writer.graph.sub(&proposed, z);
             let change = writer.graph.mul(&gate, &change);
@@ -68,10 +73,10 @@ fn step(writer: &mut Writer<'_>, net: &Trm, squares: &Value, thought: &Thought) 
         }
         None => writer.graph.mul(&gate, &proposed),
     };
-    Thought { y, z: Some(z) }
+    RecurrentState { y, z: Some(z) }
 }
 
-fn layer(writer: &mut Writer<'_>, layer: &Layer, tokens: &Value) -> Value {
+fn layer(writer: &mut LayerWriter<'_>, layer: &Layer, tokens: &GraphValue) -> GraphValue {
     let added = writer.attention(tokens, SQUARES + 1, &layer.attention);
     let tokens = writer.graph.add(tokens, &added);
     let normed = writer.layer_norm(&tokens, &layer.norm);
@@ -81,7 +86,7 @@ fn layer(writer: &mut Writer<'_>, layer: &Layer, tokens: &Value) -> Value {
     writer.graph.add(&tokens, &added)
 }
 
-fn said(writer: &mut Writer<'_>, net: &Trm, thought: &Thought) -> [Value; 2] {
-    let y = writer.graph.reshape(&thought.y, &[net.config.width]);
+fn heads(writer: &mut LayerWriter<'_>, net: &Trm, state: &RecurrentState) -> [GraphValue; 2] {
+    let y = writer.graph.reshape(&state.y, &[net.config.width]);
     [&net.policy, &net.wdl].map(|head| writer.linear(&y, head))
 }

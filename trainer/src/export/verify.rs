@@ -19,7 +19,7 @@ const BATCH: usize = 32;
 /// The largest differences between two runtimes: absolute ones of probabilities, and of logits, which are divided by
 /// their size where it is above one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Difference {
+pub struct OutputDifference {
     /// Of a policy logit.
     pub policy_logit: f32,
     /// Of a legal move's probability.
@@ -30,7 +30,7 @@ pub struct Difference {
     pub wdl: f32,
 }
 
-impl Difference {
+impl OutputDifference {
     /// The largest of all.
     pub fn worst(self) -> f32 {
         self.policy_logit.max(self.policy).max(self.wdl_logit).max(self.wdl)
@@ -46,13 +46,13 @@ pub fn compare(
     weights: &Weights,
     file: &Network,
     positions: &[Game],
-) -> Result<Difference, String> {
+) -> Result<OutputDifference, String> {
     let schemes = net.schemes();
     if file.schemes() != schemes {
         return Err(format!("the file is another network: {}", file.describe()));
     }
     let mut session = file.session().map_err(|error| error.to_string())?;
-    let mut worst = Difference::default();
+    let mut worst = OutputDifference::default();
     for batch in positions.chunks(BATCH) {
         let (policy, wdl) = logits(net, weights, batch);
         let ran = session.run(&schemes.input.tensor(batch), |theirs| {

@@ -4,7 +4,7 @@ use engine::eval::Schemes;
 use serde_json::json;
 
 use super::graph::graph;
-use super::network::{Lc0Net, Policy};
+use super::network::{Lc0Net, Lc0PolicyHead};
 use crate::export::file::{CardText, card};
 use crate::export::golden;
 
@@ -30,7 +30,7 @@ fn description(net: &Lc0Net) -> serde_json::Value {
         "blocks": net.blocks.len(),
         "squeeze": net.blocks.iter().find_map(|block| block.squeeze.as_ref()).map(|s| s.reduce.out()),
         "activation": net.activation,
-        "policy_head": match net.policy { Policy::Conv { .. } => "conv", Policy::Dense { .. } => "dense" },
+        "policy_head": match net.policy { Lc0PolicyHead::Conv { .. } => "conv", Lc0PolicyHead::Dense { .. } => "dense" },
         "value_head": if net.value.out.out() == 1 { "scalar" } else { "wdl" },
         "training_steps": net.steps,
         "license": net.licence,

@@ -3,10 +3,10 @@
 use engine::encoding::{az4672, lc0_112, lc0_1858};
 use shakmaty::{Bitboard, Color, Move, Role, Square, attacks};
 
-use super::network::Activation;
-use crate::export::graph::{Builder, Value};
-use crate::export::lc0::layers::{Conv, Dense};
-use crate::export::lc0::network::{Block, Lc0Net, Policy, Squeeze, Value as ValueHead};
+use super::network::Lc0Activation;
+use crate::export::graph::{GraphBuilder, GraphValue};
+use crate::export::lc0::layers::{Lc0Conv, Lc0Dense};
+use crate::export::lc0::network::{Lc0Block, Lc0Net, Lc0PolicyHead, Lc0Squeeze, Lc0ValueHead};
 
 /// The logit of a draw for networks that don't know draws: no softmax sees it.
 const NEVER: f32 = -100.0;
@@ -16,8 +16,8 @@ const NEVER: f32 = -100.0;
 const CLOCK: f32 = 64.0;
 
 /// The graph of `net`: `input` to `policy` and `wdl`.
-pub fn graph(net: &Lc0Net) -> Builder {
-    let mut writer = Writer { graph: Builder::default(), activation: net.activation };
+pub fn graph(net: &Lc0Net) -> GraphBuilder {
+    let mut writer = Lc0GraphWriter { graph: GraphBuilder::default(), activation: net.activation };
     let input = writer.graph.input("input", &[lc0_112::PLANES as i64, 8, 8]);
     let mut x = writer.first_layer(&input, &net.input);
     for block in &net.blocks {
@@ -30,20 +30,20 @@ pub fn graph(net: &Lc0Net) -> Builder {
     writer.graph
 }
 
-struct Writer {
-    graph: Builder,
-    activation: Activation,
+struct Lc0GraphWriter {
+    graph: GraphBuilder,
+    activation: Lc0Activation,
 }
 
-impl Writer {
-    fn act(&mut self, x: &Value) -> Value {
+impl Lc0GraphWriter {
+    fn act(&mut self, x: &GraphValue) -> GraphValue {
         match self.activation {
-            Activation::Relu => self.graph.relu(x),
-            Activation::Mish => self.graph.mish(x),
+            Lc0Activation::Relu => self.graph.relu(x),
+            Lc0Activation::Mish => self.graph.mish(x),
         }
     }
 
-    fn conv(&mut self, x: &Value, conv: &Conv) -> Value {
+    fn conv(&mut self, x: &GraphValue, conv: &Lc0Conv) -> GraphValue {
         let (out, kernel) = (conv.out() as i64, conv.kernel as i64);
         let inputs = conv.weight.len() as i64 / (out * kernel * kernel);
         let weight = self.graph.floats(&[out, inputs, kernel, kernel], &conv.weight);
@@ -52,12 +52,12 @@ impl Writer {
     }
 
     /// A convolution and the activation after it.
-    fn layer(&mut self, x: &Value, conv: &Conv) -> Value {
+    fn layer(&mut self, x: &GraphValue, conv: &Lc0Conv) -> GraphValue {
         let sum = self.conv(x, conv);
         self.act(&sum)
     }
 
-    fn first_layer(&mut self, input: &Value, conv: &Conv) -> Value {
+    fn first_layer(&mut self, input: &GraphValue, conv: &Lc0Conv) -> GraphValue {
         let mut shares = vec![1.0; lc0_112::PLANES];
         shares[lc0_112::CLOCK] = CLOCK.recip();
         let shares = self.graph.floats(&[1, lc0_112::PLANES as i64, 1, 1], &shares);
@@ -70,7 +70,7 @@ impl Writer {
         self.layer(&scaled, &conv)
     }
 
-    fn dense(&mut self, x: &Value, dense: &Dense) -> Value {
+    fn dense(&mut self, x: &GraphValue, dense: &Lc0Dense) -> GraphValue {
         let out = dense.out() as i64;
         let weight = self.graph.floats(&[out, dense.weight.len() as i64 / out], &dense.weight);
         let bias = self.graph.floats(&[out], &dense.bias);
@@ -78,12 +78,12 @@ impl Writer {
     }
 
     /// A fully connected layer on the pooled `[batch, c, 1, 1]`.
-    fn pointwise(&mut self, x: &Value, dense: &Dense) -> Value {
-        let Dense { weight, bias } = dense.clone();
-        self.conv(x, &Conv { weight, bias, kernel: 1 })
+    fn pointwise(&mut self, x: &GraphValue, dense: &Lc0Dense) -> GraphValue {
+        let Lc0Dense { weight, bias } = dense.clone();
+        self.conv(x, &Lc0Conv { weight, bias, kernel: 1 })
     }
 
-    fn block(&mut self, x: &Value, block: &Block) -> Value {
+    fn block(&mut self, x: &GraphValue, block: &Lc0Block) -> GraphValue {
         let y = self.layer(x, &block.first);
         let mut y = self.conv(&y, &block.second);
         if let Some(squeeze) = &block.squeeze {
@@ -93,7 +93,7 @@ impl Writer {
         self.act(&sum)
     }
 
-    fn squeeze(&mut self, x: &Value, squeeze: &Squeeze) -> Value {
+    fn squeeze(&mut self, x: &GraphValue, squeeze: &Lc0Squeeze) -> GraphValue {
         let pooled = self.graph.global_average(x);
         let hidden = self.pointwise(&pooled, &squeeze.reduce);
         let hidden = self.act(&hidden);
@@ -104,15 +104,15 @@ impl Writer {
         self.graph.add(&scaled, &shift)
     }
 
-    fn policy(&mut self, x: &Value, policy: &Policy) -> Value {
+    fn policy(&mut self, x: &GraphValue, policy: &Lc0PolicyHead) -> GraphValue {
         match policy {
-            Policy::Conv { hidden, out } => {
+            Lc0PolicyHead::Conv { hidden, out } => {
                 let hidden = self.layer(x, hidden);
                 let planes = self.conv(&hidden, out);
                 let flat = self.graph.reshape(&planes, &[-1]);
                 self.graph.select(&flat, 1, &plane_squares())
             }
-            Policy::Dense { hidden, out } => {
+            Lc0PolicyHead::Dense { hidden, out } => {
                 let hidden = self.layer(x, hidden);
                 let flat = self.graph.reshape(&hidden, &[-1]);
                 self.dense(&flat, out)
@@ -120,7 +120,7 @@ impl Writer {
         }
     }
 
-    fn value(&mut self, x: &Value, value: &ValueHead) -> Value {
+    fn value(&mut self, x: &GraphValue, value: &Lc0ValueHead) -> GraphValue {
         let squeezed = self.layer(x, &value.squeeze);
         let flat = self.graph.reshape(&squeezed, &[-1]);
         let hidden = self.dense(&flat, &value.hidden);
@@ -132,10 +132,10 @@ impl Writer {
 
 /// A layer of three logits instead of one whose tanh is the expected result q: a win is (1 + q)/2, a draw
 /// never happens (as lc0 has it), since `(1 + tanh x)/2 = eˣ/(eˣ + e⁻ˣ)`.
-fn without_draws(scalar: &Dense) -> Dense {
+fn without_draws(scalar: &Lc0Dense) -> Lc0Dense {
     let zero = vec![0.0; scalar.weight.len()];
     let minus: Vec<f32> = scalar.weight.iter().map(|x| -x).collect();
-    Dense {
+    Lc0Dense {
         weight: [&scalar.weight[..], &zero, &minus].concat(),
         bias: vec![scalar.bias[0], NEVER, -scalar.bias[0]],
     }
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_scalar_value_becomes_wins_and_losses() {
-        let three = without_draws(&Dense { weight: vec![0.5, -2.0], bias: vec![0.25] });
+        let three = without_draws(&Lc0Dense { weight: vec![0.5, -2.0], bias: vec![0.25] });
         let logit =
             |row: usize| three.weight[2 * row] * 0.3 + three.weight[2 * row + 1] * 0.1 + three.bias[row];
         let wdl = engine::eval::Wdl::from_logits([0, 1, 2].map(logit));

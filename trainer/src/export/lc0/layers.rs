@@ -1,13 +1,13 @@
 //! Numbers of a Leela file: layers decoded, BatchNorm folded into convolutions.
 
-use crate::export::lc0::proto::{ConvBlock, Layer};
+use crate::export::lc0::proto::{ProtoConvBlock, ProtoLayer};
 
 /// What lc0 adds to a variance before it takes the root.
 const EPSILON: f32 = 1e-5;
 
 /// A convolution with stride 1 that keeps the board's size.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Conv {
+pub struct Lc0Conv {
     /// `[out, in, kernel, kernel]`
     pub weight: Vec<f32>,
     /// `[out]`
@@ -16,14 +16,14 @@ pub struct Conv {
     pub kernel: usize,
 }
 
-impl Conv {
+impl Lc0Conv {
     /// Channels of the result.
     pub fn out(&self) -> usize {
         self.bias.len()
     }
 
     /// The first `out` channels alone.
-    pub fn first(mut self, out: usize) -> Conv {
+    pub fn first(mut self, out: usize) -> Lc0Conv {
         let row = self.weight.len() / self.out();
         self.weight.truncate(out * row);
         self.bias.truncate(out);
@@ -33,23 +33,23 @@ impl Conv {
 
 /// A fully connected layer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Dense {
+pub struct Lc0Dense {
     /// `[out, in]`
     pub weight: Vec<f32>,
     /// `[out]`
     pub bias: Vec<f32>,
 }
 
-impl Dense {
+impl Lc0Dense {
     /// Numbers of the result.
     pub fn out(&self) -> usize {
         self.bias.len()
     }
 
     /// Its rows `range` alone.
-    pub fn rows(&self, range: std::ops::Range<usize>) -> Dense {
+    pub fn rows(&self, range: std::ops::Range<usize>) -> Lc0Dense {
         let row = self.weight.len() / self.out();
-        Dense {
+        Lc0Dense {
             weight: self.weight[range.start * row..range.end * row].to_vec(),
             bias: self.bias[range].to_vec(),
         }
@@ -60,9 +60,14 @@ impl Dense {
 ///
 /// # Errors
 /// One line that names the layer, if it is missing, can't be decoded, or has another size.
-pub fn conv(block: Option<&ConvBlock>, place: &str, inputs: usize, kernel: usize) -> Result<Conv, String> {
+pub fn conv(
+    block: Option<&ProtoConvBlock>,
+    place: &str,
+    inputs: usize,
+    kernel: usize,
+) -> Result<Lc0Conv, String> {
     let block = block.ok_or_else(|| format!("{place} is missing"))?;
-    let part = |layer: &Option<Layer>, part: &str| numbers(layer.as_ref(), &format!("{place}.{part}"));
+    let part = |layer: &Option<ProtoLayer>, part: &str| numbers(layer.as_ref(), &format!("{place}.{part}"));
     let mut weight = part(&block.weights, "weights")?;
     let row = inputs * kernel * kernel;
     if weight.is_empty() || !weight.len().is_multiple_of(row) {
@@ -70,8 +75,8 @@ pub fn conv(block: Option<&ConvBlock>, place: &str, inputs: usize, kernel: usize
         return Err(format!("{place}.weights has {found} numbers, expected a multiple of {row}"));
     }
     let out = weight.len() / row;
-    let sized = |layer: &Option<Layer>, name: &str, default: f32| {
-        if layer.as_ref().is_none_or(Layer::is_empty) {
+    let sized = |layer: &Option<ProtoLayer>, name: &str, default: f32| {
+        if layer.as_ref().is_none_or(ProtoLayer::is_empty) {
             return Ok(vec![default; out]);
         }
         part(layer, name).and_then(|numbers| exactly(numbers, out, &format!("{place}.{name}")))
@@ -88,7 +93,7 @@ pub fn conv(block: Option<&ConvBlock>, place: &str, inputs: usize, kernel: usize
             bias[channel] = (bias[channel] - means[channel]) * scale + betas[channel];
         }
     }
-    Ok(Conv { weight, bias, kernel })
+    Ok(Lc0Conv { weight, bias, kernel })
 }
 
 /// The fully connected layer of these weights and biases, each with its place, that takes `inputs` numbers.
@@ -96,13 +101,13 @@ pub fn conv(block: Option<&ConvBlock>, place: &str, inputs: usize, kernel: usize
 /// # Errors
 /// As [`conv`].
 pub fn dense(
-    (weight, weight_place): (&Option<Layer>, &str),
-    (bias, bias_place): (&Option<Layer>, &str),
+    (weight, weight_place): (&Option<ProtoLayer>, &str),
+    (bias, bias_place): (&Option<ProtoLayer>, &str),
     inputs: usize,
-) -> Result<Dense, String> {
+) -> Result<Lc0Dense, String> {
     let bias = numbers(bias.as_ref(), bias_place)?;
     let weight = exactly(numbers(weight.as_ref(), weight_place)?, inputs * bias.len(), weight_place)?;
-    Ok(Dense { weight, bias })
+    Ok(Lc0Dense { weight, bias })
 }
 
 /// The layer's numbers, `expected` of them.
@@ -114,14 +119,14 @@ fn exactly(numbers: Vec<f32>, expected: usize, place: &str) -> Result<Vec<f32>, 
     }
 }
 
-impl Layer {
+impl ProtoLayer {
     fn is_empty(&self) -> bool {
         self.params.as_ref().is_none_or(Vec::is_empty)
     }
 }
 
 /// The numbers of a layer (lc0, `utils/weights_adapter.cc`).
-fn numbers(layer: Option<&Layer>, place: &str) -> Result<Vec<f32>, String> {
+fn numbers(layer: Option<&ProtoLayer>, place: &str) -> Result<Vec<f32>, String> {
     let layer = layer.filter(|layer| !layer.is_empty()).ok_or_else(|| format!("{place} is missing"))?;
     let bytes = layer.params.as_deref().unwrap_or_default();
     let encoding = layer.encoding.unwrap_or(LINEAR16);
@@ -170,9 +175,9 @@ fn half(bits: u16) -> f32 {
 mod tests {
     use super::*;
 
-    fn layer(numbers: &[f32]) -> Option<Layer> {
+    fn layer(numbers: &[f32]) -> Option<ProtoLayer> {
         let params = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
-        Some(Layer { params: Some(params), encoding: Some(FLOAT32), ..Layer::default() })
+        Some(ProtoLayer { params: Some(params), encoding: Some(FLOAT32), ..ProtoLayer::default() })
     }
 
     #[test]
@@ -180,7 +185,7 @@ mod tests {
         let read = |words: &[u16], encoding, range: Option<(f32, f32)>| {
             let params = words.iter().flat_map(|word| word.to_le_bytes()).collect();
             let (min_val, max_val) = range.unzip();
-            numbers(Some(&Layer { min_val, max_val, params: Some(params), encoding }), "it").unwrap()
+            numbers(Some(&ProtoLayer { min_val, max_val, params: Some(params), encoding }), "it").unwrap()
         };
         assert_eq!(read(&[0, 65535, 13107], None, Some((-1.0, 4.0))), [-1.0, 4.0, 0.0]);
         let halves = [0x3c00, 0xc000, 0x3555, 0x0001, 0x7bff];
@@ -192,11 +197,11 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_layer_is_said_with_its_name() {
-        let error = |layer: Option<Layer>| numbers(layer.as_ref(), "value.weights").unwrap_err();
+        let error = |layer: Option<ProtoLayer>| numbers(layer.as_ref(), "value.weights").unwrap_err();
         assert_eq!(error(None), "value.weights is missing");
-        let odd = Layer { params: Some(vec![0; 3]), ..Layer::default() };
+        let odd = ProtoLayer { params: Some(vec![0; 3]), ..ProtoLayer::default() };
         assert_eq!(error(Some(odd)), "value.weights has 3 bytes, expected a multiple of 2");
-        let foreign = Layer { params: Some(vec![0; 4]), encoding: Some(9), ..Layer::default() };
+        let foreign = ProtoLayer { params: Some(vec![0; 4]), encoding: Some(9), ..ProtoLayer::default() };
         assert_eq!(error(Some(foreign)), "value.weights is in encoding 9, expected 1 to 4");
         assert_eq!(error(layer(&[f32::NAN])), "value.weights has a number that isn't finite");
         let short = dense((&layer(&[1.0; 5]), "ip1_val_w"), (&layer(&[0.0; 2]), "ip1_val_b"), 3);
@@ -205,7 +210,7 @@ mod tests {
 
     #[test]
     fn normalisation_is_folded_into_the_convolution() {
-        let block = ConvBlock {
+        let block = ProtoConvBlock {
             weights: layer(&[2.0, 3.0]),
             biases: layer(&[0.5]),
             bn_means: layer(&[1.5]),
@@ -218,7 +223,7 @@ mod tests {
         let close =
             |ours: &[f32], expected: &[f32]| ours.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-4);
         assert!(close(&folded.weight, &[12.0, 18.0]) && close(&folded.bias, &[-5.875]), "{folded:?}");
-        let bare = ConvBlock { weights: layer(&[2.0, 3.0]), ..ConvBlock::default() };
+        let bare = ProtoConvBlock { weights: layer(&[2.0, 3.0]), ..ProtoConvBlock::default() };
         assert_eq!(conv(Some(&bare), "input", 1, 1).unwrap().bias, [0.0, 0.0]);
     }
 }

@@ -7,9 +7,9 @@ use flate2::read::GzDecoder;
 use prost::Message;
 use serde::Serialize;
 
-use crate::export::lc0::layers::{Conv, Dense, conv, dense};
+use crate::export::lc0::layers::{Lc0Conv, Lc0Dense, conv, dense};
 use crate::export::lc0::proto;
-use crate::export::lc0::proto::{MAGIC, NetworkFormat, Weights};
+use crate::export::lc0::proto::{MAGIC, ProtoNetworkFormat, ProtoWeights};
 
 /// Planes of the classical input.
 const PLANES: usize = 112;
@@ -23,7 +23,7 @@ const MOVES: usize = 1858;
 /// The function between the layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Activation {
+pub enum Lc0Activation {
     /// max(x, 0)
     Relu,
     /// x · tanh(ln(1 + eˣ))
@@ -34,15 +34,15 @@ pub enum Activation {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lc0Net {
     /// Between all layers.
-    pub activation: Activation,
+    pub activation: Lc0Activation,
     /// From the input's planes to the tower's channels.
-    pub input: Conv,
+    pub input: Lc0Conv,
     /// The tower.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<Lc0Block>,
     /// What the moves are worth.
-    pub policy: Policy,
+    pub policy: Lc0PolicyHead,
     /// What the position is worth.
-    pub value: Value,
+    pub value: Lc0ValueHead,
     /// Training steps, if the file says.
     pub steps: Option<u32>,
     /// The licence, in the file's own words.
@@ -51,54 +51,54 @@ pub struct Lc0Net {
 
 /// Two convolutions, and what they give added to what they got.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Block {
+pub struct Lc0Block {
     /// The first.
-    pub first: Conv,
+    pub first: Lc0Conv,
     /// The second.
-    pub second: Conv,
+    pub second: Lc0Conv,
     /// The gates after it.
-    pub squeeze: Option<Squeeze>,
+    pub squeeze: Option<Lc0Squeeze>,
 }
 
 /// Channels are averaged, and scaled and shifted by what two layers make of that.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Squeeze {
+pub struct Lc0Squeeze {
     /// To few.
-    pub reduce: Dense,
+    pub reduce: Lc0Dense,
     /// What the channels are scaled by, after the logistic function.
-    pub scale: Dense,
+    pub scale: Lc0Dense,
     /// What is added to them.
-    pub shift: Dense,
+    pub shift: Lc0Dense,
 }
 
 /// A policy head.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Policy {
+pub enum Lc0PolicyHead {
     /// A convolution and one more to 73 planes of move types, from which the 1,858 moves are picked.
     Conv {
         /// The first.
-        hidden: Conv,
+        hidden: Lc0Conv,
         /// The last, `[73]` planes.
-        out: Conv,
+        out: Lc0Conv,
     },
     /// A pointwise convolution and a fully connected layer.
     Dense {
         /// The convolution.
-        hidden: Conv,
+        hidden: Lc0Conv,
         /// To the 1,858 moves.
-        out: Dense,
+        out: Lc0Dense,
     },
 }
 
 /// A value head.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Value {
+pub struct Lc0ValueHead {
     /// To few channels.
-    pub squeeze: Conv,
+    pub squeeze: Lc0Conv,
     /// Of all squares.
-    pub hidden: Dense,
+    pub hidden: Lc0Dense,
     /// To win, draw and loss, or to one number whose tanh is the expected result.
-    pub out: Dense,
+    pub out: Lc0Dense,
 }
 
 impl Lc0Net {
@@ -125,12 +125,12 @@ impl Lc0Net {
         } else {
             file
         };
-        let net = proto::Net::decode(bytes).map_err(|error| format!("not a Leela network: {error}"))?;
+        let net = proto::ProtoNet::decode(bytes).map_err(|error| format!("not a Leela network: {error}"))?;
         if net.magic != Some(MAGIC) {
             return Err("not a Leela network: their magic number is missing".into());
         }
         let format = net.format.and_then(|format| format.network_format).unwrap_or_default();
-        let kind = Kind::of(&format)?;
+        let kind = Lc0Format::of(&format)?;
         let weights = net.weights.ok_or("it holds no weights (an ONNX network inside a Leela file?)")?;
         let steps = net.training_params.and_then(|training| training.training_steps);
         let licence = net.license.filter(|text| !text.trim().is_empty());
@@ -139,15 +139,15 @@ impl Lc0Net {
 }
 
 /// What a file says of its network.
-struct Kind {
-    activation: Activation,
+struct Lc0Format {
+    activation: Lc0Activation,
     convolutional: bool,
     wdl: bool,
 }
 
-impl Kind {
+impl Lc0Format {
     /// Reads the format, as lc0 does (`neural/loader.cc`): what is missing is the oldest there was.
-    fn of(format: &NetworkFormat) -> Result<Kind, String> {
+    fn of(format: &ProtoNetworkFormat) -> Result<Lc0Format, String> {
         match format.input.unwrap_or(1) {
             1 => {}
             other => {
@@ -168,7 +168,7 @@ impl Kind {
                 ));
             }
         };
-        Ok(Kind {
+        Ok(Lc0Format {
             convolutional: match policy {
                 1 => false,
                 2 => true,
@@ -188,14 +188,14 @@ impl Kind {
                 }
             },
             activation: match format.default_activation.unwrap_or(0) {
-                0 => Activation::Relu,
-                1 => Activation::Mish,
+                0 => Lc0Activation::Relu,
+                1 => Lc0Activation::Mish,
                 other => return Err(format!("activation {other} isn't supported, only 0 (ReLU), 1 (Mish)")),
             },
         })
     }
 
-    fn build(self, w: &Weights, steps: Option<u32>, licence: Option<String>) -> Result<Lc0Net, String> {
+    fn build(self, w: &ProtoWeights, steps: Option<u32>, licence: Option<String>) -> Result<Lc0Net, String> {
         if !w.encoder.is_empty() {
             return Err("it has transformer layers: only residual networks are supported".into());
         }
@@ -209,24 +209,24 @@ impl Kind {
             if out.out() < MOVE_PLANES {
                 return Err(format!("policy has {} planes, expected {MOVE_PLANES} or more", out.out()));
             }
-            Policy::Conv { hidden, out: out.first(MOVE_PLANES) }
+            Lc0PolicyHead::Conv { hidden, out: out.first(MOVE_PLANES) }
         } else {
             let hidden = conv(w.policy.as_ref(), "policy", channels, 1)?;
             let out = dense((&w.ip_pol_w, "ip_pol_w"), (&w.ip_pol_b, "ip_pol_b"), hidden.out() * 64)?;
-            Policy::Dense { hidden, out: sized(out, MOVES, "ip_pol_b")? }
+            Lc0PolicyHead::Dense { hidden, out: sized(out, MOVES, "ip_pol_b")? }
         };
         let squeeze = conv(w.value.as_ref(), "value", channels, 1)?;
         let hidden = dense((&w.ip1_val_w, "ip1_val_w"), (&w.ip1_val_b, "ip1_val_b"), squeeze.out() * 64)?;
         let out = dense((&w.ip2_val_w, "ip2_val_w"), (&w.ip2_val_b, "ip2_val_b"), hidden.out())?;
         let out = sized(out, if self.wdl { 3 } else { 1 }, "ip2_val_b")?;
-        let value = Value { squeeze, hidden, out };
+        let value = Lc0ValueHead { squeeze, hidden, out };
         Ok(Lc0Net { activation: self.activation, input, blocks, policy, value, steps, licence })
     }
 }
 
-fn residual(block: &proto::Residual, index: usize, channels: usize) -> Result<Block, String> {
+fn residual(block: &proto::ProtoResidual, index: usize, channels: usize) -> Result<Lc0Block, String> {
     let place = |part: &str| format!("residual[{index}].{part}");
-    let layer = |block: &Option<proto::ConvBlock>, part: &str| {
+    let layer = |block: &Option<proto::ProtoConvBlock>, part: &str| {
         let layer = conv(block.as_ref(), &place(part), channels, 3)?;
         if layer.out() == channels {
             Ok(layer)
@@ -234,22 +234,22 @@ fn residual(block: &proto::Residual, index: usize, channels: usize) -> Result<Bl
             Err(format!("{} makes {} channels, expected {channels}", place(part), layer.out()))
         }
     };
-    let squeeze = |se: &proto::SqueezeUnit| -> Result<Squeeze, String> {
+    let squeeze = |se: &proto::ProtoSeUnit| -> Result<Lc0Squeeze, String> {
         let [w1, b1, w2, b2] = ["se.w1", "se.b1", "se.w2", "se.b2"].map(place);
         let reduce = dense((&se.w1, &w1), (&se.b1, &b1), channels)?;
         let expand = dense((&se.w2, &w2), (&se.b2, &b2), reduce.out())?;
         let expand = sized(expand, 2 * channels, &b2)?;
         let (scale, shift) = (expand.rows(0..channels), expand.rows(channels..2 * channels));
-        Ok(Squeeze { reduce, scale, shift })
+        Ok(Lc0Squeeze { reduce, scale, shift })
     };
-    Ok(Block {
+    Ok(Lc0Block {
         first: layer(&block.conv1, "conv1")?,
         second: layer(&block.conv2, "conv2")?,
         squeeze: block.se.as_ref().map(squeeze).transpose()?,
     })
 }
 
-fn sized(layer: Dense, out: usize, place: &str) -> Result<Dense, String> {
+fn sized(layer: Lc0Dense, out: usize, place: &str) -> Result<Lc0Dense, String> {
     if layer.out() == out {
         Ok(layer)
     } else {

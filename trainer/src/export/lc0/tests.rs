@@ -1,6 +1,6 @@
 //! Converted networks against lc0's own answers.
 //!
-//! `tests/data/lc0/answers.jsonl` holds what lc0 said of positions with the networks of [`random::SHAPES`]
+//! `tests/data/lc0/answers.jsonl` holds what lc0 said of positions with the networks of [`random::VARIANTS`]
 //! and with Maia 1100 and 1900: the numbers of `VerboseMoveStats` after `go nodes 1` with its Eigen backend and
 //! policy temperature 1, printed with more digits, and win, draw and loss before they are rescaled for display.
 
@@ -16,10 +16,10 @@ use tempfile::TempDir;
 use crate::export::lc0::graph::graph;
 use crate::export::lc0::network::Lc0Net;
 use crate::export::lc0::onnx;
-use crate::export::lc0::proto::Net;
+use crate::export::lc0::proto::ProtoNet;
 use crate::export::lc0::random;
-use crate::export::lc0::random::{SHAPES, Shape};
-use crate::export::proto::{Attribute, Model, Node};
+use crate::export::lc0::random::{Lc0Variant, VARIANTS};
+use crate::export::proto::{AttributeProto, ModelProto, NodeProto};
 use crate::export::verify::built_in;
 
 /// What lc0 answers and we must: within this.
@@ -88,7 +88,7 @@ fn check(name: &str, path: &Path) {
 
 #[test]
 fn random_networks_of_every_shape_answer_as_in_lc0() {
-    for shape in SHAPES {
+    for shape in VARIANTS {
         let (_folder, path) = converted(shape.name, &Lc0Net::decode(&random::file(shape)).unwrap());
         check(shape.name, &path);
     }
@@ -106,13 +106,13 @@ fn maia_answers_as_in_lc0() {
 }
 
 /// The file of `net`, read.
-fn read(net: &Net) -> Result<Lc0Net, String> {
+fn read(net: &ProtoNet) -> Result<Lc0Net, String> {
     Lc0Net::decode(&net.encode_to_vec())
 }
 
 #[test]
 fn other_files_are_refused_with_a_reason() {
-    let packed = random::file(SHAPES[0]);
+    let packed = random::file(VARIANTS[0]);
     let refused = |bytes: &[u8]| Lc0Net::decode(bytes).unwrap_err();
     assert!(refused(&packed[..packed.len() / 2]).starts_with("damaged or cut short"));
     assert!(refused(b"ONNX or whatever").starts_with("not a Leela network"));
@@ -123,8 +123,8 @@ fn other_files_are_refused_with_a_reason() {
 
 #[test]
 fn networks_that_are_not_supported_say_what_they_are() {
-    let refused = |change: fn(&mut super::proto::NetworkFormat), expected: &str| {
-        let mut net = random::net(SHAPES[0]);
+    let refused = |change: fn(&mut super::proto::ProtoNetworkFormat), expected: &str| {
+        let mut net = random::net(VARIANTS[0]);
         change(net.format.as_mut().unwrap().network_format.as_mut().unwrap());
         let error = read(&net).unwrap_err();
         assert!(error.contains(expected), "{error}");
@@ -139,21 +139,21 @@ fn networks_that_are_not_supported_say_what_they_are() {
 
 #[test]
 fn layers_of_another_size_are_named() {
-    let mut net = random::net(SHAPES[0]);
+    let mut net = random::net(VARIANTS[0]);
     net.weights.as_mut().unwrap().ip2_val_b = None;
     assert_eq!(read(&net).unwrap_err(), "ip2_val_b is missing");
-    let mut net = random::net(SHAPES[0]);
+    let mut net = random::net(VARIANTS[0]);
     let block = &mut net.weights.as_mut().unwrap().residual[1];
     block.se.as_mut().unwrap().w2.as_mut().unwrap().params.as_mut().unwrap().truncate(100);
     assert_eq!(read(&net).unwrap_err(), "residual[1].se.w2 has 50 numbers, expected 256");
     // A file from before formats were written down: dense policy, scalar value.
-    let mut net = random::net(SHAPES[1]);
+    let mut net = random::net(VARIANTS[1]);
     net.format = None;
-    assert_eq!(read(&net), read(&random::net(SHAPES[1])));
+    assert_eq!(read(&net), read(&random::net(VARIANTS[1])));
 }
 
 /// The file that lc0's own converter makes of this network, as to names and values.
-fn as_lc0_exports(shape: Shape) -> Model {
+fn as_lc0_exports(shape: Lc0Variant) -> ModelProto {
     let net = Lc0Net::decode(&random::file(shape)).unwrap();
     let mut model = graph(&net).finish("lc0", Vec::new());
     let graph = model.graph.as_mut().unwrap();
@@ -181,7 +181,7 @@ fn as_lc0_exports(shape: Shape) -> Model {
     last.output = vec!["x".into()];
     let mut bounds = |name: &str, number: i64| {
         let raw_data = number.to_le_bytes().to_vec();
-        let tensor = crate::export::proto::TensorData {
+        let tensor = crate::export::proto::TensorProto {
             dims: vec![1],
             data_type: crate::export::proto::INT64,
             name: name.into(),
@@ -192,12 +192,12 @@ fn as_lc0_exports(shape: Shape) -> Model {
     };
     let bounds = [bounds("start", 0), bounds("end", 1), bounds("axis", 1)];
     last.input.extend(bounds);
-    graph.node.push(Node {
+    graph.node.push(NodeProto {
         input: vec!["x".into()],
         output: vec![value.into()],
         name: value.into(),
         op_type: "Tanh".into(),
-        attribute: Vec::<Attribute>::new(),
+        attribute: Vec::<AttributeProto>::new(),
     });
     let output = graph.output.iter_mut().find(|output| output.name == value).unwrap();
     let shape = output.r#type.as_mut().unwrap().tensor_type.as_mut().unwrap().shape.as_mut().unwrap();
@@ -207,7 +207,7 @@ fn as_lc0_exports(shape: Shape) -> Model {
 
 #[test]
 fn what_lc0_exports_itself_is_played_too() {
-    for shape in [SHAPES[0], SHAPES[1]] {
+    for shape in [VARIANTS[0], VARIANTS[1]] {
         let (_folder, ours) = converted(shape.name, &Lc0Net::decode(&random::file(shape)).unwrap());
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("theirs.onnx");

@@ -5,19 +5,19 @@ use std::collections::HashMap;
 use engine::eval::Session;
 use engine::position::Game;
 
-use crate::export::proto::Model;
+use crate::export::proto::ModelProto;
 use crate::export::quantise::gate::layers_bar;
-use crate::export::quantise::plan::Plan;
+use crate::export::quantise::plan::QuantisationPlan;
 use crate::export::quantise::positions::thinned;
 use crate::export::quantise::qdq::quantised;
-use crate::export::quantise::ranges::{BATCH, Range, with_outputs};
-use crate::export::quantise::rounding::{Weights, constant, floats};
+use crate::export::quantise::ranges::{BATCH, QuantisationRange, with_outputs};
+use crate::export::quantise::rounding::{QuantisedWeights, constant, floats};
 
 /// Positions that the means are taken over.
 const POSITIONS: usize = 2048;
 
 /// A layer's result.
-struct Sums {
+struct LayerOutput {
     /// The tensor.
     name: String,
     /// The layer's bias, one number a channel.
@@ -35,12 +35,12 @@ struct Sums {
 ///
 /// One line, if ONNX Runtime fails.
 pub fn corrected(
-    model: &Model,
-    plan: &Plan,
-    ranges: &HashMap<String, Range>,
-    weights: &HashMap<String, Weights>,
+    model: &ModelProto,
+    plan: &QuantisationPlan,
+    ranges: &HashMap<String, QuantisationRange>,
+    weights: &HashMap<String, QuantisedWeights>,
     games: &[Game],
-) -> Result<Model, String> {
+) -> Result<ModelProto, String> {
     let games = thinned(games, POSITIONS);
     let layers = sums(model, plan);
     let wanted = means(model, &layers, &games)?;
@@ -61,7 +61,7 @@ pub fn corrected(
 }
 
 /// The results of the plan's layers that have a bias, in the order of the graph.
-fn sums(model: &Model, plan: &Plan) -> Vec<Sums> {
+fn sums(model: &ModelProto, plan: &QuantisationPlan) -> Vec<LayerOutput> {
     let Some(graph) = &model.graph else { return Vec::new() };
     let layers = graph.node.iter().enumerate().filter(|(index, _)| plan.layers.contains(index));
     let sums = layers.filter_map(|(index, node)| {
@@ -69,13 +69,13 @@ fn sums(model: &Model, plan: &Plan) -> Vec<Sums> {
         let channels = constant(graph, bias)?.dims[0] as usize;
         let transposed = plan.products.get(&index).map(|transpose| &graph.node[*transpose]);
         let name = transposed.unwrap_or(node).output[0].clone();
-        Some(Sums { name, bias: bias.clone(), channels, channels_last: transposed.is_some() })
+        Some(LayerOutput { name, bias: bias.clone(), channels, channels_last: transposed.is_some() })
     });
     sums.collect()
 }
 
 /// The mean of every channel of these results.
-fn means(model: &Model, layers: &[Sums], games: &[Game]) -> Result<Vec<Vec<f64>>, String> {
+fn means(model: &ModelProto, layers: &[LayerOutput], games: &[Game]) -> Result<Vec<Vec<f64>>, String> {
     let names: Vec<String> = layers.iter().map(|layer| layer.name.clone()).collect();
     let mut session = Session::open(&with_outputs(model, &names)).map_err(|error| error.to_string())?;
     let scheme = session.schemes().input;
@@ -84,7 +84,7 @@ fn means(model: &Model, layers: &[Sums], games: &[Game]) -> Result<Vec<Vec<f64>>
     for batch in games.chunks(BATCH) {
         let add = |name: &str, data: &[f32]| {
             let Some(index) = layers.iter().position(|layer| layer.name == name) else { return };
-            let Sums { channels, channels_last, .. } = layers[index];
+            let LayerOutput { channels, channels_last, .. } = layers[index];
             let numbers = data.len() / channels;
             let run = if channels_last { 1 } else { numbers / batch.len() };
             for (place, run) in data.chunks_exact(run).enumerate() {
@@ -111,8 +111,8 @@ mod tests {
 
     #[test]
     fn the_means_are_moved_back() {
-        let model = Model::decode(&fp32(&["model.policy_head=dense"])[..]).unwrap();
-        let plan = Plan::new(model.graph.as_ref().unwrap());
+        let model = ModelProto::decode(&fp32(&["model.policy_head=dense"])[..]).unwrap();
+        let plan = QuantisationPlan::new(model.graph.as_ref().unwrap());
         let games = built_in(64);
         let ranges = ranges::ranges(&model, &plan, &games).unwrap();
         let weights = rounding::rounded(&model, &plan, &ranges, &games).unwrap();
@@ -120,7 +120,7 @@ mod tests {
         let layers = sums(&model, &plan);
         assert_eq!(layers.len(), plan.layers.len(), "every layer of ours has a bias");
         let wanted = means(&model, &layers, &games).unwrap();
-        let error = |model: &Model| -> f64 {
+        let error = |model: &ModelProto| -> f64 {
             let found = means(&quantised(model, &plan, &ranges, &weights), &layers, &games).unwrap();
             let pairs = wanted.iter().flatten().zip(found.iter().flatten());
             pairs.map(|(wanted, found)| (wanted - found).abs()).sum()
@@ -131,8 +131,8 @@ mod tests {
 
     #[test]
     fn a_channels_mean_is_over_positions_and_squares() {
-        let model = Model::decode(&fp32(&[])[..]).unwrap();
-        let plan = Plan::new(model.graph.as_ref().unwrap());
+        let model = ModelProto::decode(&fp32(&[])[..]).unwrap();
+        let plan = QuantisationPlan::new(model.graph.as_ref().unwrap());
         let games = built_in(5);
         // One after another and all at once; the policy's last layer has its channels last.
         for layer in sums(&model, &plan) {

@@ -6,14 +6,14 @@ use engine::eval::{Session, Wdl};
 use engine::position::Game;
 
 use crate::export::golden::softmax;
-use crate::export::quantise::positions::Position;
+use crate::export::quantise::positions::LabelledPosition;
 
 /// How long each measurement takes.
 const TIME: Duration = Duration::from_millis(150);
 
 /// How the answers of the quantised network differ from the original's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Quality {
+pub struct QuantisationQuality {
     /// Positions compared.
     pub positions: usize,
     /// Mean Kullback–Leibler divergence of the policies over legal moves, in nats.
@@ -41,10 +41,10 @@ pub const BATCH: usize = 8;
 pub fn quality(
     original: &mut Session,
     quantised: &mut Session,
-    positions: &[Position],
-) -> Result<Quality, String> {
+    positions: &[LabelledPosition],
+) -> Result<QuantisationQuality, String> {
     let count = |is: bool| f64::from(u8::from(is));
-    let mut sum = Quality::default();
+    let mut sum = QuantisationQuality::default();
     let (mut changed, mut wdl_errors, mut valued) = (0.0, 0.0, 0usize);
     for batch in positions.chunks(BATCH) {
         let games: Vec<Game> = batch.iter().map(|position| position.game.clone()).collect();
@@ -69,7 +69,7 @@ pub fn quality(
     // Of no positions nothing is known: every mean is not a number then, which the gate refuses.
     let total = sum.positions as f64;
     let difference = (sum.top1_after - sum.top1_before) / total;
-    Ok(Quality {
+    Ok(QuantisationQuality {
         positions: sum.positions,
         policy_kl: sum.policy_kl / total,
         wdl_error: (valued > 0).then(|| wdl_errors / valued as f64),
@@ -129,7 +129,7 @@ fn best(p: &[f32]) -> Option<usize> {
 /// One line, if a network fails.
 pub fn speeds(
     sessions: [&mut Session; 2],
-    positions: &[Position],
+    positions: &[LabelledPosition],
     repeats: usize,
 ) -> Result<[f64; 2], String> {
     let games: Vec<Game> = positions.iter().cycle().take(BATCH).map(|p| p.game.clone()).collect();

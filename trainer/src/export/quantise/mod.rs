@@ -21,24 +21,24 @@ use engine::position::Game;
 use prost::Message;
 
 use super::golden::{answered, property};
-use super::proto::{Graph, Model};
-use crate::export::quantise::plan::Plan;
-use crate::export::quantise::ranges::Range;
-use crate::export::quantise::rounding::{Weights, constant};
+use super::proto::{GraphProto, ModelProto};
+use crate::export::quantise::plan::QuantisationPlan;
+use crate::export::quantise::ranges::QuantisationRange;
+use crate::export::quantise::rounding::{QuantisedWeights, constant};
 
-pub use compare::Quality;
+pub use compare::QuantisationQuality;
 
 /// Positions that a network which still learns is calibrated on, and as many that it is compared on.
 const QUICK: usize = 512;
 
 /// A network with all that is needed to put it into 8 bits.
 pub struct Quantiser {
-    model: Model,
+    model: ModelProto,
     /// The same with biases for 8 bits.
-    corrected: Model,
-    plan: Plan,
-    ranges: HashMap<String, Range>,
-    weights: HashMap<String, Weights>,
+    corrected: ModelProto,
+    plan: QuantisationPlan,
+    ranges: HashMap<String, QuantisationRange>,
+    weights: HashMap<String, QuantisedWeights>,
 }
 
 impl Quantiser {
@@ -48,12 +48,12 @@ impl Quantiser {
     ///
     /// One line: the file isn't one of ours in fp32, or ONNX Runtime fails.
     pub fn new(fp32: &[u8], calibration: &[Game]) -> Result<Quantiser, String> {
-        let mut model = Model::decode(fp32).map_err(|error| format!("not an ONNX file: {error}"))?;
+        let mut model = ModelProto::decode(fp32).map_err(|error| format!("not an ONNX file: {error}"))?;
         let graph = model.graph.get_or_insert_default();
         if graph.node.is_empty() {
             return Err("not an ONNX file: it has no graph".into());
         }
-        let plan = Plan::new(graph);
+        let plan = QuantisationPlan::new(graph);
         match property(&mut model.metadata_props, "philidor.precision").map(|text| text.as_str()) {
             Some("fp32") => {}
             Some(other) => return Err(format!("only an fp32 network can be quantised, not {other}")),
@@ -103,7 +103,7 @@ impl Quantiser {
         }
     }
 
-    fn graph(&self) -> &Graph {
+    fn graph(&self) -> &GraphProto {
         self.model.graph.as_ref().expect("looked at when the model was read")
     }
 }
@@ -114,14 +114,14 @@ impl Quantiser {
 /// # Errors
 ///
 /// One line: a file can't be used, there is no game in them, or the network can't be quantised.
-pub fn quickly(fp32: &[u8], games: &[PathBuf]) -> Result<(Vec<u8>, Quality), String> {
+pub fn quickly(fp32: &[u8], games: &[PathBuf]) -> Result<(Vec<u8>, QuantisationQuality), String> {
     let sample = positions::sample(games, 2 * QUICK)?;
     let calibration: Vec<Game> = sample.iter().step_by(2).map(|position| position.game.clone()).collect();
     if calibration.is_empty() {
         return Err("there are no games to calibrate on".into());
     }
     let int8 = Quantiser::new(fp32, &calibration)?.file()?;
-    let others: Vec<positions::Position> = sample.into_iter().skip(1).step_by(2).collect();
+    let others: Vec<positions::LabelledPosition> = sample.into_iter().skip(1).step_by(2).collect();
     let open = |bytes: &[u8]| Session::open(bytes).map_err(|error| error.to_string());
     let quality = compare::quality(&mut open(fp32)?, &mut open(&int8)?, &others)?;
     Ok((int8, quality))

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::export::proto::{Graph, Node};
+use crate::export::proto::{GraphProto, NodeProto};
 
 /// The output that win, draw and loss come from.
 const VALUE: &str = "wdl";
@@ -20,7 +20,7 @@ const FLOAT_GATES: usize = 1;
 /// first gate: errors grow on their way through the network, and of the value's those made there were a fourteenth, for a
 /// fortieth of its speed.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub struct QuantisationPlan {
     /// Layers computed in integers, by index of their node.
     pub layers: HashSet<usize>,
     /// A 1x1 convolution whose result is only transposed to squares × channels, with that transposition:
@@ -32,26 +32,26 @@ pub struct Plan {
     pub input: String,
 }
 
-impl Plan {
+impl QuantisationPlan {
     /// The plan for a graph whose nodes stand in topological order.
-    pub fn new(graph: &Graph) -> Plan {
-        let readers = Readers::new(graph);
+    pub fn new(graph: &GraphProto) -> QuantisationPlan {
+        let consumers = Consumers::new(graph);
         let first = graph.node.iter().find(|node| ["Conv", "Gemm"].contains(&node.op_type.as_str()));
         let input = first.map(|node| node.input[0].clone()).unwrap_or_default();
-        let mut plan = Plan { input, ..Plan::default() };
+        let mut plan = QuantisationPlan { input, ..QuantisationPlan::default() };
         // What is made of a pooled tensor, one number a channel.
         let mut squeezed = HashSet::new();
         let mut gates = 0;
         for (index, node) in graph.node.iter().enumerate() {
-            let result = readers.activated(node);
+            let result = consumers.activated(node);
             match node.op_type.as_str() {
-                "Conv" | "Gemm" if readers.leads_only_to(node, VALUE) => {}
+                "Conv" | "Gemm" if consumers.leads_only_to(node, VALUE) => {}
                 "Conv" if squeezed.contains(node.input[0].as_str()) => _ = squeezed.insert(result),
                 "Sigmoid" if squeezed.contains(node.input[0].as_str()) && gates > FLOAT_GATES => {
                     plan.add(result)
                 }
-                "Conv" | "Gemm" if readers.is_last(node) => {
-                    if let Some(transpose) = readers.transposed(node) {
+                "Conv" | "Gemm" if consumers.is_last(node) => {
+                    if let Some(transpose) = consumers.transposed(node) {
                         plan.products.insert(index, transpose);
                     }
                     if node.op_type == "Gemm" || plan.products.contains_key(&index) {
@@ -79,11 +79,11 @@ impl Plan {
     }
 
     /// The plan with one of its layers alone: its input, its weights and its result.
-    pub fn alone(&self, graph: &Graph, layer: usize) -> Plan {
+    pub fn alone(&self, graph: &GraphProto, layer: usize) -> QuantisationPlan {
         let node = &graph.node[layer];
-        let readers = Readers::new(graph);
-        let own = [node.input[0].as_str(), readers.activated(node)];
-        Plan {
+        let consumers = Consumers::new(graph);
+        let own = [node.input[0].as_str(), consumers.activated(node)];
+        QuantisationPlan {
             input: self.input.clone(),
             layers: HashSet::from([layer]),
             products: self.products.get_key_value(&layer).map(|(a, b)| (*a, *b)).into_iter().collect(),
@@ -103,24 +103,24 @@ impl Plan {
 }
 
 /// Who reads a tensor.
-struct Readers<'a> {
-    graph: &'a Graph,
+struct Consumers<'a> {
+    graph: &'a GraphProto,
     of: HashMap<&'a str, Vec<usize>>,
 }
 
-impl<'a> Readers<'a> {
-    fn new(graph: &'a Graph) -> Readers<'a> {
+impl<'a> Consumers<'a> {
+    fn new(graph: &'a GraphProto) -> Consumers<'a> {
         let mut of: HashMap<&str, Vec<usize>> = HashMap::new();
         for (index, node) in graph.node.iter().enumerate() {
             for input in &node.input {
                 of.entry(input).or_default().push(index);
             }
         }
-        Readers { graph, of }
+        Consumers { graph, of }
     }
 
     /// The only reader of the node's result.
-    fn only(&self, node: &Node) -> Option<(usize, &'a Node)> {
+    fn only(&self, node: &NodeProto) -> Option<(usize, &'a NodeProto)> {
         match self.of.get(node.output[0].as_str())?.as_slice() {
             [index] => Some((*index, &self.graph.node[*index])),
             _ => None,
@@ -129,7 +129,7 @@ impl<'a> Readers<'a> {
 
     /// The node's result, after the ReLU that alone reads it if there is one: 8 bits without a sign are a
     /// ReLU themselves.
-    fn activated<'b>(&'b self, node: &'b Node) -> &'b str {
+    fn activated<'b>(&'b self, node: &'b NodeProto) -> &'b str {
         match self.only(node) {
             Some((_, next)) if next.op_type == "Relu" => &next.output[0],
             _ => &node.output[0],
@@ -137,7 +137,7 @@ impl<'a> Readers<'a> {
     }
 
     /// Whether the node's result only changes its shape and order on the way to an output.
-    fn is_last(&self, node: &Node) -> bool {
+    fn is_last(&self, node: &NodeProto) -> bool {
         let output = |name: &str| self.graph.output.iter().any(|output| output.name == name);
         if output(&node.output[0]) {
             return true;
@@ -148,18 +148,21 @@ impl<'a> Readers<'a> {
     }
 
     /// Whether all that is made of the node's result is this output.
-    fn leads_only_to(&self, node: &Node, output: &str) -> bool {
+    fn leads_only_to(&self, node: &NodeProto, output: &str) -> bool {
         let name = node.output[0].as_str();
         match self.of.get(name) {
-            Some(readers) => readers.iter().all(|index| self.leads_only_to(&self.graph.node[*index], output)),
+            Some(consumers) => {
+                consumers.iter().all(|index| self.leads_only_to(&self.graph.node[*index], output))
+            }
             None => name == output,
         }
     }
 
     /// The transposition `[0, 2, 3, 1]` that alone reads the result of a 1x1 convolution.
-    fn transposed(&self, node: &Node) -> Option<usize> {
-        let ints =
-            |node: &'a Node, name: &str| node.attribute.iter().find(|a| a.name == name).map(|a| &a.ints[..]);
+    fn transposed(&self, node: &NodeProto) -> Option<usize> {
+        let ints = |node: &'a NodeProto, name: &str| {
+            node.attribute.iter().find(|a| a.name == name).map(|a| &a.ints[..])
+        };
         let kernel = node.attribute.iter().find(|a| a.name == "kernel_shape")?;
         let (index, next) = self.only(node)?;
         let fits = next.op_type == "Transpose" && ints(next, "perm") == Some(&[0, 2, 3, 1]);

@@ -15,7 +15,7 @@ const PER_GAME: usize = 8;
 
 /// A position and the move that was played there.
 #[derive(Clone, Debug)]
-pub struct Position {
+pub struct LabelledPosition {
     /// The position.
     pub game: Game,
     /// A legal move.
@@ -24,11 +24,11 @@ pub struct Position {
 
 /// Positions to quantise by.
 #[derive(Clone, Debug, Default)]
-pub struct Positions {
+pub struct PositionSplit {
     /// Of training games.
     pub calibration: Vec<Game>,
     /// Of validation games.
-    pub held_out: Vec<Position>,
+    pub held_out: Vec<LabelledPosition>,
 }
 
 /// Reads up to `calibration` and up to `held_out` positions from files of games, as many of each source.
@@ -36,21 +36,21 @@ pub struct Positions {
 /// # Errors
 ///
 /// One line: a file can't be used, or there are no games of one kind.
-pub fn read(files: &[PathBuf], calibration: usize, held_out: usize) -> Result<Positions, String> {
-    let mut pools: Vec<Pool> = Vec::new();
+pub fn read(files: &[PathBuf], calibration: usize, held_out: usize) -> Result<PositionSplit, String> {
+    let mut pools: Vec<SourceGames> = Vec::new();
     for file in files {
         log::info!("reading {}", file.display());
         let chunk = dataset::read(file).map_err(|error| error.to_string())?;
         match pools.iter_mut().find(|pool| pool.source == chunk.source) {
             Some(pool) => pool.add(&chunk, calibration),
             None => {
-                let mut pool = Pool { source: chunk.source.clone(), ..Pool::default() };
+                let mut pool = SourceGames { source: chunk.source.clone(), ..SourceGames::default() };
                 pool.add(&chunk, calibration);
                 pools.push(pool);
             }
         }
     }
-    let mut positions = Positions::default();
+    let mut positions = PositionSplit::default();
     for pool in &pools {
         let before = positions.held_out.len();
         let share = |count: usize| count.div_ceil(pools.len());
@@ -72,35 +72,35 @@ pub fn read(files: &[PathBuf], calibration: usize, held_out: usize) -> Result<Po
 /// # Errors
 ///
 /// One line: a file can't be used.
-pub fn sample(files: &[PathBuf], count: usize) -> Result<Vec<Position>, String> {
+pub fn sample(files: &[PathBuf], count: usize) -> Result<Vec<LabelledPosition>, String> {
     let mut games = Vec::new();
     for file in files {
         let chunk = dataset::read(file).map_err(|error| error.to_string())?;
-        games.extend((0..chunk.games()).map(|game| Stored::of(&chunk, game)));
+        games.extend((0..chunk.games()).map(|game| StoredGame::of(&chunk, game)));
     }
     spread(&games, count)
 }
 
 /// Games of one source.
 #[derive(Default)]
-struct Pool {
+struct SourceGames {
     source: String,
-    training: Vec<Stored>,
-    held_out: Vec<Stored>,
+    training: Vec<StoredGame>,
+    held_out: Vec<StoredGame>,
 }
 
 /// A game as it is stored.
-struct Stored {
+struct StoredGame {
     start: Option<String>,
     moves: Vec<u16>,
     puzzle: bool,
 }
 
-impl Stored {
-    fn of(chunk: &Chunk, game: usize) -> Stored {
+impl StoredGame {
+    fn of(chunk: &Chunk, game: usize) -> StoredGame {
         let replay = chunk.replay(game);
         let start = replay.start.map(str::to_owned);
-        Stored { start, moves: replay.moves.to_vec(), puzzle: replay.puzzle }
+        StoredGame { start, moves: replay.moves.to_vec(), puzzle: replay.puzzle }
     }
 
     fn replay(&self) -> GameView<'_> {
@@ -114,7 +114,7 @@ impl Stored {
     }
 }
 
-impl Pool {
+impl SourceGames {
     /// Adds a file's held-out games, and training games up to `most`.
     fn add(&mut self, chunk: &Chunk, most: usize) {
         let before = self.training.len();
@@ -124,13 +124,13 @@ impl Pool {
                 Split::Validation => &mut self.held_out,
                 Split::Train | Split::Test => continue,
             };
-            part.push(Stored::of(chunk, index));
+            part.push(StoredGame::of(chunk, index));
         }
     }
 }
 
 /// Up to `count` different positions, spread over the games.
-fn spread(games: &[Stored], count: usize) -> Result<Vec<Position>, String> {
+fn spread(games: &[StoredGame], count: usize) -> Result<Vec<LabelledPosition>, String> {
     let turns = |index: usize| (0..games[index].targets().min(PER_GAME)).map(move |turn| (index, turn));
     let all: Vec<(usize, usize)> = (0..games.len()).flat_map(turns).collect();
     let count = count.min(all.len());
@@ -143,7 +143,7 @@ fn spread(games: &[Stored], count: usize) -> Result<Vec<Position>, String> {
 }
 
 /// A position of a game, another in every turn, none of them the same for all games.
-fn position_of(stored: &Stored, index: usize, turn: usize) -> Result<Option<Position>, String> {
+fn position_of(stored: &StoredGame, index: usize, turn: usize) -> Result<Option<LabelledPosition>, String> {
     let replay = stored.replay();
     let mut game = replay.initial().map_err(|error| format!("a damaged game: {error}"))?;
     let (targets, turns) = (replay.targets(), replay.targets().min(PER_GAME));
@@ -155,7 +155,7 @@ fn position_of(stored: &Stored, index: usize, turn: usize) -> Result<Option<Posi
         game.play(PackedMove(*packed).to_legal_move(game.position()));
     }
     let played = PackedMove(after[0]).to_legal_move(game.position());
-    Ok(game.legal_moves().contains(&played).then_some(Position { game, played }))
+    Ok(game.legal_moves().contains(&played).then_some(LabelledPosition { game, played }))
 }
 
 /// At most `count` of `all`, evenly, as positions stand source by source.
@@ -193,9 +193,9 @@ pub mod tests {
     #[test]
     fn calibration_sees_training_games_only_and_the_judge_validation_games_only() {
         let folder = tempfile::tempdir().unwrap();
-        let mut pool = Pool::default();
+        let mut pool = SourceGames::default();
         pool.add(&dataset::read(&games_file(folder.path(), "a", 900)).unwrap(), 300);
-        let part = |game: &Stored| split(record::identity(INITIAL_FEN, game.moves.iter().copied()));
+        let part = |game: &StoredGame| split(record::identity(INITIAL_FEN, game.moves.iter().copied()));
         assert_eq!(pool.training.len(), 300);
         assert!(pool.training.iter().all(|game| part(game) == Split::Train));
         assert!((2..30).contains(&pool.held_out.len()), "one in a hundred: {}", pool.held_out.len());
@@ -205,8 +205,8 @@ pub mod tests {
     #[test]
     fn of_a_puzzle_the_solvers_moves_count() {
         let moves = [12 | 28 << 6, 52 | 36 << 6, 6 | 21 << 6]; // e2e4 e7e5 g1f3
-        let stored = |puzzle| Stored { start: None, moves: moves.to_vec(), puzzle };
-        let plies = |stored: Stored| -> Vec<usize> {
+        let stored = |puzzle| StoredGame { start: None, moves: moves.to_vec(), puzzle };
+        let plies = |stored: StoredGame| -> Vec<usize> {
             spread(&[stored], 9).unwrap().iter().map(|position| position.game.ply()).collect()
         };
         assert_eq!(plies(stored(true)), [0, 2], "each of them once");
@@ -221,7 +221,7 @@ pub mod tests {
         let positions = read(&files, 200, 20).unwrap();
         assert_eq!(positions.calibration.len(), 200);
         assert_eq!(positions.held_out.len(), 20, "ten of each source");
-        for Position { game, played } in &positions.held_out {
+        for LabelledPosition { game, played } in &positions.held_out {
             assert!(game.legal_moves().contains(played));
         }
         let moves: std::collections::HashSet<_> = positions.held_out.iter().map(|p| p.game.ply()).collect();

@@ -7,9 +7,9 @@ use engine::eval::Session;
 use engine::position::Game;
 use prost::Message;
 
-use crate::export::quantise::plan::Plan;
+use crate::export::quantise::plan::QuantisationPlan;
 
-use crate::export::proto::{FLOAT, Model, TensorType, Type, ValueInfo};
+use crate::export::proto::{FLOAT, ModelProto, TensorTypeProto, TypeProto, ValueInfoProto};
 
 /// Positions a batch.
 pub const BATCH: usize = 16;
@@ -25,34 +25,38 @@ const LIMITS: usize = 24;
 
 /// What the 256 values of a tensor's 8-bit form stand for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Range {
+pub struct QuantisationRange {
     scale: f32,
     zero: u8,
 }
 
-impl Range {
+impl QuantisationRange {
     /// From `low`, at most 0, to `high`, at least 0, with 0 itself among the values.
-    fn between(low: f32, high: f32) -> Range {
+    fn between(low: f32, high: f32) -> QuantisationRange {
         // A tensor that was zero throughout can have any range.
         let width = if high > low { high - low } else { 1.0 };
         let scale = width / STEPS;
-        Range { scale, zero: (-low / scale).round() as u8 }
+        QuantisationRange { scale, zero: (-low / scale).round() as u8 }
     }
 
     /// Of the input: its values stay exact.
-    fn of_input(scheme: Input) -> Range {
+    fn of_input(scheme: Input) -> QuantisationRange {
         let limit = match scheme {
             // Multiples of 1/200.
             Input::Planes72 => 255.0 / 200.0,
             // Integers: ones, and in Leela's the half-move clock.
             _ => 255.0,
         };
-        Range::between(0.0, limit)
+        QuantisationRange::between(0.0, limit)
     }
 
     /// A little more, so that 1 is a whole number of steps: most planes of an input hold nothing else.
-    fn with_one(self) -> Range {
-        if self.scale > 1.0 { self } else { Range { scale: (1.0 / self.scale).floor().recip(), ..self } }
+    fn with_one(self) -> QuantisationRange {
+        if self.scale > 1.0 {
+            self
+        } else {
+            QuantisationRange { scale: (1.0 / self.scale).floor().recip(), ..self }
+        }
     }
 
     /// The value of one step.
@@ -68,7 +72,7 @@ impl Range {
 
 /// What a tensor was seen to hold.
 #[derive(Clone, Debug)]
-struct Seen {
+struct ActivationHistogram {
     low: f32,
     high: f32,
     bins: Vec<u32>,
@@ -83,16 +87,20 @@ struct Seen {
 /// # Errors
 ///
 /// One line, if ONNX Runtime fails or a tensor is not one of the network's.
-pub fn ranges(model: &Model, plan: &Plan, games: &[Game]) -> Result<HashMap<String, Range>, String> {
+pub fn ranges(
+    model: &ModelProto,
+    plan: &QuantisationPlan,
+    games: &[Game],
+) -> Result<HashMap<String, QuantisationRange>, String> {
     let tensors = &plan.tensors;
     let mut session = Session::open(&with_outputs(model, tensors)).map_err(|error| error.to_string())?;
     let scheme = session.schemes().input;
-    let mut seen: HashMap<&str, Seen> = HashMap::new();
+    let mut seen: HashMap<&str, ActivationHistogram> = HashMap::new();
     for tensor in tensors {
-        seen.insert(tensor, Seen { low: 0.0, high: 0.0, bins: vec![0; BINS] });
+        seen.insert(tensor, ActivationHistogram { low: 0.0, high: 0.0, bins: vec![0; BINS] });
     }
     // The bins need to know how far they have to reach.
-    for look in [Seen::widen, Seen::count] {
+    for look in [ActivationHistogram::widen, ActivationHistogram::count] {
         for batch in games.chunks(BATCH) {
             let take = |name: &str, data: &[f32]| {
                 if let Some(seen) = seen.get_mut(name) {
@@ -102,26 +110,30 @@ pub fn ranges(model: &Model, plan: &Plan, games: &[Game]) -> Result<HashMap<Stri
             session.run_all(&scheme.tensor(batch), take).map_err(|error| error.to_string())?;
         }
     }
-    let range =
-        |name: &str, seen: Seen| if name == plan.input { seen.range().with_one() } else { seen.range() };
+    let range = |name: &str, seen: ActivationHistogram| {
+        if name == plan.input { seen.range().with_one() } else { seen.range() }
+    };
     let ranges = seen.into_iter().map(|(name, seen)| (name.to_owned(), range(name, seen)));
-    Ok(ranges.chain([("input".to_owned(), Range::of_input(scheme))]).collect())
+    Ok(ranges.chain([("input".to_owned(), QuantisationRange::of_input(scheme))]).collect())
 }
 
 /// The file with `tensors` as further outputs, where they aren't outputs already.
-pub fn with_outputs(model: &Model, tensors: &[String]) -> Vec<u8> {
+pub fn with_outputs(model: &ModelProto, tensors: &[String]) -> Vec<u8> {
     let mut model = model.clone();
     let graph = model.graph.get_or_insert_default();
     let known = |name: &String| name == "input" || graph.output.iter().any(|output| output.name == *name);
     let new: Vec<&String> = tensors.iter().filter(|name| !known(name)).collect();
     for name in new {
-        let float = TensorType { elem_type: FLOAT, shape: None };
-        graph.output.push(ValueInfo { name: name.clone(), r#type: Some(Type { tensor_type: Some(float) }) });
+        let float = TensorTypeProto { elem_type: FLOAT, shape: None };
+        graph.output.push(ValueInfoProto {
+            name: name.clone(),
+            r#type: Some(TypeProto { tensor_type: Some(float) }),
+        });
     }
     model.encode_to_vec()
 }
 
-impl Seen {
+impl ActivationHistogram {
     fn widen(&mut self, data: &[f32]) {
         self.low = data.iter().copied().fold(self.low, f32::min);
         self.high = data.iter().copied().fold(self.high, f32::max);
@@ -136,13 +148,13 @@ impl Seen {
     }
 
     /// Where rounding and clipping together cost the least mean square.
-    fn range(&self) -> Range {
+    fn range(&self) -> QuantisationRange {
         let limits = || (1..=LIMITS).map(|part| part as f32 / LIMITS as f32);
         let lows = limits().map(|part| self.low * part).skip(if self.low < 0.0 { 0 } else { LIMITS - 1 });
         let pairs = lows.flat_map(|low| limits().map(move |part| (low, self.high * part)));
         let best = pairs.min_by(|a, b| self.cost(*a).total_cmp(&self.cost(*b)));
         let (low, high) = best.unwrap_or((self.low, self.high));
-        Range::between(low, high)
+        QuantisationRange::between(low, high)
     }
 
     /// The sum of squared changes if values are kept from `low` to `high`.
@@ -162,8 +174,8 @@ impl Seen {
 mod tests {
     use super::*;
 
-    fn seen(data: &[f32]) -> Seen {
-        let mut seen = Seen { low: 0.0, high: 0.0, bins: vec![0; BINS] };
+    fn seen(data: &[f32]) -> ActivationHistogram {
+        let mut seen = ActivationHistogram { low: 0.0, high: 0.0, bins: vec![0; BINS] };
         seen.widen(data);
         seen.count(data);
         seen
@@ -171,12 +183,12 @@ mod tests {
 
     #[test]
     fn zero_is_one_of_the_values() {
-        let range = Range::between(-1.0, 2.0);
+        let range = QuantisationRange::between(-1.0, 2.0);
         assert_eq!((range.zero(), range.scale()), (85, 3.0 / 255.0));
-        assert_eq!(Range::between(0.0, 0.0).zero(), 0);
-        let exact = Range::between(0.0, 1.5).with_one();
+        assert_eq!(QuantisationRange::between(0.0, 0.0).zero(), 0);
+        let exact = QuantisationRange::between(0.0, 1.5).with_one();
         assert!((1.0 / exact.scale()).fract() < 1e-4, "{exact:?}");
-        let wide = Range::between(0.0, 1000.0);
+        let wide = QuantisationRange::between(0.0, 1000.0);
         assert_eq!(wide.with_one().scale(), wide.scale(), "1 is less than a step");
     }
 

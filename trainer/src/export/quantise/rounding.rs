@@ -6,11 +6,11 @@ use engine::eval::Session;
 use engine::position::Game;
 use tch::{Kind, Tensor};
 
-use crate::export::proto::{Graph, Model, Node, TensorData};
+use crate::export::proto::{GraphProto, ModelProto, NodeProto, TensorProto};
 use crate::export::quantise::gate::layers_bar;
-use crate::export::quantise::plan::Plan;
+use crate::export::quantise::plan::QuantisationPlan;
 use crate::export::quantise::positions::thinned;
-use crate::export::quantise::ranges::{BATCH, Range, with_outputs};
+use crate::export::quantise::ranges::{BATCH, QuantisationRange, with_outputs};
 
 /// The largest 8-bit weight; −128 is left out, so that weights are symmetric.
 const WEIGHT_STEPS: f32 = 127.0;
@@ -26,7 +26,7 @@ const DAMPING: f64 = 1e-3;
 
 /// A layer's weights as they are written.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Weights {
+pub struct QuantisedWeights {
     /// Output by output, in 8 bits.
     pub integers: Vec<i8>,
     /// The size of a step, one for each output.
@@ -44,11 +44,11 @@ pub struct Weights {
 ///
 /// One line, if ONNX Runtime fails or a layer's inputs aren't finite.
 pub fn rounded(
-    model: &Model,
-    plan: &Plan,
-    ranges: &HashMap<String, Range>,
+    model: &ModelProto,
+    plan: &QuantisationPlan,
+    ranges: &HashMap<String, QuantisationRange>,
     games: &[Game],
-) -> Result<HashMap<String, Weights>, String> {
+) -> Result<HashMap<String, QuantisedWeights>, String> {
     let Some(graph) = &model.graph else { return Ok(HashMap::new()) };
     let games = thinned(games, POSITIONS);
     let bar = layers_bar(plan.layers.len());
@@ -60,10 +60,10 @@ pub fn rounded(
         let bias = node.input.get(2).and_then(|name| constant(graph, name)).map(floats);
         let scales = scales(&numbers, inner, bias.as_deref(), ranges[&node.input[0]].scale());
         let moments = moments(model, node, weight, &games)?;
-        let guide = Guide::new(&moments).map_err(|why| format!("{}: {why}", node.name))?;
+        let guide = GptqRounder::new(&moments).map_err(|why| format!("{}: {why}", node.name))?;
         let rows = numbers.chunks_exact(inner).zip(&scales);
         let integers = rows.flat_map(|(row, scale)| guide.round(row, *scale)).collect();
-        all.insert(node.input[1].clone(), Weights { integers, scales });
+        all.insert(node.input[1].clone(), QuantisedWeights { integers, scales });
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -71,7 +71,7 @@ pub fn rounded(
 }
 
 /// A graph's constant of this name.
-pub fn constant<'a>(graph: &'a Graph, name: &str) -> Option<&'a TensorData> {
+pub fn constant<'a>(graph: &'a GraphProto, name: &str) -> Option<&'a TensorProto> {
     graph.initializer.iter().find(|tensor| tensor.name == name)
 }
 
@@ -87,7 +87,12 @@ fn scales(numbers: &[f32], inner: usize, bias: Option<&[f32]>, input_scale: f32)
 }
 
 /// The mean of `x · xᵀ` over positions and squares, `x` being what one of the layer's outputs sums up: `[inner, inner]`.
-fn moments(model: &Model, node: &Node, weight: &TensorData, games: &[Game]) -> Result<Tensor, String> {
+fn moments(
+    model: &ModelProto,
+    node: &NodeProto,
+    weight: &TensorProto,
+    games: &[Game],
+) -> Result<Tensor, String> {
     let name = node.input[0].clone();
     let mut session = Session::open(&with_outputs(model, std::slice::from_ref(&name)))
         .map_err(|error| error.to_string())?;
@@ -117,7 +122,7 @@ fn moments(model: &Model, node: &Node, weight: &TensorData, games: &[Game]) -> R
 }
 
 /// What the layer's outputs sum up, `[inner, positions · squares]`.
-fn columns(data: &[f32], weight: &TensorData, positions: i64) -> Tensor {
+fn columns(data: &[f32], weight: &TensorProto, positions: i64) -> Tensor {
     let x = Tensor::from_slice(data);
     match weight.dims[..] {
         [_, channels, height, width] => {
@@ -132,15 +137,15 @@ fn columns(data: &[f32], weight: &TensorData, positions: i64) -> Tensor {
 }
 
 /// How weights make up for each other.
-struct Guide {
+struct GptqRounder {
     /// The inputs in the order in which their weights are rounded.
     order: Vec<usize>,
     /// The upper factor of the moments' inverse in that order, row by row.
     factor: Vec<f64>,
 }
 
-impl Guide {
-    fn new(moments: &Tensor) -> Result<Guide, String> {
+impl GptqRounder {
+    fn new(moments: &Tensor) -> Result<GptqRounder, String> {
         let size = moments.size()[0];
         let diagonal = moments.diag(0);
         let order = diagonal.argsort(0, true);
@@ -151,7 +156,7 @@ impl Guide {
         let factor = factor.map_err(|_| "its inputs aren't finite, or too much alike".to_owned())?;
         let list = |tensor: &Tensor| Vec::<f64>::try_from(tensor.contiguous().view([-1])).expect("numbers");
         let order = list(&order.to_kind(Kind::Double)).into_iter().map(|index| index as usize).collect();
-        Ok(Guide { order, factor: list(&factor) })
+        Ok(GptqRounder { order, factor: list(&factor) })
     }
 
     /// One output's weights in steps of `scale`.
@@ -174,7 +179,7 @@ impl Guide {
 }
 
 /// A tensor's numbers.
-pub fn floats(tensor: &TensorData) -> Vec<f32> {
+pub fn floats(tensor: &TensorProto) -> Vec<f32> {
     tensor.raw_data.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
 }
 
@@ -189,7 +194,7 @@ mod tests {
 
     #[test]
     fn inputs_that_have_nothing_to_do_with_each_other_are_rounded_to_the_nearest() {
-        let guide = Guide::new(&Tensor::eye(3, (Kind::Double, tch::Device::Cpu))).unwrap();
+        let guide = GptqRounder::new(&Tensor::eye(3, (Kind::Double, tch::Device::Cpu))).unwrap();
         assert_eq!(guide.round(&[-300.0, 2.6, 0.4], 1.0), [-127, 3, 0]);
         assert_eq!(guide.round(&[1.0, -0.3, 0.2], 0.5), [2, -1, 0]);
     }
@@ -198,7 +203,7 @@ mod tests {
     fn inputs_that_are_always_the_same_keep_their_weights_sum() {
         // Two inputs that are always alike and one of its own: 0.4 + 0.4 is nearer to 1 than to 0.
         let moments = Tensor::from_slice(&[1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0f64]).view([3, 3]);
-        let rounded = Guide::new(&moments).unwrap().round(&[0.4, 0.4, 0.4], 1.0);
+        let rounded = GptqRounder::new(&moments).unwrap().round(&[0.4, 0.4, 0.4], 1.0);
         assert_eq!(i32::from(rounded[0]) + i32::from(rounded[1]), 1);
         assert_eq!(rounded[2], 0);
     }
@@ -206,22 +211,22 @@ mod tests {
     #[test]
     fn inputs_that_are_no_numbers_are_an_error() {
         let moments = Tensor::from_slice(&[f64::NAN, 0.0, 0.0, 1.0]).view([2, 2]);
-        assert!(Guide::new(&moments).is_err());
+        assert!(GptqRounder::new(&moments).is_err());
     }
 
     #[test]
     fn a_layers_sums_change_less_than_by_rounding_to_the_nearest() {
         for overrides in [&["model.policy_head=dense"][..], &[]] {
-            let model = Model::decode(&fp32(overrides)[..]).unwrap();
+            let model = ModelProto::decode(&fp32(overrides)[..]).unwrap();
             let graph = model.graph.as_ref().unwrap();
-            let plan = Plan::new(graph);
+            let plan = QuantisationPlan::new(graph);
             let games = built_in(64);
             let ranges = ranges::ranges(&model, &plan, &games).unwrap();
             let all = rounded(&model, &plan, &ranges, &games).unwrap();
             assert_eq!(all.len(), plan.layers.len());
             for node in plan.layers.iter().map(|index| &graph.node[*index]) {
                 let weight = constant(graph, &node.input[1]).unwrap();
-                let (numbers, Weights { integers, scales }) = (floats(weight), &all[&node.input[1]]);
+                let (numbers, QuantisedWeights { integers, scales }) = (floats(weight), &all[&node.input[1]]);
                 let moments = moments(&model, node, weight, &games).unwrap();
                 let inner = numbers.len() / scales.len();
                 let cost = |round: &dyn Fn(usize) -> f64| {

@@ -8,7 +8,7 @@ use crate::config::TrainConfig;
 use crate::export::file::onnx;
 use crate::export::quantise::compare::quality;
 use crate::export::quantise::gate::blame;
-use crate::export::quantise::positions::Position;
+use crate::export::quantise::positions::LabelledPosition;
 use crate::export::verify::built_in;
 use crate::model::{Net, Weights};
 
@@ -33,8 +33,9 @@ fn quantised(fp32: &[u8], calibration: &[Game]) -> Result<Vec<u8>, String> {
 }
 
 /// Positions with the first legal move as if it had been played.
-fn positions(count: usize) -> Vec<Position> {
-    let with_move = |game: Game| game.legal_moves().first().map(|played| Position { played: *played, game });
+fn positions(count: usize) -> Vec<LabelledPosition> {
+    let with_move =
+        |game: Game| game.legal_moves().first().map(|played| LabelledPosition { played: *played, game });
     built_in(count).into_iter().filter_map(with_move).collect()
 }
 
@@ -86,9 +87,9 @@ fn fully_connected_networks_are_quantised_with_a_value_and_without() {
 
 #[test]
 fn the_whole_tower_is_planned_in_integers() {
-    let model = Model::decode(&fp32(&[])[..]).unwrap();
+    let model = ModelProto::decode(&fp32(&[])[..]).unwrap();
     let graph = model.graph.as_ref().unwrap();
-    let plan = Plan::new(graph);
+    let plan = QuantisationPlan::new(graph);
     let layers = graph.node.iter().filter(|node| ["Conv", "Gemm"].contains(&node.op_type.as_str()));
     assert_eq!(plan.layers.len(), layers.count() - 3 - 2 * 2, "all but the value head's and the squeezes'");
     assert_eq!(plan.products.len(), 1, "the policy's last convolution");
@@ -110,7 +111,7 @@ fn the_whole_tower_is_planned_in_integers() {
 
 /// A network whose first layer suffers in 8 bits, and that layer's node.
 pub fn with_a_weak_layer() -> (Vec<u8>, usize) {
-    let mut model = Model::decode(&fp32(&[])[..]).unwrap();
+    let mut model = ModelProto::decode(&fp32(&[])[..]).unwrap();
     let graph = model.graph.as_mut().unwrap();
     let layer = graph.node.iter().position(|node| node.input[0] == "input").unwrap();
     let name = graph.node[layer].input[1].clone();
