@@ -1,27 +1,29 @@
-//! A network file: the graph and its card.
+//! A network file: the ONNX graph and its metadata card (`docs/formats.md`).
 
 use std::path::Path;
 
+use anyhow::{Context, Result, bail};
 use engine::eval::{Golden, Network, Schemes};
 use prost::Message;
 
 use super::graph::GraphBuilder;
 use super::writer::{LayerWriter, numbers};
 use super::{dense, golden, resnet, trm};
-use crate::config::ModelConfig;
-use crate::config::TrainConfig;
+use crate::config::{ModelConfig, TrainConfig};
 use crate::files::{make_folder_of, write_file};
 use crate::model::{Body, Net, Weights};
 use crate::train::Checkpoint;
 
 /// The bytes of a network file called `name`.
 ///
-/// `weights` are exported in fp32; `config` is what they were trained with.
+/// `weights` are exported in fp32; `config` is the configuration that they were trained with. Of a recursive network the
+/// graph holds a single step, which the engine repeats.
 pub fn onnx(name: &str, net: &Net, weights: &Weights, config: &TrainConfig) -> Vec<u8> {
-    write(name, net, weights, config, graph(net, weights, false), recursion(net, weights))
+    write(name, net, weights, config, graph(net, weights, false), recursion_entries(net, weights))
 }
 
-/// The same of a network that thinks in steps, with all of its steps in one graph: the engine plays it like any other.
+/// As [`onnx`], but the graph of a recursive network holds all of its steps, so that the engine runs it like any other
+/// network.
 pub fn unrolled(name: &str, net: &Net, weights: &Weights, config: &TrainConfig) -> Vec<u8> {
     write(name, net, weights, config, graph(net, weights, true), Vec::new())
 }
@@ -32,22 +34,23 @@ fn write(
     weights: &Weights,
     config: &TrainConfig,
     graph: GraphBuilder,
-    more: Vec<(String, String)>,
+    further_entries: Vec<(String, String)>,
 ) -> Vec<u8> {
-    let golden = golden::answers(net, weights);
+    let golden = golden::golden_outputs(net, weights);
     let config = serde_json::to_string(&config.without_folders()).expect("numbers and text make JSON");
-    let text = CardText {
+    let text = CardFields {
         name,
         family: net.config().family(),
         schemes: net.schemes(),
         config: &config,
         golden: &golden,
     };
-    graph.finish(name, [card(&text), more].concat()).encode_to_vec()
+    graph.finish(name, [card(&text), further_entries].concat()).encode_to_vec()
 }
 
-/// What the card of a network's single step says besides (FORMATS.md).
-fn recursion(net: &Net, weights: &Weights) -> Vec<(String, String)> {
+/// Further card entries of a recursive network's single step: number of steps and initial answer token
+/// (`docs/formats.md`).
+fn recursion_entries(net: &Net, weights: &Weights) -> Vec<(String, String)> {
     let Body::Trm(net) = &net.body else { return Vec::new() };
     let answer = numbers(&weights.master(net.first_answer));
     let answer = serde_json::to_string(&answer).expect("numbers make JSON");
@@ -55,8 +58,8 @@ fn recursion(net: &Net, weights: &Weights) -> Vec<(String, String)> {
     entries.map(|(key, value)| (key.to_owned(), value)).to_vec()
 }
 
-/// The graph of `net` with the numbers of `weights`: `input` to `policy` and, if it has a value, `wdl`. Of a network
-/// that thinks in steps a single one, unless `unrolled`.
+/// The graph of `net` with `weights`: input `input`, outputs `policy` and, if it has a value head, `wdl`. Of a recursive
+/// network a single step, unless `unrolled`.
 fn graph(net: &Net, weights: &Weights, unrolled: bool) -> GraphBuilder {
     let Schemes { input, policy, .. } = net.schemes();
     let mut writer = LayerWriter::new(weights);
@@ -85,22 +88,22 @@ fn graph(net: &Net, weights: &Weights, unrolled: bool) -> GraphBuilder {
     writer.graph
 }
 
-/// What differs from one fp32 network's card to another's.
-pub struct CardText<'a> {
+/// The entries of an fp32 network's card that depend on the network.
+pub struct CardFields<'a> {
     /// The network's name.
     pub name: &'a str,
-    /// Its family.
+    /// Its family, as in the configuration.
     pub family: &'a str,
-    /// What it sees and answers.
+    /// Schemes of its input, policy and value.
     pub schemes: Schemes,
-    /// How it was made, JSON.
+    /// The configuration that it was trained with or converted from, JSON.
     pub config: &'a str,
-    /// Answers that it must give.
+    /// Outputs that it must reproduce when loaded.
     pub golden: &'a [Golden],
 }
 
-/// The metadata properties of a network in fp32.
-pub fn card(text: &CardText<'_>) -> Vec<(String, String)> {
+/// The metadata properties of an fp32 network.
+pub fn card(text: &CardFields<'_>) -> Vec<(String, String)> {
     let golden = serde_json::to_string(text.golden).expect("numbers and text make JSON");
     let entries = [
         ("format", engine::eval::CARD_FORMAT),
@@ -116,41 +119,39 @@ pub fn card(text: &CardText<'_>) -> Vec<(String, String)> {
     entries.into_iter().map(|(key, value)| (format!("philidor.{key}"), value.to_owned())).collect()
 }
 
-/// Writes the network file `out`, whose bytes `bytes` makes for its name: `name`, or else the file's. Then loads it as
-/// the engine does: card, shapes and golden answers are checked.
+/// Writes the network file `out` and loads it as the engine does, which checks its card, shapes and golden outputs.
+///
+/// `bytes` makes the file's contents from the network's name: `name`, or the file's without its extension.
 ///
 /// # Errors
-/// One line: `bytes` fails, the file can't be written, or the engine refuses it.
+/// If `bytes` fails, the file cannot be written, or the engine cannot load it.
 pub fn write_network(
     out: &Path,
     name: Option<&str>,
-    bytes: impl FnOnce(&str) -> Result<Vec<u8>, String>,
-) -> Result<Network, String> {
-    let stem = out.file_stem().ok_or("--out must name a file")?.to_string_lossy();
+    bytes: impl FnOnce(&str) -> Result<Vec<u8>>,
+) -> Result<Network> {
+    let stem =
+        out.file_stem().with_context(|| format!("{} does not name a file", out.display()))?.to_string_lossy();
     let bytes = bytes(name.unwrap_or(&stem))?;
-    make_folder_of(out)?;
-    write_file(out, &bytes)?;
-    Network::load(out).map_err(|error| error.to_string())
+    make_folder_of(out).map_err(anyhow::Error::msg)?;
+    write_file(out, &bytes).map_err(anyhow::Error::msg)?;
+    Ok(Network::load(out)?)
 }
 
-/// The network of a checkpoint on the CPU, in fp32; averaged weights if `averaged` and it has them. One that thinks in
-/// steps may take another number of them than it was trained with.
+/// The network of a checkpoint on the CPU, in fp32; with averaged weights (EMA) if `averaged` and the checkpoint has
+/// them. `steps` overrides a recursive network's number of steps.
 ///
 /// # Errors
-/// One line, if the checkpoint's tensors don't fit its configuration, or its network doesn't think in steps.
-pub fn network(
-    checkpoint: &Checkpoint,
-    averaged: bool,
-    steps: Option<usize>,
-) -> Result<(Net, Weights), String> {
+/// If the checkpoint's tensors do not match its configuration, or `steps` is given for a network without steps.
+pub fn network(checkpoint: &Checkpoint, averaged: bool, steps: Option<usize>) -> Result<(Net, Weights)> {
     let mut model = checkpoint.config.model.clone();
     match (&mut model, steps) {
         (_, None) => {}
         (ModelConfig::Trm(config), Some(steps)) => config.steps = steps,
-        (_, Some(_)) => return Err(format!("a network of the family {} has no steps", model.family())),
+        (_, Some(_)) => bail!("a network of the family {} has no steps", model.family()),
     }
-    let net = Net::new(&model)?;
+    let net = Net::new(&model).map_err(anyhow::Error::msg)?;
     let mut weights = Weights::new(net.layout(), tch::Device::Cpu, tch::Kind::Float, 0);
-    checkpoint.restore_weights(&mut weights, averaged)?;
+    checkpoint.restore_weights(&mut weights, averaged).map_err(anyhow::Error::msg)?;
     Ok((net, weights))
 }

@@ -1,20 +1,20 @@
-//! An ONNX graph built operator by operator: one method each.
+//! Builder of ONNX graphs: one method per operator.
 
 use super::proto::{
     AttributeProto, DimensionProto, FLOAT, GraphProto, INT64, ModelProto, NodeProto, OperatorSetIdProto,
     StringStringEntryProto, TensorProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
 };
 
-/// Operator set: the first with LayerNormalization.
+/// Operator set version: the first that has LayerNormalization.
 const OPSET: i64 = 17;
-/// The file format's version that goes with it.
+/// ONNX IR version that belongs to [`OPSET`].
 const IR_VERSION: i64 = 8;
 
-/// A tensor of the graph, by its name.
+/// The name of a tensor of the graph.
 #[derive(Clone, Debug)]
 pub struct GraphValue(String);
 
-/// A graph in the making. Shapes are `[batch, …]` throughout.
+/// A graph under construction. Every shape starts with the batch axis: `[batch, …]`.
 #[derive(Default)]
 pub struct GraphBuilder {
     graph: GraphProto,
@@ -33,13 +33,13 @@ fn ints(name: &str, ints: &[i64]) -> AttributeProto {
 }
 
 impl GraphBuilder {
-    /// The input `[batch] + dims`.
+    /// Adds an input of shape `[batch] + dims`.
     pub fn input(&mut self, name: &str, dims: &[i64]) -> GraphValue {
         self.graph.input.push(value_info(name, dims));
         GraphValue(name.into())
     }
 
-    /// Names a value as the graph's output `[batch] + dims`.
+    /// Declares `value` as the graph's output `name` of shape `[batch] + dims`.
     pub fn output(&mut self, name: &str, value: &GraphValue, dims: &[i64]) {
         self.graph.output.push(value_info(name, dims));
         self.graph.node.push(NodeProto {
@@ -62,7 +62,7 @@ impl GraphBuilder {
         GraphValue(name)
     }
 
-    /// A constant of floats.
+    /// A constant fp32 tensor of shape `dims`, row-major.
     pub fn floats(&mut self, dims: &[i64], data: &[f32]) -> GraphValue {
         debug_assert_eq!(dims.iter().product::<i64>(), data.len() as i64);
         self.constant(dims, FLOAT, data.iter().flat_map(|x| x.to_le_bytes()).collect())
@@ -85,7 +85,7 @@ impl GraphBuilder {
         GraphValue(name)
     }
 
-    /// A convolution with `[out, in, k, k]` weights that keeps the board's size.
+    /// Convolution with weights `[out, in, kernel, kernel]`, stride 1 and padding that keeps the board's size.
     pub fn conv(
         &mut self,
         x: &GraphValue,
@@ -101,7 +101,7 @@ impl GraphBuilder {
         }
     }
 
-    /// `x · weightᵀ + bias` of a matrix with `[out, in]` weights.
+    /// `x · weightᵀ + bias` with weights `[out, in]`.
     pub fn gemm(&mut self, x: &GraphValue, weight: &GraphValue, bias: &GraphValue) -> GraphValue {
         self.node("Gemm", &[x, weight, bias], vec![int("transB", 1)])
     }
@@ -121,13 +121,13 @@ impl GraphBuilder {
         self.node("Sub", &[a, b], Vec::new())
     }
 
-    /// Values one after another along an axis.
+    /// Concatenation along an axis.
     pub fn concat(&mut self, values: &[&GraphValue], axis: i64) -> GraphValue {
         self.node("Concat", values, vec![int("axis", axis)])
     }
 
-    /// `x`, of shape `dims`, for each sample of `batch`: `[batch] + dims`.
-    pub fn for_each(&mut self, batch: &GraphValue, x: &GraphValue, dims: &[i64]) -> GraphValue {
+    /// Repeats `x`, of shape `dims`, for each sample of `batch`: `[batch] + dims`.
+    pub fn repeat_for_batch(&mut self, batch: &GraphValue, x: &GraphValue, dims: &[i64]) -> GraphValue {
         let size = self.node("Shape", &[batch], vec![int("start", 0), int("end", 1)]);
         let dims = self.integers(dims);
         let shape = self.concat(&[&size, &dims], 0);
@@ -149,7 +149,7 @@ impl GraphBuilder {
         self.node("Sigmoid", &[x], Vec::new())
     }
 
-    /// `x · Φ(x) = ½ · x · (1 + erf(x/√2))`, which the runtime fuses.
+    /// `x · Φ(x) = ½ · x · (1 + erf(x/√2))`, which ONNX Runtime fuses into one operator.
     pub fn gelu(&mut self, x: &GraphValue) -> GraphValue {
         let root = self.floats(&[1], &[std::f32::consts::SQRT_2]);
         let one = self.floats(&[1], &[1.0]);
@@ -173,7 +173,7 @@ impl GraphBuilder {
         self.node("GlobalAveragePool", &[x], Vec::new())
     }
 
-    /// `[batch, c, …]` normalised per channel and sample, scaled and shifted.
+    /// Instance normalisation of `[batch, c, …]`: per sample and channel, then scaled and shifted.
     pub fn instance_norm(
         &mut self,
         x: &GraphValue,
@@ -184,7 +184,7 @@ impl GraphBuilder {
         self.node("InstanceNormalization", &[x, scale, shift], vec![float("epsilon", epsilon as f32)])
     }
 
-    /// The last axis normalised, scaled and shifted.
+    /// Layer normalisation over the last axis, scaled and shifted.
     pub fn layer_norm(
         &mut self,
         x: &GraphValue,
@@ -206,27 +206,27 @@ impl GraphBuilder {
         self.node("Transpose", &[x], vec![ints("perm", axes)])
     }
 
-    /// Gives `x` the shape `[batch] + dims`; one of them may be −1.
+    /// Reshapes `x` to `[batch] + dims`; one dimension may be −1 (inferred).
     pub fn reshape(&mut self, x: &GraphValue, dims: &[i64]) -> GraphValue {
-        // 0 keeps the batch axis as it is.
+        // A dimension of 0 keeps the batch axis.
         let shape: Vec<i64> = std::iter::once(0).chain(dims.iter().copied()).collect();
         let shape = self.integers(&shape);
         self.node("Reshape", &[x, &shape], Vec::new())
     }
 
-    /// The element `index` of axis `axis`, which disappears.
+    /// The element `index` of axis `axis`; the axis is removed.
     pub fn pick(&mut self, x: &GraphValue, axis: i64, index: i64) -> GraphValue {
         let index = self.constant(&[], INT64, index.to_le_bytes().to_vec());
         self.node("Gather", &[x, &index], vec![int("axis", axis)])
     }
 
-    /// The elements `indices` of axis `axis`.
+    /// The elements `indices` of axis `axis`; the axis is kept.
     pub fn select(&mut self, x: &GraphValue, axis: i64, indices: &[i64]) -> GraphValue {
         let indices = self.integers(indices);
         self.node("Gather", &[x, &indices], vec![int("axis", axis)])
     }
 
-    /// The finished file, with its metadata.
+    /// The finished model, with its metadata properties.
     pub fn finish(self, name: &str, metadata: Vec<(String, String)>) -> ModelProto {
         ModelProto {
             ir_version: IR_VERSION,

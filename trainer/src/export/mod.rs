@@ -1,4 +1,5 @@
-//! ONNX files with their card, and the proof that they equal the model.
+//! ONNX files with their metadata card: export of checkpoints, verification against libtorch, conversion of lc0's
+//! networks, quantisation to 8 bits.
 
 mod proto;
 mod graph;
@@ -10,9 +11,14 @@ mod golden;
 mod file;
 mod verify;
 mod lc0;
-pub mod quantise;
+mod quantise;
 
-pub use file::{CardText, network, onnx, unrolled, write_network};
+pub use file::{network, onnx, unrolled, write_network};
 pub use lc0::{Lc0Net, onnx as lc0_onnx};
-pub use quantise::{QuantisationQuality, Quantiser, quickly};
-pub use verify::{OutputDifference, TOLERANCE, built_in, compare, positions_of};
+#[cfg(test)]
+pub(crate) use quantise::fixtures as quantise_fixtures;
+pub use quantise::{
+    LayerSensitivity, QuantisationQuality, QuantisedNetwork, SPEED_BATCH, SPEED_REPEATS, quantise,
+    quantise_and_compare,
+};
+pub use verify::{OutputDifference, TOLERANCE, built_in_positions, compare, positions_of_file};

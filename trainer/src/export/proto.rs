@@ -1,4 +1,5 @@
-//! The part of ONNX's protobuf schema (onnx.proto, IR version 8) that an export needs.
+//! The messages of ONNX's protobuf schema (onnx.proto, IR version 8) that an export needs, by their names there;
+//! [`TensorTypeProto`] and [`DimensionProto`] are nested messages (`TypeProto.Tensor`, `TensorShapeProto.Dimension`).
 
 use prost::Message;
 
@@ -96,7 +97,7 @@ pub struct TensorProto {
     pub data_type: i32,
     #[prost(string, tag = "8")]
     pub name: String,
-    /// Little-endian, row-major.
+    /// Elements in row-major order, little-endian.
     #[prost(bytes = "vec", tag = "9")]
     pub raw_data: Vec<u8>,
 }
@@ -133,7 +134,7 @@ pub struct TensorShapeProto {
 pub struct DimensionProto {
     #[prost(int64, optional, tag = "1")]
     pub dim_value: Option<i64>,
-    /// A name for a dimension that may differ from run to run.
+    /// Name of a dimension whose size is not fixed, such as the batch.
     #[prost(string, optional, tag = "2")]
     pub dim_param: Option<String>,
 }

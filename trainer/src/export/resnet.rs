@@ -1,11 +1,11 @@
-//! The residual network as an ONNX graph; BatchNorm is folded into the convolutions before it.
+//! The residual network as an ONNX graph. BatchNorm is folded into the convolution before it.
 
 use super::graph::GraphValue;
 use super::writer::LayerWriter;
 use crate::model::resnet::{Block, Policy, Resnet};
 use crate::model::{Attention, ConvNorm, EPSILON, Linear, NormDetail, Squeeze};
 
-/// Writes `net` from its input to logits of policy and win, draw, loss.
+/// Adds `net`; returns its policy logits and its WDL logits.
 pub fn write(writer: &mut LayerWriter<'_>, net: &Resnet, input: &GraphValue) -> [GraphValue; 2] {
     writer.act = net.config.activation;
     let stem = writer.conv_norm(input, &net.stem);
@@ -39,7 +39,7 @@ impl LayerWriter<'_> {
             NormDetail::Group { groups } => {
                 let channels = kernel.size()[0];
                 let x = self.conv(x, &layer.conv);
-                // A group is an instance of one long channel.
+                // Group normalisation is instance normalisation with each group as one channel.
                 let grouped = self.graph.reshape(&x, &[groups, -1]);
                 let ones = self.graph.floats(&[groups], &vec![1.0; groups as usize]);
                 let zeros = self.graph.floats(&[groups], &vec![0.0; groups as usize]);
@@ -68,7 +68,8 @@ impl LayerWriter<'_> {
         }
     }
 
-    /// The fully connected layers are written as 1x1 convolutions on the pooled `[batch, c, 1, 1]`.
+    /// Squeeze-and-excitation; its fully connected layers are written as 1x1 convolutions on the pooled
+    /// `[batch, c, 1, 1]`.
     fn squeeze(&mut self, x: &GraphValue, squeeze: &Squeeze) -> GraphValue {
         let pooled = self.graph.global_average(x);
         let hidden = self.pointwise(&pooled, &squeeze.reduce);
@@ -100,7 +101,7 @@ impl LayerWriter<'_> {
                 let hidden = self.conv_norm(x, hidden);
                 let hidden = self.act(&hidden);
                 let types = self.conv(&hidden, out);
-                // Index = square · 73 + type.
+                // Index of a move: square · 73 + move type.
                 let board = self.graph.transpose(&types, &[0, 2, 3, 1]);
                 self.graph.reshape(&board, &[-1])
             }

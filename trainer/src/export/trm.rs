@@ -1,19 +1,19 @@
-//! The recursive model as an ONNX graph: a single step, or all of them.
+//! The tiny recursive model (TRM) as an ONNX graph: a single step, or all steps unrolled.
 
 use super::graph::GraphValue;
 use super::writer::LayerWriter;
 use crate::model::trm::{Layer, PLANES, SQUARES, Trm};
 
-/// What goes from step to step.
+/// The state passed from one recursion step to the next.
 struct RecurrentState {
-    /// `[batch, 1, width]`
+    /// Answer token, `[batch, 1, width]`.
     y: GraphValue,
-    /// `[batch, 64, width]`; nothing is a scratchpad of zeros.
+    /// Latent tokens of the squares, `[batch, 64, width]`; `None` means all zeros.
     z: Option<GraphValue>,
 }
 
-/// Writes one step, with inputs `y` and `z` and outputs `y_out` and `z_out`, and gives its logits of policy and of win,
-/// draw, loss.
+/// Adds one step, with inputs `y` and `z` and outputs `y_out` and `z_out`; returns its policy logits and its WDL
+/// logits.
 pub fn core(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> [GraphValue; 2] {
     let width = net.config.width;
     let y = writer.graph.input("y", &[1, width]);
@@ -21,15 +21,15 @@ pub fn core(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> [Gra
     let squares = embedded(writer, net, input);
     let state = step(writer, net, &squares, &RecurrentState { y, z: Some(z) });
     writer.graph.output("y_out", &state.y, &[1, width]);
-    writer.graph.output("z_out", state.z.as_ref().expect("a step writes"), &[SQUARES, width]);
+    writer.graph.output("z_out", state.z.as_ref().expect("a step sets z"), &[SQUARES, width]);
     heads(writer, net, &state)
 }
 
-/// Writes all steps that the network was trained with, and gives the logits of the last one.
+/// Adds `net.config.steps` steps; returns the policy logits and the WDL logits of the last.
 pub fn unrolled(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> [GraphValue; 2] {
     let squares = embedded(writer, net, input);
     let first = writer.param(net.first_answer);
-    let y = writer.graph.for_each(input, &first, &[1, net.config.width]);
+    let y = writer.graph.repeat_for_batch(input, &first, &[1, net.config.width]);
     let mut state = RecurrentState { y, z: None };
     for _ in 0..net.config.steps {
         state = step(writer, net, &squares, &state);
@@ -37,7 +37,7 @@ pub fn unrolled(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> 
     heads(writer, net, &state)
 }
 
-/// `[batch, 64, width]`: what stands on the squares, and where they are.
+/// Embedded input planes plus positional embeddings: `[batch, 64, width]`.
 fn embedded(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> GraphValue {
     let planes = writer.graph.reshape(input, &[PLANES, SQUARES]);
     let squares = writer.graph.transpose(&planes, &[0, 2, 1]);
@@ -52,11 +52,11 @@ fn step(
     squares: &GraphValue,
     state: &RecurrentState,
 ) -> RecurrentState {
-    let seen = match &state.z {
+    let board = match &state.z {
         Some(z) => writer.graph.add(squares, z),
         None => squares.clone(),
     };
-    let mut tokens = writer.graph.concat(&[&state.y, &seen], 1);
+    let mut tokens = writer.graph.concat(&[&state.y, &board], 1);
     for part in &net.layers {
         tokens = layer(writer, part, &tokens);
     }
@@ -86,6 +86,7 @@ fn layer(writer: &mut LayerWriter<'_>, layer: &Layer, tokens: &GraphValue) -> Gr
     writer.graph.add(&tokens, &added)
 }
 
+/// Policy logits and WDL logits of the answer token.
 fn heads(writer: &mut LayerWriter<'_>, net: &Trm, state: &RecurrentState) -> [GraphValue; 2] {
     let y = writer.graph.reshape(&state.y, &[net.config.width]);
     [&net.policy, &net.wdl].map(|head| writer.linear(&y, head))

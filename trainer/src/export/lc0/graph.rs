@@ -1,21 +1,21 @@
-//! A Leela network as an ONNX graph.
+//! An lc0 network as an ONNX graph.
 
 use engine::encoding::{az4672, lc0_112, lc0_1858};
 use shakmaty::{Bitboard, Color, Move, Role, Square, attacks};
 
+use super::layers::{Lc0Conv, Lc0Dense};
 use super::network::Lc0Activation;
+use super::network::{Lc0Block, Lc0Net, Lc0PolicyHead, Lc0Squeeze, Lc0ValueHead};
 use crate::export::graph::{GraphBuilder, GraphValue};
-use crate::export::lc0::layers::{Lc0Conv, Lc0Dense};
-use crate::export::lc0::network::{Lc0Block, Lc0Net, Lc0PolicyHead, Lc0Squeeze, Lc0ValueHead};
 
-/// The logit of a draw for networks that don't know draws: no softmax sees it.
-const NEVER: f32 = -100.0;
+/// The draw logit of networks with a scalar value: its probability is negligible.
+const NO_DRAW: f32 = -100.0;
 
-/// What the half-move clock is divided by before the first layer, whose weights for it are multiplied by as
-/// much: they are so small otherwise that 8 bits make zeros of them.
-const CLOCK: f32 = 64.0;
+/// The half-move clock plane is divided by this before the first layer, and that layer's weights for it are multiplied by
+/// it: unscaled, they are so small that 8-bit quantisation rounds them to zero.
+const CLOCK_SCALE: f32 = 64.0;
 
-/// The graph of `net`: `input` to `policy` and `wdl`.
+/// The graph of `net`: input `input`, outputs `policy` and `wdl`.
 pub fn graph(net: &Lc0Net) -> GraphBuilder {
     let mut writer = Lc0GraphWriter { graph: GraphBuilder::default(), activation: net.activation };
     let input = writer.graph.input("input", &[lc0_112::PLANES as i64, 8, 8]);
@@ -30,6 +30,7 @@ pub fn graph(net: &Lc0Net) -> GraphBuilder {
     writer.graph
 }
 
+/// Adds an lc0 network's layers to a graph.
 struct Lc0GraphWriter {
     graph: GraphBuilder,
     activation: Lc0Activation,
@@ -51,21 +52,22 @@ impl Lc0GraphWriter {
         self.graph.conv(x, &weight, Some(&bias), kernel)
     }
 
-    /// A convolution and the activation after it.
+    /// A convolution followed by the activation.
     fn layer(&mut self, x: &GraphValue, conv: &Lc0Conv) -> GraphValue {
         let sum = self.conv(x, conv);
         self.act(&sum)
     }
 
+    /// The input convolution, with the half-move clock scaled ([`CLOCK_SCALE`]).
     fn first_layer(&mut self, input: &GraphValue, conv: &Lc0Conv) -> GraphValue {
-        let mut shares = vec![1.0; lc0_112::PLANES];
-        shares[lc0_112::CLOCK] = CLOCK.recip();
-        let shares = self.graph.floats(&[1, lc0_112::PLANES as i64, 1, 1], &shares);
-        let scaled = self.graph.mul(input, &shares);
+        let mut scales = vec![1.0; lc0_112::PLANES];
+        scales[lc0_112::CLOCK] = CLOCK_SCALE.recip();
+        let scales = self.graph.floats(&[1, lc0_112::PLANES as i64, 1, 1], &scales);
+        let scaled = self.graph.mul(input, &scales);
         let mut conv = conv.clone();
         let kernel = conv.kernel * conv.kernel;
         for weights in conv.weight.chunks_exact_mut(lc0_112::PLANES * kernel) {
-            weights[lc0_112::CLOCK * kernel..][..kernel].iter_mut().for_each(|x| *x *= CLOCK);
+            weights[lc0_112::CLOCK * kernel..][..kernel].iter_mut().for_each(|x| *x *= CLOCK_SCALE);
         }
         self.layer(&scaled, &conv)
     }
@@ -125,26 +127,26 @@ impl Lc0GraphWriter {
         let flat = self.graph.reshape(&squeezed, &[-1]);
         let hidden = self.dense(&flat, &value.hidden);
         let hidden = self.act(&hidden);
-        let out = if value.out.out() == 1 { &without_draws(&value.out) } else { &value.out };
+        let out = if value.out.out() == 1 { &wdl_from_scalar(&value.out) } else { &value.out };
         self.dense(&hidden, out)
     }
 }
 
-/// A layer of three logits instead of one whose tanh is the expected result q: a win is (1 + q)/2, a draw
-/// never happens (as lc0 has it), since `(1 + tanh x)/2 = eˣ/(eˣ + e⁻ˣ)`.
-fn without_draws(scalar: &Lc0Dense) -> Lc0Dense {
+/// Replaces a scalar value layer, the tanh of whose output is the expected result q, by a layer of WDL logits with
+/// P(win) = (1 + q)/2 and P(draw) ≈ 0, as in lc0: `(1 + tanh x)/2 = eˣ/(eˣ + e⁻ˣ)`.
+fn wdl_from_scalar(scalar: &Lc0Dense) -> Lc0Dense {
     let zero = vec![0.0; scalar.weight.len()];
     let minus: Vec<f32> = scalar.weight.iter().map(|x| -x).collect();
     Lc0Dense {
         weight: [&scalar.weight[..], &zero, &minus].concat(),
-        bias: vec![scalar.bias[0], NEVER, -scalar.bias[0]],
+        bias: vec![scalar.bias[0], NO_DRAW, -scalar.bias[0]],
     }
 }
 
-/// Where the logit of each of the 1,858 moves stands in `[73, 8, 8]`.
+/// For each of the 1,858 moves, the flat index of its logit in the `[73, 8, 8]` planes.
 ///
-/// The planes are those of `az4672/1`, but that promotions are to rook, bishop and queen, and the plain move
-/// is the knight's (lc0, `neural/tables/policy_map.h`).
+/// The planes are those of `az4672/1`, except that the promotion planes are for rook, bishop and queen and a promotion
+/// to a knight uses the plane of the plain move (lc0, `neural/tables/policy_map.h`).
 fn plane_squares() -> Vec<i64> {
     const PROMOTIONS: i64 = 64;
     let mut all = Vec::with_capacity(lc0_1858::SIZE);
@@ -169,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn some_moves_stand_where_lc0_has_them() {
+    fn move_planes_match_lc0s_table() {
         let planes = plane_squares();
         assert_eq!(planes.len(), lc0_1858::SIZE);
         // lc0's table: plane, square → index.
@@ -203,8 +205,8 @@ mod tests {
     }
 
     #[test]
-    fn a_scalar_value_becomes_wins_and_losses() {
-        let three = without_draws(&Lc0Dense { weight: vec![0.5, -2.0], bias: vec![0.25] });
+    fn a_scalar_value_becomes_wdl_logits_without_draws() {
+        let three = wdl_from_scalar(&Lc0Dense { weight: vec![0.5, -2.0], bias: vec![0.25] });
         let logit =
             |row: usize| three.weight[2 * row] * 0.3 + three.weight[2 * row + 1] * 0.1 + three.bias[row];
         let wdl = engine::eval::Wdl::from_logits([0, 1, 2].map(logit));

@@ -1,10 +1,11 @@
-//! The part of Leela's protobuf schema (lczero-common, net.proto) that residual networks need.
+//! The messages of lc0's protobuf schema (lczero-common, net.proto) that residual networks need, with the prefix `Proto`.
 
 use prost::Message;
 
-/// What `Net::magic` has to be.
+/// The required value of [`ProtoNet::magic`].
 pub const MAGIC: u32 = 0x1c0;
 
+/// `Net`
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoNet {
     #[prost(fixed32, optional, tag = "1")]
@@ -19,31 +20,32 @@ pub struct ProtoNet {
     pub weights: Option<ProtoWeights>,
 }
 
+/// `Format`
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoFormat {
-    /// How layers are encoded that don't say it themselves; 1 is the only way.
+    /// Default encoding of layers; always 1 (16 bits, linear).
     #[prost(int32, optional, tag = "1")]
     pub weights_encoding: Option<i32>,
     #[prost(message, optional, tag = "2")]
     pub network_format: Option<ProtoNetworkFormat>,
 }
 
-/// Kinds of input, trunk and heads, by their numbers in the schema.
+/// Formats of the input, the trunk and the heads, by their numbers in the schema.
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoNetworkFormat {
-    /// 1 is the classical input of 112 planes.
+    /// 1 classical, 112 planes.
     #[prost(int32, optional, tag = "1")]
     pub input: Option<i32>,
-    /// 1 scalar, 2 win, draw and loss: the value head's again.
+    /// 1 scalar, 2 WDL; the same as `value`.
     #[prost(int32, optional, tag = "2")]
     pub output: Option<i32>,
-    /// 1 classical, 2 SE, 3 and 4 the same with the formats of the heads given.
+    /// 1 classical, 2 squeeze-and-excitation; 3 and 4 the same with `policy` and `value` set.
     #[prost(int32, optional, tag = "3")]
     pub network: Option<i32>,
     /// 1 dense, 2 convolutional, 3 attention.
     #[prost(int32, optional, tag = "4")]
     pub policy: Option<i32>,
-    /// 1 scalar, 2 win, draw and loss.
+    /// 1 scalar, 2 WDL.
     #[prost(int32, optional, tag = "5")]
     pub value: Option<i32>,
     /// 0 ReLU, 1 Mish.
@@ -51,19 +53,21 @@ pub struct ProtoNetworkFormat {
     pub default_activation: Option<i32>,
 }
 
+/// `TrainingParams`
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoTrainingParams {
     #[prost(uint32, optional, tag = "1")]
     pub training_steps: Option<u32>,
 }
 
+/// `Weights`
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoWeights {
     #[prost(message, optional, tag = "1")]
     pub input: Option<ProtoConvBlock>,
     #[prost(message, repeated, tag = "2")]
     pub residual: Vec<ProtoResidual>,
-    /// The last convolution of a convolutional policy, or the only one of a dense one.
+    /// The last convolution of a convolutional policy head, or the only one of a dense head.
     #[prost(message, optional, tag = "3")]
     pub policy: Option<ProtoConvBlock>,
     #[prost(message, optional, tag = "4")]
@@ -80,17 +84,19 @@ pub struct ProtoWeights {
     pub ip2_val_w: Option<ProtoLayer>,
     #[prost(message, optional, tag = "10")]
     pub ip2_val_b: Option<ProtoLayer>,
-    /// The first convolution of a convolutional policy.
+    /// The first convolution of a convolutional policy head.
     #[prost(message, optional, tag = "11")]
     pub policy1: Option<ProtoConvBlock>,
-    /// Layers of transformers, which aren't read: only that there are some is of interest.
+    /// Transformer layers; not decoded, only counted, so that they can be rejected.
     #[prost(message, repeated, tag = "27")]
     pub encoder: Vec<ProtoIgnored>,
 }
 
+/// A message whose contents are not read.
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoIgnored {}
 
+/// `Weights.Residual`
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoResidual {
     #[prost(message, optional, tag = "1")]
@@ -101,6 +107,7 @@ pub struct ProtoResidual {
     pub se: Option<ProtoSeUnit>,
 }
 
+/// `Weights.ConvBlock`
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoConvBlock {
     #[prost(message, optional, tag = "1")]
@@ -109,7 +116,7 @@ pub struct ProtoConvBlock {
     pub biases: Option<ProtoLayer>,
     #[prost(message, optional, tag = "3")]
     pub bn_means: Option<ProtoLayer>,
-    /// Variances, whatever their name says.
+    /// Variances, despite the name.
     #[prost(message, optional, tag = "4")]
     pub bn_stddivs: Option<ProtoLayer>,
     #[prost(message, optional, tag = "5")]
@@ -118,6 +125,7 @@ pub struct ProtoConvBlock {
     pub bn_betas: Option<ProtoLayer>,
 }
 
+/// `Weights.SEunit`
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoSeUnit {
     #[prost(message, optional, tag = "1")]
@@ -130,7 +138,7 @@ pub struct ProtoSeUnit {
     pub b2: Option<ProtoLayer>,
 }
 
-/// Numbers, by default in 16 bits between `min_val` and `max_val`.
+/// A tensor's values, by default quantised linearly to 16 bits between `min_val` and `max_val`.
 #[derive(Clone, PartialEq, Message)]
 pub struct ProtoLayer {
     #[prost(float, optional, tag = "1")]

@@ -1,4 +1,4 @@
-//! Leela files of random weights, in every shape that is taken.
+//! lc0 files with random weights, one of each supported architecture.
 
 use std::io::Write;
 
@@ -7,15 +7,15 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost::Message;
 
-use crate::export::lc0::proto::{
+use super::proto::{
     MAGIC, ProtoConvBlock, ProtoFormat, ProtoLayer, ProtoNet, ProtoNetworkFormat, ProtoResidual, ProtoSeUnit,
     ProtoWeights,
 };
 
-/// A kind of network.
+/// An architecture of a random lc0 network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lc0Variant {
-    /// What its file is called.
+    /// Name of its file.
     pub name: &'static str,
     pub squeeze: bool,
     pub convolutional: bool,
@@ -23,7 +23,7 @@ pub struct Lc0Variant {
     pub mish: bool,
 }
 
-/// One with each head, with and without squeeze-and-excitation, and one with the newer activation.
+/// Each kind of head with and without squeeze-and-excitation, and one with Mish.
 pub const VARIANTS: [Lc0Variant; 4] = [
     Lc0Variant { name: "se-conv-wdl", squeeze: true, convolutional: true, wdl: true, mish: false },
     Lc0Variant { name: "se-dense-scalar", squeeze: true, convolutional: false, wdl: false, mish: false },
@@ -33,41 +33,42 @@ pub const VARIANTS: [Lc0Variant; 4] = [
 
 const FILTERS: usize = 16;
 
-/// As lc0's own ONNX converter expects them.
+/// As lc0's own ONNX converter expects.
 const VALUE_CHANNELS: usize = 32;
 const VALUE_HIDDEN: usize = 128;
 
-/// The bytes of `NAME.pb.gz`: the same every time.
-pub fn file(shape: Lc0Variant) -> Vec<u8> {
+/// The bytes of `NAME.pb.gz`; deterministic.
+pub fn file(variant: Lc0Variant) -> Vec<u8> {
     let mut file = GzEncoder::new(Vec::new(), Compression::default());
-    file.write_all(&net(shape).encode_to_vec()).unwrap();
+    file.write_all(&net(variant).encode_to_vec()).unwrap();
     file.finish().unwrap()
 }
 
-/// The network of a shape.
-pub fn net(shape: Lc0Variant) -> ProtoNet {
-    let mut source = Source(Rng::with_seed(shape.name.len() as u64));
+/// The random network of an architecture.
+pub fn net(variant: Lc0Variant) -> ProtoNet {
+    let mut layers = RandomLayers(Rng::with_seed(variant.name.len() as u64));
     let network_format = ProtoNetworkFormat {
         input: Some(1),
-        output: Some(if shape.wdl { 2 } else { 1 }),
-        network: Some(if shape.squeeze { 4 } else { 3 }),
-        policy: Some(if shape.convolutional { 2 } else { 1 }),
-        value: Some(if shape.wdl { 2 } else { 1 }),
-        default_activation: Some(i32::from(shape.mish)),
+        output: Some(if variant.wdl { 2 } else { 1 }),
+        network: Some(if variant.squeeze { 4 } else { 3 }),
+        policy: Some(if variant.convolutional { 2 } else { 1 }),
+        value: Some(if variant.wdl { 2 } else { 1 }),
+        default_activation: Some(i32::from(variant.mish)),
     };
     ProtoNet {
         magic: Some(MAGIC),
         license: None,
         format: Some(ProtoFormat { weights_encoding: Some(1), network_format: Some(network_format) }),
         training_params: None,
-        weights: Some(source.weights(shape)),
+        weights: Some(layers.weights(variant)),
     }
 }
 
-struct Source(Rng);
+/// Source of random layers.
+struct RandomLayers(Rng);
 
-impl Source {
-    /// `count` numbers around `middle`, in 16 bits as Leela's files have them.
+impl RandomLayers {
+    /// `count` values within `spread` of `middle`, in 16 bits as in lc0's files.
     fn layer(&mut self, count: usize, middle: f32, spread: f32) -> Option<ProtoLayer> {
         let params = (0..count).flat_map(|_| self.0.u16(..).to_le_bytes()).collect();
         Some(ProtoLayer {
@@ -78,12 +79,12 @@ impl Source {
         })
     }
 
-    /// Weights that neither swell nor fade what goes through them.
+    /// Weights that preserve the scale of the activations.
     fn matrix(&mut self, inputs: usize, out: usize) -> Option<ProtoLayer> {
         self.layer(inputs * out, 0.0, (4.0 / inputs as f32).sqrt())
     }
 
-    /// A convolution with BatchNorm and no bias, as in the tower.
+    /// A convolution with BatchNorm and without bias, as in the tower.
     fn normed(&mut self, inputs: usize, out: usize, kernel: usize) -> Option<ProtoConvBlock> {
         Some(ProtoConvBlock {
             weights: self.matrix(inputs * kernel * kernel, out),
@@ -95,20 +96,20 @@ impl Source {
         })
     }
 
-    fn weights(&mut self, shape: Lc0Variant) -> ProtoWeights {
+    fn weights(&mut self, variant: Lc0Variant) -> ProtoWeights {
         let policy_channels = 4;
         let mut weights = ProtoWeights {
             input: self.normed(112, FILTERS, 3),
-            residual: (0..2).map(|_| self.residual(shape.squeeze)).collect(),
+            residual: (0..2).map(|_| self.residual(variant.squeeze)).collect(),
             value: self.normed(FILTERS, VALUE_CHANNELS, 1),
             ip1_val_w: self.matrix(VALUE_CHANNELS * 64, VALUE_HIDDEN),
             ip1_val_b: self.layer(VALUE_HIDDEN, 0.0, 0.3),
             ..ProtoWeights::default()
         };
-        let values = if shape.wdl { 3 } else { 1 };
+        let values = if variant.wdl { 3 } else { 1 };
         weights.ip2_val_w = self.layer(VALUE_HIDDEN * values, 0.0, 0.1);
         weights.ip2_val_b = self.layer(values, 0.0, 0.5);
-        if shape.convolutional {
+        if variant.convolutional {
             weights.policy1 = self.normed(FILTERS, FILTERS, 3);
             weights.policy = Some(ProtoConvBlock {
                 weights: self.layer(FILTERS * 9 * 80, 0.0, 0.15),

@@ -1,45 +1,48 @@
-//! Which layers of a graph are computed in integers, and which tensors therefore travel in 8 bits.
+//! The quantisation plan: which layers of a graph are computed in integers and which tensors are quantised to 8 bits.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::export::proto::{GraphProto, NodeProto};
 
-/// The output that win, draw and loss come from.
+/// The output with the WDL logits.
 const VALUE: &str = "wdl";
 
-/// The first gated sums that stay in float.
+/// Number of squeeze-and-excitation gates, from the input, that stay in float.
 const FLOAT_GATES: usize = 1;
 
-/// What becomes of a graph's nodes and tensors.
+/// The layers and tensors of a graph that are quantised.
 ///
-/// Every convolution and fully connected layer gets 8-bit inputs and weights, and hands on 8 bits, except
-/// the last layers: what they sum up stays in float, as rounding logits costs four times the divergence
-/// for no measurable speed, and except where few numbers carry much and cost a hundredth of the network's time: the
-/// layers of the value's head, and those that squeeze and excite. Pooling, gates, products and sums between quantised
-/// tensors are quantised too, so that the runtime fuses all of it and never leaves integers inside the tower, but for the
-/// first gate: errors grow on their way through the network, and of the value's those made there were a fourteenth, for a
-/// fortieth of its speed.
+/// Every convolution and fully connected layer has 8-bit inputs, weights and outputs, with these exceptions:
+///
+/// - The outputs of the last layers stay in float: quantised logits had four times the policy divergence at no measurable
+///   gain in speed.
+/// - The value head and the fully connected layers of squeeze-and-excitation stay in float: they are sensitive and take
+///   about 1 % of the time.
+///
+/// Pooling, gates, products and sums of quantised tensors are quantised too, so that ONNX Runtime fuses them and the tower
+/// is computed in integers throughout. The first gate stays in float ([`FLOAT_GATES`]): errors made early propagate
+/// through the network; that gate caused 1/14 of the value's error and its float form costs 1/40 of the speed.
 #[derive(Debug, Default)]
 pub struct QuantisationPlan {
-    /// Layers computed in integers, by index of their node.
+    /// Layers computed in integers: indices of their nodes.
     pub layers: HashSet<usize>,
-    /// A 1x1 convolution whose result is only transposed to squares × channels, with that transposition:
-    /// written as a matrix product, which needs no 8-bit result.
+    /// 1x1 convolutions whose output is used only by a transposition to squares × channels, with the index of that node:
+    /// written as a matrix product, whose output need not be quantised.
     pub products: HashMap<usize, usize>,
-    /// Tensors in 8 bits, in the order of the graph.
+    /// Tensors quantised to 8 bits, in the order of the graph.
     pub tensors: Vec<String>,
-    /// What the first layer reads: the network's input, of which some planes may have been scaled.
+    /// Input tensor of the first layer: the network's input, possibly with scaled planes.
     pub input: String,
 }
 
 impl QuantisationPlan {
-    /// The plan for a graph whose nodes stand in topological order.
+    /// The plan for a graph whose nodes are in topological order.
     pub fn new(graph: &GraphProto) -> QuantisationPlan {
         let consumers = Consumers::new(graph);
         let first = graph.node.iter().find(|node| ["Conv", "Gemm"].contains(&node.op_type.as_str()));
         let input = first.map(|node| node.input[0].clone()).unwrap_or_default();
         let mut plan = QuantisationPlan { input, ..QuantisationPlan::default() };
-        // What is made of a pooled tensor, one number a channel.
+        // Tensors computed from a pooled tensor, with one number per channel.
         let mut squeezed = HashSet::new();
         let mut gates = 0;
         for (index, node) in graph.node.iter().enumerate() {
@@ -78,8 +81,8 @@ impl QuantisationPlan {
         plan
     }
 
-    /// The plan with one of its layers alone: its input, its weights and its result.
-    pub fn alone(&self, graph: &GraphProto, layer: usize) -> QuantisationPlan {
+    /// The plan restricted to one layer: its input, weights and output.
+    pub fn single_layer(&self, graph: &GraphProto, layer: usize) -> QuantisationPlan {
         let node = &graph.node[layer];
         let consumers = Consumers::new(graph);
         let own = [node.input[0].as_str(), consumers.activated(node)];
@@ -102,7 +105,7 @@ impl QuantisationPlan {
     }
 }
 
-/// Who reads a tensor.
+/// The nodes that consume each tensor.
 struct Consumers<'a> {
     graph: &'a GraphProto,
     of: HashMap<&'a str, Vec<usize>>,
@@ -119,7 +122,7 @@ impl<'a> Consumers<'a> {
         Consumers { graph, of }
     }
 
-    /// The only reader of the node's result.
+    /// The only consumer of the node's output.
     fn only(&self, node: &NodeProto) -> Option<(usize, &'a NodeProto)> {
         match self.of.get(node.output[0].as_str())?.as_slice() {
             [index] => Some((*index, &self.graph.node[*index])),
@@ -127,8 +130,7 @@ impl<'a> Consumers<'a> {
         }
     }
 
-    /// The node's result, after the ReLU that alone reads it if there is one: 8 bits without a sign are a
-    /// ReLU themselves.
+    /// The node's output, after its ReLU if that is its only consumer: quantisation to unsigned 8 bits implies the ReLU.
     fn activated<'b>(&'b self, node: &'b NodeProto) -> &'b str {
         match self.only(node) {
             Some((_, next)) if next.op_type == "Relu" => &next.output[0],
@@ -136,7 +138,7 @@ impl<'a> Consumers<'a> {
         }
     }
 
-    /// Whether the node's result only changes its shape and order on the way to an output.
+    /// Whether only reshapes and permutations lie between the node's output and an output of the graph.
     fn is_last(&self, node: &NodeProto) -> bool {
         let output = |name: &str| self.graph.output.iter().any(|output| output.name == name);
         if output(&node.output[0]) {
@@ -147,7 +149,7 @@ impl<'a> Consumers<'a> {
             .is_some_and(|(_, next)| shape_only.contains(&next.op_type.as_str()) && self.is_last(next))
     }
 
-    /// Whether all that is made of the node's result is this output.
+    /// Whether every path from the node leads to the graph's output `output`.
     fn leads_only_to(&self, node: &NodeProto, output: &str) -> bool {
         let name = node.output[0].as_str();
         match self.of.get(name) {
@@ -158,7 +160,7 @@ impl<'a> Consumers<'a> {
         }
     }
 
-    /// The transposition `[0, 2, 3, 1]` that alone reads the result of a 1x1 convolution.
+    /// The transposition `[0, 2, 3, 1]` that is the only consumer of the output of a 1x1 convolution.
     fn transposed(&self, node: &NodeProto) -> Option<usize> {
         let ints = |node: &'a NodeProto, name: &str| {
             node.attribute.iter().find(|a| a.name == name).map(|a| &a.ints[..])

@@ -1,25 +1,23 @@
-//! A graph in 8 bits, written with pairs of QuantizeLinear and DequantizeLinear, which ONNX Runtime fuses
-//! into its integer operators.
+//! Quantised graphs in QDQ format: pairs of QuantizeLinear and DequantizeLinear nodes, which ONNX Runtime fuses into its
+//! integer operators.
 
 use std::collections::{HashMap, HashSet};
 
+use super::plan::QuantisationPlan;
+use super::ranges::QuantisationRange;
+use super::rounding::{QuantisedWeights, floats};
 use crate::export::proto::{
     AttributeProto, FLOAT, GraphProto, INT8, INT32, ModelProto, NodeProto, TensorProto, UINT8,
 };
-use crate::export::quantise::plan::QuantisationPlan;
-use crate::export::quantise::ranges::QuantisationRange;
-use crate::export::quantise::rounding::{QuantisedWeights, floats};
 
-/// The network with the plan's tensors in unsigned 8 bits (one scale each) and its layers' weights in signed
-/// ones (`weights`, a scale for each output channel).
+/// The network with the plan's tensors quantised to unsigned 8 bits (one scale per tensor) and its layers' `weights` to
+/// signed 8 bits (one scale per output channel).
 ///
-/// Activations are unsigned, with zero among the values where they have a sign: for the same 256 steps,
-/// ONNX Runtime's CPU kernels (AVX-512 VNNI) run the whole network almost 5 times as fast on u8 × s8 as
-/// on s8 × s8.
+/// Activations are unsigned with a zero point, also where they have a sign: with AVX-512 VNNI, ONNX Runtime runs the whole
+/// network almost 5 times as fast on u8 × s8 as on s8 × s8.
 ///
 /// # Panics
-///
-/// If the model has no graph, a tensor of the plan has no range, or a layer of it no weights.
+/// If the model has no graph, or a range of the plan's tensors or the weights of one of its layers are missing.
 pub fn quantised(
     model: &ModelProto,
     plan: &QuantisationPlan,
@@ -50,17 +48,18 @@ pub fn quantised(
     ModelProto { graph: Some(writer.graph), ..model.clone() }
 }
 
+/// Adds nodes to a quantised graph.
 struct QdqWriter<'a> {
     constants: HashMap<&'a str, &'a TensorProto>,
     graph: GraphProto,
-    /// Of the tensors in 8 bits so far.
+    /// Scales of the tensors quantised so far.
     scales: HashMap<String, f32>,
-    /// Of the layers, by the name of their tensor.
+    /// Quantised weights by the name of their tensor.
     weights: &'a HashMap<String, QuantisedWeights>,
 }
 
 impl QdqWriter<'_> {
-    /// A node on 8-bit tensors where there are such, and with 8-bit weights if it is a `layer`.
+    /// Adds a node that reads the quantised tensors where there are any, with quantised weights if it is a `layer`.
     fn node(&mut self, node: &NodeProto, layer: bool) {
         let mut node = node.clone();
         if layer {
@@ -79,7 +78,7 @@ impl QdqWriter<'_> {
         self.graph.node.push(node);
     }
 
-    /// A 1x1 convolution and the transposition after it as a product of `[n, 8, 8, in]` and `[in, out]`.
+    /// Adds a 1x1 convolution and the transposition after it as the matrix product of `[n, 8, 8, in]` and `[in, out]`.
     fn product(&mut self, conv: &NodeProto, output: &str) {
         let x = &conv.input[0];
         let weights = &self.weights[&conv.input[1]];
@@ -110,7 +109,7 @@ impl QdqWriter<'_> {
         }
     }
 
-    /// Puts a tensor into 8 bits and back.
+    /// Adds quantisation and dequantisation of a tensor.
     fn quantise(&mut self, tensor: &str, range: QuantisationRange) {
         let (scale, zero) = (range.scale(), range.zero());
         let parameters = [format!("{tensor}/scale"), format!("{tensor}/zero")];
@@ -123,13 +122,14 @@ impl QdqWriter<'_> {
         self.scales.insert(tensor.to_owned(), scale);
     }
 
-    /// Writes weights in 8 bits and back; gives the name of the result.
+    /// Adds weights in 8 bits and their dequantisation; returns the name of its output.
     fn write_weights(&mut self, name: &str, dims: &[i64], weights: &QuantisedWeights, axis: i64) -> String {
         let bytes = weights.integers.iter().map(|x| *x as u8).collect();
         self.write_channels(name, dims, (INT8, bytes), &weights.scales, axis)
     }
 
-    /// Writes a bias in the units that the layer sums up in.
+    /// Adds a bias in 32 bits, in units of the layer's accumulator (weight scale times input scale), and its
+    /// dequantisation; returns the name of its output.
     fn write_bias(&mut self, name: &str, weights: &QuantisedWeights, input_scale: f32) -> String {
         let bias = self.constants[name];
         let scales: Vec<f32> = weights.scales.iter().map(|scale| scale * input_scale).collect();
@@ -150,7 +150,7 @@ impl QdqWriter<'_> {
         self.constant(&integers, dims, data_type, bytes);
         let bytes = scales.iter().flat_map(|scale| scale.to_le_bytes()).collect();
         self.constant(&scale, &[scales.len() as i64], FLOAT, bytes);
-        // Zero is the default, but some fusions look for it.
+        // Zero is the default, but some of ONNX Runtime's fusions require it explicitly.
         let zeros = vec![0; scales.len() * if data_type == INT32 { 4 } else { 1 }];
         self.constant(&zero, &[scales.len() as i64], data_type, zeros);
         let dequantised = format!("{name}/dequantised");

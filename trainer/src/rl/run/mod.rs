@@ -84,7 +84,7 @@ impl Cycle {
             nets.write(START, &learner.net, &learner.averaged, &config.train, &none)?;
         } else {
             let loaded = Checkpoint::load(Path::new(&config.start))?;
-            let (net, weights) = network(&loaded, true, None)?;
+            let (net, weights) = network(&loaded, true, None).map_err(|error| format!("{error:#}"))?;
             config.train.model = loaded.config.model.clone().trained_as(&config.train.model);
             nets.write(START, &net, &weights, &loaded.config, &none)?;
         }
