@@ -1,8 +1,8 @@
 //! Converted networks compared with lc0's own outputs.
 //!
-//! `tests/data/lc0/answers.jsonl` holds what lc0 said of positions with the networks of [`random::VARIANTS`]
-//! and with Maia 1100 and 1900: the numbers of `VerboseMoveStats` after `go nodes 1` with its Eigen backend and
-//! policy temperature 1, printed with more digits, and win, draw and loss before they are rescaled for display.
+//! `tests/data/lc0/answers.jsonl` holds lc0's outputs for positions with the networks of [`random::VARIANTS`] and with
+//! Maia 1100 and 1900: the values of `VerboseMoveStats` after `go nodes 1` with the Eigen backend and policy
+//! temperature 1, printed with more digits, and WDL before it is rescaled for display.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
