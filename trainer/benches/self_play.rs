@@ -59,9 +59,9 @@ impl Trial {
         let (workers, batch) = (workers.map_err(wrong)?, batch.map_err(wrong)?);
         let net = Path::new(words.first().map_or("embedded.int8", String::as_str));
         let (network, named): (Arc<dyn Backend>, _) = if net.extension().is_some_and(|e| e == "safetensors") {
-            let device = DeviceChoice::Auto.device().map_err(|error| format!("{error:#}"))?;
+            let device = DeviceChoice::Auto.device()?;
             let (structure, weights) =
-                export::network(&Checkpoint::load(net).map_err(|error| format!("{error:#}"))?, true, None)?;
+                export::network(&Checkpoint::load(net)?, true, None).map_err(|error| format!("{error:#}"))?;
             let named = format!("{} in libtorch, {device:?}", net.display());
             (Arc::new(Torch::new(&structure, weights, device)), named)
         } else {

@@ -1,4 +1,4 @@
-//! The whole way: PGN → games/1 → training → ONNX → a move from the engine.
+//! End-to-end test: PGN → games/1 → training → ONNX → a move from the engine.
 
 use std::io::{self, Cursor, Write};
 use std::path::Path;
@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex};
 
 use engine::position::Game;
 
-/// Famous short games, enough for a network to learn by heart.
+/// Famous short games, few enough for a small network to memorise.
 const GAMES: &str = include_str!("famous.pgn");
 
+/// Runs `philidor-trainer`; panics if it fails.
 fn trainer(arguments: &[&str]) -> Output {
     let program = env!("CARGO_BIN_EXE_philidor-trainer");
     let output = Command::new(program).args(arguments).output().expect("the trainer starts");
@@ -17,11 +18,11 @@ fn trainer(arguments: &[&str]) -> Output {
     output
 }
 
-/// Somewhere that the engine's output can be read from afterwards.
+/// A buffer that the engine writes its output to.
 #[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Shared {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().expect("no panic while writing").write(bytes)
     }
@@ -31,20 +32,21 @@ impl Write for Shared {
     }
 }
 
-/// What the engine says to these commands, up to the end of the input.
+/// The engine's output for these UCI commands.
 fn engine(commands: String) -> String {
-    let output = Shared::default();
+    let output = SharedBuffer::default();
     engine::uci::run(Cursor::new(commands), output.clone());
     let bytes = output.0.lock().expect("the engine has ended").clone();
     String::from_utf8(bytes).expect("UCI is text")
 }
 
+/// The lines of the run's `metrics.jsonl`.
 fn metrics(run: &Path) -> Vec<serde_json::Value> {
     let text = std::fs::read_to_string(run.join("metrics.jsonl")).expect("metrics");
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// The famous games, imported, in a folder.
+/// A folder with the famous games imported, and the configuration's `sources`.
 fn imported() -> (tempfile::TempDir, serde_json::Value) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
@@ -54,9 +56,9 @@ fn imported() -> (tempfile::TempDir, serde_json::Value) {
     (folder, sources)
 }
 
-/// Exports the newest checkpoint of `run` and verifies it; the network file, which the engine has to play: with
-/// a search and without.
-fn play(folder: &Path, name: &str) {
+/// Exports the newest checkpoint of the run `name`, verifies the network file, and plays a move with the engine, with and
+/// without search.
+fn export_verify_and_play(folder: &Path, name: &str) {
     let path = |name: &str| folder.join(name).to_str().expect("UTF-8").to_owned();
     let checkpoint = newest(&folder.join(name).join("checkpoints"));
     let net = path(&format!("nets/{name}.onnx"));
@@ -66,19 +68,19 @@ fn play(folder: &Path, name: &str) {
     assert!(String::from_utf8_lossy(&verified.stdout).starts_with("256 positions"));
 
     for nodes in [1, 200] {
-        let said = engine(format!(
+        let output = engine(format!(
             "setoption name Precision value fp32\nsetoption name WeightsFile value {net}\n\
              setoption name Threads value 1\nisready\n\
              position startpos moves e2e4 e7e5\ngo nodes {nodes}\n"
         ));
-        let best = said.lines().find_map(|line| line.strip_prefix("bestmove ")).expect("a bestmove");
+        let best = output.lines().find_map(|line| line.strip_prefix("bestmove ")).expect("a bestmove");
         let mut game = Game::new();
         for text in ["e2e4", "e7e5"] {
             game.play(game.parse_uci(text).expect("a legal move"));
         }
         let chosen = best.split(' ').next().expect("a move");
-        assert!(game.parse_uci(chosen).is_ok(), "{said}");
-        assert!(!said.contains("info string"), "the network was loaded without complaint: {said}");
+        assert!(game.parse_uci(chosen).is_ok(), "{output}");
+        assert!(!output.contains("info string"), "the network was loaded without a warning: {output}");
     }
 }
 
@@ -93,7 +95,7 @@ fn games_become_a_network_that_plays() {
         "report_every": 40, "validate_every": 60
     });
     std::fs::write(path("config.json"), config.to_string()).expect("a file");
-    // In two halves: interrupted runs go on where they were.
+    // In two halves, to test that an interrupted run is resumed.
     let half = format!("samples={}", 24 * 60);
     trainer(&[
         "train",
@@ -121,9 +123,9 @@ fn games_become_a_network_that_plays() {
     let reports: Vec<_> = metrics.iter().filter(|line| line.get("policy_loss").is_some()).collect();
     let loss = |line: &serde_json::Value| line["policy_loss"].as_f64().expect("a number");
     let (first, last) = (reports[0], reports[reports.len() - 1]);
-    assert!(loss(last) < loss(first) / 2.0, "it learns: {first} to {last}");
+    assert!(loss(last) < loss(first) / 2.0, "the policy loss halves: {first} to {last}");
     assert_eq!(last["step"], 120, "both halves together");
-    play(folder.path(), "run");
+    export_verify_and_play(folder.path(), "run");
 }
 
 #[test]
@@ -144,12 +146,13 @@ fn every_family_becomes_a_network_that_plays() {
         trainer(&["train", "--config", &path("config.json"), "--run", &path(name), "--device", "cpu"]);
         let metrics = metrics(&folder.path().join(name));
         let reports: Vec<_> = metrics.iter().filter_map(|line| line["policy_loss"].as_f64()).collect();
-        assert!(reports[3] < reports[0], "{name} learns: {reports:?}");
+        assert!(reports[3] < reports[0], "{name}: the policy loss decreases: {reports:?}");
         assert_eq!(metrics[0].get("wdl_loss").is_some(), name == "mlp", "{}", metrics[0]);
-        play(folder.path(), name);
+        export_verify_and_play(folder.path(), name);
     }
 }
 
+/// The newest checkpoint in `folder`.
 fn newest(folder: &Path) -> String {
     let entries = std::fs::read_dir(folder).expect("checkpoints");
     let names = entries.map(|entry| entry.expect("an entry").path().to_str().expect("UTF-8").to_owned());

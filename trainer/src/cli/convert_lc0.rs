@@ -1,39 +1,40 @@
-//! `convert-lc0`: a Leela network becomes a network file.
+//! `convert-lc0`: a network of Leela Chess Zero's as a network file.
 
 use std::path::{Path, PathBuf};
 
-use crate::export::{Lc0Net, lc0_onnx, write_network};
+use anyhow::Result;
 use clap::Args;
 
-/// Convert a network of Leela Chess Zero's into one that the engine plays (ONNX)
+use crate::export::{Lc0Net, lc0_onnx, write_network};
+
+/// Convert a network of Leela Chess Zero (lc0) into one that the engine plays (ONNX)
 #[derive(Args, Debug)]
 #[command(after_help = "Example: philidor-trainer convert-lc0 maia-1900.pb.gz --out nets/maia-1900.onnx\n\
-    Takes residual networks with or without squeeze-and-excitation; the policy may be convolutional or dense, the\n\
-    value win, draw and loss or one number (which then leaves no room for draws). Others are refused.\n\
-    `quantise` makes an int8 network of the result.")]
+    Supported are residual networks with or without squeeze-and-excitation, with a convolutional or a dense policy\n\
+    head and a WDL or a scalar value head (whose draw probability is then 0). Transformers are not supported.\n\
+    `quantise` converts the result to int8.")]
 pub struct ConvertLc0Args {
-    /// The network file, as Leela's come (.pb.gz)
+    /// The lc0 network file (.pb.gz)
     weights: PathBuf,
     /// The network file to write [default: WEIGHTS with .onnx]
     #[arg(long)]
     out: Option<PathBuf>,
-    /// The network's name [default: the written file's]
+    /// Name of the network [default: the name of the written file]
     #[arg(long)]
     name: Option<String>,
 }
 
 impl ConvertLc0Args {
-    /// Converts, and loads the result as the engine does: card, shapes and golden answers are checked.
+    /// Converts, loads the result as the engine does, which checks its card, shapes and golden outputs, and prints it.
     ///
     /// # Errors
-    ///
-    /// One line: the network can't be read or is of another kind, or the result not be written or loaded.
-    pub fn run(&self) -> Result<(), String> {
+    /// If the network cannot be read or is not supported, or the result cannot be written or loaded.
+    pub fn run(&self) -> Result<()> {
         println!("{}", self.convert()?);
         Ok(())
     }
 
-    fn convert(&self) -> Result<String, String> {
+    fn convert(&self) -> Result<String> {
         let net = Lc0Net::load(&self.weights)?;
         let out = self.out.clone().unwrap_or_else(|| onnx_beside(&self.weights));
         let network = write_network(&out, self.name.as_deref(), |name| lc0_onnx(name, &net))?;
@@ -41,7 +42,7 @@ impl ConvertLc0Args {
     }
 }
 
-/// `NAME.onnx` beside `NAME.pb.gz`.
+/// `NAME.onnx` in the folder of `NAME.pb.gz`.
 fn onnx_beside(weights: &Path) -> PathBuf {
     let name = weights.file_name().unwrap_or_default().to_string_lossy();
     let stem = [".pb.gz", ".gz", ".pb"].iter().find_map(|ending| name.strip_suffix(ending));
@@ -53,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_result_stands_beside_the_source() {
+    fn the_default_output_is_in_the_folder_of_the_input() {
         for (weights, out) in
             [("a/maia-1900.pb.gz", "a/maia-1900.onnx"), ("net", "net.onnx"), ("x.pb", "x.onnx")]
         {

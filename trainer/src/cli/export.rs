@@ -1,7 +1,8 @@
-//! `export`: a checkpoint becomes a network file.
+//! `export`: a checkpoint as a network file.
 
 use std::path::PathBuf;
 
+use anyhow::{Error, Result};
 use clap::{ArgAction, Args};
 
 use crate::export::{network, onnx, unrolled, write_network};
@@ -19,43 +20,41 @@ pub struct ExportArgs {
     /// The network file to write
     #[arg(long)]
     out: PathBuf,
-    /// The network's name [default: the file's]
+    /// Name of the network [default: the name of the file]
     #[arg(long)]
     name: Option<String>,
-    /// Export the averaged weights
+    /// Export the averaged weights (EMA), if the checkpoint has them
     #[arg(long, default_value_t = true, action = ArgAction::Set, value_name = "BOOL")]
     averaged: bool,
-    /// Of a network that thinks in steps, write so many of them into one graph, which plays like any other network
-    /// [default: a single step, of which the engine makes as many as its option `ThinkSteps` says]
+    /// Unroll this number of steps of a recursive network into one graph, which the engine runs like any other network
+    /// [default: a single step, which the engine repeats as often as its option `ThinkSteps` says]
     #[arg(long, value_name = "STEPS")]
     unroll: Option<usize>,
-    /// Write the exported weights here too, as a small checkpoint that `train --init` begins with
+    /// Also write the exported weights to this file, as a small checkpoint for `train --init`
     #[arg(long)]
     weights: Option<PathBuf>,
 }
 
 impl ExportArgs {
-    /// Exports, and loads the result as the engine does: card, shapes and golden answers are checked.
+    /// Exports, loads the result as the engine does, which checks its card, shapes and golden outputs, and prints it.
     ///
     /// # Errors
-    ///
-    /// One line: the checkpoint can't be read, a file not be written, or the result not be loaded.
-    pub fn run(&self) -> Result<(), String> {
+    /// If the checkpoint cannot be read, a file cannot be written, or the engine cannot load the result.
+    pub fn run(&self) -> Result<()> {
         println!("{}", self.export()?);
         Ok(())
     }
 
-    fn export(&self) -> Result<String, String> {
-        let loaded = Checkpoint::load(&self.checkpoint).map_err(|error| format!("{error:#}"))?;
+    fn export(&self) -> Result<String> {
+        let loaded = Checkpoint::load(&self.checkpoint).map_err(Error::msg)?;
         let (net, weights) = network(&loaded, self.averaged, self.unroll)?;
         let network = write_network(&self.out, self.name.as_deref(), |name| {
             let write = if self.unroll.is_some() { unrolled } else { onnx };
             Ok(write(name, &net, &weights, &loaded.config))
         })?;
         if let Some(path) = &self.weights {
-            make_folder_of(path)?;
-            checkpoint::save_weights(path, &weights, &loaded.config, &loaded.progress)
-                .map_err(|error| format!("{error:#}"))?;
+            make_folder_of(path).map_err(Error::msg)?;
+            checkpoint::save_weights(path, &weights, &loaded.config, &loaded.progress).map_err(Error::msg)?;
         }
         Ok(format!("{}, {} samples", network.describe(), loaded.progress.samples))
     }

@@ -1,31 +1,32 @@
-//! `verify`: a network file against the checkpoint that it was made from.
+//! `verify`: a network file compared with the checkpoint that it was exported from.
 
 use std::path::PathBuf;
 
+use anyhow::{Error, Result, ensure};
 use clap::{ArgAction, Args};
 use engine::eval::{Network, Value};
 
-use crate::export::{Difference, TOLERANCE, built_in, compare, network, positions_of};
+use crate::export::{OutputDifference, TOLERANCE, built_in_positions, compare, network, positions_of_file};
 use crate::train::Checkpoint;
 
 /// Compare a network file in ONNX Runtime with its checkpoint in libtorch
 #[derive(Args, Debug)]
 #[command(after_help = "Example: philidor-trainer verify nets/mine.onnx --checkpoint \
     runs/first/checkpoints/best.safetensors --games data/engine-00000.h5\n\
-    Fails if a probability differs by more than 1e-4, or a logit by that part of its size (at least 1).")]
+    Fails if a probability differs by more than 1e-4, or a logit by more than 1e-4 times max(|logit|, 1).")]
 pub struct VerifyArgs {
     /// The network file
     net: PathBuf,
     /// The checkpoint
     #[arg(long)]
     checkpoint: PathBuf,
-    /// Compare with the averaged weights
+    /// Compare with the averaged weights (EMA), if the checkpoint has them
     #[arg(long, default_value_t = true, action = ArgAction::Set, value_name = "BOOL")]
     averaged: bool,
-    /// Take positions from this file of games [default: a few built-in games]
+    /// Take positions from this file of games [default: built-in positions]
     #[arg(long)]
     games: Option<PathBuf>,
-    /// Of a network that thinks in steps, how many were unrolled [default: as many as it was trained with]
+    /// Number of unrolled steps of a recursive network [default: as trained]
     #[arg(long)]
     steps: Option<usize>,
     /// Number of positions
@@ -34,14 +35,13 @@ pub struct VerifyArgs {
 }
 
 impl VerifyArgs {
-    /// Prints the largest differences.
+    /// Compares the outputs and prints the largest differences.
     ///
     /// # Errors
-    ///
-    /// One line: a file can't be read, ONNX Runtime fails, or a difference is above the tolerance.
-    pub fn run(&self) -> Result<(), String> {
+    /// If a file cannot be read, ONNX Runtime fails, or a difference exceeds [`TOLERANCE`].
+    pub fn run(&self) -> Result<()> {
         let (count, value, difference) = self.verify()?;
-        let Difference { policy_logit, policy, wdl_logit, wdl } = difference;
+        let OutputDifference { policy_logit, policy, wdl_logit, wdl } = difference;
         let wdl = match value {
             Value::Wdl => format!("; WDL logit {wdl_logit:.1e}, probability {wdl:.1e}"),
             Value::None => String::new(),
@@ -49,24 +49,23 @@ impl VerifyArgs {
         println!(
             "{count} positions, largest differences: policy logit {policy_logit:.1e}, probability {policy:.1e}{wdl}"
         );
-        // Not `>`: a number that isn't one must fail too.
-        if difference.worst() <= TOLERANCE {
-            return Ok(());
-        }
-        Err(format!("the network file differs from the checkpoint by more than {TOLERANCE:.0e}"))
+        // `<=`, so that NaN fails too.
+        ensure!(
+            difference.worst() <= TOLERANCE,
+            "the network file differs from the checkpoint by more than {TOLERANCE:.0e}"
+        );
+        Ok(())
     }
 
-    fn verify(&self) -> Result<(usize, Value, Difference), String> {
-        let checkpoint = Checkpoint::load(&self.checkpoint).map_err(|error| format!("{error:#}"))?;
+    fn verify(&self) -> Result<(usize, Value, OutputDifference)> {
+        let checkpoint = Checkpoint::load(&self.checkpoint).map_err(Error::msg)?;
         let (net, weights) = network(&checkpoint, self.averaged, self.steps)?;
-        let file = Network::load(&self.net).map_err(|error| error.to_string())?;
+        let file = Network::load(&self.net)?;
         let positions = match &self.games {
-            Some(path) => positions_of(path, self.positions)?,
-            None => built_in(self.positions),
+            Some(path) => positions_of_file(path, self.positions)?,
+            None => built_in_positions(self.positions),
         };
-        if positions.is_empty() {
-            return Err("no positions to compare".into());
-        }
+        ensure!(!positions.is_empty(), "there are no positions to compare");
         Ok((positions.len(), file.schemes().value, compare(&net, &weights, &file, &positions)?))
     }
 }

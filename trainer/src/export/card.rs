@@ -1,27 +1,28 @@
-//! What every network file's card says, and how a network file is written.
+//! The metadata card of network files, and how a network file is written.
 
 use std::path::Path;
 
+use anyhow::{Context, Result};
 use engine::eval::{Golden, Network, Schemes};
 
 use crate::files::{make_folder_of, write_file};
 
-/// What differs from one fp32 network's card to another's.
-pub struct CardText<'a> {
+/// The entries of an fp32 network's card that depend on the network.
+pub struct CardFields<'a> {
     /// The network's name.
     pub name: &'a str,
-    /// Its family.
+    /// Its family, as in the configuration.
     pub family: &'a str,
-    /// What it sees and answers.
+    /// Schemes of its input, policy and value.
     pub schemes: Schemes,
-    /// How it was made, JSON.
+    /// The configuration that it was trained with or converted from, JSON.
     pub config: &'a str,
-    /// Answers that it must give.
+    /// Outputs that it must reproduce when loaded.
     pub golden: &'a [Golden],
 }
 
-/// The metadata properties of a network in fp32.
-pub fn card(text: &CardText<'_>) -> Vec<(String, String)> {
+/// The metadata properties of an fp32 network.
+pub fn card(text: &CardFields<'_>) -> Vec<(String, String)> {
     let golden = serde_json::to_string(text.golden).expect("numbers and text make JSON");
     let entries = [
         ("format", engine::eval::CARD_FORMAT),
@@ -37,19 +38,21 @@ pub fn card(text: &CardText<'_>) -> Vec<(String, String)> {
     entries.into_iter().map(|(key, value)| (format!("philidor.{key}"), value.to_owned())).collect()
 }
 
-/// Writes the network file `out`, whose bytes `bytes` makes for its name: `name`, or else the file's. Then loads it as
-/// the engine does: card, shapes and golden answers are checked.
+/// Writes the network file `out` and loads it as the engine does, which checks its card, shapes and golden outputs.
+///
+/// `bytes` makes the file's contents from the network's name: `name`, or the file's without its extension.
 ///
 /// # Errors
-/// One line: `bytes` fails, the file can't be written, or the engine refuses it.
+/// If `bytes` fails, the file cannot be written, or the engine cannot load it.
 pub fn write_network(
     out: &Path,
     name: Option<&str>,
-    bytes: impl FnOnce(&str) -> Result<Vec<u8>, String>,
-) -> Result<Network, String> {
-    let stem = out.file_stem().ok_or("--out must name a file")?.to_string_lossy();
+    bytes: impl FnOnce(&str) -> Result<Vec<u8>>,
+) -> Result<Network> {
+    let stem =
+        out.file_stem().with_context(|| format!("{} does not name a file", out.display()))?.to_string_lossy();
     let bytes = bytes(name.unwrap_or(&stem))?;
-    make_folder_of(out)?;
-    write_file(out, &bytes)?;
-    Network::load(out).map_err(|error| error.to_string())
+    make_folder_of(out).map_err(anyhow::Error::msg)?;
+    write_file(out, &bytes).map_err(anyhow::Error::msg)?;
+    Ok(Network::load(out)?)
 }

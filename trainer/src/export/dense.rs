@@ -1,20 +1,20 @@
-//! Networks of fully connected layers as ONNX graphs.
+//! Fully connected networks (`linear`, `mlp`) as ONNX graphs.
 
 use engine::encoding::Input;
 
-use super::graph::Value;
-use super::writer::Writer;
+use super::graph::GraphValue;
+use super::writer::LayerWriter;
 use crate::config::model::mlp::INPUT;
 use crate::model::linear::LinearNet;
 use crate::model::mlp::Mlp;
 
-/// Writes the matrix, from its input to the policy's logits.
-pub fn matrix(writer: &mut Writer<'_>, net: &LinearNet, input: &Value) -> Value {
+/// Adds the linear network; returns its policy logits.
+pub fn matrix(writer: &mut LayerWriter<'_>, net: &LinearNet, input: &GraphValue) -> GraphValue {
     writer.linear(input, &net.out)
 }
 
-/// Writes `net` from its input to logits of policy and, if it has a value, win, draw, loss.
-pub fn mlp(writer: &mut Writer<'_>, net: &Mlp, input: &Value) -> (Value, Option<Value>) {
+/// Adds `net`; returns its policy logits and, if it has a value head, its WDL logits.
+pub fn mlp(writer: &mut LayerWriter<'_>, net: &Mlp, input: &GraphValue) -> (GraphValue, Option<GraphValue>) {
     let mut x = writer.graph.reshape(input, &[Input::size(INPUT) as i64]);
     for layer in &net.hidden {
         let y = writer.linear(&x, layer);

@@ -1,25 +1,27 @@
-//! A trained network as a file: its graph and its card.
+//! A network file: the ONNX graph and its metadata card (`docs/formats.md`).
 
+use anyhow::{Result, bail};
 use engine::eval::Schemes;
 use prost::Message;
 
-use super::card::{CardText, card};
-use super::graph::Builder;
-use super::writer::{Writer, numbers};
+use super::card::{CardFields, card};
+use super::graph::GraphBuilder;
+use super::writer::{LayerWriter, numbers};
 use super::{dense, golden, resnet, trm};
-use crate::config::ModelConfig;
-use crate::config::TrainConfig;
+use crate::config::{ModelConfig, TrainConfig};
 use crate::model::{Body, Net, Weights};
 use crate::train::Checkpoint;
 
 /// The bytes of a network file called `name`.
 ///
-/// `weights` are exported in fp32; `config` is what they were trained with.
+/// `weights` are exported in fp32; `config` is the configuration that they were trained with. Of a recursive network the
+/// graph holds a single step, which the engine repeats.
 pub fn onnx(name: &str, net: &Net, weights: &Weights, config: &TrainConfig) -> Vec<u8> {
-    write(name, net, weights, config, graph(net, weights, false), recursion(net, weights))
+    write(name, net, weights, config, graph(net, weights, false), recursion_entries(net, weights))
 }
 
-/// The same of a network that thinks in steps, with all of its steps in one graph: the engine plays it like any other.
+/// As [`onnx`], but the graph of a recursive network holds all of its steps, so that the engine runs it like any other
+/// network.
 pub fn unrolled(name: &str, net: &Net, weights: &Weights, config: &TrainConfig) -> Vec<u8> {
     write(name, net, weights, config, graph(net, weights, true), Vec::new())
 }
@@ -29,23 +31,24 @@ fn write(
     net: &Net,
     weights: &Weights,
     config: &TrainConfig,
-    graph: Builder,
-    more: Vec<(String, String)>,
+    graph: GraphBuilder,
+    further_entries: Vec<(String, String)>,
 ) -> Vec<u8> {
-    let golden = golden::answers(net, weights);
+    let golden = golden::golden_outputs(net, weights);
     let config = serde_json::to_string(&config.without_folders()).expect("numbers and text make JSON");
-    let text = CardText {
+    let text = CardFields {
         name,
         family: net.config().family(),
         schemes: net.schemes(),
         config: &config,
         golden: &golden,
     };
-    graph.finish(name, [card(&text), more].concat()).encode_to_vec()
+    graph.finish(name, [card(&text), further_entries].concat()).encode_to_vec()
 }
 
-/// What the card of a network's single step says besides (FORMATS.md).
-fn recursion(net: &Net, weights: &Weights) -> Vec<(String, String)> {
+/// Further card entries of a recursive network's single step: number of steps and initial answer token
+/// (`docs/formats.md`).
+fn recursion_entries(net: &Net, weights: &Weights) -> Vec<(String, String)> {
     let Body::Trm(net) = &net.body else { return Vec::new() };
     let answer = numbers(&weights.master(net.first_answer));
     let answer = serde_json::to_string(&answer).expect("numbers make JSON");
@@ -53,11 +56,11 @@ fn recursion(net: &Net, weights: &Weights) -> Vec<(String, String)> {
     entries.map(|(key, value)| (key.to_owned(), value)).to_vec()
 }
 
-/// The graph of `net` with the numbers of `weights`: `input` to `policy` and, if it has a value, `wdl`. Of a network
-/// that thinks in steps a single one, unless `unrolled`.
-fn graph(net: &Net, weights: &Weights, unrolled: bool) -> Builder {
+/// The graph of `net` with `weights`: input `input`, outputs `policy` and, if it has a value head, `wdl`. Of a recursive
+/// network a single step, unless `unrolled`.
+fn graph(net: &Net, weights: &Weights, unrolled: bool) -> GraphBuilder {
     let Schemes { input, policy, .. } = net.schemes();
-    let mut writer = Writer::new(weights);
+    let mut writer = LayerWriter::new(weights);
     let shape: Vec<i64> = input.shape().iter().map(|n| *n as i64).collect();
     let input = writer.graph.input("input", &shape);
     let (logits, wdl) = match &net.body {
@@ -83,24 +86,20 @@ fn graph(net: &Net, weights: &Weights, unrolled: bool) -> Builder {
     writer.graph
 }
 
-/// The network of a checkpoint on the CPU, in fp32; averaged weights if `averaged` and it has them. One that thinks in
-/// steps may take another number of them than it was trained with.
+/// The network of a checkpoint on the CPU, in fp32; with averaged weights (EMA) if `averaged` and the checkpoint has
+/// them. `steps` overrides a recursive network's number of steps.
 ///
 /// # Errors
-/// One line, if the checkpoint's tensors don't fit its configuration, or its network doesn't think in steps.
-pub fn network(
-    checkpoint: &Checkpoint,
-    averaged: bool,
-    steps: Option<usize>,
-) -> Result<(Net, Weights), String> {
+/// If the checkpoint's tensors do not match its configuration, or `steps` is given for a network without steps.
+pub fn network(checkpoint: &Checkpoint, averaged: bool, steps: Option<usize>) -> Result<(Net, Weights)> {
     let mut model = checkpoint.config.model.clone();
     match (&mut model, steps) {
         (_, None) => {}
         (ModelConfig::Trm(config), Some(steps)) => config.steps = steps,
-        (_, Some(_)) => return Err(format!("a network of the family {} has no steps", model.family())),
+        (_, Some(_)) => bail!("a network of the family {} has no steps", model.family()),
     }
-    let net = Net::new(&model).map_err(|error| format!("{error:#}"))?;
+    let net = Net::new(&model).map_err(anyhow::Error::msg)?;
     let mut weights = Weights::new(net.layout(), tch::Device::Cpu, tch::Kind::Float, 0);
-    checkpoint.restore_weights(&mut weights, averaged).map_err(|error| format!("{error:#}"))?;
+    checkpoint.restore_weights(&mut weights, averaged).map_err(anyhow::Error::msg)?;
     Ok((net, weights))
 }

@@ -1,7 +1,8 @@
-//! Answers that a network must give wherever it is loaded.
+//! Golden outputs: what a network must compute for fixed positions, stored in its card and checked when it is loaded.
 
 use std::collections::BTreeMap;
 
+use anyhow::Result;
 use engine::encoding::Policy;
 use engine::eval::{self, Golden, Session};
 use engine::position::Game;
@@ -9,13 +10,13 @@ use prost::Message;
 #[cfg(feature = "libtorch")]
 use tch::{Kind, Tensor};
 
-use super::proto::{Model, Property};
+use super::proto::{ModelProto, StringStringEntryProto};
 #[cfg(feature = "libtorch")]
 use crate::model::{Net, Weights};
 use crate::record::INITIAL_FEN;
 
-/// Start and moves: the initial position; a middlegame with Black to move; a repetition; castling
-/// both ways, a promotion and an en-passant capture at hand; an ending late in the fifty moves.
+/// FEN and moves: the initial position; a middlegame with Black to move; a repetition; castling on both sides;
+/// promotions and an en-passant capture; an endgame with a high half-move clock; an en-passant capture for Black.
 const POSITIONS: [(&str, &str); 7] = [
     (INITIAL_FEN, ""),
     (INITIAL_FEN, "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1 f8e7 f1e1 b7b5 a4b3 d7d6 c2c3"),
@@ -26,8 +27,8 @@ const POSITIONS: [(&str, &str); 7] = [
     ("4k3/8/8/8/2pP4/8/8/4K2R b K d3 0 30", ""),
 ];
 
-/// The golden positions, replayed.
-pub fn games() -> Vec<Game> {
+/// The golden positions with their move history.
+pub fn golden_games() -> Vec<Game> {
     let replay = |(fen, moves): &(&str, &str)| {
         let mut game = Game::from_fen(fen).expect("a legal FEN");
         for text in moves.split_whitespace() {
@@ -38,18 +39,18 @@ pub fn games() -> Vec<Game> {
     POSITIONS.iter().map(replay).collect()
 }
 
-/// What `net` answers for them, in fp32.
+/// The golden outputs of `net` in fp32.
 #[cfg(feature = "libtorch")]
-pub fn answers(net: &Net, weights: &Weights) -> Vec<Golden> {
-    let games = games();
+pub fn golden_outputs(net: &Net, weights: &Weights) -> Vec<Golden> {
+    let games = golden_games();
     let (policies, values) = logits(net, weights, &games);
-    answers_of(net.schemes().policy, &games, &policies, &values)
+    outputs_of_logits(net.schemes().policy, &games, &policies, &values)
 }
 
-/// The golden answers that these logits make: `[n, size]` of the policy and `[n, 3]` of win, draw, loss
-/// for the golden positions; nothing of a network without a value, whose answers then are zeros.
-fn answers_of(scheme: Policy, games: &[Game], policies: &[f32], values: &[f32]) -> Vec<Golden> {
-    let answer = |(index, game): (usize, &Game)| {
+/// The golden outputs of policy logits `[n, size]` and WDL logits `[n, 3]` of the golden positions. `values` is empty for
+/// a network without a value head; its WDL is then stored as zeros.
+fn outputs_of_logits(scheme: Policy, games: &[Game], policies: &[f32], values: &[f32]) -> Vec<Golden> {
+    let output = |(index, game): (usize, &Game)| {
         let logits = values.as_chunks::<3>().0.get(index);
         let wdl = logits.map_or(vec![0.0; 3], |logits| softmax(logits));
         let policy = &policies[index * scheme.size()..][..scheme.size()];
@@ -64,24 +65,22 @@ fn answers_of(scheme: Policy, games: &[Game], policies: &[f32], values: &[f32]) 
             policy: names.zip(softmax(&chosen)).collect::<BTreeMap<_, _>>(),
         }
     };
-    games.iter().enumerate().map(answer).collect()
+    games.iter().enumerate().map(output).collect()
 }
 
-/// The bytes of a network whose card says `precision` and holds the network's own golden answers.
+/// The bytes of `model` with `precision` and its own golden outputs, computed by ONNX Runtime, in its card.
 ///
 /// # Errors
-/// One line, if ONNX Runtime fails.
-pub fn answered(mut model: Model, precision: &str) -> Result<Vec<u8>, String> {
-    let mut session = Session::open(&model.encode_to_vec()).map_err(|error| error.to_string())?;
+/// If ONNX Runtime cannot load or run the model.
+pub fn with_golden_outputs(mut model: ModelProto, precision: &str) -> Result<Vec<u8>> {
+    let mut session = Session::open(&model.encode_to_vec())?;
     let schemes = session.schemes();
-    let games = games();
-    let answers = session
-        .run(&schemes.input.tensor(&games), |logits| {
-            answers_of(schemes.policy, &games, logits.policy, logits.wdl)
-        })
-        .map_err(|error| error.to_string())?;
-    let answers = serde_json::to_string(&answers).expect("numbers and text make JSON");
-    for (key, value) in [("philidor.precision", precision), ("philidor.golden", &answers)] {
+    let games = golden_games();
+    let outputs = session.run(&schemes.input.tensor(&games), |logits| {
+        outputs_of_logits(schemes.policy, &games, logits.policy, logits.wdl)
+    })?;
+    let outputs = serde_json::to_string(&outputs).expect("numbers and text make JSON");
+    for (key, value) in [("philidor.precision", precision), ("philidor.golden", &outputs)] {
         if let Some(old) = property(&mut model.metadata_props, key) {
             *old = value.to_owned();
         }
@@ -89,13 +88,13 @@ pub fn answered(mut model: Model, precision: &str) -> Result<Vec<u8>, String> {
     Ok(model.encode_to_vec())
 }
 
-/// The value of this property of a card.
-pub fn property<'a>(card: &'a mut [Property], key: &str) -> Option<&'a mut String> {
+/// The value of the card's entry `key`.
+pub fn property<'a>(card: &'a mut [StringStringEntryProto], key: &str) -> Option<&'a mut String> {
     card.iter_mut().find(|property| property.key == key).map(|property| &mut property.value)
 }
 
-/// Logits in fp32: `[n, size]` of the policy and `[n, 3]` of win, draw, loss, which a network without a value has
-/// none of.
+/// Policy logits `[n, size]` and WDL logits `[n, 3]` in fp32, computed by libtorch; the latter are empty for a network
+/// without a value head.
 #[cfg(feature = "libtorch")]
 pub fn logits(net: &Net, weights: &Weights, games: &[Game]) -> (Vec<f32>, Vec<f32>) {
     let _guard = tch::no_grad_guard();
@@ -110,7 +109,7 @@ pub fn logits(net: &Net, weights: &Weights, games: &[Game]) -> (Vec<f32>, Vec<f3
     (numbers(output.last_policy()), output.last_wdl().map(numbers).unwrap_or_default())
 }
 
-/// The probabilities of these logits.
+/// The softmax of `logits`.
 pub fn softmax(logits: &[f32]) -> Vec<f32> {
     let mut probabilities = logits.to_vec();
     eval::softmax(&mut probabilities);

@@ -1,48 +1,48 @@
-//! An ONNX graph built operator by operator: one method each.
+//! Builder of ONNX graphs: one method per operator.
 
 use super::proto::{
-    Attribute, Dimension, FLOAT, Graph, INT64, Model, Node, OperatorSet, Property, Shape, TensorData,
-    TensorType, Type, ValueInfo,
+    AttributeProto, DimensionProto, FLOAT, GraphProto, INT64, ModelProto, NodeProto, OperatorSetIdProto,
+    StringStringEntryProto, TensorProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
 };
 
-/// Operator set: the first with LayerNormalization.
+/// Operator set version: the first that has LayerNormalization.
 const OPSET: i64 = 17;
-/// The file format's version that goes with it.
+/// ONNX IR version that belongs to [`OPSET`].
 const IR_VERSION: i64 = 8;
 
-/// A tensor of the graph, by its name.
+/// The name of a tensor of the graph.
 #[derive(Clone, Debug)]
-pub struct Value(String);
+pub struct GraphValue(String);
 
-/// A graph in the making. Shapes are `[batch, …]` throughout.
+/// A graph under construction. Every shape starts with the batch axis: `[batch, …]`.
 #[derive(Default)]
-pub struct Builder {
-    graph: Graph,
+pub struct GraphBuilder {
+    graph: GraphProto,
 }
 
-fn int(name: &str, i: i64) -> Attribute {
-    Attribute { name: name.into(), i: Some(i), r#type: 2, ..Attribute::default() }
+fn int(name: &str, i: i64) -> AttributeProto {
+    AttributeProto { name: name.into(), i: Some(i), r#type: 2, ..AttributeProto::default() }
 }
 
-fn float(name: &str, f: f32) -> Attribute {
-    Attribute { name: name.into(), f: Some(f), r#type: 1, ..Attribute::default() }
+fn float(name: &str, f: f32) -> AttributeProto {
+    AttributeProto { name: name.into(), f: Some(f), r#type: 1, ..AttributeProto::default() }
 }
 
-fn ints(name: &str, ints: &[i64]) -> Attribute {
-    Attribute { name: name.into(), ints: ints.to_vec(), r#type: 7, ..Attribute::default() }
+fn ints(name: &str, ints: &[i64]) -> AttributeProto {
+    AttributeProto { name: name.into(), ints: ints.to_vec(), r#type: 7, ..AttributeProto::default() }
 }
 
-impl Builder {
-    /// The input `[batch] + dims`.
-    pub fn input(&mut self, name: &str, dims: &[i64]) -> Value {
+impl GraphBuilder {
+    /// Adds an input of shape `[batch] + dims`.
+    pub fn input(&mut self, name: &str, dims: &[i64]) -> GraphValue {
         self.graph.input.push(value_info(name, dims));
-        Value(name.into())
+        GraphValue(name.into())
     }
 
-    /// Names a value as the graph's output `[batch] + dims`.
-    pub fn output(&mut self, name: &str, value: &Value, dims: &[i64]) {
+    /// Declares `value` as the graph's output `name` of shape `[batch] + dims`.
+    pub fn output(&mut self, name: &str, value: &GraphValue, dims: &[i64]) {
         self.graph.output.push(value_info(name, dims));
-        self.graph.node.push(Node {
+        self.graph.node.push(NodeProto {
             input: vec![value.0.clone()],
             output: vec![name.into()],
             name: format!("output/{name}"),
@@ -51,42 +51,48 @@ impl Builder {
         });
     }
 
-    fn constant(&mut self, dims: &[i64], data_type: i32, raw_data: Vec<u8>) -> Value {
+    fn constant(&mut self, dims: &[i64], data_type: i32, raw_data: Vec<u8>) -> GraphValue {
         let name = format!("constant/{}", self.graph.initializer.len());
-        self.graph.initializer.push(TensorData {
+        self.graph.initializer.push(TensorProto {
             dims: dims.to_vec(),
             data_type,
             name: name.clone(),
             raw_data,
         });
-        Value(name)
+        GraphValue(name)
     }
 
-    /// A constant of floats.
-    pub fn floats(&mut self, dims: &[i64], data: &[f32]) -> Value {
+    /// A constant fp32 tensor of shape `dims`, row-major.
+    pub fn floats(&mut self, dims: &[i64], data: &[f32]) -> GraphValue {
         debug_assert_eq!(dims.iter().product::<i64>(), data.len() as i64);
         self.constant(dims, FLOAT, data.iter().flat_map(|x| x.to_le_bytes()).collect())
     }
 
-    fn integers(&mut self, data: &[i64]) -> Value {
+    fn integers(&mut self, data: &[i64]) -> GraphValue {
         let bytes = data.iter().flat_map(|x| x.to_le_bytes()).collect();
         self.constant(&[data.len() as i64], INT64, bytes)
     }
 
-    fn node(&mut self, op: &str, inputs: &[&Value], attribute: Vec<Attribute>) -> Value {
+    fn node(&mut self, op: &str, inputs: &[&GraphValue], attribute: Vec<AttributeProto>) -> GraphValue {
         let name = format!("{op}/{}", self.graph.node.len());
-        self.graph.node.push(Node {
+        self.graph.node.push(NodeProto {
             input: inputs.iter().map(|value| value.0.clone()).collect(),
             output: vec![name.clone()],
             name: name.clone(),
             op_type: op.into(),
             attribute,
         });
-        Value(name)
+        GraphValue(name)
     }
 
-    /// A convolution with `[out, in, k, k]` weights that keeps the board's size.
-    pub fn conv(&mut self, x: &Value, weight: &Value, bias: Option<&Value>, kernel: i64) -> Value {
+    /// Convolution with weights `[out, in, kernel, kernel]`, stride 1 and padding that keeps the board's size.
+    pub fn conv(
+        &mut self,
+        x: &GraphValue,
+        weight: &GraphValue,
+        bias: Option<&GraphValue>,
+        kernel: i64,
+    ) -> GraphValue {
         let pad = kernel / 2;
         let attributes = vec![ints("kernel_shape", &[kernel; 2]), ints("pads", &[pad; 4])];
         match bias {
@@ -95,33 +101,33 @@ impl Builder {
         }
     }
 
-    /// `x · weightᵀ + bias` of a matrix with `[out, in]` weights.
-    pub fn gemm(&mut self, x: &Value, weight: &Value, bias: &Value) -> Value {
+    /// `x · weightᵀ + bias` with weights `[out, in]`.
+    pub fn gemm(&mut self, x: &GraphValue, weight: &GraphValue, bias: &GraphValue) -> GraphValue {
         self.node("Gemm", &[x, weight, bias], vec![int("transB", 1)])
     }
 
     /// Matrix product over the last two axes.
-    pub fn matmul(&mut self, a: &Value, b: &Value) -> Value {
+    pub fn matmul(&mut self, a: &GraphValue, b: &GraphValue) -> GraphValue {
         self.node("MatMul", &[a, b], Vec::new())
     }
 
     /// Sum with broadcasting.
-    pub fn add(&mut self, a: &Value, b: &Value) -> Value {
+    pub fn add(&mut self, a: &GraphValue, b: &GraphValue) -> GraphValue {
         self.node("Add", &[a, b], Vec::new())
     }
 
     /// Difference with broadcasting.
-    pub fn sub(&mut self, a: &Value, b: &Value) -> Value {
+    pub fn sub(&mut self, a: &GraphValue, b: &GraphValue) -> GraphValue {
         self.node("Sub", &[a, b], Vec::new())
     }
 
-    /// Values one after another along an axis.
-    pub fn concat(&mut self, values: &[&Value], axis: i64) -> Value {
+    /// Concatenation along an axis.
+    pub fn concat(&mut self, values: &[&GraphValue], axis: i64) -> GraphValue {
         self.node("Concat", values, vec![int("axis", axis)])
     }
 
-    /// `x`, of shape `dims`, for each sample of `batch`: `[batch] + dims`.
-    pub fn for_each(&mut self, batch: &Value, x: &Value, dims: &[i64]) -> Value {
+    /// Repeats `x`, of shape `dims`, for each sample of `batch`: `[batch] + dims`.
+    pub fn repeat_for_batch(&mut self, batch: &GraphValue, x: &GraphValue, dims: &[i64]) -> GraphValue {
         let size = self.node("Shape", &[batch], vec![int("start", 0), int("end", 1)]);
         let dims = self.integers(dims);
         let shape = self.concat(&[&size, &dims], 0);
@@ -129,22 +135,22 @@ impl Builder {
     }
 
     /// Product with broadcasting.
-    pub fn mul(&mut self, a: &Value, b: &Value) -> Value {
+    pub fn mul(&mut self, a: &GraphValue, b: &GraphValue) -> GraphValue {
         self.node("Mul", &[a, b], Vec::new())
     }
 
     /// max(x, 0)
-    pub fn relu(&mut self, x: &Value) -> Value {
+    pub fn relu(&mut self, x: &GraphValue) -> GraphValue {
         self.node("Relu", &[x], Vec::new())
     }
 
     /// The logistic function.
-    pub fn sigmoid(&mut self, x: &Value) -> Value {
+    pub fn sigmoid(&mut self, x: &GraphValue) -> GraphValue {
         self.node("Sigmoid", &[x], Vec::new())
     }
 
-    /// `x · Φ(x) = ½ · x · (1 + erf(x/√2))`, which the runtime fuses.
-    pub fn gelu(&mut self, x: &Value) -> Value {
+    /// `x · Φ(x) = ½ · x · (1 + erf(x/√2))`, which ONNX Runtime fuses into one operator.
+    pub fn gelu(&mut self, x: &GraphValue) -> GraphValue {
         let root = self.floats(&[1], &[std::f32::consts::SQRT_2]);
         let one = self.floats(&[1], &[1.0]);
         let half = self.floats(&[1], &[0.5]);
@@ -156,75 +162,90 @@ impl Builder {
     }
 
     /// `x · tanh(ln(1 + eˣ))`
-    pub fn mish(&mut self, x: &Value) -> Value {
+    pub fn mish(&mut self, x: &GraphValue) -> GraphValue {
         let softplus = self.node("Softplus", &[x], Vec::new());
         let gate = self.node("Tanh", &[&softplus], Vec::new());
         self.mul(x, &gate)
     }
 
     /// The mean of each channel: `[batch, c, 8, 8]` to `[batch, c, 1, 1]`.
-    pub fn global_average(&mut self, x: &Value) -> Value {
+    pub fn global_average(&mut self, x: &GraphValue) -> GraphValue {
         self.node("GlobalAveragePool", &[x], Vec::new())
     }
 
-    /// `[batch, c, …]` normalised per channel and sample, scaled and shifted.
-    pub fn instance_norm(&mut self, x: &Value, scale: &Value, shift: &Value, epsilon: f64) -> Value {
+    /// Instance normalisation of `[batch, c, …]`: per sample and channel, then scaled and shifted.
+    pub fn instance_norm(
+        &mut self,
+        x: &GraphValue,
+        scale: &GraphValue,
+        shift: &GraphValue,
+        epsilon: f64,
+    ) -> GraphValue {
         self.node("InstanceNormalization", &[x, scale, shift], vec![float("epsilon", epsilon as f32)])
     }
 
-    /// The last axis normalised, scaled and shifted.
-    pub fn layer_norm(&mut self, x: &Value, scale: &Value, shift: &Value, epsilon: f64) -> Value {
+    /// Layer normalisation over the last axis, scaled and shifted.
+    pub fn layer_norm(
+        &mut self,
+        x: &GraphValue,
+        scale: &GraphValue,
+        shift: &GraphValue,
+        epsilon: f64,
+    ) -> GraphValue {
         let attributes = vec![int("axis", -1), float("epsilon", epsilon as f32)];
         self.node("LayerNormalization", &[x, scale, shift], attributes)
     }
 
     /// Softmax over the last axis.
-    pub fn softmax(&mut self, x: &Value) -> Value {
+    pub fn softmax(&mut self, x: &GraphValue) -> GraphValue {
         self.node("Softmax", &[x], vec![int("axis", -1)])
     }
 
     /// Permutes the axes.
-    pub fn transpose(&mut self, x: &Value, axes: &[i64]) -> Value {
+    pub fn transpose(&mut self, x: &GraphValue, axes: &[i64]) -> GraphValue {
         self.node("Transpose", &[x], vec![ints("perm", axes)])
     }
 
-    /// Gives `x` the shape `[batch] + dims`; one of them may be −1.
-    pub fn reshape(&mut self, x: &Value, dims: &[i64]) -> Value {
-        // 0 keeps the batch axis as it is.
+    /// Reshapes `x` to `[batch] + dims`; one dimension may be −1 (inferred).
+    pub fn reshape(&mut self, x: &GraphValue, dims: &[i64]) -> GraphValue {
+        // A dimension of 0 keeps the batch axis.
         let shape: Vec<i64> = std::iter::once(0).chain(dims.iter().copied()).collect();
         let shape = self.integers(&shape);
         self.node("Reshape", &[x, &shape], Vec::new())
     }
 
-    /// The element `index` of axis `axis`, which disappears.
-    pub fn pick(&mut self, x: &Value, axis: i64, index: i64) -> Value {
+    /// The element `index` of axis `axis`; the axis is removed.
+    pub fn pick(&mut self, x: &GraphValue, axis: i64, index: i64) -> GraphValue {
         let index = self.constant(&[], INT64, index.to_le_bytes().to_vec());
         self.node("Gather", &[x, &index], vec![int("axis", axis)])
     }
 
-    /// The elements `indices` of axis `axis`.
-    pub fn select(&mut self, x: &Value, axis: i64, indices: &[i64]) -> Value {
+    /// The elements `indices` of axis `axis`; the axis is kept.
+    pub fn select(&mut self, x: &GraphValue, axis: i64, indices: &[i64]) -> GraphValue {
         let indices = self.integers(indices);
         self.node("Gather", &[x, &indices], vec![int("axis", axis)])
     }
 
-    /// The finished file, with its metadata.
-    pub fn finish(self, name: &str, metadata: Vec<(String, String)>) -> Model {
-        Model {
+    /// The finished model, with its metadata properties.
+    pub fn finish(self, name: &str, metadata: Vec<(String, String)>) -> ModelProto {
+        ModelProto {
             ir_version: IR_VERSION,
             producer_name: "philidor-trainer".into(),
             producer_version: env!("CARGO_PKG_VERSION").into(),
-            graph: Some(Graph { name: name.into(), ..self.graph }),
-            opset_import: vec![OperatorSet { domain: String::new(), version: OPSET }],
-            metadata_props: metadata.into_iter().map(|(key, value)| Property { key, value }).collect(),
+            graph: Some(GraphProto { name: name.into(), ..self.graph }),
+            opset_import: vec![OperatorSetIdProto { domain: String::new(), version: OPSET }],
+            metadata_props: metadata
+                .into_iter()
+                .map(|(key, value)| StringStringEntryProto { key, value })
+                .collect(),
         }
     }
 }
 
-fn value_info(name: &str, dims: &[i64]) -> ValueInfo {
-    let batch = Dimension { dim_param: Some("batch".into()), dim_value: None };
-    let fixed = |dim: &i64| Dimension { dim_value: Some(*dim), dim_param: None };
+fn value_info(name: &str, dims: &[i64]) -> ValueInfoProto {
+    let batch = DimensionProto { dim_param: Some("batch".into()), dim_value: None };
+    let fixed = |dim: &i64| DimensionProto { dim_value: Some(*dim), dim_param: None };
     let dim = std::iter::once(batch).chain(dims.iter().map(fixed)).collect();
-    let tensor = TensorType { elem_type: FLOAT, shape: Some(Shape { dim }) };
-    ValueInfo { name: name.into(), r#type: Some(Type { tensor_type: Some(tensor) }) }
+    let tensor = TensorTypeProto { elem_type: FLOAT, shape: Some(TensorShapeProto { dim }) };
+    ValueInfoProto { name: name.into(), r#type: Some(TypeProto { tensor_type: Some(tensor) }) }
 }

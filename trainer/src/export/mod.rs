@@ -1,4 +1,5 @@
-//! ONNX files with their card, and the proof that they equal the model.
+//! ONNX files with their metadata card: export of checkpoints, verification against libtorch, conversion of lc0's
+//! networks, quantisation to 8 bits.
 
 #[cfg_attr(
     not(feature = "libtorch"),
@@ -23,13 +24,18 @@ mod file;
 mod verify;
 mod lc0;
 #[cfg(feature = "libtorch")]
-pub mod quantise;
+mod quantise;
 
-pub use card::{CardText, write_network};
+pub use card::write_network;
 #[cfg(feature = "libtorch")]
 pub use file::{network, onnx, unrolled};
 pub use lc0::{Lc0Net, onnx as lc0_onnx};
+#[cfg(all(test, feature = "libtorch"))]
+pub(crate) use quantise::fixtures as quantise_fixtures;
 #[cfg(feature = "libtorch")]
-pub use quantise::{Quality, Quantiser, quickly};
+pub use quantise::{
+    LayerSensitivity, QuantisationQuality, QuantisedNetwork, SPEED_BATCH, SPEED_REPEATS, quantise,
+    quantise_and_compare,
+};
 #[cfg(feature = "libtorch")]
-pub use verify::{Difference, TOLERANCE, built_in, compare, positions_of};
+pub use verify::{OutputDifference, TOLERANCE, built_in_positions, compare, positions_of_file};

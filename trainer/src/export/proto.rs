@@ -1,4 +1,5 @@
-//! The part of ONNX's protobuf schema (onnx.proto, IR version 8) that an export needs.
+//! The messages of ONNX's protobuf schema (onnx.proto, IR version 8) that an export needs, by their names there;
+//! [`TensorTypeProto`] and [`DimensionProto`] are nested messages (`TypeProto.Tensor`, `TensorShapeProto.Dimension`).
 
 use prost::Message;
 
@@ -14,7 +15,7 @@ pub const INT32: i32 = 6;
 pub const INT64: i32 = 7;
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Model {
+pub struct ModelProto {
     #[prost(int64, tag = "1")]
     pub ir_version: i64,
     #[prost(string, tag = "2")]
@@ -22,15 +23,15 @@ pub struct Model {
     #[prost(string, tag = "3")]
     pub producer_version: String,
     #[prost(message, optional, tag = "7")]
-    pub graph: Option<Graph>,
+    pub graph: Option<GraphProto>,
     #[prost(message, repeated, tag = "8")]
-    pub opset_import: Vec<OperatorSet>,
+    pub opset_import: Vec<OperatorSetIdProto>,
     #[prost(message, repeated, tag = "14")]
-    pub metadata_props: Vec<Property>,
+    pub metadata_props: Vec<StringStringEntryProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct OperatorSet {
+pub struct OperatorSetIdProto {
     #[prost(string, tag = "1")]
     pub domain: String,
     #[prost(int64, tag = "2")]
@@ -38,7 +39,7 @@ pub struct OperatorSet {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Property {
+pub struct StringStringEntryProto {
     #[prost(string, tag = "1")]
     pub key: String,
     #[prost(string, tag = "2")]
@@ -46,21 +47,21 @@ pub struct Property {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Graph {
+pub struct GraphProto {
     #[prost(message, repeated, tag = "1")]
-    pub node: Vec<Node>,
+    pub node: Vec<NodeProto>,
     #[prost(string, tag = "2")]
     pub name: String,
     #[prost(message, repeated, tag = "5")]
-    pub initializer: Vec<TensorData>,
+    pub initializer: Vec<TensorProto>,
     #[prost(message, repeated, tag = "11")]
-    pub input: Vec<ValueInfo>,
+    pub input: Vec<ValueInfoProto>,
     #[prost(message, repeated, tag = "12")]
-    pub output: Vec<ValueInfo>,
+    pub output: Vec<ValueInfoProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Node {
+pub struct NodeProto {
     #[prost(string, repeated, tag = "1")]
     pub input: Vec<String>,
     #[prost(string, repeated, tag = "2")]
@@ -70,11 +71,11 @@ pub struct Node {
     #[prost(string, tag = "4")]
     pub op_type: String,
     #[prost(message, repeated, tag = "5")]
-    pub attribute: Vec<Attribute>,
+    pub attribute: Vec<AttributeProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Attribute {
+pub struct AttributeProto {
     #[prost(string, tag = "1")]
     pub name: String,
     #[prost(float, optional, tag = "2")]
@@ -89,51 +90,51 @@ pub struct Attribute {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct TensorData {
+pub struct TensorProto {
     #[prost(int64, repeated, packed = "false", tag = "1")]
     pub dims: Vec<i64>,
     #[prost(int32, tag = "2")]
     pub data_type: i32,
     #[prost(string, tag = "8")]
     pub name: String,
-    /// Little-endian, row-major.
+    /// Elements in row-major order, little-endian.
     #[prost(bytes = "vec", tag = "9")]
     pub raw_data: Vec<u8>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct ValueInfo {
+pub struct ValueInfoProto {
     #[prost(string, tag = "1")]
     pub name: String,
     #[prost(message, optional, tag = "2")]
-    pub r#type: Option<Type>,
+    pub r#type: Option<TypeProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Type {
+pub struct TypeProto {
     #[prost(message, optional, tag = "1")]
-    pub tensor_type: Option<TensorType>,
+    pub tensor_type: Option<TensorTypeProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct TensorType {
+pub struct TensorTypeProto {
     #[prost(int32, tag = "1")]
     pub elem_type: i32,
     #[prost(message, optional, tag = "2")]
-    pub shape: Option<Shape>,
+    pub shape: Option<TensorShapeProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Shape {
+pub struct TensorShapeProto {
     #[prost(message, repeated, tag = "1")]
-    pub dim: Vec<Dimension>,
+    pub dim: Vec<DimensionProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Dimension {
+pub struct DimensionProto {
     #[prost(int64, optional, tag = "1")]
     pub dim_value: Option<i64>,
-    /// A name for a dimension that may differ from run to run.
+    /// Name of a dimension whose size is not fixed, such as the batch.
     #[prost(string, optional, tag = "2")]
     pub dim_param: Option<String>,
 }

@@ -1,12 +1,12 @@
-//! The residual network as an ONNX graph; BatchNorm is folded into the convolutions before it.
+//! The residual network as an ONNX graph. BatchNorm is folded into the convolution before it.
 
-use super::graph::Value;
-use super::writer::Writer;
-use crate::model::resnet::{PolicyHeadLayers, ResidualBlock, Resnet};
-use crate::model::{Attention, ConvNorm, EPSILON, Linear, NormDetail, SqueezeExcitation};
+use super::graph::GraphValue;
+use super::writer::LayerWriter;
+use crate::model::resnet::{Block, Policy, Resnet};
+use crate::model::{Attention, ConvNorm, EPSILON, Linear, NormDetail, Squeeze};
 
-/// Writes `net` from its input to logits of policy and win, draw, loss.
-pub fn write(writer: &mut Writer<'_>, net: &Resnet, input: &Value) -> [Value; 2] {
+/// Adds `net`; returns its policy logits and its WDL logits.
+pub fn write(writer: &mut LayerWriter<'_>, net: &Resnet, input: &GraphValue) -> [GraphValue; 2] {
     writer.act = net.config.activation;
     let stem = writer.conv_norm(input, &net.stem);
     let mut x = writer.act(&stem);
@@ -23,8 +23,8 @@ pub fn write(writer: &mut Writer<'_>, net: &Resnet, input: &Value) -> [Value; 2]
     [policy, wdl]
 }
 
-impl Writer<'_> {
-    fn conv_norm(&mut self, x: &Value, layer: &ConvNorm) -> Value {
+impl LayerWriter<'_> {
+    fn conv_norm(&mut self, x: &GraphValue, layer: &ConvNorm) -> GraphValue {
         let gamma = self.weights.master(layer.norm.gamma);
         let beta = self.weights.master(layer.norm.beta);
         let kernel = self.weights.master(layer.conv.weight);
@@ -39,7 +39,7 @@ impl Writer<'_> {
             NormDetail::Group { groups } => {
                 let channels = kernel.size()[0];
                 let x = self.conv(x, &layer.conv);
-                // A group is an instance of one long channel.
+                // Group normalisation is instance normalisation with each group as one channel.
                 let grouped = self.graph.reshape(&x, &[groups, -1]);
                 let ones = self.graph.floats(&[groups], &vec![1.0; groups as usize]);
                 let zeros = self.graph.floats(&[groups], &vec![0.0; groups as usize]);
@@ -53,7 +53,7 @@ impl Writer<'_> {
         }
     }
 
-    fn block(&mut self, x: &Value, block: &ResidualBlock) -> Value {
+    fn block(&mut self, x: &GraphValue, block: &Block) -> GraphValue {
         let y = self.conv_norm(x, &block.first);
         let y = self.act(&y);
         let mut y = self.conv_norm(&y, &block.second);
@@ -68,8 +68,9 @@ impl Writer<'_> {
         }
     }
 
-    /// The fully connected layers are written as 1x1 convolutions on the pooled `[batch, c, 1, 1]`.
-    fn squeeze(&mut self, x: &Value, squeeze: &SqueezeExcitation) -> Value {
+    /// Squeeze-and-excitation; its fully connected layers are written as 1x1 convolutions on the pooled
+    /// `[batch, c, 1, 1]`.
+    fn squeeze(&mut self, x: &GraphValue, squeeze: &Squeeze) -> GraphValue {
         let pooled = self.graph.global_average(x);
         let hidden = self.pointwise(&pooled, &squeeze.reduce);
         let hidden = self.graph.relu(&hidden);
@@ -78,13 +79,13 @@ impl Writer<'_> {
         self.graph.mul(x, &gate)
     }
 
-    fn pointwise(&mut self, x: &Value, linear: &Linear) -> Value {
+    fn pointwise(&mut self, x: &GraphValue, linear: &Linear) -> GraphValue {
         let weight = self.tensor(&self.weights.master(linear.weight).unsqueeze(-1).unsqueeze(-1));
         let bias = self.param(linear.bias);
         self.graph.conv(x, &weight, Some(&bias), 1)
     }
 
-    fn board_attention(&mut self, x: &Value, attention: &Attention) -> Value {
+    fn board_attention(&mut self, x: &GraphValue, attention: &Attention) -> GraphValue {
         let channels = self.weights.master(attention.norm.gamma).size()[0];
         let board = self.graph.transpose(x, &[0, 2, 3, 1]);
         let tokens = self.graph.reshape(&board, &[64, channels]);
@@ -94,13 +95,13 @@ impl Writer<'_> {
         self.graph.transpose(&board, &[0, 3, 1, 2])
     }
 
-    fn policy(&mut self, x: &Value, policy: &PolicyHeadLayers) -> Value {
+    fn policy(&mut self, x: &GraphValue, policy: &Policy) -> GraphValue {
         match policy {
             PolicyHeadLayers::Conv { hidden, out } => {
                 let hidden = self.conv_norm(x, hidden);
                 let hidden = self.act(&hidden);
                 let types = self.conv(&hidden, out);
-                // Index = square · 73 + type.
+                // Index of a move: square · 73 + move type.
                 let board = self.graph.transpose(&types, &[0, 2, 3, 1]);
                 self.graph.reshape(&board, &[-1])
             }

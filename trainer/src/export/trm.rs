@@ -1,44 +1,44 @@
-//! The recursive model as an ONNX graph: a single step, or all of them.
+//! The tiny recursive model (TRM) as an ONNX graph: a single step, or all steps unrolled.
 
-use super::graph::Value;
-use super::writer::Writer;
-use crate::model::trm::{PLANES, SQUARES, TransformerLayer, Trm};
+use super::graph::GraphValue;
+use super::writer::LayerWriter;
+use crate::model::trm::{Layer, PLANES, SQUARES, Trm};
 
-/// What goes from step to step.
-struct StepState {
-    /// `[batch, 1, width]`
-    y: Value,
-    /// `[batch, 64, width]`; nothing is a scratchpad of zeros.
-    z: Option<Value>,
+/// The state passed from one recursion step to the next.
+struct RecurrentState {
+    /// Answer token, `[batch, 1, width]`.
+    y: GraphValue,
+    /// Latent tokens of the squares, `[batch, 64, width]`; `None` means all zeros.
+    z: Option<GraphValue>,
 }
 
-/// Writes one step, with inputs `y` and `z` and outputs `y_out` and `z_out`, and gives its logits of policy and of win,
-/// draw, loss.
-pub fn core(writer: &mut Writer<'_>, net: &Trm, input: &Value) -> [Value; 2] {
+/// Adds one step, with inputs `y` and `z` and outputs `y_out` and `z_out`; returns its policy logits and its WDL
+/// logits.
+pub fn core(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> [GraphValue; 2] {
     let width = net.config.width;
     let y = writer.graph.input("y", &[1, width]);
     let z = writer.graph.input("z", &[SQUARES, width]);
     let squares = embedded(writer, net, input);
-    let state = step(writer, net, &squares, &StepState { y, z: Some(z) });
+    let state = step(writer, net, &squares, &RecurrentState { y, z: Some(z) });
     writer.graph.output("y_out", &state.y, &[1, width]);
-    writer.graph.output("z_out", state.z.as_ref().expect("a step writes"), &[SQUARES, width]);
-    answer(writer, net, &state)
+    writer.graph.output("z_out", state.z.as_ref().expect("a step sets z"), &[SQUARES, width]);
+    heads(writer, net, &state)
 }
 
-/// Writes all steps that the network was trained with, and gives the logits of the last one.
-pub fn unrolled(writer: &mut Writer<'_>, net: &Trm, input: &Value) -> [Value; 2] {
+/// Adds `net.config.steps` steps; returns the policy logits and the WDL logits of the last.
+pub fn unrolled(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> [GraphValue; 2] {
     let squares = embedded(writer, net, input);
     let first = writer.param(net.first_answer);
-    let y = writer.graph.for_each(input, &first, &[1, net.config.width]);
-    let mut state = StepState { y, z: None };
+    let y = writer.graph.repeat_for_batch(input, &first, &[1, net.config.width]);
+    let mut state = RecurrentState { y, z: None };
     for _ in 0..net.config.steps {
         state = step(writer, net, &squares, &state);
     }
-    answer(writer, net, &state)
+    heads(writer, net, &state)
 }
 
-/// `[batch, 64, width]`: what stands on the squares, and where they are.
-fn embedded(writer: &mut Writer<'_>, net: &Trm, input: &Value) -> Value {
+/// Embedded input planes plus positional embeddings: `[batch, 64, width]`.
+fn embedded(writer: &mut LayerWriter<'_>, net: &Trm, input: &GraphValue) -> GraphValue {
     let planes = writer.graph.reshape(input, &[PLANES, SQUARES]);
     let squares = writer.graph.transpose(&planes, &[0, 2, 1]);
     let content = writer.linear_on_tokens(&squares, &net.embed);
@@ -46,12 +46,17 @@ fn embedded(writer: &mut Writer<'_>, net: &Trm, input: &Value) -> Value {
     writer.graph.add(&content, &positions)
 }
 
-fn step(writer: &mut Writer<'_>, net: &Trm, squares: &Value, state: &StepState) -> StepState {
-    let seen = match &state.z {
+fn step(
+    writer: &mut LayerWriter<'_>,
+    net: &Trm,
+    squares: &GraphValue,
+    state: &RecurrentState,
+) -> RecurrentState {
+    let board = match &state.z {
         Some(z) => writer.graph.add(squares, z),
         None => squares.clone(),
     };
-    let mut tokens = writer.graph.concat(&[&state.y, &seen], 1);
+    let mut tokens = writer.graph.concat(&[&state.y, &board], 1);
     for part in &net.layers {
         tokens = layer(writer, part, &tokens);
     }
@@ -68,10 +73,10 @@ fn step(writer: &mut Writer<'_>, net: &Trm, squares: &Value, state: &StepState) 
         }
         None => writer.graph.mul(&gate, &proposed),
     };
-    StepState { y, z: Some(z) }
+    RecurrentState { y, z: Some(z) }
 }
 
-fn layer(writer: &mut Writer<'_>, layer: &TransformerLayer, tokens: &Value) -> Value {
+fn layer(writer: &mut LayerWriter<'_>, layer: &Layer, tokens: &GraphValue) -> GraphValue {
     let added = writer.attention(tokens, SQUARES + 1, &layer.attention);
     let tokens = writer.graph.add(tokens, &added);
     let normed = writer.layer_norm(&tokens, &layer.norm);
@@ -81,7 +86,8 @@ fn layer(writer: &mut Writer<'_>, layer: &TransformerLayer, tokens: &Value) -> V
     writer.graph.add(&tokens, &added)
 }
 
-fn answer(writer: &mut Writer<'_>, net: &Trm, state: &StepState) -> [Value; 2] {
+/// Policy logits and WDL logits of the answer token.
+fn heads(writer: &mut LayerWriter<'_>, net: &Trm, state: &RecurrentState) -> [GraphValue; 2] {
     let y = writer.graph.reshape(&state.y, &[net.config.width]);
     [&net.policy, &net.wdl].map(|head| writer.linear(&y, head))
 }

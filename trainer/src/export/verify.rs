@@ -1,63 +1,57 @@
-//! `verify`: a network file against the checkpoint that it was made from.
+//! Comparison of a network file in ONNX Runtime with the checkpoint that it was exported from, in libtorch.
 
 use std::path::Path;
 
+use anyhow::{Context, Result, ensure};
 use engine::eval::Network;
 use engine::position::{Game, PackedMove};
 
-use super::golden::{games, logits, softmax};
+use super::golden::{golden_games, logits, softmax};
 use crate::dataset;
 use crate::model::{Net, Weights};
 
-/// The most that a probability may differ, or a logit: of its size, if that is above one, as logits of illegal moves
-/// are large without meaning anything.
+/// The largest difference allowed: absolute for probabilities, relative to max(|logit|, 1) for logits (those of illegal
+/// moves can be large).
 pub const TOLERANCE: f32 = 1e-4;
 
-/// Positions a batch.
+/// Positions per batch.
 const BATCH: usize = 32;
 
-/// The largest differences between two runtimes: absolute ones of probabilities, and of logits, which are divided by
-/// their size where it is above one.
+/// The largest differences between the outputs of two runtimes: absolute for probabilities, relative to max(|logit|, 1)
+/// for logits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Difference {
+pub struct OutputDifference {
     /// Of a policy logit.
     pub policy_logit: f32,
     /// Of a legal move's probability.
     pub policy: f32,
-    /// Of a logit of win, draw, loss.
+    /// Of a WDL logit.
     pub wdl_logit: f32,
-    /// Of the probability of win, draw, loss.
+    /// Of a probability of win, draw or loss.
     pub wdl: f32,
 }
 
-impl Difference {
-    /// The largest of all.
+impl OutputDifference {
+    /// The largest of the four.
     pub fn worst(self) -> f32 {
         self.policy_logit.max(self.policy).max(self.wdl_logit).max(self.wdl)
     }
 }
 
-/// Runs both on `positions` and compares their answers.
+/// Evaluates `positions` with both and returns the largest differences of their outputs.
 ///
 /// # Errors
-/// One line, if ONNX Runtime fails, or the file has other inputs or outputs than `net`.
-pub fn compare(
-    net: &Net,
-    weights: &Weights,
-    file: &Network,
-    positions: &[Game],
-) -> Result<Difference, String> {
+/// If ONNX Runtime fails, or the schemes of the file differ from those of `net`.
+pub fn compare(net: &Net, weights: &Weights, file: &Network, positions: &[Game]) -> Result<OutputDifference> {
     let schemes = net.schemes();
-    if file.schemes() != schemes {
-        return Err(format!("the file is another network: {}", file.describe()));
-    }
-    let mut session = file.session().map_err(|error| error.to_string())?;
-    let mut worst = Difference::default();
+    ensure!(file.schemes() == schemes, "the file holds another network: {}", file.describe());
+    let mut session = file.session()?;
+    let mut worst = OutputDifference::default();
     for batch in positions.chunks(BATCH) {
         let (policy, wdl) = logits(net, weights, batch);
-        let ran = session.run(&schemes.input.tensor(batch), |theirs| {
-            widen(&mut worst.policy_logit, &policy, theirs.policy, of_size);
-            widen(&mut worst.wdl_logit, &wdl, theirs.wdl, of_size);
+        session.run(&schemes.input.tensor(batch), |theirs| {
+            widen(&mut worst.policy_logit, &policy, theirs.policy, relative);
+            widen(&mut worst.wdl_logit, &wdl, theirs.wdl, relative);
             for (index, game) in batch.iter().enumerate() {
                 let legal = |logits: &[f32]| {
                     let own = &logits[index * schemes.policy.size()..][..schemes.policy.size()];
@@ -70,8 +64,7 @@ pub fn compare(
             for (ours, theirs) in wdl.chunks_exact(3).zip(theirs.wdl.chunks_exact(3)) {
                 widen(&mut worst.wdl, &softmax(ours), &softmax(theirs), absolute);
             }
-        });
-        ran.map_err(|error| error.to_string())?;
+        })?;
     }
     Ok(worst)
 }
@@ -80,24 +73,27 @@ fn absolute(a: f32, b: f32) -> f32 {
     (a - b).abs()
 }
 
-fn of_size(a: f32, b: f32) -> f32 {
+fn relative(a: f32, b: f32) -> f32 {
     absolute(a, b) / a.abs().max(1.0)
 }
 
 fn widen(worst: &mut f32, ours: &[f32], theirs: &[f32], difference: fn(f32, f32) -> f32) {
-    assert_eq!(ours.len(), theirs.len(), "the same schemes have as many numbers");
+    assert_eq!(ours.len(), theirs.len(), "equal schemes have equal output sizes");
     for (a, b) in ours.iter().zip(theirs) {
         let difference = difference(*a, *b);
-        // NaN is the worst there is, and stays.
+        // NaN counts as infinite.
         if difference.is_nan() || difference > *worst {
             *worst = if difference.is_nan() { f32::INFINITY } else { difference };
         }
     }
 }
 
-/// Positions spread over a file's games.
-pub fn positions_of(path: &Path, count: usize) -> Result<Vec<Game>, String> {
-    let chunk = dataset::read(path).map_err(|error| error.to_string())?;
+/// Up to `count` positions spread over the games of the file `path`.
+///
+/// # Errors
+/// If the file cannot be read or holds a game with an invalid initial position.
+pub fn positions_of_file(path: &Path, count: usize) -> Result<Vec<Game>> {
+    let chunk = dataset::read(path)?;
     let games = chunk.games().max(1);
     let mut positions = Vec::with_capacity(count);
     for number in 0..count.min(chunk.positions()) {
@@ -105,7 +101,7 @@ pub fn positions_of(path: &Path, count: usize) -> Result<Vec<Game>, String> {
         if stored.moves.is_empty() {
             continue;
         }
-        let mut game = stored.initial().map_err(|error| format!("{}: {error}", path.display()))?;
+        let mut game = stored.initial().with_context(|| path.display().to_string())?;
         for packed in &stored.moves[..number * 31 % stored.moves.len()] {
             game.play(PackedMove(*packed).to_legal_move(game.position()));
         }
@@ -116,10 +112,10 @@ pub fn positions_of(path: &Path, count: usize) -> Result<Vec<Game>, String> {
     Ok(positions)
 }
 
-/// The golden positions and what follows them by a fixed choice of moves.
-pub fn built_in(count: usize) -> Vec<Game> {
+/// `count` positions: the golden positions and their successors by a fixed choice of moves.
+pub fn built_in_positions(count: usize) -> Vec<Game> {
     let mut positions = Vec::with_capacity(count);
-    let mut starts = games().into_iter().cycle();
+    let mut starts = golden_games().into_iter().cycle();
     while positions.len() < count {
         let mut game = starts.next().expect("a cycle never ends");
         for step in 0..40 {
@@ -136,13 +132,13 @@ pub fn built_in(count: usize) -> Vec<Game> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::config::ModelConfig;
-    use crate::config::TrainConfig;
-    use crate::export::file::{onnx, unrolled};
     use engine::encoding::Policy;
     use engine::eval::{Evaluator, Request, Thinking};
     use tch::{Device, Kind};
+
+    use super::*;
+    use crate::config::{ModelConfig, TrainConfig};
+    use crate::export::file::{onnx, unrolled};
 
     const RESNET: &str = r#"{"model": {"filters": 16, "blocks": 2}}"#;
     const TRM: &str = r#"{"model": {"family": "trm", "width": 16, "heads": 2, "expansion": 2, "steps": 5}}"#;
@@ -161,7 +157,7 @@ mod tests {
     fn written(config: &TrainConfig, write: Write) -> (Net, Weights, Network, tempfile::TempDir) {
         let net = Net::new(&config.model).unwrap();
         let weights = Weights::new(net.layout(), Device::Cpu, Kind::Float, 3);
-        // Not the gentle start that training wants: every number must count.
+        // Training starts near the identity; here every weight must affect the outputs.
         tch::no_grad(|| {
             let noise = |like: &tch::Tensor| like.ones_like().cumsum(0, Kind::Float).square().sin() * 0.1;
             _ = weights.flat.shallow_clone().g_add_(&noise(&weights.flat));
@@ -176,19 +172,19 @@ mod tests {
 
     fn check(overrides: &[&str]) {
         let (net, weights, file, _folder) = exported(overrides);
-        let difference = compare(&net, &weights, &file, &built_in(100)).unwrap();
+        let difference = compare(&net, &weights, &file, &built_in_positions(100)).unwrap();
         assert!(difference.worst() <= TOLERANCE, "{overrides:?}: {difference:?}");
-        assert!(difference.worst() > 0.0, "two runtimes never agree to the last bit: were both run?");
+        assert!(difference.worst() > 0.0, "two runtimes never agree exactly: were both run?");
     }
 
     #[test]
-    fn batch_norm_relu_and_a_convolutional_head_are_exported_faithfully() {
+    fn export_matches_libtorch_with_batch_norm_relu_and_a_convolutional_head() {
         check(&[]);
         check(&["model.se_ratio=0"]);
     }
 
     #[test]
-    fn group_norm_gelu_attention_and_a_dense_head_are_exported_faithfully() {
+    fn export_matches_libtorch_with_group_norm_gelu_attention_and_a_dense_head() {
         let attention = ["model.attention_blocks=1", "model.attention_heads=4"];
         check(
             &[&attention[..], &["model.norm=group", "model.activation=gelu", "model.policy_head=dense"]]
@@ -206,31 +202,28 @@ mod tests {
     const POLICY_ONLY: &str = r#"{"model": {"family": "mlp", "hidden": [40], "value": false}}"#;
 
     #[test]
-    fn fully_connected_families_are_exported_faithfully() {
+    fn export_matches_libtorch_for_fully_connected_families() {
         for model in [LINEAR, MLP, POLICY_ONLY] {
             let (net, weights, file, _folder) = exported_family(model);
             assert_eq!((file.card().family.as_str(), file.schemes()), (net.config().family(), net.schemes()));
-            let difference = compare(&net, &weights, &file, &built_in(100)).unwrap();
+            let difference = compare(&net, &weights, &file, &built_in_positions(100)).unwrap();
             assert!((0.0..=TOLERANCE).contains(&difference.worst()), "{model}: {difference:?}");
-            assert!(
-                difference.policy_logit > 0.0,
-                "two runtimes never agree to the last bit: were both run?"
-            );
+            assert!(difference.policy_logit > 0.0, "two runtimes never agree exactly: were both run?");
             assert_eq!(difference.wdl_logit > 0.0, model == MLP);
         }
     }
 
     #[test]
-    fn another_family_is_refused() {
+    fn a_network_of_another_family_is_an_error() {
         let (net, weights, ..) = exported_family(MLP);
         let (_, _, file, _folder) = exported_family(POLICY_ONLY);
-        let error = compare(&net, &weights, &file, &built_in(4)).unwrap_err();
+        let error = compare(&net, &weights, &file, &built_in_positions(4)).unwrap_err().to_string();
         assert!(error.contains("another network") && error.contains("without a value"), "{error}");
     }
 
     #[test]
-    fn a_recursive_model_is_exported_faithfully_as_one_step_and_as_all() {
-        let positions = built_in(100);
+    fn export_matches_libtorch_for_a_recursive_model_as_one_step_and_unrolled() {
+        let positions = built_in_positions(100);
         let mut sizes = Vec::new();
         for write in [onnx as Write, unrolled] {
             let (net, weights, file, folder) = written(&TrainConfig::parse(TRM, &[]).unwrap(), write);
@@ -244,19 +237,19 @@ mod tests {
             );
             sizes.push(std::fs::metadata(folder.path().join("net.onnx")).unwrap().len());
         }
-        // The steps share their numbers.
+        // The steps share their weights.
         assert!(sizes[1] < sizes[0] * 3 / 2, "{sizes:?}");
     }
 
     #[test]
-    fn steps_chosen_at_play_are_those_of_training() {
-        let positions = built_in(20);
+    fn the_engine_with_n_steps_matches_libtorch_with_n_steps() {
+        let positions = built_in_positions(20);
         let legal: Vec<_> = positions.iter().map(Game::legal_moves).collect();
         let requests: Vec<_> =
             positions.iter().zip(&legal).map(|(game, moves)| Request { game, moves }).collect();
         let (_, weights, core, _folder) = exported_family(TRM);
         for steps in [1, 3, 9] {
-            // The same numbers, laid out for so many steps.
+            // The same weights, with another number of steps.
             let model: ModelConfig = serde_json::from_str(&format!(
                 r#"{{"family": "trm", "width": 16, "heads": 2, "expansion": 2, "steps": {steps}}}"#
             ))
@@ -269,17 +262,17 @@ mod tests {
                 let index = |m: &shakmaty::Move| Policy::Uci1968m.index(game.turn(), *m).offset();
                 let expected =
                     softmax(&game.legal_moves().iter().map(|m| policy[index(m)]).collect::<Vec<_>>());
-                let apart =
+                let difference =
                     answer.priors.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-                assert!(apart < TOLERANCE, "{steps} steps: {apart}");
+                assert!(difference < TOLERANCE, "{steps} steps: {difference}");
             }
         }
     }
 
     #[test]
-    fn other_weights_are_noticed() {
+    fn other_weights_exceed_the_tolerance() {
         let (net, _, file, _folder) = exported(&[]);
         let others = Weights::new(net.layout(), Device::Cpu, Kind::Float, 4);
-        assert!(compare(&net, &others, &file, &built_in(20)).unwrap().worst() > TOLERANCE);
+        assert!(compare(&net, &others, &file, &built_in_positions(20)).unwrap().worst() > TOLERANCE);
     }
 }

@@ -1,43 +1,49 @@
-//! The layers that families share, as parts of an ONNX graph.
+//! Layers that several network families share, as ONNX operators.
 
 use std::collections::HashMap;
 
 use tch::Tensor;
 
-use super::graph::{Builder, Value};
+use super::graph::{GraphBuilder, GraphValue};
 use crate::config::model::resnet::Activation;
 use crate::model::params::ParamId;
 use crate::model::{Attention, Convolution, EPSILON, LayerNorm, Linear, Weights};
 
-/// Writes a network's layers into a graph, with its weights in fp32.
-pub struct Writer<'a> {
-    pub graph: Builder,
+/// Adds a network's layers to a graph, with their weights in fp32.
+pub struct LayerWriter<'a> {
+    pub graph: GraphBuilder,
     pub weights: &'a Weights,
-    /// What [`Writer::act`] is.
+    /// The activation that [`LayerWriter::act`] applies.
     pub act: Activation,
-    /// Parameters that stand in the graph already, as they are or transposed: a layer may be used again.
-    written: HashMap<(ParamId, bool), Value>,
+    /// Constants already in the graph, by parameter and whether transposed, so that layers applied more than once share
+    /// them.
+    written: HashMap<(ParamId, bool), GraphValue>,
 }
 
-/// The numbers of a tensor of fp32.
+/// The elements of an fp32 tensor, row-major.
 pub fn numbers(tensor: &Tensor) -> Vec<f32> {
     Vec::<f32>::try_from(tensor.to_device(tch::Device::Cpu).contiguous().view([-1])).expect("fp32 numbers")
 }
 
-impl<'a> Writer<'a> {
-    pub fn new(weights: &'a Weights) -> Writer<'a> {
-        Writer { graph: Builder::default(), weights, act: Activation::Relu, written: HashMap::new() }
+impl<'a> LayerWriter<'a> {
+    pub fn new(weights: &'a Weights) -> LayerWriter<'a> {
+        LayerWriter {
+            graph: GraphBuilder::default(),
+            weights,
+            act: Activation::Relu,
+            written: HashMap::new(),
+        }
     }
 
-    pub fn tensor(&mut self, tensor: &Tensor) -> Value {
+    pub fn tensor(&mut self, tensor: &Tensor) -> GraphValue {
         self.graph.floats(&tensor.size(), &numbers(tensor))
     }
 
-    pub fn param(&mut self, id: ParamId) -> Value {
-        self.once(id, false)
+    pub fn param(&mut self, id: ParamId) -> GraphValue {
+        self.shared_constant(id, false)
     }
 
-    fn once(&mut self, id: ParamId, transposed: bool) -> Value {
+    fn shared_constant(&mut self, id: ParamId, transposed: bool) -> GraphValue {
         if let Some(value) = self.written.get(&(id, transposed)) {
             return value.clone();
         }
@@ -47,42 +53,42 @@ impl<'a> Writer<'a> {
         value
     }
 
-    pub fn act(&mut self, x: &Value) -> Value {
+    pub fn act(&mut self, x: &GraphValue) -> GraphValue {
         match self.act {
             Activation::Relu => self.graph.relu(x),
             Activation::Gelu => self.graph.gelu(x),
         }
     }
 
-    pub fn conv(&mut self, x: &Value, conv: &Convolution) -> Value {
+    pub fn conv(&mut self, x: &GraphValue, conv: &Convolution) -> GraphValue {
         let weight = self.param(conv.weight);
         let bias = conv.bias.map(|id| self.param(id));
         self.graph.conv(x, &weight, bias.as_ref(), conv.kernel)
     }
 
-    pub fn linear(&mut self, x: &Value, linear: &Linear) -> Value {
+    pub fn linear(&mut self, x: &GraphValue, linear: &Linear) -> GraphValue {
         let weight = self.param(linear.weight);
         let bias = self.param(linear.bias);
         self.graph.gemm(x, &weight, &bias)
     }
 
-    /// Like [`Writer::linear`], for an input with more than two axes.
-    pub fn linear_on_tokens(&mut self, x: &Value, linear: &Linear) -> Value {
-        let weight = self.once(linear.weight, true);
+    /// As [`LayerWriter::linear`], for an input with more than two axes: applied to the last.
+    pub fn linear_on_tokens(&mut self, x: &GraphValue, linear: &Linear) -> GraphValue {
+        let weight = self.shared_constant(linear.weight, true);
         let bias = self.param(linear.bias);
         let product = self.graph.matmul(x, &weight);
         self.graph.add(&product, &bias)
     }
 
-    /// Each token normalised, scaled and shifted.
-    pub fn layer_norm(&mut self, x: &Value, norm: &LayerNorm) -> Value {
+    /// Layer normalisation of each token.
+    pub fn layer_norm(&mut self, x: &GraphValue, norm: &LayerNorm) -> GraphValue {
         let gamma = self.param(norm.gamma);
         let beta = self.param(norm.beta);
         self.graph.layer_norm(x, &gamma, &beta, EPSILON)
     }
 
-    /// What `attention` adds to `count` tokens `[batch, count, channels]`.
-    pub fn attention(&mut self, tokens: &Value, count: i64, attention: &Attention) -> Value {
+    /// Multi-head self-attention over `count` tokens `[batch, count, channels]`, without the residual sum.
+    pub fn attention(&mut self, tokens: &GraphValue, count: i64, attention: &Attention) -> GraphValue {
         let channels = self.weights.master(attention.norm.gamma).size()[0];
         let (heads, width) = (attention.heads, channels / attention.heads);
         let normed = self.layer_norm(tokens, &attention.norm);
@@ -95,8 +101,8 @@ impl<'a> Writer<'a> {
         let scores = self.graph.matmul(&query, &key);
         let scale = self.graph.floats(&[1], &[(width as f32).sqrt().recip()]);
         let scores = self.graph.mul(&scores, &scale);
-        let shares = self.graph.softmax(&scores);
-        let mixed = self.graph.matmul(&shares, &value);
+        let weights = self.graph.softmax(&scores);
+        let mixed = self.graph.matmul(&weights, &value);
         let mixed = self.graph.transpose(&mixed, &[0, 2, 1, 3]);
         let mixed = self.graph.reshape(&mixed, &[count, channels]);
         self.linear_on_tokens(&mixed, &attention.out)

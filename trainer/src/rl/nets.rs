@@ -9,7 +9,7 @@ use tch::{Device, Kind};
 
 use super::state::START;
 use crate::config::TrainConfig;
-use crate::export::{network, onnx, quickly};
+use crate::export::{network, onnx, quantise_and_compare};
 use crate::files::{make_folder, write_file};
 use crate::model::{Net, Torch, Weights};
 use crate::train::{Checkpoint, TrainProgress, checkpoint};
@@ -87,9 +87,9 @@ impl Nets {
         let file = self.onnx(name);
         let bytes =
             std::fs::read(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
-        let (int8, quality) = match quickly(&bytes, games) {
+        let (int8, quality) = match quantise_and_compare(&bytes, games) {
             Ok(done) => done,
-            Err(why) => return Ok((fp32, Some(format!("network {name} plays in fp32: {why}")))),
+            Err(why) => return Ok((fp32, Some(format!("network {name} plays in fp32: {why:#}")))),
         };
         let wdl = quality.wdl_error.map_or(String::new(), |error| format!("WDL error {error:.4}, "));
         let cost = format!(
@@ -122,8 +122,8 @@ impl Nets {
     ///
     /// One line: its weights can't be read.
     pub fn restored(&self, name: &str) -> Result<(Net, Weights, TrainConfig), String> {
-        let loaded = Checkpoint::load(&self.weights(name)).map_err(|error| format!("{error:#}"))?;
-        let (net, weights) = network(&loaded, true, None)?;
+        let loaded = Checkpoint::load(&self.weights(name))?;
+        let (net, weights) = network(&loaded, true, None).map_err(|error| format!("{error:#}"))?;
         Ok((net, weights, loaded.config))
     }
 

@@ -1,23 +1,23 @@
-//! A Leela network as an ONNX graph.
+//! An lc0 network as an ONNX graph.
 
 use engine::encoding::{az4672, lc0_112, lc0_1858};
 use shakmaty::{Bitboard, Color, Move, Role, Square, attacks};
 
-use super::network::Activation;
-use crate::export::graph::{Builder, Value};
-use crate::export::lc0::layers::{Conv, Dense};
-use crate::export::lc0::network::{Block, Lc0Net, Policy, Squeeze, Value as ValueHead};
+use super::layers::{Lc0Conv, Lc0Dense};
+use super::network::Lc0Activation;
+use super::network::{Lc0Block, Lc0Net, Lc0PolicyHead, Lc0Squeeze, Lc0ValueHead};
+use crate::export::graph::{GraphBuilder, GraphValue};
 
-/// The logit of a draw for networks that don't know draws: no softmax sees it.
-const NEVER: f32 = -100.0;
+/// The draw logit of networks with a scalar value: its probability is negligible.
+const NO_DRAW: f32 = -100.0;
 
-/// What the half-move clock is divided by before the first layer, whose weights for it are multiplied by as
-/// much: they are so small otherwise that 8 bits make zeros of them.
-const CLOCK: f32 = 64.0;
+/// The half-move clock plane is divided by this before the first layer, and that layer's weights for it are multiplied by
+/// it: unscaled, they are so small that 8-bit quantisation rounds them to zero.
+const CLOCK_SCALE: f32 = 64.0;
 
-/// The graph of `net`: `input` to `policy` and `wdl`.
-pub fn graph(net: &Lc0Net) -> Builder {
-    let mut writer = Writer { graph: Builder::default(), activation: net.activation };
+/// The graph of `net`: input `input`, outputs `policy` and `wdl`.
+pub fn graph(net: &Lc0Net) -> GraphBuilder {
+    let mut writer = Lc0GraphWriter { graph: GraphBuilder::default(), activation: net.activation };
     let input = writer.graph.input("input", &[lc0_112::PLANES as i64, 8, 8]);
     let mut x = writer.first_layer(&input, &net.input);
     for block in &net.blocks {
@@ -30,20 +30,21 @@ pub fn graph(net: &Lc0Net) -> Builder {
     writer.graph
 }
 
-struct Writer {
-    graph: Builder,
-    activation: Activation,
+/// Adds an lc0 network's layers to a graph.
+struct Lc0GraphWriter {
+    graph: GraphBuilder,
+    activation: Lc0Activation,
 }
 
-impl Writer {
-    fn act(&mut self, x: &Value) -> Value {
+impl Lc0GraphWriter {
+    fn act(&mut self, x: &GraphValue) -> GraphValue {
         match self.activation {
-            Activation::Relu => self.graph.relu(x),
-            Activation::Mish => self.graph.mish(x),
+            Lc0Activation::Relu => self.graph.relu(x),
+            Lc0Activation::Mish => self.graph.mish(x),
         }
     }
 
-    fn conv(&mut self, x: &Value, conv: &Conv) -> Value {
+    fn conv(&mut self, x: &GraphValue, conv: &Lc0Conv) -> GraphValue {
         let (out, kernel) = (conv.out() as i64, conv.kernel as i64);
         let inputs = conv.weight.len() as i64 / (out * kernel * kernel);
         let weight = self.graph.floats(&[out, inputs, kernel, kernel], &conv.weight);
@@ -51,26 +52,27 @@ impl Writer {
         self.graph.conv(x, &weight, Some(&bias), kernel)
     }
 
-    /// A convolution and the activation after it.
-    fn layer(&mut self, x: &Value, conv: &Conv) -> Value {
+    /// A convolution followed by the activation.
+    fn layer(&mut self, x: &GraphValue, conv: &Lc0Conv) -> GraphValue {
         let sum = self.conv(x, conv);
         self.act(&sum)
     }
 
-    fn first_layer(&mut self, input: &Value, conv: &Conv) -> Value {
-        let mut shares = vec![1.0; lc0_112::PLANES];
-        shares[lc0_112::CLOCK] = CLOCK.recip();
-        let shares = self.graph.floats(&[1, lc0_112::PLANES as i64, 1, 1], &shares);
-        let scaled = self.graph.mul(input, &shares);
+    /// The input convolution, with the half-move clock scaled ([`CLOCK_SCALE`]).
+    fn first_layer(&mut self, input: &GraphValue, conv: &Lc0Conv) -> GraphValue {
+        let mut scales = vec![1.0; lc0_112::PLANES];
+        scales[lc0_112::CLOCK] = CLOCK_SCALE.recip();
+        let scales = self.graph.floats(&[1, lc0_112::PLANES as i64, 1, 1], &scales);
+        let scaled = self.graph.mul(input, &scales);
         let mut conv = conv.clone();
         let kernel = conv.kernel * conv.kernel;
         for weights in conv.weight.chunks_exact_mut(lc0_112::PLANES * kernel) {
-            weights[lc0_112::CLOCK * kernel..][..kernel].iter_mut().for_each(|x| *x *= CLOCK);
+            weights[lc0_112::CLOCK * kernel..][..kernel].iter_mut().for_each(|x| *x *= CLOCK_SCALE);
         }
         self.layer(&scaled, &conv)
     }
 
-    fn dense(&mut self, x: &Value, dense: &Dense) -> Value {
+    fn dense(&mut self, x: &GraphValue, dense: &Lc0Dense) -> GraphValue {
         let out = dense.out() as i64;
         let weight = self.graph.floats(&[out, dense.weight.len() as i64 / out], &dense.weight);
         let bias = self.graph.floats(&[out], &dense.bias);
@@ -78,12 +80,12 @@ impl Writer {
     }
 
     /// A fully connected layer on the pooled `[batch, c, 1, 1]`.
-    fn pointwise(&mut self, x: &Value, dense: &Dense) -> Value {
-        let Dense { weight, bias } = dense.clone();
-        self.conv(x, &Conv { weight, bias, kernel: 1 })
+    fn pointwise(&mut self, x: &GraphValue, dense: &Lc0Dense) -> GraphValue {
+        let Lc0Dense { weight, bias } = dense.clone();
+        self.conv(x, &Lc0Conv { weight, bias, kernel: 1 })
     }
 
-    fn block(&mut self, x: &Value, block: &Block) -> Value {
+    fn block(&mut self, x: &GraphValue, block: &Lc0Block) -> GraphValue {
         let y = self.layer(x, &block.first);
         let mut y = self.conv(&y, &block.second);
         if let Some(squeeze) = &block.squeeze {
@@ -93,7 +95,7 @@ impl Writer {
         self.act(&sum)
     }
 
-    fn squeeze(&mut self, x: &Value, squeeze: &Squeeze) -> Value {
+    fn squeeze(&mut self, x: &GraphValue, squeeze: &Lc0Squeeze) -> GraphValue {
         let pooled = self.graph.global_average(x);
         let hidden = self.pointwise(&pooled, &squeeze.reduce);
         let hidden = self.act(&hidden);
@@ -104,15 +106,15 @@ impl Writer {
         self.graph.add(&scaled, &shift)
     }
 
-    fn policy(&mut self, x: &Value, policy: &Policy) -> Value {
+    fn policy(&mut self, x: &GraphValue, policy: &Lc0PolicyHead) -> GraphValue {
         match policy {
-            Policy::Conv { hidden, out } => {
+            Lc0PolicyHead::Conv { hidden, out } => {
                 let hidden = self.layer(x, hidden);
                 let planes = self.conv(&hidden, out);
                 let flat = self.graph.reshape(&planes, &[-1]);
                 self.graph.select(&flat, 1, &plane_squares())
             }
-            Policy::Dense { hidden, out } => {
+            Lc0PolicyHead::Dense { hidden, out } => {
                 let hidden = self.layer(x, hidden);
                 let flat = self.graph.reshape(&hidden, &[-1]);
                 self.dense(&flat, out)
@@ -120,31 +122,31 @@ impl Writer {
         }
     }
 
-    fn value(&mut self, x: &Value, value: &ValueHead) -> Value {
+    fn value(&mut self, x: &GraphValue, value: &Lc0ValueHead) -> GraphValue {
         let squeezed = self.layer(x, &value.squeeze);
         let flat = self.graph.reshape(&squeezed, &[-1]);
         let hidden = self.dense(&flat, &value.hidden);
         let hidden = self.act(&hidden);
-        let out = if value.out.out() == 1 { &without_draws(&value.out) } else { &value.out };
+        let out = if value.out.out() == 1 { &wdl_from_scalar(&value.out) } else { &value.out };
         self.dense(&hidden, out)
     }
 }
 
-/// A layer of three logits instead of one whose tanh is the expected result q: a win is (1 + q)/2, a draw
-/// never happens (as lc0 has it), since `(1 + tanh x)/2 = eˣ/(eˣ + e⁻ˣ)`.
-fn without_draws(scalar: &Dense) -> Dense {
+/// Replaces a scalar value layer, the tanh of whose output is the expected result q, by a layer of WDL logits with
+/// P(win) = (1 + q)/2 and P(draw) ≈ 0, as in lc0: `(1 + tanh x)/2 = eˣ/(eˣ + e⁻ˣ)`.
+fn wdl_from_scalar(scalar: &Lc0Dense) -> Lc0Dense {
     let zero = vec![0.0; scalar.weight.len()];
     let minus: Vec<f32> = scalar.weight.iter().map(|x| -x).collect();
-    Dense {
+    Lc0Dense {
         weight: [&scalar.weight[..], &zero, &minus].concat(),
-        bias: vec![scalar.bias[0], NEVER, -scalar.bias[0]],
+        bias: vec![scalar.bias[0], NO_DRAW, -scalar.bias[0]],
     }
 }
 
-/// Where the logit of each of the 1,858 moves stands in `[73, 8, 8]`.
+/// For each of the 1,858 moves, the flat index of its logit in the `[73, 8, 8]` planes.
 ///
-/// The planes are those of `az4672/1`, but that promotions are to rook, bishop and queen, and the plain move
-/// is the knight's (lc0, `neural/tables/policy_map.h`).
+/// The planes are those of `az4672/1`, except that the promotion planes are for rook, bishop and queen and a promotion
+/// to a knight uses the plane of the plain move (lc0, `neural/tables/policy_map.h`).
 fn plane_squares() -> Vec<i64> {
     const PROMOTIONS: i64 = 64;
     let mut all = Vec::with_capacity(lc0_1858::SIZE);
@@ -169,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn some_moves_stand_where_lc0_has_them() {
+    fn move_planes_match_lc0s_table() {
         let planes = plane_squares();
         assert_eq!(planes.len(), lc0_1858::SIZE);
         // lc0's table: plane, square → index.
@@ -203,8 +205,8 @@ mod tests {
     }
 
     #[test]
-    fn a_scalar_value_becomes_wins_and_losses() {
-        let three = without_draws(&Dense { weight: vec![0.5, -2.0], bias: vec![0.25] });
+    fn a_scalar_value_becomes_wdl_logits_without_draws() {
+        let three = wdl_from_scalar(&Lc0Dense { weight: vec![0.5, -2.0], bias: vec![0.25] });
         let logit =
             |row: usize| three.weight[2 * row] * 0.3 + three.weight[2 * row + 1] * 0.1 + three.bias[row];
         let wdl = engine::eval::Wdl::from_logits([0, 1, 2].map(logit));

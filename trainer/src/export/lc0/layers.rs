@@ -1,29 +1,31 @@
-//! Numbers of a Leela file: layers decoded, BatchNorm folded into convolutions.
+//! Layers of an lc0 file: decoding of their values, folding of BatchNorm into convolutions.
 
-use crate::export::lc0::proto::{ConvBlock, Layer};
+use anyhow::{Context, Result, bail, ensure};
 
-/// What lc0 adds to a variance before it takes the root.
+use super::proto::{ProtoConvBlock, ProtoLayer};
+
+/// lc0's BatchNorm epsilon, added to the variance.
 const EPSILON: f32 = 1e-5;
 
-/// A convolution with stride 1 that keeps the board's size.
+/// A convolution with stride 1 and padding that keeps the board's size.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Conv {
+pub struct Lc0Conv {
     /// `[out, in, kernel, kernel]`
     pub weight: Vec<f32>,
     /// `[out]`
     pub bias: Vec<f32>,
-    /// Side of the kernel.
+    /// Side length of the kernel.
     pub kernel: usize,
 }
 
-impl Conv {
-    /// Channels of the result.
+impl Lc0Conv {
+    /// Number of output channels.
     pub fn out(&self) -> usize {
         self.bias.len()
     }
 
-    /// The first `out` channels alone.
-    pub fn first(mut self, out: usize) -> Conv {
+    /// The convolution restricted to its first `out` output channels.
+    pub fn first(mut self, out: usize) -> Lc0Conv {
         let row = self.weight.len() / self.out();
         self.weight.truncate(out * row);
         self.bias.truncate(out);
@@ -33,45 +35,46 @@ impl Conv {
 
 /// A fully connected layer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Dense {
+pub struct Lc0Dense {
     /// `[out, in]`
     pub weight: Vec<f32>,
     /// `[out]`
     pub bias: Vec<f32>,
 }
 
-impl Dense {
-    /// Numbers of the result.
+impl Lc0Dense {
+    /// Number of outputs.
     pub fn out(&self) -> usize {
         self.bias.len()
     }
 
-    /// Its rows `range` alone.
-    pub fn rows(&self, range: std::ops::Range<usize>) -> Dense {
+    /// The layer restricted to the outputs `range`.
+    pub fn rows(&self, range: std::ops::Range<usize>) -> Lc0Dense {
         let row = self.weight.len() / self.out();
-        Dense {
+        Lc0Dense {
             weight: self.weight[range.start * row..range.end * row].to_vec(),
             bias: self.bias[range].to_vec(),
         }
     }
 }
 
-/// The convolution `block`, which stands at `place` and takes `inputs` channels.
+/// Decodes the convolution `block` with `inputs` input channels; `place` is its name in error messages.
 ///
 /// # Errors
-/// One line that names the layer, if it is missing, can't be decoded, or has another size.
-pub fn conv(block: Option<&ConvBlock>, place: &str, inputs: usize, kernel: usize) -> Result<Conv, String> {
-    let block = block.ok_or_else(|| format!("{place} is missing"))?;
-    let part = |layer: &Option<Layer>, part: &str| numbers(layer.as_ref(), &format!("{place}.{part}"));
+/// If the layer is missing, cannot be decoded, or has another size; the error names the layer.
+pub fn conv(block: Option<&ProtoConvBlock>, place: &str, inputs: usize, kernel: usize) -> Result<Lc0Conv> {
+    let block = block.with_context(|| format!("{place} is missing"))?;
+    let part = |layer: &Option<ProtoLayer>, part: &str| numbers(layer.as_ref(), &format!("{place}.{part}"));
     let mut weight = part(&block.weights, "weights")?;
     let row = inputs * kernel * kernel;
-    if weight.is_empty() || !weight.len().is_multiple_of(row) {
-        let found = weight.len();
-        return Err(format!("{place}.weights has {found} numbers, expected a multiple of {row}"));
-    }
+    ensure!(
+        !weight.is_empty() && weight.len().is_multiple_of(row),
+        "{place}.weights has {} numbers, expected a multiple of {row}",
+        weight.len()
+    );
     let out = weight.len() / row;
-    let sized = |layer: &Option<Layer>, name: &str, default: f32| {
-        if layer.as_ref().is_none_or(Layer::is_empty) {
+    let sized = |layer: &Option<ProtoLayer>, name: &str, default: f32| {
+        if layer.as_ref().is_none_or(ProtoLayer::is_empty) {
             return Ok(vec![default; out]);
         }
         part(layer, name).and_then(|numbers| exactly(numbers, out, &format!("{place}.{name}")))
@@ -88,64 +91,62 @@ pub fn conv(block: Option<&ConvBlock>, place: &str, inputs: usize, kernel: usize
             bias[channel] = (bias[channel] - means[channel]) * scale + betas[channel];
         }
     }
-    Ok(Conv { weight, bias, kernel })
+    Ok(Lc0Conv { weight, bias, kernel })
 }
 
-/// The fully connected layer of these weights and biases, each with its place, that takes `inputs` numbers.
+/// Decodes the fully connected layer with `inputs` inputs from its weights and biases, each with its name in error
+/// messages.
 ///
 /// # Errors
 /// As [`conv`].
 pub fn dense(
-    (weight, weight_place): (&Option<Layer>, &str),
-    (bias, bias_place): (&Option<Layer>, &str),
+    (weight, weight_place): (&Option<ProtoLayer>, &str),
+    (bias, bias_place): (&Option<ProtoLayer>, &str),
     inputs: usize,
-) -> Result<Dense, String> {
+) -> Result<Lc0Dense> {
     let bias = numbers(bias.as_ref(), bias_place)?;
     let weight = exactly(numbers(weight.as_ref(), weight_place)?, inputs * bias.len(), weight_place)?;
-    Ok(Dense { weight, bias })
+    Ok(Lc0Dense { weight, bias })
 }
 
-/// The layer's numbers, `expected` of them.
-fn exactly(numbers: Vec<f32>, expected: usize, place: &str) -> Result<Vec<f32>, String> {
-    if numbers.len() == expected {
-        Ok(numbers)
-    } else {
-        Err(format!("{place} has {} numbers, expected {expected}", numbers.len()))
-    }
+/// `numbers`, if there are `expected` of them.
+fn exactly(numbers: Vec<f32>, expected: usize, place: &str) -> Result<Vec<f32>> {
+    ensure!(numbers.len() == expected, "{place} has {} numbers, expected {expected}", numbers.len());
+    Ok(numbers)
 }
 
-impl Layer {
+impl ProtoLayer {
     fn is_empty(&self) -> bool {
         self.params.as_ref().is_none_or(Vec::is_empty)
     }
 }
 
-/// The numbers of a layer (lc0, `utils/weights_adapter.cc`).
-fn numbers(layer: Option<&Layer>, place: &str) -> Result<Vec<f32>, String> {
-    let layer = layer.filter(|layer| !layer.is_empty()).ok_or_else(|| format!("{place} is missing"))?;
+/// The values of a layer, decoded as lc0 does (`utils/weights_adapter.cc`).
+fn numbers(layer: Option<&ProtoLayer>, place: &str) -> Result<Vec<f32>> {
+    let layer = layer.filter(|layer| !layer.is_empty()).with_context(|| format!("{place} is missing"))?;
     let bytes = layer.params.as_deref().unwrap_or_default();
     let encoding = layer.encoding.unwrap_or(LINEAR16);
     let size = if encoding == FLOAT32 { 4 } else { 2 };
-    if !bytes.len().is_multiple_of(size) {
-        return Err(format!("{place} has {} bytes, expected a multiple of {size}", bytes.len()));
-    }
+    ensure!(
+        bytes.len().is_multiple_of(size),
+        "{place} has {} bytes, expected a multiple of {size}",
+        bytes.len()
+    );
     let words = || bytes.as_chunks::<2>().0.iter().map(|bytes| u16::from_le_bytes(*bytes));
     let (min, max) = (layer.min_val.unwrap_or(0.0), layer.max_val.unwrap_or(0.0));
     let linear = |word: u16| {
-        let share = f32::from(word) / f32::from(u16::MAX);
-        min * (1.0 - share) + max * share
+        let fraction = f32::from(word) / f32::from(u16::MAX);
+        min * (1.0 - fraction) + max * fraction
     };
     let numbers: Vec<f32> = match encoding {
         LINEAR16 => words().map(linear).collect(),
         FLOAT16 => words().map(half).collect(),
         BFLOAT16 => words().map(|word| f32::from_bits(u32::from(word) << 16)).collect(),
         FLOAT32 => bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect(),
-        other => return Err(format!("{place} is in encoding {other}, expected 1 to 4")),
+        other => bail!("{place} is in encoding {other}, expected 1 to 4"),
     };
-    match numbers.iter().all(|x| x.is_finite()) {
-        true => Ok(numbers),
-        false => Err(format!("{place} has a number that isn't finite")),
-    }
+    ensure!(numbers.iter().all(|x| x.is_finite()), "{place} has a number that is not finite");
+    Ok(numbers)
 }
 
 /// `Layer.Encoding`
@@ -154,7 +155,7 @@ const FLOAT16: i32 = 2;
 const BFLOAT16: i32 = 3;
 const FLOAT32: i32 = 4;
 
-/// A number in IEEE 754's 16 bits.
+/// Decodes an IEEE 754 half-precision number.
 fn half(bits: u16) -> f32 {
     let sign = if bits >> 15 == 0 { 1.0 } else { -1.0 };
     let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));
@@ -170,9 +171,9 @@ fn half(bits: u16) -> f32 {
 mod tests {
     use super::*;
 
-    fn layer(numbers: &[f32]) -> Option<Layer> {
+    fn layer(numbers: &[f32]) -> Option<ProtoLayer> {
         let params = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
-        Some(Layer { params: Some(params), encoding: Some(FLOAT32), ..Layer::default() })
+        Some(ProtoLayer { params: Some(params), encoding: Some(FLOAT32), ..ProtoLayer::default() })
     }
 
     #[test]
@@ -180,32 +181,33 @@ mod tests {
         let read = |words: &[u16], encoding, range: Option<(f32, f32)>| {
             let params = words.iter().flat_map(|word| word.to_le_bytes()).collect();
             let (min_val, max_val) = range.unzip();
-            numbers(Some(&Layer { min_val, max_val, params: Some(params), encoding }), "it").unwrap()
+            numbers(Some(&ProtoLayer { min_val, max_val, params: Some(params), encoding }), "it").unwrap()
         };
         assert_eq!(read(&[0, 65535, 13107], None, Some((-1.0, 4.0))), [-1.0, 4.0, 0.0]);
         let halves = [0x3c00, 0xc000, 0x3555, 0x0001, 0x7bff];
         let expected = [1.0, -2.0, 0.333_251_95, 5.960_464_5e-8, 65504.0];
         assert_eq!(read(&halves, Some(FLOAT16), None), expected);
         assert_eq!(read(&[0x3f80, 0xc049], Some(BFLOAT16), None), [1.0, -3.140_625]);
-        assert_eq!(numbers(layer(&[1.5, -2.0]).as_ref(), "it"), Ok(vec![1.5, -2.0]));
+        assert_eq!(numbers(layer(&[1.5, -2.0]).as_ref(), "it").unwrap(), [1.5, -2.0]);
     }
 
     #[test]
-    fn what_is_wrong_with_a_layer_is_said_with_its_name() {
-        let error = |layer: Option<Layer>| numbers(layer.as_ref(), "value.weights").unwrap_err();
+    fn errors_name_the_layer() {
+        let error =
+            |layer: Option<ProtoLayer>| numbers(layer.as_ref(), "value.weights").unwrap_err().to_string();
         assert_eq!(error(None), "value.weights is missing");
-        let odd = Layer { params: Some(vec![0; 3]), ..Layer::default() };
+        let odd = ProtoLayer { params: Some(vec![0; 3]), ..ProtoLayer::default() };
         assert_eq!(error(Some(odd)), "value.weights has 3 bytes, expected a multiple of 2");
-        let foreign = Layer { params: Some(vec![0; 4]), encoding: Some(9), ..Layer::default() };
+        let foreign = ProtoLayer { params: Some(vec![0; 4]), encoding: Some(9), ..ProtoLayer::default() };
         assert_eq!(error(Some(foreign)), "value.weights is in encoding 9, expected 1 to 4");
-        assert_eq!(error(layer(&[f32::NAN])), "value.weights has a number that isn't finite");
+        assert_eq!(error(layer(&[f32::NAN])), "value.weights has a number that is not finite");
         let short = dense((&layer(&[1.0; 5]), "ip1_val_w"), (&layer(&[0.0; 2]), "ip1_val_b"), 3);
-        assert_eq!(short.unwrap_err(), "ip1_val_w has 5 numbers, expected 6");
+        assert_eq!(short.unwrap_err().to_string(), "ip1_val_w has 5 numbers, expected 6");
     }
 
     #[test]
-    fn normalisation_is_folded_into_the_convolution() {
-        let block = ConvBlock {
+    fn batch_norm_is_folded_into_the_convolution() {
+        let block = ProtoConvBlock {
             weights: layer(&[2.0, 3.0]),
             biases: layer(&[0.5]),
             bn_means: layer(&[1.5]),
@@ -218,7 +220,7 @@ mod tests {
         let close =
             |ours: &[f32], expected: &[f32]| ours.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-4);
         assert!(close(&folded.weight, &[12.0, 18.0]) && close(&folded.bias, &[-5.875]), "{folded:?}");
-        let bare = ConvBlock { weights: layer(&[2.0, 3.0]), ..ConvBlock::default() };
+        let bare = ProtoConvBlock { weights: layer(&[2.0, 3.0]), ..ProtoConvBlock::default() };
         assert_eq!(conv(Some(&bare), "input", 1, 1).unwrap().bias, [0.0, 0.0]);
     }
 }

@@ -1,8 +1,7 @@
-//! `convert-lc0`: a network of Leela Chess Zero's, `WEIGHTS.pb.gz`, as one of ours.
+//! Conversion of Leela Chess Zero's networks (`WEIGHTS.pb.gz`) to ONNX.
 //!
-//! Residual networks are taken, with or without squeeze-and-excitation, with a convolutional or a dense
-//! policy, with a value of win, draw and loss or of one number; those with transformers aren't. The head that
-//! tells how long the game will last is left out.
+//! Supported are residual networks with or without squeeze-and-excitation, with a convolutional or a dense policy head
+//! and a WDL or a scalar value head. Transformers are not. The moves-left head is omitted.
 
 mod proto;
 mod layers;

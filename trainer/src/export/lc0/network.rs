@@ -1,204 +1,193 @@
-//! A Leela file, read and understood: which layers there are, with which numbers.
+//! An lc0 file decoded: its architecture and the values of its layers.
 
 use std::io::Read;
 use std::path::Path;
 
+use anyhow::{Context, Result, bail, ensure};
 use flate2::read::GzDecoder;
 use prost::Message;
 use serde::Serialize;
 
-use crate::export::lc0::layers::{Conv, Dense, conv, dense};
-use crate::export::lc0::proto;
-use crate::export::lc0::proto::{MAGIC, NetworkFormat, Weights};
+use super::layers::{Lc0Conv, Lc0Dense, conv, dense};
+use super::proto;
+use super::proto::{MAGIC, ProtoNetworkFormat, ProtoWeights};
 
-/// Planes of the classical input.
+/// Planes of lc0's classical input.
 const PLANES: usize = 112;
 
-/// Channels of a convolutional policy's last layer that mean moves; files have some more.
+/// Output planes of a convolutional policy head that encode moves; files may have more.
 const MOVE_PLANES: usize = 73;
 
-/// Logits of a policy.
+/// Number of policy logits.
 const MOVES: usize = 1858;
 
-/// The function between the layers.
+/// The activation function of an lc0 network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Activation {
+pub enum Lc0Activation {
     /// max(x, 0)
     Relu,
     /// x · tanh(ln(1 + eˣ))
     Mish,
 }
 
-/// A residual network of Leela's.
+/// A residual lc0 network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lc0Net {
-    /// Between all layers.
-    pub activation: Activation,
-    /// From the input's planes to the tower's channels.
-    pub input: Conv,
-    /// The tower.
-    pub blocks: Vec<Block>,
-    /// What the moves are worth.
-    pub policy: Policy,
-    /// What the position is worth.
-    pub value: Value,
-    /// Training steps, if the file says.
+    /// Activation after every layer but the heads' last.
+    pub activation: Lc0Activation,
+    /// Input convolution, 112 planes to the tower's channels.
+    pub input: Lc0Conv,
+    /// Residual tower.
+    pub blocks: Vec<Lc0Block>,
+    /// Policy head.
+    pub policy: Lc0PolicyHead,
+    /// Value head.
+    pub value: Lc0ValueHead,
+    /// Training steps, if the file records them.
     pub steps: Option<u32>,
-    /// The licence, in the file's own words.
+    /// Licence text of the file.
     pub licence: Option<String>,
 }
 
-/// Two convolutions, and what they give added to what they got.
+/// A residual block: two convolutions and a skip connection.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Block {
-    /// The first.
-    pub first: Conv,
-    /// The second.
-    pub second: Conv,
-    /// The gates after it.
-    pub squeeze: Option<Squeeze>,
+pub struct Lc0Block {
+    /// First convolution.
+    pub first: Lc0Conv,
+    /// Second convolution.
+    pub second: Lc0Conv,
+    /// Squeeze-and-excitation after the second convolution.
+    pub squeeze: Option<Lc0Squeeze>,
 }
 
-/// Channels are averaged, and scaled and shifted by what two layers make of that.
+/// Squeeze-and-excitation with a scale and a shift per channel, computed by two layers from the channels' means.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Squeeze {
-    /// To few.
-    pub reduce: Dense,
-    /// What the channels are scaled by, after the logistic function.
-    pub scale: Dense,
-    /// What is added to them.
-    pub shift: Dense,
+pub struct Lc0Squeeze {
+    /// Channels to hidden units.
+    pub reduce: Lc0Dense,
+    /// Hidden units to the channels' scales, before the sigmoid.
+    pub scale: Lc0Dense,
+    /// Hidden units to the channels' shifts.
+    pub shift: Lc0Dense,
 }
 
-/// A policy head.
+/// An lc0 policy head.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Policy {
-    /// A convolution and one more to 73 planes of move types, from which the 1,858 moves are picked.
+pub enum Lc0PolicyHead {
+    /// Two convolutions to 73 planes of move types, from which the 1,858 logits are gathered.
     Conv {
-        /// The first.
-        hidden: Conv,
-        /// The last, `[73]` planes.
-        out: Conv,
+        /// First convolution.
+        hidden: Lc0Conv,
+        /// Last convolution, 73 output planes.
+        out: Lc0Conv,
     },
-    /// A pointwise convolution and a fully connected layer.
+    /// A 1x1 convolution and a fully connected layer.
     Dense {
-        /// The convolution.
-        hidden: Conv,
-        /// To the 1,858 moves.
-        out: Dense,
+        /// 1x1 convolution.
+        hidden: Lc0Conv,
+        /// Fully connected layer to the 1,858 logits.
+        out: Lc0Dense,
     },
 }
 
-/// A value head.
+/// An lc0 value head.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Value {
-    /// To few channels.
-    pub squeeze: Conv,
-    /// Of all squares.
-    pub hidden: Dense,
-    /// To win, draw and loss, or to one number whose tanh is the expected result.
-    pub out: Dense,
+pub struct Lc0ValueHead {
+    /// 1x1 convolution to few channels.
+    pub squeeze: Lc0Conv,
+    /// Fully connected layer over all squares.
+    pub hidden: Lc0Dense,
+    /// To three WDL logits, or to one number whose tanh is the expected result in −1 to 1.
+    pub out: Lc0Dense,
 }
 
 impl Lc0Net {
-    /// Reads `FILE.pb.gz` (or the same unpacked).
+    /// Reads an lc0 file, gzipped (`.pb.gz`) or not.
     ///
     /// # Errors
-    /// One line that names the file and says what is wrong with it or isn't supported.
-    pub fn load(path: &Path) -> Result<Lc0Net, String> {
-        let named = |why: String| format!("{}: {why}", path.display());
-        let file = std::fs::read(path).map_err(|error| named(format!("cannot be read: {error}")))?;
-        Lc0Net::decode(&file).map_err(named)
+    /// If the file cannot be read, is damaged, is not an lc0 network, or has an unsupported architecture.
+    pub fn load(path: &Path) -> Result<Lc0Net> {
+        let file = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        Lc0Net::decode(&file).with_context(|| path.display().to_string())
     }
 
-    /// The network in the bytes of a file.
+    /// Decodes the bytes of an lc0 file, gzipped or not.
     ///
     /// # Errors
-    /// As [`Lc0Net::load`], without the file's name.
-    pub fn decode(file: &[u8]) -> Result<Lc0Net, String> {
+    /// As [`Lc0Net::load`].
+    pub fn decode(file: &[u8]) -> Result<Lc0Net> {
         let mut unpacked = Vec::new();
         let bytes = if file.starts_with(&[0x1f, 0x8b]) {
-            let unzipped = GzDecoder::new(file).read_to_end(&mut unpacked);
-            unzipped.map_err(|error| format!("damaged or cut short: {error}"))?;
+            GzDecoder::new(file).read_to_end(&mut unpacked).context("the file is damaged or truncated")?;
             &unpacked[..]
         } else {
             file
         };
-        let net = proto::Net::decode(bytes).map_err(|error| format!("not a Leela network: {error}"))?;
-        if net.magic != Some(MAGIC) {
-            return Err("not a Leela network: their magic number is missing".into());
-        }
+        let net = proto::ProtoNet::decode(bytes).context("not an lc0 network")?;
+        ensure!(net.magic == Some(MAGIC), "not an lc0 network: the magic number is missing");
         let format = net.format.and_then(|format| format.network_format).unwrap_or_default();
-        let kind = Kind::of(&format)?;
-        let weights = net.weights.ok_or("it holds no weights (an ONNX network inside a Leela file?)")?;
+        let format = Lc0Format::new(&format)?;
+        let weights =
+            net.weights.context("the file holds no weights (an ONNX network inside an lc0 file?)")?;
         let steps = net.training_params.and_then(|training| training.training_steps);
         let licence = net.license.filter(|text| !text.trim().is_empty());
-        kind.build(&weights, steps, licence)
+        format.build(&weights, steps, licence)
     }
 }
 
-/// What a file says of its network.
-struct Kind {
-    activation: Activation,
+/// The architecture that an lc0 file declares.
+struct Lc0Format {
+    activation: Lc0Activation,
     convolutional: bool,
     wdl: bool,
 }
 
-impl Kind {
-    /// Reads the format, as lc0 does (`neural/loader.cc`): what is missing is the oldest there was.
-    fn of(format: &NetworkFormat) -> Result<Kind, String> {
+impl Lc0Format {
+    /// Interprets the format as lc0 does (`neural/loader.cc`): missing fields have the oldest format's values.
+    fn new(format: &ProtoNetworkFormat) -> Result<Lc0Format> {
         match format.input.unwrap_or(1) {
             1 => {}
-            other => {
-                return Err(format!("input format {other} isn't supported, only 1 (112 classical planes)"));
-            }
+            other => bail!("input format {other} is not supported, only 1 (112 classical planes)"),
         }
         let (policy, value) = match format.network.unwrap_or(1) {
             0..=2 => (1, 1),
             3 | 4 => (format.policy.unwrap_or(1), format.value.unwrap_or(1)),
-            5 => {
-                return Err(
-                    "it holds an ONNX network, nothing to convert: `lc0 leela2onnx` unpacks it".into()
-                );
-            }
+            5 => bail!("the file holds an ONNX network already: extract it with `lc0 leela2onnx`"),
             other => {
-                return Err(format!(
-                    "network structure {other} (a transformer?) isn't supported, only residual ones: 1 to 4"
-                ));
+                bail!(
+                    "network structure {other} (a transformer?) is not supported, only residual ones: 1 to 4"
+                )
             }
         };
-        Ok(Kind {
+        Ok(Lc0Format {
             convolutional: match policy {
                 1 => false,
                 2 => true,
                 other => {
-                    return Err(format!(
-                        "policy head {other} (attention?) isn't supported, only 1 (dense), 2 (convolutional)"
-                    ));
+                    bail!(
+                        "policy head {other} (attention?) is not supported, only 1 (dense), 2 (convolutional)"
+                    )
                 }
             },
             wdl: match value {
                 1 => false,
                 2 => true,
-                other => {
-                    return Err(format!(
-                        "value head {other} isn't supported, only 1 (scalar), 2 (win, draw, loss)"
-                    ));
-                }
+                other => bail!("value head {other} is not supported, only 1 (scalar), 2 (win, draw, loss)"),
             },
             activation: match format.default_activation.unwrap_or(0) {
-                0 => Activation::Relu,
-                1 => Activation::Mish,
-                other => return Err(format!("activation {other} isn't supported, only 0 (ReLU), 1 (Mish)")),
+                0 => Lc0Activation::Relu,
+                1 => Lc0Activation::Mish,
+                other => bail!("activation {other} is not supported, only 0 (ReLU), 1 (Mish)"),
             },
         })
     }
 
-    fn build(self, w: &Weights, steps: Option<u32>, licence: Option<String>) -> Result<Lc0Net, String> {
-        if !w.encoder.is_empty() {
-            return Err("it has transformer layers: only residual networks are supported".into());
-        }
+    fn build(self, w: &ProtoWeights, steps: Option<u32>, licence: Option<String>) -> Result<Lc0Net> {
+        ensure!(
+            w.encoder.is_empty(),
+            "the network has transformer layers, only residual networks are supported"
+        );
         let input = conv(w.input.as_ref(), "input", PLANES, 3)?;
         let channels = input.out();
         let blocks = w.residual.iter().enumerate().map(|(i, block)| residual(block, i, channels));
@@ -206,53 +195,52 @@ impl Kind {
         let policy = if self.convolutional {
             let hidden = conv(w.policy1.as_ref(), "policy1", channels, 3)?;
             let out = conv(w.policy.as_ref(), "policy", hidden.out(), 3)?;
-            if out.out() < MOVE_PLANES {
-                return Err(format!("policy has {} planes, expected {MOVE_PLANES} or more", out.out()));
-            }
-            Policy::Conv { hidden, out: out.first(MOVE_PLANES) }
+            ensure!(
+                out.out() >= MOVE_PLANES,
+                "policy has {} planes, expected {MOVE_PLANES} or more",
+                out.out()
+            );
+            Lc0PolicyHead::Conv { hidden, out: out.first(MOVE_PLANES) }
         } else {
             let hidden = conv(w.policy.as_ref(), "policy", channels, 1)?;
             let out = dense((&w.ip_pol_w, "ip_pol_w"), (&w.ip_pol_b, "ip_pol_b"), hidden.out() * 64)?;
-            Policy::Dense { hidden, out: sized(out, MOVES, "ip_pol_b")? }
+            Lc0PolicyHead::Dense { hidden, out: sized(out, MOVES, "ip_pol_b")? }
         };
         let squeeze = conv(w.value.as_ref(), "value", channels, 1)?;
         let hidden = dense((&w.ip1_val_w, "ip1_val_w"), (&w.ip1_val_b, "ip1_val_b"), squeeze.out() * 64)?;
         let out = dense((&w.ip2_val_w, "ip2_val_w"), (&w.ip2_val_b, "ip2_val_b"), hidden.out())?;
         let out = sized(out, if self.wdl { 3 } else { 1 }, "ip2_val_b")?;
-        let value = Value { squeeze, hidden, out };
+        let value = Lc0ValueHead { squeeze, hidden, out };
         Ok(Lc0Net { activation: self.activation, input, blocks, policy, value, steps, licence })
     }
 }
 
-fn residual(block: &proto::Residual, index: usize, channels: usize) -> Result<Block, String> {
+/// Decodes the residual block `index` of a tower with `channels` channels.
+fn residual(block: &proto::ProtoResidual, index: usize, channels: usize) -> Result<Lc0Block> {
     let place = |part: &str| format!("residual[{index}].{part}");
-    let layer = |block: &Option<proto::ConvBlock>, part: &str| {
+    let layer = |block: &Option<proto::ProtoConvBlock>, part: &str| {
         let layer = conv(block.as_ref(), &place(part), channels, 3)?;
-        if layer.out() == channels {
-            Ok(layer)
-        } else {
-            Err(format!("{} makes {} channels, expected {channels}", place(part), layer.out()))
-        }
+        let out = layer.out();
+        ensure!(out == channels, "{} has {out} output channels, expected {channels}", place(part));
+        Ok(layer)
     };
-    let squeeze = |se: &proto::SqueezeUnit| -> Result<Squeeze, String> {
+    let squeeze = |se: &proto::ProtoSeUnit| -> Result<Lc0Squeeze> {
         let [w1, b1, w2, b2] = ["se.w1", "se.b1", "se.w2", "se.b2"].map(place);
         let reduce = dense((&se.w1, &w1), (&se.b1, &b1), channels)?;
         let expand = dense((&se.w2, &w2), (&se.b2, &b2), reduce.out())?;
         let expand = sized(expand, 2 * channels, &b2)?;
         let (scale, shift) = (expand.rows(0..channels), expand.rows(channels..2 * channels));
-        Ok(Squeeze { reduce, scale, shift })
+        Ok(Lc0Squeeze { reduce, scale, shift })
     };
-    Ok(Block {
+    Ok(Lc0Block {
         first: layer(&block.conv1, "conv1")?,
         second: layer(&block.conv2, "conv2")?,
         squeeze: block.se.as_ref().map(squeeze).transpose()?,
     })
 }
 
-fn sized(layer: Dense, out: usize, place: &str) -> Result<Dense, String> {
-    if layer.out() == out {
-        Ok(layer)
-    } else {
-        Err(format!("{place} has {} numbers, expected {out}", layer.out()))
-    }
+/// `layer`, if it has `out` outputs.
+fn sized(layer: Lc0Dense, out: usize, place: &str) -> Result<Lc0Dense> {
+    ensure!(layer.out() == out, "{place} has {} numbers, expected {out}", layer.out());
+    Ok(layer)
 }

@@ -1,49 +1,51 @@
-//! The part of Leela's protobuf schema (lczero-common, net.proto) that residual networks need.
+//! The messages of lc0's protobuf schema (lczero-common, net.proto) that residual networks need, with the prefix `Proto`.
 
 use prost::Message;
 
-/// What `Net::magic` has to be.
+/// The required value of [`ProtoNet::magic`].
 pub const MAGIC: u32 = 0x1c0;
 
+/// `Net`
 #[derive(Clone, PartialEq, Message)]
-pub struct Net {
+pub struct ProtoNet {
     #[prost(fixed32, optional, tag = "1")]
     pub magic: Option<u32>,
     #[prost(string, optional, tag = "2")]
     pub license: Option<String>,
     #[prost(message, optional, tag = "4")]
-    pub format: Option<Format>,
+    pub format: Option<ProtoFormat>,
     #[prost(message, optional, tag = "5")]
-    pub training_params: Option<TrainingParams>,
+    pub training_params: Option<ProtoTrainingParams>,
     #[prost(message, optional, tag = "10")]
-    pub weights: Option<Weights>,
+    pub weights: Option<ProtoWeights>,
 }
 
+/// `Format`
 #[derive(Clone, PartialEq, Message)]
-pub struct Format {
-    /// How layers are encoded that don't say it themselves; 1 is the only way.
+pub struct ProtoFormat {
+    /// Default encoding of layers; always 1 (16 bits, linear).
     #[prost(int32, optional, tag = "1")]
     pub weights_encoding: Option<i32>,
     #[prost(message, optional, tag = "2")]
-    pub network_format: Option<NetworkFormat>,
+    pub network_format: Option<ProtoNetworkFormat>,
 }
 
-/// Kinds of input, trunk and heads, by their numbers in the schema.
+/// Formats of the input, the trunk and the heads, by their numbers in the schema.
 #[derive(Clone, PartialEq, Message)]
-pub struct NetworkFormat {
-    /// 1 is the classical input of 112 planes.
+pub struct ProtoNetworkFormat {
+    /// 1 classical, 112 planes.
     #[prost(int32, optional, tag = "1")]
     pub input: Option<i32>,
-    /// 1 scalar, 2 win, draw and loss: the value head's again.
+    /// 1 scalar, 2 WDL; the same as `value`.
     #[prost(int32, optional, tag = "2")]
     pub output: Option<i32>,
-    /// 1 classical, 2 SE, 3 and 4 the same with the formats of the heads given.
+    /// 1 classical, 2 squeeze-and-excitation; 3 and 4 the same with `policy` and `value` set.
     #[prost(int32, optional, tag = "3")]
     pub network: Option<i32>,
     /// 1 dense, 2 convolutional, 3 attention.
     #[prost(int32, optional, tag = "4")]
     pub policy: Option<i32>,
-    /// 1 scalar, 2 win, draw and loss.
+    /// 1 scalar, 2 WDL.
     #[prost(int32, optional, tag = "5")]
     pub value: Option<i32>,
     /// 0 ReLU, 1 Mish.
@@ -51,88 +53,94 @@ pub struct NetworkFormat {
     pub default_activation: Option<i32>,
 }
 
+/// `TrainingParams`
 #[derive(Clone, PartialEq, Message)]
-pub struct TrainingParams {
+pub struct ProtoTrainingParams {
     #[prost(uint32, optional, tag = "1")]
     pub training_steps: Option<u32>,
 }
 
+/// `Weights`
 #[derive(Clone, PartialEq, Message)]
-pub struct Weights {
+pub struct ProtoWeights {
     #[prost(message, optional, tag = "1")]
-    pub input: Option<ConvBlock>,
+    pub input: Option<ProtoConvBlock>,
     #[prost(message, repeated, tag = "2")]
-    pub residual: Vec<Residual>,
-    /// The last convolution of a convolutional policy, or the only one of a dense one.
+    pub residual: Vec<ProtoResidual>,
+    /// The last convolution of a convolutional policy head, or the only one of a dense head.
     #[prost(message, optional, tag = "3")]
-    pub policy: Option<ConvBlock>,
+    pub policy: Option<ProtoConvBlock>,
     #[prost(message, optional, tag = "4")]
-    pub ip_pol_w: Option<Layer>,
+    pub ip_pol_w: Option<ProtoLayer>,
     #[prost(message, optional, tag = "5")]
-    pub ip_pol_b: Option<Layer>,
+    pub ip_pol_b: Option<ProtoLayer>,
     #[prost(message, optional, tag = "6")]
-    pub value: Option<ConvBlock>,
+    pub value: Option<ProtoConvBlock>,
     #[prost(message, optional, tag = "7")]
-    pub ip1_val_w: Option<Layer>,
+    pub ip1_val_w: Option<ProtoLayer>,
     #[prost(message, optional, tag = "8")]
-    pub ip1_val_b: Option<Layer>,
+    pub ip1_val_b: Option<ProtoLayer>,
     #[prost(message, optional, tag = "9")]
-    pub ip2_val_w: Option<Layer>,
+    pub ip2_val_w: Option<ProtoLayer>,
     #[prost(message, optional, tag = "10")]
-    pub ip2_val_b: Option<Layer>,
-    /// The first convolution of a convolutional policy.
+    pub ip2_val_b: Option<ProtoLayer>,
+    /// The first convolution of a convolutional policy head.
     #[prost(message, optional, tag = "11")]
-    pub policy1: Option<ConvBlock>,
-    /// Layers of transformers, which aren't read: only that there are some is of interest.
+    pub policy1: Option<ProtoConvBlock>,
+    /// Transformer layers; not decoded, only counted, so that they can be rejected.
     #[prost(message, repeated, tag = "27")]
-    pub encoder: Vec<Ignored>,
+    pub encoder: Vec<ProtoIgnored>,
 }
 
+/// A message whose contents are not read.
 #[derive(Clone, PartialEq, Message)]
-pub struct Ignored {}
+pub struct ProtoIgnored {}
 
+/// `Weights.Residual`
 #[derive(Clone, PartialEq, Message)]
-pub struct Residual {
+pub struct ProtoResidual {
     #[prost(message, optional, tag = "1")]
-    pub conv1: Option<ConvBlock>,
+    pub conv1: Option<ProtoConvBlock>,
     #[prost(message, optional, tag = "2")]
-    pub conv2: Option<ConvBlock>,
+    pub conv2: Option<ProtoConvBlock>,
     #[prost(message, optional, tag = "3")]
-    pub se: Option<SqueezeUnit>,
+    pub se: Option<ProtoSeUnit>,
 }
 
+/// `Weights.ConvBlock`
 #[derive(Clone, PartialEq, Message)]
-pub struct ConvBlock {
+pub struct ProtoConvBlock {
     #[prost(message, optional, tag = "1")]
-    pub weights: Option<Layer>,
+    pub weights: Option<ProtoLayer>,
     #[prost(message, optional, tag = "2")]
-    pub biases: Option<Layer>,
+    pub biases: Option<ProtoLayer>,
     #[prost(message, optional, tag = "3")]
-    pub bn_means: Option<Layer>,
-    /// Variances, whatever their name says.
+    pub bn_means: Option<ProtoLayer>,
+    /// Variances, despite the name.
     #[prost(message, optional, tag = "4")]
-    pub bn_stddivs: Option<Layer>,
+    pub bn_stddivs: Option<ProtoLayer>,
     #[prost(message, optional, tag = "5")]
-    pub bn_gammas: Option<Layer>,
+    pub bn_gammas: Option<ProtoLayer>,
     #[prost(message, optional, tag = "6")]
-    pub bn_betas: Option<Layer>,
+    pub bn_betas: Option<ProtoLayer>,
 }
 
+/// `Weights.SEunit`
 #[derive(Clone, PartialEq, Message)]
-pub struct SqueezeUnit {
+pub struct ProtoSeUnit {
     #[prost(message, optional, tag = "1")]
-    pub w1: Option<Layer>,
+    pub w1: Option<ProtoLayer>,
     #[prost(message, optional, tag = "2")]
-    pub b1: Option<Layer>,
+    pub b1: Option<ProtoLayer>,
     #[prost(message, optional, tag = "3")]
-    pub w2: Option<Layer>,
+    pub w2: Option<ProtoLayer>,
     #[prost(message, optional, tag = "4")]
-    pub b2: Option<Layer>,
+    pub b2: Option<ProtoLayer>,
 }
 
-/// Numbers, by default in 16 bits between `min_val` and `max_val`.
+/// A tensor's values, by default quantised linearly to 16 bits between `min_val` and `max_val`.
 #[derive(Clone, PartialEq, Message)]
-pub struct Layer {
+pub struct ProtoLayer {
     #[prost(float, optional, tag = "1")]
     pub min_val: Option<f32>,
     #[prost(float, optional, tag = "2")]

@@ -1,4 +1,4 @@
-//! Leela files of random weights, in every shape that is taken.
+//! lc0 files with random weights, one of each supported architecture.
 
 use std::io::Write;
 
@@ -7,14 +7,15 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost::Message;
 
-use crate::export::lc0::proto::{
-    ConvBlock, Format, Layer, MAGIC, Net, NetworkFormat, Residual, SqueezeUnit, Weights,
+use super::proto::{
+    MAGIC, ProtoConvBlock, ProtoFormat, ProtoLayer, ProtoNet, ProtoNetworkFormat, ProtoResidual, ProtoSeUnit,
+    ProtoWeights,
 };
 
-/// A kind of network.
+/// An architecture of a random lc0 network.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shape {
-    /// What its file is called.
+pub struct Lc0Variant {
+    /// Name of its file.
     pub name: &'static str,
     pub squeeze: bool,
     pub convolutional: bool,
@@ -22,54 +23,55 @@ pub struct Shape {
     pub mish: bool,
 }
 
-/// One with each head, with and without squeeze-and-excitation, and one with the newer activation.
-pub const SHAPES: [Shape; 4] = [
-    Shape { name: "se-conv-wdl", squeeze: true, convolutional: true, wdl: true, mish: false },
-    Shape { name: "se-dense-scalar", squeeze: true, convolutional: false, wdl: false, mish: false },
-    Shape { name: "plain-dense-wdl", squeeze: false, convolutional: false, wdl: true, mish: false },
-    Shape { name: "mish-conv-scalar", squeeze: true, convolutional: true, wdl: false, mish: true },
+/// Each kind of head with and without squeeze-and-excitation, and one with Mish.
+pub const VARIANTS: [Lc0Variant; 4] = [
+    Lc0Variant { name: "se-conv-wdl", squeeze: true, convolutional: true, wdl: true, mish: false },
+    Lc0Variant { name: "se-dense-scalar", squeeze: true, convolutional: false, wdl: false, mish: false },
+    Lc0Variant { name: "plain-dense-wdl", squeeze: false, convolutional: false, wdl: true, mish: false },
+    Lc0Variant { name: "mish-conv-scalar", squeeze: true, convolutional: true, wdl: false, mish: true },
 ];
 
 const FILTERS: usize = 16;
 
-/// As lc0's own ONNX converter expects them.
+/// As lc0's own ONNX converter expects.
 const VALUE_CHANNELS: usize = 32;
 const VALUE_HIDDEN: usize = 128;
 
-/// The bytes of `NAME.pb.gz`: the same every time.
-pub fn file(shape: Shape) -> Vec<u8> {
+/// The bytes of `NAME.pb.gz`; deterministic.
+pub fn file(variant: Lc0Variant) -> Vec<u8> {
     let mut file = GzEncoder::new(Vec::new(), Compression::default());
-    file.write_all(&net(shape).encode_to_vec()).unwrap();
+    file.write_all(&net(variant).encode_to_vec()).unwrap();
     file.finish().unwrap()
 }
 
-/// The network of a shape.
-pub fn net(shape: Shape) -> Net {
-    let mut source = Source(Rng::with_seed(shape.name.len() as u64));
-    let network_format = NetworkFormat {
+/// The random network of an architecture.
+pub fn net(variant: Lc0Variant) -> ProtoNet {
+    let mut layers = RandomLayers(Rng::with_seed(variant.name.len() as u64));
+    let network_format = ProtoNetworkFormat {
         input: Some(1),
-        output: Some(if shape.wdl { 2 } else { 1 }),
-        network: Some(if shape.squeeze { 4 } else { 3 }),
-        policy: Some(if shape.convolutional { 2 } else { 1 }),
-        value: Some(if shape.wdl { 2 } else { 1 }),
-        default_activation: Some(i32::from(shape.mish)),
+        output: Some(if variant.wdl { 2 } else { 1 }),
+        network: Some(if variant.squeeze { 4 } else { 3 }),
+        policy: Some(if variant.convolutional { 2 } else { 1 }),
+        value: Some(if variant.wdl { 2 } else { 1 }),
+        default_activation: Some(i32::from(variant.mish)),
     };
-    Net {
+    ProtoNet {
         magic: Some(MAGIC),
         license: None,
-        format: Some(Format { weights_encoding: Some(1), network_format: Some(network_format) }),
+        format: Some(ProtoFormat { weights_encoding: Some(1), network_format: Some(network_format) }),
         training_params: None,
-        weights: Some(source.weights(shape)),
+        weights: Some(layers.weights(variant)),
     }
 }
 
-struct Source(Rng);
+/// Source of random layers.
+struct RandomLayers(Rng);
 
-impl Source {
-    /// `count` numbers around `middle`, in 16 bits as Leela's files have them.
-    fn layer(&mut self, count: usize, middle: f32, spread: f32) -> Option<Layer> {
+impl RandomLayers {
+    /// `count` values within `spread` of `middle`, in 16 bits as in lc0's files.
+    fn layer(&mut self, count: usize, middle: f32, spread: f32) -> Option<ProtoLayer> {
         let params = (0..count).flat_map(|_| self.0.u16(..).to_le_bytes()).collect();
-        Some(Layer {
+        Some(ProtoLayer {
             min_val: Some(middle - spread),
             max_val: Some(middle + spread),
             params: Some(params),
@@ -77,14 +79,14 @@ impl Source {
         })
     }
 
-    /// Weights that neither swell nor fade what goes through them.
-    fn matrix(&mut self, inputs: usize, out: usize) -> Option<Layer> {
+    /// Weights that preserve the scale of the activations.
+    fn matrix(&mut self, inputs: usize, out: usize) -> Option<ProtoLayer> {
         self.layer(inputs * out, 0.0, (4.0 / inputs as f32).sqrt())
     }
 
-    /// A convolution with BatchNorm and no bias, as in the tower.
-    fn normed(&mut self, inputs: usize, out: usize, kernel: usize) -> Option<ConvBlock> {
-        Some(ConvBlock {
+    /// A convolution with BatchNorm and without bias, as in the tower.
+    fn normed(&mut self, inputs: usize, out: usize, kernel: usize) -> Option<ProtoConvBlock> {
+        Some(ProtoConvBlock {
             weights: self.matrix(inputs * kernel * kernel, out),
             biases: None,
             bn_means: self.layer(out, 0.0, 0.2),
@@ -94,25 +96,25 @@ impl Source {
         })
     }
 
-    fn weights(&mut self, shape: Shape) -> Weights {
+    fn weights(&mut self, variant: Lc0Variant) -> ProtoWeights {
         let policy_channels = 4;
-        let mut weights = Weights {
+        let mut weights = ProtoWeights {
             input: self.normed(112, FILTERS, 3),
-            residual: (0..2).map(|_| self.residual(shape.squeeze)).collect(),
+            residual: (0..2).map(|_| self.residual(variant.squeeze)).collect(),
             value: self.normed(FILTERS, VALUE_CHANNELS, 1),
             ip1_val_w: self.matrix(VALUE_CHANNELS * 64, VALUE_HIDDEN),
             ip1_val_b: self.layer(VALUE_HIDDEN, 0.0, 0.3),
-            ..Weights::default()
+            ..ProtoWeights::default()
         };
-        let values = if shape.wdl { 3 } else { 1 };
+        let values = if variant.wdl { 3 } else { 1 };
         weights.ip2_val_w = self.layer(VALUE_HIDDEN * values, 0.0, 0.1);
         weights.ip2_val_b = self.layer(values, 0.0, 0.5);
-        if shape.convolutional {
+        if variant.convolutional {
             weights.policy1 = self.normed(FILTERS, FILTERS, 3);
-            weights.policy = Some(ConvBlock {
+            weights.policy = Some(ProtoConvBlock {
                 weights: self.layer(FILTERS * 9 * 80, 0.0, 0.15),
                 biases: self.layer(80, 0.0, 0.5),
-                ..ConvBlock::default()
+                ..ProtoConvBlock::default()
             });
         } else {
             weights.policy = self.normed(FILTERS, policy_channels, 1);
@@ -122,12 +124,12 @@ impl Source {
         weights
     }
 
-    fn residual(&mut self, squeeze: bool) -> Residual {
+    fn residual(&mut self, squeeze: bool) -> ProtoResidual {
         let hidden = 8;
-        Residual {
+        ProtoResidual {
             conv1: self.normed(FILTERS, FILTERS, 3),
             conv2: self.normed(FILTERS, FILTERS, 3),
-            se: squeeze.then(|| SqueezeUnit {
+            se: squeeze.then(|| ProtoSeUnit {
                 w1: self.matrix(FILTERS, hidden),
                 b1: self.layer(hidden, 0.0, 0.3),
                 w2: self.matrix(hidden, 2 * FILTERS),

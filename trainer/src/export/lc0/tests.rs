@@ -1,31 +1,31 @@
-//! Converted networks against lc0's own answers.
+//! Converted networks compared with lc0's own outputs.
 //!
-//! `tests/data/lc0/answers.jsonl` holds what lc0 said of positions with the networks of [`random::SHAPES`]
-//! and with Maia 1100 and 1900: the numbers of `VerboseMoveStats` after `go nodes 1` with its Eigen backend and
-//! policy temperature 1, printed with more digits, and win, draw and loss before they are rescaled for display.
+//! `tests/data/lc0/answers.jsonl` holds lc0's outputs for positions with the networks of [`random::VARIANTS`] and with
+//! Maia 1100 and 1900: the values of `VerboseMoveStats` after `go nodes 1` with the Eigen backend and policy
+//! temperature 1, printed with more digits, and WDL before it is rescaled for display.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use anyhow::Result;
 use engine::eval::{Network, Request};
 use engine::position::Game;
 use prost::Message;
 use serde::Deserialize;
 use tempfile::TempDir;
 
-use crate::export::lc0::graph::graph;
-use crate::export::lc0::network::Lc0Net;
-use crate::export::lc0::onnx;
-use crate::export::lc0::proto::Net;
-use crate::export::lc0::random;
-use crate::export::lc0::random::{SHAPES, Shape};
-use crate::export::proto::{Attribute, Model, Node};
-use crate::export::verify::built_in;
+use super::graph::graph;
+use super::network::Lc0Net;
+use super::proto::ProtoNet;
+use super::random::{Lc0Variant, VARIANTS};
+use super::{onnx, random};
+use crate::export::proto::{AttributeProto, ModelProto, NodeProto};
+use crate::export::verify::built_in_positions;
 
-/// What lc0 answers and we must: within this.
+/// Largest difference from lc0's probabilities.
 const TOLERANCE: f32 = 1e-3;
 
-/// An answer of lc0's.
+/// lc0's outputs for a position.
 #[derive(Deserialize)]
 struct Row {
     net: String,
@@ -40,7 +40,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// lc0's answers with this network.
+/// lc0's outputs with the network `net`.
 fn rows(net: &str) -> Vec<Row> {
     let text = std::fs::read_to_string(root().join("tests/data/lc0/answers.jsonl")).unwrap();
     let rows = text.lines().map(|line| serde_json::from_str::<Row>(line).unwrap());
@@ -54,7 +54,7 @@ fn converted(name: &str, net: &Lc0Net) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Compares the answers of the network file at `path` with lc0's with the network `name`.
+/// Compares the outputs of the network file at `path` with lc0's outputs with the network `name`.
 fn check(name: &str, path: &Path) {
     let mut evaluator = Network::load(path).unwrap().evaluator(1).unwrap();
     let rows = rows(name);
@@ -87,15 +87,15 @@ fn check(name: &str, path: &Path) {
 }
 
 #[test]
-fn random_networks_of_every_shape_answer_as_in_lc0() {
-    for shape in SHAPES {
-        let (_folder, path) = converted(shape.name, &Lc0Net::decode(&random::file(shape)).unwrap());
-        check(shape.name, &path);
+fn random_networks_of_every_variant_match_lc0() {
+    for variant in VARIANTS {
+        let (_folder, path) = converted(variant.name, &Lc0Net::decode(&random::file(variant)).unwrap());
+        check(variant.name, &path);
     }
 }
 
 #[test]
-fn maia_answers_as_in_lc0() {
+fn maia_matches_lc0() {
     for name in ["maia-1100", "maia-1900"] {
         let weights = root().join(format!("../shared/peers/{name}.pb.gz"));
         if weights.exists() {
@@ -105,59 +105,59 @@ fn maia_answers_as_in_lc0() {
     }
 }
 
-/// The file of `net`, read.
-fn read(net: &Net) -> Result<Lc0Net, String> {
+/// Encodes and decodes `net`.
+fn read(net: &ProtoNet) -> Result<Lc0Net> {
     Lc0Net::decode(&net.encode_to_vec())
 }
 
 #[test]
-fn other_files_are_refused_with_a_reason() {
-    let packed = random::file(SHAPES[0]);
-    let refused = |bytes: &[u8]| Lc0Net::decode(bytes).unwrap_err();
-    assert!(refused(&packed[..packed.len() / 2]).starts_with("damaged or cut short"));
-    assert!(refused(b"ONNX or whatever").starts_with("not a Leela network"));
-    assert!(refused(&[]).starts_with("not a Leela network"));
-    let error = Lc0Net::load(Path::new("/nowhere/net.pb.gz")).unwrap_err();
-    assert!(error.starts_with("/nowhere/net.pb.gz: cannot be read"), "{error}");
+fn other_files_are_errors_that_name_the_reason() {
+    let packed = random::file(VARIANTS[0]);
+    let refused = |bytes: &[u8]| format!("{:#}", Lc0Net::decode(bytes).unwrap_err());
+    assert!(refused(&packed[..packed.len() / 2]).starts_with("the file is damaged or truncated"));
+    assert!(refused(b"ONNX or whatever").starts_with("not an lc0 network"));
+    assert!(refused(&[]).starts_with("not an lc0 network"));
+    let error = Lc0Net::load(Path::new("/nowhere/net.pb.gz")).unwrap_err().to_string();
+    assert_eq!(error, "cannot read /nowhere/net.pb.gz");
 }
 
 #[test]
-fn networks_that_are_not_supported_say_what_they_are() {
-    let refused = |change: fn(&mut super::proto::NetworkFormat), expected: &str| {
-        let mut net = random::net(SHAPES[0]);
+fn unsupported_networks_are_errors_that_name_the_format() {
+    let refused = |change: fn(&mut super::proto::ProtoNetworkFormat), expected: &str| {
+        let mut net = random::net(VARIANTS[0]);
         change(net.format.as_mut().unwrap().network_format.as_mut().unwrap());
-        let error = read(&net).unwrap_err();
+        let error = read(&net).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     };
     refused(|format| format.input = Some(3), "input format 3");
     refused(|format| format.network = Some(6), "network structure 6");
-    refused(|format| format.network = Some(5), "holds an ONNX network");
+    refused(|format| format.network = Some(5), "the file holds an ONNX network");
     refused(|format| format.policy = Some(3), "policy head 3");
     refused(|format| format.value = Some(3), "value head 3");
     refused(|format| format.default_activation = Some(9), "activation 9");
 }
 
 #[test]
-fn layers_of_another_size_are_named() {
-    let mut net = random::net(SHAPES[0]);
+fn layers_of_wrong_size_are_named() {
+    let mut net = random::net(VARIANTS[0]);
     net.weights.as_mut().unwrap().ip2_val_b = None;
-    assert_eq!(read(&net).unwrap_err(), "ip2_val_b is missing");
-    let mut net = random::net(SHAPES[0]);
+    assert_eq!(read(&net).unwrap_err().to_string(), "ip2_val_b is missing");
+    let mut net = random::net(VARIANTS[0]);
     let block = &mut net.weights.as_mut().unwrap().residual[1];
     block.se.as_mut().unwrap().w2.as_mut().unwrap().params.as_mut().unwrap().truncate(100);
-    assert_eq!(read(&net).unwrap_err(), "residual[1].se.w2 has 50 numbers, expected 256");
-    // A file from before formats were written down: dense policy, scalar value.
-    let mut net = random::net(SHAPES[1]);
+    assert_eq!(read(&net).unwrap_err().to_string(), "residual[1].se.w2 has 50 numbers, expected 256");
+    // The oldest files lack a format: dense policy, scalar value.
+    let mut net = random::net(VARIANTS[1]);
     net.format = None;
-    assert_eq!(read(&net), read(&random::net(SHAPES[1])));
+    assert_eq!(read(&net).unwrap(), read(&random::net(VARIANTS[1])).unwrap());
 }
 
-/// The file that lc0's own converter makes of this network, as to names and values.
-fn as_lc0_exports(shape: Shape) -> Model {
-    let net = Lc0Net::decode(&random::file(shape)).unwrap();
+/// The model as lc0's own converter writes it: its names of inputs and outputs, probabilities instead of logits.
+fn as_lc0_exports(variant: Lc0Variant) -> ModelProto {
+    let net = Lc0Net::decode(&random::file(variant)).unwrap();
     let mut model = graph(&net).finish("lc0", Vec::new());
     let graph = model.graph.as_mut().unwrap();
-    let value = if shape.wdl { "/output/wdl" } else { "/output/value" };
+    let value = if variant.wdl { "/output/wdl" } else { "/output/value" };
     let renamed = [("input", "/input/planes"), ("policy", "/output/policy"), ("wdl", value)];
     for (ours, theirs) in renamed {
         let rename = |name: &mut String| {
@@ -172,16 +172,16 @@ fn as_lc0_exports(shape: Shape) -> Model {
         graph.input.iter_mut().chain(&mut graph.output).for_each(|info| rename(&mut info.name));
     }
     let last = graph.node.iter_mut().find(|node| node.output[0] == value).unwrap();
-    if shape.wdl {
+    if variant.wdl {
         last.op_type = "Softmax".into();
         return model;
     }
-    // Of the logits x, never, −x the first.
+    // The first of the logits (x, no draw, −x).
     last.op_type = "Slice".into();
     last.output = vec!["x".into()];
     let mut bounds = |name: &str, number: i64| {
         let raw_data = number.to_le_bytes().to_vec();
-        let tensor = crate::export::proto::TensorData {
+        let tensor = crate::export::proto::TensorProto {
             dims: vec![1],
             data_type: crate::export::proto::INT64,
             name: name.into(),
@@ -192,12 +192,12 @@ fn as_lc0_exports(shape: Shape) -> Model {
     };
     let bounds = [bounds("start", 0), bounds("end", 1), bounds("axis", 1)];
     last.input.extend(bounds);
-    graph.node.push(Node {
+    graph.node.push(NodeProto {
         input: vec!["x".into()],
         output: vec![value.into()],
         name: value.into(),
         op_type: "Tanh".into(),
-        attribute: Vec::<Attribute>::new(),
+        attribute: Vec::<AttributeProto>::new(),
     });
     let output = graph.output.iter_mut().find(|output| output.name == value).unwrap();
     let shape = output.r#type.as_mut().unwrap().tensor_type.as_mut().unwrap().shape.as_mut().unwrap();
@@ -206,17 +206,17 @@ fn as_lc0_exports(shape: Shape) -> Model {
 }
 
 #[test]
-fn what_lc0_exports_itself_is_played_too() {
-    for shape in [SHAPES[0], SHAPES[1]] {
-        let (_folder, ours) = converted(shape.name, &Lc0Net::decode(&random::file(shape)).unwrap());
+fn networks_exported_by_lc0_itself_are_loaded() {
+    for variant in [VARIANTS[0], VARIANTS[1]] {
+        let (_folder, ours) = converted(variant.name, &Lc0Net::decode(&random::file(variant)).unwrap());
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("theirs.onnx");
-        std::fs::write(&path, as_lc0_exports(shape).encode_to_vec()).unwrap();
+        std::fs::write(&path, as_lc0_exports(variant).encode_to_vec()).unwrap();
         let theirs = Network::load(&path).unwrap();
         assert_eq!((theirs.name(), theirs.card().family.as_str()), ("theirs", "lc0"));
         let [mut ours, mut theirs] =
             [Network::load(&ours).unwrap(), theirs].map(|network| network.evaluator(1).unwrap());
-        for game in built_in(20) {
+        for game in built_in_positions(20) {
             let moves = game.legal_moves();
             let request = [Request { game: &game, moves: &moves }];
             let [a, b] =

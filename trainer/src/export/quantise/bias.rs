@@ -1,48 +1,48 @@
-//! Biases that make up for what rounding shifts on average.
+//! Bias correction: biases that compensate the mean quantisation error of each output channel.
 
 use std::collections::HashMap;
 
+use anyhow::Result;
 use engine::eval::Session;
 use engine::position::Game;
 
-use crate::export::proto::Model;
-use crate::export::quantise::gate::layers_bar;
-use crate::export::quantise::plan::Plan;
-use crate::export::quantise::positions::thinned;
-use crate::export::quantise::qdq::quantised;
-use crate::export::quantise::ranges::{BATCH, Range, with_outputs};
-use crate::export::quantise::rounding::{Weights, constant, floats};
+use super::plan::QuantisationPlan;
+use super::positions::thinned;
+use super::progress::layers_bar;
+use super::qdq::quantised;
+use super::ranges::{BATCH, QuantisationRange, with_outputs};
+use super::rounding::{QuantisedWeights, constant, floats};
+use crate::export::proto::ModelProto;
 
-/// Positions that the means are taken over.
+/// Most positions that the means are taken over.
 const POSITIONS: usize = 2048;
 
-/// A layer's result.
-struct Sums {
-    /// The tensor.
+/// The output of a layer with a bias.
+struct LayerOutput {
+    /// Name of the output tensor.
     name: String,
-    /// The layer's bias, one number a channel.
+    /// Name of the bias tensor, `[channels]`.
     bias: String,
     channels: usize,
     channels_last: bool,
 }
 
-/// The fp32 network with biases for its 8-bit form: rounded weights and inputs move the mean of what a channel sums
-/// up, and its bias moves it back. Layer by layer in the order of the graph, each after those before it have been
-/// put right, as their errors are among its own (empirical bias correction: Nagel and others, "Data-Free Quantization
-/// Through Weight Equalization and Bias Correction", 2019, appendix D). A layer without a bias stays as it is.
+/// The fp32 model with biases corrected for its 8-bit form: the mean shift of each output channel by the quantisation of
+/// weights and activations is subtracted from its bias. Empirical bias correction (Nagel et al., "Data-Free Quantization
+/// Through Weight Equalization and Bias Correction", 2019, appendix D), layer by layer in the order of the graph with the
+/// preceding layers already corrected. Layers without a bias are unchanged.
 ///
 /// # Errors
-///
-/// One line, if ONNX Runtime fails.
+/// If ONNX Runtime fails.
 pub fn corrected(
-    model: &Model,
-    plan: &Plan,
-    ranges: &HashMap<String, Range>,
-    weights: &HashMap<String, Weights>,
+    model: &ModelProto,
+    plan: &QuantisationPlan,
+    ranges: &HashMap<String, QuantisationRange>,
+    weights: &HashMap<String, QuantisedWeights>,
     games: &[Game],
-) -> Result<Model, String> {
+) -> Result<ModelProto> {
     let games = thinned(games, POSITIONS);
-    let layers = sums(model, plan);
+    let layers = layer_outputs(model, plan);
     let wanted = means(model, &layers, &games)?;
     let mut model = model.clone();
     let bar = layers_bar(layers.len());
@@ -60,31 +60,31 @@ pub fn corrected(
     Ok(model)
 }
 
-/// The results of the plan's layers that have a bias, in the order of the graph.
-fn sums(model: &Model, plan: &Plan) -> Vec<Sums> {
+/// The outputs of the plan's layers that have a bias, in the order of the graph.
+fn layer_outputs(model: &ModelProto, plan: &QuantisationPlan) -> Vec<LayerOutput> {
     let Some(graph) = &model.graph else { return Vec::new() };
     let layers = graph.node.iter().enumerate().filter(|(index, _)| plan.layers.contains(index));
-    let sums = layers.filter_map(|(index, node)| {
+    let outputs = layers.filter_map(|(index, node)| {
         let bias = node.input.get(2)?;
         let channels = constant(graph, bias)?.dims[0] as usize;
         let transposed = plan.products.get(&index).map(|transpose| &graph.node[*transpose]);
         let name = transposed.unwrap_or(node).output[0].clone();
-        Some(Sums { name, bias: bias.clone(), channels, channels_last: transposed.is_some() })
+        Some(LayerOutput { name, bias: bias.clone(), channels, channels_last: transposed.is_some() })
     });
-    sums.collect()
+    outputs.collect()
 }
 
-/// The mean of every channel of these results.
-fn means(model: &Model, layers: &[Sums], games: &[Game]) -> Result<Vec<Vec<f64>>, String> {
+/// For each of these outputs, the mean of every channel over positions and squares.
+fn means(model: &ModelProto, layers: &[LayerOutput], games: &[Game]) -> Result<Vec<Vec<f64>>> {
     let names: Vec<String> = layers.iter().map(|layer| layer.name.clone()).collect();
-    let mut session = Session::open(&with_outputs(model, &names)).map_err(|error| error.to_string())?;
+    let mut session = Session::open(&with_outputs(model, &names))?;
     let scheme = session.schemes().input;
     let mut totals: Vec<Vec<f64>> = layers.iter().map(|layer| vec![0.0; layer.channels]).collect();
     let mut counts = vec![0.0; layers.len()];
     for batch in games.chunks(BATCH) {
         let add = |name: &str, data: &[f32]| {
             let Some(index) = layers.iter().position(|layer| layer.name == name) else { return };
-            let Sums { channels, channels_last, .. } = layers[index];
+            let LayerOutput { channels, channels_last, .. } = layers[index];
             let numbers = data.len() / channels;
             let run = if channels_last { 1 } else { numbers / batch.len() };
             for (place, run) in data.chunks_exact(run).enumerate() {
@@ -92,7 +92,7 @@ fn means(model: &Model, layers: &[Sums], games: &[Game]) -> Result<Vec<Vec<f64>>
             }
             counts[index] += numbers as f64;
         };
-        session.run_all(&scheme.tensor(batch), add).map_err(|error| error.to_string())?;
+        session.run_all(&scheme.tensor(batch), add)?;
     }
     for (totals, count) in totals.iter_mut().zip(counts) {
         totals.iter_mut().for_each(|total| *total /= count);
@@ -105,22 +105,22 @@ mod tests {
     use prost::Message;
 
     use super::*;
-    use crate::export::quantise::tests::fp32;
+    use crate::export::quantise::fixtures::fp32;
     use crate::export::quantise::{ranges, rounding};
-    use crate::export::verify::built_in;
+    use crate::export::verify::built_in_positions;
 
     #[test]
-    fn the_means_are_moved_back() {
-        let model = Model::decode(&fp32(&["model.policy_head=dense"])[..]).unwrap();
-        let plan = Plan::new(model.graph.as_ref().unwrap());
-        let games = built_in(64);
+    fn the_mean_shift_is_corrected() {
+        let model = ModelProto::decode(&fp32(&["model.policy_head=dense"])[..]).unwrap();
+        let plan = QuantisationPlan::new(model.graph.as_ref().unwrap());
+        let games = built_in_positions(64);
         let ranges = ranges::ranges(&model, &plan, &games).unwrap();
         let weights = rounding::rounded(&model, &plan, &ranges, &games).unwrap();
         let corrected = corrected(&model, &plan, &ranges, &weights, &games).unwrap();
-        let layers = sums(&model, &plan);
-        assert_eq!(layers.len(), plan.layers.len(), "every layer of ours has a bias");
+        let layers = layer_outputs(&model, &plan);
+        assert_eq!(layers.len(), plan.layers.len(), "every layer of an exported network has a bias");
         let wanted = means(&model, &layers, &games).unwrap();
-        let error = |model: &Model| -> f64 {
+        let error = |model: &ModelProto| -> f64 {
             let found = means(&quantised(model, &plan, &ranges, &weights), &layers, &games).unwrap();
             let pairs = wanted.iter().flatten().zip(found.iter().flatten());
             pairs.map(|(wanted, found)| (wanted - found).abs()).sum()
@@ -131,11 +131,11 @@ mod tests {
 
     #[test]
     fn a_channels_mean_is_over_positions_and_squares() {
-        let model = Model::decode(&fp32(&[])[..]).unwrap();
-        let plan = Plan::new(model.graph.as_ref().unwrap());
-        let games = built_in(5);
-        // One after another and all at once; the policy's last layer has its channels last.
-        for layer in sums(&model, &plan) {
+        let model = ModelProto::decode(&fp32(&[])[..]).unwrap();
+        let plan = QuantisationPlan::new(model.graph.as_ref().unwrap());
+        let games = built_in_positions(5);
+        // Position by position equals all at once; the policy's last layer is channels-last.
+        for layer in layer_outputs(&model, &plan) {
             let layer = [layer];
             let all = means(&model, &layer, &games).unwrap();
             let each: Vec<Vec<f64>> = games
@@ -148,6 +148,6 @@ mod tests {
             }
             assert_eq!(all[0].len(), layer[0].channels);
         }
-        assert!(sums(&model, &plan).iter().any(|layer| layer.channels_last));
+        assert!(layer_outputs(&model, &plan).iter().any(|layer| layer.channels_last));
     }
 }

@@ -1,52 +1,55 @@
-//! A network in two precisions, compared: answers and speed.
+//! Comparison of a quantised network with the original: quantisation error and speed.
 
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
 use engine::eval::{Session, Wdl};
 use engine::position::Game;
 
+use super::positions::LabelledPosition;
 use crate::export::golden::softmax;
-use crate::export::quantise::positions::Position;
 
-/// How long each measurement takes.
+/// Duration of each speed measurement.
 const TIME: Duration = Duration::from_millis(150);
 
-/// How the answers of the quantised network differ from the original's.
+/// Quantisation error: differences between the outputs of the quantised network and the original's.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Quality {
-    /// Positions compared.
+pub struct QuantisationQuality {
+    /// Number of positions compared.
     pub positions: usize,
     /// Mean Kullback–Leibler divergence of the policies over legal moves, in nats.
     pub policy_kl: f64,
-    /// Mean absolute error of win, draw and loss; none of a network without a value.
+    /// Mean absolute error of the WDL probabilities; `None` for a network without a value head.
     pub wdl_error: Option<f64>,
-    /// Share of positions where both prefer the same legal move.
+    /// Share of positions where both assign the highest probability to the same legal move.
     pub same_move: f64,
-    /// Share of positions where the original prefers the move that was played.
+    /// Top-1 accuracy of the original: share of positions where the played move has the highest probability.
     pub top1_before: f64,
-    /// The same of the quantised network.
+    /// Top-1 accuracy of the quantised network.
     pub top1_after: f64,
-    /// Standard error of the difference of the two, whose positions are the same.
+    /// Standard error of the difference of the two (paired by position).
     pub top1_error: f64,
 }
 
-/// Positions a batch.
-pub const BATCH: usize = 8;
+/// Number of measurements of each network's speed.
+pub const SPEED_REPEATS: usize = 9;
 
-/// Compares the answers on `positions`.
+/// Positions per batch, in comparisons and in speed measurements.
+pub const SPEED_BATCH: usize = 8;
+
+/// Compares the outputs on `positions`.
 ///
 /// # Errors
-///
-/// One line, if a network fails.
+/// If ONNX Runtime fails.
 pub fn quality(
     original: &mut Session,
     quantised: &mut Session,
-    positions: &[Position],
-) -> Result<Quality, String> {
+    positions: &[LabelledPosition],
+) -> Result<QuantisationQuality> {
     let count = |is: bool| f64::from(u8::from(is));
-    let mut sum = Quality::default();
+    let mut sum = QuantisationQuality::default();
     let (mut changed, mut wdl_errors, mut valued) = (0.0, 0.0, 0usize);
-    for batch in positions.chunks(BATCH) {
+    for batch in positions.chunks(SPEED_BATCH) {
         let games: Vec<Game> = batch.iter().map(|position| position.game.clone()).collect();
         let input = original.schemes().input.tensor(&games);
         let before = probabilities(original, &games, &input)?;
@@ -66,10 +69,10 @@ pub fn quality(
             changed += count((first == played) != (second == played));
         }
     }
-    // Of no positions nothing is known: every mean is not a number then, which the gate refuses.
+    // Without positions every mean is NaN, which exceeds the limits.
     let total = sum.positions as f64;
     let difference = (sum.top1_after - sum.top1_before) / total;
-    Ok(Quality {
+    Ok(QuantisationQuality {
         positions: sum.positions,
         policy_kl: sum.policy_kl / total,
         wdl_error: (valued > 0).then(|| wdl_errors / valued as f64),
@@ -81,17 +84,17 @@ pub fn quality(
     })
 }
 
-/// What a network says of a position.
+/// A network's output for a position.
 struct Probabilities {
-    /// Of the legal moves.
+    /// Probabilities of the legal moves.
     policy: Vec<f32>,
-    /// Of win, draw and loss, if the network has a value.
+    /// Probabilities of win, draw and loss, if the network has a value head.
     wdl: Option<[f32; 3]>,
 }
 
-fn probabilities(session: &mut Session, batch: &[Game], input: &[f32]) -> Result<Vec<Probabilities>, String> {
+fn probabilities(session: &mut Session, batch: &[Game], input: &[f32]) -> Result<Vec<Probabilities>> {
     let scheme = session.schemes().policy;
-    let ran = session.run(input, |logits| {
+    let probabilities = session.run(input, |logits| {
         let values = logits.wdl.as_chunks::<3>().0;
         let policies = logits.policy.chunks_exact(scheme.size());
         let read = |(index, (game, policy)): (usize, (&Game, &[f32]))| {
@@ -105,10 +108,10 @@ fn probabilities(session: &mut Session, batch: &[Game], input: &[f32]) -> Result
         };
         batch.iter().zip(policies).enumerate().map(read).collect()
     });
-    ran.map_err(|error| error.to_string())
+    Ok(probabilities?)
 }
 
-/// Not a number if one of the probabilities isn't.
+/// Kullback–Leibler divergence D(p‖q), nat; NaN if a probability is NaN.
 fn divergence(p: &[f32], q: &[f32]) -> f64 {
     let term = |(p, q): (&f32, &f32)| {
         let (p, q) = (f64::from(*p), f64::from(*q));
@@ -118,21 +121,22 @@ fn divergence(p: &[f32], q: &[f32]) -> f64 {
     p.iter().zip(q).map(term).sum()
 }
 
+/// The index of the highest probability.
 fn best(p: &[f32]) -> Option<usize> {
     (0..p.len()).max_by(|a, b| p[*a].total_cmp(&p[*b]))
 }
 
-/// Positions per second of each session: the median of alternating measurements, one thread, batch 8.
+/// Positions per second of each session: median of `repeats` alternating measurements on one thread, in batches of
+/// [`SPEED_BATCH`].
 ///
 /// # Errors
-///
-/// One line, if a network fails.
+/// If ONNX Runtime fails.
 pub fn speeds(
     sessions: [&mut Session; 2],
-    positions: &[Position],
+    positions: &[LabelledPosition],
     repeats: usize,
-) -> Result<[f64; 2], String> {
-    let games: Vec<Game> = positions.iter().cycle().take(BATCH).map(|p| p.game.clone()).collect();
+) -> Result<[f64; 2]> {
+    let games: Vec<Game> = positions.iter().cycle().take(SPEED_BATCH).map(|p| p.game.clone()).collect();
     let input = sessions[0].schemes().input.tensor(&games);
     let mut samples = [Vec::new(), Vec::new()];
     let [a, b] = sessions;
@@ -141,8 +145,8 @@ pub fn speeds(
             let start = Instant::now();
             let mut runs = 0;
             while start.elapsed() < TIME {
-                session.run(&input, |_| ()).map_err(|error| error.to_string())?;
-                runs += BATCH;
+                session.run(&input, |_| ())?;
+                runs += SPEED_BATCH;
             }
             samples.push(runs as f64 / start.elapsed().as_secs_f64());
         }
@@ -158,14 +162,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_divergence_is_kullbacks_and_leiblers() {
+    fn the_divergence_is_kullback_leibler() {
         assert_eq!(divergence(&[0.25, 0.75], &[0.25, 0.75]), 0.0);
         let expected = 0.5 * 2f64.ln() + 0.5 * (2f64 / 3.0).ln();
         assert!((divergence(&[0.5, 0.5, 0.0], &[0.25, 0.75, 0.0]) - expected).abs() < 1e-9);
     }
 
     #[test]
-    fn a_probability_that_is_no_number_is_not_overlooked() {
+    fn a_nan_probability_makes_the_divergence_nan() {
         assert_eq!(divergence(&[1.0, 0.0], &[0.0, 1.0]), -(1e-12f64.ln()));
         for (p, q) in
             [([f32::NAN, 0.5], [0.5, 0.5]), ([0.5, 0.5], [f32::NAN, 0.5]), ([1.0, 0.0], [1.0, f32::NAN])]

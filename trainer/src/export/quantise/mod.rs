@@ -1,63 +1,136 @@
-//! `quantise`: a network in 8 bits.
+//! Quantisation to 8 bits after training.
 //!
-//! Real positions (`positions`) show what values its tensors take (`ranges`); `plan` says what is computed in
-//! integers, `rounding` finds the weights, `qdq` writes that down, `bias` moves the means back that rounding has moved, `compare` measures what it
-//! costs and brings, and `gate` judges.
+//! [`positions`] samples positions of stored games; [`ranges`] calibrates the activations' ranges on them; [`plan`] decides
+//! which layers and tensors are quantised; [`rounding`] quantises the weights (GPTQ); [`qdq`] writes the graph with
+//! QuantizeLinear and DequantizeLinear nodes; [`bias`] corrects the biases; [`compare`] measures quantisation error and
+//! speed; [`gate`] holds the limits of the error; [`sensitivity`] measures the error of each layer alone.
 
-pub(crate) mod positions;
+mod positions;
 mod ranges;
 mod plan;
+mod progress;
 mod rounding;
 mod qdq;
 mod bias;
-pub(crate) mod compare;
-pub(crate) mod gate;
+mod compare;
+mod gate;
+mod sensitivity;
+#[cfg(test)]
+pub(crate) mod fixtures;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use anyhow::{Context, Result, bail, ensure};
 use engine::eval::Session;
 use engine::position::Game;
 use prost::Message;
 
-use super::golden::{answered, property};
-use super::proto::{Graph, Model};
-use crate::export::quantise::plan::Plan;
-use crate::export::quantise::ranges::Range;
-use crate::export::quantise::rounding::{Weights, constant};
+use super::golden::{property, with_golden_outputs};
+use super::proto::{GraphProto, ModelProto};
+use compare::speeds;
+use gate::exceeded_limits;
+use plan::QuantisationPlan;
+use positions::LabelledPosition;
+use ranges::QuantisationRange;
+use rounding::{QuantisedWeights, constant};
+use sensitivity::layer_sensitivities;
 
-pub use compare::Quality;
+pub use compare::{QuantisationQuality, SPEED_BATCH, SPEED_REPEATS};
+pub use sensitivity::LayerSensitivity;
 
-/// Positions that a network which still learns is calibrated on, and as many that it is compared on.
+/// Calibration positions, and as many for comparison, of [`quantise_and_compare`].
 const QUICK: usize = 512;
 
-/// A network with all that is needed to put it into 8 bits.
-pub struct Quantiser {
-    model: Model,
-    /// The same with biases for 8 bits.
-    corrected: Model,
-    plan: Plan,
-    ranges: HashMap<String, Range>,
-    weights: HashMap<String, Weights>,
+/// A network quantised to 8 bits, compared with the fp32 network.
+#[derive(Clone, Debug)]
+pub struct QuantisedNetwork {
+    /// The bytes of the network file.
+    pub int8: Vec<u8>,
+    /// Quantisation error on held-out positions.
+    pub quality: QuantisationQuality,
+    /// Positions per second in fp32 and in 8 bits: one thread, batches of [`SPEED_BATCH`], median of [`SPEED_REPEATS`].
+    pub speeds: [f64; 2],
+    /// Limits of the quantisation error that are exceeded, one message each.
+    pub exceeded: Vec<String>,
+    /// If a limit is exceeded: the sensitivity of every layer, the largest first.
+    pub sensitivities: Vec<LayerSensitivity>,
+}
+
+/// Quantises the bytes of the network file `fp32`, calibrated on up to `calibration` positions of training games and
+/// compared on up to `held_out` positions of validation games of the files `games`.
+///
+/// # Errors
+/// If a file of games cannot be read or there are too few games, `fp32` is not an fp32 network file, or ONNX Runtime
+/// fails.
+pub fn quantise(
+    fp32: &[u8],
+    games: &[PathBuf],
+    calibration: usize,
+    held_out: usize,
+) -> Result<QuantisedNetwork> {
+    let positions = positions::read(games, calibration, held_out)?;
+    log::info!("calibrating on {} positions", positions.calibration.len());
+    let quantiser = Quantiser::new(fp32, &positions.calibration)?;
+    let int8 = quantiser.file()?;
+    let held_out = &positions.held_out;
+    log::info!("comparing on {} held-out positions", held_out.len());
+    let (mut before, mut after) = (Session::open(fp32)?, Session::open(&int8)?);
+    let quality = compare::quality(&mut before, &mut after, held_out)?;
+    log::info!("measuring the speed, {SPEED_REPEATS} times each");
+    let speeds = speeds([&mut before, &mut after], held_out, SPEED_REPEATS)?;
+    let exceeded = exceeded_limits(&quality);
+    let sensitivities = if exceeded.is_empty() {
+        Vec::new()
+    } else {
+        log::info!("{}: measuring the sensitivity of each layer", exceeded.join("; "));
+        layer_sensitivities(&mut before, &quantiser, held_out)?
+    };
+    Ok(QuantisedNetwork { int8, quality, speeds, exceeded, sensitivities })
+}
+
+/// Quantises the bytes of the network file `fp32`, calibrated on a small sample of positions of the files `games` and
+/// compared on other positions of the same games: a quick version of [`quantise`] for a network in training. Returns the
+/// bytes of the network file in 8 bits and the quantisation error, on which there is no limit.
+///
+/// # Errors
+/// If a file of games cannot be read, there are no games in them, or the network cannot be quantised.
+pub fn quantise_and_compare(fp32: &[u8], games: &[PathBuf]) -> Result<(Vec<u8>, QuantisationQuality)> {
+    let sample = positions::sample(games, 2 * QUICK)?;
+    let calibration: Vec<Game> = sample.iter().step_by(2).map(|position| position.game.clone()).collect();
+    ensure!(!calibration.is_empty(), "there are no games to calibrate on");
+    let int8 = Quantiser::new(fp32, &calibration)?.file()?;
+    let others: Vec<LabelledPosition> = sample.into_iter().skip(1).step_by(2).collect();
+    let quality = compare::quality(&mut Session::open(fp32)?, &mut Session::open(&int8)?, &others)?;
+    Ok((int8, quality))
+}
+
+/// A network with its quantisation plan, calibrated ranges and quantised weights.
+struct Quantiser {
+    model: ModelProto,
+    /// The model with biases corrected for its 8-bit form.
+    corrected: ModelProto,
+    plan: QuantisationPlan,
+    ranges: HashMap<String, QuantisationRange>,
+    weights: HashMap<String, QuantisedWeights>,
 }
 
 impl Quantiser {
-    /// Plans and calibrates: of the bytes of the network file `fp32`, on these positions.
+    /// Plans the quantisation of the network file `fp32` and calibrates it on the positions `calibration`.
     ///
     /// # Errors
-    ///
-    /// One line: the file isn't one of ours in fp32, or ONNX Runtime fails.
-    pub fn new(fp32: &[u8], calibration: &[Game]) -> Result<Quantiser, String> {
-        let mut model = Model::decode(fp32).map_err(|error| format!("not an ONNX file: {error}"))?;
+    /// If the bytes are not an fp32 network file, or ONNX Runtime fails.
+    fn new(fp32: &[u8], calibration: &[Game]) -> Result<Quantiser> {
+        let mut model = ModelProto::decode(fp32).context("not an ONNX file")?;
         let graph = model.graph.get_or_insert_default();
-        if graph.node.is_empty() {
-            return Err("not an ONNX file: it has no graph".into());
-        }
-        let plan = Plan::new(graph);
+        ensure!(!graph.node.is_empty(), "not an ONNX file: it has no graph");
+        let plan = QuantisationPlan::new(graph);
         match property(&mut model.metadata_props, "philidor.precision").map(|text| text.as_str()) {
             Some("fp32") => {}
-            Some(other) => return Err(format!("only an fp32 network can be quantised, not {other}")),
-            None => return Err("not a Philidor network: the ONNX metadata lack philidor.precision".into()),
+            Some(other) => bail!("only an fp32 network can be quantised, not {other}"),
+            None => bail!("not a Philidor network: the ONNX metadata lack philidor.precision"),
         }
         let ranges = ranges::ranges(&model, &plan, calibration)?;
         let weights = rounding::rounded(&model, &plan, &ranges, calibration)?;
@@ -65,31 +138,29 @@ impl Quantiser {
         Ok(Quantiser { model, corrected, plan, ranges, weights })
     }
 
-    /// The bytes of the network file in 8 bits. The card says so, and its golden answers are those of the
-    /// new network.
+    /// The bytes of the network file in 8 bits, with that precision and new golden outputs in its card.
     ///
     /// # Errors
-    ///
-    /// One line, if ONNX Runtime fails.
-    pub fn file(&self) -> Result<Vec<u8>, String> {
-        answered(qdq::quantised(&self.corrected, &self.plan, &self.ranges, &self.weights), "int8")
+    /// If ONNX Runtime fails.
+    fn file(&self) -> Result<Vec<u8>> {
+        with_golden_outputs(qdq::quantised(&self.corrected, &self.plan, &self.ranges, &self.weights), "int8")
     }
 
-    /// The layers in integers: indices of their nodes, in the order of the graph.
-    pub fn layers(&self) -> Vec<usize> {
+    /// The layers computed in integers: indices of their nodes, in the order of the graph.
+    fn layers(&self) -> Vec<usize> {
         let mut layers: Vec<usize> = self.plan.layers.iter().copied().collect();
         layers.sort_unstable();
         layers
     }
 
-    /// The bytes of the network with one layer in integers and the rest in fp32.
-    pub fn alone(&self, layer: usize) -> Vec<u8> {
-        let plan = self.plan.alone(self.graph(), layer);
+    /// The bytes of the network with only one layer computed in integers and the rest in fp32.
+    fn single_layer(&self, layer: usize) -> Vec<u8> {
+        let plan = self.plan.single_layer(self.graph(), layer);
         qdq::quantised(&self.model, &plan, &self.ranges, &self.weights).encode_to_vec()
     }
 
-    /// A layer in words: its node, and the shape of its weights.
-    pub fn describe(&self, layer: usize) -> String {
+    /// Description of a layer: its node, its number, and the shape of its weights.
+    fn describe(&self, layer: usize) -> String {
         let node = &self.graph().node[layer];
         let weight = constant(self.graph(), &node.input[1]);
         let number = self.layers().iter().position(|other| *other == layer).map_or(0, |index| index + 1);
@@ -103,29 +174,7 @@ impl Quantiser {
         }
     }
 
-    fn graph(&self) -> &Graph {
-        self.model.graph.as_ref().expect("looked at when the model was read")
+    fn graph(&self) -> &GraphProto {
+        self.model.graph.as_ref().expect("a model with a graph")
     }
 }
-
-/// The bytes of the network file `fp32` in 8 bits, calibrated on some positions of these files of games and compared on
-/// others of the same games: quick, for a network that plays while it learns. Nothing is refused.
-///
-/// # Errors
-///
-/// One line: a file can't be used, there is no game in them, or the network can't be quantised.
-pub fn quickly(fp32: &[u8], games: &[PathBuf]) -> Result<(Vec<u8>, Quality), String> {
-    let sample = positions::sample(games, 2 * QUICK)?;
-    let calibration: Vec<Game> = sample.iter().step_by(2).map(|position| position.game.clone()).collect();
-    if calibration.is_empty() {
-        return Err("there are no games to calibrate on".into());
-    }
-    let int8 = Quantiser::new(fp32, &calibration)?.file()?;
-    let others: Vec<positions::Position> = sample.into_iter().skip(1).step_by(2).collect();
-    let open = |bytes: &[u8]| Session::open(bytes).map_err(|error| error.to_string());
-    let quality = compare::quality(&mut open(fp32)?, &mut open(&int8)?, &others)?;
-    Ok((int8, quality))
-}
-
-#[cfg(test)]
-pub(crate) mod tests;

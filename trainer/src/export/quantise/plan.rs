@@ -1,57 +1,60 @@
-//! Which layers of a graph are computed in integers, and which tensors therefore travel in 8 bits.
+//! The quantisation plan: which layers of a graph are computed in integers and which tensors are quantised to 8 bits.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::export::proto::{Graph, Node};
+use crate::export::proto::{GraphProto, NodeProto};
 
-/// The output that win, draw and loss come from.
+/// The output with the WDL logits.
 const VALUE: &str = "wdl";
 
-/// The first gated sums that stay in float.
+/// Number of squeeze-and-excitation gates, from the input, that stay in float.
 const FLOAT_GATES: usize = 1;
 
-/// What becomes of a graph's nodes and tensors.
+/// The layers and tensors of a graph that are quantised.
 ///
-/// Every convolution and fully connected layer gets 8-bit inputs and weights, and hands on 8 bits, except
-/// the last layers: what they sum up stays in float, as rounding logits costs four times the divergence
-/// for no measurable speed, and except where few numbers carry much and cost a hundredth of the network's time: the
-/// layers of the value's head, and those that squeeze and excite. Pooling, gates, products and sums between quantised
-/// tensors are quantised too, so that the runtime fuses all of it and never leaves integers inside the tower, but for the
-/// first gate: errors grow on their way through the network, and of the value's those made there were a fourteenth, for a
-/// fortieth of its speed.
+/// Every convolution and fully connected layer has 8-bit inputs, weights and outputs, with these exceptions:
+///
+/// - The outputs of the last layers stay in float: quantised logits had four times the policy divergence at no measurable
+///   gain in speed.
+/// - The value head and the fully connected layers of squeeze-and-excitation stay in float: they are sensitive and take
+///   about 1 % of the time.
+///
+/// Pooling, gates, products and sums of quantised tensors are quantised too, so that ONNX Runtime fuses them and the tower
+/// is computed in integers throughout. The first gate stays in float ([`FLOAT_GATES`]): errors made early propagate
+/// through the network; that gate caused 1/14 of the value's error and its float form costs 1/40 of the speed.
 #[derive(Debug, Default)]
-pub struct Plan {
-    /// Layers computed in integers, by index of their node.
+pub struct QuantisationPlan {
+    /// Layers computed in integers: indices of their nodes.
     pub layers: HashSet<usize>,
-    /// A 1x1 convolution whose result is only transposed to squares × channels, with that transposition:
-    /// written as a matrix product, which needs no 8-bit result.
+    /// 1x1 convolutions whose output is used only by a transposition to squares × channels, with the index of that node:
+    /// written as a matrix product, whose output need not be quantised.
     pub products: HashMap<usize, usize>,
-    /// Tensors in 8 bits, in the order of the graph.
+    /// Tensors quantised to 8 bits, in the order of the graph.
     pub tensors: Vec<String>,
-    /// What the first layer reads: the network's input, of which some planes may have been scaled.
+    /// Input tensor of the first layer: the network's input, possibly with scaled planes.
     pub input: String,
 }
 
-impl Plan {
-    /// The plan for a graph whose nodes stand in topological order.
-    pub fn new(graph: &Graph) -> Plan {
-        let readers = Readers::new(graph);
+impl QuantisationPlan {
+    /// The plan for a graph whose nodes are in topological order.
+    pub fn new(graph: &GraphProto) -> QuantisationPlan {
+        let consumers = Consumers::new(graph);
         let first = graph.node.iter().find(|node| ["Conv", "Gemm"].contains(&node.op_type.as_str()));
         let input = first.map(|node| node.input[0].clone()).unwrap_or_default();
-        let mut plan = Plan { input, ..Plan::default() };
-        // What is made of a pooled tensor, one number a channel.
+        let mut plan = QuantisationPlan { input, ..QuantisationPlan::default() };
+        // Tensors computed from a pooled tensor, with one number per channel.
         let mut squeezed = HashSet::new();
         let mut gates = 0;
         for (index, node) in graph.node.iter().enumerate() {
-            let result = readers.activated(node);
+            let result = consumers.activated(node);
             match node.op_type.as_str() {
-                "Conv" | "Gemm" if readers.leads_only_to(node, VALUE) => {}
+                "Conv" | "Gemm" if consumers.leads_only_to(node, VALUE) => {}
                 "Conv" if squeezed.contains(node.input[0].as_str()) => _ = squeezed.insert(result),
                 "Sigmoid" if squeezed.contains(node.input[0].as_str()) && gates > FLOAT_GATES => {
                     plan.add(result)
                 }
-                "Conv" | "Gemm" if readers.is_last(node) => {
-                    if let Some(transpose) = readers.transposed(node) {
+                "Conv" | "Gemm" if consumers.is_last(node) => {
+                    if let Some(transpose) = consumers.transposed(node) {
                         plan.products.insert(index, transpose);
                     }
                     if node.op_type == "Gemm" || plan.products.contains_key(&index) {
@@ -78,12 +81,12 @@ impl Plan {
         plan
     }
 
-    /// The plan with one of its layers alone: its input, its weights and its result.
-    pub fn alone(&self, graph: &Graph, layer: usize) -> Plan {
+    /// The plan restricted to one layer: its input, weights and output.
+    pub fn single_layer(&self, graph: &GraphProto, layer: usize) -> QuantisationPlan {
         let node = &graph.node[layer];
-        let readers = Readers::new(graph);
-        let own = [node.input[0].as_str(), readers.activated(node)];
-        Plan {
+        let consumers = Consumers::new(graph);
+        let own = [node.input[0].as_str(), consumers.activated(node)];
+        QuantisationPlan {
             input: self.input.clone(),
             layers: HashSet::from([layer]),
             products: self.products.get_key_value(&layer).map(|(a, b)| (*a, *b)).into_iter().collect(),
@@ -102,42 +105,41 @@ impl Plan {
     }
 }
 
-/// Who reads a tensor.
-struct Readers<'a> {
-    graph: &'a Graph,
+/// The nodes that consume each tensor.
+struct Consumers<'a> {
+    graph: &'a GraphProto,
     of: HashMap<&'a str, Vec<usize>>,
 }
 
-impl<'a> Readers<'a> {
-    fn new(graph: &'a Graph) -> Readers<'a> {
+impl<'a> Consumers<'a> {
+    fn new(graph: &'a GraphProto) -> Consumers<'a> {
         let mut of: HashMap<&str, Vec<usize>> = HashMap::new();
         for (index, node) in graph.node.iter().enumerate() {
             for input in &node.input {
                 of.entry(input).or_default().push(index);
             }
         }
-        Readers { graph, of }
+        Consumers { graph, of }
     }
 
-    /// The only reader of the node's result.
-    fn only(&self, node: &Node) -> Option<(usize, &'a Node)> {
+    /// The only consumer of the node's output.
+    fn only(&self, node: &NodeProto) -> Option<(usize, &'a NodeProto)> {
         match self.of.get(node.output[0].as_str())?.as_slice() {
             [index] => Some((*index, &self.graph.node[*index])),
             _ => None,
         }
     }
 
-    /// The node's result, after the ReLU that alone reads it if there is one: 8 bits without a sign are a
-    /// ReLU themselves.
-    fn activated<'b>(&'b self, node: &'b Node) -> &'b str {
+    /// The node's output, after its ReLU if that is its only consumer: quantisation to unsigned 8 bits implies the ReLU.
+    fn activated<'b>(&'b self, node: &'b NodeProto) -> &'b str {
         match self.only(node) {
             Some((_, next)) if next.op_type == "Relu" => &next.output[0],
             _ => &node.output[0],
         }
     }
 
-    /// Whether the node's result only changes its shape and order on the way to an output.
-    fn is_last(&self, node: &Node) -> bool {
+    /// Whether only reshapes and permutations lie between the node's output and an output of the graph.
+    fn is_last(&self, node: &NodeProto) -> bool {
         let output = |name: &str| self.graph.output.iter().any(|output| output.name == name);
         if output(&node.output[0]) {
             return true;
@@ -147,19 +149,22 @@ impl<'a> Readers<'a> {
             .is_some_and(|(_, next)| shape_only.contains(&next.op_type.as_str()) && self.is_last(next))
     }
 
-    /// Whether all that is made of the node's result is this output.
-    fn leads_only_to(&self, node: &Node, output: &str) -> bool {
+    /// Whether every path from the node leads to the graph's output `output`.
+    fn leads_only_to(&self, node: &NodeProto, output: &str) -> bool {
         let name = node.output[0].as_str();
         match self.of.get(name) {
-            Some(readers) => readers.iter().all(|index| self.leads_only_to(&self.graph.node[*index], output)),
+            Some(consumers) => {
+                consumers.iter().all(|index| self.leads_only_to(&self.graph.node[*index], output))
+            }
             None => name == output,
         }
     }
 
-    /// The transposition `[0, 2, 3, 1]` that alone reads the result of a 1x1 convolution.
-    fn transposed(&self, node: &Node) -> Option<usize> {
-        let ints =
-            |node: &'a Node, name: &str| node.attribute.iter().find(|a| a.name == name).map(|a| &a.ints[..]);
+    /// The transposition `[0, 2, 3, 1]` that is the only consumer of the output of a 1x1 convolution.
+    fn transposed(&self, node: &NodeProto) -> Option<usize> {
+        let ints = |node: &'a NodeProto, name: &str| {
+            node.attribute.iter().find(|a| a.name == name).map(|a| &a.ints[..])
+        };
         let kernel = node.attribute.iter().find(|a| a.name == "kernel_shape")?;
         let (index, next) = self.only(node)?;
         let fits = next.op_type == "Transpose" && ints(next, "perm") == Some(&[0, 2, 3, 1]);

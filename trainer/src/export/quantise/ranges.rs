@@ -1,127 +1,137 @@
-//! What values the tensors of a network take on real positions.
+//! Calibration: the ranges of a network's tensors, measured on positions of games.
 
 use std::collections::HashMap;
 
+use anyhow::Result;
 use engine::encoding::Input;
 use engine::eval::Session;
 use engine::position::Game;
 use prost::Message;
 
-use crate::export::quantise::plan::Plan;
+use super::plan::QuantisationPlan;
+use crate::export::proto::{FLOAT, ModelProto, TensorTypeProto, TypeProto, ValueInfoProto};
 
-use crate::export::proto::{FLOAT, Model, TensorType, Type, ValueInfo};
-
-/// Positions a batch.
+/// Positions per batch.
 pub const BATCH: usize = 16;
 
-/// Bins of a histogram.
+/// Number of bins of a histogram.
 const BINS: usize = 2048;
 
-/// Steps between the 256 values of 8 bits.
+/// Number of steps between the 256 values of 8 bits.
 const STEPS: f32 = 255.0;
 
-/// Limits that are tried at either end.
+/// Number of clipping limits tried at each end.
 const LIMITS: usize = 24;
 
-/// What the 256 values of a tensor's 8-bit form stand for.
+/// Scale and zero point of a tensor in unsigned 8 bits: value = scale · (integer − zero).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Range {
+pub struct QuantisationRange {
     scale: f32,
     zero: u8,
 }
 
-impl Range {
-    /// From `low`, at most 0, to `high`, at least 0, with 0 itself among the values.
-    fn between(low: f32, high: f32) -> Range {
-        // A tensor that was zero throughout can have any range.
+impl QuantisationRange {
+    /// The range from `low` (≤ 0) to `high` (≥ 0); 0 is represented exactly.
+    fn between(low: f32, high: f32) -> QuantisationRange {
+        // A tensor that is always zero can have any range.
         let width = if high > low { high - low } else { 1.0 };
         let scale = width / STEPS;
-        Range { scale, zero: (-low / scale).round() as u8 }
+        QuantisationRange { scale, zero: (-low / scale).round() as u8 }
     }
 
-    /// Of the input: its values stay exact.
-    fn of_input(scheme: Input) -> Range {
+    /// The range of the network's input, whose values are represented exactly.
+    fn of_input(scheme: Input) -> QuantisationRange {
         let limit = match scheme {
             // Multiples of 1/200.
             Input::Planes72 => 255.0 / 200.0,
-            // Integers: ones, and in Leela's the half-move clock.
+            // Integers: ones and, in lc0's input, the half-move clock.
             _ => 255.0,
         };
-        Range::between(0.0, limit)
+        QuantisationRange::between(0.0, limit)
     }
 
-    /// A little more, so that 1 is a whole number of steps: most planes of an input hold nothing else.
-    fn with_one(self) -> Range {
-        if self.scale > 1.0 { self } else { Range { scale: (1.0 / self.scale).floor().recip(), ..self } }
+    /// A slightly larger range in which 1 is a whole number of steps, since most input planes are binary.
+    fn with_one(self) -> QuantisationRange {
+        if self.scale > 1.0 {
+            self
+        } else {
+            QuantisationRange { scale: (1.0 / self.scale).floor().recip(), ..self }
+        }
     }
 
-    /// The value of one step.
+    /// The step size.
     pub fn scale(self) -> f32 {
         self.scale
     }
 
-    /// The step that stands for zero.
+    /// The zero point.
     pub fn zero(self) -> u8 {
         self.zero
     }
 }
 
-/// What a tensor was seen to hold.
+/// Minimum, maximum and histogram of a tensor's values.
 #[derive(Clone, Debug)]
-struct Seen {
+struct ActivationHistogram {
     low: f32,
     high: f32,
     bins: Vec<u32>,
 }
 
-/// Runs the network on `games` and gives the ranges of the plan's tensors.
+/// Runs the network on `games` and returns the ranges of the plan's tensors.
 ///
-/// Values beyond a range are clipped to it; the limits are where clipping and rounding together have the least
-/// mean square, which measured better than keeping everything
-/// (three quarters of its divergence) and than percentiles.
+/// Values outside a range are clipped. The limits minimise the mean squared error of clipping and rounding together, which
+/// measured better than the full range (three quarters of its policy divergence) and than percentiles.
 ///
 /// # Errors
-///
-/// One line, if ONNX Runtime fails or a tensor is not one of the network's.
-pub fn ranges(model: &Model, plan: &Plan, games: &[Game]) -> Result<HashMap<String, Range>, String> {
+/// If ONNX Runtime fails or a tensor of the plan is not in the network.
+pub fn ranges(
+    model: &ModelProto,
+    plan: &QuantisationPlan,
+    games: &[Game],
+) -> Result<HashMap<String, QuantisationRange>> {
     let tensors = &plan.tensors;
-    let mut session = Session::open(&with_outputs(model, tensors)).map_err(|error| error.to_string())?;
+    let mut session = Session::open(&with_outputs(model, tensors))?;
     let scheme = session.schemes().input;
-    let mut seen: HashMap<&str, Seen> = HashMap::new();
+    let mut histograms: HashMap<&str, ActivationHistogram> = HashMap::new();
     for tensor in tensors {
-        seen.insert(tensor, Seen { low: 0.0, high: 0.0, bins: vec![0; BINS] });
+        histograms.insert(tensor, ActivationHistogram { low: 0.0, high: 0.0, bins: vec![0; BINS] });
     }
-    // The bins need to know how far they have to reach.
-    for look in [Seen::widen, Seen::count] {
+    // The first pass finds the histograms' limits, the second fills their bins.
+    for update in [ActivationHistogram::widen, ActivationHistogram::count] {
         for batch in games.chunks(BATCH) {
             let take = |name: &str, data: &[f32]| {
-                if let Some(seen) = seen.get_mut(name) {
-                    look(seen, data);
+                if let Some(histogram) = histograms.get_mut(name) {
+                    update(histogram, data);
                 }
             };
-            session.run_all(&scheme.tensor(batch), take).map_err(|error| error.to_string())?;
+            session.run_all(&scheme.tensor(batch), take)?;
         }
     }
-    let range =
-        |name: &str, seen: Seen| if name == plan.input { seen.range().with_one() } else { seen.range() };
-    let ranges = seen.into_iter().map(|(name, seen)| (name.to_owned(), range(name, seen)));
-    Ok(ranges.chain([("input".to_owned(), Range::of_input(scheme))]).collect())
+    let range = |name: &str, histogram: ActivationHistogram| {
+        if name == plan.input { histogram.range().with_one() } else { histogram.range() }
+    };
+    let ranges = histograms.into_iter().map(|(name, histogram)| (name.to_owned(), range(name, histogram)));
+    Ok(ranges.chain([("input".to_owned(), QuantisationRange::of_input(scheme))]).collect())
 }
 
-/// The file with `tensors` as further outputs, where they aren't outputs already.
-pub fn with_outputs(model: &Model, tensors: &[String]) -> Vec<u8> {
+/// The bytes of the model with `tensors` as additional outputs.
+pub fn with_outputs(model: &ModelProto, tensors: &[String]) -> Vec<u8> {
     let mut model = model.clone();
     let graph = model.graph.get_or_insert_default();
     let known = |name: &String| name == "input" || graph.output.iter().any(|output| output.name == *name);
     let new: Vec<&String> = tensors.iter().filter(|name| !known(name)).collect();
     for name in new {
-        let float = TensorType { elem_type: FLOAT, shape: None };
-        graph.output.push(ValueInfo { name: name.clone(), r#type: Some(Type { tensor_type: Some(float) }) });
+        let float = TensorTypeProto { elem_type: FLOAT, shape: None };
+        graph.output.push(ValueInfoProto {
+            name: name.clone(),
+            r#type: Some(TypeProto { tensor_type: Some(float) }),
+        });
     }
     model.encode_to_vec()
 }
 
-impl Seen {
+impl ActivationHistogram {
     fn widen(&mut self, data: &[f32]) {
         self.low = data.iter().copied().fold(self.low, f32::min);
         self.high = data.iter().copied().fold(self.high, f32::max);
@@ -135,17 +145,17 @@ impl Seen {
         }
     }
 
-    /// Where rounding and clipping together cost the least mean square.
-    fn range(&self) -> Range {
+    /// The range with the least mean squared error of rounding and clipping together.
+    fn range(&self) -> QuantisationRange {
         let limits = || (1..=LIMITS).map(|part| part as f32 / LIMITS as f32);
         let lows = limits().map(|part| self.low * part).skip(if self.low < 0.0 { 0 } else { LIMITS - 1 });
         let pairs = lows.flat_map(|low| limits().map(move |part| (low, self.high * part)));
         let best = pairs.min_by(|a, b| self.cost(*a).total_cmp(&self.cost(*b)));
         let (low, high) = best.unwrap_or((self.low, self.high));
-        Range::between(low, high)
+        QuantisationRange::between(low, high)
     }
 
-    /// The sum of squared changes if values are kept from `low` to `high`.
+    /// The sum of squared errors if values are clipped to `low`..`high` and rounded.
     fn cost(&self, (low, high): (f32, f32)) -> f64 {
         let width = (self.high - self.low) / BINS as f32;
         let rounding = f64::from((high - low) / STEPS).powi(2) / 12.0;
@@ -162,33 +172,33 @@ impl Seen {
 mod tests {
     use super::*;
 
-    fn seen(data: &[f32]) -> Seen {
-        let mut seen = Seen { low: 0.0, high: 0.0, bins: vec![0; BINS] };
-        seen.widen(data);
-        seen.count(data);
-        seen
+    fn histogram(data: &[f32]) -> ActivationHistogram {
+        let mut histogram = ActivationHistogram { low: 0.0, high: 0.0, bins: vec![0; BINS] };
+        histogram.widen(data);
+        histogram.count(data);
+        histogram
     }
 
     #[test]
-    fn zero_is_one_of_the_values() {
-        let range = Range::between(-1.0, 2.0);
+    fn zero_is_exact() {
+        let range = QuantisationRange::between(-1.0, 2.0);
         assert_eq!((range.zero(), range.scale()), (85, 3.0 / 255.0));
-        assert_eq!(Range::between(0.0, 0.0).zero(), 0);
-        let exact = Range::between(0.0, 1.5).with_one();
+        assert_eq!(QuantisationRange::between(0.0, 0.0).zero(), 0);
+        let exact = QuantisationRange::between(0.0, 1.5).with_one();
         assert!((1.0 / exact.scale()).fract() < 1e-4, "{exact:?}");
-        let wide = Range::between(0.0, 1000.0);
-        assert_eq!(wide.with_one().scale(), wide.scale(), "1 is less than a step");
+        let wide = QuantisationRange::between(0.0, 1000.0);
+        assert_eq!(wide.with_one().scale(), wide.scale(), "1 is smaller than a step");
     }
 
     #[test]
-    fn evenly_spread_values_are_all_kept_and_a_lonely_one_is_not() {
+    fn uniform_values_are_not_clipped_and_an_outlier_is() {
         let even: Vec<f32> = (-100..=300).map(|x| x as f32 / 100.0).collect();
-        let range = seen(&even).range();
+        let range = histogram(&even).range();
         assert!((range.scale() - 4.0 / 255.0).abs() < 0.05 * 4.0 / 255.0, "{range:?}");
         assert!(range.zero().abs_diff(64) <= 2, "{range:?}");
-        let mut lonely = even.repeat(2000);
-        lonely.push(12.0);
-        let range = seen(&lonely).range();
+        let mut outlier = even.repeat(2000);
+        outlier.push(12.0);
+        let range = histogram(&outlier).range();
         assert!(range.scale() < 7.0 / 255.0, "{range:?}");
     }
 }

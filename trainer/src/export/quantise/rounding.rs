@@ -1,96 +1,96 @@
-//! Weights in 8 bits, rounded together so that what a layer sums up stays what it was.
+//! Quantisation of weights to 8 bits by GPTQ, which minimises the error of a layer's outputs.
 
 use std::collections::HashMap;
 
+use anyhow::{Context, Result};
 use engine::eval::Session;
 use engine::position::Game;
 use tch::{Kind, Tensor};
 
-use crate::export::proto::{Graph, Model, Node, TensorData};
-use crate::export::quantise::gate::layers_bar;
-use crate::export::quantise::plan::Plan;
-use crate::export::quantise::positions::thinned;
-use crate::export::quantise::ranges::{BATCH, Range, with_outputs};
+use super::plan::QuantisationPlan;
+use super::positions::thinned;
+use super::progress::layers_bar;
+use super::ranges::{BATCH, QuantisationRange, with_outputs};
+use crate::export::proto::{GraphProto, ModelProto, NodeProto, TensorProto};
 
-/// The largest 8-bit weight; −128 is left out, so that weights are symmetric.
+/// The largest 8-bit weight; −128 is not used, so that the range is symmetric.
 const WEIGHT_STEPS: f32 = 127.0;
 
-/// The largest bias in 32 bits, with room for what is added to it.
+/// The largest 32-bit bias, with room for the products accumulated onto it.
 const BIAS_STEPS: f32 = (1 << 30) as f32;
 
-/// Positions that a layer's inputs are looked at on, at most.
+/// Most positions that a layer's input moments are estimated from.
 const POSITIONS: usize = 2048;
 
-/// Added to the diagonal of the inputs' second moments, in shares of its mean: some inputs are never seen.
+/// Damping: added to the diagonal of the second-moment matrix, relative to its mean, because some inputs are always zero.
 const DAMPING: f64 = 1e-3;
 
-/// A layer's weights as they are written.
+/// A layer's quantised weights.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Weights {
-    /// Output by output, in 8 bits.
+pub struct QuantisedWeights {
+    /// `[out, inner]`, row-major.
     pub integers: Vec<i8>,
-    /// The size of a step, one for each output.
+    /// `[out]`: the step size of each output channel.
     pub scales: Vec<f32>,
 }
 
-/// The weights of the plan's layers, by the name of their tensor.
+/// The quantised weights of the plan's layers, by the name of their tensor.
 ///
-/// Rounded one input after another, the largest first; what rounding one weight changes in a layer's sums, the weights
-/// that are still to be rounded take back as well as they can: GPTQ (Frantar and others 2022), after Optimal Brain
-/// Surgeon (Hassibi, Stork 1993). It knows from real positions which inputs go together. That matters most in the first
-/// layer, many of whose planes are the same on every square: rounded to the nearest, their errors shift every value.
+/// GPTQ (Frantar et al. 2022), after Optimal Brain Surgeon (Hassibi and Stork 1993): a layer's weights are rounded input
+/// by input, the input with the largest second moment first, and the weights not yet rounded compensate for each rounding
+/// error, given the inputs' second moments on `games`. The gain is largest in the first layer, many of whose planes are
+/// constant over the board: with rounding to nearest, their errors shift every output.
 ///
 /// # Errors
-///
-/// One line, if ONNX Runtime fails or a layer's inputs aren't finite.
+/// If ONNX Runtime fails or a layer's inputs are not finite.
 pub fn rounded(
-    model: &Model,
-    plan: &Plan,
-    ranges: &HashMap<String, Range>,
+    model: &ModelProto,
+    plan: &QuantisationPlan,
+    ranges: &HashMap<String, QuantisationRange>,
     games: &[Game],
-) -> Result<HashMap<String, Weights>, String> {
+) -> Result<HashMap<String, QuantisedWeights>> {
     let Some(graph) = &model.graph else { return Ok(HashMap::new()) };
     let games = thinned(games, POSITIONS);
     let bar = layers_bar(plan.layers.len());
     let mut all = HashMap::new();
     for node in plan.layers.iter().map(|index| &graph.node[*index]) {
-        let weight = constant(graph, &node.input[1]).ok_or_else(|| format!("{}: no weights", node.name))?;
+        let weight = constant(graph, &node.input[1]).with_context(|| format!("{}: no weights", node.name))?;
         let numbers = floats(weight);
         let inner = numbers.len() / weight.dims[0] as usize;
         let bias = node.input.get(2).and_then(|name| constant(graph, name)).map(floats);
         let scales = scales(&numbers, inner, bias.as_deref(), ranges[&node.input[0]].scale());
         let moments = moments(model, node, weight, &games)?;
-        let guide = Guide::new(&moments).map_err(|why| format!("{}: {why}", node.name))?;
+        let rounder = GptqRounder::new(&moments).with_context(|| node.name.clone())?;
         let rows = numbers.chunks_exact(inner).zip(&scales);
-        let integers = rows.flat_map(|(row, scale)| guide.round(row, *scale)).collect();
-        all.insert(node.input[1].clone(), Weights { integers, scales });
+        let integers = rows.flat_map(|(row, scale)| rounder.round(row, *scale)).collect();
+        all.insert(node.input[1].clone(), QuantisedWeights { integers, scales });
         bar.inc(1);
     }
     bar.finish_and_clear();
     Ok(all)
 }
 
-/// A graph's constant of this name.
-pub fn constant<'a>(graph: &'a Graph, name: &str) -> Option<&'a TensorData> {
+/// The graph's constant `name`.
+pub fn constant<'a>(graph: &'a GraphProto, name: &str) -> Option<&'a TensorProto> {
     graph.initializer.iter().find(|tensor| tensor.name == name)
 }
 
-/// The size of a step for each output, of a layer with so many inputs.
+/// The step size of each output of a layer with `inner` weights per output.
 fn scales(numbers: &[f32], inner: usize, bias: Option<&[f32]>, input_scale: f32) -> Vec<f32> {
     let scale = |(output, row): (usize, &[f32])| {
         let largest = row.iter().fold(0f32, |max, x| max.max(x.abs()));
-        // An output of tiny weights may have a bias that needs a larger scale.
+        // The bias is quantised with this scale times the input's: small weights with a large bias need a larger scale.
         let bias = bias.map_or(0.0, |bias| bias[output].abs());
         (largest / WEIGHT_STEPS).max(bias / input_scale / BIAS_STEPS).max(f32::MIN_POSITIVE)
     };
     numbers.chunks_exact(inner).enumerate().map(scale).collect()
 }
 
-/// The mean of `x · xᵀ` over positions and squares, `x` being what one of the layer's outputs sums up: `[inner, inner]`.
-fn moments(model: &Model, node: &Node, weight: &TensorData, games: &[Game]) -> Result<Tensor, String> {
+/// The second-moment matrix `[inner, inner]` of the layer's inputs: the mean of `x · xᵀ` over positions and squares, `x`
+/// being the inputs of one output (im2col for convolutions).
+fn moments(model: &ModelProto, node: &NodeProto, weight: &TensorProto, games: &[Game]) -> Result<Tensor> {
     let name = node.input[0].clone();
-    let mut session = Session::open(&with_outputs(model, std::slice::from_ref(&name)))
-        .map_err(|error| error.to_string())?;
+    let mut session = Session::open(&with_outputs(model, std::slice::from_ref(&name)))?;
     let scheme = session.schemes().input;
     let inner = weight.dims[1..].iter().product::<i64>();
     let mut sum = Tensor::zeros([inner, inner], (Kind::Double, tch::Device::Cpu));
@@ -110,18 +110,18 @@ fn moments(model: &Model, node: &Node, weight: &TensorData, games: &[Game]) -> R
                     add(data);
                 }
             };
-            session.run_all(&input, take).map_err(|error| error.to_string())?;
+            session.run_all(&input, take)?;
         }
     }
     Ok(sum / (count.max(1) as f64))
 }
 
-/// What the layer's outputs sum up, `[inner, positions · squares]`.
-fn columns(data: &[f32], weight: &TensorData, positions: i64) -> Tensor {
+/// The inputs of the layer's outputs (im2col): `[inner, positions · squares]`.
+fn columns(data: &[f32], weight: &TensorProto, positions: i64) -> Tensor {
     let x = Tensor::from_slice(data);
     match weight.dims[..] {
         [_, channels, height, width] => {
-            // The board, or one number a channel.
+            // The board, or one number per channel.
             let side = if x.numel() as i64 == positions * channels { 1 } else { 8 };
             let x = x.view([positions, channels, side, side]);
             let columns = x.im2col([height, width], [1, 1], [height / 2, width / 2], [1, 1]);
@@ -131,16 +131,18 @@ fn columns(data: &[f32], weight: &TensorData, positions: i64) -> Tensor {
     }
 }
 
-/// How weights make up for each other.
-struct Guide {
-    /// The inputs in the order in which their weights are rounded.
+/// GPTQ for the outputs of one layer.
+struct GptqRounder {
+    /// The inputs in the order in which their weights are rounded: descending second moment.
     order: Vec<usize>,
-    /// The upper factor of the moments' inverse in that order, row by row.
+    /// The upper Cholesky factor of the inverse second-moment matrix in that order, row-major.
     factor: Vec<f64>,
 }
 
-impl Guide {
-    fn new(moments: &Tensor) -> Result<Guide, String> {
+impl GptqRounder {
+    /// # Errors
+    /// If the second moments are not finite or not positive definite.
+    fn new(moments: &Tensor) -> Result<GptqRounder> {
         let size = moments.size()[0];
         let diagonal = moments.diag(0);
         let order = diagonal.argsort(0, true);
@@ -148,33 +150,33 @@ impl Guide {
         let damping = diagonal.mean(Kind::Double) * DAMPING + f64::MIN_POSITIVE.sqrt();
         let damped = sorted + Tensor::eye(size, (Kind::Double, moments.device())) * damping;
         let factor = Tensor::f_linalg_inv(&damped).and_then(|inverse| inverse.f_linalg_cholesky(true));
-        let factor = factor.map_err(|_| "its inputs aren't finite, or too much alike".to_owned())?;
+        let factor = factor.context("the layer's inputs are not finite or their moments are singular")?;
         let list = |tensor: &Tensor| Vec::<f64>::try_from(tensor.contiguous().view([-1])).expect("numbers");
         let order = list(&order.to_kind(Kind::Double)).into_iter().map(|index| index as usize).collect();
-        Ok(Guide { order, factor: list(&factor) })
+        Ok(GptqRounder { order, factor: list(&factor) })
     }
 
-    /// One output's weights in steps of `scale`.
+    /// The weights `row` of one output, rounded to multiples of `scale`.
     fn round(&self, row: &[f32], scale: f32) -> Vec<i8> {
         let size = row.len();
         let scale = f64::from(scale);
-        let mut wanted: Vec<f64> = self.order.iter().map(|index| f64::from(row[*index])).collect();
+        let mut target: Vec<f64> = self.order.iter().map(|index| f64::from(row[*index])).collect();
         let mut integers = vec![0; size];
         for (place, index) in self.order.iter().enumerate() {
             let steps = f64::from(WEIGHT_STEPS);
-            let integer = (wanted[place] / scale).round().clamp(-steps, steps);
+            let integer = (target[place] / scale).round().clamp(-steps, steps);
             integers[*index] = integer as i8;
             let factors = &self.factor[place * size..][..size];
-            let error = (wanted[place] - integer * scale) / factors[place];
-            let later = wanted[place + 1..].iter_mut().zip(&factors[place + 1..]);
-            later.for_each(|(wanted, factor)| *wanted -= error * factor);
+            let error = (target[place] - integer * scale) / factors[place];
+            let later = target[place + 1..].iter_mut().zip(&factors[place + 1..]);
+            later.for_each(|(target, factor)| *target -= error * factor);
         }
         integers
     }
 }
 
-/// A tensor's numbers.
-pub fn floats(tensor: &TensorData) -> Vec<f32> {
+/// The elements of an fp32 tensor.
+pub fn floats(tensor: &TensorProto) -> Vec<f32> {
     tensor.raw_data.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
 }
 
@@ -183,45 +185,45 @@ mod tests {
     use prost::Message;
 
     use super::*;
+    use crate::export::quantise::fixtures::fp32;
     use crate::export::quantise::ranges;
-    use crate::export::quantise::tests::fp32;
-    use crate::export::verify::built_in;
+    use crate::export::verify::built_in_positions;
 
     #[test]
-    fn inputs_that_have_nothing_to_do_with_each_other_are_rounded_to_the_nearest() {
-        let guide = Guide::new(&Tensor::eye(3, (Kind::Double, tch::Device::Cpu))).unwrap();
-        assert_eq!(guide.round(&[-300.0, 2.6, 0.4], 1.0), [-127, 3, 0]);
-        assert_eq!(guide.round(&[1.0, -0.3, 0.2], 0.5), [2, -1, 0]);
+    fn uncorrelated_inputs_are_rounded_to_nearest() {
+        let rounder = GptqRounder::new(&Tensor::eye(3, (Kind::Double, tch::Device::Cpu))).unwrap();
+        assert_eq!(rounder.round(&[-300.0, 2.6, 0.4], 1.0), [-127, 3, 0]);
+        assert_eq!(rounder.round(&[1.0, -0.3, 0.2], 0.5), [2, -1, 0]);
     }
 
     #[test]
-    fn inputs_that_are_always_the_same_keep_their_weights_sum() {
-        // Two inputs that are always alike and one of its own: 0.4 + 0.4 is nearer to 1 than to 0.
+    fn equal_inputs_keep_the_sum_of_their_weights() {
+        // Two equal inputs and an independent one: 0.4 + 0.4 is nearer to 1 than to 0.
         let moments = Tensor::from_slice(&[1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0f64]).view([3, 3]);
-        let rounded = Guide::new(&moments).unwrap().round(&[0.4, 0.4, 0.4], 1.0);
+        let rounded = GptqRounder::new(&moments).unwrap().round(&[0.4, 0.4, 0.4], 1.0);
         assert_eq!(i32::from(rounded[0]) + i32::from(rounded[1]), 1);
         assert_eq!(rounded[2], 0);
     }
 
     #[test]
-    fn inputs_that_are_no_numbers_are_an_error() {
+    fn nan_inputs_are_an_error() {
         let moments = Tensor::from_slice(&[f64::NAN, 0.0, 0.0, 1.0]).view([2, 2]);
-        assert!(Guide::new(&moments).is_err());
+        assert!(GptqRounder::new(&moments).is_err());
     }
 
     #[test]
-    fn a_layers_sums_change_less_than_by_rounding_to_the_nearest() {
+    fn the_output_error_is_smaller_than_with_rounding_to_nearest() {
         for overrides in [&["model.policy_head=dense"][..], &[]] {
-            let model = Model::decode(&fp32(overrides)[..]).unwrap();
+            let model = ModelProto::decode(&fp32(overrides)[..]).unwrap();
             let graph = model.graph.as_ref().unwrap();
-            let plan = Plan::new(graph);
-            let games = built_in(64);
+            let plan = QuantisationPlan::new(graph);
+            let games = built_in_positions(64);
             let ranges = ranges::ranges(&model, &plan, &games).unwrap();
             let all = rounded(&model, &plan, &ranges, &games).unwrap();
             assert_eq!(all.len(), plan.layers.len());
             for node in plan.layers.iter().map(|index| &graph.node[*index]) {
                 let weight = constant(graph, &node.input[1]).unwrap();
-                let (numbers, Weights { integers, scales }) = (floats(weight), &all[&node.input[1]]);
+                let (numbers, QuantisedWeights { integers, scales }) = (floats(weight), &all[&node.input[1]]);
                 let moments = moments(&model, node, weight, &games).unwrap();
                 let inner = numbers.len() / scales.len();
                 let cost = |round: &dyn Fn(usize) -> f64| {
@@ -231,10 +233,10 @@ mod tests {
                     (change.matmul(&moments) * change).sum(Kind::Double).double_value(&[])
                 };
                 let nearest = cost(&|i| f64::from((numbers[i] / scales[i / inner]).round()));
-                let together = cost(&|i| f64::from(integers[i]));
-                // A block's last weights begin with zeros, which any rounding keeps.
-                let better = together < 0.7 * nearest || nearest == 0.0;
-                assert!(better, "{}: {together} instead of {nearest}", node.name);
+                let gptq = cost(&|i| f64::from(integers[i]));
+                // The last weights of a block are initialised to zero, which has no rounding error.
+                let better = gptq < 0.7 * nearest || nearest == 0.0;
+                assert!(better, "{}: {gptq} instead of {nearest}", node.name);
             }
         }
     }

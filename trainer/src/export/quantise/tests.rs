@@ -1,41 +1,21 @@
-//! A small network of random weights, quantised.
+//! Quantisation of small networks with random weights.
 
-use engine::eval::{Network, Session, Value};
-use tch::{Device, Kind};
+use engine::eval::{Network, Value};
 
+use super::compare::quality;
+use super::fixtures::{RESNET, fp32, fp32_of, with_a_sensitive_layer};
 use super::*;
-use crate::config::TrainConfig;
-use crate::export::file::onnx;
-use crate::export::quantise::compare::quality;
-use crate::export::quantise::gate::blame;
-use crate::export::quantise::positions::Position;
-use crate::export::verify::built_in;
-use crate::model::{Net, Weights};
+use crate::export::verify::built_in_positions;
 
-/// Small residual networks.
-const RESNET: &str = r#"{"model": {"filters": 16, "blocks": 2}}"#;
-
-/// A small network's file.
-pub fn fp32(overrides: &[&str]) -> Vec<u8> {
-    fp32_of(RESNET, overrides)
-}
-
-fn fp32_of(model: &str, overrides: &[&str]) -> Vec<u8> {
-    let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
-    let config = TrainConfig::parse(model, &overrides).unwrap();
-    let net = Net::new(&config.model).unwrap();
-    let weights = Weights::new(net.layout(), Device::Cpu, Kind::Float, 3);
-    onnx("net", &net, &weights, &config)
-}
-
-fn quantised(fp32: &[u8], calibration: &[Game]) -> Result<Vec<u8>, String> {
+fn quantised(fp32: &[u8], calibration: &[Game]) -> Result<Vec<u8>> {
     Quantiser::new(fp32, calibration)?.file()
 }
 
-/// Positions with the first legal move as if it had been played.
-fn positions(count: usize) -> Vec<Position> {
-    let with_move = |game: Game| game.legal_moves().first().map(|played| Position { played: *played, game });
-    built_in(count).into_iter().filter_map(with_move).collect()
+/// Positions with the first legal move as the played move.
+fn positions(count: usize) -> Vec<LabelledPosition> {
+    let with_move =
+        |game: Game| game.legal_moves().first().map(|played| LabelledPosition { played: *played, game });
+    built_in_positions(count).into_iter().filter_map(with_move).collect()
 }
 
 fn check(overrides: &[&str]) {
@@ -44,10 +24,10 @@ fn check(overrides: &[&str]) {
 
 fn check_of(model: &str, overrides: &[&str]) {
     let fp32 = fp32_of(model, overrides);
-    let int8 = quantised(&fp32, &built_in(64)).unwrap();
-    assert_eq!(int8, quantised(&fp32, &built_in(64)).unwrap(), "the same every time");
+    let int8 = quantised(&fp32, &built_in_positions(64)).unwrap();
+    assert_eq!(int8, quantised(&fp32, &built_in_positions(64)).unwrap(), "deterministic");
 
-    // The engine checks card, tensors and golden answers.
+    // The engine checks card, tensors and golden outputs.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("net.int8.onnx");
     std::fs::write(&path, &int8).unwrap();
@@ -60,24 +40,24 @@ fn check_of(model: &str, overrides: &[&str]) {
     assert_eq!(quality.wdl_error.is_some(), network.schemes().value == Value::Wdl);
     let wdl_error = quality.wdl_error.unwrap_or(0.0);
     assert!(quality.policy_kl < 0.002 && wdl_error < 0.01, "{overrides:?}: {quality:?}");
-    assert!(quality.policy_kl > 0.0, "rounding leaves a trace: were both run?");
+    assert!(quality.policy_kl > 0.0, "quantisation changes the outputs: were both run?");
     assert!((quality.top1_after - quality.top1_before).abs() <= 1.0 - quality.same_move);
 }
 
 #[test]
-fn quantised_networks_load_and_answer_like_the_original() {
+fn quantised_networks_load_and_stay_close_to_the_original() {
     check(&[]);
     check(&["model.se_ratio=0", "model.policy_head=dense"]);
 }
 
 #[test]
-fn what_the_plan_does_not_know_stays_in_float() {
+fn operators_unknown_to_the_plan_stay_in_float() {
     check(&["model.norm=group", "model.activation=gelu"]);
     check(&["model.attention_blocks=1", "model.attention_heads=4"]);
 }
 
 #[test]
-fn fully_connected_networks_are_quantised_with_a_value_and_without() {
+fn fully_connected_networks_are_quantised_with_and_without_a_value_head() {
     let mlp = r#"{"model": {"family": "mlp", "hidden": [48, 32]}}"#;
     check_of(mlp, &[]);
     check_of(mlp, &["model.value=false"]);
@@ -85,15 +65,19 @@ fn fully_connected_networks_are_quantised_with_a_value_and_without() {
 }
 
 #[test]
-fn the_whole_tower_is_planned_in_integers() {
-    let model = Model::decode(&fp32(&[])[..]).unwrap();
+fn the_plan_quantises_the_whole_tower() {
+    let model = ModelProto::decode(&fp32(&[])[..]).unwrap();
     let graph = model.graph.as_ref().unwrap();
-    let plan = Plan::new(graph);
+    let plan = QuantisationPlan::new(graph);
     let layers = graph.node.iter().filter(|node| ["Conv", "Gemm"].contains(&node.op_type.as_str()));
-    assert_eq!(plan.layers.len(), layers.count() - 3 - 2 * 2, "all but the value head's and the squeezes'");
+    assert_eq!(
+        plan.layers.len(),
+        layers.count() - 3 - 2 * 2,
+        "all but those of the value head and of squeeze-and-excitation"
+    );
     assert_eq!(plan.products.len(), 1, "the policy's last convolution");
-    // The input, the first and the policy's convolution; of each block two convolutions' results and the sum; of the
-    // second also what is pooled, the gate and the product.
+    // The input and the outputs of the first and the policy's convolution; of each block the outputs of both
+    // convolutions and the sum; of the second also the pooled channels, the gate and the product.
     assert_eq!(plan.tensors.len(), 3 + 2 * 3 + 3, "{:?}", plan.tensors);
     let makes = |tensor: &str| graph.node.iter().find(|node| node.output[0] == tensor).unwrap();
     assert!(!plan.tensors.contains(&makes("policy").input[0]), "the policy's logits stay in float");
@@ -104,41 +88,28 @@ fn the_whole_tower_is_planned_in_integers() {
     assert!(
         makes(before).op_type != "Gemm"
             && graph.node.iter().filter(|node| node.input[0] == before).count() > 1,
-        "the value's head stays in float from the tower on, not from {before}"
+        "the value head stays in float from the tower's output on, not from {before}"
     );
 }
 
-/// A network whose first layer suffers in 8 bits, and that layer's node.
-pub fn with_a_weak_layer() -> (Vec<u8>, usize) {
-    let mut model = Model::decode(&fp32(&[])[..]).unwrap();
-    let graph = model.graph.as_mut().unwrap();
-    let layer = graph.node.iter().position(|node| node.input[0] == "input").unwrap();
-    let name = graph.node[layer].input[1].clone();
-    let weight = graph.initializer.iter_mut().find(|tensor| tensor.name == name).unwrap();
-    // A huge weight of a plane that is mostly zero (repetition) changes few answers, but leaves to all other
-    // weights of its channel a few of the 255 steps.
-    let (channel, plane) = (72 * 9 * 4, 56 * 9 * 4);
-    for bytes in weight.raw_data.chunks_exact_mut(channel) {
-        bytes[plane..plane + 4].copy_from_slice(&1000f32.to_le_bytes());
-    }
-    (answered(model, "fp32").unwrap(), layer)
-}
-
 #[test]
-fn the_layer_that_suffers_most_is_named_first() {
-    let (bytes, layer) = with_a_weak_layer();
-    let quantiser = Quantiser::new(&bytes, &built_in(64)).unwrap();
+fn the_most_sensitive_layer_is_first() {
+    let (bytes, layer) = with_a_sensitive_layer();
+    let quantiser = Quantiser::new(&bytes, &built_in_positions(64)).unwrap();
     let mut original = Session::open(&bytes).unwrap();
-    let blamed = blame(&mut original, &quantiser, &positions(40)).unwrap();
-    assert_eq!(blamed.len(), quantiser.layers().len());
-    assert_eq!(blamed[0].layer, quantiser.describe(layer), "{blamed:?}");
-    assert!(blamed[0].quality.policy_kl > 2.0 * blamed[1].quality.policy_kl, "{blamed:?}");
+    let sensitivities = layer_sensitivities(&mut original, &quantiser, &positions(40)).unwrap();
+    assert_eq!(sensitivities.len(), quantiser.layers().len());
+    assert_eq!(sensitivities[0].layer, quantiser.describe(layer), "{sensitivities:?}");
+    assert!(
+        sensitivities[0].quality.policy_kl > 2.0 * sensitivities[1].quality.policy_kl,
+        "{sensitivities:?}"
+    );
 }
 
 #[test]
-fn a_network_in_8_bits_is_not_quantised_again() {
-    let int8 = quantised(&fp32(&[]), &built_in(16)).unwrap();
-    let error = quantised(&int8, &built_in(16)).unwrap_err();
+fn an_int8_network_cannot_be_quantised_again() {
+    let int8 = quantised(&fp32(&[]), &built_in_positions(16)).unwrap();
+    let error = quantised(&int8, &built_in_positions(16)).unwrap_err().to_string();
     assert_eq!(error, "only an fp32 network can be quantised, not int8");
-    assert!(quantised(b"nonsense", &built_in(16)).is_err());
+    assert!(quantised(b"nonsense", &built_in_positions(16)).is_err());
 }

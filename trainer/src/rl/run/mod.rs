@@ -84,8 +84,8 @@ impl Cycle {
                     .map_err(|error| format!("{error:#}"))?;
             nets.write(START, &learner.net, &learner.averaged, &config.train, &none)?;
         } else {
-            let loaded = Checkpoint::load(Path::new(&config.start)).map_err(|error| format!("{error:#}"))?;
-            let (net, weights) = network(&loaded, true, None)?;
+            let loaded = Checkpoint::load(Path::new(&config.start))?;
+            let (net, weights) = network(&loaded, true, None).map_err(|error| format!("{error:#}"))?;
             config.train.model = loaded.config.model.clone().trained_as(&config.train.model);
             nets.write(START, &net, &weights, &loaded.config, &none)?;
         }
