@@ -66,7 +66,7 @@ fn learner_loop(learner: &mut Learner, batch: &Batch, steps: usize) -> f64 {
 }
 
 /// Samples per second of a run, from its report on its second half.
-fn whole_run(plan: Plan, config: &TrainConfig, device: Device, steps: usize) -> f64 {
+fn whole_run(plan: SampleOrder, config: &TrainConfig, device: Device, steps: usize) -> f64 {
     let folder = tempfile::tempdir().expect("a folder");
     let config = TrainConfig {
         samples: (2 * steps * config.batch) as u64,

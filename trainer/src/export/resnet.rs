@@ -2,8 +2,8 @@
 
 use super::graph::GraphValue;
 use super::writer::LayerWriter;
-use crate::model::resnet::{Block, Policy, Resnet};
-use crate::model::{Attention, ConvNorm, EPSILON, Linear, NormDetail, Squeeze};
+use crate::model::resnet::{PolicyHeadLayers, ResidualBlock, Resnet};
+use crate::model::{Attention, ConvNorm, EPSILON, Linear, NormDetail, SqueezeExcitation};
 
 /// Adds `net`; returns its policy logits and its WDL logits.
 pub fn write(writer: &mut LayerWriter<'_>, net: &Resnet, input: &GraphValue) -> [GraphValue; 2] {
@@ -53,7 +53,7 @@ impl LayerWriter<'_> {
         }
     }
 
-    fn block(&mut self, x: &GraphValue, block: &Block) -> GraphValue {
+    fn block(&mut self, x: &GraphValue, block: &ResidualBlock) -> GraphValue {
         let y = self.conv_norm(x, &block.first);
         let y = self.act(&y);
         let mut y = self.conv_norm(&y, &block.second);
@@ -70,7 +70,7 @@ impl LayerWriter<'_> {
 
     /// Squeeze-and-excitation; its fully connected layers are written as 1x1 convolutions on the pooled
     /// `[batch, c, 1, 1]`.
-    fn squeeze(&mut self, x: &GraphValue, squeeze: &Squeeze) -> GraphValue {
+    fn squeeze(&mut self, x: &GraphValue, squeeze: &SqueezeExcitation) -> GraphValue {
         let pooled = self.graph.global_average(x);
         let hidden = self.pointwise(&pooled, &squeeze.reduce);
         let hidden = self.graph.relu(&hidden);
@@ -95,7 +95,7 @@ impl LayerWriter<'_> {
         self.graph.transpose(&board, &[0, 3, 1, 2])
     }
 
-    fn policy(&mut self, x: &GraphValue, policy: &Policy) -> GraphValue {
+    fn policy(&mut self, x: &GraphValue, policy: &PolicyHeadLayers) -> GraphValue {
         match policy {
             PolicyHeadLayers::Conv { hidden, out } => {
                 let hidden = self.conv_norm(x, hidden);

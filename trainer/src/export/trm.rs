@@ -2,7 +2,7 @@
 
 use super::graph::GraphValue;
 use super::writer::LayerWriter;
-use crate::model::trm::{Layer, PLANES, SQUARES, Trm};
+use crate::model::trm::{PLANES, SQUARES, TransformerLayer, Trm};
 
 /// The state passed from one recursion step to the next.
 struct RecurrentState {
@@ -76,7 +76,7 @@ fn step(
     RecurrentState { y, z: Some(z) }
 }
 
-fn layer(writer: &mut LayerWriter<'_>, layer: &Layer, tokens: &GraphValue) -> GraphValue {
+fn layer(writer: &mut LayerWriter<'_>, layer: &TransformerLayer, tokens: &GraphValue) -> GraphValue {
     let added = writer.attention(tokens, SQUARES + 1, &layer.attention);
     let tokens = writer.graph.add(tokens, &added);
     let normed = writer.layer_norm(&tokens, &layer.norm);

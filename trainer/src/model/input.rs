@@ -27,7 +27,7 @@ pub struct DeviceBatch {
     /// Policy targets with more than one move; if any sample has one, this covers every sample.
     pub shares: Option<DeviceShares>,
     /// The teacher's targets, with distillation.
-    pub lessons: Option<DeviceLessons>,
+    pub teacher_targets: Option<DeviceTeacherTargets>,
 }
 
 /// The policy targets of a batch as a sparse matrix, one entry for each move with a non-zero probability.
@@ -41,7 +41,7 @@ pub struct DeviceShares {
 }
 
 /// A teacher's targets for a batch.
-pub struct DeviceLessons {
+pub struct DeviceTeacherTargets {
     /// `[n, size]` fp32: probabilities, 0 for illegal moves.
     pub policy: Tensor,
     /// `[n, 3]` fp32: probabilities of win, draw, loss for the mover.
@@ -102,12 +102,15 @@ impl Expander {
             wdl: self.send(Tensor::from_slice(&batch.wdl).view([n, 3])),
             source: self.send(Tensor::from_slice(&sources)),
             shares: (!batch.shares.is_empty()).then(|| self.shares(&batch.shares, &batch.policy)),
-            lessons: batch.teacher_targets.as_ref().map(|lessons| self.lessons(lessons, n)),
+            teacher_targets: batch
+                .teacher_targets
+                .as_ref()
+                .map(|teacher_targets| self.teacher_targets(teacher_targets, n)),
         }
     }
 
     /// A sample without shares gets the move `played` with probability 1.
-    fn shares(&self, shares: &Shares, played: &[u16]) -> DeviceShares {
+    fn shares(&self, shares: &PolicyShares, played: &[u16]) -> DeviceShares {
         let (mut rows, mut places, mut parts) = (Vec::new(), Vec::new(), Vec::new());
         let mut entries = shares.indices.iter().zip(&shares.shares);
         for ((row, length), played) in (0i64..).zip(&shares.lengths).zip(played) {
@@ -125,17 +128,17 @@ impl Expander {
         }
     }
 
-    fn lessons(&self, lessons: &TeacherTargets, n: i64) -> DeviceLessons {
-        let moves = lessons.rows.iter().zip(&lessons.indices);
+    fn teacher_targets(&self, teacher_targets: &TeacherTargets, n: i64) -> DeviceTeacherTargets {
+        let moves = teacher_targets.rows.iter().zip(&teacher_targets.indices);
         let places: Vec<i64> =
             moves.map(|(row, index)| i64::from(*row) * self.policy + i64::from(*index)).collect();
         let places = self.send(Tensor::from_slice(&places));
-        let probabilities = self.send(Tensor::from_slice(&lessons.probabilities));
+        let probabilities = self.send(Tensor::from_slice(&teacher_targets.probabilities));
         let policy =
             Tensor::zeros([n * self.policy], (Kind::Float, self.device)).scatter_(0, &places, &probabilities);
-        DeviceLessons {
+        DeviceTeacherTargets {
             policy: policy.view([n, self.policy]),
-            wdl: self.send(Tensor::from_slice(&lessons.wdl).view([n, 3])),
+            wdl: self.send(Tensor::from_slice(&teacher_targets.wdl).view([n, 3])),
         }
     }
 
@@ -259,12 +262,12 @@ mod tests {
             ..Batch::default()
         };
         let device = Expander::new(Device::Cpu, Kind::Float, schemes).upload(&batch);
-        let lessons = device.lessons.expect("a teacher's answers");
-        assert_eq!((lessons.policy.size(), lessons.wdl.size()), (vec![4, 4672], vec![4, 3]));
+        let teacher_targets = device.teacher_targets.expect("a teacher's answers");
+        assert_eq!((teacher_targets.policy.size(), teacher_targets.wdl.size()), (vec![4, 4672], vec![4, 3]));
         let sums: Vec<f32> =
-            lessons.policy.sum_dim_intlist([1i64].as_slice(), false, Kind::Float).try_into().unwrap();
+            teacher_targets.policy.sum_dim_intlist([1i64].as_slice(), false, Kind::Float).try_into().unwrap();
         assert!(sums.iter().all(|sum| (sum - 1.0).abs() < 1e-5), "{sums:?}");
-        let illegal = lessons.policy.masked_select(&device.illegal).sum(Kind::Float);
+        let illegal = teacher_targets.policy.masked_select(&device.illegal).sum(Kind::Float);
         assert_eq!(illegal.double_value(&[]), 0.0);
     }
 

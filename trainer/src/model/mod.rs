@@ -17,7 +17,7 @@ pub mod input;
 mod evaluator;
 
 pub use evaluator::Torch;
-pub use input::{DeviceBatch, DeviceLessons, DeviceShares, Expander};
+pub use input::{DeviceBatch, DeviceShares, DeviceTeacherTargets, Expander};
 pub(crate) use layers::{
     Attention, ConvNorm, Convolution, EPSILON, LayerNorm, Linear, NormDetail, SqueezeExcitation,
 };

@@ -2,7 +2,7 @@
 
 use crate::config::TrainConfig;
 use crate::model::Output;
-use crate::model::{DeviceBatch, DeviceLessons, DeviceShares};
+use crate::model::{DeviceBatch, DeviceShares, DeviceTeacherTargets};
 use tch::{Kind, Tensor};
 
 /// The logit of illegal moves: far below any other, but finite.
@@ -99,13 +99,13 @@ pub fn step_losses(
         };
         policy = policy * (1.0 - config.label_smoothing) - even * config.label_smoothing;
     }
-    let (wdl_target, mut total) = match &batch.lessons {
+    let (wdl_target, mut total) = match &batch.teacher_targets {
         None => (batch.wdl.shallow_clone(), policy.mean(Kind::Float)),
-        Some(lessons) => {
+        Some(teacher_targets) => {
             let alpha = config.teacher.alpha;
-            let taught = divergence(&legal_logits, lessons, config.teacher.temperature);
-            let target = &batch.wdl * (1.0 - alpha) + &lessons.wdl * alpha;
-            (target, (&policy * (1.0 - alpha) + taught * alpha).mean(Kind::Float))
+            let imitation = divergence(&legal_logits, teacher_targets, config.teacher.temperature);
+            let target = &batch.wdl * (1.0 - alpha) + &teacher_targets.wdl * alpha;
+            (target, (&policy * (1.0 - alpha) + imitation * alpha).mean(Kind::Float))
         }
     };
     let (wdl, mean_wdl) = match wdl_logits {
@@ -129,9 +129,9 @@ pub fn step_losses(
 
 /// `[n]`: Kullback–Leibler divergence (nat) of the policy from the teacher's at this softmax temperature, times the
 /// temperature squared, so that gradients keep their scale (Hinton, Vinyals and Dean 2015).
-fn divergence(legal_logits: &Tensor, lessons: &DeviceLessons, temperature: f64) -> Tensor {
+fn divergence(legal_logits: &Tensor, teacher_targets: &DeviceTeacherTargets, temperature: f64) -> Tensor {
     let log = (legal_logits / temperature).log_softmax(-1, Kind::Float);
-    let softened = lessons.policy.pow_tensor_scalar(1.0 / temperature);
+    let softened = teacher_targets.policy.pow_tensor_scalar(1.0 / temperature);
     let target = &softened / softened.sum_dim_intlist([-1i64].as_slice(), true, Kind::Float);
     // xlogy is 0 where the teacher's probability is.
     let terms = target.xlogy(&target) - &target * log;
@@ -166,7 +166,7 @@ mod tests {
             wdl: Tensor::from_slice(&[0.5f32, 0.5, 0.0]).view([1, 3]),
             source: Tensor::from_slice(&[0i64]),
             shares: None,
-            lessons: None,
+            teacher_targets: None,
         }
     }
 
@@ -242,7 +242,7 @@ mod tests {
         let mut batch = one_sample(&[0, 1], 0);
         let policy = Tensor::from_slice(&[0.2f32, 0.8, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]).view([1, 8]);
         let wdl = Tensor::from_slice(&[0.0f32, 0.0, 1.0]).view([1, 3]);
-        batch.lessons = Some(DeviceLessons { policy, wdl });
+        batch.teacher_targets = Some(DeviceTeacherTargets { policy, wdl });
         let teacher = TeacherConfig { alpha: 0.25, temperature: 2.0, ..TeacherConfig::default() };
         let config = TrainConfig { teacher, ..TrainConfig::default() };
         let got = losses(&equal_logits(), &batch, &config);

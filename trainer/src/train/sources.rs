@@ -89,7 +89,7 @@ impl Sources {
     pub fn feed(&self, config: &TrainConfig, first: u64) -> Result<Prefetch> {
         let recipe = recipe(config, config.history_dropout);
         let fresh = config.new_samples();
-        let plan = Plan::new(self.train.clone(), recipe, fresh, config.seed).map_err(Error::msg)?;
+        let plan = SampleOrder::new(self.train.clone(), recipe, fresh, config.seed).map_err(Error::msg)?;
         let (plan, threads) = (Arc::new(plan), config.loader_threads);
         if config.teacher.net.is_empty() {
             return Ok(Prefetch::new(plan, first, threads));
@@ -97,7 +97,7 @@ impl Sources {
         let teacher =
             Network::load(Path::new(&config.teacher.net)).map_err(|error| anyhow!("teacher: {error}"))?;
         log::info!("teacher: {}", teacher.describe());
-        Prefetch::taught(plan, first, threads, &teacher).map_err(Error::msg)
+        Prefetch::with_teacher(plan, first, threads, &teacher).map_err(Error::msg)
     }
 
     /// The number of held-out samples, equally many from every source, before one of the sources repeats.
@@ -127,7 +127,7 @@ impl Sources {
 }
 
 /// How samples are made for the configured network.
-fn recipe(config: &TrainConfig, history_dropout: f64) -> Recipe {
+fn recipe(config: &TrainConfig, history_dropout: f64) -> SampleOptions {
     let Schemes { input, policy, .. } = config.model.schemes();
     let target = ValueTarget { lambda: config.value_lambda as f32 };
     SampleOptions { input, policy, target, history_dropout }
