@@ -44,31 +44,31 @@ enum Command {
 
 fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("info")).init();
-    let done = match Cli::parse().command {
-        Command::FetchGames(args) => args.run(),
-        Command::Import(args) => args.run(),
-        Command::Mine(args) => args.run(),
-        Command::Annotate(args) => args.run(),
+    let done: anyhow::Result<()> = match Cli::parse().command {
+        Command::FetchGames(args) => args.run().map_err(anyhow::Error::msg),
+        Command::Import(args) => args.run().map_err(anyhow::Error::msg),
+        Command::Mine(args) => args.run().map_err(anyhow::Error::msg),
+        Command::Annotate(args) => args.run().map_err(anyhow::Error::msg),
         Command::SelfPlay(args) => args.run(),
         Command::Arena(args) => args.run(),
-        Command::Inspect(args) => args.run(),
-        Command::ExportPgn(args) => args.run(),
-        Command::Overfit(args) => args.run(),
-        Command::LrFinder(args) => args.run(),
-        Command::Train(args) => args.run(),
-        Command::Plot(args) => args.run(),
-        Command::Export(args) => args.run(),
-        Command::Verify(args) => args.run(),
-        Command::ConvertLc0(args) => args.run(),
-        Command::Quantise(args) => args.run(),
-        Command::Evaluate(args) => args.run(),
-        Command::Heatmap(args) => args.run(),
+        Command::Inspect(args) => args.run().map_err(anyhow::Error::msg),
+        Command::ExportPgn(args) => args.run().map_err(anyhow::Error::msg),
+        Command::Overfit(args) => args.run().map_err(anyhow::Error::msg),
+        Command::LrFinder(args) => args.run().map_err(anyhow::Error::msg),
+        Command::Train(args) => args.run().map_err(anyhow::Error::msg),
+        Command::Plot(args) => args.run().map_err(anyhow::Error::msg),
+        Command::Export(args) => args.run().map_err(anyhow::Error::msg),
+        Command::Verify(args) => args.run().map_err(anyhow::Error::msg),
+        Command::ConvertLc0(args) => args.run().map_err(anyhow::Error::msg),
+        Command::Quantise(args) => args.run().map_err(anyhow::Error::msg),
+        Command::Evaluate(args) => args.run().map_err(anyhow::Error::msg),
+        Command::Heatmap(args) => args.run().map_err(anyhow::Error::msg),
         Command::Rl(args) => args.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{error}");
+            eprintln!("{error:#}");
             ExitCode::FAILURE
         }
     }

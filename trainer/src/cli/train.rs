@@ -183,7 +183,8 @@ impl TrainArgs {
     /// The configuration: a run that goes on keeps its own, but for what the command line names.
     fn read_config(&self) -> Result<TrainConfig, String> {
         let of_run = self.resume.then_some(&*self.run);
-        let files = layers::files(of_run, self.settings.preset.is_some(), self.config.as_deref())?;
+        let files = layers::files(of_run, self.settings.preset.is_some(), self.config.as_deref())
+            .map_err(|error| format!("{error:#}"))?;
         let mut config = self.settings.config(&files)?;
         if let Some(minutes) = self.minutes {
             config.minutes = minutes;

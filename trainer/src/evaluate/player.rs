@@ -9,7 +9,7 @@ use engine::position::Game;
 use engine::search::{Ended, Limits, Outcome, Params, Pool, Score, Verdict, View, Watch};
 use shakmaty::Move;
 
-use crate::gameplay::network;
+use crate::gameplay::load_network;
 
 /// Positions that a network is asked about at once.
 pub const BATCH: usize = 64;
@@ -75,7 +75,7 @@ impl Player {
     ///
     /// One line: the network can't be used.
     pub fn load(net: &Path, nodes: u64) -> Result<Player, String> {
-        let network = network(net)?;
+        let network = load_network(net).map_err(|error| format!("{error:#}"))?;
         let open = |batch| network.evaluator(batch).map_err(|error| error.to_string());
         let searcher = (nodes > 0).then(|| open(Params::default().batch)).transpose()?;
         let name = net.display().to_string();
@@ -90,7 +90,12 @@ impl Player {
     /// One line: the network can't be used.
     pub fn load_raw(net: &Path) -> Result<Player, String> {
         let mut player = Player::load(net, 0)?;
-        player.raw = Some(network(net)?.session().map_err(|error| error.to_string())?);
+        player.raw = Some(
+            load_network(net)
+                .map_err(|error| format!("{error:#}"))?
+                .session()
+                .map_err(|error| error.to_string())?,
+        );
         Ok(player)
     }
 
@@ -101,7 +106,7 @@ impl Player {
     /// One line: the network can't be used.
     pub fn load_thinking(net: &Path, steps: usize) -> Result<Player, String> {
         let thinking = Thinking { steps, ..Thinking::default() };
-        let network = network(net)?;
+        let network = load_network(net).map_err(|error| format!("{error:#}"))?;
         let evaluator = network.thinker(BATCH, thinking).map_err(|error| error.to_string())?;
         Ok(Player::new(&format!("{}, {steps} steps", net.display()), evaluator, None).of(&network))
     }

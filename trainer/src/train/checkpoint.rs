@@ -6,6 +6,7 @@
 //! metadata hold the configuration and the progress as JSON.
 
 use super::learner::Learner;
+use super::summary::TrainSummary;
 use crate::config::TrainConfig;
 pub use crate::files::write_file;
 use crate::model::{Layout, Weights};
@@ -41,6 +42,8 @@ pub struct Progress {
     pub plateau: Plateau,
     /// See [`Learner::swa_steps`].
     pub swa_steps: u64,
+    /// What was learnt since the summary was begun.
+    pub summary: TrainSummary,
     /// Where the loader stands.
     pub loader: serde_json::Value,
     /// What tactical replay will show again.

@@ -20,6 +20,7 @@ pub mod checkpoint;
 mod memory;
 mod events;
 mod report;
+mod summary;
 mod sources;
 /// The loop.
 pub mod run;
@@ -40,4 +41,5 @@ pub(crate) use memory::keep_freed_memory;
 pub use overfit::{Point, by_heart, distinct};
 pub use run::{Ended, Run, TrainError};
 pub use sources::{Sources, batch_number};
+pub use summary::TrainSummary;
 pub use validation::{HeldOut, Measures, Validation, Validations, validate};

@@ -48,7 +48,7 @@ impl Reporter {
         Ok(Reporter { file, events, bar, last_line: None, last: start.clone(), paused: Duration::ZERO })
     }
 
-    /// A report on training.
+    /// A report on training; returns the rate since the last one, samples per second.
     ///
     /// # Errors
     /// One line: the metrics can't be written.
@@ -58,7 +58,7 @@ impl Reporter {
         report: &TrainReport,
         lr: f64,
         config: &TrainConfig,
-    ) -> Result<(), String> {
+    ) -> Result<f64, String> {
         let pause = std::mem::take(&mut self.paused).as_secs_f64();
         let seconds = (progress.time_s - self.last.time_s - pause).max(1e-9);
         let rate = (progress.samples - self.last.samples) as f64 / seconds;
@@ -91,7 +91,7 @@ impl Reporter {
             self.last_line = Some(Instant::now());
             eprintln!("{:3.0}% {} samples {message}", 100.0 * done, progress.samples);
         }
-        Ok(())
+        Ok(rate)
     }
 
     /// A validation, which took `time`; the sources have these names.

@@ -5,10 +5,14 @@ use super::checkpoint::{Checkpoint, Progress};
 use super::feed::Feed;
 use super::learner::Learner;
 use super::report::Reporter;
+use super::summary::TrainSummary;
 use super::validation::HeldOut;
 use crate::config::{Schedule, TrainConfig};
 use crate::files::make_folder;
 use crate::loader::Batch;
+use crate::samples::Phase;
+use serde_json::json;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tch::{Device, Tensor};
@@ -195,6 +199,26 @@ impl Run {
         Ok(ended)
     }
 
+    /// Trains as [`Run::train`] does, and also returns what was learnt since step `from`, at which the run is now or was
+    /// when an earlier call with the same `from` began.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Run::train`].
+    pub fn train_from(
+        &mut self,
+        from: u64,
+        feed: &mut dyn Feed,
+        held_out: &HeldOut,
+        stop: &dyn Fn(&Progress) -> bool,
+    ) -> Result<(Ended, TrainSummary), TrainError> {
+        if self.progress.step == from {
+            self.progress.summary = TrainSummary::default();
+        }
+        let ended = self.train(feed, held_out, stop)?;
+        Ok((ended, self.progress.summary.clone()))
+    }
+
     /// What the next step learns from: fresh samples, and some that were hard.
     fn batches(&self, feed: &mut dyn Feed) -> Result<Vec<Batch>, String> {
         let next = |part: usize| {
@@ -227,7 +251,8 @@ impl Run {
         if report.skipped > 0 {
             reporter.say(&format!("{} steps weren't finite and were left out", report.skipped));
         }
-        reporter.train(&self.progress, &report, lr, &self.config)?;
+        let rate = reporter.train(&self.progress, &report, lr, &self.config)?;
+        self.progress.summary.add(&report, rate);
         if self.streak > SKIPS {
             return Err(TrainError::NotFinite(self.streak));
         }
@@ -248,6 +273,9 @@ impl Run {
             return Ok(());
         }
         reporter.validation(&self.progress, &held_out.names, &validations, start.elapsed())?;
+        let phases = Phase::ALL.map(Phase::name).into_iter().zip(&validations.phases);
+        self.progress.summary.validation = json!(all);
+        self.progress.summary.phases = json!(phases.collect::<BTreeMap<_, _>>());
         let loss = all.measures.loss(self.config.value_weight);
         let is_best = self.progress.best.is_none_or(|best| loss < best);
         self.progress.since_best = if is_best { 0 } else { self.progress.since_best + 1 };

@@ -164,7 +164,7 @@ impl TrainConfig {
     /// One line: what can't be read, or which key is unknown or doesn't fit.
     pub fn load(preset: Preset, files: &[PathBuf], overrides: &[String]) -> Result<TrainConfig, String> {
         let mut json = preset.json();
-        lay_files(&mut json, files)?;
+        lay_files(&mut json, files).map_err(|error| format!("{error:#}"))?;
         preset::resolve(json, overrides).map_err(|error| format!("{}: {error}", place(files)))
     }
 
@@ -251,7 +251,7 @@ impl TrainConfig {
             if !(source.weight.is_finite() && source.weight > 0.0) {
                 return Err(format!("source {}: weight is {}, must be positive", source.name, source.weight));
             }
-            source.select.check().map_err(|why| format!("source {}: {why}", source.name))?;
+            source.select.check().map_err(|why| format!("source {}: {why:#}", source.name))?;
         }
         Ok(())
     }

@@ -50,7 +50,7 @@ impl Preset {
 
 /// Applies `overrides` and reads what the JSON then says.
 pub(super) fn resolve(mut json: Value, overrides: &[String]) -> Result<TrainConfig, String> {
-    set(&mut json, overrides)?;
+    set(&mut json, overrides).map_err(|error| format!("{error:#}"))?;
     give_defaults(&mut json);
     let config: TrainConfig = serde_json::from_value(json).map_err(|error| error.to_string())?;
     config.check()?;
