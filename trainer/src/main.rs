@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use trainer::cli::{
     AnnotateArgs, ArenaArgs, ConvertLc0Args, EvaluateArgs, ExportArgs, ExportPgnArgs, FetchGamesArgs,
     HeatmapArgs, ImportArgs, InspectArgs, LrFinderArgs, MineArgs, OverfitArgs, PlotArgs, QuantiseArgs,
-    RlArgs, SelfPlayArgs, TrainArgs, VerifyArgs,
+    RateArgs, RlArgs, SelfPlayArgs, TrainArgs, VerifyArgs,
 };
 
 /// Philidor's trainer: from games to networks.
@@ -25,6 +25,7 @@ enum Command {
     Annotate(AnnotateArgs),
     SelfPlay(SelfPlayArgs),
     Arena(ArenaArgs),
+    Rate(RateArgs),
     Inspect(InspectArgs),
     ExportPgn(ExportPgnArgs),
     Overfit(OverfitArgs),
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Command::Annotate(args) => args.run().map_err(anyhow::Error::msg),
         Command::SelfPlay(args) => args.run(),
         Command::Arena(args) => args.run(),
+        Command::Rate(args) => args.run(),
         Command::Inspect(args) => args.run().map_err(anyhow::Error::msg),
         Command::ExportPgn(args) => args.run().map_err(anyhow::Error::msg),
         Command::Overfit(args) => args.run().map_err(anyhow::Error::msg),

@@ -2,18 +2,22 @@
 //!
 //! A [`Contender`] is a network that searches, or one of the engine's classical players. [`play_match`] plays two of
 //! them against each other, every opening with both colours, many games at once. [`MatchResults`] counts games and
-//! pairs and estimates the Elo difference, [`Sprt`](crate::config::Sprt) tests hypotheses about it, and [`rate`] puts many
-//! players on one scale.
+//! pairs and estimates the Elo difference, [`Sprt`](crate::config::Sprt) tests hypotheses about it, [`rate`] puts many
+//! players on one scale, and [`Tournament`] reads the results of any games from PGN.
 
 mod results;
 mod sprt;
 mod rating;
+mod pgn;
+mod tournament;
 mod contender;
 mod game;
 mod play;
 
 pub use contender::Contender;
+pub use pgn::{PgnGame, read_pgn};
 pub use play::{MatchPlan, MatchReport, play_match};
 pub use rating::{HeadToHead, Rating, rate};
 pub use results::{EloEstimate, MatchResults, elo_of_score, score_of_elo};
 pub use sprt::{SprtBounds, SprtDecision};
+pub use tournament::{PlayerRecord, Tournament};
