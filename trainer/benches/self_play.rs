@@ -1,39 +1,40 @@
-//! How much of a network's bare speed self-play keeps busy.
+//! The share of a network's bare evaluation rate that self-play reaches.
 //!
-//! `cargo bench -p trainer --bench self_play -- [NET [WORKERS [BATCH]]]`: the network (embedded.int8 unless said)
-//! evaluates batches (of 32 unless said) of random positions in a session of its own in each worker, and plays against
-//! itself with as large batches and without a cache; in turn, several times, because machines change their speed.
-//! A checkpoint, NET.safetensors, is run in libtorch, on a GPU if there is one.
+//! `cargo bench -p trainer --bench self_play -- [NET [WORKERS [BATCH]]]`: the network (default embedded.int8) evaluates
+//! batches (default 32) of random positions, in its own session in each worker, and plays against itself with batches
+//! of that size and without a cache; both in turn, several times, because the machine's speed varies. A checkpoint,
+//! NET.safetensors, is run in libtorch, on a GPU if there is one.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use anyhow::{Context, Result};
 use engine::eval::Request;
 use engine::position::Game;
 use indicatif::ProgressBar;
 use trainer::cli::DeviceChoice;
-use trainer::config::Rules;
+use trainer::config::SelfPlayRules;
 use trainer::dataset::{Store, StoreOptions};
 use trainer::export;
-use trainer::gameplay::{Backend, network};
+use trainer::gameplay::{Backend, load_network};
 use trainer::model::Torch;
-use trainer::selfplay::{Plan, Seats, play};
+use trainer::selfplay::{SelfPlayNetworks, SelfPlayPlan, play};
 use trainer::train::Checkpoint;
 
-/// How long each is measured, each time.
+/// Duration of each measurement.
 const TIME: Duration = Duration::from_secs(4);
 const TIMES: usize = 4;
 /// What is measured.
-struct Trial {
+struct Setting {
     network: Arc<dyn Backend>,
     workers: usize,
-    /// Positions a batch, and games at once.
+    /// Positions per batch, and games at once.
     batch: usize,
 }
 
-/// So many positions after random moves.
+/// This many positions after random moves.
 fn positions(count: usize) -> Vec<Game> {
     let mut rng = fastrand::Rng::with_seed(1);
     let mut games = Vec::new();
@@ -50,29 +51,30 @@ fn positions(count: usize) -> Vec<Game> {
     games
 }
 
-impl Trial {
-    /// What the command line asks for, and a line about it.
-    fn of(words: &[String]) -> Result<(Trial, String), String> {
+impl Setting {
+    /// The setting that the command line asks for, and its description.
+    fn of(words: &[String]) -> Result<(Setting, String)> {
         let number = |index: usize, usual| words.get(index).map_or(Ok(usual), |word| word.parse());
         let (workers, batch) = (number(1, 1), number(2, 32));
-        let wrong = |_| "WORKERS and BATCH are numbers".to_owned();
-        let (workers, batch) = (workers.map_err(wrong)?, batch.map_err(wrong)?);
+        let wrong = "WORKERS and BATCH are numbers";
+        let (workers, batch) = (workers.context(wrong)?, batch.context(wrong)?);
         let net = Path::new(words.first().map_or("embedded.int8", String::as_str));
         let (network, named): (Arc<dyn Backend>, _) = if net.extension().is_some_and(|e| e == "safetensors") {
-            let device = DeviceChoice::Auto.device()?;
+            let device = DeviceChoice::Auto.device().map_err(anyhow::Error::msg)?;
+            let checkpoint = Checkpoint::load(net).map_err(anyhow::Error::msg)?;
             let (structure, weights) =
-                export::network(&Checkpoint::load(net)?, true, None).map_err(|error| format!("{error:#}"))?;
+                export::network(&checkpoint, true, None).map_err(anyhow::Error::msg)?;
             let named = format!("{} in libtorch, {device:?}", net.display());
             (Arc::new(Torch::new(&structure, weights, device)), named)
         } else {
-            let network = network(net)?;
+            let network = load_network(net)?;
             let named = network.describe();
             (Arc::new(network), named)
         };
-        Ok((Trial { network, workers, batch }, format!("{named}, {workers} workers, batches of {batch}")))
+        Ok((Setting { network, workers, batch }, format!("{named}, {workers} workers, batches of {batch}")))
     }
 
-    /// Positions a second, encoded and evaluated.
+    /// Positions encoded and evaluated per second.
     fn bare(&self) -> f64 {
         let work = || {
             let mut evaluator = self.network.evaluator(self.batch).expect("an evaluator");
@@ -95,7 +97,7 @@ impl Trial {
         })
     }
 
-    /// Evaluations a second in self-play.
+    /// Evaluations per second in self-play.
     fn playing(&self) -> f64 {
         let folder = tempfile::tempdir().expect("a folder");
         let out = StoreOptions {
@@ -105,17 +107,22 @@ impl Trial {
             resume: false,
         };
         let store = Store::open(&out, "bench", "a benchmark", serde_json::Value::Null).expect("a new folder");
-        let rules =
-            Rules { visits: 200, games: self.batch, workers: self.workers, cache: 0, ..Rules::default() };
-        let plan = Plan { rules, seed: 1, games: u64::MAX };
-        let seats = Seats { network: Arc::clone(&self.network), other: None };
+        let rules = SelfPlayRules {
+            visits: 200,
+            games: self.batch,
+            workers: self.workers,
+            cache: 0,
+            ..SelfPlayRules::default()
+        };
+        let plan = SelfPlayPlan { rules, seed: 1, games: u64::MAX };
+        let networks = SelfPlayNetworks { network: Arc::clone(&self.network), other: None };
         let stop = AtomicBool::new(false);
         let session = std::thread::scope(|scope| {
             scope.spawn(|| {
                 std::thread::sleep(TIME);
                 stop.store(true, Ordering::Relaxed);
             });
-            play(&plan, &seats, store, &ProgressBar::hidden(), &stop).expect("games")
+            play(&plan, &networks, store, &ProgressBar::hidden(), &stop).expect("games")
         });
         session.evaluated as f64 / session.seconds
     }
@@ -123,11 +130,11 @@ impl Trial {
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    let (trial, named) = Trial::of(&words).expect("something to measure");
+    let (setting, named) = Setting::of(&words).expect("something to measure");
     println!("{named}");
     let mut sums = [0.0; 2];
     for _ in 0..TIMES {
-        let [raw, busy] = [trial.bare(), trial.playing()];
+        let [raw, busy] = [setting.bare(), setting.playing()];
         println!("bare {raw:.0}/s, self-play {busy:.0}/s: {:.3}", busy / raw);
         sums = [sums[0] + raw, sums[1] + busy];
     }

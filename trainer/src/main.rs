@@ -1,14 +1,12 @@
 //! The binary `philidor-trainer`: one subcommand per step of the pipeline, in its order.
 
-use std::fmt::Display;
 use std::process::ExitCode;
 
-use anyhow::anyhow;
 use clap::{Parser, Subcommand};
 use trainer::cli::{
     AnnotateArgs, ArenaArgs, ConvertLc0Args, EvaluateArgs, ExportArgs, ExportPgnArgs, FetchGamesArgs,
     HeatmapArgs, ImportArgs, InspectArgs, LrFinderArgs, MineArgs, OverfitArgs, PlotArgs, QuantiseArgs,
-    RlArgs, SelfPlayArgs, TrainArgs, VerifyArgs,
+    RateArgs, RlArgs, SelfPlayArgs, TrainArgs, VerifyArgs,
 };
 
 /// Philidor's trainer: from games to networks.
@@ -27,6 +25,7 @@ enum Command {
     Annotate(AnnotateArgs),
     SelfPlay(SelfPlayArgs),
     Arena(ArenaArgs),
+    Rate(RateArgs),
     Inspect(InspectArgs),
     ExportPgn(ExportPgnArgs),
     Overfit(OverfitArgs),
@@ -47,25 +46,26 @@ enum Command {
 fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("info")).init();
     let done = match Cli::parse().command {
-        Command::FetchGames(args) => report(args.run()),
-        Command::Import(args) => report(args.run()),
-        Command::Mine(args) => report(args.run()),
-        Command::Annotate(args) => report(args.run()),
-        Command::SelfPlay(args) => report(args.run()),
-        Command::Arena(args) => report(args.run()),
-        Command::Inspect(args) => report(args.run()),
-        Command::ExportPgn(args) => report(args.run()),
-        Command::Overfit(args) => report(args.run()),
-        Command::LrFinder(args) => report(args.run()),
-        Command::Train(args) => report(args.run()),
-        Command::Plot(args) => report(args.run()),
-        Command::Export(args) => report(args.run()),
-        Command::Verify(args) => report(args.run()),
-        Command::ConvertLc0(args) => report(args.run()),
-        Command::Quantise(args) => report(args.run()),
-        Command::Evaluate(args) => report(args.run()),
-        Command::Heatmap(args) => report(args.run()),
-        Command::Rl(args) => report(args.run()),
+        Command::FetchGames(args) => args.run(),
+        Command::Import(args) => args.run(),
+        Command::Mine(args) => args.run(),
+        Command::Annotate(args) => args.run(),
+        Command::SelfPlay(args) => args.run(),
+        Command::Arena(args) => args.run(),
+        Command::Rate(args) => args.run(),
+        Command::Inspect(args) => args.run(),
+        Command::ExportPgn(args) => args.run(),
+        Command::Overfit(args) => args.run(),
+        Command::LrFinder(args) => args.run(),
+        Command::Train(args) => args.run(),
+        Command::Plot(args) => args.run(),
+        Command::Export(args) => args.run(),
+        Command::Verify(args) => args.run(),
+        Command::ConvertLc0(args) => args.run(),
+        Command::Quantise(args) => args.run(),
+        Command::Evaluate(args) => args.run(),
+        Command::Heatmap(args) => args.run(),
+        Command::Rl(args) => args.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -74,9 +74,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// A command's result, whatever its error is.
-fn report<E: Display>(done: Result<(), E>) -> anyhow::Result<()> {
-    done.map_err(|error| anyhow!("{error:#}"))
 }

@@ -1,4 +1,4 @@
-//! Self-play, matches and the cycle of learning, by the built program.
+//! Self-play, matches and reinforcement learning, by the built program.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -21,7 +21,7 @@ fn succeeds(mut command: Command) -> Output {
     output
 }
 
-/// A run of moments: a network of a few numbers, games of a few moves.
+/// A run of a few seconds: a tiny network and short games.
 fn write_config(folder: &Path) {
     let config = json!({
         "play": { "visits": 6, "max_plies": 14, "games": 4, "workers": 1, "cache": 0 },
@@ -48,7 +48,7 @@ fn metrics(run: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// The state of a run that is at rest, and everything in its buffer.
+/// The state of a run that has ended, after checking every file of its buffer.
 fn checked_state(run: &Path) -> Value {
     let text = std::fs::read_to_string(run.join("state.json")).expect("a state");
     let state: Value = serde_json::from_str(&text).expect("JSON");
@@ -63,7 +63,7 @@ fn checked_state(run: &Path) -> Value {
 }
 
 #[test]
-fn a_network_learns_by_its_own_games() {
+fn a_network_learns_from_its_own_games() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     write_config(at);
@@ -90,7 +90,7 @@ fn a_network_learns_by_its_own_games() {
     let events = std::fs::read_to_string(run.join("events.log")).expect("events");
     assert!(events.contains("iteration 2: 00002 against random (random): +"), "{events}");
 
-    // The network plays by itself and against others; the same seed has the same games.
+    // The network plays against itself and against others; the same seed gives the same games.
     let net = "runs/a/nets/00004.onnx";
     let rules = ["--set", "visits=6", "--set", "max_plies=20", "--set", "workers=1", "--set", "games=4"];
     for name in ["one", "two"] {
@@ -110,29 +110,38 @@ fn a_network_learns_by_its_own_games() {
     assert_eq!(first, second);
     assert!(String::from_utf8_lossy(&first).contains("pairs 0 ½ 1 1½ 2: "));
 
-    // A preset can't change a run that has every key.
+    // A preset cannot change a run that has every key.
     let preset = ["rl", "--run", "runs/a", "--resume", "--preset", "gpu"];
     let error = trainer(at, &preset).output().expect("the trainer starts");
     assert!(String::from_utf8_lossy(&error.stderr).contains("--preset changes nothing"));
-    // Nor does a configuration change the structure of its networks, or one that doesn't do the run's own.
+    // Nor can a configuration change the structure of its networks or what the loop sets itself; one that is refused
+    // leaves the run's own as it is.
     let config = || std::fs::read_to_string(run.join("config.json")).expect("a configuration");
     let before = config();
-    let more = ["--resume", "--iterations", "4", "--set", "train.model.filters=32"];
-    let bad =
-        ["--set", "pretrain_mix_ratio=0.5", "--set", r#"train.sources=[{"name":"x","paths":["none/*.h5"]}]"#];
-    let refused =
-        trainer(at, &[&learn("runs/a", &more)[..], &bad].concat()).output().expect("the trainer starts");
-    assert!(!refused.status.success());
+    let more = ["--resume", "--iterations", "4"];
+    let sources = r#"train.sources=[{"name":"x","paths":["none/*.h5"]}]"#;
+    for (bad, why) in [
+        (&["--set", "pretrain_mix_ratio=0.5", "--set", sources][..], "none/*.h5"),
+        (&["--set", "train.model.filters=32"], "train.model.filters = 32 ("),
+        (&["--set", "train.samples=1000"], "train.samples (set samples_per_position)"),
+    ] {
+        let refused =
+            trainer(at, &[&learn("runs/a", &more)[..], bad].concat()).output().expect("the trainer starts");
+        assert!(!refused.status.success());
+        let error = String::from_utf8_lossy(&refused.stderr);
+        assert!(error.contains(why), "{error}");
+        assert_eq!(config(), before);
+    }
+    // What the run has already may be said again.
+    succeeds(trainer(at, &[&learn("runs/a", &more)[..], &["--set", "train.model.filters=8"]].concat()));
     assert_eq!(config(), before);
-    succeeds(trainer(at, &learn("runs/a", &more)));
-    assert_eq!(config(), before);
-    // A finished run goes on to more iterations; begun anew it would be lost.
+    // A finished run is continued to more iterations; started again it would be lost.
     let error = trainer(at, &learn("runs/a", &["--iterations", "5"])).output().expect("the trainer starts");
     assert!(String::from_utf8_lossy(&error.stderr).contains("add --resume"));
     let more = ["--resume", "--iterations", "6", "--device", "cpu", "--set", "quantise=true"];
     succeeds(trainer(at, &[&["rl", "--run", "runs/a"], &more[..]].concat()));
     assert_eq!(metrics(&run).len(), 6);
-    // From then on it plays in 8 bits, and so is tested: each network is put into them once.
+    // From then on it plays in int8, in the arena too: each network is quantised once.
     let events = std::fs::read_to_string(run.join("events.log")).expect("events");
     let said: Vec<&str> = events.lines().filter(|line| line.contains("in 8 bits: policy KL ")).collect();
     let tested = said.iter().filter(|line| line.contains("network 00006 in 8 bits")).count();
@@ -141,7 +150,7 @@ fn a_network_learns_by_its_own_games() {
     let int8 = nets.filter(|entry| entry.file_name().to_string_lossy().ends_with(".int8.onnx")).count();
     assert!((2..=said.len()).contains(&int8), "{events}");
 
-    // What is gone from the folder is told and gone without: games, optimiser, files to play with.
+    // What is missing from the folder is logged and done without: games, optimiser, ONNX files.
     std::fs::remove_file(run.join("games/iter-00006-00000.h5")).expect("games");
     std::fs::remove_dir_all(run.join("train-000")).expect("a training run");
     for entry in std::fs::read_dir(run.join("nets")).expect("a folder").flatten() {
@@ -152,16 +161,16 @@ fn a_network_learns_by_its_own_games() {
     let more = ["rl", "--run", "runs/a", "--resume", "--iterations", "7", "--device", "cpu"];
     succeeds(trainer(at, &more));
     let events = std::fs::read_to_string(run.join("events.log")).expect("events");
-    assert!(events.contains("iter-00006-00000.h5 is gone, which the buffer needs: "), "{events}");
-    assert!(events.contains("the training run is gone: 00006 is trained on with a fresh optimiser"));
-    let learns_as_ever = || {
+    assert!(events.contains("iter-00006-00000.h5 is missing, which the buffer needs: "), "{events}");
+    assert!(events.contains("the training run is missing: 00006 is trained on with a fresh optimiser"));
+    let learns_as_before = || {
         let last = metrics(&run).pop().expect("a line");
         let samples = 2 * last["play"]["new_positions"].as_u64().expect("a number");
         assert_eq!(last["learn"]["step"], samples.div_ceil(16), "as much as any iteration learns");
         checked_state(&run)
     };
-    let state = learns_as_ever();
-    // The same where the seventh iteration still had to learn, …
+    let state = learns_as_before();
+    // The same where the seventh iteration still had to learn.
     let put_back = |stage: &str| {
         let mut state = checked_state(&run);
         (state["iteration"], state["stage"]) = (json!(7), json!(stage));
@@ -176,23 +185,23 @@ fn a_network_learns_by_its_own_games() {
         "played again, counted once"
     );
     assert_eq!(metrics(&run).len(), 7);
-    // … or to be tested.
+    // Or to be tested.
     put_back("arena");
     std::fs::remove_dir_all(run.join("train-000")).expect("a training run");
     let eight = ["rl", "--run", "runs/a", "--resume", "--iterations", "8", "--device", "cpu"];
     succeeds(trainer(at, &eight));
-    learns_as_ever();
+    learns_as_before();
 }
 
 #[test]
-fn games_are_played_in_libtorch_where_that_is_wished() {
+fn games_are_played_in_libtorch_if_the_configuration_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     write_config(at);
     let run = at.join("run");
     let torch = ["--set", "runtime=torch", "--set", "play.workers=0", "--set", "arena.veto_score=0"];
     succeeds(trainer(at, &learn("run", &[&["--iterations", "2"], &torch[..]].concat())));
-    // Without a sound ONNX file only libtorch can play on, in games and in the arena.
+    // Without a valid ONNX file only libtorch can play, in self-play and in the arena.
     let spoil = || {
         for entry in std::fs::read_dir(run.join("nets")).expect("a folder").flatten() {
             if entry.path().extension().is_some_and(|extension| extension == "onnx") {
@@ -202,11 +211,11 @@ fn games_are_played_in_libtorch_where_that_is_wished() {
     };
     spoil();
     // As the run's own configuration says.
-    let go_on = |more: &[&str]| {
+    let resume = |more: &[&str]| {
         let first = ["rl", "--run", "run", "--resume", "--device", "cpu", "--iterations"];
         trainer(at, &[&first[..], more].concat())
     };
-    succeeds(go_on(&["4"]));
+    succeeds(resume(&["4"]));
     let lines = metrics(&run);
     assert_eq!(lines.len(), 4);
     for line in &lines {
@@ -221,26 +230,26 @@ fn games_are_played_in_libtorch_where_that_is_wished() {
     let best = checked_state(&run)["best"].as_str().expect("a name").to_owned();
     let best = || std::fs::read(run.join(format!("nets/{best}.onnx"))).expect("a file");
     spoil();
-    // The canaries that a veto asks do, and so does ONNX Runtime: it is made again of the weights.
+    // A veto's canaries need the ONNX file, and so does ONNX Runtime: it is exported again from the weights.
     let veto =
         ["--set", "arena.veto_score=1", "--set", "arena.veto.elo0=300", "--set", "arena.veto.elo1=600"];
-    succeeds(go_on(&[&["6"], &veto[..]].concat()));
+    succeeds(resume(&[&["6"], &veto[..]].concat()));
     let events = std::fs::read_to_string(run.join("events.log")).expect("events");
     assert!(events.contains("veto, level 1") && events.contains("what got worse"), "{events}");
     assert!(best().len() > 1000);
     spoil();
     assert_eq!(best(), b"no network");
-    succeeds(go_on(&["7", "--set", "runtime=onnx"]));
+    succeeds(resume(&["7", "--set", "runtime=onnx"]));
     assert!(best().len() > 1000);
 }
 
-/// Kills a program after some time, unless it ends before; whether it was killed.
+/// Kills a program after some time, unless it ends before; returns whether it was killed.
 fn killed_after(time: Duration, mut command: Command) -> bool {
     let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("the trainer starts");
     let mut said = child.stderr.take().expect("piped");
     let (alive, end) = channel::<()>();
     let listener = thread::spawn(move || {
-        // What it says ends with it.
+        // Its output ends when it does.
         _ = std::io::copy(&mut said, &mut std::io::sink());
         drop(alive);
     });
@@ -262,13 +271,13 @@ fn killed_a_dozen_times_at_random_it_ends_with_the_same_iterations() {
     let arguments = learn("run", &["--iterations", "6"]);
     let (mut rng, mut kills) = (fastrand::Rng::with_seed(6), 0);
     let command = || {
-        // The state is what tells a run from none; on a busy machine its start may take all of the time it is given.
+        // A folder with a state holds a run; on a busy machine the start may take all of the time.
         let resume = at.join("run/state.json").exists();
         let more: &[&str] = if resume { &["--resume"] } else { &[] };
         trainer(at, &[&arguments[..], more].concat())
     };
     for _ in 0..12 {
-        // A dozen quarters at most, of which its start takes a part each time.
+        // At most a dozen quarters of the whole time, part of which each start takes.
         kills += u32::from(killed_after(whole.mul_f64(rng.f64() / 4.0), command()));
     }
     assert!(kills > 0, "none was killed");
@@ -278,7 +287,7 @@ fn killed_a_dozen_times_at_random_it_ends_with_the_same_iterations() {
     let iterations: Vec<u64> = lines.iter().filter_map(|line| line["iteration"].as_u64()).collect();
     assert_eq!(iterations, [1, 2, 3, 4, 5, 6]);
     for line in &lines {
-        assert_eq!(line["play"]["games"]["games"], 8, "also those of before a kill");
+        assert_eq!(line["play"]["games"]["games"], 8, "including those from before a kill");
         assert!(line["learn"]["policy_loss"].as_f64().expect("a loss") > 0.0);
     }
     let state = checked_state(&run);
@@ -288,7 +297,7 @@ fn killed_a_dozen_times_at_random_it_ends_with_the_same_iterations() {
 }
 
 #[test]
-fn what_a_ruinous_learning_rate_destroys_is_noticed_and_restored() {
+fn damage_by_a_ruinous_learning_rate_is_vetoed_and_undone() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     let start = Path::new(env!("CARGO_MANIFEST_DIR")).join("../nets/philidor.safetensors");
@@ -318,15 +327,15 @@ fn what_a_ruinous_learning_rate_destroys_is_noticed_and_restored() {
         said.contains("back to start with a fresh optimiser") && said.contains("what got worse: "),
         "{said}"
     );
-    assert!(said.contains("mate in one"), "a network that plays nonsense misses mates: {said}");
+    assert!(said.contains("mate in one"), "a ruined network misses mates: {said}");
     let state = checked_state(&at.join("run"));
     assert_eq!(
         (&state["best"], &state["current"], &state["training"]),
         (&json!("start"), &json!("start"), &json!(2))
     );
     assert_eq!(state["escalation"]["lr_factor"], 0.5);
-    // With a learning rate that is sane, and batches that BatchNorm's statistics don't suffer from, it goes on from the
-    // weights that were restored. (Six games between equals may end 25 %.)
+    // With a sane learning rate, and batches large enough for BatchNorm's statistics, it continues from the restored
+    // weights. (Six games between equals may end 25 %.)
     succeeds(trainer(
         at,
         &[

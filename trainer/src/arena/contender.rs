@@ -1,24 +1,25 @@
-//! Who plays in a match.
+//! The players of a match.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use anyhow::{Context, Result, ensure};
 use engine::baseline::{Player, Task, UctParams};
 use engine::position::Game;
 use engine::search::{Limits, Outcome, Verdict, View, Watch};
 use shakmaty::Move;
 
-use crate::gameplay::{Backend, network};
+use crate::gameplay::{Backend, load_network};
 
-/// Bytes for the tree of UCT.
+/// Bytes for UCT's tree.
 const UCT_MEMORY: usize = 16 << 20;
-/// What UCT searches if nothing else is said: random games a move.
+/// UCT's default number of rollouts a move.
 const UCT_VISITS: u64 = 200;
-/// How deep minimax and alpha-beta search if nothing else is said: plies. Beyond, minimax takes minutes a move.
+/// Default depth of minimax and alpha-beta, plies. Deeper, minimax takes minutes a move.
 const DEPTH: u64 = 4;
 
-/// A player.
+/// A player of a match.
 #[derive(Clone)]
 pub enum Contender {
     /// A network that searches.
@@ -27,60 +28,59 @@ pub enum Contender {
         name: String,
         /// The network.
         network: Arc<dyn Backend>,
-        /// Visits of every search.
+        /// Visits a move.
         visits: u64,
     },
     /// One of the engine's classical players.
     Classical {
-        /// Which.
+        /// Which one.
         player: Player,
-        /// How long it thinks, see [`limits`].
+        /// Depth or rollouts, see [`limits`].
         effort: u64,
     },
 }
 
 impl Contender {
-    /// A player by a name: one of the classical players (`uct:500` with so many visits, `minimax:3` so many plies
-    /// deep), `embedded`, `embedded.int8`, or a network's file; networks search `visits`.
+    /// The player with this name: a classical player (`uct:500` with that many rollouts a move, `minimax:3` with that
+    /// depth in plies), `embedded`, `embedded.int8`, or the file of a network, which searches `visits` a move.
     ///
     /// # Errors
     ///
-    /// One line: the network can't be used, or a number isn't one.
-    pub fn named(name: &str, visits: u64) -> Result<Contender, String> {
+    /// The network cannot be loaded, or what follows the colon is not a positive number.
+    pub fn named(name: &str, visits: u64) -> Result<Contender> {
         let (player, own) = name.split_once(':').map_or((name, None), |(player, own)| (player, Some(own)));
         if let Some(index) = Player::NAMES.iter().position(|known| *known == player) {
             let player = Player::ALL[index];
-            let usual = if is_by_depth(player) { DEPTH } else { UCT_VISITS };
-            let effort = own.map_or(Ok(usual), str::parse);
-            let effort = effort.map_err(|_| format!("{name}: what stands behind the colon is no number"))?;
-            if effort == 0 {
-                return Err(format!("{name}: what stands behind the colon must be at least 1"));
-            }
+            let default = if is_by_depth(player) { DEPTH } else { UCT_VISITS };
+            let effort = own.map_or(Ok(default), str::parse);
+            let effort = effort.with_context(|| format!("{name}: what follows the colon is no number"))?;
+            ensure!(effort > 0, "{name}: what follows the colon must be at least 1");
             return Ok(Contender::Classical { player, effort });
         }
-        let network = network(Path::new(name))?;
+        let network = load_network(Path::new(name))?;
         Ok(Contender::Network { name: name.to_owned(), network: Arc::new(network), visits })
     }
 
-    /// What reports call it.
+    /// Its name in reports.
     pub fn name(&self) -> String {
         match self {
             Contender::Network { name, .. } => name.clone(),
             Contender::Classical { player: Player::Random, .. } => "random".to_owned(),
             Contender::Classical { player, effort } => {
-                let index = Player::ALL.iter().position(|known| known == player).expect("all of them");
+                let index =
+                    Player::ALL.iter().position(|known| known == player).expect("ALL holds every player");
                 format!("{}:{effort}", Player::NAMES[index])
             }
         }
     }
 }
 
-/// Whether a player searches all moves to a depth.
+/// Whether a player searches to a fixed depth.
 fn is_by_depth(player: Player) -> bool {
     matches!(player, Player::Minimax | Player::AlphaBeta)
 }
 
-/// How long a classical player thinks: so many plies deep if he searches by depth, else so many random games a move.
+/// A classical player's limits: `effort` is the depth in plies, or the number of rollouts.
 fn limits(player: Player, effort: u64) -> Limits {
     if is_by_depth(player) {
         Limits { depth: Some(u32::try_from(effort).unwrap_or(u32::MAX)), ..Limits::default() }
@@ -89,7 +89,7 @@ fn limits(player: Player, effort: u64) -> Limits {
     }
 }
 
-/// The move of a classical player, who thinks on this thread.
+/// The move of a classical player, which searches on the present thread.
 pub fn classical_move(player: Player, effort: u64, game: &Game, seed: u64) -> Option<Move> {
     let task = Task {
         game: game.clone(),
@@ -103,7 +103,7 @@ pub fn classical_move(player: Player, effort: u64, game: &Game, seed: u64) -> Op
     outcome.report.lines.first().and_then(|line| line.pv.first().copied())
 }
 
-/// Looks on and says nothing.
+/// An observer that ignores everything.
 struct Silent;
 
 impl Watch for Silent {
@@ -120,7 +120,9 @@ mod tests {
 
     #[test]
     fn players_have_names() {
-        let name = |text: &str| Contender::named(text, 100).map(|contender| contender.name());
+        let name = |text: &str| {
+            Contender::named(text, 100).map(|contender| contender.name()).map_err(|e| format!("{e:#}"))
+        };
         assert_eq!(name("random"), Ok("random".into()));
         assert_eq!(name("uct:50"), Ok("uct:50".into()));
         assert_eq!(name("minimax"), Ok("minimax:4".into()));
@@ -135,7 +137,7 @@ mod tests {
         let game = Game::from_fen("6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1").unwrap();
         let mates = classical_move(Player::Uct, 500, &game, 3).unwrap();
         assert_eq!(Game::uci(mates, false), "e1e8");
-        // A pawn is defended: what one ply wins two plies lose again.
+        // The pawn is defended: one ply wins it, two plies see the queen lost.
         let game = Game::from_fen("4k3/8/2p5/3p4/8/8/8/3QK3 w - - 0 1").unwrap();
         let by_depth = |plies| Game::uci(classical_move(Player::AlphaBeta, plies, &game, 1).unwrap(), false);
         assert_eq!(by_depth(1), "d1d5");

@@ -1,18 +1,23 @@
-//! Matches: players against one another on paired openings, and what their results prove.
+//! Matches between players on paired openings, and their statistics.
 //!
-//! A [`Contender`] is a network that searches, or one of the engine's classical players. [`contest`] plays two of them
-//! against each other, every opening with both colours, many games at once; [`Tally`] counts pairs of games,
-//! [`Sprt`] says when they prove enough, [`rate`] puts many players on one scale.
+//! A [`Contender`] is a network that searches, or one of the engine's classical players. [`play_match`] plays two of
+//! them against each other, every opening with both colours, many games at once. [`MatchResults`] counts games and
+//! pairs and estimates the Elo difference, [`Sprt`](crate::config::Sprt) tests hypotheses about it, [`rate`] puts many
+//! players on one scale, and [`Tournament`] reads the results of any games from PGN.
 
-mod tally;
+mod results;
 mod sprt;
 mod rating;
+mod pgn;
+mod tournament;
 mod contender;
-mod duel;
-mod contest;
+mod game;
+mod play;
 
 pub use contender::Contender;
-pub use contest::{Contest, Report, contest};
-pub use rating::{Meeting, Rating, rate};
-pub use sprt::{Bounds, Decision};
-pub use tally::{Estimate, Tally, elo_of_score, score_of_elo};
+pub use pgn::{PgnGame, read_pgn};
+pub use play::{MatchPlan, MatchReport, play_match};
+pub use rating::{HeadToHead, Rating, rate};
+pub use results::{EloEstimate, MatchResults, elo_of_score, score_of_elo};
+pub use sprt::{SprtBounds, SprtDecision};
+pub use tournament::{PlayerRecord, Tournament};

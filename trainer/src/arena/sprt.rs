@@ -1,46 +1,49 @@
-//! When a match has proven enough: the sequential probability ratio test on pairs of games.
+//! The sequential probability ratio test on pairs of games.
 
 use serde::{Deserialize, Serialize};
 
 use crate::config::Sprt;
 
-use super::tally::{SCORES, Tally, score_of_elo};
+use super::results::{MatchResults, SCORES, score_of_elo};
 
-/// Where the test ends.
+/// The values of the LLR at which the test ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bounds {
+pub struct SprtBounds {
     /// At or below it elo0 is accepted.
     pub lower: f64,
     /// At or above it elo1 is accepted.
     pub upper: f64,
 }
 
-/// What the test says.
+/// What the test has decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Decision {
-    /// elo0: nothing was gained.
+pub enum SprtDecision {
+    /// elo0 is accepted: nothing was gained.
     Rejected,
-    /// Not enough games yet.
+    /// Undecided: there are not enough games yet.
     Open,
-    /// elo1: something was.
+    /// elo1 is accepted: something was gained.
     Accepted,
 }
 
 impl Sprt {
     /// Wald's bounds.
-    pub fn bounds(&self) -> Bounds {
-        Bounds { lower: (self.beta / (1.0 - self.alpha)).ln(), upper: ((1.0 - self.beta) / self.alpha).ln() }
+    pub fn bounds(&self) -> SprtBounds {
+        SprtBounds {
+            lower: (self.beta / (1.0 - self.alpha)).ln(),
+            upper: ((1.0 - self.beta) / self.alpha).ln(),
+        }
     }
 
-    /// The logarithm of how much likelier the results are at elo1 than at elo0, each with the distribution over pairs
-    /// that fits the results best (generalised SPRT, Van den Bergh; as fishtest and fastchess do for logistic Elo).
-    pub fn llr(&self, tally: &Tally) -> f64 {
-        if tally.count() == 0 {
+    /// The log-likelihood ratio of elo1 against elo0, each with the distribution over pairs that fits the results best
+    /// (generalised SPRT, Van den Bergh; as fishtest and fastchess do for logistic Elo). Single games do not count.
+    pub fn llr(&self, results: &MatchResults) -> f64 {
+        if results.count() == 0 {
             return 0.0;
         }
-        // A kind of result that hasn't come yet may come.
-        let counts = tally.pairs.map(|n| if n == 0 { 1e-3 } else { n as f64 });
+        // A kind of result that has not occurred yet is still possible.
+        let counts = results.pairs.map(|n| if n == 0 { 1e-3 } else { n as f64 });
         let (s0, s1) = (score_of_elo(self.elo0), score_of_elo(self.elo1));
         let (tilt0, tilt1) = (tilt(&counts, s0), tilt(&counts, s1));
         let term = |(n, score): (&f64, f64)| {
@@ -49,37 +52,47 @@ impl Sprt {
         counts.iter().zip(SCORES).map(term).sum()
     }
 
-    /// Pairs after which elo1 can be accepted at the earliest: so many, if every game is won. Where that is more than
-    /// 2⁴⁰, it is 2⁴⁰.
+    /// The smallest number of pairs after which elo1 can be accepted, which is if every game is won; at most 2⁴⁰.
     pub fn least_pairs(&self) -> u64 {
-        let suffice = |won| {
-            let tally = Tally { pairs: [0, 0, 0, 0, won], ..Tally::default() };
-            self.decision(&tally) == Decision::Accepted
+        let is_enough = |won| {
+            let results = MatchResults { pairs: [0, 0, 0, 0, won], ..MatchResults::default() };
+            self.decision(&results) == SprtDecision::Accepted
         };
         let (mut short, mut enough) = (0, 1);
-        while enough < 1 << 40 && !suffice(enough) {
+        while enough < 1 << 40 && !is_enough(enough) {
             (short, enough) = (enough, 2 * enough);
         }
         while enough - short > 1 {
             let middle = short + (enough - short) / 2;
-            if suffice(middle) { enough = middle } else { short = middle }
+            if is_enough(middle) { enough = middle } else { short = middle }
         }
         enough
     }
 
-    /// Where the test stands.
-    pub fn decision(&self, tally: &Tally) -> Decision {
-        let (llr, Bounds { lower, upper }) = (self.llr(tally), self.bounds());
+    /// The decision in words, with the LLR and its bounds.
+    pub fn summary(&self, results: &MatchResults) -> String {
+        let decision = match self.decision(results) {
+            SprtDecision::Accepted => format!("stronger by {} Elo", self.elo1),
+            SprtDecision::Rejected => format!("stronger by no more than {} Elo", self.elo0),
+            SprtDecision::Open => "undecided".into(),
+        };
+        let SprtBounds { lower, upper } = self.bounds();
+        format!("{decision}: LLR {:.2} between {lower:.2} and {upper:.2}", self.llr(results))
+    }
+
+    /// What the test has decided.
+    pub fn decision(&self, results: &MatchResults) -> SprtDecision {
+        let (llr, SprtBounds { lower, upper }) = (self.llr(results), self.bounds());
         match llr {
-            llr if llr >= upper => Decision::Accepted,
-            llr if llr <= lower => Decision::Rejected,
-            _ => Decision::Open,
+            llr if llr >= upper => SprtDecision::Accepted,
+            llr if llr <= lower => SprtDecision::Rejected,
+            _ => SprtDecision::Open,
         }
     }
 }
 
-/// The θ for which the distribution `p / (1 + θ (a − s))` has the mean `s`: of all that have it the likeliest. Found
-/// by bisection: the mean of `(a − s) / (1 + θ (a − s))` falls with θ.
+/// The θ for which the distribution `p / (1 + θ (a − s))` has the mean `s`: the likeliest of all with that mean. Found
+/// by bisection, since the mean of `(a − s) / (1 + θ (a − s))` falls with θ.
 fn tilt(counts: &[f64; 5], s: f64) -> f64 {
     let excess = |theta: f64| -> f64 {
         counts.iter().zip(SCORES).map(|(n, score)| n * (score - s) / (1.0 + theta * (score - s))).sum()
@@ -96,13 +109,13 @@ fn tilt(counts: &[f64; 5], s: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn tally(pairs: [u64; 5]) -> Tally {
-        Tally { pairs, games: [0; 3] }
+    fn results(pairs: [u64; 5]) -> MatchResults {
+        MatchResults { pairs, ..MatchResults::default() }
     }
 
     #[test]
     fn the_bounds_are_walds() {
-        let Bounds { lower, upper } = Sprt::default().bounds();
+        let SprtBounds { lower, upper } = Sprt::default().bounds();
         assert!((lower + 2.944_439).abs() < 1e-6 && (upper - 2.944_439).abs() < 1e-6);
     }
 
@@ -110,18 +123,18 @@ mod tests {
     #[test]
     fn small_differences_are_normal() {
         let sprt = Sprt { elo0: 0.0, elo1: 5.0, ..Sprt::default() };
-        let tally = tally([100, 1000, 2200, 1100, 110]);
-        let (n, mean) = (tally.count() as f64, tally.score());
+        let results = results([100, 1000, 2200, 1100, 110]);
+        let (n, mean) = (results.count() as f64, results.score());
         let variance: f64 =
-            tally.pairs.iter().zip(SCORES).map(|(c, s)| *c as f64 / n * (s - mean) * (s - mean)).sum();
+            results.pairs.iter().zip(SCORES).map(|(c, s)| *c as f64 / n * (s - mean) * (s - mean)).sum();
         let (s0, s1) = (0.5, score_of_elo(5.0));
         let normal = n * (s1 - s0) * (2.0 * mean - s0 - s1) / (2.0 * variance);
-        let llr = sprt.llr(&tally);
+        let llr = sprt.llr(&results);
         assert!((llr - normal).abs() < 0.02 * normal.abs(), "{llr} {normal}");
     }
 
     #[test]
-    fn the_likeliest_distribution_has_the_mean_that_is_asked_for() {
+    fn the_fitted_distribution_has_the_mean_asked_for() {
         let counts = [3.0, 7.0, 20.0, 9.0, 4.0];
         for s in [0.3, 0.5, 0.61] {
             let theta = tilt(&counts, s);
@@ -133,23 +146,23 @@ mod tests {
     }
 
     #[test]
-    fn it_decides_when_enough_is_proven() {
+    fn it_decides_when_there_is_enough_evidence() {
         let sprt = Sprt::default();
-        assert_eq!(sprt.decision(&tally([0; 5])), Decision::Open);
-        assert_eq!(sprt.decision(&tally([1, 2, 4, 3, 1])), Decision::Open);
-        assert_eq!(sprt.decision(&tally([0, 1, 6, 13, 18])), Decision::Accepted);
-        assert_eq!(sprt.decision(&tally([18, 13, 6, 1, 0])), Decision::Rejected);
-        assert_eq!(sprt.decision(&tally([0, 0, 0, 0, 40])), Decision::Accepted, "also without a loss");
-        // The longer a level match goes on, the surer it is that 35 Elo weren't gained.
-        assert_eq!(sprt.decision(&tally([20, 60, 120, 60, 20])), Decision::Rejected);
+        assert_eq!(sprt.decision(&results([0; 5])), SprtDecision::Open);
+        assert_eq!(sprt.decision(&results([1, 2, 4, 3, 1])), SprtDecision::Open);
+        assert_eq!(sprt.decision(&results([0, 1, 6, 13, 18])), SprtDecision::Accepted);
+        assert_eq!(sprt.decision(&results([18, 13, 6, 1, 0])), SprtDecision::Rejected);
+        assert_eq!(sprt.decision(&results([0, 0, 0, 0, 40])), SprtDecision::Accepted, "also without a loss");
+        // The longer an even match, the surer it is that 35 Elo were not gained.
+        assert_eq!(sprt.decision(&results([20, 60, 120, 60, 20])), SprtDecision::Rejected);
     }
 
-    /// Of all distributions with the mean ½ the likeliest for pairs that all were won has half of them won: a pair
-    /// won is 2 s1 times as likely at elo1, and counts 0.09566 for 35 Elo. The bound is 2.94444, 30.78 times that.
+    /// If all pairs were won, the likeliest distribution with the mean ½ has half of them won: a won pair is 2 s1 times
+    /// as likely at elo1, which adds 0.09566 for 35 Elo. The bound, 2.94444, is 30.78 times that.
     #[test]
-    fn winning_every_game_decides_after_a_number_that_can_be_told() {
+    fn winning_every_game_decides_after_a_number_worked_out_by_hand() {
         let sprt = Sprt::default();
-        let [short, enough] = [30, 31].map(|won| sprt.llr(&tally([0, 0, 0, 0, won])));
+        let [short, enough] = [30, 31].map(|won| sprt.llr(&results([0, 0, 0, 0, won])));
         assert!((short - 30.0 * 0.09566).abs() < 0.01 && (enough - 31.0 * 0.09566).abs() < 0.01);
         assert_eq!(sprt.least_pairs(), 31);
         // ln 19 / ln (2 · 0.909091) is 4.93; at 800 Elo, ln 19 / ln (2 · 0.990099) is 4.31.
@@ -160,7 +173,7 @@ mod tests {
         assert_eq!(
             Sprt { elo1: 1e-12, ..Sprt::default() }.least_pairs(),
             1 << 40,
-            "they can't be told apart"
+            "they cannot be told apart"
         );
     }
 }

@@ -13,6 +13,7 @@ mod mine;
 mod annotate;
 mod self_play;
 mod arena;
+mod rate;
 mod inspect;
 mod export_pgn;
 #[cfg(feature = "libtorch")]
@@ -58,6 +59,7 @@ pub use overfit::OverfitArgs;
 pub use plot::PlotArgs;
 #[cfg(feature = "libtorch")]
 pub use quantise::QuantiseArgs;
+pub use rate::RateArgs;
 #[cfg(feature = "libtorch")]
 pub use rl::RlArgs;
 pub use self_play::SelfPlayArgs;

@@ -1,91 +1,93 @@
-//! `learn`: a run from the command line.
+//! `rl`: reinforcement learning.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use anyhow::{Result, ensure};
 use clap::Args;
 
 use super::interrupt;
 use super::train::DeviceChoice;
-use crate::config::LearnConfig;
-use crate::config::layers;
-use crate::config::rl::Preset;
+use crate::config::{RlPreset, RlSettings, layers};
 use crate::files::make_folder;
-use crate::rl::{Cycle, Ended};
+use crate::rl::{RlLoop, RlOutcome, check_model_keys};
 
-/// Let a network get stronger by its own games: it plays against itself, learns, and is tested, again and again
+/// Reinforcement learning: self-play, training and matches against earlier networks, in a loop
 ///
-/// Ctrl-C stops at a clean point; --resume goes on from there, also after a kill, which costs the games in flight and
-/// the last seconds of what was finished. RUN holds config.json (resolved), state.json, metrics.jsonl (a line an iteration), events.log (in words),
-/// games/, nets/ and the present training run.
+/// Ctrl-C stops cleanly; --resume continues, also after a kill, which costs the unfinished games and the last seconds of
+/// finished ones. RUN holds config.json (resolved), state.json, metrics.jsonl (one line per iteration), events.log (in
+/// words), games/, nets/ and the current training run. Keys of `train` that the loop sets itself (samples, schedule,
+/// seed, …) are refused.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer rl --preset tiny --run runs/tiny --iterations 40\n  \
     philidor-trainer rl --config rl.json --run runs/rl --hours 8\n  \
     philidor-trainer rl --run runs/rl --resume --hours 8\n\n\
-    A configuration for the CPU preset names a network's weights and the games that it came from; every other key has \
-    a default, which RUN/config.json shows:\n  \
+    A configuration for the CPU preset names a network's weights and the games that it was trained on; every other key \
+    has a default, which RUN/config.json shows:\n  \
     {\"start\": \"nets/philidor.safetensors\", \"train\": {\"sources\": [{\"name\": \"engine\", \"paths\": [\"data/engine-*.h5\"]}]}}")]
 pub struct RlArgs {
-    /// Configuration (JSON); with --resume what it says is laid over RUN/config.json
+    /// Configuration (JSON); with --resume it is merged over RUN/config.json
     #[arg(long)]
     config: Option<PathBuf>,
-    /// Where keys that the configuration leaves out come from [default: cpu; with --resume RUN/config.json]
+    /// Defaults of the keys that the configuration leaves out [default: cpu; with --resume RUN/config.json]
     #[arg(long, value_enum)]
-    preset: Option<Preset>,
+    preset: Option<RlPreset>,
     /// Override a key: play.visits=100
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Folder of the run
     #[arg(long, default_value = "runs/learn")]
     run: PathBuf,
-    /// Go on with the run
+    /// Resume the run
     #[arg(long)]
     resume: bool,
-    /// Stop when the run has so many iterations [default: never]
+    /// Stop when the run has this many iterations [default: never]
     #[arg(long)]
     iterations: Option<u64>,
-    /// Stop after so many hours
+    /// Stop after this many hours
     #[arg(long)]
     hours: Option<f64>,
-    /// Where to learn; on a GPU positions of games are evaluated there too
+    /// Device to train on; on a GPU the positions of games are evaluated there too
     #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
     device: DeviceChoice,
 }
 
 impl RlArgs {
-    /// Learns; says where the run stands.
+    /// Runs the loop, and prints the state of the run.
     ///
     /// # Errors
     ///
-    /// One line: the arguments or the configuration don't do, or what [`Cycle::run`] says.
-    pub fn run(&self) -> Result<(), String> {
-        println!("{}", self.learn()?);
+    /// The arguments or the configuration are invalid, or [`RlLoop::run`] fails.
+    pub fn run(&self) -> Result<()> {
+        println!("{}", self.run_loop()?);
         Ok(())
     }
 
-    fn learn(&self) -> Result<String, String> {
+    fn run_loop(&self) -> Result<String> {
         let time = self.hours.map(duration).transpose()?;
-        let mut config = self.read_config()?;
-        let device = self.device.prepare(&mut config.train).map_err(|error| format!("{error:#}"))?;
-        let stop = interrupt::flag()?;
+        let settings = self.settings()?;
+        let mut config = settings.config()?;
+        let device = self.device.prepare(&mut config.train).map_err(anyhow::Error::msg)?;
+        let stop = interrupt::flag().map_err(anyhow::Error::msg)?;
         let until = time.map(|time| {
             stop_after(time, Arc::clone(&stop));
             Instant::now() + time
         });
-        make_folder(&self.run).map_err(|error| format!("{error:#}"))?;
-        let mut cycle = if self.resume {
-            Cycle::resume(&self.run, config, device, stop)?
+        make_folder(&self.run).map_err(anyhow::Error::msg)?;
+        check_model_keys(&self.run, self.resume, &config, &settings.model_keys()?)?;
+        let mut rl_loop = if self.resume {
+            RlLoop::resume(&self.run, config, device, stop)?
         } else {
-            Cycle::start(&self.run, config, device, stop)?
+            RlLoop::start(&self.run, config, device, stop)?
         };
-        let ended = cycle.run(self.iterations.unwrap_or(u64::MAX), until)?;
-        let state = cycle.state();
+        let ended = rl_loop.run(self.iterations.unwrap_or(u64::MAX), until)?;
+        let state = rl_loop.state();
         let totals = state.totals;
         Ok(format!(
             "{} {} iterations, {} games, {} positions, {} promotions, {} vetoes; best {}",
-            if ended == Ended::Finished { "finished:" } else { "stopped, --resume goes on:" },
+            if ended == RlOutcome::Finished { "finished:" } else { "stopped, --resume continues:" },
             state.iteration - 1,
             totals.games,
             totals.positions,
@@ -95,26 +97,25 @@ impl RlArgs {
         ))
     }
 
-    /// The configuration: a run that goes on keeps its own, but for what the command line names.
-    fn read_config(&self) -> Result<LearnConfig, String> {
-        let of_run = self.resume.then_some(&*self.run);
-        let files = layers::files(of_run, self.preset.is_some(), self.config.as_deref())?;
-        LearnConfig::load(self.preset.unwrap_or_default(), &files, &self.set)
+    /// Where the settings come from: a resumed run keeps its own, except for what the command line names.
+    fn settings(&self) -> Result<RlSettings> {
+        let run = self.resume.then_some(&*self.run);
+        let mut files = layers::files(run, self.preset.is_some(), self.config.as_deref())?;
+        let own = (self.resume && self.preset.is_none()).then(|| files.remove(0));
+        Ok(RlSettings { preset: self.preset.unwrap_or_default(), own, files, overrides: self.set.clone() })
     }
 }
 
-/// Most hours that a run can be given: a hundred years.
+/// Largest value of --hours: a hundred years.
 const MOST_HOURS: f64 = 876_000.0;
 
-fn duration(hours: f64) -> Result<Duration, String> {
-    if hours > 0.0 && hours <= MOST_HOURS {
-        Ok(Duration::from_secs_f64(3600.0 * hours))
-    } else {
-        Err(format!("--hours is {hours}, must be positive and at most {MOST_HOURS}"))
-    }
+fn duration(hours: f64) -> Result<Duration> {
+    let is_valid = hours > 0.0 && hours <= MOST_HOURS;
+    ensure!(is_valid, "--hours is {hours}, must be positive and at most {MOST_HOURS}");
+    Ok(Duration::from_secs_f64(3600.0 * hours))
 }
 
-/// Raises the flag when the time is up.
+/// Raises the flag after this time.
 fn stop_after(time: Duration, stop: Arc<AtomicBool>) {
     std::thread::spawn(move || {
         std::thread::sleep(time);
@@ -125,6 +126,7 @@ fn stop_after(time: Duration, stop: Arc<AtomicBool>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::RlConfig;
     use clap::Parser;
 
     #[derive(clap::Parser)]
@@ -134,33 +136,33 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_goes_on_keeps_what_the_command_line_does_not_name() {
+    fn a_resumed_run_keeps_what_the_command_line_does_not_name() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name).display().to_string();
         let no_games = ["pretrain_mix_ratio=0".to_owned(), "play.visits=77".to_owned()];
-        let own = LearnConfig::load(Preset::Tiny, &[], &no_games).unwrap();
-        std::fs::write(at("config.json"), serde_json::to_string(&own).unwrap()).unwrap();
+        let own = RlConfig::load(RlPreset::Tiny, &[], &no_games).unwrap();
+        std::fs::write(at("config.json"), own.to_json().to_string()).unwrap();
         std::fs::write(at("more.json"), r#"{"games_per_iteration": 3, "train": {"batch": 5}}"#).unwrap();
         let read = |more: &[&str]| {
             let (run, file) = (at(""), at("more.json"));
             let line = ["rl", "--run", &run, "--resume", "--config", &file];
-            Line::parse_from(line.into_iter().chain(more.iter().copied())).args.read_config()
+            Line::parse_from(line.into_iter().chain(more.iter().copied())).args.settings().unwrap().config()
         };
         let mut expected = own.clone();
         (expected.games_per_iteration, expected.train.batch) = (3, 5);
         assert_eq!(read(&[]).unwrap(), expected);
         expected.play.visits = 9;
         assert_eq!(read(&["--set", "play.visits=9"]).unwrap(), expected);
-        // Who names a preset wants its keys, not the run's.
+        // A preset takes the place of the run's own configuration.
         let preset = read(&["--preset", "tiny"]).unwrap();
         assert_eq!((preset.games_per_iteration, preset.play.visits == 77), (3, false));
     }
 
     #[test]
-    fn hours_are_some_and_not_too_many() {
-        assert_eq!(duration(0.5), Ok(Duration::from_secs(1800)));
+    fn hours_are_positive_and_bounded() {
+        assert_eq!(duration(0.5).unwrap(), Duration::from_secs(1800));
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e18] {
-            assert!(duration(bad).unwrap_err().starts_with("--hours is "), "{bad}");
+            assert!(duration(bad).unwrap_err().to_string().starts_with("--hours is "), "{bad}");
         }
     }
 }

@@ -1,27 +1,28 @@
-//! `self-play`: games of a network against itself from the command line.
+//! `self-play`: a network's games against itself.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::interrupt;
 use super::out_args::{OutArgs, report};
-use crate::config::Rules;
-use crate::config::layers;
-use crate::datagen::DatagenSummary;
+use crate::config::{SelfPlayRules, layers};
+use crate::datagen::Harvest;
 use crate::dataset::Store;
-use crate::gameplay::network;
+use crate::gameplay::load_network;
 use crate::progress::progress;
-use crate::selfplay::{Plan, Seats, Session, play};
+use crate::selfplay::{SelfPlayNetworks, SelfPlayPlan, SelfPlayReport, play};
 
-/// Have a network play against itself, into files of games (games/1) with what its searches found
+/// Let a network play against itself and store the games (games/1) with the results of its searches
 ///
-/// Many games at once share the batches of a session in each worker. Ctrl-C loses nothing; the same line with --resume
-/// goes on, also to more --games. With one worker the same seed makes the same games. `export-pgn` writes them as PGN.
+/// Each worker plays many games at once, which share the batches of its session. Ctrl-C loses nothing: the same command
+/// with --resume continues, also to more --games. With one worker the same seed makes the same games. `export-pgn`
+/// writes them as PGN.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer self-play --games 200 --set visits=200\n  \
     philidor-trainer self-play --net runs/first/first.onnx --games 1000 --set playout_cap.share=0.25 --set workers=2\n\n\
@@ -31,66 +32,66 @@ use crate::selfplay::{Plan, Seats, Session, play};
     {\"threshold\": 0.95, \"moves\": 3, \"played_on\": 0.1}, \"book\": \"\", \"random_plies\": 0, \"max_plies\": 400, \"cut_is_draw\": true, \
     \"syzygy\": \"\",\n   \"games\": 32 (at once), \"leaves\": 1, \"workers\": 0 (one a core), \"cache\": 64 (MiB)}")]
 pub struct SelfPlayArgs {
-    /// The network: an ONNX file, or `embedded` or `embedded.int8`, those of this program
+    /// The network: an ONNX file, or `embedded` or `embedded.int8`, this program's own
     #[arg(long, default_value = "embedded.int8")]
     net: PathBuf,
-    /// How many games
+    /// Number of games
     #[arg(long, default_value_t = 100)]
     games: u64,
-    /// The files' name, before -00000.h5
+    /// Name of the files, before -00000.h5
     #[arg(long, default_value = "self-play")]
     name: String,
     #[command(flatten)]
     out: OutArgs,
-    /// How the games are played (JSON)
+    /// Rules of the games (JSON)
     #[arg(long)]
     rules: Option<PathBuf>,
     /// Override a key of the rules: visits=200
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Another seed, other games
+    /// Seed of the games
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
 impl SelfPlayArgs {
-    /// Plays; says what came of it.
+    /// Plays, and prints a summary.
     ///
     /// # Errors
     ///
-    /// One line: the rules or the network don't do, the network fails, or games can't be written.
-    pub fn run(&self) -> Result<(), String> {
-        let stop = interrupt::flag().map_err(|error| format!("{error:#}"))?;
-        let Session { tally, evaluated, seconds, games, files, stopped, .. } = self.play(&stop)?;
-        println!("{tally}");
+    /// The rules are invalid, the network cannot be loaded or fails, or games cannot be written.
+    pub fn run(&self) -> Result<()> {
+        let stop = interrupt::flag().map_err(anyhow::Error::msg)?;
+        let SelfPlayReport { stats, evaluated, seconds, games, files, stopped, .. } = self.play(&stop)?;
+        println!("{stats}");
         println!("{evaluated} evaluations in {seconds:.1} s: {:.0} a second", evaluated as f64 / seconds);
         report(DatagenSummary { games, files, stopped }, &self.out.out.join(&self.name));
         Ok(())
     }
 
-    fn play(&self, stop: &AtomicBool) -> Result<Session, String> {
+    fn play(&self, stop: &AtomicBool) -> Result<SelfPlayReport> {
         let rules = self.read_rules()?;
-        let network = network(&self.net)?;
+        let network = load_network(&self.net)?;
         let source = format!("self-play: {}, {} visits, seed {}", network.name(), rules.visits, self.seed);
         let bytes = serde_json::to_vec(&network.card().golden).unwrap_or_default();
-        // How many at once changes no game, or hardly.
-        let same = Rules { games: 1, leaves: rules.leaves, workers: 1, cache: 0, ..rules.clone() };
+        // The number of games at once changes games hardly or not at all.
+        let same = SelfPlayRules { games: 1, leaves: rules.leaves, workers: 1, cache: 0, ..rules.clone() };
         let settings = json!({
             "net": format!("{} {:016x}", network.name(), xxh3_64(&bytes)), "rules": same, "seed": self.seed,
         });
-        let store = Store::open(&self.out.options(), &self.name, &source, settings)
-            .map_err(|error| format!("{error:#}"))?;
+        let store =
+            Store::open(&self.out.options(), &self.name, &source, settings).map_err(anyhow::Error::msg)?;
         let bar = progress(self.games, store.games(), "games");
-        let plan = Plan { rules, seed: self.seed, games: self.games };
-        play(&plan, &Seats { network: Arc::new(network), other: None }, store, &bar, stop)
+        let plan = SelfPlayPlan { rules, seed: self.seed, games: self.games };
+        play(&plan, &SelfPlayNetworks { network: Arc::new(network), other: None }, store, &bar, stop)
     }
 
-    fn read_rules(&self) -> Result<Rules, String> {
+    fn read_rules(&self) -> Result<SelfPlayRules> {
         let mut json = Value::Object(Map::new());
         layers::lay_files(&mut json, self.rules.as_slice())?;
         layers::set(&mut json, &self.set)?;
-        let rules: Rules = serde_json::from_value(json).map_err(|error| format!("rules: {error}"))?;
-        rules.check().map_err(|error| format!("rules: {error}"))?;
+        let rules: SelfPlayRules = serde_json::from_value(json).context("rules")?;
+        rules.check().context("rules")?;
         Ok(rules)
     }
 }

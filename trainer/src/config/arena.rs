@@ -1,5 +1,8 @@
-//! How matches are played and when they end.
+//! Settings of matches.
 
+use std::str::FromStr;
+
+use anyhow::{Context, Result, bail, ensure};
 use engine::search::Params;
 use serde::{Deserialize, Serialize};
 
@@ -7,23 +10,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MatchRules {
-    /// Positions to begin with (EPD, FEN or the ends of a PGN's games); empty for the initial position.
+    /// Opening book (EPD, FEN, or the final positions of a PGN's games); empty for the initial position.
     pub book: String,
-    /// Random moves from there. Searches leave nothing to chance: only openings make games differ.
+    /// Random plies played from there. Searches are deterministic: only openings make games differ.
     pub random_plies: u32,
-    /// Most plies of a game: then it is a draw.
+    /// Most plies of a game; it is a draw then.
     pub max_plies: usize,
-    /// Folders of Syzygy tables, which decide a game that comes to them; empty for none.
+    /// Folders of Syzygy tables, which adjudicate games that reach them; empty for none.
     pub syzygy: String,
-    /// A side gives up below minus this expected result; 1 or more for never.
+    /// A position counts as lost if its Q is below minus this; 1 or more for never.
     pub resign_threshold: f32,
-    /// So many of its positions in a row have to be lost.
+    /// Number of consecutive lost positions of a side after which it resigns.
     pub resign_moves: usize,
-    /// Above 1 flattens the networks' policy.
+    /// Temperature of the networks' policy; above 1 flattens it.
     pub policy_temperature: f32,
     /// Games at once in each worker.
     pub games: usize,
-    /// Threads; 0 for one a core.
+    /// Threads; 0 for one per core.
     pub workers: usize,
 }
 
@@ -44,46 +47,46 @@ impl Default for MatchRules {
 }
 
 impl MatchRules {
-    /// Play as it is, but for what needs a clock.
+    /// The search's parameters: those of play, without tree reuse and with batches of one.
     pub fn params(&self) -> Params {
         Params { policy_temperature: self.policy_temperature, reuse: false, batch: 1, ..Params::default() }
     }
 
-    /// Checks that the numbers make sense.
+    /// Checks the values.
     ///
     /// # Errors
     ///
-    /// One line that names the key at fault.
-    pub fn check(&self) -> Result<(), String> {
+    /// A value is out of range; the message begins with its key.
+    pub fn check(&self) -> Result<()> {
         let counts =
             [("games", self.games), ("max_plies", self.max_plies), ("resign_moves", self.resign_moves)];
         if let Some((key, _)) = counts.into_iter().find(|(_, value)| *value == 0) {
-            return Err(format!("{key} must be at least 1"));
+            bail!("{key} must be at least 1");
         }
         if self.max_plies > usize::from(u16::MAX) {
-            return Err(format!("max_plies is {}, must be at most {}", self.max_plies, u16::MAX));
+            bail!("max_plies is {}, must be at most {}", self.max_plies, u16::MAX);
         }
         if !(self.policy_temperature.is_finite() && self.policy_temperature > 0.0) {
-            return Err(format!("policy_temperature is {}, must be positive", self.policy_temperature));
+            bail!("policy_temperature is {}, must be positive", self.policy_temperature);
         }
         if !(self.resign_threshold.is_finite() && self.resign_threshold >= 0.0) {
-            return Err(format!("resign_threshold is {}, must not be negative", self.resign_threshold));
+            bail!("resign_threshold is {}, must not be negative", self.resign_threshold);
         }
         Ok(())
     }
 }
 
-/// What is tested, and how sure the answer has to be.
+/// A sequential probability ratio test: two hypotheses on the Elo difference, and the error rates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sprt {
-    /// Elo of the hypothesis that is accepted if nothing was gained.
+    /// Elo difference of the hypothesis H0, that nothing was gained.
     pub elo0: f64,
-    /// Elo of the hypothesis that is accepted if something was.
+    /// Elo difference of the hypothesis H1, that something was gained.
     pub elo1: f64,
-    /// Chance that elo1 is accepted though elo0 is true.
+    /// Probability of accepting H1 where H0 is true.
     pub alpha: f64,
-    /// Chance that elo0 is accepted though elo1 is true.
+    /// Probability of accepting H0 where H1 is true.
     pub beta: f64,
 }
 
@@ -94,20 +97,34 @@ impl Default for Sprt {
 }
 
 impl Sprt {
-    /// Checks that the numbers make sense.
+    /// Checks the values.
     ///
     /// # Errors
     ///
-    /// One line that names what is wrong.
-    pub fn check(&self) -> Result<(), String> {
-        if !(self.elo0.is_finite() && self.elo1.is_finite() && self.elo0 < self.elo1) {
-            return Err(format!("sprt.elo0 is {}, must be below sprt.elo1, {}", self.elo0, self.elo1));
-        }
+    /// The hypotheses are not in order, or an error rate is out of range.
+    pub fn check(&self) -> Result<()> {
+        ensure!(
+            self.elo0.is_finite() && self.elo1.is_finite() && self.elo0 < self.elo1,
+            "sprt.elo0 is {}, must be below sprt.elo1, {}",
+            self.elo0,
+            self.elo1
+        );
         let fits = |share: f64| share > 0.0 && share < 0.5;
-        if fits(self.alpha) && fits(self.beta) {
-            Ok(())
-        } else {
-            Err("sprt.alpha and sprt.beta must be between 0 and 0.5".into())
-        }
+        ensure!(fits(self.alpha) && fits(self.beta), "sprt.alpha and sprt.beta must be between 0 and 0.5");
+        Ok(())
+    }
+}
+
+/// `ELO0,ELO1`, with the default error rates.
+impl FromStr for Sprt {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Sprt> {
+        let number =
+            |text: &str| text.trim().parse::<f64>().with_context(|| format!("\"{text}\" is no number"));
+        let (elo0, elo1) = text.split_once(',').context("expected two numbers, as in 0,35")?;
+        let sprt = Sprt { elo0: number(elo0)?, elo1: number(elo1)?, ..Sprt::default() };
+        sprt.check()?;
+        Ok(sprt)
     }
 }

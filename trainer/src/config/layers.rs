@@ -1,46 +1,56 @@
-//! Configurations in JSON: one laid over another, and single keys set from the command line.
+//! Configurations in JSON: files merged over one another, and single keys set on the command line.
 
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// The files that a run is configured by, the lowest first: one that goes on, `resumed`, keeps its own configuration but
-/// for what `config` says, unless a preset is to lie below that.
+/// The configuration files of a run, lowest first: a `resumed` run keeps its own configuration, over which `config` is
+/// merged, unless a preset is named, which then takes the place of the run's own.
 ///
 /// # Errors
-/// One line, if a preset would change nothing.
-pub fn files(resumed: Option<&Path>, preset: bool, config: Option<&Path>) -> Result<Vec<PathBuf>, String> {
+///
+/// A preset would change nothing, because the run's own configuration has every key.
+pub fn files(resumed: Option<&Path>, preset: bool, config: Option<&Path>) -> Result<Vec<PathBuf>> {
     let own = resumed.map(|run| run.join("config.json"));
     match (own, config) {
-        (Some(own), None) if preset => Err(format!(
+        (Some(own), None) if preset => bail!(
             "--preset changes nothing with --resume: {} has every key; change some with --set, or name a --config",
             own.display()
-        )),
+        ),
         (own, config) => Ok(own.filter(|_| !preset).into_iter().chain(config.map(Path::to_owned)).collect()),
     }
 }
 
-/// Lays JSON files over `below`, each over the one before it.
+/// Merges JSON files over `below`, each over the one before it.
 ///
 /// # Errors
-/// One line: what can't be read.
-pub fn lay_files(below: &mut Value, files: &[PathBuf]) -> Result<(), String> {
+///
+/// A file cannot be read, or is no JSON.
+pub fn lay_files(below: &mut Value, files: &[PathBuf]) -> Result<()> {
     for path in files {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| format!("can't read {}: {error}", path.display()))?;
-        let above = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
-        lay_over(below, above);
+        lay_over(below, read(path)?);
     }
     Ok(())
 }
 
-/// Where to look for what is wrong with a configuration that these files were laid over.
+/// Reads a JSON file.
+///
+/// # Errors
+///
+/// It cannot be read, or is no JSON.
+pub fn read(path: &Path) -> Result<Value> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    serde_json::from_str(&text).with_context(|| path.display().to_string())
+}
+
+/// The name of the configuration in error messages: that of its last file.
 pub fn place(files: &[PathBuf]) -> String {
     files.last().map_or("the configuration".into(), |path| path.display().to_string())
 }
 
-/// Replaces in `below` what `above` says. Objects are merged key by key, unless they are networks of different
-/// families, whose keys are others; in a list, as of sources, those that have the same name.
+/// Merges `above` over `below`. Objects are merged key by key, unless they are networks of different families, whose
+/// keys differ; a list replaces the one below, but its items are merged over those of the same `name`.
 pub fn lay_over(below: &mut Value, above: Value) {
     match (below, above) {
         (Value::Object(below), Value::Object(above)) => {
@@ -70,16 +80,17 @@ pub fn lay_over(below: &mut Value, above: Value) {
 /// text).
 ///
 /// # Errors
-/// One line: which override can't be understood.
-pub fn set(json: &mut Value, overrides: &[String]) -> Result<(), String> {
+///
+/// An override is not of that form, or its key is nested inside a value that is no object.
+pub fn set(json: &mut Value, overrides: &[String]) -> Result<()> {
     for entry in overrides {
         let (key, value) =
-            entry.split_once('=').ok_or_else(|| format!("--set {entry}: expected key=value"))?;
+            entry.split_once('=').with_context(|| format!("--set {entry}: expected key=value"))?;
         let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
         let mut place = &mut *json;
         for part in key.split('.') {
             if !place.is_object() && !place.is_null() {
-                return Err(format!("--set {entry}: there is nothing inside of {part}'s parent"));
+                bail!("--set {entry}: the parent of {part} is no object");
             }
             place = &mut place[part];
         }
@@ -109,14 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_goes_on_has_a_configuration_of_its_own() {
+    fn a_resumed_run_has_its_own_configuration() {
         let (run, file) = (Some(Path::new("run")), Some(Path::new("more.json")));
-        let paths = |names: &[&str]| Ok(names.iter().map(PathBuf::from).collect());
-        assert_eq!(files(None, true, None), paths(&[]));
-        assert_eq!(files(None, false, file), paths(&["more.json"]));
-        assert_eq!(files(run, false, None), paths(&["run/config.json"]));
-        assert_eq!(files(run, false, file), paths(&["run/config.json", "more.json"]));
-        assert_eq!(files(run, true, file), paths(&["more.json"]));
-        assert!(files(run, true, None).unwrap_err().contains("run/config.json has every key"));
+        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        assert_eq!(files(None, true, None).unwrap(), paths(&[]));
+        assert_eq!(files(None, false, file).unwrap(), paths(&["more.json"]));
+        assert_eq!(files(run, false, None).unwrap(), paths(&["run/config.json"]));
+        assert_eq!(files(run, false, file).unwrap(), paths(&["run/config.json", "more.json"]));
+        assert_eq!(files(run, true, file).unwrap(), paths(&["more.json"]));
+        assert!(files(run, true, None).unwrap_err().to_string().contains("run/config.json has every key"));
     }
 }

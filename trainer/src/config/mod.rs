@@ -10,10 +10,11 @@ pub mod rl;
 
 pub use arena::{MatchRules, Sprt};
 pub use model::ModelConfig;
-pub use rl::{ArenaRules, KlRules, LearnConfig, ReferenceConfig, Runtime, VetoRules};
-pub use selection::{Kind, Selection, UnknownElo};
+pub use rl::{ArenaRules, KlRules, ReferenceConfig, RlConfig, RlPreset, RlSettings, Runtime, VetoRules};
+pub use selection::{GameKind, Selection, UnknownElo};
 pub use selfplay::{
-    GumbelRules, NoiseRules, PlayoutCap, ResignRules, Rules, SearchRules, TemperatureRules, worker_count,
+    GumbelRules, NoiseRules, PlayoutCap, ResignRules, SearchRules, SelfPlayRules, TemperatureRules,
+    worker_count,
 };
 pub use train::{
     EwcConfig, OptimiserKind, Precision, Schedule, SourceConfig, TacticalReplay, TeacherConfig, TrainConfig,

@@ -1,57 +1,58 @@
-//! A run's settings: every key has a default, an unknown one is an error.
+//! Settings of reinforcement learning: every key has a default, an unknown one is an error.
 
-use std::fmt::Display;
 use std::path::PathBuf;
 
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::arena::{MatchRules, Sprt};
 use super::layers;
-use super::selfplay::Rules;
+use super::selfplay::SelfPlayRules;
 use super::train::TrainConfig;
 
-/// A run of self-play and learning. Names and numbers are NeuralMatePlay's where it has them.
+/// A reinforcement-learning run. Names and defaults are NeuralMatePlay's where it has them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct LearnConfig {
-    /// The pretrained network's weights, a checkpoint of `train` or of `export --weights`, whose model is taken over;
-    /// empty to begin with random weights, from which going away costs nothing.
+pub struct RlConfig {
+    /// The pretrained network's weights: a checkpoint of `train` or of `export --weights`, whose model is used; empty to
+    /// begin with random weights, without a cost of divergence.
     pub start: String,
-    /// Another seed, another run.
+    /// Seed of the whole run.
     pub seed: u64,
-    /// What evaluates positions in games, of self-play and of the arena.
+    /// What evaluates positions in the games of self-play and the arena.
     pub runtime: Runtime,
-    /// How games are played.
-    pub play: Rules,
-    /// Games an iteration.
+    /// How self-play games are played.
+    pub play: SelfPlayRules,
+    /// Self-play games per iteration.
     pub games_per_iteration: u64,
-    /// The share of games that the network in training plays against itself; the best so far plays the others.
+    /// Share of the games that the network in training plays; the best network so far plays the others.
     pub current_share: f64,
-    /// Positions that are kept to learn from, the newest.
+    /// Capacity of the replay buffer: the newest positions to learn from.
     pub buffer_size: u64,
-    /// How often a recent position is drawn, relative to an older one: the newest quarter of the buffer is recent.
+    /// How often a recent position (of the newest quarter of the buffer) is sampled, relative to an older one.
     pub recent_weight: f64,
-    /// Samples that are learnt from for each new position.
+    /// Training samples per new position.
     pub samples_per_position: f64,
-    /// The share of samples from the pretraining games, `train.sources`; 0 without such games.
+    /// Share of the samples that come from the pretraining games, `train.sources`; 0 without such games.
     pub pretrain_mix_ratio: f64,
-    /// How the network learns: model, sources, optimiser; `samples`, `schedule` and what ends a training run are set by
-    /// the cycle.
+    /// How the network learns: model, sources, optimiser. Keys that the loop sets itself (`samples`, `schedule`, `seed`,
+    /// …) are refused.
     pub train: TrainConfig,
-    /// How far from the pretrained network it may go.
+    /// How far the policy may diverge from the pretrained network's.
     pub kl: KlRules,
-    /// How it is tested.
+    /// How the network is tested.
     pub arena: ArenaRules,
-    /// What is done when it has forgotten.
+    /// How a veto changes training.
     pub veto: VetoRules,
-    /// Games in ONNX Runtime, the arena's too, are played with networks in 8 bits, as soon as there are games to calibrate on: two
-    /// to three times as many in the same time on CPUs with VNNI.
+    /// Whether games in ONNX Runtime, the arena's too, are played with int8 networks as soon as there are games to
+    /// calibrate on: two to three times as many games in the same time on CPUs with VNNI.
     pub quantise: bool,
-    /// The networks of every so many iterations are kept.
+    /// Every this many iterations the network is kept as a milestone.
     pub milestone_every: u64,
-    /// MiB that the run's folder may take: beyond, milestones and then the oldest games go; the newest iteration's stay.
+    /// Largest size of the run's folder, MiB: beyond it milestones and then the oldest games are deleted; those of the
+    /// newest iteration stay.
     pub disk: u64,
 }
 
@@ -59,24 +60,24 @@ pub struct LearnConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Runtime {
-    /// libtorch if the run learns on a GPU, ONNX Runtime if on a CPU.
+    /// libtorch if the run trains on a GPU, ONNX Runtime if on a CPU.
     #[default]
     Auto,
     /// ONNX Runtime, on the CPU.
     Onnx,
-    /// libtorch, on the device that the run learns on; on a CPU slower than ONNX Runtime.
+    /// libtorch, on the device that the run trains on; on a CPU slower than ONNX Runtime.
     Torch,
 }
 
-/// The divergence of the policy from the pretrained network's, nat.
+/// Limits on the divergence (KL, nat) of the policy from the pretrained network's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct KlRules {
-    /// What it costs.
+    /// Its cost in the loss.
     pub cost: ReferenceConfig,
-    /// From here on there is a warning, …
+    /// Divergence from which on a warning is logged.
     pub warn: f64,
-    /// … and from here on an arena at once.
+    /// Divergence from which on the network is tested at once.
     pub alarm: f64,
 }
 
@@ -86,29 +87,29 @@ impl Default for KlRules {
     }
 }
 
-/// The tests after every few iterations.
+/// How networks are tested by matches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArenaRules {
-    /// Iterations from one to the next.
+    /// Iterations from one arena to the next.
     pub every: u64,
-    /// Visits of a network's searches.
+    /// Visits a move of networks.
     pub visits: u64,
     /// How the games are played.
     pub rules: MatchRules,
-    /// Against the best so far: what has to be proven for a promotion; elo1 is 55 %, …
+    /// The test for promotion, against the best network so far: a promotion needs elo1, which is a score of 55 %.
     pub promotion: Sprt,
-    /// … in at most so many games.
+    /// Largest number of games of that test.
     pub games: u64,
-    /// Against an older and the pretrained network: what is a veto if it is proven, elo0 being 35 %, …
+    /// The test for a veto, against an older and the pretrained network: elo0, a score of 35 %, is a veto.
     pub veto: Sprt,
-    /// … in at most so many games each; if nothing is proven in them, a score below `veto_score` is a veto.
+    /// Largest number of games of that test, per opponent.
     pub veto_games: u64,
-    /// NeuralMatePlay's threshold.
+    /// If the test for a veto is undecided, a score below this is a veto (NeuralMatePlay's threshold).
     pub veto_score: f64,
-    /// Games against the random mover and UCT each; they say how far it is, and decide nothing.
+    /// Games against the random mover and UCT each; they are logged and decide nothing.
     pub sanity_games: u64,
-    /// Random games a move of UCT; 0 leaves it out.
+    /// UCT's rollouts a move; 0 leaves it out.
     pub uct_visits: u64,
 }
 
@@ -129,13 +130,13 @@ impl Default for ArenaRules {
     }
 }
 
-impl Default for LearnConfig {
-    fn default() -> LearnConfig {
-        LearnConfig {
+impl Default for RlConfig {
+    fn default() -> RlConfig {
+        RlConfig {
             start: String::new(),
             seed: 1,
             runtime: Runtime::default(),
-            play: Rules::default(),
+            play: SelfPlayRules::default(),
             games_per_iteration: 100,
             current_share: 0.0,
             buffer_size: 500_000,
@@ -153,10 +154,10 @@ impl Default for LearnConfig {
     }
 }
 
-/// Ready-made settings.
+/// Presets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Preset {
-    /// Two CPU cores: Gumbel's search with few visits, networks in 8 bits, small batches
+pub enum RlPreset {
+    /// Two CPU cores: Gumbel search with few visits, int8 networks, small batches
     #[default]
     Cpu,
     /// One GPU: NeuralMatePlay's 800 visits and batches of 1024, 256 games at once
@@ -165,46 +166,145 @@ pub enum Preset {
     Tiny,
 }
 
-impl Preset {
+impl RlPreset {
     fn json(self) -> Value {
         let text = match self {
-            Preset::Cpu => include_str!("rl/presets/cpu.json"),
-            Preset::Gpu => include_str!("rl/presets/gpu.json"),
-            Preset::Tiny => include_str!("rl/presets/tiny.json"),
+            RlPreset::Cpu => include_str!("rl/presets/cpu.json"),
+            RlPreset::Gpu => include_str!("rl/presets/gpu.json"),
+            RlPreset::Tiny => include_str!("rl/presets/tiny.json"),
         };
-        serde_json::from_str(text).expect("a preset of ours is JSON")
+        serde_json::from_str(text).expect("presets are valid JSON")
     }
 }
 
-impl LearnConfig {
-    /// Lays `files` over the preset, each over the one before it, and applies `overrides` (`play.visits=100`).
-    ///
-    /// # Errors
-    ///
-    /// One line: what can't be read, or which key is unknown or doesn't fit.
-    pub fn load(preset: Preset, files: &[PathBuf], overrides: &[String]) -> Result<LearnConfig, String> {
-        // Defaults of this room, not of the ones that it is made of, lie below.
-        let mut json = serde_json::to_value(LearnConfig::default()).expect("numbers and text make JSON");
-        layers::lay_over(&mut json, preset.json());
-        layers::lay_files(&mut json, files)?;
-        layers::set(&mut json, overrides)?;
-        let at = |error: &dyn Display| format!("{}: {error}", layers::place(files));
-        let config: LearnConfig = serde_json::from_value(json).map_err(|error| at(&error))?;
-        config.check().map_err(|error| at(&error))?;
-        Ok(config)
+/// Keys of `train` that the loop sets itself, and what to set instead.
+const SET_BY_THE_LOOP: [(&str, &str); 7] = [
+    ("samples", "set samples_per_position"),
+    ("minutes", "set samples_per_position, or --hours for the whole run"),
+    ("epochs", "set samples_per_position"),
+    ("early_stop", "set samples_per_position; the arena judges the network"),
+    ("validate_every", "each iteration validates at its end; set train.validation_batches for how much"),
+    (
+        "schedule",
+        "the learning rate is constant within an iteration; set train.lr, and veto.lr_factor for vetoes",
+    ),
+    ("seed", "set seed"),
+];
+
+/// Where a run's settings come from: a preset, or for a resumed run its own configuration; files over that, each over
+/// the one before it; and single keys over those (`play.visits=100`).
+#[derive(Clone, Debug, Default)]
+pub struct RlSettings {
+    /// The lowest layer.
+    pub preset: RlPreset,
+    /// A resumed run's own configuration.
+    pub own: Option<PathBuf>,
+    /// Configuration files, lowest first.
+    pub files: Vec<PathBuf>,
+    /// Keys set on the command line.
+    pub overrides: Vec<String>,
+}
+
+impl RlSettings {
+    /// Merges what was asked for over `json`: files and single keys.
+    fn lay_over(&self, json: &mut Value) -> Result<()> {
+        for file in &self.files {
+            let layer = layers::read(file)?;
+            refuse_overwritten(&layer).with_context(|| file.display().to_string())?;
+            layers::lay_over(json, layer);
+        }
+        let mut keys = json!({});
+        layers::set(&mut keys, &self.overrides)?;
+        refuse_overwritten(&keys).context("--set")?;
+        layers::set(json, &self.overrides)
     }
 
-    /// Checks that the numbers make sense.
+    /// The configuration.
     ///
     /// # Errors
     ///
-    /// One line that names the key at fault.
-    pub fn check(&self) -> Result<(), String> {
-        self.play.check().map_err(|why| format!("play.{why}"))?;
-        self.train.check().map_err(|why| format!("train.{why}"))?;
-        self.arena.rules.check().map_err(|why| format!("arena.rules.{why}"))?;
-        self.arena.promotion.check().map_err(|why| format!("arena.promotion: {why}"))?;
-        self.arena.veto.check().map_err(|why| format!("arena.veto: {why}"))?;
+    /// A file cannot be read, a key is unknown or has an invalid value, or a key of `train` is one that the loop sets.
+    pub fn config(&self) -> Result<RlConfig> {
+        // The defaults of RlConfig, not those of its parts, are below everything.
+        let mut json = serde_json::to_value(RlConfig::default()).expect("numbers and text make JSON");
+        layers::lay_over(&mut json, self.preset.json());
+        if let Some(own) = &self.own {
+            let mut own = layers::read(own)?;
+            remove_overwritten(&mut own);
+            layers::lay_over(&mut json, own);
+        }
+        self.lay_over(&mut json)?;
+        let config = serde_json::from_value(json).map_err(anyhow::Error::from);
+        let config = config.and_then(|config: RlConfig| config.check().map(|()| config));
+        let files: Vec<PathBuf> = self.own.iter().chain(&self.files).cloned().collect();
+        config.with_context(|| layers::place(&files))
+    }
+
+    /// The keys of `train.model` that were asked for, by a preset, file or single key.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`RlSettings::config`].
+    pub fn model_keys(&self) -> Result<Value> {
+        // Keys of another family are dropped where one is named; the default family is no key that was asked for.
+        let usual = json!({ "family": "resnet" });
+        let mut json = json!({ "train": { "model": usual } });
+        if self.own.is_none() {
+            layers::lay_over(&mut json, self.preset.json());
+        }
+        self.lay_over(&mut json)?;
+        let mut model = json["train"]["model"].take();
+        if model["family"] == usual["family"] {
+            model.as_object_mut().map(|model| model.remove("family"));
+        }
+        Ok(model)
+    }
+}
+
+/// Refuses keys that the loop would overwrite.
+fn refuse_overwritten(layer: &Value) -> Result<()> {
+    let Some(train) = layer.get("train") else { return Ok(()) };
+    let named = SET_BY_THE_LOOP.iter().filter(|(key, _)| train.get(key).is_some());
+    let refused: Vec<String> = named.map(|(key, instead)| format!("train.{key} ({instead})")).collect();
+    ensure!(refused.is_empty(), "rl would overwrite {}: remove it", refused.join(", "));
+    Ok(())
+}
+
+/// Removes keys that the loop overwrites.
+fn remove_overwritten(json: &mut Value) {
+    if let Some(train) = json.get_mut("train").and_then(Value::as_object_mut) {
+        SET_BY_THE_LOOP.iter().for_each(|(key, _)| _ = train.remove(*key));
+    }
+}
+
+impl RlConfig {
+    /// Merges `files` over the preset, each over the one before it, and applies `overrides` (`play.visits=100`).
+    ///
+    /// # Errors
+    ///
+    /// As those of [`RlSettings::config`].
+    pub fn load(preset: RlPreset, files: &[PathBuf], overrides: &[String]) -> Result<RlConfig> {
+        RlSettings { preset, own: None, files: files.to_owned(), overrides: overrides.to_owned() }.config()
+    }
+
+    /// The configuration as a file holds it: every key but those that the loop sets itself.
+    pub fn to_json(&self) -> Value {
+        let mut json = serde_json::to_value(self).expect("numbers and text make JSON");
+        remove_overwritten(&mut json);
+        json
+    }
+
+    /// Checks the values.
+    ///
+    /// # Errors
+    ///
+    /// A value is out of range, or two do not fit together; the message names the key.
+    pub fn check(&self) -> Result<()> {
+        self.play.check().map_err(|why| anyhow!("play.{why:#}"))?;
+        self.train.check().map_err(|why| anyhow!("train.{why:#}"))?;
+        self.arena.rules.check().map_err(|why| anyhow!("arena.rules.{why:#}"))?;
+        self.arena.promotion.check().context("arena.promotion")?;
+        self.arena.veto.check().context("arena.veto")?;
         let shares = [
             ("current_share", self.current_share),
             ("pretrain_mix_ratio", self.pretrain_mix_ratio),
@@ -217,7 +317,7 @@ impl LearnConfig {
             ("veto.explore", self.veto.explore),
         ];
         if let Some((key, value)) = shares.into_iter().find(|(_, value)| !(0.0..=1.0).contains(value)) {
-            return Err(format!("{key} is {value}, must be 0 to 1"));
+            bail!("{key} is {value}, must be 0 to 1");
         }
         let counts = [
             ("games_per_iteration", self.games_per_iteration),
@@ -231,15 +331,16 @@ impl LearnConfig {
             ("disk", self.disk),
         ];
         if let Some((key, _)) = counts.into_iter().find(|(_, value)| *value == 0) {
-            return Err(format!("{key} must be at least 1"));
+            bail!("{key} must be at least 1");
         }
         let (pairs, least) = (self.arena.games.div_ceil(2), self.arena.promotion.least_pairs());
         if pairs < least {
-            return Err(format!(
-                "arena.games is {}, must be at least {}: in fewer arena.promotion accepts nobody, not even who wins all",
+            bail!(
+                "arena.games is {}, must be at least {}: in fewer games arena.promotion promotes no network, not even one \
+                 that wins all of them",
                 self.arena.games,
                 2 * least
-            ));
+            );
         }
         let amounts = [
             ("recent_weight", self.recent_weight),
@@ -254,34 +355,32 @@ impl LearnConfig {
         if let Some((key, value)) =
             amounts.into_iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0))
         {
-            return Err(format!("{key} is {value}, must not be negative"));
+            bail!("{key} is {value}, must not be negative");
         }
         if self.pretrain_mix_ratio > 0.0 && self.train.sources.is_empty() {
-            return Err(
-                "pretrain_mix_ratio wants games: name files under train.sources, or set it to 0".into()
-            );
+            bail!("pretrain_mix_ratio needs games: name files under train.sources, or set it to 0");
         }
         Ok(())
     }
 }
 
-/// How forgetting is answered. The defaults are NeuralMatePlay's.
+/// How a veto changes training, in four levels for consecutive vetoes. The defaults are NeuralMatePlay's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct VetoRules {
-    /// Level 1: this share of the buffer's positions is thrown away, the newest, …
+    /// Level 1: share of the buffer's positions that is purged, the newest.
     pub purge: f64,
-    /// … and so much is added to the share of the pretraining games.
+    /// Level 1: what is added to the share of the pretraining games.
     pub mix_step: f64,
-    /// Level 2: the learning rate is multiplied by this, at every veto.
+    /// Level 2: factor of the learning rate, at every veto.
     pub lr_factor: f64,
-    /// Level 3: this share of games is played by the current network instead of the best.
+    /// Level 3: share of the games that the current network plays instead of the best one.
     pub explore: f64,
-    /// Level 4: this share of the buffer is thrown away instead, …
+    /// Level 4: share of the buffer's positions that is purged instead.
     pub critical_purge: f64,
-    /// … and this is the share of the pretraining games.
+    /// Level 4: share of the pretraining games.
     pub critical_mix: f64,
-    /// Iterations after the last veto until mix, learning rate and games are as before; at least 1.
+    /// Iterations after the last veto until all of this ends; at least 1.
     pub recovery: u64,
 }
 
@@ -299,18 +398,18 @@ impl Default for VetoRules {
     }
 }
 
-/// What the divergence of the policy costs, adaptive as in NeuralMatePlay: `weight` below the target,
+/// Weight of the policy's divergence in the loss, adaptive as in NeuralMatePlay: `weight` below the target,
 /// `weight · (1 + factor · excess)` above, at most `most`, with `excess = divergence / target − 1`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReferenceConfig {
-    /// What a nat costs, beside the policy's loss; 0 for nothing.
+    /// Weight beside the policy loss; 0 for none.
     pub weight: f64,
-    /// The divergence from which on it costs more, nat.
+    /// Divergence above which the weight grows, nat.
     pub target: f64,
-    /// How much more.
+    /// How fast it grows.
     pub factor: f64,
-    /// The most that a nat costs.
+    /// Largest weight.
     pub most: f64,
 }
 
@@ -325,38 +424,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn presets_are_sound_and_keys_are_known() {
+    fn presets_are_valid_and_keys_are_known() {
         let no_games = ["pretrain_mix_ratio=0".to_owned()];
-        for preset in [Preset::Cpu, Preset::Gpu, Preset::Tiny] {
-            let config = LearnConfig::load(preset, &[], &no_games).unwrap();
+        for preset in [RlPreset::Cpu, RlPreset::Gpu, RlPreset::Tiny] {
+            let config = RlConfig::load(preset, &[], &no_games).unwrap();
             let text = serde_json::to_value(&config).unwrap();
-            assert_eq!(serde_json::from_value::<LearnConfig>(text).unwrap(), config);
+            assert_eq!(serde_json::from_value::<RlConfig>(text).unwrap(), config);
         }
-        let error = LearnConfig::load(Preset::Tiny, &[], &["play.visit=3".to_owned()]).unwrap_err();
+        let fails = |preset, overrides: &[String]| {
+            format!("{:#}", RlConfig::load(preset, &[], overrides).unwrap_err())
+        };
+        let error = fails(RlPreset::Tiny, &["play.visit=3".to_owned()]);
         assert!(error.contains("unknown field `visit`"), "{error}");
-        let error = LearnConfig::load(Preset::Cpu, &[], &[]).unwrap_err();
+        let error = fails(RlPreset::Cpu, &[]);
         assert!(error.contains("train.sources"), "{error}");
         for (bad, key) in
             [("arena.rules.resign_moves=0", "arena.rules.resign_moves"), ("veto.recovery=0", "veto.recovery")]
         {
-            let error = LearnConfig::load(Preset::Tiny, &[], &[bad.to_owned()]).unwrap_err();
+            let error = fails(RlPreset::Tiny, &[bad.to_owned()]);
             assert!(error.contains(&format!("{key} must be at least 1")), "{error}");
         }
     }
 
     #[test]
-    fn an_arena_has_games_enough_for_a_promotion() {
+    fn an_arena_has_enough_games_for_a_promotion() {
         let load = |overrides: &[&str]| {
             let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
-            LearnConfig::load(Preset::Tiny, &[], &overrides).map(|config| config.arena.games)
+            let config = RlConfig::load(RlPreset::Tiny, &[], &overrides);
+            config.map(|config| config.arena.games).map_err(|error| format!("{error:#}"))
         };
         assert_eq!(load(&["arena.games=62"]), Ok(62));
-        // Pairs are played to their end.
+        // Pairs are completed.
         assert_eq!(load(&["arena.games=61"]), Ok(61));
         let error = load(&["arena.games=60"]).unwrap_err();
         assert!(error.contains("arena.games is 60, must be at least 62"), "{error}");
         assert_eq!(load(&["arena.games=60", "arena.promotion.elo1=50"]), Ok(60));
-        assert_eq!(load(&["arena.veto_games=2"]), Ok(200), "a veto has a threshold besides");
+        assert_eq!(load(&["arena.veto_games=2"]), Ok(200), "a veto has a threshold as well");
     }
 
     #[test]
@@ -365,20 +468,58 @@ mod tests {
         let file = folder.path().join("config.json");
         let text = r#"{"pretrain_mix_ratio": 0, "train": {"model": {"family": "mlp", "hidden": [7]}}}"#;
         std::fs::write(&file, text).unwrap();
-        let read = || LearnConfig::load(Preset::Cpu, std::slice::from_ref(&file), &[]).unwrap();
+        let read = || RlConfig::load(RlPreset::Cpu, std::slice::from_ref(&file), &[]).unwrap();
         let config = read();
         assert_eq!(config.train.model.family(), "mlp");
+        std::fs::write(&file, config.to_json().to_string()).unwrap();
+        assert_eq!(read(), config, "as another run reads it");
+        let own = RlSettings { own: Some(file.clone()), ..RlSettings::default() };
+        assert_eq!(own.config().unwrap(), config, "as a resumed run reads its own");
+        // Older versions wrote every key.
         std::fs::write(&file, serde_json::to_string(&config).unwrap()).unwrap();
-        assert_eq!(read(), config, "as a run that goes on reads its own");
+        assert_eq!(own.config().unwrap(), config);
+    }
+
+    #[test]
+    fn keys_that_the_loop_sets_are_refused_wherever_they_are() {
+        for preset in [RlPreset::Cpu, RlPreset::Gpu, RlPreset::Tiny] {
+            assert!(refuse_overwritten(&preset.json()).is_ok());
+        }
+        for (key, instead) in SET_BY_THE_LOOP {
+            let error = RlConfig::load(RlPreset::Tiny, &[], &[format!("train.{key}=1")]).unwrap_err();
+            let error = format!("{error:#}");
+            assert!(
+                error.contains(&format!("train.{key} ({instead})")) && error.starts_with("--set: "),
+                "{error}"
+            );
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("rl.json");
+        std::fs::write(&file, r#"{"train": {"seed": 3, "epochs": 2, "batch": 8}}"#).unwrap();
+        let error = format!("{:#}", RlConfig::load(RlPreset::Tiny, &[file], &[]).unwrap_err());
+        assert!(error.contains("rl.json: rl would overwrite train.epochs ("), "{error}");
+        assert!(error.contains("train.seed (set seed)"), "{error}");
+        // What the user says of the model is known, to be compared with a network that is there already.
+        let settings = |overrides: &[&str]| RlSettings {
+            preset: RlPreset::Tiny,
+            overrides: overrides.iter().map(|text| (*text).to_owned()).collect(),
+            ..RlSettings::default()
+        };
+        assert_eq!(settings(&["train.model.filters=7"]).model_keys().unwrap()["filters"], 7);
+        assert_eq!(settings(&[]).model_keys().unwrap()["blocks"], 2);
+        let resumed = RlSettings { own: Some("config.json".into()), ..settings(&["train.lr=1"]) };
+        assert_eq!(resumed.model_keys().unwrap(), json!({}));
+        let other = settings(&["train.model={\"family\": \"linear\"}"]).model_keys().unwrap();
+        assert_eq!(other, json!({ "family": "linear" }));
     }
 
     #[test]
     fn the_gpu_preset_is_neuralmateplays() {
-        let config = LearnConfig::load(Preset::Gpu, &[], &["pretrain_mix_ratio=0".to_owned()]).unwrap();
+        let config = RlConfig::load(RlPreset::Gpu, &[], &["pretrain_mix_ratio=0".to_owned()]).unwrap();
         assert_eq!((config.play.visits, config.train.batch), (800, 1024));
         assert_eq!((config.buffer_size, config.arena.every, config.kl.cost.weight), (500_000, 5, 0.1));
         assert_eq!((config.play.search.c_puct, config.play.temperature.plies), (1.5, 30));
-        // But for more games: its hundred would leave boards empty.
+        // Except for more games: NeuralMatePlay's hundred would leave slots of the batch empty.
         assert!(config.play.games * config.play.leaves >= 256 && config.games_per_iteration >= 2 * 256);
         assert_eq!((config.play.workers, config.arena.rules.games), (0, 256));
     }

@@ -1,39 +1,40 @@
 //! Which games of a file are used.
 
+use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::record::GameResult;
 
-/// What to do with a game in which a rating is unknown, when ratings are bounded.
+/// What to do with games in which a rating is unknown, where ratings are bounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UnknownElo {
-    /// Take it, if the other rating fits.
+    /// Use them if the other rating fits.
     #[default]
     Keep,
-    /// Leave it out.
+    /// Leave them out.
     Drop,
 }
 
-/// A kind of game; one may be of several, [`Kind::Standard`] is what is of no other.
+/// A kind of game. A game may be of several kinds; [`GameKind::Standard`] is one of no other kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// Played by people or engines from the usual position, or one set up.
+pub enum GameKind {
+    /// Played by people or engines, from the initial position or one set up.
     Standard,
-    /// Played by the rules of Chess960.
+    /// Chess960.
     Chess960,
     /// A puzzle.
     Puzzle,
-    /// Played by a network against itself.
+    /// Self-play.
     SelfPlay,
 }
 
-/// Bounds on games, both ends included; the default takes everything.
+/// Which games are used: bounds, both ends included. The default is all games.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Selection {
-    /// Least rating of either player, or of a puzzle.
+    /// Lowest rating of either player, or of a puzzle.
     pub min_elo: u16,
     /// Highest rating of either player, or of a puzzle.
     pub max_elo: u16,
@@ -43,14 +44,14 @@ pub struct Selection {
     pub min_plies: u16,
     /// Most plies.
     pub max_plies: u16,
-    /// First date, yyyymmdd; unknown parts of a game's date are zeros. Games without a date only fit if this is 0.
+    /// First date, yyyymmdd; unknown parts of a game's date are zeros. Games without a date fit only if this is 0.
     pub since: u32,
     /// Last date, yyyymmdd.
     pub until: u32,
-    /// Results.
+    /// Results that are used.
     pub results: Vec<GameResult>,
-    /// Kinds: every kind that a game is of must be among them.
-    pub kinds: Vec<Kind>,
+    /// Kinds that are used: every kind of a game must be among them.
+    pub kinds: Vec<GameKind>,
 }
 
 impl Default for Selection {
@@ -64,17 +65,18 @@ impl Default for Selection {
             since: 0,
             until: 99_999_999,
             results: vec![GameResult::White, GameResult::Black, GameResult::Draw, GameResult::Unknown],
-            kinds: vec![Kind::Standard, Kind::Chess960, Kind::Puzzle, Kind::SelfPlay],
+            kinds: vec![GameKind::Standard, GameKind::Chess960, GameKind::Puzzle, GameKind::SelfPlay],
         }
     }
 }
 
 impl Selection {
-    /// Checks that a game can fit.
+    /// Checks that the bounds are in order.
     ///
     /// # Errors
-    /// One line that names the keys at fault.
-    pub fn check(&self) -> Result<(), String> {
+    ///
+    /// A lower bound is above its upper bound; the message names the keys.
+    pub fn check(&self) -> Result<()> {
         let ranges = [
             ("min_elo", "max_elo", u32::from(self.min_elo), u32::from(self.max_elo)),
             ("min_plies", "max_plies", u32::from(self.min_plies), u32::from(self.max_plies)),
@@ -82,7 +84,7 @@ impl Selection {
         ];
         for (first, last, from, to) in ranges {
             if from > to {
-                return Err(format!("{first} is {from}, beyond {last}, {to}"));
+                bail!("{first} is {from}, beyond {last}, {to}");
             }
         }
         Ok(())

@@ -1,46 +1,48 @@
-//! How a network plays against itself.
+//! Settings of self-play.
 
+use anyhow::{Result, bail};
 use engine::search::{Fpu, Params, Puct};
 use serde::{Deserialize, Serialize};
 
-/// How games of self-play are played. The defaults are NeuralMatePlay's unless said.
+/// How self-play games are played. Defaults are NeuralMatePlay's unless said otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Rules {
-    /// Visits of a search whose policy is to be learnt.
+pub struct SelfPlayRules {
+    /// Visits of a full search, whose policy is a training target.
     pub visits: u64,
-    /// Few visits for most moves, many for those that are to be learnt.
+    /// Playout-cap randomisation: full searches for some moves, small ones for the others.
     pub playout_cap: PlayoutCap,
-    /// Noise on the root's priors in searches that are to be learnt.
+    /// Dirichlet noise on the root's priors in full searches.
     pub noise: NoiseRules,
-    /// Gumbel's search at the root, for few visits; instead of noise and pruning.
+    /// Gumbel search at the root, for few visits; replaces noise and pruning.
     pub gumbel: GumbelRules,
-    /// Visits that only noise has brought are left out of the policy to be learnt (Wu 2019).
+    /// Policy target pruning: visits due to noise alone are left out of the target (Wu 2019).
     pub prune: bool,
-    /// How much chance has in the choice of the move.
+    /// Temperature at which moves are sampled.
     pub temperature: TemperatureRules,
-    /// How the tree grows.
+    /// Search parameters that differ from play.
     pub search: SearchRules,
-    /// When a lost game is given up.
+    /// When a side resigns.
     pub resign: ResignRules,
-    /// Positions to begin with (EPD, FEN or the ends of a PGN's games); empty for the initial position.
+    /// Opening book (EPD, FEN, or the final positions of a PGN's games); empty for the initial position.
     pub book: String,
-    /// Random moves from there.
+    /// Random plies played from there.
     pub random_plies: u32,
-    /// Most plies of a game, …
+    /// Most plies of a game; it is cut off there.
     pub max_plies: usize,
-    /// … which is a draw then, or else has no result: networks that know little would learn that everything is drawn.
+    /// Whether a game that is cut off counts as a draw; otherwise it has no result, lest a weak network learn that
+    /// everything is drawn.
     pub cut_is_draw: bool,
-    /// Folders of Syzygy tables, which decide a game that comes to them; empty for none.
+    /// Folders of Syzygy tables, which adjudicate games that reach them; empty for none.
     pub syzygy: String,
 
-    /// Games at once in each worker: as many positions fill a batch.
+    /// Games at once in each worker; times `leaves` this is the size of a batch.
     pub games: usize,
-    /// Positions that a game gives to a batch; more than one costs a little of a search's quality.
+    /// Positions that each game adds to a batch; more than one costs a little search quality.
     pub leaves: usize,
-    /// Threads, each with a session of its own; 0 for one a core.
+    /// Threads, each with its own session; 0 for one per core.
     pub workers: usize,
-    /// MiB in which each worker keeps evaluations; 0 for none.
+    /// Size of each worker's evaluation cache, MiB; 0 for none.
     pub cache: usize,
 }
 
@@ -48,9 +50,9 @@ pub struct Rules {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PlayoutCap {
-    /// The share of moves that are searched with all visits and noise, and are to be learnt; 1 for all.
+    /// Share of moves that get a full search, with noise and a policy target; 1 for all.
     pub share: f64,
-    /// Visits of the others.
+    /// Visits of the small searches.
     pub visits: u64,
 }
 
@@ -58,21 +60,21 @@ pub struct PlayoutCap {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NoiseRules {
-    /// How even it is.
+    /// Concentration: the larger, the more even the noise.
     pub alpha: f32,
-    /// Its share of the priors; 0 for none.
+    /// Weight of the noise in the priors; 0 for none.
     pub epsilon: f32,
 }
 
-/// Gumbel's search (Danihelka et al. 2022): the move that it finds is played, the improved policy learnt.
+/// Gumbel search (Danihelka et al. 2022): its best move is played, its improved policy is the target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GumbelRules {
-    /// Moves that are looked at, at most; 0 for PUCT with noise.
+    /// Most moves considered at the root; 0 for PUCT with noise.
     pub considered: usize,
-    /// The values' weight grows with the visits from this.
+    /// Offset of the visits in the weight of Q: σ(q) = (c_visit + max visits) · c_scale · q.
     pub c_visit: f32,
-    /// What it is multiplied by.
+    /// Factor of that weight.
     pub c_scale: f32,
 }
 
@@ -82,45 +84,46 @@ impl Default for GumbelRules {
     }
 }
 
-/// A move's chance is its visits to the power of one over this; Gumbel's random numbers are multiplied by it.
+/// A move's probability is proportional to its visits to the power of 1/temperature; Gumbel noise is multiplied by
+/// the temperature.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TemperatureRules {
-    /// In the first plies, …
+    /// Temperature in the opening.
     pub opening: f32,
-    /// … so many of them, …
+    /// Plies that count as the opening.
     pub plies: usize,
-    /// … and later.
+    /// Temperature after that.
     pub later: f32,
 }
 
-/// The search's parameters that differ from play.
+/// Search parameters that differ from play.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchRules {
-    /// How much is explored; grows with the visits as in play.
+    /// PUCT's exploration constant; grows with the visits as in play.
     pub c_puct: f32,
-    /// How much worse than its parent an unvisited move is taken to be.
+    /// First-play urgency: how far below its parent's Q an unvisited move is valued.
     pub fpu: f32,
-    /// Above 1 flattens the network's policy.
+    /// Temperature of the network's policy; above 1 flattens it.
     pub policy_temperature: f32,
 }
 
-/// Giving up.
+/// When a side resigns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResignRules {
-    /// Below minus this expected result a position is lost; 1 or more for never.
+    /// A position counts as lost if its Q is below minus this; 1 or more for never.
     pub threshold: f32,
-    /// So many of a side's positions in a row have to be lost.
+    /// Number of consecutive lost positions of a side after which it resigns.
     pub moves: usize,
-    /// The share of games that are played to their end all the same, to measure how often giving up would be wrong.
+    /// Share of games that are never resigned, to measure how often resigning would be wrong.
     pub played_on: f64,
 }
 
-impl Default for Rules {
-    fn default() -> Rules {
-        Rules {
+impl Default for SelfPlayRules {
+    fn default() -> SelfPlayRules {
+        SelfPlayRules {
             visits: 800,
             playout_cap: PlayoutCap::default(),
             noise: NoiseRules::default(),
@@ -172,29 +175,27 @@ impl Default for ResignRules {
     }
 }
 
-impl Rules {
-    /// Checks that the numbers make sense.
+impl SelfPlayRules {
+    /// Checks the values.
     ///
     /// # Errors
     ///
-    /// One line that names the key at fault.
-    pub fn check(&self) -> Result<(), String> {
+    /// A value is out of range; the message begins with its key.
+    pub fn check(&self) -> Result<()> {
         let shares = [
             ("playout_cap.share", self.playout_cap.share),
             ("noise.epsilon", f64::from(self.noise.epsilon)),
             ("resign.played_on", self.resign.played_on),
         ];
         if let Some((key, value)) = shares.into_iter().find(|(_, value)| !(0.0..=1.0).contains(value)) {
-            return Err(format!("{key} is {value}, must be 0 to 1"));
+            bail!("{key} is {value}, must be 0 to 1");
         }
         if self.playout_cap.share == 0.0 {
-            return Err("playout_cap.share is 0: there would be nothing to learn from".into());
+            bail!("playout_cap.share is 0: no move would have a policy target");
         }
         for (key, visits) in [("visits", self.visits), ("playout_cap.visits", self.playout_cap.visits)] {
             if visits < 2 {
-                return Err(format!(
-                    "{key} is {visits}, must be at least 2: the first is the position's own"
-                ));
+                bail!("{key} is {visits}, must be at least 2: the first visit is the root's own");
             }
         }
         let counts = [
@@ -204,7 +205,7 @@ impl Rules {
             ("resign.moves", self.resign.moves as u64),
         ];
         if let Some((key, _)) = counts.into_iter().find(|(_, value)| *value == 0) {
-            return Err(format!("{key} must be at least 1"));
+            bail!("{key} must be at least 1");
         }
         let amounts = [
             ("temperature.opening", self.temperature.opening),
@@ -218,23 +219,22 @@ impl Rules {
         if let Some((key, value)) =
             amounts.into_iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0))
         {
-            return Err(format!("{key} is {value}, must not be negative"));
+            bail!("{key} is {value}, must not be negative");
         }
         for (key, value) in
             [("noise.alpha", self.noise.alpha), ("search.policy_temperature", self.search.policy_temperature)]
         {
             if !(value.is_finite() && value > 0.0) {
-                return Err(format!("{key} is {value}, must be positive"));
+                bail!("{key} is {value}, must be positive");
             }
         }
         if self.max_plies > usize::from(u16::MAX) {
-            return Err(format!("max_plies is {}, must be at most {}", self.max_plies, u16::MAX));
+            bail!("max_plies is {}, must be at most {}", self.max_plies, u16::MAX);
         }
         Ok(())
     }
 
-    /// How the trees grow: every visit counts as one, no move is left out, and every search begins anew, so that what
-    /// is learnt is what these visits have found.
+    /// The search's parameters: no smart pruning and no tree reuse, so that the targets come from exactly these visits.
     pub fn params(&self) -> Params {
         let SearchRules { c_puct, fpu, policy_temperature } = self.search;
         Params {
@@ -248,13 +248,13 @@ impl Rules {
         }
     }
 
-    /// Bytes for a tree: what a visit may take, with its moves, and some room.
+    /// Bytes for a tree: 1 KiB a visit, which its node and moves fit in, and some spare.
     pub fn tree_memory(&self) -> usize {
         (1 << 18) + 1024 * self.visits.max(self.playout_cap.visits) as usize
     }
 }
 
-/// Threads to play on: as many as are wished, or for 0 one a core.
+/// Number of threads to play on: `workers`, or for 0 one per core.
 pub fn worker_count(workers: usize) -> usize {
     if workers > 0 { workers } else { std::thread::available_parallelism().map_or(1, usize::from) }
 }
@@ -264,12 +264,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_teach_nothing_is_refused() {
-        assert_eq!(Rules::default().check(), Ok(()));
-        let error = |change: &dyn Fn(&mut Rules)| {
-            let mut rules = Rules::default();
+    fn invalid_rules_are_refused() {
+        assert!(SelfPlayRules::default().check().is_ok());
+        let error = |change: &dyn Fn(&mut SelfPlayRules)| {
+            let mut rules = SelfPlayRules::default();
             change(&mut rules);
-            rules.check().unwrap_err()
+            rules.check().unwrap_err().to_string()
         };
         assert!(error(&|rules| rules.playout_cap.share = 0.0).contains("playout_cap.share"));
         assert!(error(&|rules| rules.visits = 1).starts_with("visits is 1"));

@@ -1,7 +1,7 @@
 //! Which games of a file a source selects.
 
 use super::chunk::Chunk;
-use crate::config::{Kind, Selection, UnknownElo};
+use crate::config::{GameKind, Selection, UnknownElo};
 use crate::record::{FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameResult};
 
 impl Selection {
@@ -24,10 +24,13 @@ impl Selection {
     }
 }
 
-fn kinds(flags: u16) -> impl Iterator<Item = Kind> {
-    let named =
-        [(FLAG_CHESS960, Kind::Chess960), (FLAG_PUZZLE, Kind::Puzzle), (FLAG_SELF_PLAY, Kind::SelfPlay)];
-    let standard = named.iter().all(|(flag, _)| flags & flag == 0).then_some(Kind::Standard);
+fn kinds(flags: u16) -> impl Iterator<Item = GameKind> {
+    let named = [
+        (FLAG_CHESS960, GameKind::Chess960),
+        (FLAG_PUZZLE, GameKind::Puzzle),
+        (FLAG_SELF_PLAY, GameKind::SelfPlay),
+    ];
+    let standard = named.iter().all(|(flag, _)| flags & flag == 0).then_some(GameKind::Standard);
     named.into_iter().filter(move |(flag, _)| flags & flag != 0).map(|(_, kind)| kind).chain(standard)
 }
 
@@ -97,8 +100,8 @@ mod tests {
     #[test]
     fn empty_ranges_are_errors() {
         let error = Selection { since: 20_250_000, until: 20_200_000, ..Selection::default() }.check();
-        assert_eq!(error, Err("since is 20250000, beyond until, 20200000".into()));
-        assert_eq!(Selection::default().check(), Ok(()));
+        assert_eq!(error.unwrap_err().to_string(), "since is 20250000, beyond until, 20200000");
+        assert!(Selection::default().check().is_ok());
         assert!(serde_json::from_str::<Selection>(r#"{"elo": 1}"#).is_err());
     }
 }

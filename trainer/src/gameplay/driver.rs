@@ -5,82 +5,84 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use engine::eval::{Answer, EvalError, Evaluator, Request};
 use engine::search::{Solo, check_answers};
 
-/// What a game waits for.
+/// What a game needs next.
 #[derive(Debug)]
 pub enum Next<T> {
-    /// Its search wants to be answered, by the evaluator of this number.
+    /// Its search needs evaluations from the evaluator with this index.
     Search(usize),
-    /// It is over.
+    /// The game is over, with this outcome.
     Over(T),
 }
 
-/// A game in progress that is driven from outside.
-pub trait Sitting {
-    /// What comes of it.
+/// A game in progress whose positions are evaluated in batches shared with other games.
+pub trait BatchedGame {
+    /// What a finished game yields.
     type Outcome;
 
-    /// Called in the beginning and whenever the search has ended: plays a move and starts the next search, or ends.
+    /// Called once at the start and then whenever the search has ended: plays a move and starts the next search, or
+    /// ends the game.
     fn advance(&mut self) -> Next<Self::Outcome>;
 
-    /// The search that is under way.
+    /// The current search, to gather positions and to apply answers.
     fn solo(&mut self) -> &mut Solo;
 
-    /// The same, to look at.
+    /// The current search, read-only.
     fn search(&self) -> &Solo;
 }
 
-/// A game with the evaluator it waits for.
-struct Place<S> {
-    sitting: S,
+/// A game with the evaluator that it waits for.
+struct Slot<G> {
+    game: G,
     evaluator: usize,
-    open: usize,
+    /// Positions gathered and not answered yet.
+    pending: usize,
 }
 
-/// Plays games until `deal` has no more, or `stop` is raised: then those that aren't over are given back.
+/// Plays games until `deal` has no more, or until `stop` is raised: then the unfinished games are returned.
 ///
-/// `games` are played at once, each of which gives up to `leaves` positions to every batch. `done` is told of every
-/// outcome; `evaluated` of every number of positions that were evaluated.
+/// `games` are played at once, and each adds up to `leaves` positions to every batch. `done` receives every outcome;
+/// `evaluated` receives the number of positions of every round of evaluations.
 ///
 /// # Errors
 ///
-/// If an evaluator fails.
-pub fn drive<S: Sitting>(
+/// An evaluator fails, or leaves something unanswered.
+pub fn drive<G: BatchedGame>(
     evaluators: &mut [Box<dyn Evaluator>],
     (games, leaves): (usize, usize),
-    deal: &mut dyn FnMut() -> Option<S>,
-    done: &mut dyn FnMut(S::Outcome),
+    deal: &mut dyn FnMut() -> Option<G>,
+    done: &mut dyn FnMut(G::Outcome),
     evaluated: &mut dyn FnMut(usize),
     stop: &AtomicBool,
-) -> Result<Vec<S>, EvalError> {
-    let mut places: Vec<Place<S>> = Vec::with_capacity(games);
+) -> Result<Vec<G>, EvalError> {
+    let mut slots: Vec<Slot<G>> = Vec::with_capacity(games);
     while !stop.load(Ordering::Relaxed) {
         let mut index = 0;
         while index < games {
-            if index == places.len() {
-                let Some(sitting) = deal() else { break };
-                let Some(place) = begun(sitting, done) else { continue };
-                places.push(place);
+            if index == slots.len() {
+                let Some(game) = deal() else { break };
+                let Some(slot) = start(game, done) else { continue };
+                slots.push(slot);
             }
-            if gathered(&mut places[index], leaves, done) {
+            if gather(&mut slots[index], leaves, done) {
                 index += 1;
             } else {
-                places.remove(index);
+                slots.remove(index);
             }
         }
-        if places.is_empty() {
+        if slots.is_empty() {
             break;
         }
         for (number, evaluator) in evaluators.iter_mut().enumerate() {
-            evaluated(answer(evaluator, number, &mut places)?);
+            evaluated(answer(evaluator, number, &mut slots)?);
         }
     }
-    Ok(places.into_iter().map(|place| place.sitting).collect())
+    Ok(slots.into_iter().map(|slot| slot.game).collect())
 }
 
-/// A game's place, unless it is over before it begins.
-fn begun<S: Sitting>(mut sitting: S, done: &mut dyn FnMut(S::Outcome)) -> Option<Place<S>> {
-    match sitting.advance() {
-        Next::Search(evaluator) => Some(Place { sitting, evaluator, open: 0 }),
+/// Starts a game; none if it is over at once.
+fn start<G: BatchedGame>(mut game: G, done: &mut dyn FnMut(G::Outcome)) -> Option<Slot<G>> {
+    match game.advance() {
+        Next::Search(evaluator) => Some(Slot { game, evaluator, pending: 0 }),
         Next::Over(outcome) => {
             done(outcome);
             None
@@ -88,15 +90,15 @@ fn begun<S: Sitting>(mut sitting: S, done: &mut dyn FnMut(S::Outcome)) -> Option
     }
 }
 
-/// Gathers a game's positions, playing moves where a search ends; no if the game is over.
-fn gathered<S: Sitting>(place: &mut Place<S>, leaves: usize, done: &mut dyn FnMut(S::Outcome)) -> bool {
+/// Gathers a game's positions, playing a move whenever a search ends; false if the game is over.
+fn gather<G: BatchedGame>(slot: &mut Slot<G>, leaves: usize, done: &mut dyn FnMut(G::Outcome)) -> bool {
     loop {
-        place.open = place.sitting.solo().gather(leaves);
-        if place.open > 0 {
+        slot.pending = slot.game.solo().gather(leaves);
+        if slot.pending > 0 {
             return true;
         }
-        match place.sitting.advance() {
-            Next::Search(evaluator) => place.evaluator = evaluator,
+        match slot.game.advance() {
+            Next::Search(evaluator) => slot.evaluator = evaluator,
             Next::Over(outcome) => {
                 done(outcome);
                 return false;
@@ -105,24 +107,24 @@ fn gathered<S: Sitting>(place: &mut Place<S>, leaves: usize, done: &mut dyn FnMu
     }
 }
 
-/// Has evaluator `number` answer the games that wait for it.
-fn answer<S: Sitting>(
+/// Evaluates the positions of the games that wait for evaluator `number`; returns how many there were.
+fn answer<G: BatchedGame>(
     evaluator: &mut Box<dyn Evaluator>,
     number: usize,
-    places: &mut [Place<S>],
+    slots: &mut [Slot<G>],
 ) -> Result<usize, EvalError> {
-    let waiting = places.iter().filter(|place| place.evaluator == number);
-    let requests: Vec<Request<'_>> = waiting.flat_map(|place| place.sitting.search().requests()).collect();
+    let waiting = slots.iter().filter(|slot| slot.evaluator == number);
+    let requests: Vec<Request<'_>> = waiting.flat_map(|slot| slot.game.search().requests()).collect();
     let mut answers: Vec<Answer> = Vec::with_capacity(requests.len());
     for batch in requests.chunks(evaluator.max_batch().max(1)) {
-        let some = evaluator.evaluate(batch)?;
-        check_answers(batch, &some)?;
-        answers.extend(some);
+        let answered = evaluator.evaluate(batch)?;
+        check_answers(batch, &answered)?;
+        answers.extend(answered);
     }
     let mut left = answers.as_slice();
-    for place in places.iter_mut().filter(|place| place.evaluator == number) {
-        let (own, others) = left.split_at(place.open);
-        place.sitting.solo().answer(own);
+    for slot in slots.iter_mut().filter(|slot| slot.evaluator == number) {
+        let (own, others) = left.split_at(slot.pending);
+        slot.game.solo().answer(own);
         left = others;
     }
     Ok(answers.len())

@@ -1,12 +1,12 @@
 //! What self-play and the arena share.
 //!
-//! A [`Backend`] is a network with what runs it. [`Ground`] says where games begin and what is known of their ends.
-//! [`drive`] plays many games at once on one thread, their positions evaluated together.
+//! A [`Backend`] is a network together with what runs it. [`OpeningsAndTables`] holds start positions and endgame
+//! tables. [`drive`] plays many games at once on one thread, their positions evaluated in shared batches.
 
 mod network;
 mod openings;
 mod driver;
 
-pub use driver::{Next, Sitting, drive};
-pub use network::{Backend, network};
-pub use openings::{Ground, known_end};
+pub use driver::{BatchedGame, Next, drive};
+pub use network::{Backend, load_network};
+pub use openings::{OpeningsAndTables, known_result};

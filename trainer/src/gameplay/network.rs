@@ -1,21 +1,22 @@
-//! Networks: the seam through which games ask them, and the names that commands are given.
+//! Networks in games: the trait through which games evaluate positions, and loading by file name.
 
 use std::path::Path;
 
+use anyhow::Result;
 use engine::encoding::Input;
 use engine::eval::{Evaluator, Network, Pair, Precision};
 
-/// A network with what runs it: games need no more of it.
+/// A network together with what runs it: all that games need of one.
 pub trait Backend: Send + Sync {
-    /// How it sees positions: all that its answers depend on.
+    /// The input scheme: everything that the network's answers depend on.
     fn input(&self) -> Input;
 
     /// An evaluator of up to `max_batch` positions at once, for one worker.
     ///
     /// # Errors
     ///
-    /// One line: it can't be run.
-    fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>, String>;
+    /// The runtime cannot be started, or refuses the network.
+    fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>>;
 }
 
 /// ONNX Runtime, on the worker's own thread.
@@ -24,21 +25,21 @@ impl Backend for Network {
         self.schemes().input
     }
 
-    fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>, String> {
-        Network::evaluator(self, max_batch).map_err(|error| error.to_string())
+    fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>> {
+        Ok(Network::evaluator(self, max_batch)?)
     }
 }
 
-/// The network of a file, or of `embedded` or `embedded.int8`, those of this program.
+/// Loads the network of a file, or one of this program's own: `embedded` or `embedded.int8`.
 ///
 /// # Errors
 ///
-/// One line: it can't be used.
-pub fn network(name: &Path) -> Result<Network, String> {
+/// The file cannot be read, or is no network that this program knows.
+pub fn load_network(name: &Path) -> Result<Network> {
     let network = match name.to_str() {
         Some("embedded") => Pair::embedded().exactly(Precision::Fp32),
         Some("embedded.int8") => Pair::embedded().exactly(Precision::Int8),
         _ => Network::load(name),
     };
-    network.map_err(|error| error.to_string())
+    Ok(network?)
 }

@@ -41,8 +41,8 @@ impl Backend for Torch {
         self.model.schemes().input
     }
 
-    fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>, String> {
-        let net = Net::new(&self.model).map_err(|error| format!("{error:#}"))?;
+    fn evaluator(&self, max_batch: usize) -> anyhow::Result<Box<dyn Evaluator>> {
+        let net = Net::new(&self.model).map_err(anyhow::Error::msg)?;
         let weights =
             self.weights.lock().unwrap_or_else(PoisonError::into_inner).copy(self.device, self.kind);
         let expander = Expander::new(self.device, self.kind, net.schemes());

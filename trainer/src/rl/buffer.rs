@@ -1,76 +1,75 @@
-//! What is learnt from: the newest positions of self-play, as an index of the files that hold them.
+//! The replay buffer: the newest positions of self-play, as an index of the files that hold them.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::config::LearnConfig;
-use crate::dataset;
-use crate::dataset::{Chunk, ChunkError};
+use crate::config::RlConfig;
+use crate::dataset::{self, Chunk, ChunkError};
 use crate::loader::{Corpus, CorpusBuilder};
 use crate::record::{Split, split_at};
 use crate::train::Sources;
 
-/// This share of the buffer's positions, the newest, is recent.
+/// Share of the buffer's positions, the newest, that count as recent.
 const RECENT: f64 = 0.25;
 
-/// Games of one iteration, in files `NAME-00000.h5` ….
+/// The games of one iteration, in files `NAME-00000.h5` ….
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
-    /// The files' name.
+pub struct BufferEntry {
+    /// Name of the files.
     pub name: String,
-    /// The first of their games that is used.
+    /// First of their games that is used.
     pub first: u64,
-    /// The positions to learn from of each game that is used, in their order.
+    /// Number of positions to learn from in each game that is used, in order.
     pub positions: Vec<u32>,
 }
 
-impl Entry {
+impl BufferEntry {
     /// All games of the files `FOLDER/NAME-*.h5`.
     ///
     /// # Errors
     ///
-    /// One line: a file can't be read, or there is none.
-    pub fn read(folder: &Path, name: &str) -> Result<Entry, String> {
-        Ok(Entry::new(name, &read_all(folder, name)?))
+    /// A file cannot be read, or there is none.
+    pub fn read(folder: &Path, name: &str) -> Result<BufferEntry> {
+        Ok(BufferEntry::new(name, &read_all(folder, name)?))
     }
 
     /// All games of these files.
-    pub fn new(name: &str, chunks: &[Chunk]) -> Entry {
+    pub fn new(name: &str, chunks: &[Chunk]) -> BufferEntry {
         let of = |chunk: &Chunk, game| chunk.replay(game).targets() as u32;
         let positions = chunks.iter().flat_map(|chunk| (0..chunk.games()).map(move |game| of(chunk, game)));
-        Entry { name: name.to_owned(), first: 0, positions: positions.collect() }
+        BufferEntry { name: name.to_owned(), first: 0, positions: positions.collect() }
     }
 
-    /// The positions of all its games.
+    /// Number of positions in all its games.
     pub fn total(&self) -> u64 {
         self.positions.iter().map(|n| u64::from(*n)).sum()
     }
 }
 
-/// The index, oldest first.
+/// The index of the games to learn from, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Buffer {
-    /// What is used of which files.
-    pub entries: Vec<Entry>,
+pub struct ReplayBuffer {
+    /// The games of each iteration.
+    pub entries: Vec<BufferEntry>,
 }
 
-impl Buffer {
-    /// Positions to learn from.
+impl ReplayBuffer {
+    /// Number of positions to learn from.
     pub fn positions(&self) -> u64 {
-        self.entries.iter().map(Entry::total).sum()
+        self.entries.iter().map(BufferEntry::total).sum()
     }
 
-    /// Games.
+    /// Number of games.
     pub fn games(&self) -> u64 {
         self.entries.iter().map(|entry| entry.positions.len() as u64).sum()
     }
 
-    /// Adds the newest games and lets the oldest go, so that at most `capacity` positions are left (but for a game
-    /// that is larger).
-    pub fn add(&mut self, entry: Entry, capacity: u64) {
+    /// Adds the newest games and drops the oldest, so that at most `capacity` positions are left.
+    pub fn add(&mut self, entry: BufferEntry, capacity: u64) {
         self.entries.push(entry);
         let mut excess = self.positions().saturating_sub(capacity);
         for entry in &mut self.entries {
@@ -85,7 +84,7 @@ impl Buffer {
         self.entries.retain(|entry| !entry.positions.is_empty());
     }
 
-    /// Throws this share of the positions away, the newest, in whole games; gives their number.
+    /// Drops this share of the positions, the newest, in whole games; returns their number.
     pub fn purge(&mut self, share: f64) -> u64 {
         let before = self.positions();
         let mut wanted = (before as f64 * share).round() as u64;
@@ -100,8 +99,8 @@ impl Buffer {
         before - self.positions()
     }
 
-    /// Lets the oldest iterations go until files of so many bytes are given up, `size` being those of a name's files;
-    /// the newest iteration stays. Gives the names.
+    /// Drops the oldest iterations until their files, of `size` bytes each, add up to `bytes`; the newest iteration
+    /// stays. Returns the names.
     pub fn release(&mut self, mut bytes: u64, size: impl Fn(&str) -> u64) -> Vec<String> {
         let mut gone = Vec::new();
         while bytes > 0 && self.entries.len() > 1 {
@@ -112,13 +111,13 @@ impl Buffer {
         gone
     }
 
-    /// Lets go of iterations whose files are gone, damaged, or hold fewer games than are used; tells why, a line each.
-    /// A damaged file is kept under another name.
+    /// Drops iterations whose files are missing, damaged, or hold fewer games than are used; returns a line on each. A
+    /// damaged file is kept under another name.
     ///
     /// # Errors
     ///
-    /// One line: a file is one of another version of this program, or can't be renamed.
-    pub fn drop_lost(&mut self, folder: &Path) -> Result<Vec<String>, String> {
+    /// A file is of another version of this program, or cannot be renamed.
+    pub fn drop_lost(&mut self, folder: &Path) -> Result<Vec<String>> {
         let mut lost = Vec::new();
         for entry in std::mem::take(&mut self.entries) {
             match why_lost(&entry, folder)? {
@@ -134,27 +133,27 @@ impl Buffer {
         self.entries.iter().map(|entry| entry.name.as_str()).collect()
     }
 
-    /// Adds the games of `folder` to `sources`, the older and the recent ones, of which a position is drawn
-    /// `recent_weight` times as often; their shares sum to `total`. As many of them are held out as of any other
-    /// source. A copy of the games goes to nameless files in `cache`.
+    /// Adds the games of `folder` to `sources` as two sources, the older and the recent games; a recent position is
+    /// sampled `recent_weight` times as often, and the shares of both sum to `total`. Validation games are held out as
+    /// from any other source. A copy of the games goes to unnamed files in `cache`.
     ///
     /// # Errors
     ///
-    /// One line: a file can't be read, or the copy not be written.
+    /// A file cannot be read, or the copy cannot be written.
     pub fn add_to(
         &self,
         sources: &mut Sources,
         folder: &Path,
         cache: &Path,
-        config: &LearnConfig,
+        config: &RlConfig,
         total: f64,
-    ) -> Result<(), String> {
-        let full = |error: std::io::Error| format!("games can't be kept in {}: {error}", cache.display());
-        let builder = || CorpusBuilder::new(cache).map_err(full);
+    ) -> Result<()> {
+        let full = || format!("cannot copy games to {}", cache.display());
+        let builder = || CorpusBuilder::new(cache).with_context(full);
         let mut parts = [[builder()?, builder()?], [builder()?, builder()?]];
         let recent = (RECENT * self.positions() as f64) as u64;
         let (mut passed, mut seen) = (0, HashSet::new());
-        // The newest first: of a game that was played again, the last time counts.
+        // The newest first: of identical games, the newest counts.
         for entry in self.entries.iter().rev() {
             let chunks = read_all(folder, &entry.name)?;
             let all = chunks.iter().flat_map(|chunk| (0..chunk.games()).map(move |game| (chunk, game)));
@@ -169,17 +168,17 @@ impl Buffer {
                     continue;
                 }
                 match split_at(identity, config.train.validation_percent) {
-                    Split::Train => part[0].push(&replay).map_err(full)?,
-                    Split::Validation => part[1].push(&replay).map_err(full)?,
+                    Split::Train => part[0].push(&replay).with_context(full)?,
+                    Split::Validation => part[1].push(&replay).with_context(full)?,
                     Split::Test => {}
                 }
             }
         }
         let mut built: Vec<(Corpus, Corpus)> = Vec::new();
         for [train, validation] in parts {
-            built.push((train.build().map_err(full)?, validation.build().map_err(full)?));
+            built.push((train.build().with_context(full)?, validation.build().with_context(full)?));
         }
-        // In proportion to their positions, the recent ones weighted; a part without games takes no share.
+        // In proportion to their positions, recent ones weighted; a source without games gets no share.
         let mass = |index: usize, weight: f64| built[index].0.positions() as f64 * weight;
         let masses = [mass(0, 1.0), mass(1, config.recent_weight)];
         let sum: f64 = masses.iter().sum();
@@ -191,23 +190,24 @@ impl Buffer {
     }
 }
 
-/// Why an iteration's games can't be used any more, if they can't.
-fn why_lost(entry: &Entry, folder: &Path) -> Result<Option<String>, String> {
+/// Why an iteration's games cannot be used any more; none if they can.
+fn why_lost(entry: &BufferEntry, folder: &Path) -> Result<Option<String>> {
     let mut games = 0;
     for path in files(folder, &entry.name) {
         match dataset::read(&path) {
             Ok(chunk) => games += chunk.games() as u64,
-            Err(why @ ChunkError::Foreign(..)) => return Err(why.to_string()),
+            Err(why @ ChunkError::Foreign(..)) => return Err(anyhow::Error::msg(why)),
             Err(why) => {
                 let aside = path.with_extension("h5.damaged");
-                std::fs::rename(&path, &aside).map_err(|error| format!("{why}; {error}"))?;
+                std::fs::rename(&path, &aside)
+                    .with_context(|| format!("{why}; cannot rename it to {}", aside.display()))?;
                 return Ok(Some(format!("{why}; it is now {}", aside.display())));
             }
         }
     }
     let wanted = entry.first + entry.positions.len() as u64;
     Ok(match games {
-        0 => Some(gone(folder, &entry.name)),
+        0 => Some(missing(folder, &entry.name)),
         games if games < wanted => {
             Some(format!("{} has {games} games, {wanted} are used", folder.join(&entry.name).display()))
         }
@@ -215,27 +215,25 @@ fn why_lost(entry: &Entry, folder: &Path) -> Result<Option<String>, String> {
     })
 }
 
-fn gone(folder: &Path, name: &str) -> String {
-    format!("{} is gone, which the buffer needs", folder.join(format!("{name}-00000.h5")).display())
+fn missing(folder: &Path, name: &str) -> String {
+    format!("{} is missing, which the buffer needs", folder.join(format!("{name}-00000.h5")).display())
 }
 
-/// The files `FOLDER/NAME-00000.h5` …, in their order.
+/// The files `FOLDER/NAME-00000.h5` …, in order.
 pub fn files(folder: &Path, name: &str) -> Vec<PathBuf> {
     let path = |number: u32| folder.join(format!("{name}-{number:05}.h5"));
     (0..).map(path).take_while(|path| path.exists()).collect()
 }
 
-/// What they hold.
+/// The contents of these files.
 ///
 /// # Errors
 ///
-/// One line: a file can't be read, or there is none.
-pub fn read_all(folder: &Path, name: &str) -> Result<Vec<Chunk>, String> {
+/// A file cannot be read, or there is none.
+pub fn read_all(folder: &Path, name: &str) -> Result<Vec<Chunk>> {
     let files = files(folder, name);
-    if files.is_empty() {
-        return Err(gone(folder, name));
-    }
-    files.iter().map(|path| dataset::read(path).map_err(|error| error.to_string())).collect()
+    ensure!(!files.is_empty(), missing(folder, name));
+    files.iter().map(|path| dataset::read(path).map_err(anyhow::Error::msg)).collect()
 }
 
 #[cfg(test)]
@@ -246,13 +244,13 @@ mod tests {
     use crate::record::{FLAG_SELF_PLAY, GameRecord, SearchRecord};
     use engine::position::PackedMove;
 
-    fn entry(name: &str, positions: &[u32]) -> Entry {
-        Entry { name: name.into(), first: 0, positions: positions.to_vec() }
+    fn entry(name: &str, positions: &[u32]) -> BufferEntry {
+        BufferEntry { name: name.into(), first: 0, positions: positions.to_vec() }
     }
 
     #[test]
-    fn the_oldest_go_when_it_is_full() {
-        let mut buffer = Buffer::default();
+    fn the_oldest_are_dropped_when_it_is_full() {
+        let mut buffer = ReplayBuffer::default();
         buffer.add(entry("a", &[10, 10, 10]), 50);
         buffer.add(entry("b", &[10, 10]), 50);
         assert_eq!(buffer.positions(), 50);
@@ -264,7 +262,7 @@ mod tests {
 
     #[test]
     fn the_newest_are_purged() {
-        let mut buffer = Buffer::default();
+        let mut buffer = ReplayBuffer::default();
         buffer.add(entry("a", &[10; 6]), 1000);
         buffer.add(entry("b", &[10; 2]), 1000);
         assert_eq!(buffer.purge(0.25), 20);
@@ -276,8 +274,8 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_games_go_for_the_disks_sake() {
-        let full = || Buffer { entries: ["a", "b", "c"].map(|name| entry(name, &[10])).into() };
+    fn the_oldest_games_are_dropped_to_save_disk_space() {
+        let full = || ReplayBuffer { entries: ["a", "b", "c"].map(|name| entry(name, &[10])).into() };
         let size = |name: &str| if name == "a" { 100 } else { 50 };
         let released = |bytes| {
             let mut buffer = full();
@@ -310,25 +308,25 @@ mod tests {
             }
             writer.finish().unwrap();
         }
-        let mut buffer = Buffer::default();
+        let mut buffer = ReplayBuffer::default();
         for name in ["a", "b"] {
-            buffer.add(Entry::read(folder.path(), name).unwrap(), 1000);
+            buffer.add(BufferEntry::read(folder.path(), name).unwrap(), 1000);
         }
         assert_eq!((buffer.positions(), buffer.games()), (80, 80), "one recorded position a game");
         let mut sources = Sources::default();
         let train =
             TrainConfig { batch: 1024, value_lambda: 0.0, history_dropout: 0.0, ..TrainConfig::default() };
-        let mut config = LearnConfig { recent_weight: 3.0, train, ..LearnConfig::default() };
+        let mut config = RlConfig { recent_weight: 3.0, train, ..RlConfig::default() };
         buffer.add_to(&mut sources, folder.path(), folder.path(), &config, 1.0).unwrap();
         let mut feed = sources.feed(&config.train, 0).unwrap();
         let batch = feed.next_batch().unwrap();
         let recent = batch.source.iter().filter(|source| **source == 1).count();
-        // Sixty older games and twenty recent ones, which are drawn three times as often: one half.
+        // Sixty older games and twenty recent ones, which are sampled three times as often: one half.
         assert!((480..580).contains(&recent), "{recent}");
         assert!((batch.wdl[0] - 0.625).abs() < 1e-3, "the search's value");
         assert_eq!(batch.shares.of(0).count(), 1);
-        // Of eighty games half; of these, one position each can be asked about, of either part as many.
-        let held_out = |config: &LearnConfig| {
+        // Half of eighty games, with one position each.
+        let held_out = |config: &RlConfig| {
             let mut sources = Sources::default();
             buffer.add_to(&mut sources, folder.path(), folder.path(), config, 1.0).unwrap();
             sources.held_out_samples()
@@ -338,17 +336,17 @@ mod tests {
         assert!(usual < 4 && (8..=30).contains(&held_out(&config)), "{usual}, {}", held_out(&config));
         buffer.entries[0].name = "gone".into();
         let error = buffer.add_to(&mut sources, folder.path(), folder.path(), &config, 1.0).unwrap_err();
-        assert!(error.contains("gone-00000.h5 is gone"), "{error}");
-        // What is lost is let go of, with its place; the rest stays.
+        assert!(error.to_string().contains("gone-00000.h5 is missing"), "{error}");
+        // What is lost is dropped from the index; the rest stays.
         let b = folder.path().join("b-00000.h5");
         let lost = buffer.drop_lost(folder.path()).unwrap();
-        assert!(lost.len() == 1 && lost[0].contains("gone-00000.h5 is gone"), "{lost:?}");
+        assert!(lost.len() == 1 && lost[0].contains("gone-00000.h5 is missing"), "{lost:?}");
         assert!(lost[0].ends_with(": 60 positions are lost"), "{lost:?}");
-        assert_eq!((buffer.positions(), buffer.drop_lost(folder.path())), (20, Ok(vec![])));
+        assert_eq!((buffer.positions(), buffer.drop_lost(folder.path()).unwrap()), (20, vec![]));
         std::fs::write(&b, &std::fs::read(&b).unwrap()[..1000]).unwrap();
         let lost = buffer.drop_lost(folder.path()).unwrap();
         assert!(lost.len() == 1 && lost[0].contains("b-00000.h5"), "{lost:?}");
         assert_eq!((buffer.positions(), b.exists()), (0, false));
-        assert!(folder.path().join("b-00000.h5.damaged").exists(), "nothing is thrown away");
+        assert!(folder.path().join("b-00000.h5.damaged").exists(), "nothing is deleted");
     }
 }

@@ -1,26 +1,27 @@
-//! A run as a picture: what its `metrics.jsonl` tell.
+//! Curves of a run, from its `metrics.jsonl`.
 
 use std::path::Path;
 
+use anyhow::Result;
 use serde_json::Value;
 
-use super::gate::Role;
+use super::gate::OpponentRole;
 use super::state::START;
-use crate::arena::{Rating, Tally};
+use crate::arena::{MatchResults, Rating};
 use crate::plot::{Axes, Curve, Panel, figure};
 
-/// Panels a row.
+/// Panels per row.
 const COLUMNS: usize = 3;
 
 /// Draws the run in `folder` into its `curves.svg`.
 ///
 /// # Errors
 ///
-/// One line: the file can't be written.
-pub fn draw(folder: &Path) -> Result<(), String> {
+/// The file cannot be written.
+pub fn draw(folder: &Path) -> Result<()> {
     let text = std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap_or_default();
     let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    figure::write(&folder.join("curves.svg"), &panels(&lines), COLUMNS).map_err(|error| format!("{error:#}"))
+    figure::write(&folder.join("curves.svg"), &panels(&lines), COLUMNS).map_err(anyhow::Error::msg)
 }
 
 fn panels(lines: &[Value]) -> Vec<Panel> {
@@ -35,10 +36,10 @@ fn panels(lines: &[Value]) -> Vec<Panel> {
         Curve { label: label.to_owned(), points: lines.iter().filter_map(point).collect() }
     };
     let at = |label: &str, pointer: &str| curve(label, &|line| line.pointer(pointer)?.as_f64());
-    let score = |role: Role| {
+    let score = |role: OpponentRole| {
         curve(role.name(), &|line| {
-            let tally: Tally = serde_json::from_value(line["arena"][role.name()].clone()).ok()?;
-            Some(100.0 * tally.score())
+            let results: MatchResults = serde_json::from_value(line["arena"][role.name()].clone()).ok()?;
+            Some(100.0 * results.score())
         })
     };
     let share = |label: &str, index: usize| {
@@ -50,18 +51,18 @@ fn panels(lines: &[Value]) -> Vec<Panel> {
     };
     vec![
         over_iterations("Elo, 95 %", ratings(lines)),
-        over_iterations("score in the arena, %", Role::ALL.map(score).into()),
+        over_iterations("score in the arena, %", OpponentRole::ALL.map(score).into()),
         over_iterations("loss", vec![at("policy", "/learn/policy_loss"), at("WDL", "/learn/wdl_loss")]),
-        over_iterations("divergence from the first network", vec![at("KL", "/kl")]),
+        over_iterations("KL divergence from the first network", vec![at("KL", "/kl")]),
         over_iterations(
             "results of self-play, %",
             vec![share("White", 0), share("draw", 1), share("Black", 2)],
         ),
-        over_iterations("positions to learn from", vec![at("buffer", "/buffer")]),
+        over_iterations("positions in the buffer", vec![at("buffer", "/buffer")]),
     ]
 }
 
-/// The last fit of all ratings, by the iteration that a network comes from, and the bounds of their intervals.
+/// The latest ratings by the iteration of the network, and the ends of their 95 % intervals.
 fn ratings(lines: &[Value]) -> Vec<Curve> {
     let last = lines.iter().rev().find_map(|line| {
         serde_json::from_value::<Vec<Rating>>(line["ratings"].clone()).ok().filter(|all| !all.is_empty())
@@ -74,13 +75,13 @@ fn ratings(lines: &[Value]) -> Vec<Curve> {
         label: label.to_owned(),
         points: points.iter().map(|(x, rating)| (*x, rating.elo + side * rating.error)).collect(),
     };
-    vec![of("network", 0.0), of("least", -1.0), of("most", 1.0)]
+    vec![of("network", 0.0), of("low", -1.0), of("high", 1.0)]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rl::nets::Nets;
+    use crate::rl::networks::RunNetworks;
     use serde_json::json;
 
     #[test]
@@ -88,9 +89,9 @@ mod tests {
         let rating = |name: &str, elo: f64| Rating { name: name.into(), elo, error: 10.0, games: 4.0 };
         let all = [
             rating("random", 0.0),
-            rating(&Nets::name(10), 300.0),
+            rating(&RunNetworks::name(10), 300.0),
             rating(START, 20.0),
-            rating(&Nets::name(5), 150.0),
+            rating(&RunNetworks::name(5), 150.0),
         ];
         let lines = [json!({"iteration": 10, "ratings": all}), json!({"iteration": 11})];
         let curves = ratings(&lines);

@@ -1,44 +1,44 @@
-//! What is done when a network turns out to have forgotten: four levels, each with those below it.
+//! What a veto changes: four levels, each of which includes those below it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::config::VetoRules;
 
-/// What an arena says of the network in training.
+/// What the arena decides about the network in training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum GateDecision {
     /// It is stronger than the best so far.
     Promoted,
-    /// It isn't, but it hasn't forgotten anything.
+    /// It is not, and the best network stays.
     Kept,
-    /// It has become too weak against an earlier one.
+    /// It has become too weak against an earlier network.
     Vetoed,
 }
 
-/// What a veto asks for at once, besides going back to the best weights and a fresh optimiser.
+/// What a veto changes at once, besides the return to the best network's weights with a fresh optimiser.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Remedy {
-    /// 1 to 4.
+pub struct VetoResponse {
+    /// The level, 1 to 4.
     pub level: u32,
-    /// The share of the buffer's positions to throw away, the newest.
+    /// Share of the buffer's positions to purge, the newest.
     pub purge: f64,
 }
 
-/// Where the escalation stands.
+/// The state of the escalation.
 ///
-/// A veto is one in a row as long as no arena without a veto lies between. What it changes lasts for
+/// Vetoes are consecutive if no arena without a veto lies between them. What they change lasts for
 /// [`VetoRules::recovery`] iterations after the last one; a promotion ends it at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Escalation {
-    /// Vetoes in a row.
+    /// Consecutive vetoes.
     pub streak: u32,
-    /// The level of the measures that last, 0 for none.
+    /// Level of the measures in force, 0 for none.
     pub level: u32,
-    /// What the learning rate is multiplied by.
+    /// Factor of the learning rate.
     pub lr_factor: f64,
-    /// Iterations that they last.
+    /// Iterations for which they remain in force.
     pub left: u64,
 }
 
@@ -49,36 +49,40 @@ impl Default for Escalation {
 }
 
 impl Escalation {
-    /// Takes note of an arena; gives what is to be done if it is a veto.
-    pub fn arena(&mut self, verdict: Verdict, rules: &VetoRules) -> Option<Remedy> {
-        match verdict {
-            Verdict::Promoted => {
+    /// Updates the state after an arena; returns what to change at once if it is a veto.
+    pub fn arena(&mut self, decision: GateDecision, rules: &VetoRules) -> Option<VetoResponse> {
+        match decision {
+            GateDecision::Promoted => {
                 *self = Escalation::default();
                 None
             }
-            Verdict::Kept => {
+            GateDecision::Kept => {
                 self.streak = 0;
                 None
             }
-            Verdict::Vetoed => {
+            GateDecision::Vetoed => {
                 self.streak += 1;
                 let level = self.streak.min(4);
                 if level >= 2 {
                     self.lr_factor *= rules.lr_factor;
                 }
-                // Measures of an earlier row of vetoes that still last aren't taken back by a milder one.
+                // Measures of earlier vetoes that are still in force are not lowered by a milder one.
                 self.level = self.level.max(level);
                 self.left = rules.recovery;
-                Some(Remedy { level, purge: if level == 4 { rules.critical_purge } else { rules.purge } })
+                Some(VetoResponse {
+                    level,
+                    purge: if level == 4 { rules.critical_purge } else { rules.purge },
+                })
             }
         }
     }
 
-    /// Takes note of the end of an iteration and of its verdict, if it had one; says whether the measures end with it.
+    /// Updates the state at the end of an iteration, with its decision if it had an arena; returns whether the measures
+    /// end with it.
     ///
-    /// The iteration of a veto isn't one of those that the measures last: they begin with the next.
-    pub fn iteration(&mut self, verdict: Option<Verdict>) -> bool {
-        if verdict == Some(Verdict::Vetoed) {
+    /// The iteration of a veto does not count: the measures are in force from the next one on.
+    pub fn iteration(&mut self, decision: Option<GateDecision>) -> bool {
+        if decision == Some(GateDecision::Vetoed) {
             return false;
         }
         let ends = self.left == 1;
@@ -89,7 +93,7 @@ impl Escalation {
         ends
     }
 
-    /// The share of the pretraining games, which is otherwise `base`.
+    /// Share of the pretraining games; `base` without measures.
     pub fn mix(&self, base: f64, rules: &VetoRules) -> f64 {
         match self.level {
             0 => base,
@@ -98,7 +102,7 @@ impl Escalation {
         }
     }
 
-    /// The share of games by the current network, which is otherwise `base`.
+    /// Share of the games that the current network plays; `base` without measures.
     pub fn explore(&self, base: f64, rules: &VetoRules) -> f64 {
         if self.level >= 3 { base.max(rules.explore) } else { base }
     }
@@ -107,15 +111,15 @@ impl Escalation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Verdict::{Kept, Promoted, Vetoed};
+    use GateDecision::{Kept, Promoted, Vetoed};
 
-    /// What holds after these arenas: purge, mix of 0.5, learning rate, games by the current network.
-    fn after(arenas: &[Verdict]) -> (Option<f64>, f64, f64, f64) {
+    /// What holds after these arenas: purge, mix of 0.5, learning rate, share of the current network.
+    fn after(arenas: &[GateDecision]) -> (Option<f64>, f64, f64, f64) {
         let (mut state, rules) = (Escalation::default(), VetoRules::default());
-        let last = arenas.iter().map(|verdict| state.arena(*verdict, &rules)).last().flatten();
+        let last = arenas.iter().map(|decision| state.arena(*decision, &rules)).last().flatten();
         let round = |x: f64| (x * 1e9).round() / 1e9;
         (
-            last.map(|remedy| remedy.purge),
+            last.map(|response| response.purge),
             round(state.mix(0.5, &rules)),
             state.lr_factor,
             state.explore(0.0, &rules),
@@ -133,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_are_told() {
+    fn a_veto_names_its_level() {
         let (mut state, rules) = (Escalation::default(), VetoRules::default());
         let levels: Vec<u32> = (0..6).map(|_| state.arena(Vetoed, &rules).unwrap().level).collect();
         assert_eq!(levels, [1, 2, 3, 4, 4, 4]);
@@ -146,9 +150,9 @@ mod tests {
     }
 
     #[test]
-    fn an_arena_without_a_veto_breaks_the_row_but_not_the_measures() {
+    fn an_arena_without_a_veto_ends_the_streak_but_not_the_measures() {
         assert_eq!(after(&[Vetoed, Vetoed, Vetoed, Kept]), (None, 0.7, 0.25, 0.3));
-        // The next one is the first in a row again: no lower rate, a smaller purge. What lasts stays.
+        // The next veto is the first again: no lower rate, a smaller purge. What is in force stays.
         assert_eq!(after(&[Vetoed, Vetoed, Vetoed, Kept, Vetoed]), (Some(0.25), 0.7, 0.25, 0.3));
     }
 
@@ -161,13 +165,13 @@ mod tests {
         assert_eq!((state.mix(0.5, &rules), state.level), (0.8, 4));
         assert!(state.iteration(None));
         assert_eq!((state.mix(0.5, &rules), state.lr_factor, state.explore(0.1, &rules)), (0.5, 1.0, 0.1));
-        assert!(!state.iteration(None), "it is told once");
-        // Another veto without a good arena between is still in the row.
-        assert_eq!(state.arena(Vetoed, &rules).map(|remedy| remedy.level), Some(4));
+        assert!(!state.iteration(None), "it is reported once");
+        // Another veto without an arena between is consecutive.
+        assert_eq!(state.arena(Vetoed, &rules).map(|response| response.level), Some(4));
     }
 
     #[test]
-    fn a_veto_begins_the_recovery_anew() {
+    fn a_veto_restarts_the_recovery() {
         let (mut state, rules) = (Escalation::default(), VetoRules { recovery: 2, ..VetoRules::default() });
         _ = state.arena(Vetoed, &rules);
         state.iteration(Some(Vetoed));
@@ -178,7 +182,7 @@ mod tests {
         assert!(state.iteration(None));
     }
 
-    /// As the cycle goes: an arena at the end of some iterations, then the iteration's end.
+    /// As in the loop: an arena at the end of some iterations, then the iteration's end.
     #[test]
     fn as_many_iterations_are_played_with_the_measures_as_the_recovery_says() {
         for recovery in 1..5 {
@@ -186,15 +190,15 @@ mod tests {
             let (mut mixes, mut ended) = (Vec::new(), Vec::new());
             for iteration in 1..=8 {
                 mixes.push(state.mix(0.5, &rules));
-                let verdict = (iteration == 2).then_some(Vetoed);
-                if let Some(verdict) = verdict {
-                    _ = state.arena(verdict, &rules);
+                let decision = (iteration == 2).then_some(Vetoed);
+                if let Some(decision) = decision {
+                    _ = state.arena(decision, &rules);
                 }
-                ended.extend(state.iteration(verdict).then_some(iteration));
+                ended.extend(state.iteration(decision).then_some(iteration));
             }
             let raised: Vec<usize> = (1..=8).filter(|iteration| mixes[iteration - 1] > 0.5).collect();
             assert_eq!(raised, (3..3 + recovery as usize).collect::<Vec<_>>());
-            assert_eq!(ended, [2 + recovery], "told once");
+            assert_eq!(ended, [2 + recovery], "reported once");
         }
     }
 }

@@ -1,163 +1,167 @@
-//! An iteration's arena: who is played against, and what the results mean.
+//! The gate: which opponents a network is tested against, and what the results decide.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::escalation::Verdict;
-use super::nets::Nets;
-use super::state::{START, State};
-use crate::arena::{Contender, Decision, Tally};
-use crate::config::ArenaRules;
-use crate::config::Sprt;
-use crate::evaluate;
-use crate::evaluate::{CATEGORIES, JudgedNetwork, canaries};
+use anyhow::Result;
+
+use super::escalation::GateDecision;
+use super::networks::RunNetworks;
+use super::state::{RunState, START};
+use crate::arena::{Contender, MatchResults, SprtDecision};
+use crate::config::{ArenaRules, Sprt};
+use crate::evaluate::{self, CATEGORIES, Player, canaries};
 use crate::gameplay::Backend;
 use crate::record::{RngStream, stream_rng};
 use crate::samples::Phase;
-use crate::train::Validation;
-use crate::train::Validations;
+use crate::train::{Validation, Validations};
 
-/// What an opponent is there for.
+/// Why an opponent is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
-    /// The random mover: any trained network should crush it.
+pub enum OpponentRole {
+    /// The random mover, which any trained network should beat easily.
     Random,
-    /// UCT without a network: does the network help at all?
+    /// UCT without a network: is the network of any use?
     Uct,
-    /// The best network so far: the gate of promotion.
+    /// The best network so far: the test for promotion.
     Best,
-    /// An older one, a milestone or a recent one: has something been unlearnt?
+    /// An older network, a milestone or a recent one: has something been forgotten?
     Older,
     /// The network that the run began with.
     Pretrained,
 }
 
-impl Role {
-    /// In the order in which they are played.
-    pub const ALL: [Role; 5] = [Role::Random, Role::Uct, Role::Best, Role::Older, Role::Pretrained];
+impl OpponentRole {
+    /// All roles, in the order in which they are played.
+    pub const ALL: [OpponentRole; 5] = [
+        OpponentRole::Random,
+        OpponentRole::Uct,
+        OpponentRole::Best,
+        OpponentRole::Older,
+        OpponentRole::Pretrained,
+    ];
 
-    /// What state, metrics and log call it.
+    /// The role's name in state, metrics and log.
     pub fn name(self) -> &'static str {
         match self {
-            Role::Random => "random",
-            Role::Uct => "uct",
-            Role::Best => "best",
-            Role::Older => "older",
-            Role::Pretrained => "pretrained",
+            OpponentRole::Random => "random",
+            OpponentRole::Uct => "uct",
+            OpponentRole::Best => "best",
+            OpponentRole::Older => "older",
+            OpponentRole::Pretrained => "pretrained",
         }
     }
 
-    /// NeuralMatePlay's threshold of the score, which only is told.
+    /// NeuralMatePlay's threshold of the score; it is logged and decides nothing.
     pub fn expected(self) -> f64 {
         match self {
-            Role::Random => 0.95,
-            Role::Uct => 0.70,
-            Role::Best => 0.55,
-            Role::Older | Role::Pretrained => 0.35,
+            OpponentRole::Random => 0.95,
+            OpponentRole::Uct => 0.70,
+            OpponentRole::Best => 0.55,
+            OpponentRole::Older | OpponentRole::Pretrained => 0.35,
         }
     }
 
-    /// Most games, and what may end them earlier.
+    /// Largest number of games, and the test that may end the match earlier.
     pub fn games(self, rules: &ArenaRules) -> (u64, Option<Sprt>) {
         match self {
-            Role::Random | Role::Uct => (rules.sanity_games, None),
-            Role::Best => (rules.games, Some(rules.promotion.clone())),
-            Role::Older | Role::Pretrained => (rules.veto_games, Some(rules.veto.clone())),
+            OpponentRole::Random | OpponentRole::Uct => (rules.sanity_games, None),
+            OpponentRole::Best => (rules.games, Some(rules.promotion.clone())),
+            OpponentRole::Older | OpponentRole::Pretrained => (rules.veto_games, Some(rules.veto.clone())),
         }
     }
 }
 
-/// An opponent.
+/// An opponent of the network in training.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opponent {
-    /// What it is there for.
-    pub role: Role,
-    /// The name of a network of the run, or of a classical player.
+    /// Why it is played.
+    pub role: OpponentRole,
+    /// Name of a network of the run, or of a classical player.
     pub name: String,
 }
 
 impl Opponent {
-    /// The player; `load` gives a network of the run.
+    /// The player; `load` loads a network of the run.
     ///
     /// # Errors
     ///
-    /// One line: its network can't be used.
+    /// Its network cannot be loaded.
     pub fn contender(
         &self,
-        load: impl Fn(&str) -> Result<Arc<dyn Backend>, String>,
+        load: impl Fn(&str) -> Result<Arc<dyn Backend>>,
         visits: u64,
-    ) -> Result<Contender, String> {
+    ) -> Result<Contender> {
         match self.role {
-            Role::Random | Role::Uct => Contender::named(&self.name, visits),
-            Role::Best | Role::Older | Role::Pretrained => {
+            OpponentRole::Random | OpponentRole::Uct => Contender::named(&self.name, visits),
+            OpponentRole::Best | OpponentRole::Older | OpponentRole::Pretrained => {
                 Ok(Contender::Network { name: self.name.clone(), network: load(&self.name)?, visits })
             }
         }
     }
 }
 
-/// The opponents of the present iteration's network. None was vetoed; no network is among them twice: if the best is the one that the
-/// run began with, it stands for both.
-pub fn opponents(state: &State, rules: &ArenaRules, seed: u64, iterations: &[u64]) -> Vec<Opponent> {
+/// The opponents of the current iteration's network. None of them was vetoed, and no network occurs twice: if the best is
+/// the one that the run began with, it has both roles.
+pub fn opponents(state: &RunState, rules: &ArenaRules, seed: u64, iterations: &[u64]) -> Vec<Opponent> {
     let mut opponents = Vec::new();
-    let mut add = |role: Role, name: String| opponents.push(Opponent { role, name });
+    let mut add = |role: OpponentRole, name: String| opponents.push(Opponent { role, name });
     if rules.sanity_games > 0 {
-        add(Role::Random, "random".into());
+        add(OpponentRole::Random, "random".into());
         if rules.uct_visits > 0 {
-            add(Role::Uct, format!("uct:{}", rules.uct_visits));
+            add(OpponentRole::Uct, format!("uct:{}", rules.uct_visits));
         }
     }
-    add(Role::Best, state.best.clone());
+    add(OpponentRole::Best, state.best.clone());
     let taken = [&state.best, &state.current];
     let older: Vec<String> = iterations
         .iter()
-        .map(|iteration| Nets::name(*iteration))
+        .map(|iteration| RunNetworks::name(*iteration))
         .filter(|name| !taken.contains(&name) && !state.vetoed.contains(name))
         .collect();
     if !older.is_empty() {
-        let index = stream_rng(RngStream::Older, seed, state.iteration, 0).usize(..older.len());
-        add(Role::Older, older[index].clone());
+        let index = dice_for(Purpose::Older, seed, state.iteration, 0).usize(..older.len());
+        add(OpponentRole::Older, older[index].clone());
     }
     if state.best != START {
-        add(Role::Pretrained, START.into());
+        add(OpponentRole::Pretrained, START.into());
     }
     opponents
 }
 
-/// What the results mean, and why.
-pub fn verdict(matches: &BTreeMap<String, Tally>, rules: &ArenaRules) -> (Verdict, Vec<String>) {
-    let of = |role: Role| matches.get(role.name());
-    // Without a match of its own, the pretrained network is the best one.
+/// What the results decide, and why.
+pub fn decide(matches: &BTreeMap<String, MatchResults>, rules: &ArenaRules) -> (GateDecision, Vec<String>) {
+    let of = |role: OpponentRole| matches.get(role.name());
+    // If there is no match against the pretrained network, it is the best one.
     let earlier = [
-        (Role::Older.name(), of(Role::Older)),
-        (Role::Pretrained.name(), of(Role::Pretrained).or(of(Role::Best))),
+        (OpponentRole::Older.name(), of(OpponentRole::Older)),
+        (OpponentRole::Pretrained.name(), of(OpponentRole::Pretrained).or(of(OpponentRole::Best))),
     ];
-    let forgotten = |tally: &Tally| match rules.veto.decision(tally) {
-        Decision::Rejected => true,
-        Decision::Open => tally.count() > 0 && tally.score() < rules.veto_score,
-        Decision::Accepted => false,
+    let forgotten = |results: &MatchResults| match rules.veto.decision(results) {
+        SprtDecision::Rejected => true,
+        SprtDecision::Open => results.count() > 0 && results.score() < rules.veto_score,
+        SprtDecision::Accepted => false,
     };
     let reasons: Vec<String> = earlier
         .into_iter()
-        .filter_map(|(name, tally)| Some((name, tally.filter(|tally| forgotten(tally))?)))
-        .map(|(name, tally)| format!("{:.1} % against the {name} network", 100.0 * tally.score()))
+        .filter_map(|(name, results)| Some((name, results.filter(|results| forgotten(results))?)))
+        .map(|(name, results)| format!("{:.1} % against the {name} network", 100.0 * results.score()))
         .collect();
     if !reasons.is_empty() {
-        return (Verdict::Vetoed, reasons);
+        return (GateDecision::Vetoed, reasons);
     }
-    let Some(best) = of(Role::Best) else { return (Verdict::Kept, Vec::new()) };
+    let Some(best) = of(OpponentRole::Best) else { return (GateDecision::Kept, Vec::new()) };
     let llr = format!("LLR {:.2} against the best", rules.promotion.llr(best));
     match rules.promotion.decision(best) {
-        Decision::Accepted => (Verdict::Promoted, vec![llr]),
-        Decision::Open | Decision::Rejected => (Verdict::Kept, vec![llr]),
+        SprtDecision::Accepted => (GateDecision::Promoted, vec![llr]),
+        SprtDecision::Open | SprtDecision::Rejected => (GateDecision::Kept, vec![llr]),
     }
 }
 
-/// The phases of the game, and the whole of it, in which `now` has the move that was played as its first choice less
-/// often than `before` on the same held-out samples, by more than chance explains.
+/// The phases of the game, and the whole of it, in which the first choice of `now` is the move played less often than
+/// that of `before` on the same held-out samples, by more than two standard errors.
 ///
-/// What is left to chance is taken to be that of two independent samples, at two standard errors: as the samples are
-/// the same, it is less.
+/// The standard error is that of two independent samples; as the samples are the same, the true one is smaller.
 pub fn less_accurate(before: &Validations, now: &Validations) -> Vec<String> {
     let parts = Phase::ALL.map(Phase::name).into_iter().zip(before.phases.iter().zip(&now.phases));
     let all = std::iter::once(("game", (&before.all, &now.all)));
@@ -175,19 +179,19 @@ pub fn less_accurate(before: &Validations, now: &Validations) -> Vec<String> {
     parts.chain(all).filter_map(worse).collect()
 }
 
-/// The categories of canaries that `now` gets right less often than `before`, and how often of how many.
+/// The categories of canaries that `now` solves less often than `before`, with the numbers.
 ///
 /// # Errors
 ///
-/// One line: a network can't be used.
-pub fn unlearnt(nets: &Nets, before: &str, now: &str) -> Result<Vec<String>, String> {
+/// A network cannot be loaded.
+pub fn failed_canaries(nets: &RunNetworks, before: &str, now: &str) -> Result<Vec<String>> {
     let load = |name: &str| {
         nets.load(name)?;
-        JudgedNetwork::load(&nets.onnx(name), 0).map_err(|error| format!("{error:#}"))
+        Player::load(&nets.onnx(name), 0).map_err(anyhow::Error::msg)
     };
     let mut players = [load(before)?, load(now)?];
     let items = canaries();
-    let answers = evaluate::judge(&items, &mut players).map_err(|error| format!("{error:#}"))?;
+    let answers = evaluate::judge(&items, &mut players).map_err(anyhow::Error::msg)?;
     let count = |category: &str, player: usize| {
         let own = items.iter().zip(&answers).filter(|(item, _)| item.group == category);
         own.filter(|(_, answers)| answers[player].alone == Some(true)).count()
@@ -203,13 +207,13 @@ mod tests {
     use super::*;
     use crate::train::Measures;
 
-    fn tally(pairs: [u64; 5]) -> Tally {
-        Tally { pairs, ..Tally::default() }
+    fn results(pairs: [u64; 5]) -> MatchResults {
+        MatchResults { pairs, ..MatchResults::default() }
     }
 
-    fn judged(of: &[(Role, [u64; 5])]) -> Verdict {
-        let matches = of.iter().map(|(role, pairs)| (role.name().to_owned(), tally(*pairs))).collect();
-        verdict(&matches, &ArenaRules::default()).0
+    fn judged(of: &[(OpponentRole, [u64; 5])]) -> GateDecision {
+        let matches = of.iter().map(|(role, pairs)| (role.name().to_owned(), results(*pairs))).collect();
+        decide(&matches, &ArenaRules::default()).0
     }
 
     #[test]
@@ -217,22 +221,44 @@ mod tests {
         let level = [5, 10, 20, 10, 5];
         let crushed = [20, 3, 1, 0, 0];
         let crushing = [0, 1, 6, 13, 18];
-        assert_eq!(judged(&[(Role::Best, level), (Role::Older, level)]), Verdict::Kept);
-        assert_eq!(judged(&[(Role::Best, crushing), (Role::Older, level)]), Verdict::Promoted);
-        assert_eq!(judged(&[(Role::Best, level), (Role::Older, crushed)]), Verdict::Vetoed);
-        assert_eq!(judged(&[(Role::Best, crushing), (Role::Pretrained, crushed)]), Verdict::Vetoed);
-        // Twenty games' luck promotes nobody.
-        assert_eq!(judged(&[(Role::Best, [1, 1, 3, 3, 2]), (Role::Older, level)]), Verdict::Kept);
-        // Nothing proven, but too few points.
-        assert_eq!(judged(&[(Role::Best, level), (Role::Older, [4, 2, 2, 1, 0])]), Verdict::Vetoed);
+        assert_eq!(judged(&[(OpponentRole::Best, level), (OpponentRole::Older, level)]), GateDecision::Kept);
+        assert_eq!(
+            judged(&[(OpponentRole::Best, crushing), (OpponentRole::Older, level)]),
+            GateDecision::Promoted
+        );
+        assert_eq!(
+            judged(&[(OpponentRole::Best, level), (OpponentRole::Older, crushed)]),
+            GateDecision::Vetoed
+        );
+        assert_eq!(
+            judged(&[(OpponentRole::Best, crushing), (OpponentRole::Pretrained, crushed)]),
+            GateDecision::Vetoed
+        );
+        // A lucky score in twenty games is no promotion.
+        assert_eq!(
+            judged(&[(OpponentRole::Best, [1, 1, 3, 3, 2]), (OpponentRole::Older, level)]),
+            GateDecision::Kept
+        );
+        // Undecided, but too few points.
+        assert_eq!(
+            judged(&[(OpponentRole::Best, level), (OpponentRole::Older, [4, 2, 2, 1, 0])]),
+            GateDecision::Vetoed
+        );
         // The best is the pretrained one.
-        assert_eq!(judged(&[(Role::Best, crushed)]), Verdict::Vetoed);
-        assert_eq!(judged(&[(Role::Best, crushed), (Role::Pretrained, level)]), Verdict::Kept);
-        assert_eq!(judged(&[(Role::Random, crushed), (Role::Best, level)]), Verdict::Kept, "told, no veto");
+        assert_eq!(judged(&[(OpponentRole::Best, crushed)]), GateDecision::Vetoed);
+        assert_eq!(
+            judged(&[(OpponentRole::Best, crushed), (OpponentRole::Pretrained, level)]),
+            GateDecision::Kept
+        );
+        assert_eq!(
+            judged(&[(OpponentRole::Random, crushed), (OpponentRole::Best, level)]),
+            GateDecision::Kept,
+            "logged, no veto"
+        );
     }
 
     #[test]
-    fn what_chance_explains_is_not_called_worse() {
+    fn what_chance_explains_is_not_reported() {
         let validation = |samples, top1| Validation {
             samples,
             measures: Measures { top1, ..Measures::default() },
@@ -256,26 +282,30 @@ mod tests {
     #[test]
     fn no_network_is_an_opponent_twice() {
         let rules = ArenaRules::default();
-        let named = |state: &State, iterations: &[u64]| -> Vec<(Role, String)> {
+        let named = |state: &RunState, iterations: &[u64]| -> Vec<(OpponentRole, String)> {
             opponents(state, &rules, 1, iterations).into_iter().map(|o| (o.role, o.name)).collect()
         };
-        let mut state = State { iteration: 5, current: Nets::name(5), ..State::default() };
+        let mut state = RunState { iteration: 5, current: RunNetworks::name(5), ..RunState::default() };
         let first = named(&state, &[5]);
         assert_eq!(
             first.iter().map(|(role, _)| *role).collect::<Vec<_>>(),
-            [Role::Random, Role::Uct, Role::Best]
+            [OpponentRole::Random, OpponentRole::Uct, OpponentRole::Best]
         );
-        state.best = Nets::name(3);
+        state.best = RunNetworks::name(3);
         let all = named(&state, &[2, 3, 5]);
         assert_eq!(
             all[2..],
-            [(Role::Best, Nets::name(3)), (Role::Older, Nets::name(2)), (Role::Pretrained, START.to_owned())]
+            [
+                (OpponentRole::Best, RunNetworks::name(3)),
+                (OpponentRole::Older, RunNetworks::name(2)),
+                (OpponentRole::Pretrained, START.to_owned())
+            ]
         );
-        state.vetoed.insert(Nets::name(2));
+        state.vetoed.insert(RunNetworks::name(2));
         assert_eq!(
             named(&state, &[2, 3, 5])[2..],
             [all[2].clone(), all[4].clone()],
-            "a vetoed one is no opponent"
+            "a vetoed network is no opponent"
         );
     }
 }

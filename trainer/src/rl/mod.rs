@@ -1,20 +1,20 @@
-//! The cycle: a network plays against itself, learns from its games, and is tested, again and again.
+//! Reinforcement learning: self-play, training and matches against earlier networks, in a loop.
 //!
-//! [`LearnConfig`] says how. [`State`] is where a run stands: it is written after every step, so that whatever ends a
-//! run, the next one goes on. The [`Buffer`] is an index of files of games. [`Escalation`] says what is done when a
-//! network has forgotten. [`Cycle`] is the loop.
+//! [`RlConfig`](crate::config::RlConfig) holds the settings. [`RunState`] is written after every stage, so that a run can
+//! be resumed however it ended. [`ReplayBuffer`] is an index of the files of games to learn from. [`Escalation`] decides
+//! what a veto changes. [`RlLoop`] runs the stages.
 
 mod runtime;
 mod escalation;
 mod buffer;
 mod state;
-mod diary;
-mod nets;
+mod run_log;
+mod networks;
 mod gate;
 mod curves;
 mod run;
 
-pub use buffer::{Buffer, Entry};
-pub use escalation::{Escalation, Remedy, Verdict};
-pub use run::{Cycle, Ended};
-pub use state::{Stage, State};
+pub use buffer::{BufferEntry, ReplayBuffer};
+pub use escalation::{Escalation, GateDecision, VetoResponse};
+pub use run::{RlLoop, RlOutcome, check_model_keys};
+pub use state::{RunState, Stage};

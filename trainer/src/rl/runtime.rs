@@ -1,11 +1,11 @@
-//! What runs networks in the games of a run.
+//! What runs the networks in the games of a run.
 
 use tch::Device;
 
 use crate::config::{Runtime, worker_count};
 
 impl Runtime {
-    /// Whether networks play in libtorch, if they learn on `device`.
+    /// Whether networks play in libtorch, if they are trained on `device`.
     pub fn is_torch(self, device: Device) -> bool {
         match self {
             Runtime::Auto => device != Device::Cpu,
@@ -14,32 +14,32 @@ impl Runtime {
         }
     }
 
-    /// Threads to play on, of which 0 leaves the number to us: one a core, as each has a session of its own; of
-    /// libtorch, which has threads of its own, or a GPU, a single one, which batches for all games.
-    pub fn workers(self, device: Device, wished: usize) -> usize {
-        if wished == 0 && self.is_torch(device) { 1 } else { worker_count(wished) }
+    /// Number of threads to play on. For 0 it is one per core, each with its own session; but a single one with libtorch,
+    /// which has its own threads or a GPU, so that all games share its batches.
+    pub fn workers(self, device: Device, workers: usize) -> usize {
+        if workers == 0 && self.is_torch(device) { 1 } else { worker_count(workers) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::LearnConfig;
-    use crate::config::rl::Preset;
+    use crate::config::{RlConfig, RlPreset};
 
     #[test]
-    fn networks_play_in_libtorch_where_there_is_a_gpu_or_it_is_wished() {
+    fn networks_play_in_libtorch_on_a_gpu_or_if_the_configuration_says_so() {
         let gpu = Device::Cuda(0);
-        let config = LearnConfig::load(Preset::Gpu, &[], &["pretrain_mix_ratio=0".to_owned()]).unwrap();
+        let config = RlConfig::load(RlPreset::Gpu, &[], &["pretrain_mix_ratio=0".to_owned()]).unwrap();
         assert_eq!(config.runtime.workers(gpu, config.play.workers), 1, "for all games together");
         let torch = [Runtime::Auto, Runtime::Onnx, Runtime::Torch].map(|runtime| runtime.is_torch(gpu));
         assert_eq!(torch, [true, false, true]);
         assert!(!Runtime::Auto.is_torch(Device::Cpu) && Runtime::Torch.is_torch(Device::Cpu));
         assert_eq!((Runtime::Auto.workers(gpu, 0), Runtime::Auto.workers(gpu, 3)), (1, 3));
         assert_eq!(Runtime::Auto.workers(Device::Cpu, 0), worker_count(0));
-        let config = LearnConfig::load(Preset::Tiny, &[], &["runtime=torch".to_owned()]).unwrap();
+        let config = RlConfig::load(RlPreset::Tiny, &[], &["runtime=torch".to_owned()]).unwrap();
         assert_eq!(config.runtime, Runtime::Torch);
-        let error = LearnConfig::load(Preset::Tiny, &[], &["runtime=tensorrt".to_owned()]).unwrap_err();
+        let error = RlConfig::load(RlPreset::Tiny, &[], &["runtime=tensorrt".to_owned()]).unwrap_err();
+        let error = format!("{error:#}");
         assert!(error.contains("tensorrt") && error.contains("`torch`"), "{error}");
     }
 }

@@ -1,104 +1,105 @@
-//! Where a run stands.
+//! The state of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::buffer::Buffer;
+use super::buffer::ReplayBuffer;
 use super::escalation::Escalation;
-use crate::arena::{Meeting, Tally};
+use crate::arena::{HeadToHead, MatchResults};
 use crate::files::write_file;
 use crate::train::regularise::PolicyDivergence;
 
-/// Of a state's file.
+/// Format of the file.
 const FORMAT: &str = "philidor-learn/1";
 
-/// The network that a run begins with.
+/// Name of the network that a run begins with.
 pub const START: &str = "start";
 
-/// What is done next in an iteration.
+/// The stages of an iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
-    /// Games are played.
+    /// Self-play.
     #[default]
     Play,
-    /// The network learns.
+    /// Training.
     Train,
-    /// It is tested.
+    /// Matches against other networks.
     Arena,
 }
 
-/// Where a run stands; written aside and renamed after every step.
+/// The state of a run, written after every stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct State {
+pub struct RunState {
     pub(super) format: String,
-    /// The iteration that is under way, from 1; those before it are complete.
+    /// The current iteration, from 1; those before it are complete.
     pub iteration: u64,
-    /// What is next in it.
+    /// Its next stage.
     pub stage: Stage,
-    /// The best network so far: games are played by it.
+    /// The best network so far, which plays the games.
     pub best: String,
-    /// The network in training, as it was last exported.
+    /// The network in training, as last exported.
     pub current: String,
-    /// Where forgetting is.
+    /// Consequences of vetoes.
     pub escalation: Escalation,
-    /// What is learnt from.
-    pub buffer: Buffer,
-    /// The number of the training run: another after every return to the best weights.
+    /// The games to learn from.
+    pub buffer: ReplayBuffer,
+    /// Number of the training run; a new one starts after every veto, from the best network's weights.
     pub training: u64,
-    /// The samples that it has learnt from when the iteration's training is done.
+    /// Samples of the training run at which the iteration's training is complete.
     pub target: u64,
-    /// The step of the training run at which the iteration's training began; none while there is none.
+    /// Step of the training run at which the iteration's training began; none outside of training.
     #[serde(default)]
     pub from: Option<u64>,
-    /// How far the network has gone from the pretrained one.
-    pub drift: PolicyDivergence,
-    /// The matches of this iteration's arena that are finished, by opponent.
-    pub matches: BTreeMap<String, Tally>,
-    /// What is counted so far of the match that is under way, by opponent.
+    /// Divergence of the policy from the first network's.
+    pub drift: Drift,
+    /// Finished matches of this iteration, by the opponent's role.
+    pub matches: BTreeMap<String, MatchResults>,
+    /// Results so far of the unfinished match, by the opponent's role.
     #[serde(default)]
-    pub begun: BTreeMap<String, Tally>,
-    /// All matches' results.
-    pub meetings: Vec<Meeting>,
-    /// Ratings by Elo's own method with K = 32, for comparison.
+    pub begun: BTreeMap<String, MatchResults>,
+    /// The results of all matches of the run.
+    pub meetings: Vec<HeadToHead>,
+    /// Ratings by Elo's own update with K = 32, for comparison.
     pub k32: BTreeMap<String, f64>,
-    /// What the present iteration's metrics will say.
+    /// Entries of the current iteration's line of metrics.
     pub notes: serde_json::Map<String, serde_json::Value>,
-    /// Networks that were vetoed: they are no opponents, and aren't kept.
+    /// Networks that were vetoed: they are never opponents, and are not kept.
     #[serde(default)]
     pub vetoed: BTreeSet<String>,
     /// Sums over the run.
-    pub totals: Totals,
+    pub totals: RunTotals,
 }
 
 /// Sums over a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Totals {
+pub struct RunTotals {
     /// Games of self-play.
     pub games: u64,
-    /// Positions learnt from for the first time.
+    /// New positions to learn from.
     pub positions: u64,
     /// Promotions.
     pub promotions: u64,
     /// Vetoes.
     pub vetoes: u64,
-    /// Seconds of work.
+    /// Run time in seconds.
     pub seconds: f64,
 }
 
-impl Default for State {
-    fn default() -> State {
-        State {
+impl Default for RunState {
+    fn default() -> RunState {
+        RunState {
             format: FORMAT.to_owned(),
             iteration: 1,
             stage: Stage::Play,
             best: START.to_owned(),
             current: START.to_owned(),
             escalation: Escalation::default(),
-            buffer: Buffer::default(),
+            buffer: ReplayBuffer::default(),
             training: 0,
             target: 0,
             from: None,
@@ -109,46 +110,44 @@ impl Default for State {
             k32: BTreeMap::new(),
             notes: serde_json::Map::new(),
             vetoed: BTreeSet::new(),
-            totals: Totals::default(),
+            totals: RunTotals::default(),
         }
     }
 }
 
-impl State {
+impl RunState {
     fn path(folder: &Path) -> PathBuf {
         folder.join("state.json")
     }
 
-    /// Whether there is a run in the folder.
+    /// Whether the folder holds a run.
     pub fn exists(folder: &Path) -> bool {
-        State::path(folder).exists()
+        RunState::path(folder).exists()
     }
 
     /// Reads a run's state.
     ///
     /// # Errors
     ///
-    /// One line: there is none, or it isn't one that this program knows.
-    pub fn load(folder: &Path) -> Result<State, String> {
-        let path = State::path(folder);
-        let at = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-        let text = std::fs::read_to_string(&path).map_err(|error| at(&error))?;
-        let state: State = serde_json::from_str(&text).map_err(|error| at(&error))?;
-        if state.format == FORMAT {
-            Ok(state)
-        } else {
-            Err(at(&format!("format is \"{}\", expected \"{FORMAT}\"", state.format)))
-        }
+    /// There is none, it cannot be read, or its format is unknown.
+    pub fn load(folder: &Path) -> Result<RunState> {
+        let path = RunState::path(folder);
+        let at = || path.display().to_string();
+        let text = std::fs::read_to_string(&path).with_context(at)?;
+        let state: RunState = serde_json::from_str(&text).with_context(at)?;
+        let format = &state.format;
+        ensure!(format == FORMAT, "{}: format is \"{format}\", expected \"{FORMAT}\"", path.display());
+        Ok(state)
     }
 
-    /// Writes it.
+    /// Writes the state.
     ///
     /// # Errors
     ///
-    /// One line: it can't be written; what was there before is unharmed.
-    pub fn save(&self, folder: &Path) -> Result<(), String> {
+    /// The file cannot be written; an earlier one is then unchanged.
+    pub fn save(&self, folder: &Path) -> Result<()> {
         let text = serde_json::to_string_pretty(self).expect("numbers and text make JSON");
-        write_file(&State::path(folder), (text + "\n").as_bytes()).map_err(|error| format!("{error:#}"))
+        write_file(&RunState::path(folder), (text + "\n").as_bytes()).map_err(anyhow::Error::msg)
     }
 }
 
@@ -159,15 +158,20 @@ mod tests {
     #[test]
     fn a_state_comes_back_and_another_format_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let mut state = State { iteration: 7, stage: Stage::Arena, ..State::default() };
-        state.begun.insert("best".into(), Tally { pairs: [1, 0, 2, 0, 0], games: [1, 3, 2] });
+        let mut state = RunState { iteration: 7, stage: Stage::Arena, ..RunState::default() };
+        state
+            .begun
+            .insert("best".into(), MatchResults { pairs: [1, 0, 2, 0, 0], games: [1, 3, 2], single: [0; 3] });
         state.vetoed.insert("00006".into());
-        state.matches.insert("random".into(), Tally { pairs: [0, 0, 1, 0, 9], games: [19, 0, 1] });
+        state.matches.insert(
+            "random".into(),
+            MatchResults { pairs: [0, 0, 1, 0, 9], games: [19, 0, 1], single: [0; 3] },
+        );
         state.save(folder.path()).unwrap();
-        assert_eq!(State::load(folder.path()).unwrap(), state);
+        assert_eq!(RunState::load(folder.path()).unwrap(), state);
         state.format = "philidor-learn/2".into();
         state.save(folder.path()).unwrap();
-        let error = State::load(folder.path()).unwrap_err();
+        let error = RunState::load(folder.path()).unwrap_err().to_string();
         assert!(error.contains("expected \"philidor-learn/1\""), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! One game of a network against itself, in progress.
+//! One self-play game in progress.
 
 use std::sync::Arc;
 
@@ -8,74 +8,74 @@ use engine::search::{Gumbel, Limits, Noise, Proof, Solo, choose};
 use engine::tables::Tables;
 use shakmaty::{Color, Move};
 
-use super::target::policy_target;
-use crate::config::{GumbelRules, Rules};
-use crate::gameplay::known_end;
-use crate::gameplay::{Next, Sitting};
+use super::policy_target::policy_target;
+use crate::config::{GumbelRules, SelfPlayRules};
+use crate::gameplay::known_result;
+use crate::gameplay::{BatchedGame, Next};
 use crate::record::{
     FLAG_ADJUDICATED, FLAG_SELF_PLAY, GameRecord, GameResult, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS,
     RngStream, SearchRecord, stream_rng,
 };
 
-/// A game that is over.
+/// A finished self-play game.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Finished {
-    /// Its number among all.
+pub struct FinishedGame {
+    /// The game's number in the run.
     pub number: u64,
     /// The game.
     pub game: GameRecord,
-    /// Who gave up, if somebody did.
+    /// The side that resigned, if one did.
     pub resigned: Option<Color>,
-    /// Of a game that was played on: who would have given up.
+    /// In a game that is never resigned: the side that would have resigned first.
     pub would_resign: Option<Color>,
 }
 
-/// What all games have in common.
+/// What all games of a run share.
 #[derive(Clone, Debug)]
-pub struct Table {
-    /// How they are played.
-    pub rules: Rules,
-    /// Where the dice begin.
+pub struct SelfPlaySetup {
+    /// How the games are played.
+    pub rules: SelfPlayRules,
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// What is known of endgames.
+    /// Endgame tables that adjudicate.
     pub tables: Tables,
 }
 
-/// A game in progress.
-pub struct SelfGame {
+/// A self-play game in progress.
+pub struct SelfPlayGame {
     // Fixed.
-    table: Arc<Table>,
+    setup: Arc<SelfPlaySetup>,
     number: u64,
     evaluator: usize,
     // Grows.
     game: Game,
     record: GameRecord,
     solo: Solo,
-    /// Whether a search is under way, and whether it is to be learnt.
+    /// Whether a search is running, and if so whether its policy is a training target.
     searching: Option<bool>,
 }
 
-impl SelfGame {
-    /// GameRecord `number`, which goes on with what is recorded of it.
-    pub fn new(table: Arc<Table>, number: u64, evaluator: usize, record: GameRecord) -> SelfGame {
-        let mut game = Game::from_fen(&record.start_fen()).expect("a start that was checked");
+impl SelfPlayGame {
+    /// Game `number`, continued from what `record` holds of it.
+    pub fn new(setup: Arc<SelfPlaySetup>, number: u64, evaluator: usize, record: GameRecord) -> SelfPlayGame {
+        let mut game = Game::from_fen(&record.start_fen()).expect("a checked start position");
         record.moves.iter().for_each(|m| game.play(m.to_legal_move(game.position())));
-        // Positions deep in a search are looked up by the game, when it comes there.
-        let solo = Solo::new(table.tables.clone(), table.rules.tree_memory());
-        SelfGame { table, number, evaluator, game, record, solo, searching: None }
+        // The search probes the tables too.
+        let solo = Solo::new(setup.tables.clone(), setup.rules.tree_memory());
+        SelfPlayGame { setup, number, evaluator, game, record, solo, searching: None }
     }
 
-    /// Its number, and what is recorded of it so far.
+    /// The game's number, and what is recorded of it so far.
     pub fn into_parts(self) -> (u64, GameRecord) {
         (self.number, self.record)
     }
 
-    fn dice(&self, purpose: RngStream, ply: usize) -> fastrand::Rng {
-        stream_rng(purpose, self.table.seed, self.number, ply as u64)
+    fn rng(&self, purpose: Purpose, ply: usize) -> fastrand::Rng {
+        dice_for(purpose, self.setup.seed, self.number, ply as u64)
     }
 
-    /// Takes what the search has found, and plays a move.
-    fn conclude(&mut self, learnt: bool) {
+    /// Records the finished search and plays a move; `learnt` says whether its policy is a training target.
+    fn finish_search(&mut self, learnt: bool) {
         let tree = self.solo.tree();
         let stats = tree.stats();
         let root = tree.root();
@@ -84,7 +84,7 @@ impl SelfGame {
         let target = match &improved {
             _ if !learnt => Vec::new(),
             Some(improved) => improved.policy.clone(),
-            None => policy_target(&stats, self.solo.priors(), self.table.rules.prune),
+            None => policy_target(&stats, self.solo.priors(), self.setup.rules.prune),
         };
         let shares = target.into_iter().map(|(m, share)| (PackedMove::new(m), share));
         self.record.searches.push(SearchRecord::new(wdl.q(), wdl.draw, shares));
@@ -98,56 +98,56 @@ impl SelfGame {
         let m = match (won, improved) {
             (Some(won), _) => Some(won.m),
             (None, Some(improved)) => Some(improved.best),
-            (None, None) => self.draw(&visited),
+            (None, None) => self.sample(&visited),
         };
-        // If every move loses, or none was visited, the first is as good as any.
+        // If every move loses, or none was visited, the first one is played.
         let m = m.or(stats.first().map(|stats| stats.m)).or(tree.root_moves().first().copied());
-        let m = m.expect("the game isn't over");
+        let m = m.expect("the game is not over");
         self.record.moves.push(PackedMove::new(m));
         self.game.play(m);
     }
 
-    /// Chooses among visited moves as the temperature says.
-    fn draw(&self, visited: &[(Move, u64)]) -> Option<Move> {
+    /// Samples one of the visited moves at the current temperature.
+    fn sample(&self, visited: &[(Move, u64)]) -> Option<Move> {
         let visits: Vec<u64> = visited.iter().map(|(_, visits)| *visits).collect();
-        let dice = self.dice(RngStream::Move, self.record.moves.len()).u64(..);
-        choose(&visits, self.temperature(), dice).map(|index| visited[index].0)
+        let random = self.rng(Purpose::Move, self.record.moves.len()).u64(..);
+        choose(&visits, self.temperature(), random).map(|index| visited[index].0)
     }
 
-    /// How much chance has in the next move.
+    /// The temperature of the next move.
     fn temperature(&self) -> f32 {
-        let rules = &self.table.rules.temperature;
+        let rules = &self.setup.rules.temperature;
         if self.record.moves.len() < rules.plies { rules.opening } else { rules.later }
     }
 
-    /// How the game has ended, if it has; and whether somebody had to decide.
+    /// The result of the game if it has ended, the flag of an adjudication, and the side that resigned.
     fn end(&self) -> Option<(GameResult, u16, Option<Color>)> {
-        let rules = &self.table.rules;
-        if let Some((result, flag)) = known_end(&self.game, &self.table.tables) {
+        let rules = &self.setup.rules;
+        if let Some((result, flag)) = known_result(&self.game, &self.setup.tables) {
             return Some((result, flag, None));
         }
-        if let Some(loser) = self.lost_side().filter(|_| !self.is_played_on()) {
+        if let Some(loser) = self.resigning_side().filter(|_| !self.is_never_resigned()) {
             return Some((GameResult::won_by(!loser), FLAG_ADJUDICATED, Some(loser)));
         }
         let cut = if rules.cut_is_draw { GameResult::Draw } else { GameResult::Unknown };
         (self.record.moves.len() >= rules.max_plies).then_some((cut, FLAG_ADJUDICATED, None))
     }
 
-    fn is_played_on(&self) -> bool {
-        self.dice(RngStream::PlayedOn, 0).f64() < self.table.rules.resign.played_on
+    fn is_never_resigned(&self) -> bool {
+        self.rng(Purpose::PlayedOn, 0).f64() < self.setup.rules.resign.played_on
     }
 
-    /// The side that gives up now by its last searches.
-    fn lost_side(&self) -> Option<Color> {
+    /// The side that resigns now, by the values of its last searches.
+    fn resigning_side(&self) -> Option<Color> {
         let first = first_mover(&self.record);
         let last = self.record.searches.len().checked_sub(1)?;
         let side = if last % 2 == 0 { first } else { !first };
-        gives_up(&self.record.searches, last, &self.table.rules).then_some(side)
+        resigns(&self.record.searches, last, &self.setup.rules).then_some(side)
     }
 
     fn start_search(&mut self) {
-        let Table { rules, .. } = &*self.table;
-        let mut rng = self.dice(RngStream::Search, self.record.moves.len());
+        let SelfPlaySetup { rules, .. } = &*self.setup;
+        let mut rng = self.rng(Purpose::Search, self.record.moves.len());
         let learnt = rng.f64() < rules.playout_cap.share;
         let noise = Noise { epsilon: rules.noise.epsilon, alpha: rules.noise.alpha, seed: rng.u64(..) };
         let limits = Limits {
@@ -166,21 +166,22 @@ impl SelfGame {
         self.searching = Some(learnt);
     }
 
-    fn finished(&mut self, (result, flag, resigned): (GameResult, u16, Option<Color>)) -> Finished {
+    fn finished(&mut self, (result, flag, resigned): (GameResult, u16, Option<Color>)) -> FinishedGame {
         let mut game = std::mem::take(&mut self.record);
         game.result = result;
         game.flags |= FLAG_SELF_PLAY | flag;
-        let would_resign = self.is_played_on().then(|| first_to_give_up(&game, &self.table.rules)).flatten();
-        Finished { number: self.number, game, resigned, would_resign }
+        let would_resign =
+            self.is_never_resigned().then(|| first_to_resign(&game, &self.setup.rules)).flatten();
+        FinishedGame { number: self.number, game, resigned, would_resign }
     }
 }
 
-impl Sitting for SelfGame {
-    type Outcome = Finished;
+impl BatchedGame for SelfPlayGame {
+    type Outcome = FinishedGame;
 
-    fn advance(&mut self) -> Next<Finished> {
+    fn advance(&mut self) -> Next<FinishedGame> {
         if let Some(learnt) = self.searching.take() {
-            self.conclude(learnt);
+            self.finish_search(learnt);
         }
         match self.end() {
             Some(end) => Next::Over(self.finished(end)),
@@ -200,19 +201,19 @@ impl Sitting for SelfGame {
     }
 }
 
-impl Finished {
-    /// A stored game that was played by these rules: who gave up or would have is told by its searches.
-    pub fn stored(number: u64, game: GameRecord, rules: &Rules) -> Finished {
-        let loser = first_to_give_up(&game, rules);
-        let gave_up = |loser: &Color| {
+impl FinishedGame {
+    /// A stored game that was played by these rules: its searches say who resigned or would have.
+    pub fn stored(number: u64, game: GameRecord, rules: &SelfPlayRules) -> FinishedGame {
+        let loser = first_to_resign(&game, rules);
+        let resigned_now = |loser: &Color| {
             let last = game.searches.len() - 1;
             game.flags & FLAG_ADJUDICATED != 0
                 && game.result == GameResult::won_by(!*loser)
-                && (0..last).all(|ply| !gives_up(&game.searches, ply, rules))
+                && (0..last).all(|ply| !resigns(&game.searches, ply, rules))
         };
-        let resigned = loser.filter(gave_up);
+        let resigned = loser.filter(resigned_now);
         let would_resign = loser.filter(|_| resigned.is_none());
-        Finished { number, game, resigned, would_resign }
+        FinishedGame { number, game, resigned, would_resign }
     }
 }
 
@@ -222,8 +223,8 @@ fn first_mover(record: &GameRecord) -> Color {
     if black { Color::Black } else { Color::White }
 }
 
-/// Whether the side that moved at `ply` has found so many of its positions in a row to be lost.
-fn gives_up(searches: &[SearchRecord], ply: usize, rules: &Rules) -> bool {
+/// Whether the side that moved at `ply` has evaluated its last `resign.moves` positions as lost.
+fn resigns(searches: &[Searched], ply: usize, rules: &SelfPlayRules) -> bool {
     let threshold = rules.resign.threshold;
     let own = (0..=ply).rev().step_by(2).take(rules.resign.moves);
     threshold < 1.0
@@ -231,14 +232,14 @@ fn gives_up(searches: &[SearchRecord], ply: usize, rules: &Rules) -> bool {
         && own.into_iter().all(|ply| f32::from(searches[ply].q) / 32767.0 < -threshold)
 }
 
-/// Who would have given up first.
-fn first_to_give_up(record: &GameRecord, rules: &Rules) -> Option<Color> {
-    let ply = (0..record.searches.len()).find(|ply| gives_up(&record.searches, *ply, rules))?;
+/// The side that would have resigned first.
+fn first_to_resign(record: &GameRecord, rules: &SelfPlayRules) -> Option<Color> {
+    let ply = (0..record.searches.len()).find(|ply| resigns(&record.searches, *ply, rules))?;
     let first = first_mover(record);
     Some(if ply % 2 == 0 { first } else { !first })
 }
 
-/// What a search found, as `games/1` keeps evaluations: for White.
+/// A search's value as `games/1` stores evaluations: in centipawns, from White's point of view.
 fn eval(q: f32, proof: Option<Proof>, mover: Color) -> i16 {
     let mate = proof.and_then(|proof| Some((proof, proof.mate()?)));
     let for_mover = match mate {
@@ -251,7 +252,7 @@ fn eval(q: f32, proof: Option<Proof>, mover: Color) -> i16 {
     if mover.is_white() { for_mover } else { -for_mover }
 }
 
-/// The longest mate that can be told from centipawns.
+/// The longest mate that the evaluation can express, plies.
 const MATE_PLIES: u16 = MATE_LIMIT as u16;
 
 #[cfg(test)]
@@ -263,26 +264,26 @@ mod tests {
     }
 
     #[test]
-    fn giving_up_takes_several_lost_positions_of_ones_own() {
-        let rules = Rules::default();
+    fn resigning_takes_several_lost_positions_of_ones_own() {
+        let rules = SelfPlayRules::default();
         let q = |values: &[f32]| values.iter().map(|q| searched(*q)).collect::<Vec<_>>();
         // White's at 0, 2, 4: lost three times; Black's are won.
         let lost = q(&[-0.97, 0.97, -0.98, 0.98, -0.99]);
-        assert!(gives_up(&lost, 4, &rules));
-        assert!(!gives_up(&lost, 2, &rules), "only two of them");
-        assert!(!gives_up(&lost, 3, &rules), "Black is winning");
-        assert!(!gives_up(&q(&[-0.97, 0.9, -0.5, 0.9, -0.99]), 4, &rules), "not in a row");
+        assert!(resigns(&lost, 4, &rules));
+        assert!(!resigns(&lost, 2, &rules), "only two of them");
+        assert!(!resigns(&lost, 3, &rules), "Black is winning");
+        assert!(!resigns(&q(&[-0.97, 0.9, -0.5, 0.9, -0.99]), 4, &rules), "not in a row");
         let mut never = rules.clone();
         never.resign.threshold = 1.0;
-        assert!(!gives_up(&q(&[-1.0; 9]), 8, &never));
+        assert!(!resigns(&q(&[-1.0; 9]), 8, &never));
         let record = |start: Option<&str>| GameRecord {
             start: start.map(str::to_owned),
             searches: lost.clone(),
             ..GameRecord::default()
         };
-        assert_eq!(first_to_give_up(&record(None), &rules), Some(Color::White));
+        assert_eq!(first_to_resign(&record(None), &rules), Some(Color::White));
         let black = "4k3/8/8/8/8/8/8/4K2R b K - 0 1";
-        assert_eq!(first_to_give_up(&record(Some(black)), &rules), Some(Color::Black));
+        assert_eq!(first_to_resign(&record(Some(black)), &rules), Some(Color::Black));
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! A network's games against itself: many at once, their positions evaluated in shared batches.
 //!
-//! [`Rules`] say how they are played. A [`Sitting`] is a game in progress that says which evaluator it waits for;
-//! [`drive`] plays as many of them at once as fill a batch. [`play`] has workers do that and stores the games as
-//! `games/1`, each position with its search's value and, where the search was large enough, what is to be learnt of it.
+//! [`SelfPlayRules`](crate::config::SelfPlayRules) say how the games are played. [`play`] starts workers, each of which
+//! drives many games at once (see [`drive`](crate::gameplay::drive)), and stores the games as `games/1`: each position
+//! with its search's value and, where the search was large enough to learn from, its policy target.
 
-mod target;
+mod policy_target;
 mod game;
-mod tally;
+mod stats;
 mod play;
 #[cfg(test)]
 mod tests;
 
-pub use play::{Plan, Seats, Session, play};
-pub use tally::Tally;
+pub use play::{SelfPlayNetworks, SelfPlayPlan, SelfPlayReport, play};
+pub use stats::SelfPlayStats;

@@ -1,4 +1,4 @@
-//! Workers that play games of self-play, and one who stores them.
+//! Worker threads that play self-play games, and the collector that stores them.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -6,83 +6,82 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use engine::eval::{Answer, Cached, EvalCache, EvalError, Evaluator, Request};
 use indicatif::{HumanCount, ProgressBar};
 
-use super::game::{Finished, SelfGame, Table};
-use super::tally::Tally;
-use crate::config::{Rules, worker_count};
-use crate::datagen::StartPositions;
-use crate::dataset::{PendingGame, Store};
-use crate::gameplay::Backend;
-use crate::gameplay::Ground;
-use crate::gameplay::drive;
-use crate::record::{GameRecord, RngStream, stream_rng};
+use super::game::{FinishedGame, SelfPlayGame, SelfPlaySetup};
+use super::stats::SelfPlayStats;
+use crate::config::{SelfPlayRules, worker_count};
+use crate::datagen::Starts;
+use crate::dataset::{Hand, Store};
+use crate::gameplay::{Backend, OpeningsAndTables, drive};
+use crate::record::{GameRecord, Purpose, dice_for};
 
-/// How often the collector looks at the clock and whether it shall stop.
-const GLANCE: Duration = Duration::from_millis(100);
-/// Without a terminal, a line of progress this often.
+/// How often the collector checks the clock and the stop flag.
+const POLL_EVERY: Duration = Duration::from_millis(100);
+/// Without a terminal, progress is logged this often.
 const LOG_EVERY: Duration = Duration::from_secs(30);
 
-/// Who plays.
+/// The networks that play.
 #[derive(Clone)]
-pub struct Seats {
+pub struct SelfPlayNetworks {
     /// The network that plays against itself.
     pub network: Arc<dyn Backend>,
-    /// Another that plays some games against itself instead, and their share.
+    /// Another network that plays some of the games against itself instead, and their share.
     pub other: Option<(Arc<dyn Backend>, f64)>,
 }
 
-/// What is to be played.
+/// Which games to play, and how.
 #[derive(Clone)]
-pub struct Plan {
-    /// How.
-    pub rules: Rules,
-    /// Another seed, other games.
+pub struct SelfPlayPlan {
+    /// How games are played.
+    pub rules: SelfPlayRules,
+    /// Seed of the games.
     pub seed: u64,
-    /// How many games, with those that are there already.
+    /// Number of games, including those in the files already.
     pub games: u64,
 }
 
-/// What a session of self-play came to; games of earlier sessions aren't counted.
+/// The outcome of one call of [`play`]; games of earlier calls are not included unless said.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Session {
-    /// The games.
-    pub tally: Tally,
-    /// Positions that were asked about.
+pub struct SelfPlayReport {
+    /// Statistics of the games.
+    pub stats: SelfPlayStats,
+    /// Positions evaluated, including those answered by the cache.
     pub evaluated: u64,
-    /// Positions that networks evaluated at once, in the mean; fewer than games at once, as a cache knows others.
+    /// Mean number of positions in a network's batch; the cache answers the others.
     pub batch: f64,
-    /// How long it took, s.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Games in the files.
+    /// Games in the files, including earlier ones.
     pub games: u64,
-    /// Files.
+    /// Number of files.
     pub files: usize,
-    /// Whether it was stopped before its end.
+    /// Whether it was stopped before all games were finished.
     pub stopped: bool,
 }
 
 /// What the workers share.
-struct Hall<'a> {
-    table: Arc<Table>,
-    starts: StartPositions,
-    seats: &'a Seats,
-    deal: Mutex<Deal>,
+struct SharedState<'a> {
+    setup: Arc<SelfPlaySetup>,
+    starts: Starts,
+    networks: &'a SelfPlayNetworks,
+    queue: Mutex<GameQueue>,
     evaluated: AtomicU64,
-    batches: Arc<Batches>,
+    batches: Arc<BatchCounts>,
     halt: AtomicBool,
 }
 
-/// What networks evaluated.
+/// Counters of the networks' batches.
 #[derive(Default)]
-struct Batches {
+struct BatchCounts {
     count: AtomicU64,
     positions: AtomicU64,
 }
 
-impl Batches {
+impl BatchCounts {
     fn mean(&self) -> f64 {
         let [count, positions] =
             [&self.count, &self.positions].map(|number| number.load(Ordering::Relaxed) as f64);
@@ -90,13 +89,13 @@ impl Batches {
     }
 }
 
-/// A network's evaluator, whose batches are counted.
-struct Counted {
+/// An evaluator that counts its batches.
+struct CountingEvaluator {
     inner: Box<dyn Evaluator>,
-    batches: Arc<Batches>,
+    batches: Arc<BatchCounts>,
 }
 
-impl Evaluator for Counted {
+impl Evaluator for CountingEvaluator {
     fn max_batch(&self) -> usize {
         self.inner.max_batch()
     }
@@ -108,18 +107,18 @@ impl Evaluator for Counted {
     }
 }
 
-/// Games to be played.
-struct Deal {
-    begun: VecDeque<PendingGame>,
+/// The games still to be played.
+struct GameQueue {
+    unfinished: VecDeque<Hand>,
     held: BTreeSet<u64>,
     next: u64,
     games: u64,
 }
 
-impl Deal {
-    fn next(&mut self) -> Option<PendingGame> {
-        if let Some(hand) = self.begun.pop_front() {
-            return Some(hand);
+impl GameQueue {
+    fn next(&mut self) -> Option<Hand> {
+        if let Some(unfinished) = self.unfinished.pop_front() {
+            return Some(unfinished);
         }
         while self.held.contains(&self.next) {
             self.next += 1;
@@ -130,177 +129,190 @@ impl Deal {
     }
 }
 
-/// What a worker tells.
-enum News {
-    Finished(Finished),
-    /// A game that isn't over when the worker has to stop.
-    Begun(PendingGame),
-    Failed(String),
+/// What a worker sends to the collector.
+enum WorkerMessage {
+    Finished(FinishedGame),
+    /// A game that was not finished when the worker had to stop.
+    Unfinished(Hand),
+    Failed(anyhow::Error),
 }
 
-/// Plays until there are as many games as planned; they go to `store`, and `bar` counts them.
+/// Plays until `store` holds as many games as planned; `bar` counts them.
 ///
-/// Raising `stop` ends it soon; games that aren't over are kept as far as they are. With one worker the same plan makes
-/// the same games.
+/// Raising `stop` ends it soon; unfinished games are stored too and continued by the next call. With one worker the
+/// same plan makes the same games.
 ///
 /// # Errors
 ///
-/// One line: the rules name a book or tables that can't be read, a network fails, or a file can't be written.
+/// The rules are invalid, the book or the tables cannot be read, a network fails, or a file cannot be written.
 pub fn play(
-    plan: &Plan,
-    seats: &Seats,
+    plan: &SelfPlayPlan,
+    networks: &SelfPlayNetworks,
     mut store: Store,
     bar: &ProgressBar,
     stop: &AtomicBool,
-) -> Result<Session, String> {
+) -> Result<SelfPlayReport> {
     let rules = &plan.rules;
     rules.check()?;
-    let Ground { starts, tables } = Ground::open(&rules.book, rules.random_plies, &rules.syzygy, plan.seed)?;
-    let deal =
-        Deal { begun: store.begun().into(), held: store.held(), next: store.games(), games: plan.games };
-    let hall = Hall {
-        table: Arc::new(Table { rules: rules.clone(), seed: plan.seed, tables }),
+    let OpeningsAndTables { starts, tables } =
+        OpeningsAndTables::open(&rules.book, rules.random_plies, &rules.syzygy, plan.seed)?;
+    let queue = GameQueue {
+        unfinished: store.begun().into(),
+        held: store.held(),
+        next: store.games(),
+        games: plan.games,
+    };
+    let shared = SharedState {
+        setup: Arc::new(SelfPlaySetup { rules: rules.clone(), seed: plan.seed, tables }),
         starts,
-        seats,
-        deal: Mutex::new(deal),
+        networks,
+        queue: Mutex::new(queue),
         evaluated: AtomicU64::new(0),
         batches: Arc::default(),
         halt: AtomicBool::new(false),
     };
-    // What the games are made with is written before the first of them.
-    store.save().map_err(|error| format!("{error:#}"))?;
+    // The settings are written before the first game.
+    store.save().map_err(anyhow::Error::msg)?;
     let begin = Instant::now();
-    let (report, reports) = unbounded();
-    let mut tally = Tally::default();
+    let (sender, messages) = unbounded();
+    let mut stats = SelfPlayStats::default();
     let collected = thread::scope(|scope| {
-        let hall = &hall;
+        let shared = &shared;
         for number in 0..worker_count(rules.workers) {
-            let report = report.clone();
+            let sender = sender.clone();
             let work = move || {
-                if let Err(why) = work(hall, &report) {
-                    // Nobody listens any more only if another has failed already.
-                    _ = report.send(News::Failed(why));
+                if let Err(error) = work(shared, &sender) {
+                    // The collector is gone only if another worker has failed already.
+                    _ = sender.send(WorkerMessage::Failed(error));
                 }
             };
             let worker = thread::Builder::new().name(format!("self-play-{number}"));
-            worker.spawn_scoped(scope, work).map_err(|error| format!("no thread to play on: {error}"))?;
+            worker.spawn_scoped(scope, work).context("cannot start a thread to play on")?;
         }
-        drop(report);
-        let collected = collect(hall, &mut store, &mut tally, &reports, bar, stop);
-        hall.halt.store(true, Ordering::Relaxed);
+        drop(sender);
+        let collected = collect(shared, &mut store, &mut stats, &messages, bar, stop);
+        shared.halt.store(true, Ordering::Relaxed);
         collected
     });
     bar.finish_and_clear();
     let games = store.games();
     let files = store.close();
     collected?;
-    Ok(Session {
-        tally,
-        evaluated: hall.evaluated.load(Ordering::Relaxed),
-        batch: hall.batches.mean(),
+    Ok(SelfPlayReport {
+        stats,
+        evaluated: shared.evaluated.load(Ordering::Relaxed),
+        batch: shared.batches.mean(),
         seconds: begin.elapsed().as_secs_f64(),
         games,
-        files: files.map_err(|error| format!("{error:#}"))?,
+        files: files.map_err(anyhow::Error::msg)?,
         stopped: games < plan.games,
     })
 }
 
-fn work(hall: &Hall<'_>, report: &Sender<News>) -> Result<(), String> {
-    let rules = &hall.table.rules;
-    let networks =
-        std::iter::once(&hall.seats.network).chain(hall.seats.other.iter().map(|(other, _)| other));
+/// Plays games on the present thread until there are no more.
+fn work(shared: &SharedState<'_>, sender: &Sender<WorkerMessage>) -> Result<()> {
+    let rules = &shared.setup.rules;
+    let both =
+        std::iter::once(&shared.networks.network).chain(shared.networks.other.iter().map(|(other, _)| other));
     let mut evaluators =
-        networks.map(|network| evaluator(network.as_ref(), hall)).collect::<Result<Vec<_>, String>>()?;
+        both.map(|network| evaluator(network.as_ref(), shared)).collect::<Result<Vec<_>>>()?;
     let mut failure = None;
     let mut deal = || {
-        let hand = hall.deal.lock().unwrap_or_else(PoisonError::into_inner).next()?;
-        seat(hall, hand).map_err(|why| failure = Some(why)).ok()
+        let unfinished = shared.queue.lock().unwrap_or_else(PoisonError::into_inner).next()?;
+        start_game(shared, unfinished).map_err(|error| failure = Some(error)).ok()
     };
     let mut done = |finished| {
-        _ = report.send(News::Finished(finished));
+        _ = sender.send(WorkerMessage::Finished(finished));
     };
     let mut evaluated = |count: usize| {
-        hall.evaluated.fetch_add(count as u64, Ordering::Relaxed);
+        shared.evaluated.fetch_add(count as u64, Ordering::Relaxed);
     };
-    let places = (rules.games, rules.leaves);
-    let left = drive(&mut evaluators, places, &mut deal, &mut done, &mut evaluated, &hall.halt);
-    for sitting in left.map_err(|error| error.to_string())? {
-        let (number, game) = sitting.into_parts();
-        _ = report.send(News::Begun(PendingGame { number, done: game.moves.len(), game, finished: false }));
+    let at_once = (rules.games, rules.leaves);
+    let left = drive(&mut evaluators, at_once, &mut deal, &mut done, &mut evaluated, &shared.halt);
+    for game in left? {
+        let (number, game) = game.into_parts();
+        _ = sender.send(WorkerMessage::Unfinished(Hand {
+            number,
+            done: game.moves.len(),
+            game,
+            finished: false,
+        }));
     }
     failure.map_or(Ok(()), Err)
 }
 
-/// An evaluator of its own, with what it has answered kept.
-fn evaluator(network: &dyn Backend, hall: &Hall<'_>) -> Result<Box<dyn Evaluator>, String> {
-    let rules = &hall.table.rules;
+/// An evaluator for one worker, with a cache unless the rules say none.
+fn evaluator(network: &dyn Backend, shared: &SharedState<'_>) -> Result<Box<dyn Evaluator>> {
+    let rules = &shared.setup.rules;
     let inner = network.evaluator(rules.games * rules.leaves)?;
-    let evaluator = Counted { inner, batches: Arc::clone(&hall.batches) };
+    let evaluator = CountingEvaluator { inner, batches: Arc::clone(&shared.batches) };
     Ok(match rules.cache {
         0 => Box::new(evaluator),
         cache => Box::new(Cached::new(evaluator, network.input(), Arc::new(EvalCache::new(cache << 20)))),
     })
 }
 
-/// A game that begins or goes on.
-fn seat(hall: &Hall<'_>, hand: PendingGame) -> Result<SelfGame, String> {
-    let PendingGame { number, game, .. } = hand;
+/// Starts or continues a game.
+fn start_game(shared: &SharedState<'_>, unfinished: Hand) -> Result<SelfPlayGame> {
+    let Hand { number, game, .. } = unfinished;
     let record = if game.moves.is_empty() {
         GameRecord {
-            start: hall.starts.without_engine(number).map_err(|error| format!("{error:#}"))?,
+            start: shared.starts.plain(number).map_err(anyhow::Error::msg)?,
             ..GameRecord::default()
         }
     } else {
         game
     };
-    let others = hall.seats.other.as_ref().map_or(0.0, |(_, share)| *share);
-    let evaluator = usize::from(stream_rng(RngStream::Network, hall.table.seed, number, 0).f64() < others);
-    Ok(SelfGame::new(Arc::clone(&hall.table), number, evaluator, record))
+    let others = shared.networks.other.as_ref().map_or(0.0, |(_, share)| *share);
+    let evaluator = usize::from(dice_for(Purpose::Network, shared.setup.seed, number, 0).f64() < others);
+    Ok(SelfPlayGame::new(Arc::clone(&shared.setup), number, evaluator, record))
 }
 
+/// Stores what the workers send until all of them have ended.
 fn collect(
-    hall: &Hall<'_>,
+    shared: &SharedState<'_>,
     store: &mut Store,
-    tally: &mut Tally,
-    reports: &Receiver<News>,
+    stats: &mut SelfPlayStats,
+    messages: &Receiver<WorkerMessage>,
     bar: &ProgressBar,
     stop: &AtomicBool,
-) -> Result<(), String> {
+) -> Result<()> {
     let started = Instant::now();
     let (mut saved, mut logged, mut failure) = (started, started, None);
     loop {
         if stop.load(Ordering::Relaxed) {
-            hall.halt.store(true, Ordering::Relaxed);
+            shared.halt.store(true, Ordering::Relaxed);
         }
-        let first = match reports.recv_timeout(GLANCE) {
+        let first = match messages.recv_timeout(POLL_EVERY) {
             Ok(first) => Some(first),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return failure.map_or(Ok(()), Err),
         };
-        for news in first.into_iter().chain(reports.try_iter()) {
-            match news {
-                News::Finished(finished) => {
-                    tally.add(&finished);
+        for message in first.into_iter().chain(messages.try_iter()) {
+            match message {
+                WorkerMessage::Finished(finished) => {
+                    stats.add(&finished);
                     bar.inc(1);
-                    let Finished { number, game, .. } = finished;
-                    store
-                        .push(PendingGame { number, done: game.moves.len(), game, finished: true })
-                        .map_err(|error| format!("{error:#}"))?;
+                    let FinishedGame { number, game, .. } = finished;
+                    let done = game.moves.len();
+                    store.push(Hand { number, done, game, finished: true }).map_err(anyhow::Error::msg)?;
                 }
-                News::Begun(hand) => store.push(hand).map_err(|error| format!("{error:#}"))?,
-                News::Failed(why) => {
-                    hall.halt.store(true, Ordering::Relaxed);
-                    failure = failure.or(Some(why));
+                WorkerMessage::Unfinished(unfinished) => {
+                    store.push(unfinished).map_err(anyhow::Error::msg)?
+                }
+                WorkerMessage::Failed(error) => {
+                    shared.halt.store(true, Ordering::Relaxed);
+                    failure = failure.or(Some(error));
                 }
             }
         }
         let hours = started.elapsed().as_secs_f64().max(1e-3) / 3600.0;
         let per_hour = |count: u64| HumanCount((count as f64 / hours) as u64);
-        let evaluated = hall.evaluated.load(Ordering::Relaxed);
+        let evaluated = shared.evaluated.load(Ordering::Relaxed);
         bar.set_message(format!(
             "{} positions/h, {} games/h, {:.0} evaluations/s",
-            per_hour(tally.plies),
-            per_hour(tally.games),
+            per_hour(stats.plies),
+            per_hour(stats.games),
             evaluated as f64 / hours / 3600.0
         ));
         bar.tick();
@@ -310,7 +322,7 @@ fn collect(
             log::info!("{}/{total} games, {}", HumanCount(bar.position()), bar.message());
         }
         if saved.elapsed() >= store.save_every() {
-            store.save().map_err(|error| format!("{error:#}"))?;
+            store.save().map_err(anyhow::Error::msg)?;
             saved = Instant::now();
         }
     }

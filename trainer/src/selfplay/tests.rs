@@ -1,4 +1,4 @@
-//! Games of an evaluator that makes its answers up against itself, and what every switch changes.
+//! Self-play with an evaluator that answers with hashes, and what every setting changes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,43 +9,42 @@ use engine::eval::{Answer, EvalError, Evaluator, Request};
 use engine::tables::Tables;
 use indicatif::ProgressBar;
 
-use super::game::{Finished, SelfGame, Table};
-use super::play::{Plan, Seats, play};
-use crate::config::{ResignRules, Rules};
+use super::game::{FinishedGame, SelfPlayGame, SelfPlaySetup};
+use super::play::{SelfPlayNetworks, SelfPlayPlan, play};
+use crate::config::{ResignRules, SelfPlayRules};
 use crate::dataset::{Chunk, Store, StoreOptions, inspect};
-use crate::gameplay::Backend;
-use crate::gameplay::drive;
+use crate::gameplay::{Backend, drive};
 use crate::record::{FLAG_ADJUDICATED, FLAG_SELF_PLAY, GameRecord, GameResult};
 
-/// Short games that nobody gives up.
-fn short() -> Rules {
-    Rules {
+/// Short games without resignation.
+fn short() -> SelfPlayRules {
+    SelfPlayRules {
         visits: 30,
         max_plies: 12,
         resign: ResignRules { threshold: 1.0, ..ResignRules::default() },
-        ..Rules::default()
+        ..SelfPlayRules::default()
     }
 }
 
-fn table(rules: &Rules, seed: u64) -> Arc<Table> {
-    Arc::new(Table { rules: rules.clone(), seed, tables: Tables::default() })
+fn setup(rules: &SelfPlayRules, seed: u64) -> Arc<SelfPlaySetup> {
+    Arc::new(SelfPlaySetup { rules: rules.clone(), seed, tables: Tables::default() })
 }
 
-/// Plays these games until `stop` rounds are over; gives what is finished, in order, and what isn't.
+/// Plays these games for `stop` rounds; returns the finished games in order, the unfinished ones, and the positions.
 fn driven(
-    table: &Arc<Table>,
+    setup: &Arc<SelfPlaySetup>,
     games: Vec<(u64, GameRecord)>,
     at_once: usize,
     stop: usize,
-) -> (Vec<Finished>, Vec<(u64, GameRecord)>, usize) {
+) -> (Vec<FinishedGame>, Vec<(u64, GameRecord)>, usize) {
     let mut evaluators: Vec<Box<dyn Evaluator>> = vec![Box::new(Hashed)];
     let mut left = games.into_iter();
     let mut finished = Vec::new();
     let (halt, mut rounds, mut positions) = (AtomicBool::new(false), 0, 0);
     let begun = drive(
         &mut evaluators,
-        (at_once, table.rules.leaves),
-        &mut || left.next().map(|(number, game)| SelfGame::new(Arc::clone(table), number, 0, game)),
+        (at_once, setup.rules.leaves),
+        &mut || left.next().map(|(number, game)| SelfPlayGame::new(Arc::clone(setup), number, 0, game)),
         &mut |outcome| finished.push(outcome),
         &mut |count| {
             (rounds, positions) = (rounds + 1, positions + count);
@@ -54,15 +53,15 @@ fn driven(
         &halt,
     );
     finished.sort_by_key(|finished| finished.number);
-    (finished, begun.unwrap().into_iter().map(SelfGame::into_parts).collect(), positions)
+    (finished, begun.unwrap().into_iter().map(SelfPlayGame::into_parts).collect(), positions)
 }
 
 fn fresh(count: u64) -> Vec<(u64, GameRecord)> {
     (0..count).map(|number| (number, GameRecord::default())).collect()
 }
 
-fn played(rules: &Rules, seed: u64) -> Vec<GameRecord> {
-    let (finished, begun, _) = driven(&table(rules, seed), fresh(6), 4, usize::MAX);
+fn played(rules: &SelfPlayRules, seed: u64) -> Vec<GameRecord> {
+    let (finished, begun, _) = driven(&setup(rules, seed), fresh(6), 4, usize::MAX);
     assert!(begun.is_empty());
     finished.into_iter().map(|finished| finished.game).collect()
 }
@@ -77,14 +76,14 @@ fn the_seed_decides_the_games_and_how_many_play_at_once_does_not() {
     let games = played(&rules, 1);
     assert_eq!(games, played(&rules, 1));
     assert_ne!(games, played(&rules, 2));
-    let alone = driven(&table(&rules, 1), fresh(6), 1, usize::MAX).0;
+    let alone = driven(&setup(&rules, 1), fresh(6), 1, usize::MAX).0;
     assert_eq!(alone.into_iter().map(|finished| finished.game).collect::<Vec<_>>(), games);
 }
 
-/// Takes note of how many positions it is asked about at once, of this many at most.
-struct Noting(usize, Arc<Mutex<Vec<usize>>>);
+/// Records the sizes of its batches, which hold at most this many positions.
+struct Recording(usize, Arc<Mutex<Vec<usize>>>);
 
-impl Evaluator for Noting {
+impl Evaluator for Recording {
     fn max_batch(&self) -> usize {
         self.0
     }
@@ -97,13 +96,14 @@ impl Evaluator for Noting {
 
 #[test]
 fn as_many_games_as_a_large_batch_takes_fill_it() {
-    let rules = Rules { visits: 6, max_plies: 3, ..short() };
-    let table = table(&rules, 1);
+    let rules = SelfPlayRules { visits: 6, max_plies: 3, ..short() };
+    let setup = setup(&rules, 1);
     let sizes = Arc::new(Mutex::new(Vec::new()));
-    let mut evaluators: Vec<Box<dyn Evaluator>> = vec![Box::new(Noting(256, Arc::clone(&sizes)))];
+    let mut evaluators: Vec<Box<dyn Evaluator>> = vec![Box::new(Recording(256, Arc::clone(&sizes)))];
     let mut numbers = 0..1024;
-    let mut deal =
-        || numbers.next().map(|number| SelfGame::new(Arc::clone(&table), number, 0, GameRecord::default()));
+    let mut deal = || {
+        numbers.next().map(|number| SelfPlayGame::new(Arc::clone(&setup), number, 0, GameRecord::default()))
+    };
     let mut over = 0;
     let never = AtomicBool::new(false);
     drive(&mut evaluators, (256, 1), &mut deal, &mut |_| over += 1, &mut |_| (), &never).unwrap();
@@ -113,21 +113,21 @@ fn as_many_games_as_a_large_batch_takes_fill_it() {
     assert!(full * 100 >= sizes.len() * 95, "{full} of {} batches are full", sizes.len());
 }
 
-/// What is asked of a network: how large batches each evaluator has to take, and how large they are.
+/// Records the batch sizes that a network is asked for and then given.
 #[derive(Default)]
-struct Asked {
+struct RecordingBackend {
     most: Mutex<Vec<usize>>,
     sizes: Arc<Mutex<Vec<usize>>>,
 }
 
-impl Backend for Asked {
+impl Backend for RecordingBackend {
     fn input(&self) -> Input {
         Input::Planes72
     }
 
-    fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>, String> {
+    fn evaluator(&self, max_batch: usize) -> anyhow::Result<Box<dyn Evaluator>> {
         self.most.lock().unwrap().push(max_batch);
-        Ok(Box::new(Noting(max_batch, Arc::clone(&self.sizes))))
+        Ok(Box::new(Recording(max_batch, Arc::clone(&self.sizes))))
     }
 }
 
@@ -140,9 +140,9 @@ fn one_worker_asks_its_network_about_all_its_games_at_once() {
         save_every: std::time::Duration::from_secs(600),
         resume: false,
     };
-    // Games of all lengths: the searches of some end, and others begin, in the same round.
+    // Games of all lengths: in the same round some searches end and others start.
     let resign = ResignRules { threshold: 0.0, moves: 2, played_on: 0.5 };
-    let rules = Rules {
+    let rules = SelfPlayRules {
         visits: 8,
         max_plies: 24,
         random_plies: 4,
@@ -150,28 +150,28 @@ fn one_worker_asks_its_network_about_all_its_games_at_once() {
         games: 256,
         workers: 1,
         cache: 0,
-        ..Rules::default()
+        ..SelfPlayRules::default()
     };
-    let plan = Plan { rules, seed: 1, games: 600 };
-    let asked = Arc::new(Asked::default());
-    let seats = Seats { network: Arc::clone(&asked) as _, other: None };
+    let plan = SelfPlayPlan { rules, seed: 1, games: 600 };
+    let asked = Arc::new(RecordingBackend::default());
+    let networks = SelfPlayNetworks { network: Arc::clone(&asked) as _, other: None };
     let store = Store::open(&out, "games", "a test", serde_json::Value::Null).unwrap();
-    let session = play(&plan, &seats, store, &ProgressBar::hidden(), &AtomicBool::new(false)).unwrap();
-    assert_eq!((session.games, session.tally.games), (600, 600));
+    let session = play(&plan, &networks, store, &ProgressBar::hidden(), &AtomicBool::new(false)).unwrap();
+    assert_eq!((session.games, session.stats.games), (600, 600));
     assert_eq!(*asked.most.lock().unwrap(), [256], "one evaluator");
     let sizes = asked.sizes.lock().unwrap();
     assert_eq!(sizes.iter().sum::<usize>() as u64, session.evaluated);
     assert_eq!(session.batch, session.evaluated as f64 / sizes.len() as f64);
-    // As long as there is another game for each that ends.
+    // Batches are full as long as another game replaces each that ends.
     let full = sizes.iter().take_while(|size| **size == 256).count();
     let many = sizes[..full].iter().sum::<usize>();
     assert!(many as u64 * 2 > session.evaluated, "{full} of {} batches are full", sizes.len());
 }
 
 /// Leaves out a part of every answer.
-struct Lax(fn(&mut Vec<Answer>));
+struct Incomplete(fn(&mut Vec<Answer>));
 
-impl Evaluator for Lax {
+impl Evaluator for Incomplete {
     fn max_batch(&self) -> usize {
         4
     }
@@ -185,14 +185,14 @@ impl Evaluator for Lax {
 
 #[test]
 fn an_evaluator_that_leaves_something_out_ends_the_games() {
-    let table = table(&short(), 1);
+    let setup = setup(&short(), 1);
     let lacks: [fn(&mut Vec<Answer>); 2] = [
         |answers| _ = answers.pop(),
         |answers| answers.iter_mut().for_each(|answer| _ = answer.priors.pop()),
     ];
     for lack in lacks {
-        let mut evaluators: Vec<Box<dyn Evaluator>> = vec![Box::new(Lax(lack))];
-        let mut deal = || Some(SelfGame::new(Arc::clone(&table), 0, 0, GameRecord::default()));
+        let mut evaluators: Vec<Box<dyn Evaluator>> = vec![Box::new(Incomplete(lack))];
+        let mut deal = || Some(SelfPlayGame::new(Arc::clone(&setup), 0, 0, GameRecord::default()));
         let never = AtomicBool::new(false);
         let error = drive(&mut evaluators, (1, 1), &mut deal, &mut |_| (), &mut |_| (), &never).err();
         assert!(error.is_some_and(|error| error.0.contains("unanswered")));
@@ -220,63 +220,63 @@ fn every_position_has_its_search_and_the_file_is_sound() {
 #[test]
 fn a_game_that_is_cut_short_is_a_draw_or_has_no_result() {
     let results = |cut_is_draw| -> Vec<GameResult> {
-        played(&Rules { cut_is_draw, ..short() }, 1).iter().map(|game| game.result).collect()
+        played(&SelfPlayRules { cut_is_draw, ..short() }, 1).iter().map(|game| game.result).collect()
     };
     assert_eq!((results(true), results(false)), (vec![GameResult::Draw; 6], vec![GameResult::Unknown; 6]));
 }
 
 #[test]
-fn a_game_that_is_interrupted_goes_on_as_if_nothing_had_been() {
+fn an_interrupted_game_is_continued_as_if_it_had_not_been() {
     let rules = short();
-    let whole = driven(&table(&rules, 3), fresh(3), 3, usize::MAX).0;
-    let (finished, begun, _) = driven(&table(&rules, 3), fresh(3), 3, 150);
+    let whole = driven(&setup(&rules, 3), fresh(3), 3, usize::MAX).0;
+    let (finished, begun, _) = driven(&setup(&rules, 3), fresh(3), 3, 150);
     assert!(finished.is_empty() && begun.iter().all(|(_, game)| (2..12).contains(&game.moves.len())));
-    assert_eq!(driven(&table(&rules, 3), begun, 2, usize::MAX).0, whole);
+    assert_eq!(driven(&setup(&rules, 3), begun, 2, usize::MAX).0, whole);
 }
 
 #[test]
-fn noise_and_its_pruning_change_what_is_learnt() {
-    let mut rules = Rules { max_plies: 1, visits: 60, ..short() };
+fn noise_and_its_pruning_change_the_policy_target() {
+    let mut rules = SelfPlayRules { max_plies: 1, visits: 60, ..short() };
     rules.temperature.plies = 0;
     rules.temperature.later = 0.0;
-    let first = |rules: &Rules| -> Vec<_> {
+    let first = |rules: &SelfPlayRules| -> Vec<_> {
         played(rules, 1).into_iter().map(|game| game.searches[0].shares.clone()).collect()
     };
-    let noisy = first(&Rules { prune: false, ..rules.clone() });
+    let noisy = first(&SelfPlayRules { prune: false, ..rules.clone() });
     let pruned = first(&rules);
     rules.noise.epsilon = 0.0;
-    let quiet = first(&Rules { prune: false, ..rules });
+    let quiet = first(&SelfPlayRules { prune: false, ..rules });
     assert!(quiet.iter().all(|shares| *shares == quiet[0]), "all games have the same first search");
     assert!(noisy.iter().all(|shares| *shares != quiet[0]) && noisy[0] != noisy[1]);
     assert!(pruned.iter().zip(&noisy).all(|(pruned, noisy)| pruned.len() < noisy.len()));
 }
 
 #[test]
-fn gumbels_search_looks_at_few_moves_and_learns_of_all() {
-    let mut rules = Rules { visits: 17, ..short() };
+fn gumbel_search_visits_few_moves_and_has_a_target_for_all() {
+    let mut rules = SelfPlayRules { visits: 17, ..short() };
     let puct = played(&rules, 1);
     rules.gumbel.considered = 4;
     let games = played(&rules, 1);
     assert_ne!(games, puct);
     assert_eq!(games, played(&rules, 1));
     let first = |games: &[GameRecord]| games.iter().map(|game| game.searches[0].shares.len()).max().unwrap();
-    assert!(first(&games) > 4, "{} moves have a share, four were looked at", first(&games));
-    assert!(games.iter().any(|game| game.moves[0] != games[0].moves[0]), "moves are drawn");
+    assert!(first(&games) > 4, "{} moves have a share, four were considered", first(&games));
+    assert!(games.iter().any(|game| game.moves[0] != games[0].moves[0]), "moves are sampled");
     (rules.temperature.opening, rules.temperature.plies, rules.temperature.later) = (1.0, 2, 0.0);
     assert_ne!(played(&rules, 1), games);
     rules.temperature.plies = 0;
     let cold = played(&rules, 1);
-    assert!(cold.iter().all(|game| game.moves == cold[0].moves), "none is drawn");
+    assert!(cold.iter().all(|game| game.moves == cold[0].moves), "none is sampled");
 }
 
 #[test]
 fn playout_caps_record_their_share_and_save_evaluations() {
-    let mut rules = Rules { visits: 40, ..short() };
-    let all = driven(&table(&rules, 1), fresh(20), 20, usize::MAX);
+    let mut rules = SelfPlayRules { visits: 40, ..short() };
+    let all = driven(&setup(&rules, 1), fresh(20), 20, usize::MAX);
     rules.playout_cap.share = 0.25;
     rules.playout_cap.visits = 10;
-    let capped = driven(&table(&rules, 1), fresh(20), 20, usize::MAX);
-    let share = |finished: &[Finished]| {
+    let capped = driven(&setup(&rules, 1), fresh(20), 20, usize::MAX);
+    let share = |finished: &[FinishedGame]| {
         let (recorded, plies) = finished.iter().fold((0, 0), |(recorded_so_far, plies), finished| {
             (recorded_so_far + recorded(&finished.game), plies + finished.game.moves.len())
         });
@@ -294,7 +294,7 @@ fn temperature_and_random_openings_make_games_differ() {
     rules.temperature.opening = 0.0;
     rules.temperature.later = 0.0;
     let cold = played(&rules, 1);
-    assert!(cold.iter().all(|game| game.moves == cold[0].moves), "nothing is left to chance");
+    assert!(cold.iter().all(|game| game.moves == cold[0].moves), "nothing is random");
     rules.temperature.opening = 1.0;
     rules.temperature.plies = 2;
     let warm = played(&rules, 1);
@@ -302,12 +302,13 @@ fn temperature_and_random_openings_make_games_differ() {
 }
 
 #[test]
-fn lost_games_are_given_up_unless_they_are_played_on() {
-    // So soon that nearly every game has somebody who has had enough.
-    let mut rules = Rules { max_plies: 60, ..short() };
+fn lost_games_are_resigned_unless_they_are_played_on() {
+    // A threshold so low that nearly every game is resigned.
+    let mut rules = SelfPlayRules { max_plies: 60, ..short() };
     rules.resign = ResignRules { threshold: 0.0, moves: 3, played_on: 0.0 };
-    let given_up = driven(&table(&rules, 1), fresh(8), 8, usize::MAX).0;
-    let early: Vec<&Finished> = given_up.iter().filter(|finished| finished.resigned.is_some()).collect();
+    let resigned_games = driven(&setup(&rules, 1), fresh(8), 8, usize::MAX).0;
+    let early: Vec<&FinishedGame> =
+        resigned_games.iter().filter(|finished| finished.resigned.is_some()).collect();
     assert!(early.len() >= 6, "{} of 8", early.len());
     for finished in &early {
         let loser = finished.resigned.unwrap();
@@ -316,14 +317,14 @@ fn lost_games_are_given_up_unless_they_are_played_on() {
         assert!(finished.game.moves.len() < 60);
     }
     rules.resign.played_on = 1.0;
-    let played_on = driven(&table(&rules, 1), fresh(8), 8, usize::MAX).0;
+    let played_on = driven(&setup(&rules, 1), fresh(8), 8, usize::MAX).0;
     assert!(played_on.iter().all(|finished| finished.resigned.is_none()));
-    // What the games alone tell is what was noted while they were played.
-    for finished in given_up.iter().chain(&played_on) {
-        assert_eq!(Finished::stored(finished.number, finished.game.clone(), &rules), *finished);
+    // The stored games say the same as what was counted while they were played.
+    for finished in resigned_games.iter().chain(&played_on) {
+        assert_eq!(FinishedGame::stored(finished.number, finished.game.clone(), &rules), *finished);
     }
-    for (given_up, played_on) in given_up.iter().zip(&played_on) {
-        assert_eq!(given_up.resigned, played_on.would_resign, "the same side, in the same game");
-        assert!(played_on.game.moves.starts_with(&given_up.game.moves));
+    for (resigned_games, played_on) in resigned_games.iter().zip(&played_on) {
+        assert_eq!(resigned_games.resigned, played_on.would_resign, "the same side, in the same game");
+        assert!(played_on.game.moves.starts_with(&resigned_games.game.moves));
     }
 }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor};
 
 use super::learner::Learner;
+use super::summary::TrainSummary;
 use crate::config::TrainConfig;
 pub use crate::files::write_file;
 use crate::model::{ParamLayout, Weights};

@@ -21,6 +21,7 @@ mod memory;
 mod precision;
 mod events;
 mod report;
+mod summary;
 mod sources;
 /// The training loop.
 pub mod run;
@@ -39,4 +40,5 @@ pub(crate) use memory::keep_freed_memory;
 pub use overfit::{OverfitPoint, distinct_positions, overfit};
 pub use run::{Run, TrainEnd, TrainError};
 pub use sources::{Sources, batch_number};
+pub use summary::TrainSummary;
 pub use validation::{HeldOut, Measures, Validation, Validations, validate};

@@ -94,7 +94,7 @@ impl Reporter {
             self.last_line = Some(Instant::now());
             eprintln!("{:3.0}% {} samples {message}", 100.0 * done, progress.samples);
         }
-        Ok(())
+        Ok(rate)
     }
 
     /// Writes the metrics of a validation, which took `time`; `names` are those of the sources.

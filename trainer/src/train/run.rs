@@ -205,7 +205,8 @@ impl Run {
         if report.skipped > 0 {
             reporter.print(&format!("{} steps were not finite and were skipped", report.skipped));
         }
-        reporter.train(&self.progress, &report, lr, &self.config)?;
+        let rate = reporter.train(&self.progress, &report, lr, &self.config)?;
+        self.progress.summary.add(&report, rate);
         if self.streak > SKIPS {
             return Err(TrainError::NotFinite(self.streak));
         }
@@ -221,6 +222,9 @@ impl Run {
             return Ok(());
         }
         reporter.validation(&self.progress, &held_out.names, &validations, start.elapsed())?;
+        let phases = Phase::ALL.map(Phase::name).into_iter().zip(&validations.phases);
+        self.progress.summary.validation = json!(all);
+        self.progress.summary.phases = json!(phases.collect::<BTreeMap<_, _>>());
         let loss = all.measures.loss(self.config.value_weight);
         let is_best = self.progress.best.is_none_or(|best| loss < best);
         self.progress.since_best = if is_best { 0 } else { self.progress.since_best + 1 };

@@ -1,25 +1,27 @@
-//! Matches of the newest network against others.
+//! Matches of the network in training against others.
 
 use std::time::{Duration, Instant};
 
-use crate::arena::{Contender, Contest, Meeting, Tally, contest, score_of_elo};
+use anyhow::Result;
+
+use crate::arena::{Contender, HeadToHead, MatchPlan, MatchResults, play_match, score_of_elo};
 use crate::config::MatchRules;
 use crate::progress::progress;
-use crate::record::RngStream;
-use crate::rl::gate;
-use crate::rl::gate::Opponent;
-use crate::rl::run::Cycle;
+use crate::record::Purpose;
+use crate::rl::gate::{self, Opponent};
 
-/// The rating that Elo's own method begins with.
+use super::RlLoop;
+
+/// Initial rating of Elo's own update.
 const FIRST_RATING: f64 = 1500.0;
-/// What a game is worth in it.
+/// Its step size.
 const K: f64 = 32.0;
-/// Seconds after which the counted games of a match are written.
+/// Time between writes of the results of an unfinished match.
 const SAVE_MATCH_EVERY: Duration = Duration::from_secs(2);
 
-impl Cycle {
-    /// Tests the network; no if it was stopped before the end.
-    pub(super) fn arena(&mut self) -> Result<bool, String> {
+impl RlLoop {
+    /// Tests the network; false if it was stopped before the end.
+    pub(super) fn arena(&mut self) -> Result<bool> {
         let rules = self.config.arena.clone();
         let (name, network) = (self.state.current.clone(), self.player(&self.state.current)?);
         let player = Contender::Network { name: name.clone(), network, visits: rules.visits };
@@ -32,18 +34,18 @@ impl Cycle {
             }
             self.save()?;
         }
-        let (verdict, reasons) = gate::verdict(&self.state.matches, &rules);
-        self.judged(verdict, &reasons.join(", "), Some(&name))?;
+        let (decision, reasons) = gate::decide(&self.state.matches, &rules);
+        self.apply(decision, &reasons.join(", "), Some(&name))?;
         Ok(true)
     }
 
-    /// A match; no if it was stopped.
-    fn meet(&mut self, player: &Contender, opponent: &Opponent) -> Result<bool, String> {
+    /// Plays a match; false if it was stopped before the end.
+    fn meet(&mut self, player: &Contender, opponent: &Opponent) -> Result<bool> {
         let rules = &self.config.arena;
         let (games, sprt) = opponent.role.games(rules);
         let role = opponent.role.name();
         let begun = self.state.begun.get(role).copied().unwrap_or_default();
-        let plan = Contest {
+        let plan = MatchPlan {
             pairs: games.div_ceil(2),
             sprt,
             rules: MatchRules { workers: self.workers(rules.rules.workers), ..rules.rules.clone() },
@@ -54,47 +56,42 @@ impl Cycle {
         let other = opponent.contender(|name| self.player(name), rules.visits)?;
         let (state, folder) = (&mut self.state, &self.folder);
         let mut saved = Instant::now();
-        let mut counted = |tally: &Tally| {
-            state.begun.insert(role.to_owned(), *tally);
+        let mut counted = |results: &MatchResults| {
+            state.begun.insert(role.to_owned(), *results);
             if saved.elapsed() < SAVE_MATCH_EVERY {
                 return Ok(());
             }
             saved = Instant::now();
             state.save(folder)
         };
-        let report = contest([player, &other], &plan, &bar, &self.stop, &mut counted)?;
+        let report = play_match([player, &other], &plan, &bar, &self.stop, &mut counted)?;
         bar.finish_and_clear();
         if report.stopped {
             return Ok(false);
         }
         self.state.begun.remove(role);
-        let tally = report.tally;
-        let below = if tally.score() < opponent.role.expected() { ", below" } else { ", above" };
+        let results = report.results;
+        let below = if results.score() < opponent.role.expected() { ", below" } else { ", above" };
         self.say(&format!(
-            "{} against {} ({}): {tally}{below} {:.0} %",
+            "{} against {} ({}): {results}{below} {:.0} %",
             player.name(),
             opponent.name,
             role,
             100.0 * opponent.role.expected()
         ))?;
-        self.rate_by_k(&player.name(), &opponent.name, &tally);
-        self.state.meetings.push(Meeting {
-            first: player.name(),
-            second: opponent.name.clone(),
-            games: 2.0 * tally.count() as f64,
-            points: 2.0 * tally.count() as f64 * tally.score(),
-        });
-        self.state.matches.insert(role.to_owned(), tally);
+        self.rate_by_k(&player.name(), &opponent.name, &results);
+        self.state.meetings.push(HeadToHead::new(&player.name(), &opponent.name, results));
+        self.state.matches.insert(role.to_owned(), results);
         Ok(true)
     }
 
-    /// Elo's own method, a match as one event of as many points as games.
-    fn rate_by_k(&mut self, player: &str, opponent: &str, tally: &Tally) {
+    /// Updates the ratings of Elo's own method, as if every game had the match's score.
+    fn rate_by_k(&mut self, player: &str, opponent: &str, results: &MatchResults) {
         let predecessor = self.state.k32.get(&self.state.best).copied();
         let own = self.state.k32.get(player).copied().or(predecessor).unwrap_or(FIRST_RATING);
         let theirs = self.state.k32.get(opponent).copied().unwrap_or(FIRST_RATING);
         let mut rating = own;
-        let (games, score) = (2 * tally.count(), tally.score());
+        let (games, score) = (2 * results.count(), results.score());
         (0..games).for_each(|_| rating += K * (score - score_of_elo(rating - theirs)));
         self.state.k32.insert(player.to_owned(), rating);
         self.state.k32.entry(opponent.to_owned()).or_insert(theirs);

@@ -1,137 +1,156 @@
-//! The loop: play, learn, be tested.
+//! The loop of self-play, training and testing.
 //!
-//! Here a run begins and goes on, stage by stage, until each iteration is concluded. What the stages do stands beside
-//! it: `play` has games played, `train` learns from them, `arena` plays the matches, `verdict` does what these ask for,
-//! and `tidy` keeps the folder within its bounds.
+//! This file starts, resumes and runs the iterations. The stages are beside it: `play` plays the games, `train` learns
+//! from them, `arena` plays the matches, `decision` applies their result, and `cleanup` deletes files.
 
 mod play;
 mod train;
 mod arena;
-mod verdict;
-mod tidy;
+mod decision;
+mod cleanup;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use anyhow::{Result, bail, ensure};
 use indicatif::HumanDuration;
 use serde_json::{Value, json};
 use tch::Device;
 
-use super::buffer;
-use super::curves;
-use super::diary::Diary;
-use super::escalation::Verdict;
-use super::nets::Nets;
-use super::state::{START, Stage, State};
+use super::escalation::GateDecision;
+use super::networks::RunNetworks;
+use super::run_log::RunLog;
+use super::state::{RunState, START, Stage};
+use super::{buffer, curves};
 use crate::arena::rate;
-use crate::config::LearnConfig;
-use crate::config::TrainConfig;
+use crate::config::{RlConfig, TrainConfig};
 use crate::export::network;
 use crate::files::write_file;
 use crate::gameplay::Backend;
-use crate::record::{RngStream, stream_rng};
-use crate::train::{Checkpoint, checkpoint};
-use crate::train::{Learner, Sources};
+use crate::record::{Purpose, dice_for};
+use crate::train::{Checkpoint, Learner, Sources, checkpoint};
 
-/// Why the cycle stopped.
+/// How [`RlLoop::run`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum RlOutcome {
     /// All iterations are done.
     Finished,
-    /// It was asked to stop; it can be resumed.
+    /// It was asked to stop and can be resumed.
     Stopped,
 }
 
-/// A run of self-play and learning, and its folder.
-pub struct Cycle {
-    config: LearnConfig,
+/// Refuses keys of `train.model` that contradict the network which the run has or begins with, and which would be
+/// overwritten by that network's structure; `asked` is what [`RlSettings::model_keys`](crate::config::RlSettings::model_keys)
+/// returns.
+///
+/// # Errors
+///
+/// There are such keys, or the network cannot be read.
+pub fn check_model_keys(folder: &Path, resume: bool, config: &RlConfig, asked: &Value) -> Result<()> {
+    let path = match (resume, config.start.as_str()) {
+        (true, _) => RunNetworks::of(folder)?.weights(START),
+        (false, "") => return Ok(()),
+        (false, start) => PathBuf::from(start),
+    };
+    let network = Checkpoint::load(&path).map_err(anyhow::Error::msg)?.config.model;
+    let model = serde_json::to_value(network.trained_as(&config.train.model)).expect("numbers make JSON");
+    let asked = asked.as_object().into_iter().flatten();
+    let refused: Vec<String> = asked
+        .filter(|(key, value)| model[key.as_str()] != **value)
+        .map(|(key, value)| {
+            format!("train.model.{key} = {value} ({} has {})", path.display(), model[key.as_str()])
+        })
+        .collect();
+    ensure!(
+        refused.is_empty(),
+        "rl would overwrite {}: remove it, or start another run with a network of that structure",
+        refused.join(", ")
+    );
+    Ok(())
+}
+
+/// A reinforcement-learning run and its folder.
+pub struct RlLoop {
+    config: RlConfig,
     folder: PathBuf,
     device: Device,
-    state: State,
-    nets: Nets,
-    diary: Diary,
+    state: RunState,
+    nets: RunNetworks,
+    log: RunLog,
     pretraining: Sources,
     stop: Arc<AtomicBool>,
-    /// Up to when the time of work is counted.
+    /// Time up to which the run time is counted.
     counted: Instant,
 }
 
-impl Cycle {
+impl RlLoop {
     /// A new run in `folder`.
     ///
     /// # Errors
     ///
-    /// One line: there is a run already, the folder can't be written, or the network to begin with can't be used.
+    /// The folder holds a run already or cannot be written, or the network to begin with cannot be loaded.
     pub fn start(
         folder: &Path,
-        mut config: LearnConfig,
+        mut config: RlConfig,
         device: Device,
         stop: Arc<AtomicBool>,
-    ) -> Result<Cycle, String> {
-        if State::exists(folder) {
+    ) -> Result<RlLoop> {
+        if RunState::exists(folder) {
             let folder = folder.display();
-            return Err(format!(
-                "{folder} holds a run already: add --resume, or name another folder with --run"
-            ));
+            bail!("{folder} holds a run already: add --resume, or name another folder with --run");
         }
-        let nets = Nets::of(folder)?;
-        let none = checkpoint::TrainProgress::default();
+        let nets = RunNetworks::of(folder)?;
+        let none = checkpoint::Progress::default();
         if config.start.is_empty() {
-            let learner =
-                Learner::new(&TrainConfig { seed: config.seed, ..config.train.clone() }, Device::Cpu)
-                    .map_err(|error| format!("{error:#}"))?;
+            let train = TrainConfig { seed: config.seed, ..config.train.clone() };
+            let learner = Learner::new(&train, Device::Cpu).map_err(anyhow::Error::msg)?;
             nets.write(START, &learner.net, &learner.averaged, &config.train, &none)?;
         } else {
-            let loaded = Checkpoint::load(Path::new(&config.start))?;
-            let (net, weights) = network(&loaded, true, None).map_err(|error| format!("{error:#}"))?;
+            let loaded = Checkpoint::load(Path::new(&config.start)).map_err(anyhow::Error::msg)?;
+            let (net, weights) = network(&loaded, true, None).map_err(anyhow::Error::msg)?;
             config.train.model = loaded.config.model.clone().trained_as(&config.train.model);
             nets.write(START, &net, &weights, &loaded.config, &none)?;
         }
         nets.load(START)?;
-        let cycle = Cycle::open(folder, State::default(), config, device, stop)?;
-        // The state is what makes it a run.
-        cycle.save()?;
-        Ok(cycle)
+        let new = RlLoop::open(folder, RunState::default(), config, device, stop)?;
+        // The folder holds a run once it has a state.
+        new.save()?;
+        Ok(new)
     }
 
-    /// Goes on with the run in `folder`.
+    /// Resumes the run in `folder`.
     ///
     /// # Errors
     ///
-    /// One line: there is none, or it can't be read.
-    pub fn resume(
-        folder: &Path,
-        config: LearnConfig,
-        device: Device,
-        stop: Arc<AtomicBool>,
-    ) -> Result<Cycle, String> {
-        let mut cycle = Cycle::open(folder, State::load(folder)?, config, device, stop)?;
-        cycle.recover()?;
-        Ok(cycle)
+    /// There is none, or it cannot be read.
+    pub fn resume(folder: &Path, config: RlConfig, device: Device, stop: Arc<AtomicBool>) -> Result<RlLoop> {
+        let mut resumed = RlLoop::open(folder, RunState::load(folder)?, config, device, stop)?;
+        resumed.recover()?;
+        Ok(resumed)
     }
 
-    /// Goes on without what is gone from the folder, and says so: games that can't be read, or the training run, of
-    /// which the weights of the last network are left then.
-    fn recover(&mut self) -> Result<(), String> {
+    /// Logs what is missing from the folder and continues without it: games that cannot be read, or the training run, in
+    /// whose place the weights of the last network are trained on.
+    fn recover(&mut self) -> Result<()> {
         let [games, positions] = self.new_games();
         for lost in self.state.buffer.drop_lost(&self.games())? {
             self.say(&lost)?;
         }
         if self.state.stage == Stage::Train && self.new_games() == [0, 0] {
-            // They are played again.
+            // The games are played again.
             self.state.stage = Stage::Play;
             self.state.totals.games -= games;
             self.state.totals.positions -= positions;
             self.state.target = self.state.target.saturating_sub(self.samples_for(positions));
             self.state.from = None;
         }
-        // What is still to be learnt of this iteration; a training run has come as far as what lies before it.
+        // Samples that this iteration still has to learn from; earlier ones are in the training run.
         let left = if self.state.stage == Stage::Train { self.samples_for(self.new_games()[1]) } else { 0 };
         if self.state.target > left && checkpoint::list(&self.checkpoints()).is_empty() {
             self.say(&format!(
-                "the training run is gone: {} is trained on with a fresh optimiser",
+                "the training run is missing: {} is trained on with a fresh optimiser",
                 self.state.current
             ))?;
             self.state.target = left;
@@ -140,7 +159,7 @@ impl Cycle {
         self.save()
     }
 
-    /// This iteration's games in the buffer, and their positions to learn from.
+    /// Number of this iteration's games in the buffer, and of their positions to learn from.
     fn new_games(&self) -> [u64; 2] {
         let own = self.state.buffer.entries.last().filter(|entry| entry.name == self.games_name());
         own.map_or([0, 0], |entry| [entry.positions.len() as u64, entry.total()])
@@ -148,54 +167,52 @@ impl Cycle {
 
     fn open(
         folder: &Path,
-        state: State,
-        mut config: LearnConfig,
+        state: RunState,
+        mut config: RlConfig,
         device: Device,
         stop: Arc<AtomicBool>,
-    ) -> Result<Cycle, String> {
-        let nets = Nets::of(folder)?;
-        // Whatever a configuration says, the structure is that of the networks which are there.
-        let first =
-            Checkpoint::load(&nets.weights(START)).map_err(|error| format!("{error:#}"))?.config.model;
+    ) -> Result<RlLoop> {
+        let nets = RunNetworks::of(folder)?;
+        // The structure is that of the existing networks; other keys of it were refused (see check_model_keys).
+        let first = Checkpoint::load(&nets.weights(START)).map_err(anyhow::Error::msg)?.config.model;
         config.train.model = first.trained_as(&config.train.model);
         if config.start.is_empty() && config.kl.cost.weight > 0.0 {
             log::warn!(
-                "kl.cost.weight is set to 0: there is no pretrained network, `start`, to stay near to"
+                "kl.cost.weight is set to 0: there is no pretrained network (`start`) to measure the divergence from"
             );
             config.kl.cost.weight = 0.0;
         }
         let mut pretraining = Sources::default();
         if config.pretrain_mix_ratio > 0.0 {
             pretraining = Sources::load(&config.train.sources, config.train.validation_percent, folder)
-                .map_err(|error| format!("{error:#}"))?;
+                .map_err(anyhow::Error::msg)?;
         }
         let runtime = if config.runtime.is_torch(device) {
             format!("libtorch on {device:?}")
         } else {
             "ONNX Runtime on the CPU".into()
         };
-        log::info!("networks learn on {device:?} and play in {runtime}");
-        let diary = Diary::open(folder, state.iteration)?;
-        // Last of all, so that a configuration that doesn't do leaves that of the run as it was.
-        let text = serde_json::to_string_pretty(&config).expect("numbers and text make JSON");
-        write_file(&folder.join("config.json"), (text + "\n").as_bytes())
-            .map_err(|error| format!("{error:#}"))?;
+        log::info!("networks are trained on {device:?} and play in {runtime}");
+        let log = RunLog::open(folder, state.iteration)?;
+        // Last of all, so that an invalid configuration leaves the run's own as it was.
+        let text = serde_json::to_string_pretty(&config.to_json()).expect("numbers and text make JSON");
+        write_file(&folder.join("config.json"), (text + "\n").as_bytes()).map_err(anyhow::Error::msg)?;
         let (folder, counted) = (folder.to_owned(), Instant::now());
-        Ok(Cycle { config, folder, device, state, nets, diary, pretraining, stop, counted })
+        Ok(RlLoop { config, folder, device, state, nets, log, pretraining, stop, counted })
     }
 
-    /// Where the run stands.
-    pub fn state(&self) -> &State {
+    /// The state of the run.
+    pub fn state(&self) -> &RunState {
         &self.state
     }
 
-    /// Goes on until so many iterations of the run are done, or it is told to stop; `until` says when it will be, if
-    /// that is known, and is only told.
+    /// Runs until the run has this many iterations, or until it is stopped; `until` is when that will be, if known, and
+    /// is only used for the log.
     ///
     /// # Errors
     ///
-    /// One line: a file can't be read or written, or a network fails. What was done before is kept.
-    pub fn run(&mut self, iterations: u64, until: Option<Instant>) -> Result<Ended, String> {
+    /// A file cannot be read or written, or a network fails. What was done before is kept.
+    pub fn run(&mut self, iterations: u64, until: Option<Instant>) -> Result<RlOutcome> {
         let (begin, first) = (Instant::now(), self.state.iteration);
         while self.state.iteration <= iterations {
             let done = match self.state.stage {
@@ -206,40 +223,42 @@ impl Cycle {
             self.clock();
             self.save()?;
             if !done {
-                self.say("stopped; --resume goes on from here")?;
-                return Ok(Ended::Stopped);
+                self.say("stopped; --resume continues from here")?;
+                return Ok(RlOutcome::Stopped);
             }
             let passed = self.state.iteration - first;
             if passed > 0 && self.state.stage == Stage::Play {
                 let each = begin.elapsed() / u32::try_from(passed).unwrap_or(u32::MAX);
                 let left = (iterations < u64::MAX).then(|| iterations + 1 - self.state.iteration);
-                tell_time_left(each, left, until);
+                log_time_left(each, left, until);
             }
         }
-        Ok(Ended::Finished)
+        Ok(RlOutcome::Finished)
     }
 
-    /// Counts the time of work since it was last counted.
+    /// Adds the time since the last call to the run time.
     fn clock(&mut self) {
         let now = Instant::now();
         self.state.totals.seconds += (now - self.counted).as_secs_f64();
         self.counted = now;
     }
 
-    fn save(&self) -> Result<(), String> {
+    fn save(&self) -> Result<()> {
         self.state.save(&self.folder)
     }
 
-    fn say(&self, line: &str) -> Result<(), String> {
-        self.diary.say(self.state.iteration, line)
+    /// Writes a line to the event log.
+    fn say(&self, line: &str) -> Result<()> {
+        self.log.say(self.state.iteration, line)
     }
 
+    /// Sets an entry of the iteration's line of metrics.
     fn note(&mut self, key: &str, value: Value) {
         self.state.notes.insert(key.to_owned(), value);
     }
 
-    /// A network of the run, as it plays.
-    fn player(&self, name: &str) -> Result<Arc<dyn Backend>, String> {
+    /// A network of the run, ready to play.
+    fn player(&self, name: &str) -> Result<Arc<dyn Backend>> {
         if self.config.runtime.is_torch(self.device) {
             return Ok(Arc::new(self.nets.load_torch(name, self.device)?));
         }
@@ -252,9 +271,9 @@ impl Cycle {
         Ok(Arc::new(network))
     }
 
-    /// Threads to play on.
-    fn workers(&self, wished: usize) -> usize {
-        self.config.runtime.workers(self.device, wished)
+    /// Number of threads to play on, where the settings say `workers`.
+    fn workers(&self, workers: usize) -> usize {
+        self.config.runtime.workers(self.device, workers)
     }
 
     /// The files of the newest iteration in the buffer.
@@ -263,37 +282,37 @@ impl Cycle {
         newest.map_or_else(Vec::new, |entry| buffer::files(&self.games(), &entry.name))
     }
 
-    /// A seed of this iteration's own.
-    fn seed(&self, purpose: RngStream) -> u64 {
-        stream_rng(purpose, self.config.seed, self.state.iteration, 0).u64(..)
+    /// This iteration's seed for a purpose.
+    fn seed(&self, purpose: Purpose) -> u64 {
+        dice_for(purpose, self.config.seed, self.state.iteration, 0).u64(..)
     }
 
     fn games(&self) -> PathBuf {
         self.folder.join("games")
     }
 
-    /// The name of this iteration's files of games.
+    /// Name of this iteration's files of games.
     fn games_name(&self) -> String {
-        format!("iter-{}", Nets::name(self.state.iteration))
+        format!("iter-{}", RunNetworks::name(self.state.iteration))
     }
 
-    /// The samples that are learnt from for so many new positions.
+    /// Number of samples to learn from for this many new positions.
     fn samples_for(&self, positions: u64) -> u64 {
         (positions as f64 * self.config.samples_per_position).round() as u64
     }
 
-    /// Ends an iteration: its line of the metrics, and on to the next; after a veto from the best weights.
-    fn conclude(&mut self, verdict: Option<Verdict>) -> Result<(), String> {
+    /// Ends an iteration: writes its line of metrics and prepares the next, after a veto from the best weights.
+    fn conclude(&mut self, decision: Option<GateDecision>) -> Result<()> {
         let tested = self.state.stage == Stage::Arena;
         if tested {
-            // The random mover is too far away to measure others from: its own distance is hardly known.
-            let ratings = rate(&self.state.meetings, START);
+            // The random mover is no anchor: it is too weak for its distance to be measured.
+            let ratings = rate(&self.state.meetings, Some(START));
             self.note("ratings", json!(ratings));
             self.note("arena", json!(self.state.matches));
             self.note("k32", json!(self.state.k32.get(&self.state.current)));
         }
-        if self.state.escalation.iteration(verdict) {
-            self.say("recovered: learning rate, mix and games are as before the veto")?;
+        if self.state.escalation.iteration(decision) {
+            self.say("the veto's measures end: learning rate, mix and games are as before")?;
         }
         self.clock();
         let mut line = json!({
@@ -303,9 +322,9 @@ impl Cycle {
         });
         let notes = std::mem::take(&mut self.state.notes);
         line.as_object_mut().expect("an object").extend(notes);
-        self.diary.measure(&line)?;
-        if verdict == Some(Verdict::Vetoed) {
-            // The old training run stays until the state has been written.
+        self.log.measure(&line)?;
+        if decision == Some(GateDecision::Vetoed) {
+            // The old training run is deleted after the state has been written.
             self.state.training += 1;
             self.state.target = 0;
             self.state.current = self.state.best.clone();
@@ -318,16 +337,16 @@ impl Cycle {
         if tested {
             curves::draw(&self.folder)?;
         }
-        self.tidy()
+        self.clean_up()
     }
 }
 
-/// Says how long it will go on, by the time that an iteration takes and by when it will be told to stop.
-fn tell_time_left(each: Duration, iterations: Option<u64>, until: Option<Instant>) {
-    let told = until.map(|until| until.saturating_duration_since(Instant::now()));
-    let wanted = iterations.map(|count| each.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX)));
+/// Logs the remaining time, from the time per iteration and from when the run will be stopped.
+fn log_time_left(each: Duration, iterations: Option<u64>, until: Option<Instant>) {
+    let by_clock = until.map(|until| until.saturating_duration_since(Instant::now()));
+    let by_count = iterations.map(|count| each.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX)));
     let count = iterations.map_or_else(String::new, |count| format!("{count} iterations left, "));
-    if let Some(left) = told.into_iter().chain(wanted).min() {
+    if let Some(left) = by_clock.into_iter().chain(by_count).min() {
         log::info!("{count}{} to go, {} an iteration", HumanDuration(left), HumanDuration(each));
     }
 }

@@ -1,38 +1,40 @@
-//! Learning from the buffer and the pretraining games.
+//! Training on the buffer and the pretraining games.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use anyhow::Result;
 use serde_json::{Value, json};
 
-use crate::config::Schedule;
-use crate::config::TrainConfig;
+use crate::config::{Schedule, TrainConfig};
 use crate::model::Weights;
-use crate::record::RngStream;
-use crate::rl::escalation::Verdict;
-use crate::rl::nets::Nets;
-use crate::rl::run::Cycle;
+use crate::record::Purpose;
+use crate::rl::escalation::GateDecision;
+use crate::rl::networks::RunNetworks;
 use crate::rl::state::{START, Stage};
-use crate::train;
 use crate::train::regularise::Reference;
-use crate::train::{Checkpoint, checkpoint};
-use crate::train::{Learner, Run, Sources, TrainError, batch_number};
+use crate::train::{
+    self, Checkpoint, Learner, Run, Sources, TrainError, TrainSummary, batch_number, checkpoint,
+};
 
-/// Batches on which the distance from the first network is measured.
+use super::RlLoop;
+
+/// Batches on which the divergence from the first network is measured.
 const MEASURED: usize = 4;
 
-impl Cycle {
-    /// The folder of a training run.
+impl RlLoop {
+    /// Folder of a training run.
     pub(super) fn training(&self, number: u64) -> PathBuf {
         self.folder.join(format!("train-{number:03}"))
     }
 
-    /// Where the present one's checkpoints are.
+    /// Folder of the current training run's checkpoints.
     pub(super) fn checkpoints(&self) -> PathBuf {
         self.training(self.state.training).join("checkpoints")
     }
 
+    /// The configuration of this iteration's training; the configuration refuses the keys that are set here.
     fn train_config(&self) -> TrainConfig {
         let mut config = self.config.train.clone();
         config.samples = self.state.target.max(1);
@@ -45,8 +47,8 @@ impl Cycle {
         config
     }
 
-    /// The pretraining games and the buffer, at their shares.
-    pub(super) fn sources(&self) -> Result<(Sources, f64), String> {
+    /// The pretraining games and the buffer as sources, with the share of the former.
+    pub(super) fn sources(&self) -> Result<(Sources, f64)> {
         let mut sources = self.pretraining.clone();
         let mut mix = 0.0;
         if self.config.pretrain_mix_ratio > 0.0 {
@@ -58,16 +60,16 @@ impl Cycle {
         Ok((sources, mix))
     }
 
-    /// Learns until the iteration's samples are used up; no if it was stopped before.
-    pub(super) fn train(&mut self) -> Result<bool, String> {
+    /// Trains until the iteration's samples are used up; false if it was stopped before.
+    pub(super) fn train(&mut self) -> Result<bool> {
         let folder = self.training(self.state.training);
         let config = self.train_config();
         let mut run = if checkpoint::list(&self.checkpoints()).is_empty() {
             Run::start(&folder, &config, self.device, Some(&self.nets.weights(&self.state.current)))
-                .map_err(|error| format!("{error:#}"))?
         } else {
-            Run::resume(&folder, &config, self.device).map_err(|error| format!("{error:#}"))?
-        };
+            Run::resume(&folder, &config, self.device)
+        }
+        .map_err(anyhow::Error::msg)?;
         run.learner.reference = self.reference(&run.learner)?;
         let from = match self.state.from {
             Some(from) => from,
@@ -78,30 +80,30 @@ impl Cycle {
             }
         };
         if run.progress.step == from {
-            // What the last iteration measured.
+            // The last iteration's measurements.
             run.learner.drift.clear();
         }
         let (sources, mix) = self.sources()?;
-        let mut feed = sources
-            .feed(&config, batch_number(&run.progress.loader))
-            .map_err(|error| format!("{error:#}"))?;
-        let held_out = sources.held_out(&config).map_err(|error| format!("{error:#}"))?;
+        let mut feed =
+            sources.feed(&config, batch_number(&run.progress.loader)).map_err(anyhow::Error::msg)?;
+        let held_out = sources.held_out(&config).map_err(anyhow::Error::msg)?;
         let stop = Arc::clone(&self.stop);
-        match run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed)) {
-            Ok(train::TrainEnd::Finished) => {}
-            Ok(train::TrainEnd::Stopped) => return Ok(false),
-            // Nobody needs to play against a network whose numbers aren't finite.
+        let trained = run.train_from(from, &mut feed, &held_out, &|_| stop.load(Ordering::Relaxed));
+        let summary = match trained {
+            Ok((train::Ended::Finished, summary)) => summary,
+            Ok((train::Ended::Stopped, _)) => return Ok(false),
+            // A network whose weights are not finite needs no test.
             Err(why @ TrainError::NotFinite(_)) => {
                 self.state.from = None;
-                self.judged(Verdict::Vetoed, &why.to_string(), None)?;
+                self.apply(GateDecision::Vetoed, &why.to_string(), None)?;
                 return Ok(true);
             }
-            Err(why) => return Err(format!("{why:#}")),
-        }
-        let mut drift = run.learner.drift.mean();
+            Err(why) => return Err(anyhow::Error::msg(why)),
+        };
+        let mut drift = run.learner.drift.drift();
         if let Some(reference) = &run.learner.reference {
-            let batches = (0..MEASURED).map(|_| feed.next_batch()).collect::<anyhow::Result<Vec<_>>>();
-            let batches = batches.map_err(|error| format!("{error:#}"))?;
+            let batches = (0..MEASURED).map(|_| feed.next_batch()).collect::<Result<Vec<_>, _>>();
+            let batches = batches.map_err(anyhow::Error::msg)?;
             let kl = reference.measure(&run.learner.net, &run.learner.averaged, &batches);
             if kl.is_finite() {
                 drift.kl = kl;
@@ -111,10 +113,10 @@ impl Cycle {
         }
         self.state.drift = drift;
         self.state.from = None;
-        let name = Nets::name(self.state.iteration);
+        let name = RunNetworks::name(self.state.iteration);
         self.nets.write(&name, &run.learner.net, &run.learner.averaged, &config, &run.progress)?;
-        let learnt = last_report(&folder, from);
-        let losses = ["policy_loss", "wdl_loss", "top1"].map(|key| learnt[key].as_f64().unwrap_or(f64::NAN));
+        let losses =
+            [summary.policy_loss(), summary.wdl_loss(), summary.top1()].map(|x| x.unwrap_or(f64::NAN));
         self.say(&format!(
             "network {name}: policy loss {:.3}, WDL loss {:.3}, first choice {:.1} %; KL {:.3} from the first network",
             losses[0],
@@ -124,9 +126,9 @@ impl Cycle {
         ))?;
         let alarm = drift.reaches(self.config.kl.alarm);
         if drift.reaches(self.config.kl.warn) && !alarm {
-            self.say(&format!("warning: the policy drifts away, KL {:.3}", drift.kl))?;
+            self.say(&format!("warning: the policy diverges from the first network's, KL {:.3}", drift.kl))?;
         }
-        self.note("learn", learnt);
+        self.note("learn", metrics(run.progress.step, &summary));
         self.note("lr", json!(config.lr));
         self.note("pretrain_mix", json!(mix));
         self.note("kl", json!(drift.kl));
@@ -138,7 +140,7 @@ impl Cycle {
                 0 => String::new(),
                 lost => format!(", not finite in {lost} batches"),
             };
-            self.say(&format!("KL {:.3}{lost}: an arena at once", drift.kl))?;
+            self.say(&format!("KL {:.3}{lost}: the network is tested at once", drift.kl))?;
         }
         if alarm || self.state.iteration.is_multiple_of(self.config.arena.every) {
             self.state.stage = Stage::Arena;
@@ -148,66 +150,25 @@ impl Cycle {
         Ok(true)
     }
 
-    /// The first network, if going away from it costs.
-    fn reference(&self, learner: &Learner) -> Result<Option<Reference>, String> {
+    /// The first network, if divergence from it has a cost.
+    fn reference(&self, learner: &Learner) -> Result<Option<Reference>> {
         if self.config.kl.cost.weight == 0.0 {
             return Ok(None);
         }
         let kind = self.config.train.precision.kind(self.device);
         let mut weights = Weights::new(learner.net.layout(), self.device, kind, 0);
         Checkpoint::load(&self.nets.weights(START))
-            .map_err(|error| format!("{error:#}"))?
-            .restore_weights(&mut weights, false)
-            .map_err(|error| format!("{error:#}"))?;
+            .and_then(|first| first.restore_weights(&mut weights, false))
+            .map_err(anyhow::Error::msg)?;
         Ok(Some(Reference::new(weights, self.config.kl.cost.clone())))
     }
 }
 
-/// The means of a training run's reports after step `from`, with the steps since then that were left out and the last
-/// validation.
-fn last_report(run: &Path, from: u64) -> Value {
-    let text = std::fs::read_to_string(run.join("metrics.jsonl")).unwrap_or_default();
-    let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    let since = || lines.iter().filter(|line| line["step"].as_u64().is_some_and(|step| step > from));
-    let mean = |key: &str| {
-        let values: Vec<f64> = since().filter_map(|line| line[key].as_f64()).collect();
-        if values.is_empty() { Value::Null } else { json!(values.iter().sum::<f64>() / values.len() as f64) }
-    };
-    let last = since().rfind(|line| !line["validation"].is_null());
-    let part = |key: &str| last.map_or(Value::Null, |line| line[key].clone());
-    // Counted from the run's beginning.
-    let skipped = |to: u64| {
-        let until = lines.iter().filter(|line| line["step"].as_u64().is_some_and(|step| step <= to));
-        until.rev().find_map(|line| line["skipped"].as_u64()).unwrap_or(0)
-    };
-    let steps = since().filter_map(|line| line["step"].as_u64()).max().unwrap_or(from);
+/// What an iteration's metrics say of its training, which ended with step `step`.
+fn metrics(step: u64, summary: &TrainSummary) -> Value {
     json!({
-        "step": steps, "policy_loss": mean("policy_loss"), "wdl_loss": mean("wdl_loss"), "top1": mean("top1"),
-        "top5": mean("top5"), "samples_per_s": mean("samples_per_s"), "skipped": skipped(u64::MAX).saturating_sub(skipped(from)),
-        "validation": part("validation"), "phases": part("phases"),
+        "step": step, "policy_loss": summary.policy_loss(), "wdl_loss": summary.wdl_loss(), "top1": summary.top1(),
+        "top5": summary.top5(), "samples_per_s": summary.samples_per_s(), "skipped": summary.skipped,
+        "validation": summary.validation, "phases": summary.phases,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_iteration_reports_on_its_own_steps() {
-        let folder = tempfile::tempdir().unwrap();
-        let lines = [
-            json!({ "step": 10, "policy_loss": 9.0, "skipped": 2 }),
-            json!({ "step": 20, "policy_loss": 3.0, "skipped": 2 }),
-            json!({ "step": 30, "policy_loss": 2.0, "skipped": 7 }),
-            json!({ "step": 30, "validation": { "samples": 5 }, "phases": {} }),
-        ];
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        std::fs::write(folder.path().join("metrics.jsonl"), text).unwrap();
-        let report = last_report(folder.path(), 10);
-        assert_eq!((&report["step"], &report["policy_loss"]), (&json!(30), &json!(2.5)));
-        assert_eq!((&report["skipped"], &report["top1"]), (&json!(5), &Value::Null));
-        assert_eq!(report["validation"]["samples"], 5);
-        assert_eq!(last_report(folder.path(), 0)["skipped"], 7, "of a run's first iteration all");
-        assert_eq!(last_report(folder.path(), 30)["skipped"], 0);
-    }
 }

@@ -1,46 +1,47 @@
-//! What the results of an arena ask for: a new best network, nothing, or a veto.
+//! Applies the arena's decision: a promotion, no change, or a veto.
 
+use anyhow::Result;
 use serde_json::json;
 
-use crate::rl::escalation::{Remedy, Verdict};
+use crate::rl::escalation::{GateDecision, VetoResponse};
 use crate::rl::gate;
-use crate::rl::run::Cycle;
-use crate::train::Validations;
-use crate::train::validate;
+use crate::train::{Validations, validate};
 
-/// Held-out samples on which two networks are compared after a veto, at least, if there are so many.
+use super::RlLoop;
+
+/// Smallest number of held-out samples on which two networks are compared after a veto, if there are that many.
 const COMPARED: usize = 8192;
 
-impl Cycle {
-    /// Does what a verdict asks for, and ends the iteration; `tested` is the network, none if it came to none.
-    pub(super) fn judged(&mut self, verdict: Verdict, why: &str, tested: Option<&str>) -> Result<(), String> {
-        let remedy = self.state.escalation.arena(verdict, &self.config.veto);
-        self.note("verdict", json!(verdict));
-        match verdict {
-            Verdict::Promoted => {
+impl RlLoop {
+    /// Applies a decision and ends the iteration; `tested` is the network, none if training produced none.
+    pub(super) fn apply(&mut self, decision: GateDecision, why: &str, tested: Option<&str>) -> Result<()> {
+        let response = self.state.escalation.arena(decision, &self.config.veto);
+        self.note("verdict", json!(decision));
+        match decision {
+            GateDecision::Promoted => {
                 self.state.totals.promotions += 1;
                 self.state.best = self.state.current.clone();
                 self.say(&format!("promoted: {} is the best so far ({why})", self.state.best))?;
             }
-            Verdict::Kept => self.say(&format!("{} stays the best ({why})", self.state.best))?,
-            Verdict::Vetoed => {
-                self.veto(why, &remedy.expect("a veto has one"), tested)?;
+            GateDecision::Kept => self.say(&format!("{} stays the best ({why})", self.state.best))?,
+            GateDecision::Vetoed => {
+                self.veto(why, &response.expect("a veto has a response"), tested)?;
             }
         }
-        self.conclude(Some(verdict))
+        self.conclude(Some(decision))
     }
 
-    /// Throws away what is newest, and says what is done and what got worse.
+    /// Purges the newest positions, and logs the measures and what got worse.
     fn veto(
         &mut self,
         why: &str,
-        Remedy { level, purge }: &Remedy,
+        VetoResponse { level, purge }: &VetoResponse,
         tested: Option<&str>,
-    ) -> Result<(), String> {
+    ) -> Result<()> {
         let best = self.state.best.clone();
         let worse = match tested {
             Some(tested) => self.worse(&best, tested)?,
-            None => vec!["everything: its numbers aren't finite".to_owned()],
+            None => vec!["everything: its weights are not finite".to_owned()],
         };
         self.state.vetoed.extend(tested.map(str::to_owned));
         self.state.totals.vetoes += 1;
@@ -67,25 +68,25 @@ impl Cycle {
         Ok(())
     }
 
-    /// What network `now` does worse than network `before`: phases of held-out games, and canaries.
-    fn worse(&self, before: &str, now: &str) -> Result<Vec<String>, String> {
+    /// Where network `now` is worse than network `before`: phases of held-out games, and canaries.
+    fn worse(&self, before: &str, now: &str) -> Result<Vec<String>> {
         let [then, measured] = self.validated([before, now])?;
         let mut worse = gate::less_accurate(&then, &measured);
-        worse.extend(gate::unlearnt(&self.nets, before, now)?);
+        worse.extend(gate::failed_canaries(&self.nets, before, now)?);
         Ok(worse)
     }
 
-    /// How two networks do on the same held-out games, those of the pretraining, or, without such, of the buffer.
-    fn validated(&self, names: [&str; 2]) -> Result<[Validations; 2], String> {
+    /// Validates two networks on the same held-out games: those of the pretraining, or without such of the buffer.
+    fn validated(&self, names: [&str; 2]) -> Result<[Validations; 2]> {
         let mut config = self.config.train.clone();
         let pretrained = self.config.pretrain_mix_ratio > 0.0;
         let sources = if pretrained { self.pretraining.clone() } else { self.sources()?.0 };
-        // More than there are would be the same again, and seem surer than they are.
-        let there_are = usize::try_from(sources.held_out_samples()).unwrap_or(usize::MAX);
+        // Repeated samples would make the comparison look more certain than it is.
+        let available = usize::try_from(sources.held_out_samples()).unwrap_or(usize::MAX);
         let wanted = COMPARED.max(config.validation_batches * config.batch);
-        config.validation_batches = wanted.min(there_are).div_ceil(config.batch);
-        let held_out = sources.held_out(&config).map_err(|error| format!("{error:#}"))?;
-        let validated = |name: &str| -> Result<Validations, String> {
+        config.validation_batches = wanted.min(available).div_ceil(config.batch);
+        let held_out = sources.held_out(&config).map_err(anyhow::Error::msg)?;
+        let validated = |name: &str| -> Result<Validations> {
             let (net, weights, _) = self.nets.restored(name)?;
             Ok(validate(&net, &weights, &held_out, &config))
         };

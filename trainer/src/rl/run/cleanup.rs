@@ -1,29 +1,32 @@
-//! What of a run's folder isn't needed any more, and what must go as the disk's share is used up.
+//! Deletes files of a run that are not needed any more, and more of them beyond the disk limit.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::rl::buffer;
-use crate::rl::nets::Nets;
-use crate::rl::run::Cycle;
+use anyhow::Result;
 
-impl Cycle {
-    /// Removes networks and games that aren't needed any more, and more of them if the disk's share is used up.
-    pub(super) fn tidy(&mut self) -> Result<(), String> {
+use crate::rl::buffer;
+use crate::rl::networks::RunNetworks;
+
+use super::RlLoop;
+
+impl RlLoop {
+    /// Deletes networks and games that are not needed any more, and more of them if the folder exceeds `disk`.
+    pub(super) fn clean_up(&mut self) -> Result<()> {
         let milestone = |iteration: &u64| iteration.is_multiple_of(self.config.milestone_every);
         let mut iterations = self.nets.iterations();
-        iterations.retain(|iteration| !self.state.vetoed.contains(&Nets::name(*iteration)));
+        iterations.retain(|iteration| !self.state.vetoed.contains(&RunNetworks::name(*iteration)));
         let mut kept: BTreeSet<String> =
             [&self.state.best, &self.state.current].into_iter().cloned().collect();
         let recent = iterations.iter().rev().take(2).copied();
-        let worthy = recent.chain(iterations.iter().copied().filter(milestone)).map(Nets::name);
-        kept.extend(worthy);
+        let needed = recent.chain(iterations.iter().copied().filter(milestone)).map(RunNetworks::name);
+        kept.extend(needed);
         self.nets.keep(&kept);
         let used: BTreeSet<String> = self.state.buffer.names().into_iter().map(str::to_owned).collect();
-        // What a kill may have left: a list of unfinished games, an older training run.
+        // What a killed process may have left: a list of unfinished games, an older training run.
         (0..self.state.training).for_each(|number| _ = std::fs::remove_dir_all(self.training(number)));
         for iteration in 1..self.state.iteration {
-            let name = format!("iter-{}", Nets::name(iteration));
+            let name = format!("iter-{}", RunNetworks::name(iteration));
             _ = std::fs::remove_file(self.games().join(format!("{name}.json")));
             if !used.contains(&name) {
                 self.remove_games(&name);
@@ -31,7 +34,7 @@ impl Cycle {
         }
         let bound = self.config.disk << 20;
         for iteration in iterations.into_iter().filter(milestone) {
-            let name = Nets::name(iteration);
+            let name = RunNetworks::name(iteration);
             if size(&self.folder) > bound && name != self.state.best && name != self.state.current {
                 kept.remove(&name);
                 self.nets.keep(&kept);
@@ -41,18 +44,18 @@ impl Cycle {
         let of = |name: &str| buffer::files(&games, name).iter().map(|path| bytes(path)).sum::<u64>();
         let gone = self.state.buffer.release(size(&self.folder).saturating_sub(bound), of);
         if !gone.is_empty() {
-            // First nothing refers to them any more, then they go.
+            // The state must not refer to them any more when they are deleted.
             self.save()?;
             gone.iter().for_each(|name| self.remove_games(name));
             let left = self.state.buffer.positions();
             self.say(&format!(
-                "the games of {} iterations went, the oldest, as `disk` is used up; {left} positions are left",
+                "the games of the oldest {} iterations were deleted, as `disk` is exceeded; {left} positions are left",
                 gone.len()
             ))?;
         }
         if size(&self.folder) > bound {
             log::warn!(
-                "{} takes more than the {} MiB that `disk` allows, and nothing more can go",
+                "{} is larger than the {} MiB that `disk` allows, and nothing more can be deleted",
                 self.folder.display(),
                 self.config.disk
             );
@@ -65,12 +68,12 @@ impl Cycle {
     }
 }
 
-/// The size of a file.
+/// Size of a file in bytes.
 fn bytes(path: &Path) -> u64 {
     path.metadata().map_or(0, |metadata| metadata.len())
 }
 
-/// Bytes of the files in a folder.
+/// Size of all files in a folder in bytes.
 fn size(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries

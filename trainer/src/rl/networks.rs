@@ -1,9 +1,10 @@
-//! The networks of a run: each as ONNX, to be played with, and as weights, to be trained further.
+//! The networks of a run: each as ONNX, to play with, and as weights, to train further.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result};
 use engine::eval::Network;
 use tch::{Device, Kind};
 
@@ -14,80 +15,79 @@ use crate::files::{make_folder, write_file};
 use crate::model::{Net, Torch, Weights};
 use crate::train::{Checkpoint, TrainProgress, checkpoint};
 
-/// The divergence of the policy beyond which a network in 8 bits isn't played with, nat; `quantise` refuses at a fifth.
+/// Policy divergence beyond which an int8 network is not used, nat; the command `quantise` refuses at a fifth of it.
 const WORST_KL: f64 = 0.05;
 
-/// A folder of networks.
+/// The folder of a run's networks.
 #[derive(Clone, Debug)]
-pub struct Nets {
+pub struct RunNetworks {
     folder: PathBuf,
 }
 
-impl Nets {
-    /// The networks of a run.
+impl RunNetworks {
+    /// The networks of the run in this folder.
     ///
     /// # Errors
     ///
-    /// One line: the folder can't be made.
-    pub fn of(run: &Path) -> Result<Nets, String> {
+    /// The folder cannot be created.
+    pub fn of(run: &Path) -> Result<RunNetworks> {
         let folder = run.join("nets");
-        make_folder(&folder).map_err(|error| format!("{error:#}"))?;
-        Ok(Nets { folder })
+        make_folder(&folder).map_err(anyhow::Error::msg)?;
+        Ok(RunNetworks { folder })
     }
 
-    /// The name of an iteration's network.
+    /// Name of an iteration's network.
     pub fn name(iteration: u64) -> String {
         format!("{iteration:05}")
     }
 
-    /// A network's ONNX file.
+    /// ONNX file of a network.
     pub fn onnx(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.onnx"))
     }
 
-    /// Its weights.
+    /// File of a network's weights.
     pub fn weights(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.safetensors"))
     }
 
-    /// The same in 8 bits, if it was put into them.
+    /// ONNX file of a quantised network; it need not exist.
     fn int8(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.int8.onnx"))
     }
 
-    /// Loads a network; a file to play with that is gone or damaged is made again of its weights.
+    /// Loads a network; an ONNX file that is missing or damaged is exported again from the weights.
     ///
     /// # Errors
     ///
-    /// One line: it can't be used.
-    pub fn load(&self, name: &str) -> Result<Network, String> {
+    /// The network cannot be loaded, and has no weights to export.
+    pub fn load(&self, name: &str) -> Result<Network> {
         let path = self.onnx(name);
         Network::load(&path).or_else(|error| {
             if !self.weights(name).exists() {
-                return Err(error.to_string());
+                return Err(error.into());
             }
             let (net, weights, config) = self.restored(name)?;
-            write_file(&path, &onnx(name, &net, &weights, &config)).map_err(|error| format!("{error:#}"))?;
-            Network::load(&path).map_err(|error| error.to_string())
+            write_file(&path, &onnx(name, &net, &weights, &config)).map_err(anyhow::Error::msg)?;
+            Ok(Network::load(&path)?)
         })
     }
 
-    /// Loads a network in 8 bits; if it isn't in them yet, it is put into them now, by these games, and what that has
-    /// cost comes with it, in words. One that would be another network in 8 bits stays in fp32.
+    /// Loads the int8 version of a network; if there is none yet, the network is quantised now, calibrated on these
+    /// games, and a line on the accuracy comes with it. A network that int8 would change too much stays in fp32.
     ///
     /// # Errors
     ///
-    /// One line: it can't be used, a file of games can't, or it can't be written.
-    pub fn load_int8(&self, name: &str, games: &[PathBuf]) -> Result<(Network, Option<String>), String> {
+    /// The network cannot be loaded, or the file cannot be written.
+    pub fn load_int8(&self, name: &str, games: &[PathBuf]) -> Result<(Network, Option<String>)> {
         let path = self.int8(name);
         if let Ok(int8) = Network::load(&path) {
             return Ok((int8, None));
         }
         let fp32 = self.load(name)?;
         let file = self.onnx(name);
-        let bytes =
-            std::fs::read(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
-        let (int8, quality) = match quantise_and_compare(&bytes, games) {
+        let bytes = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let (int8, quality) = match quickly(&bytes, games) {
             Ok(done) => done,
             Err(why) => return Ok((fp32, Some(format!("network {name} plays in fp32: {why:#}")))),
         };
@@ -98,57 +98,57 @@ impl Nets {
             100.0 * quality.same_move,
             quality.positions
         );
-        // Not `>`: a number that isn't one is too much as well.
+        // Not `>`: NaN is too much as well.
         if !matches!(quality.policy_kl.partial_cmp(&WORST_KL), Some(Ordering::Less | Ordering::Equal)) {
             return Ok((fp32, Some(format!("{cost}; above {WORST_KL}, so it plays in fp32"))));
         }
-        write_file(&path, &int8).map_err(|error| format!("{error:#}"))?;
-        Ok((Network::load(&path).map_err(|error| error.to_string())?, Some(cost)))
+        write_file(&path, &int8).map_err(anyhow::Error::msg)?;
+        Ok((Network::load(&path)?, Some(cost)))
     }
 
-    /// Loads a network to be played with in libtorch on `device`.
+    /// Loads a network to play with in libtorch on `device`.
     ///
     /// # Errors
     ///
-    /// One line: its weights can't be read.
-    pub fn load_torch(&self, name: &str, device: Device) -> Result<Torch, String> {
+    /// Its weights cannot be read.
+    pub fn load_torch(&self, name: &str, device: Device) -> Result<Torch> {
         let (net, weights, _) = self.restored(name)?;
         Ok(Torch::new(&net, weights, device))
     }
 
-    /// A network as it was trained, and how.
+    /// A network's structure, weights and training configuration.
     ///
     /// # Errors
     ///
-    /// One line: its weights can't be read.
-    pub fn restored(&self, name: &str) -> Result<(Net, Weights, TrainConfig), String> {
-        let loaded = Checkpoint::load(&self.weights(name))?;
-        let (net, weights) = network(&loaded, true, None).map_err(|error| format!("{error:#}"))?;
+    /// Its weights cannot be read.
+    pub fn restored(&self, name: &str) -> Result<(Net, Weights, TrainConfig)> {
+        let loaded = Checkpoint::load(&self.weights(name)).map_err(anyhow::Error::msg)?;
+        let (net, weights) = network(&loaded, true, None).map_err(anyhow::Error::msg)?;
         Ok((net, weights, loaded.config))
     }
 
-    /// Writes a network; one that can be played with has its weights as well.
+    /// Writes a network's weights and then its ONNX file, so that every ONNX file has its weights.
     ///
     /// # Errors
     ///
-    /// One line: a file can't be written.
+    /// A file cannot be written.
     pub fn write(
         &self,
         name: &str,
         net: &Net,
         weights: &Weights,
         config: &TrainConfig,
-        progress: &TrainProgress,
-    ) -> Result<(), String> {
-        // One of the same name, which a run had before it was put back, isn't this one.
+        progress: &Progress,
+    ) -> Result<()> {
+        // An int8 file of that name is of another network, from before the run was set back.
         _ = std::fs::remove_file(self.int8(name));
         let weights = weights.copy(Device::Cpu, Kind::Float);
         checkpoint::save_weights(&self.weights(name), &weights, config, progress)
-            .map_err(|error| format!("{error:#}"))?;
-        write_file(&self.onnx(name), &onnx(name, net, &weights, config))
+            .map_err(anyhow::Error::msg)?;
+        write_file(&self.onnx(name), &onnx(name, net, &weights, config)).map_err(anyhow::Error::msg)
     }
 
-    /// The iterations whose networks are there, oldest first.
+    /// The iterations whose networks exist, oldest first.
     pub fn iterations(&self) -> Vec<u64> {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let paths = entries.map(|entry| entry.path());
@@ -159,9 +159,10 @@ impl Nets {
         iterations
     }
 
-    /// Removes all networks but the first one and these.
+    /// Removes all networks except the first one and these.
     pub fn keep(&self, names: &BTreeSet<String>) {
-        for name in self.iterations().into_iter().map(Nets::name).filter(|name| !names.contains(name)) {
+        for name in self.iterations().into_iter().map(RunNetworks::name).filter(|name| !names.contains(name))
+        {
             debug_assert_ne!(name, START);
             for path in [self.onnx(&name), self.int8(&name), self.weights(&name)] {
                 _ = std::fs::remove_file(path);

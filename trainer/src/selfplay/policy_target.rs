@@ -1,14 +1,15 @@
-//! What is to be learnt of a search: a policy.
+//! The policy target of a search.
 
 use engine::search::{MoveStats, Proof};
 use shakmaty::Move;
 
-/// The shares of the visits, without moves that are proven to lose; if `prune`, without visits that only noise has
-/// brought, either. A move that is proven to win is all that there is to learn.
+/// Each move's share of the visits, without moves that are proven to lose and, if `prune`, without visits that are due
+/// to noise alone. A move that is proven to win is the whole target.
 ///
-/// `stats` are a finished search's, best first, `priors` the root's before noise. With those, PUCT's score of a move
-/// falls with its visits; those beyond the point where it falls below the most visited move's are taken off, and a
-/// single visit that is left is taken for chance (Wu 2019, section 3.2, there with forced playouts).
+/// `stats` are those of a finished search, best move first; `priors` are the root's before noise. With those priors a
+/// move's PUCT score falls with its visits: visits beyond the point where it falls below the most visited move's score
+/// are removed, and a single remaining visit is removed too (policy target pruning, Wu 2019, section 3.2, there with
+/// forced playouts).
 pub fn policy_target(stats: &[MoveStats], priors: &[(Move, f32)], prune: bool) -> Vec<(Move, f32)> {
     let Some(best) = stats.iter().filter(|stats| !loses(stats)).max_by_key(|stats| stats.visits) else {
         return shares(stats.iter().map(|stats| (stats.m, stats.visits as f32)));
@@ -17,10 +18,10 @@ pub fn policy_target(stats: &[MoveStats], priors: &[(Move, f32)], prune: bool) -
         return vec![(won.m, 1.0)];
     }
     let prior = |m: Move| priors.iter().find(|(other, _)| *other == m).map_or(0.0, |(_, prior)| *prior);
-    // U is this, times the prior, over one plus the visits.
+    // U = exploration · prior / (1 + visits).
     let exploration = best.u * (1.0 + best.visits as f32) / best.prior.max(f32::MIN_POSITIVE);
     let level = best.q + exploration * prior(best.m) / (1.0 + best.visits as f32);
-    let earned = |stats: &MoveStats| {
+    let kept_visits = |stats: &MoveStats| {
         let visits = stats.visits as f32;
         if !prune || stats.m == best.m || stats.q >= level {
             return visits;
@@ -30,7 +31,7 @@ pub fn policy_target(stats: &[MoveStats], priors: &[(Move, f32)], prune: bool) -
         if kept <= 1.0 && visits < best.visits as f32 { 0.0 } else { kept }
     };
     let open = stats.iter().filter(|stats| !loses(stats) && stats.visits > 0);
-    shares(open.map(|stats| (stats.m, earned(stats))))
+    shares(open.map(|stats| (stats.m, kept_visits(stats))))
 }
 
 fn loses(stats: &MoveStats) -> bool {

@@ -1,45 +1,45 @@
-//! What games of self-play have come to.
+//! Statistics of self-play games.
 
 use serde::{Deserialize, Serialize};
 
-use super::game::Finished;
-use crate::config::Rules;
+use super::game::FinishedGame;
+use crate::config::SelfPlayRules;
 use crate::record::{FLAG_ADJUDICATED, GameRecord, GameResult};
 
-/// Sums over games.
+/// Sums over self-play games.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Tally {
-    /// Games that are over, …
+pub struct SelfPlayStats {
+    /// Finished games.
     pub games: u64,
-    /// … their moves, …
+    /// Their plies.
     pub plies: u64,
-    /// … and of these the ones whose search is to be learnt.
+    /// Plies with a policy target.
     pub recorded: u64,
-    /// White's wins, draws (with games that were cut short), and losses.
+    /// White's wins, draws (including games cut off at `max_plies`), and losses.
     pub results: [u64; 3],
-    /// Games that ended by giving up, …
+    /// Games that ended by resignation.
     pub resigned: u64,
-    /// … and by other decisions.
+    /// Games that were adjudicated otherwise.
     pub adjudicated: u64,
-    /// Games that were played on although a side would have given up, …
+    /// Games that were played on although a side would have resigned.
     pub would_resign: u64,
-    /// … of which it did not lose so many.
+    /// Those of them that this side did not lose.
     pub wrong_resigns: u64,
 }
 
-impl Tally {
-    /// Counts stored games, which were played by these rules.
-    pub fn of(games: impl IntoIterator<Item = GameRecord>, rules: &Rules) -> Tally {
-        let mut tally = Tally::default();
-        let finished = (0..).zip(games).map(|(number, game)| Finished::stored(number, game, rules));
-        finished.for_each(|finished| tally.add(&finished));
-        tally
+impl SelfPlayStats {
+    /// The statistics of stored games that were played by these rules.
+    pub fn of(games: impl IntoIterator<Item = GameRecord>, rules: &SelfPlayRules) -> SelfPlayStats {
+        let mut stats = SelfPlayStats::default();
+        let finished = (0..).zip(games).map(|(number, game)| FinishedGame::stored(number, game, rules));
+        finished.for_each(|finished| stats.add(&finished));
+        stats
     }
 
-    /// Counts a game.
-    pub fn add(&mut self, finished: &Finished) {
-        let Finished { game, resigned, would_resign, .. } = finished;
+    /// Adds a game.
+    pub fn add(&mut self, finished: &FinishedGame) {
+        let FinishedGame { game, resigned, would_resign, .. } = finished;
         self.games += 1;
         self.plies += game.moves.len() as u64;
         self.recorded += game.searches.iter().filter(|searched| !searched.shares.is_empty()).count() as u64;
@@ -57,16 +57,16 @@ impl Tally {
     }
 }
 
-impl std::fmt::Display for Tally {
+impl std::fmt::Display for SelfPlayStats {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [white, draws, black] = self.results;
         write!(f, "{} games, White +{white} ={draws} -{black}, {} plies", self.games, self.plies)?;
-        write!(f, ", {} to learn from; {} given up", self.recorded, self.resigned)?;
+        write!(f, ", {} with a policy target; {} resigned", self.recorded, self.resigned)?;
         write!(f, ", {} adjudicated", self.adjudicated)?;
         if self.would_resign > 0 {
             write!(
                 f,
-                "; giving up would have been wrong in {} of {}",
+                "; resigning would have been wrong in {} of {}",
                 self.wrong_resigns, self.would_resign
             )?;
         }

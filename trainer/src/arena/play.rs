@@ -1,0 +1,250 @@
+//! A match: games on paired openings, many at once, until all are played or a test has decided.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use anyhow::{Context, Result};
+use crossbeam_channel::{Receiver, unbounded};
+use engine::eval::Evaluator;
+use indicatif::ProgressBar;
+
+use super::contender::Contender;
+use super::game::{FinishedMatchGame, MatchGame, MatchSetup, Side};
+use super::results::MatchResults;
+use super::sprt::SprtDecision;
+use crate::config::{MatchRules, Sprt, worker_count};
+use crate::gameplay::{Backend, OpeningsAndTables, drive};
+use crate::record::GameRecord;
+
+/// Which games of a match to play, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MatchPlan {
+    /// Largest number of pairs of games.
+    pub pairs: u64,
+    /// A test that ends the match earlier.
+    pub sprt: Option<Sprt>,
+    /// How the games are played.
+    pub rules: MatchRules,
+    /// Seed of openings and games.
+    pub seed: u64,
+    /// Results of an interrupted match, which is continued with the next pair.
+    pub begun: MatchResults,
+}
+
+impl MatchPlan {
+    /// Whether all games are played or the test has decided.
+    fn is_decided(&self, results: &MatchResults) -> bool {
+        let decided = |sprt: &Sprt| sprt.decision(results) != SprtDecision::Open;
+        results.count() >= self.pairs || self.sprt.as_ref().is_some_and(decided)
+    }
+}
+
+/// The outcome of a match.
+#[derive(Clone, Debug, Default)]
+pub struct MatchReport {
+    /// The first player's results, including those of earlier calls.
+    pub results: MatchResults,
+    /// The games counted in this call, in order; in an opening's first game the first player has White.
+    pub games: Vec<GameRecord>,
+    /// Whether it was stopped before the end.
+    pub stopped: bool,
+}
+
+/// Plays `first` against `second`; `bar` counts games, and `counted` receives the results after every pair.
+///
+/// Pairs are counted in order, up to the one that decides, so the order in which games end does not matter. With one
+/// worker the same plan gives the same games.
+///
+/// # Errors
+///
+/// The rules are invalid, the book or the tables cannot be read, a network fails, or `counted` does.
+pub fn play_match(
+    [first, second]: [&Contender; 2],
+    plan: &MatchPlan,
+    bar: &ProgressBar,
+    stop: &AtomicBool,
+    counted: &mut dyn FnMut(&MatchResults) -> Result<()>,
+) -> Result<MatchReport> {
+    let rules = &plan.rules;
+    rules.check()?;
+    if plan.is_decided(&plan.begun) {
+        return Ok(MatchReport { results: plan.begun, ..MatchReport::default() });
+    }
+    let OpeningsAndTables { starts, tables } =
+        OpeningsAndTables::open(&rules.book, rules.random_plies, &rules.syzygy, plan.seed)?;
+    let mut networks = Vec::new();
+    let sides = [side(first, &mut networks), side(second, &mut networks)];
+    let setup = Arc::new(MatchSetup { sides, rules: rules.clone(), tables, seed: plan.seed });
+    let (next, halt) = (AtomicU64::new(2 * plan.begun.count()), AtomicBool::new(false));
+    let (report, reports) = unbounded();
+    thread::scope(|scope| {
+        let (setup, starts, networks, next, halt) = (&setup, &starts, &networks, &next, &halt);
+        for number in 0..worker_count(rules.workers) {
+            let report = report.clone();
+            let work = move || {
+                let failed = Mutex::new(None);
+                let mut deal = || {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= 2 * plan.pairs {
+                        return None;
+                    }
+                    let start = starts.plain(number / 2);
+                    let start =
+                        start.map_err(|error| *lock(&failed) = Some(anyhow::Error::msg(error))).ok()?;
+                    Some(MatchGame::new(Arc::clone(setup), number, start))
+                };
+                let mut done = |played| _ = report.send(Ok(played));
+                let mut evaluators = match evaluators(networks, rules.games) {
+                    Ok(evaluators) => evaluators,
+                    Err(error) => {
+                        _ = report.send(Err(error));
+                        return;
+                    }
+                };
+                let driven =
+                    drive(&mut evaluators, (rules.games, 1), &mut deal, &mut done, &mut |_| (), halt);
+                let error = driven.err().map(anyhow::Error::from).or(lock(&failed).take());
+                error.into_iter().for_each(|error| _ = report.send(Err(error)));
+            };
+            let worker = thread::Builder::new().name(format!("arena-{number}"));
+            worker.spawn_scoped(scope, work).context("cannot start a thread to play on")?;
+        }
+        drop(report);
+        let report = count(plan, &reports, bar, [stop, halt], counted);
+        halt.store(true, Ordering::Relaxed);
+        report
+    })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The side of a contender, whose network is added to `networks`.
+fn side(contender: &Contender, networks: &mut Vec<Arc<dyn Backend>>) -> Side {
+    match contender {
+        Contender::Classical { player, effort } => Side::Classical(*player, *effort),
+        Contender::Network { network, visits, .. } => {
+            networks.push(Arc::clone(network));
+            Side::Search(networks.len() - 1, *visits)
+        }
+    }
+}
+
+fn evaluators(networks: &[Arc<dyn Backend>], batch: usize) -> Result<Vec<Box<dyn Evaluator>>> {
+    networks.iter().map(|network| network.evaluator(batch)).collect()
+}
+
+/// Counts finished games pair by pair, until all are played or the test has decided.
+fn count(
+    plan: &MatchPlan,
+    reports: &Receiver<Result<FinishedMatchGame>>,
+    bar: &ProgressBar,
+    [stop, halt]: [&AtomicBool; 2],
+    counted: &mut dyn FnMut(&MatchResults) -> Result<()>,
+) -> Result<MatchReport> {
+    let mut report = MatchReport { results: plan.begun, ..MatchReport::default() };
+    let mut early: BTreeMap<u64, FinishedMatchGame> = BTreeMap::new();
+    for played in reports {
+        let played = played?;
+        early.insert(played.number, played);
+        bar.inc(1);
+        let mut next = 2 * report.results.count();
+        let is_running = || !stop.load(Ordering::Relaxed);
+        while is_running() && early.contains_key(&next) && early.contains_key(&(next + 1)) {
+            let pair = [next, next + 1].map(|number| early.remove(&number).expect("both are there"));
+            report.results.add_pair([pair[0].halves(), pair[1].halves()]);
+            report.games.extend(pair.map(|played| played.game));
+            next += 2;
+            let llr = plan.sprt.as_ref().map_or(String::new(), |sprt| {
+                format!(", LLR {:.2} of {:.2}", sprt.llr(&report.results), sprt.bounds().upper)
+            });
+            bar.set_message(format!("{:.1} %{llr}", 100.0 * report.results.score()));
+            counted(&report.results)?;
+            if plan.is_decided(&report.results) {
+                return Ok(report);
+            }
+        }
+        if !is_running() {
+            halt.store(true, Ordering::Relaxed);
+        }
+    }
+    report.stopped = report.results.count() < plan.pairs;
+    Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn played(pairs: u64, seed: u64, sprt: Option<Sprt>) -> MatchReport {
+        resumed(MatchResults::default(), pairs, seed, sprt)
+    }
+
+    /// A match that is continued after the results `begun`.
+    fn resumed(begun: MatchResults, pairs: u64, seed: u64, sprt: Option<Sprt>) -> MatchReport {
+        let player = |name| Contender::named(name, 1).unwrap();
+        let rules = MatchRules { games: 4, workers: 1, max_plies: 120, ..MatchRules::default() };
+        let plan = MatchPlan { pairs, sprt, rules, seed, begun };
+        let stop = AtomicBool::new(false);
+        let mut last = begun;
+        let mut counted = |results: &MatchResults| {
+            assert_eq!(results.count(), last.count() + 1);
+            last = *results;
+            Ok(())
+        };
+        let players = [&player("uct-value:40"), &player("random")];
+        let report = super::play_match(players, &plan, &ProgressBar::hidden(), &stop, &mut counted).unwrap();
+        assert_eq!(report.results, last);
+        report
+    }
+
+    #[test]
+    fn an_interrupted_match_is_continued_with_the_next_pair() {
+        let whole = played(6, 7, None);
+        // The results after two pairs, in whatever order the games end.
+        let first = played(2, 7, None);
+        let rest = resumed(first.results, 6, 7, None);
+        assert_eq!(rest.results, whole.results);
+        assert_eq!([first.games, rest.games].concat(), whole.games);
+        let over = resumed(whole.results, 6, 7, None);
+        assert_eq!((over.results, over.games.len(), over.stopped), (whole.results, 0, false));
+    }
+
+    #[test]
+    fn invalid_rules_are_refused() {
+        let rules = MatchRules::default;
+        assert!(rules().check().is_ok());
+        for (bad, key) in [
+            (MatchRules { resign_moves: 0, ..rules() }, "resign_moves"),
+            (MatchRules { max_plies: 0, ..rules() }, "max_plies"),
+            (MatchRules { policy_temperature: 0.0, ..rules() }, "policy_temperature"),
+            (MatchRules { resign_threshold: f32::NAN, ..rules() }, "resign_threshold"),
+        ] {
+            assert!(bad.check().unwrap_err().to_string().starts_with(key));
+        }
+    }
+
+    #[test]
+    fn the_same_seed_has_the_same_games_on_paired_openings() {
+        let first = played(3, 7, None);
+        assert_eq!((first.results.count(), first.games.len()), (3, 6));
+        assert_eq!(first.games, played(3, 7, None).games);
+        assert_ne!(first.games, played(3, 8, None).games);
+        for pair in first.games.chunks(2) {
+            assert_eq!(pair[0].start, pair[1].start);
+        }
+        assert_ne!(first.games[0].start, first.games[2].start);
+        assert!(first.results.score() > 0.5, "{}", first.results);
+    }
+
+    #[test]
+    fn it_ends_when_the_test_has_decided() {
+        let sprt = Sprt { elo0: -200.0, elo1: 200.0, alpha: 0.1, beta: 0.1 };
+        let report = played(200, 1, Some(sprt.clone()));
+        assert!(report.results.count() < 30 && !report.stopped, "{}", report.results);
+        assert_eq!(sprt.decision(&report.results), SprtDecision::Accepted);
+    }
+}
