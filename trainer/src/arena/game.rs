@@ -11,7 +11,7 @@ use shakmaty::Color;
 use super::contender::classical_move;
 use crate::config::MatchRules;
 use crate::gameplay::{BatchedGame, Next, known_result};
-use crate::record::{FLAG_ADJUDICATED, GameRecord, GameResult, Purpose, dice_for};
+use crate::record::{FLAG_ADJUDICATED, GameRecord, GameResult, RngStream, stream_rng};
 
 /// How one side of a match finds its moves.
 #[derive(Clone, Copy, Debug)]
@@ -137,7 +137,7 @@ impl BatchedGame for MatchGame {
                 }
                 Side::Classical(player, effort) => {
                     let ply = self.record.moves.len() as u64;
-                    let seed = dice_for(Purpose::Classical, self.setup.seed, self.number, ply).u64(..);
+                    let seed = stream_rng(RngStream::Classical, self.setup.seed, self.number, ply).u64(..);
                     let m = classical_move(player, effort, &self.game, seed);
                     let m = m.or(self.game.legal_moves().first().copied()).expect("the game is not over");
                     self.play(m);

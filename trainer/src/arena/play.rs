@@ -90,7 +90,7 @@ pub fn play_match(
                     if number >= 2 * plan.pairs {
                         return None;
                     }
-                    let start = starts.plain(number / 2);
+                    let start = starts.without_engine(number / 2);
                     let start =
                         start.map_err(|error| *lock(&failed) = Some(anyhow::Error::msg(error))).ok()?;
                     Some(MatchGame::new(Arc::clone(setup), number, start))

@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::interrupt;
 use super::out_args::{OutArgs, report};
 use crate::config::{SelfPlayRules, layers};
-use crate::datagen::Harvest;
+use crate::datagen::DatagenSummary;
 use crate::dataset::Store;
 use crate::gameplay::load_network;
 use crate::progress::progress;

@@ -10,7 +10,7 @@ use engine::position::Game;
 use engine::search::{Ended, Limits, Outcome, Params, Pool, Score, Verdict, View, Watch};
 use shakmaty::Move;
 
-use crate::gameplay::network;
+use crate::gameplay::load_network;
 
 /// Positions per batch.
 pub const BATCH: usize = 64;
@@ -75,7 +75,7 @@ impl JudgedNetwork {
     ///
     /// If the network cannot be loaded.
     pub fn load(net: &Path, nodes: u64) -> Result<JudgedNetwork> {
-        let network = network(net).map_err(anyhow::Error::msg)?;
+        let network = load_network(net).map_err(anyhow::Error::msg)?;
         let open = |batch| network.evaluator(batch);
         let searcher = (nodes > 0).then(|| open(Params::default().batch)).transpose()?;
         let name = net.display().to_string();
@@ -89,7 +89,7 @@ impl JudgedNetwork {
     ///
     /// If the network cannot be loaded.
     pub fn load_raw(net: &Path) -> Result<JudgedNetwork> {
-        let session = network(net).map_err(anyhow::Error::msg)?.session()?;
+        let session = load_network(net).map_err(anyhow::Error::msg)?.session()?;
         Ok(JudgedNetwork { raw: Some(session), ..JudgedNetwork::load(net, 0)? })
     }
 
@@ -100,7 +100,7 @@ impl JudgedNetwork {
     /// If the network cannot be loaded.
     pub fn load_with_steps(net: &Path, steps: usize) -> Result<JudgedNetwork> {
         let thinking = Thinking { steps, ..Thinking::default() };
-        let network = network(net).map_err(anyhow::Error::msg)?;
+        let network = load_network(net).map_err(anyhow::Error::msg)?;
         let evaluator = network.thinker(BATCH, thinking)?;
         let judged = JudgedNetwork::new(&format!("{}, {steps} steps", net.display()), evaluator, None);
         Ok(judged.with_value_of(&network))

@@ -79,7 +79,7 @@ pub fn drive<G: BatchedGame>(
     Ok(slots.into_iter().map(|slot| slot.game).collect())
 }
 
-/// Starts a game; none if it is over at once.
+/// StartPositions a game; none if it is over at once.
 fn start<G: BatchedGame>(mut game: G, done: &mut dyn FnMut(G::Outcome)) -> Option<Slot<G>> {
     match game.advance() {
         Next::Search(evaluator) => Some(Slot { game, evaluator, pending: 0 }),

@@ -12,7 +12,7 @@ use crate::record::{FLAG_ADJUDICATED, GameResult};
 /// Start positions by game number, and endgame tables.
 pub struct OpeningsAndTables {
     /// Where games start.
-    pub starts: Starts,
+    pub starts: StartPositions,
     /// Tables that adjudicate endgames.
     pub tables: Tables,
 }
@@ -25,7 +25,7 @@ impl OpeningsAndTables {
     /// The book cannot be read, or the folders hold no tables.
     pub fn open(book: &str, random_plies: u32, syzygy: &str, seed: u64) -> Result<OpeningsAndTables> {
         let book = (!book.is_empty()).then(|| Path::new(book).to_owned());
-        let starts = Starts::new(StartRules { book, random_plies, careless: false }, seed)
+        let starts = StartPositions::new(StartRules { book, random_plies, careless: false }, seed)
             .map_err(anyhow::Error::msg)?;
         let tables =
             if syzygy.is_empty() { Tables::default() } else { Tables::open(syzygy, Rules::default())? };

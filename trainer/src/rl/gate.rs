@@ -10,7 +10,7 @@ use super::networks::RunNetworks;
 use super::state::{RunState, START};
 use crate::arena::{Contender, MatchResults, SprtDecision};
 use crate::config::{ArenaRules, Sprt};
-use crate::evaluate::{self, CATEGORIES, Player, canaries};
+use crate::evaluate::{self, CATEGORIES, JudgedNetwork, canaries};
 use crate::gameplay::Backend;
 use crate::record::{RngStream, stream_rng};
 use crate::samples::Phase;
@@ -120,7 +120,7 @@ pub fn opponents(state: &RunState, rules: &ArenaRules, seed: u64, iterations: &[
         .filter(|name| !taken.contains(&name) && !state.vetoed.contains(name))
         .collect();
     if !older.is_empty() {
-        let index = dice_for(Purpose::Older, seed, state.iteration, 0).usize(..older.len());
+        let index = stream_rng(RngStream::Older, seed, state.iteration, 0).usize(..older.len());
         add(OpponentRole::Older, older[index].clone());
     }
     if state.best != START {
@@ -187,7 +187,7 @@ pub fn less_accurate(before: &Validations, now: &Validations) -> Vec<String> {
 pub fn failed_canaries(nets: &RunNetworks, before: &str, now: &str) -> Result<Vec<String>> {
     let load = |name: &str| {
         nets.load(name)?;
-        Player::load(&nets.onnx(name), 0).map_err(anyhow::Error::msg)
+        JudgedNetwork::load(&nets.onnx(name), 0).map_err(anyhow::Error::msg)
     };
     let mut players = [load(before)?, load(now)?];
     let items = canaries();

@@ -87,7 +87,7 @@ impl RunNetworks {
         let fp32 = self.load(name)?;
         let file = self.onnx(name);
         let bytes = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        let (int8, quality) = match quickly(&bytes, games) {
+        let (int8, quality) = match quantise_and_compare(&bytes, games) {
             Ok(done) => done,
             Err(why) => return Ok((fp32, Some(format!("network {name} plays in fp32: {why:#}")))),
         };
@@ -138,7 +138,7 @@ impl RunNetworks {
         net: &Net,
         weights: &Weights,
         config: &TrainConfig,
-        progress: &Progress,
+        progress: &TrainProgress,
     ) -> Result<()> {
         // An int8 file of that name is of another network, from before the run was set back.
         _ = std::fs::remove_file(self.int8(name));

@@ -55,7 +55,7 @@ pub struct RunState {
     #[serde(default)]
     pub from: Option<u64>,
     /// Divergence of the policy from the first network's.
-    pub drift: Drift,
+    pub drift: PolicyDivergence,
     /// Finished matches of this iteration, by the opponent's role.
     pub matches: BTreeMap<String, MatchResults>,
     /// Results so far of the unfinished match, by the opponent's role.

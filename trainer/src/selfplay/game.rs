@@ -70,8 +70,8 @@ impl SelfPlayGame {
         (self.number, self.record)
     }
 
-    fn rng(&self, purpose: Purpose, ply: usize) -> fastrand::Rng {
-        dice_for(purpose, self.setup.seed, self.number, ply as u64)
+    fn rng(&self, purpose: RngStream, ply: usize) -> fastrand::Rng {
+        stream_rng(purpose, self.setup.seed, self.number, ply as u64)
     }
 
     /// Records the finished search and plays a move; `learnt` says whether its policy is a training target.
@@ -110,7 +110,7 @@ impl SelfPlayGame {
     /// Samples one of the visited moves at the current temperature.
     fn sample(&self, visited: &[(Move, u64)]) -> Option<Move> {
         let visits: Vec<u64> = visited.iter().map(|(_, visits)| *visits).collect();
-        let random = self.rng(Purpose::Move, self.record.moves.len()).u64(..);
+        let random = self.rng(RngStream::Move, self.record.moves.len()).u64(..);
         choose(&visits, self.temperature(), random).map(|index| visited[index].0)
     }
 
@@ -134,7 +134,7 @@ impl SelfPlayGame {
     }
 
     fn is_never_resigned(&self) -> bool {
-        self.rng(Purpose::PlayedOn, 0).f64() < self.setup.rules.resign.played_on
+        self.rng(RngStream::PlayedOn, 0).f64() < self.setup.rules.resign.played_on
     }
 
     /// The side that resigns now, by the values of its last searches.
@@ -147,7 +147,7 @@ impl SelfPlayGame {
 
     fn start_search(&mut self) {
         let SelfPlaySetup { rules, .. } = &*self.setup;
-        let mut rng = self.rng(Purpose::Search, self.record.moves.len());
+        let mut rng = self.rng(RngStream::Search, self.record.moves.len());
         let learnt = rng.f64() < rules.playout_cap.share;
         let noise = Noise { epsilon: rules.noise.epsilon, alpha: rules.noise.alpha, seed: rng.u64(..) };
         let limits = Limits {
@@ -224,7 +224,7 @@ fn first_mover(record: &GameRecord) -> Color {
 }
 
 /// Whether the side that moved at `ply` has evaluated its last `resign.moves` positions as lost.
-fn resigns(searches: &[Searched], ply: usize, rules: &SelfPlayRules) -> bool {
+fn resigns(searches: &[SearchRecord], ply: usize, rules: &SelfPlayRules) -> bool {
     let threshold = rules.resign.threshold;
     let own = (0..=ply).rev().step_by(2).take(rules.resign.moves);
     threshold < 1.0

@@ -14,10 +14,10 @@ use indicatif::{HumanCount, ProgressBar};
 use super::game::{FinishedGame, SelfPlayGame, SelfPlaySetup};
 use super::stats::SelfPlayStats;
 use crate::config::{SelfPlayRules, worker_count};
-use crate::datagen::Starts;
-use crate::dataset::{Hand, Store};
+use crate::datagen::StartPositions;
+use crate::dataset::{PendingGame, Store};
 use crate::gameplay::{Backend, OpeningsAndTables, drive};
-use crate::record::{GameRecord, Purpose, dice_for};
+use crate::record::{GameRecord, RngStream, stream_rng};
 
 /// How often the collector checks the clock and the stop flag.
 const POLL_EVERY: Duration = Duration::from_millis(100);
@@ -66,7 +66,7 @@ pub struct SelfPlayReport {
 /// What the workers share.
 struct SharedState<'a> {
     setup: Arc<SelfPlaySetup>,
-    starts: Starts,
+    starts: StartPositions,
     networks: &'a SelfPlayNetworks,
     queue: Mutex<GameQueue>,
     evaluated: AtomicU64,
@@ -109,14 +109,14 @@ impl Evaluator for CountingEvaluator {
 
 /// The games still to be played.
 struct GameQueue {
-    unfinished: VecDeque<Hand>,
+    unfinished: VecDeque<PendingGame>,
     held: BTreeSet<u64>,
     next: u64,
     games: u64,
 }
 
 impl GameQueue {
-    fn next(&mut self) -> Option<Hand> {
+    fn next(&mut self) -> Option<PendingGame> {
         if let Some(unfinished) = self.unfinished.pop_front() {
             return Some(unfinished);
         }
@@ -133,7 +133,7 @@ impl GameQueue {
 enum WorkerMessage {
     Finished(FinishedGame),
     /// A game that was not finished when the worker had to stop.
-    Unfinished(Hand),
+    Unfinished(PendingGame),
     Failed(anyhow::Error),
 }
 
@@ -231,7 +231,7 @@ fn work(shared: &SharedState<'_>, sender: &Sender<WorkerMessage>) -> Result<()> 
     let left = drive(&mut evaluators, at_once, &mut deal, &mut done, &mut evaluated, &shared.halt);
     for game in left? {
         let (number, game) = game.into_parts();
-        _ = sender.send(WorkerMessage::Unfinished(Hand {
+        _ = sender.send(WorkerMessage::Unfinished(PendingGame {
             number,
             done: game.moves.len(),
             game,
@@ -252,19 +252,16 @@ fn evaluator(network: &dyn Backend, shared: &SharedState<'_>) -> Result<Box<dyn 
     })
 }
 
-/// Starts or continues a game.
-fn start_game(shared: &SharedState<'_>, unfinished: Hand) -> Result<SelfPlayGame> {
-    let Hand { number, game, .. } = unfinished;
+/// StartPositions or continues a game.
+fn start_game(shared: &SharedState<'_>, unfinished: PendingGame) -> Result<SelfPlayGame> {
+    let PendingGame { number, game, .. } = unfinished;
     let record = if game.moves.is_empty() {
-        GameRecord {
-            start: shared.starts.plain(number).map_err(anyhow::Error::msg)?,
-            ..GameRecord::default()
-        }
+        GameRecord { start: shared.starts.without_engine(number)?, ..GameRecord::default() }
     } else {
         game
     };
     let others = shared.networks.other.as_ref().map_or(0.0, |(_, share)| *share);
-    let evaluator = usize::from(dice_for(Purpose::Network, shared.setup.seed, number, 0).f64() < others);
+    let evaluator = usize::from(stream_rng(RngStream::Network, shared.setup.seed, number, 0).f64() < others);
     Ok(SelfPlayGame::new(Arc::clone(&shared.setup), number, evaluator, record))
 }
 
@@ -295,7 +292,9 @@ fn collect(
                     bar.inc(1);
                     let FinishedGame { number, game, .. } = finished;
                     let done = game.moves.len();
-                    store.push(Hand { number, done, game, finished: true }).map_err(anyhow::Error::msg)?;
+                    store
+                        .push(PendingGame { number, done, game, finished: true })
+                        .map_err(anyhow::Error::msg)?;
                 }
                 WorkerMessage::Unfinished(unfinished) => {
                     store.push(unfinished).map_err(anyhow::Error::msg)?

@@ -45,6 +45,8 @@ pub struct TrainProgress {
     pub plateau: Plateau,
     /// See [`Learner::swa_steps`].
     pub swa_steps: u64,
+    /// Means over the steps since the summary was last cleared.
+    pub summary: TrainSummary,
     /// Position of the feed.
     pub loader: serde_json::Value,
     /// The buffer of tactical replay.

@@ -61,7 +61,7 @@ impl Reporter {
         report: &TrainReport,
         lr: f64,
         config: &TrainConfig,
-    ) -> Result<()> {
+    ) -> Result<f64> {
         let pause = std::mem::take(&mut self.paused).as_secs_f64();
         let seconds = (progress.time_s - self.last.time_s - pause).max(1e-9);
         let rate = (progress.samples - self.last.samples) as f64 / seconds;

@@ -1,9 +1,11 @@
 //! The training loop: steps, reports, validations, checkpoints and the end of a run.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Error, Result, anyhow, bail};
+use serde_json::json;
 use tch::{Device, Tensor};
 
 use super::checkpoint;
@@ -12,10 +14,12 @@ use super::feed::Feed;
 use super::learner::Learner;
 use super::report::Reporter;
 use super::sources::rescaled;
+use super::summary::TrainSummary;
 use super::validation::HeldOut;
 use crate::config::{Schedule, TrainConfig};
 use crate::files::make_folder;
 use crate::loader::Batch;
+use crate::samples::Phase;
 
 /// Maximal number of steps that are not finite, over consecutive reports in which at least half are not.
 const SKIPS: u64 = 10;
@@ -171,6 +175,26 @@ impl Run {
         }
         self.save(feed)?;
         Ok(ended)
+    }
+
+    /// Trains as [`Run::train`] does; also returns the summary of the steps since `from`, which is the run's present step or
+    /// was when an earlier call with the same `from` began.
+    ///
+    /// # Errors
+    ///
+    /// As [`Run::train`].
+    pub fn train_from(
+        &mut self,
+        from: u64,
+        feed: &mut dyn Feed,
+        held_out: &HeldOut,
+        stop: &dyn Fn(&TrainProgress) -> bool,
+    ) -> Result<(TrainEnd, TrainSummary), TrainError> {
+        if self.progress.step == from {
+            self.progress.summary = TrainSummary::default();
+        }
+        let end = self.train(feed, held_out, stop)?;
+        Ok((end, self.progress.summary.clone()))
     }
 
     /// The batches of the next step: new samples and, with tactical replay, repeated ones.

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::arena::{Contender, HeadToHead, MatchPlan, MatchResults, play_match, score_of_elo};
 use crate::config::MatchRules;
 use crate::progress::progress;
-use crate::record::Purpose;
+use crate::record::RngStream;
 use crate::rl::gate::{self, Opponent};
 
 use super::RlLoop;

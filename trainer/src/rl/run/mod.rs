@@ -29,7 +29,7 @@ use crate::config::{RlConfig, TrainConfig};
 use crate::export::network;
 use crate::files::write_file;
 use crate::gameplay::Backend;
-use crate::record::{Purpose, dice_for};
+use crate::record::{RngStream, stream_rng};
 use crate::train::{Checkpoint, Learner, Sources, checkpoint};
 
 /// How [`RlLoop::run`] ended.
@@ -102,7 +102,7 @@ impl RlLoop {
             bail!("{folder} holds a run already: add --resume, or name another folder with --run");
         }
         let nets = RunNetworks::of(folder)?;
-        let none = checkpoint::Progress::default();
+        let none = checkpoint::TrainProgress::default();
         if config.start.is_empty() {
             let train = TrainConfig { seed: config.seed, ..config.train.clone() };
             let learner = Learner::new(&train, Device::Cpu).map_err(anyhow::Error::msg)?;
@@ -283,8 +283,8 @@ impl RlLoop {
     }
 
     /// This iteration's seed for a purpose.
-    fn seed(&self, purpose: Purpose) -> u64 {
-        dice_for(purpose, self.config.seed, self.state.iteration, 0).u64(..)
+    fn seed(&self, purpose: RngStream) -> u64 {
+        stream_rng(purpose, self.config.seed, self.state.iteration, 0).u64(..)
     }
 
     fn games(&self) -> PathBuf {

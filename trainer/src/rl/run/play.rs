@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::config::SelfPlayRules;
 use crate::dataset::{Store, StoreOptions};
 use crate::progress::progress;
-use crate::record::Purpose;
+use crate::record::RngStream;
 use crate::rl::buffer::{self, BufferEntry};
 use crate::rl::state::{RunState, Stage};
 use crate::selfplay::{self, SelfPlayNetworks, SelfPlayPlan, play};
@@ -41,7 +41,7 @@ impl RlLoop {
                 workers: self.workers(self.config.play.workers),
                 ..self.config.play.clone()
             },
-            seed: self.seed(Purpose::Games),
+            seed: self.seed(RngStream::Games),
             games: self.config.games_per_iteration,
         };
         let bar = progress(plan.games, store.games(), "games");

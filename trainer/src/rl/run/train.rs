@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::config::{Schedule, TrainConfig};
 use crate::model::Weights;
-use crate::record::Purpose;
+use crate::record::RngStream;
 use crate::rl::escalation::GateDecision;
 use crate::rl::networks::RunNetworks;
 use crate::rl::state::{START, Stage};
@@ -90,8 +90,8 @@ impl RlLoop {
         let stop = Arc::clone(&self.stop);
         let trained = run.train_from(from, &mut feed, &held_out, &|_| stop.load(Ordering::Relaxed));
         let summary = match trained {
-            Ok((train::Ended::Finished, summary)) => summary,
-            Ok((train::Ended::Stopped, _)) => return Ok(false),
+            Ok((train::TrainEnd::Finished, summary)) => summary,
+            Ok((train::TrainEnd::Stopped, _)) => return Ok(false),
             // A network whose weights are not finite needs no test.
             Err(why @ TrainError::NotFinite(_)) => {
                 self.state.from = None;
@@ -100,7 +100,7 @@ impl RlLoop {
             }
             Err(why) => return Err(anyhow::Error::msg(why)),
         };
-        let mut drift = run.learner.drift.drift();
+        let mut drift = run.learner.drift.mean();
         if let Some(reference) = &run.learner.reference {
             let batches = (0..MEASURED).map(|_| feed.next_batch()).collect::<Result<Vec<_>, _>>();
             let batches = batches.map_err(anyhow::Error::msg)?;
