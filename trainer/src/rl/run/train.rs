@@ -82,6 +82,7 @@ impl Cycle {
             run.learner.drift.clear();
         }
         let (sources, mix) = self.sources()?;
+        run.set_sources(&sources);
         let mut feed = sources
             .feed(&config, batch_number(&run.progress.loader))
             .map_err(|error| format!("{error:#}"))?;
