@@ -171,6 +171,7 @@ impl TrainArgs {
             run.learner.weights.flat.numel(),
             self.run.display()
         );
+        run.set_sources(&sources);
         let mut feed = sources.feed(&config, batch_number(&run.progress.loader))?;
         let held_out = sources.held_out(&config)?;
         let ended = run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed))?;

@@ -49,6 +49,9 @@ pub struct TrainProgress {
     pub summary: TrainSummary,
     /// Position of the feed.
     pub loader: serde_json::Value,
+    /// Fingerprint of the training games that [`TrainProgress::hard`] refers to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sources: Option<u64>,
     /// The buffer of tactical replay.
     #[serde(skip_serializing_if = "HardPositions::is_empty")]
     pub hard: HardPositions,

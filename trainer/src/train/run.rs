@@ -12,9 +12,9 @@ use super::checkpoint;
 use super::checkpoint::{Checkpoint, TrainProgress};
 use super::feed::Feed;
 use super::learner::Learner;
+use super::regularise::HardPositions;
 use super::report::Reporter;
-use super::sources::rescaled;
-use super::summary::TrainSummary;
+use super::sources::{Sources, rescaled};
 use super::validation::HeldOut;
 use crate::config::{Schedule, TrainConfig};
 use crate::files::make_folder;
@@ -109,6 +109,19 @@ impl Run {
         let text = serde_json::to_string_pretty(config)?;
         checkpoint::write_file(&folder.join("config.json"), (text + "\n").as_bytes()).map_err(Error::msg)?;
         Ok(Run { learner, progress, config: config.clone(), folder: folder.to_owned(), streak: 0 })
+    }
+
+    /// Must be called before [`Run::train`] where tactical replay is used: empties its buffer if it refers to other games
+    /// than those of `sources`.
+    pub fn set_sources(&mut self, sources: &Sources) {
+        let fingerprint = Some(sources.fingerprint(self.config.seed));
+        if self.progress.sources != fingerprint {
+            if !self.progress.hard.is_empty() {
+                log::info!("the training games have changed: tactical replay starts with an empty buffer");
+            }
+            self.progress.hard = HardPositions::default();
+            self.progress.sources = fingerprint;
+        }
     }
 
     /// Trains until the run is finished or `stop`, which is called before each step, returns true.

@@ -75,6 +75,13 @@ impl Sources {
         self.names.push(name.to_owned());
     }
 
+    /// A fingerprint of the training games and `seed`: where it differs, an [`Origin`] means another position.
+    pub fn fingerprint(&self, seed: u64) -> u64 {
+        let counts = self.train.iter().flat_map(|source| [source.corpus.games(), source.corpus.positions()]);
+        let step = |hash: u64, value: u64| (hash ^ value).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
+        std::iter::once(seed).chain(counts).fold(0xcbf2_9ce4_8422_2325, step)
+    }
+
     /// The number of samples of an epoch, which, mixed by weight, passes over every source at least once.
     pub fn epoch(&self) -> f64 {
         let used = || self.train.iter().zip(&self.epochs).filter(|(source, _)| source.corpus.games() > 0);
@@ -300,6 +307,36 @@ mod tests {
         let sources = Sources::load(&[all], 20, folder.path()).unwrap();
         let (train, validation) = (games(&sources.train[0]), games(&sources.validation[0]));
         assert!((60..=100).contains(&validation) && (295..=335).contains(&train), "{train} {validation}");
+    }
+
+    #[test]
+    fn tactical_replay_forgets_positions_of_other_games() {
+        let folder = tempfile::tempdir().unwrap();
+        let load = |name, numbers| {
+            let config = write(folder.path(), name, numbers);
+            Sources::load(&[config], 1, folder.path()).unwrap()
+        };
+        let [few, more] = [load("few", 0..50), load("more", 0..60)];
+        let config: TrainConfig = TrainConfig::parse(
+            r#"{"model": {"filters": 8, "blocks": 1}, "precision": "fp32", "batch": 10,
+                "tactical_replay": {"share": 0.4, "threshold": 0.0}}"#,
+            &[],
+        )
+        .unwrap();
+        let run_folder = folder.path().join("run");
+        let mut run = crate::train::Run::start(&run_folder, &config, tch::Device::Cpu, None).unwrap();
+        run.set_sources(&few);
+        let mut batch = few.feed(&config, 0).unwrap().next_batch().unwrap();
+        batch.tactical.fill(true);
+        let losses = vec![1.0; batch.size];
+        run.progress.hard.update(&batch, 0, &losses, &config.tactical_replay);
+        let kept = run.progress.hard.len();
+        assert!(kept > 0);
+        run.set_sources(&few);
+        assert_eq!(run.progress.hard.len(), kept, "the same games");
+        run.set_sources(&more);
+        assert!(run.progress.hard.is_empty(), "the same draws would be other positions");
+        assert_ne!(few.fingerprint(1), few.fingerprint(2), "the seed decides which position a draw is");
     }
 
     #[test]

@@ -84,9 +84,11 @@ impl RlLoop {
             run.learner.drift.clear();
         }
         let (sources, mix) = self.sources()?;
-        let mut feed =
-            sources.feed(&config, batch_number(&run.progress.loader)).map_err(anyhow::Error::msg)?;
-        let held_out = sources.held_out(&config).map_err(anyhow::Error::msg)?;
+        run.set_sources(&sources);
+        let mut feed = sources
+            .feed(&config, batch_number(&run.progress.loader))
+            .map_err(|error| format!("{error:#}"))?;
+        let held_out = sources.held_out(&config).map_err(|error| format!("{error:#}"))?;
         let stop = Arc::clone(&self.stop);
         let trained = run.train_from(from, &mut feed, &held_out, &|_| stop.load(Ordering::Relaxed));
         let summary = match trained {
