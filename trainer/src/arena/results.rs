@@ -247,7 +247,10 @@ mod tests {
         assert_eq!(sweep.reversed().estimate().to_string(), "at most -183");
         // A hundred pairs of a point each: at most 3 % of other pairs.
         let even = MatchResults { pairs: [0, 0, 100, 0, 0], ..MatchResults::default() }.estimate();
-        assert!((even.high - elo_of_score(0.53)).abs() < 1e-9 && (even.low + even.high).abs() < 1e-9, "{even:?}");
+        assert!(
+            (even.high - elo_of_score(0.53)).abs() < 1e-9 && (even.low + even.high).abs() < 1e-9,
+            "{even:?}"
+        );
         assert_eq!(MatchResults::default().estimate().to_string(), "unknown");
     }
 }
