@@ -1,35 +1,41 @@
 #!/usr/bin/env python3
 """Plays a match between two UCI engines and reports score, Elo and forfeits.
 
-The games are played by fastchess if it is found, else by python-chess; either
-writes a PGN, and the report is made from that PGN alone. Each opening is played
-twice with colours swapped, and the error of the Elo is that of those pairs
-(pentanomial), since the two games of a pair share their opening's luck.
+The games are played by fastchess if it is found, otherwise by python-chess; either
+writes a PGN, which `philidor-trainer rate` evaluates. Each opening is played twice
+with colours swapped, and the error of the Elo is that of those pairs (pentanomial),
+since the two games of a pair share their opening.
+
+A saved fastchess configuration (--config) is played from a copy in runs/, which the
+same command resumes; to start again, remove the copy and its PGN.
 
 Examples:
   scripts/match.py --opponent-options UCI_Elo=1350 --games 40
   scripts/match.py --opponent scripts/random_mover.py --games 40 --tc 1+0.1
   scripts/match.py --opponent target/release/philidor --opponent-name Without --nodes 400 --games 100 \
     --engine-options Threads=1 --opponent-options Threads=1 TreeReuse=false
+  scripts/match.py --config fastchess.json
   scripts/match.py --count runs/match.pgn --name Philidor
 """
 
 import argparse
 import asyncio
+import json
 import math
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-NEED_CHESS = """this needs fastchess (in the PATH, or named by FASTCHESS or --fastchess) or python-chess:
-run scripts/setup.sh, which puts it into .deps/python."""
+NEED_CHESS = """this needs fastchess (in the PATH or .deps/bin, or named by FASTCHESS or --fastchess) or python-chess:
+run scripts/setup.sh, which puts the latter into .deps/python."""
 
 
 def require_chess():
@@ -43,23 +49,40 @@ def require_chess():
     return chess
 
 
-# --- Statistics: a PGN's headers in, a report out --------------------------------
+# --- Statistics: a PGN in, a report out; the arithmetic is philidor-trainer's --------
 
 FORFEITS = {"time forfeit": "time", "illegal move": "illegal", "abandoned": "crash"}
-# Two-sided 95 %, and one-sided 95 % for a clean sweep.
-Z, ONE_SIDED = 1.959964, 0.05
 # Seconds that a move of fixed nodes may take before the engine counts as hanging.
 FIXED_NODES_CLOCK = 120.0
 
 
+def trainer():
+    """The program whose command `rate` evaluates games: the newest build."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    builds = [target / kind / "philidor-trainer" for kind in ("release", "debug")]
+    named = os.environ.get("PHILIDOR_TRAINER")
+    found = [Path(named)] if named else [path for path in builds if path.exists()]
+    if not found:
+        sys.exit(
+            f"{Path(sys.argv[0]).name}: statistics need philidor-trainer, which is not built: run\n"
+            "  cargo build --release -p trainer\nor name one by PHILIDOR_TRAINER"
+        )
+    return max(found, key=lambda path: path.stat().st_mtime if path.exists() else 0)
+
+
 @dataclass
 class Report:
-    """Everything from the first player's point of view; a pair's points are 0 to 2."""
+    """Everything from one player's point of view. A pair's points are 0, ½, 1, 1½ or 2; an Elo
+    difference is None where it is infinite or unknown, an end of its interval where it is open."""
 
     wins: int = 0
     draws: int = 0
     losses: int = 0
-    pairs: Counter = field(default_factory=Counter)
+    score: float = 0.5
+    elo: float | None = None
+    low: float | None = None
+    high: float | None = None
+    pairs: list = field(default_factory=lambda: [0] * 5)
     single: int = 0
     unfinished: int = 0
     forfeits: dict = field(default_factory=lambda: {"us": Counter(), "them": Counter()})
@@ -68,95 +91,73 @@ class Report:
     def games(self):
         return self.wins + self.draws + self.losses
 
-    @property
-    def score(self):
-        return (self.wins + self.draws / 2) / max(self.games, 1)
-
-    def elo(self):
-        """(elo, low, high): the estimate and its 95 % interval from the pairs; ends may be infinite."""
-        n = sum(self.pairs.values())
-        if n == 0:
-            return math.nan, math.nan, math.nan
-        mean = sum(points / 2 * count for points, count in self.pairs.items()) / n
-        variance = sum((points / 2 - mean) ** 2 * count for points, count in self.pairs.items()) / n
-        error = Z * math.sqrt(variance / n)
-        return elo_of(mean), elo_of(mean - error), elo_of(mean + error)
+    def elo_text(self):
+        elo, low, high = self.elo, self.low, self.high
+        if low is None and high is None:
+            return "unknown"
+        if elo is None:
+            return f"at least {low:+.0f}" if low is not None else f"at most {high:+.0f}"
+        if low is None or high is None:
+            return f"{elo:+.1f}, " + (f"at least {low:+.1f}" if high is None else f"at most {high:+.1f}")
+        return f"{elo:+.1f} ± {(high - low) / 2:.1f}"
 
     def text(self, us, them):
-        elo, low, high = self.elo()
-        if math.isinf(elo):
-            # All games alike leave no variance: with true score s, n wins have the chance s^n.
-            bound = elo_of(ONE_SIDED ** (1 / self.games))
-            elo_text = f"at least {bound:+.0f}" if elo > 0 else f"at most {-bound:+.0f}"
-        elif math.isnan(elo):
-            elo_text = "unknown (no complete pair)"
-        elif math.isinf(high - low):
-            elo_text = f"{elo:+.1f}, at {'least ' if math.isinf(high) else 'most '}{low if math.isinf(high) else high:+.1f}"
-        else:
-            elo_text = f"{elo:+.1f} ± {(high - low) / 2:.1f}"
-        pairs = " ".join(str(self.pairs[points]) for points in (0, 0.5, 1, 1.5, 2))
         lines = [
             f"{us} against {them}: {self.games} games, +{self.wins} ={self.draws} -{self.losses}, "
-            f"score {100 * self.score:.1f} %, Elo {elo_text} (95 %)",
-            f"pairs by points 0, ½, 1, 1½, 2: {pairs}",
+            f"score {100 * self.score:.1f} %, Elo {self.elo_text()} (95 %)",
+            f"pairs by points 0, ½, 1, 1½, 2: {' '.join(map(str, self.pairs))}",
         ]
         for name, counts in ((us, self.forfeits["us"]), (them, self.forfeits["them"])):
             lines.append(
                 f"forfeits of {name}: {counts['time']} on time, {counts['illegal']} illegal moves, "
                 f"{counts['crash']} crashes or stalls"
             )
-        if self.single or self.unfinished:
-            lines.append(f"left out: {self.unfinished} unfinished games, {self.single} without a partner (Elo only)")
+        if self.unfinished:
+            lines.append(f"left out: {self.unfinished} unfinished games")
+        if self.single:
+            lines.append(f"games without a partner: {self.single}")
         return "\n".join(lines)
 
 
-def elo_of(score):
-    """The Elo difference at which this share of the points is expected."""
-    if score <= 0:
-        return -math.inf
-    if score >= 1:
-        return math.inf
-    return -400 * math.log10(1 / score - 1)
-
-
-def headers(pgn):
-    """The tags of each game of a PGN text."""
-    for block in re.split(r"^(?=\[Event )", pgn, flags=re.M):
-        tags = dict(re.findall(r'^\[(\w+) "(.*)"\]$', block, flags=re.M))
-        if tags:
-            yield tags
+def rate(pgn):
+    """What `philidor-trainer rate --json` says of a PGN; None if no game in it was finished."""
+    if not pgn.exists():
+        return None
+    done = subprocess.run([trainer(), "rate", "--json", pgn], capture_output=True, text=True)
+    if done.returncode == 0:
+        return json.loads(done.stdout)
+    if "no finished game" in done.stderr:
+        return None
+    sys.exit(f"{Path(sys.argv[0]).name}: {done.stderr.strip()}")
 
 
 def count(pgn, us):
-    """Counts the games of a PGN text for the player `us`; games of one Round are a pair."""
-    report, rounds = Report(), defaultdict(list)
-    for tags in headers(pgn):
-        if us not in (tags["White"], tags["Black"]):
-            continue
-        white = tags["White"] == us
-        if tags["Result"] not in ("1-0", "0-1", "1/2-1/2"):
-            report.unfinished += 1
-            continue
-        points = {"1-0": 1, "0-1": 0, "1/2-1/2": 0.5}[tags["Result"]]
-        points = points if white else 1 - points
-        report.wins += points == 1
-        report.draws += points == 0.5
-        report.losses += points == 0
-        rounds[tags["Round"]].append(points)
-        kind = FORFEITS.get(tags.get("Termination"))
-        if kind:
-            report.forfeits["them" if points == 1 else "us"][kind] += 1
-    for points in rounds.values():
-        if len(points) == 2:
-            report.pairs[sum(points)] += 1
-        else:
-            report.single += len(points)
+    """The report on the games of a PGN from the point of view of the player `us`; None without any."""
+    rated = rate(pgn)
+    players = {player["name"]: player for player in rated["players"]} if rated else {}
+    if us not in players or players[us]["games"] == 0:
+        return None
+    own = players.pop(us)
+    fields = "wins draws losses score elo low high pairs single unfinished".split()
+    report = Report(**{name: own[name] for name in fields})
+    for side, losers in (("us", [own]), ("them", players.values())):
+        for loser in losers:
+            for termination, games in loser["forfeits"].items():
+                report.forfeits[side][FORFEITS.get(termination, "crash")] += games
     return report
+
+
+def counted(rows, us):
+    """The report on games that are written down as (round, white, black, result, termination)."""
+    game = '[Event "x"]\n[Round "{}"]\n[White "{}"]\n[Black "{}"]\n[Result "{}"]\n[Termination "{}"]\n\n1. e4 {}\n\n'
+    with tempfile.TemporaryDirectory() as folder:
+        pgn = Path(folder) / "games.pgn"
+        pgn.write_text("".join(game.format(*row, row[3]) for row in rows), encoding="utf-8")
+        return count(pgn, us)
 
 
 def self_test():
     """Numbers that can be checked by hand."""
-    game = '[Event "x"]\n[Round "{}"]\n[White "{}"]\n[Black "{}"]\n[Result "{}"]\n[Termination "{}"]\n\n1. e4 {}\n\n'
     rows = [
         (1, "A", "B", "1-0", "normal"),  # round 1: A wins both, 2 points
         (1, "B", "A", "0-1", "time forfeit"),
@@ -168,21 +169,21 @@ def self_test():
         (4, "B", "A", "1-0", "abandoned"),
         (5, "A", "B", "*", "unterminated"),  # not counted
     ]
-    report = count("".join(game.format(*row, row[3]) for row in rows), "A")
+    report = counted(rows, "A")
     assert (report.wins, report.draws, report.losses, report.unfinished) == (3, 3, 2, 1)
-    assert report.pairs == Counter({2: 1, 1: 2, 0.5: 1})
+    assert report.pairs == [0, 1, 2, 0, 1]
     assert report.forfeits["us"] == Counter(illegal=1, crash=1)
     assert report.forfeits["them"] == Counter(time=1)
     # Scores of the pairs 1, ½, ½, ¼: mean 9/16, deviations 7/16, -1/16, -1/16, -5/16, whose
     # squares sum to 76/256; variance 19/256, error of the mean 1.96 · √19/32 = 0.26698.
     # 9/16 - 0.26698 = 0.29552 and 9/16 + 0.26698 = 0.82948, which are 151 Elo below and 275 above.
-    elo, low, high = report.elo()
-    assert abs(elo - 400 * math.log10(9 / 7)) < 1e-9
-    assert (round(low), round(high)) == (-151, 275)
+    assert abs(report.elo - 400 * math.log10(9 / 7)) < 1e-9
+    assert (round(report.low), round(report.high)) == (-151, 275)
     # Ten of ten: a player who scores s = 0.05^(1/10) = 0.741 does it once in twenty; Elo +183.
-    sweep = Report(wins=10, pairs=Counter({2: 5}))
-    assert sweep.elo()[0] == math.inf and "at least +183" in sweep.text("A", "B")
-    assert "unknown" in Report().text("A", "B")
+    sweep = counted([(n, *pair, "normal") for n in range(5) for pair in (("A", "B", "1-0"), ("B", "A", "0-1"))], "A")
+    assert sweep.elo is None and "at least +183" in sweep.text("A", "B")
+    assert counted(rows[-1:], "A") is None and "unknown" in Report().text("A", "B")
+    self_test_config()
     print("match.py: statistics agree with the numbers worked out by hand")
 
 
@@ -216,8 +217,13 @@ def player(name, command, options, nodes=None):
     return Player(name, os.path.abspath(found), table, nodes)
 
 
+def find_fastchess(name):
+    """The fastchess program: a name in the PATH, a path, or the one in .deps/bin; None if there is none."""
+    return shutil.which(name) or (shutil.which(str(ROOT / ".deps/bin/fastchess")) if name == "fastchess" else None)
+
+
 def play_fastchess(fastchess, players, arguments):
-    """Plays through fastchess; its chatter is reduced to a line a game on stderr."""
+    """Plays through fastchess."""
     book = Path(arguments.book)
     command = [fastchess]
     for one in players:
@@ -235,11 +241,16 @@ def play_fastchess(fastchess, players, arguments):
     if arguments.adjudicate:
         command += ["-resign", "movecount=5", "score=700", "twosided=true"]
         command += ["-draw", "movenumber=40", "movecount=8", "score=8"]
-    # Its saved state goes beside the games, not into whatever folder we stand in.
+    # Its saved state goes beside the games, not into the current folder.
     command += ["-config", f"outname={arguments.pgn.with_suffix('.fastchess.json')}"]
-    # Others' warnings are many: Stockfish, when limited, plays other moves than it shows.
+    return run_fastchess(command, arguments)
+
+
+def run_fastchess(command, arguments, folder=None):
+    """Runs fastchess, in a folder if one is given; its output is reduced to a line per game on stderr."""
+    # Other programs' warnings are many: Stockfish, when limited, plays other moves than it shows.
     shown = ("Finished game", "Fatal", "Error", *(("Warning",) if arguments.strict else ()))
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, cwd=folder)
     try:
         for line in process.stdout:
             if line.startswith(shown) or "loses on time" in line:
@@ -247,6 +258,83 @@ def play_fastchess(fastchess, players, arguments):
     except KeyboardInterrupt:
         pass  # the terminal has interrupted fastchess too: let it finish its files
     return process.wait()
+
+
+# --- A saved fastchess configuration -------------------------------------------------
+
+
+def included(asked, present):
+    """Whether everything that `asked` says is in `present`, which may say more."""
+    if isinstance(asked, dict):
+        return isinstance(present, dict) and all(included(value, present.get(key)) for key, value in asked.items())
+    if isinstance(asked, list):
+        return isinstance(present, list) and len(asked) == len(present) and all(map(included, asked, present))
+    return asked == present
+
+
+def config_copy(template, folder):
+    """The copy of a configuration in `folder` that fastchess may change: made now, or that of a match that was begun."""
+    copy = folder / template.name
+    settings = json.loads(template.read_text(encoding="utf-8"))
+    if template.resolve() == copy.resolve():
+        return copy
+    if not copy.exists():
+        settings["config_name"] = str(copy)
+        settings["pgn"]["file"] = str(folder / f"{template.stem}.pgn")
+        folder.mkdir(parents=True, exist_ok=True)
+        copy.write_text(json.dumps(settings, indent=4) + "\n", encoding="utf-8")
+        return copy
+    begun = json.loads(copy.read_text(encoding="utf-8"))
+    changed = [key for key in ("engines", "rounds", "games") if not included(settings[key], begun.get(key))]
+    if settings["opening"]["file"] != begun["opening"]["file"]:
+        changed.append("opening")
+    if changed:
+        sys.exit(
+            f"match.py: {copy} is of a match that was begun with other settings than {template} ({', '.join(changed)}):\n"
+            f"finish it with --config {copy}, or remove it and {begun['pgn']['file']} to start again"
+        )
+    return copy
+
+
+def play_config(arguments):
+    """Plays a saved fastchess configuration from a copy; returns fastchess's status, the players, and the PGN."""
+    fastchess = find_fastchess(arguments.fastchess)
+    if not fastchess:
+        sys.exit("match.py: --config needs fastchess: scripts/setup.sh tools says how to get it")
+    if not arguments.config.exists():
+        sys.exit(f"match.py: there is no {arguments.config}")
+    copy = config_copy(arguments.config, ROOT / "runs").resolve()
+    settings = json.loads(copy.read_text(encoding="utf-8"))
+    print(f"match.py: playing {copy}; the same command resumes it", file=sys.stderr)
+    status = run_fastchess([fastchess, "-config", f"file={copy}", f"outname={copy}"], arguments, ROOT)
+    return status, [engine["name"] for engine in settings["engines"]], ROOT / settings["pgn"]["file"]
+
+
+def self_test_config():
+    """A template stays as it is, and a begun match is told from another."""
+    with tempfile.TemporaryDirectory() as folder:
+        template, runs = Path(folder) / "match.json", Path(folder) / "runs"
+        settings = {
+            "engines": [{"name": "A", "limit": {"nodes": 1}}, {"name": "B"}], "rounds": 2, "games": 2,
+            "opening": {"file": "x.pgn"}, "pgn": {"file": "match.pgn"}, "config_name": "match.json",
+        }
+        text = json.dumps(settings)
+        template.write_text(text)
+        copy = config_copy(template, runs)
+        assert copy == runs / "match.json" and template.read_text() == text
+        begun = json.loads(copy.read_text())
+        assert (begun["config_name"], begun["pgn"]["file"]) == (str(copy), str(runs / "match.pgn"))
+        # What fastchess adds is no other match; a second player's other name is.
+        begun["engines"][0]["limit"]["plies"] = 0
+        copy.write_text(json.dumps(begun))
+        assert config_copy(template, runs) == copy and config_copy(copy, runs) == copy
+        template.write_text(text.replace('"B"', '"C"'))
+        try:
+            config_copy(template, runs)
+        except SystemExit as error:
+            assert "other settings" in str(error) and "(engines)" in str(error)
+        else:
+            raise AssertionError("another match was resumed")
 
 
 # --- python-chess, where there is no fastchess -------------------------------------
@@ -421,9 +509,12 @@ def parse():
     add("--concurrency", type=int, default=1, help="games at once (default: %(default)s)")
     add("--pgn", type=Path, help="where the games go (default: a new file in runs/)")
     add("--fastchess", default=os.environ.get("FASTCHESS", "fastchess"),
-        help="the fastchess program; 'none' for python-chess (default: FASTCHESS, or the one in the PATH)")
+        help="the fastchess program; 'none' for python-chess (default: FASTCHESS, or the one in the PATH or .deps/bin)")
+    add("--config", type=Path, metavar="JSON",
+        help="play this saved fastchess configuration from a copy in runs/, or resume it; options of engines, games and "
+        "clocks are its own; fastchess only")
     add("--count", type=Path, metavar="PGN", help="play nothing, report on these games of --name")
-    add("--self-test", action="store_true", help="check the statistics against hand-worked numbers")
+    add("--self-test", action="store_true", help="check the statistics against numbers worked out by hand")
     arguments = parser.parse_args()
     if not re.fullmatch(r"\d+(\.\d+)?\+\d+(\.\d+)?", arguments.tc):
         parser.error("--tc is seconds+seconds, as in 1+0.1")
@@ -444,10 +535,17 @@ def main():
     arguments = parse()
     if arguments.self_test:
         return self_test()
+    # Before hours of games, not after them.
+    trainer()
     if arguments.count:
         name = arguments.name or Path(arguments.engine).stem
-        report = count(arguments.count.read_text(encoding="utf-8"), name)
+        report = count(arguments.count, name)
+        if report is None:
+            sys.exit(f"match.py: there is no finished game of {name} in {arguments.count}")
         return print(report.text(name, "all others"))
+    if arguments.config:
+        status, (us, *others), pgn = play_config(arguments)
+        return finish(status, pgn, us, others[0] if len(others) == 1 else "all others", f"{arguments.config}, fastchess")
     us = player(arguments.name, arguments.engine, arguments.engine_options, arguments.nodes)
     them = player(
         arguments.opponent_name, arguments.opponent, arguments.opponent_options, arguments.opponent_nodes)
@@ -456,9 +554,9 @@ def main():
     if not arguments.pgn:
         arguments.pgn = ROOT / time.strftime("runs/match-%Y%m%d-%H%M%S.pgn")
     if arguments.pgn.exists():
-        sys.exit(f"match.py: {arguments.pgn} is there already: name another file")
+        sys.exit(f"match.py: {arguments.pgn} exists already: name another file")
     arguments.pgn.parent.mkdir(parents=True, exist_ok=True)
-    fastchess = shutil.which(arguments.fastchess)
+    fastchess = find_fastchess(arguments.fastchess)
     status = 0
     if fastchess:
         status = play_fastchess(fastchess, [us, them], arguments)
@@ -468,12 +566,17 @@ def main():
             asyncio.run(match.play())
         except KeyboardInterrupt:
             print("interrupted: reporting on the games that are finished", file=sys.stderr)
-    text = arguments.pgn.read_text(encoding="utf-8") if arguments.pgn.exists() else ""
-    report = count(text, us.name)
-    if report.games == 0:
+    how = f"{arguments.limit}, played by {'fastchess' if fastchess else 'python-chess'}"
+    finish(status, arguments.pgn, us.name, them.name, how)
+
+
+def finish(status, pgn, us, them, how):
+    """Reports on the games, and ends the program: with a status if `us` forfeited a game."""
+    report = count(pgn, us)
+    if report is None:
         sys.exit("match.py: not one game was finished")
-    print(report.text(us.name, them.name))
-    print(f"{arguments.limit}, played by {'fastchess' if fastchess else 'python-chess'}, games in {arguments.pgn}")
+    print(report.text(us, them))
+    print(f"{how}, games in {pgn}")
     sys.exit(status or (1 if report.forfeits["us"] else 0))
 
 

@@ -1,20 +1,24 @@
 #!/usr/bin/env bash
-# Gets ready what Philidor is built with. Safe to repeat and to run twice at once.
+# Installs what Philidor is built, tested and matched with. Safe to repeat and to run
+# twice at once.
 set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-Usage: scripts/setup.sh [engine|all]
+Usage: scripts/setup.sh [engine|all|tools]
 
   engine   what building and running the engine needs: checks Rust, installs a
            C compiler if there is none, puts ONNX Runtime into .deps/lib
   all      (default) the engine's part, and what the trainer and the tests need:
            HDF5, a C++ compiler, rustfmt and clippy, libtorch in .deps/libtorch,
            python-chess in .deps/python
+  tools    what matches need (scripts/match.py, scripts/strength.py): the opponents
+           Stockfish, Glaurung, Toga II and GNU Chess; python-chess in .deps/python;
+           says how to get fastchess, if it is not installed
 
 Debian packages come by apt (with sudo when not root), the two runtimes from
-their Python wheels and python-chess by pip, pinned in scripts/deps-*.txt. What is already there
-is left alone. Everything this script says goes to stderr.
+their Python wheels and python-chess by pip, pinned in scripts/deps-*.txt. What is
+installed already is left alone. All messages go to stderr.
 
 Example: scripts/setup.sh all && cargo build --release
 TEXT
@@ -81,7 +85,7 @@ install_packages() {
     fi
     say "installing with apt: $*"
     local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
-    "${as_root[@]}" "${apt[@]}" update >&2 || say "apt-get update failed, going on with the lists at hand"
+    "${as_root[@]}" "${apt[@]}" update >&2 || say "apt-get update failed, using the package lists at hand"
     "${as_root[@]}" "${apt[@]}" install -y --no-install-recommends "$@" >&2 ||
         die "apt could not install $*"
 }
@@ -234,10 +238,41 @@ once() {
     exec {lock}>&-
 }
 
+# --- Matches ------------------------------------------------------------------
+
+# Debian installs games into a folder that is not in every PATH; match.py looks there too.
+has_program() { command -v "$1" >/dev/null || [[ -x /usr/games/$1 ]]; }
+
+check_opponents() {
+    local missing=() name
+    for name in stockfish glaurung toga2 gnuchess; do
+        has_program "$name" || missing+=("$name")
+    done
+    if ((${#missing[@]})); then install_packages "${missing[@]}"; else say "opponents: already there"; fi
+}
+
+# scripts/match.py looks for it in FASTCHESS, the PATH and .deps/bin.
+check_fastchess() {
+    local path
+    path=$(command -v "${FASTCHESS:-fastchess}" || true)
+    [[ -n $path || ! -x $DEPS/bin/fastchess ]] || path=$DEPS/bin/fastchess
+    if [[ -n $path ]]; then
+        say "fastchess: $path"
+        return
+    fi
+    cat >&2 <<'TEXT'
+setup: fastchess is not installed. Matches are played by python-chess without it, except
+setup: for --config, --chess960 and --adjudicate. No Debian package has it; to build it (g++, make):
+setup:   git clone https://github.com/Disservin/fastchess && make -C fastchess
+setup:   install -D fastchess/fastchess .deps/bin/fastchess
+setup: scripts/match.py finds it there, in the PATH, or where FASTCHESS or --fastchess say.
+TEXT
+}
+
 main() {
     local part=${1:-all}
     case $part in
-    engine | all) ;;
+    engine | all | tools) ;;
     -h | --help) usage && exit 0 ;;
     *) usage >&2 && exit 2 ;;
     esac
@@ -245,6 +280,13 @@ main() {
     'Linux x86_64' | 'Linux aarch64') ;;
     *) die "this script knows Linux on x86-64 and aarch64, not $(uname -sm)." ;;
     esac
+    if [[ $part == tools ]]; then
+        check_opponents
+        once chess
+        check_fastchess
+        say "$part is ready"
+        return
+    fi
     check_rust
     check_packages "$part"
     once onnxruntime

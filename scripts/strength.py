@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Measures what Philidor's UCI_Elo is worth on Stockfish's scale of the same name.
+"""Measures Philidor's UCI_Elo on the scale of Stockfish's UCI_Elo.
 
 Each level plays a match (scripts/match.py) against Stockfish limited to the same
-rating; if that goes too much one way to tell anything (below 10 % or above 90 %),
-another one against a Stockfish 300 points weaker or stronger, and so on.
+rating; if that is too one-sided to tell anything (below 10 % or above 90 %), another
+one against a Stockfish 300 points weaker or stronger, and so on.
 
-Stockfish has a weakest rating (1350 in Stockfish 15): a level far below it plays
-against our own next level instead, which has been measured before, and the errors of
-the two add up (as squares). The table goes to stdout, the games to a folder; a match
-whose games are there already is counted, not played again.
+Stockfish has a lowest rating (1350 in Stockfish 15): a level far below it plays
+against our own next level instead, which was measured before, and the errors of the
+two add up (as squares). The table goes to stdout, the games to a folder; a match whose
+games exist already is counted, not played again. `philidor-trainer rate` does the
+arithmetic of every match.
 
 Examples:
   scripts/strength.py --quick
@@ -25,9 +26,9 @@ from pathlib import Path
 
 import match
 
-# Ratings that Stockfish 15 to 17 can play at, roughly; and how far below them is too far.
+# Approximate range of ratings of Stockfish 15 to 17; and how far below it is too far.
 WEAKEST, STRONGEST, TOO_FAR = 1350, 2850, 200
-# A match outside these scores says little; how far away the next opponent is, and how many are tried.
+# Scores beyond which a match says little; how far away the next opponent is, and how many are tried.
 LOPSIDED, STEP, TRIES = (0.1, 0.9), 300, 3
 
 
@@ -50,14 +51,18 @@ class Rated:
 def rated(report, opponent):
     """The level's rating from its match against a rated opponent.
 
-    A clean sweep has no rating of its own: the bound that match.py prints stands for it.
+    A clean sweep has no rating of its own: the end of its one-sided interval stands for it.
     """
-    elo, low, high = report.elo()
-    if math.isinf(elo):
-        bound = match.elo_of(match.ONE_SIDED ** (1 / report.games))
-        return Rated(opponent.rating + math.copysign(bound, elo), 0.0, "at least" if elo > 0 else "at most")
-    # The interval is lopsided far from 50 %, and one end may be open: then twice the other half.
-    half = (high - low) / 2 if math.isfinite(high - low) else 2 * min(high - elo, elo - low)
+    elo, low, high = report.elo, report.low, report.high
+    if low is None and high is None:
+        return Rated(math.nan, 0.0)
+    if elo is None:
+        return Rated(opponent.rating + (high if low is None else low), 0.0, "at most" if low is None else "at least")
+    # The interval is asymmetric far from 50 %, and one end may be open: then twice the other half.
+    if low is None or high is None:
+        half = 2 * (high - elo if low is None else elo - low)
+    else:
+        half = (high - low) / 2
     return Rated(opponent.rating + elo, math.hypot(half, opponent.error), opponent.bound)
 
 
@@ -78,7 +83,7 @@ def next_opponent(elo, score):
 
 
 def play(arguments, level, stockfish, opponent_name, above):
-    """Plays the level's match, unless its games are there, and returns its report."""
+    """Plays the level's match, unless its games exist, and returns its report."""
     pgn = arguments.out / f"{level}-{opponent_name.replace(' ', '')}.pgn"
     name = f"Philidor {level}"
     if not pgn.exists():
@@ -94,24 +99,32 @@ def play(arguments, level, stockfish, opponent_name, above):
         command += ["--opponent-name", opponent_name, "--opponent-options", *theirs]
         command += ["--tc", arguments.tc, "--games", str(arguments.games), "--pgn", str(pgn)]
         command += ["--concurrency", str(arguments.concurrency)]
-        # Its report is ours to give; its progress goes to stderr. A match with forfeits ends with a
-        # status of its own, and is counted all the same.
+        # The table takes the place of its report; its progress goes to stderr. A match with forfeits ends
+        # with a status of its own, and counts all the same.
         subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
-    report = match.count(pgn.read_text(encoding="utf-8") if pgn.exists() else "", name)
-    if report.games == 0:
+    report = match.count(pgn, name)
+    if report is None:
         sys.exit(f"strength.py: no game of {name} was finished")
     return report
 
 
 def self_test():
     """Numbers that can be checked by hand."""
-    report = match.Report(wins=1, draws=1, losses=2, pairs=match.Counter({1.5: 1, 0: 1}))
+    def games(*results):
+        """The report on pairs of games of A, first with White."""
+        colours = ("A", "B"), ("B", "A")
+        rows = [(n, *colours[game], pair[game], "normal") for n, pair in enumerate(results) for game in (0, 1)]
+        return match.counted(rows, "A")
+
     # Scores of the pairs 3/4 and 0: mean 3/8, which is 89 Elo below the opponent.
-    assert round(rated(report, Rated(1500, 0.0)).rating) == 1411
-    even = match.Report(wins=2, losses=2, pairs=match.Counter({1: 2}))
-    assert rated(even, Rated(1500, 30.0)) == Rated(1500.0, 30.0)
+    report = games(("1-0", "1/2-1/2"), ("0-1", "1-0"))
+    assert report.pairs == [1, 0, 0, 1, 0] and round(rated(report, Rated(1500, 0.0)).rating) == 1411
+    # Both sides win a pair: the scores 1 and 0 leave both ends open.
+    assert rated(games(("1-0", "0-1"), ("0-1", "1-0")), Rated(1500, 30.0)).text() == "unknown"
+    even = match.Report(wins=2, losses=2, elo=0.0, low=-40.0, high=40.0)
+    assert rated(even, Rated(1500, 30.0)) == Rated(1500.0, 50.0)
     # Ten losses of ten: at most 183 below, as match.py has it.
-    swept = rated(match.Report(losses=10, pairs=match.Counter({0: 5})), Rated(1350, 0.0))
+    swept = rated(games(*[("0-1", "1-0")] * 5), Rated(1350, 0.0))
     assert swept.text() == "at most 1167"
     assert opponent_of(1500, None) == (1500, "Stockfish 1500", Rated(1500, 0.0))
     assert opponent_of(1200, None)[0] == WEAKEST
@@ -131,15 +144,15 @@ def parse():
     add("--engine", default=str(match.ROOT / "target/release/philidor"), help="our engine (default: %(default)s)")
     add("--engine-options", nargs="*", default=["Threads=1", "Hash=64", "MoveOverhead=10"], metavar="NAME=VALUE",
         help="its other UCI options (default: Threads=1 Hash=64 MoveOverhead=10)")
-    add("--stockfish", default="stockfish", help="the yardstick (default: %(default)s)")
+    add("--stockfish", default="stockfish", help="the reference engine (default: %(default)s)")
     add("--levels", nargs="+", type=int, default=[800, 1100, 1400, 1700], metavar="ELO",
         help="values of UCI_Elo (default: 800 1100 1400 1700)")
     add("--tc", default="3+0.1", help="seconds for the game + seconds a move (default: %(default)s)")
     add("--games", type=int, default=60, help="per level, an even number (default: %(default)s)")
     add("--concurrency", type=int, default=1, help="games at once (default: %(default)s)")
     add("--out", type=Path, help="folder of the games (default: a new one in runs/)")
-    add("--quick", action="store_true", help="a look: 14 games each of levels 1100, 1400 and 1700 at 1+0.05")
-    add("--self-test", action="store_true", help="check the ratings against hand-worked numbers")
+    add("--quick", action="store_true", help="a quick measurement: 14 games each of levels 1100, 1400 and 1700 at 1+0.05")
+    add("--self-test", action="store_true", help="check the ratings against numbers worked out by hand")
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.levels, arguments.games, arguments.tc = [1100, 1400, 1700], 14, "1+0.05"
@@ -150,6 +163,8 @@ def main():
     arguments = parse()
     if arguments.self_test:
         return self_test()
+    # Before hours of games, not after them.
+    match.trainer()
     if not arguments.out:
         arguments.out = match.ROOT / time.strftime("runs/strength-%Y%m%d-%H%M%S")
     arguments.out.mkdir(parents=True, exist_ok=True)

@@ -30,7 +30,7 @@ pub struct MatchPlan {
     /// Seed of openings and games.
     pub seed: u64,
     /// Results of an interrupted match, which is continued with the next pair.
-    pub begun: MatchResults,
+    pub earlier: MatchResults,
 }
 
 impl MatchPlan {
@@ -69,15 +69,15 @@ pub fn play_match(
 ) -> Result<MatchReport> {
     let rules = &plan.rules;
     rules.check()?;
-    if plan.is_decided(&plan.begun) {
-        return Ok(MatchReport { results: plan.begun, ..MatchReport::default() });
+    if plan.is_decided(&plan.earlier) {
+        return Ok(MatchReport { results: plan.earlier, ..MatchReport::default() });
     }
     let OpeningsAndTables { starts, tables } =
         OpeningsAndTables::open(&rules.book, rules.random_plies, &rules.syzygy, plan.seed)?;
     let mut networks = Vec::new();
     let sides = [side(first, &mut networks), side(second, &mut networks)];
     let setup = Arc::new(MatchSetup { sides, rules: rules.clone(), tables, seed: plan.seed });
-    let (next, halt) = (AtomicU64::new(2 * plan.begun.count()), AtomicBool::new(false));
+    let (next, halt) = (AtomicU64::new(2 * plan.earlier.count()), AtomicBool::new(false));
     let (report, reports) = unbounded();
     thread::scope(|scope| {
         let (setup, starts, networks, next, halt) = (&setup, &starts, &networks, &next, &halt);
@@ -145,7 +145,7 @@ fn count(
     [stop, halt]: [&AtomicBool; 2],
     counted: &mut dyn FnMut(&MatchResults) -> Result<()>,
 ) -> Result<MatchReport> {
-    let mut report = MatchReport { results: plan.begun, ..MatchReport::default() };
+    let mut report = MatchReport { results: plan.earlier, ..MatchReport::default() };
     let mut early: BTreeMap<u64, FinishedMatchGame> = BTreeMap::new();
     for played in reports {
         let played = played?;
@@ -183,13 +183,13 @@ mod tests {
         resumed(MatchResults::default(), pairs, seed, sprt)
     }
 
-    /// A match that is continued after the results `begun`.
-    fn resumed(begun: MatchResults, pairs: u64, seed: u64, sprt: Option<Sprt>) -> MatchReport {
+    /// A match that is continued after the results `earlier`.
+    fn resumed(earlier: MatchResults, pairs: u64, seed: u64, sprt: Option<Sprt>) -> MatchReport {
         let player = |name| Contender::named(name, 1).unwrap();
         let rules = MatchRules { games: 4, workers: 1, max_plies: 120, ..MatchRules::default() };
-        let plan = MatchPlan { pairs, sprt, rules, seed, begun };
+        let plan = MatchPlan { pairs, sprt, rules, seed, earlier };
         let stop = AtomicBool::new(false);
-        let mut last = begun;
+        let mut last = earlier;
         let mut counted = |results: &MatchResults| {
             assert_eq!(results.count(), last.count() + 1);
             last = *results;

@@ -109,9 +109,12 @@ impl Tournament {
     }
 }
 
-/// Whether a game with this `Termination` was lost otherwise than over the board.
+/// Values of `Termination` of games that were lost otherwise than over the board.
+const FORFEITS: [&str; 5] =
+    ["time forfeit", "illegal move", "abandoned", "stalled connection", "rules infraction"];
+
 fn is_forfeit(termination: &str) -> bool {
-    !matches!(termination, "" | "?" | "normal" | "adjudication" | "unterminated")
+    FORFEITS.iter().any(|forfeit| termination.eq_ignore_ascii_case(forfeit))
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ impl ArenaArgs {
             sprt: self.sprt.clone(),
             rules,
             seed: self.seed,
-            begun: MatchResults::default(),
+            earlier: MatchResults::default(),
         };
         let report = play_match([&first, &second], &plan, &bar, stop, &mut |_| Ok(()))?;
         bar.finish_and_clear();

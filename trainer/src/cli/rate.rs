@@ -1,5 +1,6 @@
 //! `rate`: statistics of matches from their PGN.
 
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -39,6 +40,9 @@ pub struct RateArgs {
     json: bool,
 }
 
+/// An error beyond which a rating means nothing: that of a player who is not connected to the others by games.
+const UNCONNECTED: f64 = 10_000.0;
+
 /// A player with a given rating.
 #[derive(Clone, Debug, PartialEq)]
 struct Anchor {
@@ -74,12 +78,12 @@ impl RateArgs {
     /// A file cannot be read or holds no PGN, there is no finished game, or a named player has none.
     pub fn run(&self) -> Result<()> {
         let rated = self.rated()?;
-        if self.json {
-            println!("{:#}", self.to_json(&rated));
-        } else {
-            print!("{}", self.text(&rated));
+        let text = if self.json { format!("{:#}\n", self.to_json(&rated)) } else { self.text(&rated) };
+        match std::io::stdout().lock().write_all(text.as_bytes()) {
+            // The reader has closed the pipe.
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn rated(&self) -> Result<Rated> {
@@ -145,9 +149,11 @@ impl RateArgs {
             let results = &player.results;
             let elo = match (scale, rating(player)) {
                 (false, _) => results.estimate().to_string(),
-                (true, None) => "unknown".into(),
-                (true, Some(Rating { elo, error: 0.0, .. })) => format!("{elo:+.0}"),
-                (true, Some(Rating { elo, error, .. })) => format!("{elo:+.0} ± {error:.0}"),
+                (true, Some(Rating { elo, error, .. })) if *error == 0.0 => format!("{elo:.0}"),
+                (true, Some(Rating { elo, error, .. })) if *error < UNCONNECTED => {
+                    format!("{elo:.0} ± {error:.0}")
+                }
+                (true, _) => "unknown".into(),
             };
             let [wins, draws, losses] = results.games.map(|n| n.to_string());
             let score = format!("{:.1} %", 100.0 * results.score());

@@ -266,7 +266,8 @@ fn refuse_overwritten(layer: &Value) -> Result<()> {
     let Some(train) = layer.get("train") else { return Ok(()) };
     let named = SET_BY_THE_LOOP.iter().filter(|(key, _)| train.get(key).is_some());
     let refused: Vec<String> = named.map(|(key, instead)| format!("train.{key} ({instead})")).collect();
-    ensure!(refused.is_empty(), "rl would overwrite {}: remove it", refused.join(", "));
+    let them = if refused.len() == 1 { "it" } else { "them" };
+    ensure!(refused.is_empty(), "rl would overwrite {}: remove {them}", refused.join(", "));
     Ok(())
 }
 

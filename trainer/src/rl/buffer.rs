@@ -73,13 +73,13 @@ impl ReplayBuffer {
         self.entries.push(entry);
         let mut excess = self.positions().saturating_sub(capacity);
         for entry in &mut self.entries {
-            let mut gone = 0;
-            while excess > 0 && gone < entry.positions.len() {
-                excess = excess.saturating_sub(u64::from(entry.positions[gone]));
-                gone += 1;
+            let mut dropped = 0;
+            while excess > 0 && dropped < entry.positions.len() {
+                excess = excess.saturating_sub(u64::from(entry.positions[dropped]));
+                dropped += 1;
             }
-            entry.first += gone as u64;
-            entry.positions.drain(..gone);
+            entry.first += dropped as u64;
+            entry.positions.drain(..dropped);
         }
         self.entries.retain(|entry| !entry.positions.is_empty());
     }
@@ -102,13 +102,13 @@ impl ReplayBuffer {
     /// Drops the oldest iterations until their files, of `size` bytes each, add up to `bytes`; the newest iteration
     /// stays. Returns the names.
     pub fn release(&mut self, mut bytes: u64, size: impl Fn(&str) -> u64) -> Vec<String> {
-        let mut gone = Vec::new();
+        let mut dropped = Vec::new();
         while bytes > 0 && self.entries.len() > 1 {
             let entry = self.entries.remove(0);
             bytes = bytes.saturating_sub(size(&entry.name));
-            gone.push(entry.name);
+            dropped.push(entry.name);
         }
-        gone
+        dropped
     }
 
     /// Drops iterations whose files are missing, damaged, or hold fewer games than are used; returns a line on each. A
@@ -279,10 +279,10 @@ mod tests {
         let size = |name: &str| if name == "a" { 100 } else { 50 };
         let released = |bytes| {
             let mut buffer = full();
-            let gone = buffer.release(bytes, size);
-            (gone.join(""), buffer.names().into_iter().collect::<String>())
+            let dropped = buffer.release(bytes, size);
+            (dropped.join(""), buffer.names().into_iter().collect::<String>())
         };
-        let expected = |gone: &str, left: &str| (gone.to_owned(), left.to_owned());
+        let expected = |dropped: &str, left: &str| (dropped.to_owned(), left.to_owned());
         assert_eq!(released(0), expected("", "abc"));
         assert_eq!(released(100), expected("a", "bc"));
         assert_eq!(released(101), expected("ab", "c"));

@@ -40,7 +40,7 @@ impl RunLog {
     /// # Errors
     ///
     /// The file cannot be written.
-    pub fn say(&self, iteration: u64, line: &str) -> Result<()> {
+    pub fn event(&self, iteration: u64, line: &str) -> Result<()> {
         log::info!("iteration {iteration}: {line}");
         let now = Timestamp::now().strftime("%Y-%m-%d %H:%M:%S").to_string();
         self.append("events.log", &format!("{now} iteration {iteration}: {line}"))
@@ -51,7 +51,7 @@ impl RunLog {
     /// # Errors
     ///
     /// The file cannot be written.
-    pub fn measure(&self, line: &Value) -> Result<()> {
+    pub fn metrics(&self, line: &Value) -> Result<()> {
         self.append("metrics.jsonl", &line.to_string())
     }
 
@@ -71,8 +71,8 @@ mod tests {
     fn metrics_of_a_repeated_iteration_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let log = RunLog::open(folder.path(), 1).unwrap();
-        (1..=3).for_each(|iteration| log.measure(&serde_json::json!({"iteration": iteration})).unwrap());
-        log.say(3, "something happens").unwrap();
+        (1..=3).for_each(|iteration| log.metrics(&serde_json::json!({"iteration": iteration})).unwrap());
+        log.event(3, "something happens").unwrap();
         drop(RunLog::open(folder.path(), 3).unwrap());
         let metrics = std::fs::read_to_string(folder.path().join("metrics.jsonl")).unwrap();
         assert_eq!(metrics, "{\"iteration\":1}\n{\"iteration\":2}\n");

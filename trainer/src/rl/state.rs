@@ -59,8 +59,8 @@ pub struct RunState {
     /// Finished matches of this iteration, by the opponent's role.
     pub matches: BTreeMap<String, MatchResults>,
     /// Results so far of the unfinished match, by the opponent's role.
-    #[serde(default)]
-    pub begun: BTreeMap<String, MatchResults>,
+    #[serde(default, rename = "begun")]
+    pub unfinished: BTreeMap<String, MatchResults>,
     /// The results of all matches of the run.
     pub meetings: Vec<HeadToHead>,
     /// Ratings by Elo's own update with K = 32, for comparison.
@@ -105,7 +105,7 @@ impl Default for RunState {
             from: None,
             drift: PolicyDivergence::default(),
             matches: BTreeMap::new(),
-            begun: BTreeMap::new(),
+            unfinished: BTreeMap::new(),
             meetings: Vec::new(),
             k32: BTreeMap::new(),
             notes: serde_json::Map::new(),
@@ -160,7 +160,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut state = RunState { iteration: 7, stage: Stage::Arena, ..RunState::default() };
         state
-            .begun
+            .unfinished
             .insert("best".into(), MatchResults { pairs: [1, 0, 2, 0, 0], games: [1, 3, 2], single: [0; 3] });
         state.vetoed.insert("00006".into());
         state.matches.insert(

@@ -74,15 +74,15 @@ impl SelfPlayGame {
         stream_rng(purpose, self.setup.seed, self.number, ply as u64)
     }
 
-    /// Records the finished search and plays a move; `learnt` says whether its policy is a training target.
-    fn finish_search(&mut self, learnt: bool) {
+    /// Records the finished search and plays a move; `is_target` is whether its policy is a training target.
+    fn finish_search(&mut self, is_target: bool) {
         let tree = self.solo.tree();
         let stats = tree.stats();
         let root = tree.root();
         let wdl = root.proof.map_or(root.wdl.flipped(), Proof::wdl);
         let improved = self.solo.improved().filter(|_| root.proof.is_none());
         let target = match &improved {
-            _ if !learnt => Vec::new(),
+            _ if !is_target => Vec::new(),
             Some(improved) => improved.policy.clone(),
             None => policy_target(&stats, self.solo.priors(), self.setup.rules.prune),
         };
@@ -148,11 +148,11 @@ impl SelfPlayGame {
     fn start_search(&mut self) {
         let SelfPlaySetup { rules, .. } = &*self.setup;
         let mut rng = self.rng(RngStream::Search, self.record.moves.len());
-        let learnt = rng.f64() < rules.playout_cap.share;
+        let is_target = rng.f64() < rules.playout_cap.share;
         let noise = Noise { epsilon: rules.noise.epsilon, alpha: rules.noise.alpha, seed: rng.u64(..) };
         let limits = Limits {
-            visits: Some(if learnt { rules.visits } else { rules.playout_cap.visits }),
-            noise: (learnt && rules.noise.epsilon > 0.0).then_some(noise),
+            visits: Some(if is_target { rules.visits } else { rules.playout_cap.visits }),
+            noise: (is_target && rules.noise.epsilon > 0.0).then_some(noise),
             ..Limits::default()
         };
         if rules.gumbel.considered > 0 {
@@ -163,7 +163,7 @@ impl SelfPlayGame {
         } else {
             self.solo.start(&self.game, limits, rules.params());
         }
-        self.searching = Some(learnt);
+        self.searching = Some(is_target);
     }
 
     fn finished(&mut self, (result, flag, resigned): (GameResult, u16, Option<Color>)) -> FinishedGame {
@@ -180,8 +180,8 @@ impl BatchedGame for SelfPlayGame {
     type Outcome = FinishedGame;
 
     fn advance(&mut self) -> Next<FinishedGame> {
-        if let Some(learnt) = self.searching.take() {
-            self.finish_search(learnt);
+        if let Some(is_target) = self.searching.take() {
+            self.finish_search(is_target);
         }
         match self.end() {
             Some(end) => Next::Over(self.finished(end)),

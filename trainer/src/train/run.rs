@@ -15,6 +15,7 @@ use super::learner::Learner;
 use super::regularise::HardPositions;
 use super::report::Reporter;
 use super::sources::{Sources, rescaled};
+use super::summary::TrainSummary;
 use super::validation::HeldOut;
 use crate::config::{Schedule, TrainConfig};
 use crate::files::make_folder;

@@ -44,20 +44,20 @@ impl RlLoop {
         let rules = &self.config.arena;
         let (games, sprt) = opponent.role.games(rules);
         let role = opponent.role.name();
-        let begun = self.state.begun.get(role).copied().unwrap_or_default();
+        let earlier = self.state.unfinished.get(role).copied().unwrap_or_default();
         let plan = MatchPlan {
             pairs: games.div_ceil(2),
             sprt,
             rules: MatchRules { workers: self.workers(rules.rules.workers), ..rules.rules.clone() },
             seed: self.seed(RngStream::Matches),
-            begun,
+            earlier,
         };
-        let bar = progress(2 * plan.pairs, 2 * begun.count(), &format!("games against {}", opponent.name));
+        let bar = progress(2 * plan.pairs, 2 * earlier.count(), &format!("games against {}", opponent.name));
         let other = opponent.contender(|name| self.player(name), rules.visits)?;
         let (state, folder) = (&mut self.state, &self.folder);
         let mut saved = Instant::now();
         let mut counted = |results: &MatchResults| {
-            state.begun.insert(role.to_owned(), *results);
+            state.unfinished.insert(role.to_owned(), *results);
             if saved.elapsed() < SAVE_MATCH_EVERY {
                 return Ok(());
             }
@@ -69,10 +69,10 @@ impl RlLoop {
         if report.stopped {
             return Ok(false);
         }
-        self.state.begun.remove(role);
+        self.state.unfinished.remove(role);
         let results = report.results;
         let below = if results.score() < opponent.role.expected() { ", below" } else { ", above" };
-        self.say(&format!(
+        self.log_event(&format!(
             "{} against {} ({}): {results}{below} {:.0} %",
             player.name(),
             opponent.name,

@@ -42,15 +42,15 @@ impl RlLoop {
         }
         let games = self.games();
         let of = |name: &str| buffer::files(&games, name).iter().map(|path| bytes(path)).sum::<u64>();
-        let gone = self.state.buffer.release(size(&self.folder).saturating_sub(bound), of);
-        if !gone.is_empty() {
+        let removed = self.state.buffer.release(size(&self.folder).saturating_sub(bound), of);
+        if !removed.is_empty() {
             // The state must not refer to them any more when they are deleted.
             self.save()?;
-            gone.iter().for_each(|name| self.remove_games(name));
+            removed.iter().for_each(|name| self.remove_games(name));
             let left = self.state.buffer.positions();
-            self.say(&format!(
+            self.log_event(&format!(
                 "the games of the oldest {} iterations were deleted, as `disk` is exceeded; {left} positions are left",
-                gone.len()
+                removed.len()
             ))?;
         }
         if size(&self.folder) > bound {

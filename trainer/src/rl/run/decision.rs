@@ -21,9 +21,9 @@ impl RlLoop {
             GateDecision::Promoted => {
                 self.state.totals.promotions += 1;
                 self.state.best = self.state.current.clone();
-                self.say(&format!("promoted: {} is the best so far ({why})", self.state.best))?;
+                self.log_event(&format!("promoted: {} is the best so far ({why})", self.state.best))?;
             }
-            GateDecision::Kept => self.say(&format!("{} stays the best ({why})", self.state.best))?,
+            GateDecision::Kept => self.log_event(&format!("{} stays the best ({why})", self.state.best))?,
             GateDecision::Vetoed => {
                 self.veto(why, &response.expect("a veto has a response"), tested)?;
             }
@@ -51,7 +51,7 @@ impl RlLoop {
         let (mix, explore) =
             (escalation.mix(base, rules), escalation.explore(self.config.current_share, rules));
         let lr = self.config.train.lr * escalation.lr_factor;
-        self.say(&format!(
+        self.log_event(&format!(
             "veto, level {level}: {why}; back to {best} with a fresh optimiser, {purged} of the newest positions purged, \
              pretraining mix {:.0} %, learning rate {lr:.2e}, {:.0} % of games by the current network, for {} iterations",
             if base > 0.0 { 100.0 * mix } else { 0.0 },
@@ -63,7 +63,7 @@ impl RlLoop {
         } else {
             worse.join("; ")
         };
-        self.say(&format!("what got worse: {worse}"))?;
+        self.log_event(&format!("what got worse: {worse}"))?;
         self.note("worse", json!(worse));
         Ok(())
     }

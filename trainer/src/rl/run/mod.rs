@@ -65,8 +65,9 @@ pub fn check_model_keys(folder: &Path, resume: bool, config: &RlConfig, asked: &
         .collect();
     ensure!(
         refused.is_empty(),
-        "rl would overwrite {}: remove it, or start another run with a network of that structure",
-        refused.join(", ")
+        "rl would overwrite {}: remove {}, or start another run with a network of that structure",
+        refused.join(", "),
+        if refused.len() == 1 { "it" } else { "them" }
     );
     Ok(())
 }
@@ -136,7 +137,7 @@ impl RlLoop {
     fn recover(&mut self) -> Result<()> {
         let [games, positions] = self.new_games();
         for lost in self.state.buffer.drop_lost(&self.games())? {
-            self.say(&lost)?;
+            self.log_event(&lost)?;
         }
         if self.state.stage == Stage::Train && self.new_games() == [0, 0] {
             // The games are played again.
@@ -149,7 +150,7 @@ impl RlLoop {
         // Samples that this iteration still has to learn from; earlier ones are in the training run.
         let left = if self.state.stage == Stage::Train { self.samples_for(self.new_games()[1]) } else { 0 };
         if self.state.target > left && checkpoint::list(&self.checkpoints()).is_empty() {
-            self.say(&format!(
+            self.log_event(&format!(
                 "the training run is missing: {} is trained on with a fresh optimiser",
                 self.state.current
             ))?;
@@ -223,7 +224,7 @@ impl RlLoop {
             self.clock();
             self.save()?;
             if !done {
-                self.say("stopped; --resume continues from here")?;
+                self.log_event("stopped; --resume continues from here")?;
                 return Ok(RlOutcome::Stopped);
             }
             let passed = self.state.iteration - first;
@@ -248,8 +249,8 @@ impl RlLoop {
     }
 
     /// Writes a line to the event log.
-    fn say(&self, line: &str) -> Result<()> {
-        self.log.say(self.state.iteration, line)
+    fn log_event(&self, line: &str) -> Result<()> {
+        self.log.event(self.state.iteration, line)
     }
 
     /// Sets an entry of the iteration's line of metrics.
@@ -267,7 +268,7 @@ impl RlLoop {
             return Ok(Arc::new(self.nets.load(name)?));
         }
         let (network, news) = self.nets.load_int8(name, &files)?;
-        news.map_or(Ok(()), |news| self.say(&news))?;
+        news.map_or(Ok(()), |news| self.log_event(&news))?;
         Ok(Arc::new(network))
     }
 
@@ -312,7 +313,7 @@ impl RlLoop {
             self.note("k32", json!(self.state.k32.get(&self.state.current)));
         }
         if self.state.escalation.iteration(decision) {
-            self.say("the veto's measures end: learning rate, mix and games are as before")?;
+            self.log_event("the veto's measures end: learning rate, mix and games are as before")?;
         }
         self.clock();
         let mut line = json!({
@@ -322,7 +323,7 @@ impl RlLoop {
         });
         let notes = std::mem::take(&mut self.state.notes);
         line.as_object_mut().expect("an object").extend(notes);
-        self.log.measure(&line)?;
+        self.log.metrics(&line)?;
         if decision == Some(GateDecision::Vetoed) {
             // The old training run is deleted after the state has been written.
             self.state.training += 1;
@@ -332,7 +333,7 @@ impl RlLoop {
         self.state.iteration += 1;
         self.state.stage = Stage::Play;
         self.state.matches.clear();
-        self.state.begun.clear();
+        self.state.unfinished.clear();
         self.save()?;
         if tested {
             curves::draw(&self.folder)?;

@@ -73,7 +73,7 @@ impl RlLoop {
                 "batch": (session.batch > 0.0).then_some(session.batch),
             }),
         );
-        self.say(&format!(
+        self.log_event(&format!(
             "{stats}; buffer {} positions of {} games",
             self.state.buffer.positions(),
             self.state.buffer.games()

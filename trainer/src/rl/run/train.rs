@@ -119,7 +119,7 @@ impl RlLoop {
         self.nets.write(&name, &run.learner.net, &run.learner.averaged, &config, &run.progress)?;
         let losses =
             [summary.policy_loss(), summary.wdl_loss(), summary.top1()].map(|x| x.unwrap_or(f64::NAN));
-        self.say(&format!(
+        self.log_event(&format!(
             "network {name}: policy loss {:.3}, WDL loss {:.3}, first choice {:.1} %; KL {:.3} from the first network",
             losses[0],
             losses[1],
@@ -128,7 +128,10 @@ impl RlLoop {
         ))?;
         let alarm = drift.reaches(self.config.kl.alarm);
         if drift.reaches(self.config.kl.warn) && !alarm {
-            self.say(&format!("warning: the policy diverges from the first network's, KL {:.3}", drift.kl))?;
+            self.log_event(&format!(
+                "warning: the policy diverges from the first network's, KL {:.3}",
+                drift.kl
+            ))?;
         }
         self.note("learn", metrics(run.progress.step, &summary));
         self.note("lr", json!(config.lr));
@@ -142,7 +145,7 @@ impl RlLoop {
                 0 => String::new(),
                 lost => format!(", not finite in {lost} batches"),
             };
-            self.say(&format!("KL {:.3}{lost}: the network is tested at once", drift.kl))?;
+            self.log_event(&format!("KL {:.3}{lost}: the network is tested at once", drift.kl))?;
         }
         if alarm || self.state.iteration.is_multiple_of(self.config.arena.every) {
             self.state.stage = Stage::Arena;
