@@ -12,6 +12,7 @@ step() {
 }
 
 step cargo fmt --all --check
+step python3 scripts/check_names.py
 step cargo clippy --locked --workspace --all-targets -- -D warnings
 step cargo clippy --locked -p trainer --no-default-features --all-targets -- -D warnings
 step cargo test --locked --workspace

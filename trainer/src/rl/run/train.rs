@@ -85,10 +85,8 @@ impl RlLoop {
         }
         let (sources, mix) = self.sources()?;
         run.set_sources(&sources);
-        let mut feed = sources
-            .feed(&config, batch_number(&run.progress.loader))
-            .map_err(|error| format!("{error:#}"))?;
-        let held_out = sources.held_out(&config).map_err(|error| format!("{error:#}"))?;
+        let mut feed = sources.feed(&config, batch_number(&run.progress.loader))?;
+        let held_out = sources.held_out(&config)?;
         let stop = Arc::clone(&self.stop);
         let trained = run.train_from(from, &mut feed, &held_out, &|_| stop.load(Ordering::Relaxed));
         let summary = match trained {
