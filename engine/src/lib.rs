@@ -15,7 +15,7 @@ pub mod eval;
 /// The tree, the selection of moves in it, and the workers that grow it.
 pub mod search;
 /// The classical players: random, minimax, alpha-beta, UCT.
-pub mod baseline;
+pub mod players;
 /// Limits and clocks: "stop now?" from plain numbers.
 pub mod time;
 /// Text to commands and back, options, the session that a GUI talks to.

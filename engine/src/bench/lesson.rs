@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::Instant;
 
-use crate::baseline::{FullWidth, Method, full_width};
+use crate::players::{FullWidthMethod, FullWidthResult, full_width};
 use crate::position::Game;
 
 /// 1. e4 e5 2. Qh5 Nc6 3. Bc4 Nf6, and Qxf7 is mate.
@@ -12,9 +12,9 @@ pub const FEN: &str = "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w 
 pub const DEPTH: u32 = 4;
 
 /// The method, its name, and what the lesson's notebook needed: moves tried, time.
-const ROWS: [(Method, &str, u64, &str); 2] = [
-    (Method::Minimax, "minimax", 1_337_211, "about 3 min"),
-    (Method::AlphaBeta, "alpha-beta", 119_034, "about 15 s"),
+const ROWS: [(FullWidthMethod, &str, u64, &str); 2] = [
+    (FullWidthMethod::Minimax, "minimax", 1_337_211, "about 3 min"),
+    (FullWidthMethod::AlphaBeta, "alpha-beta", 119_034, "about 15 s"),
 ];
 
 /// Prints a table with a row for each method.
@@ -31,11 +31,11 @@ pub fn print(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "|---|--:|--:|--:|--:|---|--:|")?;
     for (method, name, their_moves, their_time) in ROWS {
         let start = Instant::now();
-        let FullWidth { values, tried } = full_width(method, &game, DEPTH);
+        let FullWidthResult { values, nodes } = full_width(method, &game, DEPTH);
         let ms = start.elapsed().as_secs_f64() * 1000.0;
         let Some((best, value)) = values.first() else { continue };
         let best = Game::uci(*best, false);
-        writeln!(out, "| {name} | {their_moves} | {their_time} | {tried} | {ms:.1} ms | {best} | {value} |")?;
+        writeln!(out, "| {name} | {their_moves} | {their_time} | {nodes} | {ms:.1} ms | {best} | {value} |")?;
     }
     Ok(())
 }

@@ -1,24 +1,27 @@
-//! The player who plays anything.
+//! The random player.
 
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use rand::seq::SliceRandom;
 use shakmaty::{Move, MoveList};
 
 use crate::eval::Wdl;
 use crate::search::{Counters, Line, Progress, Report, Score};
 
-/// The legal moves, in the order in which they were drawn.
+/// The legal moves in random order; the first is played.
 #[derive(Clone, Debug, Default)]
-pub struct Drawn(MoveList);
+pub struct ShuffledMoves(MoveList);
 
-impl Drawn {
-    /// Draws them.
-    pub fn new(moves: &MoveList, seed: u64) -> Drawn {
-        let mut drawn = moves.clone();
-        fastrand::Rng::with_seed(seed).shuffle(&mut drawn);
-        Drawn(drawn)
+impl ShuffledMoves {
+    /// Shuffles `moves`.
+    pub fn new(moves: &MoveList, seed: u64) -> ShuffledMoves {
+        let mut shuffled = moves.clone();
+        shuffled.shuffle(&mut SmallRng::seed_from_u64(seed));
+        ShuffledMoves(shuffled)
     }
 }
 
-impl Progress for Drawn {
+impl Progress for ShuffledMoves {
     fn visits(&self) -> u64 {
         self.0.len().min(1) as u64
     }
