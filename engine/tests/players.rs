@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use engine::players::{FullWidthMethod, Player, PlayerTask, UctParams, full_width};
 use engine::position::Game;
-use engine::search::{Ended, Limits, Outcome, Report, Score, Verdict, View, Watch};
+use engine::search::{
+    EndReason, Limits, Report, Score, SearchControl, SearchObserver, SearchOutcome, SearchView,
+};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
@@ -39,17 +41,17 @@ struct CallLimit {
     visits: Vec<u64>,
 }
 
-impl Watch for CallLimit {
-    fn round(&mut self, view: &View<'_>) -> Verdict {
+impl SearchObserver for CallLimit {
+    fn round(&mut self, view: &dyn SearchView) -> SearchControl {
         self.visits.push(view.visits());
         self.left = self.left.saturating_sub(1);
-        if self.left == 0 { Verdict::Stop } else { Verdict::Continue }
+        if self.left == 0 { SearchControl::Stop } else { SearchControl::Continue { expected_visits: None } }
     }
 
-    fn done(&mut self, _: Outcome) {}
+    fn done(&mut self, _: SearchOutcome) {}
 }
 
-fn think(player: Player, task: &PlayerTask) -> Outcome {
+fn think(player: Player, task: &PlayerTask) -> SearchOutcome {
     let mut observer = CallLimit { left: u64::MAX, visits: Vec::new() };
     player.think(task, &mut observer, &AtomicBool::new(false))
 }
@@ -162,7 +164,7 @@ fn mates_are_counted_and_the_shortest_is_played() {
         }
         // A mate cannot be improved by more depth, so the search ends by itself.
         let outcome = think(player, &task(played(SCHOLAR)));
-        assert_eq!((best(&outcome.report).as_str(), outcome.ended), ("h5f7", Ended::Exhausted));
+        assert_eq!((best(&outcome.report).as_str(), outcome.end_reason), ("h5f7", EndReason::Exhausted));
         assert_eq!(outcome.report.depth, 1);
     }
 }
@@ -198,14 +200,18 @@ fn every_player_obeys_its_limits() {
             let outcome = think(player, &PlayerTask { limits: visits(limit), ..task(game.clone()) });
             let made = outcome.report.visits;
             match player {
-                Player::Random => assert_eq!((made, outcome.ended), (1, Ended::Exhausted)),
+                Player::Random => assert_eq!((made, outcome.end_reason), (1, EndReason::Exhausted)),
                 Player::Minimax | Player::AlphaBeta => {
                     // The first depth always completes, with one node for each legal move.
                     let least = game.legal_moves().len() as u64;
-                    assert_eq!((made, outcome.ended), (limit.max(least), Ended::Limit), "{player:?}");
+                    assert_eq!(
+                        (made, outcome.end_reason),
+                        (limit.max(least), EndReason::Limit),
+                        "{player:?}"
+                    );
                 }
                 Player::Uct | Player::UctValue => {
-                    assert_eq!((made, outcome.ended), (limit, Ended::Limit), "{player:?}");
+                    assert_eq!((made, outcome.end_reason), (limit, EndReason::Limit), "{player:?}");
                 }
             }
         }
@@ -216,7 +222,7 @@ fn every_player_obeys_its_limits() {
     }
     for (player, limit) in [(Player::Minimax, 3), (Player::AlphaBeta, 3), (Player::UctValue, 2)] {
         let outcome = think(player, &PlayerTask { limits: depth(limit), ..task(game.clone()) });
-        assert_eq!((outcome.report.depth, outcome.ended), (limit, Ended::Limit), "{player:?}");
+        assert_eq!((outcome.report.depth, outcome.end_reason), (limit, EndReason::Limit), "{player:?}");
     }
 }
 
@@ -225,11 +231,11 @@ fn the_observer_and_the_stop_flag_end_every_player() {
     for player in Player::ALL.into_iter().filter(|player| *player != Player::Random) {
         let mut observer = CallLimit { left: 3, visits: Vec::new() };
         let outcome = player.think(&task(Game::new()), &mut observer, &AtomicBool::new(false));
-        assert_eq!((outcome.ended, observer.visits.len()), (Ended::Stopped, 3), "{player:?}");
+        assert_eq!((outcome.end_reason, observer.visits.len()), (EndReason::Stopped, 3), "{player:?}");
         assert!(observer.visits[0] > 0 && observer.visits.is_sorted(), "{player:?}: {:?}", observer.visits);
         let mut observer = CallLimit { left: u64::MAX, visits: Vec::new() };
         let outcome = player.think(&task(Game::new()), &mut observer, &AtomicBool::new(true));
-        assert_eq!((outcome.ended, outcome.report.lines.len()), (Ended::Stopped, 20), "{player:?}");
+        assert_eq!((outcome.end_reason, outcome.report.lines.len()), (EndReason::Stopped, 20), "{player:?}");
     }
 }
 
@@ -237,7 +243,7 @@ fn the_observer_and_the_stop_flag_end_every_player() {
 fn without_a_legal_move_there_is_no_line() {
     for player in Player::ALL {
         let outcome = think(player, &task(from_fen("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")));
-        assert_eq!((outcome.report.lines.len(), outcome.ended), (0, Ended::Exhausted), "{player:?}");
+        assert_eq!((outcome.report.lines.len(), outcome.end_reason), (0, EndReason::Exhausted), "{player:?}");
     }
 }
 

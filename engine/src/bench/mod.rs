@@ -17,24 +17,24 @@ pub use positions::POSITIONS;
 use crossbeam_channel::{Sender, bounded};
 
 use crate::position::Game;
-use crate::search::{Limits, Outcome, Pool, Verdict, View, Watch};
+use crate::search::{Limits, Pool, SearchControl, SearchObserver, SearchOutcome, SearchView};
 
 /// Lets a search run to its limits and hands over the outcome.
-struct Await(Sender<Outcome>);
+struct Await(Sender<SearchOutcome>);
 
-impl Watch for Await {
-    fn round(&mut self, _: &View<'_>) -> Verdict {
-        Verdict::Continue
+impl SearchObserver for Await {
+    fn round(&mut self, _: &dyn SearchView) -> SearchControl {
+        SearchControl::Continue { expected_visits: None }
     }
 
-    fn done(&mut self, outcome: Outcome) {
+    fn done(&mut self, outcome: SearchOutcome) {
         // The other end waits for exactly this.
         let _ = self.0.send(outcome);
     }
 }
 
 /// Searches `game` for a number of visits.
-fn search(pool: &mut Pool, game: &Game, visits: u64) -> Outcome {
+fn search(pool: &mut Pool, game: &Game, visits: u64) -> SearchOutcome {
     let (sender, receiver) = bounded(1);
     pool.clear();
     let limits = Limits { visits: Some(visits), ..Limits::default() };

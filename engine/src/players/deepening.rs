@@ -9,7 +9,7 @@ use super::alpha_beta::{Window, mvv_lva};
 use super::root_moves::{INFINITE, MinimaxValue, ScoredMove, ScoredMoves, mated};
 use super::stop_check::StopCheck;
 use crate::position::Game;
-use crate::search::Ended;
+use crate::search::EndReason;
 
 /// Nodes between two calls of the observer: some tenths of a millisecond.
 const NODES_PER_CHECK: u64 = 1024;
@@ -79,9 +79,9 @@ impl DepthSearch<'_, '_> {
         let ScoredMoves { depth, .. } = self.roots;
         let Some(stop_check) = self.stop_check.as_mut().filter(|_| depth > 0) else { return true };
         if depth >= max_depth {
-            stop_check.end(Ended::Limit);
+            stop_check.end(EndReason::Limit);
         } else if self.roots.are_mates(self.lines) {
-            stop_check.end(Ended::Exhausted);
+            stop_check.end(EndReason::Exhausted);
         }
         !stop_check.should_stop(&self.roots)
     }

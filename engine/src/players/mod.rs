@@ -3,8 +3,8 @@
 //! They follow a course notebook that implements these algorithms in Python ("the notebook" below), and value
 //! positions as it does, by [material and squares](crate::eval::lesson).
 //!
-//! [`Player::think`] runs a [`PlayerTask`] under the same [`Watch`] and [`Limits`] as the network's search, and
-//! returns the same [`Outcome`]; a [`PlayerThread`] runs a player in the background.
+//! [`Player::think`] runs a [`PlayerTask`] under the same [`SearchObserver`] and [`Limits`] as the network's search, and
+//! returns the same [`SearchOutcome`]; a [`PlayerThread`] runs a player in the background.
 //!
 //! - [`Player::Random`] plays any legal move.
 //! - [`Player::Minimax`] and [`Player::AlphaBeta`] search by iterative deepening; [`full_width`] searches one fixed
@@ -34,7 +34,7 @@ pub use uct::UctParams;
 use self::random::ShuffledMoves;
 use self::stop_check::StopCheck;
 use crate::position::Game;
-use crate::search::{Ended, Limits, Outcome, Progress, Watch};
+use crate::search::{EndReason, Limits, SearchObserver, SearchOutcome, SearchView};
 
 /// A classical player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,13 +78,18 @@ impl Player {
     /// Searches until the task's limits, the observer or `stop` end it.
     ///
     /// The first depth (or the first random game) always completes, so that there is a move to play; after that
-    /// `stop` is obeyed within milliseconds. The observer's [`Watch::done`] is not called: that is up to the caller.
-    pub fn think(self, task: &PlayerTask, observer: &mut dyn Watch, stop: &AtomicBool) -> Outcome {
+    /// `stop` is obeyed within milliseconds. The observer's [`SearchObserver::done`] is not called: that is up to the caller.
+    pub fn think(
+        self,
+        task: &PlayerTask,
+        observer: &mut dyn SearchObserver,
+        stop: &AtomicBool,
+    ) -> SearchOutcome {
         let mut stop_check = StopCheck::new(observer, stop, task.limits.visits);
         let moves = root_moves(task);
         let by_depth = |method, stop_check: &mut _| deepening::deepen(method, task, &moves, stop_check);
         let by_uct = |rollout_plies, stop_check: &mut _| uct::run(task, &moves, rollout_plies, stop_check);
-        let view: Box<dyn Progress> = match self {
+        let view: Box<dyn SearchView> = match self {
             _ if moves.is_empty() => Box::new(ShuffledMoves::default()),
             Player::Random => Box::new(ShuffledMoves::new(&moves, task.seed)),
             Player::Minimax => Box::new(by_depth(FullWidthMethod::Minimax, &mut stop_check)),
@@ -93,8 +98,8 @@ impl Player {
             Player::UctValue => Box::new(by_uct(Some(task.uct.rollout), &mut stop_check)),
         };
         let report = view.report(usize::MAX);
-        let ended = stop_check.end_reason().unwrap_or(Ended::Exhausted);
-        Outcome { report, stats: view.stats(), ended, error: None }
+        let end_reason = stop_check.end_reason().unwrap_or(EndReason::Exhausted);
+        SearchOutcome { report, stats: view.stats(), end_reason, error: None }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
 
 use super::{Player, PlayerTask};
-use crate::search::Watch;
+use crate::search::SearchObserver;
 
 /// Runs at most one player at a time; dropping it stops and joins the thread.
 #[derive(Debug, Default)]
@@ -16,12 +16,12 @@ pub struct PlayerThread {
 impl PlayerThread {
     /// Starts a search and returns at once. A search that is still running is stopped and joined first.
     ///
-    /// The outcome goes to [`Watch::done`]; if the player panics, the observer is dropped without that call.
+    /// The outcome goes to [`SearchObserver::done`]; if the player panics, the observer is dropped without that call.
     ///
     /// # Panics
     ///
     /// If the operating system cannot start a thread.
-    pub fn start(&mut self, player: Player, task: PlayerTask, mut observer: Box<dyn Watch>) {
+    pub fn start(&mut self, player: Player, task: PlayerTask, mut observer: Box<dyn SearchObserver>) {
         self.stop_and_join();
         let stop = Arc::new(AtomicBool::new(false));
         let stop_flag = Arc::clone(&stop);

@@ -6,7 +6,7 @@ use rand::seq::SliceRandom;
 use shakmaty::{Move, MoveList};
 
 use crate::eval::Wdl;
-use crate::search::{Counters, Line, Progress, Report, Score};
+use crate::search::{Counters, Line, Report, Score, SearchView};
 
 /// The legal moves in random order; the first is played.
 #[derive(Clone, Debug, Default)]
@@ -21,7 +21,7 @@ impl ShuffledMoves {
     }
 }
 
-impl Progress for ShuffledMoves {
+impl SearchView for ShuffledMoves {
     fn visits(&self) -> u64 {
         self.0.len().min(1) as u64
     }

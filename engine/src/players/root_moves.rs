@@ -6,7 +6,7 @@ use shakmaty::{Chess, Move, MoveList};
 
 use crate::eval::Wdl;
 use crate::position::{DrawReason, Game, Outcome};
-use crate::search::{Counters, Line, Progress, Report, Score};
+use crate::search::{Counters, Line, Report, Score, SearchView};
 
 /// A value for the side to move: centipawns, or a mate.
 pub type MinimaxValue = i32;
@@ -112,7 +112,7 @@ pub fn score(value: MinimaxValue) -> Score {
     Score::Mate(if value > 0 { (plies + 1) / 2 } else { -(plies / 2) })
 }
 
-impl Progress for ScoredMoves {
+impl SearchView for ScoredMoves {
     fn visits(&self) -> u64 {
         self.nodes
     }

@@ -13,7 +13,7 @@ use super::rollout::roll_out;
 use super::stop_check::StopCheck;
 use super::uct_tree::{ROOT, UctNodeId, UctTree};
 use crate::position::{Game, Outcome};
-use crate::search::{Counters, Ended, Line, Progress, Report, Score};
+use crate::search::{Counters, EndReason, Line, Report, Score, SearchView};
 
 /// The parameters of UCT.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,7 +44,7 @@ pub fn run(
     loop {
         uct.iterate();
         if task.limits.depth.is_some_and(|depth| uct.depth() >= depth) {
-            stop_check.end(Ended::Limit);
+            stop_check.end(EndReason::Limit);
         }
         if stop_check.limit_reached(uct.games)
             || (uct.games % GAMES_PER_CHECK == 1 && stop_check.should_stop(&uct))
@@ -173,7 +173,7 @@ impl UctSearch {
     }
 }
 
-impl Progress for UctSearch {
+impl SearchView for UctSearch {
     fn visits(&self) -> u64 {
         self.games
     }

@@ -9,7 +9,7 @@
 //! 4. An [`Evaluator`](crate::eval::Evaluator) answers for the others: [`Leaf::Expanded`].
 //! 5. [`Tree::apply`] turns virtual visits into visits and backs the values up; if the evaluator
 //!    failed, [`Tree::cancel`] takes the virtual visits back, and the tree is as before.
-//! 6. The watcher looks at the counters and says whether to go on ([`Watch`]).
+//! 6. The watcher looks at the counters and says whether to go on ([`SearchObserver`]).
 //!
 //! The tree has no clock, thread, channel or random source of its own; [`Pool`] has the threads. [`Solo`] is a search
 //! that somebody else drives, many of them with one evaluator.
@@ -23,6 +23,7 @@ mod recycle;
 mod select;
 mod step;
 mod report;
+mod observer;
 mod desk;
 mod worker;
 mod pool;
@@ -31,8 +32,9 @@ mod solo;
 
 pub use gumbel::{Gumbel, Improved};
 pub use noise::{Noise, choose};
+pub use observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
 pub use params::{Fpu, FpuStrategy, Limits, Params, Puct};
-pub use pool::{Ended, Outcome, Pool, Progress, Verdict, View, Watch};
+pub use pool::Pool;
 pub use proof::Proof;
 pub use report::{Line, MoveStats, Report, Score};
 pub use solo::Solo;

@@ -9,84 +9,12 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use shakmaty::{Move, MoveList};
 
 use super::desk::Site;
+use super::observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
 use super::worker::Worker;
 use super::{Limits, MoveStats, Params, Report, Tree};
 use crate::eval::Evaluator;
 use crate::position::Game;
 use crate::tables::Tables;
-
-/// Whether a search goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It does.
-    Continue,
-    /// It ends now.
-    Stop,
-}
-
-/// Who looks on while a search runs. Called from the workers' threads, never twice at once.
-pub trait Watch: Send {
-    /// After every applied batch: look at the clock, maybe tell the user.
-    fn round(&mut self, view: &View<'_>) -> Verdict;
-
-    /// Once, last, when nothing is in flight any more.
-    fn done(&mut self, outcome: Outcome);
-}
-
-/// Why a search ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// It was told to.
-    Stopped,
-    /// It reached one of its [`Limits`].
-    Limit,
-    /// There is nothing left to search: no legal move, a proven root, or memory for not even that.
-    Exhausted,
-    /// The evaluator failed.
-    Failed,
-}
-
-/// How a search ended.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// The last report, with the best line (there is one if there is a legal move).
-    pub report: Report,
-    /// What is known of the root's moves, best first.
-    pub stats: Vec<MoveStats>,
-    /// Why it ended.
-    pub ended: Ended,
-    /// What went wrong, if something did.
-    pub error: Option<String>,
-}
-
-/// What a running search shows of itself.
-pub trait Progress {
-    /// Visits of this search so far.
-    fn visits(&self) -> u64;
-
-    /// Visits of the most and the second most visited root move; zeros where moves aren't chosen by visits.
-    fn lead(&self) -> (u64, u64) {
-        (0, 0)
-    }
-
-    /// What is known of the root's moves, best first; nothing where they have no statistics of this kind.
-    fn stats(&self) -> Vec<MoveStats> {
-        Vec::new()
-    }
-
-    /// Tells the search how many more visits the watcher will let it make; `None` if it can't know.
-    /// Root moves that can't become best in so many are left alone (`Params::smart_pruning`); nothing comes of it where there is no such pruning.
-    fn expect(&self, _visits: Option<u64>) {}
-
-    /// The root move that would be played now.
-    fn best(&self) -> Option<Move>;
-
-    /// The report with up to `multipv` lines.
-    fn report(&self, multipv: usize) -> Report;
-}
-
-/// A look at a running search.
-pub type View<'a> = dyn Progress + 'a;
 
 /// All that the workers share during one search.
 pub(super) struct SearchState {
@@ -103,10 +31,10 @@ pub(super) struct SearchState {
     /// Visits to come, as the watcher sees it; the greatest number if it doesn't know.
     expected: AtomicU64,
     /// None once it has been told of the end.
-    watch: Mutex<Option<Box<dyn Watch>>>,
+    observer: Mutex<Option<Box<dyn SearchObserver>>>,
     // Ends.
     stop: AtomicBool,
-    ending: Mutex<Option<(Ended, Option<String>)>>,
+    ending: Mutex<Option<(EndReason, Option<String>)>>,
     /// A worker died with its tickets: the tree is not at rest, and never will be.
     broken: AtomicBool,
     running: AtomicUsize,
@@ -134,7 +62,7 @@ impl SearchState {
     }
 
     /// Ends the search; the first reason given stands.
-    pub fn end(&self, ended: Ended, error: Option<String>) {
+    pub fn end(&self, ended: EndReason, error: Option<String>) {
         lock(&self.ending).get_or_insert((ended, error));
         self.stop.store(true, Ordering::Relaxed);
         // Under the lock, so that a worker about to wait either sees the flag or hears this.
@@ -169,21 +97,25 @@ impl SearchState {
         }
     }
 
-    pub fn limit_reached(&self, tree: &Tree) -> Option<Ended> {
+    pub fn limit_reached(&self, tree: &Tree) -> Option<EndReason> {
         let visits = self.limits.visits.is_some_and(|limit| tree.playouts() >= limit);
         let depth = self.limits.depth.is_some_and(|limit| tree.playouts() > 1 && tree.depth() >= limit);
         if visits || depth {
-            return Some(Ended::Limit);
+            return Some(EndReason::Limit);
         }
         let known = if self.limits.all_moves { tree.is_settled() } else { tree.root().proof.is_some() };
-        known.then_some(Ended::Exhausted)
+        known.then_some(EndReason::Exhausted)
     }
 
-    /// Asks the watcher, unless it is busy with another worker's round.
-    pub fn watch_round(&self, view: &View<'_>) -> Verdict {
-        match self.watch.try_lock() {
-            Ok(mut watch) => watch.as_mut().map_or(Verdict::Stop, |watch| watch.round(view)),
-            Err(_) => Verdict::Continue,
+    /// Calls the observer, unless another worker is calling it; returns the reason if it stops the search.
+    pub fn observe_round(&self) -> Option<EndReason> {
+        let Ok(mut observer) = self.observer.try_lock() else { return None };
+        match observer.as_mut().map_or(SearchControl::Stop, |observer| observer.round(self)) {
+            SearchControl::Continue { expected_visits } => {
+                self.expected.store(expected_visits.unwrap_or(u64::MAX), Ordering::Relaxed);
+                None
+            }
+            SearchControl::Stop => Some(EndReason::Stopped),
         }
     }
 
@@ -192,7 +124,7 @@ impl SearchState {
         if self.running.fetch_sub(1, Ordering::AcqRel) > 1 {
             return;
         }
-        let (ended, error) = lock(&self.ending).take().unwrap_or((Ended::Stopped, None));
+        let (ended, error) = lock(&self.ending).take().unwrap_or((EndReason::Stopped, None));
         // Whoever waits for the end must not wait for ever, whatever goes wrong in here.
         let broken = self.broken.load(Ordering::Relaxed);
         let seen = catch_unwind(AssertUnwindSafe(|| {
@@ -201,15 +133,20 @@ impl SearchState {
             (tree.report(multipv), tree.stats())
         }));
         let outcome = match seen {
-            Ok((report, stats)) => Outcome { report, stats, ended, error },
+            Ok((report, stats)) => SearchOutcome { report, stats, end_reason: ended, error },
             Err(_) => {
                 let error = error.or(Some("the search's tree is in disorder".into()));
-                Outcome { report: Report::default(), stats: Vec::new(), ended: Ended::Failed, error }
+                SearchOutcome {
+                    report: Report::default(),
+                    stats: Vec::new(),
+                    end_reason: EndReason::Failed,
+                    error,
+                }
             }
         };
         // Taken out, so that its end of any channel closes even if it panics.
-        let watch = lock(&self.watch).take();
-        let told = catch_unwind(AssertUnwindSafe(|| watch.map(|mut watch| watch.done(outcome))));
+        let observer = lock(&self.observer).take();
+        let told = catch_unwind(AssertUnwindSafe(|| observer.map(|mut observer| observer.done(outcome))));
         if told.is_err() {
             log::error!("the search's end could not be told");
         }
@@ -223,7 +160,7 @@ impl SearchState {
     }
 }
 
-impl Progress for SearchState {
+impl SearchView for SearchState {
     fn visits(&self) -> u64 {
         self.playouts.load(Ordering::Relaxed)
     }
@@ -234,10 +171,6 @@ impl Progress for SearchState {
 
     fn stats(&self) -> Vec<MoveStats> {
         self.lock_tree().stats()
-    }
-
-    fn expect(&self, visits: Option<u64>) {
-        self.expected.store(visits.unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     fn best(&self) -> Option<Move> {
@@ -279,7 +212,7 @@ impl Pool {
     /// Starts a search and returns at once. A search that still runs is stopped and waited for.
     ///
     /// Where the new position follows from the last one, the search goes on with its tree.
-    pub fn start(&mut self, root: Game, limits: Limits, watch: Box<dyn Watch>) {
+    pub fn start(&mut self, root: Game, limits: Limits, observer: Box<dyn SearchObserver>) {
         self.stop();
         self.wait();
         let mut tree = self
@@ -299,7 +232,7 @@ impl Pool {
             tree_changed: Condvar::new(),
             playouts: AtomicU64::new(0),
             expected: AtomicU64::new(u64::MAX),
-            watch: Mutex::new(Some(watch)),
+            observer: Mutex::new(Some(observer)),
             stop: AtomicBool::new(false),
             ending: Mutex::new(None),
             broken: AtomicBool::new(false),
@@ -309,7 +242,7 @@ impl Pool {
             root_moves,
         });
         if search.root_moves.is_empty() {
-            search.end(Ended::Exhausted, None);
+            search.end(EndReason::Exhausted, None);
         }
         if kept {
             search.add_noise(&mut search.lock_tree());
@@ -334,7 +267,7 @@ impl Pool {
     /// Asks the running search, if any, to end; returns at once.
     pub fn stop(&self) {
         if let Some(search) = &self.current {
-            search.end(Ended::Stopped, None);
+            search.end(EndReason::Stopped, None);
         }
     }
 
@@ -388,7 +321,7 @@ fn work(mut worker: Worker, jobs: &Receiver<Arc<SearchState>>) {
         // Whatever happens in a worker, the search must end and its watcher must hear of it.
         if catch_unwind(AssertUnwindSafe(|| worker.run(&search))).is_err() {
             search.broken.store(true, Ordering::Relaxed);
-            search.end(Ended::Failed, Some("a search worker panicked".into()));
+            search.end(EndReason::Failed, Some("a search worker panicked".into()));
         }
         search.leave(usize::MAX);
     }

@@ -6,8 +6,8 @@ use shakmaty::{Move, MoveList};
 use super::Tree;
 use super::desk::{Desk, Site};
 use super::gumbel::{Gumbel, Halving, Improved};
+use super::observer::EndReason;
 use super::params::{Limits, Params};
-use super::pool::Ended;
 use super::step::Leaf;
 use crate::eval::{Answer, Request};
 use crate::position::Game;
@@ -32,7 +32,7 @@ pub struct Solo {
     halving: Option<Halving>,
     /// The root's moves with what the evaluator gave them, before any noise.
     priors: Vec<(Move, f32)>,
-    ended: Option<Ended>,
+    ended: Option<EndReason>,
 }
 
 impl Solo {
@@ -49,7 +49,7 @@ impl Solo {
             gumbel: None,
             halving: None,
             priors: Vec::new(),
-            ended: Some(Ended::Stopped),
+            ended: Some(EndReason::Stopped),
         }
     }
 
@@ -61,7 +61,7 @@ impl Solo {
         (self.params, self.limits) = (params, limits);
         self.priors.clear();
         (self.gumbel, self.halving) = (None, None);
-        self.ended = self.root_moves.is_empty().then_some(Ended::Exhausted);
+        self.ended = self.root_moves.is_empty().then_some(EndReason::Exhausted);
         if kept {
             self.meet_root();
         }
@@ -104,7 +104,7 @@ impl Solo {
             let reached = self.desk.replay(&site, gathered.tickets);
             self.desk.settle(&mut self.tree, reached);
             if self.desk.open.is_empty() {
-                self.ended = self.end().or(gathered.full.then_some(Ended::Exhausted));
+                self.ended = self.end().or(gathered.full.then_some(EndReason::Exhausted));
             }
         }
         self.desk.open.len()
@@ -151,14 +151,14 @@ impl Solo {
         self.limits.visits.map_or(u64::MAX, |limit| limit.saturating_sub(started))
     }
 
-    fn end(&self) -> Option<Ended> {
+    fn end(&self) -> Option<EndReason> {
         let proven =
             if self.limits.all_moves { self.tree.is_settled() } else { self.tree.root().proof.is_some() };
-        if self.visits_left() == 0 { Some(Ended::Limit) } else { proven.then_some(Ended::Exhausted) }
+        if self.visits_left() == 0 { Some(EndReason::Limit) } else { proven.then_some(EndReason::Exhausted) }
     }
 
     /// Why the search is over, if it is.
-    pub fn ended(&self) -> Option<Ended> {
+    pub fn ended(&self) -> Option<EndReason> {
         self.ended
     }
 

@@ -5,7 +5,8 @@ use std::sync::MutexGuard;
 
 use super::Tree;
 use super::desk::Desk;
-use super::pool::{Ended, SearchState, Verdict};
+use super::observer::EndReason;
+use super::pool::SearchState;
 use super::step::{Expansion, Leaf, Ticket};
 use crate::eval::{Answer, EvalError, Evaluator, Request};
 
@@ -42,13 +43,13 @@ impl Worker {
             match self.round(search, batch) {
                 Ok(Some(ended)) => search.end(ended, None),
                 Ok(None) => {}
-                Err(error) => search.end(Ended::Failed, Some(error.to_string())),
+                Err(error) => search.end(EndReason::Failed, Some(error.to_string())),
             }
         }
     }
 
     /// One round; says whether the search is over and why.
-    fn round(&mut self, search: &SearchState, size: usize) -> Result<Option<Ended>, EvalError> {
+    fn round(&mut self, search: &SearchState, size: usize) -> Result<Option<EndReason>, EvalError> {
         let Collected::Round { full } = self.collect(search, size) else { return Ok(None) };
         let answers = match self.evaluate() {
             Ok(answers) => answers,
@@ -69,16 +70,13 @@ impl Worker {
                 }
             }
             search.publish(&tree);
-            search.limit_reached(&tree).or(full.then_some(Ended::Exhausted))
+            search.limit_reached(&tree).or(full.then_some(EndReason::Exhausted))
         };
         search.tree_changed.notify_all();
         if over.is_some() {
             return Ok(over);
         }
-        Ok(match search.watch_round(search) {
-            Verdict::Continue => None,
-            Verdict::Stop => Some(Ended::Stopped),
-        })
+        Ok(search.observe_round())
     }
 
     /// Gathers positions to evaluate; waits for the other workers where every way leads to a leaf that
@@ -118,7 +116,7 @@ impl Worker {
             drop(search.tree_changed.wait(tree));
         } else if search.visits_left(&tree) == 0 {
             drop(tree);
-            search.end(Ended::Limit, None);
+            search.end(EndReason::Limit, None);
         }
     }
 

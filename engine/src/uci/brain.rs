@@ -12,7 +12,7 @@ use crate::eval::{
 };
 use crate::players::{PlayerTask, PlayerThread};
 use crate::position::Game;
-use crate::search::{Counters, Limits, Pool, Report, Watch};
+use crate::search::{Counters, Limits, Pool, Report, SearchObserver};
 use crate::tables::Tables;
 
 /// Workers that are started however few cores there are; beyond, four for each.
@@ -39,7 +39,7 @@ pub struct Question {
     /// Seed of a classical player's random numbers.
     pub seed: u64,
     /// Who looks on, and is told of the end.
-    pub watch: Box<dyn Watch>,
+    pub watch: Box<dyn SearchObserver>,
 }
 
 impl Brain {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use engine::position::Game;
-use engine::search::{Ended, Params, Score};
+use engine::search::{EndReason, Params, Score};
 
 use super::hand::*;
 
@@ -47,7 +47,7 @@ fn the_fifty_move_counter_is_not_shared_away() {
     for (clock, drawn) in [(97, true), (60, false)] {
         let game = Game::from_fen(&format!("7k/8/8/8/8/8/R7/K7 w - - {clock} 90")).unwrap();
         let outcome = search(vec![Box::new(WhiteWins)], &game, visits(20_000));
-        assert_eq!(outcome.ended == Ended::Exhausted, drawn, "clock {clock}");
+        assert_eq!(outcome.end_reason == EndReason::Exhausted, drawn, "clock {clock}");
         assert_eq!(outcome.report.lines[0].score == Score::Cp(0), drawn, "clock {clock}");
     }
 }

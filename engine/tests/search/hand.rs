@@ -7,7 +7,8 @@ use engine::bench::Hashed;
 use engine::eval::{Answer, EvalError, Evaluator, Request, Uniform, Wdl};
 use engine::position::Game;
 use engine::search::{
-    Expansion, Fpu, Leaf, Limits, Outcome, Params, Pool, Proof, Puct, Tree, Verdict, View, Watch,
+    Expansion, Fpu, Leaf, Limits, Params, Pool, Proof, Puct, SearchControl, SearchObserver, SearchOutcome,
+    SearchView, Tree,
 };
 use shakmaty::{Color, Move, Position};
 
@@ -118,19 +119,19 @@ pub fn near(got: f32, want: f32) {
 }
 
 /// A watcher that only wants the outcome.
-pub struct Wait(pub mpsc::Sender<Outcome>);
+pub struct Wait(pub mpsc::Sender<SearchOutcome>);
 
-impl Watch for Wait {
-    fn round(&mut self, _view: &View<'_>) -> Verdict {
-        Verdict::Continue
+impl SearchObserver for Wait {
+    fn round(&mut self, _view: &dyn SearchView) -> SearchControl {
+        SearchControl::Continue { expected_visits: None }
     }
 
-    fn done(&mut self, outcome: Outcome) {
+    fn done(&mut self, outcome: SearchOutcome) {
         self.0.send(outcome).expect("the test waits");
     }
 }
 
-pub fn search(evaluators: Vec<Box<dyn Evaluator>>, game: &Game, limits: Limits) -> Outcome {
+pub fn search(evaluators: Vec<Box<dyn Evaluator>>, game: &Game, limits: Limits) -> SearchOutcome {
     search_with(Params::default(), evaluators, game, limits)
 }
 
@@ -139,12 +140,12 @@ pub fn search_with(
     evaluators: Vec<Box<dyn Evaluator>>,
     game: &Game,
     limits: Limits,
-) -> Outcome {
+) -> SearchOutcome {
     go(&mut Pool::new(evaluators, params, 64 << 20), game, limits)
 }
 
 /// One search by a pool that may have searched before.
-pub fn go(pool: &mut Pool, game: &Game, limits: Limits) -> Outcome {
+pub fn go(pool: &mut Pool, game: &Game, limits: Limits) -> SearchOutcome {
     let (sender, receiver) = mpsc::channel();
     pool.start(game.clone(), limits, Box::new(Wait(sender)));
     let outcome = receiver.recv().expect("an outcome");

@@ -4,7 +4,9 @@ use std::sync::mpsc;
 
 use engine::eval::{Answer, EvalError, Evaluator, Request, Uniform};
 use engine::position::Game;
-use engine::search::{Ended, Limits, Outcome, Params, Pool, Verdict, View, Watch};
+use engine::search::{
+    EndReason, Limits, Params, Pool, SearchControl, SearchObserver, SearchOutcome, SearchView,
+};
 
 use super::hand::*;
 
@@ -14,7 +16,7 @@ fn the_visits_asked_for_are_the_visits_made() {
         for limit in [1, 2, 7, 100, 1001] {
             let outcome = search(uniform(workers), &Game::new(), visits(limit));
             assert_eq!(outcome.report.visits, limit, "{workers} workers");
-            assert_eq!(outcome.ended, Ended::Limit);
+            assert_eq!(outcome.end_reason, EndReason::Limit);
         }
     }
 }
@@ -36,7 +38,7 @@ fn without_a_legal_move_there_is_no_line() {
     let game = Game::from_fen("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1").unwrap();
     let outcome = search(uniform(2), &game, Limits::default());
     assert!(outcome.report.lines.is_empty());
-    assert_eq!(outcome.ended, Ended::Exhausted);
+    assert_eq!(outcome.end_reason, EndReason::Exhausted);
 }
 
 #[test]
@@ -54,7 +56,7 @@ fn only_the_root_moves_asked_for_are_searched() {
 fn a_depth_limit_ends_the_search() {
     let limits = Limits { depth: Some(3), ..Limits::default() };
     let outcome = search(uniform(2), &Game::new(), limits);
-    assert_eq!((outcome.ended, outcome.report.depth), (Ended::Limit, 3));
+    assert_eq!((outcome.end_reason, outcome.report.depth), (EndReason::Limit, 3));
 }
 
 /// Answers `good` batches like [`Uniform`], then fails or panics.
@@ -86,7 +88,7 @@ fn a_failing_evaluator_ends_in_a_message_and_a_legal_move() {
             let evaluators: Vec<Box<dyn Evaluator>> =
                 vec![Box::new(Failing { good, panics }), Box::new(Failing { good: good + 3, panics })];
             let outcome = search(evaluators, &Game::new(), Limits::default());
-            assert_eq!(outcome.ended, Ended::Failed);
+            assert_eq!(outcome.end_reason, EndReason::Failed);
             assert!(outcome.error.is_some_and(|error| error.contains(if panics {
                 "panicked"
             } else {
@@ -98,14 +100,14 @@ fn a_failing_evaluator_ends_in_a_message_and_a_legal_move() {
 }
 
 /// Panics in its first look at the search.
-struct Panicking(mpsc::Sender<Outcome>);
+struct Panicking(mpsc::Sender<SearchOutcome>);
 
-impl Watch for Panicking {
-    fn round(&mut self, _view: &View<'_>) -> Verdict {
+impl SearchObserver for Panicking {
+    fn round(&mut self, _view: &dyn SearchView) -> SearchControl {
         panic!("told to panic");
     }
 
-    fn done(&mut self, outcome: Outcome) {
+    fn done(&mut self, outcome: SearchOutcome) {
         self.0.send(outcome).expect("the test waits");
     }
 }
@@ -116,7 +118,7 @@ fn a_worker_that_panics_still_ends_the_search() {
     let (sender, receiver) = mpsc::channel();
     pool.start(Game::new(), Limits::default(), Box::new(Panicking(sender)));
     let outcome = receiver.recv().expect("an outcome");
-    assert_eq!((outcome.ended, outcome.error.is_some()), (Ended::Failed, true));
+    assert_eq!((outcome.end_reason, outcome.error.is_some()), (EndReason::Failed, true));
     assert!(!outcome.report.lines.is_empty());
     pool.wait();
 }
@@ -127,7 +129,7 @@ fn dropping_a_pool_in_mid_search_ends_it() {
     let (sender, receiver) = mpsc::channel();
     pool.start(Game::new(), Limits::default(), Box::new(Wait(sender)));
     drop(pool);
-    assert_eq!(receiver.recv().expect("an outcome").ended, Ended::Stopped);
+    assert_eq!(receiver.recv().expect("an outcome").end_reason, EndReason::Stopped);
 }
 
 #[test]

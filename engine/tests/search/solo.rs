@@ -3,7 +3,7 @@
 use engine::bench::Hashed;
 use engine::eval::{Answer, Evaluator, Request};
 use engine::position::Game;
-use engine::search::{Ended, Gumbel, Limits, Noise, Params, Solo};
+use engine::search::{EndReason, Gumbel, Limits, Noise, Params, Solo};
 use engine::tables::Tables;
 use shakmaty::Move;
 
@@ -52,7 +52,7 @@ fn searches_that_share_batches_find_what_each_finds_alone() {
         let mut alone = [start(fen)];
         drive(&mut alone, 2);
         assert_eq!(visits(&alone[0]), visits(solo));
-        assert_eq!((solo.ended(), solo.tree().playouts()), (Some(Ended::Limit), 150));
+        assert_eq!((solo.ended(), solo.tree().playouts()), (Some(EndReason::Limit), 150));
         assert_eq!(solo.tree().check_at_rest(), Ok(()));
     }
 }
@@ -93,7 +93,7 @@ fn a_proven_root_ends_it_and_the_next_search_begins_anew() {
     let mut solo = [started("7k/5ppp/8/8/8/8/8/K6R w - - 0 1", limits(500), plain())];
     solo[0].start(&Game::from_fen("6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1").unwrap(), limits(500), plain());
     drive(&mut solo, 4);
-    assert_eq!(solo[0].ended(), Some(Ended::Exhausted));
+    assert_eq!(solo[0].ended(), Some(EndReason::Exhausted));
     assert_eq!(solo[0].tree().root().proof.and_then(|proof| proof.mate()), Some(1));
     // What is open when the next search starts is given back.
     solo[0].start(&Game::new(), limits(50), Params { reuse: false, ..plain() });
@@ -103,7 +103,7 @@ fn a_proven_root_ends_it_and_the_next_search_begins_anew() {
     assert_eq!((solo[0].tree().playouts(), solo[0].tree().check_at_rest()), (50, Ok(())));
     // Nothing to search.
     solo[0].start(&Game::from_fen("7k/5KQ1/8/8/8/8/8/8 b - - 0 1").unwrap(), limits(50), plain());
-    assert_eq!((solo[0].gather(3), solo[0].ended()), (0, Some(Ended::Exhausted)));
+    assert_eq!((solo[0].gather(3), solo[0].ended()), (0, Some(EndReason::Exhausted)));
 }
 
 fn gumbel(seed: u64) -> Gumbel {
@@ -167,5 +167,5 @@ fn gumbel_plays_the_only_move_and_finds_mates() {
     let mate = Game::from_fen("6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1").unwrap();
     solo[0].start_gumbel(&mate, limits(200), plain(), Gumbel { considered: 32, ..gumbel(1) });
     drive(&mut solo, 1);
-    assert_eq!(solo[0].ended(), Some(Ended::Exhausted));
+    assert_eq!(solo[0].ended(), Some(EndReason::Exhausted));
 }

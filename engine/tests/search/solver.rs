@@ -1,7 +1,7 @@
 //! Proofs: mates, their distances, and what draws them up the tree.
 
 use engine::position::Game;
-use engine::search::{Ended, Limits, Params, Pool, Score};
+use engine::search::{EndReason, Limits, Params, Pool, Score};
 use engine::tables::{Rules, Tables};
 
 use super::hand::*;
@@ -24,7 +24,7 @@ fn mates_are_found_without_a_network() {
                 "{fen}"
             );
             assert_eq!(line.pv.len() as i32, 2 * mate - 1, "the line ends with the mate");
-            assert_eq!(outcome.ended, Ended::Exhausted, "a proven root needs no more visits");
+            assert_eq!(outcome.end_reason, EndReason::Exhausted, "a proven root needs no more visits");
         }
     }
 }
@@ -65,15 +65,15 @@ fn a_proven_win_ends_a_search_of_all_moves_only_when_nothing_is_open() {
     let game = Game::from_fen("8/8/8/8/8/6P1/6k1/4KR1R w K - 0 1").unwrap();
     let all = Limits { all_moves: true, ..visits(60_000) };
     let outcome = search(uniform(1), &game, all);
-    assert!(outcome.ended == Ended::Limit && outcome.report.visits == 60_000);
+    assert!(outcome.end_reason == EndReason::Limit && outcome.report.visits == 60_000);
     assert_eq!(outcome.report.lines[0].score, Score::Mate(3));
     let first = search(uniform(1), &game, visits(60_000));
-    assert!(first.ended == Ended::Exhausted && first.report.visits < 60_000);
+    assert!(first.end_reason == EndReason::Exhausted && first.report.visits < 60_000);
     // There is nothing better than a mate in one.
     let at_once = Game::from_fen("7k/8/6K1/8/8/8/8/R7 w - - 0 1").unwrap();
     assert_eq!(
-        search(uniform(1), &at_once, Limits { all_moves: true, ..visits(5_000) }).ended,
-        Ended::Exhausted
+        search(uniform(1), &at_once, Limits { all_moves: true, ..visits(5_000) }).end_reason,
+        EndReason::Exhausted
     );
 }
 

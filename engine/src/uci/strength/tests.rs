@@ -7,7 +7,9 @@ use shakmaty::{Move, Position, Role};
 
 use super::*;
 use crate::eval::{Answer, EvalError, Evaluator, Request, Wdl};
-use crate::search::{Counters, Limits, Outcome, Pool, Proof, Verdict, View, Watch};
+use crate::search::{
+    Counters, Limits, Pool, Proof, SearchControl, SearchObserver, SearchOutcome, SearchView,
+};
 
 const SEEDS: u64 = 500;
 
@@ -209,12 +211,12 @@ impl Evaluator for QueenHunter {
 
 struct Tell(Sender<Report>);
 
-impl Watch for Tell {
-    fn round(&mut self, _: &View<'_>) -> Verdict {
-        Verdict::Continue
+impl SearchObserver for Tell {
+    fn round(&mut self, _: &dyn SearchView) -> SearchControl {
+        SearchControl::Continue { expected_visits: None }
     }
 
-    fn done(&mut self, outcome: Outcome) {
+    fn done(&mut self, outcome: SearchOutcome) {
         let _ = self.0.send(outcome.report);
     }
 }
