@@ -11,8 +11,8 @@
 //!    failed, [`Tree::cancel`] takes the virtual visits back, and the tree is as before.
 //! 6. The watcher looks at the counters and says whether to go on ([`SearchObserver`]).
 //!
-//! The tree has no clock, thread, channel or random source of its own; [`Pool`] has the threads. [`Solo`] is a search
-//! that somebody else drives, many of them with one evaluator.
+//! The tree has no clock, thread, channel or random source of its own; [`Pool`] has the threads. [`SteppedSearch`] is
+//! driven by its caller, many of them with one evaluator.
 
 mod proof;
 mod noise;
@@ -24,11 +24,14 @@ mod select;
 mod step;
 mod report;
 mod observer;
-mod desk;
+mod context;
+mod pending;
+mod round;
+mod shared;
 mod worker;
 mod pool;
 mod gumbel;
-mod solo;
+mod stepped;
 
 pub use gumbel::{Gumbel, Improved};
 pub use noise::{Noise, choose};
@@ -37,7 +40,7 @@ pub use params::{Fpu, FpuStrategy, Limits, Params, Puct};
 pub use pool::Pool;
 pub use proof::Proof;
 pub use report::{Line, MoveStats, Report, Score};
-pub use solo::Solo;
 pub use step::{Expansion, Gathered, Leaf, Ticket};
+pub use stepped::SteppedSearch;
 pub use tree::{Counters, NodeView, Tree};
 pub use worker::check_answers;

@@ -113,6 +113,11 @@ impl Tree {
         tree
     }
 
+    /// An empty tree, to be [started](Tree::start), of at most `memory` bytes.
+    pub fn empty(memory: usize) -> Tree {
+        Tree::new(Game::new(), &[], Params::default(), memory)
+    }
+
     fn restrict(&mut self, root_moves: &[Move]) {
         let legal = self.game.legal_moves();
         self.restricted = !root_moves.is_empty();

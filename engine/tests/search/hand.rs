@@ -1,15 +1,12 @@
 //! A tree driven by hand, with an evaluator that says what a test wants; and searches by a pool.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex};
 
 use engine::bench::Hashed;
 use engine::eval::{Answer, EvalError, Evaluator, Request, Uniform, Wdl};
 use engine::position::Game;
-use engine::search::{
-    Expansion, Fpu, Leaf, Limits, Params, Pool, Proof, Puct, SearchControl, SearchObserver, SearchOutcome,
-    SearchView, Tree,
-};
+use engine::search::{Expansion, Fpu, Leaf, Limits, Params, Pool, Proof, Puct, SearchOutcome, Tree};
 use shakmaty::{Color, Move, Position};
 
 /// Plain PUCT with c = 1: no growth, no reduction, no temperature.
@@ -118,19 +115,6 @@ pub fn near(got: f32, want: f32) {
     assert!((got - want).abs() < 1e-3, "{got}, not {want}");
 }
 
-/// A watcher that only wants the outcome.
-pub struct Wait(pub mpsc::Sender<SearchOutcome>);
-
-impl SearchObserver for Wait {
-    fn round(&mut self, _view: &dyn SearchView) -> SearchControl {
-        SearchControl::Continue { expected_visits: None }
-    }
-
-    fn done(&mut self, outcome: SearchOutcome) {
-        self.0.send(outcome).expect("the test waits");
-    }
-}
-
 pub fn search(evaluators: Vec<Box<dyn Evaluator>>, game: &Game, limits: Limits) -> SearchOutcome {
     search_with(Params::default(), evaluators, game, limits)
 }
@@ -146,10 +130,7 @@ pub fn search_with(
 
 /// One search by a pool that may have searched before.
 pub fn go(pool: &mut Pool, game: &Game, limits: Limits) -> SearchOutcome {
-    let (sender, receiver) = mpsc::channel();
-    pool.start(game.clone(), limits, Box::new(Wait(sender)));
-    let outcome = receiver.recv().expect("an outcome");
-    pool.wait();
+    let outcome = pool.search(game, limits);
     assert!(!pool.searching());
     outcome
 }

@@ -9,4 +9,4 @@ mod repetition;
 mod reuse;
 mod solver;
 mod pool;
-mod solo;
+mod stepped;

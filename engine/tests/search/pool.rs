@@ -123,6 +123,19 @@ fn a_worker_that_panics_still_ends_the_search() {
     pool.wait();
 }
 
+/// An observer that only wants the outcome.
+struct Wait(mpsc::Sender<SearchOutcome>);
+
+impl SearchObserver for Wait {
+    fn round(&mut self, _view: &dyn SearchView) -> SearchControl {
+        SearchControl::Continue { expected_visits: None }
+    }
+
+    fn done(&mut self, outcome: SearchOutcome) {
+        self.0.send(outcome).expect("the test waits");
+    }
+}
+
 #[test]
 fn dropping_a_pool_in_mid_search_ends_it() {
     let mut pool = Pool::new(uniform(2), Params::default(), 64 << 20);

@@ -2,14 +2,11 @@
 
 use std::collections::HashMap;
 
-use crossbeam_channel::{Sender, bounded};
 use shakmaty::{Move, Position, Role};
 
 use super::*;
 use crate::eval::{Answer, EvalError, Evaluator, Request, Wdl};
-use crate::search::{
-    Counters, Limits, Pool, Proof, SearchControl, SearchObserver, SearchOutcome, SearchView,
-};
+use crate::search::{Counters, Limits, Pool, Proof};
 
 const SEEDS: u64 = 500;
 
@@ -209,18 +206,6 @@ impl Evaluator for QueenHunter {
     }
 }
 
-struct Tell(Sender<Report>);
-
-impl SearchObserver for Tell {
-    fn round(&mut self, _: &dyn SearchView) -> SearchControl {
-        SearchControl::Continue { expected_visits: None }
-    }
-
-    fn done(&mut self, outcome: SearchOutcome) {
-        let _ = self.0.send(outcome.report);
-    }
-}
-
 #[test]
 fn the_queen_never_hangs_by_dice() {
     for fen in [
@@ -234,10 +219,8 @@ fn the_queen_never_hangs_by_dice() {
             let strength = Strength::of_elo(elo);
             let params = strength.limit(&Params::default());
             let mut pool = Pool::new(vec![Box::new(QueenHunter)], params, 1 << 24);
-            let (sender, reports) = bounded(1);
             let limits = Limits { visits: Some(strength.visits.min(500)), ..Limits::default() };
-            pool.start(game.clone(), limits, Box::new(Tell(sender)));
-            let report = reports.recv().unwrap();
+            let report = pool.search(&game, limits).report;
             let mut played = std::collections::HashSet::new();
             for number in 0..SEEDS {
                 let m = report.lines[strength.choose(&report, seed(&game, number))].pv[0];
