@@ -18,6 +18,7 @@ mod proof;
 mod noise;
 mod params;
 mod arena;
+mod neural_mate;
 mod tree;
 mod recycle;
 mod select;

@@ -3,8 +3,9 @@
 use shakmaty::Move;
 
 use super::arena::NodeId;
+use super::neural_mate::{SelectionTerms, StandardPuct};
 use super::proof::Proof;
-use super::select::Here;
+use super::select::SelectionContext;
 use super::tree::{Counters, Tree};
 use crate::eval::{Wdl, centipawns_of_q};
 
@@ -98,25 +99,32 @@ impl Tree {
     /// What is known of the root's moves, in the order of the report's lines; empty before the root's
     /// evaluation.
     pub fn stats(&self) -> Vec<MoveStats> {
+        match &self.neural_mate {
+            None => self.stats_with(&StandardPuct),
+            Some(terms) => self.stats_with(terms),
+        }
+    }
+
+    fn stats_with(&self, terms: &impl SelectionTerms) -> Vec<MoveStats> {
         if !self.node(self.root).is_expanded() {
             return Vec::new();
         }
-        let here = Here::new(self, self.root);
+        let context = SelectionContext::new(self, self.root, terms);
         let links = self.arena.links_of(self.root);
         let children = self.children();
         let stats = |edge: usize| {
             let (m, view) = children[edge];
             let visited = view.value.is_some();
             let u = match links.get(edge) {
-                Some(link) => self.u(self.node(link.child()), link, view.prior, &here),
-                None => here.unvisited_u(view.prior),
+                Some(link) => context.u(self.node(link.child()), link, view.prior),
+                None => context.unvisited_u(view.prior),
             };
             MoveStats {
                 m,
                 visits: u64::from(view.visits),
                 pending: u64::from(view.pending),
                 prior: view.prior,
-                q: if visited { view.q } else { here.unvisited_q },
+                q: if visited { view.q } else { context.unvisited_q },
                 wdl: if visited { view.wdl } else { self.node(self.root).wdl_for_parent().flipped() },
                 u,
                 value: view.value,

@@ -3,6 +3,7 @@
 use shakmaty::Move;
 
 use super::arena::{Arena, Node, NodeId};
+use super::neural_mate::NeuralMateTerms;
 use super::params::Params;
 use super::proof::Proof;
 use crate::eval::Wdl;
@@ -62,6 +63,8 @@ const KEPT_VISITS_UNCOUNTED: u64 = 128;
 pub struct Tree {
     // Set for a search.
     pub(super) params: Params,
+    /// NeuralMatePlay's terms, if the parameters turn them on.
+    pub(super) neural_mate: Option<NeuralMateTerms>,
     pub(super) game: Game,
     pub(super) moves: Vec<Move>,
     pub(super) restricted: bool,
@@ -94,6 +97,7 @@ impl Tree {
         let mut arena = Arena::new(memory);
         let root = arena.add();
         let mut tree = Tree {
+            neural_mate: NeuralMateTerms::of(&params),
             params,
             moves: Vec::new(),
             restricted: false,
@@ -137,6 +141,7 @@ impl Tree {
             && root_moves.is_empty()
             && !self.restricted
             && self.advance(game);
+        self.neural_mate = NeuralMateTerms::of(&params);
         self.params = params;
         if !kept {
             self.arena.clear();
