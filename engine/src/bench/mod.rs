@@ -1,8 +1,8 @@
-//! The signature, and how fast the evaluator is.
+//! Benchmarks.
 //!
-//! [`signature`] searches fixed positions with evaluators that compute in whole numbers, so every
-//! machine finds the same; [`speed`] measures the network; [`perft`] counts moves; [`lesson`] has the classical
-//! players do what they do in the lesson.
+//! [`signature`] searches fixed positions with evaluators whose answers are the same on every machine; [`speed`]
+//! measures the network; [`perft`] counts move sequences; [`lesson`] compares minimax and alpha-beta with the notebook
+//! that the classical players follow.
 
 mod hashed;
 pub mod lesson;
@@ -11,7 +11,7 @@ mod positions;
 pub mod signature;
 pub mod speed;
 
-pub use hashed::Hashed;
+pub use hashed::HashedEvaluator;
 pub use positions::POSITIONS;
 
 use crate::position::Game;

@@ -6,7 +6,7 @@ use rand::seq::SliceRandom;
 use shakmaty::{Move, MoveList};
 
 use crate::eval::Wdl;
-use crate::search::{Counters, Line, Report, Score, SearchView};
+use crate::search::{PvLine, Report, Score, SearchCounters, SearchView};
 
 /// The legal moves in random order; the first is played.
 #[derive(Clone, Debug, Default)]
@@ -31,10 +31,10 @@ impl SearchView for ShuffledMoves {
     }
 
     fn report(&self, multipv: usize) -> Report {
-        let line = |m: &Move| Line { pv: vec![*m], score: Score::Cp(0), wdl: Wdl::DRAW, visits: 0 };
+        let line = |m: &Move| PvLine { pv: vec![*m], score: Score::Cp(0), wdl: Wdl::DRAW, visits: 0 };
         Report {
             visits: self.visits(),
-            counters: Counters::default(),
+            counters: SearchCounters::default(),
             depth: 1,
             seldepth: 1,
             hashfull: 0,

@@ -6,7 +6,7 @@ use shakmaty::{Chess, Move, MoveList};
 
 use crate::eval::Wdl;
 use crate::position::{DrawReason, Game, Outcome};
-use crate::search::{Counters, Line, Report, Score, SearchView};
+use crate::search::{PvLine, Report, Score, SearchCounters, SearchView};
 
 /// A value for the side to move: centipawns, or a mate.
 pub type MinimaxValue = i32;
@@ -93,13 +93,13 @@ impl ScoredMoves {
         root.pv.iter().take_while(is_playable).copied().collect()
     }
 
-    fn line(&self, root: &ScoredMove) -> Line {
+    fn line(&self, root: &ScoredMove) -> PvLine {
         let wdl = match score(root.value) {
             Score::Mate(moves) if moves > 0 => Wdl::WIN,
             Score::Mate(_) => Wdl::LOSS,
             Score::Cp(centipawns) => Wdl::of_centipawns(centipawns),
         };
-        Line { pv: self.variation(root), score: score(root.value), wdl, visits: 0 }
+        PvLine { pv: self.variation(root), score: score(root.value), wdl, visits: 0 }
     }
 }
 
@@ -124,7 +124,7 @@ impl SearchView for ScoredMoves {
     fn report(&self, multipv: usize) -> Report {
         Report {
             visits: self.nodes,
-            counters: Counters::default(),
+            counters: SearchCounters::default(),
             depth: self.depth,
             seldepth: self.current_depth,
             hashfull: 0,

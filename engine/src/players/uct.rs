@@ -13,7 +13,7 @@ use super::rollout::roll_out;
 use super::stop_check::StopCheck;
 use super::uct_tree::{ROOT, UctNodeId, UctTree};
 use crate::position::{Game, Outcome};
-use crate::search::{Counters, EndReason, Line, Report, Score, SearchView};
+use crate::search::{EndReason, PvLine, Report, Score, SearchCounters, SearchView};
 
 /// The parameters of UCT.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -150,7 +150,7 @@ impl UctSearch {
         self.path_plies.checked_div(self.games).unwrap_or(0) as u32
     }
 
-    fn line(&self, child: UctNodeId) -> Line {
+    fn line(&self, child: UctNodeId) -> PvLine {
         let node = self.tree.node(child);
         let mut game = self.root.clone();
         let mut pv = Vec::new();
@@ -169,7 +169,7 @@ impl UctSearch {
         }
         let mates = pv.len() == 1 && matches!(game.outcome(), Some(Outcome::Decisive { .. }));
         let score = if mates { Score::Mate(1) } else { Score::from_q(node.wdl().q()) };
-        Line { pv, score, wdl: node.wdl(), visits: u64::from(node.visits) }
+        PvLine { pv, score, wdl: node.wdl(), visits: u64::from(node.visits) }
     }
 }
 
@@ -192,7 +192,7 @@ impl SearchView for UctSearch {
     fn report(&self, multipv: usize) -> Report {
         Report {
             visits: self.games,
-            counters: Counters::default(),
+            counters: SearchCounters::default(),
             depth: self.depth().max(1),
             seldepth: self.longest_path.max(1),
             hashfull: self.tree.hashfull(),

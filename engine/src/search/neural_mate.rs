@@ -3,7 +3,7 @@
 //! Selection is compiled once with them and once without ([`StandardPuct`]), and branches once per node, so that they
 //! cost nothing when they are off.
 
-use super::arena::Node;
+use super::node_store::Node;
 use super::params::Params;
 use super::proof::Proof;
 use crate::eval::Wdl;

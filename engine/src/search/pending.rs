@@ -3,14 +3,14 @@
 use shakmaty::MoveList;
 
 use super::context::SearchContext;
-use super::step::{Expansion, Leaf, Ticket, finished};
+use super::step::{Expansion, InFlightVisit, Leaf, finished};
 use super::tree::Tree;
 use crate::eval::{Answer, Request};
 use crate::position::Game;
 
 /// A leaf with its legal moves and the index of its game in the batch.
 pub(super) struct PendingLeaf {
-    visit: Ticket,
+    visit: InFlightVisit,
     moves: MoveList,
     game: usize,
 }
@@ -39,7 +39,7 @@ impl PendingBatch {
     pub fn replay(
         &mut self,
         context: &SearchContext,
-        visits: Vec<Ticket>,
+        visits: Vec<InFlightVisit>,
     ) -> Vec<(PendingLeaf, Option<Leaf>)> {
         let first = self.leaves.len();
         if self.games.len() < first + visits.len() {
@@ -90,7 +90,7 @@ impl PendingBatch {
         &mut self,
         answers: &'a [Answer],
         temperature: f32,
-    ) -> impl Iterator<Item = (Ticket, Expansion)> + use<'_, 'a> {
+    ) -> impl Iterator<Item = (InFlightVisit, Expansion)> + use<'_, 'a> {
         let answered = self.leaves.drain(..).zip(answers);
         answered.map(move |(leaf, answer)| (leaf.visit, Expansion::new(&leaf.moves, answer, temperature)))
     }

@@ -2,7 +2,7 @@
 
 use super::context::SearchContext;
 use super::pending::PendingBatch;
-use super::step::{Expansion, Leaf, Ticket};
+use super::step::{Expansion, InFlightVisit, Leaf};
 use super::tree::Tree;
 
 /// Access to the tree during a round.
@@ -48,9 +48,9 @@ pub(super) fn gather(
         let wanted = context.visits_left(tree).min((size - batch.len()) as u64) as usize;
         let gathered = tree.gather(wanted);
         full |= gathered.full;
-        if !gathered.tickets.is_empty() {
+        if !gathered.visits.is_empty() {
             access.release();
-            let reached = batch.replay(context, gathered.tickets);
+            let reached = batch.replay(context, gathered.visits);
             batch.settle(access.tree(), reached);
         }
         let no_more = gathered.collided || gathered.full || wanted == 0;
@@ -62,7 +62,7 @@ pub(super) fn gather(
 }
 
 /// Applies evaluated leaves. Returns whether the root was among them, which then has its moves and priors.
-pub(super) fn apply(tree: &mut Tree, leaves: impl IntoIterator<Item = (Ticket, Expansion)>) -> bool {
+pub(super) fn apply(tree: &mut Tree, leaves: impl IntoIterator<Item = (InFlightVisit, Expansion)>) -> bool {
     let mut root_expanded = false;
     for (visit, expansion) in leaves {
         root_expanded |= visit.plies() == 0;

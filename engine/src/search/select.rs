@@ -1,7 +1,7 @@
 //! Selection: the move that a visit takes, by PUCT.
 
-use super::arena::{Link, Node, NodeId};
 use super::neural_mate::{SelectionTerms, StandardPuct};
+use super::node_store::{Link, Node, NodeId};
 use super::params::FpuStrategy;
 use super::proof::Proof;
 use super::tree::Tree;
@@ -27,8 +27,8 @@ impl Tree {
 
     fn select_with(&self, id: NodeId, terms: &impl SelectionTerms) -> usize {
         let context = SelectionContext::new(self, id, terms);
-        let links = self.arena.links_of(id);
-        let moves = self.arena.moves_of(id);
+        let links = self.nodes.links_of(id);
+        let moves = self.nodes.moves_of(id);
         let mut best = (f32::NEG_INFINITY, 0);
         for (index, (link, candidate)) in links.iter().zip(moves).enumerate() {
             let child = self.node(link.child());
@@ -76,9 +76,9 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
         let params = &tree.params;
         let at_root = id == tree.root;
         let node = tree.node(id);
-        let links = tree.arena.links_of(id);
-        let (mut visited_prior, mut visits) = (0.0, node.pending);
-        for (link, candidate) in links.iter().zip(tree.arena.moves_of(id)) {
+        let links = tree.nodes.links_of(id);
+        let (mut visited_prior, mut visits) = (0.0, node.in_flight);
+        for (link, candidate) in links.iter().zip(tree.nodes.moves_of(id)) {
             if tree.node(link.child()).visits > 0 {
                 visited_prior += candidate.prior();
             }
@@ -109,7 +109,7 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
 
     /// Q of a move that has been taken, with the virtual loss of its in-flight visits, for the side that makes it.
     fn q(&self, child: &Node, link: &Link) -> f32 {
-        let in_flight = child.pending as f32;
+        let in_flight = child.in_flight as f32;
         if child.visits == 0 {
             // Its first evaluation is still in flight.
             return self.unvisited_q - self.virtual_loss * (in_flight / (in_flight + 1.0));
@@ -124,7 +124,7 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
 
     /// U of a move that has been taken: its exploration.
     pub fn u(&self, child: &Node, link: &Link, prior: f32) -> f32 {
-        let started = link.visits as f32 + child.pending as f32;
+        let started = link.visits as f32 + child.in_flight as f32;
         self.exploration * self.terms.exploration_factor(child) * prior / (1.0 + started)
     }
 

@@ -11,7 +11,7 @@ use super::observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, S
 use super::pending::PendingBatch;
 use super::report::{MoveStats, Report};
 use super::round::{self, TreeAccess};
-use super::step::{Expansion, Ticket};
+use super::step::{Expansion, InFlightVisit};
 use super::tree::Tree;
 
 /// One search by all workers of a pool.
@@ -135,7 +135,7 @@ impl SharedSearch {
     }
 
     /// Applies evaluated leaves; returns the reason if the search is over by itself.
-    pub fn apply(&self, leaves: Vec<(Ticket, Expansion)>, full: bool) -> Option<EndReason> {
+    pub fn apply(&self, leaves: Vec<(InFlightVisit, Expansion)>, full: bool) -> Option<EndReason> {
         let mut access = self.access();
         let tree = access.tree();
         if round::apply(tree, leaves) {

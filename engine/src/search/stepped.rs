@@ -4,7 +4,7 @@
 use shakmaty::Move;
 
 use super::context::SearchContext;
-use super::gumbel::{Gumbel, Halving, Improved};
+use super::gumbel::{Gumbel, ImprovedPolicy, SequentialHalving};
 use super::observer::EndReason;
 use super::params::{Limits, Params};
 use super::pending::PendingBatch;
@@ -25,7 +25,7 @@ pub struct SteppedSearch {
     batch: PendingBatch,
     /// How the root's moves are chosen, if not by PUCT.
     gumbel: Option<Gumbel>,
-    halving: Option<Halving>,
+    halving: Option<SequentialHalving>,
     /// The root moves with the evaluator's priors, before any noise.
     priors: Vec<(Move, f32)>,
     end_reason: Option<EndReason>,
@@ -63,7 +63,7 @@ impl SteppedSearch {
     }
 
     /// Starts a search of `game` that chooses the root's moves as [`Gumbel`] describes, and the others by PUCT. It
-    /// needs a limit of visits; noise and the last tree are not used. [`SteppedSearch::improved`] has the
+    /// needs a limit of visits; noise and the last tree are not used. [`SteppedSearch::improved_policy`] has the
     /// result.
     pub fn start_gumbel(&mut self, game: &Game, limits: Limits, params: Params, gumbel: Gumbel) {
         let limits = Limits { noise: None, ..limits };
@@ -117,7 +117,7 @@ impl SteppedSearch {
         self.context.add_noise(&mut self.tree);
         if let Some(gumbel) = self.gumbel {
             let visits = self.context.visits_left(&self.tree);
-            self.halving = Some(Halving::begin(gumbel, &mut self.tree, visits));
+            self.halving = Some(SequentialHalving::begin(gumbel, &mut self.tree, visits));
         }
     }
 
@@ -132,8 +132,8 @@ impl SteppedSearch {
     }
 
     /// The improved policy of a search that was started by [`SteppedSearch::start_gumbel`].
-    pub fn improved(&self) -> Option<Improved> {
-        self.halving.as_ref()?.improved(&self.tree, &self.priors)
+    pub fn improved_policy(&self) -> Option<ImprovedPolicy> {
+        self.halving.as_ref()?.improved_policy(&self.tree, &self.priors)
     }
 
     /// The root moves with the evaluator's priors, flattened by [`Params::policy_temperature`], before noise.

@@ -6,7 +6,7 @@ use super::observer::EndReason;
 use super::pending::PendingBatch;
 use super::round;
 use super::shared::SharedSearch;
-use super::step::{Expansion, Ticket};
+use super::step::{Expansion, InFlightVisit};
 use crate::eval::{Answer, EvalError, Evaluator, Request};
 
 /// How often a round gathers to fill its batch, where some leaves turn out to need no evaluation.
@@ -56,7 +56,7 @@ impl Worker {
             }
         };
         let temperature = search.context.params.policy_temperature;
-        let leaves: Vec<(Ticket, Expansion)> = self.batch.expand(&answers, temperature).collect();
+        let leaves: Vec<(InFlightVisit, Expansion)> = self.batch.expand(&answers, temperature).collect();
         Ok(search.apply(leaves, status.full).or_else(|| search.observe_round()))
     }
 

@@ -12,7 +12,7 @@ use crate::eval::{
 };
 use crate::players::{PlayerTask, PlayerThread};
 use crate::position::Game;
-use crate::search::{Counters, Limits, Pool, Report, SearchObserver};
+use crate::search::{Limits, Pool, Report, SearchCounters, SearchObserver};
 use crate::tables::Tables;
 
 /// Workers that are started however few cores there are; beyond, four for each.
@@ -113,7 +113,7 @@ impl Brain {
 
     /// Where the visits of the network's search came from, in words.
     pub fn shares(&self, report: &Report) -> String {
-        let Counters { playouts, evaluations, transpositions, table_hits, .. } = report.counters;
+        let SearchCounters { playouts, evaluations, transpositions, table_hits, .. } = report.counters;
         let share = |part: u64, of: u64| part as f64 * 100.0 / of.max(1) as f64;
         let cached = self.cache.as_ref().map_or(0, |cache| cache.hits());
         format!(

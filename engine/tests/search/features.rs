@@ -1,6 +1,6 @@
 //! Each number that steers the search, by an example in which it makes the difference.
 
-use engine::bench::Hashed;
+use engine::bench::HashedEvaluator;
 use engine::position::Game;
 use engine::search::{Fpu, FpuStrategy, Limits, Noise, Params, Puct};
 
@@ -136,7 +136,7 @@ fn a_searchs_last_visits_go_to_those_that_can_still_win() {
     let run = |smart_pruning, all_moves| {
         let params = Params { smart_pruning, ..Params::default() };
         let limits = Limits { all_moves, ..visits(400) };
-        search_with(params, vec![Box::new(Hashed)], &Game::new(), limits).report
+        search_with(params, vec![Box::new(HashedEvaluator)], &Game::new(), limits).report
     };
     let (with, without) = (run(1.33, false), run(0.0, false));
     assert_eq!(with.lines[0].pv[0], without.lines[0].pv[0]);
@@ -155,7 +155,7 @@ fn noise_changes_the_roots_priors_and_nothing_else() {
 
     let run = |noise| {
         let limits = Limits { noise, ..visits(300) };
-        search(vec![Box::new(Hashed)], &Game::new(), limits).report
+        search(vec![Box::new(HashedEvaluator)], &Game::new(), limits).report
     };
     let noise = |seed| Some(Noise { epsilon: 0.5, alpha: 0.3, seed });
     assert_eq!(run(noise(1)), run(noise(1)));

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use engine::bench::Hashed;
+use engine::bench::HashedEvaluator;
 use engine::eval::{Answer, EvalError, Evaluator, Request, Uniform, Wdl};
 use engine::position::Game;
 use engine::search::{Expansion, Fpu, Leaf, Limits, Params, Pool, Proof, Puct, SearchOutcome, Tree};
@@ -61,11 +61,11 @@ impl Hand {
 
     pub fn visit(&mut self) {
         let gathered = self.tree.gather(1);
-        for ticket in gathered.tickets {
+        for visit in gathered.visits {
             let mut game = self.tree.root_game().clone();
-            ticket.replay(&mut game);
-            let leaf = self.leaf(&game, ticket.plies());
-            self.tree.apply(ticket, leaf);
+            visit.replay(&mut game);
+            let leaf = self.leaf(&game, visit.plies());
+            self.tree.apply(visit, leaf);
         }
     }
 
@@ -183,6 +183,6 @@ impl Evaluator for Asked {
     fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
         let asked = batch.iter().map(|request| (request.game.key(), request.game.fen()));
         self.0.lock().unwrap().extend(asked);
-        Hashed.evaluate(batch)
+        HashedEvaluator.evaluate(batch)
     }
 }

@@ -21,12 +21,12 @@ fn a_full_tree_goes_on_inside_its_memory() {
             dropped += 1;
             assert!((300..=550).contains(&tree.fullness()), "half is kept: {}", tree.fullness());
         }
-        for ticket in gathered.tickets {
+        for visit in gathered.visits {
             let mut game = tree.root_game().clone();
-            ticket.replay(&mut game);
+            visit.replay(&mut game);
             let moves = game.legal_moves();
             let leaf = Expansion::new(&moves, &script.answer("", &moves), 1.0);
-            tree.apply(ticket, Leaf::Expanded(leaf));
+            tree.apply(visit, Leaf::Expanded(leaf));
         }
         // Every playout counts at the root, whatever was dropped on the way.
         assert_eq!(u64::from(tree.root().visits), tree.playouts());
@@ -47,17 +47,17 @@ proptest! {
         for (batch, seed, cancelled) in rounds {
             let gathered = tree.gather(batch);
             applied += gathered.finished as u64;
-            for (index, ticket) in gathered.tickets.into_iter().enumerate() {
+            for (index, visit) in gathered.visits.into_iter().enumerate() {
                 let mut game = tree.root_game().clone();
-                ticket.replay(&mut game);
+                visit.replay(&mut game);
                 let moves = game.legal_moves();
                 let before = tree.playouts();
-                let Some(ticket) = tree.identify(ticket, game.key()) else {
+                let Some(visit) = tree.identify(visit, game.key()) else {
                     applied += tree.playouts() - before;
                     continue;
                 };
                 if index == usize::from(cancelled) {
-                    tree.cancel(ticket);
+                    tree.cancel(visit);
                     continue;
                 }
                 applied += 1;
@@ -71,7 +71,7 @@ proptest! {
                     };
                     Leaf::Expanded(Expansion::new(&moves, &answer, 1.4))
                 };
-                tree.apply(ticket, leaf);
+                tree.apply(visit, leaf);
             }
             prop_assert_eq!(tree.check_at_rest(), Ok(()));
             prop_assert_eq!(tree.playouts(), applied);

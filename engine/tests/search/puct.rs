@@ -50,13 +50,13 @@ fn a_virtual_loss_sends_the_next_visit_elsewhere() {
     hand.visit();
     hand.visit(); // e2e4
     // e2e4 0 + 0.6/2 = 0.3, d2d4 0 + 0.4: d2d4.
-    let first = hand.tree.gather(1).tickets;
-    assert_eq!(hand.child("d2d4").pending, 1);
+    let first = hand.tree.gather(1).visits;
+    assert_eq!(hand.child("d2d4").in_flight, 1);
     // While that is out, d2d4's Q falls by ½: 0.4·√2/2 − 0.5 < 0; e2e4 has 0.6·√2/2 = 0.42.
     let second = hand.tree.gather(1);
     assert!(!second.collided);
-    assert_eq!((hand.child("e2e4").pending, hand.child("d2d4").pending), (1, 1));
-    first.into_iter().chain(second.tickets).for_each(|ticket| hand.tree.cancel(ticket));
+    assert_eq!((hand.child("e2e4").in_flight, hand.child("d2d4").in_flight), (1, 1));
+    first.into_iter().chain(second.visits).for_each(|visit| hand.tree.cancel(visit));
     assert_eq!(hand.tree.check_at_rest(), Ok(()));
 }
 
@@ -70,11 +70,11 @@ fn a_visit_on_its_way_counts_as_a_loss_in_q() {
         let params = Params { virtual_loss, ..plain() };
         let mut hand = Hand::new(KINGS_AND_PAWNS, "e2e4 d2d4", params, script.clone());
         (0..3).for_each(|_| hand.visit());
-        let first = hand.tree.gather(1).tickets;
-        let second = hand.tree.gather(1).tickets;
-        let pending = hand.child("d2d4").pending;
-        first.into_iter().chain(second).for_each(|ticket| hand.tree.cancel(ticket));
-        pending
+        let first = hand.tree.gather(1).visits;
+        let second = hand.tree.gather(1).visits;
+        let in_flight = hand.child("d2d4").in_flight;
+        first.into_iter().chain(second).for_each(|visit| hand.tree.cancel(visit));
+        in_flight
     };
     assert_eq!(choose(0.0), 0);
     assert_eq!(choose(1.0), 1);
@@ -115,7 +115,7 @@ fn temperature_flattens_the_policy() {
 fn a_leaf_under_evaluation_is_not_gathered_twice() {
     let mut hand = Hand::new(KINGS_AND_PAWNS, "", plain(), Scripted::default());
     let gathered = hand.tree.gather(4);
-    assert_eq!(gathered.tickets.len(), 1, "only the root can be evaluated");
+    assert_eq!(gathered.visits.len(), 1, "only the root can be evaluated");
     assert!(gathered.collided);
     assert_eq!(hand.tree.in_flight(), 1);
 }
@@ -126,9 +126,9 @@ fn cancelling_leaves_the_tree_as_it_was() {
     (0..20).for_each(|_| hand.visit());
     let before = (hand.tree.root(), hand.tree.children(), hand.tree.playouts());
     let gathered = hand.tree.gather(8);
-    assert!(gathered.tickets.len() > 1);
+    assert!(gathered.visits.len() > 1);
     assert_ne!(hand.tree.root(), before.0, "visits are pending");
-    gathered.tickets.into_iter().for_each(|ticket| hand.tree.cancel(ticket));
+    gathered.visits.into_iter().for_each(|visit| hand.tree.cancel(visit));
     assert_eq!((hand.tree.root(), hand.tree.children(), hand.tree.playouts()), before);
     assert_eq!(hand.tree.check_at_rest(), Ok(()));
 }

@@ -1,6 +1,6 @@
 //! Going on with the last search's tree.
 
-use engine::bench::Hashed;
+use engine::bench::HashedEvaluator;
 use engine::eval::Evaluator;
 use engine::position::Game;
 use engine::search::{Limits, Params, Pool, Report};
@@ -8,7 +8,7 @@ use engine::search::{Limits, Params, Pool, Report};
 use super::hand::*;
 
 fn pool(params: Params) -> Pool {
-    let evaluator: Box<dyn Evaluator> = Box::new(Hashed);
+    let evaluator: Box<dyn Evaluator> = Box::new(HashedEvaluator);
     Pool::new(vec![evaluator], params, 64 << 20)
 }
 

@@ -1,6 +1,6 @@
 //! The stepped search.
 
-use engine::bench::Hashed;
+use engine::bench::HashedEvaluator;
 use engine::eval::{Answer, Evaluator, Request};
 use engine::position::Game;
 use engine::search::{EndReason, Gumbel, Limits, Noise, Params, SteppedSearch};
@@ -10,7 +10,7 @@ use shakmaty::Move;
 use super::hand::{plain, search_with, visits as limits};
 
 fn answers<'a>(requests: impl Iterator<Item = Request<'a>>) -> Vec<Answer> {
-    Hashed.evaluate(&requests.collect::<Vec<_>>()).unwrap()
+    HashedEvaluator.evaluate(&requests.collect::<Vec<_>>()).unwrap()
 }
 
 /// Runs these searches to their ends, all of them with one batch at a time.
@@ -61,8 +61,12 @@ fn searches_that_share_batches_find_what_each_finds_alone() {
 fn one_leaf_at_a_time_it_finds_what_a_worker_finds() {
     let params = Params { batch: 1, smart_pruning: 0.0, ..plain() };
     for fen in FENS {
-        let outcome =
-            search_with(params.clone(), vec![Box::new(Hashed)], &Game::from_fen(fen).unwrap(), limits(200));
+        let outcome = search_with(
+            params.clone(),
+            vec![Box::new(HashedEvaluator)],
+            &Game::from_fen(fen).unwrap(),
+            limits(200),
+        );
         let expected: Vec<(Move, u64)> = outcome.stats.iter().map(|stats| (stats.m, stats.visits)).collect();
         let mut search = [started(fen, limits(200), params.clone())];
         drive(&mut search, 1);
@@ -126,7 +130,7 @@ fn gumbel_shares_visits_out_by_halving_and_improves_the_policy() {
     counts.sort_unstable();
     assert_eq!(counts, [2, 2, 6, 6]);
     assert_eq!(search.tree().check_at_rest(), Ok(()));
-    let improved = search.improved().unwrap();
+    let improved = search.improved_policy().unwrap();
     assert_eq!(improved.policy.len(), 20);
     assert!((improved.policy.iter().map(|(_, share)| share).sum::<f32>() - 1.0).abs() < 1e-4);
     // Of two visited moves, the better one has gained on the other.
@@ -163,7 +167,7 @@ fn gumbel_plays_the_only_move_and_finds_mates() {
         gumbel(1),
     );
     drive(&mut search, 1);
-    assert!(search[0].improved().is_none_or(|improved| !improved.policy.is_empty()));
+    assert!(search[0].improved_policy().is_none_or(|improved| !improved.policy.is_empty()));
     let mate = Game::from_fen("6k1/5ppp/8/8/8/8/8/K3R3 w - - 0 1").unwrap();
     search[0].start_gumbel(&mate, limits(200), plain(), Gumbel { considered: 32, ..gumbel(1) });
     drive(&mut search, 1);

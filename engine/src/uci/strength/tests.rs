@@ -6,7 +6,7 @@ use shakmaty::{Move, Position, Role};
 
 use super::*;
 use crate::eval::{Answer, EvalError, Evaluator, Request, Wdl};
-use crate::search::{Counters, Limits, Pool, Proof};
+use crate::search::{Limits, Pool, Proof, SearchCounters};
 
 const SEEDS: u64 = 500;
 
@@ -17,16 +17,16 @@ fn wdl(q: f32) -> Wdl {
 /// A report on as many of the initial position's moves as there are numbers: visits, Q, mate.
 fn report(lines: &[(u64, f32, Option<i32>)]) -> Report {
     let moves = Game::new().legal_moves();
-    let line = |(&(visits, q, mate), &m): (&(u64, f32, Option<i32>), &Move)| Line {
+    let line = |(&(visits, q, mate), &m): (&(u64, f32, Option<i32>), &Move)| PvLine {
         pv: vec![m],
         score: mate.map_or(Score::from_q(q), Score::Mate),
         wdl: wdl(q),
         visits,
     };
-    let lines: Vec<Line> = lines.iter().zip(&moves).map(line).collect();
+    let lines: Vec<PvLine> = lines.iter().zip(&moves).map(line).collect();
     Report {
         visits: 100,
-        counters: Counters::default(),
+        counters: SearchCounters::default(),
         depth: 1,
         seldepth: 1,
         hashfull: 0,
@@ -113,7 +113,7 @@ fn stats(moves: &[(u64, f32, Option<Proof>)]) -> Vec<MoveStats> {
     let stats = |(&(visits, prior, proof), &m): (&(u64, f32, Option<Proof>), &Move)| MoveStats {
         m,
         visits,
-        pending: 0,
+        in_flight: 0,
         prior,
         q: 0.0,
         wdl: wdl(0.0),
