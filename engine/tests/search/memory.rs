@@ -1,14 +1,14 @@
-//! The tree's memory and its law.
+//! The tree's memory and its invariant.
 
 use engine::eval::Answer;
 use engine::position::Game;
 use engine::search::{Expansion, Leaf, Params, Proof, Tree};
 use proptest::prelude::*;
 
-use super::hand::*;
+use super::support::*;
 
 #[test]
-fn a_full_tree_goes_on_inside_its_memory() {
+fn a_full_tree_stays_within_its_memory() {
     let mut tree = Tree::new(Game::new(), &[], plain(), 200_000);
     let script = Scripted::default();
     let (mut fullest, mut dropped) = (0, 0);
@@ -28,7 +28,7 @@ fn a_full_tree_goes_on_inside_its_memory() {
             let leaf = Expansion::new(&moves, &script.answer("", &moves), 1.0);
             tree.apply(visit, Leaf::Expanded(leaf));
         }
-        // Every playout counts at the root, whatever was dropped on the way.
+        // Every visit counts at the root, whatever was dropped below.
         assert_eq!(u64::from(tree.root().visits), tree.playouts());
     }
     assert!(fullest > 950 && dropped > 10, "{fullest} ‰, dropped {dropped} times");
@@ -38,9 +38,9 @@ fn a_full_tree_goes_on_inside_its_memory() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// Random values, batches and cancellations: afterwards the law holds and the books balance.
+    /// Random values, batches and cancellations keep the invariant and the counters.
     #[test]
-    fn the_law_holds_after_any_rounds(memory in 60_000usize..400_000, rounds in prop::collection::vec((1usize..9, any::<u64>(), 0u8..8), 1..60)) {
+    fn the_invariant_holds_after_any_rounds(memory in 60_000usize..400_000, rounds in prop::collection::vec((1usize..9, any::<u64>(), 0u8..8), 1..60)) {
         let fen = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1";
         let mut tree = Tree::new(Game::from_fen(fen).unwrap(), &[], Params::default(), memory);
         let mut applied = 0;

@@ -8,10 +8,10 @@ use engine::search::{
     EndReason, Limits, Params, Pool, SearchControl, SearchObserver, SearchOutcome, SearchView,
 };
 
-use super::hand::*;
+use super::support::*;
 
 #[test]
-fn the_visits_asked_for_are_the_visits_made() {
+fn the_limit_of_visits_is_exact() {
     for workers in [1, 2, 3] {
         for limit in [1, 2, 7, 100, 1001] {
             let outcome = search(uniform(workers), &Game::new(), visits(limit));
@@ -22,13 +22,13 @@ fn the_visits_asked_for_are_the_visits_made() {
 }
 
 #[test]
-fn no_visit_at_all_still_names_a_move() {
+fn a_limit_of_no_visits_still_gives_a_move() {
     let outcome = search(uniform(2), &Game::new(), visits(0));
     assert_eq!(outcome.report.lines[0].pv.len(), 1);
 }
 
 #[test]
-fn one_worker_repeats_itself_exactly() {
+fn one_worker_is_reproducible() {
     let run = || search(uniform(1), &Game::new(), visits(3_000)).report;
     assert_eq!(run(), run());
 }
@@ -72,8 +72,8 @@ impl Evaluator for Failing {
 
     fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
         if self.good == 0 {
-            assert!(!self.panics, "told to panic");
-            return Err(EvalError("told to fail".into()));
+            assert!(!self.panics, "panic requested");
+            return Err(EvalError("failure requested".into()));
         }
         self.good -= 1;
         Uniform.evaluate(batch)
@@ -82,7 +82,7 @@ impl Evaluator for Failing {
 
 #[test]
 fn a_failing_evaluator_ends_in_a_message_and_a_legal_move() {
-    // Nothing may be in flight afterwards: the pool asserts it in debug builds before it reports.
+    // Nothing may be in flight afterwards: debug builds of the pool assert it before they report.
     for panics in [false, true] {
         for good in [0, 1, 5] {
             let evaluators: Vec<Box<dyn Evaluator>> =
@@ -92,19 +92,19 @@ fn a_failing_evaluator_ends_in_a_message_and_a_legal_move() {
             assert!(outcome.error.is_some_and(|error| error.contains(if panics {
                 "panicked"
             } else {
-                "told to fail"
+                "failure requested"
             })));
             assert!(Game::new().legal_moves().contains(&outcome.report.lines[0].pv[0]));
         }
     }
 }
 
-/// Panics in its first look at the search.
+/// Panics at its first call.
 struct Panicking(mpsc::Sender<SearchOutcome>);
 
 impl SearchObserver for Panicking {
     fn round(&mut self, _view: &dyn SearchView) -> SearchControl {
-        panic!("told to panic");
+        panic!("panic requested");
     }
 
     fn done(&mut self, outcome: SearchOutcome) {
@@ -123,10 +123,10 @@ fn a_worker_that_panics_still_ends_the_search() {
     pool.wait();
 }
 
-/// An observer that only wants the outcome.
-struct Wait(mpsc::Sender<SearchOutcome>);
+/// Sends the outcome to the test.
+struct OutcomeSender(mpsc::Sender<SearchOutcome>);
 
-impl SearchObserver for Wait {
+impl SearchObserver for OutcomeSender {
     fn round(&mut self, _view: &dyn SearchView) -> SearchControl {
         SearchControl::Continue { expected_visits: None }
     }
@@ -140,13 +140,13 @@ impl SearchObserver for Wait {
 fn dropping_a_pool_in_mid_search_ends_it() {
     let mut pool = Pool::new(uniform(2), Params::default(), 64 << 20);
     let (sender, receiver) = mpsc::channel();
-    pool.start(Game::new(), Limits::default(), Box::new(Wait(sender)));
+    pool.start(Game::new(), Limits::default(), Box::new(OutcomeSender(sender)));
     drop(pool);
     assert_eq!(receiver.recv().expect("an outcome").end_reason, EndReason::Stopped);
 }
 
 #[test]
-fn positions_with_more_moves_than_a_game_can_reach_are_searched_whole() {
+fn positions_with_more_moves_than_a_game_can_reach_are_searched_completely() {
     let game = Game::from_fen("kBQQQQQQ/BR5Q/Q6Q/Q6Q/Q6Q/Q6Q/Q6Q/KQQQQQQQ w - -").expect("set up by hand");
     let moves = game.legal_moves().len();
     assert!(moves > 255, "{moves}");

@@ -7,7 +7,7 @@ use engine::search::{EndReason, Gumbel, Limits, Noise, Params, SteppedSearch};
 use engine::tables::Tables;
 use shakmaty::Move;
 
-use super::hand::{plain, search_with, visits as limits};
+use super::support::{plain, search_with, visits as limits};
 
 fn answers<'a>(requests: impl Iterator<Item = Request<'a>>) -> Vec<Answer> {
     HashedEvaluator.evaluate(&requests.collect::<Vec<_>>()).unwrap()
@@ -99,7 +99,7 @@ fn a_proven_root_ends_the_search_and_another_can_start() {
     drive(&mut search, 4);
     assert_eq!(search[0].end_reason(), Some(EndReason::Exhausted));
     assert_eq!(search[0].tree().root().proof.and_then(|proof| proof.mate()), Some(1));
-    // What is open when the next search starts is given back.
+    // Visits in flight when the next search starts are cancelled.
     search[0].start(&Game::new(), limits(50), Params { reuse: false, ..plain() });
     search[0].gather(1);
     search[0].start(&Game::new(), limits(50), Params { reuse: false, ..plain() });
@@ -115,7 +115,7 @@ fn gumbel(seed: u64) -> Gumbel {
 }
 
 #[test]
-fn gumbel_shares_visits_out_by_halving_and_improves_the_policy() {
+fn gumbel_assigns_visits_by_halving_and_improves_the_policy() {
     let run = |seed| {
         let mut search = [SteppedSearch::new(Tables::default(), 1 << 22)];
         search[0].start_gumbel(&Game::new(), limits(17), plain(), gumbel(seed));
@@ -133,7 +133,7 @@ fn gumbel_shares_visits_out_by_halving_and_improves_the_policy() {
     let improved = search.improved_policy().unwrap();
     assert_eq!(improved.policy.len(), 20);
     assert!((improved.policy.iter().map(|(_, share)| share).sum::<f32>() - 1.0).abs() < 1e-4);
-    // Of two visited moves, the better one has gained on the other.
+    // Of two visited moves, the better one has gained more.
     let stats = search.tree().stats();
     let gain = |m: Move| {
         let of = |list: &[(Move, f32)]| list.iter().find(|(other, _)| *other == m).unwrap().1;
@@ -174,7 +174,7 @@ fn gumbel_plays_the_only_move_and_finds_mates() {
     assert_eq!(search[0].end_reason(), Some(EndReason::Exhausted));
 }
 
-/// The stepped search obeys every limit that the pool obeys.
+/// The stepped search obeys the same limits as the pool.
 #[test]
 fn a_depth_limit_alone_ends_the_search() {
     let depth = Limits { depth: Some(3), ..Limits::default() };

@@ -1,4 +1,4 @@
-//! A tree driven by hand, with an evaluator that says what a test wants; and searches by a pool.
+//! Helpers: a tree driven step by step with a scripted evaluator, and searches by a pool.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ pub fn plain() -> Params {
     }
 }
 
-/// Answers by the last move played; a draw and equal priors where the script says nothing.
+/// Answers by the last move played; by default a draw and equal priors.
 #[derive(Clone, Default)]
 pub struct Scripted {
     wdl: HashMap<String, Wdl>,
@@ -45,18 +45,18 @@ impl Scripted {
     }
 }
 
-/// A tree driven by hand, one leaf at a time.
-pub struct Hand {
+/// A tree driven step by step, one leaf at a time, with scripted answers.
+pub struct ManualSearch {
     pub tree: Tree,
     script: Scripted,
     params: Params,
 }
 
-impl Hand {
-    pub fn new(fen: &str, root_moves: &str, params: Params, script: Scripted) -> Hand {
+impl ManualSearch {
+    pub fn new(fen: &str, root_moves: &str, params: Params, script: Scripted) -> ManualSearch {
         let game = Game::from_fen(fen).unwrap();
         let moves: Vec<Move> = root_moves.split_whitespace().map(|m| game.parse_uci(m).unwrap()).collect();
-        Hand { tree: Tree::new(game, &moves, params.clone(), 1 << 24), script, params }
+        ManualSearch { tree: Tree::new(game, &moves, params.clone(), 1 << 24), script, params }
     }
 
     pub fn visit(&mut self) {
@@ -95,7 +95,7 @@ impl Hand {
     }
 }
 
-/// The root move that leads to `game`, if it is one ply from `root`; else nothing.
+/// The root move that leads to `game`, if it is one ply from `root`; else empty.
 pub fn last_move(root: &Game, game: &Game) -> String {
     let one_ply = root.legal_moves().into_iter().find(|m| {
         let mut next = root.clone();
@@ -125,11 +125,11 @@ pub fn search_with(
     game: &Game,
     limits: Limits,
 ) -> SearchOutcome {
-    go(&mut Pool::new(evaluators, params, 64 << 20), game, limits)
+    search_by(&mut Pool::new(evaluators, params, 64 << 20), game, limits)
 }
 
-/// One search by a pool that may have searched before.
-pub fn go(pool: &mut Pool, game: &Game, limits: Limits) -> SearchOutcome {
+/// A search by a pool that may have a tree already.
+pub fn search_by(pool: &mut Pool, game: &Game, limits: Limits) -> SearchOutcome {
     let outcome = pool.search(game, limits);
     assert!(!pool.searching());
     outcome
@@ -153,7 +153,7 @@ pub fn visits(visits: u64) -> Limits {
     Limits { visits: Some(visits), ..Limits::default() }
 }
 
-/// Sees White winning everywhere, and all moves alike.
+/// Evaluates every position as winning for White, with equal priors.
 pub struct WhiteWins;
 
 impl Evaluator for WhiteWins {
@@ -171,18 +171,18 @@ impl Evaluator for WhiteWins {
     }
 }
 
-/// What an evaluator that wraps another was asked about: [`Game::key`] and board of each position.
+/// An evaluator that records [`Game::key`] and FEN of each position that it evaluates.
 #[derive(Clone, Default)]
-pub struct Asked(pub Arc<Mutex<Vec<(u64, String)>>>);
+pub struct RecordingEvaluator(pub Arc<Mutex<Vec<(u64, String)>>>);
 
-impl Evaluator for Asked {
+impl Evaluator for RecordingEvaluator {
     fn max_batch(&self) -> usize {
         8
     }
 
     fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
-        let asked = batch.iter().map(|request| (request.game.key(), request.game.fen()));
-        self.0.lock().unwrap().extend(asked);
+        let positions = batch.iter().map(|request| (request.game.key(), request.game.fen()));
+        self.0.lock().unwrap().extend(positions);
         HashedEvaluator.evaluate(batch)
     }
 }
