@@ -46,10 +46,10 @@ pub(super) struct SequentialHalving {
 impl SequentialHalving {
     /// Samples the moves of the expanded root, of which none may have been taken, and sorts them accordingly.
     pub fn begin(gumbel: Gumbel, tree: &mut Tree, visits: u64) -> SequentialHalving {
-        let mut random = SmallRng::seed_from_u64(gumbel.seed);
+        let mut rng = SmallRng::seed_from_u64(gumbel.seed);
         let priors: Vec<f32> = tree.children().iter().map(|(_, view)| view.prior).collect();
         let mut key = |prior: &f32| {
-            let uniform = random.random::<f32>().max(f32::MIN_POSITIVE);
+            let uniform = rng.random::<f32>().max(f32::MIN_POSITIVE);
             logit(*prior) - gumbel.noise * (-uniform.ln()).max(f32::MIN_POSITIVE).ln()
         };
         let mut keys: Vec<f32> = priors.iter().map(&mut key).collect();

@@ -95,8 +95,8 @@ impl Expansion {
 
 /// The leaf if the game is over at `game`, which is `plies` from the root.
 ///
-/// Besides the rules of chess, a position that has occurred since the root is a draw: a side that can avoid the
-/// repetition the second time could do so the first time.
+/// Besides the rules of chess, a position that has occurred since the root is a draw: a side that could avoid the
+/// repetition the first time can do so the second time.
 pub(super) fn finished(game: &Game, legal: &[Move], plies: usize) -> Option<Leaf> {
     if legal.is_empty() {
         let proof = if game.position().is_check() { Proof::Loss(0) } else { Proof::Draw };
