@@ -12,13 +12,13 @@ pub mod tables;
 pub mod encoding;
 /// The seam [`eval::Evaluator`] and what stands behind it: networks and the uniform evaluator.
 pub mod eval;
-/// The tree, the selection of moves in it, and the workers that grow it.
+/// The search: the tree, selection and back-up, and the workers.
 pub mod search;
 /// The classical players: random, minimax, alpha-beta, UCT.
-pub mod baseline;
+pub mod players;
 /// Limits and clocks: "stop now?" from plain numbers.
 pub mod time;
 /// Text to commands and back, options, the session that a GUI talks to.
 pub mod uci;
-/// The signature, and how fast the evaluator is.
+/// Benchmarks: the signature, and the speed of a network.
 pub mod bench;

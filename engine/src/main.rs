@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use engine::bench::signature::SignatureConfig;
+use engine::bench::speed::SpeedConfig;
 use engine::bench::{lesson, perft, signature, speed};
 use engine::encoding::{Input, Policy};
 use engine::eval::{Pair, Precision};
@@ -29,21 +31,21 @@ struct Arguments {
 enum Command {
     /// Speak UCI (the default)
     Uci,
-    /// Search fixed positions: the same nodes and checksum everywhere; then the network's speed
-    Bench(signature::Config),
-    /// Measure the network by batch size and workers, beside the bare session and the search
+    /// Search fixed positions: the same nodes and checksum on every machine; then the network's speed
+    Bench(SignatureConfig),
+    /// Measure the network by batch size and workers: session, evaluator and search
     #[command(after_help = "Example: philidor backendbench --batches 8,16 --workers 1,2,4")]
     Backendbench {
         /// The network's file [default: the embedded one]
         #[arg(long)]
         weights: Option<PathBuf>,
-        /// Measure fp32 or int8 only [default: both, as far as they are there]
+        /// Measure fp32 or int8 only [default: both, if available]
         #[arg(long)]
         precision: Option<Precision>,
         #[command(flatten)]
-        config: speed::Config,
+        config: SpeedConfig,
     },
-    /// Count the positions after so many plies, by first move
+    /// Count the legal move sequences of so many plies, by first move
     #[command(after_help = "Example: philidor perft 3 'r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1'")]
     Perft {
         /// Plies
@@ -51,7 +53,7 @@ enum Command {
         /// The position [default: the initial one]
         fen: Option<String>,
     },
-    /// Have the classical players find the lesson's mate, and print their times beside the lesson's, in Markdown
+    /// Compare minimax and alpha-beta with the notebook that they follow: moves and time to find a mate, in Markdown
     Lesson,
     /// Print the table of UCI options, in Markdown
     Options,

@@ -37,7 +37,7 @@ fn perft_divides_by_move() {
 }
 
 #[test]
-fn the_lesson_is_told_with_its_numbers() {
+fn the_lesson_reports_the_notebooks_numbers() {
     let text = text(&["lesson"]);
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split('|').map(str::trim).collect()).collect();
     assert!(rows.len() == 4 && rows.iter().all(|row| row.len() == 9), "{text}");

@@ -5,26 +5,27 @@ use std::sync::Arc;
 
 use super::io::Writer;
 use super::settings::{Backend, Settings};
-use crate::baseline::{Seat, Task};
+
 use crate::encoding::Input;
 use crate::eval::{
     Answer, Cached, EvalCache, EvalError, Evaluator, NetError, Network, Pair, Request, Uniform, Verdicts,
 };
+use crate::players::{PlayerTask, PlayerThread};
 use crate::position::Game;
-use crate::search::{Counters, Limits, Pool, Report, Watch};
+use crate::search::{Limits, Pool, Report, SearchCounters, SearchObserver};
 use crate::tables::Tables;
 
 /// Workers that are started however few cores there are; beyond, four for each.
 const ALWAYS_FINE: usize = 16;
 
-/// The network and the workers, both made when they are first needed, and a seat for a classical player.
+/// The network and the workers, both made when they are first needed, and the thread of a classical player.
 #[derive(Default)]
 pub struct Brain {
     network: Option<Network>,
     pool: Option<Pool>,
     /// The workers' answers; made anew with them.
     cache: Option<Arc<EvalCache>>,
-    seat: Seat,
+    player: PlayerThread,
 }
 
 /// What is to be thought about.
@@ -35,10 +36,10 @@ pub struct Question {
     pub limits: Limits,
     /// What is known of endgames.
     pub tables: Tables,
-    /// Where a classical player's dice begin.
+    /// Seed of a classical player's random numbers.
     pub seed: u64,
     /// Who looks on, and is told of the end.
-    pub watch: Box<dyn Watch>,
+    pub watch: Box<dyn SearchObserver>,
 }
 
 impl Brain {
@@ -61,7 +62,7 @@ impl Brain {
             Some(player) => {
                 let (tree, answers) = settings.memory();
                 let (lines, memory, uct) = (settings.multipv, tree + answers, settings.uct);
-                self.seat.start(player, Task { game, limits, lines, memory, uct, seed }, watch);
+                self.player.start(player, PlayerTask { game, limits, lines, memory, uct, seed }, watch);
             }
         }
     }
@@ -112,7 +113,7 @@ impl Brain {
 
     /// Where the visits of the network's search came from, in words.
     pub fn shares(&self, report: &Report) -> String {
-        let Counters { playouts, evaluations, transpositions, table_hits, .. } = report.counters;
+        let SearchCounters { playouts, evaluations, transpositions, table_hits, .. } = report.counters;
         let share = |part: u64, of: u64| part as f64 * 100.0 / of.max(1) as f64;
         let cached = self.cache.as_ref().map_or(0, |cache| cache.hits());
         format!(

@@ -7,7 +7,7 @@ use shakmaty::Move;
 
 use crate::eval::Wdl;
 use crate::position::Game;
-use crate::search::{Line, Report, Score};
+use crate::search::{PvLine, Report, Score};
 
 /// How this search's lines are written.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ impl Printer {
         ranked.map(|(line, rank)| self.line(report, line, rank, time)).collect()
     }
 
-    fn line(&self, report: &Report, line: &Line, rank: usize, time: Duration) -> String {
+    fn line(&self, report: &Report, line: &PvLine, rank: usize, time: Duration) -> String {
         let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let nps = report.visits.saturating_mul(1000) / ms.max(1);
         let mut text = format!("info depth {} seldepth {}", self.depth, report.seldepth.max(self.depth));
@@ -83,7 +83,7 @@ fn per_mille(wdl: Wdl) -> [u32; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::Counters;
+    use crate::search::SearchCounters;
 
     fn report(game: &Game, lines: &[(&str, Score)]) -> Report {
         let line = |&(moves, score): &(&str, Score)| {
@@ -94,12 +94,12 @@ mod tests {
                 game.play(m);
                 pv.push(m);
             }
-            Line { pv, score, wdl: Wdl { win: 0.2, draw: 0.7, loss: 0.1 }, visits: 1 }
+            PvLine { pv, score, wdl: Wdl { win: 0.2, draw: 0.7, loss: 0.1 }, visits: 1 }
         };
         let lines = lines.iter().map(line).collect();
         Report {
             visits: 5000,
-            counters: Counters::default(),
+            counters: SearchCounters::default(),
             depth: 4,
             seldepth: 9,
             hashfull: 3,

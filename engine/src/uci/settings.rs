@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::strength::{FULL_SKILL, Strength};
-use crate::baseline::{Player, UctParams};
 use crate::eval::{Precision, Thinking};
+use crate::players::{Player, UctParams};
 use crate::search::Params;
 use crate::tables::Rules;
 use crate::time::Pace;

@@ -7,7 +7,7 @@
 use std::hash::{BuildHasher, RandomState};
 
 use crate::position::Game;
-use crate::search::{self, Line, MoveStats, Params, Report, Score};
+use crate::search::{self, MoveStats, Params, PvLine, Report, Score};
 
 /// The weakest rating there is.
 pub const WEAKEST: i64 = 800;
@@ -83,7 +83,7 @@ impl Strength {
         if best.visits == 0 || matches!(best.score, Score::Mate(1)) || is_lost(best) {
             return 0;
         }
-        let seen = |line: &Line| line.visits >= best.visits.min(2) && !is_lost(line);
+        let seen = |line: &PvLine| line.visits >= best.visits.min(2) && !is_lost(line);
         let lines = report.lines.iter().enumerate().filter(|(_, line)| seen(line));
         let highest = lines.clone().map(|(_, line)| advantage(line)).fold(f64::NEG_INFINITY, f64::max);
         let chances: Vec<(usize, f64)> = lines
@@ -116,7 +116,7 @@ pub fn draw(stats: &[MoveStats], temperature: f32, seed: u64) -> usize {
         (false, false) => (f64::from(stats.prior) * PRIOR_STEPS) as u64,
     };
     let weights: Vec<u64> = stats.iter().map(weight).collect();
-    search::choose(&weights, temperature, seed).unwrap_or(0)
+    search::sample_by_visits(&weights, temperature, seed).unwrap_or(0)
 }
 
 /// As many steps has a prior where moves are drawn by it.
@@ -133,12 +133,12 @@ pub fn game_seed() -> u64 {
     RandomState::new().hash_one(0)
 }
 
-fn is_lost(line: &Line) -> bool {
+fn is_lost(line: &PvLine) -> bool {
     matches!(line.score, Score::Mate(moves) if moves <= 0)
 }
 
 /// The expected result on a scale on which an advantage adds up, however the game stands.
-fn advantage(line: &Line) -> f64 {
+fn advantage(line: &PvLine) -> f64 {
     f64::from(line.wdl.q().clamp(-0.999, 0.999)).atanh()
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::options::{Effect, Entry, Kind};
 use super::settings::Backend;
 use super::strength::{FULL_SKILL, STRONGEST, WEAKEST};
-use crate::baseline::Player;
 use crate::eval::{MAX_STEPS, Precision};
+use crate::players::Player;
 use crate::search::FpuStrategy;
 
 /// A count from a spin, which the table keeps above zero.

@@ -10,7 +10,7 @@ use shakmaty::{Color, Move};
 use super::info::Printer;
 use super::io::Writer;
 use super::stats;
-use crate::search::{Outcome, Report, Score, Verdict, View, Watch};
+use crate::search::{Report, Score, SearchControl, SearchObserver, SearchOutcome, SearchView};
 use crate::time::{Budget, Counters, Course, Pace, should_stop, visits_left};
 
 /// An `info` at least this often.
@@ -85,14 +85,14 @@ pub struct Job {
 /// A search that has ended.
 pub struct Finished {
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: SearchOutcome,
     /// Goes on writing its lines.
     pub printer: Printer,
     /// How long it took from `go`.
     pub time: Duration,
 }
 
-/// The [`Watch`] of a search for a GUI.
+/// The [`SearchObserver`] of a search for a GUI.
 pub struct Watcher {
     job: Job,
     out: Writer,
@@ -135,7 +135,7 @@ impl Watcher {
     }
 
     /// Counts a round that has just ended.
-    fn note(&mut self, view: &View<'_>, now: Instant) {
+    fn note(&mut self, view: &dyn SearchView, now: Instant) {
         let thought = now.saturating_duration_since(self.job.at);
         let visits = view.visits();
         self.course.round(thought, visits);
@@ -176,7 +176,7 @@ impl Watcher {
         }
     }
 
-    fn show(&mut self, view: &View<'_>, now: Instant) {
+    fn show(&mut self, view: &dyn SearchView, now: Instant) {
         if let Some(turn) = self.job.live_stats {
             for line in stats::lines(turn, &view.stats(), self.printer.chess960) {
                 self.out.line(line);
@@ -191,23 +191,22 @@ impl Watcher {
     }
 }
 
-impl Watch for Watcher {
-    fn round(&mut self, view: &View<'_>) -> Verdict {
+impl SearchObserver for Watcher {
+    fn round(&mut self, view: &dyn SearchView) -> SearchControl {
         let now = Instant::now();
         self.note(view, now);
-        view.expect(self.expected_visits());
         if self.is_worth_a_line(now) {
             self.show(view, now);
         }
         let job = &self.job;
         if job.control.is_stopped() || should_stop(&job.budget, &job.pace, &self.counters) {
-            Verdict::Stop
+            SearchControl::Stop
         } else {
-            Verdict::Continue
+            SearchControl::Continue { expected_visits: self.expected_visits() }
         }
     }
 
-    fn done(&mut self, outcome: Outcome) {
+    fn done(&mut self, outcome: SearchOutcome) {
         let time = self.job.at.elapsed();
         // Nobody waits any more if the session is gone.
         let _ = self.finished.send(Finished { outcome, printer: self.printer.clone(), time });

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::program::{Program, Search, number};
 use crate::search::check_variations;
-use engine::baseline::Player;
+use engine::players::Player;
 use engine::position::Game;
 
 /// The program with one of the players. It has no ONNX Runtime, and would say so if it asked its network.

@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
-use crossbeam_channel::{Sender, bounded};
 use shakmaty::{Move, Position, Role};
 
 use super::*;
 use crate::eval::{Answer, EvalError, Evaluator, Request, Wdl};
-use crate::search::{Counters, Limits, Outcome, Pool, Proof, Verdict, View, Watch};
+use crate::search::{Limits, Pool, Proof, SearchCounters};
 
 const SEEDS: u64 = 500;
 
@@ -18,16 +17,16 @@ fn wdl(q: f32) -> Wdl {
 /// A report on as many of the initial position's moves as there are numbers: visits, Q, mate.
 fn report(lines: &[(u64, f32, Option<i32>)]) -> Report {
     let moves = Game::new().legal_moves();
-    let line = |(&(visits, q, mate), &m): (&(u64, f32, Option<i32>), &Move)| Line {
+    let line = |(&(visits, q, mate), &m): (&(u64, f32, Option<i32>), &Move)| PvLine {
         pv: vec![m],
         score: mate.map_or(Score::from_q(q), Score::Mate),
         wdl: wdl(q),
         visits,
     };
-    let lines: Vec<Line> = lines.iter().zip(&moves).map(line).collect();
+    let lines: Vec<PvLine> = lines.iter().zip(&moves).map(line).collect();
     Report {
         visits: 100,
-        counters: Counters::default(),
+        counters: SearchCounters::default(),
         depth: 1,
         seldepth: 1,
         hashfull: 0,
@@ -114,7 +113,7 @@ fn stats(moves: &[(u64, f32, Option<Proof>)]) -> Vec<MoveStats> {
     let stats = |(&(visits, prior, proof), &m): (&(u64, f32, Option<Proof>), &Move)| MoveStats {
         m,
         visits,
-        pending: 0,
+        in_flight: 0,
         prior,
         q: 0.0,
         wdl: wdl(0.0),
@@ -207,18 +206,6 @@ impl Evaluator for QueenHunter {
     }
 }
 
-struct Tell(Sender<Report>);
-
-impl Watch for Tell {
-    fn round(&mut self, _: &View<'_>) -> Verdict {
-        Verdict::Continue
-    }
-
-    fn done(&mut self, outcome: Outcome) {
-        let _ = self.0.send(outcome.report);
-    }
-}
-
 #[test]
 fn the_queen_never_hangs_by_dice() {
     for fen in [
@@ -232,10 +219,8 @@ fn the_queen_never_hangs_by_dice() {
             let strength = Strength::of_elo(elo);
             let params = strength.limit(&Params::default());
             let mut pool = Pool::new(vec![Box::new(QueenHunter)], params, 1 << 24);
-            let (sender, reports) = bounded(1);
             let limits = Limits { visits: Some(strength.visits.min(500)), ..Limits::default() };
-            pool.start(game.clone(), limits, Box::new(Tell(sender)));
-            let report = reports.recv().unwrap();
+            let report = pool.search(&game, limits).report;
             let mut played = std::collections::HashSet::new();
             for number in 0..SEEDS {
                 let m = report.lines[strength.choose(&report, seed(&game, number))].pv[0];

@@ -1,24 +1,24 @@
-//! Minimax: every sequence of moves up to a depth.
+//! Minimax without pruning.
 
 use shakmaty::{Chess, Move, Position};
 
-use super::deepening::{Search, ending};
-use super::roots::{INFINITE, Value};
+use super::deepening::{DepthSearch, terminal_value};
+use super::root_moves::{INFINITE, MinimaxValue};
 use crate::eval::lesson;
 
-impl Search<'_, '_> {
-    /// The value of a position for the side to move, `ply` plies from the root, if both play on for `depth`
-    /// plies as well as can be; `pv` becomes how. `None` if the search ends before that is known.
+impl DepthSearch<'_, '_> {
+    /// The minimax value of a position `ply` plies from the root, searched to `depth`, for the side to move; `pv`
+    /// becomes the principal variation. `None` if the search was stopped before the value was known.
     pub(super) fn minimax(
         &mut self,
         position: &Chess,
         depth: u32,
         ply: u32,
         pv: &mut Vec<Move>,
-    ) -> Option<Value> {
+    ) -> Option<MinimaxValue> {
         pv.clear();
         let legal = position.legal_moves();
-        if let Some(value) = ending(position, &legal, ply) {
+        if let Some(value) = terminal_value(position, &legal, ply) {
             return Some(value);
         }
         if depth == 0 {
@@ -29,7 +29,7 @@ impl Search<'_, '_> {
         for m in legal {
             let mut next = position.clone();
             next.play_unchecked(m);
-            self.count()?;
+            self.count_node()?;
             let value = -self.minimax(&next, depth - 1, ply + 1, &mut reply)?;
             if value > best {
                 best = value;

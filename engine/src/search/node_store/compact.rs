@@ -1,12 +1,12 @@
-//! Closing the gaps that dropped nodes leave.
+//! Compaction after nodes were dropped.
 
-use super::{Arena, BLOCK_SIZES, Link, NONE, NodeId, NodeSet};
+use super::{BLOCK_SIZES, Link, NONE, NodeId, NodeSet, NodeStore};
 
-impl Arena {
-    /// Keeps the nodes of `kept` and closes the gaps; returns the new place of `root`, one of them. Links must
-    /// lead only to kept nodes.
+impl NodeStore {
+    /// Removes all nodes that are not in `kept` and closes the gaps; returns the new id of `root`, one of them. Links
+    /// must lead only to kept nodes.
     pub fn compact(&mut self, kept: &NodeSet, root: NodeId) -> NodeId {
-        // The index is made anew afterwards: until then it says where each node went.
+        // The index is rebuilt at the end: until then it maps old ids to new ones.
         let mut next = 0;
         for old in 0..self.nodes.len() as u32 {
             if kept.contains(NodeId(old)) {

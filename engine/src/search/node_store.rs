@@ -1,16 +1,16 @@
-//! The tree's memory: nodes, their moves, and the links to the positions after them.
+//! The memory of the tree: nodes, their moves, and the links to the positions after them.
 //!
-//! Four arrays, reserved once and never grown beyond that, so that `Hash` is a bound:
+//! Four arrays, reserved once and never reallocated, so that the tree stays within its memory:
 //!
 //! | array | one entry is | an expanded node takes |
 //! |---|---|---|
 //! | nodes | a position with its statistics | 1 |
 //! | moves | a legal move with its prior | one for each legal move |
-//! | links | a move that was taken: the child, and the visits along it | the next power of two of the moves taken |
-//! | index | where a position stands among the nodes | 1.5 |
+//! | links | a move that was taken: its child and its visits | the next power of two of the moves taken |
+//! | index | hash table from position keys to nodes | 1.5 |
 //!
-//! A node's moves stand in order of falling prior and are taken in that order, so its links belong to
-//! the first of them. Blocks of links grow by doubling; outgrown blocks are used again.
+//! A node's moves are in order of falling prior and are taken for the first time in that order, so its links belong to
+//! the first of them. Blocks of links grow by doubling; outgrown blocks are reused.
 
 mod compact;
 mod set;
@@ -21,47 +21,46 @@ use super::proof::Proof;
 use crate::eval::Wdl;
 use crate::position::PackedMove;
 
-/// A node of the tree.
+/// The index of a node in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeId(pub(super) u32);
 
-/// Where there is no node.
+/// No node.
 const NONE: u32 = u32::MAX;
 
-/// A position that has been reached, with the statistics of the visits to it.
+/// A position with the statistics of its visits.
 ///
-/// `wins` and `draws` are sums over the visits, seen by the side that moved *into* the node, so that a
-/// parent compares its children as they are.
+/// `wins` and `draws` are sums over the visits, for the side that moved *into* the node, so that a parent compares its
+/// children without a change of sign. `wins` sums expected results from −1 to 1.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
-    // Changes with every visit.
+    // Changed by every visit.
     pub wins: f64,
     pub draws: f64,
     pub visits: u32,
-    /// Visits that ended here: one, its evaluation, or more if its moves were dropped or end the game.
+    /// Visits that ended here: one, its evaluation; more if its moves were dropped or the game ends here.
     pub own: u32,
-    pub pending: u32,
-    // Changes seldom.
+    pub in_flight: u32,
+    // Changed rarely.
     pub proof: Option<Proof>,
     pub repetition: Option<Repetition>,
     pub links: u16,
     first_link: u32,
-    // Changes once.
-    /// [`Game::key`](crate::position::Game::key), if the index knows the node.
+    // Set once.
+    /// [`Game::key`](crate::position::Game::key), if the node is in the index.
     pub key: Option<std::num::NonZeroU64>,
-    /// The evaluator's expected result for the side that moved into the node.
+    /// The evaluator's value for the side that moved into the node, −1 to 1.
     pub value: f32,
     pub moves: u16,
     first_move: u32,
 }
 
-/// A position that counts as a draw because it has stood before.
+/// A draw by repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Repetition {
-    /// For the third time: the game is over.
+    /// Threefold repetition: the game is over.
     Threefold,
-    /// For the second time, this many plies after the first: a draw as long as the first time was in the
-    /// search.
+    /// The second occurrence, this many plies after the first: a draw if the first is not before the root.
     Twofold(u16),
 }
 
@@ -77,7 +76,7 @@ impl Candidate {
         Candidate { packed, prior: (prior * f32::from(u16::MAX)).round().max(1.0) as u16 }
     }
 
-    /// The move's share of the policy, 0 to 1.
+    /// The prior, 0 to 1, in 16 bits.
     pub fn prior(self) -> f32 {
         f32::from(self.prior) * (1.0 / f32::from(u16::MAX))
     }
@@ -87,7 +86,7 @@ impl Candidate {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {
     child: u32,
-    /// Visits that took it; the child may have more, by other ways.
+    /// Visits by this move; the child may have more, by other paths.
     pub visits: u32,
 }
 
@@ -98,14 +97,14 @@ impl Link {
 }
 
 impl Default for Node {
-    /// A leaf that knows nothing.
+    /// An unevaluated leaf.
     fn default() -> Node {
         Node {
             wins: 0.0,
             draws: 0.0,
             visits: 0,
             own: 0,
-            pending: 0,
+            in_flight: 0,
             proof: None,
             repetition: None,
             links: 0,
@@ -119,13 +118,13 @@ impl Default for Node {
 }
 
 impl Node {
-    /// Evaluated, and its moves are there.
+    /// Whether the node has its moves.
     pub fn is_expanded(&self) -> bool {
         self.moves > 0
     }
 
-    /// Mean result for the side that moved into the node, −1 to 1; 0 before the first visit. What is
-    /// proven replaces the mean.
+    /// Mean result for the side that moved into the node, −1 to 1; 0 before the first visit. A proven value replaces the
+    /// mean.
     pub fn q(&self) -> f32 {
         match self.proof {
             Some(proof) => -proof.wdl().q(),
@@ -145,25 +144,25 @@ impl Node {
     }
 }
 
-/// The most legal moves of a position: as many as shakmaty's list of moves has room for. Games reach
-/// 218 at most, positions set up by hand more.
+/// The most legal moves of a position that shakmaty supports. Positions of games have at most 218, positions set up by
+/// hand may have more.
 pub(super) const MAX_MOVES: usize = 270;
 
-/// Entries that are set aside for each node; a tree that needs more of one kind is full sooner.
+/// Entries reserved for each node; a tree that needs more of one kind is full sooner.
 const MOVES_PER_NODE: usize = 36;
 const LINK_QUARTERS_PER_NODE: usize = 10;
 
-/// Sizes of blocks of links: 1, 2, 4 … 512.
+/// Number of block sizes for links: 1, 2, 4 … 512.
 const BLOCK_SIZES: usize = 10;
 
-/// What a node takes with all that belongs to it.
+/// Bytes of a node with its share of all arrays.
 pub(super) const NODE_COST: usize = size_of::<Node>()
     + MOVES_PER_NODE * size_of::<Candidate>()
     + LINK_QUARTERS_PER_NODE * size_of::<Link>() / 4
     + 3 * size_of::<u32>() / 2;
 
 /// The four arrays.
-pub(super) struct Arena {
+pub(super) struct NodeStore {
     capacity: usize,
     nodes: Vec<Node>,
     spare_node: u32,
@@ -173,17 +172,17 @@ pub(super) struct Arena {
     index: Vec<u32>,
 }
 
-impl Arena {
+impl NodeStore {
     /// Reserves what `memory` bytes have room for, or less if the system refuses. What is reserved is
     /// touched only when it is needed.
-    pub fn new(memory: usize) -> Arena {
+    pub fn new(memory: usize) -> NodeStore {
         let most = NONE as usize / MOVES_PER_NODE - MAX_MOVES;
         let mut capacity = (memory / NODE_COST).clamp(2, most);
         if memory / NODE_COST > most {
             log::warn!("a tree holds {most} nodes at most: {} MiB of Hash will do", (most * NODE_COST) >> 20);
         }
         loop {
-            match Arena::reserve(capacity) {
+            match NodeStore::reserve(capacity) {
                 Some(arena) => return arena,
                 None if capacity > 2 => capacity /= 2,
                 None => panic!("no memory for a tree of two nodes"),
@@ -191,52 +190,51 @@ impl Arena {
         }
     }
 
-    fn reserve(capacity: usize) -> Option<Arena> {
+    fn reserve(capacity: usize) -> Option<NodeStore> {
         let (mut nodes, mut moves, mut links) = (Vec::new(), Vec::new(), Vec::new());
         nodes.try_reserve_exact(capacity).ok()?;
-        moves.try_reserve_exact(Arena::move_room(capacity)).ok()?;
-        links.try_reserve_exact(Arena::link_room(capacity)).ok()?;
-        Vec::<u32>::new().try_reserve_exact(Arena::index_size(capacity)).ok()?;
-        let index = Arena::empty_index(capacity);
+        moves.try_reserve_exact(NodeStore::move_capacity(capacity)).ok()?;
+        links.try_reserve_exact(NodeStore::link_capacity(capacity)).ok()?;
+        Vec::<u32>::new().try_reserve_exact(NodeStore::index_size(capacity)).ok()?;
+        let index = NodeStore::empty_index(capacity);
         let spare_links = [NONE; BLOCK_SIZES];
-        Some(Arena { capacity, nodes, spare_node: NONE, moves, links, spare_links, index })
+        Some(NodeStore { capacity, nodes, spare_node: NONE, moves, links, spare_links, index })
     }
 
     fn index_size(capacity: usize) -> usize {
         capacity * 3 / 2 + 1
     }
 
-    /// Zeroes, which the system hands out without touching them.
+    /// Zeroes, which the operating system provides without touching the memory.
     fn empty_index(capacity: usize) -> Vec<u32> {
-        vec![0; Arena::index_size(capacity)]
+        vec![0; NodeStore::index_size(capacity)]
     }
 
-    fn move_room(capacity: usize) -> usize {
+    fn move_capacity(capacity: usize) -> usize {
         capacity * MOVES_PER_NODE + MAX_MOVES
     }
 
-    fn link_room(capacity: usize) -> usize {
-        // Growing to the largest block takes all the smaller ones on the way.
+    fn link_capacity(capacity: usize) -> usize {
+        // Growing to the largest block needs all smaller ones on the way.
         capacity * LINK_QUARTERS_PER_NODE / 4 + (2 << BLOCK_SIZES)
     }
 
-    /// Whether a walk that adds a node might find no room, with so many leaves that may still get their
-    /// moves.
+    /// Whether there may be no room for another node, while so many leaves are still to be expanded.
     pub fn is_full(&self, leaves: usize) -> bool {
         (self.nodes.len() + 1 > self.capacity && self.spare_node == NONE)
-            || self.moves.len() + MAX_MOVES * (leaves + 1) > Arena::move_room(self.capacity)
-            || self.links.len() + (1 << BLOCK_SIZES) > Arena::link_room(self.capacity)
+            || self.moves.len() + MAX_MOVES * (leaves + 1) > NodeStore::move_capacity(self.capacity)
+            || self.links.len() + (1 << BLOCK_SIZES) > NodeStore::link_capacity(self.capacity)
     }
 
-    /// How full the fullest array is, in thousandths.
+    /// The used share of the fullest array, in thousandths.
     pub fn fullness(&self) -> u32 {
         let nodes = self.nodes.len() * 1000 / self.capacity;
-        let moves = self.moves.len() * 1000 / Arena::move_room(self.capacity);
-        let links = self.links.len() * 1000 / Arena::link_room(self.capacity);
+        let moves = self.moves.len() * 1000 / NodeStore::move_capacity(self.capacity);
+        let links = self.links.len() * 1000 / NodeStore::link_capacity(self.capacity);
         nodes.max(moves).max(links).min(1000) as u32
     }
 
-    /// Nodes in use, and those that nothing leads to any more.
+    /// All nodes, including unreachable ones.
     #[cfg(test)]
     pub fn len(&self) -> usize {
         self.nodes.len()
@@ -246,7 +244,7 @@ impl Arena {
         (0..self.nodes.len() as u32).map(NodeId)
     }
 
-    /// Forgets everything, keeps the memory.
+    /// Removes all nodes, but keeps the memory.
     pub fn clear(&mut self) {
         self.nodes.clear();
         self.spare_node = NONE;
@@ -254,7 +252,7 @@ impl Arena {
         self.links.clear();
         self.spare_links = [NONE; BLOCK_SIZES];
         self.index = Vec::new();
-        self.index = Arena::empty_index(self.capacity);
+        self.index = NodeStore::empty_index(self.capacity);
     }
 
     pub fn node(&self, id: NodeId) -> &Node {
@@ -265,7 +263,7 @@ impl Arena {
         &mut self.nodes[id.0 as usize]
     }
 
-    /// A new node that knows nothing.
+    /// Adds an unevaluated node.
     pub fn add(&mut self) -> NodeId {
         if self.spare_node == NONE {
             self.nodes.push(Node::default());
@@ -277,15 +275,15 @@ impl Arena {
         id
     }
 
-    /// Gives a node back that nothing leads to; it must be without moves and unknown to the index.
+    /// Removes an unreachable node, which must have no moves and no entry in the index.
     pub fn remove(&mut self, id: NodeId) {
         let node = &mut self.nodes[id.0 as usize];
-        debug_assert!(!node.is_expanded() && node.key.is_none() && node.pending == 0);
+        debug_assert!(!node.is_expanded() && node.key.is_none() && node.in_flight == 0);
         node.first_move = self.spare_node;
         self.spare_node = id.0;
     }
 
-    /// Gives a node its moves, best prior first.
+    /// Sets a node's moves, highest prior first.
     pub fn expand(&mut self, id: NodeId, moves: &[Candidate]) {
         let first_move = self.moves.len() as u32;
         self.moves.extend_from_slice(moves);
@@ -293,7 +291,7 @@ impl Arena {
         (node.first_move, node.moves) = (first_move, moves.len() as u16);
     }
 
-    /// Takes a node's moves away, and with them all that lies behind them.
+    /// Drops a node's moves and links.
     pub fn drop_moves(&mut self, id: NodeId) {
         let node = self.node_mut(id);
         (node.moves, node.first_move) = (0, 0);
@@ -311,7 +309,7 @@ impl Arena {
         &mut self.moves[node.first_move as usize..][..usize::from(node.moves)]
     }
 
-    /// The links of a node's first moves, in their order.
+    /// The links of the node's moves that were taken, in the order of the moves.
     pub fn links_of(&self, id: NodeId) -> &[Link] {
         let node = self.node(id);
         &self.links[node.first_link as usize..][..usize::from(node.links)]
@@ -322,7 +320,7 @@ impl Arena {
         &mut self.links[first + edge]
     }
 
-    /// The node behind the move `edge` of `parent`; a new one if it is the first that wasn't taken.
+    /// The node after move `edge` of `parent`; a new one if `edge` is the first untaken move.
     pub fn child_or_new(&mut self, parent: NodeId, edge: usize) -> NodeId {
         let taken = usize::from(self.node(parent).links);
         if edge < taken {
@@ -339,12 +337,12 @@ impl Arena {
         child
     }
 
-    /// Lets the move `edge` of `parent` lead to a node that is there already.
+    /// Makes the move `edge` of `parent` lead to an existing node.
     pub fn redirect(&mut self, parent: NodeId, edge: usize, child: NodeId) {
         self.link_mut(parent, edge).child = child.0;
     }
 
-    /// Moves a node's full block of `taken` links into one of twice the size.
+    /// Moves a node's full block of `taken` links into a block of twice the size.
     fn grow_links(&mut self, id: NodeId, taken: usize) {
         let size_class = if taken == 0 { 0 } else { taken.ilog2() as usize + 1 };
         let block = self.spare_links[size_class];
@@ -353,7 +351,7 @@ impl Arena {
             self.links.resize(first + (1 << size_class), Link { child: NONE, visits: 0 });
             first as u32
         } else {
-            // A spare block's first entry names the next one.
+            // A spare block's first entry is the index of the next spare block.
             self.spare_links[size_class] = self.links[block as usize].child;
             block
         };
@@ -365,7 +363,7 @@ impl Arena {
         }
     }
 
-    /// The node that stands for `key`.
+    /// The node registered under `key`.
     pub fn find(&self, key: u64) -> Option<NodeId> {
         let mut slot = self.slot(key);
         loop {
@@ -378,9 +376,9 @@ impl Arena {
         }
     }
 
-    /// Lets `key` find the node from now on; it must not find another.
+    /// Registers a node under `key`, which must not be registered yet.
     pub fn register(&mut self, id: NodeId, key: u64) {
-        // A key of zero, one in 2^64, is never found: nothing is lost but a shared node.
+        // A key of zero (one in 2^64) is never found: that costs only the transposition.
         self.node_mut(id).key = std::num::NonZeroU64::new(key);
         let mut slot = self.slot(key);
         while self.index[slot] != 0 {
@@ -393,15 +391,15 @@ impl Arena {
         ((u128::from(key) * self.index.len() as u128) >> 64) as usize
     }
 
-    /// How many moves and links a node's own moves and their children take.
+    /// Entries of a node in the arrays of moves and links.
     pub fn footprint(&self, id: NodeId) -> (usize, usize) {
         let node = self.node(id);
         (usize::from(node.moves), usize::from(node.links).next_power_of_two())
     }
 
-    /// Room in all for nodes, moves and links.
-    pub fn room(&self) -> (usize, usize, usize) {
-        (self.capacity, Arena::move_room(self.capacity), Arena::link_room(self.capacity))
+    /// Capacities for nodes, moves and links.
+    pub fn capacities(&self) -> (usize, usize, usize) {
+        (self.capacity, NodeStore::move_capacity(self.capacity), NodeStore::link_capacity(self.capacity))
     }
 
     /// Bytes reserved.

@@ -1,15 +1,17 @@
-//! Random games, to the end or for some moves.
+//! Random games: the rollouts of UCT.
 
+use rand::RngExt;
+use rand::rngs::SmallRng;
 use shakmaty::MoveList;
 
 use crate::eval::{Wdl, lesson};
 use crate::position::{Game, Outcome};
 
-/// Plays random moves until the game ends by rule, or for at most `plies`, and then takes the lesson's value.
-/// The result is that of the side to move when this is called.
+/// Plays uniformly random moves until the game is over or `plies` are played; in the second case the result is the
+/// value of the position. The result is for the side to move in `game` when this is called.
 ///
-/// `legal` are the legal moves of the game, which is over when this returns, or so many plies on.
-pub fn play_on(game: &mut Game, mut legal: MoveList, plies: Option<u32>, dice: &mut fastrand::Rng) -> Wdl {
+/// `legal` are the legal moves of `game`; `game` itself is advanced to the end of the rollout.
+pub fn roll_out(game: &mut Game, mut legal: MoveList, plies: Option<u32>, rng: &mut SmallRng) -> Wdl {
     let mover = game.turn();
     let mut left = plies;
     let for_turn = loop {
@@ -21,7 +23,7 @@ pub fn play_on(game: &mut Game, mut legal: MoveList, plies: Option<u32>, dice: &
             None => {}
         }
         left = left.map(|left| left - 1);
-        game.play(legal[dice.usize(..legal.len())]);
+        game.play(legal[rng.random_range(..legal.len())]);
         legal = game.legal_moves();
     };
     if game.turn() == mover { for_turn } else { for_turn.flipped() }
@@ -29,6 +31,7 @@ pub fn play_on(game: &mut Game, mut legal: MoveList, plies: Option<u32>, dice: &
 
 #[cfg(test)]
 mod tests {
+    use rand::SeedableRng;
     use shakmaty::Position;
 
     use super::*;
@@ -36,12 +39,12 @@ mod tests {
     fn play(fen: &str, plies: Option<u32>, seed: u64) -> (Game, Wdl) {
         let mut game = Game::from_fen(fen).unwrap();
         let legal = game.legal_moves();
-        let wdl = play_on(&mut game, legal, plies, &mut fastrand::Rng::with_seed(seed));
+        let wdl = roll_out(&mut game, legal, plies, &mut SmallRng::seed_from_u64(seed));
         (game, wdl)
     }
 
     #[test]
-    fn a_game_goes_on_to_its_end() {
+    fn a_game_is_played_to_its_end() {
         let (mut white, mut black) = (0, 0);
         for seed in 0..60 {
             let (game, wdl) = play("4k3/8/8/8/8/8/PPPPPPPP/RNBQKBNR w KQ - 0 1", None, seed);
@@ -49,7 +52,7 @@ mod tests {
                 Some(Outcome::Decisive { winner: shakmaty::Color::White }) => Wdl::WIN,
                 Some(Outcome::Decisive { .. }) => Wdl::LOSS,
                 Some(Outcome::Draw(_)) => Wdl::DRAW,
-                None => panic!("the game isn't over"),
+                None => panic!("the game is not over"),
             };
             assert_eq!(wdl, expected);
             white += u32::from(wdl == Wdl::WIN);
@@ -59,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_cut_short_is_worth_its_position_for_who_began() {
+    fn a_game_cut_short_has_its_position_s_value_for_the_first_mover() {
         let fen = "4k3/8/8/8/8/8/8/Q3K3 w - - 0 1";
         for plies in [0, 1, 2, 5] {
             let (game, wdl) = play(fen, Some(plies), 3);
@@ -72,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_that_is_over_stays_as_it_is() {
+    fn a_finished_game_is_not_changed() {
         assert_eq!(play("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1", None, 1).1, Wdl::LOSS);
         assert_eq!(play("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", Some(4), 1).1, Wdl::DRAW);
     }

@@ -1,34 +1,32 @@
-//! Alpha-beta: minimax without what can't change its result (Knuth, Moore: An Analysis of Alpha-Beta Pruning,
-//! 1975).
+//! Minimax with alpha-beta pruning (Knuth, Moore: An Analysis of Alpha-Beta Pruning, 1975).
 
 use std::cmp::Reverse;
 
 use shakmaty::{Chess, Move, Position, Role};
 
-use super::deepening::{Search, ending};
-use super::roots::{INFINITE, Value};
+use super::deepening::{DepthSearch, terminal_value};
+use super::root_moves::{INFINITE, MinimaxValue};
 use crate::eval::lesson;
 
-/// What both sides are already sure of, for the side to move: it has `alpha` elsewhere, and the opponent won't
-/// let it have more than `beta`.
+/// The search window, for the side to move.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
-    /// Less than this is of no use.
-    pub alpha: Value,
-    /// As much as this won't be allowed.
-    pub beta: Value,
+    /// The side to move already has a move elsewhere that is worth this.
+    pub alpha: MinimaxValue,
+    /// The opponent already has a way to avoid more than this.
+    pub beta: MinimaxValue,
 }
 
 impl Window {
-    /// The same for the other side.
+    /// The same window for the other side.
     fn flipped(self) -> Window {
         Window { alpha: -self.beta, beta: -self.alpha }
     }
 }
 
-impl Search<'_, '_> {
-    /// Like minimax, as far as the value lies inside the window; outside it is a bound on the same side of the
-    /// window as the true one.
+impl DepthSearch<'_, '_> {
+    /// Like [`DepthSearch::minimax`] where the value is inside the window. Otherwise (fail-soft) the result is a bound
+    /// on the same side of the window as the true value.
     pub(super) fn alpha_beta(
         &mut self,
         position: &Chess,
@@ -36,22 +34,22 @@ impl Search<'_, '_> {
         ply: u32,
         mut window: Window,
         pv: &mut Vec<Move>,
-    ) -> Option<Value> {
+    ) -> Option<MinimaxValue> {
         pv.clear();
         let mut legal = position.legal_moves();
-        if let Some(value) = ending(position, &legal, ply) {
+        if let Some(value) = terminal_value(position, &legal, ply) {
             return Some(value);
         }
         if depth == 0 {
             return Some(lesson::for_mover(position));
         }
-        legal.sort_by_key(|m| Reverse(promise(*m)));
+        legal.sort_by_key(|m| Reverse(mvv_lva(*m)));
         let mut best = -INFINITE;
         let mut reply = Vec::new();
         for m in legal {
             let mut next = position.clone();
             next.play_unchecked(m);
-            self.count()?;
+            self.count_node()?;
             let value = -self.alpha_beta(&next, depth - 1, ply + 1, window.flipped(), &mut reply)?;
             if value > best {
                 best = value;
@@ -68,8 +66,8 @@ impl Search<'_, '_> {
     }
 }
 
-/// Captures and promotions come first: the most valuable victim, taken by the least valuable piece.
-pub fn promise(m: Move) -> (Option<Role>, Option<Role>, Reverse<Role>) {
+/// Move ordering key: captures by most valuable victim, then promotions, then the least valuable attacker.
+pub fn mvv_lva(m: Move) -> (Option<Role>, Option<Role>, Reverse<Role>) {
     let victim = if m.is_en_passant() { Some(Role::Pawn) } else { m.capture() };
     (victim, m.promotion(), Reverse(m.role()))
 }

@@ -1,11 +1,15 @@
-//! What the lesson says of its players, and what holds for all of them.
+//! The classical players: the numbers of the notebook, and the laws that hold for all of them.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
-use engine::baseline::{Method, Player, Task, UctParams, full_width};
+use engine::players::{FullWidthMethod, Player, PlayerTask, UctParams, full_width};
 use engine::position::Game;
-use engine::search::{Ended, Limits, Outcome, Report, Score, Verdict, View, Watch};
+use engine::search::{
+    EndReason, Limits, Report, Score, SearchControl, SearchObserver, SearchOutcome, SearchView,
+};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 
 /// The scholar's mate: 1. e4 e5 2. Qh5 Nc6 3. Bc4 Nf6.
 const SCHOLAR: &str = "e2e4 e7e5 d1h5 b8c6 f1c4 g8f6";
@@ -26,34 +30,34 @@ fn from_fen(fen: &str) -> Game {
     Game::from_fen(fen).unwrap()
 }
 
-fn task(game: Game) -> Task {
+fn task(game: Game) -> PlayerTask {
     let limits = Limits::default();
-    Task { game, limits, lines: 1, memory: 1 << 20, uct: UctParams::default(), seed: 1 }
+    PlayerTask { game, limits, lines: 1, memory: 1 << 20, uct: UctParams::default(), seed: 1 }
 }
 
-/// Ends after so many looks, and remembers what it saw.
-struct Looks {
+/// Stops the search after `left` calls, and records the visits at each.
+struct CallLimit {
     left: u64,
     visits: Vec<u64>,
 }
 
-impl Watch for Looks {
-    fn round(&mut self, view: &View<'_>) -> Verdict {
+impl SearchObserver for CallLimit {
+    fn round(&mut self, view: &dyn SearchView) -> SearchControl {
         self.visits.push(view.visits());
         self.left = self.left.saturating_sub(1);
-        if self.left == 0 { Verdict::Stop } else { Verdict::Continue }
+        if self.left == 0 { SearchControl::Stop } else { SearchControl::Continue { expected_visits: None } }
     }
 
-    fn done(&mut self, _: Outcome) {}
+    fn done(&mut self, _: SearchOutcome) {}
 }
 
-fn think(player: Player, task: &Task) -> Outcome {
-    let mut looks = Looks { left: u64::MAX, visits: Vec::new() };
-    player.think(task, &mut looks, &AtomicBool::new(false))
+fn think(player: Player, task: &PlayerTask) -> SearchOutcome {
+    let mut observer = CallLimit { left: u64::MAX, visits: Vec::new() };
+    player.think(task, &mut observer, &AtomicBool::new(false))
 }
 
 fn report(player: Player, game: &Game, limits: Limits) -> Report {
-    think(player, &Task { limits, ..task(game.clone()) }).report
+    think(player, &PlayerTask { limits, ..task(game.clone()) }).report
 }
 
 fn visits(visits: u64) -> Limits {
@@ -70,13 +74,13 @@ fn best(report: &Report) -> String {
 
 /// Positions of games of random moves, the same ones every time.
 fn random_positions(count: usize) -> Vec<Game> {
-    let mut dice = fastrand::Rng::with_seed(1749);
+    let mut rng = SmallRng::seed_from_u64(1749);
     let position = |_| loop {
         let mut game = Game::new();
-        for _ in 0..dice.usize(4..80) {
+        for _ in 0..rng.random_range(4..80) {
             if game.outcome().is_none() {
                 let moves = game.legal_moves();
-                game.play(moves[dice.usize(..moves.len())]);
+                game.play(moves[rng.random_range(..moves.len())]);
             }
         }
         if game.outcome().is_none() {
@@ -86,11 +90,11 @@ fn random_positions(count: usize) -> Vec<Game> {
     (0..count).map(position).collect()
 }
 
-/// The numbers are the lesson's.
+/// The numbers are the notebook's.
 #[test]
-fn minimax_tries_as_many_moves_as_the_lesson_and_finds_its_values() {
-    let found = full_width(Method::Minimax, &played(SCHOLAR), 4);
-    assert_eq!(found.tried, 1_337_211);
+fn minimax_makes_as_many_moves_as_the_notebook_and_finds_its_values() {
+    let found = full_width(FullWidthMethod::Minimax, &played(SCHOLAR), 4);
+    assert_eq!(found.nodes, 1_337_211);
     let values: HashMap<String, i32> =
         found.values.iter().map(|(m, value)| (Game::uci(*m, false), *value)).collect();
     for (m, value) in
@@ -103,13 +107,13 @@ fn minimax_tries_as_many_moves_as_the_lesson_and_finds_its_values() {
 }
 
 #[test]
-fn alpha_beta_finds_the_same_with_fewer_moves_than_the_lesson() {
-    let found = full_width(Method::AlphaBeta, &played(SCHOLAR), 4);
+fn alpha_beta_finds_the_same_with_fewer_moves_than_the_notebook() {
+    let found = full_width(FullWidthMethod::AlphaBeta, &played(SCHOLAR), 4);
     assert_eq!((Game::uci(found.values[0].0, false).as_str(), found.values[0].1), ("h5f7", 1_000_000));
-    assert!(found.tried < 119_034, "{}", found.tried);
-    // Without a mate to find, it isn't the mate that made it fast.
-    let found = full_width(Method::AlphaBeta, &played("e2e4 e7e5 g1f3 b8c6"), 4);
-    assert!(found.tried < 119_034, "{}", found.tried);
+    assert!(found.nodes < 119_034, "{}", found.nodes);
+    // The same without a mate to find.
+    let found = full_width(FullWidthMethod::AlphaBeta, &played("e2e4 e7e5 g1f3 b8c6"), 4);
+    assert!(found.nodes < 119_034, "{}", found.nodes);
 }
 
 #[test]
@@ -117,11 +121,11 @@ fn alpha_beta_and_minimax_agree_on_the_best_value() {
     let positions = random_positions(40);
     for (depth, count) in [(1, 40), (2, 40), (3, 8)] {
         for game in &positions[..count] {
-            let minimax = full_width(Method::Minimax, game, depth);
-            let alpha_beta = full_width(Method::AlphaBeta, game, depth);
+            let minimax = full_width(FullWidthMethod::Minimax, game, depth);
+            let alpha_beta = full_width(FullWidthMethod::AlphaBeta, game, depth);
             assert_eq!(alpha_beta.values[0].1, minimax.values[0].1, "{} at depth {depth}", game.fen());
-            assert!(alpha_beta.tried <= minimax.tried);
-            // The others' values are bounds.
+            assert!(alpha_beta.nodes <= minimax.nodes);
+            // The other values are upper bounds.
             let exact: HashMap<_, _> = minimax.values.into_iter().collect();
             assert!(alpha_beta.values.iter().all(|(m, value)| exact[m] <= *value), "{}", game.fen());
         }
@@ -132,7 +136,8 @@ fn alpha_beta_and_minimax_agree_on_the_best_value() {
 fn as_many_lines_as_are_asked_for_are_exact() {
     for game in random_positions(12) {
         let ask = |player| {
-            let report = think(player, &Task { lines: 3, limits: depth(2), ..task(game.clone()) }).report;
+            let report =
+                think(player, &PlayerTask { lines: 3, limits: depth(2), ..task(game.clone()) }).report;
             report.lines.iter().take(3).map(|line| line.score).collect::<Vec<_>>()
         };
         assert_eq!(ask(Player::AlphaBeta), ask(Player::Minimax), "{}", game.fen());
@@ -157,21 +162,21 @@ fn mates_are_counted_and_the_shortest_is_played() {
             );
             assert!(first.is_none_or(|first| best(&report) == first), "{fen}: {}", best(&report));
         }
-        // Where the best is a mate, greater depths can't change it: it ends by itself.
+        // A mate cannot be improved by more depth, so the search ends by itself.
         let outcome = think(player, &task(played(SCHOLAR)));
-        assert_eq!((best(&outcome.report).as_str(), outcome.ended), ("h5f7", Ended::Exhausted));
+        assert_eq!((best(&outcome.report).as_str(), outcome.end_reason), ("h5f7", EndReason::Exhausted));
         assert_eq!(outcome.report.depth, 1);
     }
 }
 
 #[test]
-fn drawn_games_are_worth_nothing() {
+fn drawn_games_have_the_value_zero() {
     for player in [Player::Minimax, Player::AlphaBeta] {
         let value = |game: &Game, m: &str| {
             let limits = Limits { root_moves: vec![game.parse_uci(m).unwrap()], ..depth(1) };
             report(player, game, limits).lines[0].score
         };
-        // Stalemate, a bishop alone, the third time, fifty moves.
+        // Stalemate, a bishop alone, threefold repetition, fifty moves.
         let stalemate = from_fen("7k/8/8/8/8/5Q2/8/6K1 w - - 0 1");
         assert_eq!(value(&stalemate, "f3f7"), Score::Cp(0));
         assert_ne!(value(&stalemate, "f3e4"), Score::Cp(0));
@@ -192,17 +197,21 @@ fn every_player_obeys_its_limits() {
     let game = played("e2e4 e7e5 g1f3");
     for player in Player::ALL {
         for limit in [1, 2, 50, 777] {
-            let outcome = think(player, &Task { limits: visits(limit), ..task(game.clone()) });
+            let outcome = think(player, &PlayerTask { limits: visits(limit), ..task(game.clone()) });
             let made = outcome.report.visits;
             match player {
-                Player::Random => assert_eq!((made, outcome.ended), (1, Ended::Exhausted)),
+                Player::Random => assert_eq!((made, outcome.end_reason), (1, EndReason::Exhausted)),
                 Player::Minimax | Player::AlphaBeta => {
-                    // The first depth, which always goes through, makes one move for each legal one.
+                    // The first depth always completes, with one node for each legal move.
                     let least = game.legal_moves().len() as u64;
-                    assert_eq!((made, outcome.ended), (limit.max(least), Ended::Limit), "{player:?}");
+                    assert_eq!(
+                        (made, outcome.end_reason),
+                        (limit.max(least), EndReason::Limit),
+                        "{player:?}"
+                    );
                 }
                 Player::Uct | Player::UctValue => {
-                    assert_eq!((made, outcome.ended), (limit, Ended::Limit), "{player:?}");
+                    assert_eq!((made, outcome.end_reason), (limit, EndReason::Limit), "{player:?}");
                 }
             }
         }
@@ -212,21 +221,21 @@ fn every_player_obeys_its_limits() {
         assert!(lines.len() == 2 && lines.iter().all(|line| only.contains(&line.pv[0])), "{player:?}");
     }
     for (player, limit) in [(Player::Minimax, 3), (Player::AlphaBeta, 3), (Player::UctValue, 2)] {
-        let outcome = think(player, &Task { limits: depth(limit), ..task(game.clone()) });
-        assert_eq!((outcome.report.depth, outcome.ended), (limit, Ended::Limit), "{player:?}");
+        let outcome = think(player, &PlayerTask { limits: depth(limit), ..task(game.clone()) });
+        assert_eq!((outcome.report.depth, outcome.end_reason), (limit, EndReason::Limit), "{player:?}");
     }
 }
 
 #[test]
-fn a_watcher_and_the_seat_can_end_every_thinking() {
+fn the_observer_and_the_stop_flag_end_every_player() {
     for player in Player::ALL.into_iter().filter(|player| *player != Player::Random) {
-        let mut looks = Looks { left: 3, visits: Vec::new() };
-        let outcome = player.think(&task(Game::new()), &mut looks, &AtomicBool::new(false));
-        assert_eq!((outcome.ended, looks.visits.len()), (Ended::Stopped, 3), "{player:?}");
-        assert!(looks.visits[0] > 0 && looks.visits.is_sorted(), "{player:?}: {:?}", looks.visits);
-        let mut looks = Looks { left: u64::MAX, visits: Vec::new() };
-        let outcome = player.think(&task(Game::new()), &mut looks, &AtomicBool::new(true));
-        assert_eq!((outcome.ended, outcome.report.lines.len()), (Ended::Stopped, 20), "{player:?}");
+        let mut observer = CallLimit { left: 3, visits: Vec::new() };
+        let outcome = player.think(&task(Game::new()), &mut observer, &AtomicBool::new(false));
+        assert_eq!((outcome.end_reason, observer.visits.len()), (EndReason::Stopped, 3), "{player:?}");
+        assert!(observer.visits[0] > 0 && observer.visits.is_sorted(), "{player:?}: {:?}", observer.visits);
+        let mut observer = CallLimit { left: u64::MAX, visits: Vec::new() };
+        let outcome = player.think(&task(Game::new()), &mut observer, &AtomicBool::new(true));
+        assert_eq!((outcome.end_reason, outcome.report.lines.len()), (EndReason::Stopped, 20), "{player:?}");
     }
 }
 
@@ -234,7 +243,7 @@ fn a_watcher_and_the_seat_can_end_every_thinking() {
 fn without_a_legal_move_there_is_no_line() {
     for player in Player::ALL {
         let outcome = think(player, &task(from_fen("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")));
-        assert_eq!((outcome.report.lines.len(), outcome.ended), (0, Ended::Exhausted), "{player:?}");
+        assert_eq!((outcome.report.lines.len(), outcome.end_reason), (0, EndReason::Exhausted), "{player:?}");
     }
 }
 
@@ -242,10 +251,10 @@ fn without_a_legal_move_there_is_no_line() {
 fn the_seed_decides() {
     let game = played("d2d4 d7d5");
     for player in Player::ALL {
-        let run = |seed| think(player, &Task { seed, limits: visits(60), ..task(game.clone()) }).report;
+        let run = |seed| think(player, &PlayerTask { seed, limits: visits(60), ..task(game.clone()) }).report;
         assert_eq!(run(7), run(7), "{player:?}");
-        let dice = !matches!(player, Player::Minimax | Player::AlphaBeta);
-        assert_eq!(run(7) != run(8), dice, "{player:?}");
+        let random = !matches!(player, Player::Minimax | Player::AlphaBeta);
+        assert_eq!(run(7) != run(8), random, "{player:?}");
     }
 }
 
@@ -253,7 +262,7 @@ fn the_seed_decides() {
 fn random_plays_every_move_about_as_often() {
     let mut counts: HashMap<String, u32> = HashMap::new();
     for seed in 0..2000 {
-        let outcome = think(Player::Random, &Task { seed, ..task(Game::new()) });
+        let outcome = think(Player::Random, &PlayerTask { seed, ..task(Game::new()) });
         *counts.entry(best(&outcome.report)).or_default() += 1;
     }
     // A hundred each; five standard deviations are fifty.
@@ -262,14 +271,14 @@ fn random_plays_every_move_about_as_often() {
 
 #[test]
 fn uct_visits_every_move_once_and_then_counts_every_game() {
-    // The lesson's position for UCT: 34 moves.
+    // The notebook's position for UCT: 34 moves.
     let game = played("e2e4 e7e6 d2d4 d7d5 b1c3 g8f6 e4e5 f6d7 g1f3 f8b4 f1d3 e8g8");
     for player in [Player::Uct, Player::UctValue] {
         let first = report(player, &game, visits(34));
         assert!(first.lines.len() == 34 && first.lines.iter().all(|line| line.visits == 1), "{player:?}");
         let report = report(player, &game, visits(100));
         assert_eq!(report.lines.iter().map(|line| line.visits).sum::<u64>(), 100);
-        // With so much exploration every move has had its turn again by now, and none has had many.
+        // With so much exploration every move has been visited again by now, and none often.
         assert!(report.lines.iter().all(|line| (1..=8).contains(&line.visits)), "{report:?}");
     }
 }
@@ -284,8 +293,8 @@ fn uct_finds_the_scholars_mate_and_what_hangs() {
 }
 
 #[test]
-fn a_full_tree_goes_on_without_growing() {
-    let small = Task {
+fn a_full_tree_is_searched_further_without_growing() {
+    let small = PlayerTask {
         memory: 20_000,
         limits: visits(3000),
         uct: UctParams { rollout: 0, ..UctParams::default() },

@@ -1,14 +1,12 @@
-//! A tree driven by hand, with an evaluator that says what a test wants; and searches by a pool.
+//! Helpers: a tree driven step by step with a scripted evaluator, and searches by a pool.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex};
 
-use engine::bench::Hashed;
+use engine::bench::HashedEvaluator;
 use engine::eval::{Answer, EvalError, Evaluator, Request, Uniform, Wdl};
 use engine::position::Game;
-use engine::search::{
-    Expansion, Fpu, Leaf, Limits, Outcome, Params, Pool, Proof, Puct, Tree, Verdict, View, Watch,
-};
+use engine::search::{Expansion, Fpu, Leaf, Limits, Params, Pool, Proof, Puct, SearchOutcome, Tree};
 use shakmaty::{Color, Move, Position};
 
 /// Plain PUCT with c = 1: no growth, no reduction, no temperature.
@@ -22,7 +20,7 @@ pub fn plain() -> Params {
     }
 }
 
-/// Answers by the last move played; a draw and equal priors where the script says nothing.
+/// Answers by the last move played; by default a draw and equal priors.
 #[derive(Clone, Default)]
 pub struct Scripted {
     wdl: HashMap<String, Wdl>,
@@ -47,27 +45,27 @@ impl Scripted {
     }
 }
 
-/// A tree driven by hand, one leaf at a time.
-pub struct Hand {
+/// A tree driven step by step, one leaf at a time, with scripted answers.
+pub struct ManualSearch {
     pub tree: Tree,
     script: Scripted,
     params: Params,
 }
 
-impl Hand {
-    pub fn new(fen: &str, root_moves: &str, params: Params, script: Scripted) -> Hand {
+impl ManualSearch {
+    pub fn new(fen: &str, root_moves: &str, params: Params, script: Scripted) -> ManualSearch {
         let game = Game::from_fen(fen).unwrap();
         let moves: Vec<Move> = root_moves.split_whitespace().map(|m| game.parse_uci(m).unwrap()).collect();
-        Hand { tree: Tree::new(game, &moves, params.clone(), 1 << 24), script, params }
+        ManualSearch { tree: Tree::new(game, &moves, params.clone(), 1 << 24), script, params }
     }
 
     pub fn visit(&mut self) {
         let gathered = self.tree.gather(1);
-        for ticket in gathered.tickets {
+        for visit in gathered.visits {
             let mut game = self.tree.root_game().clone();
-            ticket.replay(&mut game);
-            let leaf = self.leaf(&game, ticket.plies());
-            self.tree.apply(ticket, leaf);
+            visit.replay(&mut game);
+            let leaf = self.leaf(&game, visit.plies());
+            self.tree.apply(visit, leaf);
         }
     }
 
@@ -97,7 +95,7 @@ impl Hand {
     }
 }
 
-/// The root move that leads to `game`, if it is one ply from `root`; else nothing.
+/// The root move that leads to `game`, if it is one ply from `root`; else empty.
 pub fn last_move(root: &Game, game: &Game) -> String {
     let one_ply = root.legal_moves().into_iter().find(|m| {
         let mut next = root.clone();
@@ -117,20 +115,7 @@ pub fn near(got: f32, want: f32) {
     assert!((got - want).abs() < 1e-3, "{got}, not {want}");
 }
 
-/// A watcher that only wants the outcome.
-pub struct Wait(pub mpsc::Sender<Outcome>);
-
-impl Watch for Wait {
-    fn round(&mut self, _view: &View<'_>) -> Verdict {
-        Verdict::Continue
-    }
-
-    fn done(&mut self, outcome: Outcome) {
-        self.0.send(outcome).expect("the test waits");
-    }
-}
-
-pub fn search(evaluators: Vec<Box<dyn Evaluator>>, game: &Game, limits: Limits) -> Outcome {
+pub fn search(evaluators: Vec<Box<dyn Evaluator>>, game: &Game, limits: Limits) -> SearchOutcome {
     search_with(Params::default(), evaluators, game, limits)
 }
 
@@ -139,16 +124,13 @@ pub fn search_with(
     evaluators: Vec<Box<dyn Evaluator>>,
     game: &Game,
     limits: Limits,
-) -> Outcome {
-    go(&mut Pool::new(evaluators, params, 64 << 20), game, limits)
+) -> SearchOutcome {
+    search_by(&mut Pool::new(evaluators, params, 64 << 20), game, limits)
 }
 
-/// One search by a pool that may have searched before.
-pub fn go(pool: &mut Pool, game: &Game, limits: Limits) -> Outcome {
-    let (sender, receiver) = mpsc::channel();
-    pool.start(game.clone(), limits, Box::new(Wait(sender)));
-    let outcome = receiver.recv().expect("an outcome");
-    pool.wait();
+/// A search by a pool that may have a tree already.
+pub fn search_by(pool: &mut Pool, game: &Game, limits: Limits) -> SearchOutcome {
+    let outcome = pool.search(game, limits);
     assert!(!pool.searching());
     outcome
 }
@@ -171,7 +153,7 @@ pub fn visits(visits: u64) -> Limits {
     Limits { visits: Some(visits), ..Limits::default() }
 }
 
-/// Sees White winning everywhere, and all moves alike.
+/// Evaluates every position as winning for White, with equal priors.
 pub struct WhiteWins;
 
 impl Evaluator for WhiteWins {
@@ -189,18 +171,18 @@ impl Evaluator for WhiteWins {
     }
 }
 
-/// What an evaluator that wraps another was asked about: [`Game::key`] and board of each position.
+/// An evaluator that records [`Game::key`] and FEN of each position that it evaluates.
 #[derive(Clone, Default)]
-pub struct Asked(pub Arc<Mutex<Vec<(u64, String)>>>);
+pub struct RecordingEvaluator(pub Arc<Mutex<Vec<(u64, String)>>>);
 
-impl Evaluator for Asked {
+impl Evaluator for RecordingEvaluator {
     fn max_batch(&self) -> usize {
         8
     }
 
     fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
-        let asked = batch.iter().map(|request| (request.game.key(), request.game.fen()));
-        self.0.lock().unwrap().extend(asked);
-        Hashed.evaluate(batch)
+        let positions = batch.iter().map(|request| (request.game.key(), request.game.fen()));
+        self.0.lock().unwrap().extend(positions);
+        HashedEvaluator.evaluate(batch)
     }
 }

@@ -1,23 +1,26 @@
-//! UCT: Monte Carlo tree search that treats every choice of a move as a bandit (Kocsis, Szepesvári 2006).
+//! UCT: Monte-Carlo tree search with upper confidence bounds (Kocsis, Szepesvári 2006).
 //!
-//! Every round selects from the root down the child with the greatest upper confidence bound, gives the leaf that
-//! it comes to its children, if it was there before, plays a random game from there, and backs its result up.
+//! Each iteration selects from the root down the child with the greatest upper confidence bound, expands the leaf if
+//! it has been visited before, plays a random game from there, and backs its result up.
 
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use rand::seq::SliceRandom;
 use shakmaty::{Move, MoveList};
 
-use super::Task;
-use super::rollout::play_on;
-use super::tree::{NodeId, ROOT, Tree};
-use super::vigil::Vigil;
+use super::PlayerTask;
+use super::rollout::roll_out;
+use super::stop_check::StopCheck;
+use super::uct_tree::{ROOT, UctNodeId, UctTree};
 use crate::position::{Game, Outcome};
-use crate::search::{Counters, Ended, Line, MoveStats, Progress, Report, Score};
+use crate::search::{EndReason, PvLine, Report, Score, SearchCounters, SearchView};
 
-/// The numbers of UCT.
+/// The parameters of UCT.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UctParams {
-    /// The c of `payout + c · √(ln N / n)`, payouts being 0 to 1: the lesson's is √2.
+    /// c in `payout + c · √(ln N / n)`, with payouts from 0 to 1; the notebook has √2.
     pub exploration: f32,
-    /// Random plies before the position is valued, for [`Player::UctValue`](super::Player::UctValue).
+    /// Random plies before the position is evaluated, for [`Player::UctValue`](super::Player::UctValue).
     pub rollout: u32,
 }
 
@@ -27,74 +30,79 @@ impl Default for UctParams {
     }
 }
 
-/// Random games between two looks of the watcher: a few milliseconds at most.
-const PULSE: u64 = 8;
+/// Random games between two calls of the observer: a few milliseconds at most.
+const GAMES_PER_CHECK: u64 = 8;
 
-/// Grows a tree until the vigil ends it. Rollouts go on for so many plies, or to the end of the game.
-pub fn grow(task: &Task, moves: &MoveList, plies: Option<u32>, vigil: &mut Vigil<'_>) -> Uct {
-    let mut uct = Uct::new(task, moves, plies);
+/// Searches until `stop_check` ends it, with rollouts of `rollout_plies`, or to the end of the game if `None`.
+pub fn run(
+    task: &PlayerTask,
+    moves: &MoveList,
+    rollout_plies: Option<u32>,
+    stop_check: &mut StopCheck<'_>,
+) -> UctSearch {
+    let mut uct = UctSearch::new(task, moves, rollout_plies);
     loop {
-        uct.round();
+        uct.iterate();
         if task.limits.depth.is_some_and(|depth| uct.depth() >= depth) {
-            vigil.end(Ended::Limit);
+            stop_check.end(EndReason::Limit);
         }
-        if vigil.is_spent(uct.games)
-            || (uct.games % PULSE == 1 && vigil.ends(&uct))
-            || vigil.ended().is_some()
+        if stop_check.limit_reached(uct.games)
+            || (uct.games % GAMES_PER_CHECK == 1 && stop_check.should_stop(&uct))
+            || stop_check.end_reason().is_some()
         {
             return uct;
         }
     }
 }
 
-/// The tree and all that it grows by.
-pub struct Uct {
+/// A UCT search and its state.
+pub struct UctSearch {
     root: Game,
     exploration: f32,
-    plies: Option<u32>,
+    rollout_plies: Option<u32>,
 
-    tree: Tree,
-    dice: fastrand::Rng,
+    tree: UctTree,
+    rng: SmallRng,
     /// Random games played.
     games: u64,
-    /// The sum of the lengths of the ways to them.
-    steps: u64,
-    longest: u32,
+    /// Sum of the lengths of the paths from the root to the rollouts, in plies.
+    path_plies: u64,
+    longest_path: u32,
 }
 
-impl Uct {
-    fn new(task: &Task, moves: &MoveList, plies: Option<u32>) -> Uct {
-        let mut uct = Uct {
+impl UctSearch {
+    fn new(task: &PlayerTask, moves: &MoveList, rollout_plies: Option<u32>) -> UctSearch {
+        let mut uct = UctSearch {
             root: task.game.clone(),
             exploration: task.uct.exploration,
-            plies,
-            tree: Tree::new(task.memory),
-            dice: fastrand::Rng::with_seed(task.seed),
+            rollout_plies,
+            tree: UctTree::new(task.memory),
+            rng: SmallRng::seed_from_u64(task.seed),
             games: 0,
-            steps: 0,
-            longest: 0,
+            path_plies: 0,
+            longest_path: 0,
         };
         uct.expand(ROOT, moves.clone());
         uct
     }
 
-    /// The order of the moves means nothing: which is tried first is for the dice to say.
-    fn expand(&mut self, id: NodeId, mut moves: MoveList) -> bool {
-        self.dice.shuffle(&mut moves);
+    /// Adds the children in random order. Returns false if there is not enough memory.
+    fn expand(&mut self, id: UctNodeId, mut moves: MoveList) -> bool {
+        moves.shuffle(&mut self.rng);
         self.tree.expand(id, &moves)
     }
 
-    /// Selects, expands, plays, backs up.
-    fn round(&mut self) {
+    /// Selects, expands, rolls out, backs up.
+    fn iterate(&mut self) {
         let mut game = self.root.clone();
         let mut path = vec![ROOT];
         let mut leaf = ROOT;
         loop {
             if self.tree.children(leaf).is_empty() {
                 let legal = game.legal_moves();
-                let stays = self.tree.node(leaf).visits == 0 || game.outcome_given(&legal).is_some();
-                if stays || !self.expand(leaf, legal.clone()) {
-                    self.finish(&path, &mut game, legal);
+                let is_leaf = self.tree.node(leaf).visits == 0 || game.outcome_given(&legal).is_some();
+                if is_leaf || !self.expand(leaf, legal.clone()) {
+                    self.roll_out(&path, &mut game, legal);
                     return;
                 }
             }
@@ -104,24 +112,24 @@ impl Uct {
         }
     }
 
-    /// Plays a random game from the end of the path and counts it on the whole of it.
-    fn finish(&mut self, path: &[NodeId], game: &mut Game, legal: MoveList) {
-        let mut wdl = play_on(game, legal, self.plies, &mut self.dice);
+    /// Plays a random game from the end of `path` and backs its result up along it.
+    fn roll_out(&mut self, path: &[UctNodeId], game: &mut Game, legal: MoveList) {
+        let mut wdl = roll_out(game, legal, self.rollout_plies, &mut self.rng);
         for id in path.iter().rev() {
-            // A node's numbers are those of the side that moved to it.
+            // A node's statistics are for the side that moved into it.
             wdl = wdl.flipped();
-            self.tree.node_mut(*id).count(wdl);
+            self.tree.node_mut(*id).add_result(wdl);
         }
-        let steps = path.len() as u32 - 1;
+        let plies = path.len() as u32 - 1;
         self.games += 1;
-        self.steps += u64::from(steps);
-        self.longest = self.longest.max(steps);
+        self.path_plies += u64::from(plies);
+        self.longest_path = self.longest_path.max(plies);
     }
 
-    /// The first child that has no visit, else that with the greatest upper confidence bound.
-    fn select(&self, id: NodeId) -> NodeId {
+    /// The first unvisited child, or else the one with the greatest upper confidence bound.
+    fn select(&self, id: UctNodeId) -> UctNodeId {
         let total = (self.tree.node(id).visits as f32).ln();
-        let bound = |child: NodeId| {
+        let bound = |child: UctNodeId| {
             let node = self.tree.node(child);
             match node.visits {
                 0 => f32::INFINITY,
@@ -130,19 +138,19 @@ impl Uct {
         };
         let children = self.tree.children(id);
         let first = children.start;
-        let better = |best: (NodeId, f32), child| {
+        let better = |best: (UctNodeId, f32), child| {
             let bound = bound(child);
             if bound > best.1 { (child, bound) } else { best }
         };
         children.fold((first, f32::NEG_INFINITY), better).0
     }
 
-    /// The mean length of the ways to the random games, in plies.
+    /// Mean length of the paths to the rollouts, in plies, rounded down.
     fn depth(&self) -> u32 {
-        self.steps.checked_div(self.games).unwrap_or(0) as u32
+        self.path_plies.checked_div(self.games).unwrap_or(0) as u32
     }
 
-    fn line(&self, child: NodeId) -> Line {
+    fn line(&self, child: UctNodeId) -> PvLine {
         let node = self.tree.node(child);
         let mut game = self.root.clone();
         let mut pv = Vec::new();
@@ -161,26 +169,20 @@ impl Uct {
         }
         let mates = pv.len() == 1 && matches!(game.outcome(), Some(Outcome::Decisive { .. }));
         let score = if mates { Score::Mate(1) } else { Score::from_q(node.wdl().q()) };
-        Line { pv, score, wdl: node.wdl(), visits: u64::from(node.visits) }
+        PvLine { pv, score, wdl: node.wdl(), visits: u64::from(node.visits) }
     }
 }
 
-impl Progress for Uct {
+impl SearchView for UctSearch {
     fn visits(&self) -> u64 {
         self.games
     }
 
     fn lead(&self) -> (u64, u64) {
         let ranked = self.tree.ranked(ROOT);
-        let visits = |place: usize| ranked.get(place).map_or(0, |id| u64::from(self.tree.node(*id).visits));
+        let visits = |rank: usize| ranked.get(rank).map_or(0, |id| u64::from(self.tree.node(*id).visits));
         (visits(0), visits(1))
     }
-
-    fn stats(&self) -> Vec<MoveStats> {
-        Vec::new()
-    }
-
-    fn expect(&self, _: Option<u64>) {}
 
     fn best(&self) -> Option<Move> {
         let best = *self.tree.ranked(ROOT).first()?;
@@ -190,10 +192,10 @@ impl Progress for Uct {
     fn report(&self, multipv: usize) -> Report {
         Report {
             visits: self.games,
-            counters: Counters::default(),
+            counters: SearchCounters::default(),
             depth: self.depth().max(1),
-            seldepth: self.longest.max(1),
-            hashfull: self.tree.fullness(),
+            seldepth: self.longest_path.max(1),
+            hashfull: self.tree.hashfull(),
             tbhits: 0,
             lines: self.tree.ranked(ROOT).into_iter().take(multipv).map(|child| self.line(child)).collect(),
         }
@@ -209,7 +211,7 @@ mod tests {
     #[test]
     fn the_greatest_upper_confidence_bound_is_selected() {
         let game = Game::new();
-        let task = Task {
+        let task = PlayerTask {
             game: game.clone(),
             limits: Limits::default(),
             lines: 1,
@@ -218,15 +220,15 @@ mod tests {
             seed: 1,
         };
         let moves: MoveList = game.legal_moves().into_iter().take(3).collect();
-        let mut uct = Uct::new(&task, &moves, None);
+        let mut uct = UctSearch::new(&task, &moves, None);
         let [a, b, c] = [1, 2, 3];
-        let count = |uct: &mut Uct, id, results: &[Wdl]| {
+        let count = |uct: &mut UctSearch, id, results: &[Wdl]| {
             for wdl in results {
-                uct.tree.node_mut(id).count(*wdl);
-                uct.tree.node_mut(ROOT).count(wdl.flipped());
+                uct.tree.node_mut(id).add_result(*wdl);
+                uct.tree.node_mut(ROOT).add_result(wdl.flipped());
             }
         };
-        // Who has no visit comes first.
+        // Unvisited moves come first.
         count(&mut uct, a, &[Wdl::WIN, Wdl::WIN]);
         assert_eq!(uct.select(ROOT), b);
         count(&mut uct, b, &[Wdl::LOSS]);
