@@ -9,13 +9,14 @@ use crate::search::Params;
 use crate::tables::Rules;
 use crate::time::Pace;
 
+/// Share of `Hash` used for the evaluation cache, in per cent; the tree gets the rest.
+const CACHE_SHARE: usize = 12;
+
 /// Everything a GUI can set, with the defaults it is told.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The bound on the search's memory, in MiB.
     pub hash: usize,
-    /// The part of it that evaluations are kept in, in per cent.
-    pub cache_share: usize,
     /// Search workers.
     pub threads: usize,
     /// What a move costs outside the search.
@@ -95,7 +96,6 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             hash: 256,
-            cache_share: 12,
             threads: num_cpus::get_physical().clamp(1, 512),
             move_overhead: Duration::from_millis(100),
             multipv: 1,
@@ -132,7 +132,7 @@ impl Settings {
     /// The bounds on the search's memory in bytes: the tree's, and the kept answers'.
     pub fn memory(&self) -> (usize, usize) {
         let all = self.hash.saturating_mul(1 << 20);
-        let answers = all / 100 * self.cache_share;
+        let answers = all / 100 * CACHE_SHARE;
         (all - answers, answers)
     }
 

@@ -7,7 +7,6 @@ use super::settings::Backend;
 use super::strength::{FULL_SKILL, STRONGEST, WEAKEST};
 use crate::eval::{MAX_STEPS, Precision};
 use crate::players::Player;
-use crate::search::FpuStrategy;
 
 /// A count from a spin, which the table keeps above zero.
 fn count(value: i64) -> usize {
@@ -30,12 +29,6 @@ const PLAYERS: [&str; 6] = {
     ["network", random, minimax, alpha_beta, uct, uct_value]
 };
 
-const FPU_STRATEGIES: [&str; 2] = ["reduction", "absolute"];
-
-fn fpu_strategy(place: usize) -> FpuStrategy {
-    if place == 0 { FpuStrategy::Reduction } else { FpuStrategy::Absolute }
-}
-
 /// Every option there is.
 pub static TABLE: &[Entry] = &[
     Entry {
@@ -44,18 +37,6 @@ pub static TABLE: &[Entry] = &[
         kind: Kind::Spin(1, 33_554_432, |s| spin(s.hash), |s, v| s.hash = count(v)),
         effect: Effect::Memory,
         doc: "MiB for tree and cache together: a hard bound",
-    },
-    Entry {
-        name: "CacheShare",
-        aliases: &[],
-        kind: Kind::Spin(
-            0,
-            50,
-            |s| spin(s.cache_share),
-            |s, v| s.cache_share = usize::try_from(v).unwrap_or(0),
-        ),
-        effect: Effect::Memory,
-        doc: "per cent of Hash that evaluations are kept in; 0 keeps none",
     },
     Entry {
         name: "Threads",
@@ -220,18 +201,6 @@ pub static TABLE: &[Entry] = &[
         doc: "how much `uct` and `uct-value` explore: √2 is the lesson's",
     },
     Entry {
-        name: "UctRollout",
-        aliases: &[],
-        kind: Kind::Spin(
-            0,
-            1000,
-            |s| i64::from(s.uct.rollout),
-            |s, v| s.uct.rollout = u32::try_from(v).unwrap_or(0),
-        ),
-        effect: Effect::Nothing,
-        doc: "random plies that `uct-value` plays before it values a position",
-    },
-    Entry {
         name: "Seed",
         aliases: &[],
         kind: Kind::Spin(
@@ -349,75 +318,11 @@ pub static TABLE: &[Entry] = &[
         doc: "how much more",
     },
     Entry {
-        name: "RootHasOwnCpuctParams",
-        aliases: &[],
-        kind: Kind::Check(|s| s.params.root_has_own_puct, |s, v| s.params.root_has_own_puct = v),
-        effect: Effect::Params,
-        doc: "whether the next three count at the root",
-    },
-    Entry {
-        name: "CPuctAtRoot",
-        aliases: &[],
-        kind: Kind::Number(0.0, 100.0, |s| s.params.root_puct.c, |s, v| s.params.root_puct.c = v),
-        effect: Effect::Params,
-        doc: "how much the search explores at the root",
-    },
-    Entry {
-        name: "CPuctBaseAtRoot",
-        aliases: &[],
-        kind: Kind::Number(1.0, 1e9, |s| s.params.root_puct.base, |s, v| s.params.root_puct.base = v),
-        effect: Effect::Params,
-        doc: "visits from which on it explores more there",
-    },
-    Entry {
-        name: "CPuctFactorAtRoot",
-        aliases: &[],
-        kind: Kind::Number(0.0, 1000.0, |s| s.params.root_puct.factor, |s, v| s.params.root_puct.factor = v),
-        effect: Effect::Params,
-        doc: "how much more",
-    },
-    Entry {
-        name: "FpuStrategy",
-        aliases: &[],
-        kind: Kind::Choice(
-            &FPU_STRATEGIES,
-            |s| usize::from(s.params.fpu.strategy == FpuStrategy::Absolute),
-            |s, v| s.params.fpu.strategy = fpu_strategy(v),
-        ),
-        effect: Effect::Params,
-        doc: "what an unvisited move is taken to be worth: less than its parent, or always the same",
-    },
-    Entry {
         name: "FpuValue",
         aliases: &[],
-        kind: Kind::Number(-100.0, 100.0, |s| s.params.fpu.value, |s, v| s.params.fpu.value = v),
+        kind: Kind::Number(-100.0, 100.0, |s| s.params.fpu, |s, v| s.params.fpu = v),
         effect: Effect::Params,
-        doc: "how much worse than its parent an unvisited move is taken to be, or its worth",
-    },
-    Entry {
-        name: "FpuStrategyAtRoot",
-        aliases: &[],
-        kind: Kind::Choice(
-            &["same", FPU_STRATEGIES[0], FPU_STRATEGIES[1]],
-            |s| match (s.params.root_has_own_fpu, s.params.root_fpu.strategy) {
-                (false, _) => 0,
-                (true, FpuStrategy::Reduction) => 1,
-                (true, FpuStrategy::Absolute) => 2,
-            },
-            |s, v| {
-                s.params.root_has_own_fpu = v > 0;
-                s.params.root_fpu.strategy = fpu_strategy(v.saturating_sub(1));
-            },
-        ),
-        effect: Effect::Params,
-        doc: "the same at the root",
-    },
-    Entry {
-        name: "FpuValueAtRoot",
-        aliases: &[],
-        kind: Kind::Number(-100.0, 100.0, |s| s.params.root_fpu.value, |s, v| s.params.root_fpu.value = v),
-        effect: Effect::Params,
-        doc: "the value at the root, unless that is the same",
+        doc: "first-play urgency: an unvisited move's Q is its parent's less this times √(visited prior)",
     },
     Entry {
         name: "PolicyTemperature",
