@@ -212,11 +212,7 @@ mod tests {
             ("a2a4 b7b5 h2h4 b5b4 c2c4", 0x3c81_23ea_7b06_7637),
             ("a2a4 b7b5 h2h4 b5b4 c2c4 b4c3 a1a3", 0x5c3f_9b82_9b27_9560),
         ] {
-            let mut game = Game::new();
-            for text in moves.split_whitespace() {
-                let m = game.parse_uci(text).unwrap();
-                game.play(m);
-            }
+            let game = Game::from_uci(None, moves.split_whitespace()).unwrap();
             assert_eq!(key(&game), expected, "{moves}");
         }
     }

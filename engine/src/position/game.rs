@@ -160,6 +160,24 @@ impl Game {
         Ok(Game::from_position(position))
     }
 
+    /// The game that starts from `fen`, or from the initial position without one, and continues with `moves` in
+    /// UCI notation.
+    ///
+    /// # Errors
+    ///
+    /// As [`Game::from_fen`] and [`Game::parse_uci`], for the first move that fails.
+    pub fn from_uci<'a>(
+        fen: Option<&str>,
+        moves: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Game, PositionError> {
+        let mut game = fen.map_or_else(|| Ok(Game::new()), Game::from_fen)?;
+        for text in moves {
+            let m = game.parse_uci(text)?;
+            game.play(m);
+        }
+        Ok(game)
+    }
+
     /// What the game was set up with.
     pub fn start(&self) -> Start {
         self.start
@@ -353,12 +371,7 @@ mod tests {
     use super::*;
 
     fn played(fen: Option<&str>, moves: &str) -> Game {
-        let mut game = fen.map_or_else(Game::new, |fen| Game::from_fen(fen).unwrap());
-        for text in moves.split_whitespace() {
-            let m = game.parse_uci(text).unwrap();
-            game.play(m);
-        }
-        game
+        Game::from_uci(fen, moves.split_whitespace()).unwrap()
     }
 
     #[test]

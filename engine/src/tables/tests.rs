@@ -16,12 +16,7 @@ fn game(fen: &str) -> Game {
 }
 
 fn played(fen: &str, moves: &str) -> Game {
-    let mut game = game(fen);
-    for text in moves.split_whitespace() {
-        let m = game.parse_uci(text).unwrap();
-        game.play(m);
-    }
-    game
+    Game::from_uci(Some(fen), moves.split_whitespace()).unwrap()
 }
 
 fn kept(tables: &Tables, game: &Game) -> Vec<String> {

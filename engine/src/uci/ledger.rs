@@ -78,12 +78,7 @@ mod tests {
     }
 
     fn game(moves: &str) -> Game {
-        let mut game = Game::new();
-        for text in moves.split_whitespace() {
-            let m = game.parse_uci(text).unwrap();
-            game.play(m);
-        }
-        game
+        Game::from_uci(None, moves.split_whitespace()).unwrap()
     }
 
     fn note(ledger: &mut Ledger, moves: &str, m: &str, told: u64, time: u64) {

@@ -21,7 +21,7 @@ use super::show;
 use super::stats;
 use super::strength::{self, Strength};
 use super::watch::{Control, Finished, Job, Watcher};
-use crate::position::{Game, PositionError};
+use crate::position::Game;
 use crate::search::Limits;
 use crate::time::{Budget, Clock};
 
@@ -241,7 +241,8 @@ impl Session {
 
     /// A running search keeps the position that it was started with.
     fn set_position(&mut self, setup: &Setup) {
-        match board(setup) {
+        let moves = setup.moves.iter().map(String::as_str);
+        match Game::from_uci(setup.fen.as_deref(), moves) {
             Ok(game) => self.game = game,
             Err(error) => self.out.say(error),
         }
@@ -438,19 +439,6 @@ impl Session {
             }
         }
     }
-}
-
-/// The position that a `position` command names.
-fn board(setup: &Setup) -> Result<Game, PositionError> {
-    let mut game = match &setup.fen {
-        Some(fen) => Game::from_fen(fen)?,
-        None => Game::new(),
-    };
-    for text in &setup.moves {
-        let m = game.parse_uci(text)?;
-        game.play(m);
-    }
-    Ok(game)
 }
 
 #[cfg(test)]
