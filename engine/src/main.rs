@@ -10,7 +10,8 @@ use engine::bench::signature::SignatureConfig;
 use engine::bench::speed::SpeedConfig;
 use engine::bench::{lesson, perft, signature, speed};
 use engine::encoding::{Input, Policy};
-use engine::eval::{Pair, Precision};
+use engine::eval::Precision;
+use engine::onnx::NetworkPair;
 use engine::position::Game;
 use engine::uci;
 
@@ -76,7 +77,8 @@ fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>>
         None | Some(Command::Uci) => uci::run(io::stdin(), io::stdout()),
         Some(Command::Bench(config)) => signature::print(config, out)?,
         Some(Command::Backendbench { weights, precision, config }) => {
-            let pair = weights.map_or_else(|| Ok(Pair::embedded()), |file| Pair::beside(&file))?;
+            let pair =
+                weights.map_or_else(|| Ok(NetworkPair::embedded()), |file| NetworkPair::beside(&file))?;
             let networks = match precision {
                 Some(precision) => vec![pair.exactly(precision)?],
                 None => pair.all()?,
@@ -100,7 +102,7 @@ fn print_version(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "philidor {} ({})", env!("CARGO_PKG_VERSION"), env!("PHILIDOR_COMMIT"))?;
     writeln!(out, "inputs: {}", Input::ALL.map(Input::name).join(", "))?;
     writeln!(out, "policies: {}", Policy::ALL.map(Policy::name).join(", "))?;
-    match Pair::embedded().all() {
+    match NetworkPair::embedded().all() {
         Ok(networks) => {
             networks.iter().try_for_each(|network| writeln!(out, "network: {}", network.describe()))
         }

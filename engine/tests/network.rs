@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::eval::{NetError, Network, Pair, Precision, Request, Verdicts};
+use engine::eval::{Precision, Request};
+use engine::onnx::{NetError, Network, NetworkPair, PrecisionCache};
 use engine::position::Game;
 
 fn embedded_bytes() -> Vec<u8> {
@@ -61,7 +62,7 @@ fn patched(from: &str, to: &str) -> Vec<u8> {
 #[test]
 fn missing_files_are_named() {
     let error = Network::load(Path::new("/nowhere/net.onnx")).err().expect("no such file");
-    assert!(error.to_string().starts_with("network /nowhere/net.onnx: can't be read"), "{error}");
+    assert!(error.to_string().starts_with("network /nowhere/net.onnx: cannot be read"), "{error}");
 }
 
 #[test]
@@ -103,7 +104,7 @@ fn wrong_golden_answers_are_noticed() {
 
 #[test]
 fn answers_do_not_depend_on_the_batch() {
-    let network = Pair::embedded().exactly(Precision::Fp32).expect("the embedded network");
+    let network = NetworkPair::embedded().exactly(Precision::Fp32).expect("the embedded network");
     let mut evaluator = network.evaluator(8).expect("a session");
     let mut game = Game::new();
     let mut games = Vec::new();
@@ -126,7 +127,7 @@ fn answers_do_not_depend_on_the_batch() {
 
 #[test]
 fn the_value_does_not_depend_on_the_moves_asked_about() {
-    let network = Pair::embedded().exactly(Precision::Fp32).expect("the embedded network");
+    let network = NetworkPair::embedded().exactly(Precision::Fp32).expect("the embedded network");
     let mut evaluator = network.evaluator(2).expect("a session");
     let game = Game::new();
     let all = game.legal_moves();
@@ -139,15 +140,13 @@ fn the_value_does_not_depend_on_the_moves_asked_about() {
 
 #[test]
 fn both_precisions_are_one_network() {
-    let networks = Pair::embedded().all().expect("the embedded network");
+    let networks = NetworkPair::embedded().all().expect("the embedded network");
     let [fp32, int8] = &networks[..] else { panic!("two precisions") };
     assert_eq!((fp32.card().precision.as_str(), int8.card().precision.as_str()), ("fp32", "int8"));
     let same = |network: &Network| (network.card().name.clone(), network.card().config.clone());
     assert_eq!(same(fp32), same(int8), "quantise the network anew when it has changed");
-    let mut game = Game::new();
-    for text in ["e2e4", "c7c5", "g1f3", "d7d6", "d2d4", "c5d4", "f3d4", "g8f6"] {
-        game.play(game.parse_uci(text).expect("a legal move"));
-    }
+    let line = ["e2e4", "c7c5", "g1f3", "d7d6", "d2d4", "c5d4", "f3d4", "g8f6"];
+    let game = Game::from_uci(None, line).expect("legal moves");
     let moves = game.legal_moves();
     let answers = [fp32, int8].map(|network| {
         let mut evaluator = network.evaluator(1).expect("a session");
@@ -159,31 +158,31 @@ fn both_precisions_are_one_network() {
 }
 
 /// Which precision is chosen, and what is said about it.
-fn choice(pair: &Pair, wanted: Option<Precision>, verdicts: &Verdicts) -> (String, Option<String>) {
-    let chosen = pair.choose(wanted, 8, verdicts).expect("a network");
+fn choice(pair: &NetworkPair, wanted: Option<Precision>, cache: &PrecisionCache) -> (String, Option<String>) {
+    let chosen = pair.choose(wanted, 8, cache).expect("a network");
     (chosen.network.card().precision.clone(), chosen.note)
 }
 
 #[test]
 fn a_wanted_precision_is_taken_unmeasured() {
-    let nowhere = Verdicts::default();
+    let nowhere = PrecisionCache::default();
     for precision in Precision::ALL {
-        let wanted = choice(&Pair::embedded(), Some(precision), &nowhere);
+        let wanted = choice(&NetworkPair::embedded(), Some(precision), &nowhere);
         assert_eq!(wanted, (precision.name().to_owned(), None));
     }
 }
 
 #[test]
 fn a_missing_precision_is_replaced_and_named() {
-    let verdicts = Verdicts::default();
+    let cache = PrecisionCache::default();
     for (file, shipped_as, precision, other) in [
         ("only-fp32.onnx", "philidor.onnx", "fp32", "only-fp32.int8.onnx"),
         ("only-int8.int8.onnx", "philidor.int8.onnx", "int8", "only-int8.onnx"),
     ] {
         let file = Scratch::new(file, &shipped(shipped_as));
-        let pair = Pair::beside(&file.0).expect("a network");
+        let pair = NetworkPair::beside(&file.0).expect("a network");
         for wanted in [None, Some(Precision::Fp32), Some(Precision::Int8)] {
-            let (chosen, note) = choice(&pair, wanted, &verdicts);
+            let (chosen, note) = choice(&pair, wanted, &cache);
             assert_eq!(chosen, precision);
             let other = file.0.with_file_name(other);
             let missing = format!("{} is missing: playing in {precision}", other.display());
@@ -191,30 +190,30 @@ fn a_missing_precision_is_replaced_and_named() {
             assert_eq!(note, (!as_wanted).then_some(missing), "{wanted:?}");
         }
     }
-    let error = Pair::beside(Path::new("/nowhere/net.onnx")).err().expect("no such file");
-    assert!(error.to_string().starts_with("network /nowhere/net.onnx: can't be read"), "{error}");
+    let error = NetworkPair::beside(Path::new("/nowhere/net.onnx")).err().expect("no such file");
+    assert!(error.to_string().starts_with("network /nowhere/net.onnx: cannot be read"), "{error}");
 }
 
 #[test]
 fn the_other_precision_stands_in_for_a_damaged_one() {
     let good = Scratch::new("half.onnx", &embedded_bytes());
     let damaged = Scratch::new("half.int8.onnx", b"this is not a network");
-    let verdicts = Verdicts::default();
-    let (chosen, note) = choice(&Pair::beside(&good.0).expect("files"), None, &verdicts);
+    let cache = PrecisionCache::default();
+    let (chosen, note) = choice(&NetworkPair::beside(&good.0).expect("files"), None, &cache);
     assert_eq!(chosen, "fp32");
     assert!(note.is_some_and(|note| note.contains("half.int8.onnx") && note.ends_with("playing in fp32")));
     // The one that was named, or the precision that was asked for, has to be good.
-    assert!(Pair::beside(&damaged.0).expect("files").choose(None, 8, &verdicts).is_err());
-    let int8 = Pair::beside(&good.0).expect("files").choose(Some(Precision::Int8), 8, &verdicts);
+    assert!(NetworkPair::beside(&damaged.0).expect("files").choose(None, 8, &cache).is_err());
+    let int8 = NetworkPair::beside(&good.0).expect("files").choose(Some(Precision::Int8), 8, &cache);
     assert!(int8.is_err());
 }
 
 #[test]
 fn what_is_faster_is_measured_once() {
     let file = Scratch::new("precision.json", b"damaged");
-    let verdicts = Verdicts::in_file(&file.0);
-    let pair = Pair::embedded();
-    let (first, note) = choice(&pair, None, &verdicts);
+    let cache = PrecisionCache::in_file(&file.0);
+    let pair = NetworkPair::embedded();
+    let (first, note) = choice(&pair, None, &cache);
     assert_eq!(note, None);
     let text = std::fs::read_to_string(&file.0).expect("it was remembered");
     let verdict = format!("\"precision\": \"{first}\"");
@@ -222,10 +221,10 @@ fn what_is_faster_is_measured_once() {
     // What stands there is believed, whatever a measurement would say.
     for precision in Precision::ALL {
         std::fs::write(&file.0, text.replace(&verdict, &format!("\"precision\": \"{precision}\""))).unwrap();
-        assert_eq!(choice(&pair, None, &verdicts).0, precision.name());
+        assert_eq!(choice(&pair, None, &cache).0, precision.name());
     }
     std::fs::write(&file.0, "{").unwrap();
-    choice(&pair, None, &verdicts);
+    choice(&pair, None, &cache);
     let again = std::fs::read_to_string(&file.0).expect("it was measured anew");
     assert!(again.contains("fp32_ms"), "{again}");
 }

@@ -5,11 +5,9 @@ use std::sync::Arc;
 
 use super::io::Writer;
 use super::settings::{Backend, Settings};
-
 use crate::encoding::Input;
-use crate::eval::{
-    Answer, Cached, EvalCache, EvalError, Evaluator, NetError, Network, Pair, Request, Uniform, Verdicts,
-};
+use crate::eval::{Answer, CachedEvaluator, EvalCache, EvalError, Evaluator, Request, Uniform};
+use crate::onnx::{NetError, Network, NetworkPair, PrecisionCache};
 use crate::players::{PlayerTask, PlayerThread};
 use crate::position::Game;
 use crate::search::{Limits, Pool, Report, SearchCounters, SearchObserver};
@@ -86,8 +84,9 @@ impl Brain {
             let (tree, answers) = settings.memory();
             let shared = Arc::new(EvalCache::new(answers));
             let input = network.as_ref().map_or(Input::Planes72, |network| network.schemes().input);
-            let cached =
-                |inner| Box::new(Cached::new(inner, input, Arc::clone(&shared))) as Box<dyn Evaluator>;
+            let cached = |inner| {
+                Box::new(CachedEvaluator::new(inner, input, Arc::clone(&shared))) as Box<dyn Evaluator>
+            };
             let evaluators =
                 if answers > 0 { evaluators.into_iter().map(cached).collect() } else { evaluators };
             *cache = Some(shared);
@@ -170,10 +169,10 @@ pub fn workers(settings: &Settings) -> usize {
 
 fn load(settings: &Settings, out: &Writer) -> Result<Network, NetError> {
     let pair = match &settings.weights {
-        Some(file) => Pair::beside(Path::new(file))?,
-        None => Pair::embedded(),
+        Some(file) => NetworkPair::beside(Path::new(file))?,
+        None => NetworkPair::embedded(),
     };
-    let chosen = pair.choose(settings.precision, settings.params.batch, &Verdicts::of_user())?;
+    let chosen = pair.choose(settings.precision, settings.params.batch, &PrecisionCache::of_user())?;
     if let Some(note) = chosen.note {
         out.say(note);
     }
@@ -194,7 +193,7 @@ fn evaluators(
                 Some(network) => network,
                 none => none.insert(load(settings, out)?),
             };
-            (0..workers).map(|_| network.thinker(settings.params.batch, settings.thinking)).collect()
+            (0..workers).map(|_| network.evaluator_with(settings.params.batch, settings.thinking)).collect()
         }
     }
 }

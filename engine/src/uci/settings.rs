@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::strength::{FULL_SKILL, Strength};
-use crate::eval::{Precision, Thinking};
+use crate::eval::Precision;
+use crate::onnx::StepLimits;
 use crate::players::{Player, UctParams};
 use crate::search::Params;
 use crate::tables::Rules;
@@ -50,7 +51,7 @@ pub struct Settings {
     /// The network's precision; `None` is the faster one.
     pub precision: Option<Precision>,
     /// How long a network that thinks in steps thinks about a position.
-    pub thinking: Thinking,
+    pub thinking: StepLimits,
     /// What answers for the positions.
     pub backend: Backend,
     /// Who plays; `None` is the network's search.
@@ -112,7 +113,7 @@ impl Default for Settings {
             log_live_stats: false,
             weights: None,
             precision: None,
-            thinking: Thinking::default(),
+            thinking: StepLimits::default(),
             backend: Backend::default(),
             player: None,
             uct: UctParams::default(),

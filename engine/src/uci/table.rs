@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::options::{Effect, Entry, Kind};
 use super::settings::Backend;
 use super::strength::{FULL_SKILL, STRONGEST, WEAKEST};
-use crate::eval::{MAX_STEPS, Precision};
+use crate::eval::Precision;
+use crate::onnx::MAX_STEPS;
 use crate::players::Player;
 
 /// A count from a spin, which the table keeps above zero.

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use engine::encoding::Policy;
-use engine::eval::{Golden, Schemes, Value, softmax};
+use engine::eval::{Golden, Schemes, ValueScheme, softmax};
 use engine::position::Game;
 
 /// Numbers between the two matrices.
@@ -37,10 +37,7 @@ pub fn favourite(game: &Game, priors: &[f32]) -> String {
 /// The answers that a card promises for a network that answers thus.
 pub fn golden(answer: impl Fn(&Game) -> (Vec<f32>, [f32; 3])) -> Vec<Golden> {
     let golden = |(fen, moves): (&str, &str)| {
-        let mut game = Game::from_fen(fen).expect("a legal FEN");
-        for text in moves.split_whitespace() {
-            game.play(game.parse_uci(text).expect("a legal move"));
-        }
+        let game = Game::from_uci(Some(fen), moves.split_whitespace()).expect("legal moves");
         let (policy, wdl) = answer(&game);
         let names = game.legal_moves().into_iter().map(|m| Game::uci(m, false));
         Golden { fen: fen.into(), moves: moves.into(), wdl, policy: names.zip(policy).collect() }
@@ -108,7 +105,7 @@ impl Tiny {
             node("MatMul", &["h", "b"], "policy"),
         ];
         let mut outputs = vec![("policy", vec![policy.size()])];
-        if value == Value::Wdl {
+        if value == ValueScheme::Wdl {
             nodes.push(node("MatMul", &["h", "c"], "wdl"));
             outputs.push(("wdl", vec![3]));
         }

@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use engine::encoding::{Input, Policy};
-use engine::eval::{Answer, Golden, Network, Request, Schemes, Thinking, Value};
+use engine::eval::{Answer, Golden, Request, Schemes, ValueScheme};
+use engine::onnx::{Network, StepLimits};
 use engine::position::Game;
 
 use crate::onnx::{Outlet, card, favourite, golden, integers, node, product, said, tensor, write_model};
@@ -12,7 +13,8 @@ use crate::program::{Program, number};
 
 const WIDTH: usize = 4;
 const STEPS: usize = 6;
-const SCHEMES: Schemes = Schemes { input: Input::Planes19, policy: Policy::Uci1968m, value: Value::Wdl };
+const SCHEMES: Schemes =
+    Schemes { input: Input::Planes19, policy: Policy::Uci1968m, value: ValueScheme::Wdl };
 const FIRST_ANSWER: [f32; WIDTH] = [0.5, -0.25, 1.0, -2.0];
 
 const POSITIONS: [&str; 4] = [
@@ -55,7 +57,7 @@ impl Core {
     }
 
     /// What it says in the end, and after how many steps.
-    fn answer(&self, game: &Game, thinking: Thinking) -> (Vec<f32>, [f32; 3], usize) {
+    fn answer(&self, game: &Game, thinking: StepLimits) -> (Vec<f32>, [f32; 3], usize) {
         let most = if thinking.steps == 0 { STEPS } else { thinking.steps };
         let said = self.steps(game, most);
         let far = |a: &[f32], b: &[f32]| a.iter().zip(b).any(|(a, b)| (a - b).abs() > thinking.epsilon);
@@ -69,7 +71,7 @@ impl Core {
     }
 
     fn golden(&self, steps: usize) -> Vec<Golden> {
-        let thinking = Thinking { steps, epsilon: 0.0 };
+        let thinking = StepLimits { steps, epsilon: 0.0 };
         golden(|game| {
             let (policy, wdl, _) = self.answer(game, thinking);
             (policy, wdl)
@@ -130,10 +132,10 @@ fn load(file: &Path) -> Network {
 }
 
 /// The answers to all positions at once.
-fn ask(network: &Network, thinking: Thinking, games: &[Game]) -> Vec<Answer> {
+fn ask(network: &Network, thinking: StepLimits, games: &[Game]) -> Vec<Answer> {
     let legal: Vec<_> = games.iter().map(Game::legal_moves).collect();
     let requests: Vec<_> = games.iter().zip(&legal).map(|(game, moves)| Request { game, moves }).collect();
-    network.thinker(games.len(), thinking).unwrap().evaluate(&requests).unwrap()
+    network.evaluator_with(games.len(), thinking).unwrap().evaluate(&requests).unwrap()
 }
 
 fn games() -> Vec<Game> {
@@ -151,9 +153,9 @@ fn assert_close(answer: &Answer, policy: &[f32], wdl: [f32; 3], what: &str) {
 fn the_steps_are_those_that_were_asked_for() {
     let core = Core::new();
     let network = load(&core.write("thinking-steps"));
-    assert!(network.describe().contains("uci1968m/1, thinks in 6 steps, "), "{}", network.describe());
+    assert!(network.describe().contains("uci1968m/1, 6 steps, "), "{}", network.describe());
     for steps in [0, 1, 2, 6, 25] {
-        let thinking = Thinking { steps, epsilon: 0.0 };
+        let thinking = StepLimits { steps, epsilon: 0.0 };
         for (game, answer) in games().iter().zip(ask(&network, thinking, &games())) {
             let (policy, wdl, _) = core.answer(game, thinking);
             assert_close(&answer, &policy, wdl, &format!("{steps} steps, {}", game.fen()));
@@ -163,9 +165,9 @@ fn the_steps_are_those_that_were_asked_for() {
     let bare = network.session().unwrap().run(&SCHEMES.input.tensor(&games), |logits| logits.policy.to_vec());
     let (policy, ..) = said(&games[0], SCHEMES.policy, &bare.unwrap(), &[0.0; 3]);
     assert_close(
-        &ask(&network, Thinking::default(), &games)[0],
+        &ask(&network, StepLimits::default(), &games)[0],
         &policy,
-        core.answer(&games[0], Thinking::default()).1,
+        core.answer(&games[0], StepLimits::default()).1,
         "a bare session takes the steps of the card",
     );
 }
@@ -176,7 +178,7 @@ fn positions_that_settle_early_leave_the_others_alone() {
     let network = load(&core.write("thinking-settles"));
     let games = games();
     for (epsilon, steps) in [(0.02, 0), (0.005, 30), (0.0005, 30), (1.0, 9)] {
-        let thinking = Thinking { steps, epsilon };
+        let thinking = StepLimits { steps, epsilon };
         let together = ask(&network, thinking, &games);
         assert_eq!(together, ask(&network, thinking, &games), "the same every time");
         let mut ends = Vec::new();
@@ -197,10 +199,10 @@ fn positions_that_settle_early_leave_the_others_alone() {
 #[test]
 fn a_position_settles_alike_whatever_moves_are_asked_about() {
     let network = load(&Core::new().write("thinking-moves"));
-    let thinking = Thinking { steps: 30, epsilon: 0.005 };
+    let thinking = StepLimits { steps: 30, epsilon: 0.005 };
     let game = Game::new();
     let legal = game.legal_moves();
-    let mut thinker = network.thinker(1, thinking).unwrap();
+    let mut thinker = network.evaluator_with(1, thinking).unwrap();
     let all = thinker.evaluate(&[Request { game: &game, moves: &legal }]).unwrap().remove(0);
     let two = thinker.evaluate(&[Request { game: &game, moves: &legal[3..5] }]).unwrap().remove(0);
     assert_eq!(all.wdl, two.wdl);
@@ -263,7 +265,7 @@ fn the_program_thinks_as_long_as_its_options_say() {
         ));
         for game in games() {
             let search = engine.search(&format!("position fen {}", game.fen()), "go nodes 1");
-            let (policy, [win, ..], _) = core.answer(&game, Thinking { steps, epsilon });
+            let (policy, [win, ..], _) = core.answer(&game, StepLimits { steps, epsilon });
             assert_eq!(search.best(), favourite(&game, &policy), "{steps} {epsilon} {}", game.fen());
             let shown = number(search.last(), "wdl");
             assert!((shown - (1000.0 * win) as i64).abs() <= 1, "{win}: {}", search.last());
