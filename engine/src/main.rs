@@ -1,4 +1,4 @@
-//! `philidor`: the engine's program.
+//! `philidor`: the engine's command line.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -15,13 +15,13 @@ use engine::onnx::NetworkPair;
 use engine::position::Game;
 use engine::uci;
 
-/// A chess engine that thinks with a neural network.
+/// A UCI chess engine with a neural network.
 ///
-/// Without a command it speaks UCI on stdin and stdout: load it into a GUI as it is.
+/// Without a command it runs UCI on stdin and stdout, as a chess GUI expects.
 #[derive(Parser)]
-#[command(after_help = "Example: philidor bench\nRUST_LOG=info shows more, on stderr.")]
+#[command(after_help = "Example: philidor bench\nSet RUST_LOG=info for more log messages on stderr.")]
 struct Arguments {
-    /// Print commit, encodings and embedded network
+    /// Print the commit, the encodings and the embedded network
     #[arg(short = 'V', long)]
     version: bool,
     #[command(subcommand)]
@@ -30,14 +30,15 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Speak UCI (the default)
+    /// Run UCI on stdin and stdout (the default)
     Uci,
     /// Search fixed positions: the same nodes and checksum on every machine; then the network's speed
+    #[command(after_help = "Example: philidor bench --visits 5000")]
     Bench(SignatureConfig),
     /// Measure the network by batch size and workers: session, evaluator and search
     #[command(after_help = "Example: philidor backendbench --batches 8,16 --workers 1,2,4")]
     Backendbench {
-        /// The network's file [default: the embedded one]
+        /// Network file [default: the embedded network]
         #[arg(long)]
         weights: Option<PathBuf>,
         /// Measure fp32 or int8 only [default: both, if available]
@@ -49,14 +50,14 @@ enum Command {
     /// Count the legal move sequences of so many plies, by first move
     #[command(after_help = "Example: philidor perft 3 'r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1'")]
     Perft {
-        /// Plies
+        /// Number of plies
         depth: u32,
-        /// The position [default: the initial one]
+        /// FEN of the position [default: the initial position]
         fen: Option<String>,
     },
     /// Compare minimax and alpha-beta with the notebook that they follow: moves and time to find a mate, in Markdown
     Lesson,
-    /// Print the table of UCI options, in Markdown
+    /// Print the table of UCI options in Markdown
     Options,
 }
 
