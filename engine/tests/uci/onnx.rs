@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use engine::encoding::Policy;
 use engine::eval::{Golden, Schemes, ValueScheme, softmax};
 use engine::position::Game;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 
 /// Numbers between the two matrices.
 const WIDTH: usize = 8;
@@ -56,9 +58,9 @@ pub struct Tiny {
 impl Tiny {
     /// One of these schemes; the seed decides its numbers.
     pub fn new(schemes: Schemes, seed: u64) -> Tiny {
-        let mut random = fastrand::Rng::with_seed(seed);
+        let mut random = SmallRng::seed_from_u64(seed);
         let mut matrix = |rows: usize, columns: usize, scale: f32| -> Vec<f32> {
-            (0..rows * columns).map(|_| (random.f32() - 0.5) * scale).collect()
+            (0..rows * columns).map(|_| (random.random::<f32>() - 0.5) * scale).collect()
         };
         Tiny {
             schemes,

@@ -7,6 +7,8 @@ use engine::encoding::{Input, Policy};
 use engine::eval::{Answer, Golden, Request, Schemes, ValueScheme};
 use engine::onnx::{Network, StepLimits};
 use engine::position::Game;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 
 use crate::onnx::{Outlet, card, favourite, golden, integers, node, product, said, tensor, write_model};
 use crate::program::{Program, number};
@@ -33,9 +35,10 @@ struct Core {
 
 impl Core {
     fn new() -> Core {
-        let mut random = fastrand::Rng::with_seed(5);
-        let mut matrix =
-            |size: usize, scale: f32| (0..size).map(|_| (random.f32() - 0.5) * scale).collect::<Vec<_>>();
+        let mut random = SmallRng::seed_from_u64(5);
+        let mut matrix = |size: usize, scale: f32| {
+            (0..size).map(|_| (random.random::<f32>() - 0.5) * scale).collect::<Vec<_>>()
+        };
         Core {
             into: matrix(SCHEMES.input.size() * WIDTH, 0.2),
             policy: matrix(WIDTH * SCHEMES.policy.size(), 1.5),
