@@ -8,8 +8,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use engine::bench::signature::SignatureConfig;
 use engine::bench::speed::SpeedConfig;
-use engine::bench::{lesson, perft, signature, speed};
-use engine::encoding::{Input, Policy};
+use engine::bench::{lesson, perft, signature, speed, version};
 use engine::eval::Precision;
 use engine::onnx::NetworkPair;
 use engine::position::Game;
@@ -74,7 +73,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     match arguments.command {
-        _ if arguments.version => print_version(out)?,
+        _ if arguments.version => version::print(out)?,
         None | Some(Command::Uci) => uci::run(io::stdin(), io::stdout()),
         Some(Command::Bench(config)) => signature::print(config, out)?,
         Some(Command::Backendbench { weights, precision, config }) => {
@@ -97,16 +96,4 @@ fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>>
         Some(Command::Options) => write!(out, "{}", uci::options::markdown())?,
     }
     Ok(())
-}
-
-fn print_version(out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "philidor {} ({})", env!("CARGO_PKG_VERSION"), env!("PHILIDOR_COMMIT"))?;
-    writeln!(out, "inputs: {}", Input::ALL.map(Input::name).join(", "))?;
-    writeln!(out, "policies: {}", Policy::ALL.map(Policy::name).join(", "))?;
-    match NetworkPair::embedded().all() {
-        Ok(networks) => {
-            networks.iter().try_for_each(|network| writeln!(out, "network: {}", network.describe()))
-        }
-        Err(error) => writeln!(out, "network: {error}"),
-    }
 }
