@@ -1,5 +1,5 @@
-//! Network files that can't be used are refused with one line that says why, and the embedded network
-//! answers like its card.
+//! Unusable network files are rejected with one line that gives the reason, and the embedded network reproduces its
+//! card's answers.
 
 use std::path::{Path, PathBuf};
 
@@ -33,8 +33,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Loads a file made of these bytes; gives the reason of the refusal.
-fn refusal(name: &str, bytes: &[u8]) -> NetError {
+/// Loads a file made of these bytes and returns why it was rejected.
+fn rejection(name: &str, bytes: &[u8]) -> NetError {
     let file = Scratch::new(name, bytes);
     let Err(NetError::InFile(path, reason)) = Network::load(&file.0) else { panic!("{name} was loaded") };
     assert_eq!(path, file.0);
@@ -68,37 +68,37 @@ fn missing_files_are_named() {
 #[test]
 fn truncated_and_foreign_files_are_refused() {
     let bytes = embedded_bytes();
-    assert!(matches!(refusal("truncated.onnx", &bytes[..bytes.len() / 2]), NetError::NotOnnx(_)));
-    assert!(matches!(refusal("empty.onnx", &[]), NetError::NotOnnx(_) | NetError::Card(_)));
-    assert!(matches!(refusal("text.onnx", b"this is not a network"), NetError::NotOnnx(_)));
+    assert!(matches!(rejection("truncated.onnx", &bytes[..bytes.len() / 2]), NetError::NotOnnx(_)));
+    assert!(matches!(rejection("empty.onnx", &[]), NetError::NotOnnx(_) | NetError::Card(_)));
+    assert!(matches!(rejection("text.onnx", b"this is not a network"), NetError::NotOnnx(_)));
     for leela in [&[0x1f, 0x8b, 8, 0][..], &[0x0d, 0xc0, 0x01, 0x00, 0x00, 0x12]] {
-        let error = refusal("maia-1900.pb.gz", leela);
+        let error = rejection("maia-1900.pb.gz", leela);
         assert!(matches!(error, NetError::Leela), "{error}");
         assert!(error.to_string().contains("philidor-trainer convert-lc0 FILE --out NAME.onnx"), "{error}");
     }
     // ONNX, but without a card of ours.
-    let foreign = refusal("foreign.onnx", &patched("philidor.format", "somebody.format"));
+    let foreign = rejection("foreign.onnx", &patched("philidor.format", "somebody.format"));
     assert!(foreign.to_string().contains("not a Philidor network"), "{foreign}");
 }
 
 #[test]
 fn other_schemes_and_tensors_are_named_with_what_was_expected() {
-    let unknown = refusal("scheme.onnx", &patched("planes72/1", "planes72/9")).to_string();
+    let unknown = rejection("scheme.onnx", &patched("planes72/1", "planes72/9")).to_string();
     let expected = "\"planes72/1\", \"planes19/1\", \"planes14/1\", \"onehot832/1\" or \"lc0-112/1\"";
     assert_eq!(unknown, format!("philidor.input is \"planes72/9\", expected {expected}"));
-    let renamed = refusal("tensor.onnx", &patched("\u{3}wdl", "\u{3}xyz")).to_string();
+    let renamed = rejection("tensor.onnx", &patched("\u{3}wdl", "\u{3}xyz")).to_string();
     assert!(renamed.contains("wdl"), "{renamed}");
 }
 
 #[test]
 fn wrong_golden_answers_are_noticed() {
-    // A network that answers well, but not what its card says.
+    // A valid network whose answers differ from its card's.
     let text = String::from_utf8_lossy(&embedded_bytes()).into_owned();
     let start = text.find("\"wdl\":[0.").expect("golden answers");
     let digits = &text[start..start + 11];
     let digit = if digits.ends_with('9') { '1' } else { '9' };
     let changed = format!("{}{digit}", &digits[..10]);
-    let error = refusal("golden.onnx", &patched(digits, &changed));
+    let error = rejection("golden.onnx", &patched(digits, &changed));
     assert!(matches!(error, NetError::Golden(_)), "{error}");
 }
 
@@ -126,7 +126,7 @@ fn answers_do_not_depend_on_the_batch() {
 }
 
 #[test]
-fn the_value_does_not_depend_on_the_moves_asked_about() {
+fn the_value_does_not_depend_on_the_requested_moves() {
     let network = NetworkPair::embedded().exactly(Precision::Fp32).expect("the embedded network");
     let mut evaluator = network.evaluator(2).expect("a session");
     let game = Game::new();
@@ -157,7 +157,7 @@ fn both_precisions_are_one_network() {
     assert_ne!(answers[0], answers[1]);
 }
 
-/// Which precision is chosen, and what is said about it.
+/// The chosen precision, and the note.
 fn choice(pair: &NetworkPair, wanted: Option<Precision>, cache: &PrecisionCache) -> (String, Option<String>) {
     let chosen = pair.choose(wanted, 8, cache).expect("a network");
     (chosen.network.card().precision.clone(), chosen.note)
@@ -195,14 +195,14 @@ fn a_missing_precision_is_replaced_and_named() {
 }
 
 #[test]
-fn the_other_precision_stands_in_for_a_damaged_one() {
+fn the_other_precision_replaces_a_damaged_one() {
     let good = Scratch::new("half.onnx", &embedded_bytes());
     let damaged = Scratch::new("half.int8.onnx", b"this is not a network");
     let cache = PrecisionCache::default();
     let (chosen, note) = choice(&NetworkPair::beside(&good.0).expect("files"), None, &cache);
     assert_eq!(chosen, "fp32");
     assert!(note.is_some_and(|note| note.contains("half.int8.onnx") && note.ends_with("playing in fp32")));
-    // The one that was named, or the precision that was asked for, has to be good.
+    // The file that was named, or the precision that was requested, must be usable.
     assert!(NetworkPair::beside(&damaged.0).expect("files").choose(None, 8, &cache).is_err());
     let int8 = NetworkPair::beside(&good.0).expect("files").choose(Some(Precision::Int8), 8, &cache);
     assert!(int8.is_err());
@@ -218,7 +218,7 @@ fn what_is_faster_is_measured_once() {
     let text = std::fs::read_to_string(&file.0).expect("it was remembered");
     let verdict = format!("\"precision\": \"{first}\"");
     assert!(text.contains(&verdict) && text.contains("fp32_ms"), "{text}");
-    // What stands there is believed, whatever a measurement would say.
+    // A stored precision is used without measuring.
     for precision in Precision::ALL {
         std::fs::write(&file.0, text.replace(&verdict, &format!("\"precision\": \"{precision}\""))).unwrap();
         assert_eq!(choice(&pair, None, &cache).0, precision.name());

@@ -1,5 +1,5 @@
 //! Every encoding against planes, indices and labels from other projects, against rows made by hand for
-//! what those lack, and against laws on random games.
+//! what those lack, and against properties on random games.
 
 mod inputs;
 mod lc0;

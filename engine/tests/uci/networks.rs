@@ -35,7 +35,7 @@ fn tiny(number: usize) -> Tiny {
 }
 
 #[test]
-fn they_answer_as_their_matrices_say() {
+fn answers_are_those_of_their_matrices() {
     for (number, schemes) in SCHEMES.into_iter().enumerate() {
         let tiny = tiny(number);
         let file = tiny.write(&format!("answers-{number}"), &tiny.golden());
@@ -110,14 +110,19 @@ fn the_program_plays_them() {
     for (place, schemes) in SCHEMES.into_iter().enumerate() {
         let tiny = tiny(place);
         let file = tiny.write(&format!("played-{place}"), &tiny.golden());
-        let said = engine.answer(&format!("setoption name WeightsFile value {}", file.display()));
+        let notes = engine.answer(&format!("setoption name WeightsFile value {}", file.display()));
         let missing =
             format!("info string {} is missing: playing in fp32", file.with_extension("int8.onnx").display());
-        assert_eq!(said, [missing]);
+        assert_eq!(notes, [missing]);
         for position in POSITIONS {
-            // A single visit is the root's own: what is played is the policy's first choice.
+            // A single visit is the root's own evaluation: the move with the highest prior is played.
             let search = engine.search(&format!("position {position}"), "go nodes 1");
-            assert_eq!(search.best(), tiny.favourite(&game(position)), "{} {position}", schemes.input.name());
+            assert_eq!(
+                search.best(),
+                tiny.best_prior(&game(position)),
+                "{} {position}",
+                schemes.input.name()
+            );
             let search = engine.search(&format!("position {position}"), "go nodes 60");
             assert!(game(position).parse_uci(search.best()).is_ok());
             assert!(number(search.last(), "nodes") >= 60, "{}", search.last());
@@ -127,7 +132,7 @@ fn the_program_plays_them() {
 
 #[test]
 fn without_a_value_the_material_decides() {
-    // White's rook can take the queen, whatever the policy, flattened, thinks of it.
+    // White's rook can take the queen; the policy is flattened.
     let tiny = tiny(2);
     let file = tiny.write("material", &tiny.golden());
     let mut engine = Program::start();
@@ -156,9 +161,9 @@ fn a_temperature_draws_other_moves_in_other_games() {
         engine.send(&format!("setoption name Temperature value {temperature}\nucinewgame"));
         engine.search("position startpos", "go nodes 1").best().to_owned()
     };
-    let favourite = tiny.favourite(&Game::new());
-    assert!((0..5).all(|_| best("0") == favourite));
-    // Twenty moves that are all alike: the same one thirty times has a chance of 1 in 20^29.
+    let best_prior = tiny.best_prior(&Game::new());
+    assert!((0..5).all(|_| best("0") == best_prior));
+    // Twenty nearly equal moves: the same one thirty times has a probability of 1 in 20^29.
     let first = best("100");
     assert!((0..30).any(|_| best("100") != first));
 }
