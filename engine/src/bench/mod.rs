@@ -2,7 +2,7 @@
 //!
 //! [`signature`] searches fixed positions with evaluators whose answers are the same on every machine; [`speed`]
 //! measures the network; [`perft`] counts move sequences; [`lesson`] compares minimax and alpha-beta with the notebook
-//! that the classical players follow.
+//! that the classical players follow; [`version`] is the build's description.
 
 mod hashed;
 pub mod lesson;
@@ -10,6 +10,7 @@ pub mod perft;
 mod positions;
 pub mod signature;
 pub mod speed;
+pub mod version;
 
 pub use hashed::HashedEvaluator;
 pub use positions::POSITIONS;

@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use super::speed::{self, SpeedError};
 use super::{POSITIONS, hashed, search};
-use crate::eval::{Pair, Precision};
+use crate::eval::Precision;
+use crate::onnx::NetworkPair;
 use crate::position::{Game, PackedMove};
 use crate::search::{Params, Pool, Puct, Report};
 
@@ -112,7 +113,7 @@ pub fn print(config: SignatureConfig, out: &mut impl Write) -> io::Result<()> {
 
 /// One line with the embedded network's speed in one precision.
 fn network_speed(precision: Precision) -> Result<String, SpeedError> {
-    let network = Pair::embedded().exactly(precision).map_err(SpeedError::Network)?;
+    let network = NetworkPair::embedded().exactly(precision).map_err(SpeedError::Network)?;
     let visits = speed::visits_per_second(&network, NETWORK_VISITS)?;
     Ok(format!("{}: {visits:.0} visits/s", network.describe()))
 }

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use shakmaty::{Move, MoveList};
 
 use super::{POSITIONS, search};
-use crate::eval::{EvalError, Evaluator, NetError, Network, Request, Session};
+use crate::eval::{EvalError, Evaluator, Request};
+use crate::onnx::{NetError, Network, OnnxSession};
 use crate::position::Game;
 use crate::search::{Params, Pool};
 
@@ -171,7 +172,7 @@ fn median(samples: &mut [f64]) -> f64 {
 struct SpeedBench {
     time: Duration,
     games: Vec<Game>,
-    sessions: Vec<Session>,
+    sessions: Vec<OnnxSession>,
     evaluators: Vec<Box<dyn Evaluator>>,
     pools: Vec<(usize, Pool)>,
 }
@@ -200,7 +201,7 @@ impl SpeedBench {
     fn session(&mut self, workers: usize, batch: usize) -> Result<f64, SpeedError> {
         let games: Vec<Game> = self.games.iter().cycle().take(batch).cloned().collect();
         let input = self.sessions[0].schemes().input.tensor(&games);
-        let run = |session: &mut Session| session.run(&input, |_| ());
+        let run = |session: &mut OnnxSession| session.run(&input, |_| ());
         rate(&mut self.sessions[..workers], self.time, batch, run)
     }
 

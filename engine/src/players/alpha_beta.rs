@@ -6,7 +6,7 @@ use shakmaty::{Chess, Move, Position, Role};
 
 use super::deepening::{DepthSearch, terminal_value};
 use super::root_moves::{INFINITE, MinimaxValue};
-use crate::eval::lesson;
+use crate::eval::material;
 
 /// The search window, for the side to move.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ impl DepthSearch<'_, '_> {
             return Some(value);
         }
         if depth == 0 {
-            return Some(lesson::for_mover(position));
+            return Some(material::for_mover(position));
         }
         legal.sort_by_key(|m| Reverse(mvv_lva(*m)));
         let mut best = -INFINITE;

@@ -38,7 +38,7 @@ pub struct FullWidthResult {
 }
 
 /// Searches all moves to `depth` plies (at least 1) and values the leaves by
-/// [material and squares](crate::eval::lesson), as the notebook does. Nothing ends it early.
+/// [material and squares](crate::eval::material), as the notebook does. Nothing ends it early.
 pub fn full_width(method: FullWidthMethod, game: &Game, depth: u32) -> FullWidthResult {
     let moves = game.legal_moves();
     let mut search =

@@ -4,7 +4,7 @@ use shakmaty::{Chess, Move, Position};
 
 use super::deepening::{DepthSearch, terminal_value};
 use super::root_moves::{INFINITE, MinimaxValue};
-use crate::eval::lesson;
+use crate::eval::material;
 
 impl DepthSearch<'_, '_> {
     /// The minimax value of a position `ply` plies from the root, searched to `depth`, for the side to move; `pv`
@@ -22,7 +22,7 @@ impl DepthSearch<'_, '_> {
             return Some(value);
         }
         if depth == 0 {
-            return Some(lesson::for_mover(position));
+            return Some(material::for_mover(position));
         }
         let mut best = -INFINITE;
         let mut reply = Vec::new();

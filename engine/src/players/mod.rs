@@ -1,7 +1,7 @@
 //! The classical players: random, minimax, alpha-beta and UCT, as opponents and for comparison.
 //!
 //! They follow a course notebook that implements these algorithms in Python ("the notebook" below), and value
-//! positions as it does, by [material and squares](crate::eval::lesson).
+//! positions as it does, by [material and squares](crate::eval::material).
 //!
 //! [`Player::think`] runs a [`PlayerTask`] under the same [`SearchObserver`] and [`Limits`] as the network's search, and
 //! returns the same [`SearchOutcome`]; a [`PlayerThread`] runs a player in the background.

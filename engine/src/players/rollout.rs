@@ -4,7 +4,7 @@ use rand::RngExt;
 use rand::rngs::SmallRng;
 use shakmaty::MoveList;
 
-use crate::eval::{Wdl, lesson};
+use crate::eval::{Wdl, material};
 use crate::position::{Game, Outcome};
 
 /// Plays uniformly random moves until the game is over or `plies` are played; in the second case the result is the
@@ -19,7 +19,7 @@ pub fn roll_out(game: &mut Game, mut legal: MoveList, plies: Option<u32>, rng: &
             Some(Outcome::Decisive { winner }) if winner == game.turn() => break Wdl::WIN,
             Some(Outcome::Decisive { .. }) => break Wdl::LOSS,
             Some(Outcome::Draw(_)) => break Wdl::DRAW,
-            None if left == Some(0) => break Wdl::of_centipawns(lesson::for_mover(game.position())),
+            None if left == Some(0) => break Wdl::of_centipawns(material::for_mover(game.position())),
             None => {}
         }
         left = left.map(|left| left - 1);
@@ -66,10 +66,10 @@ mod tests {
         let fen = "4k3/8/8/8/8/8/8/Q3K3 w - - 0 1";
         for plies in [0, 1, 2, 5] {
             let (game, wdl) = play(fen, Some(plies), 3);
-            let white = Wdl::of_centipawns(lesson::for_white(game.position().board()));
+            let white = Wdl::of_centipawns(material::for_white(game.position().board()));
             assert_eq!((game.ply(), wdl), (plies as usize, white));
             let (game, wdl) = play(&fen.replace(" w ", " b "), Some(plies), 3);
-            let white = Wdl::of_centipawns(lesson::for_white(game.position().board()));
+            let white = Wdl::of_centipawns(material::for_white(game.position().board()));
             assert_eq!((game.ply(), wdl), (plies as usize, white.flipped()));
         }
     }

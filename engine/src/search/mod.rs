@@ -37,7 +37,7 @@ mod stepped;
 pub use gumbel::{Gumbel, ImprovedPolicy};
 pub use noise::{Noise, sample_by_visits};
 pub use observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
-pub use params::{Fpu, FpuStrategy, Limits, Params, Puct};
+pub use params::{Limits, Params, Puct};
 pub use pool::Pool;
 pub use proof::Proof;
 pub use report::{MoveStats, PvLine, Report, Score};

@@ -9,16 +9,9 @@ use super::noise::Noise;
 pub struct Params {
     /// Exploration.
     pub puct: Puct,
-    /// Whether [`Params::root_puct`] applies at the root.
-    pub root_has_own_puct: bool,
-    /// Exploration at the root, if it has its own.
-    pub root_puct: Puct,
-    /// Q of an unvisited move.
-    pub fpu: Fpu,
-    /// Whether [`Params::root_fpu`] applies at the root.
-    pub root_has_own_fpu: bool,
-    /// Q of an unvisited move at the root, if the root has its own.
-    pub root_fpu: Fpu,
+    /// First-play urgency (FPU): Q of an unvisited move is the parent's Q minus this value times √(sum of the priors of
+    /// visited moves).
+    pub fpu: f32,
     /// Softmax temperature of the policy: priors are raised to `1 / temperature` and normalised.
     pub policy_temperature: f32,
     /// Transpositions share one node (Czech, Korus, Kersting: Monte-Carlo Graph Search, 2020). On by our own
@@ -59,34 +52,9 @@ pub struct Puct {
     pub factor: f32,
 }
 
-/// First-play urgency: Q of an unvisited move.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fpu {
-    /// How the value is used.
-    pub strategy: FpuStrategy,
-    /// The value.
-    pub value: f32,
-}
-
-/// How first-play urgency is computed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FpuStrategy {
-    /// The parent's Q minus value · √(sum of the priors of visited moves).
-    #[default]
-    Reduction,
-    /// The value itself, −1 (lost) to 1 (won).
-    Absolute,
-}
-
 impl Default for Puct {
     fn default() -> Puct {
         Puct { c: 1.745, base: 38_739.0, factor: 3.894 }
-    }
-}
-
-impl Default for Fpu {
-    fn default() -> Fpu {
-        Fpu { strategy: FpuStrategy::Reduction, value: 0.33 }
     }
 }
 
@@ -94,11 +62,7 @@ impl Default for Params {
     fn default() -> Params {
         Params {
             puct: Puct::default(),
-            root_has_own_puct: false,
-            root_puct: Puct::default(),
-            fpu: Fpu::default(),
-            root_has_own_fpu: false,
-            root_fpu: Fpu { value: 1.0, ..Fpu::default() },
+            fpu: 0.33,
             policy_temperature: 1.359,
             transpositions: true,
             reuse: true,

@@ -2,7 +2,6 @@
 
 use super::neural_mate::{SelectionTerms, StandardPuct};
 use super::node_store::{Link, Node, NodeId};
-use super::params::FpuStrategy;
 use super::proof::Proof;
 use super::tree::Tree;
 
@@ -11,7 +10,7 @@ impl Tree {
     ///
     /// `argmax Q + U` with `U = c(N) · prior · √(visits of all moves) / (1 + visits of the move)`. In-flight visits
     /// count as visits, and in Q as [`virtual_loss`](super::Params::virtual_loss) says. An unvisited move's Q is
-    /// given by [`Fpu`](super::Fpu).
+    /// reduced by [`fpu`](super::Params::fpu).
     ///
     /// Moves that are proven to lose are skipped while there is another; at the root also those that cannot become the
     /// most visited within the [horizon](Tree::set_horizon).
@@ -84,13 +83,11 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
             }
             visits += link.visits;
         }
-        let puct = if at_root && params.root_has_own_puct { params.root_puct } else { params.puct };
-        let fpu = if at_root && params.root_has_own_fpu { params.root_fpu } else { params.fpu };
-        let children = || links.iter().map(|link| tree.node(link.child()));
-        let unvisited_q = match fpu.strategy {
-            FpuStrategy::Absolute => fpu.value,
-            FpuStrategy::Reduction if terms.drops_fpu_reduction(children()) => -node.q(),
-            FpuStrategy::Reduction => -node.q() - fpu.value * visited_prior.sqrt(),
+        let children = links.iter().map(|link| tree.node(link.child()));
+        let unvisited_q = if terms.drops_fpu_reduction(children) {
+            -node.q()
+        } else {
+            -node.q() - params.fpu * visited_prior.sqrt()
         };
         let hopeless_below = match tree.horizon {
             Some(horizon) if at_root => tree.lead().0.saturating_sub(horizon),
@@ -99,7 +96,7 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
         SelectionContext {
             terms,
             virtual_loss: params.virtual_loss,
-            exploration: puct.at(node.visits) * (visits.max(1) as f32).sqrt(),
+            exploration: params.puct.at(node.visits) * (visits.max(1) as f32).sqrt(),
             unvisited_q,
             unvisited_factor: terms.exploration_factor(node),
             proven: node.proof.is_some(),

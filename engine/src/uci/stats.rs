@@ -1,4 +1,4 @@
-//! The root moves' statistics as Leela writes them, which Nibbler shows beside the board.
+//! The root moves' statistics in lc0's format, which Nibbler displays.
 
 use std::fmt::Write;
 
@@ -9,9 +9,9 @@ use crate::eval::Wdl;
 use crate::position::Game;
 use crate::search::MoveStats;
 
-/// The lines (`info string …`), the least visited move first and the root last, as lc0 writes them
-/// (`GetVerboseStats` in `src/search/classic/search.cc`); the number in brackets is our own policy
-/// index. No line without a move.
+/// The `info string` lines, the least visited move first and the root last, as lc0 writes them
+/// (`GetVerboseStats` in `src/search/classic/search.cc`); the number in brackets is the `az4672` index. Empty
+/// without a move.
 pub fn lines(turn: Color, stats: &[MoveStats], chess960: bool) -> Vec<String> {
     let mut sorted: Vec<&MoveStats> = stats.iter().collect();
     sorted.sort_by(|a, b| a.visits.cmp(&b.visits).then((a.q + a.u).total_cmp(&(b.q + b.u))));
@@ -29,7 +29,7 @@ fn line(turn: Color, stats: &MoveStats, chess960: bool) -> String {
         0 => format!("(WL:  -.-----) (D: -.---) (M:  -.-) (Q: {:8.5}) ", stats.q),
         _ => results(stats.wdl, stats.q),
     };
-    // Writing to a string doesn't fail.
+    // Writing to a string does not fail.
     let _ = write!(text, "(U: {:6.5}) (S: {:8.5}) {}", stats.u, stats.q + stats.u, value(stats.value));
     text
 }
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_leelas() {
+    fn lines_have_lc0s_format() {
         let game = Game::new();
         let m = |text: &str| game.parse_uci(text).unwrap();
         let stats = [

@@ -2,7 +2,7 @@
 
 use engine::bench::HashedEvaluator;
 use engine::position::Game;
-use engine::search::{Fpu, FpuStrategy, Limits, Noise, Params, Puct};
+use engine::search::{Limits, Noise, Params};
 
 use super::support::*;
 
@@ -14,41 +14,6 @@ fn next(params: Params, script: &Scripted, before: usize) -> String {
     manual.visit();
     let now = manual.visits();
     now.into_iter().find(|(m, visits)| then[m] < *visits).expect("one of the two").0
-}
-
-#[test]
-fn the_root_may_explore_more_than_the_rest() {
-    let script = Scripted::default().prior("e2e4", 0.7).prior("d2d4", 0.3).value("e2e4", wdl(0.0, 0.6, 0.4));
-    // e2e4 0.4 + 0.7·c/2, d2d4 0.2 + 0.3·c: 0.75 to 0.5 with c = 1, 7.4 to 6.2 with c = 20. Lower root
-    // exploration does not change that; 0 visited prior and c = 0 does: 0.4 to 0.2.
-    let own =
-        |c| Params { root_has_own_puct: true, root_puct: Puct { c, factor: 0.0, base: 1.0 }, ..plain() };
-    let visits_of = |params: Params| {
-        let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", params, script.clone());
-        (0..12).for_each(|_| manual.visit());
-        manual.visits()["d2d4"]
-    };
-    assert_eq!(visits_of(own(0.0)), 0);
-    assert!(visits_of(own(20.0)) >= 3);
-    let ignored = Params { root_has_own_puct: false, ..own(0.0) };
-    assert_eq!(visits_of(ignored), visits_of(plain()));
-}
-
-#[test]
-fn the_q_of_an_unvisited_move_may_be_fixed() {
-    // After one visit e2e4 has 0.2 + 0.6/2 = 0.5, and d2d4 the fixed value + 0.4.
-    let script = Scripted::default().prior("e2e4", 0.6).prior("d2d4", 0.4).value("e2e4", wdl(0.0, 0.8, 0.2));
-    let fixed = |value| Fpu { strategy: FpuStrategy::Absolute, value };
-    assert_eq!(next(Params { fpu: fixed(0.2), ..plain() }, &script, 2), "d2d4");
-    assert_eq!(next(Params { fpu: fixed(0.0), ..plain() }, &script, 2), "e2e4");
-    // At the root only.
-    let at_root = |value| Params { root_has_own_fpu: true, root_fpu: fixed(value), ..plain() };
-    assert_eq!(next(at_root(0.2), &script, 2), "d2d4");
-    assert_eq!(next(at_root(0.0), &script, 2), "e2e4");
-    assert_eq!(
-        next(Params { root_has_own_fpu: false, ..at_root(0.2) }, &script, 2),
-        next(plain(), &script, 2)
-    );
 }
 
 #[test]
@@ -88,7 +53,7 @@ fn next_to_a_certain_draw_unvisited_moves_have_no_reduction() {
     // f7g6 stalemates. It has 0 + 0.6/2; the other −0.33·√0.6 + 0.4 = 0.14, or 0.4 without reduction.
     let script = Scripted::default().prior("f7g6", 0.6).prior("g5f5", 0.4);
     let visits = |draw_sibling_fpu| {
-        let params = Params { draw_sibling_fpu, fpu: Fpu::default(), ..plain() };
+        let params = Params { draw_sibling_fpu, fpu: Params::default().fpu, ..plain() };
         let mut manual =
             ManualSearch::new("7k/5Q2/8/6K1/8/8/8/8 w - - 0 1", "f7g6 g5f5", params, script.clone());
         (0..3).for_each(|_| manual.visit());

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use engine::search::{Fpu, Params, Puct};
+use engine::search::{Params, Puct};
 
 use super::support::*;
 
@@ -86,7 +86,7 @@ fn first_play_urgency_is_reduced_by_what_was_visited() {
     // reduction; with 0.1·√0.64 = 0.08 less it has 0.28.
     let script = Scripted::default().prior("e2e4", 0.64).prior("d2d4", 0.36);
     for (value, d2d4) in [(0.0, 1), (0.1, 0)] {
-        let params = Params { fpu: Fpu { value, ..Fpu::default() }, ..plain() };
+        let params = Params { fpu: value, ..plain() };
         let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", params, script.clone());
         (0..3).for_each(|_| manual.visit());
         assert_eq!(manual.visits()["d2d4"], d2d4, "fpu {value}");

@@ -2,7 +2,7 @@
 
 use engine::position::Game;
 use engine::search::{EndReason, Limits, Params, Pool, Score};
-use engine::tables::{Rules, Tables};
+use engine::tables::{ProbeRules, Tables};
 
 use super::support::*;
 
@@ -93,7 +93,8 @@ fn without_the_solver_proofs_are_not_backed_up() {
 /// they do not give its distance.
 #[test]
 fn tables_are_probed_where_the_counter_has_just_been_reset() {
-    let tables = Tables::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/syzygy"), Rules::default());
+    let tables =
+        Tables::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/syzygy"), ProbeRules::default());
     let tables = tables.expect("the tables of the tests");
     let result = |tables: &Tables, fen: &str| {
         let mut pool = Pool::new(uniform(1), Params::default(), 64 << 20);
@@ -106,7 +107,7 @@ fn tables_are_probed_where_the_counter_has_just_been_reset() {
     assert!(matches!(line.score, Score::Cp(cp) if cp > 10_000), "{line:?}");
     assert!(won.counters.table_hits > 0 && won.tbhits == won.counters.table_hits);
     // A great probe depth keeps the search from probing near the root; without tables nothing is probed.
-    let deep = tables.with_rules(Rules { depth: 50, ..Rules::default() });
+    let deep = tables.with_rules(ProbeRules { depth: 50, ..ProbeRules::default() });
     assert_eq!(result(&deep, "8/8/8/8/8/p1k5/8/R1K5 w - - 40 90").tbhits, 0);
     assert_eq!(result(&Tables::default(), "8/8/8/8/8/p1k5/8/R1K5 w - - 40 90").tbhits, 0);
 }

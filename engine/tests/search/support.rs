@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 use engine::bench::HashedEvaluator;
 use engine::eval::{Answer, EvalError, Evaluator, Request, Uniform, Wdl};
 use engine::position::Game;
-use engine::search::{Expansion, Fpu, Leaf, Limits, Params, Pool, Proof, Puct, SearchOutcome, Tree};
+use engine::search::{Expansion, Leaf, Limits, Params, Pool, Proof, Puct, SearchOutcome, Tree};
 use shakmaty::{Color, Move, Position};
 
 /// Plain PUCT with c = 1: no growth, no reduction, no temperature.
 pub fn plain() -> Params {
     Params {
         puct: Puct { c: 1.0, factor: 0.0, ..Puct::default() },
-        fpu: Fpu { value: 0.0, ..Fpu::default() },
+        fpu: 0.0,
         policy_temperature: 1.0,
         virtual_loss: 1.0,
         ..Params::default()

@@ -1,4 +1,4 @@
-//! The table is monotone, and the dice never drop a queen.
+//! The table is monotone, and a random choice never loses a queen.
 
 use std::collections::HashMap;
 
@@ -46,7 +46,7 @@ fn choices(elo: i64, report: &Report) -> HashMap<usize, u64> {
 }
 
 #[test]
-fn a_higher_rating_allows_more_visits_and_less_chance() {
+fn a_higher_rating_allows_more_visits_and_less_randomness() {
     let all: Vec<Strength> = (WEAKEST..=STRONGEST).step_by(10).map(Strength::of_elo).collect();
     for pair in all.windows(2) {
         let [weak, strong] = pair else { panic!("two") };
@@ -71,7 +71,7 @@ fn skill_levels_are_on_the_same_scale_and_the_highest_is_no_limit() {
 }
 
 #[test]
-fn chances_follow_visits_and_temperature() {
+fn probabilities_follow_visits_and_temperature() {
     // Two moves of equal worth, 8 visits to 1: at a temperature of 3 the chances are 2 to 1. With a
     // single visit only among moves of single visits.
     let strength = Strength { visits: 1, policy: 1.0, choice: 3.0, margin: 0.1 };
@@ -96,7 +96,7 @@ fn a_move_beyond_the_margin_is_never_chosen() {
 }
 
 #[test]
-fn mates_are_kept_and_suffered_only_where_nothing_else_is_left() {
+fn mates_are_played_and_allowed_only_if_nothing_else_is_left() {
     let won = report(&[(3, 1.0, Some(1)), (90, 0.999, None)]);
     assert_eq!(choices(WEAKEST, &won), HashMap::from([(0, SEEDS)]));
     let close = report(&[(9, -0.99, None), (9, -0.999, Some(-1)), (9, -0.99, None)]);
@@ -146,7 +146,7 @@ fn a_temperature_draws_by_visits_and_without_any_by_the_policy() {
 }
 
 #[test]
-fn what_is_proven_is_not_left_to_chance() {
+fn proven_moves_are_not_drawn_randomly() {
     let (win, loss) = (Some(Proof::Win(3)), Some(Proof::Loss(4)));
     assert_eq!(drawn(&stats(&[(1, 0.1, win), (99, 0.9, None)]), 1.0), [1000, 0, 0]);
     assert_eq!(drawn(&stats(&[(5, 0.1, None), (99, 0.9, loss)]), 1.0), [1000, 0, 0]);
@@ -166,7 +166,7 @@ fn games_differ_and_positions_do() {
     assert_ne!(first, seed(&game, 1), "the same position, later");
 }
 
-/// Knows one thing of chess: who can take a queen does, and who can save it does too.
+/// An evaluator that values taking the queen and saving it, and nothing else.
 struct QueenHunter;
 
 fn can_take_the_queen(game: &Game) -> bool {
@@ -207,7 +207,7 @@ impl Evaluator for QueenHunter {
 }
 
 #[test]
-fn the_queen_never_hangs_by_dice() {
+fn a_random_choice_never_loses_the_queen() {
     for fen in [
         // The queen on h5 is attacked by a pawn, and has few squares that are safe.
         "r1bqkbnr/pppp1p1p/2n3p1/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 0 4",

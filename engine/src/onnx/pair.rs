@@ -3,86 +3,87 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::network::{NetError, Network};
-use super::precision::Precision;
+use super::error::NetError;
+use super::network::Network;
+use super::precision_cache::{PrecisionCache, key};
 use super::runtime::version;
-use super::verdicts::{Verdicts, key};
+use crate::eval::Precision;
 
-/// The network that is part of the program, in both precisions.
+/// The embedded network, in both precisions.
 const EMBEDDED: [&[u8]; 2] =
     [include_bytes!("../../../nets/philidor.onnx"), include_bytes!("../../../nets/philidor.int8.onnx")];
 
-/// A network's files, read but not looked into.
+/// The two files of a network, read but not parsed.
 #[derive(Clone)]
-pub struct Pair {
-    fp32: Half,
-    int8: Half,
-    /// What was asked for by name: if nothing can be used, this one's error is told.
+pub struct NetworkPair {
+    fp32: NetworkFile,
+    int8: NetworkFile,
+    /// The precision of the file that the user named: its error is reported if neither can be used.
     named: Precision,
 }
 
-/// One of the two.
+/// The file of one precision.
 #[derive(Clone)]
-struct Half {
+struct NetworkFile {
     /// `None`: there is no such file.
     bytes: Option<Arc<[u8]>>,
-    /// `None`: part of the program.
+    /// `None`: embedded in the program.
     path: Option<PathBuf>,
 }
 
-/// A network that was chosen from a pair.
-pub struct Chosen {
+/// The network chosen from a pair.
+pub struct ChosenNetwork {
     /// The network, loaded and checked.
     pub network: Network,
-    /// One line for the user, if it isn't what was to be expected.
+    /// One line for the user if a file is missing or unusable.
     pub note: Option<String>,
 }
 
-impl Pair {
-    /// The network that is part of the program.
-    pub fn embedded() -> Pair {
-        let [fp32, int8] = EMBEDDED.map(|bytes| Half { bytes: Some(bytes.into()), path: None });
-        Pair { fp32, int8, named: Precision::Fp32 }
+impl NetworkPair {
+    /// The embedded network.
+    pub fn embedded() -> NetworkPair {
+        let [fp32, int8] = EMBEDDED.map(|bytes| NetworkFile { bytes: Some(bytes.into()), path: None });
+        NetworkPair { fp32, int8, named: Precision::Fp32 }
     }
 
-    /// The network of which `file` is one precision; the other one stands beside it, or doesn't.
+    /// The network of which `file` is one precision; the other is looked for beside it and may be missing.
     ///
     /// # Errors
     ///
-    /// If `file` itself can't be read.
-    pub fn beside(file: &Path) -> Result<Pair, NetError> {
+    /// If `file` itself cannot be read.
+    pub fn beside(file: &Path) -> Result<NetworkPair, NetError> {
         let (named, sibling) = sibling(file);
         let bytes = std::fs::read(file)
             .map_err(|error| NetError::InFile(file.to_owned(), Box::new(NetError::Unreadable(error))))?;
-        let this = Half { bytes: Some(bytes.into()), path: Some(file.to_owned()) };
-        let other = Half { bytes: std::fs::read(&sibling).ok().map(Arc::from), path: Some(sibling) };
+        let this = NetworkFile { bytes: Some(bytes.into()), path: Some(file.to_owned()) };
+        let other = NetworkFile { bytes: std::fs::read(&sibling).ok().map(Arc::from), path: Some(sibling) };
         Ok(match named {
-            Precision::Fp32 => Pair { fp32: this, int8: other, named },
-            Precision::Int8 => Pair { fp32: other, int8: this, named },
+            Precision::Fp32 => NetworkPair { fp32: this, int8: other, named },
+            Precision::Int8 => NetworkPair { fp32: other, int8: this, named },
         })
     }
 
-    /// Loads the network in every precision that is there.
+    /// Loads the network in every precision that has a file.
     ///
     /// # Errors
     ///
-    /// If one of them can't be used.
+    /// If one of them cannot be used.
     pub fn all(&self) -> Result<Vec<Network>, NetError> {
-        let there = Precision::ALL.into_iter().filter(|precision| self.has(*precision));
-        there.map(|precision| self.exactly(precision)).collect()
+        let present = Precision::ALL.into_iter().filter(|precision| self.has(*precision));
+        present.map(|precision| self.exactly(precision)).collect()
     }
 
     fn has(&self, precision: Precision) -> bool {
-        self.half(precision).bytes.is_some()
+        self.file(precision).bytes.is_some()
     }
 
-    /// Loads the network in this precision and no other.
+    /// Loads the network in this precision only.
     ///
     /// # Errors
     ///
-    /// If the file is missing or isn't a network that can be used.
+    /// If the file is missing or is not a usable network.
     pub fn exactly(&self, precision: Precision) -> Result<Network, NetError> {
-        let Half { bytes, path } = self.half(precision);
+        let NetworkFile { bytes, path } = self.file(precision);
         let bytes = bytes.clone().ok_or_else(|| {
             let missing = NetError::Unreadable(std::io::ErrorKind::NotFound.into());
             NetError::InFile(path.clone().unwrap_or_default(), Box::new(missing))
@@ -90,82 +91,81 @@ impl Pair {
         Network::from_file(bytes, path.clone())
     }
 
-    /// Loads the network in the `wanted` precision, or, if none is, in the one that is faster in batches of
-    /// `batch` on this machine, which is measured once and then remembered in `verdicts`. What is missing is
-    /// replaced by what is there.
+    /// Loads the network in the `wanted` precision, or, with `None`, in the one that is faster in batches of
+    /// `batch` on this machine, which is measured once and stored in `cache`. A missing file is replaced by
+    /// the other precision, with a note.
     ///
     /// # Errors
     ///
-    /// If what is to be loaded can't be used.
+    /// If the file to be loaded cannot be used.
     pub fn choose(
         &self,
         wanted: Option<Precision>,
         batch: usize,
-        verdicts: &Verdicts,
-    ) -> Result<Chosen, NetError> {
+        cache: &PrecisionCache,
+    ) -> Result<ChosenNetwork, NetError> {
         let missing = Precision::ALL.into_iter().find(|precision| !self.has(*precision));
         match (wanted, missing) {
             (Some(wanted), _) if missing != Some(wanted) => self.only(wanted, None),
             (_, Some(missing)) => {
-                let (file, there) = (self.half(missing).name(), missing.other());
-                self.only(there, Some(format!("{file} is missing: playing in {there}")))
+                let (file, present) = (self.file(missing).name(), missing.other());
+                self.only(present, Some(format!("{file} is missing: playing in {present}")))
             }
-            (_, None) => self.faster(batch, verdicts),
+            (_, None) => self.faster(batch, cache),
         }
     }
 
-    fn only(&self, precision: Precision, note: Option<String>) -> Result<Chosen, NetError> {
-        Ok(Chosen { network: self.exactly(precision)?, note })
+    fn only(&self, precision: Precision, note: Option<String>) -> Result<ChosenNetwork, NetError> {
+        Ok(ChosenNetwork { network: self.exactly(precision)?, note })
     }
 
-    /// Of the two, both being there.
-    fn faster(&self, batch: usize, verdicts: &Verdicts) -> Result<Chosen, NetError> {
+    /// The faster of the two, both files being present.
+    fn faster(&self, batch: usize, cache: &PrecisionCache) -> Result<ChosenNetwork, NetError> {
         let key = self.key()?;
-        if let Some(precision) = verdicts.recall(&key) {
-            log::info!("{precision} was the faster one on this machine");
+        if let Some(precision) = cache.recall(&key) {
+            log::info!("{precision} was measured as faster on this machine");
             return self.only(precision, None).or_else(|error| {
-                let there = precision.other();
-                self.only(there, Some(format!("{error}: playing in {there}")))
+                let other = precision.other();
+                self.only(other, Some(format!("{error}: playing in {other}")))
             });
         }
         let [named, other] = [self.named, self.named.other()].map(|precision| self.only(precision, None));
         let named = named?;
-        // Half a network is better than none.
         let other = match other {
             Ok(other) => other,
             Err(error) => {
                 let note = format!("{error}: playing in {}", self.named);
-                return Ok(Chosen { note: Some(note), ..named });
+                return Ok(ChosenNetwork { note: Some(note), ..named });
             }
         };
         let [fp32, int8] = match self.named {
             Precision::Fp32 => [named, other],
             Precision::Int8 => [other, named],
         };
-        let timing = match Network::race(&fp32.network, &int8.network, batch) {
+        let timing = match Network::time(&fp32.network, &int8.network, batch) {
             Ok(timing) => timing,
             Err(error) => {
                 let note = Some(format!("{error}: playing in {}", self.named));
                 let named = if self.named == Precision::Fp32 { fp32 } else { int8 };
-                return Ok(Chosen { note, ..named });
+                return Ok(ChosenNetwork { note, ..named });
             }
         };
         log::info!("a batch of {batch}: fp32 {:.2} ms, int8 {:.2} ms", timing.fp32_ms, timing.int8_ms);
-        verdicts.remember(&key, fp32.network.name(), timing);
+        cache.remember(&key, fp32.network.name(), timing);
         Ok(match timing.better() {
             Precision::Fp32 => fp32,
             Precision::Int8 => int8,
         })
     }
 
-    /// What the verdict on this pair is remembered by.
+    /// The key of this pair in the precision cache.
     fn key(&self) -> Result<String, NetError> {
-        let version = version().map_err(NetError::Runtime)?;
-        let bytes = |half: &Half| half.bytes.clone().unwrap_or_default();
+        let version = version()?;
+        let bytes = |file: &NetworkFile| file.bytes.clone().unwrap_or_default();
         Ok(key(&bytes(&self.fp32), &bytes(&self.int8), version))
     }
 
-    fn half(&self, precision: Precision) -> &Half {
+    fn file(&self, precision: Precision) -> &NetworkFile {
         match precision {
             Precision::Fp32 => &self.fp32,
             Precision::Int8 => &self.int8,
@@ -173,13 +173,13 @@ impl Pair {
     }
 }
 
-impl Half {
+impl NetworkFile {
     fn name(&self) -> String {
         self.path.as_ref().map_or("<embedded>".to_owned(), |path| path.display().to_string())
     }
 }
 
-/// The precision that a file's name stands for, and the name of the file in the other one.
+/// The precision that a file's name implies, and the name of the file in the other one.
 fn sibling(file: &Path) -> (Precision, PathBuf) {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     match (name.strip_suffix(".int8.onnx"), name.strip_suffix(".onnx")) {
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn either_name_leads_to_the_other() {
+    fn either_name_gives_the_other() {
         for (name, precision, other) in [
             ("nets/a.onnx", Precision::Fp32, "nets/a.int8.onnx"),
             ("nets/a.int8.onnx", Precision::Int8, "nets/a.onnx"),

@@ -1,18 +1,24 @@
-//! Networks that think in steps. The one here is small enough to be followed by hand: with `h = input · A`, a step makes
-//! `z ← z/2 + h` and `y ← y/2 + mean of z`, and the answer is `y · B` and `y · C`. It comes to rest at `y = 4h`.
+//! Recurrent networks. This one is computed here too: with `h = input · A`, a step is `z ← z/2 + h` and
+//! `y ← y/2 + mean of z`, and the outputs are `y · B` and `y · C`. It converges to `y = 4h`.
 
 use std::path::{Path, PathBuf};
 
 use engine::encoding::{Input, Policy};
-use engine::eval::{Answer, Golden, Network, Request, Schemes, Thinking, Value};
+use engine::eval::{Answer, Golden, Request, Schemes, ValueScheme};
+use engine::onnx::{Network, StepLimits};
 use engine::position::Game;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 
-use crate::onnx::{Outlet, card, favourite, golden, integers, node, product, said, tensor, write_model};
+use crate::onnx::{
+    Outlet, best_prior, card, golden, integers, node, probabilities, product, tensor, write_model,
+};
 use crate::program::{Program, number};
 
 const WIDTH: usize = 4;
 const STEPS: usize = 6;
-const SCHEMES: Schemes = Schemes { input: Input::Planes19, policy: Policy::Uci1968m, value: Value::Wdl };
+const SCHEMES: Schemes =
+    Schemes { input: Input::Planes19, policy: Policy::Uci1968m, value: ValueScheme::Wdl };
 const FIRST_ANSWER: [f32; WIDTH] = [0.5, -0.25, 1.0, -2.0];
 
 const POSITIONS: [&str; 4] = [
@@ -22,26 +28,27 @@ const POSITIONS: [&str; 4] = [
     "8/8/8/4k3/8/8/8/R3K3 b - - 0 1",
 ];
 
-/// The network's numbers.
-struct Core {
+/// The network's weights.
+struct TinyRecurrent {
     into: Vec<f32>,
     policy: Vec<f32>,
     wdl: Vec<f32>,
 }
 
-impl Core {
-    fn new() -> Core {
-        let mut random = fastrand::Rng::with_seed(5);
-        let mut matrix =
-            |size: usize, scale: f32| (0..size).map(|_| (random.f32() - 0.5) * scale).collect::<Vec<_>>();
-        Core {
+impl TinyRecurrent {
+    fn new() -> TinyRecurrent {
+        let mut random = SmallRng::seed_from_u64(5);
+        let mut matrix = |size: usize, scale: f32| {
+            (0..size).map(|_| (random.random::<f32>() - 0.5) * scale).collect::<Vec<_>>()
+        };
+        TinyRecurrent {
             into: matrix(SCHEMES.input.size() * WIDTH, 0.2),
             policy: matrix(WIDTH * SCHEMES.policy.size(), 1.5),
             wdl: matrix(WIDTH * 3, 1.0),
         }
     }
 
-    /// What it says after every step.
+    /// The outputs after every step.
     fn steps(&self, game: &Game, steps: usize) -> Vec<(Vec<f32>, [f32; 3])> {
         let seen = product(&SCHEMES.input.tensor(std::slice::from_ref(game)), &self.into, WIDTH);
         let (mut y, mut z) = (FIRST_ANSWER.to_vec(), vec![0.0; WIDTH]);
@@ -49,29 +56,29 @@ impl Core {
             z.iter_mut().zip(&seen).for_each(|(z, h)| *z = *z / 2.0 + h);
             y.iter_mut().zip(&z).for_each(|(y, z)| *y = *y / 2.0 + z);
             let logits = product(&y, &self.policy, SCHEMES.policy.size());
-            said(game, SCHEMES.policy, &logits, &product(&y, &self.wdl, 3))
+            probabilities(game, SCHEMES.policy, &logits, &product(&y, &self.wdl, 3))
         };
         (0..steps).map(step).collect()
     }
 
-    /// What it says in the end, and after how many steps.
-    fn answer(&self, game: &Game, thinking: Thinking) -> (Vec<f32>, [f32; 3], usize) {
-        let most = if thinking.steps == 0 { STEPS } else { thinking.steps };
-        let said = self.steps(game, most);
-        let far = |a: &[f32], b: &[f32]| a.iter().zip(b).any(|(a, b)| (a - b).abs() > thinking.epsilon);
+    /// The final outputs, and the number of steps.
+    fn answer(&self, game: &Game, limits: StepLimits) -> (Vec<f32>, [f32; 3], usize) {
+        let most = if limits.steps == 0 { STEPS } else { limits.steps };
+        let outputs = self.steps(game, most);
+        let far = |a: &[f32], b: &[f32]| a.iter().zip(b).any(|(a, b)| (a - b).abs() > limits.epsilon);
         let rests = |at: &usize| {
-            let (now, before) = (&said[*at], &said[at - 1]);
+            let (now, before) = (&outputs[*at], &outputs[at - 1]);
             !far(&now.0, &before.0) && !far(&now.1, &before.1)
         };
-        let end = (1..most).find(rests).filter(|_| thinking.epsilon > 0.0).unwrap_or(most - 1);
-        let (policy, wdl) = said[end].clone();
+        let end = (1..most).find(rests).filter(|_| limits.epsilon > 0.0).unwrap_or(most - 1);
+        let (policy, wdl) = outputs[end].clone();
         (policy, wdl, end + 1)
     }
 
     fn golden(&self, steps: usize) -> Vec<Golden> {
-        let thinking = Thinking { steps, epsilon: 0.0 };
+        let limits = StepLimits { steps, epsilon: 0.0 };
         golden(|game| {
-            let (policy, wdl, _) = self.answer(game, thinking);
+            let (policy, wdl, _) = self.answer(game, limits);
             (policy, wdl)
         })
     }
@@ -82,7 +89,7 @@ impl Core {
         self.write_with(name, &properties, &self.golden(STEPS), ("z_out", 64))
     }
 
-    /// With a card that says this, and another name or number of tokens of the scratchpad that a step gives.
+    /// With these properties of the card, and another name or number of tokens of the scratchpad output.
     fn write_with(
         &self,
         name: &str,
@@ -129,11 +136,11 @@ fn load(file: &Path) -> Network {
     Network::load(file).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The answers to all positions at once.
-fn ask(network: &Network, thinking: Thinking, games: &[Game]) -> Vec<Answer> {
+/// The answers to all positions in one batch.
+fn evaluate(network: &Network, limits: StepLimits, games: &[Game]) -> Vec<Answer> {
     let legal: Vec<_> = games.iter().map(Game::legal_moves).collect();
     let requests: Vec<_> = games.iter().zip(&legal).map(|(game, moves)| Request { game, moves }).collect();
-    network.thinker(games.len(), thinking).unwrap().evaluate(&requests).unwrap()
+    network.evaluator_with(games.len(), limits).unwrap().evaluate(&requests).unwrap()
 }
 
 fn games() -> Vec<Game> {
@@ -148,42 +155,42 @@ fn assert_close(answer: &Answer, policy: &[f32], wdl: [f32; 3], what: &str) {
 }
 
 #[test]
-fn the_steps_are_those_that_were_asked_for() {
-    let core = Core::new();
-    let network = load(&core.write("thinking-steps"));
-    assert!(network.describe().contains("uci1968m/1, thinks in 6 steps, "), "{}", network.describe());
+fn the_number_of_steps_can_be_set() {
+    let tiny = TinyRecurrent::new();
+    let network = load(&tiny.write("recurrent-steps"));
+    assert!(network.describe().contains("uci1968m/1, 6 steps, "), "{}", network.describe());
     for steps in [0, 1, 2, 6, 25] {
-        let thinking = Thinking { steps, epsilon: 0.0 };
-        for (game, answer) in games().iter().zip(ask(&network, thinking, &games())) {
-            let (policy, wdl, _) = core.answer(game, thinking);
+        let limits = StepLimits { steps, epsilon: 0.0 };
+        for (game, answer) in games().iter().zip(evaluate(&network, limits, &games())) {
+            let (policy, wdl, _) = tiny.answer(game, limits);
             assert_close(&answer, &policy, wdl, &format!("{steps} steps, {}", game.fen()));
         }
     }
     let games = games();
     let bare = network.session().unwrap().run(&SCHEMES.input.tensor(&games), |logits| logits.policy.to_vec());
-    let (policy, ..) = said(&games[0], SCHEMES.policy, &bare.unwrap(), &[0.0; 3]);
+    let (policy, ..) = probabilities(&games[0], SCHEMES.policy, &bare.unwrap(), &[0.0; 3]);
     assert_close(
-        &ask(&network, Thinking::default(), &games)[0],
+        &evaluate(&network, StepLimits::default(), &games)[0],
         &policy,
-        core.answer(&games[0], Thinking::default()).1,
+        tiny.answer(&games[0], StepLimits::default()).1,
         "a bare session takes the steps of the card",
     );
 }
 
 #[test]
-fn positions_that_settle_early_leave_the_others_alone() {
-    let core = Core::new();
-    let network = load(&core.write("thinking-settles"));
+fn positions_that_settle_early_do_not_affect_the_others() {
+    let tiny = TinyRecurrent::new();
+    let network = load(&tiny.write("recurrent-settles"));
     let games = games();
     for (epsilon, steps) in [(0.02, 0), (0.005, 30), (0.0005, 30), (1.0, 9)] {
-        let thinking = Thinking { steps, epsilon };
-        let together = ask(&network, thinking, &games);
-        assert_eq!(together, ask(&network, thinking, &games), "the same every time");
+        let limits = StepLimits { steps, epsilon };
+        let together = evaluate(&network, limits, &games);
+        assert_eq!(together, evaluate(&network, limits, &games), "the same every time");
         let mut ends = Vec::new();
         for (game, answer) in games.iter().zip(&together) {
-            let (policy, wdl, end) = core.answer(game, thinking);
+            let (policy, wdl, end) = tiny.answer(game, limits);
             assert_close(answer, &policy, wdl, &format!("{epsilon} in {steps}, {}", game.fen()));
-            let alone = ask(&network, thinking, std::slice::from_ref(game)).remove(0);
+            let alone = evaluate(&network, limits, std::slice::from_ref(game)).remove(0);
             assert_close(&alone, &answer.priors, wdl, "alone");
             ends.push(end);
         }
@@ -195,25 +202,25 @@ fn positions_that_settle_early_leave_the_others_alone() {
 }
 
 #[test]
-fn a_position_settles_alike_whatever_moves_are_asked_about() {
-    let network = load(&Core::new().write("thinking-moves"));
-    let thinking = Thinking { steps: 30, epsilon: 0.005 };
+fn settling_does_not_depend_on_the_requested_moves() {
+    let network = load(&TinyRecurrent::new().write("recurrent-moves"));
+    let limits = StepLimits { steps: 30, epsilon: 0.005 };
     let game = Game::new();
     let legal = game.legal_moves();
-    let mut thinker = network.thinker(1, thinking).unwrap();
-    let all = thinker.evaluate(&[Request { game: &game, moves: &legal }]).unwrap().remove(0);
-    let two = thinker.evaluate(&[Request { game: &game, moves: &legal[3..5] }]).unwrap().remove(0);
+    let mut evaluator = network.evaluator_with(1, limits).unwrap();
+    let all = evaluator.evaluate(&[Request { game: &game, moves: &legal }]).unwrap().remove(0);
+    let two = evaluator.evaluate(&[Request { game: &game, moves: &legal[3..5] }]).unwrap().remove(0);
     assert_eq!(all.wdl, two.wdl);
     assert!((two.priors[0] / two.priors[1] - all.priors[3] / all.priors[4]).abs() < 1e-4);
 }
 
 #[test]
 fn cards_and_tensors_that_do_not_fit_are_named() {
-    let core = Core::new();
-    let golden = core.golden(STEPS);
+    let tiny = TinyRecurrent::new();
+    let golden = tiny.golden(STEPS);
     let answer = ("y0", "[0.5, -0.25, 1.0, -2.0]");
     let refusal = |name: &str, properties: &[(&str, &str)], golden: &[Golden], scratchpad| {
-        let error = Network::load(&core.write_with(name, properties, golden, scratchpad)).err();
+        let error = Network::load(&tiny.write_with(name, properties, golden, scratchpad)).err();
         error.expect("refused").to_string()
     };
     let good = ("z_out", 64);
@@ -237,19 +244,19 @@ fn cards_and_tensors_that_do_not_fit_are_named() {
             "tensor \"z_out\" is missing among policy, wdl, y_out, z_new, expected f32 [batch, 64, 4]",
         ),
     ] {
-        let error = refusal("thinking-refused", properties, &golden, scratchpad);
+        let error = refusal("recurrent-refused", properties, &golden, scratchpad);
         assert!(error.ends_with(complaint), "{error}");
     }
-    // The golden answers are those of the steps that the card names.
-    let error = refusal("thinking-golden", &[("steps", "2"), answer], &golden, good);
+    // The golden answers are those after the number of steps in the card.
+    let error = refusal("recurrent-golden", &[("steps", "2"), answer], &golden, good);
     assert!(error.contains("wrong answers"), "{error}");
-    load(&core.write_with("thinking-two", &[("steps", "2"), answer], &core.golden(2), good));
+    load(&tiny.write_with("recurrent-two", &[("steps", "2"), answer], &tiny.golden(2), good));
 }
 
 #[test]
-fn the_program_thinks_as_long_as_its_options_say() {
-    let core = Core::new();
-    let file = core.write("thinking-played");
+fn the_options_set_the_steps() {
+    let tiny = TinyRecurrent::new();
+    let file = tiny.write("recurrent-played");
     let mut engine = Program::start();
     engine.send(&format!(
         "setoption name Threads value 1\nsetoption name WeightsFile value {}",
@@ -263,8 +270,8 @@ fn the_program_thinks_as_long_as_its_options_say() {
         ));
         for game in games() {
             let search = engine.search(&format!("position fen {}", game.fen()), "go nodes 1");
-            let (policy, [win, ..], _) = core.answer(&game, Thinking { steps, epsilon });
-            assert_eq!(search.best(), favourite(&game, &policy), "{steps} {epsilon} {}", game.fen());
+            let (policy, [win, ..], _) = tiny.answer(&game, StepLimits { steps, epsilon });
+            assert_eq!(search.best(), best_prior(&game, &policy), "{steps} {epsilon} {}", game.fen());
             let shown = number(search.last(), "wdl");
             assert!((shown - (1000.0 * win) as i64).abs() <= 1, "{win}: {}", search.last());
             wins.push(shown);
@@ -273,7 +280,7 @@ fn the_program_thinks_as_long_as_its_options_say() {
     assert!(wins[..4] != wins[4..8], "one step is not six: {wins:?}");
     let search = engine.search("position startpos", "go nodes 200");
     assert!(Game::new().parse_uci(search.best()).is_ok());
-    // Another network knows nothing of steps.
+    // Other networks ignore the option.
     engine.send("setoption name WeightsFile value <embedded>\nsetoption name ThinkSteps value 9");
     assert!(Game::new().parse_uci(engine.search("position startpos", "go nodes 3").best()).is_ok());
 }

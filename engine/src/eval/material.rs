@@ -1,18 +1,19 @@
-//! The evaluation of the lesson's classical players: material, and how central the pieces stand.
+//! The static evaluation of the classical players: material and piece squares, after the notebook of classical
+//! players.
 
 use shakmaty::{Board, Chess, Color, Position, Role, Square};
 
 use super::Wdl;
 
-/// Every piece but the king, and its worth in centipawns.
-const WORTH: [(Role, i32); 5] =
+/// The value of each piece but the king, in centipawns.
+const PIECE_VALUES: [(Role, i32); 5] =
     [(Role::Pawn, 100), (Role::Knight, 310), (Role::Bishop, 320), (Role::Rook, 500), (Role::Queen, 900)];
 
-/// What a square adds to the piece that stands on it, in centipawns: `[rank][file]` from a1, which is what the
-/// lesson's values come from. As there, Black's pieces stand on the same table, not on its mirror image: the
-/// first and the second half differ by a few centipawns.
+/// The bonus of a piece for its square, in centipawns: `[rank][file]` from a1, the notebook's table. As in the
+/// notebook, Black's pieces use the same table, not its mirror image, although its halves differ by a few
+/// centipawns.
 #[rustfmt::skip]
-const SQUARES: [[i32; 8]; 8] = [
+const SQUARE_BONUS: [[i32; 8]; 8] = [
     [-50, -40, -30, -30, -30, -30, -40, -50],
     [-40, -20,   0,   0,   0,   0, -20, -40],
     [-30,   0,  10,  15,  15,  10,   0, -30],
@@ -23,31 +24,31 @@ const SQUARES: [[i32; 8]; 8] = [
     [-50, -40, -30, -30, -30, -30, -40, -50],
 ];
 
-/// The balance of material and squares in centipawns, for White. Kings count nothing.
+/// Material and square bonuses in centipawns, White's less Black's. Kings do not count.
 pub fn for_white(board: &Board) -> i32 {
     let of_color = |color| {
-        let worth = |(role, worth): (Role, i32)| {
+        let value = |(role, value): (Role, i32)| {
             let pieces = board.by_color(color) & board.by_role(role);
-            pieces.into_iter().map(|square| worth + of_square(square)).sum::<i32>()
+            pieces.into_iter().map(|square| value + square_bonus(square)).sum::<i32>()
         };
-        WORTH.into_iter().map(worth).sum::<i32>()
+        PIECE_VALUES.into_iter().map(value).sum::<i32>()
     };
     of_color(Color::White) - of_color(Color::Black)
 }
 
-/// The same for the side to move.
+/// As [`for_white`], for the side to move.
 pub fn for_mover(position: &Chess) -> i32 {
     position.turn().fold_wb(1, -1) * for_white(position.board())
 }
 
-/// The value that stands in for a network's, where it has none: what the [balance](for_mover) means, so that the
-/// search reports the balance as its score.
+/// The value of a position for a network without a value output: [`for_mover`] as win, draw and loss, from which the
+/// search reports the same centipawns.
 pub fn wdl(position: &Chess) -> Wdl {
     Wdl::of_centipawns(for_mover(position))
 }
 
-fn of_square(square: Square) -> i32 {
-    SQUARES[square.rank() as usize][square.file() as usize]
+fn square_bonus(square: Square) -> i32 {
+    SQUARE_BONUS[square.rank() as usize][square.file() as usize]
 }
 
 #[cfg(test)]
@@ -60,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_is_worth_itself_and_its_square_and_a_king_nothing() {
+    fn a_piece_counts_its_value_and_its_square_and_a_king_nothing() {
         for (fen, expected) in [
             ("4k3/8/8/8/8/8/8/4K3 w - - 0 1", 0),
             ("7k/8/8/8/8/8/8/4K3 w - - 0 1", 0),
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_balance_becomes_an_expected_result() {
+    fn centipawns_become_win_draw_and_loss() {
         let wdl = |fen: &str| super::wdl(Game::from_fen(fen).unwrap().position());
         assert_eq!(wdl("4k3/8/8/8/8/8/8/4K3 w - - 0 1"), Wdl { win: 0.25, draw: 0.5, loss: 0.25 });
         // A rook on a1, 450: q = atan(5) / 1.5637541897 = 0.8783.
@@ -91,14 +92,14 @@ mod tests {
     }
 
     #[test]
-    fn the_mover_sees_his_own_side() {
+    fn the_value_for_the_mover_has_his_sign() {
         let fen = "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4";
         let game = Game::from_fen(fen).unwrap();
         assert_eq!(white(fen), -60);
         assert_eq!(for_mover(game.position()), -60);
         let black = Game::from_fen(&fen.replace(" w ", " b ")).unwrap();
         assert_eq!(for_mover(black.position()), 60);
-        // Black's centre pawns stand better on the table than White's.
+        // The table favours Black's centre pawns.
         assert_eq!(for_white(Game::new().position().board()), -10);
     }
 }

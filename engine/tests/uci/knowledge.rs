@@ -1,4 +1,4 @@
-//! The opening book and the endgame tables, through the built program.
+//! The opening book and the endgame tables, with the built program.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use crate::program::{Program, Search, number};
 
 const TABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/syzygy");
 
-/// A book that knows 1.g1f3 and nothing else.
+/// A book that contains only 1.g1f3.
 fn book() -> PathBuf {
     // Polyglot's key of the initial position; from rank 1, file g, to rank 3, file f; weight 7.
     let key = 0x463b_9618_1691_fc9c_u64.to_be_bytes();
@@ -43,7 +43,7 @@ fn the_book_is_played_at_once_in_games_and_only_there() {
 }
 
 #[test]
-fn a_book_or_tables_that_cannot_be_read_are_refused_once_and_the_engine_plays_on() {
+fn a_book_or_tables_that_cannot_be_read_are_rejected_once_and_the_engine_plays_on() {
     let mut engine = Program::uniform();
     engine.send("setoption name OwnBook value true");
     for bad in [
@@ -71,7 +71,7 @@ fn the_tables_choose_the_root_moves() {
     assert_eq!(search.best(), "e8e7");
     assert!(number(search.last(), "tbhits") >= 5, "{}", search.last());
     assert_eq!(engine.search(defence, "go nodes 20 searchmoves e8d8").best(), "e8d8");
-    // So late that only the fastest way wins: 29 plies, of which the counter leaves room for 30.
+    // The counter leaves 30 plies: only the fastest win, in 29 plies, counts.
     let rook = "position fen 8/8/8/3k4/8/8/8/KR6 w - - 70 90";
     assert!(["b1e1", "a1b2"].contains(&engine.search(rook, "go nodes 300").best()));
     engine.send("setoption name SyzygyProbeLimit value 2");
@@ -81,7 +81,7 @@ fn the_tables_choose_the_root_moves() {
 }
 
 #[test]
-fn a_damaged_table_is_told_once() {
+fn a_damaged_table_is_reported_once() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("damaged");
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join("KQvK.rtbw"), [7; 272]).expect("a file");

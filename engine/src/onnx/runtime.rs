@@ -1,43 +1,25 @@
-//! Finds and loads ONNX Runtime, once per process.
+//! Finding and loading ONNX Runtime, once per process.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use ort::environment::Environment;
 use ort::logging::LogLevel;
 
-/// ONNX Runtime's library was not found or does not fit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RuntimeError {
-    tried: Vec<String>,
-}
-
-impl fmt::Display for RuntimeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "ONNX Runtime's library (libonnxruntime.so 1.31 or newer) can't be loaded; run scripts/setup.sh, \
-             put it beside the program, or name it in ORT_DYLIB_PATH ({})",
-            self.tried.join("; ")
-        )
-    }
-}
-
-impl std::error::Error for RuntimeError {}
+use super::error::RuntimeError;
 
 static ENVIRONMENT: OnceLock<Result<Environment, RuntimeError>> = OnceLock::new();
 
-/// The process's ONNX Runtime, loaded at the first call.
+/// The process's ONNX Runtime environment, loaded on the first call.
 ///
 /// # Errors
 ///
-/// If no library is found where [`candidates`] says, or none is new enough.
+/// If none of the [`candidates`] can be loaded, or none is new enough.
 pub(super) fn environment() -> Result<&'static Environment, RuntimeError> {
     ENVIRONMENT.get_or_init(load).as_ref().map_err(Clone::clone)
 }
 
-/// Which ONNX Runtime that is, in its own words.
+/// The version and build of the loaded ONNX Runtime, as it reports them.
 ///
 /// # Errors
 ///
@@ -64,8 +46,8 @@ fn load() -> Result<Environment, RuntimeError> {
     Err(RuntimeError { tried })
 }
 
-/// `ORT_DYLIB_PATH` alone if it is set; else beside the program, in `../lib`, in `.deps/lib` of the
-/// repository around the program, and the system's own search path.
+/// `ORT_DYLIB_PATH` alone if it is set; else the program's folder, `../lib`, `.deps/lib` of each folder
+/// above the program, and the system's search path.
 fn candidates() -> Vec<PathBuf> {
     if let Some(path) = std::env::var_os("ORT_DYLIB_PATH").filter(|path| !path.is_empty()) {
         return vec![path.into()];
@@ -82,7 +64,7 @@ fn candidates() -> Vec<PathBuf> {
     all
 }
 
-/// The files `libonnxruntime.so*` of a folder, the plain name first, then the newest version.
+/// The files `libonnxruntime.so*` of a folder: the unversioned name first, then the newest version.
 fn libraries_in(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut found: Vec<PathBuf> = entries
@@ -97,7 +79,7 @@ fn libraries_in(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Errors of libraries span lines; ours are printed as one.
+/// The text on one line: errors of ONNX Runtime span several.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

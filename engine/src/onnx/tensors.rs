@@ -1,37 +1,37 @@
-//! What the tensors of a network file are called, and what its value means.
+//! The names of a network file's tensors, and the meaning of its value output.
 
 use ort::session::Session;
 
-use super::card::Value;
+use crate::eval::ValueScheme;
 
-/// Whose names and conventions a file follows.
+/// The naming convention of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tensors {
-    /// Our own: `input`, `policy`, and `wdl` where the card promises it.
+pub(super) enum TensorNames {
+    /// Ours: `input`, `policy`, and `wdl` if the card names a value.
     Ours,
-    /// Those of lc0's own converter (`lc0 leela2onnx`): `/input/planes`, `/output/policy`, and one of two values.
+    /// That of lc0's converter (`lc0 leela2onnx`): `/input/planes`, `/output/policy`, and one of two values.
     Lc0(Lc0Value),
 }
 
-/// What lc0's converter gives out as the value.
+/// The value output of a network from lc0's converter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lc0Value {
-    /// `/output/wdl`: probabilities of win, draw, loss.
+    /// `/output/wdl`: probabilities of win, draw and loss.
     Wdl,
     /// `/output/value`: the expected result, −1 to 1.
     Scalar,
 }
 
-/// A probability below this one has its logarithm: a softmax must stay finite.
-const LEAST: f32 = 1e-30;
+/// The least probability whose logarithm is taken, so that logits stay finite.
+const MIN_PROBABILITY: f32 = 1e-30;
 
-impl Tensors {
-    /// Told by the input's name.
-    pub fn of(session: &Session) -> Tensors {
-        let lc0 = Tensors::Lc0(Lc0Value::Wdl);
-        let scalar = Tensors::Lc0(Lc0Value::Scalar);
+impl TensorNames {
+    /// The convention of a session, recognised by its tensors' names.
+    pub fn of(session: &Session) -> TensorNames {
+        let lc0 = TensorNames::Lc0(Lc0Value::Wdl);
+        let scalar = TensorNames::Lc0(Lc0Value::Scalar);
         if session.inputs().iter().all(|input| input.name() != lc0.input()) {
-            Tensors::Ours
+            TensorNames::Ours
         } else if session.outputs().iter().any(|output| output.name() == Lc0Value::Scalar.output().0) {
             scalar
         } else {
@@ -42,31 +42,31 @@ impl Tensors {
     /// The name of the input.
     pub fn input(self) -> &'static str {
         match self {
-            Tensors::Ours => "input",
-            Tensors::Lc0(_) => "/input/planes",
+            TensorNames::Ours => "input",
+            TensorNames::Lc0(_) => "/input/planes",
         }
     }
 
     /// The name of the policy's logits.
     pub fn policy(self) -> &'static str {
         match self {
-            Tensors::Ours => "policy",
-            Tensors::Lc0(_) => "/output/policy",
+            TensorNames::Ours => "policy",
+            TensorNames::Lc0(_) => "/output/policy",
         }
     }
 
-    /// The name of the value, and how many numbers it has for a position; nothing if the network has none.
-    pub fn value(self, value: Value) -> Option<(&'static str, usize)> {
+    /// The name of the value output and its floats per position; `None` if the network has no value.
+    pub fn value(self, value: ValueScheme) -> Option<(&'static str, usize)> {
         match (self, value) {
-            (_, Value::None) => None,
-            (Tensors::Ours, Value::Wdl) => Some(("wdl", 3)),
-            (Tensors::Lc0(kind), Value::Wdl) => Some(kind.output()),
+            (_, ValueScheme::None) => None,
+            (TensorNames::Ours, ValueScheme::Wdl) => Some(("wdl", 3)),
+            (TensorNames::Lc0(kind), ValueScheme::Wdl) => Some(kind.output()),
         }
     }
 }
 
 impl Lc0Value {
-    /// The name of the tensor, and how many numbers it has for a position.
+    /// The name of the tensor and its floats per position.
     fn output(self) -> (&'static str, usize) {
         match self {
             Lc0Value::Wdl => ("/output/wdl", 3),
@@ -74,10 +74,10 @@ impl Lc0Value {
         }
     }
 
-    /// `[n, 3]` logits of win, draw and loss for the network's `[n, 3]` or `[n, 1]` values. An expected result
-    /// says nothing of draws: there are none then, as in lc0.
+    /// Converts the network's `[n, 3]` or `[n, 1]` values to `[n, 3]` logits of win, draw and loss. An expected
+    /// result has no draw probability: it becomes 0, as in lc0.
     pub fn logits(self, values: &[f32]) -> Vec<f32> {
-        let logit = |p: f32| p.max(LEAST).ln();
+        let logit = |p: f32| p.max(MIN_PROBABILITY).ln();
         match self {
             Lc0Value::Wdl => values.iter().copied().map(logit).collect(),
             Lc0Value::Scalar => {
@@ -93,7 +93,7 @@ mod tests {
     use crate::eval::Wdl;
 
     #[test]
-    fn values_that_are_no_logits_keep_their_meaning() {
+    fn values_become_logits_of_the_same_probabilities() {
         let read = |kind: Lc0Value, values: &[f32]| {
             let logits = kind.logits(values);
             logits.as_chunks::<3>().0.iter().map(|logits| Wdl::from_logits(*logits)).collect::<Vec<_>>()
