@@ -89,7 +89,7 @@ fn results_as_a_table() {
 }
 
 #[test]
-fn inside_a_tree_only_what_holds_whatever_was_played_is_answered() {
+fn inside_a_tree_only_results_independent_of_history_are_given() {
     let tables = tables();
     let after_a_king_move = game("8/8/8/8/8/2k5/8/KQ6 w - - 1 1");
     assert_eq!(tables.wdl(&after_a_king_move), None);
@@ -103,9 +103,9 @@ fn inside_a_tree_only_what_holds_whatever_was_played_is_answered() {
 }
 
 /// The winner takes the first move of the ranking or the last one kept, the loser the longest
-/// defence: whatever the engine prefers among what is kept, the win comes before the fifty moves.
+/// defence: whichever kept move the engine prefers, the win comes within the fifty moves.
 #[test]
-fn whatever_is_kept_wins_in_time() {
+fn every_kept_move_wins_in_time() {
     let tables = tables();
     for fen in [
         "8/8/8/3k4/8/8/8/KQ6 w - - 0 1",

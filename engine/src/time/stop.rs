@@ -9,7 +9,7 @@ use super::params::{TimeParams, scaled};
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IterationStats {
     /// Time since `go`.
-    pub thought: Duration,
+    pub since_go: Duration,
     /// Time since the own clock started, at `go` or `ponderhit`; `None` while pondering.
     pub elapsed: Option<Duration>,
     /// The longest recent duration of a round: the delay until a stop takes effect.
@@ -60,7 +60,7 @@ pub fn should_stop(budget: &Budget, params: &TimeParams, now: &IterationStats) -
     if now.choices == 1 {
         return true;
     }
-    let over = now.thought >= scaled(soft, soft_factor(params, now));
+    let over = now.since_go >= scaled(soft, soft_factor(params, now));
     now.visits >= params.min_visits && (over || is_decided(budget, params, now))
 }
 
@@ -91,7 +91,7 @@ pub fn visits_left(budget: &Budget, params: &TimeParams, now: &IterationStats) -
     if params.smart_pruning <= 0.0 {
         return None;
     }
-    let soft = budget.soft.map(|soft| scaled(soft, soft_factor(params, now)).saturating_sub(now.thought));
+    let soft = budget.soft.map(|soft| scaled(soft, soft_factor(params, now)).saturating_sub(now.since_go));
     let hard = budget.hard.map(|hard| hard.saturating_sub(elapsed));
     let left = match (soft, hard) {
         (Some(soft), Some(hard)) => soft.min(hard),
@@ -112,7 +112,7 @@ mod tests {
     /// 50 visits: 0.4 · 10/40 = 0.1, so its factor is 0.6 + 1.9 · 0.1 = 0.79.
     fn after(time: u64) -> IterationStats {
         IterationStats {
-            thought: ms(time),
+            since_go: ms(time),
             elapsed: Some(ms(time)),
             visits: 50,
             first: 40,
@@ -137,7 +137,7 @@ mod tests {
     fn the_rule_as_a_table() {
         let unclear = IterationStats { second: 40, changes: 20.0, ..after(0) };
         let at = |time, counters: IterationStats| IterationStats {
-            thought: ms(time),
+            since_go: ms(time),
             elapsed: Some(ms(time)),
             ..counters
         };

@@ -139,13 +139,13 @@ impl UciObserver {
 
     /// Updates the statistics after a round.
     fn note(&mut self, view: &dyn SearchView, now: Instant) {
-        let thought = now.saturating_duration_since(self.context.at);
+        let since_go = now.saturating_duration_since(self.context.at);
         let visits = view.visits();
-        self.trend.round(thought, visits);
+        self.trend.round(since_go, visits);
         let best = view.best();
         if best != self.best {
             if self.best.is_some() {
-                self.trend.change(thought);
+                self.trend.change(since_go);
             }
             self.best = best;
         }
@@ -156,15 +156,15 @@ impl UciObserver {
         let (first, second) = view.lead();
         let before = &self.stats;
         self.stats = IterationStats {
-            thought,
+            since_go,
             elapsed: self.context.handle.elapsed(now),
             latency: gap.max(before.latency * 7 / 8),
             visits,
-            speed: self.trend.speed(thought, visits),
+            speed: self.trend.speed(since_go, visits),
             choices: before.choices,
             first,
             second,
-            changes: self.trend.changes(thought),
+            changes: self.trend.changes(since_go),
             mated: self.context.mate.is_some_and(|moves| is_mate_within(&view.report(1), moves)),
         };
     }

@@ -5,16 +5,15 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, bounded, never};
+use crossbeam_channel::{Receiver, never};
 use shakmaty::Move;
 
 use super::command::{self, Command, Setup};
-use super::engine::{self, Engine, SearchRequest};
+use super::engine::Engine;
 use super::go::Go;
-use super::info::Printer;
 use super::io::{InputLine, TrafficLog, Writer};
 use super::knowledge::Knowledge;
-use super::observer::{FinishedSearch, GoContext, SearchHandle, UciObserver};
+use super::observer::FinishedSearch;
 use super::options::{self, OptionEffect};
 use super::overhead::OverheadTracker;
 use super::reply::Reply;
@@ -24,8 +23,7 @@ use super::show;
 use super::stats;
 use super::strength;
 use crate::position::Game;
-use crate::search::{Limits, SearchOutcome};
-use crate::time::{Budget, GoLimits};
+use crate::search::SearchOutcome;
 
 /// The state of a session.
 pub struct Session {
@@ -226,104 +224,6 @@ impl Session {
         self.send(&Reply::unsearched(m, self.settings.chess960, at.elapsed()));
     }
 
-    fn start(
-        &mut self,
-        limits: &GoLimits,
-        at: Instant,
-        searchmoves: Vec<Move>,
-        mode: GoMode,
-        fallback: Move,
-    ) {
-        let budget = self.budget(limits);
-        let (root_moves, root_hits) = self.knowledge.root_moves(&self.game, searchmoves);
-        let handle = SearchHandle::new((!limits.ponder).then_some(at));
-        let context = self.context(limits, at, handle.clone(), budget, root_moves.len());
-        let Settings { chess960, show_wdl, multipv, .. } = self.settings;
-        let mut printer = Printer::new(chess960, show_wdl, multipv);
-        printer.root_hits = root_hits;
-        let (sender, finished) = bounded(1);
-        let observer = UciObserver::new(context, printer, self.out.clone(), sender);
-        let request = SearchRequest {
-            game: self.game.clone(),
-            limits: self.search_limits(limits, root_moves),
-            tables: self.knowledge.tables().clone(),
-            seed: self.seed(&self.game),
-            observer: Box::new(observer),
-        };
-        let notes = self.engine.prepare(&self.settings);
-        self.say_all(notes);
-        self.engine.start(&self.settings, request);
-        self.activity = Activity::Searching(Box::new(RunningSearch {
-            root: self.game.clone(),
-            at,
-            clock: (!mode.withholds_bestmove()).then_some(limits.own(self.game.turn())),
-            strength: self.settings.strength(),
-            temperature: self.settings.move_temperature(),
-            finished,
-            handle,
-            mode,
-            fallback,
-        }));
-    }
-
-    /// The time that this move may take.
-    fn budget(&mut self, limits: &GoLimits) -> Budget {
-        let mover = self.game.turn();
-        let (clock, set) = (limits.own(mover), self.settings.move_overhead);
-        let overhead = self.overhead.on(&self.game, clock, limits.ponder, set);
-        let budget = Budget::new(limits, mover, overhead, &self.settings.time_params());
-        if self.debug {
-            self.out.say(format!("budget {budget:?}, overhead {overhead:?}"));
-        }
-        budget
-    }
-
-    /// What the observer has to know; `root_moves` is 0 if all moves are searched.
-    fn context(
-        &self,
-        limits: &GoLimits,
-        at: Instant,
-        handle: SearchHandle,
-        budget: Budget,
-        root_moves: usize,
-    ) -> GoContext {
-        let settings = &self.settings;
-        GoContext {
-            at,
-            handle,
-            budget,
-            params: settings.time_params(),
-            live_stats: settings.log_live_stats.then_some(self.game.turn()),
-            mate: limits.mate,
-            choices: if root_moves == 0 { self.game.legal_moves().len() } else { root_moves },
-            workers: u32::try_from(engine::workers(settings)).unwrap_or(1),
-        }
-    }
-
-    /// When the search ends by itself, and which moves it searches.
-    fn search_limits(&self, limits: &GoLimits, root_moves: Vec<Move>) -> Limits {
-        let settings = &self.settings;
-        let strength = settings.strength();
-        let nodes = limits.nodes.into_iter().chain(strength.map(|strength| strength.visits)).min();
-        Limits {
-            // Without a visit there would be no move to play.
-            visits: nodes.map(|nodes| nodes.max(1)),
-            depth: limits.depth.map(|depth| depth.max(1)),
-            root_moves,
-            noise: None,
-            all_moves: settings.multipv > 1
-                || limits.infinite
-                || limits.mate.is_some()
-                || strength.is_some()
-                || settings.move_temperature().is_some(),
-        }
-    }
-
-    /// The seed of the random numbers in this position: new for every game, unless the GUI has set one.
-    fn seed(&self, game: &Game) -> u64 {
-        strength::seed(game, if self.settings.seed == 0 { self.game_seed } else { self.settings.seed })
-    }
-
     /// Handles the end of the running search; `None` if it panicked.
     pub fn finish(&mut self, finished: Option<FinishedSearch>) {
         if let Activity::Searching(running) = mem::take(&mut self.activity) {
@@ -426,6 +326,8 @@ impl Session {
         }
     }
 }
+
+mod start;
 
 #[cfg(test)]
 mod tests;
