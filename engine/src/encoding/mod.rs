@@ -34,6 +34,10 @@ pub mod az4672;
 pub mod gym4672;
 pub mod uci1968;
 pub mod lc0_1858;
+mod view;
+mod exchange;
+pub mod sparse1;
+pub mod moves1;
 mod scheme;
 
 pub use lc0_112::Planes112;

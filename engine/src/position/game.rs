@@ -38,6 +38,7 @@ pub struct Game {
     recurrence: u32,
     /// Over the positions that may still be repeated, whatever their order.
     repeatable: u64,
+    last_move: Option<Move>,
     past: Vec<Past>,
 }
 
@@ -107,6 +108,7 @@ impl Clone for Game {
             repetitions: self.repetitions,
             recurrence: self.recurrence,
             repeatable: self.repeatable,
+            last_move: self.last_move,
             past: self.past.clone(),
         }
     }
@@ -119,6 +121,7 @@ impl Clone for Game {
         self.repetitions = source.repetitions;
         self.recurrence = source.recurrence;
         self.repeatable = source.repeatable;
+        self.last_move = source.last_move;
         self.past.clone_from(&source.past);
     }
 }
@@ -134,7 +137,16 @@ impl Game {
         let hash = hash(&position);
         let start =
             Start { initial: hash == self::hash(&Chess::default()), en_passant: position.maybe_ep_square() };
-        Game { start, position, hash, repetitions: 0, recurrence: 0, repeatable: 0, past: Vec::new() }
+        Game {
+            start,
+            position,
+            hash,
+            repetitions: 0,
+            recurrence: 0,
+            repeatable: 0,
+            last_move: None,
+            past: Vec::new(),
+        }
     }
 
     /// Reads a FEN, X-FEN or Shredder-FEN; the two counters may be missing.
@@ -175,6 +187,11 @@ impl Game {
         self.position.turn()
     }
 
+    /// The move that led to the present position; none if the game was set up with it.
+    pub fn last_move(&self) -> Option<Move> {
+        self.last_move
+    }
+
     /// The legal moves, in shakmaty's order, which is the same on every machine.
     pub fn legal_moves(&self) -> MoveList {
         self.position.legal_moves()
@@ -189,6 +206,7 @@ impl Game {
         });
         let rights = self.position.castles().castling_rights();
         self.position.play_unchecked(m);
+        self.last_move = Some(m);
         let lasting = self.position.halfmoves() == 0 || self.position.castles().castling_rights() != rights;
         // What stood before a move that can't be taken back never stands again.
         self.repeatable = if lasting { 0 } else { self.repeatable.wrapping_add(scrambled(self.hash)) };
