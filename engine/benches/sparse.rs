@@ -1,6 +1,7 @@
 //! How long a sparse network takes for a position: `cargo bench -p engine --bench sparse`.
 
 use std::hint::black_box;
+use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use engine::encoding::moves1::{self, Rows};
@@ -8,6 +9,21 @@ use engine::encoding::sparse1::View;
 use engine::position::Game;
 use engine::sparse::{SparseNetwork, SparseTensors};
 use shakmaty::MoveList;
+
+/// The time that `iterations` of `work` take on the processor, so that other programs do little harm: Linux tells it of
+/// each thread; elsewhere it is the time that passes.
+fn timed(iterations: u64, mut work: impl FnMut()) -> Duration {
+    let on_processor = || {
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+        text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+    };
+    let (start, busy) = (Instant::now(), on_processor());
+    (0..iterations).for_each(|_| work());
+    match (busy, on_processor()) {
+        (Some(before), Some(after)) => after - before,
+        _ => start.elapsed(),
+    }
+}
 
 /// Positions of random games, as different from one another as those of a search are alike: the worst case.
 fn positions() -> Vec<(Game, MoveList)> {
@@ -36,20 +52,34 @@ fn encoder(c: &mut Criterion) {
     let mut group = c.benchmark_group("sparse/encode");
     group.throughput(Throughput::Elements(positions.len() as u64));
     group.bench_function("features", |b| {
-        b.iter(|| positions.iter().map(|(game, _)| View::of(game).features().len()).sum::<usize>())
+        b.iter_custom(|n| {
+            timed(n, || {
+                for (game, _) in &positions {
+                    black_box(View::of(game).features());
+                }
+            })
+        })
     });
     group.bench_function("features and rows", |b| {
-        b.iter(|| {
-            for (game, legal) in &positions {
-                let view = View::of(game);
-                black_box(view.features());
-                moves1::rows(&view, legal, &mut rows[..legal.len()]);
-                black_box(&rows);
-            }
+        b.iter_custom(|n| {
+            timed(n, || {
+                for (game, legal) in &positions {
+                    let view = View::of(game);
+                    black_box(view.features());
+                    moves1::rows(&view, legal, &mut rows[..legal.len()]);
+                    black_box(&rows);
+                }
+            })
         })
     });
     group.bench_function("legal moves", |b| {
-        b.iter(|| positions.iter().map(|(game, _)| game.legal_moves().len()).sum::<usize>())
+        b.iter_custom(|n| {
+            timed(n, || {
+                for (game, _) in &positions {
+                    black_box(game.legal_moves());
+                }
+            })
+        })
     });
     group.finish();
 }
@@ -64,19 +94,23 @@ fn evaluator(c: &mut Criterion) {
         for mut evaluator in network.evaluators() {
             let name = evaluator.instructions();
             group.bench_function(name, |b| {
-                b.iter(|| {
-                    for (game, legal) in &positions {
-                        black_box(evaluator.evaluate_into(game, legal, &mut priors[..legal.len()]));
-                    }
+                b.iter_custom(|n| {
+                    timed(n, || {
+                        for (game, legal) in &positions {
+                            black_box(evaluator.evaluate_into(game, legal, &mut priors[..legal.len()]));
+                        }
+                    })
                 })
             });
         }
         let mut evaluator = network.evaluator();
         group.bench_function("value alone", |b| {
-            b.iter(|| {
-                for (game, _) in &positions {
-                    black_box(evaluator.value(game));
-                }
+            b.iter_custom(|n| {
+                timed(n, || {
+                    for (game, _) in &positions {
+                        black_box(evaluator.value(game));
+                    }
+                })
             })
         });
         group.finish();

@@ -86,11 +86,6 @@ impl Weights {
             output_bias: std::array::from_fn(|index| tensors.value_out_bias[index]),
         })
     }
-
-    /// Units of the value's first layer.
-    pub fn layer_width(&self) -> usize {
-        self.layer_bias.len()
-    }
 }
 
 /// The weights of the value's first layer, transposed, if their sums fit into 32 bits.

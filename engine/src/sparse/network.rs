@@ -148,8 +148,9 @@ impl SparseNetwork {
             });
             for (what, got, want) in value.chain(policy) {
                 let want = want.ok_or_else(|| wrong(format!("no answer for {what}")))?;
-                // NaN is wrong too.
-                if !((got - want).abs() <= TOLERANCE) {
+                let close = (got - want).abs() <= TOLERANCE;
+                // NaN isn't close to anything.
+                if !close {
                     return Err(wrong(format!("{what} {got:.4} instead of {want:.4}")));
                 }
             }
@@ -185,4 +186,104 @@ fn set_up(golden: &Golden) -> Result<Game, crate::position::PositionError> {
         game.play(m);
     }
     Ok(game)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sparse::protobuf::tests::file;
+
+    const PLACES: [(&str, &str); 4] = [
+        ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", ""),
+        ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "e2e4 e7e5 g1f3"),
+        ("r3k2r/8/8/3pP3/8/8/8/R3K2R w KQkq d6 0 1", ""),
+        ("8/P6k/8/8/8/8/7K/8 w - - 12 60", ""),
+    ];
+
+    fn tensors() -> SparseTensors {
+        SparseTensors::random(128, 64, 7)
+    }
+
+    fn golden(network: &SparseNetwork) -> Vec<Golden> {
+        let mut evaluator = network.evaluator();
+        let answers = PLACES.iter().map(|(fen, moves)| {
+            let mut golden = Golden {
+                fen: (*fen).into(),
+                moves: (*moves).into(),
+                wdl: [0.0; 3],
+                policy: Default::default(),
+            };
+            let game = set_up(&golden).unwrap();
+            let legal = game.legal_moves();
+            let mut priors = vec![0.0; legal.len()];
+            let wdl = evaluator.evaluate_into(&game, &legal, &mut priors);
+            golden.wdl = [wdl.win, wdl.draw, wdl.loss];
+            golden.policy = legal.iter().map(|m| Game::uci(*m, false)).zip(priors).collect();
+            golden
+        });
+        answers.collect()
+    }
+
+    fn bytes(tensors: &SparseTensors, golden: &[Golden], family: &str) -> Vec<u8> {
+        let golden = serde_json::to_string(golden).unwrap();
+        let named = tensors.named();
+        let named: Vec<_> = named.iter().map(|(name, shape, values)| (*name, &shape[..], *values)).collect();
+        let metadata = [
+            ("philidor.format", "1"),
+            ("philidor.name", "small"),
+            ("philidor.family", family),
+            ("philidor.input", "sparse/1"),
+            ("philidor.policy", "moves/1"),
+            ("philidor.value", "wdl"),
+            ("philidor.golden", &golden),
+        ];
+        file(&named, &metadata)
+    }
+
+    fn refused(bytes: &[u8]) -> String {
+        SparseNetwork::read(bytes).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_file_is_read_and_its_golden_answers_are_checked() {
+        let tensors = tensors();
+        let mut golden = golden(&SparseNetwork::new(&tensors).unwrap());
+        let read = SparseNetwork::read(&bytes(&tensors, &golden, "sparse")).unwrap();
+        assert_eq!(read.name(), "small");
+        assert_eq!(read.weights.embedding.len(), SparseTensors::FEATURE_ROWS * (128 + 64) / 32);
+        golden[2].wdl[1] += 0.05;
+        let error = refused(&bytes(&tensors, &golden, "sparse"));
+        assert!(error.contains("draw") && error.contains("r3k2r"), "{error}");
+        golden[2].wdl[1] -= 0.05;
+        golden[3].policy.remove("a7a8q");
+        let error = refused(&bytes(&tensors, &golden, "sparse"));
+        assert!(error.contains("no answer for a7a8q"), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_such_network_is_refused() {
+        let tensors = tensors();
+        let golden = golden(&SparseNetwork::new(&tensors).unwrap());
+        let error = refused(&bytes(&tensors, &golden, "resnet"));
+        assert_eq!(error, "philidor.family is \"resnet\", expected \"sparse\"");
+        let refused = |change: fn(&mut SparseTensors)| {
+            let mut changed = tensors.clone();
+            change(&mut changed);
+            refused(&bytes(&changed, &golden, "sparse"))
+        };
+        let error = refused(|tensors| tensors.rows_a[5] = 2.0);
+        assert_eq!(error, "rows_a is too large for integers: 2, at most 1.984");
+        let error = refused(|tensors| tensors.policy_embedding[5] = f32::NAN);
+        assert!(error.starts_with("policy_embedding is too large"), "{error}");
+        let error = refused(|tensors| tensors.value_l1_weight.fill(63.0));
+        assert!(error.starts_with("value_l1_weight is too large for integers: weights of unit 0"), "{error}");
+        let error = refused(|tensors| tensors.layer_width = 31);
+        assert_eq!(error, "value_l1_weight is 2048 numbers, expected [64, 31]");
+        let error = refused(|tensors| tensors.rows_b.truncate(64));
+        assert_eq!(error, "rows_b is 64 numbers, expected [3329, 64]");
+        let error = refused(|tensors| tensors.policy_width = 64);
+        assert_eq!(error, "policy_bias is 64, expected a multiple of 128");
+        assert!(self::refused(b"no network").starts_with("not an ONNX model"));
+        assert!(self::refused(&file(&[], &[])).contains("philidor.format"));
+    }
 }
