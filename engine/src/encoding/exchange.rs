@@ -1,10 +1,10 @@
-//! Static exchange evaluation: does a series of captures on one square lose material?
+//! Static exchange evaluation (SEE): whether a series of captures on one square loses material.
 
 use shakmaty::{Bitboard, Color, Square, attacks};
 
 use super::view::{BISHOP, KING, KNIGHT, OWN, PAWN, QUEEN, ROOK, THEIRS, View, pawns_down};
 
-/// What pieces are worth in an exchange: P N B R Q, and a king, which is never lost.
+/// Piece values in an exchange: P N B R Q in hundredths of a pawn, and 0 for the king, which is never lost.
 pub const VALUES: [i32; 6] = [100, 450, 450, 650, 1250, 0];
 
 /// The first move of an exchange, in the view's squares.
@@ -24,7 +24,7 @@ impl View {
     /// the static exchange evaluation is at least 0.
     ///
     /// The least valuable piece takes first (of equal ones that on the lowest square), pieces behind it join in,
-    /// pins are ignored, a king takes only where it can't be taken, recaptures don't promote.
+    /// pins are ignored, a king takes only where it cannot be recaptured, recaptures do not promote.
     #[inline]
     pub(super) fn keeps_material(&self, first: Capture) -> bool {
         let to = 1u64 << first.to;
@@ -68,14 +68,14 @@ impl View {
             side ^= 1;
             balance = -balance - 1 - VALUES[piece];
             if balance >= 0 {
-                // A king that could be taken can't have taken.
+                // A king cannot take a piece that is still defended.
                 if piece == KING && attackers & occupied & self.by_side[side] != 0 {
                     side ^= 1;
                 }
                 break;
             }
         }
-        // Whoever is to take now and can't, or needn't be asked, has lost the exchange.
+        // The side to take next has no capture, or none that could still pay: it has lost the exchange.
         side != OWN
     }
 

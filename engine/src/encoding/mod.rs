@@ -1,7 +1,7 @@
 //! Position to input tensor, move to policy index.
 //!
 //! Every scheme has a name and a version, which stand in a network's card; [`Input`] and [`Policy`] choose one
-//! by its name.
+//! by its name. `sparse/1` and `moves/1` are read by [`sparse`](crate::sparse) alone.
 //!
 //! | input | shape | view | what it sees |
 //! |---|---|---|---|
@@ -10,6 +10,7 @@
 //! | `planes14/1` | `[14, 8, 8]` | turned by 180° for Black | [`planes14`]: the board, repetition |
 //! | `onehot832/1` | `[832]` | White's | [`onehot832`]: the board |
 //! | `lc0-112/1` | `[112, 8, 8]` | mover's | [`lc0_112`]: seven plies of history, repetition, rights, half-move clock, who moves |
+//! | `sparse/1` | 3297 binary features | mover's, king on files e–h | [`sparse1`]: pieces with attackers and defenders, rights, last move, repetition, clock |
 //!
 //! | policy | indices | view | castling | what an index is |
 //! |---|---|---|---|---|
@@ -18,6 +19,7 @@
 //! | `uci1968/1` | 1968 | White's | two squares | [`uci1968`]: a UCI move, absolute |
 //! | `uci1968m/1` | 1968 | mover's | two squares | [`uci1968`]: the same, mirrored for Black |
 //! | `lc0-1858/1` | 1858 | mover's | king takes rook | [`lc0_1858`]: Leela's moves |
+//! | `moves/1` | 7336 and 3328 rows | mover's, king on files e–h | the king's target | [`moves1`]: two rows a move, which also tell exchange, check, capture |
 //!
 //! "Mover's view": the side to move plays up the board. For Black, ranks are mirrored
 //! (`square ^ 56`, files stay) and colours are swapped. Squares are a1 = 0 … h8 = 63. Castling by two

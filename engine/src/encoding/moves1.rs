@@ -8,7 +8,7 @@
 //! - Row B is `8·k + exchange + 2·check + 4·capture`, where `k` is `64·piece + to`, and `384 + 8·promoted + file` for
 //!   promotions to N, B, R, Q = 0 to 3. Castling is the king's move to its target.
 //! - `exchange`: the move loses no material on its target (static exchange evaluation at least 0, with
-//!   [`VALUES`](super::exchange::VALUES)). `check`: it gives check. `capture`: it takes, en passant included.
+//!   [`VALUES`]). `check`: it gives check. `capture`: it takes, en passant included.
 
 use shakmaty::{Bitboard, CastlingSide, Color, Move, Role, Square, attacks};
 
@@ -93,7 +93,7 @@ const fn possible(piece: usize, from: i32, to: i32) -> bool {
 /// # Panics
 ///
 /// Unless there is room for as many rows as moves.
-#[inline]
+#[inline(always)]
 pub fn rows(view: &View, moves: &[Move], out: &mut [Rows]) {
     assert_eq!(moves.len(), out.len(), "rows for each move");
     let checks = Checks::of(view);
@@ -113,7 +113,7 @@ struct Checks<'a> {
 }
 
 impl Checks<'_> {
-    #[inline]
+    #[inline(always)]
     fn of(view: &View) -> Checks<'_> {
         let king = Square::new(view.pieces[THEIRS][KING].trailing_zeros());
         let occupied = Bitboard(view.occupied);
@@ -145,7 +145,7 @@ impl Checks<'_> {
         Checks { view, king, targets, uncovering }
     }
 
-    #[inline]
+    #[inline(always)]
     fn rows(&self, m: Move) -> Rows {
         match m {
             Move::Normal { role, from, capture, to, promotion: None } => {

@@ -69,7 +69,7 @@ impl Deref for Features {
 
 impl View {
     /// The features of the position, all below [`FEATURES`].
-    #[inline]
+    #[inline(always)]
     pub fn features(&self) -> Features {
         let mut features = Features { active: [0; MAX_ACTIVE], len: 0 };
         self.push_pieces(&mut features);
@@ -97,7 +97,7 @@ impl View {
     }
 
     /// A piece's feature is a sum of bits: three of its role, one each for its side, attacked and defended.
-    #[inline]
+    #[inline(always)]
     fn push_pieces(&self, features: &mut Features) {
         let [own, theirs] = &self.pieces;
         let of = |role: usize| own[role] | theirs[role];
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(rest(None, moves), [&rights[..], &[3076 + 3, 3084 + 51, 3148 + 35]].concat());
         // It takes: e5 seen by Black is e4 = 28, d6 is d3 = 19.
         assert_eq!(rest(None, &format!("{moves} e5d6")), [&rights[..], &[3084 + 28, 3212 + 19]].concat());
-        // A pinned pawn can't take en passant; the FEN says that it could.
+        // The pawn on e5 is pinned: the capture that the FEN announces is not legal.
         assert_eq!(rest(Some("4r1k1/8/8/3pP3/8/8/8/4K3 w - d6 0 1"), ""), Vec::<u16>::new());
         // Qxf7+: f7 seen by Black is f2 = 13, h5 is h4 = 31.
         let moves = "e2e4 e7e5 d1h5 a7a6 h5f7";

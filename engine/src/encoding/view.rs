@@ -56,12 +56,13 @@ pub(super) struct LastMove {
 
 impl View {
     /// The present position of `game`.
+    #[inline(always)]
     pub fn of(game: &Game) -> View {
         View::new(game.position(), game.last_move(), game.repetitions())
     }
 
     /// A position, the move that led to it if it is known, and how often the position stood before.
-    #[inline]
+    #[inline(always)]
     pub fn new(position: &Chess, last_move: Option<Move>, repetitions: u32) -> View {
         let board = position.board();
         let us = position.turn();
@@ -166,14 +167,14 @@ pub(super) fn pawns_down(pawns: u64) -> u64 {
 }
 
 /// Squares that pieces of one side attack, and those among them that a bishop, rook or queen attacks.
-#[inline]
+#[inline(always)]
 fn attacks(pieces: &[u64; 6], occupied: u64, by_pawns: u64) -> (u64, u64) {
     let slides = slides(pieces[BISHOP] | pieces[QUEEN], pieces[ROOK] | pieces[QUEEN], occupied);
     (by_pawns | knights(pieces[KNIGHT]) | king(pieces[KING]) | slides, slides)
 }
 
 /// Squares that knights attack.
-#[inline]
+#[inline(always)]
 fn knights(knights: u64) -> u64 {
     let one = (knights & !FILE_A) >> 1 | (knights & !FILE_H) << 1;
     let two = (knights & !(FILE_A | FILE_A << 1)) >> 2 | (knights & !(FILE_H | FILE_H >> 1)) << 2;
@@ -181,7 +182,7 @@ fn knights(knights: u64) -> u64 {
 }
 
 /// Squares that a king attacks.
-#[inline]
+#[inline(always)]
 fn king(king: u64) -> u64 {
     let row = king | (king & !FILE_A) >> 1 | (king & !FILE_H) << 1;
     (row | row << 8 | row >> 8) & !king
@@ -202,7 +203,7 @@ const ARRIVALS: [u64; 8] = [
 ];
 
 /// Squares that sliders attack, all directions at once (Kogge-Stone fill; chessprogramming.org).
-#[inline]
+#[inline(always)]
 fn slides(diagonal: u64, straight: u64, occupied: u64) -> u64 {
     let mut reached = [straight, straight, diagonal, diagonal, straight, straight, diagonal, diagonal];
     for direction in 0..8 {

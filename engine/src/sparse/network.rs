@@ -14,7 +14,7 @@ use super::protobuf::OnnxFile;
 use super::simd::Level;
 use super::tensors::SparseTensors;
 
-/// How far an answer in integers may be from its golden one, which is computed in fp32.
+/// Largest difference of a probability from its golden answer, which is computed in fp32.
 const TOLERANCE: f32 = 0.02;
 
 /// A network of the family `sparse` as integers: cheap to clone.
@@ -24,10 +24,10 @@ pub struct SparseNetwork {
     name: String,
 }
 
-/// Why a file can't be used as a network of the family `sparse`.
+/// Why a file cannot be used as a network of the family `sparse`.
 #[derive(Debug)]
 pub enum SparseError {
-    /// The file can't be read.
+    /// The file cannot be read.
     Unreadable(std::io::Error),
     /// It is not an ONNX model.
     NotOnnx(String),
@@ -44,14 +44,14 @@ pub enum SparseError {
         /// What it should have.
         expected: String,
     },
-    /// A weight is too large for its integer.
+    /// A weight is out of its integer's range.
     TooLarge {
         /// The tensor.
         name: &'static str,
         /// The weight.
         found: String,
     },
-    /// The network answers something else than its card says.
+    /// A golden answer is not reproduced.
     Golden(String),
 }
 
@@ -78,8 +78,8 @@ impl SparseNetwork {
     ///
     /// # Errors
     ///
-    /// If the file can't be read, is no network of this family, has weights that don't fit into their integers, or
-    /// doesn't give its golden answers.
+    /// If the file cannot be read, is no network of this family, has a weight out of its integer's range, or does not
+    /// reproduce its golden answers.
     pub fn load(path: &Path) -> Result<SparseNetwork, SparseError> {
         SparseNetwork::read(&std::fs::read(path).map_err(SparseError::Unreadable)?)
     }
@@ -102,7 +102,7 @@ impl SparseNetwork {
     ///
     /// # Errors
     ///
-    /// If a weight doesn't fit into its integer.
+    /// If a weight is out of its integer's range.
     pub fn new(tensors: &SparseTensors) -> Result<SparseNetwork, SparseError> {
         Ok(SparseNetwork { weights: Arc::new(Weights::new(tensors)?), name: String::new() })
     }
@@ -126,7 +126,7 @@ impl SparseNetwork {
     ///
     /// # Errors
     ///
-    /// If a position can't be set up, or an answer is too far from what it should be.
+    /// If a position cannot be set up, or an answer differs from its golden one by more than the tolerance.
     pub fn check(&self, golden: &[Golden]) -> Result<(), SparseError> {
         let mut evaluator = self.evaluator();
         for golden in golden {
