@@ -14,6 +14,8 @@ pub mod encoding;
 pub mod eval;
 /// ONNX Runtime behind the seam.
 pub mod onnx;
+/// Networks made for the CPU: sparse inputs, integer layers, vectorised kernels.
+pub mod sparse;
 /// The search: the tree, selection and back-up, and the workers.
 pub mod search;
 /// The classical players: random, minimax, alpha-beta, UCT.

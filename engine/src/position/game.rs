@@ -37,6 +37,7 @@ pub struct Game {
     recurrence: u32,
     /// A hash of the set of positions that can still be repeated.
     repeatable: u64,
+    last_move: Option<Move>,
     past: Vec<PastPosition>,
 }
 
@@ -97,6 +98,7 @@ impl Clone for Game {
             repetitions: self.repetitions,
             recurrence: self.recurrence,
             repeatable: self.repeatable,
+            last_move: self.last_move,
             past: self.past.clone(),
         }
     }
@@ -109,6 +111,7 @@ impl Clone for Game {
         self.repetitions = source.repetitions;
         self.recurrence = source.recurrence;
         self.repeatable = source.repeatable;
+        self.last_move = source.last_move;
         self.past.clone_from(&source.past);
     }
 }
@@ -126,7 +129,8 @@ impl Game {
             initial: hash == self::hash(&Chess::default()),
             en_passant: position.maybe_ep_square(),
         };
-        Game { start, position, hash, repetitions: 0, recurrence: 0, repeatable: 0, past: Vec::new() }
+        let past = Vec::new();
+        Game { start, position, hash, repetitions: 0, recurrence: 0, repeatable: 0, last_move: None, past }
     }
 
     /// Reads a FEN, X-FEN or Shredder-FEN; the two counters may be missing.
@@ -185,6 +189,11 @@ impl Game {
         self.position.turn()
     }
 
+    /// The move that led to the present position; none if the game was set up with it.
+    pub fn last_move(&self) -> Option<Move> {
+        self.last_move
+    }
+
     /// The legal moves, in shakmaty's order, which does not depend on the machine.
     pub fn legal_moves(&self) -> MoveList {
         self.position.legal_moves()
@@ -199,6 +208,7 @@ impl Game {
         });
         let rights = self.position.castles().castling_rights();
         self.position.play_unchecked(m);
+        self.last_move = Some(m);
         let irreversible =
             self.position.halfmoves() == 0 || self.position.castles().castling_rights() != rights;
         // Positions before an irreversible move cannot be repeated.

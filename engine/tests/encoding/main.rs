@@ -5,6 +5,7 @@ mod inputs;
 mod lc0;
 mod planes72;
 mod policies;
+mod sparse;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

@@ -21,14 +21,12 @@ use crate::rl::{Cycle, Ended};
 /// the last seconds of what was finished. RUN holds config.json (resolved), state.json, metrics.jsonl (a line an iteration), events.log (in words),
 /// games/, nets/ and the present training run.
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Examples:\n  philidor-trainer rl --preset tiny --run runs/tiny --iterations 40\n  \
+#[command(after_help = "Examples:\n  philidor-trainer rl --preset tiny --run runs/tiny --iterations 40\n  \
     philidor-trainer rl --config rl.json --run runs/rl --hours 8\n  \
     philidor-trainer rl --run runs/rl --resume --hours 8\n\n\
     A configuration for the CPU preset names a network's weights and the games that it came from; every other key has \
     a default, which RUN/config.json shows:\n  \
-    {\"start\": \"nets/philidor.safetensors\", \"train\": {\"sources\": [{\"name\": \"engine\", \"paths\": [\"data/engine-*.h5\"]}]}}"
-)]
+    {\"start\": \"nets/philidor.safetensors\", \"train\": {\"sources\": [{\"name\": \"engine\", \"paths\": [\"data/engine-*.h5\"]}]}}")]
 pub struct RlArgs {
     /// Configuration (JSON); with --resume what it says is laid over RUN/config.json
     #[arg(long)]
