@@ -16,6 +16,8 @@ use shakmaty::MoveList;
 /// each thread; elsewhere it is the time that passes.
 fn timed(iterations: u64, mut work: impl FnMut()) -> Duration {
     let on_processor = || {
+        // The kernel brings the count up to date when a thread gives way.
+        std::thread::yield_now();
         let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
         text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
     };
