@@ -24,7 +24,21 @@ pub enum GoldenError {
 ///
 /// If the evaluator fails, a golden position is invalid, or an answer differs.
 pub fn check(evaluator: &mut dyn Evaluator, card: &Card) -> Result<(), GoldenError> {
-    let mut games: Vec<Game> = card.golden.iter().map(game).collect::<Result<_, _>>()?;
+    compare(evaluator, &card.golden, card.schemes.value, card.tolerance())
+}
+
+/// [`check`] with golden answers, value scheme and tolerance given apart, for networks whose card is another.
+///
+/// # Errors
+///
+/// As [`check`].
+pub fn compare(
+    evaluator: &mut dyn Evaluator,
+    golden: &[Golden],
+    value: ValueScheme,
+    tolerance: f32,
+) -> Result<(), GoldenError> {
+    let mut games: Vec<Game> = golden.iter().map(game).collect::<Result<_, _>>()?;
     if games.is_empty() {
         // Nothing to compare with, but the network must run.
         games.push(Game::new());
@@ -33,8 +47,7 @@ pub fn check(evaluator: &mut dyn Evaluator, card: &Card) -> Result<(), GoldenErr
     let requests: Vec<Request<'_>> =
         games.iter().zip(&legal).map(|(game, moves)| Request { game, moves }).collect();
     let answers = evaluator.evaluate(&requests)?;
-    let tolerance = card.tolerance();
-    for ((golden, answer), moves) in card.golden.iter().zip(&answers).zip(&legal) {
+    for ((golden, answer), moves) in golden.iter().zip(&answers).zip(&legal) {
         let check = |what: &str, got: f32, want: f32| {
             if (got - want).abs() <= tolerance {
                 Ok(())
@@ -43,7 +56,7 @@ pub fn check(evaluator: &mut dyn Evaluator, card: &Card) -> Result<(), GoldenErr
                 Err(GoldenError::Wrong(format!("{what} {got:.4} instead of {want:.4} in {}", place.trim())))
             }
         };
-        if card.schemes.value == ValueScheme::Wdl {
+        if value == ValueScheme::Wdl {
             check("win", answer.wdl.win, golden.wdl[0])?;
             check("draw", answer.wdl.draw, golden.wdl[1])?;
             check("loss", answer.wdl.loss, golden.wdl[2])?;

@@ -20,3 +20,6 @@ mod network;
 pub use evaluator::SparseEvaluator;
 pub use network::{SparseError, SparseNetwork};
 pub use tensors::SparseTensors;
+
+#[cfg(test)]
+pub(crate) use network::tests::small_file;

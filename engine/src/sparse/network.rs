@@ -1,18 +1,17 @@
 //! A network file, loaded and checked.
 
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::encoding::{moves1, sparse1};
-use crate::eval::{CARD_FORMAT, CardError, Golden};
-use crate::position::Game;
+use thiserror::Error;
 
 use super::evaluator::SparseEvaluator;
 use super::integers::Weights;
 use super::protobuf::OnnxFile;
 use super::simd::Level;
 use super::tensors::SparseTensors;
+use crate::encoding::{moves1, sparse1};
+use crate::eval::{CARD_FORMAT, CardError, Golden, GoldenError, ValueScheme, golden};
 
 /// Largest difference of a probability from its golden answer, which is computed in fp32.
 const TOLERANCE: f32 = 0.02;
@@ -25,17 +24,22 @@ pub struct SparseNetwork {
 }
 
 /// Why a file cannot be used as a network of the family `sparse`.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 pub enum SparseError {
     /// The file cannot be read.
+    #[error("cannot be read: {0}")]
     Unreadable(std::io::Error),
     /// It is not an ONNX model.
+    #[error("not an ONNX model: {0}")]
     NotOnnx(String),
     /// Its card is missing or unknown.
-    Card(CardError),
+    #[error(transparent)]
+    Card(#[from] CardError),
     /// A tensor is missing.
+    #[error("there is no initialiser {0}")]
     Missing(&'static str),
     /// A tensor has another shape or type than it must.
+    #[error("{name} is {found}, expected {expected}")]
     Shape {
         /// The tensor.
         name: &'static str,
@@ -45,6 +49,7 @@ pub enum SparseError {
         expected: String,
     },
     /// A weight is out of its integer's range.
+    #[error("{name} is too large for integers: {found}")]
     TooLarge {
         /// The tensor.
         name: &'static str,
@@ -52,28 +57,17 @@ pub enum SparseError {
         found: String,
     },
     /// A golden answer is not reproduced.
-    Golden(String),
+    #[error("a golden answer is not reproduced: {0}")]
+    Golden(#[from] GoldenError),
 }
-
-impl fmt::Display for SparseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SparseError::Unreadable(error) => write!(f, "{error}"),
-            SparseError::NotOnnx(why) => write!(f, "not an ONNX model: {why}"),
-            SparseError::Card(error) => write!(f, "{error}"),
-            SparseError::Missing(name) => write!(f, "there is no initialiser {name}"),
-            SparseError::Shape { name, found, expected } => {
-                write!(f, "{name} is {found}, expected {expected}")
-            }
-            SparseError::TooLarge { name, found } => write!(f, "{name} is too large for integers: {found}"),
-            SparseError::Golden(why) => write!(f, "a golden answer is not reproduced: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for SparseError {}
 
 impl SparseNetwork {
+    /// Whether a file's bytes are a network of this family by its card.
+    pub fn recognises(bytes: &[u8]) -> bool {
+        OnnxFile::read(bytes)
+            .is_ok_and(|file| file.metadata.get("philidor.family").is_some_and(|family| family == "sparse"))
+    }
+
     /// Reads a network file and checks its golden answers.
     ///
     /// # Errors
@@ -91,10 +85,10 @@ impl SparseNetwork {
     /// As [`SparseNetwork::load`].
     pub fn read(bytes: &[u8]) -> Result<SparseNetwork, SparseError> {
         let file = OnnxFile::read(bytes).map_err(SparseError::NotOnnx)?;
-        let golden = card(&file).map_err(SparseError::Card)?;
+        let golden = card(&file)?;
         let name = file.metadata.get("philidor.name").cloned().unwrap_or_default();
         let network = SparseNetwork { name, ..SparseNetwork::new(&SparseTensors::read(&file)?)? };
-        network.check(&golden)?;
+        golden::compare(&mut network.evaluator(), &golden, ValueScheme::Wdl, TOLERANCE)?;
         Ok(network)
     }
 
@@ -121,42 +115,6 @@ impl SparseNetwork {
     pub fn evaluators(&self) -> Vec<SparseEvaluator> {
         Level::all().into_iter().map(|level| SparseEvaluator::new(self.weights.clone(), level)).collect()
     }
-
-    /// Compares answers with golden ones.
-    ///
-    /// # Errors
-    ///
-    /// If a position cannot be set up, or an answer differs from its golden one by more than the tolerance.
-    pub fn check(&self, golden: &[Golden]) -> Result<(), SparseError> {
-        let mut evaluator = self.evaluator();
-        for golden in golden {
-            let place = format!("{} {}", golden.fen, golden.moves);
-            let wrong = |what: String| SparseError::Golden(format!("{what} in {}", place.trim()));
-            let game = set_up(golden).map_err(|error| wrong(error.to_string()))?;
-            let legal = game.legal_moves();
-            let mut priors = vec![0.0; legal.len()];
-            let wdl = evaluator.evaluate_into(&game, &legal, &mut priors);
-            let value = [("win", wdl.win), ("draw", wdl.draw), ("loss", wdl.loss)];
-            let value = value
-                .into_iter()
-                .zip(golden.wdl)
-                .map(|((what, got), want)| (what.to_owned(), got, Some(want)));
-            let policy = legal.iter().zip(&priors).map(|(m, prior)| {
-                let uci = Game::uci(*m, false);
-                let want = golden.policy.get(&uci).copied();
-                (uci, *prior, want)
-            });
-            for (what, got, want) in value.chain(policy) {
-                let want = want.ok_or_else(|| wrong(format!("no answer for {what}")))?;
-                let close = (got - want).abs() <= TOLERANCE;
-                // NaN isn't close to anything.
-                if !close {
-                    return Err(wrong(format!("{what} {got:.4} instead of {want:.4}")));
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 /// The golden answers of a card that says that the file is of this family.
@@ -179,18 +137,10 @@ fn card(file: &OnnxFile) -> Result<Vec<Golden>, CardError> {
     serde_json::from_str(get("philidor.golden")?).map_err(|error| CardError::Golden(error.to_string()))
 }
 
-fn set_up(golden: &Golden) -> Result<Game, crate::position::PositionError> {
-    let mut game = Game::from_fen(&golden.fen)?;
-    for text in golden.moves.split_whitespace() {
-        let m = game.parse_uci(text)?;
-        game.play(m);
-    }
-    Ok(game)
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::position::Game;
     use crate::sparse::protobuf::tests::file;
 
     const PLACES: [(&str, &str); 4] = [
@@ -213,7 +163,7 @@ mod tests {
                 wdl: [0.0; 3],
                 policy: Default::default(),
             };
-            let game = set_up(&golden).unwrap();
+            let game = Game::from_uci(Some(fen), moves.split_whitespace()).unwrap();
             let legal = game.legal_moves();
             let mut priors = vec![0.0; legal.len()];
             let wdl = evaluator.evaluate_into(&game, &legal, &mut priors);
@@ -238,6 +188,13 @@ mod tests {
             ("philidor.golden", &golden),
         ];
         file(&named, &metadata)
+    }
+
+    /// The file of a small network.
+    pub fn small_file() -> Vec<u8> {
+        let tensors = tensors();
+        let golden = golden(&SparseNetwork::new(&tensors).unwrap());
+        bytes(&tensors, &golden, "sparse")
     }
 
     fn refused(bytes: &[u8]) -> String {

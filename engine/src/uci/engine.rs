@@ -1,12 +1,11 @@
 //! What a session searches with: the network and its pool of workers, or a classical player.
 
-use std::path::Path;
 use std::sync::Arc;
 
+use super::loaded::{LoadError, LoadedNetwork};
 use super::settings::{Backend, Settings};
 use crate::encoding::Input;
 use crate::eval::{Answer, CachedEvaluator, EvalCache, EvalError, Evaluator, Request, Uniform};
-use crate::onnx::{NetError, Network, NetworkPair, PrecisionCache};
 use crate::players::{PlayerTask, PlayerThread};
 use crate::position::Game;
 use crate::search::{Limits, Pool, Report, SearchCounters, SearchObserver};
@@ -18,7 +17,7 @@ const MIN_WORKER_LIMIT: usize = 16;
 /// The network and the workers, created when first needed, and the thread of the classical players.
 #[derive(Default)]
 pub struct Engine {
-    network: Option<Network>,
+    network: Option<LoadedNetwork>,
     pool: Option<Pool>,
     /// The workers' evaluation cache; created with them.
     cache: Option<Arc<EvalCache>>,
@@ -83,10 +82,14 @@ impl Engine {
             uniform(workers)
         });
         let (tree, cache) = settings.memory();
+        let input = self.network.as_ref().map_or(Some(Input::Planes72), LoadedNetwork::cached_input);
+        let Some(input) = input.filter(|_| cache > 0) else {
+            self.cache = None;
+            return Pool::new(evaluators, settings.search_params(), tree + cache);
+        };
         let shared = Arc::new(EvalCache::new(cache));
-        let input = self.network.as_ref().map_or(Input::Planes72, |network| network.schemes().input);
         let cached = |inner| Box::new(CachedEvaluator::new(inner, input, Arc::clone(&shared))) as Box<_>;
-        let evaluators = if cache > 0 { evaluators.into_iter().map(cached).collect() } else { evaluators };
+        let evaluators = evaluators.into_iter().map(cached).collect();
         self.cache = Some(shared);
         Pool::new(evaluators, settings.search_params(), tree)
     }
@@ -97,18 +100,15 @@ impl Engine {
         settings: &Settings,
         workers: usize,
         notes: &mut Vec<String>,
-    ) -> Result<Vec<Box<dyn Evaluator>>, NetError> {
-        match settings.backend {
-            Backend::Uniform => Ok(uniform(workers)),
-            Backend::OnnxCpu => {
-                let network = match &mut self.network {
-                    Some(network) => network,
-                    none => none.insert(load(settings, notes)?),
-                };
-                let evaluator = |_| network.evaluator_with(settings.params.batch, settings.step_limits);
-                (0..workers).map(evaluator).collect()
-            }
+    ) -> Result<Vec<Box<dyn Evaluator>>, LoadError> {
+        if settings.backend == Backend::Uniform {
+            return Ok(uniform(workers));
         }
+        let network = match &mut self.network {
+            Some(network) => network,
+            none => none.insert(LoadedNetwork::load(settings, notes)?),
+        };
+        (0..workers).map(|_| network.evaluator(settings)).collect()
     }
 
     /// The workers, if they exist.
@@ -148,9 +148,13 @@ impl Engine {
     /// # Errors
     ///
     /// If it cannot be loaded; the previous network and the workers are then kept.
-    pub fn load(&mut self, settings: &Settings) -> Result<Vec<String>, NetError> {
+    pub fn load(&mut self, settings: &Settings) -> Result<Vec<String>, LoadError> {
         let mut notes = Vec::new();
-        let network = load(settings, &mut notes)?;
+        if settings.backend == Backend::Uniform && settings.weights.is_none() {
+            (self.pool, self.network) = (None, None);
+            return Ok(notes);
+        }
+        let network = LoadedNetwork::load(settings, &mut notes)?;
         self.pool = None;
         self.network = Some(network);
         Ok(notes)
@@ -185,17 +189,6 @@ pub fn workers(settings: &Settings) -> usize {
         None => settings.threads.clamp(1, MIN_WORKER_LIMIT.max(4 * num_cpus::get())),
         Some(_) => 1,
     }
-}
-
-fn load(settings: &Settings, notes: &mut Vec<String>) -> Result<Network, NetError> {
-    let pair = match &settings.weights {
-        Some(file) => NetworkPair::beside(Path::new(file))?,
-        None => NetworkPair::embedded(),
-    };
-    let chosen = pair.choose(settings.precision, settings.params.batch, &PrecisionCache::of_user())?;
-    notes.extend(chosen.note);
-    log::info!("network: {}", chosen.network.describe());
-    Ok(chosen.network)
 }
 
 fn uniform(workers: usize) -> Vec<Box<dyn Evaluator>> {

@@ -29,6 +29,7 @@ pub mod stats;
 pub mod observer;
 pub mod overhead;
 mod reply;
+mod loaded;
 mod engine;
 mod knowledge;
 mod running;

@@ -299,7 +299,7 @@ mod tests {
             "option name WeightsFile type string default <embedded>",
             "option name EvalFile type string default <embedded>",
             "option name Debug Log File type string default <empty>",
-            "option name Backend type combo default onnx-cpu var onnx-cpu var uniform",
+            "option name Backend type combo default auto var auto var native var onnx-cpu var uniform",
             "option name Precision type combo default auto var auto var fp32 var int8",
             "option name Player type combo default network var network var random var minimax var alpha-beta \
              var uct var uct-value",
@@ -319,7 +319,7 @@ mod tests {
             ("UCI_Chess960", Some("TRUE"), OptionEffect::None),
             ("ShowWDL", Some("true"), OptionEffect::None),
             ("EvalFile", Some("a b.onnx"), OptionEffect::Network),
-            ("Backend", Some("Uniform"), OptionEffect::Workers),
+            ("Backend", Some("Uniform"), OptionEffect::Network),
             ("precision", Some("INT8"), OptionEffect::Network),
             ("CPuct", Some("2.5"), OptionEffect::Params),
             ("Clear Hash", None, OptionEffect::Clear),

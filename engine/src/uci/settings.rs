@@ -79,8 +79,12 @@ pub struct Settings {
 /// The evaluator of positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
-    /// The network, through ONNX Runtime on the CPU.
+    /// The fastest that runs the network: `native` for the family `sparse`, else ONNX Runtime.
     #[default]
+    Auto,
+    /// Our own integer kernels, for networks of the family `sparse`.
+    Native,
+    /// ONNX Runtime on the CPU.
     OnnxCpu,
     /// No network: equal priors, every position a draw.
     Uniform,
@@ -88,9 +92,9 @@ pub enum Backend {
 
 impl Backend {
     /// All backends, in the order of [`Backend::NAMES`].
-    pub const ALL: [Backend; 2] = [Backend::OnnxCpu, Backend::Uniform];
+    pub const ALL: [Backend; 4] = [Backend::Auto, Backend::Native, Backend::OnnxCpu, Backend::Uniform];
     /// Names in the option, the default first.
-    pub const NAMES: [&'static str; 2] = ["onnx-cpu", "uniform"];
+    pub const NAMES: [&'static str; 4] = ["auto", "native", "onnx-cpu", "uniform"];
 }
 
 impl Default for Settings {

@@ -180,8 +180,8 @@ pub static TABLE: &[UciOption] = &[
             |s| Backend::ALL.iter().position(|backend| *backend == s.backend).unwrap_or(0),
             |s, v| s.backend = Backend::ALL.get(v).copied().unwrap_or_default(),
         ),
-        effect: OptionEffect::Workers,
-        doc: "evaluator of positions; `uniform` uses no network",
+        effect: OptionEffect::Network,
+        doc: "evaluator of positions: our kernels for networks of the family `sparse`, ONNX Runtime, or no network; `auto` is the fastest that runs the network",
     },
     UciOption {
         name: "Player",
