@@ -135,7 +135,7 @@ fn integers_are_close_to_floating_point_numbers() {
 fn every_machine_gives_the_same_answers_to_the_bit() {
     let games = positions(300);
     for (policy, value, expected) in
-        [(768, 256, 6_756_640_281_967_385_893), (384, 192, 10_884_886_644_450_886_450)]
+        [(768, 256, 7_216_939_732_688_342_062), (384, 192, 18_138_178_454_459_642_252)]
     {
         let network = SparseNetwork::new(&SparseTensors::random(policy, value, 5)).unwrap();
         for mut evaluator in network.evaluators() {
