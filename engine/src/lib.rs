@@ -1,24 +1,28 @@
-//! Philidor's engine: everything that a network and a search need to play chess over UCI.
+//! Philidor's engine: networks, search and the UCI protocol.
 //!
-//! The modules stand in dependency order: each imports only from those above it.
+//! The modules are in dependency order: each imports only from those above it.
 
-/// The board and what a game adds to it: history, repetition, the fifty-move rule, outcome.
+/// The board with its game: history, repetition, the fifty-move rule, outcome.
 pub mod position;
-/// Opening books in Polyglot's format.
+/// Opening books in the Polyglot format.
 pub mod book;
-/// Syzygy endgame tables: what is known for certain when few pieces are left.
+/// Syzygy endgame tables.
 pub mod tables;
-/// Position to input tensor, move to policy index.
+/// Encoding of positions as input tensors and of moves as policy indices.
 pub mod encoding;
-/// The seam [`eval::Evaluator`] and what stands behind it: networks and the uniform evaluator.
+/// The seam [`eval::Evaluator`], network cards, the evaluation cache.
 pub mod eval;
-/// The tree, the selection of moves in it, and the workers that grow it.
+/// ONNX Runtime behind the seam.
+pub mod onnx;
+/// Networks made for the CPU: sparse inputs, integer layers, vectorised kernels.
+pub mod sparse;
+/// The search: the tree, selection and back-up, and the workers.
 pub mod search;
 /// The classical players: random, minimax, alpha-beta, UCT.
-pub mod baseline;
-/// Limits and clocks: "stop now?" from plain numbers.
+pub mod players;
+/// Time management: limits and clocks to a decision to stop.
 pub mod time;
-/// Text to commands and back, options, the session that a GUI talks to.
+/// The UCI protocol: commands, options, the session with a GUI.
 pub mod uci;
-/// The signature, and how fast the evaluator is.
+/// Benchmarks: the signature, and the speed of a network.
 pub mod bench;

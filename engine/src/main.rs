@@ -1,4 +1,4 @@
-//! `philidor`: the engine's program.
+//! `philidor`: the engine's command line.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -6,19 +6,21 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use engine::bench::{lesson, perft, signature, speed};
-use engine::encoding::{Input, Policy};
-use engine::eval::{Pair, Precision};
+use engine::bench::signature::SignatureConfig;
+use engine::bench::speed::SpeedConfig;
+use engine::bench::{lesson, perft, signature, speed, version};
+use engine::eval::Precision;
+use engine::onnx::NetworkPair;
 use engine::position::Game;
 use engine::uci;
 
-/// A chess engine that thinks with a neural network.
+/// A UCI chess engine with a neural network.
 ///
-/// Without a command it speaks UCI on stdin and stdout: load it into a GUI as it is.
+/// Without a command it runs UCI on stdin and stdout, as a chess GUI expects.
 #[derive(Parser)]
-#[command(after_help = "Example: philidor bench\nRUST_LOG=info shows more, on stderr.")]
+#[command(after_help = "Example: philidor bench\nSet RUST_LOG=info for more log messages on stderr.")]
 struct Arguments {
-    /// Print commit, encodings and embedded network
+    /// Print the commit, the encodings and the embedded network
     #[arg(short = 'V', long)]
     version: bool,
     #[command(subcommand)]
@@ -27,33 +29,34 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Speak UCI (the default)
+    /// Run UCI on stdin and stdout (the default)
     Uci,
-    /// Search fixed positions: the same nodes and checksum everywhere; then the network's speed
-    Bench(signature::Config),
-    /// Measure the network by batch size and workers, beside the bare session and the search
+    /// Search fixed positions: the same nodes and checksum on every machine; then the network's speed
+    #[command(after_help = "Example: philidor bench --visits 5000")]
+    Bench(SignatureConfig),
+    /// Measure the network by batch size and workers: session, evaluator and search
     #[command(after_help = "Example: philidor backendbench --batches 8,16 --workers 1,2,4")]
     Backendbench {
-        /// The network's file [default: the embedded one]
+        /// Network file [default: the embedded network]
         #[arg(long)]
         weights: Option<PathBuf>,
-        /// Measure fp32 or int8 only [default: both, as far as they are there]
+        /// Measure fp32 or int8 only [default: both, if available]
         #[arg(long)]
         precision: Option<Precision>,
         #[command(flatten)]
-        config: speed::Config,
+        config: SpeedConfig,
     },
-    /// Count the positions after so many plies, by first move
+    /// Count the legal move sequences of so many plies, by first move
     #[command(after_help = "Example: philidor perft 3 'r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1'")]
     Perft {
-        /// Plies
+        /// Number of plies
         depth: u32,
-        /// The position [default: the initial one]
+        /// FEN of the position [default: the initial position]
         fen: Option<String>,
     },
-    /// Have the classical players find the lesson's mate, and print their times beside the lesson's, in Markdown
+    /// Compare minimax and alpha-beta with the notebook that they follow: moves and time to find a mate, in Markdown
     Lesson,
-    /// Print the table of UCI options, in Markdown
+    /// Print the table of UCI options in Markdown
     Options,
 }
 
@@ -70,11 +73,12 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     match arguments.command {
-        _ if arguments.version => print_version(out)?,
+        _ if arguments.version => version::print(out)?,
         None | Some(Command::Uci) => uci::run(io::stdin(), io::stdout()),
         Some(Command::Bench(config)) => signature::print(config, out)?,
         Some(Command::Backendbench { weights, precision, config }) => {
-            let pair = weights.map_or_else(|| Ok(Pair::embedded()), |file| Pair::beside(&file))?;
+            let pair =
+                weights.map_or_else(|| Ok(NetworkPair::embedded()), |file| NetworkPair::beside(&file))?;
             let networks = match precision {
                 Some(precision) => vec![pair.exactly(precision)?],
                 None => pair.all()?,
@@ -92,16 +96,4 @@ fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>>
         Some(Command::Options) => write!(out, "{}", uci::options::markdown())?,
     }
     Ok(())
-}
-
-fn print_version(out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "philidor {} ({})", env!("CARGO_PKG_VERSION"), env!("PHILIDOR_COMMIT"))?;
-    writeln!(out, "inputs: {}", Input::ALL.map(Input::name).join(", "))?;
-    writeln!(out, "policies: {}", Policy::ALL.map(Policy::name).join(", "))?;
-    match Pair::embedded().all() {
-        Ok(networks) => {
-            networks.iter().try_for_each(|network| writeln!(out, "network: {}", network.describe()))
-        }
-        Err(error) => writeln!(out, "network: {error}"),
-    }
 }

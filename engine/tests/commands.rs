@@ -37,7 +37,7 @@ fn perft_divides_by_move() {
 }
 
 #[test]
-fn the_lesson_is_told_with_its_numbers() {
+fn the_lesson_reports_the_notebooks_numbers() {
     let text = text(&["lesson"]);
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split('|').map(str::trim).collect()).collect();
     assert!(rows.len() == 4 && rows.iter().all(|row| row.len() == 9), "{text}");
@@ -58,7 +58,7 @@ fn version_names_commit_encodings_and_network() {
 }
 
 #[test]
-fn help_tells_of_every_command_and_options_prints_a_table() {
+fn help_lists_every_command_and_options_prints_a_table() {
     let help = text(&["--help"]);
     for command in ["uci", "bench", "backendbench", "perft", "lesson", "options", "Example"] {
         assert!(help.contains(command), "{help}");
@@ -68,10 +68,10 @@ fn help_tells_of_every_command_and_options_prints_a_table() {
 }
 
 #[test]
-fn the_readme_shows_the_table_of_options() {
-    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
-    let readme = std::fs::read_to_string(readme).expect("the README");
-    let after = readme.split("<!-- philidor options: begin -->\n").nth(1).expect("the table's begin");
+fn the_docs_show_the_table_of_options() {
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/uci.md");
+    let docs = std::fs::read_to_string(docs).expect("docs/uci.md");
+    let after = docs.split("<!-- philidor options: begin -->\n").nth(1).expect("the table's begin");
     let shown = after.split("<!-- philidor options: end -->").next().expect("the table's end");
     assert_eq!(shown.trim(), text(&["options"]).trim(), "copy the output of `philidor options` there");
 }

@@ -1,9 +1,10 @@
-//! Network files that can't be used are refused with one line that says why, and the embedded network
-//! answers like its card.
+//! Unusable network files are rejected with one line that gives the reason, and the embedded network reproduces its
+//! card's answers.
 
 use std::path::{Path, PathBuf};
 
-use engine::eval::{NetError, Network, Pair, Precision, Request, Verdicts};
+use engine::eval::{Precision, Request};
+use engine::onnx::{NetError, Network, NetworkPair, PrecisionCache};
 use engine::position::Game;
 
 fn embedded_bytes() -> Vec<u8> {
@@ -32,8 +33,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Loads a file made of these bytes; gives the reason of the refusal.
-fn refusal(name: &str, bytes: &[u8]) -> NetError {
+/// Loads a file made of these bytes and returns why it was rejected.
+fn rejection(name: &str, bytes: &[u8]) -> NetError {
     let file = Scratch::new(name, bytes);
     let Err(NetError::InFile(path, reason)) = Network::load(&file.0) else { panic!("{name} was loaded") };
     assert_eq!(path, file.0);
@@ -61,49 +62,49 @@ fn patched(from: &str, to: &str) -> Vec<u8> {
 #[test]
 fn missing_files_are_named() {
     let error = Network::load(Path::new("/nowhere/net.onnx")).err().expect("no such file");
-    assert!(error.to_string().starts_with("network /nowhere/net.onnx: can't be read"), "{error}");
+    assert!(error.to_string().starts_with("network /nowhere/net.onnx: cannot be read"), "{error}");
 }
 
 #[test]
 fn truncated_and_foreign_files_are_refused() {
     let bytes = embedded_bytes();
-    assert!(matches!(refusal("truncated.onnx", &bytes[..bytes.len() / 2]), NetError::NotOnnx(_)));
-    assert!(matches!(refusal("empty.onnx", &[]), NetError::NotOnnx(_) | NetError::Card(_)));
-    assert!(matches!(refusal("text.onnx", b"this is not a network"), NetError::NotOnnx(_)));
+    assert!(matches!(rejection("truncated.onnx", &bytes[..bytes.len() / 2]), NetError::NotOnnx(_)));
+    assert!(matches!(rejection("empty.onnx", &[]), NetError::NotOnnx(_) | NetError::Card(_)));
+    assert!(matches!(rejection("text.onnx", b"this is not a network"), NetError::NotOnnx(_)));
     for leela in [&[0x1f, 0x8b, 8, 0][..], &[0x0d, 0xc0, 0x01, 0x00, 0x00, 0x12]] {
-        let error = refusal("maia-1900.pb.gz", leela);
+        let error = rejection("maia-1900.pb.gz", leela);
         assert!(matches!(error, NetError::Leela), "{error}");
         assert!(error.to_string().contains("philidor-trainer convert-lc0 FILE --out NAME.onnx"), "{error}");
     }
     // ONNX, but without a card of ours.
-    let foreign = refusal("foreign.onnx", &patched("philidor.format", "somebody.format"));
+    let foreign = rejection("foreign.onnx", &patched("philidor.format", "somebody.format"));
     assert!(foreign.to_string().contains("not a Philidor network"), "{foreign}");
 }
 
 #[test]
 fn other_schemes_and_tensors_are_named_with_what_was_expected() {
-    let unknown = refusal("scheme.onnx", &patched("planes72/1", "planes72/9")).to_string();
+    let unknown = rejection("scheme.onnx", &patched("planes72/1", "planes72/9")).to_string();
     let expected = "\"planes72/1\", \"planes19/1\", \"planes14/1\", \"onehot832/1\" or \"lc0-112/1\"";
     assert_eq!(unknown, format!("philidor.input is \"planes72/9\", expected {expected}"));
-    let renamed = refusal("tensor.onnx", &patched("\u{3}wdl", "\u{3}xyz")).to_string();
+    let renamed = rejection("tensor.onnx", &patched("\u{3}wdl", "\u{3}xyz")).to_string();
     assert!(renamed.contains("wdl"), "{renamed}");
 }
 
 #[test]
 fn wrong_golden_answers_are_noticed() {
-    // A network that answers well, but not what its card says.
+    // A valid network whose answers differ from its card's.
     let text = String::from_utf8_lossy(&embedded_bytes()).into_owned();
     let start = text.find("\"wdl\":[0.").expect("golden answers");
     let digits = &text[start..start + 11];
     let digit = if digits.ends_with('9') { '1' } else { '9' };
     let changed = format!("{}{digit}", &digits[..10]);
-    let error = refusal("golden.onnx", &patched(digits, &changed));
+    let error = rejection("golden.onnx", &patched(digits, &changed));
     assert!(matches!(error, NetError::Golden(_)), "{error}");
 }
 
 #[test]
 fn answers_do_not_depend_on_the_batch() {
-    let network = Pair::embedded().exactly(Precision::Fp32).expect("the embedded network");
+    let network = NetworkPair::embedded().exactly(Precision::Fp32).expect("the embedded network");
     let mut evaluator = network.evaluator(8).expect("a session");
     let mut game = Game::new();
     let mut games = Vec::new();
@@ -125,8 +126,8 @@ fn answers_do_not_depend_on_the_batch() {
 }
 
 #[test]
-fn the_value_does_not_depend_on_the_moves_asked_about() {
-    let network = Pair::embedded().exactly(Precision::Fp32).expect("the embedded network");
+fn the_value_does_not_depend_on_the_requested_moves() {
+    let network = NetworkPair::embedded().exactly(Precision::Fp32).expect("the embedded network");
     let mut evaluator = network.evaluator(2).expect("a session");
     let game = Game::new();
     let all = game.legal_moves();
@@ -139,15 +140,13 @@ fn the_value_does_not_depend_on_the_moves_asked_about() {
 
 #[test]
 fn both_precisions_are_one_network() {
-    let networks = Pair::embedded().all().expect("the embedded network");
+    let networks = NetworkPair::embedded().all().expect("the embedded network");
     let [fp32, int8] = &networks[..] else { panic!("two precisions") };
     assert_eq!((fp32.card().precision.as_str(), int8.card().precision.as_str()), ("fp32", "int8"));
     let same = |network: &Network| (network.card().name.clone(), network.card().config.clone());
     assert_eq!(same(fp32), same(int8), "quantise the network anew when it has changed");
-    let mut game = Game::new();
-    for text in ["e2e4", "c7c5", "g1f3", "d7d6", "d2d4", "c5d4", "f3d4", "g8f6"] {
-        game.play(game.parse_uci(text).expect("a legal move"));
-    }
+    let line = ["e2e4", "c7c5", "g1f3", "d7d6", "d2d4", "c5d4", "f3d4", "g8f6"];
+    let game = Game::from_uci(None, line).expect("legal moves");
     let moves = game.legal_moves();
     let answers = [fp32, int8].map(|network| {
         let mut evaluator = network.evaluator(1).expect("a session");
@@ -158,32 +157,32 @@ fn both_precisions_are_one_network() {
     assert_ne!(answers[0], answers[1]);
 }
 
-/// Which precision is chosen, and what is said about it.
-fn choice(pair: &Pair, wanted: Option<Precision>, verdicts: &Verdicts) -> (String, Option<String>) {
-    let chosen = pair.choose(wanted, 8, verdicts).expect("a network");
+/// The chosen precision, and the note.
+fn choice(pair: &NetworkPair, wanted: Option<Precision>, cache: &PrecisionCache) -> (String, Option<String>) {
+    let chosen = pair.choose(wanted, 8, cache).expect("a network");
     (chosen.network.card().precision.clone(), chosen.note)
 }
 
 #[test]
 fn a_wanted_precision_is_taken_unmeasured() {
-    let nowhere = Verdicts::default();
+    let nowhere = PrecisionCache::default();
     for precision in Precision::ALL {
-        let wanted = choice(&Pair::embedded(), Some(precision), &nowhere);
+        let wanted = choice(&NetworkPair::embedded(), Some(precision), &nowhere);
         assert_eq!(wanted, (precision.name().to_owned(), None));
     }
 }
 
 #[test]
 fn a_missing_precision_is_replaced_and_named() {
-    let verdicts = Verdicts::default();
+    let cache = PrecisionCache::default();
     for (file, shipped_as, precision, other) in [
         ("only-fp32.onnx", "philidor.onnx", "fp32", "only-fp32.int8.onnx"),
         ("only-int8.int8.onnx", "philidor.int8.onnx", "int8", "only-int8.onnx"),
     ] {
         let file = Scratch::new(file, &shipped(shipped_as));
-        let pair = Pair::beside(&file.0).expect("a network");
+        let pair = NetworkPair::beside(&file.0).expect("a network");
         for wanted in [None, Some(Precision::Fp32), Some(Precision::Int8)] {
-            let (chosen, note) = choice(&pair, wanted, &verdicts);
+            let (chosen, note) = choice(&pair, wanted, &cache);
             assert_eq!(chosen, precision);
             let other = file.0.with_file_name(other);
             let missing = format!("{} is missing: playing in {precision}", other.display());
@@ -191,41 +190,41 @@ fn a_missing_precision_is_replaced_and_named() {
             assert_eq!(note, (!as_wanted).then_some(missing), "{wanted:?}");
         }
     }
-    let error = Pair::beside(Path::new("/nowhere/net.onnx")).err().expect("no such file");
-    assert!(error.to_string().starts_with("network /nowhere/net.onnx: can't be read"), "{error}");
+    let error = NetworkPair::beside(Path::new("/nowhere/net.onnx")).err().expect("no such file");
+    assert!(error.to_string().starts_with("network /nowhere/net.onnx: cannot be read"), "{error}");
 }
 
 #[test]
-fn the_other_precision_stands_in_for_a_damaged_one() {
+fn the_other_precision_replaces_a_damaged_one() {
     let good = Scratch::new("half.onnx", &embedded_bytes());
     let damaged = Scratch::new("half.int8.onnx", b"this is not a network");
-    let verdicts = Verdicts::default();
-    let (chosen, note) = choice(&Pair::beside(&good.0).expect("files"), None, &verdicts);
+    let cache = PrecisionCache::default();
+    let (chosen, note) = choice(&NetworkPair::beside(&good.0).expect("files"), None, &cache);
     assert_eq!(chosen, "fp32");
     assert!(note.is_some_and(|note| note.contains("half.int8.onnx") && note.ends_with("playing in fp32")));
-    // The one that was named, or the precision that was asked for, has to be good.
-    assert!(Pair::beside(&damaged.0).expect("files").choose(None, 8, &verdicts).is_err());
-    let int8 = Pair::beside(&good.0).expect("files").choose(Some(Precision::Int8), 8, &verdicts);
+    // The file that was named, or the precision that was requested, must be usable.
+    assert!(NetworkPair::beside(&damaged.0).expect("files").choose(None, 8, &cache).is_err());
+    let int8 = NetworkPair::beside(&good.0).expect("files").choose(Some(Precision::Int8), 8, &cache);
     assert!(int8.is_err());
 }
 
 #[test]
 fn what_is_faster_is_measured_once() {
     let file = Scratch::new("precision.json", b"damaged");
-    let verdicts = Verdicts::in_file(&file.0);
-    let pair = Pair::embedded();
-    let (first, note) = choice(&pair, None, &verdicts);
+    let cache = PrecisionCache::in_file(&file.0);
+    let pair = NetworkPair::embedded();
+    let (first, note) = choice(&pair, None, &cache);
     assert_eq!(note, None);
     let text = std::fs::read_to_string(&file.0).expect("it was remembered");
     let verdict = format!("\"precision\": \"{first}\"");
     assert!(text.contains(&verdict) && text.contains("fp32_ms"), "{text}");
-    // What stands there is believed, whatever a measurement would say.
+    // A stored precision is used without measuring.
     for precision in Precision::ALL {
         std::fs::write(&file.0, text.replace(&verdict, &format!("\"precision\": \"{precision}\""))).unwrap();
-        assert_eq!(choice(&pair, None, &verdicts).0, precision.name());
+        assert_eq!(choice(&pair, None, &cache).0, precision.name());
     }
     std::fs::write(&file.0, "{").unwrap();
-    choice(&pair, None, &verdicts);
+    choice(&pair, None, &cache);
     let again = std::fs::read_to_string(&file.0).expect("it was measured anew");
     assert!(again.contains("fp32_ms"), "{again}");
 }

@@ -1,11 +1,11 @@
-//! Counts of positions that other move generators agree on, reached through our own [`Game`].
+//! Perft counts of other move generators, reproduced through [`Game`].
 
 use std::path::Path;
 
 use engine::bench::perft;
 use engine::position::Game;
 
-/// The most positions that a case may cost, so that the whole takes seconds.
+/// The largest count of a case, so that all take seconds.
 const MOST: u64 = 500_000;
 
 fn read(name: &str) -> String {

@@ -1,4 +1,4 @@
-//! An evaluator that makes its answers up, the same on every machine.
+//! An evaluator with pseudo-random answers, the same on every machine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::eval::{Answer, EvalError, Evaluator, Request, Uniform, Wdl};
 use crate::position::PackedMove;
 
-/// Answers from the hash of a position: whole numbers, each divided once by their sum. A division
-/// of 32-bit floats is exact to the last bit wherever IEEE 754 holds, unlike a network's kernels.
+/// Derives its answers from the hash of the position: integers, each divided once by their sum. Unlike a network's
+/// kernels, an IEEE 754 division gives the same bits on every machine.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Hashed;
+pub struct HashedEvaluator;
 
 /// Stafford's mix13, the finaliser of SplitMix64.
 fn mix(mut x: u64) -> u64 {
@@ -18,7 +18,7 @@ fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-impl Evaluator for Hashed {
+impl Evaluator for HashedEvaluator {
     fn max_batch(&self) -> usize {
         256
     }
@@ -36,47 +36,47 @@ fn answer(request: &Request<'_>) -> Answer {
     Answer { wdl: Wdl { win: wdl[0], draw: wdl[1], loss: wdl[2] }, priors }
 }
 
-/// 1 to 256.
+/// A pseudo-random weight from 1 to 256.
 fn weight(seed: u64) -> u16 {
     (mix(seed) >> 56) as u16 + 1
 }
 
 fn shares(weights: &[u16]) -> Vec<f32> {
-    // At most 218 · 256: exact as a float.
+    // Far below 2^24: exact as a float.
     let sum: u32 = weights.iter().copied().map(u32::from).sum();
     weights.iter().map(|&weight| f32::from(weight) / sum as f32).collect()
 }
 
-/// Counts the nodes that playouts walk through on their way to the positions evaluated.
-pub struct Counted<E> {
+/// Wraps an evaluator and counts the nodes on the paths from the root to the positions evaluated.
+pub struct CountingEvaluator<E> {
     inner: E,
     nodes: Arc<AtomicU64>,
 }
 
-impl<E> Counted<E> {
-    /// Wraps an evaluator; the count goes to `nodes`.
-    pub fn new(inner: E, nodes: Arc<AtomicU64>) -> Counted<E> {
-        Counted { inner, nodes }
+impl<E> CountingEvaluator<E> {
+    /// Wraps `inner`; adds the nodes to `nodes`.
+    pub fn new(inner: E, nodes: Arc<AtomicU64>) -> CountingEvaluator<E> {
+        CountingEvaluator { inner, nodes }
     }
 }
 
-impl<E: Evaluator> Evaluator for Counted<E> {
+impl<E: Evaluator> Evaluator for CountingEvaluator<E> {
     fn max_batch(&self) -> usize {
         self.inner.max_batch()
     }
 
     fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
-        let walked: usize = batch.iter().map(|request| request.game.ply() + 1).sum();
-        self.nodes.fetch_add(walked as u64, Ordering::Relaxed);
+        let path_nodes: usize = batch.iter().map(|request| request.game.ply() + 1).sum();
+        self.nodes.fetch_add(path_nodes as u64, Ordering::Relaxed);
         self.inner.evaluate(batch)
     }
 }
 
-/// The evaluators of the signature, with the names they are printed under.
-pub fn of_the_signature(nodes: &Arc<AtomicU64>) -> [(&'static str, Box<dyn Evaluator>); 2] {
+/// The evaluators of the signature, with the names under which they are printed.
+pub fn signature_evaluators(nodes: &Arc<AtomicU64>) -> [(&'static str, Box<dyn Evaluator>); 2] {
     [
-        ("uniform", Box::new(Counted::new(Uniform, Arc::clone(nodes)))),
-        ("hashed", Box::new(Counted::new(Hashed, Arc::clone(nodes)))),
+        ("uniform", Box::new(CountingEvaluator::new(Uniform, Arc::clone(nodes)))),
+        ("hashed", Box::new(CountingEvaluator::new(HashedEvaluator, Arc::clone(nodes)))),
     ]
 }
 
@@ -87,7 +87,7 @@ mod tests {
 
     fn hashed(game: &Game) -> Answer {
         let moves = game.legal_moves();
-        Hashed.evaluate(&[Request { game, moves: &moves }]).unwrap().remove(0)
+        HashedEvaluator.evaluate(&[Request { game, moves: &moves }]).unwrap().remove(0)
     }
 
     #[test]
@@ -105,7 +105,7 @@ mod tests {
         assert_ne!(hashed(&start).wdl, hashed(&next).wdl);
     }
 
-    /// Pins the numbers themselves: if this fails, so does every signature on record.
+    /// Fixes the numbers themselves: if this fails, all recorded signatures are invalid.
     #[test]
     fn the_initial_positions_answer_is_known() {
         let wdl = hashed(&Game::new()).wdl;

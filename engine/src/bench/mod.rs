@@ -1,8 +1,8 @@
-//! The signature, and how fast the evaluator is.
+//! Benchmarks.
 //!
-//! [`signature`] searches fixed positions with evaluators that compute in whole numbers, so every
-//! machine finds the same; [`speed`] measures the network; [`perft`] counts moves; [`lesson`] has the classical
-//! players do what they do in the lesson.
+//! [`signature`] searches fixed positions with evaluators whose answers are the same on every machine; [`speed`]
+//! measures the network; [`perft`] counts move sequences; [`lesson`] compares minimax and alpha-beta with the notebook
+//! that the classical players follow; [`version`] is the build's description.
 
 mod hashed;
 pub mod lesson;
@@ -10,34 +10,16 @@ pub mod perft;
 mod positions;
 pub mod signature;
 pub mod speed;
+pub mod version;
 
-pub use hashed::Hashed;
+pub use hashed::HashedEvaluator;
 pub use positions::POSITIONS;
 
-use crossbeam_channel::{Sender, bounded};
-
 use crate::position::Game;
-use crate::search::{Limits, Outcome, Pool, Verdict, View, Watch};
+use crate::search::{Limits, Pool, SearchOutcome};
 
-/// Lets a search run to its limits and hands over the outcome.
-struct Await(Sender<Outcome>);
-
-impl Watch for Await {
-    fn round(&mut self, _: &View<'_>) -> Verdict {
-        Verdict::Continue
-    }
-
-    fn done(&mut self, outcome: Outcome) {
-        // The other end waits for exactly this.
-        let _ = self.0.send(outcome);
-    }
-}
-
-/// Searches `game` for a number of visits.
-fn search(pool: &mut Pool, game: &Game, visits: u64) -> Outcome {
-    let (sender, receiver) = bounded(1);
+/// Searches `game` for a number of visits, with an empty tree.
+fn search(pool: &mut Pool, game: &Game, visits: u64) -> SearchOutcome {
     pool.clear();
-    let limits = Limits { visits: Some(visits), ..Limits::default() };
-    pool.start(game.clone(), limits, Box::new(Await(sender)));
-    receiver.recv().expect("a search ends with an outcome")
+    pool.search(game, Limits { visits: Some(visits), ..Limits::default() })
 }

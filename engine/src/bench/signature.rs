@@ -1,4 +1,5 @@
-//! The signature: fixed positions, fixed visits, one worker, the same numbers everywhere.
+//! The signature: node count and checksum of searches of fixed positions with fixed visits and one worker. They are
+//! the same on every machine, and change only if the search does.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -7,67 +8,64 @@ use std::time::Instant;
 
 use super::speed::{self, SpeedError};
 use super::{POSITIONS, hashed, search};
-use crate::eval::{Pair, Precision};
+use crate::eval::Precision;
+use crate::onnx::NetworkPair;
 use crate::position::{Game, PackedMove};
 use crate::search::{Params, Pool, Puct, Report};
 
-/// How the signature is taken.
+/// Arguments of `philidor bench`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::Args)]
-pub struct Config {
+pub struct SignatureConfig {
     /// Visits per position and evaluator
-    #[arg(long, default_value_t = Config::default().visits)]
+    #[arg(long, default_value_t = SignatureConfig::default().visits)]
     pub visits: u64,
 }
 
-impl Default for Config {
-    fn default() -> Config {
-        Config { visits: 5000 }
+impl Default for SignatureConfig {
+    fn default() -> SignatureConfig {
+        SignatureConfig { visits: 5000 }
     }
 }
 
-/// What it comes to.
+/// The signature, and the speed at which it was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// Nodes that the playouts walked through: their paths' lengths, summed.
+    /// Nodes on the paths of all evaluated visits.
     pub nodes: u64,
-    /// Over every root move and its visits, in the order of the reports.
+    /// FNV-1a hash of all root moves and their visits, in the order of the reports.
     pub checksum: u64,
     /// Nodes per second.
     pub nps: u64,
-    /// Visits per second, with evaluators that take next to no time.
+    /// Visits per second; the evaluators take next to no time.
     pub visits_per_second: u64,
 }
 
-/// The defaults of the search without its two transcendental functions: logarithm and power differ
-/// in the last bit between machines, sums and square roots don't.
+/// The default parameters without logarithm and power: these differ in the last bit between machines, sums and square
+/// roots do not.
 fn params() -> Params {
     Params { puct: Puct { factor: 0.0, ..Puct::default() }, policy_temperature: 1.0, ..Params::default() }
 }
 
-/// Visits per position where the network is measured: it is slower by orders of magnitude.
+/// Visits per position with the network, which is slower by orders of magnitude.
 const NETWORK_VISITS: u64 = 1000;
 
-/// Memory of each search, in bytes; far more than it needs.
+/// Memory of each tree, in bytes; more than it needs.
 const MEMORY: usize = 64 << 20;
 
-/// Takes the signature and prints a line per position to `out`.
+/// Computes the signature, and prints a line per position and evaluator to `out`.
 ///
 /// # Errors
 ///
-/// If `out` can't be written.
-///
-/// # Panics
-///
-/// If one of the fixed positions can't be set up, which a test rules out.
-pub fn take(config: Config, out: &mut impl Write) -> io::Result<Signature> {
+/// If writing to `out` fails.
+pub fn compute(config: SignatureConfig, out: &mut impl Write) -> io::Result<Signature> {
     let nodes = Arc::new(AtomicU64::new(0));
     let mut checksum = Fnv::default();
     let mut visits = 0;
     let start = Instant::now();
-    for (name, evaluator) in hashed::of_the_signature(&nodes) {
+    for (name, evaluator) in hashed::signature_evaluators(&nodes) {
         let mut pool = Pool::new(vec![evaluator], params(), MEMORY);
         for (fen, number) in POSITIONS.iter().zip(1..) {
-            let game = Game::from_fen(fen).expect("the fixed positions are positions");
+            let game = Game::from_fen(fen).expect("the fixed positions are valid");
             let report = search(&mut pool, &game, config.visits).report;
             add(&mut checksum, &report);
             visits += report.visits;
@@ -94,14 +92,14 @@ pub fn take(config: Config, out: &mut impl Write) -> io::Result<Signature> {
     })
 }
 
-/// Takes the signature, measures the embedded network, and prints both: the checksum, the network's
-/// speed, and last `N nodes M nps`, as OpenBench wants it.
+/// Computes the signature, measures the embedded network, and prints both: the search's speed, the network's speed,
+/// the checksum, and last `N nodes M nps`, as OpenBench expects.
 ///
 /// # Errors
 ///
-/// If `out` can't be written.
-pub fn print(config: Config, out: &mut impl Write) -> io::Result<()> {
-    let Signature { nodes, checksum, nps, visits_per_second } = take(config, out)?;
+/// If writing to `out` fails.
+pub fn print(config: SignatureConfig, out: &mut impl Write) -> io::Result<()> {
+    let Signature { nodes, checksum, nps, visits_per_second } = compute(config, out)?;
     writeln!(out, "the tree alone: {visits_per_second} visits/s")?;
     for precision in Precision::ALL {
         match network_speed(precision) {
@@ -113,9 +111,9 @@ pub fn print(config: Config, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{nodes} nodes {nps} nps")
 }
 
-/// The embedded network's speed in one precision, in a line.
+/// One line with the embedded network's speed in one precision.
 fn network_speed(precision: Precision) -> Result<String, SpeedError> {
-    let network = Pair::embedded().exactly(precision).map_err(SpeedError::Network)?;
+    let network = NetworkPair::embedded().exactly(precision).map_err(SpeedError::Network)?;
     let visits = speed::visits_per_second(&network, NETWORK_VISITS)?;
     Ok(format!("{}: {visits:.0} visits/s", network.describe()))
 }
@@ -155,7 +153,7 @@ mod tests {
     fn two_runs_agree_and_other_visits_differ() {
         let run = |visits| {
             let mut text = Vec::new();
-            let signature = take(Config { visits }, &mut text).unwrap();
+            let signature = compute(SignatureConfig { visits }, &mut text).unwrap();
             assert_eq!(text.iter().filter(|&&byte| byte == b'\n').count(), 2 * POSITIONS.len());
             (signature.nodes, signature.checksum)
         };

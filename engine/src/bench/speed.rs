@@ -1,4 +1,4 @@
-//! How fast the network answers: bare, through the evaluator, and in a search.
+//! Speed of a network: its session alone, the evaluator, and a search.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -8,47 +8,48 @@ use std::time::{Duration, Instant};
 use shakmaty::{Move, MoveList};
 
 use super::{POSITIONS, search};
-use crate::eval::{EvalError, Evaluator, NetError, Network, Request, Session};
+use crate::eval::{EvalError, Evaluator, Request};
+use crate::onnx::{NetError, Network, OnnxSession};
 use crate::position::Game;
 use crate::search::{Params, Pool};
 
-/// What is measured, and how long.
+/// Arguments of `philidor backendbench`.
 #[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
-pub struct Config {
+pub struct SpeedConfig {
     /// Batch sizes
-    #[arg(long, value_delimiter = ',', default_values_t = Config::default().batches, value_parser = positive)]
+    #[arg(long, value_delimiter = ',', default_values_t = SpeedConfig::default().batches, value_parser = positive)]
     pub batches: Vec<usize>,
     /// Numbers of workers, each with a session of its own
-    #[arg(long, value_delimiter = ',', default_values_t = Config::default().workers, value_parser = positive)]
+    #[arg(long, value_delimiter = ',', default_values_t = SpeedConfig::default().workers, value_parser = positive)]
     pub workers: Vec<usize>,
-    /// How often everything is measured; the median counts
-    #[arg(long, default_value_t = Config::default().repeats, value_parser = positive)]
+    /// Repeats of each measurement; the median is reported
+    #[arg(long, default_value_t = SpeedConfig::default().repeats, value_parser = positive)]
     pub repeats: usize,
-    /// How long each measurement takes at least, in milliseconds
-    #[arg(long, default_value_t = Config::default().time_ms)]
+    /// Minimum duration of each measurement, in milliseconds
+    #[arg(long, default_value_t = SpeedConfig::default().time_ms)]
     pub time_ms: u64,
 }
 
 fn positive(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "not a number above zero".to_owned())
+    text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "not a positive number".to_owned())
 }
 
-impl Default for Config {
-    fn default() -> Config {
-        Config { batches: vec![1, 2, 4, 8, 16, 32, 64], workers: vec![1, 2], repeats: 5, time_ms: 200 }
+impl Default for SpeedConfig {
+    fn default() -> SpeedConfig {
+        SpeedConfig { batches: vec![1, 2, 4, 8, 16, 32, 64], workers: vec![1, 2], repeats: 5, time_ms: 200 }
     }
 }
 
-/// Why nothing could be measured.
+/// Why the speed could not be measured.
 #[derive(Debug)]
 pub enum SpeedError {
-    /// There is no network.
+    /// The network cannot be loaded.
     Network(NetError),
-    /// It fails.
+    /// The network fails.
     Evaluation(EvalError),
-    /// A search with it fails.
+    /// A search with the network fails.
     Search(String),
-    /// The table can't be written.
+    /// The table cannot be written.
     Output(io::Error),
 }
 
@@ -65,31 +66,31 @@ impl fmt::Display for SpeedError {
 
 impl std::error::Error for SpeedError {}
 
-/// Positions per second of one batch size and number of workers.
+/// Positions per second for one precision, batch size and number of workers.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row {
+pub struct SpeedRow {
     /// The network's precision.
     pub precision: String,
     /// Worker threads.
     pub workers: usize,
     /// Positions per batch.
     pub batch: usize,
-    /// The network alone, on inputs made before.
+    /// The session alone, on inputs encoded beforehand.
     pub session: f64,
-    /// From positions to priors: encoding, network, softmax.
+    /// The evaluator: encoding, network, softmax.
     pub evaluator: f64,
-    /// Evaluations of a search.
+    /// Evaluations in a search.
     pub search: f64,
 }
 
-/// Visits of each search that is measured: a second or less, as in a fast game.
+/// Visits of each measured search: a second or less, as in a fast game.
 const SEARCH_VISITS: u64 = 3000;
 
-/// Visits per second of a search of a few fixed positions with the network, one worker.
+/// Evaluations per second in searches of a few fixed positions by one worker.
 ///
 /// # Errors
 ///
-/// If the network can't be opened again, or fails.
+/// If the network cannot be loaded, or fails.
 pub fn visits_per_second(network: &Network, visits: u64) -> Result<f64, SpeedError> {
     let params = Params::default();
     let evaluator = network.evaluator(params.batch).map_err(SpeedError::Network)?;
@@ -104,71 +105,80 @@ pub fn visits_per_second(network: &Network, visits: u64) -> Result<f64, SpeedErr
     Ok(total as f64 / start.elapsed().as_secs_f64())
 }
 
-/// Measures everything in turn, so that a machine that speeds up or slows down does so for all, and
+/// Measures all combinations in turn, repeatedly, so that changes of the machine's speed affect all of them alike, and
 /// prints the medians.
 ///
 /// # Errors
 ///
-/// If a network can't be opened or fails, or `out` can't be written.
-pub fn table(networks: &[Network], config: &Config, out: &mut impl Write) -> Result<Vec<Row>, SpeedError> {
-    let benches: Result<Vec<Bench>, SpeedError> =
-        networks.iter().map(|network| Bench::new(network, config)).collect();
+/// If a network cannot be loaded or fails, or writing to `out` fails.
+pub fn table(
+    networks: &[Network],
+    config: &SpeedConfig,
+    out: &mut impl Write,
+) -> Result<Vec<SpeedRow>, SpeedError> {
+    let benches: Result<Vec<SpeedBench>, SpeedError> =
+        networks.iter().map(|network| SpeedBench::new(network, config)).collect();
     let mut benches = benches?;
-    let mut rows: Vec<(usize, Row, [Vec<f64>; 3])> = Vec::new();
+    let mut rows: Vec<(usize, SpeedRow, [Vec<f64>; 3])> = Vec::new();
     for &workers in &config.workers {
         for &batch in &config.batches {
             for (index, network) in networks.iter().enumerate() {
                 let precision = network.card().precision.clone();
-                rows.push((index, Row { precision, workers, batch, ..Row::default() }, Default::default()));
+                rows.push((
+                    index,
+                    SpeedRow { precision, workers, batch, ..SpeedRow::default() },
+                    Default::default(),
+                ));
             }
         }
     }
     for repeat in 1..=config.repeats {
         log::info!("backendbench: repeat {repeat} of {}", config.repeats);
-        for (index, Row { workers, batch, .. }, samples) in &mut rows {
+        for (index, SpeedRow { workers, batch, .. }, samples) in &mut rows {
             let bench = &mut benches[*index];
             samples[0].push(bench.session(*workers, *batch)?);
             samples[1].push(bench.evaluator(*workers, *batch)?);
             samples[2].push(bench.search(*workers, *batch)?);
         }
     }
-    let row = |(_, row, mut samples): (usize, Row, [Vec<f64>; 3])| {
+    let row = |(_, row, mut samples): (usize, SpeedRow, [Vec<f64>; 3])| {
         let [session, evaluator, search] = samples.each_mut().map(|sample| median(sample));
-        Row { session, evaluator, search, ..row }
+        SpeedRow { session, evaluator, search, ..row }
     };
-    let rows: Vec<Row> = rows.into_iter().map(row).collect();
+    let rows: Vec<SpeedRow> = rows.into_iter().map(row).collect();
     print(&rows, out).map_err(SpeedError::Output)?;
     Ok(rows)
 }
 
-fn print(rows: &[Row], out: &mut impl Write) -> io::Result<()> {
+fn print(rows: &[SpeedRow], out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
         "| precision | workers | batch | session, positions/s | evaluator, positions/s | search, positions/s |"
     )?;
     writeln!(out, "|---|--:|--:|--:|--:|--:|")?;
-    for Row { precision, workers, batch, session, evaluator, search } in rows {
+    for SpeedRow { precision, workers, batch, session, evaluator, search } in rows {
         writeln!(out, "| {precision} | {workers} | {batch} | {session:.0} | {evaluator:.0} | {search:.0} |")?;
     }
     Ok(())
 }
 
-/// The middle one; of an even number the lower of the two.
+/// The median; of an even number of samples the lower of the two in the middle.
 fn median(samples: &mut [f64]) -> f64 {
     samples.sort_by(f64::total_cmp);
     samples.get(samples.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
 }
 
-struct Bench {
+/// The sessions, evaluators and pools of one network.
+struct SpeedBench {
     time: Duration,
     games: Vec<Game>,
-    sessions: Vec<Session>,
+    sessions: Vec<OnnxSession>,
     evaluators: Vec<Box<dyn Evaluator>>,
     pools: Vec<(usize, Pool)>,
 }
 
-impl Bench {
-    fn new(network: &Network, config: &Config) -> Result<Bench, SpeedError> {
+impl SpeedBench {
+    fn new(network: &Network, config: &SpeedConfig) -> Result<SpeedBench, SpeedError> {
         let most = config.workers.iter().copied().max().unwrap_or(1);
         let batch = config.batches.iter().copied().max().unwrap_or(1);
         let evaluators = |count: usize| -> Result<Vec<_>, NetError> {
@@ -176,8 +186,8 @@ impl Bench {
         };
         let pool =
             |&workers: &usize| Ok((workers, Pool::new(evaluators(workers)?, Params::default(), 256 << 20)));
-        let open = || -> Result<Bench, NetError> {
-            Ok(Bench {
+        let open = || -> Result<SpeedBench, NetError> {
+            Ok(SpeedBench {
                 time: Duration::from_millis(config.time_ms),
                 games: games(),
                 sessions: (0..most).map(|_| network.session()).collect::<Result<_, _>>()?,
@@ -191,7 +201,7 @@ impl Bench {
     fn session(&mut self, workers: usize, batch: usize) -> Result<f64, SpeedError> {
         let games: Vec<Game> = self.games.iter().cycle().take(batch).cloned().collect();
         let input = self.sessions[0].schemes().input.tensor(&games);
-        let run = |session: &mut Session| session.run(&input, |_| ());
+        let run = |session: &mut OnnxSession| session.run(&input, |_| ());
         rate(&mut self.sessions[..workers], self.time, batch, run)
     }
 
@@ -228,7 +238,7 @@ fn searched(pool: &mut Pool, game: &Game, visits: u64) -> Result<u64, SpeedError
     }
 }
 
-/// Positions per second when every one of `owners`, each on its own thread, runs batches for `time`.
+/// Positions per second in all, while each of `owners` runs batches on its own thread for `time`.
 fn rate<T: Send>(
     owners: &mut [T],
     time: Duration,
@@ -247,7 +257,7 @@ fn rate<T: Send>(
     };
     thread::scope(|scope| {
         let threads: Vec<_> = owners.iter_mut().map(|owner| scope.spawn(|| measure(owner))).collect();
-        let rates = threads.into_iter().map(|thread| thread.join().expect("measuring doesn't panic"));
+        let rates = threads.into_iter().map(|thread| thread.join().expect("measuring does not panic"));
         rates.sum::<Result<f64, EvalError>>().map_err(SpeedError::Evaluation)
     })
 }
@@ -279,7 +289,8 @@ mod tests {
     fn the_table_is_markdown() {
         let mut text = Vec::new();
         let precision = "fp32".to_owned();
-        let row = Row { precision, workers: 2, batch: 8, session: 3400.4, evaluator: 3300.0, search: 3000.0 };
+        let row =
+            SpeedRow { precision, workers: 2, batch: 8, session: 3400.4, evaluator: 3300.0, search: 3000.0 };
         print(&[row], &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
         assert_eq!(text.lines().last(), Some("| fp32 | 2 | 8 | 3400 | 3300 | 3000 |"));

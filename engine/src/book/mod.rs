@@ -1,58 +1,50 @@
-//! Opening books in Polyglot's format: what was played from a position before, and how often.
+//! Opening books in the Polyglot format: moves with weights, by position.
 //!
-//! A book is a list of entries of 16 bytes, big-endian and sorted by key: key (8 bytes), move (2),
-//! weight (2), and 4 bytes for learning that nobody uses
-//! (<http://hgm.nubati.net/book_format.html>). The key is Polyglot's own Zobrist hash, which
-//! shakmaty's [`Zobrist64`] is.
+//! A book is a list of entries of 16 bytes, big-endian and sorted by key: key (8 bytes), move (2), weight (2), and
+//! 4 unused bytes (<http://hgm.nubati.net/book_format.html>). The key is Polyglot's Zobrist hash, which shakmaty's
+//! [`Zobrist64`] implements.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rand::RngExt;
+use rand::rngs::SmallRng;
 use shakmaty::uci::UciMove;
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{EnPassantMode, Move, Position, Role, Square};
+use thiserror::Error;
 
 use crate::position::Game;
 
 /// The length of an entry, in bytes.
 const ENTRY: usize = 16;
 
-/// An opening book, in memory.
+/// An opening book in memory.
 #[derive(Clone, Debug)]
 pub struct Book {
     bytes: Vec<u8>,
 }
 
-/// Why a file is no book.
-#[derive(Debug)]
+/// Why a file is not a book.
+#[derive(Debug, Error)]
 pub enum BookError {
-    /// It can't be read.
+    /// It cannot be read.
+    #[error("cannot read the book {path}: {1}", path = .0.display())]
     Read(PathBuf, io::Error),
-    /// There is nothing in it.
+    /// It is empty.
+    #[error("the book is empty")]
     Empty,
-    /// Its length in bytes is not that of whole entries.
+    /// Its length in bytes is not a multiple of an entry's.
+    #[error("not a Polyglot book: {0} bytes are not a whole number of entries")]
     Length(usize),
-    /// Its entries don't stand in the order of their keys; the index of the first that doesn't.
+    /// Its entries are not sorted by key; the index of the first out of order.
+    #[error("not a Polyglot book: entry {0} is out of order")]
     Unsorted(usize),
 }
 
-impl fmt::Display for BookError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BookError::Read(path, error) => write!(f, "can't read the book {}: {error}", path.display()),
-            BookError::Empty => f.write_str("the book is empty"),
-            BookError::Length(bytes) => write!(f, "no Polyglot book: {bytes} bytes are no whole entries"),
-            BookError::Unsorted(entry) => write!(f, "no Polyglot book: entry {entry} is out of order"),
-        }
-    }
-}
-
-impl std::error::Error for BookError {}
-
-/// One entry, as it is stored.
+/// The move and the weight of an entry.
 #[derive(Clone, Copy)]
-struct Entry {
+struct BookEntry {
     packed: u16,
     weight: u16,
 }
@@ -62,7 +54,7 @@ impl Book {
     ///
     /// # Errors
     ///
-    /// If the file can't be read or is no Polyglot book.
+    /// If the file cannot be read or is not a Polyglot book.
     pub fn open(path: &Path) -> Result<Book, BookError> {
         let bytes = std::fs::read(path).map_err(|error| BookError::Read(path.to_owned(), error))?;
         Book::from_bytes(bytes)
@@ -72,7 +64,7 @@ impl Book {
     ///
     /// # Errors
     ///
-    /// If they are no Polyglot book.
+    /// If they are not a Polyglot book.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Book, BookError> {
         if bytes.is_empty() {
             return Err(BookError::Empty);
@@ -87,14 +79,14 @@ impl Book {
         }
     }
 
-    /// How many entries it has: moves, each in its position.
+    /// The number of entries: moves, each in its position.
     pub fn entries(&self) -> usize {
         self.bytes.len() / ENTRY
     }
 
-    /// The moves that the book knows here, in its order, each with its weight.
+    /// The book's moves in this position, in file order, with their weights.
     ///
-    /// Entries that are not legal here are left out: two positions may share a key.
+    /// Entries that are not legal here are left out, since two positions may share a key.
     pub fn moves(&self, game: &Game) -> Vec<(Move, u16)> {
         let key = key(game);
         let first = partition_point(self.entries(), |index| self.key(index) < key);
@@ -105,14 +97,12 @@ impl Book {
             .collect()
     }
 
-    /// One of the moves, each as likely as its weight says; `None` if the book knows none, or only
-    /// such of weight zero, which are there to be recognised, not played.
-    ///
-    /// The same `dice` choose the same move.
-    pub fn choose(&self, game: &Game, dice: &mut fastrand::Rng) -> Option<Move> {
+    /// A random move with probability proportional to its weight; `None` if the book has no move here, or only moves
+    /// of weight zero, which are not to be played.
+    pub fn choose(&self, game: &Game, random: &mut SmallRng) -> Option<Move> {
         let moves = self.moves(game);
         let total: u64 = moves.iter().map(|&(_, weight)| u64::from(weight)).sum();
-        let mut left = (total > 0).then(|| dice.u64(..total))?;
+        let mut left = (total > 0).then(|| random.random_range(..total))?;
         moves.into_iter().find_map(|(m, weight)| match left.checked_sub(u64::from(weight)) {
             Some(rest) => {
                 left = rest;
@@ -126,8 +116,8 @@ impl Book {
         u64::from_be_bytes(self.field(index, 0))
     }
 
-    fn entry(&self, index: usize) -> Entry {
-        Entry {
+    fn entry(&self, index: usize) -> BookEntry {
+        BookEntry {
             packed: u16::from_be_bytes(self.field(index, 8)),
             weight: u16::from_be_bytes(self.field(index, 10)),
         }
@@ -153,14 +143,13 @@ fn partition_point(len: usize, is_before: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// Polyglot's key: en passant counts if an enemy pawn stands beside the one that has advanced,
-/// whether it may capture or not.
+/// Polyglot's key: en passant counts if an enemy pawn is beside the pawn that advanced, even if the capture is
+/// illegal.
 fn key(game: &Game) -> u64 {
     game.position().zobrist_hash::<Zobrist64>(EnPassantMode::PseudoLegal).0
 }
 
-/// From the low bits up: target square (6 bits), origin (6), promotion (3). Castling is king takes
-/// rook.
+/// From the low bits: target square (6 bits), origin (6), promotion (3). Castling is king takes rook.
 fn unpack(packed: u16, game: &Game) -> Option<Move> {
     let square = |bits: u16| Square::new(u32::from(bits & 63));
     let promotion = match packed >> 12 {
@@ -176,6 +165,8 @@ fn unpack(packed: u16, game: &Game) -> Option<Move> {
 
 #[cfg(test)]
 mod tests {
+    use rand::SeedableRng;
+
     use super::*;
 
     fn pack(text: &str) -> u16 {
@@ -212,11 +203,7 @@ mod tests {
             ("a2a4 b7b5 h2h4 b5b4 c2c4", 0x3c81_23ea_7b06_7637),
             ("a2a4 b7b5 h2h4 b5b4 c2c4 b4c3 a1a3", 0x5c3f_9b82_9b27_9560),
         ] {
-            let mut game = Game::new();
-            for text in moves.split_whitespace() {
-                let m = game.parse_uci(text).unwrap();
-                game.play(m);
-            }
+            let game = Game::from_uci(None, moves.split_whitespace()).unwrap();
             assert_eq!(key(&game), expected, "{moves}");
         }
     }
@@ -256,12 +243,12 @@ mod tests {
     }
 
     #[test]
-    fn choice_follows_the_weights_and_the_dice() {
+    fn choice_follows_the_weights_and_the_seed() {
         let start = key(&Game::new());
         let book = book(&[(start, "d2d4", 1), (start, "g1f3", 0), (start, "e2e4", 3)]);
         let choices = |seed| {
-            let mut dice = fastrand::Rng::with_seed(seed);
-            let choose = |_| Game::uci(book.choose(&Game::new(), &mut dice).unwrap(), false);
+            let mut random = SmallRng::seed_from_u64(seed);
+            let choose = |_| Game::uci(book.choose(&Game::new(), &mut random).unwrap(), false);
             (0..1000).map(choose).collect::<Vec<_>>()
         };
         assert_eq!(choices(1), choices(1));
@@ -274,14 +261,14 @@ mod tests {
 
     #[test]
     fn no_choice_without_weight_or_entry() {
-        let mut dice = fastrand::Rng::with_seed(0);
+        let mut random = SmallRng::seed_from_u64(0);
         let start = Game::new();
-        assert_eq!(book(&[(key(&start), "e2e4", 0)]).choose(&start, &mut dice), None);
-        assert_eq!(book(&[(1, "e2e4", 9)]).choose(&start, &mut dice), None);
+        assert_eq!(book(&[(key(&start), "e2e4", 0)]).choose(&start, &mut random), None);
+        assert_eq!(book(&[(1, "e2e4", 9)]).choose(&start, &mut random), None);
     }
 
     #[test]
-    fn what_is_no_book_is_refused_with_the_reason() {
+    fn invalid_books_are_rejected_with_the_reason() {
         let error = |bytes: &[u8]| Book::from_bytes(bytes.to_vec()).unwrap_err();
         assert!(matches!(error(b""), BookError::Empty));
         assert!(matches!(error(&[0; 17]), BookError::Length(17)));
@@ -291,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_without_meaning_are_no_move() {
+    fn invalid_bits_are_not_a_move() {
         let start = Game::new();
         let e2e4 = pack("e2e4");
         assert!(unpack(e2e4, &start).is_some());

@@ -3,6 +3,7 @@
 use shakmaty::{Color, Move, Role};
 
 use super::moves::{NO_MOVE, PolicyIndex, joined, seen_by, squares};
+
 /// The scheme's name in network cards and game files.
 pub const NAME: &str = "az4672/1";
 
@@ -21,7 +22,7 @@ const KNIGHT_STEPS: [(i8, i8); 8] = [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2),
 /// The first type of under-promotions.
 pub(super) const UNDERPROMOTIONS: u16 = 64;
 
-/// The index of every pair of squares that a queen's or a knight's move joins; else [`NO_MOVE`].
+/// The index for every pair of squares joined by a queen's or a knight's move; else [`NO_MOVE`].
 pub(super) static SQUARES_TO_INDEX: [[u16; 64]; 64] = squares_to_index();
 
 const fn squares_to_index() -> [[u16; 64]; 64] {
@@ -52,7 +53,7 @@ const fn squares_to_index() -> [[u16; 64]; 64] {
 /// The index of a legal move of the side `turn`.
 ///
 /// A queen promotion is its queen-like move. Castling is the king's two-square step if the king
-/// stands on the e-file and the rook on the a- or h-file, else king takes rook.
+/// is on the e-file and the rook on the a- or h-file, else king takes rook.
 pub fn index(turn: Color, m: Move) -> PolicyIndex {
     let (from, to) = squares(m);
     let (from, to) = (seen_by(turn, from), seen_by(turn, to));
@@ -66,7 +67,7 @@ pub fn index(turn: Color, m: Move) -> PolicyIndex {
     }
 }
 
-/// The piece that a pawn becomes, N B R = 0 1 2, if it isn't a queen.
+/// The piece of an under-promotion: N B R = 0 1 2.
 pub(super) fn underpromotion(m: Move) -> Option<u16> {
     match m.promotion() {
         Some(Role::Knight) => Some(0),

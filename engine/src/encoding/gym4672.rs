@@ -1,8 +1,8 @@
-//! `gym4672/1`: gym-chess's form of AlphaZero's moves, the board turned by 180° for Black.
+//! `gym4672/1`: gym-chess's form of AlphaZero's moves, the board rotated by 180° for Black.
 //!
 //! The index is `(rank · 8 + file) · 73 + plane` of the origin. Planes 0–63 are those of
-//! [`az4672`](super::az4672): its knight's steps are written (rank, file) there, and come out the same.
-//! Under-promotions are 64 + 3 · (file step + 1) + (N, B, R). Castling is named as there.
+//! [`az4672`](super::az4672): its knight moves are written (rank, file) there, with the same result.
+//! Under-promotions are 64 + 3 · (file step + 1) + (N, B, R). Castling is as there.
 
 use shakmaty::{Color, Move, Square};
 
@@ -17,9 +17,9 @@ pub const SIZE: usize = super::az4672::SIZE;
 
 /// The index of a legal move of the side `turn`.
 pub fn index(turn: Color, m: Move) -> PolicyIndex {
-    let turned = |square: Square| if turn.is_white() { square } else { square.rotate_180() };
+    let rotated = |square: Square| if turn.is_white() { square } else { square.rotate_180() };
     let (from, to) = squares(m);
-    let (from, to) = (turned(from), turned(to));
+    let (from, to) = (rotated(from), rotated(to));
     match underpromotion(m) {
         Some(piece) => {
             let step = to.file() as i16 - from.file() as i16;

@@ -2,16 +2,16 @@
 //!
 //! | planes | content |
 //! |---|---|
-//! | 13·i + 0–5, 6–11 | i plies ago, i = 0–7: own P N B R Q K, the opponent's, from the present mover's view |
-//! | 13·i + 12 | that position had stood before |
+//! | 13·i + 0–5, 6–11 | i plies ago, i = 0–7: own P N B R Q K, the opponent's, from the current mover's view |
+//! | 13·i + 12 | that position was a repetition |
 //! | 104–107 | castling rights: own queen side, own king side, theirs, theirs |
 //! | 108 | Black is to move |
 //! | 109 | half-move clock in plies, unscaled |
 //! | 110, 111 | zero; all ones |
 //!
-//! A game set up from the initial position has zeros where there is no history. In other games the
-//! oldest board is repeated there, as lc0 does it (`src/neural/encoder.cc`, its option `HistoryFill` at
-//! `fen_only`): a pawn that can be taken en passant on it is put back to where it came from.
+//! Missing history is zero if the game started from the initial position; otherwise the oldest board is repeated,
+//! as in lc0 with `HistoryFill` at `fen_only` (`src/neural/encoder.cc`), with a pawn that can be captured en passant
+//! back on its origin.
 
 use shakmaty::{Bitboard, CastlingSide, Color, Position, Rank};
 
@@ -27,7 +27,7 @@ pub const PLANES: usize = 112;
 /// Floats of one input tensor, `[112, 8, 8]`.
 pub const INPUT_SIZE: usize = PLANES * 64;
 
-/// Boards of an input: the present one and those before it.
+/// Boards of an input: the current one and those before it.
 pub const HISTORY: usize = 8;
 
 /// The plane whose value is the half-move clock; the others hold ones.
@@ -64,7 +64,7 @@ impl Planes112 {
     }
 }
 
-/// Encodes the present position of `game`.
+/// Encodes the current position of `game`.
 pub fn encode(game: &Game) -> Planes112 {
     let (position, us) = (game.position(), game.turn());
     let mut masks = [0; PLANES];
@@ -81,7 +81,7 @@ pub fn encode(game: &Game) -> Planes112 {
         let (known, missing) = boards.split_at_mut(game.ply() + 1);
         let mut oldest = known[game.ply()];
         if let Some(target) = game.start().en_passant {
-            // The pawn stands on one side of the target; it came from the other.
+            // The pawn is on one side of the target; it came from the other.
             let pusher = Color::from_white(target.rank() == Rank::Third);
             let pawns = if pusher == us { 0 } else { 6 };
             let target = Bitboard::from(target).0;

@@ -2,7 +2,7 @@
 //!
 //! First all moves of a queen or a knight on an empty board, by origin, then by target (a1, b1 … h8);
 //! then promotions to queen, rook and bishop, by origin, then by target. A promotion to a knight has
-//! the label of a plain move. Castling is king takes rook.
+//! the index of the plain move. Castling is king takes rook.
 
 use shakmaty::{Color, Move, Role};
 
@@ -17,7 +17,7 @@ pub const SIZE: usize = PROMOTIONS as usize + 66;
 /// The first promotion, `a7a8q`.
 const PROMOTIONS: u16 = 1792;
 
-/// The index of every pair of squares that a queen's or a knight's move joins; else [`NO_MOVE`].
+/// The index for every pair of squares joined by a queen's or a knight's move; else [`NO_MOVE`].
 static SQUARES_TO_INDEX: [[u16; 64]; 64] = squares_to_index();
 
 const fn squares_to_index() -> [[u16; 64]; 64] {
@@ -51,7 +51,7 @@ pub fn index(turn: Color, m: Move) -> PolicyIndex {
         Some(Role::Bishop) => 2,
         _ => return joined(&SQUARES_TO_INDEX, from, to),
     };
-    // Three targets each, but two from the a-file.
+    // Three targets for each origin, but two from the a-file.
     let pair = 2 * from.file() as u16 + to.file() as u16;
     PolicyIndex(PROMOTIONS + 3 * pair + promotion)
 }

@@ -1,4 +1,4 @@
-//! What the policy schemes have in common: an index, and the squares that a move is named by.
+//! Shared by the policy schemes: the index type, and the origin and target squares of a move.
 
 use shakmaty::{Color, File, Move, Square};
 
@@ -15,18 +15,18 @@ impl PolicyIndex {
     }
 }
 
-/// In a table of indices by origin and target: no queen's or knight's move joins the two squares.
+/// The entry of a table of indices for two squares not joined by a queen's or knight's move.
 pub(super) const NO_MOVE: u16 = u16::MAX;
 
-/// The index that a table of indices has for two squares that a move joins.
+/// The entry of a table of indices for two squares joined by a move.
 pub(super) fn joined(table: &[[u16; 64]; 64], from: Square, to: Square) -> PolicyIndex {
     let index = table[from as usize][to as usize];
-    debug_assert_ne!(index, NO_MOVE, "{from}{to} is no move of a queen or a knight");
+    debug_assert_ne!(index, NO_MOVE, "{from}{to} is not a move of a queen or a knight");
     PolicyIndex(index)
 }
 
-/// Origin and target as all schemes but Leela's name them: castling is the king's two-square step if
-/// the king stands on the e-file and the rook on the a- or h-file, else king takes rook.
+/// Origin and target in all schemes but Leela's: castling is the king's two-square step if the king is on the e-file
+/// and the rook on the a- or h-file, else king takes rook.
 pub(super) fn squares(m: Move) -> (Square, Square) {
     match m {
         Move::Castle { king, rook } if is_standard_castling(king, rook) => {
@@ -37,7 +37,7 @@ pub(super) fn squares(m: Move) -> (Square, Square) {
     }
 }
 
-/// Origin and target, castling as king takes rook.
+/// Origin and target, with castling as king takes rook.
 pub(super) fn king_takes_rook(m: Move) -> (Square, Square) {
     match m {
         Move::Castle { king, rook } => (king, rook),
@@ -46,7 +46,7 @@ pub(super) fn king_takes_rook(m: Move) -> (Square, Square) {
     }
 }
 
-/// The square in the mover's view: ranks are mirrored for Black, files stay.
+/// The square in the mover's view: ranks are mirrored for Black, files unchanged.
 pub(super) fn seen_by(turn: Color, square: Square) -> Square {
     if turn.is_white() { square } else { square.flip_vertical() }
 }

@@ -1,5 +1,5 @@
-//! `onehot832/1`: what stands on each square, one of 13 states, colours absolute. No side to move, no
-//! castling rights, no counters.
+//! `onehot832/1`: the state of each square, one of 13, with absolute colours. No side to move, castling rights or
+//! counters.
 //!
 //! Squares are a8, b8 … h8, a7 … h1; the states of each: empty, white P N B R Q K, black P N B R Q K.
 
@@ -17,7 +17,7 @@ pub const STATES: usize = 13;
 /// Floats of one input tensor, `[832]`.
 pub const INPUT_SIZE: usize = 64 * STATES;
 
-/// Encodes the present position of `game`: the squares in each state, a1 = bit 0.
+/// Encodes the current position of `game`: the squares in each state, a1 = bit 0.
 pub fn encode(game: &Game) -> [u64; STATES] {
     let board = game.position().board();
     let mut masks = [0; STATES];

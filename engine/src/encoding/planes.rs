@@ -13,7 +13,7 @@ pub(super) fn pieces(board: &Board, us: Color, masks: &mut [u64]) {
     }
 }
 
-/// A plane that is all ones or all zeros.
+/// A plane of all ones or all zeros.
 pub(super) const fn whole(set: bool) -> u64 {
     if set { u64::MAX } else { 0 }
 }
@@ -46,7 +46,7 @@ pub(super) fn write(mask: u64, value: f32, plane: &mut [f32; 64]) {
     }
 }
 
-/// Eight squares at a time, which compilers vectorise.
+/// Writes eight squares at a time, which the compiler vectorises.
 #[inline]
 fn spread(mask: u64, value: f32, plane: &mut [f32; 64]) {
     for (squares, byte) in plane.as_chunks_mut::<8>().0.iter_mut().zip(mask.to_le_bytes()) {

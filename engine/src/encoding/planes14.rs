@@ -1,10 +1,10 @@
-//! `planes14/1`: 14 planes of 8 × 8, the present board of gym-chess's input. For Black the board is turned
-//! by 180°: files flip too. No castling rights, no counters, no side to move.
+//! `planes14/1`: 14 planes of 8 × 8, the current board as in gym-chess's input. For Black the board is rotated
+//! by 180°, files included. No castling rights, counters or side to move.
 //!
 //! | planes | content |
 //! |---|---|
 //! | 0–5, 6–11 | own P N B R Q K, the opponent's |
-//! | 12, 13 | the position stands at least for the second time; for the third |
+//! | 12, 13 | at least the second occurrence of the position; the third |
 
 use shakmaty::Position;
 
@@ -19,7 +19,7 @@ pub const PLANES: usize = 14;
 
 const REPEATED: usize = 12;
 
-/// Encodes the present position of `game`: the squares of each plane, a1 = bit 0, turned for Black.
+/// Encodes the current position of `game`: the squares of each plane, a1 = bit 0, rotated for Black.
 pub fn encode(game: &Game) -> [u64; PLANES] {
     let us = game.turn();
     let mut masks = [0; PLANES];

@@ -1,10 +1,10 @@
-//! `planes19/1`: 19 planes of 8 × 8, mover's view, after ChessTRM. The board alone: no history, no
-//! counters, no en-passant square.
+//! `planes19/1`: 19 planes of 8 × 8, mover's view, after ChessTRM. The board only: no history,
+//! counters or en-passant square.
 //!
 //! | planes | content |
 //! |---|---|
 //! | 0–5, 6–11 | own P N B R Q K, the opponent's |
-//! | 12, 13 | the position stands at least for the second time; for the third |
+//! | 12, 13 | at least the second occurrence of the position; the third |
 //! | 14–17 | castling rights: own king side, own queen side, theirs, theirs |
 //! | 18 | Black is to move |
 
@@ -23,7 +23,7 @@ const REPEATED: usize = 12;
 const CASTLING: usize = 14;
 const BLACK: usize = 18;
 
-/// Encodes the present position of `game`: the squares of each plane, a1 = bit 0, mover's view.
+/// Encodes the current position of `game`: the squares of each plane, a1 = bit 0, mover's view.
 pub fn encode(game: &Game) -> [u64; PLANES] {
     let (position, us) = (game.position(), game.turn());
     let mut masks = [0; PLANES];

@@ -1,22 +1,22 @@
 //! `planes72/1`: 72 planes of 8 × 8, mover's view, after NeuralMatePlay.
 //!
-//! A position is first encoded as [`Planes72`], one bit mask a row, which is what the trainer ships
-//! to its device; [`Planes72::write`] expands it to the network's input.
+//! A position is first encoded as [`Planes72`], one bit mask per row, which training transfers to its device;
+//! [`Planes72::write`] expands it to the network's input.
 //!
 //! | planes | content |
 //! |---|---|
-//! | 0–11 | now: own P N B R Q K, then the opponent's |
-//! | 12–23, 24–35, 36–47 | the same one, two, three plies ago, still from the present mover's view; zero where there is no history |
+//! | 0–11 | current board: own P N B R Q K, then the opponent's |
+//! | 12–23, 24–35, 36–47 | the same one, two, three plies ago, from the current mover's view; zero without history |
 //! | 48 | all ones |
 //! | 49 | full-move number, min(n, 200)/200 |
 //! | 50–53 | castling rights: own king side, own queen side, theirs, theirs (whole plane) |
 //! | 54 | en-passant target square after any double push |
 //! | 55 | half-move clock, min(n, 100)/100 |
-//! | 56 | repetition: 0.5 if the position stands for the second time, 1.0 for the third or more |
+//! | 56 | repetition: 0.5 at the second occurrence of the position, 1.0 from the third |
 //! | 57 | in check (whole plane) |
 //! | 58, 59 | squares attacked by the mover; by the opponent (pins ignored) |
 //! | 60, 61 | own pieces that attack the enemy king's zone (king and neighbours); the own king's zone |
-//! | 62, 63 | squares that own knights, own bishops can legally go to |
+//! | 62, 63 | squares that own knights, own bishops can legally move to |
 //! | 64, 65 | own passed pawns; own isolated pawns |
 //! | 66 | squares of the own half that no own pawn attacks |
 //! | 67 | centre: 1.0 on d4 e4 d5 e5, 0.5 on the rest of c3–f6, where attacked by the mover |
@@ -36,10 +36,10 @@ pub const NAME: &str = "planes72/1";
 /// Planes of the input tensor.
 pub const PLANES: usize = 72;
 
-/// Bit masks of an encoded position: one a plane, and a second one for [`CENTRE`].
+/// Bit masks of an encoded position: one per plane, and a second one for [`CENTRE`].
 pub const ROWS: usize = PLANES + 1;
 
-/// Values that change from position to position: those of the rows in [`SCALAR_ROWS`].
+/// The number of values that depend on the position: those of the rows in [`SCALAR_ROWS`].
 pub const SCALARS: usize = 3;
 
 /// The rows whose value is `scalars[0]`, `scalars[1]`, `scalars[2]`.
@@ -51,7 +51,7 @@ pub const CENTRE: usize = 67;
 /// Floats of one input tensor, `[72, 8, 8]`.
 pub const INPUT_SIZE: usize = PLANES * 64;
 
-/// Boards of an input: the present one and those before it.
+/// Boards of an input: the current one and those before it.
 pub const HISTORY: usize = 4;
 
 const ONES: usize = 48;
@@ -97,8 +97,8 @@ impl Planes72 {
         }
     }
 
-    /// Keeps only the last `boards` boards before the present one, and no memory of repetitions: as if
-    /// the game had been set up then.
+    /// Keeps only the last `boards` boards before the current one and clears the repetition, as if the game had
+    /// started there.
     pub fn forget(&mut self, boards: usize) {
         self.masks[12 * HISTORY.min(boards + 1)..12 * HISTORY].fill(0);
         self.scalars[2] = 0.0;
@@ -121,17 +121,17 @@ impl Planes72 {
     }
 }
 
-/// The value of a row that isn't one of [`SCALAR_ROWS`].
+/// The value of a row that is not one of [`SCALAR_ROWS`].
 pub const fn constant_value(row: usize) -> f32 {
     if row == CENTRE || row == CENTRE_CORE { 0.5 } else { 1.0 }
 }
 
-/// Encodes the present position of `game`.
+/// Encodes the current position of `game`.
 pub fn encode(game: &Game) -> Planes72 {
     encode_given(game, &game.legal_moves())
 }
 
-/// [`encode`] for a caller that has the legal moves already.
+/// [`encode`] with the legal moves given.
 pub fn encode_given(game: &Game, legal: &[Move]) -> Planes72 {
     let position = game.position();
     let us = position.turn();
@@ -233,7 +233,7 @@ fn higher_valued(board: &Board, theirs: Bitboard) -> [Bitboard; 6] {
 fn pawn_features(board: &Board, us: Color, masks: &mut [u64; ROWS]) {
     let own = (board.pawns() & board.by_color(us)).0;
     let theirs = (board.pawns() & board.by_color(!us)).0;
-    // Seen from White's side, so that "ahead" is always up.
+    // Mirrored for Black, so that pawns always advance upwards.
     let up = |mask: u64| if us.is_white() { mask } else { mask.swap_bytes() };
     let (own_up, theirs_up) = (up(own), up(theirs));
 
@@ -277,7 +277,7 @@ fn mobility_features(board: &Board, us: Color, legal: &[Move], masks: &mut [u64;
     masks[IMMOBILE] = (pieces & !twice).0;
 }
 
-/// Pieces of `us` that stand alone between their king and an enemy slider.
+/// Pieces of `us` that are alone between their king and an enemy slider.
 fn pinned(board: &Board, us: Color) -> Bitboard {
     let Some(king) = board.king_of(us) else { return Bitboard(0) };
     let theirs = board.by_color(!us);

@@ -1,4 +1,4 @@
-//! The schemes by name: what a network's card chooses from.
+//! The schemes by name, as a network's card selects them.
 
 use shakmaty::{Color, Move, Position};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::position::Game;
 
-/// How a network sees a position.
+/// An input scheme: the encoding of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     /// `planes72/1`
@@ -24,7 +24,7 @@ pub enum Input {
 }
 
 impl Input {
-    /// All of them.
+    /// All input schemes.
     pub const ALL: [Input; 5] =
         [Input::Planes72, Input::Planes19, Input::Planes14, Input::Onehot832, Input::Lc0112];
 
@@ -60,7 +60,7 @@ impl Input {
         self.shape().iter().product()
     }
 
-    /// Writes the tensor of `game`'s present position.
+    /// Writes the tensor of `game`'s current position.
     ///
     /// # Panics
     ///
@@ -75,8 +75,8 @@ impl Input {
         }
     }
 
-    /// Hands out all that the tensor of `game`'s present position is made of: bit masks, and the values that
-    /// are neither 0 nor 1. Positions for which they are the same have the same tensor, and the other way round.
+    /// Passes the content of the tensor of `game`'s current position to `read`: bit masks, and the values that are
+    /// neither 0 nor 1. They are equal for two positions if and only if the tensors are.
     pub fn read<T>(self, game: &Game, read: impl FnOnce(&[u64], &[f32]) -> T) -> T {
         match self {
             Input::Planes72 => {
@@ -101,7 +101,7 @@ impl Input {
     }
 }
 
-/// Which output of a network belongs to which move.
+/// A policy scheme: the mapping of moves to outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// `az4672/1`
@@ -117,7 +117,7 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// All of them.
+    /// All policy schemes.
     pub const ALL: [Policy; 5] =
         [Policy::Az4672, Policy::Gym4672, Policy::Uci1968, Policy::Uci1968m, Policy::Lc01858];
 
@@ -137,7 +137,7 @@ impl Policy {
         Policy::ALL.into_iter().find(|scheme| scheme.name() == name)
     }
 
-    /// Number of indices.
+    /// The number of indices.
     pub const fn size(self) -> usize {
         match self {
             Policy::Az4672 => az4672::SIZE,
@@ -158,7 +158,7 @@ impl Policy {
         }
     }
 
-    /// The legal move of `game` that has this index, if there is one.
+    /// The legal move of `game` with this index, if there is one.
     pub fn find(self, game: &Game, index: PolicyIndex) -> Option<Move> {
         let turn = game.position().turn();
         game.legal_moves().into_iter().find(|m| self.index(turn, *m) == index)

@@ -1,16 +1,16 @@
-//! `uci1968/1` and `uci1968m/1`: 1,968 moves by their UCI names, in the order of chess-alpha-zero.
+//! `uci1968/1` and `uci1968m/1`: 1,968 moves in UCI notation, in the order of chess-alpha-zero.
 //!
 //! First all moves of a queen or a knight on an empty board, by origin (a1, a2 … h8): along the rank,
-//! along the file, along the diagonal that rises to the right, along the one that falls, the knight's.
+//! along the file, along the rising diagonal, along the falling diagonal, the knight's.
 //! Then promotions, by file, by piece (Q R B N), by target (straight on, to the left, to the right), each
-//! Black's before White's. `uci1968/1` takes moves as they are; in `uci1968m/1` ranks are mirrored for
-//! Black, so that half of the promotions stand empty. Castling is named as in [`az4672`](super::az4672).
+//! Black's before White's. `uci1968/1` has absolute squares; in `uci1968m/1` ranks are mirrored for
+//! Black, so that half of the promotions are unused. Castling is as in [`az4672`](super::az4672).
 
 use shakmaty::{Color, File, Move, Rank, Role, Square};
 
 use super::moves::{NO_MOVE, PolicyIndex, joined, seen_by, squares};
 
-/// The scheme's name in network cards: squares as they are.
+/// The scheme's name in network cards: absolute squares.
 pub const NAME: &str = "uci1968/1";
 
 /// The name of the scheme with ranks mirrored for Black.
@@ -25,7 +25,7 @@ const PROMOTIONS: u16 = 1792;
 /// (file, rank) steps of a knight.
 const KNIGHT_STEPS: [(i8, i8); 8] = [(-2, -1), (-1, -2), (-2, 1), (1, -2), (2, -1), (-1, 2), (2, 1), (1, 2)];
 
-/// The index of every pair of squares that a queen's or a knight's move joins; else [`NO_MOVE`].
+/// The index for every pair of squares joined by a queen's or a knight's move; else [`NO_MOVE`].
 static SQUARES_TO_INDEX: [[u16; 64]; 64] = squares_to_index();
 
 const fn squares_to_index() -> [[u16; 64]; 64] {
@@ -82,7 +82,7 @@ fn between(from: Square, to: Square, promotion: Option<Role>) -> PolicyIndex {
         _ => return joined(&SQUARES_TO_INDEX, from, to),
     };
     let file = from.file() as u16;
-    // Three targets each, but two from the edges; the a-file lacks the one to the left.
+    // Three targets for each origin, but two from the edges; the a-file has none to the left.
     let (targets, earlier) =
         (if matches!(from.file(), File::A | File::H) { 2 } else { 3 }, (3 * file).saturating_sub(1));
     let target = match to.file() as i16 - from.file() as i16 {

@@ -1,4 +1,4 @@
-//! Answers that are kept: an evaluator that wraps another and asks it only about what is new.
+//! The evaluation cache: an evaluator that wraps another and passes it only the positions not in the cache.
 
 use std::hash::{BuildHasher, Hasher};
 use std::mem::size_of;
@@ -13,13 +13,13 @@ use super::{Answer, EvalError, Evaluator, Request};
 use crate::encoding::Input;
 use crate::position::PackedMove;
 
-/// What the map keeps for each answer besides its own bytes: key, weight, places in queues.
-const OVERHEAD: usize = 96;
+/// Bytes of the map per answer besides the answer: key, weight, queue entries.
+const ENTRY_OVERHEAD: usize = 96;
 
-/// Answers kept for all workers together, within a bound of bytes.
+/// A cache of answers shared by all workers, bounded in bytes.
 ///
-/// The key covers what the encoder reads, be it with history, counters and repetition or without, the side to
-/// move, and the moves that were asked about: what it finds is what the evaluator would answer.
+/// The key covers exactly what the encoder reads (history, counters and repetition included if it reads them),
+/// the side to move and the requested moves, so that a hit is what the evaluator would answer.
 pub struct EvalCache {
     answers: Cache<u64, Arc<Answer>, Bytes, Identity>,
     hits: AtomicU64,
@@ -28,7 +28,7 @@ pub struct EvalCache {
 impl EvalCache {
     /// A cache of at most `memory` bytes.
     pub fn new(memory: usize) -> EvalCache {
-        let likely = memory / (size_of::<Answer>() + OVERHEAD + 35 * size_of::<f32>());
+        let likely = memory / (size_of::<Answer>() + ENTRY_OVERHEAD + 35 * size_of::<f32>());
         EvalCache {
             answers: Cache::with(
                 likely.max(1),
@@ -41,34 +41,33 @@ impl EvalCache {
         }
     }
 
-    /// Answers found since the cache was made or emptied.
+    /// Hits since the cache was created or cleared.
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
     }
 
-    /// Forgets all answers.
+    /// Removes all answers.
     pub fn clear(&self) {
         self.answers.clear();
         self.hits.store(0, Ordering::Relaxed);
     }
 }
 
-/// An [`Evaluator`] that looks into an [`EvalCache`] first.
-pub struct Cached<E> {
+/// An [`Evaluator`] that looks positions up in an [`EvalCache`] first.
+pub struct CachedEvaluator<E> {
     inner: E,
     input: Input,
     cache: Arc<EvalCache>,
 }
 
-impl<E: Evaluator> Cached<E> {
-    /// Wraps `inner`, which tells positions apart by what `input` says of them; several may share a cache if they
-    /// answer alike.
-    pub fn new(inner: E, input: Input, cache: Arc<EvalCache>) -> Cached<E> {
-        Cached { inner, input, cache }
+impl<E: Evaluator> CachedEvaluator<E> {
+    /// Wraps `inner`, whose encoder is `input`. Evaluators of the same network may share a cache.
+    pub fn new(inner: E, input: Input, cache: Arc<EvalCache>) -> CachedEvaluator<E> {
+        CachedEvaluator { inner, input, cache }
     }
 }
 
-impl<E: Evaluator> Evaluator for Cached<E> {
+impl<E: Evaluator> Evaluator for CachedEvaluator<E> {
     fn max_batch(&self) -> usize {
         self.inner.max_batch()
     }
@@ -91,7 +90,7 @@ impl<E: Evaluator> Evaluator for Cached<E> {
                 all.push(Answer::clone(&answer));
                 continue;
             }
-            let missing = || EvalError("the evaluator left positions unanswered".into());
+            let missing = || EvalError("the evaluator returned too few answers".into());
             let answer = answers.next().ok_or_else(missing)?;
             self.cache.answers.insert(key, Arc::new(answer.clone()));
             all.push(answer);
@@ -100,15 +99,15 @@ impl<E: Evaluator> Evaluator for Cached<E> {
     }
 }
 
-impl<E> Cached<E> {
+impl<E> CachedEvaluator<E> {
     fn find(&self, key: u64, moves: &[Move]) -> Option<Arc<Answer>> {
-        // Two positions of one key, one in 2^64, would at least have to have as many moves.
+        // A collision of keys, one in 2^64, also needs the same number of moves.
         self.cache.answers.get(&key).filter(|answer| answer.priors.len() == moves.len())
     }
 }
 
-/// Every input shows the whole board, which is all that the value of a network without one reads besides the
-/// side to move.
+/// Every input scheme contains the whole board, which together with the side to move determines the material value
+/// of a network without a value output.
 fn key(input: Input, request: &Request<'_>) -> u64 {
     let mut hash = xxhash_rust::xxh3::Xxh3::new();
     input.read(request.game, |masks, scalars| {
@@ -125,11 +124,11 @@ struct Bytes;
 
 impl Weighter<u64, Arc<Answer>> for Bytes {
     fn weight(&self, _: &u64, answer: &Arc<Answer>) -> u64 {
-        (size_of::<Answer>() + OVERHEAD + answer.priors.len() * size_of::<f32>()) as u64
+        (size_of::<Answer>() + ENTRY_OVERHEAD + answer.priors.len() * size_of::<f32>()) as u64
     }
 }
 
-/// The keys are hashes already. Every run places them alike, so that a search repeats itself.
+/// The keys are hashes already. The hasher is deterministic, so that searches are reproducible.
 #[derive(Clone, Copy, Default)]
 struct Identity(u64);
 
@@ -161,7 +160,7 @@ mod tests {
     use crate::eval::Wdl;
     use crate::position::Game;
 
-    /// Answers with a number that grows with every position asked about.
+    /// Answers with a number that grows with every position evaluated.
     struct Counting(usize);
 
     impl Evaluator for Counting {
@@ -181,14 +180,10 @@ mod tests {
     }
 
     fn played(moves: &str) -> Game {
-        let mut game = Game::new();
-        for text in moves.split_whitespace() {
-            game.play(game.parse_uci(text).unwrap());
-        }
-        game
+        Game::from_uci(None, moves.split_whitespace()).unwrap()
     }
 
-    fn ask(evaluator: &mut Cached<Counting>, games: &[Game]) -> Vec<Answer> {
+    fn ask(evaluator: &mut CachedEvaluator<Counting>, games: &[Game]) -> Vec<Answer> {
         let moves: Vec<_> = games.iter().map(Game::legal_moves).collect();
         let requests: Vec<_> =
             games.iter().zip(&moves).map(|(game, moves)| Request { game, moves }).collect();
@@ -196,9 +191,9 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_new_is_asked() {
+    fn only_positions_not_in_the_cache_are_evaluated() {
         let cache = Arc::new(EvalCache::new(1 << 20));
-        let mut evaluator = Cached::new(Counting(0), Input::Planes72, Arc::clone(&cache));
+        let mut evaluator = CachedEvaluator::new(Counting(0), Input::Planes72, Arc::clone(&cache));
         let games = [played(""), played("e2e4"), played("d2d4")];
         let first = ask(&mut evaluator, &games[..2]);
         let again = ask(&mut evaluator, &games);
@@ -210,12 +205,13 @@ mod tests {
     }
 
     #[test]
-    fn what_the_encoder_reads_tells_positions_apart() {
-        let mut evaluator = Cached::new(Counting(0), Input::Planes72, Arc::new(EvalCache::new(1 << 20)));
+    fn the_key_covers_what_the_encoder_reads() {
+        let mut evaluator =
+            CachedEvaluator::new(Counting(0), Input::Planes72, Arc::new(EvalCache::new(1 << 20)));
         let round = "g1f3 g8f6 f3g1 f6g8";
         let fen = |fen| Game::from_fen(fen).unwrap();
         let games = [
-            // One position: first, repeated, and by another way.
+            // One position: first, repeated, and by another move order.
             played(""),
             played(round),
             played(&format!("{round} {round}")),
@@ -227,12 +223,12 @@ mod tests {
         ];
         ask(&mut evaluator, &games);
         assert_eq!(evaluator.inner.0, games.len());
-        // Other encoders see less of that: three stages of repetition; history, clock and the first repetition;
-        // or the board only. Positions that look alike to them are evaluated once.
+        // Other encoders read less: three stages of repetition; history, clock and the first repetition; or the
+        // board only. Positions with equal inputs are evaluated once.
         for (input, seen) in
             [(Input::Planes19, 4), (Input::Planes14, 4), (Input::Onehot832, 2), (Input::Lc0112, 6)]
         {
-            let mut evaluator = Cached::new(Counting(0), input, Arc::new(EvalCache::new(1 << 20)));
+            let mut evaluator = CachedEvaluator::new(Counting(0), input, Arc::new(EvalCache::new(1 << 20)));
             games.iter().for_each(|game| {
                 ask(&mut evaluator, std::slice::from_ref(game));
             });
@@ -241,8 +237,9 @@ mod tests {
     }
 
     #[test]
-    fn other_moves_are_another_question() {
-        let mut evaluator = Cached::new(Counting(0), Input::Planes72, Arc::new(EvalCache::new(1 << 20)));
+    fn other_requested_moves_are_another_key() {
+        let mut evaluator =
+            CachedEvaluator::new(Counting(0), Input::Planes72, Arc::new(EvalCache::new(1 << 20)));
         let game = Game::new();
         let moves = game.legal_moves();
         for some in [&moves[..], &moves[..3], &moves[1..4]] {
@@ -255,7 +252,7 @@ mod tests {
     #[test]
     fn memory_is_bounded() {
         let cache = Arc::new(EvalCache::new(100_000));
-        let mut evaluator = Cached::new(Counting(0), Input::Planes72, Arc::clone(&cache));
+        let mut evaluator = CachedEvaluator::new(Counting(0), Input::Planes72, Arc::clone(&cache));
         for clock in 0..100 {
             for number in 1..100 {
                 ask(

@@ -1,19 +1,19 @@
-//! What a network file says of itself (`philidor.*` in the ONNX metadata).
+//! The card of a network file: its `philidor.*` metadata.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use crate::encoding::{Input, Policy};
 
 /// The version of the card that this engine reads.
 pub const FORMAT: &str = "1";
 
-/// The families of networks: what a network's family is makes no difference to how it is played.
+/// The families of networks. The family does not affect how a network is run.
 const FAMILIES: [&str; 5] = ["resnet", "mlp", "linear", "trm", "lc0"];
 
-/// The fewest golden answers that a card must bring.
+/// The fewest golden answers that a card must have.
 pub const MIN_GOLDEN: usize = 4;
 
 /// A network's card.
@@ -23,59 +23,60 @@ pub struct Card {
     pub name: String,
     /// `resnet`, `mlp`, `linear`, `trm` or `lc0`.
     pub family: String,
-    /// How it sees positions, names moves and values what it sees.
+    /// The schemes of its tensors.
     pub schemes: Schemes,
     /// `fp32` or `int8`.
     pub precision: String,
     /// The training configuration, JSON.
     pub config: String,
-    /// Answers that the network must give.
+    /// Answers that the network must reproduce.
     pub golden: Vec<Golden>,
 }
 
 /// The schemes of a network's tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schemes {
-    /// Of its input.
+    /// The input scheme.
     pub input: Input,
-    /// Of its policy.
+    /// The policy scheme.
     pub policy: Policy,
-    /// Of its value.
-    pub value: Value,
+    /// The value scheme.
+    pub value: ValueScheme,
 }
 
-/// What a network says of a position's worth.
+/// The value output of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value {
-    /// Win, draw and loss.
+pub enum ValueScheme {
+    /// Win, draw and loss logits.
     Wdl,
-    /// Nothing: it has a policy only, and positions are valued [classically](super::lesson).
+    /// None: the network has a policy only, and positions are valued by [material](super::material).
     None,
 }
 
-impl Value {
-    /// All of them.
-    pub const ALL: [Value; 2] = [Value::Wdl, Value::None];
+impl ValueScheme {
+    /// All value schemes.
+    pub const ALL: [ValueScheme; 2] = [ValueScheme::Wdl, ValueScheme::None];
 
     /// The name in cards.
     pub const fn name(self) -> &'static str {
         match self {
-            Value::Wdl => "wdl",
-            Value::None => "none",
+            ValueScheme::Wdl => "wdl",
+            ValueScheme::None => "none",
         }
     }
 
-    /// The one of this name.
-    pub fn named(name: &str) -> Option<Value> {
-        Value::ALL.into_iter().find(|value| value.name() == name)
+    /// The scheme of this name.
+    pub fn named(name: &str) -> Option<ValueScheme> {
+        ValueScheme::ALL.into_iter().find(|value| value.name() == name)
     }
 }
 
 impl Schemes {
-    /// Those of Leela's classical networks.
-    pub const LC0: Schemes = Schemes { input: Input::Lc0112, policy: Policy::Lc01858, value: Value::Wdl };
+    /// The schemes of Leela's classical networks.
+    pub const LC0: Schemes =
+        Schemes { input: Input::Lc0112, policy: Policy::Lc01858, value: ValueScheme::Wdl };
 
-    /// Reads them from a card.
+    /// Reads the schemes from a card's properties.
     ///
     /// # Errors
     ///
@@ -85,16 +86,16 @@ impl Schemes {
         known(get, "philidor.format", &[FORMAT])?;
         let input = known(get, "philidor.input", &Input::ALL.map(Input::name))?;
         let policy = known(get, "philidor.policy", &Policy::ALL.map(Policy::name))?;
-        let value = known(get, "philidor.value", &Value::ALL.map(Value::name))?;
+        let value = known(get, "philidor.value", &ValueScheme::ALL.map(ValueScheme::name))?;
         let schemes = || {
             let (input, policy) = (Input::named(&input)?, Policy::named(&policy)?);
-            Some(Schemes { input, policy, value: Value::named(&value)? })
+            Some(Schemes { input, policy, value: ValueScheme::named(&value)? })
         };
         Ok(schemes().expect("known names have schemes"))
     }
 }
 
-/// The property's value, if it is among those that are known.
+/// The property's value, if it is one of `known`.
 fn known(
     get: impl Fn(&'static str) -> Result<String, CardError>,
     property: &'static str,
@@ -112,61 +113,48 @@ fn known(
     Err(CardError::Unknown { property, found, expected })
 }
 
-/// What the network answers for one position, as its exporter computed it.
+/// The network's answer for one position, as its exporter computed it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Golden {
-    /// Where the game starts.
+    /// The FEN at which the game starts.
     pub fen: String,
-    /// The moves from there, UCI, separated by spaces.
+    /// The moves from there, in UCI notation, separated by spaces.
     pub moves: String,
-    /// Win, draw and loss for the mover; of no meaning in a network without a value.
+    /// Win, draw and loss for the mover; ignored for a network without a value.
     #[serde(default)]
     pub wdl: [f32; 3],
-    /// The probability of each legal move, by its UCI name.
+    /// The probability of each legal move, by its UCI notation.
     pub policy: BTreeMap<String, f32>,
 }
 
-/// Why a card can't be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why a card cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CardError {
-    /// The file has no property of this name: it isn't one of ours.
+    /// The metadata have no property of this name: the file is not one of ours.
+    #[error("not a Philidor network: the ONNX metadata lack {0}")]
     Missing(&'static str),
-    /// A property has a value that this engine does not know.
+    /// A property has an unknown value.
+    #[error("{property} is \"{found}\", expected {expected}")]
     Unknown {
         /// The property.
         property: &'static str,
         /// Its value.
         found: String,
-        /// The values that would do.
+        /// The known values.
         expected: String,
     },
-    /// The golden answers can't be read, or are too few.
+    /// The golden answers cannot be parsed, or are too few.
+    #[error("philidor.golden: {0}")]
     Golden(String),
 }
 
-impl fmt::Display for CardError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CardError::Missing(property) => {
-                write!(f, "not a Philidor network: the ONNX metadata lack {property}")
-            }
-            CardError::Unknown { property, found, expected } => {
-                write!(f, "{property} is \"{found}\", expected {expected}")
-            }
-            CardError::Golden(why) => write!(f, "philidor.golden: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for CardError {}
-
 impl Card {
-    /// Reads a card by looking its properties up one by one.
+    /// Reads a card; `property` looks a property up by name.
     ///
     /// # Errors
     ///
-    /// If a property is missing, or says something that this engine doesn't know.
+    /// If a property is missing or has an unknown value.
     pub fn read(property: impl Fn(&str) -> Option<String>) -> Result<Card, CardError> {
         let get = |name: &'static str| property(name).ok_or(CardError::Missing(name));
         let schemes = Schemes::read(&property)?;
@@ -180,8 +168,8 @@ impl Card {
         })
     }
 
-    /// The card of a network that lc0's own converter wrote, which has none: it has no golden answers either.
-    pub(super) fn of_lc0(name: String) -> Card {
+    /// The card of a network written by lc0's own converter, which has none: it has no golden answers either.
+    pub(crate) fn of_lc0(name: String) -> Card {
         Card {
             name,
             family: "lc0".into(),
@@ -192,7 +180,7 @@ impl Card {
         }
     }
 
-    /// How far an answer may be from its golden one, at this file's precision.
+    /// The largest allowed difference between an answer's probability and the golden one, at this precision.
     pub fn tolerance(&self) -> f32 {
         if self.precision == "int8" { 0.05 } else { 0.005 }
     }
@@ -243,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn every_property_is_needed() {
+    fn every_property_is_required() {
         for name in properties().keys() {
             let mut some = properties();
             some.remove(name);

@@ -1,41 +1,28 @@
-//! The seam [`Evaluator`] and what stands behind it.
+//! The seam [`Evaluator`] and what every implementation shares.
 //!
 //! An evaluator answers for a batch of positions: a [`Wdl`] for the side to move and one prior per
-//! legal move. [`Network`] is a checked network file and makes evaluators that run it in ONNX
-//! Runtime; [`Pair`] is one network in two precisions and chooses the faster; [`Uniform`] knows nothing and needs nothing.
-//! A file that holds one step of a network that thinks in steps is repeated as [`Thinking`] says.
-//! [`lesson`] is no evaluator but a value in centipawns, from material and squares alone.
+//! legal move. [`Card`] says which schemes a network uses, [`golden`] checks a network against its card,
+//! [`CachedEvaluator`] caches the answers of another evaluator, and [`Uniform`] needs no network at all.
+//! [`material`] is not an evaluator but a value in centipawns, from material and piece squares.
 
-mod cache;
-mod card;
-mod runtime;
-mod tensors;
-/// The classical players' value of a position.
-pub mod lesson;
-mod thinking;
-mod session;
+mod error;
 mod precision;
-mod verdicts;
-mod network;
-mod pair;
+mod card;
+pub mod golden;
+mod cache;
 mod uniform;
-
-use std::fmt;
+pub mod material;
 
 use shakmaty::Move;
 
 use crate::position::Game;
 
-pub use cache::{Cached, EvalCache};
-pub use card::{Card, CardError, FORMAT as CARD_FORMAT, Golden, Schemes, Value};
-pub use network::{NetError, Network};
-pub use pair::{Chosen, Pair};
-pub use precision::{Precision, Timing};
-pub use runtime::RuntimeError;
-pub use session::{Logits, OnnxEvaluator, Session};
-pub use thinking::{MAX_STEPS, Thinking};
+pub use cache::{CachedEvaluator, EvalCache};
+pub use card::{Card, CardError, FORMAT as CARD_FORMAT, Golden, Schemes, ValueScheme};
+pub use error::EvalError;
+pub use golden::GoldenError;
+pub use precision::Precision;
 pub use uniform::Uniform;
-pub use verdicts::Verdicts;
 
 /// Probabilities of win, draw and loss for the side to move; they sum to one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,16 +48,16 @@ impl Wdl {
         self.win - self.loss
     }
 
-    /// What a value of so many centipawns for the mover means, where no more is known: the expected result `q` of
-    /// [`q_of_centipawns`], shared out as if each half of the point were won by itself with a chance of `(1 + q) / 2`:
-    /// win `(1 + q)² / 4`, draw `(1 − q²) / 2`, loss `(1 − q)² / 4`.
+    /// Win, draw and loss for a value in centipawns for the mover: with the expected result `q` of
+    /// [`q_of_centipawns`], win `(1 + q)² / 4`, draw `(1 − q²) / 2`, loss `(1 − q)² / 4`, as if two half points
+    /// were won independently with probability `(1 + q) / 2` each.
     pub fn of_centipawns(centipawns: i32) -> Wdl {
         let q = q_of_centipawns(centipawns);
         let both = |q: f32| (1.0 + q) * (1.0 + q) / 4.0;
         Wdl { win: both(q), draw: (1.0 - q * q) / 2.0, loss: both(-q) }
     }
 
-    /// The same position seen by the other side.
+    /// The same probabilities for the other side.
     pub fn flipped(self) -> Wdl {
         Wdl { win: self.loss, draw: self.draw, loss: self.win }
     }
@@ -86,32 +73,20 @@ impl Wdl {
 /// One position to be evaluated.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// The position and its past.
+    /// The position with its history.
     pub game: &'a Game,
-    /// The legal moves that priors are wanted for, all or some; never empty.
+    /// The legal moves for which priors are requested, all or some; never empty.
     pub moves: &'a [Move],
 }
 
-/// What an evaluator says of one position.
+/// The evaluation of one position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// For the side to move.
     pub wdl: Wdl,
-    /// One probability per legal move, in the request's order; they sum to one.
+    /// One probability per requested move, in the request's order; they sum to one.
     pub priors: Vec<f32>,
 }
-
-/// Why a batch could not be evaluated.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EvalError(pub String);
-
-impl fmt::Display for EvalError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "evaluation failed: {}", self.0)
-    }
-}
-
-impl std::error::Error for EvalError {}
 
 /// Evaluates positions in batches.
 pub trait Evaluator: Send {
@@ -122,7 +97,7 @@ pub trait Evaluator: Send {
     ///
     /// # Errors
     ///
-    /// If the batch can't be evaluated; then none of its answers is known.
+    /// If the batch cannot be evaluated; there are no partial answers.
     fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError>;
 }
 
@@ -136,20 +111,20 @@ impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
     }
 }
 
-/// Leela's curve between expected results and centipawns: `90 · tan(1.5637541897 · q)`.
+/// lc0's conversion of expected results to centipawns: `90 · tan(1.5637541897 · q)`.
 const CURVE: (f32, f32) = (90.0, 1.563_754_2);
 
-/// Centipawns of an expected result, −1 to 1, by Leela's curve.
+/// Centipawns of an expected result, −1 to 1, by lc0's conversion.
 pub fn centipawns_of_q(q: f32) -> i32 {
     (CURVE.0 * (CURVE.1 * q.clamp(-1.0, 1.0)).tan()).round() as i32
 }
 
-/// The expected result, −1 to 1, of so many centipawns: [`centipawns_of_q`] backwards.
+/// The expected result, −1 to 1, of a value in centipawns: the inverse of [`centipawns_of_q`].
 pub fn q_of_centipawns(centipawns: i32) -> f32 {
     ((centipawns as f32 / CURVE.0).atan() / CURVE.1).clamp(-1.0, 1.0)
 }
 
-/// Turns logits into probabilities in place.
+/// Converts logits to probabilities in place.
 pub fn softmax(logits: &mut [f32]) {
     let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let mut sum = 0.0;
@@ -165,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn softmax_of_logarithms_gives_the_shares() {
+    fn softmax_of_logarithms_gives_proportions() {
         let mut logits = [1f32.ln(), 2f32.ln() + 50.0, 5f32.ln()];
         logits[1] -= 50.0;
         softmax(&mut logits);
@@ -175,11 +150,11 @@ mod tests {
     }
 
     #[test]
-    fn centipawns_and_expected_results_are_two_names_of_the_same() {
+    fn centipawns_and_expected_results_convert_both_ways() {
         for centipawns in [-1200, -310, -35, 0, 1, 100, 900, 5000] {
-            let there_and_back = centipawns_of_q(q_of_centipawns(centipawns));
-            // Far out a rounding error of q is many centipawns.
-            assert!((there_and_back - centipawns).abs() <= centipawns.abs() / 500, "{there_and_back}");
+            let round_trip = centipawns_of_q(q_of_centipawns(centipawns));
+            // Near ±1 a rounding error of q is many centipawns.
+            assert!((round_trip - centipawns).abs() <= centipawns.abs() / 500, "{round_trip}");
             assert_eq!(Wdl::of_centipawns(centipawns), Wdl::of_centipawns(-centipawns).flipped());
         }
         assert!((q_of_centipawns(90) - std::f32::consts::FRAC_PI_4 / 1.563_754_2).abs() < 1e-6);

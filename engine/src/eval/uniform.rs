@@ -1,8 +1,8 @@
-//! The evaluator that knows nothing.
+//! The evaluator without a network.
 
 use super::{Answer, EvalError, Evaluator, Request, Wdl};
 
-/// Equal priors and a draw for every position: what a search without a network starts from.
+/// Equal priors and a draw for every position.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Uniform;
 

@@ -1,47 +1,47 @@
-//! A board with its past.
-
-use std::fmt;
+//! A position with its history.
 
 use shakmaty::PositionError as ImpossibleError;
 use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
 use shakmaty::zobrist::Zobrist64;
 use shakmaty::{Board, CastlingMode, Chess, Color, EnPassantMode, Move, MoveList, Position, Rank, Square};
+use thiserror::Error;
 
-/// A position that a game has left behind.
+/// An earlier position of a game.
 #[derive(Clone, Debug)]
-pub struct Past {
+pub struct PastPosition {
     /// The pieces.
     pub board: Board,
-    /// How often the position had stood before, when it stood.
+    /// How often the position had occurred before.
     pub repetitions: u32,
     hash: u64,
 }
 
-/// What is remembered of the position that a game was set up with, besides its board.
+/// Properties of the position that a game was set up with, besides its board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Start {
-    /// It was the initial position of standard chess.
+pub struct StartPosition {
+    /// Whether it is the initial position of standard chess.
     pub initial: bool,
-    /// The square that a pawn had just passed.
+    /// The en-passant target square after a double push.
     pub en_passant: Option<Square>,
 }
 
-/// A chess position together with the positions before it.
+/// A chess position with the positions before it.
 #[derive(Debug)]
 pub struct Game {
-    start: Start,
+    start: StartPosition,
     position: Chess,
     hash: u64,
     repetitions: u32,
-    /// Plies since the position stood last; 0 if it never did.
+    /// Plies since the last occurrence of the position; 0 if there is none.
     recurrence: u32,
-    /// Over the positions that may still be repeated, whatever their order.
+    /// A hash of the set of positions that can still be repeated.
     repeatable: u64,
-    past: Vec<Past>,
+    last_move: Option<Move>,
+    past: Vec<PastPosition>,
 }
 
-/// How a game ended by rule.
+/// The result of a game that ended by the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Checkmate.
@@ -56,41 +56,32 @@ pub enum Outcome {
 /// Why a game is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DrawReason {
-    /// No legal move, no check.
+    /// No legal move, not in check.
     Stalemate,
-    /// Neither side can give mate.
+    /// Neither side can mate.
     InsufficientMaterial,
-    /// The position stands for the third time.
+    /// The third occurrence of a position.
     Threefold,
-    /// A hundred plies without capture or pawn move.
+    /// A hundred plies without a capture or pawn move.
     FiftyMoves,
 }
 
 /// Why a text is not a position or not a legal move.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PositionError {
-    /// The FEN can't be read.
+    /// The FEN cannot be parsed.
+    #[error("not a FEN: {0}")]
     Fen(String),
-    /// The FEN can be read, but describes no position of chess.
+    /// The FEN describes a position that is not possible in chess.
+    #[error("impossible position: {0}")]
     Impossible(String),
     /// The text is not a move in UCI notation.
+    #[error("not a move: {0}")]
     Notation(String),
     /// The move is not legal.
+    #[error("illegal move: {0}")]
     Illegal(String),
 }
-
-impl fmt::Display for PositionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PositionError::Fen(why) => write!(f, "not a FEN: {why}"),
-            PositionError::Impossible(why) => write!(f, "impossible position: {why}"),
-            PositionError::Notation(text) => write!(f, "not a move: {text}"),
-            PositionError::Illegal(text) => write!(f, "illegal move: {text}"),
-        }
-    }
-}
-
-impl std::error::Error for PositionError {}
 
 impl Default for Game {
     fn default() -> Game {
@@ -107,11 +98,12 @@ impl Clone for Game {
             repetitions: self.repetitions,
             recurrence: self.recurrence,
             repeatable: self.repeatable,
+            last_move: self.last_move,
             past: self.past.clone(),
         }
     }
 
-    /// Reuses the memory of `self`: the search copies its root into the same games over and over.
+    /// Reuses the memory of `self`, for searches that copy their root repeatedly.
     fn clone_from(&mut self, source: &Game) {
         self.start = source.start;
         self.position = source.position.clone();
@@ -119,6 +111,7 @@ impl Clone for Game {
         self.repetitions = source.repetitions;
         self.recurrence = source.recurrence;
         self.repeatable = source.repeatable;
+        self.last_move = source.last_move;
         self.past.clone_from(&source.past);
     }
 }
@@ -132,19 +125,22 @@ impl Game {
     /// A game that starts from `position`, without history.
     pub fn from_position(position: Chess) -> Game {
         let hash = hash(&position);
-        let start =
-            Start { initial: hash == self::hash(&Chess::default()), en_passant: position.maybe_ep_square() };
-        Game { start, position, hash, repetitions: 0, recurrence: 0, repeatable: 0, past: Vec::new() }
+        let start = StartPosition {
+            initial: hash == self::hash(&Chess::default()),
+            en_passant: position.maybe_ep_square(),
+        };
+        let past = Vec::new();
+        Game { start, position, hash, repetitions: 0, recurrence: 0, repeatable: 0, last_move: None, past }
     }
 
     /// Reads a FEN, X-FEN or Shredder-FEN; the two counters may be missing.
     ///
-    /// Castling rights without their rook and en-passant squares without their pawn are dropped, as
-    /// GUIs write them; unusual material and impossible checks are accepted.
+    /// Castling rights without a rook and en-passant squares without a pawn, which some GUIs write, are dropped;
+    /// unusual material and impossible checks are accepted.
     ///
     /// # Errors
     ///
-    /// If the text isn't a FEN, a king is missing or can be taken, or pawns stand on a back rank.
+    /// If the text is not a FEN, a king is missing or can be captured, or pawns are on a back rank.
     pub fn from_fen(fen: &str) -> Result<Game, PositionError> {
         let setup = Fen::from_ascii(fen.trim().as_bytes())
             .map_err(|error| PositionError::Fen(format!("{error} in \"{fen}\"")))?
@@ -160,12 +156,30 @@ impl Game {
         Ok(Game::from_position(position))
     }
 
-    /// What the game was set up with.
-    pub fn start(&self) -> Start {
+    /// The game that starts from `fen`, or from the initial position without one, and continues with `moves` in
+    /// UCI notation.
+    ///
+    /// # Errors
+    ///
+    /// As [`Game::from_fen`] and [`Game::parse_uci`], for the first move that fails.
+    pub fn from_uci<'a>(
+        fen: Option<&str>,
+        moves: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Game, PositionError> {
+        let mut game = fen.map_or_else(|| Ok(Game::new()), Game::from_fen)?;
+        for text in moves {
+            let m = game.parse_uci(text)?;
+            game.play(m);
+        }
+        Ok(game)
+    }
+
+    /// The position that the game was set up with.
+    pub fn start(&self) -> StartPosition {
         self.start
     }
 
-    /// The present position.
+    /// The current position.
     pub fn position(&self) -> &Chess {
         &self.position
     }
@@ -175,32 +189,39 @@ impl Game {
         self.position.turn()
     }
 
-    /// The legal moves, in shakmaty's order, which is the same on every machine.
+    /// The move that led to the present position; none if the game was set up with it.
+    pub fn last_move(&self) -> Option<Move> {
+        self.last_move
+    }
+
+    /// The legal moves, in shakmaty's order, which does not depend on the machine.
     pub fn legal_moves(&self) -> MoveList {
         self.position.legal_moves()
     }
 
     /// Plays a legal move.
     pub fn play(&mut self, m: Move) {
-        self.past.push(Past {
+        self.past.push(PastPosition {
             board: self.position.board().clone(),
             repetitions: self.repetitions,
             hash: self.hash,
         });
         let rights = self.position.castles().castling_rights();
         self.position.play_unchecked(m);
-        let lasting = self.position.halfmoves() == 0 || self.position.castles().castling_rights() != rights;
-        // What stood before a move that can't be taken back never stands again.
-        self.repeatable = if lasting { 0 } else { self.repeatable.wrapping_add(scrambled(self.hash)) };
+        self.last_move = Some(m);
+        let irreversible =
+            self.position.halfmoves() == 0 || self.position.castles().castling_rights() != rights;
+        // Positions before an irreversible move cannot be repeated.
+        self.repeatable = if irreversible { 0 } else { self.repeatable.wrapping_add(scrambled(self.hash)) };
         self.hash = hash(&self.position);
         self.find_repetition();
     }
 
-    /// Reads a legal move in UCI notation; castling as `e1g1` or as king takes rook.
+    /// Parses a legal move in UCI notation; castling as `e1g1` or as king takes rook.
     ///
     /// # Errors
     ///
-    /// If the text isn't a move, or the move isn't legal here.
+    /// If the text is not a move, or the move is not legal here.
     pub fn parse_uci(&self, text: &str) -> Result<Move, PositionError> {
         UciMove::from_ascii(text.as_bytes())
             .map_err(|_| PositionError::Notation(text.to_owned()))?
@@ -211,7 +232,7 @@ impl Game {
     /// Writes a move in UCI notation.
     ///
     /// Castling is the king's two-square step in standard geometry, and king takes rook if
-    /// `chess960` is set or king and rook don't stand where standard chess puts them.
+    /// `chess960` is set or king and rook are not on their standard squares.
     pub fn uci(m: Move, chess960: bool) -> String {
         let mode = match m {
             Move::Castle { king, rook } if !chess960 && is_standard_castling(king, rook) => {
@@ -222,7 +243,7 @@ impl Game {
         m.to_uci(mode).to_string()
     }
 
-    /// How often the present position stood before: 0 for the first time.
+    /// How often the current position occurred before: 0 for the first time.
     ///
     /// Positions are the same if the pieces, the side to move, the castling rights and the legal
     /// en-passant captures are.
@@ -230,35 +251,35 @@ impl Game {
         self.repetitions
     }
 
-    /// How many plies ago the present position stood last, if it did.
+    /// Plies since the last occurrence of the current position, if there is one.
     pub fn recurrence(&self) -> Option<usize> {
         (self.recurrence > 0).then_some(self.recurrence as usize)
     }
 
     /// The positions before this one, oldest first.
-    pub fn past(&self) -> &[Past] {
+    pub fn past(&self) -> &[PastPosition] {
         &self.past
     }
 
-    /// Plies played since the position that this game was set up with.
+    /// Plies played since the start position.
     pub fn ply(&self) -> usize {
         self.past.len()
     }
 
-    /// A number that is the same for positions that count as repetitions of one another.
+    /// The Zobrist hash: equal for positions that count as repetitions of one another.
     pub fn hash(&self) -> u64 {
         self.hash
     }
 
-    /// A number that is the same for positions from which the rules allow the same futures: the position,
-    /// the fifty-move counter, and the positions that may still be repeated are the same. The move
-    /// number and what happened before the last lasting move don't matter.
+    /// A hash of everything that the rules need to continue the game: the position, the fifty-move counter, and the
+    /// positions that can still be repeated. The move number and positions before the last irreversible move are
+    /// not covered.
     pub fn key(&self) -> u64 {
         let clock = u64::from(self.position.halfmoves().min(100)) + 1;
         self.hash ^ scrambled(clock) ^ scrambled(self.repeatable)
     }
 
-    /// The moves that lead from here to `later`, if it is this game gone on with.
+    /// The moves that lead from here to `later`, if it continues this game.
     pub fn continuation(&self, later: &Game) -> Option<Vec<Move>> {
         let begun = later.past.get(..self.ply())?;
         if !begun.iter().zip(&self.past).all(|(theirs, ours)| theirs.hash == ours.hash) {
@@ -279,17 +300,17 @@ impl Game {
             game.play(m);
             moves.push(m);
         }
-        // The hashes leave the counters out.
+        // The hashes do not cover the counters.
         let counters = |game: &Game| (game.position.halfmoves(), game.position.fullmoves());
         (counters(&game) == counters(later)).then_some(moves)
     }
 
-    /// How the game ended by rule, if it did: a threefold repetition and fifty moves end it unasked.
+    /// The result by the rules, if the game has ended; threefold repetition and fifty moves end it without a claim.
     pub fn outcome(&self) -> Option<Outcome> {
         self.outcome_given(&self.legal_moves())
     }
 
-    /// [`Game::outcome`] for a caller that has the legal moves already.
+    /// [`Game::outcome`] with the legal moves given.
     pub fn outcome_given(&self, legal: &MoveList) -> Option<Outcome> {
         if legal.is_empty() {
             return Some(if self.position.is_check() {
@@ -309,14 +330,14 @@ impl Game {
         }
     }
 
-    /// The present position as a FEN.
+    /// The current position as a FEN.
     pub fn fen(&self) -> String {
         Fen::from_position(&self.position, EnPassantMode::Legal).to_string()
     }
 
     fn find_repetition(&mut self) {
-        // Only a position with the same side to move and no irreversible move since can be equal,
-        // and the nearest one knows how many came before it.
+        // Only positions with the same side to move and no irreversible move since can be equal, and the most recent
+        // one has counted those before it.
         let reversible = self.position.halfmoves() as usize;
         let earlier = self.past.iter().rev().take(reversible).enumerate().skip(3).step_by(2);
         let (repetitions, recurrence) = earlier
@@ -329,7 +350,7 @@ impl Game {
     }
 }
 
-/// Spreads a number's bits (the finaliser of MurmurHash3), so that sums of them hardly ever collide.
+/// Mixes the bits of a number (the finaliser of MurmurHash3), so that sums rarely collide.
 fn scrambled(mut bits: u64) -> u64 {
     bits = (bits ^ (bits >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     bits = (bits ^ (bits >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
@@ -353,12 +374,7 @@ mod tests {
     use super::*;
 
     fn played(fen: Option<&str>, moves: &str) -> Game {
-        let mut game = fen.map_or_else(Game::new, |fen| Game::from_fen(fen).unwrap());
-        for text in moves.split_whitespace() {
-            let m = game.parse_uci(text).unwrap();
-            game.play(m);
-        }
-        game
+        Game::from_uci(fen, moves.split_whitespace()).unwrap()
     }
 
     #[test]
@@ -374,9 +390,9 @@ mod tests {
     }
 
     #[test]
-    fn the_key_is_the_same_for_the_same_future_only() {
+    fn the_key_is_equal_only_for_equal_continuations() {
         let key = |moves| played(None, moves).key();
-        // The last move is lasting: how the position came about doesn't matter.
+        // The last move is irreversible: the moves before it do not matter.
         assert_eq!(key("g1f3 g8f6 d2d4"), key("g1f3 g8f6 d2d4"));
         assert_eq!(key("g1f3 d7d5 b1c3 g8f6 e2e4"), key("b1c3 g8f6 g1f3 d7d5 e2e4"));
         // The knights could go back to different positions.
@@ -399,7 +415,7 @@ mod tests {
         assert_eq!(start.continuation(&start), Some(Vec::new()));
         assert_eq!(later.continuation(&start), None);
         assert_eq!(start.continuation(&played(None, "e2e4 e7e6 d2d4")), None);
-        // The same position with another past, or another counter, is another game.
+        // The same position with another history or counter is another game.
         assert_eq!(start.continuation(&Game::from_fen(&start.fen()).unwrap()), None);
         let clock = |clock| Game::from_fen(&format!("7k/8/8/8/8/8/R7/K7 w - - {clock} 1")).unwrap();
         assert_eq!(clock(3).continuation(&clock(4)), None);
@@ -415,7 +431,7 @@ mod tests {
     fn an_en_passant_right_makes_a_new_position_only_if_it_can_be_used() {
         // After e2e4 nothing can capture on e3: the second visit is a repetition.
         assert_eq!(played(None, "e2e4 g8f6 g1f3 f6g8 f3g1").repetitions(), 1);
-        // Black's pawn on d4 can: it isn't.
+        // Black's pawn on d4 can capture: it is not a repetition.
         let fen = "rnbqkbnr/ppp1pppp/8/8/3p4/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
         assert_eq!(played(Some(fen), "e2e4 g8f6 g1f3 f6g8 f3g1").repetitions(), 0);
     }
@@ -458,7 +474,7 @@ mod tests {
         assert_eq!(Game::uci(castle, false), "f1b1", "no e1c1 for a king on f1");
     }
 
-    /// Double Chess960: each side's king and rooks stand where they like.
+    /// Double Chess960: the sides' kings and rooks start on different files.
     #[test]
     fn sides_may_castle_from_different_squares() {
         let mut game = Game::from_fen("1r2k2r/pppppppp/8/8/8/8/PPPPPPPP/R4KR1 w GAhb - 0 1").unwrap();
@@ -488,7 +504,7 @@ mod tests {
         ] {
             assert!(Game::from_fen(fen).is_err(), "{fen}");
         }
-        assert!(Game::from_fen("4k3/8/8/8/8/8/4R3/4K3 w - - 0 1").is_err(), "the king could be taken");
+        assert!(Game::from_fen("4k3/8/8/8/8/8/4R3/4K3 w - - 0 1").is_err(), "the king could be captured");
         assert!(matches!(Game::new().parse_uci("e2e5"), Err(PositionError::Illegal(_))));
         assert!(matches!(Game::new().parse_uci("castles"), Err(PositionError::Notation(_))));
         assert!(Game::from_fen("4k3/8/8/8/8/8/8/4K3 w - -").is_ok(), "four fields");

@@ -6,8 +6,8 @@ use shakmaty::{Chess, Move, Position, Role, Square};
 
 /// A move as `from | to << 6 | promotion << 12`, the packing of `games/1`.
 ///
-/// Promotion is 0 for none, then 2 N, 3 B, 4 R, 5 Q (shakmaty's role numbers). Castling is the king
-/// taking its own rook, in standard chess too.
+/// Promotion is 0 for none, 2 N, 3 B, 4 R, 5 Q (shakmaty's role numbers). Castling is king takes rook, in
+/// standard chess too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PackedMove(pub u16);
@@ -45,9 +45,9 @@ impl PackedMove {
         }
     }
 
-    /// The move that this stands for in `position`, if it is known to be legal there.
+    /// Unpacks a move that is known to be legal in `position`.
     ///
-    /// Much cheaper than [`PackedMove::to_move`]; for an illegal move the answer means nothing.
+    /// Much cheaper than [`PackedMove::to_move`]; the result for an illegal move is unspecified.
     pub fn to_legal_move(self, position: &Chess) -> Move {
         let (from, to, board) = (self.from(), self.to(), position.board());
         let role = board.role_at(from).unwrap_or(Role::Pawn);
@@ -61,11 +61,11 @@ impl PackedMove {
         }
     }
 
-    /// The legal move that this stands for in `position`, if there is one.
+    /// Unpacks the move; `None` if it is not legal in `position`.
     pub fn to_move(self, position: &Chess) -> Option<Move> {
         let promotion = self.promotion()?;
         UciMove::Normal { from: self.from(), to: self.to(), promotion }.to_move(position).ok().filter(|m| {
-            // e1g1 is castling in UCI's words but not in this packing.
+            // e1g1 is castling in UCI notation but not in this packing.
             PackedMove::new(*m) == self
         })
     }

@@ -1,41 +1,47 @@
-//! The tree as a state machine, and the workers that grow it.
+//! The search: the tree as a state machine, and the workers that grow it.
 //!
-//! One round of a worker has six steps, and the modules stand in their order:
+//! One round has six steps, and the modules are in their order:
 //!
-//! 1. [`Tree::gather`] walks from the root to leaves by PUCT ([`Params`]) and leaves a virtual visit
-//!    on every node of the way: a [`Ticket`] each. A full tree first drops what is least useful.
-//! 2. The worker replays each ticket's moves; a game that ends there is [`Leaf::Terminal`].
-//! 3. [`Tree::identify`] looks whether the position is in the tree already, by another way.
-//! 4. An [`Evaluator`](crate::eval::Evaluator) answers for the others: [`Leaf::Expanded`].
-//! 5. [`Tree::apply`] turns virtual visits into visits and backs the values up; if the evaluator
-//!    failed, [`Tree::cancel`] takes the virtual visits back, and the tree is as before.
-//! 6. The watcher looks at the counters and says whether to go on ([`Watch`]).
+//! 1. [`Tree::gather`] selects leaves from the root by PUCT ([`Params`]), and counts an [`InFlightVisit`] at every node
+//!    of each path. A full tree first drops its least visited nodes.
+//! 2. Each visit's moves are replayed; a game that ends at the leaf is [`Leaf::Terminal`].
+//! 3. [`Tree::identify`] finds transpositions: positions that the tree contains already.
+//! 4. An [`Evaluator`](crate::eval::Evaluator) evaluates the others: [`Leaf::Expanded`].
+//! 5. [`Tree::apply`] expands the leaves and backs their values up. If the evaluator failed, [`Tree::cancel`] restores
+//!    the statistics instead.
+//! 6. The [`SearchObserver`] decides whether to continue.
 //!
-//! The tree has no clock, thread, channel or random source of its own; [`Pool`] has the threads. [`Solo`] is a search
-//! that somebody else drives, many of them with one evaluator.
+//! The tree has no clock, threads, channels or random numbers of its own. [`Pool`] runs a search on threads;
+//! [`SteppedSearch`] is driven by its caller, many of them with one evaluator. Both run the same round.
 
 mod proof;
 mod noise;
 mod params;
-mod arena;
+mod node_store;
+mod neural_mate;
 mod tree;
 mod recycle;
 mod select;
 mod step;
 mod report;
-mod desk;
+mod observer;
+mod context;
+mod pending;
+mod round;
+mod shared;
 mod worker;
 mod pool;
 mod gumbel;
-mod solo;
+mod stepped;
 
-pub use gumbel::{Gumbel, Improved};
-pub use noise::{Noise, choose};
-pub use params::{Fpu, FpuStrategy, Limits, Params, Puct};
-pub use pool::{Ended, Outcome, Pool, Progress, Verdict, View, Watch};
+pub use gumbel::{Gumbel, ImprovedPolicy};
+pub use noise::{Noise, sample_by_visits};
+pub use observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
+pub use params::{Limits, Params, Puct};
+pub use pool::Pool;
 pub use proof::Proof;
-pub use report::{Line, MoveStats, Report, Score};
-pub use solo::Solo;
-pub use step::{Expansion, Gathered, Leaf, Ticket};
-pub use tree::{Counters, NodeView, Tree};
+pub use report::{MoveStats, PvLine, Report, Score};
+pub use step::{Expansion, Gathered, InFlightVisit, Leaf};
+pub use stepped::SteppedSearch;
+pub use tree::{NodeView, SearchCounters, Tree};
 pub use worker::check_answers;

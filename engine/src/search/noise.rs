@@ -1,4 +1,4 @@
-//! Randomness for self-play: noise on the root's priors, and a choice by visits. Play has neither.
+//! Random numbers for self-play: Dirichlet noise on the root's priors, and sampling a move by visits.
 
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -10,30 +10,30 @@ use rand_distr::{Distribution, Gamma};
 pub struct Noise {
     /// The noise's share, 0 to 1; AlphaZero's is 0.25.
     pub epsilon: f32,
-    /// How even the noise is; AlphaZero's for chess is 0.3.
+    /// Concentration of the Dirichlet distribution, above 0; AlphaZero's for chess is 0.3.
     pub alpha: f32,
-    /// Where the random numbers begin: the same seed, the same noise.
+    /// Seed of the random numbers: the same seed gives the same noise.
     pub seed: u64,
 }
 
 impl Noise {
-    /// One share per move; they sum to one.
+    /// A sample of the Dirichlet distribution: one share per move, with the sum 1.
     ///
     /// # Panics
     ///
     /// If `alpha` is not above zero.
     pub(super) fn shares(&self, moves: usize) -> Vec<f32> {
-        let mut random = SmallRng::seed_from_u64(self.seed);
+        let mut rng = SmallRng::seed_from_u64(self.seed);
         let gamma = Gamma::new(f64::from(self.alpha), 1.0).expect("alpha is above zero");
-        let draws: Vec<f64> = (0..moves).map(|_| gamma.sample(&mut random).max(f64::MIN_POSITIVE)).collect();
+        let draws: Vec<f64> = (0..moves).map(|_| gamma.sample(&mut rng).max(f64::MIN_POSITIVE)).collect();
         let total: f64 = draws.iter().sum();
         draws.into_iter().map(|draw| (draw / total) as f32).collect()
     }
 }
 
-/// Chooses an index with a chance in proportion to `visits^(1 / temperature)`; the most visited at a
-/// temperature of zero. `None` if nothing was visited.
-pub fn choose(visits: &[u64], temperature: f32, seed: u64) -> Option<usize> {
+/// Samples an index with a probability in proportion to `visits^(1 / temperature)`; the most visited at temperature
+/// zero. `None` if all visits are zero.
+pub fn sample_by_visits(visits: &[u64], temperature: f32, seed: u64) -> Option<usize> {
     let most = *visits.iter().max().filter(|most| **most > 0)?;
     if temperature <= 0.0 {
         return visits.iter().position(|count| *count == most);
@@ -45,7 +45,7 @@ pub fn choose(visits: &[u64], temperature: f32, seed: u64) -> Option<usize> {
         left -= weight(count);
         left < 0.0
     });
-    // Rounding may leave a crumb behind the last one.
+    // Rounding errors may leave a rest after the last one.
     chosen.or_else(|| visits.iter().rposition(|count| *count > 0))
 }
 
@@ -54,13 +54,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn noise_is_a_distribution_that_its_seed_decides() {
+    fn noise_is_a_distribution_determined_by_its_seed() {
         let noise = |alpha, seed| Noise { epsilon: 0.25, alpha, seed }.shares(30);
         let shares = noise(0.3, 1);
         assert!((shares.iter().sum::<f32>() - 1.0).abs() < 1e-4);
         assert_eq!(shares, noise(0.3, 1));
         assert_ne!(shares, noise(0.3, 2));
-        // Small alphas put most into few moves, great ones spread it.
+        // A small alpha gives most to few moves, a large one spreads it.
         let greatest = |alpha| {
             (0..50).map(|seed| noise(alpha, seed).into_iter().fold(0.0, f32::max)).sum::<f32>() / 50.0
         };
@@ -68,17 +68,18 @@ mod tests {
     }
 
     #[test]
-    fn temperature_says_how_much_visits_count() {
+    fn temperature_scales_the_influence_of_visits() {
         let visits = [10, 30, 0, 60];
-        assert_eq!(choose(&visits, 0.0, 7), Some(3));
-        assert_eq!(choose(&[0, 0], 1.0, 7), None);
+        assert_eq!(sample_by_visits(&visits, 0.0, 7), Some(3));
+        assert_eq!(sample_by_visits(&[0, 0], 1.0, 7), None);
         let share = |temperature: f32| {
-            let hits = (0..2000).filter(|seed| choose(&visits, temperature, *seed) == Some(3)).count();
+            let hits =
+                (0..2000).filter(|seed| sample_by_visits(&visits, temperature, *seed) == Some(3)).count();
             hits as f32 / 2000.0
         };
         assert!((share(1.0) - 0.6).abs() < 0.04, "{}", share(1.0));
         // 1 : 9 : 36.
         assert!((share(0.5) - 36.0 / 46.0).abs() < 0.04, "{}", share(0.5));
-        assert!((0..2000).all(|seed| choose(&visits, 10.0, seed) != Some(2)));
+        assert!((0..2000).all(|seed| sample_by_visits(&visits, 10.0, seed) != Some(2)));
     }
 }

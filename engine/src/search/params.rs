@@ -1,50 +1,42 @@
-//! The numbers that steer a search.
+//! Parameters and limits of a search.
 
 use shakmaty::Move;
 
 use super::noise::Noise;
 
-/// How the tree grows. The defaults are Leela's (lc0 `src/search/classic/params.cc`) unless said.
+/// Parameters of the search. The defaults are lc0's (`src/search/classic/params.cc`) unless noted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// How much is explored.
+    /// Exploration.
     pub puct: Puct,
-    /// Whether [`Params::root_puct`] counts at the root.
-    pub root_has_own_puct: bool,
-    /// How much is explored at the root, if that differs.
-    pub root_puct: Puct,
-    /// What an unvisited move is taken to be worth.
-    pub fpu: Fpu,
-    /// Whether [`Params::root_fpu`] counts at the root.
-    pub root_has_own_fpu: bool,
-    /// What an unvisited move is taken to be worth at the root, if that differs.
-    pub root_fpu: Fpu,
-    /// Priors are raised to `1 / temperature` and normalised: above 1 flattens them.
+    /// First-play urgency (FPU): Q of an unvisited move is the parent's Q minus this value times √(sum of the priors of
+    /// visited moves).
+    pub fpu: f32,
+    /// Softmax temperature of the policy: priors are raised to `1 / temperature` and normalised.
     pub policy_temperature: f32,
-    /// Positions that are reached by several ways share one node (Czech, Korus, Kersting: Monte-Carlo
-    /// Graph Search, 2020). On by our own measurement: see the README.
+    /// Transpositions share one node (Czech, Korus, Kersting: Monte-Carlo Graph Search, 2020). On by our own
+    /// measurement: see `docs/search.md`.
     pub transpositions: bool,
-    /// The tree of the last search is gone on with where the new position stands in it.
+    /// Reuse the tree of the last search if it contains the new root.
     pub reuse: bool,
-    /// What is proven (mate, stalemate, dead positions, tables) travels up (Winands, Björnsson, Saito:
-    /// Monte-Carlo Tree Search Solver, 2008).
+    /// Back up proven values (mate, stalemate, dead positions, tables) (Winands, Björnsson, Saito: Monte-Carlo Tree
+    /// Search Solver, 2008).
     pub solver: bool,
-    /// A position that stands for the second time since the root is a draw.
+    /// A position that occurs for the second time since the root is a draw.
     pub twofold_draws: bool,
-    /// Root moves that can't be overtaken any more get no more visits; the greater, the sooner; 0 is off.
+    /// Smart pruning: root moves that cannot become the most visited within the visits left get no more of them. The
+    /// greater, the sooner; 0 is off.
     pub smart_pruning: f32,
-    /// While winning, drawish moves are worth less by `contempt · max(W − L, 0) · P(draw)`
-    /// (NeuralMatePlay). Off.
+    /// Contempt: reduces Q by `contempt · max(W − L, 0) · P(draw)` (NeuralMatePlay). 0 is off, the default.
     pub contempt: f32,
-    /// Sharp moves are explored more: `U · (1 + weight · √(W · L))` (NeuralMatePlay). Off.
+    /// Uncertainty weight: multiplies U by `1 + weight · √(W · L)` (NeuralMatePlay). 0 is off, the default.
     pub uncertainty: f32,
-    /// Next to a move that draws for certain, unvisited moves are not taken to be worse than their
-    /// parent (NeuralMatePlay). Off.
+    /// Draw-sibling FPU: no FPU reduction at a node where a move draws for certain (NeuralMatePlay). Off by default.
     pub draw_sibling_fpu: bool,
-    /// What a visit that has not come back yet counts for: 1 is a loss, 0 leaves Q as it is. Our own default: see the
-    /// README.
+    /// Virtual loss per in-flight visit: 1 counts it as a loss, 0 leaves Q unchanged. Our own default: see
+    /// `docs/search.md`.
     pub virtual_loss: f32,
-    /// Positions a worker gathers before it asks its evaluator. Our own default: see the README.
+    /// Positions that a worker evaluates at once, at most. Our own default: see `docs/search.md`.
     pub batch: usize,
 }
 
@@ -54,29 +46,10 @@ pub struct Params {
 pub struct Puct {
     /// Exploration of a new node.
     pub c: f32,
-    /// Visits at which exploration begins to grow.
+    /// Visits from which on exploration grows noticeably.
     pub base: f32,
     /// How fast it grows.
     pub factor: f32,
-}
-
-/// First-play urgency: what an unvisited move is taken to be worth.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fpu {
-    /// What the value means.
-    pub strategy: FpuStrategy,
-    /// The value.
-    pub value: f32,
-}
-
-/// How first-play urgency is found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FpuStrategy {
-    /// The parent's Q less the value times √(visited prior).
-    #[default]
-    Reduction,
-    /// The value itself, −1 (lost) to 1 (won).
-    Absolute,
 }
 
 impl Default for Puct {
@@ -85,21 +58,11 @@ impl Default for Puct {
     }
 }
 
-impl Default for Fpu {
-    fn default() -> Fpu {
-        Fpu { strategy: FpuStrategy::Reduction, value: 0.33 }
-    }
-}
-
 impl Default for Params {
     fn default() -> Params {
         Params {
             puct: Puct::default(),
-            root_has_own_puct: false,
-            root_puct: Puct::default(),
-            fpu: Fpu::default(),
-            root_has_own_fpu: false,
-            root_fpu: Fpu { value: 1.0, ..Fpu::default() },
+            fpu: 0.33,
             policy_temperature: 1.359,
             transpositions: true,
             reuse: true,
@@ -122,18 +85,18 @@ impl Puct {
     }
 }
 
-/// When a search ends by itself, and what it is about; the default is never, and everything.
+/// When a search ends by itself, and what it searches. The default has no limit and searches all moves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// After this many visits, not counting those of a tree that is gone on with.
+    /// After this many visits, without those of a reused tree.
     pub visits: Option<u64>,
-    /// When the playouts' paths are this long on average, in plies.
+    /// When the mean path length of the visits reaches this many plies.
     pub depth: Option<u32>,
     /// The root moves to search; empty for all.
     pub root_moves: Vec<Move>,
     /// Noise on the root's priors, for self-play.
     pub noise: Option<Noise>,
-    /// Every root move is of interest, not only the best: none is left out by smart pruning, and a proven
-    /// win doesn't end the search before all of them are proven or it is a mate in one.
+    /// All root moves are of interest, not only the best: no smart pruning, and a proven root ends the search only when
+    /// all its moves are proven or it is mate in one.
     pub all_moves: bool,
 }

@@ -1,34 +1,34 @@
-//! What is known for certain of a node, for the side to move in it.
+//! Proven values of nodes (the MCTS solver), for the side to move.
 
 use crate::eval::Wdl;
 
 /// A proven value with the number of plies to the game's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// The mover wins, at the latest after this many plies.
+    /// The side to move wins, in at most this many plies.
     Win(u16),
     /// The game is drawn.
     Draw,
-    /// The mover loses: he is mated after this many plies, or earlier if he helps.
+    /// The side to move loses: it is mated in at most this many plies.
     Loss(u16),
 }
 
-/// Plies from here on mean that endgame tables know the result, not how far the mate is: what is above
-/// is how far the next capture or pawn move is at most.
+/// Added to the plies of results from endgame tables, which do not give the distance to mate; the rest is an upper
+/// bound on the plies to the next capture or pawn move.
 const TABLE: u16 = 20_000;
 
 impl Proof {
-    /// A win that endgame tables know of, with the plies that the next capture or pawn move may take.
+    /// A win by endgame tables; `plies`: an upper bound on the plies to the next capture or pawn move.
     pub fn table_win(plies: u16) -> Proof {
         Proof::Win(TABLE + plies.min(1000))
     }
 
-    /// A loss that endgame tables know of, like [`Proof::table_win`].
+    /// A loss by endgame tables, like [`Proof::table_win`].
     pub fn table_loss(plies: u16) -> Proof {
         Proof::Loss(TABLE + plies.min(1000))
     }
 
-    /// Plies to the mate; `None` for a draw, and where only tables know the result.
+    /// Plies to mate; `None` for draws and results from endgame tables.
     pub fn mate(self) -> Option<u16> {
         match self {
             Proof::Win(plies) | Proof::Loss(plies) => Some(plies).filter(|plies| *plies < TABLE),
@@ -36,7 +36,7 @@ impl Proof {
         }
     }
 
-    /// What this proof, of the position after a move, says for the side that makes the move.
+    /// The proof for the side that makes a move into this position, one ply further from the end.
     pub fn before(self) -> Proof {
         match self {
             Proof::Loss(plies) => Proof::Win(plies + 1),
@@ -45,7 +45,7 @@ impl Proof {
         }
     }
 
-    /// The proof as a value for the mover.
+    /// The proof as a value for the side to move.
     pub fn wdl(self) -> Wdl {
         match self {
             Proof::Win(_) => Wdl::WIN,
@@ -54,11 +54,11 @@ impl Proof {
         }
     }
 
-    /// What a position is proven to be by its moves' proofs, each for the opponent who is to move
-    /// after it; `None` for an unproven move.
+    /// The proof of a position, given the proofs of the positions after its moves (`None` if unproven), each for the
+    /// opponent.
     ///
-    /// One move that leaves the opponent lost wins: the shortest. Otherwise every move must be
-    /// proven: a draw if there is one, else the longest defence.
+    /// If a move leaves the opponent lost, the shortest such win. Otherwise, if all moves are proven: a draw if
+    /// possible, else the longest loss.
     pub fn of_position(moves: impl Iterator<Item = Option<Proof>>) -> Option<Proof> {
         let mut win: Option<u16> = None;
         let mut draw = false;
@@ -80,8 +80,8 @@ impl Proof {
         }
     }
 
-    /// How much the side that can move here wants to: a short loss of the opponent first, then a
-    /// draw, then the longest way to be mated. `None` (unproven) stands between win and draw.
+    /// Rank of a move by the proof of the position after it, for the side that makes it: short wins first, then
+    /// unproven moves, draws, long losses, short losses.
     pub(super) fn rank_for_parent(proof: Option<Proof>) -> i32 {
         match proof {
             Some(Proof::Loss(plies)) => 100_000 - i32::from(plies),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draw_saves_from_a_loss() {
+    fn a_draw_is_better_than_a_loss() {
         let moves = [Some(Proof::Win(1)), Some(Proof::Draw)];
         assert_eq!(Proof::of_position(moves.into_iter()), Some(Proof::Draw));
         assert_eq!(Proof::of_position([Some(Proof::Draw), None].into_iter()), None);

@@ -1,116 +1,124 @@
-//! The tree (a graph, where positions are reached by several ways) and the law that holds in it.
+//! The search tree (with transpositions a directed acyclic graph) and its invariant.
 
 use shakmaty::Move;
 
-use super::arena::{Arena, Node, NodeId};
+use super::neural_mate::NeuralMateTerms;
+use super::node_store::{Node, NodeId, NodeStore};
 use super::params::Params;
 use super::proof::Proof;
 use crate::eval::Wdl;
 use crate::position::{Game, PackedMove};
 
-/// What the outside may know of a node.
+/// The statistics of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeView {
-    /// Visits that have come back by this move.
+    /// Completed visits by this move.
     pub visits: u32,
-    /// Visits on their way.
-    pub pending: u32,
+    /// In-flight visits.
+    pub in_flight: u32,
     /// Mean result for the side that moved into the node.
     pub q: f32,
     /// Mean win, draw and loss for the side that moved into the node.
     pub wdl: Wdl,
-    /// What is certain, for the side to move in the node.
+    /// The proven value, for the side to move in the node.
     pub proof: Option<Proof>,
     /// The prior of the move into the node; 1 for the root.
     pub prior: f32,
-    /// The evaluator's expected result for the side that moved into the node; `None` before it.
+    /// The evaluator's value for the side that moved into the node, −1 to 1; `None` before its evaluation.
     pub value: Option<f32>,
 }
 
-/// Counters since a search began.
+/// Counters of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Visits that have been applied.
+pub struct SearchCounters {
+    /// Applied visits.
     pub playouts: u64,
     /// Of these, new evaluations.
     pub evaluations: u64,
-    /// Of these, visits that took the mean of a position which was known by another way.
+    /// Of these, visits that backed up the mean of a transposition.
     pub transpositions: u64,
-    /// Of these, positions that endgame tables answered for.
+    /// Of these, results from endgame tables.
     pub table_hits: u64,
-    /// Plies of all playouts' paths.
+    /// Sum of the path lengths, in plies.
     pub path_plies: u64,
-    /// The greatest mean length of the paths so far, rounded down.
+    /// The greatest mean path length so far, in plies, rounded down.
     pub depth: u32,
     /// The longest path, in plies.
     pub longest_path: u32,
 }
 
-/// Visits of a search with a kept tree before the mean length of paths means something.
+/// Visits of a search with a reused tree before the mean path length is meaningful.
 const KEPT_VISITS_UNCOUNTED: u64 = 128;
 
-/// A search tree over one root position: only data, no clock, thread or random source.
+/// A search tree of one root position: only data, without clock, threads or random numbers.
 ///
-/// **Law.** When nothing is in flight, an expanded node's visits are those that ended in it (one, its
-/// own evaluation, unless its moves were dropped in between) plus those along its links.
+/// **Invariant.** When no visit is in flight, an expanded node's visits are those that ended in it (one, its own
+/// evaluation, unless its moves were dropped in between) plus those of its moves.
 ///
-/// **Sharing.** Two ways lead to the same node, unless the game ends there, if [`Game::key`] is the
-/// same: position, fifty-move counter, and the positions that could still be repeated. So what follows from a node depends on the
-/// node alone, repetitions included, and no cycle can close: along moves that can be taken back the
-/// counter grows. The first playout that comes to a node by another way takes the node's mean with it;
-/// later ones go on below it.
+/// **Transpositions** share a node, unless the game ends there, if their [`Game::key`] is the same: position,
+/// fifty-move counter, and the positions that can still be repeated. So a node's subtree depends on the node alone,
+/// repetitions included, and there are no cycles: reversible moves increase the counter. The first visit that reaches
+/// a node by a new path backs up the node's mean; later visits continue below it.
 pub struct Tree {
-    // Set for a search.
+    // Set at the start of a search.
     pub(super) params: Params,
+    /// NeuralMatePlay's terms, if the parameters turn them on.
+    pub(super) neural_mate: Option<NeuralMateTerms>,
     pub(super) game: Game,
     pub(super) moves: Vec<Move>,
     pub(super) restricted: bool,
-    /// Visits that are still to come, if somebody knows.
+    /// Visits until the end of the search, if known.
     pub(super) horizon: Option<u64>,
-    /// The root move that visits take, if somebody else chooses it.
+    /// The index of the root move that visits take, if it is not chosen by PUCT.
     pub(super) forced: Option<usize>,
     // Grows.
-    pub(super) arena: Arena,
+    pub(super) nodes: NodeStore,
     pub(super) root: NodeId,
-    /// A node from which the root is reached, at most two plies above it: if the opponent plays another
-    /// move than the one pondered on, the search goes on from there.
+    /// A node at most two plies above the root: if the opponent does not play the move that was pondered, the tree below
+    /// it is reused.
     pub(super) base: NodeId,
     pub(super) base_game: Game,
-    /// The root has moved since memory was last recycled: there may be nodes that nothing leads to.
+    /// Whether the root has changed since memory was last recycled: there may be unreachable nodes.
     pub(super) moved: bool,
     // Counts.
-    pub(super) counters: Counters,
-    /// The first visits of a tree that is gone on with follow its main line: they say nothing of depth.
+    pub(super) counters: SearchCounters,
+    /// The first visits of a reused tree follow its principal variation and do not count for the depth.
     pub(super) depth_counts_from: u64,
     pub(super) in_flight: u64,
 }
 
 impl Tree {
-    /// A tree that holds nothing but the unevaluated root of `game`.
+    /// A tree of the unevaluated root of `game`.
     ///
-    /// `root_moves` restricts the root's moves (empty for all). `memory` in bytes bounds the tree; it is
-    /// reserved but not touched before it is needed, and the tree never takes more.
+    /// `root_moves` restricts the root's moves (empty for all). `memory` in bytes bounds the tree; it is reserved, but
+    /// not touched before it is needed.
     pub fn new(game: Game, root_moves: &[Move], params: Params, memory: usize) -> Tree {
-        let mut arena = Arena::new(memory);
-        let root = arena.add();
+        let mut nodes = NodeStore::new(memory);
+        let root = nodes.add();
         let mut tree = Tree {
+            neural_mate: NeuralMateTerms::of(&params),
             params,
             moves: Vec::new(),
             restricted: false,
             horizon: None,
             forced: None,
-            arena,
+            nodes,
             root,
             base: root,
             base_game: game.clone(),
             moved: false,
             game,
-            counters: Counters::default(),
+            counters: SearchCounters::default(),
             depth_counts_from: 0,
             in_flight: 0,
         };
         tree.restrict(root_moves);
         tree
+    }
+
+    /// An empty tree, to be [started](Tree::start), of at most `memory` bytes.
+    pub fn empty(memory: usize) -> Tree {
+        Tree::new(Game::new(), &[], Params::default(), memory)
     }
 
     fn restrict(&mut self, root_moves: &[Move]) {
@@ -119,10 +127,10 @@ impl Tree {
         self.moves = legal.into_iter().filter(|m| !self.restricted || root_moves.contains(m)).collect();
     }
 
-    /// Goes on to another search: of the tree below `game`, if there is one and `params.reuse` says so,
-    /// else of nothing but its root. Returns whether the tree was kept.
+    /// Prepares a new search. Reuses the tree if it contains `game` and `params.reuse` allows it, else begins with an
+    /// unevaluated root. Returns whether the tree was reused.
     ///
-    /// Nothing may be in flight. What doesn't lie below the new root stays until its room is needed.
+    /// No visit may be in flight. Nodes that are not below the new root stay until their memory is needed.
     pub fn start(&mut self, game: &Game, root_moves: &[Move], params: Params) -> bool {
         let kept = params.reuse
             && params.policy_temperature == self.params.policy_temperature
@@ -132,22 +140,23 @@ impl Tree {
             && root_moves.is_empty()
             && !self.restricted
             && self.advance(game);
+        self.neural_mate = NeuralMateTerms::of(&params);
         self.params = params;
         if !kept {
-            self.arena.clear();
-            self.root = self.arena.add();
+            self.nodes.clear();
+            self.root = self.nodes.add();
             (self.base, self.base_game, self.game) = (self.root, game.clone(), game.clone());
         }
         self.restrict(root_moves);
-        self.counters = Counters::default();
+        self.counters = SearchCounters::default();
         self.depth_counts_from = if kept { KEPT_VISITS_UNCOUNTED } else { 0 };
         (self.horizon, self.forced) = (None, None);
         kept
     }
 
-    /// Makes the node of `game` the root, if it is reached from the base and is worth it.
+    /// Makes the node of `game` the root, if it is below the base and expanded.
     fn advance(&mut self, game: &Game) -> bool {
-        // Above the old root more positions count as repeated than were marked below it.
+        // Above the old root, more positions are repetitions than those marked below it.
         if game.ply() < self.game.ply() {
             return false;
         }
@@ -155,7 +164,7 @@ impl Tree {
         let mut path = vec![(self.base, self.base_game.clone())];
         for m in line {
             let (id, game) = path.last().expect("begins with the base");
-            let mut taken = self.arena.links_of(*id).iter().zip(self.arena.moves_of(*id));
+            let mut taken = self.nodes.links_of(*id).iter().zip(self.nodes.moves_of(*id));
             let Some((link, _)) = taken.find(|(_, candidate)| candidate.packed == PackedMove::new(m)) else {
                 return false;
             };
@@ -164,7 +173,7 @@ impl Tree {
             path.push((link.child(), next));
         }
         let (root, game) = path.last().cloned().expect("begins with the base");
-        if !self.arena.node(root).is_expanded() {
+        if !self.nodes.node(root).is_expanded() {
             return false;
         }
         self.moved |= root != self.root;
@@ -174,61 +183,60 @@ impl Tree {
         true
     }
 
-    /// The position that the tree grows from.
+    /// The root position.
     pub fn root_game(&self) -> &Game {
         &self.game
     }
 
-    /// The moves that are searched at the root.
+    /// The moves searched at the root.
     pub fn root_moves(&self) -> &[Move] {
         &self.moves
     }
 
-    /// Visits of this search that have been applied.
+    /// Applied visits of this search.
     pub fn playouts(&self) -> u64 {
         self.counters.playouts
     }
 
-    /// What this search has counted.
-    pub fn counters(&self) -> Counters {
+    /// The counters of this search.
+    pub fn counters(&self) -> SearchCounters {
         self.counters
     }
 
-    /// Tickets that are neither applied nor cancelled.
+    /// Visits that are neither applied nor cancelled.
     pub fn in_flight(&self) -> u64 {
         self.in_flight
     }
 
-    /// Mean length of the playouts' paths in plies, rounded down; the greatest that it has been.
+    /// The greatest mean path length of this search, in plies, rounded down.
     pub fn depth(&self) -> u32 {
         self.counters.depth
     }
 
-    /// Length of the longest path in plies.
+    /// The longest path of this search, in plies.
     pub fn longest_path(&self) -> u32 {
         self.counters.longest_path
     }
 
-    /// How full the memory is, in thousandths.
+    /// The used share of the memory, in thousandths.
     pub fn fullness(&self) -> u32 {
-        self.arena.fullness()
+        self.nodes.fullness()
     }
 
-    /// Tells how many more visits this search may expect; `None` if nobody knows.
+    /// Sets how many more visits this search will make at most; `None` if unknown.
     pub fn set_horizon(&mut self, visits: Option<u64>) {
         self.horizon = visits;
     }
 
-    /// Lets visits take this root move, by its place among [`Tree::children`], until told otherwise; moves can be taken
-    /// for the first time in their order only.
+    /// Makes visits take this root move, an index into [`Tree::children`], until the next call. Moves must be taken for
+    /// the first time in their order.
     pub(super) fn force(&mut self, edge: Option<usize>) {
         self.forced = edge;
     }
 
-    /// Visits of the most and the second most visited root move, leaving out those that are proven to
-    /// lose.
+    /// Visits of the most and the second most visited root move, without those that are proven to lose.
     pub fn lead(&self) -> (u64, u64) {
-        let links = self.arena.links_of(self.root).iter();
+        let links = self.nodes.links_of(self.root).iter();
         let open = links.filter(|link| !matches!(self.node(link.child()).proof, Some(Proof::Win(_))));
         let visits = open.map(|link| u64::from(link.visits));
         visits.fold(
@@ -239,11 +247,10 @@ impl Tree {
         )
     }
 
-    /// Whether the root is proven and nothing more can be found out about any of its moves, or a mate in
-    /// one is.
+    /// Whether the root and all its moves are proven, or it is mate in one.
     pub fn is_settled(&self) -> bool {
-        let links = self.arena.links_of(self.root);
-        let all_taken = links.len() == self.arena.moves_of(self.root).len();
+        let links = self.nodes.links_of(self.root);
+        let all_taken = links.len() == self.nodes.moves_of(self.root).len();
         let all_proven = || links.iter().all(|link| self.node(link.child()).proof.is_some());
         match self.node(self.root).proof {
             None => false,
@@ -257,12 +264,12 @@ impl Tree {
         NodeView { visits: node.visits, ..view(node, 1.0) }
     }
 
-    /// The root's moves with the statistics of the positions after them, in order of falling prior
-    /// (but for noise on moves already taken); empty before the root's evaluation.
+    /// The root's moves with the statistics of the positions after them, in order of falling prior (except for noise on
+    /// moves already taken); empty before the root's evaluation.
     pub fn children(&self) -> Vec<(Move, NodeView)> {
         let unvisited = Node::default();
-        let links = self.arena.links_of(self.root);
-        let moves = self.arena.moves_of(self.root).iter().enumerate();
+        let links = self.nodes.links_of(self.root);
+        let moves = self.nodes.moves_of(self.root).iter().enumerate();
         moves
             .map(|(index, candidate)| {
                 let link = links.get(index);
@@ -274,24 +281,24 @@ impl Tree {
     }
 
     pub(super) fn node(&self, id: NodeId) -> &Node {
-        self.arena.node(id)
+        self.nodes.node(id)
     }
 
-    /// Checks the law that [`Tree`] states, and that nothing is in flight; for tests.
+    /// Checks the invariant of [`Tree`] and that no visit is in flight; for tests.
     ///
     /// # Errors
     ///
-    /// The first node that breaks it.
+    /// Describes the first violation.
     pub fn check_at_rest(&self) -> Result<(), String> {
         if self.in_flight != 0 {
-            return Err(format!("{} tickets in flight", self.in_flight));
+            return Err(format!("{} visits in flight", self.in_flight));
         }
-        for id in self.arena.ids() {
+        for id in self.nodes.ids() {
             let node = self.node(id);
-            if node.pending != 0 {
-                return Err(format!("{id:?} has {} visits pending", node.pending));
+            if node.in_flight != 0 {
+                return Err(format!("{id:?} has {} visits in flight", node.in_flight));
             }
-            let below: u32 = self.arena.links_of(id).iter().map(|link| link.visits).sum();
+            let below: u32 = self.nodes.links_of(id).iter().map(|link| link.visits).sum();
             if node.is_expanded() && node.visits != node.own + below {
                 return Err(format!("{id:?} has {} visits: {} own, {below} below", node.visits, node.own));
             }
@@ -303,7 +310,7 @@ impl Tree {
 fn view(node: &Node, prior: f32) -> NodeView {
     NodeView {
         visits: 0,
-        pending: node.pending,
+        in_flight: node.in_flight,
         q: node.q(),
         wdl: node.wdl_for_parent(),
         proof: node.proof,

@@ -1,11 +1,11 @@
-//! Syzygy endgame tables: what is known for certain when few pieces are left.
+//! Syzygy endgame tables.
 //!
-//! Two questions are answered. Inside a search tree, [`Tables::wdl`] says who wins, but only where
-//! that is true whatever was played before. At the root, [`Tables::root`] says which moves keep what
-//! can be reached, counting the plies that the fifty-move rule has counted already.
+//! Inside a search tree, [`Tables::wdl`] gives the result of a position where it does not depend on the moves before
+//! it. At the root, [`Tables::root`] gives the moves that keep the best result, with the fifty-move counter of the
+//! game.
 //!
-//! A table that is missing or damaged never ends a game: the position then has no answer, and the
-//! trouble is told once ([`Tables::troubles`]).
+//! A missing or damaged table never ends a game: the position then has no result, and the user is warned once
+//! ([`Tables::warnings`]).
 
 mod root;
 
@@ -17,41 +17,42 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use shakmaty::{Chess, Position};
 use shakmaty_syzygy::{ProbeError, SyzygyError, Tablebase, Wdl};
+use thiserror::Error;
 
 use crate::position::Game;
 
-pub use root::{RootMove, RootMoves};
+pub use root::{TableMove, TableMoves};
 
-/// How the tables are used.
+/// When the tables are probed, and how their results are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
-    /// A win that takes more than fifty moves without capture or pawn move is a draw.
+pub struct ProbeRules {
+    /// Whether a win that takes more than fifty moves without a capture or pawn move counts as a draw.
     pub fifty_moves: bool,
-    /// The most pieces, kings and pawns included, of a position that is looked up. 0: none is.
+    /// The largest number of pieces, kings and pawns included, of a position to probe; 0 probes none.
     pub pieces: usize,
-    /// Plies from the root from which on the search looks positions up.
+    /// The least distance from the root, in plies, at which the search probes.
     pub depth: usize,
 }
 
-impl Default for Rules {
-    fn default() -> Rules {
-        Rules { fifty_moves: true, pieces: 7, depth: 1 }
+impl Default for ProbeRules {
+    fn default() -> ProbeRules {
+        ProbeRules { fifty_moves: true, pieces: 7, depth: 1 }
     }
 }
 
-/// How a position ends with best play, for the side to move.
+/// The result of a position with best play, for the side to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TableResult {
-    /// The other side wins.
+    /// The side to move loses.
     Loss,
-    /// Nobody does.
+    /// A draw.
     Draw,
     /// The side to move wins.
     Win,
 }
 
 impl TableResult {
-    /// The same for the other side.
+    /// The result for the other side.
     pub fn flipped(self) -> TableResult {
         match self {
             TableResult::Loss => TableResult::Win,
@@ -61,49 +62,37 @@ impl TableResult {
     }
 }
 
-/// Why there are no tables.
-#[derive(Debug)]
+/// Why tables cannot be opened.
+#[derive(Debug, Error)]
 pub enum TablesError {
-    /// A folder can't be listed.
+    /// A folder cannot be listed.
+    #[error("cannot read the tables' folder {path}: {1}", path = .0.display())]
     Folder(PathBuf, io::Error),
-    /// The folders hold no table that can be used; the first trouble, if there was one.
+    /// The folders hold no usable table; the first warning, if there was one.
+    #[error("no Syzygy tables in {0}{reason}", reason = .1.as_ref().map_or(String::new(), |first| format!(": {first}")))]
     NoTables(String, Option<String>),
 }
 
-impl fmt::Display for TablesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TablesError::Folder(path, error) => {
-                write!(f, "can't read the tables' folder {}: {error}", path.display())
-            }
-            TablesError::NoTables(paths, None) => write!(f, "no Syzygy tables in {paths}"),
-            TablesError::NoTables(paths, Some(first)) => write!(f, "no Syzygy tables in {paths}: {first}"),
-        }
-    }
-}
-
-impl std::error::Error for TablesError {}
-
-/// An opened set of tables; none by default. Clones share it, so every worker can have one.
+/// A set of opened tables; empty by default. Clones share the files.
 #[derive(Clone, Default)]
 pub struct Tables {
     shared: Arc<Shared>,
-    rules: Rules,
+    rules: ProbeRules,
 }
 
 #[derive(Default)]
 struct Shared {
     base: Tablebase<Chess>,
-    /// Files of results, and files of distances.
+    /// The numbers of WDL and of DTZ files.
     files: (usize, usize),
-    troubles: Mutex<Troubles>,
+    warnings: Mutex<Warnings>,
 }
 
-/// What went wrong with the files, each thing once.
+/// Warnings about the files, each once.
 #[derive(Default)]
-struct Troubles {
+struct Warnings {
     known: HashSet<String>,
-    untold: Vec<String>,
+    unreported: Vec<String>,
 }
 
 impl fmt::Debug for Tables {
@@ -113,7 +102,7 @@ impl fmt::Debug for Tables {
 }
 
 impl fmt::Display for Tables {
-    /// One line for the user.
+    /// One line with the number of tables.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (wdl, dtz) = self.shared.files;
         let pieces = self.shared.base.max_pieces();
@@ -122,15 +111,14 @@ impl fmt::Display for Tables {
 }
 
 impl Tables {
-    /// Finds the tables in a list of folders, separated by `;` or, but for Windows, by `:`.
+    /// Finds the tables in a list of folders, separated by `;` or, except on Windows, by `:`.
     ///
-    /// Files are opened when they are first needed. A file whose length can't be a table's is left
-    /// out and becomes a trouble.
+    /// Files are opened when first probed. A file whose length is not that of a table is skipped with a warning.
     ///
     /// # Errors
     ///
-    /// If a folder can't be read, or none of them holds a table.
-    pub fn open(paths: &str, rules: Rules) -> Result<Tables, TablesError> {
+    /// If a folder cannot be read, or none of them holds a table.
+    pub fn open(paths: &str, rules: ProbeRules) -> Result<Tables, TablesError> {
         let separators: &[char] = if cfg!(windows) { &[';'] } else { &[':', ';'] };
         let mut shared = Shared::default();
         for folder in paths.split(separators).map(str::trim).filter(|folder| !folder.is_empty()) {
@@ -138,32 +126,31 @@ impl Tables {
         }
         if shared.files == (0, 0) {
             let tables = Tables { shared: Arc::new(shared), rules };
-            return Err(TablesError::NoTables(paths.to_owned(), tables.troubles().into_iter().next()));
+            return Err(TablesError::NoTables(paths.to_owned(), tables.warnings().into_iter().next()));
         }
         Ok(Tables { shared: Arc::new(shared), rules })
     }
 
-    /// The same tables, used otherwise.
-    pub fn with_rules(&self, rules: Rules) -> Tables {
+    /// The same files with other rules.
+    pub fn with_rules(&self, rules: ProbeRules) -> Tables {
         Tables { shared: Arc::clone(&self.shared), rules }
     }
 
-    /// How they are used.
-    pub fn rules(&self) -> Rules {
+    /// The rules.
+    pub fn rules(&self) -> ProbeRules {
         self.rules
     }
 
-    /// The most pieces of a position that can have an answer; 0 without tables.
+    /// The largest number of pieces of a position that can be probed; 0 without tables.
     pub fn max_pieces(&self) -> usize {
         self.rules.pieces.min(self.shared.base.max_pieces())
     }
 
-    /// Who wins, for a position inside a search tree.
+    /// The result of a position inside a search tree.
     ///
-    /// There is an answer only where it is one: no castling, few enough pieces, and under the
-    /// fifty-move rule only just after a capture or a pawn move, since the tables assume a counter
-    /// at zero (which also rules out repetitions). Mate and stalemate are answered too, but a caller
-    /// that has looked for them knows the distance.
+    /// `None` with castling rights or too many pieces, and under the fifty-move rule unless the last move was a
+    /// capture or pawn move, since the tables assume a counter of zero (which also rules out repetitions). Mate and
+    /// stalemate have results too, but without a distance.
     pub fn wdl(&self, game: &Game) -> Option<TableResult> {
         let position = game.position();
         if !self.covers(position) || (self.rules.fifty_moves && position.halfmoves() > 0) {
@@ -173,10 +160,10 @@ impl Tables {
         wdl.map(|wdl| self.result(wdl)).map_err(|error| self.shared.note_probe(&error)).ok()
     }
 
-    /// What went wrong since this was last asked, a line each: every damaged file once, and once
-    /// that tables are missing. Each line has gone to the log already.
-    pub fn troubles(&self) -> Vec<String> {
-        std::mem::take(&mut self.shared.lock_troubles().untold)
+    /// The warnings since the last call, one line each: every damaged file once, and once that tables are missing.
+    /// All were logged already.
+    pub fn warnings(&self) -> Vec<String> {
+        std::mem::take(&mut self.shared.lock_warnings().unreported)
     }
 
     fn covers(&self, position: &Chess) -> bool {
@@ -201,23 +188,23 @@ impl Shared {
             match self.base.add_file(&path) {
                 Ok(()) if path.extension().is_some_and(|kind| kind == "rtbw") => self.files.0 += 1,
                 Ok(()) => self.files.1 += 1,
-                // Not a table's name.
+                // Not the name of a table.
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
-                Err(error) => self.note(format!("the table {} can't be used: {error}", path.display())),
+                Err(error) => self.note(format!("the table {} cannot be used: {error}", path.display())),
             }
         }
         Ok(())
     }
 
-    fn lock_troubles(&self) -> std::sync::MutexGuard<'_, Troubles> {
-        self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_warnings(&self) -> std::sync::MutexGuard<'_, Warnings> {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn note(&self, trouble: String) {
-        let mut troubles = self.lock_troubles();
-        if troubles.known.insert(trouble.clone()) {
-            log::warn!("{trouble}");
-            troubles.untold.push(trouble);
+    fn note(&self, warning: String) {
+        let mut warnings = self.lock_warnings();
+        if warnings.known.insert(warning.clone()) {
+            log::warn!("{warning}");
+            warnings.unreported.push(warning);
         }
     }
 
@@ -225,13 +212,13 @@ impl Shared {
         match error {
             SyzygyError::ProbeFailed { metric, material, error } => {
                 let why = match &**error {
-                    ProbeError::Read { error } => format!("can't be read: {error}"),
-                    ProbeError::Magic { .. } => "is no Syzygy table".to_owned(),
+                    ProbeError::Read { error } => format!("cannot be read: {error}"),
+                    ProbeError::Magic { .. } => "is not a Syzygy table".to_owned(),
                     ProbeError::CorruptedTable { .. } => "is damaged".to_owned(),
                 };
                 self.note(format!("the {metric} table {material} {why}"));
             }
-            // A set without some tables is common: which they are doesn't matter.
+            // Incomplete sets are common: which tables are missing does not matter.
             SyzygyError::MissingTable { .. } => {
                 self.note("some tables are missing: positions that need them are searched".to_owned());
             }

@@ -1,9 +1,8 @@
-//! Which moves at the root keep what can be reached.
+//! The root moves that keep the best result.
 //!
-//! The tables know the distance to the next capture or pawn move (DTZ) as if the fifty-move rule's
-//! counter stood at zero. The game's counter may not, and a distance may be one ply longer than the
-//! table says ([`MaybeRounded`]), so a win is certain only if its distance and the counter leave
-//! room for that ply. The ranking is that of Stockfish's `root_probe`.
+//! The tables store the distance to the next capture or pawn move (DTZ), assuming a fifty-move counter of zero. The
+//! game's counter may be higher, and a distance may be one ply longer than stored ([`MaybeRounded`]), so a win is
+//! certain only if distance and counter leave room for that ply. The ranking is that of Stockfish's `root_probe`.
 
 use shakmaty::{Move, Position};
 use shakmaty_syzygy::{Dtz, MaybeRounded, SyzygyError};
@@ -11,107 +10,105 @@ use shakmaty_syzygy::{Dtz, MaybeRounded, SyzygyError};
 use super::{TableResult, Tables};
 use crate::position::Game;
 
-/// Plies without capture or pawn move that make a draw.
+/// Plies without a capture or pawn move after which the game is drawn.
 const FIFTY_MOVES: i32 = 100;
 
-/// A move at the root.
+/// A root move with its distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RootMove {
+pub struct TableMove {
     /// The move.
     pub m: Move,
-    /// Plies to the next capture, pawn move or mate with best play, this move included: positive if
-    /// the mover wins when nobody counts moves, negative if he loses, 0 in a draw. May be one ply
-    /// too short.
+    /// Plies to the next capture, pawn move or mate with best play, this move included: positive if the mover wins
+    /// without the fifty-move rule, negative if he loses, 0 in a draw. May be one ply too short.
     pub dtz: i32,
 }
 
-/// The moves that are worth playing.
+/// The moves that keep the best result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RootMoves {
-    /// What they lead to, for the mover.
+pub struct TableMoves {
+    /// The result, for the mover.
     pub outcome: TableResult,
-    /// All legal moves that do, best first: the fastest win, the longest defence. Never empty.
-    pub moves: Vec<RootMove>,
-    /// Positions that were looked up.
+    /// The moves, best first: the fastest win, the longest defence. Never empty.
+    pub moves: Vec<TableMove>,
+    /// The number of positions probed.
     pub hits: u64,
 }
 
-/// How good a move is, from the worst; moves of the same class lead to the same end.
+/// The result of a move, from the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Class {
-    /// Lost in time.
+enum MoveClass {
+    /// Lost within the fifty-move rule.
     Loss,
-    /// Lost if nobody counted moves, but drawn.
+    /// Lost, but drawn by the fifty-move rule.
     BlessedLoss,
     Draw,
-    /// Won if nobody counted moves, but drawn if the defence is right.
+    /// Won, but drawn by the fifty-move rule with correct defence.
     CursedWin,
-    /// Won in time.
+    /// Won within the fifty-move rule.
     Win,
 }
 
-struct Ranked {
+struct RankedMove {
     m: Move,
     dtz: i32,
-    class: Class,
+    class: MoveClass,
 }
 
 impl Tables {
-    /// The moves that keep the best result that can be reached in this game, by DTZ.
+    /// The moves that keep the best result reachable in this game, by DTZ.
     ///
-    /// Wins that still come in time all count as kept, unless the position has stood before since
-    /// the last capture or pawn move: then only the fastest does, so that a player who shuffles
-    /// makes progress before it is a draw. So it is with wins and losses that the fifty-move rule is
-    /// about to turn into draws, where every ply counts.
+    /// All wins within the fifty-move rule are kept, unless a position was repeated since the last capture or pawn
+    /// move: then only the fastest is, so that the winning side makes progress. Of wins and losses that the fifty-move
+    /// rule may turn into draws, too, only the fastest or slowest is kept.
     ///
-    /// `None` without a legal move, with castling rights or too many pieces, or if a table is
-    /// missing or damaged.
-    pub fn root(&self, game: &Game) -> Option<RootMoves> {
+    /// `None` without a legal move, with castling rights or too many pieces, or if a table is missing or damaged.
+    pub fn root(&self, game: &Game) -> Option<TableMoves> {
         let legal = game.legal_moves();
         if legal.is_empty() || !self.covers(game.position()) {
             return None;
         }
-        let ranked: Result<Vec<Ranked>, SyzygyError> = legal.iter().map(|&m| self.rank(game, m)).collect();
+        let ranked: Result<Vec<RankedMove>, SyzygyError> =
+            legal.iter().map(|&m| self.rank(game, m)).collect();
         let mut ranked = ranked.map_err(|error| self.shared.note_probe(&error)).ok()?;
         let hits = ranked.len() as u64;
-        // The fastest win first, the slowest loss first: of negative distances that is the least.
+        // The fastest win and the slowest loss first: both have the least distance, with its sign.
         ranked.sort_by_key(|a| (std::cmp::Reverse(a.class), a.dtz));
         let best = ranked.first()?.class;
         let (class, dtz, clock) = (best, ranked.first()?.dtz, clock(game));
         let every_ply_counts = match class {
-            Class::Win => self.rules.fifty_moves && has_repeated(game),
-            Class::CursedWin | Class::BlessedLoss => true,
-            Class::Draw => false,
-            // The opponent may lose his way for as long again.
-            Class::Loss => self.rules.fifty_moves && 2 * -dtz + clock >= FIFTY_MOVES,
+            MoveClass::Win => self.rules.fifty_moves && has_repeated(game),
+            MoveClass::CursedWin | MoveClass::BlessedLoss => true,
+            MoveClass::Draw => false,
+            // The winning side may need twice the distance.
+            MoveClass::Loss => self.rules.fifty_moves && 2 * -dtz + clock >= FIFTY_MOVES,
         };
         ranked.retain(|r| r.class == class && (!every_ply_counts || r.dtz == dtz));
         let outcome = match class {
-            Class::Win => TableResult::Win,
-            Class::Loss => TableResult::Loss,
-            Class::CursedWin | Class::Draw | Class::BlessedLoss => TableResult::Draw,
+            MoveClass::Win => TableResult::Win,
+            MoveClass::Loss => TableResult::Loss,
+            MoveClass::CursedWin | MoveClass::Draw | MoveClass::BlessedLoss => TableResult::Draw,
         };
-        let moves = ranked.into_iter().map(|Ranked { m, dtz, .. }| RootMove { m, dtz }).collect();
-        Some(RootMoves { outcome, moves, hits })
+        let moves = ranked.into_iter().map(|RankedMove { m, dtz, .. }| TableMove { m, dtz }).collect();
+        Some(TableMoves { outcome, moves, hits })
     }
 
-    fn rank(&self, game: &Game, m: Move) -> Result<Ranked, SyzygyError> {
+    fn rank(&self, game: &Game, m: Move) -> Result<RankedMove, SyzygyError> {
         let mut after = game.clone();
         after.play(m);
         let dtz = self.dtz_of(m, &after)?;
-        // By the moves alone; now the game, with its counter and its past.
-        let class = if after.repetitions() >= 2 { Class::Draw } else { self.class(dtz, clock(game)) };
-        let dtz = if class == Class::Draw { 0 } else { i32::from(dtz.ignore_rounding()) };
-        Ok(Ranked { m, dtz, class })
+        // The table's result, corrected by the game's counter and repetitions.
+        let class = if after.repetitions() >= 2 { MoveClass::Draw } else { self.class(dtz, clock(game)) };
+        let dtz = if class == MoveClass::Draw { 0 } else { i32::from(dtz.ignore_rounding()) };
+        Ok(RankedMove { m, dtz, class })
     }
 
-    /// The distance that begins with the move `m`, for its player.
+    /// The distance of the move `m`, for its player.
     fn dtz_of(&self, m: Move, after: &Game) -> Result<MaybeRounded<Dtz>, SyzygyError> {
         let (base, position) = (&self.shared.base, after.position());
         if position.is_checkmate() {
             return Ok(MaybeRounded::Precise(Dtz(1)));
         }
-        // Sets often come without the tables that say nothing else.
+        // Sets often lack the tables of drawn material.
         if position.is_insufficient_material() {
             return Ok(MaybeRounded::Precise(Dtz(0)));
         }
@@ -123,29 +120,28 @@ impl Tables {
         Ok(if dtz.is_zero() { dtz } else { dtz.add_plies(1) })
     }
 
-    fn class(&self, dtz: MaybeRounded<Dtz>, clock: i32) -> Class {
+    fn class(&self, dtz: MaybeRounded<Dtz>, clock: i32) -> MoveClass {
         let slack = i32::from(dtz.precise().is_none());
         let dtz = i32::from(dtz.ignore_rounding());
         let in_time = !self.rules.fifty_moves || dtz.abs() + clock + slack <= FIFTY_MOVES;
-        // The defender, too, hopes for no more than what is certain.
+        // For the defender only a certain draw counts as one.
         let surely_late = self.rules.fifty_moves && dtz.abs() + clock > FIFTY_MOVES;
         match dtz {
-            0 => Class::Draw,
-            1.. if in_time => Class::Win,
-            1.. => Class::CursedWin,
-            _ if surely_late => Class::BlessedLoss,
-            _ => Class::Loss,
+            0 => MoveClass::Draw,
+            1.. if in_time => MoveClass::Win,
+            1.. => MoveClass::CursedWin,
+            _ if surely_late => MoveClass::BlessedLoss,
+            _ => MoveClass::Loss,
         }
     }
 }
 
-/// Plies since the last capture or pawn move.
+/// The fifty-move counter: plies since the last capture or pawn move.
 fn clock(game: &Game) -> i32 {
     i32::try_from(game.position().halfmoves()).unwrap_or(FIFTY_MOVES)
 }
 
-/// Whether any position since the last capture or pawn move, the present one included, has stood
-/// before.
+/// Whether any position since the last capture or pawn move, the current one included, was a repetition.
 fn has_repeated(game: &Game) -> bool {
     let reversible = game.position().halfmoves() as usize;
     game.repetitions() > 0 || game.past().iter().rev().take(reversible).any(|past| past.repetitions > 0)

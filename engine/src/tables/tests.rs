@@ -1,5 +1,7 @@
-//! With the tables of three pieces in `tests/data/syzygy`.
+//! Tests with the three-piece tables in `tests/data/syzygy`.
 
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 use shakmaty::Color;
 
 use super::*;
@@ -8,7 +10,7 @@ use crate::position::Outcome;
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/syzygy");
 
 fn tables() -> Tables {
-    Tables::open(FOLDER, Rules::default()).unwrap()
+    Tables::open(FOLDER, ProbeRules::default()).unwrap()
 }
 
 fn game(fen: &str) -> Game {
@@ -16,12 +18,7 @@ fn game(fen: &str) -> Game {
 }
 
 fn played(fen: &str, moves: &str) -> Game {
-    let mut game = game(fen);
-    for text in moves.split_whitespace() {
-        let m = game.parse_uci(text).unwrap();
-        game.play(m);
-    }
-    game
+    Game::from_uci(Some(fen), moves.split_whitespace()).unwrap()
 }
 
 fn kept(tables: &Tables, game: &Game) -> Vec<String> {
@@ -34,7 +31,7 @@ fn tables_are_found_and_counted() {
     let tables = tables();
     assert_eq!(tables.to_string(), "3 WDL and 3 DTZ tables of up to 3 pieces");
     assert_eq!(tables.max_pieces(), 3);
-    assert_eq!(tables.with_rules(Rules { pieces: 2, ..Rules::default() }).max_pieces(), 2);
+    assert_eq!(tables.with_rules(ProbeRules { pieces: 2, ..ProbeRules::default() }).max_pieces(), 2);
     assert_eq!(Tables::default().max_pieces(), 0);
     assert_eq!(Tables::default().wdl(&game("8/8/8/8/8/4k3/8/4K3 w - - 0 1")), None);
 }
@@ -42,12 +39,15 @@ fn tables_are_found_and_counted() {
 #[test]
 fn folders_are_separated_by_colon_or_semicolon() {
     for paths in [format!("{FOLDER};{FOLDER}"), format!(" ;{FOLDER} ; ")] {
-        assert_eq!(Tables::open(&paths, Rules::default()).unwrap().max_pieces(), 3);
+        assert_eq!(Tables::open(&paths, ProbeRules::default()).unwrap().max_pieces(), 3);
     }
     if !cfg!(windows) {
-        assert_eq!(Tables::open(&format!("{FOLDER}:{FOLDER}"), Rules::default()).unwrap().max_pieces(), 3);
+        assert_eq!(
+            Tables::open(&format!("{FOLDER}:{FOLDER}"), ProbeRules::default()).unwrap().max_pieces(),
+            3
+        );
     }
-    let error = |paths: &str| Tables::open(paths, Rules::default()).unwrap_err();
+    let error = |paths: &str| Tables::open(paths, ProbeRules::default()).unwrap_err();
     assert!(matches!(error("/no/such/folder"), TablesError::Folder(..)));
     assert!(matches!(error(env!("CARGO_MANIFEST_DIR")), TablesError::NoTables(_, None)));
 }
@@ -85,27 +85,27 @@ fn results_as_a_table() {
     ] {
         assert_eq!(tables.wdl(&game(fen)), Some(result), "{fen}");
     }
-    assert_eq!(tables.troubles(), [""; 0]);
+    assert_eq!(tables.warnings(), [""; 0]);
 }
 
 #[test]
-fn inside_a_tree_only_what_holds_whatever_was_played_is_answered() {
+fn inside_a_tree_only_results_independent_of_history_are_given() {
     let tables = tables();
     let after_a_king_move = game("8/8/8/8/8/2k5/8/KQ6 w - - 1 1");
     assert_eq!(tables.wdl(&after_a_king_move), None);
-    let unruly = tables.with_rules(Rules { fifty_moves: false, ..Rules::default() });
+    let unruly = tables.with_rules(ProbeRules { fifty_moves: false, ..ProbeRules::default() });
     assert_eq!(unruly.wdl(&after_a_king_move), Some(TableResult::Win));
     assert_eq!(tables.wdl(&game("4k3/8/8/8/8/8/8/4K2R w K - 0 1")), None, "castling");
     assert_eq!(tables.wdl(&game("4k3/8/8/8/8/8/3R4/4K2R w - - 0 1")), None, "four pieces");
-    let few = tables.with_rules(Rules { pieces: 2, ..Rules::default() });
+    let few = tables.with_rules(ProbeRules { pieces: 2, ..ProbeRules::default() });
     assert_eq!(few.wdl(&game("8/8/8/8/8/2k5/8/KQ6 w - - 0 1")), None);
-    assert_eq!(tables.troubles(), [""; 0], "none of that is a trouble");
+    assert_eq!(tables.warnings(), [""; 0], "none of that is a warning");
 }
 
 /// The winner takes the first move of the ranking or the last one kept, the loser the longest
-/// defence: whatever the engine prefers among what is kept, the win comes before the fifty moves.
+/// defence: whichever kept move the engine prefers, the win comes within the fifty moves.
 #[test]
-fn whatever_is_kept_wins_in_time() {
+fn every_kept_move_wins_in_time() {
     let tables = tables();
     for fen in [
         "8/8/8/3k4/8/8/8/KQ6 w - - 0 1",
@@ -135,7 +135,7 @@ fn whatever_is_kept_wins_in_time() {
             }
         }
     }
-    assert_eq!(tables.troubles(), [""; 0]);
+    assert_eq!(tables.warnings(), [""; 0]);
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_win_that_comes_too_late_is_a_draw_and_the_fastest_try_is_kept() {
     let just = tables.root(&rook(100 - fastest - 1)).unwrap();
     assert_eq!(just.outcome, TableResult::Win);
     assert!(just.moves.iter().all(|root| root.dtz <= fastest + 1), "{just:?}");
-    let unruly = tables.with_rules(Rules { fifty_moves: false, ..Rules::default() });
+    let unruly = tables.with_rules(ProbeRules { fifty_moves: false, ..ProbeRules::default() });
     assert_eq!(unruly.root(&rook(99)).unwrap().outcome, TableResult::Win);
 }
 
@@ -230,7 +230,7 @@ impl Folder {
     }
 
     fn open(&self) -> Result<Tables, TablesError> {
-        Tables::open(self.0.to_str().unwrap(), Rules::default())
+        Tables::open(self.0.to_str().unwrap(), ProbeRules::default())
     }
 }
 
@@ -245,7 +245,7 @@ fn file(name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn every_unusable_file_is_told_once() {
+fn every_unusable_file_is_reported_once() {
     let mut short = file("KRvK.rtbw");
     short.pop();
     let folder = Folder::with(
@@ -260,8 +260,8 @@ fn every_unusable_file_is_told_once() {
     );
     let tables = folder.open().unwrap();
     assert_eq!(tables.to_string(), "2 WDL and 1 DTZ tables of up to 3 pieces");
-    let troubles = tables.troubles();
-    assert!(matches!(&troubles[..], [one] if one.contains("KRvK.rtbw")), "{troubles:?}");
+    let warnings = tables.warnings();
+    assert!(matches!(&warnings[..], [one] if one.contains("KRvK.rtbw")), "{warnings:?}");
     let queen = game("8/8/8/8/8/2k5/8/KQ6 w - - 0 1");
     let pawn = game("4k3/8/4K3/4P3/8/8/8/8 w - - 0 1");
     for _ in 0..3 {
@@ -270,20 +270,20 @@ fn every_unusable_file_is_told_once() {
         assert_eq!(tables.wdl(&pawn), Some(TableResult::Win));
         assert_eq!(tables.root(&pawn), None, "its DTZ table is missing");
     }
-    let troubles = tables.troubles();
-    assert_eq!(troubles.len(), 2, "{troubles:?}");
-    assert!(troubles[0].contains("wdl table KQvK is no Syzygy table"), "{troubles:?}");
-    assert!(troubles[1].contains("missing"), "{troubles:?}");
-    assert!(!troubles.iter().any(|trouble| trouble.contains('\n')));
-    assert_eq!(tables.troubles(), [""; 0]);
+    let warnings = tables.warnings();
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(warnings[0].contains("wdl table KQvK is not a Syzygy table"), "{warnings:?}");
+    assert!(warnings[1].contains("missing"), "{warnings:?}");
+    assert!(!warnings.iter().any(|warning| warning.contains('\n')));
+    assert_eq!(tables.warnings(), [""; 0]);
     let none = Folder::with("none", &[("KRvK.rtbw", vec![1, 2, 3])]);
     assert!(matches!(none.open(), Err(TablesError::NoTables(_, Some(_)))));
 }
 
-/// Whatever stands in a file: an answer, right or wrong, or none, but no panic and no endless loop.
+/// Whatever a file contains: a result, right or wrong, or none, but no panic and no endless loop.
 #[test]
 fn no_damage_ends_the_program() {
-    let mut dice = fastrand::Rng::with_seed(9);
+    let mut random = SmallRng::seed_from_u64(9);
     let positions = [
         "8/8/8/8/8/2k5/8/KQ6 w - - 0 1",
         "8/8/8/8/8/2k5/8/KQ6 b - - 0 1",
@@ -295,9 +295,9 @@ fn no_damage_ends_the_program() {
             let mut bytes = file(name);
             // The header decides where the rest is looked for: most damage goes there.
             for _ in 0..1 + round % 8 {
-                let end = if dice.bool() { 200 } else { bytes.len() };
-                let at = dice.usize(4..end);
-                bytes[at] = dice.u8(..);
+                let end = if random.random() { 200 } else { bytes.len() };
+                let at = random.random_range(4..end);
+                bytes[at] = random.random();
             }
             (name, bytes)
         };

@@ -1,15 +1,15 @@
-//! How long one move may take.
+//! The time that one move may take.
 
 use std::time::Duration;
 
 use shakmaty::Color;
 
-use super::pace::{Pace, scaled};
+use super::params::{TimeParams, scaled};
 
 /// One side's clock as `go` gave it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
-    /// Time left, if it was told. A negative clock arrives here as zero.
+    /// Time left, if it was given. A negative clock arrives here as zero.
     pub time: Option<Duration>,
     /// Time added after every move.
     pub increment: Duration,
@@ -18,7 +18,7 @@ pub struct Clock {
 /// The limits of one `go`, all optional and all in force together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GoLimits {
-    /// Think for exactly this long.
+    /// Search for exactly this long.
     pub movetime: Option<Duration>,
     /// White's clock.
     pub white: Clock,
@@ -26,9 +26,9 @@ pub struct GoLimits {
     pub black: Clock,
     /// Moves until the next time control; `None` if the clock holds for the whole game.
     pub movestogo: Option<u32>,
-    /// Search until told to stop, whatever else is said.
+    /// Search until `stop`, whatever the other limits.
     pub infinite: bool,
-    /// Search on the opponent's time: nothing is measured until the ponder move is played.
+    /// Search on the opponent's time: no clock runs until `ponderhit`.
     pub ponder: bool,
     /// End after this many playouts.
     pub nodes: Option<u64>,
@@ -39,7 +39,7 @@ pub struct GoLimits {
 }
 
 impl GoLimits {
-    /// The side's clock as it was told.
+    /// The side's clock as given.
     pub fn own(&self, side: Color) -> Clock {
         match side {
             Color::White => self.white,
@@ -47,47 +47,44 @@ impl GoLimits {
         }
     }
 
-    /// The clock that the side to move has to live with, or `None` if no clock was told.
+    /// The clock to assume for the side to move, or `None` if none was given.
     ///
-    /// A `go` that names only the other side's clock is taken to mean that both have as much, and
-    /// one that names only an increment that this is all there is: a guess that ends the search is
-    /// better than none, which would never end it.
+    /// If only the other side's clock is given, both are assumed equal; if only an increment is, it is assumed to be
+    /// all the time left. Without such a guess the search would never end.
     fn clock_for(&self, mover: Color) -> Option<Clock> {
         let (own, other) = (self.own(mover), self.own(!mover));
-        let told = own.time.or(other.time);
-        let time = told.or((!own.increment.is_zero()).then_some(own.increment))?;
+        let given = own.time.or(other.time);
+        let time = given.or((!own.increment.is_zero()).then_some(own.increment))?;
         Some(Clock { time: Some(time), increment: own.increment })
     }
 }
 
-/// The time that one move may take. `None` means that time doesn't end the search.
+/// The time that one move may take. `None` means that time does not end the search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// The move's fair share, counted from `go`; how much of it a search uses is for
-    /// [`should_stop`](super::should_stop) to say. Only a clock makes one.
+    /// The soft limit, since `go`; [`should_stop`](super::should_stop) scales it. Only a clock has one.
     pub soft: Option<Duration>,
-    /// Never to be overstepped, counted from the moment the own clock runs.
+    /// The hard limit, since the start of the own clock.
     pub hard: Option<Duration>,
 }
 
 impl Budget {
     /// The budget for the side to move.
     ///
-    /// `overhead` is what a move costs outside the search (the GUI, the network between); it is
-    /// taken off every clock and every `movetime`. On a clock the hard limit is at most
-    /// `time − overhead`, so as long as the overhead is honest no flag falls; but on a clock that
-    /// has hardly more than the overhead, a small share of what is left may be used all the same
-    /// ([`Pace::trouble_share`]), which an increment can make up for.
-    pub fn new(limits: &GoLimits, mover: Color, overhead: Duration, pace: &Pace) -> Budget {
+    /// `overhead` is the time that a move costs outside the engine (GUI, network); it is subtracted from every clock
+    /// and every `movetime`. On a clock the hard limit is at most `time − overhead`, so no game is lost on time while
+    /// the overhead is correct; on a clock with hardly more than the overhead, a small share of the time left may be
+    /// used all the same ([`TimeParams::emergency_share`]).
+    pub fn new(limits: &GoLimits, mover: Color, overhead: Duration, params: &TimeParams) -> Budget {
         if limits.infinite {
             return Budget::default();
         }
         let clock = match limits.clock_for(mover) {
-            Some(clock) => Budget::on_clock(clock, limits.movestogo, overhead, pace),
+            Some(clock) => Budget::on_clock(clock, limits.movestogo, overhead, params),
             None => Budget::default(),
         };
-        // A fixed time is no clock: nothing is lost by a moment more, and an overhead larger than
-        // the time asked for shouldn't leave less than half of it.
+        // A fixed time is not a clock: exceeding it loses nothing, so an overhead larger than the time leaves half
+        // of it.
         let fixed = limits.movetime.map(|time| time.saturating_sub(overhead.min(time / 2)));
         Budget {
             soft: clock.soft,
@@ -98,34 +95,34 @@ impl Budget {
         }
     }
 
-    fn on_clock(clock: Clock, togo: Option<u32>, overhead: Duration, pace: &Pace) -> Budget {
+    fn on_clock(clock: Clock, togo: Option<u32>, overhead: Duration, params: &TimeParams) -> Budget {
         let time = clock.time.unwrap_or_default();
         let usable = time.saturating_sub(overhead);
-        let least = scaled(time.min(overhead), pace.trouble_share);
+        let least = scaled(time.min(overhead), params.emergency_share);
         let moves = match togo {
-            Some(moves) if moves > 0 => moves.min(pace.horizon),
-            _ => pace.horizon,
+            Some(moves) if moves > 0 => moves.min(params.horizon),
+            _ => params.horizon,
         }
         .max(1);
         if moves == 1 {
-            // The clock is refilled after this move, but keep clear of the flag.
+            // The clock is refilled after this move; keep a margin.
             let all = scaled(usable, 0.9).max(least);
             return Budget { soft: Some(all), hard: Some(all) };
         }
-        // Each of the moves to come costs its overhead too.
+        // Each of the moves to come costs its overhead.
         let reserve = overhead.saturating_mul(moves - 1).min(usable / 2);
         let free = usable - reserve;
-        let saved_up = match overhead.saturating_mul(pace.reserve).as_secs_f64() {
+        let saved = match overhead.saturating_mul(params.reserve).as_secs_f64() {
             0.0 => 1.0,
             wanted => (usable.as_secs_f64() / wanted).min(1.0),
         };
-        let share = free / moves + scaled(clock.increment, pace.increment_share * saved_up);
-        let largest = scaled(free, pace.largest_share);
+        let share = free / moves + scaled(clock.increment, params.increment_share * saved);
+        let largest = scaled(free, params.largest_share);
         let most = if share > largest {
-            // The increment pays for the next move: only what is usable now binds.
+            // The increment pays for the next move: only the usable time limits this one.
             share.min(scaled(usable, 0.9))
         } else {
-            scaled(share, pace.stretch).min(largest)
+            scaled(share, params.max_factor).min(largest)
         };
         Budget { soft: Some(share.min(most).max(least)), hard: Some(most.max(least)) }
     }
@@ -144,11 +141,11 @@ mod tests {
     }
 
     fn budget(limits: &GoLimits, mover: Color, overhead: u64) -> Budget {
-        Budget::new(limits, mover, ms(overhead), &Pace::default())
+        Budget::new(limits, mover, ms(overhead), &TimeParams::default())
     }
 
     #[test]
-    fn no_limit_at_all_leaves_time_out_of_it() {
+    fn without_a_time_limit_there_is_no_budget() {
         for limits in [
             GoLimits::default(),
             GoLimits { nodes: Some(100), ..GoLimits::default() },
@@ -168,8 +165,7 @@ mod tests {
         }
     }
 
-    /// The flag is safe by the overhead, or, where that is all there is, by nineteen twentieths of
-    /// what is left.
+    /// The margin is the overhead, or, if that is all the time left, nineteen twentieths of it.
     #[test]
     fn no_clock_is_ever_overstepped() {
         let times = [0, 1, 50, 99, 100, 101, 150, 1000, 60_000, 86_400_000, u64::MAX];
@@ -187,10 +183,10 @@ mod tests {
                         let budget = budget(&limits, Color::White, overhead);
                         let (soft, hard) = (budget.soft.unwrap(), budget.hard.unwrap());
                         let case = format!("{time}+{increment} {togo:?} −{overhead}: {budget:?}");
-                        let trouble = scaled(ms(time.min(overhead)), 0.05);
+                        let emergency = scaled(ms(time.min(overhead)), 0.05);
                         assert!(soft <= hard, "{case}");
-                        assert!(hard <= ms(time.saturating_sub(overhead)).max(trouble), "{case}");
-                        assert!(soft >= trouble, "{case}");
+                        assert!(hard <= ms(time.saturating_sub(overhead)).max(emergency), "{case}");
+                        assert!(soft >= emergency, "{case}");
                         assert!(hard < ms(time) || time == 0 || overhead == 0, "{case}");
                     }
                 }
@@ -198,9 +194,9 @@ mod tests {
         }
     }
 
-    /// Plays a whole game on paper: every move takes its hard limit and a real cost that the
-    /// overhead covers; the flag must not fall however long the game, if there is an increment that
-    /// more than pays for the cost, and not in a game of usual length if there is none.
+    /// Simulates a game in which every move takes its hard limit and a real cost within the overhead: no time is
+    /// overstepped, however long the game, if the increment exceeds the cost, and in a game of usual length without
+    /// an increment.
     #[test]
     fn a_clock_survives_a_game_in_which_every_move_takes_all_it_may() {
         for (start, increment, togo, cost, moves) in [
@@ -247,15 +243,15 @@ mod tests {
             [(900, 400.0 / 26.0 + 80.0), (500, 200.0 / 26.0 + 80.0), (300, 100.0 / 26.0 + 40.0)]
         {
             let limits = GoLimits { white: clock(time, 100), ..GoLimits::default() };
-            // The pace is that of no other limit.
-            let pace = Pace { largest_share: 1.0, ..Pace::default() };
-            let soft = Budget::new(&limits, Color::White, ms(100), &pace).soft.unwrap();
+            // No other limit applies.
+            let params = TimeParams { largest_share: 1.0, ..TimeParams::default() };
+            let soft = Budget::new(&limits, Color::White, ms(100), &params).soft.unwrap();
             assert!((soft.as_secs_f64() * 1000.0 - expected).abs() < 0.01, "{time} ms: {soft:?}");
         }
     }
 
     #[test]
-    fn a_fair_share_leaves_time_for_the_game() {
+    fn the_soft_limit_leaves_time_for_the_game() {
         let limits = |white, togo| GoLimits { white, movestogo: togo, ..GoLimits::default() };
         // (clock, moves to go, least and most soft milliseconds)
         for (white, togo, least, most) in [
@@ -264,7 +260,7 @@ mod tests {
             (clock(60_000, 0), Some(2), 20_000, 30_000),
             (clock(60_000, 0), Some(1), 50_000, 59_900),
             (clock(1000, 10), None, 15, 60),
-            // An increment above what is left: spend it, short of the flag.
+            // An increment above the time left: spend it, with a margin.
             (clock(300, 5000), None, 150, 200),
         ] {
             let soft = budget(&limits(white, togo), Color::White, 100).soft.unwrap();

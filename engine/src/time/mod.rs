@@ -1,21 +1,20 @@
-//! Limits and clocks: "stop now?", from plain numbers.
+//! Time management: when to stop, from plain numbers.
 //!
-//! In calling order: a `go` becomes [`GoLimits`]; [`Overhead`] says what a move costs besides;
-//! [`Budget::new`] turns those into the time that this one move may take, spread as [`Pace`] says;
-//! while the search runs, [`Course`] follows it, and [`should_stop`] looks at the [`Budget`] and at
-//! [`Counters`]. Nothing here knows a search, a board or a wall clock, so all of it is tested with
-//! numbers.
+//! In calling order: a `go` becomes [`GoLimits`]; [`OverheadEstimate`] measures what a move costs outside the engine;
+//! [`Budget::new`] computes from these the time that the move may take, with [`TimeParams`]; while the search runs,
+//! [`SearchTrend`] tracks its speed and stability, and [`should_stop`] compares [`IterationStats`] with the
+//! [`Budget`]. Nothing here depends on a search, a board or a wall clock, so that everything is tested with numbers.
 //!
-//! Limits that are counted (nodes, depth) are the search's own; limits that are measured are here.
+//! The limits in nodes and depth are the search's own; the limits in time are here.
 
-mod pace;
+mod params;
 mod overhead;
 mod budget;
-mod course;
+mod trend;
 mod stop;
 
 pub use budget::{Budget, Clock, GoLimits};
-pub use course::Course;
-pub use overhead::{Overhead, Spent};
-pub use pace::Pace;
-pub use stop::{Counters, patience, should_stop, visits_left};
+pub use overhead::{OverheadEstimate, TimedMove};
+pub use params::TimeParams;
+pub use stop::{IterationStats, should_stop, soft_factor, visits_left};
+pub use trend::SearchTrend;

@@ -1,56 +1,54 @@
-//! What a move costs outside the engine, learned from the clocks that it is sent.
+//! The overhead of a move outside the engine, measured from the clocks of successive `go`s.
 
 use std::time::Duration;
 
-/// Moves that are remembered.
+/// The number of recent moves kept.
 const MOVES: usize = 16;
 
-/// Part of a clock (one in …) that a learned overhead may count for: a guess must not eat the game.
-const SHARE: u32 = 10;
+/// A measured overhead is at most the clock divided by this, so that a wrong estimate cannot use up the game.
+const MAX_SHARE: u32 = 10;
 
-/// A move that was made on a clock, as the engine saw it.
+/// A move made on a clock, as the engine saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spent {
-    /// The own clock when `go` came.
+pub struct TimedMove {
+    /// The own clock at `go`.
     pub clock: Duration,
-    /// What the move adds to it.
+    /// The increment of the move.
     pub increment: Duration,
     /// From `go` to `bestmove`.
     pub time: Duration,
 }
 
-/// The costs of the last moves.
+/// The overheads of the last moves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Overhead {
+pub struct OverheadEstimate {
     costs: [Duration; MOVES],
     moves: usize,
 }
 
-impl Overhead {
-    /// Learns from a move and the own clock at the next `go` of the same game, which together show
-    /// what the move cost: `clock − time + increment − next`.
-    ///
-    /// A clock that has more than it could have was refilled, and tells nothing.
-    pub fn learn(&mut self, spent: Spent, next: Duration) {
-        let cost = spent.clock.saturating_add(spent.increment).checked_sub(spent.time.saturating_add(next));
+impl OverheadEstimate {
+    /// Measures a move from the own clock at the next `go` of the same game: its overhead is
+    /// `clock − time + increment − next`. A negative overhead means that a time control was reached, and is ignored.
+    pub fn learn(&mut self, timed: TimedMove, next: Duration) {
+        let cost = timed.clock.saturating_add(timed.increment).checked_sub(timed.time.saturating_add(next));
         if let Some(cost) = cost {
             self.costs[self.moves % MOVES] = cost;
             self.moves += 1;
         }
     }
 
-    /// What a move may well cost: the second largest of the last sixteen costs, so that one hiccup
-    /// is no habit, and a habit is forgotten when it ends.
+    /// The expected overhead: the second largest of the last sixteen, so that a single delay does not count and old
+    /// ones are forgotten.
     pub fn estimate(&self) -> Duration {
         let mut costs = self.costs;
         costs.sort_unstable();
         costs[MOVES - 2]
     }
 
-    /// The overhead to reckon with on this clock: the `told` one, or more if more was seen, up to
-    /// a tenth of what is left.
-    pub fn on(&self, clock: Option<Duration>, told: Duration) -> Duration {
-        clock.map_or(told, |clock| self.estimate().min(clock / SHARE).max(told))
+    /// The overhead to assume on this clock: `set`, the option's value, or the measured one if it is larger, up to a
+    /// tenth of the clock.
+    pub fn on(&self, clock: Option<Duration>, set: Duration) -> Duration {
+        clock.map_or(set, |clock| self.estimate().min(clock / MAX_SHARE).max(set))
     }
 }
 
@@ -62,13 +60,13 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    fn spent(clock: u64, increment: u64, time: u64) -> Spent {
-        Spent { clock: ms(clock), increment: ms(increment), time: ms(time) }
+    fn spent(clock: u64, increment: u64, time: u64) -> TimedMove {
+        TimedMove { clock: ms(clock), increment: ms(increment), time: ms(time) }
     }
 
     /// Moves of one second on a clock that never changes, costing this much each.
-    fn after(costs: &[u64]) -> Overhead {
-        let mut overhead = Overhead::default();
+    fn after(costs: &[u64]) -> OverheadEstimate {
+        let mut overhead = OverheadEstimate::default();
         for cost in costs {
             overhead.learn(spent(60_000, 0, 1000), ms(59_000 - cost));
         }
@@ -76,17 +74,17 @@ mod tests {
     }
 
     #[test]
-    fn a_cost_is_what_the_clock_lost_beyond_the_thinking() {
-        let mut overhead = Overhead::default();
-        // 10 s, 0.9 s thought, 0.1 s added: 9.2 s are due, and 9.05 s are there.
+    fn an_overhead_is_the_clock_lost_beyond_the_search() {
+        let mut overhead = OverheadEstimate::default();
+        // 10 s, 0.9 s searched, 0.1 s added: 9.2 s expected, 9.05 s left.
         overhead.learn(spent(10_000, 100, 900), ms(9050));
-        assert_eq!(overhead.estimate(), ms(0), "once is not a habit");
+        assert_eq!(overhead.estimate(), ms(0), "a single delay does not count");
         overhead.learn(spent(9050, 100, 900), ms(8050));
         assert_eq!(overhead.estimate(), ms(150), "150 ms, and 200 ms once");
     }
 
     #[test]
-    fn a_refilled_clock_tells_nothing() {
+    fn a_refilled_clock_is_ignored() {
         let mut overhead = after(&[70, 80]);
         let before = overhead.clone();
         overhead.learn(spent(1000, 0, 500), ms(60_400));
@@ -110,9 +108,9 @@ mod tests {
     }
 
     #[test]
-    fn the_larger_of_told_and_learned_holds_within_a_tenth_of_the_clock() {
+    fn the_larger_of_set_and_measured_holds_within_a_tenth_of_the_clock() {
         let learned = after(&[300, 300]);
-        for (clock, told, overhead) in [
+        for (clock, set, overhead) in [
             (Some(60_000), 100, 300),
             (Some(60_000), 400, 400),
             (Some(2000), 100, 200),
@@ -120,8 +118,8 @@ mod tests {
             (Some(0), 100, 100),
             (None, 100, 100),
         ] {
-            assert_eq!(learned.on(clock.map(ms), ms(told)), ms(overhead), "{clock:?} −{told}");
+            assert_eq!(learned.on(clock.map(ms), ms(set)), ms(overhead), "{clock:?} −{set}");
         }
-        assert_eq!(Overhead::default().on(Some(ms(60_000)), ms(100)), ms(100));
+        assert_eq!(OverheadEstimate::default().on(Some(ms(60_000)), ms(100)), ms(100));
     }
 }

@@ -1,54 +1,53 @@
-//! One line of text to one typed [`Command`].
+//! The parser: one line of text to one typed [`Command`].
 //!
-//! shakmaty-uci reads the plain commands. It can't read `position` with a Chess960 or a four-field
-//! FEN, nor `go` with a negative clock, a depth above 255, or `ponder` beside clocks (it drops
-//! them), so these two have parsers here.
-
-use std::fmt;
+//! shakmaty-uci parses the simple commands. It does not accept `position` with a Chess960 or a four-field FEN, or
+//! `go` with a negative clock or a depth above 255, and drops `ponder` beside clocks, so these two commands are
+//! parsed here.
 
 use shakmaty_uci::UciMessage;
+use thiserror::Error;
 
 use super::go::{self, Go, GoError};
 
-/// What a GUI can ask for.
+/// A command of a GUI.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// An empty line: nothing.
+    /// An empty line.
     Nothing,
     /// `uci`: identify, and list the options.
     Uci,
-    /// `debug on|off`: say more.
+    /// `debug on|off`: write more `info string` lines.
     Debug(bool),
-    /// `isready`: answer when everything is loaded.
+    /// `isready`: reply when everything is loaded.
     IsReady,
     /// `setoption name … [value …]`.
     SetOption {
-        /// As the GUI wrote it.
+        /// The name as the GUI wrote it.
         name: String,
         /// `None` without the word `value`.
         value: Option<String>,
     },
-    /// `register …`: there is nothing to register.
+    /// `register …`: ignored.
     Register,
-    /// `ucinewgame`: the next position is of another game.
+    /// `ucinewgame`: the next position belongs to another game.
     NewGame,
     /// `position …`.
     Position(Setup),
     /// `go …`.
     Go(Box<Go>),
-    /// `stop`: end the search and answer.
+    /// `stop`: end the search and send its `bestmove`.
     Stop,
-    /// `ponderhit`: the expected move was played.
+    /// `ponderhit`: the move pondered on was played.
     PonderHit,
     /// `quit`.
     Quit,
-    /// `d`: show the position (not of the protocol; Stockfish's users expect it).
+    /// `d`: show the position (not in the protocol; Stockfish has it).
     Show,
-    /// `eval`: show what the evaluator thinks of the position, without a search.
+    /// `eval`: show the evaluation of the position, without a search.
     Eval,
 }
 
-/// A position as `position` names it; whether it is one, and the moves legal, the board decides.
+/// The arguments of `position`; the FEN and the moves are not checked yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setup {
     /// The FEN, or `None` for the initial position.
@@ -57,67 +56,49 @@ pub struct Setup {
     pub moves: Vec<String>,
 }
 
-/// Why a line is no command.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why a line is not a command.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CommandError {
-    /// The first word is no command's.
+    /// The first word is not a command.
+    #[error("unknown command: {0}")]
     Unknown(String),
-    /// The command is known, but not with what follows it.
+    /// The command's arguments are missing or invalid.
+    #[error("cannot parse: {0}")]
     Malformed(String),
-    /// `position` without a position.
-    Position(SetupError),
-    /// `go` with limits that can't be read.
-    Go(GoError),
+    /// `position` with invalid arguments.
+    #[error("position: {0}")]
+    Position(#[from] SetupError),
+    /// `go` with invalid limits.
+    #[error("go: {0}")]
+    Go(#[from] GoError),
 }
 
-/// Why the rest of a `position` line names no position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why the arguments of `position` are invalid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SetupError {
     /// Neither `startpos` nor `fen` follows.
+    #[error("expected startpos or fen")]
     Missing,
     /// `fen` without one.
+    #[error("no FEN after fen")]
     NoFen,
     /// Something other than `moves` follows `startpos`.
+    #[error("only moves can follow startpos")]
     Trailing,
 }
 
-impl fmt::Display for CommandError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CommandError::Unknown(word) => write!(f, "unknown command: {word}"),
-            CommandError::Malformed(line) => write!(f, "can't make sense of: {line}"),
-            CommandError::Position(error) => write!(f, "position: {error}"),
-            CommandError::Go(error) => write!(f, "go: {error}"),
-        }
-    }
-}
-
-impl fmt::Display for SetupError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            SetupError::Missing => "expected startpos or fen",
-            SetupError::NoFen => "no FEN after fen",
-            SetupError::Trailing => "only moves can follow startpos",
-        })
-    }
-}
-
-impl std::error::Error for CommandError {}
-impl std::error::Error for SetupError {}
-
-/// Reads one line.
+/// Parses one line.
 ///
 /// # Errors
 ///
-/// If the line is not a command in full: an unknown word, a missing or unreadable argument, or
-/// anything after the end of it.
+/// If the first word is unknown, an argument is missing or invalid, or anything follows the command.
 pub fn parse(line: &str) -> Result<Command, CommandError> {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     match word.to_ascii_lowercase().as_str() {
         "" => Ok(Command::Nothing),
-        "position" => setup(rest).map(Command::Position).map_err(CommandError::Position),
-        "go" => go::parse(rest).map(|go| Command::Go(Box::new(go))).map_err(CommandError::Go),
+        "position" => Ok(Command::Position(setup(rest)?)),
+        "go" => Ok(Command::Go(Box::new(go::parse(rest)?))),
         "d" if rest.is_empty() => Ok(Command::Show),
         "eval" if rest.is_empty() => Ok(Command::Eval),
         "uci" | "debug" | "isready" | "setoption" | "register" | "ucinewgame" | "stop" | "ponderhit"
@@ -127,7 +108,7 @@ pub fn parse(line: &str) -> Result<Command, CommandError> {
 }
 
 fn plain(line: &str) -> Result<Command, CommandError> {
-    // The grammar knows blanks only; UCI allows any white space between words.
+    // shakmaty-uci accepts spaces only; UCI allows any white space between words.
     match line.replace('\t', " ").parse() {
         Ok(UciMessage::Uci) => Ok(Command::Uci),
         Ok(UciMessage::Debug(on)) => Ok(Command::Debug(on)),

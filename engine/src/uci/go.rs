@@ -1,49 +1,48 @@
-//! The words after `go`.
+//! The parser of `go`.
 
-use std::fmt;
 use std::time::Duration;
+
+use thiserror::Error;
 
 use crate::time::GoLimits;
 
-/// One `go`.
+/// The arguments of `go`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Go {
-    /// When to end.
+    /// When the search ends.
     pub limits: GoLimits,
-    /// The only moves to think about, in UCI notation; empty for all.
+    /// The root moves to search, in UCI notation; empty for all.
     pub searchmoves: Vec<String>,
 }
 
-/// Why the words after `go` are no limits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why the arguments of `go` are invalid.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum GoError {
     /// No such limit.
+    #[error("unknown limit: {0}")]
     Unknown(String),
-    /// The limit needs a number, and something else follows.
+    /// The limit needs a number.
+    #[error("{}", number_error(word, found))]
     Number {
         /// The limit.
         word: &'static str,
-        /// What follows it.
+        /// What follows it; empty at the end of the line.
         found: String,
     },
     /// `searchmoves` without a move.
+    #[error("no move after searchmoves")]
     NoMoves,
 }
 
-impl fmt::Display for GoError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GoError::Unknown(word) => write!(f, "unknown limit: {word}"),
-            GoError::Number { word, found } if found.is_empty() => write!(f, "no number after {word}"),
-            GoError::Number { word, found } => write!(f, "bad number after {word}: {found}"),
-            GoError::NoMoves => f.write_str("no move after searchmoves"),
-        }
+fn number_error(word: &str, found: &str) -> String {
+    if found.is_empty() {
+        format!("no number after {word}")
+    } else {
+        format!("bad number after {word}: {found}")
     }
 }
 
-impl std::error::Error for GoError {}
-
-/// Every limit that UCI knows; a word that isn't one of these belongs to `searchmoves`.
+/// The keywords of UCI's `go`; any other word belongs to `searchmoves`.
 const WORDS: [&str; 12] = [
     "searchmoves",
     "ponder",
@@ -59,15 +58,15 @@ const WORDS: [&str; 12] = [
     "mate",
 ];
 
-/// Reads what follows `go`; nothing at all is a search without limits.
+/// Parses what follows `go`; an empty text is a search without limits.
 ///
-/// A clock below zero, as GUIs send it for a side that is late, counts as zero; so does an
-/// increment, and `movestogo 0` means that nothing is known about it.
+/// A negative clock, as GUIs send it for a side that has overstepped its time, counts as zero, as does a negative
+/// increment. `movestogo 0` counts as unknown.
 ///
 /// # Errors
 ///
-/// If a word is no limit, or a number is missing, not a whole number, too large, or below zero
-/// where that means nothing.
+/// If a word is not a keyword, or a number is missing, not a whole number, too large, or negative where that is
+/// invalid.
 pub fn parse(text: &str) -> Result<Go, GoError> {
     let mut go = Go::default();
     let mut words = text.split_whitespace().peekable();

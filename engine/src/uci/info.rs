@@ -1,4 +1,4 @@
-//! A report as `info` lines, and the `bestmove` that ends it.
+//! Reports as `info` and `bestmove` lines.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -7,18 +7,18 @@ use shakmaty::Move;
 
 use crate::eval::Wdl;
 use crate::position::Game;
-use crate::search::{Line, Report, Score};
+use crate::search::{PvLine, Report, Score};
 
-/// How this search's lines are written.
+/// Formats the lines of one search.
 #[derive(Clone, Debug)]
 pub struct Printer {
-    /// Castling as king takes rook.
+    /// Write castling as king takes rook.
     pub chess960: bool,
     /// Add win, draw and loss to the score.
     pub show_wdl: bool,
-    /// The most lines of a report to show.
+    /// The largest number of lines of a report to write.
     pub multipv: usize,
-    /// Positions found in endgame tables before the search, at the root.
+    /// Table hits of the root probe, before the search.
     pub root_hits: u64,
     depth: u32,
 }
@@ -31,18 +31,18 @@ impl Printer {
 
     /// The `info` lines of a report, best line first, `time` after `go`.
     ///
-    /// What is printed as depth never falls within a search.
+    /// The printed depth never falls within a search.
     pub fn lines(&mut self, report: &Report, time: Duration) -> Vec<String> {
         self.depth = self.depth.max(report.depth);
         let ranked = report.lines.iter().take(self.multipv).zip(1..);
         ranked.map(|(line, rank)| self.line(report, line, rank, time)).collect()
     }
 
-    fn line(&self, report: &Report, line: &Line, rank: usize, time: Duration) -> String {
+    fn line(&self, report: &Report, line: &PvLine, rank: usize, time: Duration) -> String {
         let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let nps = report.visits.saturating_mul(1000) / ms.max(1);
         let mut text = format!("info depth {} seldepth {}", self.depth, report.seldepth.max(self.depth));
-        // Writing to a string doesn't fail.
+        // Writing to a string does not fail.
         let _ = match line.score {
             Score::Cp(cp) => write!(text, " multipv {rank} score cp {cp}"),
             Score::Mate(moves) => write!(text, " multipv {rank} score mate {moves}"),
@@ -60,7 +60,7 @@ impl Printer {
         text
     }
 
-    /// The answer to `go`: the first move of the best line, and the reply it expects.
+    /// The `bestmove` line: the first move of a variation, and its second as the ponder move.
     pub fn bestmove(&self, pv: &[Move]) -> Option<String> {
         let text = |m: &Move| Game::uci(*m, self.chess960);
         let best = text(pv.first()?);
@@ -71,7 +71,7 @@ impl Printer {
     }
 }
 
-/// Win, draw and loss in thousandths that sum to a thousand.
+/// Win, draw and loss per mille, summing to 1000.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=1000")]
 fn per_mille(wdl: Wdl) -> [u32; 3] {
     let thousandths = |share: f32| (share * 1000.0).round().clamp(0.0, 1000.0) as u32;
@@ -83,7 +83,7 @@ fn per_mille(wdl: Wdl) -> [u32; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::Counters;
+    use crate::search::SearchCounters;
 
     fn report(game: &Game, lines: &[(&str, Score)]) -> Report {
         let line = |&(moves, score): &(&str, Score)| {
@@ -94,12 +94,12 @@ mod tests {
                 game.play(m);
                 pv.push(m);
             }
-            Line { pv, score, wdl: Wdl { win: 0.2, draw: 0.7, loss: 0.1 }, visits: 1 }
+            PvLine { pv, score, wdl: Wdl { win: 0.2, draw: 0.7, loss: 0.1 }, visits: 1 }
         };
         let lines = lines.iter().map(line).collect();
         Report {
             visits: 5000,
-            counters: Counters::default(),
+            counters: SearchCounters::default(),
             depth: 4,
             seldepth: 9,
             hashfull: 3,

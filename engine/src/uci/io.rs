@@ -9,52 +9,44 @@ use std::thread;
 use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use thiserror::Error;
 
-/// The longest line that is read, in bytes. The longest possible game is a tenth of it.
+/// The longest line that is read, in bytes: ten times the longest possible game.
 pub const LONGEST_LINE: usize = 512 * 1024;
 
-/// The most that an `info string` quotes, in characters.
+/// The longest text of an `info string`, in characters.
 const LONGEST_QUOTE: usize = 400;
 
 /// One line of input.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// When it was read: a clock runs from there, not from when its turn comes.
+pub struct InputLine {
+    /// When it was read: the clock of a `go` starts here, not when the line is executed.
     pub at: Instant,
-    /// The text, without its end.
+    /// The text, without its line ending.
     pub text: Result<String, LineError>,
 }
 
-/// Why some input is not a line of text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why a line cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LineError {
     /// Longer than [`LONGEST_LINE`].
+    #[error("a line of more than {LONGEST_LINE} bytes was skipped")]
     Long,
     /// Not UTF-8.
+    #[error("line is not UTF-8")]
     Encoding,
 }
 
-impl Display for LineError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            LineError::Long => write!(f, "line of more than {LONGEST_LINE} bytes left out"),
-            LineError::Encoding => f.write_str("line is not UTF-8"),
-        }
-    }
-}
-
-impl std::error::Error for LineError {}
-
-/// Where both directions are written down while `Debug Log File` names a file.
+/// The log of the UCI traffic in both directions, while `Debug Log File` names a file.
 #[derive(Clone, Debug, Default)]
-pub struct Traffic(Arc<Mutex<Option<File>>>);
+pub struct TrafficLog(Arc<Mutex<Option<File>>>);
 
-impl Traffic {
+impl TrafficLog {
     /// Starts a new log at `path`, or ends logging with `None`.
     ///
     /// # Errors
     ///
-    /// If the file can't be created; the log that was open before then stays.
+    /// If the file cannot be created; the previous log is then kept.
     pub fn log_to(&self, path: Option<&Path>) -> io::Result<()> {
         let file = path.map(File::create).transpose()?;
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = file;
@@ -65,14 +57,14 @@ impl Traffic {
         if let Some(file) = self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             // A full disk must not end a game.
             if let Err(error) = writeln!(file, "{direction} {line}") {
-                log::warn!("the log of the UCI traffic can't be written: {error}");
+                log::warn!("the log of the UCI traffic cannot be written: {error}");
             }
         }
     }
 }
 
-/// Reads lines until the input ends; then the channel closes.
-pub fn read(input: impl Read + Send + 'static, traffic: Traffic) -> Receiver<Line> {
+/// Starts the thread that reads lines until the input ends; then the channel closes.
+pub fn read(input: impl Read + Send + 'static, traffic: TrafficLog) -> Receiver<InputLine> {
     let (sender, receiver) = unbounded();
     thread::spawn(move || {
         let mut input = BufReader::new(input);
@@ -81,7 +73,7 @@ pub fn read(input: impl Read + Send + 'static, traffic: Traffic) -> Receiver<Lin
                 Ok(text) => traffic.note(">>", text),
                 Err(error) => traffic.note(">>", &error.to_string()),
             }
-            if sender.send(Line { at: Instant::now(), text }).is_err() {
+            if sender.send(InputLine { at: Instant::now(), text }).is_err() {
                 break;
             }
         }
@@ -89,7 +81,7 @@ pub fn read(input: impl Read + Send + 'static, traffic: Traffic) -> Receiver<Lin
     receiver
 }
 
-/// The next line, or `None` at the end of the input. What is too long is skipped, not kept.
+/// The next line, or `None` at the end of the input. A line that is too long is skipped without being stored.
 fn next_line(input: &mut impl BufRead) -> Option<Result<String, LineError>> {
     let mut line = Vec::new();
     let limit = u64::try_from(LONGEST_LINE).unwrap_or(u64::MAX);
@@ -104,7 +96,7 @@ fn next_line(input: &mut impl BufRead) -> Option<Result<String, LineError>> {
     Some(String::from_utf8(line).map(|text| text.trim_end().to_owned()).map_err(|_| LineError::Encoding))
 }
 
-/// The way to stdout, for whoever has something to say; lines come out whole and in order.
+/// Sends lines to the thread that writes stdout; they come out whole and in order.
 #[derive(Clone, Debug)]
 pub struct Writer(Sender<String>);
 
@@ -118,17 +110,17 @@ impl Writer {
 
     /// Writes one line.
     pub fn line(&self, line: impl Into<String>) {
-        // The writer ends only when stdout is closed; then nobody listens any more.
+        // The thread ends early only when stdout is closed.
         let _ = self.0.send(line.into());
     }
 
-    /// Writes one `info string`, on one line whatever the text, and of a bearable length.
+    /// Writes one `info string`: on one line whatever the text, and cut at a maximal length.
     pub fn say(&self, text: impl Display) {
         self.line(format!("info string {}", one_line(&text.to_string())));
     }
 }
 
-/// `text` without control characters, cut where it gets unbearable.
+/// `text` without control characters, cut at [`LONGEST_QUOTE`].
 fn one_line(text: &str) -> String {
     let clean = |c: char| if c.is_control() { '?' } else { c };
     let mut line: String = text.chars().take(LONGEST_QUOTE).map(clean).collect();
@@ -140,15 +132,15 @@ fn one_line(text: &str) -> String {
 
 /// The thread that owns the output.
 #[derive(Debug)]
-pub struct Output {
+pub struct OutputThread {
     /// Closes when the output does.
     pub closed: Receiver<()>,
     thread: thread::JoinHandle<()>,
 }
 
-impl Output {
-    /// Starts the writer.
-    pub fn start(output: impl Write + Send + 'static, traffic: Traffic) -> (Writer, Output) {
+impl OutputThread {
+    /// Starts the thread.
+    pub fn start(output: impl Write + Send + 'static, traffic: TrafficLog) -> (Writer, OutputThread) {
         let (sender, lines) = unbounded();
         let (alive, closed) = bounded(0);
         let thread = thread::spawn(move || {
@@ -157,10 +149,10 @@ impl Output {
             }
             drop(alive);
         });
-        (Writer(sender), Output { closed, thread })
+        (Writer(sender), OutputThread { closed, thread })
     }
 
-    /// Waits until everything is written. Every [`Writer`] must be gone by then.
+    /// Waits until everything is written. All [`Writer`]s must have been dropped.
     pub fn finish(self) {
         if self.thread.join().is_err() {
             log::error!("the writer to stdout panicked");
@@ -168,11 +160,11 @@ impl Output {
     }
 }
 
-fn write(mut output: impl Write, lines: &Receiver<String>, traffic: &Traffic) -> io::Result<()> {
+fn write(mut output: impl Write, lines: &Receiver<String>, traffic: &TrafficLog) -> io::Result<()> {
     for line in lines {
         traffic.note("<<", &line);
         writeln!(output, "{line}")?;
-        // GUIs wait for every line, but a burst of them needs one system call only.
+        // GUIs wait for every line, but a burst of lines needs one system call only.
         if lines.is_empty() {
             output.flush()?;
         }
@@ -185,11 +177,11 @@ mod tests {
     use super::*;
 
     fn lines(input: impl Into<Vec<u8>>) -> Vec<Result<String, LineError>> {
-        read(io::Cursor::new(input.into()), Traffic::default()).iter().map(|line| line.text).collect()
+        read(io::Cursor::new(input.into()), TrafficLog::default()).iter().map(|line| line.text).collect()
     }
 
     #[test]
-    fn lines_of_every_kind_are_told_apart() {
+    fn lines_of_every_kind_are_recognised() {
         let mut input = b"uci\r\n\nnot \xff text\n".to_vec();
         input.extend(vec![b'x'; 1 << 20]);
         input.extend(b"\nstop\nquit");
@@ -231,10 +223,10 @@ mod tests {
                 Ok(())
             }
         }
-        let (writer, output) = Output::start(Closed, Traffic::default());
+        let (writer, output) = OutputThread::start(Closed, TrafficLog::default());
         writer.line("readyok");
         assert!(output.closed.recv().is_err());
-        writer.line("nobody listens");
+        writer.line("not received");
         output.finish();
     }
 }

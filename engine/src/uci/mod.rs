@@ -1,18 +1,16 @@
-//! The Universal Chess Interface: text to commands and back, options, the session that a GUI talks
-//! to.
+//! The Universal Chess Interface: commands, options, the session with a GUI.
 //!
-//! A line travels so: `io::read` (a thread that owns stdin) → [`run`] → [`command::parse`] →
-//! [`session::Session`], which starts a search and gives it a [`watch::Watcher`]; that one writes
-//! `info` lines and stops the search in time; the end comes back through a channel to the session,
-//! which answers `bestmove`. All output goes through one [`io::Writer`] to the one thread that owns
+//! The path of a line: `io::read` (a thread that owns stdin) → [`run`] → [`command::parse`] →
+//! [`session::Session`], which starts a search with an [`observer::UciObserver`]; the observer writes `info` lines
+//! and stops the search in time; its end comes back through a channel to the session, which writes `bestmove`. All output goes through one [`io::Writer`] to the one thread that owns
 //! stdout, so no line of a search can follow its `bestmove`.
 //!
-//! What UCI leaves open: a bad line is answered with one `info string` and changes nothing. During a
+//! Where the protocol leaves a choice: a bad line is answered with one `info string` and changes nothing. During a
 //! search `go`, `setoption`, `ucinewgame` and `eval` are refused in the same way; `position` is
-//! accepted and holds for the next `go`. `go` without any limit ends when there is nothing left to
-//! search. The end of the input is a `stop` and a `quit`.
+//! accepted for the next `go`. `go` without a limit ends when nothing is left to search. The end of the
+//! input counts as `stop` and `quit`.
 //!
-//! Nothing in this room may bring a game to an end by a panic.
+//! A panic must not end a game: this module denies everything that can panic.
 
 #![cfg_attr(
     not(test),
@@ -28,11 +26,13 @@ mod table;
 pub mod io;
 pub mod info;
 pub mod stats;
-pub mod watch;
-pub mod ledger;
-mod answer;
-mod brain;
-mod library;
+pub mod observer;
+pub mod overhead;
+mod reply;
+mod loaded;
+mod engine;
+mod knowledge;
+mod running;
 mod show;
 pub mod session;
 
@@ -40,22 +40,22 @@ use std::io::{Read, Write};
 
 use crossbeam_channel::select;
 
-use self::io::{Output, Traffic};
-use self::session::{Flow, Session};
+use self::io::{OutputThread, TrafficLog};
+use self::session::Session;
 
-/// Talks to a GUI until it says `quit`, its end of the input closes, or nobody reads the output.
+/// Runs a session until `quit`, the end of the input, or until the output is closed.
 ///
-/// A search that runs then is stopped and its `bestmove` written; when this returns, all workers
-/// have ended and everything is written.
+/// A running search is then stopped and its `bestmove` written; when this returns, all workers have ended and
+/// everything is written.
 pub fn run(input: impl Read + Send + 'static, output: impl Write + Send + 'static) {
-    let traffic = Traffic::default();
-    let (writer, output) = Output::start(output, traffic.clone());
+    let traffic = TrafficLog::default();
+    let (writer, output) = OutputThread::start(output, traffic.clone());
     let lines = io::read(input, traffic.clone());
     let mut session = Session::new(writer, traffic);
     loop {
         select! {
             recv(lines) -> line => match line {
-                Ok(line) => if session.line(&line) == Flow::Quit { break },
+                Ok(line) => if session.line(&line).is_break() { break },
                 Err(_) => break,
             },
             recv(session.finished()) -> finished => session.finish(finished.ok()),

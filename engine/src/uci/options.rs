@@ -1,123 +1,114 @@
-//! The one table of options: it makes the `option` lines, the parsing, the clamping and the
-//! README's table. Defaults are read off [`Settings::default`], so nothing is said twice.
+//! The one table of options, from which the `option` lines, parsing, clamping and the table of the documentation
+//! are made. Defaults come from [`Settings::default`].
 
 use std::fmt::{self, Write};
 use std::num::IntErrorKind;
+
+use thiserror::Error;
 
 use super::settings::Settings;
 use super::table::TABLE;
 
 /// One option.
-pub struct Entry {
-    /// Its name.
+pub struct UciOption {
+    /// The name.
     pub name: &'static str,
     /// Other names for it, advertised as options of their own.
     pub aliases: &'static [&'static str],
-    /// Its type, and how it is read and written.
-    pub kind: Kind,
-    /// What has to follow when it is set.
-    pub effect: Effect,
-    /// What it is for, in Markdown.
+    /// The type, with functions to read and write the setting.
+    pub kind: OptionKind,
+    /// What a change of it requires.
+    pub effect: OptionEffect,
+    /// The description, in Markdown.
     pub doc: &'static str,
 }
 
-/// The types of UCI, and numbers, which travel as strings.
-pub enum Kind {
+/// The types of UCI options; decimal numbers are strings in the protocol.
+pub enum OptionKind {
     /// `check`.
     Check(fn(&Settings) -> bool, fn(&mut Settings, bool)),
-    /// `spin`: least, greatest, read, write.
+    /// `spin`: minimum, maximum, read, write.
     Spin(i64, i64, fn(&Settings) -> i64, fn(&mut Settings, i64)),
-    /// `string` holding a number: least, greatest, read, write.
+    /// `string` holding a number: minimum, maximum, read, write.
     Number(f32, f32, fn(&Settings) -> f32, fn(&mut Settings, f32)),
-    /// `string`; empty is `None`, and shown as the word given here.
+    /// `string`; an empty value is `None` and shown as the word given here.
     Text(&'static str, fn(&Settings) -> Option<&str>, fn(&mut Settings, Option<String>)),
-    /// `string` that only tells: whatever a GUI sets is ignored.
+    /// `string` for information: setting it is ignored.
     Fixed(fn() -> String),
-    /// `combo`: the choices, read and write by their place.
+    /// `combo`: the choices, read and write by index.
     Choice(&'static [&'static str], fn(&Settings) -> usize, fn(&mut Settings, usize)),
     /// `button`.
     Button,
 }
 
-/// What has to follow when an option is set.
+/// What a changed option requires before the next search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// Nothing: the next `go` looks at it.
-    Nothing,
-    /// The search's memory has another bound.
+pub enum OptionEffect {
+    /// Nothing: the next `go` reads the setting.
+    None,
+    /// New workers, because the memory bound changed.
     Memory,
-    /// The search has other numbers.
+    /// New parameters of the search.
     Params,
-    /// The workers have to be made anew.
+    /// New workers.
     Workers,
-    /// Another network has to be loaded.
+    /// Loading another network.
     Network,
-    /// The tree is to be forgotten.
+    /// Clearing the tree and the evaluation cache.
     Clear,
-    /// Another book has to be opened.
+    /// Opening another book.
     Book,
-    /// Other endgame tables have to be opened.
+    /// Opening other endgame tables.
     Tables,
-    /// The endgame tables are to be used otherwise.
+    /// New rules for probing the endgame tables.
     TableRules,
-    /// The log goes to another file.
+    /// Opening another log file.
     Log,
 }
 
-/// A setting that was made.
+/// The result of setting an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// What has to follow.
-    pub effect: Effect,
-    /// What the GUI should hear: the value was out of range.
+pub struct OptionChange {
+    /// What the change requires.
+    pub effect: OptionEffect,
+    /// A note to the GUI if the value was out of range.
     pub note: Option<String>,
 }
 
-/// Why an option can't be set.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why an option cannot be set.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum OptionError {
     /// No option has this name.
+    #[error("no such option: {0}")]
     Unknown(String),
     /// The option needs a value, and none was given.
+    #[error("option {0} needs a value")]
     NoValue(&'static str),
     /// The value is not of the option's type.
+    #[error("option {name} needs {expected}, not {found}")]
     Value {
         /// The option.
         name: &'static str,
-        /// What it needs.
+        /// The expected type.
         expected: String,
-        /// What was given.
+        /// The value given.
         found: String,
     },
 }
-
-impl fmt::Display for OptionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            OptionError::Unknown(name) => write!(f, "no such option: {name}"),
-            OptionError::NoValue(name) => write!(f, "option {name} needs a value"),
-            OptionError::Value { name, expected, found } => {
-                write!(f, "option {name} needs {expected}, not {found}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for OptionError {}
 
 /// Sets the option `name` (in any case, or by an alias). Numbers out of range are clamped.
 ///
 /// # Errors
 ///
-/// If there is no such option or the value is not of its type; `settings` are then as before.
-pub fn set(settings: &mut Settings, name: &str, value: Option<&str>) -> Result<Change, OptionError> {
+/// If there is no such option or the value is not of its type; `settings` are then unchanged.
+pub fn set(settings: &mut Settings, name: &str, value: Option<&str>) -> Result<OptionChange, OptionError> {
     let words = name.split_whitespace().collect::<Vec<_>>().join(" ");
-    let entry = TABLE
+    let option = TABLE
         .iter()
-        .find(|entry| entry.names().any(|known| known.eq_ignore_ascii_case(&words)))
+        .find(|option| option.names().any(|known| known.eq_ignore_ascii_case(&words)))
         .ok_or(OptionError::Unknown(words))?;
-    let note = entry.write(settings, value)?;
-    Ok(Change { effect: entry.effect, note })
+    let note = option.write(settings, value)?;
+    Ok(OptionChange { effect: option.effect, note })
 }
 
 /// The `option` lines, in the table's order, each alias after its option.
@@ -125,26 +116,28 @@ pub fn lines() -> Vec<String> {
     let defaults = Settings::default();
     TABLE
         .iter()
-        .flat_map(|entry| entry.names().map(|name| format!("option name {name} {}", entry.kind(&defaults))))
+        .flat_map(|option| {
+            option.names().map(|name| format!("option name {name} {}", option.kind(&defaults)))
+        })
         .collect()
 }
 
-/// The README's table.
+/// The table of options in Markdown.
 pub fn markdown() -> String {
     let defaults = Settings::default();
     let mut table = String::from("| option | type, default, range | what it does |\n|---|---|---|\n");
-    for entry in TABLE {
-        // Writing to a string doesn't fail.
-        let _ = write!(table, "| {} | {} | {}", entry.name, entry.summary(&defaults), entry.doc);
-        if !entry.aliases.is_empty() {
-            let _ = write!(table, " (also `{}`)", entry.aliases.join("`, `"));
+    for option in TABLE {
+        // Writing to a string does not fail.
+        let _ = write!(table, "| {} | {} | {}", option.name, option.summary(&defaults), option.doc);
+        if !option.aliases.is_empty() {
+            let _ = write!(table, " (also `{}`)", option.aliases.join("`, `"));
         }
         table.push_str(" |\n");
     }
     table
 }
 
-impl Entry {
+impl UciOption {
     fn names(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.name).chain(self.aliases.iter().copied())
     }
@@ -152,34 +145,36 @@ impl Entry {
     /// The part of the `option` line after the name.
     fn kind(&self, now: &Settings) -> String {
         match &self.kind {
-            Kind::Check(get, _) => format!("type check default {}", get(now)),
-            Kind::Spin(min, max, get, _) => format!("type spin default {} min {min} max {max}", get(now)),
-            Kind::Number(_, _, get, _) => format!("type string default {}", get(now)),
-            Kind::Text(none, get, _) => format!("type string default {}", get(now).unwrap_or(none)),
-            Kind::Fixed(text) => format!("type string default {}", text()),
-            Kind::Choice(names, get, _) => {
+            OptionKind::Check(get, _) => format!("type check default {}", get(now)),
+            OptionKind::Spin(min, max, get, _) => {
+                format!("type spin default {} min {min} max {max}", get(now))
+            }
+            OptionKind::Number(_, _, get, _) => format!("type string default {}", get(now)),
+            OptionKind::Text(none, get, _) => format!("type string default {}", get(now).unwrap_or(none)),
+            OptionKind::Fixed(text) => format!("type string default {}", text()),
+            OptionKind::Choice(names, get, _) => {
                 format!("type combo default {} var {}", chosen(names, get(now)), names.join(" var "))
             }
-            Kind::Button => "type button".to_owned(),
+            OptionKind::Button => "type button".to_owned(),
         }
     }
 
-    /// The middle column of the README's table.
+    /// The middle column of the Markdown table.
     fn summary(&self, now: &Settings) -> String {
         match &self.kind {
-            // The machine that prints the table is not the reader's.
-            Kind::Spin(min, max, ..) if self.name == "Threads" => {
+            // The default depends on the machine.
+            OptionKind::Spin(min, max, ..) if self.name == "Threads" => {
                 format!("spin, physical cores, {min}..{max}")
             }
-            Kind::Check(get, _) => format!("check, {}", get(now)),
-            Kind::Spin(min, max, get, _) => format!("spin, {}, {min}..{max}", get(now)),
-            Kind::Number(min, max, get, _) => format!("string, {}, {min}..{max}", get(now)),
-            Kind::Text(none, get, _) => format!("string, `{}`", get(now).unwrap_or(none)),
-            Kind::Fixed(_) => "string".to_owned(),
-            Kind::Choice(names, get, _) => {
+            OptionKind::Check(get, _) => format!("check, {}", get(now)),
+            OptionKind::Spin(min, max, get, _) => format!("spin, {}, {min}..{max}", get(now)),
+            OptionKind::Number(min, max, get, _) => format!("string, {}, {min}..{max}", get(now)),
+            OptionKind::Text(none, get, _) => format!("string, `{}`", get(now).unwrap_or(none)),
+            OptionKind::Fixed(_) => "string".to_owned(),
+            OptionKind::Choice(names, get, _) => {
                 format!("combo, `{}`: `{}`", chosen(names, get(now)), names.join("`, `"))
             }
-            Kind::Button => "button".to_owned(),
+            OptionKind::Button => "button".to_owned(),
         }
     }
 
@@ -191,21 +186,21 @@ impl Entry {
             found: found.to_owned(),
         };
         match &self.kind {
-            Kind::Button | Kind::Fixed(_) => Ok(None),
-            Kind::Check(_, set) => {
+            OptionKind::Button | OptionKind::Fixed(_) => Ok(None),
+            OptionKind::Check(_, set) => {
                 let text = given()?;
                 let on = text.to_ascii_lowercase().parse().map_err(|_| wrong("true or false", text))?;
                 set(settings, on);
                 Ok(None)
             }
-            Kind::Spin(min, max, _, set) => {
+            OptionKind::Spin(min, max, _, set) => {
                 let text = given()?;
                 let number = whole(text).ok_or_else(|| wrong("a whole number", text))?;
                 let clamped = number.clamp(*min, *max);
                 set(settings, clamped);
                 Ok((number != clamped).then(|| self.clamped(text, &clamped)))
             }
-            Kind::Number(min, max, _, set) => {
+            OptionKind::Number(min, max, _, set) => {
                 let text = given()?;
                 let number = text.parse().ok().filter(|number: &f32| number.is_finite());
                 let number = number.ok_or_else(|| wrong("a number", text))?;
@@ -213,13 +208,13 @@ impl Entry {
                 set(settings, clamped);
                 Ok((number != clamped).then(|| self.clamped(text, &clamped)))
             }
-            Kind::Text(none, _, set) => {
+            OptionKind::Text(none, _, set) => {
                 let text = given()?;
                 let empty = text.is_empty() || text == "<empty>" || text == *none;
                 set(settings, (!empty).then(|| text.to_owned()));
                 Ok(None)
             }
-            Kind::Choice(names, _, set) => {
+            OptionKind::Choice(names, _, set) => {
                 let text = given()?;
                 let place = names.iter().position(|name| name.eq_ignore_ascii_case(text));
                 set(settings, place.ok_or_else(|| wrong(&names.join(" or "), text))?);
@@ -229,16 +224,16 @@ impl Entry {
     }
 
     fn clamped(&self, found: &str, clamped: &impl fmt::Display) -> String {
-        format!("option {} can't be {found}: set to {clamped}", self.name)
+        format!("option {} cannot be {found}: set to {clamped}", self.name)
     }
 }
 
-/// A choice by its place.
+/// A choice by its index.
 fn chosen(names: &[&'static str], place: usize) -> &'static str {
     names.get(place).copied().unwrap_or_default()
 }
 
-/// A whole number; one beyond 64 bits is as good as the greatest or least of them.
+/// A whole number; one beyond 64 bits is clamped to the largest or smallest of them.
 fn whole(text: &str) -> Option<i64> {
     match text.parse() {
         Ok(number) => Some(number),
@@ -262,20 +257,20 @@ mod tests {
     fn names_are_unique_and_every_default_is_in_range() {
         let mut seen = std::collections::HashSet::new();
         let defaults = Settings::default();
-        for entry in TABLE {
-            for name in entry.names() {
+        for option in TABLE {
+            for name in option.names() {
                 assert!(seen.insert(name.to_ascii_lowercase()), "{name} twice");
-                assert!(!name.contains(" value"), "{name} can't be parsed");
+                assert!(!name.contains(" value"), "{name} cannot be parsed");
             }
-            match &entry.kind {
-                Kind::Spin(min, max, get, _) => assert!((*min..=*max).contains(&get(&defaults))),
-                Kind::Number(min, max, get, _) => assert!((*min..=*max).contains(&get(&defaults))),
+            match &option.kind {
+                OptionKind::Spin(min, max, get, _) => assert!((*min..=*max).contains(&get(&defaults))),
+                OptionKind::Number(min, max, get, _) => assert!((*min..=*max).contains(&get(&defaults))),
                 _ => {}
             }
         }
     }
 
-    /// Setting every option to the default it advertises changes nothing, without complaint.
+    /// Setting every option to its advertised default changes nothing and gives no note.
     #[test]
     fn every_advertised_default_is_understood() {
         let mut settings = Settings::default();
@@ -304,7 +299,7 @@ mod tests {
             "option name WeightsFile type string default <embedded>",
             "option name EvalFile type string default <embedded>",
             "option name Debug Log File type string default <empty>",
-            "option name Backend type combo default onnx-cpu var onnx-cpu var uniform",
+            "option name Backend type combo default auto var auto var native var onnx-cpu var uniform",
             "option name Precision type combo default auto var auto var fp32 var int8",
             "option name Player type combo default network var network var random var minimax var alpha-beta \
              var uct var uct-value",
@@ -318,18 +313,18 @@ mod tests {
     fn good_values_are_set() {
         let mut settings = Settings::default();
         for (name, value, effect) in [
-            ("hash", Some("64"), Effect::Memory),
-            ("THREADS", Some("3"), Effect::Workers),
-            ("move  overhead", Some("30"), Effect::Nothing),
-            ("UCI_Chess960", Some("TRUE"), Effect::Nothing),
-            ("ShowWDL", Some("true"), Effect::Nothing),
-            ("EvalFile", Some("a b.onnx"), Effect::Network),
-            ("Backend", Some("Uniform"), Effect::Workers),
-            ("precision", Some("INT8"), Effect::Network),
-            ("CPuct", Some("2.5"), Effect::Params),
-            ("Clear Hash", None, Effect::Clear),
+            ("hash", Some("64"), OptionEffect::Memory),
+            ("THREADS", Some("3"), OptionEffect::Workers),
+            ("move  overhead", Some("30"), OptionEffect::None),
+            ("UCI_Chess960", Some("TRUE"), OptionEffect::None),
+            ("ShowWDL", Some("true"), OptionEffect::None),
+            ("EvalFile", Some("a b.onnx"), OptionEffect::Network),
+            ("Backend", Some("Uniform"), OptionEffect::Network),
+            ("precision", Some("INT8"), OptionEffect::Network),
+            ("CPuct", Some("2.5"), OptionEffect::Params),
+            ("Clear Hash", None, OptionEffect::Clear),
         ] {
-            assert_eq!(set(&mut settings, name, value), Ok(Change { effect, note: None }), "{name}");
+            assert_eq!(set(&mut settings, name, value), Ok(OptionChange { effect, note: None }), "{name}");
         }
         assert_eq!((settings.hash, settings.threads), (64, 3));
         assert_eq!(settings.memory().0 + settings.memory().1, 64 << 20);
@@ -349,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_out_of_range_are_clamped_and_the_gui_is_told() {
+    fn numbers_out_of_range_are_clamped_with_a_note() {
         for (value, threads) in
             [("-5", 1), ("0", 1), ("999999999999", 512), ("99999999999999999999999", 512), ("-9e", 7)]
         {
@@ -385,10 +380,10 @@ mod tests {
     }
 
     #[test]
-    fn the_readmes_table_has_every_option() {
+    fn the_markdown_table_has_every_option() {
         let table = markdown();
-        for entry in TABLE {
-            assert!(table.contains(&format!("| {} |", entry.name)));
+        for option in TABLE {
+            assert!(table.contains(&format!("| {} |", option.name)));
         }
         assert_eq!(table.lines().count(), TABLE.len() + 2);
     }

@@ -1,140 +1,89 @@
-//! One GUI's session: what it set, the position it named, the search it asked for.
+//! One GUI's session: its settings, its position, its search.
 
 use std::mem;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, bounded, never};
+use crossbeam_channel::{Receiver, never};
 use shakmaty::Move;
 
-use super::answer::Answer;
-use super::brain::{self, Brain, Question};
 use super::command::{self, Command, Setup};
+use super::engine::Engine;
 use super::go::Go;
-use super::info::Printer;
-use super::io::{Line, Traffic, Writer};
-use super::ledger::Ledger;
-use super::library::Library;
-use super::options::{self, Effect};
+use super::io::{InputLine, TrafficLog, Writer};
+use super::knowledge::Knowledge;
+use super::observer::FinishedSearch;
+use super::options::{self, OptionEffect};
+use super::overhead::OverheadTracker;
+use super::reply::Reply;
+use super::running::{Activity, GoMode, RunningSearch};
 use super::settings::Settings;
 use super::show;
 use super::stats;
-use super::strength::{self, Strength};
-use super::watch::{Control, Finished, Job, Watcher};
-use crate::position::{Game, PositionError};
-use crate::search::Limits;
-use crate::time::{Budget, Clock};
-
-/// Whether there is more to come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
-    /// Read the next line.
-    Continue,
-    /// The GUI is done.
-    Quit,
-}
+use super::strength;
+use crate::position::Game;
+use crate::search::SearchOutcome;
 
 /// The state of a session.
 pub struct Session {
     out: Writer,
-    traffic: Traffic,
+    traffic: TrafficLog,
 
     settings: Settings,
     debug: bool,
-    brain: Brain,
-    library: Library,
+    engine: Engine,
+    knowledge: Knowledge,
 
     game: Game,
     game_seed: u64,
-    ledger: Ledger,
-    search: Search,
-}
-
-/// Where the answer to the last `go` is.
-#[derive(Default)]
-enum Search {
-    /// Given.
-    #[default]
-    None,
-    /// Being worked on.
-    Running(Box<Running>),
-    /// Known, but not wanted before `stop` or `ponderhit`.
-    Held { answer: Answer, until: Hold },
-}
-
-struct Running {
-    root: Game,
-    at: Instant,
-    /// The own clock, if it runs from `at` on.
-    clock: Option<Clock>,
-    strength: Option<Strength>,
-    /// The temperature at which the move is drawn.
-    drawn_at: Option<f32>,
-    finished: Receiver<Finished>,
-    control: Control,
-    hold: Hold,
-    /// What is played if the search dies.
-    makeshift: Move,
-}
-
-/// What an answer has to wait for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Hold {
-    /// `stop`.
-    infinite: bool,
-    /// `stop` or `ponderhit`.
-    ponder: bool,
-}
-
-impl Hold {
-    fn holds(self) -> bool {
-        self.infinite || self.ponder
-    }
+    overhead: OverheadTracker,
+    activity: Activity,
 }
 
 impl Session {
     /// A session with default settings at the initial position.
-    pub fn new(out: Writer, traffic: Traffic) -> Session {
+    pub fn new(out: Writer, traffic: TrafficLog) -> Session {
         Session {
             out,
             traffic,
             settings: Settings::default(),
             debug: false,
-            brain: Brain::default(),
-            library: Library::default(),
+            engine: Engine::default(),
+            knowledge: Knowledge::default(),
             game: Game::new(),
             game_seed: strength::game_seed(),
-            ledger: Ledger::default(),
-            search: Search::None,
+            overhead: OverheadTracker::default(),
+            activity: Activity::Idle,
         }
     }
 
-    /// Where the end of the running search is told; nothing ever comes if none runs.
-    pub fn finished(&self) -> Receiver<Finished> {
-        match &self.search {
-            Search::Running(running) => running.finished.clone(),
+    /// Receives the end of the running search; nothing arrives if there is none.
+    pub fn finished(&self) -> Receiver<FinishedSearch> {
+        match &self.activity {
+            Activity::Searching(running) => running.finished.clone(),
             _ => never(),
         }
     }
 
-    /// Does what a line says. A bad one is answered with one `info string` and changes nothing.
-    pub fn line(&mut self, line: &Line) -> Flow {
+    /// Executes a line; breaks at `quit`. A bad line is answered with one `info string` and changes nothing.
+    pub fn line(&mut self, line: &InputLine) -> ControlFlow<()> {
         let text = match &line.text {
             Ok(text) => text,
             Err(error) => {
                 self.out.say(error);
-                return Flow::Continue;
+                return ControlFlow::Continue(());
             }
         };
         match command::parse(text) {
-            Ok(Command::Quit) => return Flow::Quit,
-            Ok(command) => self.obey(command, line.at),
+            Ok(Command::Quit) => return ControlFlow::Break(()),
+            Ok(command) => self.execute(command, line.at),
             Err(error) => self.out.say(error),
         }
-        Flow::Continue
+        ControlFlow::Continue(())
     }
 
-    fn obey(&mut self, command: Command, at: Instant) {
+    fn execute(&mut self, command: Command, at: Instant) {
         match command {
             Command::Uci => self.identify(),
             Command::Debug(on) => self.debug = on,
@@ -146,9 +95,13 @@ impl Session {
             Command::Stop => self.stop(),
             Command::PonderHit => self.ponder_hit(at),
             Command::Show => show::position(&self.game, &self.out),
-            Command::Eval => self.show_opinion(),
+            Command::Eval => self.show_evaluation(),
             Command::Nothing | Command::Register | Command::Quit => {}
         }
+    }
+
+    fn say_all(&self, notes: Vec<String>) {
+        notes.into_iter().for_each(|note| self.out.say(note));
     }
 
     fn identify(&self) {
@@ -161,16 +114,17 @@ impl Session {
     }
 
     fn ready(&mut self) {
-        // While a search runs everything is loaded, and its workers are not to be touched.
-        if matches!(self.search, Search::None) {
-            self.brain.prepare(&self.settings, &self.out);
+        // During a search everything is loaded, and the workers are in use.
+        if matches!(self.activity, Activity::Idle) {
+            let notes = self.engine.prepare(&self.settings);
+            self.say_all(notes);
         }
         self.out.line("readyok");
     }
 
-    /// Refuses, in words, what can't be done during a search.
+    /// Whether no search is running or withheld; tells the GUI if one is.
     fn is_idle(&self) -> bool {
-        let idle = matches!(self.search, Search::None);
+        let idle = matches!(self.activity, Activity::Idle);
         if !idle {
             self.out.say("not during a search: stop it first");
         }
@@ -186,8 +140,9 @@ impl Session {
             Ok(change) => change,
             Err(error) => return self.out.say(error),
         };
-        if let Err(error) = self.follow(change.effect, &settings) {
-            return self.out.say(error);
+        match self.apply(change.effect, &settings) {
+            Ok(notes) => self.say_all(notes),
+            Err(error) => return self.out.say(error),
         }
         if let Some(note) = change.note {
             self.out.say(note);
@@ -195,53 +150,52 @@ impl Session {
         self.settings = settings;
     }
 
-    /// Does what a change of the settings brings with it.
-    fn follow(&mut self, effect: Effect, settings: &Settings) -> Result<(), String> {
-        let pool = self.brain.existing_pool();
-        match (effect, pool) {
-            (Effect::Nothing, _) => {}
-            (Effect::Params, Some(pool)) => pool.set_params(settings.search_params()),
-            (Effect::Params, None) => {}
-            (Effect::Clear, _) => self.brain.clear(),
-            (Effect::Memory | Effect::Workers, _) => self.brain.drop_pool(),
-            // The embedded network can't change; a file may have been written anew.
-            (Effect::Network, _) if *settings == self.settings && settings.weights.is_none() => {}
-            (Effect::Network, _) => {
-                self.brain.load(settings, &self.out).map_err(|error| error.to_string())?;
-            }
-            (Effect::Book, _) => self.library.open_book(settings).map_err(|error| error.to_string())?,
-            (Effect::Tables, _) => {
-                self.library.open_tables(settings).map_err(|error| error.to_string())?;
-                self.brain.forget_tree();
-                if settings.tables.is_some() {
-                    self.out.say(self.library.tables());
+    /// Applies changed settings; returns what the GUI should be told, or why they cannot be applied.
+    fn apply(&mut self, effect: OptionEffect, settings: &Settings) -> Result<Vec<String>, String> {
+        match effect {
+            OptionEffect::None => {}
+            OptionEffect::Params => {
+                if let Some(pool) = self.engine.existing_pool() {
+                    pool.set_params(settings.search_params());
                 }
             }
-            (Effect::TableRules, _) => {
-                self.library.follow_rules(settings);
-                self.brain.forget_tree();
+            OptionEffect::Clear => self.engine.clear(),
+            OptionEffect::Memory | OptionEffect::Workers => self.engine.drop_pool(),
+            // The embedded network cannot change; a file may have been overwritten.
+            OptionEffect::Network if *settings == self.settings && settings.weights.is_none() => {}
+            OptionEffect::Network => return self.engine.load(settings).map_err(|error| error.to_string()),
+            OptionEffect::Book => self.knowledge.open_book(settings).map_err(|error| error.to_string())?,
+            OptionEffect::Tables => {
+                self.knowledge.open_tables(settings).map_err(|error| error.to_string())?;
+                self.engine.clear_tree();
+                if settings.tables.is_some() {
+                    return Ok(vec![self.knowledge.tables().to_string()]);
+                }
             }
-            (Effect::Log, _) => {
+            OptionEffect::TableRules => {
+                self.knowledge.set_rules(settings);
+                self.engine.clear_tree();
+            }
+            OptionEffect::Log => {
                 let path = settings.log_file.as_deref();
-                self.traffic
-                    .log_to(path.map(Path::new))
-                    .map_err(|error| format!("can't write the log {}: {error}", path.unwrap_or_default()))?;
+                let failed = |error| format!("cannot write the log {}: {error}", path.unwrap_or_default());
+                self.traffic.log_to(path.map(Path::new)).map_err(failed)?;
             }
         }
-        Ok(())
+        Ok(Vec::new())
     }
 
     fn new_game(&mut self) {
         if self.is_idle() {
-            self.ledger.new_game();
+            self.overhead.new_game();
             self.game_seed = strength::game_seed();
-            self.brain.clear();
+            self.engine.clear();
         }
     }
 
-    /// A running search keeps the position that it was started with.
+    /// Sets the position of the next `go`; a running search is not affected.
     fn set_position(&mut self, setup: &Setup) {
-        match board(setup) {
+        match Game::from_uci(setup.fen.as_deref(), setup.moves.iter().map(String::as_str)) {
             Ok(game) => self.game = game,
             Err(error) => self.out.say(error),
         }
@@ -251,207 +205,129 @@ impl Session {
         if !self.is_idle() {
             return;
         }
-        let root_moves = match go.searchmoves.iter().map(|text| self.game.parse_uci(text)).collect() {
+        let searchmoves = match go.searchmoves.iter().map(|text| self.game.parse_uci(text)).collect() {
             Ok(moves) => moves,
             Err(error) => return self.out.say(error),
         };
-        let hold = Hold { infinite: go.limits.infinite, ponder: go.limits.ponder };
-        let Some(&makeshift) = self.game.legal_moves().first() else {
-            return self.give(Answer::no_move(&self.game), hold);
+        let mode = GoMode { infinite: go.limits.infinite, ponder: go.limits.ponder };
+        let Some(&fallback) = self.game.legal_moves().first() else {
+            return self.give(Reply::no_move(&self.game), mode);
         };
-        match self.library.book_move(&self.game, go, &self.settings) {
+        match self.knowledge.book_move(&self.game, go, &self.settings) {
             Some(m) => self.play_from_book(m, at),
-            None => self.start(go, at, root_moves, hold, makeshift),
+            None => self.start(&go.limits, at, searchmoves, mode, fallback),
         }
     }
 
     fn play_from_book(&self, m: Move, at: Instant) {
         self.out.say(format!("book move {}", Game::uci(m, self.settings.chess960)));
-        self.say_answer(&Answer::makeshift(m, self.settings.chess960, at.elapsed()));
+        self.send(&Reply::unsearched(m, self.settings.chess960, at.elapsed()));
     }
 
-    fn start(&mut self, go: &Go, at: Instant, asked_for: Vec<Move>, hold: Hold, makeshift: Move) {
-        let limits = &go.limits;
-        let settings = &self.settings;
-        let mover = self.game.turn();
-        let clock = limits.own(mover);
-        let overhead = self.ledger.overhead(&self.game, clock, limits.ponder, settings.move_overhead);
-        let budget = Budget::new(limits, mover, overhead, &settings.search_pace());
-        if self.debug {
-            self.out.say(format!("budget {budget:?}, overhead {overhead:?}"));
-        }
-        let (root_moves, root_hits) = self.library.root_moves(&self.game, asked_for);
-        let choices = match root_moves.len() {
-            0 => self.game.legal_moves().len(),
-            some => some,
-        };
-        let control = Control::new((!limits.ponder).then_some(at));
-        let workers = u32::try_from(brain::workers(settings)).unwrap_or(1);
-        let (strength, drawn_at) = (settings.strength(), settings.drawn_at());
-        let job = Job {
-            at,
-            control: control.clone(),
-            budget,
-            pace: settings.search_pace(),
-            live_stats: settings.log_live_stats.then_some(mover),
-            mate: limits.mate,
-            choices,
-            workers,
-        };
-        let mut printer = Printer::new(settings.chess960, settings.show_wdl, settings.multipv);
-        printer.root_hits = root_hits;
-        let (sender, finished) = bounded(1);
-        let watch = Box::new(Watcher::new(job, printer, self.out.clone(), sender));
-        let nodes = limits.nodes.into_iter().chain(strength.map(|strength| strength.visits)).min();
-        let limits = Limits {
-            // Without a single playout there would be nothing to play.
-            visits: nodes.map(|nodes| nodes.max(1)),
-            depth: limits.depth.map(|depth| depth.max(1)),
-            root_moves,
-            noise: None,
-            all_moves: settings.multipv > 1
-                || limits.infinite
-                || limits.mate.is_some()
-                || strength.is_some()
-                || drawn_at.is_some(),
-        };
-        let root = self.game.clone();
-        let (tables, seed) = (self.library.tables().clone(), self.seed(&root));
-        let question = Question { game: root.clone(), limits, tables, seed, watch };
-        self.brain.think(settings, question, &self.out);
-        let clock = (!hold.holds()).then_some(clock);
-        let running = Running { root, at, clock, strength, drawn_at, finished, control, hold, makeshift };
-        self.search = Search::Running(Box::new(running));
-    }
-
-    /// Where the dice begin in this position: another place in every game, unless the GUI has set one.
-    fn seed(&self, game: &Game) -> u64 {
-        strength::seed(game, if self.settings.seed == 0 { self.game_seed } else { self.settings.seed })
-    }
-
-    /// The running search has ended by itself, or died (`None`).
-    pub fn finish(&mut self, finished: Option<Finished>) {
-        if let Search::Running(running) = mem::take(&mut self.search) {
-            let answer = self.answer(&running, finished);
-            self.give(answer, running.hold);
+    /// Handles the end of the running search; `None` if it panicked.
+    pub fn finish(&mut self, finished: Option<FinishedSearch>) {
+        if let Activity::Searching(running) = mem::take(&mut self.activity) {
+            let reply = self.reply(&running, finished);
+            self.give(reply, running.mode);
         }
     }
 
     fn stop(&mut self) {
-        match mem::take(&mut self.search) {
-            Search::None => {}
-            Search::Held { answer, .. } => self.say_answer(&answer),
-            Search::Running(running) => {
-                running.control.stop();
-                let answer = self.answer(&running, running.finished.recv().ok());
-                self.say_answer(&answer);
+        match mem::take(&mut self.activity) {
+            Activity::Idle => {}
+            Activity::Withheld { reply, .. } => self.send(&reply),
+            Activity::Searching(running) => {
+                running.handle.stop();
+                let reply = self.reply(&running, running.finished.recv().ok());
+                self.send(&reply);
             }
         }
     }
 
-    /// Ends the session: a search that runs or waits is answered, the workers are joined.
+    /// Ends the session: a running or withheld search is answered, the workers are joined.
     pub fn close(mut self) {
         self.stop();
     }
 
     fn ponder_hit(&mut self, at: Instant) {
-        match mem::take(&mut self.search) {
-            Search::None => {}
-            Search::Held { answer, until } => self.give(answer, Hold { ponder: false, ..until }),
-            Search::Running(mut running) => {
-                running.control.start_clock(at);
-                running.hold.ponder = false;
-                self.search = Search::Running(running);
+        match mem::take(&mut self.activity) {
+            Activity::Idle => {}
+            Activity::Withheld { reply, mode } => self.give(reply, GoMode { ponder: false, ..mode }),
+            Activity::Searching(mut running) => {
+                running.handle.start_clock(at);
+                running.mode.ponder = false;
+                self.activity = Activity::Searching(running);
             }
         }
     }
 
-    /// Gives an answer now, or holds it back until it is wanted.
-    fn give(&mut self, answer: Answer, hold: Hold) {
-        if hold.holds() {
-            for info in &answer.infos {
+    /// Sends a reply, or withholds its `bestmove` as the mode requires.
+    fn give(&mut self, reply: Reply, mode: GoMode) {
+        if mode.withholds_bestmove() {
+            for info in &reply.infos {
                 self.out.line(info);
             }
-            self.search = Search::Held { answer, until: hold };
+            self.activity = Activity::Withheld { reply, mode };
         } else {
-            self.say_answer(&answer);
+            self.send(&reply);
         }
     }
 
-    fn say_answer(&self, answer: &Answer) {
-        for info in &answer.infos {
+    fn send(&self, reply: &Reply) {
+        for info in &reply.infos {
             self.out.line(info);
         }
-        self.out.line(&answer.bestmove);
+        self.out.line(&reply.bestmove);
     }
 
-    fn answer(&mut self, running: &Running, finished: Option<Finished>) -> Answer {
-        let Some(Finished { outcome, mut printer, time }) = finished else {
-            self.out.say("the search died");
-            return Answer::makeshift(running.makeshift, self.settings.chess960, Duration::ZERO);
+    /// The reply of a search that has ended; `None` if it panicked.
+    fn reply(&mut self, running: &RunningSearch, finished: Option<FinishedSearch>) -> Reply {
+        let Some(FinishedSearch { outcome, mut printer, time }) = finished else {
+            self.out.say("the search panicked");
+            return Reply::unsearched(running.fallback, self.settings.chess960, Duration::ZERO);
         };
-        if let Some(error) = &outcome.error {
+        let SearchOutcome { mut report, stats, error, .. } = outcome;
+        if let Some(error) = error {
             self.out.say(format!("the search failed: {error}"));
         }
-        self.tell_troubles();
-        let mut report = outcome.report;
-        let seed = self.seed(&running.root);
-        let chosen = match (running.strength, running.drawn_at) {
-            (Some(strength), _) => strength.choose(&report, seed),
-            (None, Some(temperature)) => strength::draw(&outcome.stats, temperature, seed),
-            (None, None) => 0,
-        };
-        // What is played is shown first.
+        self.say_all(self.knowledge.tables().warnings());
+        let chosen = running.choose(&report, &stats, self.seed(&running.root));
+        // The line of the move played comes first.
         if let Some(lines) = report.lines.get_mut(..=chosen) {
             lines.rotate_right(1);
         }
         let best = report.lines.first();
         if let (Some(clock), Some(&m)) = (running.clock, best.and_then(|line| line.pv.first())) {
-            self.ledger.note(&running.root, m, clock, running.at.elapsed());
+            self.overhead.note(&running.root, m, clock, running.at.elapsed());
         }
         let Some(bestmove) = best.and_then(|line| printer.bestmove(&line.pv)) else {
-            return Answer::makeshift(running.makeshift, self.settings.chess960, time);
+            return Reply::unsearched(running.fallback, self.settings.chess960, time);
         };
         if self.debug && self.settings.player.is_none() {
-            self.out.say(self.brain.shares(&report));
+            self.out.say(self.engine.visit_sources(&report));
         }
         let mut infos = Vec::new();
         if self.settings.verbose_move_stats {
-            infos = stats::lines(running.root.turn(), &outcome.stats, printer.chess960);
+            infos = stats::lines(running.root.turn(), &stats, printer.chess960);
         }
         infos.extend(printer.lines(&report, time));
-        Answer { infos, bestmove }
+        Reply { infos, bestmove }
     }
 
-    /// Says what went wrong with the endgame tables, each thing once.
-    fn tell_troubles(&self) {
-        for trouble in self.library.tables().troubles() {
-            self.out.say(trouble);
-        }
-    }
-
-    fn show_opinion(&mut self) {
+    fn show_evaluation(&mut self) {
         if self.is_idle() {
-            match self.brain.opinion(&self.game, &self.settings, &self.out) {
-                Ok(answer) => show::opinion(&self.game, &answer, self.settings.chess960, &self.out),
+            let mut notes = Vec::new();
+            let answer = self.engine.evaluate(&self.game, &self.settings, &mut notes);
+            self.say_all(notes);
+            match answer {
+                Ok(answer) => show::evaluation(&self.game, &answer, self.settings.chess960, &self.out),
                 Err(error) => self.out.say(error),
             }
         }
     }
 }
 
-/// The position that a `position` command names.
-fn board(setup: &Setup) -> Result<Game, PositionError> {
-    let mut game = match &setup.fen {
-        Some(fen) => Game::from_fen(fen)?,
-        None => Game::new(),
-    };
-    for text in &setup.moves {
-        let m = game.parse_uci(text)?;
-        game.play(m);
-    }
-    Ok(game)
-}
+mod start;
 
 #[cfg(test)]
 mod tests;

@@ -1,101 +1,106 @@
-//! What the options set.
+//! The settings behind the options.
 
 use std::time::Duration;
 
 use super::strength::{FULL_SKILL, Strength};
-use crate::baseline::{Player, UctParams};
-use crate::eval::{Precision, Thinking};
+use crate::eval::Precision;
+use crate::onnx::StepLimits;
+use crate::players::{Player, UctParams};
 use crate::search::Params;
-use crate::tables::Rules;
-use crate::time::Pace;
+use crate::tables::ProbeRules;
+use crate::time::TimeParams;
 
-/// Everything a GUI can set, with the defaults it is told.
+/// Share of `Hash` used for the evaluation cache, in per cent; the tree gets the rest.
+const CACHE_SHARE: usize = 12;
+
+/// Everything that a GUI can set; the defaults are the advertised ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// The bound on the search's memory, in MiB.
+    /// The memory bound of the search, in MiB.
     pub hash: usize,
-    /// The part of it that evaluations are kept in, in per cent.
-    pub cache_share: usize,
     /// Search workers.
     pub threads: usize,
-    /// What a move costs outside the search.
+    /// The time that a move costs outside the engine.
     pub move_overhead: Duration,
-    /// Lines to report.
+    /// The number of variations to report.
     pub multipv: usize,
-    /// The GUI may ask to think on the opponent's time. Nothing depends on it.
+    /// The GUI may use `go ponder`. Unused.
     pub ponder: bool,
     /// Report win, draw and loss.
     pub show_wdl: bool,
     /// Write castling as king takes rook.
     pub chess960: bool,
-    /// The GUI analyses: nothing limits the strength or ends a search early.
+    /// Analysis mode: no strength limit, no smart pruning, no contempt, no book.
     pub analyse: bool,
-    /// Play to `elo`.
+    /// Play at `elo`.
     pub limit_strength: bool,
-    /// The rating to play to, if the strength is limited.
+    /// The rating to play at if `limit_strength` is set.
     pub elo: i64,
-    /// Below 20 a limit too, where `limit_strength` sets none.
+    /// The skill level; below 20 it limits the strength if `limit_strength` is not set.
     pub skill: i64,
-    /// Who plays against us, as the GUI says. Nothing depends on it.
+    /// The opponent's name. Unused.
     pub opponent: Option<String>,
-    /// How much chance there is in the choice of a move, where the strength isn't limited: 0 is none.
+    /// The temperature of the choice of move at full strength; 0 always plays the best.
     pub temperature: f32,
-    /// Show the root moves' statistics at the end of a search.
+    /// Write the root moves' statistics at the end of a search.
     pub verbose_move_stats: bool,
-    /// Show them with every `info`.
+    /// Write them with every `info`.
     pub log_live_stats: bool,
     /// The network's file; `None` is the embedded one.
     pub weights: Option<String>,
     /// The network's precision; `None` is the faster one.
     pub precision: Option<Precision>,
-    /// How long a network that thinks in steps thinks about a position.
-    pub thinking: Thinking,
-    /// What answers for the positions.
+    /// When a recurrent network stops iterating.
+    pub step_limits: StepLimits,
+    /// The evaluator of positions.
     pub backend: Backend,
-    /// Who plays; `None` is the network's search.
+    /// The classical player, or `None` for the network search.
     pub player: Option<Player>,
-    /// The numbers of the players who play random games.
+    /// The parameters of the UCT players.
     pub uct: UctParams,
-    /// Where the dice begin; 0 is somewhere else in every game.
+    /// The seed of the random numbers; 0 is a new one for every game.
     pub seed: u64,
-    /// Play from the book.
+    /// Play moves from the book.
     pub own_book: bool,
     /// The book's file.
     pub book: Option<String>,
-    /// Plies of a game that may come from the book.
+    /// The plies from the start of the game in which the book is used.
     pub book_depth: usize,
     /// The folders of the endgame tables.
     pub tables: Option<String>,
-    /// How they are used.
-    pub table_rules: Rules,
-    /// Where the UCI traffic is written down.
+    /// When they are probed.
+    pub table_rules: ProbeRules,
+    /// The log file of the UCI traffic.
     pub log_file: Option<String>,
-    /// The search's own numbers.
+    /// The parameters of the search.
     pub params: Params,
 }
 
-/// What answers for the positions.
+/// The evaluator of positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
-    /// The network, through ONNX Runtime on the CPU.
+    /// The fastest that runs the network: `native` for the family `sparse`, else ONNX Runtime.
     #[default]
+    Auto,
+    /// Our own integer kernels, for networks of the family `sparse`.
+    Native,
+    /// ONNX Runtime on the CPU.
     OnnxCpu,
-    /// Nothing: all moves alike, all games drawn.
+    /// No network: equal priors, every position a draw.
     Uniform,
 }
 
 impl Backend {
-    /// All of them, in the order of [`Backend::NAMES`].
-    pub const ALL: [Backend; 2] = [Backend::OnnxCpu, Backend::Uniform];
-    /// Names as the option shows them, the default first.
-    pub const NAMES: [&'static str; 2] = ["onnx-cpu", "uniform"];
+    /// All backends, in the order of [`Backend::NAMES`].
+    pub const ALL: [Backend; 4] = [Backend::Auto, Backend::Native, Backend::OnnxCpu, Backend::Uniform];
+    /// Names in the option, the default first.
+    pub const NAMES: [&'static str; 4] = ["auto", "native", "onnx-cpu", "uniform"];
 }
 
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
             hash: 256,
-            cache_share: 12,
             threads: num_cpus::get_physical().clamp(1, 512),
             move_overhead: Duration::from_millis(100),
             multipv: 1,
@@ -112,7 +117,7 @@ impl Default for Settings {
             log_live_stats: false,
             weights: None,
             precision: None,
-            thinking: Thinking::default(),
+            step_limits: StepLimits::default(),
             backend: Backend::default(),
             player: None,
             uct: UctParams::default(),
@@ -121,7 +126,7 @@ impl Default for Settings {
             book: None,
             book_depth: 20,
             tables: None,
-            table_rules: Rules::default(),
+            table_rules: ProbeRules::default(),
             log_file: None,
             params: Params::default(),
         }
@@ -129,14 +134,14 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The bounds on the search's memory in bytes: the tree's, and the kept answers'.
+    /// The memory bounds in bytes: of the tree, and of the evaluation cache.
     pub fn memory(&self) -> (usize, usize) {
         let all = self.hash.saturating_mul(1 << 20);
-        let answers = all / 100 * self.cache_share;
-        (all - answers, answers)
+        let cache = all / 100 * CACHE_SHARE;
+        (all - cache, cache)
     }
 
-    /// What the strength is limited to, if it is. The classical players are what they are.
+    /// The strength limit, if there is one; it does not apply to classical players.
     pub fn strength(&self) -> Option<Strength> {
         if self.analyse || self.player.is_some() {
             None
@@ -147,13 +152,13 @@ impl Settings {
         }
     }
 
-    /// How the move is drawn, if it isn't simply the best: not in analysis, and not where the strength is
-    /// limited, which has a choice of its own.
-    pub fn drawn_at(&self) -> Option<f32> {
+    /// The temperature of the choice of move; `None` in analysis, and at limited strength, which has a random choice of
+    /// its own.
+    pub fn move_temperature(&self) -> Option<f32> {
         (self.temperature > 0.0 && !self.analyse && self.strength().is_none()).then_some(self.temperature)
     }
 
-    /// The search's numbers as they are in force.
+    /// The parameters of the search, with the effects of the other settings.
     pub fn search_params(&self) -> Params {
         let mut params =
             self.strength().map_or_else(|| self.params.clone(), |strength| strength.limit(&self.params));
@@ -163,9 +168,9 @@ impl Settings {
         params
     }
 
-    /// The clock's numbers as they are in force.
-    pub fn search_pace(&self) -> Pace {
-        Pace { smart_pruning: self.search_params().smart_pruning, ..Pace::default() }
+    /// The parameters of time management, with the effects of the other settings.
+    pub fn time_params(&self) -> TimeParams {
+        TimeParams { smart_pruning: self.search_params().smart_pruning, ..TimeParams::default() }
     }
 }
 
@@ -174,24 +179,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_limited_unless_asked_for() {
+    fn nothing_is_limited_by_default() {
         let settings = Settings::default();
         assert_eq!(settings.strength(), None);
         assert_eq!(settings.search_params(), settings.params);
-        assert_eq!(settings.search_pace(), Pace::default());
+        assert_eq!(settings.time_params(), TimeParams::default());
         assert_eq!(Settings { elo: 900, ..settings }.strength(), None);
     }
 
     #[test]
-    fn moves_are_drawn_unless_something_else_decides() {
+    fn the_temperature_applies_at_full_strength_only() {
         let warm = Settings { temperature: 0.5, ..Settings::default() };
-        assert_eq!((Settings::default().drawn_at(), warm.drawn_at()), (None, Some(0.5)));
-        assert_eq!(Settings { analyse: true, ..warm.clone() }.drawn_at(), None);
-        assert_eq!(Settings { skill: 5, ..warm }.drawn_at(), None);
+        assert_eq!((Settings::default().move_temperature(), warm.move_temperature()), (None, Some(0.5)));
+        assert_eq!(Settings { analyse: true, ..warm.clone() }.move_temperature(), None);
+        assert_eq!(Settings { skill: 5, ..warm }.move_temperature(), None);
     }
 
     #[test]
-    fn a_rating_comes_before_a_skill_level_and_analysis_before_both() {
+    fn a_rating_overrides_a_skill_level_and_analysis_both() {
         let skilled = Settings { skill: 3, elo: 2000, ..Settings::default() };
         assert_eq!(skilled.strength(), Strength::of_skill(3));
         assert!(skilled.search_params().policy_temperature > skilled.params.policy_temperature);
@@ -202,6 +207,6 @@ mod tests {
         assert_eq!(analysing.strength(), None);
         let plain = Params { smart_pruning: 0.0, ..analysing.params.clone() };
         assert_eq!(analysing.search_params(), plain);
-        assert_eq!(analysing.search_pace().smart_pruning, 0.0);
+        assert_eq!(analysing.time_params().smart_pruning, 0.0);
     }
 }

@@ -1,5 +1,4 @@
-//! `d` and `eval`: for people at a terminal. Every line is an `info string`, so that a GUI that
-//! passes these on isn't confused.
+//! The output of `d` and `eval`, for use at a terminal. Every line is an `info string`, which a GUI ignores.
 
 use shakmaty::{Position, Rank, Square};
 
@@ -10,7 +9,7 @@ use crate::position::Game;
 /// Moves that `eval` shows.
 const TOP: usize = 10;
 
-/// Draws the board and names the position.
+/// Writes the board, the FEN and the state of the game.
 pub fn position(game: &Game, out: &Writer) {
     let board = game.position().board();
     for rank in Rank::ALL.into_iter().rev() {
@@ -29,8 +28,8 @@ pub fn position(game: &Game, out: &Writer) {
     ));
 }
 
-/// Says what the evaluator thinks of the position, before any search.
-pub fn opinion(game: &Game, answer: &Answer, chess960: bool, out: &Writer) {
+/// Writes the evaluation of the position without a search.
+pub fn evaluation(game: &Game, answer: &Answer, chess960: bool, out: &Writer) {
     let percent = |share: f32| format!("{:.1} %", share * 100.0);
     let wdl = answer.wdl;
     let [win, draw, loss] = [wdl.win, wdl.draw, wdl.loss].map(percent);

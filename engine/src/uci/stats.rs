@@ -1,4 +1,4 @@
-//! The root moves' statistics as Leela writes them, which Nibbler shows beside the board.
+//! The root moves' statistics in lc0's format, which Nibbler displays.
 
 use std::fmt::Write;
 
@@ -9,9 +9,9 @@ use crate::eval::Wdl;
 use crate::position::Game;
 use crate::search::MoveStats;
 
-/// The lines (`info string …`), the least visited move first and the root last, as lc0 writes them
-/// (`GetVerboseStats` in `src/search/classic/search.cc`); the number in brackets is our own policy
-/// index. No line without a move.
+/// The `info string` lines, the least visited move first and the root last, as lc0 writes them
+/// (`GetVerboseStats` in `src/search/classic/search.cc`); the number in brackets is the `az4672` index. Empty
+/// without a move.
 pub fn lines(turn: Color, stats: &[MoveStats], chess960: bool) -> Vec<String> {
     let mut sorted: Vec<&MoveStats> = stats.iter().collect();
     sorted.sort_by(|a, b| a.visits.cmp(&b.visits).then((a.q + a.u).total_cmp(&(b.q + b.u))));
@@ -24,12 +24,12 @@ pub fn lines(turn: Color, stats: &[MoveStats], chess960: bool) -> Vec<String> {
 
 fn line(turn: Color, stats: &MoveStats, chess960: bool) -> String {
     let index = az4672::index(turn, stats.m).offset();
-    let mut text = head(&Game::uci(stats.m, chess960), index, stats.visits, stats.pending, stats.prior);
+    let mut text = head(&Game::uci(stats.m, chess960), index, stats.visits, stats.in_flight, stats.prior);
     text += &match stats.visits {
         0 => format!("(WL:  -.-----) (D: -.---) (M:  -.-) (Q: {:8.5}) ", stats.q),
         _ => results(stats.wdl, stats.q),
     };
-    // Writing to a string doesn't fail.
+    // Writing to a string does not fail.
     let _ = write!(text, "(U: {:6.5}) (S: {:8.5}) {}", stats.u, stats.q + stats.u, value(stats.value));
     text
 }
@@ -37,7 +37,7 @@ fn line(turn: Color, stats: &MoveStats, chess960: bool) -> String {
 /// The root: sums over its moves.
 fn root_line(stats: &[MoveStats]) -> String {
     let visits: u64 = stats.iter().map(|stats| stats.visits).sum();
-    let pending = stats.iter().map(|stats| stats.pending).sum();
+    let in_flight = stats.iter().map(|stats| stats.in_flight).sum();
     let visited = stats.iter().filter(|stats| stats.visits > 0);
     let policy = visited.clone().map(|stats| stats.prior).sum();
     let mean = |of: fn(&MoveStats) -> f32| {
@@ -50,14 +50,14 @@ fn root_line(stats: &[MoveStats]) -> String {
         loss: mean(|stats| stats.wdl.loss),
     };
     // The root's own evaluation is a visit too.
-    let head = head("node", stats.len(), visits + 1, pending, policy);
+    let head = head("node", stats.len(), visits + 1, in_flight, policy);
     format!("{head}{}{}", results(wdl, mean(|stats| stats.q)), value(None))
 }
 
-fn head(label: &str, index: usize, visits: u64, pending: u64, prior: f32) -> String {
+fn head(label: &str, index: usize, visits: u64, in_flight: u64, prior: f32) -> String {
     let digits = if prior >= 0.99995 { 1 } else { 2 };
     let percent = prior * 100.0;
-    format!("info string {label:<5} ({index:<4}) N: {visits:7} (+{pending:2}) (P: {percent:5.digits$}%) ")
+    format!("info string {label:<5} ({index:<4}) N: {visits:7} (+{in_flight:2}) (P: {percent:5.digits$}%) ")
 }
 
 fn results(wdl: Wdl, q: f32) -> String {
@@ -75,18 +75,18 @@ mod tests {
     use super::*;
 
     fn unvisited(m: Move, prior: f32, q: f32, u: f32) -> MoveStats {
-        MoveStats { m, visits: 0, pending: 0, prior, q, wdl: Wdl::DRAW, u, value: None, proof: None }
+        MoveStats { m, visits: 0, in_flight: 0, prior, q, wdl: Wdl::DRAW, u, value: None, proof: None }
     }
 
     #[test]
-    fn lines_are_leelas() {
+    fn lines_have_lc0s_format() {
         let game = Game::new();
         let m = |text: &str| game.parse_uci(text).unwrap();
         let stats = [
             MoveStats {
                 m: m("e2e4"),
                 visits: 15,
-                pending: 0,
+                in_flight: 0,
                 prior: 0.2018,
                 q: 0.03125,
                 wdl: Wdl { win: 0.34, draw: 0.36, loss: 0.3 },

@@ -1,38 +1,41 @@
-//! Weaker play: what a rating allows the search, and which of its moves is then played.
+//! Limited strength: what a rating allows the search, and which of its moves is played.
 //!
-//! Weak players look at less (fewer visits), consider more that is no good (a flatter policy), and
-//! don't always play the best of what they have seen. They do see what hangs: a move whose result is
-//! clearly worse than the best is never played, whatever the dice say.
+//! A weaker player has fewer visits and a flatter policy, and chooses randomly among moves that are nearly as good
+//! as the best. A move whose expected result is clearly worse is never played, so no piece is left hanging by
+//! chance.
 
 use std::hash::{BuildHasher, RandomState};
 
-use crate::position::Game;
-use crate::search::{self, Line, MoveStats, Params, Report, Score};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 
-/// The weakest rating there is.
+use crate::position::Game;
+use crate::search::{self, MoveStats, Params, PvLine, Report, Score};
+
+/// The lowest rating that can be set.
 pub const WEAKEST: i64 = 800;
-/// The strongest one: what the engine without limits has been measured at, in fast games.
+/// The highest rating: that of the engine at full strength, measured in fast games.
 pub const STRONGEST: i64 = 1700;
-/// The skill level that limits nothing.
+/// The skill level of full strength.
 pub const FULL_SKILL: i64 = 20;
 
-/// What a rating allows.
+/// The limits of a rating.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Strength {
-    /// Visits of a search.
+    /// Visits per search.
     pub visits: u64,
-    /// What the policy's temperature is multiplied with.
+    /// Factor of the policy temperature.
     pub policy: f32,
-    /// Temperature of the choice: chances are `visits ^ (1 / temperature)`.
+    /// Temperature of the choice: probabilities are proportional to `visits^(1 / temperature)`.
     pub choice: f64,
-    /// How much worse than the best a move may be, as a difference of `atanh Q`: near an even game
-    /// that is the difference in Q, but a queen is a queen also where the game is lost or won.
+    /// How much worse than the best a move may be, as a difference of `atanh Q`: in even positions that is the
+    /// difference of Q, and in lost or won positions losing a piece still exceeds it.
     pub margin: f64,
 }
 
-/// Rating, visits, policy, choice, margin. In between, visits and temperatures are interpolated by
-/// their logarithms. The ratings of the second and third row are measured against Stockfish's
-/// `UCI_Elo` (README), that of the last is the engine's own.
+/// Rating, visits, policy, choice, margin. In between, visits and temperatures are interpolated
+/// logarithmically. The ratings of the second and third row were measured against Stockfish's `UCI_Elo`; that of
+/// the last is the engine's own.
 const TABLE: [(i64, f64, f64, f64, f64); 4] = [
     (WEAKEST, 40.0, 1.5, 1.3, 0.27),
     (960, 80.0, 1.3, 1.0, 0.20),
@@ -41,7 +44,7 @@ const TABLE: [(i64, f64, f64, f64, f64); 4] = [
 ];
 
 impl Strength {
-    /// What a rating (the scale of `UCI_Elo`) allows.
+    /// The limits of a rating, on the scale of `UCI_Elo`.
     pub fn of_elo(elo: i64) -> Strength {
         let elo = elo.clamp(WEAKEST, STRONGEST);
         let mut allowed = Strength { visits: 1, policy: 1.0, choice: 1.0, margin: 0.0 };
@@ -60,50 +63,51 @@ impl Strength {
         allowed
     }
 
-    /// What a skill level allows; the highest one allows everything.
+    /// The limits of a skill level; `None` for the highest.
     pub fn of_skill(level: i64) -> Option<Strength> {
         let step = (STRONGEST - WEAKEST) / FULL_SKILL;
         (level < FULL_SKILL).then(|| Strength::of_elo(WEAKEST + step * level))
     }
 
-    /// The search's numbers at this strength. Visits of earlier searches would make it stronger than it is
-    /// allowed to be.
+    /// The search parameters at this strength: a flatter policy, and no reuse of the previous tree, whose visits
+    /// would exceed the limit.
     pub fn limit(&self, params: &Params) -> Params {
         let policy_temperature = params.policy_temperature * self.policy;
         Params { policy_temperature, reuse: false, ..params.clone() }
     }
 
-    /// The line of the report to play, by its place; `seed` decides among those that come into
-    /// question. 0, the best, if there is nothing to choose from.
+    /// The index of the report's line to play, chosen randomly by `seed` among the candidates; 0, the best, if there
+    /// is none.
     ///
-    /// A mate in one is played. A move comes into question if it isn't known to lose by force, has
-    /// been looked at together with a reply (two visits), and is no worse than the margin allows.
+    /// A mate in one is always played. Candidates are moves not proven lost, with at least two visits (so that a
+    /// reply was evaluated), and within the margin.
     pub fn choose(&self, report: &Report, seed: u64) -> usize {
         let Some(best) = report.lines.first() else { return 0 };
         if best.visits == 0 || matches!(best.score, Score::Mate(1)) || is_lost(best) {
             return 0;
         }
-        let seen = |line: &Line| line.visits >= best.visits.min(2) && !is_lost(line);
+        let seen = |line: &PvLine| line.visits >= best.visits.min(2) && !is_lost(line);
         let lines = report.lines.iter().enumerate().filter(|(_, line)| seen(line));
         let highest = lines.clone().map(|(_, line)| advantage(line)).fold(f64::NEG_INFINITY, f64::max);
-        let chances: Vec<(usize, f64)> = lines
+        let weights: Vec<(usize, f64)> = lines
             .filter(|(_, line)| highest - advantage(line) <= self.margin)
             .map(|(index, line)| (index, (line.visits as f64).powf(1.0 / self.choice)))
             .collect();
-        let mut left = unit(seed) * chances.iter().map(|(_, chance)| chance).sum::<f64>();
-        for &(index, chance) in &chances {
-            left -= chance;
+        let mut left = SmallRng::seed_from_u64(seed).random::<f64>()
+            * weights.iter().map(|(_, weight)| weight).sum::<f64>();
+        for &(index, weight) in &weights {
+            left -= weight;
             if left < 0.0 {
                 return index;
             }
         }
-        chances.first().map_or(0, |(index, _)| *index)
+        weights.first().map_or(0, |(index, _)| *index)
     }
 }
 
-/// The place of a root move that chance draws from the moves of a search, given best first: chances are
-/// `visits ^ (1 / temperature)`, or `prior ^ (1 / temperature)` if none was visited, which is play by policy
-/// alone. A proven win is always played, a proven loss only if there is nothing else.
+/// The index of a random root move, given best first, with probability proportional to `visits^(1 / temperature)`, or
+/// to `prior^(1 / temperature)` if none was visited (play by policy alone). A proven win is always played, a proven
+/// loss only if there is nothing else.
 pub fn draw(stats: &[MoveStats], temperature: f32, seed: u64) -> usize {
     let known = |stats: &MoveStats| stats.proof.map_or(0.0, |proof| proof.wdl().q());
     if stats.first().is_none_or(|best| known(best) > 0.0) {
@@ -116,43 +120,31 @@ pub fn draw(stats: &[MoveStats], temperature: f32, seed: u64) -> usize {
         (false, false) => (f64::from(stats.prior) * PRIOR_STEPS) as u64,
     };
     let weights: Vec<u64> = stats.iter().map(weight).collect();
-    search::choose(&weights, temperature, seed).unwrap_or(0)
+    search::sample_by_visits(&weights, temperature, seed).unwrap_or(0)
 }
 
-/// As many steps has a prior where moves are drawn by it.
+/// The resolution of priors as integer weights.
 const PRIOR_STEPS: f64 = 1e9;
 
-/// The seed of a choice in this position: another one in every game.
+/// The seed of the random numbers in this position; different for every position of a game and for every game
+/// seed.
 pub fn seed(game: &Game, game_seed: u64) -> u64 {
-    let ply = game.ply() as u64;
-    scramble(scramble(game.hash() ^ game_seed).wrapping_add(ply))
+    // SmallRng mixes the bits of its seed.
+    (game.hash() ^ game_seed).wrapping_add(game.ply() as u64)
 }
 
-/// A seed for a game.
+/// A random seed for a game.
 pub fn game_seed() -> u64 {
     RandomState::new().hash_one(0)
 }
 
-fn is_lost(line: &Line) -> bool {
+fn is_lost(line: &PvLine) -> bool {
     matches!(line.score, Score::Mate(moves) if moves <= 0)
 }
 
-/// The expected result on a scale on which an advantage adds up, however the game stands.
-fn advantage(line: &Line) -> f64 {
+/// The expected result on the scale `atanh Q`, on which material adds up in won and lost positions too.
+fn advantage(line: &PvLine) -> f64 {
     f64::from(line.wdl.q().clamp(-0.999, 0.999)).atanh()
-}
-
-/// A number from 0 to 1, 1 excluded.
-fn unit(seed: u64) -> f64 {
-    (scramble(seed) >> 11) as f64 / (1_u64 << 53) as f64
-}
-
-/// One step of SplitMix64 (Steele, Lea, Flood 2014).
-fn scramble(seed: u64) -> u64 {
-    let z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

@@ -1,497 +1,403 @@
-//! The rows of the table of options.
+//! The table of options.
 
 use std::time::Duration;
 
-use super::options::{Effect, Entry, Kind};
+use super::options::{OptionEffect, OptionKind, UciOption};
 use super::settings::Backend;
 use super::strength::{FULL_SKILL, STRONGEST, WEAKEST};
-use crate::baseline::Player;
-use crate::eval::{MAX_STEPS, Precision};
-use crate::search::FpuStrategy;
+use crate::eval::Precision;
+use crate::onnx::MAX_STEPS;
+use crate::players::Player;
 
-/// A count from a spin, which the table keeps above zero.
+/// A count from a spin whose minimum is 1.
 fn count(value: i64) -> usize {
     usize::try_from(value).unwrap_or(1)
 }
 
-/// A count for a spin.
+/// A count as a spin value.
 fn spin(value: usize) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 fn about() -> String {
     let version = env!("CARGO_PKG_VERSION");
-    format!("Philidor {version}, a chess engine that thinks with a neural network; GPL-3.0-or-later")
+    format!("Philidor {version}, a UCI chess engine with a neural network; GPL-3.0-or-later")
 }
 
-/// The network, then the classical players.
+/// The network search, then the classical players.
 const PLAYERS: [&str; 6] = {
     let [random, minimax, alpha_beta, uct, uct_value] = Player::NAMES;
     ["network", random, minimax, alpha_beta, uct, uct_value]
 };
 
-const FPU_STRATEGIES: [&str; 2] = ["reduction", "absolute"];
-
-fn fpu_strategy(place: usize) -> FpuStrategy {
-    if place == 0 { FpuStrategy::Reduction } else { FpuStrategy::Absolute }
-}
-
-/// Every option there is.
-pub static TABLE: &[Entry] = &[
-    Entry {
+/// All options.
+pub static TABLE: &[UciOption] = &[
+    UciOption {
         name: "Hash",
         aliases: &[],
-        kind: Kind::Spin(1, 33_554_432, |s| spin(s.hash), |s, v| s.hash = count(v)),
-        effect: Effect::Memory,
-        doc: "MiB for tree and cache together: a hard bound",
+        kind: OptionKind::Spin(1, 33_554_432, |s| spin(s.hash), |s, v| s.hash = count(v)),
+        effect: OptionEffect::Memory,
+        doc: "memory for the search tree and the evaluation cache together, in MiB; never exceeded",
     },
-    Entry {
-        name: "CacheShare",
-        aliases: &[],
-        kind: Kind::Spin(
-            0,
-            50,
-            |s| spin(s.cache_share),
-            |s, v| s.cache_share = usize::try_from(v).unwrap_or(0),
-        ),
-        effect: Effect::Memory,
-        doc: "per cent of Hash that evaluations are kept in; 0 keeps none",
-    },
-    Entry {
+    UciOption {
         name: "Threads",
         aliases: &[],
-        kind: Kind::Spin(1, 512, |s| spin(s.threads), |s, v| s.threads = count(v)),
-        effect: Effect::Workers,
-        doc: "search workers, each with a session of its own",
+        kind: OptionKind::Spin(1, 512, |s| spin(s.threads), |s, v| s.threads = count(v)),
+        effect: OptionEffect::Workers,
+        doc: "search workers, each with a network session of its own",
     },
-    Entry {
+    UciOption {
         name: "Clear Hash",
         aliases: &[],
-        kind: Kind::Button,
-        effect: Effect::Clear,
-        doc: "forget the tree",
+        kind: OptionKind::Button,
+        effect: OptionEffect::Clear,
+        doc: "clear the search tree and the evaluation cache",
     },
-    Entry {
+    UciOption {
         name: "Ponder",
         aliases: &[],
-        kind: Kind::Check(|s| s.ponder, |s, v| s.ponder = v),
-        effect: Effect::Nothing,
-        doc: "tells GUIs that they may use `go ponder`; the engine needs no telling",
+        kind: OptionKind::Check(|s| s.ponder, |s, v| s.ponder = v),
+        effect: OptionEffect::None,
+        doc: "tells the GUI that `go ponder` is supported; has no effect of its own",
     },
-    Entry {
+    UciOption {
         name: "MultiPV",
         aliases: &[],
-        kind: Kind::Spin(1, 500, |s| spin(s.multipv), |s, v| s.multipv = count(v)),
-        effect: Effect::Nothing,
-        doc: "lines to show",
+        kind: OptionKind::Spin(1, 500, |s| spin(s.multipv), |s, v| s.multipv = count(v)),
+        effect: OptionEffect::None,
+        doc: "number of variations to report",
     },
-    Entry {
+    UciOption {
         name: "Move Overhead",
         aliases: &["MoveOverhead", "MoveOverheadMs"],
-        kind: Kind::Spin(
+        kind: OptionKind::Spin(
             0,
             5000,
             |s| i64::try_from(s.move_overhead.as_millis()).unwrap_or(i64::MAX),
             |s, v| s.move_overhead = Duration::from_millis(v.unsigned_abs()),
         ),
-        effect: Effect::Nothing,
-        doc: "milliseconds that a move costs outside the engine",
+        effect: OptionEffect::None,
+        doc: "time in milliseconds that a move costs outside the engine; a larger measured delay is used instead",
     },
-    Entry {
+    UciOption {
         name: "UCI_Chess960",
         aliases: &[],
-        kind: Kind::Check(|s| s.chess960, |s, v| s.chess960 = v),
-        effect: Effect::Nothing,
-        doc: "write castling as king takes rook (both ways are always understood)",
+        kind: OptionKind::Check(|s| s.chess960, |s, v| s.chess960 = v),
+        effect: OptionEffect::None,
+        doc: "write castling as king takes rook (both notations are always accepted)",
     },
-    Entry {
+    UciOption {
         name: "UCI_ShowWDL",
         aliases: &["ShowWDL"],
-        kind: Kind::Check(|s| s.show_wdl, |s, v| s.show_wdl = v),
-        effect: Effect::Nothing,
-        doc: "show win, draw and loss per mille",
+        kind: OptionKind::Check(|s| s.show_wdl, |s, v| s.show_wdl = v),
+        effect: OptionEffect::None,
+        doc: "report win, draw and loss per mille",
     },
-    Entry {
+    UciOption {
         name: "UCI_AnalyseMode",
         aliases: &[],
-        kind: Kind::Check(|s| s.analyse, |s, v| s.analyse = v),
-        effect: Effect::Params,
-        doc: "analysis: no limit of the strength, no early end of a search",
+        kind: OptionKind::Check(|s| s.analyse, |s, v| s.analyse = v),
+        effect: OptionEffect::Params,
+        doc: "analysis: no strength limit, no smart pruning, no contempt, no book",
     },
-    Entry {
+    UciOption {
         name: "UCI_LimitStrength",
         aliases: &[],
-        kind: Kind::Check(|s| s.limit_strength, |s, v| s.limit_strength = v),
-        effect: Effect::Params,
-        doc: "play to `UCI_Elo`, like a human: sees less, and chooses among moves that are nearly as good",
+        kind: OptionKind::Check(|s| s.limit_strength, |s, v| s.limit_strength = v),
+        effect: OptionEffect::Params,
+        doc: "play at `UCI_Elo`: fewer visits, a flatter policy, and a random choice among nearly equal moves",
     },
-    Entry {
+    UciOption {
         name: "UCI_Elo",
         aliases: &[],
-        kind: Kind::Spin(WEAKEST, STRONGEST, |s| s.elo, |s, v| s.elo = v),
-        effect: Effect::Params,
-        doc: "the rating to play to",
+        kind: OptionKind::Spin(WEAKEST, STRONGEST, |s| s.elo, |s, v| s.elo = v),
+        effect: OptionEffect::Params,
+        doc: "rating to play at when `UCI_LimitStrength` is set",
     },
-    Entry {
+    UciOption {
         name: "Skill Level",
         aliases: &[],
-        kind: Kind::Spin(0, FULL_SKILL, |s| s.skill, |s, v| s.skill = v),
-        effect: Effect::Params,
-        doc: "the same scale in steps, without `UCI_LimitStrength`; 20 is no limit",
+        kind: OptionKind::Spin(0, FULL_SKILL, |s| s.skill, |s, v| s.skill = v),
+        effect: OptionEffect::Params,
+        doc: "the same scale in steps, without `UCI_LimitStrength`; 20 is full strength",
     },
-    Entry {
+    UciOption {
         name: "UCI_Opponent",
         aliases: &[],
-        kind: Kind::Text("<empty>", |s| s.opponent.as_deref(), |s, v| s.opponent = v),
-        effect: Effect::Nothing,
-        doc: "who plays against us; only noted",
+        kind: OptionKind::Text("<empty>", |s| s.opponent.as_deref(), |s, v| s.opponent = v),
+        effect: OptionEffect::None,
+        doc: "name of the opponent; recorded only",
     },
-    Entry {
+    UciOption {
         name: "UCI_EngineAbout",
         aliases: &[],
-        kind: Kind::Fixed(about),
-        effect: Effect::Nothing,
-        doc: "what this is",
+        kind: OptionKind::Fixed(about),
+        effect: OptionEffect::None,
+        doc: "name, version and licence of the engine",
     },
-    Entry {
+    UciOption {
         name: "WeightsFile",
         aliases: &["EvalFile"],
-        kind: Kind::Text("<embedded>", |s| s.weights.as_deref(), |s, v| s.weights = v),
-        effect: Effect::Network,
-        doc: "the network to think with, an ONNX file; a bad one leaves the previous in place",
+        kind: OptionKind::Text("<embedded>", |s| s.weights.as_deref(), |s, v| s.weights = v),
+        effect: OptionEffect::Network,
+        doc: "network file (ONNX); if it cannot be used, the previous network is kept",
     },
-    Entry {
+    UciOption {
         name: "Precision",
         aliases: &[],
-        kind: Kind::Choice(
+        kind: OptionKind::Choice(
             &["auto", "fp32", "int8"],
             |s| Precision::ALL.iter().position(|one| Some(*one) == s.precision).map_or(0, |at| at + 1),
             |s, v| s.precision = v.checked_sub(1).and_then(|at| Precision::ALL.get(at)).copied(),
         ),
-        effect: Effect::Network,
-        doc: "of the network's two files, `NAME.onnx` and `NAME.int8.onnx`; `auto` is the faster one here",
+        effect: OptionEffect::Network,
+        doc: "which of the network's two files to use, `NAME.onnx` or `NAME.int8.onnx`; `auto` is the faster one on this machine",
     },
-    Entry {
+    UciOption {
         name: "ThinkSteps",
         aliases: &[],
-        kind: Kind::Spin(
+        kind: OptionKind::Spin(
             0,
             MAX_STEPS as i64,
-            |s| spin(s.thinking.steps),
-            |s, v| s.thinking.steps = usize::try_from(v).unwrap_or(0),
+            |s| spin(s.step_limits.steps),
+            |s, v| s.step_limits.steps = usize::try_from(v).unwrap_or(0),
         ),
-        effect: Effect::Workers,
-        doc: "steps in which a network that thinks in steps thinks about each position; 0 is as many as it was trained with",
+        effect: OptionEffect::Workers,
+        doc: "refinement steps of a recurrent network per position; 0 is the number that it was trained with",
     },
-    Entry {
+    UciOption {
         name: "ThinkEpsilon",
         aliases: &[],
-        kind: Kind::Number(0.0, 1.0, |s| s.thinking.epsilon, |s, v| s.thinking.epsilon = v),
-        effect: Effect::Workers,
-        doc: "fewer steps where the answer has settled: no chance has changed by more than this in a step; 0 is never",
+        kind: OptionKind::Number(0.0, 1.0, |s| s.step_limits.epsilon, |s, v| s.step_limits.epsilon = v),
+        effect: OptionEffect::Workers,
+        doc: "halting threshold of a recurrent network: a position is final when no probability changed by more than this in a step; 0 never halts early",
     },
-    Entry {
+    UciOption {
         name: "Backend",
         aliases: &[],
-        kind: Kind::Choice(
+        kind: OptionKind::Choice(
             &Backend::NAMES,
             |s| Backend::ALL.iter().position(|backend| *backend == s.backend).unwrap_or(0),
             |s, v| s.backend = Backend::ALL.get(v).copied().unwrap_or_default(),
         ),
-        effect: Effect::Workers,
-        doc: "what answers for positions; `uniform` is no network at all",
+        effect: OptionEffect::Network,
+        doc: "evaluator of positions: our kernels for networks of the family `sparse`, ONNX Runtime, or no network; `auto` is the fastest that runs the network",
     },
-    Entry {
+    UciOption {
         name: "Player",
         aliases: &[],
-        kind: Kind::Choice(
+        kind: OptionKind::Choice(
             &PLAYERS,
             |s| Player::ALL.iter().position(|one| Some(*one) == s.player).map_or(0, |at| at + 1),
             |s, v| s.player = v.checked_sub(1).and_then(|at| Player::ALL.get(at)).copied(),
         ),
-        effect: Effect::Clear,
-        doc: "who plays: the network's search, or one of the lesson's classical players",
+        effect: OptionEffect::Clear,
+        doc: "what plays: the network search, or one of the classical players",
     },
-    Entry {
+    UciOption {
         name: "UctExploration",
         aliases: &[],
-        kind: Kind::Number(0.0, 100.0, |s| s.uct.exploration, |s, v| s.uct.exploration = v),
-        effect: Effect::Nothing,
-        doc: "how much `uct` and `uct-value` explore: √2 is the lesson's",
+        kind: OptionKind::Number(0.0, 100.0, |s| s.uct.exploration, |s, v| s.uct.exploration = v),
+        effect: OptionEffect::None,
+        doc: "exploration constant of `uct` and `uct-value`; √2 by default",
     },
-    Entry {
-        name: "UctRollout",
-        aliases: &[],
-        kind: Kind::Spin(
-            0,
-            1000,
-            |s| i64::from(s.uct.rollout),
-            |s, v| s.uct.rollout = u32::try_from(v).unwrap_or(0),
-        ),
-        effect: Effect::Nothing,
-        doc: "random plies that `uct-value` plays before it values a position",
-    },
-    Entry {
+    UciOption {
         name: "Seed",
         aliases: &[],
-        kind: Kind::Spin(
+        kind: OptionKind::Spin(
             0,
             2_147_483_647,
             |s| i64::try_from(s.seed).unwrap_or(0),
             |s, v| s.seed = v.unsigned_abs(),
         ),
-        effect: Effect::Nothing,
-        doc: "where the dice of classical players and of limited strength begin, the same in every game; 0 is always somewhere else",
+        effect: OptionEffect::None,
+        doc: "seed of the random numbers of the classical players, of limited strength and of `Temperature`; 0 is a new seed for every game",
     },
-    Entry {
+    UciOption {
         name: "OwnBook",
         aliases: &[],
-        kind: Kind::Check(|s| s.own_book, |s, v| s.own_book = v),
-        effect: Effect::Nothing,
-        doc: "play the book's moves at once, unless asked to analyse",
+        kind: OptionKind::Check(|s| s.own_book, |s, v| s.own_book = v),
+        effect: OptionEffect::None,
+        doc: "play moves from the book, except in analysis",
     },
-    Entry {
+    UciOption {
         name: "BookFile",
         aliases: &[],
-        kind: Kind::Text("<empty>", |s| s.book.as_deref(), |s, v| s.book = v),
-        effect: Effect::Book,
-        doc: "an opening book in Polyglot's format",
+        kind: OptionKind::Text("<empty>", |s| s.book.as_deref(), |s, v| s.book = v),
+        effect: OptionEffect::Book,
+        doc: "opening book in Polyglot format",
     },
-    Entry {
+    UciOption {
         name: "BookDepth",
         aliases: &[],
-        kind: Kind::Spin(1, 100, |s| spin(s.book_depth), |s, v| s.book_depth = count(v)),
-        effect: Effect::Nothing,
-        doc: "plies of a game that may come from the book",
+        kind: OptionKind::Spin(1, 100, |s| spin(s.book_depth), |s, v| s.book_depth = count(v)),
+        effect: OptionEffect::None,
+        doc: "the number of plies from the start of the game in which the book is used",
     },
-    Entry {
+    UciOption {
         name: "SyzygyPath",
         aliases: &[],
-        kind: Kind::Text("<empty>", |s| s.tables.as_deref(), |s, v| s.tables = v),
-        effect: Effect::Tables,
-        doc: "folders of Syzygy endgame tables, separated by `:` (not on Windows) or `;`",
+        kind: OptionKind::Text("<empty>", |s| s.tables.as_deref(), |s, v| s.tables = v),
+        effect: OptionEffect::Tables,
+        doc: "folders of Syzygy endgame tables, separated by `:` (except on Windows) or `;`",
     },
-    Entry {
+    UciOption {
         name: "SyzygyProbeDepth",
         aliases: &[],
-        kind: Kind::Spin(1, 100, |s| spin(s.table_rules.depth), |s, v| s.table_rules.depth = count(v)),
-        effect: Effect::TableRules,
-        doc: "plies from the root from which on the search looks positions up",
+        kind: OptionKind::Spin(1, 100, |s| spin(s.table_rules.depth), |s, v| s.table_rules.depth = count(v)),
+        effect: OptionEffect::TableRules,
+        doc: "least distance from the root, in plies, at which the search probes the tables",
     },
-    Entry {
+    UciOption {
         name: "Syzygy50MoveRule",
         aliases: &[],
-        kind: Kind::Check(|s| s.table_rules.fifty_moves, |s, v| s.table_rules.fifty_moves = v),
-        effect: Effect::TableRules,
-        doc: "take what the fifty-move rule would spoil for a draw",
+        kind: OptionKind::Check(|s| s.table_rules.fifty_moves, |s, v| s.table_rules.fifty_moves = v),
+        effect: OptionEffect::TableRules,
+        doc: "count wins and losses that the fifty-move rule prevents as draws",
     },
-    Entry {
+    UciOption {
         name: "SyzygyProbeLimit",
         aliases: &[],
-        kind: Kind::Spin(0, 7, |s| spin(s.table_rules.pieces), |s, v| s.table_rules.pieces = count(v)),
-        effect: Effect::TableRules,
-        doc: "the most pieces of a position that is looked up",
+        kind: OptionKind::Spin(0, 7, |s| spin(s.table_rules.pieces), |s, v| s.table_rules.pieces = count(v)),
+        effect: OptionEffect::TableRules,
+        doc: "largest number of pieces of a position to probe",
     },
-    Entry {
+    UciOption {
         name: "Debug Log File",
         aliases: &["LogFile"],
-        kind: Kind::Text("<empty>", |s| s.log_file.as_deref(), |s, v| s.log_file = v),
-        effect: Effect::Log,
-        doc: "UCI traffic both ways",
+        kind: OptionKind::Text("<empty>", |s| s.log_file.as_deref(), |s, v| s.log_file = v),
+        effect: OptionEffect::Log,
+        doc: "log file for the UCI traffic in both directions",
     },
-    Entry {
+    UciOption {
         name: "VerboseMoveStats",
         aliases: &[],
-        kind: Kind::Check(|s| s.verbose_move_stats, |s, v| s.verbose_move_stats = v),
-        effect: Effect::Nothing,
-        doc: "show the root moves' statistics at the end of a search, in Leela's form",
+        kind: OptionKind::Check(|s| s.verbose_move_stats, |s, v| s.verbose_move_stats = v),
+        effect: OptionEffect::None,
+        doc: "write the root moves' statistics at the end of a search, in lc0's format",
     },
-    Entry {
+    UciOption {
         name: "LogLiveStats",
         aliases: &[],
-        kind: Kind::Check(|s| s.log_live_stats, |s, v| s.log_live_stats = v),
-        effect: Effect::Nothing,
-        doc: "show them with every `info`: what Nibbler displays",
+        kind: OptionKind::Check(|s| s.log_live_stats, |s, v| s.log_live_stats = v),
+        effect: OptionEffect::None,
+        doc: "write them with every `info`, as Nibbler expects",
     },
-    Entry {
+    UciOption {
         name: "MinibatchSize",
         aliases: &[],
-        kind: Kind::Spin(1, 1024, |s| spin(s.params.batch), |s, v| s.params.batch = count(v)),
-        effect: Effect::Workers,
-        doc: "positions that a worker has evaluated at once",
+        kind: OptionKind::Spin(1, 1024, |s| spin(s.params.batch), |s, v| s.params.batch = count(v)),
+        effect: OptionEffect::Workers,
+        doc: "positions per evaluation batch of a worker",
     },
-    Entry {
+    UciOption {
         name: "VirtualLoss",
         aliases: &[],
-        kind: Kind::Number(0.0, 10.0, |s| s.params.virtual_loss, |s, v| s.params.virtual_loss = v),
-        effect: Effect::Params,
-        doc: "losses that a visit under way counts for",
+        kind: OptionKind::Number(0.0, 10.0, |s| s.params.virtual_loss, |s, v| s.params.virtual_loss = v),
+        effect: OptionEffect::Params,
+        doc: "virtual loss per in-flight visit",
     },
-    Entry {
+    UciOption {
         name: "CPuct",
         aliases: &[],
-        kind: Kind::Number(0.0, 100.0, |s| s.params.puct.c, |s, v| s.params.puct.c = v),
-        effect: Effect::Params,
-        doc: "how much the search explores",
+        kind: OptionKind::Number(0.0, 100.0, |s| s.params.puct.c, |s, v| s.params.puct.c = v),
+        effect: OptionEffect::Params,
+        doc: "exploration constant of PUCT",
     },
-    Entry {
+    UciOption {
         name: "CPuctBase",
         aliases: &[],
-        kind: Kind::Number(1.0, 1e9, |s| s.params.puct.base, |s, v| s.params.puct.base = v),
-        effect: Effect::Params,
-        doc: "visits from which on it explores more",
+        kind: OptionKind::Number(1.0, 1e9, |s| s.params.puct.base, |s, v| s.params.puct.base = v),
+        effect: OptionEffect::Params,
+        doc: "visit count that scales the growth of exploration: `CPuct + CPuctFactor · ln((N + base) / base)`",
     },
-    Entry {
+    UciOption {
         name: "CPuctFactor",
         aliases: &[],
-        kind: Kind::Number(0.0, 1000.0, |s| s.params.puct.factor, |s, v| s.params.puct.factor = v),
-        effect: Effect::Params,
-        doc: "how much more",
+        kind: OptionKind::Number(0.0, 1000.0, |s| s.params.puct.factor, |s, v| s.params.puct.factor = v),
+        effect: OptionEffect::Params,
+        doc: "factor of the growth of exploration with the visits N",
     },
-    Entry {
-        name: "RootHasOwnCpuctParams",
-        aliases: &[],
-        kind: Kind::Check(|s| s.params.root_has_own_puct, |s, v| s.params.root_has_own_puct = v),
-        effect: Effect::Params,
-        doc: "whether the next three count at the root",
-    },
-    Entry {
-        name: "CPuctAtRoot",
-        aliases: &[],
-        kind: Kind::Number(0.0, 100.0, |s| s.params.root_puct.c, |s, v| s.params.root_puct.c = v),
-        effect: Effect::Params,
-        doc: "how much the search explores at the root",
-    },
-    Entry {
-        name: "CPuctBaseAtRoot",
-        aliases: &[],
-        kind: Kind::Number(1.0, 1e9, |s| s.params.root_puct.base, |s, v| s.params.root_puct.base = v),
-        effect: Effect::Params,
-        doc: "visits from which on it explores more there",
-    },
-    Entry {
-        name: "CPuctFactorAtRoot",
-        aliases: &[],
-        kind: Kind::Number(0.0, 1000.0, |s| s.params.root_puct.factor, |s, v| s.params.root_puct.factor = v),
-        effect: Effect::Params,
-        doc: "how much more",
-    },
-    Entry {
-        name: "FpuStrategy",
-        aliases: &[],
-        kind: Kind::Choice(
-            &FPU_STRATEGIES,
-            |s| usize::from(s.params.fpu.strategy == FpuStrategy::Absolute),
-            |s, v| s.params.fpu.strategy = fpu_strategy(v),
-        ),
-        effect: Effect::Params,
-        doc: "what an unvisited move is taken to be worth: less than its parent, or always the same",
-    },
-    Entry {
+    UciOption {
         name: "FpuValue",
         aliases: &[],
-        kind: Kind::Number(-100.0, 100.0, |s| s.params.fpu.value, |s, v| s.params.fpu.value = v),
-        effect: Effect::Params,
-        doc: "how much worse than its parent an unvisited move is taken to be, or its worth",
+        kind: OptionKind::Number(-100.0, 100.0, |s| s.params.fpu, |s, v| s.params.fpu = v),
+        effect: OptionEffect::Params,
+        doc: "first-play urgency reduction: an unvisited move's Q is the parent's less this times √(visited prior)",
     },
-    Entry {
-        name: "FpuStrategyAtRoot",
-        aliases: &[],
-        kind: Kind::Choice(
-            &["same", FPU_STRATEGIES[0], FPU_STRATEGIES[1]],
-            |s| match (s.params.root_has_own_fpu, s.params.root_fpu.strategy) {
-                (false, _) => 0,
-                (true, FpuStrategy::Reduction) => 1,
-                (true, FpuStrategy::Absolute) => 2,
-            },
-            |s, v| {
-                s.params.root_has_own_fpu = v > 0;
-                s.params.root_fpu.strategy = fpu_strategy(v.saturating_sub(1));
-            },
-        ),
-        effect: Effect::Params,
-        doc: "the same at the root",
-    },
-    Entry {
-        name: "FpuValueAtRoot",
-        aliases: &[],
-        kind: Kind::Number(-100.0, 100.0, |s| s.params.root_fpu.value, |s, v| s.params.root_fpu.value = v),
-        effect: Effect::Params,
-        doc: "the value at the root, unless that is the same",
-    },
-    Entry {
+    UciOption {
         name: "PolicyTemperature",
         aliases: &[],
-        kind: Kind::Number(
+        kind: OptionKind::Number(
             0.1,
             10.0,
             |s| s.params.policy_temperature,
             |s, v| s.params.policy_temperature = v,
         ),
-        effect: Effect::Params,
-        doc: "above 1 flattens the network's policy",
+        effect: OptionEffect::Params,
+        doc: "softmax temperature of the policy; above 1 flattens the priors",
     },
-    Entry {
+    UciOption {
         name: "Temperature",
         aliases: &[],
-        kind: Kind::Number(0.0, 100.0, |s| s.temperature, |s, v| s.temperature = v),
-        effect: Effect::Nothing,
-        doc: "above 0 the move is drawn: chances are visits to the power of 1/T, or the policy to that power with `go nodes 1`",
+        kind: OptionKind::Number(0.0, 100.0, |s| s.temperature, |s, v| s.temperature = v),
+        effect: OptionEffect::None,
+        doc: "above 0, the move is drawn with probability proportional to visits^(1/T), or to prior^(1/T) with `go nodes 1`",
     },
-    Entry {
+    UciOption {
         name: "Transpositions",
         aliases: &[],
-        kind: Kind::Check(|s| s.params.transpositions, |s, v| s.params.transpositions = v),
-        effect: Effect::Params,
-        doc: "ways to the same position share what is known of it",
+        kind: OptionKind::Check(|s| s.params.transpositions, |s, v| s.params.transpositions = v),
+        effect: OptionEffect::Params,
+        doc: "share one node between positions reached by different move orders",
     },
-    Entry {
+    UciOption {
         name: "TreeReuse",
         aliases: &[],
-        kind: Kind::Check(|s| s.params.reuse, |s, v| s.params.reuse = v),
-        effect: Effect::Params,
-        doc: "go on with the last search's tree where the new position stands in it",
+        kind: OptionKind::Check(|s| s.params.reuse, |s, v| s.params.reuse = v),
+        effect: OptionEffect::Params,
+        doc: "reuse the previous search tree if it contains the new root",
     },
-    Entry {
+    UciOption {
         name: "Solver",
         aliases: &[],
-        kind: Kind::Check(|s| s.params.solver, |s, v| s.params.solver = v),
-        effect: Effect::Params,
-        doc: "proven wins, losses and draws travel up the tree",
+        kind: OptionKind::Check(|s| s.params.solver, |s, v| s.params.solver = v),
+        effect: OptionEffect::Params,
+        doc: "propagate proven wins, losses and draws up the tree",
     },
-    Entry {
+    UciOption {
         name: "TwoFoldDraws",
         aliases: &[],
-        kind: Kind::Check(|s| s.params.twofold_draws, |s, v| s.params.twofold_draws = v),
-        effect: Effect::Params,
-        doc: "a position that stands for the second time in the search is a draw",
+        kind: OptionKind::Check(|s| s.params.twofold_draws, |s, v| s.params.twofold_draws = v),
+        effect: OptionEffect::Params,
+        doc: "count the first repetition of a position within the search as a draw",
     },
-    Entry {
+    UciOption {
         name: "SmartPruningFactor",
         aliases: &[],
-        kind: Kind::Number(0.0, 10.0, |s| s.params.smart_pruning, |s, v| s.params.smart_pruning = v),
-        effect: Effect::Params,
-        doc: "visits go only to moves that can still become best, and a clock's search ends when one is left; 0 is off",
+        kind: OptionKind::Number(0.0, 10.0, |s| s.params.smart_pruning, |s, v| s.params.smart_pruning = v),
+        effect: OptionEffect::Params,
+        doc: "give no more visits to root moves that cannot become best in the expected time, and stop when only one can; larger prunes earlier, 0 is off",
     },
-    Entry {
+    UciOption {
         name: "Contempt",
         aliases: &[],
-        kind: Kind::Number(-10.0, 10.0, |s| s.params.contempt, |s, v| s.params.contempt = v),
-        effect: Effect::Params,
-        doc: "while winning, how much to shun drawish moves",
+        kind: OptionKind::Number(-10.0, 10.0, |s| s.params.contempt, |s, v| s.params.contempt = v),
+        effect: OptionEffect::Params,
+        doc: "while winning, a move's Q is reduced by this times (win − loss) times its draw probability (NeuralMatePlay)",
     },
-    Entry {
+    UciOption {
         name: "UncertaintyWeight",
         aliases: &[],
-        kind: Kind::Number(0.0, 100.0, |s| s.params.uncertainty, |s, v| s.params.uncertainty = v),
-        effect: Effect::Params,
-        doc: "how much more to explore sharp moves",
+        kind: OptionKind::Number(0.0, 100.0, |s| s.params.uncertainty, |s, v| s.params.uncertainty = v),
+        effect: OptionEffect::Params,
+        doc: "exploration of a move is multiplied by 1 + this · √(win · loss) (NeuralMatePlay)",
     },
-    Entry {
+    UciOption {
         name: "DrawSiblingFpu",
         aliases: &[],
-        kind: Kind::Check(|s| s.params.draw_sibling_fpu, |s, v| s.params.draw_sibling_fpu = v),
-        effect: Effect::Params,
-        doc: "next to a certain draw, unvisited moves are as good as their parent",
+        kind: OptionKind::Check(|s| s.params.draw_sibling_fpu, |s, v| s.params.draw_sibling_fpu = v),
+        effect: OptionEffect::Params,
+        doc: "no first-play urgency reduction at nodes with a certain draw among the moves (NeuralMatePlay)",
     },
 ];

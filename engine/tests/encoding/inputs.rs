@@ -15,7 +15,7 @@ const ROUND: &str = "g1f3 g8f6 f3g1 f6g8 ";
 const FEW: &str = "4k2r/8/2n5/8/4P3/8/8/R3K2R b KQk - 7 30";
 
 #[test]
-fn planes14_are_the_present_board_of_gym_chess() {
+fn planes14_are_the_current_board_of_gym_chess() {
     let text = std::fs::read_to_string(root().join("tests/data/planes14_gym-chess.jsonl")).unwrap();
     assert_eq!(text.lines().count(), 8);
     for row in text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
@@ -36,9 +36,9 @@ fn planes14_are_the_present_board_of_gym_chess() {
 }
 
 #[test]
-fn planes14_turns_the_board_for_black() {
+fn planes14_rotates_the_board_for_black() {
     let tensor = input(Input::Planes14, Some(FEW), "");
-    // Turned by 180°: square s is 63 − s. Own: knight c6 (42), rook h8 (63), king e8 (60).
+    // Rotated by 180°: square s is 63 − s. Own: knight c6 (42), rook h8 (63), king e8 (60).
     assert_eq!(plane(&tensor, 1), only(&[(63 - 42, 1.0)]));
     assert_eq!(plane(&tensor, 3), only(&[(0, 1.0)]));
     assert_eq!(plane(&tensor, 5), only(&[(3, 1.0)]));
@@ -52,7 +52,7 @@ fn planes14_turns_the_board_for_black() {
 }
 
 #[test]
-fn planes19_mirrors_the_board_for_black_and_tells_the_rights() {
+fn planes19_mirrors_the_board_for_black_and_has_castling_rights() {
     let tensor = input(Input::Planes19, Some(FEW), "");
     // Ranks mirrored: square s is s ^ 56.
     assert_eq!(plane(&tensor, 1), only(&[(42 ^ 56, 1.0)]));
@@ -73,7 +73,7 @@ fn planes19_mirrors_the_board_for_black_and_tells_the_rights() {
 }
 
 #[test]
-fn the_second_and_the_third_time_are_told() {
+fn the_second_and_the_third_occurrence_are_encoded() {
     for scheme in [Input::Planes19, Input::Planes14] {
         let marks = |times: usize| {
             let tensor = input(scheme, None, &ROUND.repeat(times));
@@ -97,7 +97,7 @@ fn onehot832_names_the_state_of_each_square_from_a8() {
     }
     // All others are empty: state 0.
     assert_eq!(tensor.iter().step_by(13).sum::<f32>(), 57.0);
-    // Colours are absolute: whose move it is can't be seen.
+    // Colours are absolute: the side to move is not encoded.
     assert_eq!(tensor, input(Input::Onehot832, Some(&FEW.replace(" b ", " w ")), ""));
     let start = input(Input::Onehot832, None, "");
     let states = |row: usize| -> Vec<usize> {

@@ -14,7 +14,7 @@ fn input(game: &Game) -> Vec<f32> {
     tensor
 }
 
-/// A plane of lc0's tests: what it is, and with which value.
+/// A plane of lc0's tests: its mask and its value.
 fn expected(row: &Value) -> Vec<f32> {
     let value = row.get(2).and_then(Value::as_f64).unwrap_or(1.0) as f32;
     match row[0].as_str().unwrap() {
@@ -46,7 +46,7 @@ fn matches_the_tests_of_lc0() {
 }
 
 #[test]
-fn castling_rights_begin_with_the_queen_side_and_black_is_told() {
+fn castling_rights_begin_with_the_queen_side_and_black_to_move_is_encoded() {
     let flags = |fen: &str| {
         let tensor = input(&replay(Some(fen), ""));
         [104, 105, 106, 107, 108].map(|index| {
@@ -67,7 +67,7 @@ fn the_clock_is_not_scaled() {
 }
 
 #[test]
-fn the_past_is_seen_by_the_present_mover() {
+fn history_is_from_the_current_movers_view() {
     // After 1. e4 e5 2. Nf3 Black moves: three boards back, all mirrored, none before the start.
     let tensor = input(&replay(None, "e2e4 e7e5 g1f3"));
     let (e2, e4, e5, e7) = (12, 28, 36, 52);
@@ -81,7 +81,7 @@ fn the_past_is_seen_by_the_present_mover() {
 }
 
 #[test]
-fn repeated_positions_are_marked_where_they_stand() {
+fn repetitions_are_marked_on_their_boards() {
     let round = "g1f3 g8f6 f3g1 f6g8 ";
     let marks = |moves: &str| {
         let tensor = input(&replay(None, moves));
@@ -105,7 +105,7 @@ fn a_position_set_up_repeats_its_oldest_board() {
         assert_eq!(plane(&tensor, board * 13 + 11), only(&[(king, 1.0)]), "{board} plies ago");
         assert_eq!(plane(&tensor, board * 13 + 12), constant(0.0));
     }
-    // The initial position is one without a past, also when it comes as a FEN.
+    // The initial position has no history, also when given as a FEN.
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
     assert_eq!(input(&replay(Some(start), "e2e4")), input(&replay(None, "e2e4")));
     // With the other side to move, or other rights, it is not the initial position.
@@ -116,7 +116,7 @@ fn a_position_set_up_repeats_its_oldest_board() {
 }
 
 #[test]
-fn a_pawn_that_was_just_pushed_is_put_back_in_the_invented_past() {
+fn a_pawn_that_was_just_pushed_is_put_back_in_the_filled_history() {
     // White has played e2e4. Black moves and sees the pawn on e5 (36), before that on e7 (52).
     let fen = "4k3/8/8/8/3pP3/8/8/4K3 b - e3 0 1";
     let pawns = |tensor: &[f32], board: usize, offset: usize| plane(tensor, board * 13 + offset).to_vec();
@@ -134,7 +134,7 @@ fn a_pawn_that_was_just_pushed_is_put_back_in_the_invented_past() {
 }
 
 #[test]
-fn indices_are_the_places_of_lc0s_labels() {
+fn indices_are_those_of_lc0s_labels() {
     let text = std::fs::read_to_string(root().join("tests/data/labels_1858_lc0.txt")).unwrap();
     let labels: Vec<&str> = text.lines().collect();
     assert_eq!(labels.len(), lc0_1858::SIZE);

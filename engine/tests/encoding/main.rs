@@ -1,10 +1,11 @@
 //! Every encoding against planes, indices and labels from other projects, against rows made by hand for
-//! what those lack, and against laws on random games.
+//! what those lack, and against properties on random games.
 
 mod inputs;
 mod lc0;
 mod planes72;
 mod policies;
+mod sparse;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -16,12 +17,7 @@ use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, Move, Position, Role, Square};
 
 fn replay(fen: Option<&str>, moves: &str) -> Game {
-    let mut game = fen.map_or_else(Game::new, |fen| Game::from_fen(fen).expect("a legal FEN"));
-    for text in moves.split_whitespace() {
-        let m = game.parse_uci(text).unwrap_or_else(|error| panic!("{error} in {moves}"));
-        game.play(m);
-    }
-    game
+    Game::from_uci(fen, moves.split_whitespace()).unwrap_or_else(|error| panic!("{error} in {moves}"))
 }
 
 fn root() -> PathBuf {

@@ -66,7 +66,7 @@ fn matches_the_other_encoder() {
     assert!(check_rows(&root().join("tests/data/planes72_az4672.jsonl")) >= 30);
 }
 
-/// The whole file that the sample is from, where a checkout has it beside itself.
+/// The whole file that the sample is from, if it is beside the checkout.
 #[test]
 fn matches_the_other_encoder_on_its_whole_file() {
     let path = root().join("../shared/suites/encoding/planes72_az4672_expected.jsonl");
@@ -96,12 +96,12 @@ fn counters_stop_at_their_maximum() {
 
 #[test]
 fn en_passant_has_its_square_and_its_index() {
-    // Black to move, mirrored: the target d3 (19) stands on d6 (43); e4xd3 is e5 (36) to d6, north-west.
+    // Black to move, mirrored: the target d3 (19) is on d6 (43); e4xd3 is e5 (36) to d6, north-west.
     let game = replay(Some("4k3/8/8/8/4p3/8/3P4/4K3 w - - 0 1"), "d2d4");
     assert_eq!(plane(&input(&game), 54), only(&[(43, 1.0)]));
     let capture = game.parse_uci("e4d3").unwrap();
     assert_eq!(az4672::index(game.turn(), capture).0, 36 * 73 + 7 * 7);
-    // The square stands after any double push, also if nothing can capture there.
+    // The square is set after any double push, even if nothing can capture there.
     assert_eq!(plane(&input(&replay(None, "e2e4")), 54), only(&[(44, 1.0)]));
 }
 
@@ -132,14 +132,14 @@ fn chess960_castling_takes_the_rook() {
     let game = replay(Some("1k6/8/8/8/8/8/8/R3KR2 w FA - 0 1"), "");
     let index = |uci: &str| az4672::index(game.turn(), game.parse_uci(uci).unwrap()).0;
     assert_eq!(index("e1a1"), 4 * 73 + 43);
-    assert_eq!(index("e1f1"), 4 * 73 + 14, "the rook stands on f1: king takes rook");
+    assert_eq!(index("e1f1"), 4 * 73 + 14, "the rook is on f1: king takes rook");
 }
 
 #[test]
 fn without_history_the_older_planes_are_empty() {
     let tensor = input(&replay(None, "e2e4"));
     assert!(tensor[24 * 64..48 * 64].iter().all(|x| *x == 0.0));
-    // One ply ago, seen from Black: its own pawns stand on the second rank, White's on the seventh.
+    // One ply ago, seen from Black: its own pawns are on the second rank, White's on the seventh.
     assert_eq!(plane(&tensor, 12).iter().sum::<f32>(), 8.0);
     assert!(plane(&tensor, 18)[48..56].iter().all(|x| *x == 1.0));
 }

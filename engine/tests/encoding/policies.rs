@@ -38,12 +38,12 @@ fn gym4672_has_the_indices_of_the_format() {
     assert_eq!(white("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "e1g1"), 307);
     assert_eq!(white("r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 0 1", "e8g8"), 262);
     assert_eq!(white("n3k3/1P6/8/8/8/8/8/4K3 w - - 0 1", "b7a8n"), 3641);
-    // Castling takes the rook where the king stands elsewhere: b1 (1) to h1 is east by six.
+    // Castling takes the rook if the king is elsewhere: b1 (1) to h1 is east by six.
     assert_eq!(white("1k6/8/8/8/8/8/8/RK5R w HA - 0 1", "b1h1"), 73 + 14 + 5);
 }
 
 #[test]
-fn uci1968_is_the_place_among_chess_alpha_zeros_labels() {
+fn uci1968_is_the_index_in_chess_alpha_zeros_labels() {
     let text = std::fs::read_to_string(root().join("tests/data/labels_1968_chess-alpha-zero.txt")).unwrap();
     let labels: Vec<&str> = text.lines().collect();
     assert_eq!(labels.len(), Policy::Uci1968.size());
@@ -73,7 +73,7 @@ fn only_uci1968m_is_mirrored_for_black() {
     assert_eq!(index(mirrored, Some(&black_castling), "e8g8"), 901);
     assert_eq!(index(mirrored, Some(&black_promotions), "a2a1q"), 1793);
     assert_eq!(index(mirrored, Some(&black_promotions), "h2g1r"), 1959);
-    // Absolute: Black's promotions stand just before White's.
+    // Absolute: Black's promotions are just before White's.
     assert_eq!(index(Policy::Uci1968, Some(&black_promotions), "a2a1q"), 1792);
     assert_eq!(index(Policy::Uci1968, Some(&black_promotions), "h2g1r"), 1958);
     assert_ne!(index(Policy::Uci1968, None, "a2a3 e7e5"), 930);

@@ -1,58 +1,23 @@
-//! Each number that steers the search, by an example in which it makes the difference.
+//! Each parameter of the search, by an example in which it makes the difference.
 
-use engine::bench::Hashed;
+use engine::bench::HashedEvaluator;
 use engine::position::Game;
-use engine::search::{Fpu, FpuStrategy, Limits, Noise, Params, Puct};
+use engine::search::{Limits, Noise, Params};
 
-use super::hand::*;
+use super::support::*;
 
-/// Which of two root moves the visit after the first `before` takes.
+/// The root move, of two, that the visit after the first `before` takes.
 fn next(params: Params, script: &Scripted, before: usize) -> String {
-    let mut hand = Hand::new(KINGS_AND_PAWNS, "e2e4 d2d4", params, script.clone());
-    (0..before).for_each(|_| hand.visit());
-    let then = hand.visits();
-    hand.visit();
-    let now = hand.visits();
+    let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", params, script.clone());
+    (0..before).for_each(|_| manual.visit());
+    let then = manual.visits();
+    manual.visit();
+    let now = manual.visits();
     now.into_iter().find(|(m, visits)| then[m] < *visits).expect("one of the two").0
 }
 
 #[test]
-fn the_root_may_explore_more_than_the_rest() {
-    let script = Scripted::default().prior("e2e4", 0.7).prior("d2d4", 0.3).value("e2e4", wdl(0.0, 0.6, 0.4));
-    // e2e4 0.4 + 0.7·c/2, d2d4 0.2 + 0.3·c: 0.75 to 0.5 with c = 1, 7.4 to 6.2 with c = 20. Lower root
-    // exploration doesn't change that; 0 visited prior and c = 0 does: 0.4 to 0.2.
-    let own =
-        |c| Params { root_has_own_puct: true, root_puct: Puct { c, factor: 0.0, base: 1.0 }, ..plain() };
-    let visits_of = |params: Params| {
-        let mut hand = Hand::new(KINGS_AND_PAWNS, "e2e4 d2d4", params, script.clone());
-        (0..12).for_each(|_| hand.visit());
-        hand.visits()["d2d4"]
-    };
-    assert_eq!(visits_of(own(0.0)), 0);
-    assert!(visits_of(own(20.0)) >= 3);
-    let ignored = Params { root_has_own_puct: false, ..own(0.0) };
-    assert_eq!(visits_of(ignored), visits_of(plain()));
-}
-
-#[test]
-fn an_unvisited_moves_worth_may_be_fixed() {
-    // After one visit e2e4 has 0.2 + 0.6/2 = 0.5, and d2d4 the fixed value + 0.4.
-    let script = Scripted::default().prior("e2e4", 0.6).prior("d2d4", 0.4).value("e2e4", wdl(0.0, 0.8, 0.2));
-    let fixed = |value| Fpu { strategy: FpuStrategy::Absolute, value };
-    assert_eq!(next(Params { fpu: fixed(0.2), ..plain() }, &script, 2), "d2d4");
-    assert_eq!(next(Params { fpu: fixed(0.0), ..plain() }, &script, 2), "e2e4");
-    // At the root alone.
-    let at_root = |value| Params { root_has_own_fpu: true, root_fpu: fixed(value), ..plain() };
-    assert_eq!(next(at_root(0.2), &script, 2), "d2d4");
-    assert_eq!(next(at_root(0.0), &script, 2), "e2e4");
-    assert_eq!(
-        next(Params { root_has_own_fpu: false, ..at_root(0.2) }, &script, 2),
-        next(plain(), &script, 2)
-    );
-}
-
-#[test]
-fn contempt_shuns_the_drawish_move() {
+fn contempt_avoids_the_drawish_move() {
     // e2e4: Q 0.50 with half of it drawn: less 0.5 · 0.50 · 0.50 it is 0.375. d2d4: Q 0.45, less
     // 0.5 · 0.45 · 0.05 it is 0.439. Both have one visit and the same prior.
     let script = Scripted::default()
@@ -62,7 +27,7 @@ fn contempt_shuns_the_drawish_move() {
         .value("d2d4", wdl(0.25, 0.05, 0.7));
     assert_eq!(next(plain(), &script, 3), "e2e4");
     assert_eq!(next(Params { contempt: 0.5, ..plain() }, &script, 3), "d2d4");
-    // While losing it changes nothing: W − L is below zero for the one who would have to shun.
+    // No effect while losing: W − L is below zero.
     let losing = Scripted::default()
         .prior("e2e4", 0.5)
         .prior("d2d4", 0.5)
@@ -84,59 +49,60 @@ fn the_uncertain_move_is_explored_more() {
 }
 
 #[test]
-fn next_to_a_certain_draw_the_others_get_their_chance() {
+fn next_to_a_certain_draw_unvisited_moves_have_no_reduction() {
     // f7g6 stalemates. It has 0 + 0.6/2; the other −0.33·√0.6 + 0.4 = 0.14, or 0.4 without reduction.
     let script = Scripted::default().prior("f7g6", 0.6).prior("g5f5", 0.4);
     let visits = |draw_sibling_fpu| {
-        let params = Params { draw_sibling_fpu, fpu: Fpu::default(), ..plain() };
-        let mut hand = Hand::new("7k/5Q2/8/6K1/8/8/8/8 w - - 0 1", "f7g6 g5f5", params, script.clone());
-        (0..3).for_each(|_| hand.visit());
-        hand.visits()["g5f5"]
+        let params = Params { draw_sibling_fpu, fpu: Params::default().fpu, ..plain() };
+        let mut manual =
+            ManualSearch::new("7k/5Q2/8/6K1/8/8/8/8 w - - 0 1", "f7g6 g5f5", params, script.clone());
+        (0..3).for_each(|_| manual.visit());
+        manual.visits()["g5f5"]
     };
     assert_eq!((visits(false), visits(true)), (0, 1));
 }
 
 #[test]
-fn what_cannot_become_best_any_more_gets_no_visit() {
+fn moves_that_cannot_become_best_get_no_visit() {
     // After four visits e2e4 has three and d2d4 would be next.
     let script =
         Scripted::default().prior("e2e4", 0.75).prior("d2d4", 0.25).value("e2e4", wdl(0.0, 0.8, 0.2));
     let visits = |horizon| {
-        let mut hand = Hand::new(KINGS_AND_PAWNS, "e2e4 d2d4", plain(), script.clone());
-        (0..4).for_each(|_| hand.visit());
-        hand.tree.set_horizon(horizon);
-        hand.visit();
-        hand.visits()["d2d4"]
+        let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", plain(), script.clone());
+        (0..4).for_each(|_| manual.visit());
+        manual.tree.set_horizon(horizon);
+        manual.visit();
+        manual.visits()["d2d4"]
     };
     assert_eq!(visits(None), 1);
-    assert_eq!(visits(Some(3)), 1, "it could still draw level");
+    assert_eq!(visits(Some(3)), 1, "it could still become equal");
     assert_eq!(visits(Some(2)), 0);
 }
 
-/// The leader is found to lose when most visits are spent: the others must not be left alone for it.
+/// The most visited move is proven to lose late: its visits must not keep the others from being visited.
 #[test]
-fn a_lead_of_a_lost_move_leads_nowhere() {
-    // After g2g4 Black mates at once; it gets all visits until one of them comes to the mate.
+fn the_visits_of_a_lost_move_are_no_lead() {
+    // After g2g4 Black mates in one; it gets all visits until one of them reaches the mate.
     let script = Scripted::default().prior("g2g4", 0.95).prior("a2a3", 0.05).prior("d8h4", 0.9);
     let fen = "rnbqkbnr/pppp1ppp/8/4p3/8/5P2/PPPPP1PP/RNBQKBNR w KQkq - 0 2";
-    let mut hand = Hand::new(fen, "g2g4 a2a3", plain(), script);
-    hand.visit();
-    while hand.child("g2g4").proof.is_none() {
-        hand.visit();
+    let mut manual = ManualSearch::new(fen, "g2g4 a2a3", plain(), script);
+    manual.visit();
+    while manual.child("g2g4").proof.is_none() {
+        manual.visit();
     }
-    let before = hand.visits()["a2a3"];
-    assert!(hand.visits()["g2g4"] > before + 1);
-    hand.tree.set_horizon(Some(1));
-    hand.visit();
-    assert_eq!(hand.visits()["a2a3"], before + 1);
+    let before = manual.visits()["a2a3"];
+    assert!(manual.visits()["g2g4"] > before + 1);
+    manual.tree.set_horizon(Some(1));
+    manual.visit();
+    assert_eq!(manual.visits()["a2a3"], before + 1);
 }
 
 #[test]
-fn a_searchs_last_visits_go_to_those_that_can_still_win() {
+fn the_last_visits_go_to_moves_that_can_still_become_best() {
     let run = |smart_pruning, all_moves| {
         let params = Params { smart_pruning, ..Params::default() };
         let limits = Limits { all_moves, ..visits(400) };
-        search_with(params, vec![Box::new(Hashed)], &Game::new(), limits).report
+        search_with(params, vec![Box::new(HashedEvaluator)], &Game::new(), limits).report
     };
     let (with, without) = (run(1.33, false), run(0.0, false));
     assert_eq!(with.lines[0].pv[0], without.lines[0].pv[0]);
@@ -145,17 +111,17 @@ fn a_searchs_last_visits_go_to_those_that_can_still_win() {
 }
 
 #[test]
-fn noise_changes_the_roots_priors_and_nothing_else() {
+fn noise_changes_only_the_priors_of_the_root() {
     let script = Scripted::default().prior("e2e4", 0.6).prior("d2d4", 0.4);
-    let mut hand = Hand::new(KINGS_AND_PAWNS, "e2e4 d2d4", plain(), script);
-    hand.visit();
-    hand.tree.mix_into_root(0.25, &[1.0, 0.0]);
-    near(hand.child("e2e4").prior, 0.7);
-    near(hand.child("d2d4").prior, 0.3);
+    let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", plain(), script);
+    manual.visit();
+    manual.tree.mix_into_root(0.25, &[1.0, 0.0]);
+    near(manual.child("e2e4").prior, 0.7);
+    near(manual.child("d2d4").prior, 0.3);
 
     let run = |noise| {
         let limits = Limits { noise, ..visits(300) };
-        search(vec![Box::new(Hashed)], &Game::new(), limits).report
+        search(vec![Box::new(HashedEvaluator)], &Game::new(), limits).report
     };
     let noise = |seed| Some(Noise { epsilon: 0.5, alpha: 0.3, seed });
     assert_eq!(run(noise(1)), run(noise(1)));

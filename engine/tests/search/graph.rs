@@ -1,16 +1,16 @@
-//! Shared nodes: found, exact, and off when they are told to be.
+//! Transpositions: found, exact, and possible to turn off.
 
 use std::collections::HashSet;
 
 use engine::position::Game;
-use engine::search::{Ended, Params, Score};
+use engine::search::{EndReason, Params, Score};
 
-use super::hand::*;
+use super::support::*;
 
 #[test]
 fn no_position_is_evaluated_twice() {
     for (transpositions, workers) in [(true, 1), (true, 2), (false, 1)] {
-        let asked = Asked::default();
+        let asked = RecordingEvaluator::default();
         let evaluators = (0..workers).map(|_| Box::new(asked.clone()) as _).collect();
         let params = Params { transpositions, ..Params::default() };
         let report = search_with(params, evaluators, &Game::new(), visits(5_000)).report;
@@ -23,14 +23,14 @@ fn no_position_is_evaluated_twice() {
 }
 
 #[test]
-fn what_is_shared_has_the_same_board_and_counter() {
-    let asked = Asked::default();
+fn shared_nodes_have_the_same_board_and_counter() {
+    let asked = RecordingEvaluator::default();
     search(vec![Box::new(asked.clone())], &Game::new(), visits(3_000));
     let asked = asked.0.lock().unwrap();
     let mut boards: Vec<(String, u64)> = asked
         .iter()
         .map(|(key, fen)| {
-            // All but the move number, which nothing depends on.
+            // All but the move number, which has no influence.
             (fen.rsplit_once(' ').unwrap().0.to_owned(), *key)
         })
         .collect();
@@ -40,14 +40,14 @@ fn what_is_shared_has_the_same_board_and_counter() {
     assert_eq!(keys.len(), boards.len(), "one key, two boards");
 }
 
-/// Three plies before the fifty-move rule ends it, a rook ahead is worth nothing, whatever the evaluator
-/// says and however positions are shared; ten plies before it is worth something.
+/// Three plies before the fifty-move rule applies, a rook ahead is a draw, whatever the evaluator answers and whether or
+/// not transpositions are shared; ten plies before it is not.
 #[test]
-fn the_fifty_move_counter_is_not_shared_away() {
+fn transpositions_respect_the_fifty_move_counter() {
     for (clock, drawn) in [(97, true), (60, false)] {
         let game = Game::from_fen(&format!("7k/8/8/8/8/8/R7/K7 w - - {clock} 90")).unwrap();
         let outcome = search(vec![Box::new(WhiteWins)], &game, visits(20_000));
-        assert_eq!(outcome.ended == Ended::Exhausted, drawn, "clock {clock}");
+        assert_eq!(outcome.end_reason == EndReason::Exhausted, drawn, "clock {clock}");
         assert_eq!(outcome.report.lines[0].score == Score::Cp(0), drawn, "clock {clock}");
     }
 }

@@ -1,6 +1,6 @@
-//! The search against numbers that a reader can check in his head, and against its laws.
+//! The search: numbers that can be checked by hand, and invariants.
 
-mod hand;
+mod support;
 mod puct;
 mod features;
 mod graph;
@@ -9,4 +9,4 @@ mod repetition;
 mod reuse;
 mod solver;
 mod pool;
-mod solo;
+mod stepped;

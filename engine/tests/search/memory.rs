@@ -1,14 +1,14 @@
-//! The tree's memory and its law.
+//! The tree's memory and its invariant.
 
 use engine::eval::Answer;
 use engine::position::Game;
 use engine::search::{Expansion, Leaf, Params, Proof, Tree};
 use proptest::prelude::*;
 
-use super::hand::*;
+use super::support::*;
 
 #[test]
-fn a_full_tree_goes_on_inside_its_memory() {
+fn a_full_tree_stays_within_its_memory() {
     let mut tree = Tree::new(Game::new(), &[], plain(), 200_000);
     let script = Scripted::default();
     let (mut fullest, mut dropped) = (0, 0);
@@ -21,14 +21,14 @@ fn a_full_tree_goes_on_inside_its_memory() {
             dropped += 1;
             assert!((300..=550).contains(&tree.fullness()), "half is kept: {}", tree.fullness());
         }
-        for ticket in gathered.tickets {
+        for visit in gathered.visits {
             let mut game = tree.root_game().clone();
-            ticket.replay(&mut game);
+            visit.replay(&mut game);
             let moves = game.legal_moves();
             let leaf = Expansion::new(&moves, &script.answer("", &moves), 1.0);
-            tree.apply(ticket, Leaf::Expanded(leaf));
+            tree.apply(visit, Leaf::Expanded(leaf));
         }
-        // Every playout counts at the root, whatever was dropped on the way.
+        // Every visit counts at the root, whatever was dropped below.
         assert_eq!(u64::from(tree.root().visits), tree.playouts());
     }
     assert!(fullest > 950 && dropped > 10, "{fullest} ‰, dropped {dropped} times");
@@ -38,26 +38,26 @@ fn a_full_tree_goes_on_inside_its_memory() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// Random values, batches and cancellations: afterwards the law holds and the books balance.
+    /// Random values, batches and cancellations keep the invariant and the counters.
     #[test]
-    fn the_law_holds_after_any_rounds(memory in 60_000usize..400_000, rounds in prop::collection::vec((1usize..9, any::<u64>(), 0u8..8), 1..60)) {
+    fn the_invariant_holds_after_any_rounds(memory in 60_000usize..400_000, rounds in prop::collection::vec((1usize..9, any::<u64>(), 0u8..8), 1..60)) {
         let fen = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1";
         let mut tree = Tree::new(Game::from_fen(fen).unwrap(), &[], Params::default(), memory);
         let mut applied = 0;
         for (batch, seed, cancelled) in rounds {
             let gathered = tree.gather(batch);
             applied += gathered.finished as u64;
-            for (index, ticket) in gathered.tickets.into_iter().enumerate() {
+            for (index, visit) in gathered.visits.into_iter().enumerate() {
                 let mut game = tree.root_game().clone();
-                ticket.replay(&mut game);
+                visit.replay(&mut game);
                 let moves = game.legal_moves();
                 let before = tree.playouts();
-                let Some(ticket) = tree.identify(ticket, game.key()) else {
+                let Some(visit) = tree.identify(visit, game.key()) else {
                     applied += tree.playouts() - before;
                     continue;
                 };
                 if index == usize::from(cancelled) {
-                    tree.cancel(ticket);
+                    tree.cancel(visit);
                     continue;
                 }
                 applied += 1;
@@ -71,7 +71,7 @@ proptest! {
                     };
                     Leaf::Expanded(Expansion::new(&moves, &answer, 1.4))
                 };
-                tree.apply(ticket, leaf);
+                tree.apply(visit, leaf);
             }
             prop_assert_eq!(tree.check_at_rest(), Ok(()));
             prop_assert_eq!(tree.playouts(), applied);

@@ -4,29 +4,31 @@ use std::sync::mpsc;
 
 use engine::eval::{Answer, EvalError, Evaluator, Request, Uniform};
 use engine::position::Game;
-use engine::search::{Ended, Limits, Outcome, Params, Pool, Verdict, View, Watch};
+use engine::search::{
+    EndReason, Limits, Params, Pool, SearchControl, SearchObserver, SearchOutcome, SearchView,
+};
 
-use super::hand::*;
+use super::support::*;
 
 #[test]
-fn the_visits_asked_for_are_the_visits_made() {
+fn the_limit_of_visits_is_exact() {
     for workers in [1, 2, 3] {
         for limit in [1, 2, 7, 100, 1001] {
             let outcome = search(uniform(workers), &Game::new(), visits(limit));
             assert_eq!(outcome.report.visits, limit, "{workers} workers");
-            assert_eq!(outcome.ended, Ended::Limit);
+            assert_eq!(outcome.end_reason, EndReason::Limit);
         }
     }
 }
 
 #[test]
-fn no_visit_at_all_still_names_a_move() {
+fn a_limit_of_no_visits_still_gives_a_move() {
     let outcome = search(uniform(2), &Game::new(), visits(0));
     assert_eq!(outcome.report.lines[0].pv.len(), 1);
 }
 
 #[test]
-fn one_worker_repeats_itself_exactly() {
+fn one_worker_is_reproducible() {
     let run = || search(uniform(1), &Game::new(), visits(3_000)).report;
     assert_eq!(run(), run());
 }
@@ -36,7 +38,7 @@ fn without_a_legal_move_there_is_no_line() {
     let game = Game::from_fen("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1").unwrap();
     let outcome = search(uniform(2), &game, Limits::default());
     assert!(outcome.report.lines.is_empty());
-    assert_eq!(outcome.ended, Ended::Exhausted);
+    assert_eq!(outcome.end_reason, EndReason::Exhausted);
 }
 
 #[test]
@@ -54,7 +56,7 @@ fn only_the_root_moves_asked_for_are_searched() {
 fn a_depth_limit_ends_the_search() {
     let limits = Limits { depth: Some(3), ..Limits::default() };
     let outcome = search(uniform(2), &Game::new(), limits);
-    assert_eq!((outcome.ended, outcome.report.depth), (Ended::Limit, 3));
+    assert_eq!((outcome.end_reason, outcome.report.depth), (EndReason::Limit, 3));
 }
 
 /// Answers `good` batches like [`Uniform`], then fails or panics.
@@ -70,8 +72,8 @@ impl Evaluator for Failing {
 
     fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
         if self.good == 0 {
-            assert!(!self.panics, "told to panic");
-            return Err(EvalError("told to fail".into()));
+            assert!(!self.panics, "panic requested");
+            return Err(EvalError("failure requested".into()));
         }
         self.good -= 1;
         Uniform.evaluate(batch)
@@ -80,32 +82,32 @@ impl Evaluator for Failing {
 
 #[test]
 fn a_failing_evaluator_ends_in_a_message_and_a_legal_move() {
-    // Nothing may be in flight afterwards: the pool asserts it in debug builds before it reports.
+    // Nothing may be in flight afterwards: debug builds of the pool assert it before they report.
     for panics in [false, true] {
         for good in [0, 1, 5] {
             let evaluators: Vec<Box<dyn Evaluator>> =
                 vec![Box::new(Failing { good, panics }), Box::new(Failing { good: good + 3, panics })];
             let outcome = search(evaluators, &Game::new(), Limits::default());
-            assert_eq!(outcome.ended, Ended::Failed);
+            assert_eq!(outcome.end_reason, EndReason::Failed);
             assert!(outcome.error.is_some_and(|error| error.contains(if panics {
                 "panicked"
             } else {
-                "told to fail"
+                "failure requested"
             })));
             assert!(Game::new().legal_moves().contains(&outcome.report.lines[0].pv[0]));
         }
     }
 }
 
-/// Panics in its first look at the search.
-struct Panicking(mpsc::Sender<Outcome>);
+/// Panics at its first call.
+struct Panicking(mpsc::Sender<SearchOutcome>);
 
-impl Watch for Panicking {
-    fn round(&mut self, _view: &View<'_>) -> Verdict {
-        panic!("told to panic");
+impl SearchObserver for Panicking {
+    fn round(&mut self, _view: &dyn SearchView) -> SearchControl {
+        panic!("panic requested");
     }
 
-    fn done(&mut self, outcome: Outcome) {
+    fn done(&mut self, outcome: SearchOutcome) {
         self.0.send(outcome).expect("the test waits");
     }
 }
@@ -116,22 +118,35 @@ fn a_worker_that_panics_still_ends_the_search() {
     let (sender, receiver) = mpsc::channel();
     pool.start(Game::new(), Limits::default(), Box::new(Panicking(sender)));
     let outcome = receiver.recv().expect("an outcome");
-    assert_eq!((outcome.ended, outcome.error.is_some()), (Ended::Failed, true));
+    assert_eq!((outcome.end_reason, outcome.error.is_some()), (EndReason::Failed, true));
     assert!(!outcome.report.lines.is_empty());
     pool.wait();
+}
+
+/// Sends the outcome to the test.
+struct OutcomeSender(mpsc::Sender<SearchOutcome>);
+
+impl SearchObserver for OutcomeSender {
+    fn round(&mut self, _view: &dyn SearchView) -> SearchControl {
+        SearchControl::Continue { expected_visits: None }
+    }
+
+    fn done(&mut self, outcome: SearchOutcome) {
+        self.0.send(outcome).expect("the test waits");
+    }
 }
 
 #[test]
 fn dropping_a_pool_in_mid_search_ends_it() {
     let mut pool = Pool::new(uniform(2), Params::default(), 64 << 20);
     let (sender, receiver) = mpsc::channel();
-    pool.start(Game::new(), Limits::default(), Box::new(Wait(sender)));
+    pool.start(Game::new(), Limits::default(), Box::new(OutcomeSender(sender)));
     drop(pool);
-    assert_eq!(receiver.recv().expect("an outcome").ended, Ended::Stopped);
+    assert_eq!(receiver.recv().expect("an outcome").end_reason, EndReason::Stopped);
 }
 
 #[test]
-fn positions_with_more_moves_than_a_game_can_reach_are_searched_whole() {
+fn positions_with_more_moves_than_a_game_can_reach_are_searched_completely() {
     let game = Game::from_fen("kBQQQQQQ/BR5Q/Q6Q/Q6Q/Q6Q/Q6Q/Q6Q/KQQQQQQQ w - -").expect("set up by hand");
     let moves = game.legal_moves().len();
     assert!(moves > 255, "{moves}");

@@ -1,80 +1,80 @@
-//! Selection and back-up, by numbers.
+//! Selection and back-up, in numbers.
 
 use std::collections::HashMap;
 
-use engine::search::{Fpu, Params, Puct};
+use engine::search::{Params, Puct};
 
-use super::hand::*;
+use super::support::*;
 
 #[test]
 fn puct_by_hand() {
     // Priors 0.75 and 0.25, c = 1. After e2e4 the opponent loses a little: Q = +0.2 for the root.
     let script =
         Scripted::default().prior("e2e4", 0.75).prior("d2d4", 0.25).value("e2e4", wdl(0.0, 0.8, 0.2));
-    let mut hand = Hand::new(KINGS_AND_PAWNS, "e2e4 d2d4", plain(), script);
-    hand.visit(); // the root itself
-    hand.visit(); // U: 0.75·1/1 against 0.25: e2e4
-    assert_eq!(hand.visits(), HashMap::from([("e2e4".into(), 1), ("d2d4".into(), 0)]));
-    near(hand.child("e2e4").q, 0.2);
-    hand.visit(); // e2e4 0.2 + 0.75·1/2 = 0.575; d2d4 has the root's mean, (0 + 0.2)/2, + 0.25 = 0.35
-    assert_eq!(hand.visits()["e2e4"], 2);
-    near(hand.child("e2e4").q, 0.1); // the reply is a draw: (0.2 + 0)/2
-    hand.visit(); // e2e4 0.1 + 0.75·√2/3 = 0.454; d2d4 0.2/3 + 0.25·√2 = 0.420
-    assert_eq!(hand.visits()["e2e4"], 3);
-    hand.visit(); // e2e4 0.2/3 + 0.75·√3/4 = 0.391; d2d4 0.2/4 + 0.25·√3 = 0.483
-    assert_eq!(hand.visits(), HashMap::from([("e2e4".into(), 3), ("d2d4".into(), 1)]));
-    assert_eq!(hand.tree.check_at_rest(), Ok(()));
+    let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", plain(), script);
+    manual.visit(); // the root itself
+    manual.visit(); // U: 0.75·1/1 against 0.25: e2e4
+    assert_eq!(manual.visits(), HashMap::from([("e2e4".into(), 1), ("d2d4".into(), 0)]));
+    near(manual.child("e2e4").q, 0.2);
+    manual.visit(); // e2e4 0.2 + 0.75·1/2 = 0.575; d2d4 has the root's mean, (0 + 0.2)/2, + 0.25 = 0.35
+    assert_eq!(manual.visits()["e2e4"], 2);
+    near(manual.child("e2e4").q, 0.1); // the reply is a draw: (0.2 + 0)/2
+    manual.visit(); // e2e4 0.1 + 0.75·√2/3 = 0.454; d2d4 0.2/3 + 0.25·√2 = 0.420
+    assert_eq!(manual.visits()["e2e4"], 3);
+    manual.visit(); // e2e4 0.2/3 + 0.75·√3/4 = 0.391; d2d4 0.2/4 + 0.25·√3 = 0.483
+    assert_eq!(manual.visits(), HashMap::from([("e2e4".into(), 3), ("d2d4".into(), 1)]));
+    assert_eq!(manual.tree.check_at_rest(), Ok(()));
 }
 
 #[test]
 fn values_change_sides_and_draws_keep_their_share() {
     // For the opponent after e2e4: 0.1 won, 0.6 drawn, 0.3 lost. Root: certain draw, then the mean.
     let script = Scripted::default().value("e2e4", wdl(0.1, 0.6, 0.3));
-    let mut hand = Hand::new(KINGS_AND_PAWNS, "e2e4", plain(), script);
-    hand.visit();
-    hand.visit();
-    let child = hand.child("e2e4");
+    let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4", plain(), script);
+    manual.visit();
+    manual.visit();
+    let child = manual.child("e2e4");
     near(child.q, 0.2);
     near(child.wdl.win, 0.3);
     near(child.wdl.draw, 0.6);
     near(child.wdl.loss, 0.1);
-    // The root's view is of the side that moved into it: the mean of draw and the child, flipped.
-    near(hand.tree.root().wdl.draw, 0.8);
-    near(hand.tree.root().q, -0.1);
+    // The root's statistics are for the side that moved into it: the mean of draw and the child, flipped.
+    near(manual.tree.root().wdl.draw, 0.8);
+    near(manual.tree.root().q, -0.1);
 }
 
 #[test]
-fn a_virtual_loss_sends_the_next_visit_elsewhere() {
+fn a_virtual_loss_diverts_the_next_visit() {
     let script = Scripted::default().prior("e2e4", 0.6).prior("d2d4", 0.4);
-    let mut hand = Hand::new(KINGS_AND_PAWNS, "e2e4 d2d4", plain(), script);
-    hand.visit();
-    hand.visit(); // e2e4
+    let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", plain(), script);
+    manual.visit();
+    manual.visit(); // e2e4
     // e2e4 0 + 0.6/2 = 0.3, d2d4 0 + 0.4: d2d4.
-    let first = hand.tree.gather(1).tickets;
-    assert_eq!(hand.child("d2d4").pending, 1);
-    // While that is out, d2d4's Q falls by ½: 0.4·√2/2 − 0.5 < 0; e2e4 has 0.6·√2/2 = 0.42.
-    let second = hand.tree.gather(1);
+    let first = manual.tree.gather(1).visits;
+    assert_eq!(manual.child("d2d4").in_flight, 1);
+    // While that is in flight, d2d4's Q falls by ½: 0.4·√2/2 − 0.5 < 0; e2e4 has 0.6·√2/2 = 0.42.
+    let second = manual.tree.gather(1);
     assert!(!second.collided);
-    assert_eq!((hand.child("e2e4").pending, hand.child("d2d4").pending), (1, 1));
-    first.into_iter().chain(second.tickets).for_each(|ticket| hand.tree.cancel(ticket));
-    assert_eq!(hand.tree.check_at_rest(), Ok(()));
+    assert_eq!((manual.child("e2e4").in_flight, manual.child("d2d4").in_flight), (1, 1));
+    first.into_iter().chain(second.visits).for_each(|visit| manual.tree.cancel(visit));
+    assert_eq!(manual.tree.check_at_rest(), Ok(()));
 }
 
 #[test]
-fn a_visit_on_its_way_counts_as_a_loss_in_q() {
-    // One move, twice visited with mean 0; one visit pending: Q = (0 + 0 − 1)/3. Its rival is
+fn an_in_flight_visit_counts_as_a_loss_in_q() {
+    // One move, twice visited with mean 0; one visit in flight: Q = (0 + 0 − 1)/3. The other move is
     // unvisited with the parent's mean 0: without the loss 0 + 0.9·√3/4 = 0.39 beats 0.1·√3 = 0.17,
     // with it 0.39 − 0.33 does not.
     let script = Scripted::default().prior("e2e4", 0.9).prior("d2d4", 0.1);
     let choose = |virtual_loss: f32| {
         let params = Params { virtual_loss, ..plain() };
-        let mut hand = Hand::new(KINGS_AND_PAWNS, "e2e4 d2d4", params, script.clone());
-        (0..3).for_each(|_| hand.visit());
-        let first = hand.tree.gather(1).tickets;
-        let second = hand.tree.gather(1).tickets;
-        let pending = hand.child("d2d4").pending;
-        first.into_iter().chain(second).for_each(|ticket| hand.tree.cancel(ticket));
-        pending
+        let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", params, script.clone());
+        (0..3).for_each(|_| manual.visit());
+        let first = manual.tree.gather(1).visits;
+        let second = manual.tree.gather(1).visits;
+        let in_flight = manual.child("d2d4").in_flight;
+        first.into_iter().chain(second).for_each(|visit| manual.tree.cancel(visit));
+        in_flight
     };
     assert_eq!(choose(0.0), 0);
     assert_eq!(choose(1.0), 1);
@@ -86,10 +86,10 @@ fn first_play_urgency_is_reduced_by_what_was_visited() {
     // reduction; with 0.1·√0.64 = 0.08 less it has 0.28.
     let script = Scripted::default().prior("e2e4", 0.64).prior("d2d4", 0.36);
     for (value, d2d4) in [(0.0, 1), (0.1, 0)] {
-        let params = Params { fpu: Fpu { value, ..Fpu::default() }, ..plain() };
-        let mut hand = Hand::new(KINGS_AND_PAWNS, "e2e4 d2d4", params, script.clone());
-        (0..3).for_each(|_| hand.visit());
-        assert_eq!(hand.visits()["d2d4"], d2d4, "fpu {value}");
+        let params = Params { fpu: value, ..plain() };
+        let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", params, script.clone());
+        (0..3).for_each(|_| manual.visit());
+        assert_eq!(manual.visits()["d2d4"], d2d4, "fpu {value}");
     }
 }
 
@@ -105,30 +105,30 @@ fn temperature_flattens_the_policy() {
     // √0.8 : √0.2 = 2 : 1.
     let script = Scripted::default().prior("e2e4", 0.8).prior("d2d4", 0.2);
     let params = Params { policy_temperature: 2.0, ..plain() };
-    let mut hand = Hand::new(KINGS_AND_PAWNS, "e2e4 d2d4", params, script);
-    hand.visit();
-    near(hand.child("e2e4").prior, 2.0 / 3.0);
-    near(hand.child("d2d4").prior, 1.0 / 3.0);
+    let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", params, script);
+    manual.visit();
+    near(manual.child("e2e4").prior, 2.0 / 3.0);
+    near(manual.child("d2d4").prior, 1.0 / 3.0);
 }
 
 #[test]
 fn a_leaf_under_evaluation_is_not_gathered_twice() {
-    let mut hand = Hand::new(KINGS_AND_PAWNS, "", plain(), Scripted::default());
-    let gathered = hand.tree.gather(4);
-    assert_eq!(gathered.tickets.len(), 1, "only the root can be evaluated");
+    let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "", plain(), Scripted::default());
+    let gathered = manual.tree.gather(4);
+    assert_eq!(gathered.visits.len(), 1, "only the root can be evaluated");
     assert!(gathered.collided);
-    assert_eq!(hand.tree.in_flight(), 1);
+    assert_eq!(manual.tree.in_flight(), 1);
 }
 
 #[test]
 fn cancelling_leaves_the_tree_as_it_was() {
-    let mut hand = Hand::new(KINGS_AND_PAWNS, "", plain(), Scripted::default());
-    (0..20).for_each(|_| hand.visit());
-    let before = (hand.tree.root(), hand.tree.children(), hand.tree.playouts());
-    let gathered = hand.tree.gather(8);
-    assert!(gathered.tickets.len() > 1);
-    assert_ne!(hand.tree.root(), before.0, "visits are pending");
-    gathered.tickets.into_iter().for_each(|ticket| hand.tree.cancel(ticket));
-    assert_eq!((hand.tree.root(), hand.tree.children(), hand.tree.playouts()), before);
-    assert_eq!(hand.tree.check_at_rest(), Ok(()));
+    let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "", plain(), Scripted::default());
+    (0..20).for_each(|_| manual.visit());
+    let before = (manual.tree.root(), manual.tree.children(), manual.tree.playouts());
+    let gathered = manual.tree.gather(8);
+    assert!(gathered.visits.len() > 1);
+    assert_ne!(manual.tree.root(), before.0, "visits are in flight");
+    gathered.visits.into_iter().for_each(|visit| manual.tree.cancel(visit));
+    assert_eq!((manual.tree.root(), manual.tree.children(), manual.tree.playouts()), before);
+    assert_eq!(manual.tree.check_at_rest(), Ok(()));
 }

@@ -1,18 +1,18 @@
-//! Going on with the last search's tree.
+//! Reuse of the last search's tree.
 
-use engine::bench::Hashed;
+use engine::bench::HashedEvaluator;
 use engine::eval::Evaluator;
 use engine::position::Game;
 use engine::search::{Limits, Params, Pool, Report};
 
-use super::hand::*;
+use super::support::*;
 
 fn pool(params: Params) -> Pool {
-    let evaluator: Box<dyn Evaluator> = Box::new(Hashed);
+    let evaluator: Box<dyn Evaluator> = Box::new(HashedEvaluator);
     Pool::new(vec![evaluator], params, 64 << 20)
 }
 
-/// Visits at the root that are older than the search that reports: its own come with its evaluation.
+/// Visits at the root that are older than the reporting search.
 fn kept(report: &Report) -> u64 {
     let below: u64 = report.lines.iter().map(|line| line.visits).sum();
     below.saturating_sub(report.visits)
@@ -26,107 +26,107 @@ fn after(game: &Game, report: &Report, plies: usize) -> Game {
 }
 
 #[test]
-fn the_tree_is_kept_after_ones_own_move_and_the_reply() {
+fn the_tree_is_reused_after_a_move_and_the_reply() {
     for reuse in [true, false] {
         let mut pool = pool(Params { reuse, ..Params::default() });
         let mut game = Game::new();
         for _ in 0..4 {
-            let report = go(&mut pool, &game, visits(1_000)).report;
+            let report = search_by(&mut pool, &game, visits(1_000)).report;
             assert_eq!(report.visits, 1_000, "old visits are not counted as new");
             game = after(&game, &report, 2);
         }
-        let report = go(&mut pool, &game, visits(100)).report;
+        let report = search_by(&mut pool, &game, visits(100)).report;
         assert_eq!(kept(&report) > 0, reuse, "{}", kept(&report));
     }
 }
 
 #[test]
-fn after_one_ply_and_without_any_it_is_kept_too() {
+fn the_tree_is_reused_after_one_ply_and_after_none() {
     let mut pool = pool(Params::default());
     let game = Game::new();
-    let report = go(&mut pool, &game, visits(1_000)).report;
-    let again = go(&mut pool, &game, visits(500)).report;
+    let report = search_by(&mut pool, &game, visits(1_000)).report;
+    let again = search_by(&mut pool, &game, visits(500)).report;
     assert_eq!(kept(&again), 999);
-    let next = go(&mut pool, &after(&game, &report, 1), visits(10)).report;
+    let next = search_by(&mut pool, &after(&game, &report, 1), visits(10)).report;
     assert!(kept(&next) > 20);
 }
 
 #[test]
-fn another_reply_than_the_one_pondered_on_keeps_its_tree() {
+fn a_reply_other_than_the_pondered_one_keeps_its_tree() {
     let mut pool = pool(Params::default());
     let game = Game::new();
-    let report = go(&mut pool, &game, visits(4_000)).report;
+    let report = search_by(&mut pool, &game, visits(4_000)).report;
     let pondered = after(&game, &report, 2);
-    go(&mut pool, &pondered, visits(500));
-    // What else could have been replied: a move that has been looked at, but not most.
+    search_by(&mut pool, &pondered, visits(500));
+    // Another reply, visited but not the most visited.
     let own = after(&game, &report, 1);
     let replies = own.legal_moves();
     let other = replies.iter().find(|reply| **reply != report.lines[0].pv[1]).expect("another reply");
     let mut other_game = own.clone();
     other_game.play(*other);
-    let missed = go(&mut pool, &other_game, visits(1)).report;
+    let missed = search_by(&mut pool, &other_game, visits(1)).report;
     assert!(kept(&missed) > 0, "the position before the pondered one is still there");
 }
 
 #[test]
-fn another_game_begins_anew() {
+fn another_game_starts_with_an_empty_tree() {
     let mut pool = pool(Params::default());
-    go(&mut pool, &Game::new(), visits(1_000));
+    search_by(&mut pool, &Game::new(), visits(1_000));
     let fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";
-    // The same position as after e2e4, but nobody said how it came about.
-    assert_eq!(kept(&go(&mut pool, &Game::from_fen(fen).unwrap(), visits(50)).report), 0);
+    // The same position as after e2e4, but without its history.
+    assert_eq!(kept(&search_by(&mut pool, &Game::from_fen(fen).unwrap(), visits(50)).report), 0);
     pool.clear();
-    assert_eq!(kept(&go(&mut pool, &Game::from_fen(fen).unwrap(), visits(50)).report), 0);
+    assert_eq!(kept(&search_by(&mut pool, &Game::from_fen(fen).unwrap(), visits(50)).report), 0);
 }
 
 #[test]
-fn a_search_of_some_moves_neither_keeps_nor_leaves_a_tree() {
+fn a_restricted_search_neither_reuses_nor_leaves_a_tree() {
     let mut pool = pool(Params::default());
     let game = Game::new();
-    go(&mut pool, &game, visits(1_000));
+    search_by(&mut pool, &game, visits(1_000));
     let some = Limits { root_moves: game.legal_moves()[..2].to_vec(), ..visits(100) };
-    let report = go(&mut pool, &game, some).report;
+    let report = search_by(&mut pool, &game, some).report;
     assert_eq!((report.lines.len(), kept(&report)), (2, 0));
-    let report = go(&mut pool, &game, visits(100)).report;
+    let report = search_by(&mut pool, &game, visits(100)).report;
     assert_eq!((report.lines.len(), kept(&report)), (20, 0));
 }
 
-/// The first visits below a kept root go down its main line: that is no depth.
+/// The first visits below a reused root follow its principal variation and do not count for the depth.
 #[test]
-fn depth_is_not_the_length_of_an_old_main_line() {
+fn depth_is_not_the_length_of_an_old_variation() {
     let mut pool = pool(Params::default());
-    go(&mut pool, &Game::new(), visits(20_000));
-    let report = go(&mut pool, &Game::new(), visits(50)).report;
+    search_by(&mut pool, &Game::new(), visits(20_000));
+    let report = search_by(&mut pool, &Game::new(), visits(50)).report;
     assert!(kept(&report) > 0);
-    assert_eq!(report.depth, 1, "too early to tell");
+    assert_eq!(report.depth, 1, "too few visits");
     let deep = || Limits { depth: Some(4), ..visits(1_000_000) };
-    let first = go(&mut pool, &Game::new(), deep()).report;
+    let first = search_by(&mut pool, &Game::new(), deep()).report;
     assert!(first.visits > 128 && kept(&first) == 0);
-    assert_eq!(go(&mut pool, &Game::new(), deep()).report, first);
+    assert_eq!(search_by(&mut pool, &Game::new(), deep()).report, first);
 }
 
 #[test]
-fn what_was_proven_by_other_rules_is_not_kept() {
+fn trees_proven_under_other_rules_are_not_reused() {
     for changed in [
         Params { solver: false, ..Params::default() },
         Params { twofold_draws: false, ..Params::default() },
         Params { policy_temperature: 2.0, ..Params::default() },
     ] {
         let mut pool = pool(Params::default());
-        go(&mut pool, &Game::new(), visits(500));
+        search_by(&mut pool, &Game::new(), visits(500));
         pool.set_params(changed);
-        assert_eq!(kept(&go(&mut pool, &Game::new(), visits(50)).report), 0);
+        assert_eq!(kept(&search_by(&mut pool, &Game::new(), visits(50)).report), 0);
     }
 }
 
 #[test]
-fn a_tree_gone_on_with_is_the_same_every_time() {
+fn a_search_with_a_reused_tree_is_reproducible() {
     let run = || {
         let mut pool = pool(Params::default());
         let mut game = Game::new();
         let mut reports = Vec::new();
         for _ in 0..4 {
-            let report = go(&mut pool, &game, visits(700)).report;
+            let report = search_by(&mut pool, &game, visits(700)).report;
             game = after(&game, &report, 2);
             reports.push(report);
         }

@@ -1,10 +1,10 @@
-//! Proofs: mates, their distances, and what draws them up the tree.
+//! The solver: mates, their distances, and how proofs are backed up.
 
 use engine::position::Game;
-use engine::search::{Ended, Limits, Params, Pool, Score};
-use engine::tables::{Rules, Tables};
+use engine::search::{EndReason, Limits, Params, Pool, Score};
+use engine::tables::{ProbeRules, Tables};
 
-use super::hand::*;
+use super::support::*;
 
 #[test]
 fn mates_are_found_without_a_network() {
@@ -24,22 +24,22 @@ fn mates_are_found_without_a_network() {
                 "{fen}"
             );
             assert_eq!(line.pv.len() as i32, 2 * mate - 1, "the line ends with the mate");
-            assert_eq!(outcome.ended, Ended::Exhausted, "a proven root needs no more visits");
+            assert_eq!(outcome.end_reason, EndReason::Exhausted, "a proven root needs no more visits");
         }
     }
 }
 
 #[test]
-fn a_mated_side_is_told_when() {
-    // Black's only moves lose: the rook mates on the back rank whatever he does.
+fn the_side_being_mated_gets_the_distance() {
+    // All of Black's moves lose: the rook mates on the back rank.
     let game = Game::from_fen("k7/8/1K6/8/8/8/8/7R b - - 0 1").unwrap();
     let outcome = search(uniform(1), &game, visits(5_000));
     assert_eq!(outcome.report.lines[0].score, Score::Mate(-1));
 }
 
-/// Shortest mates as problem solvers have established them; the tree grows large enough to hold each.
+/// Mates of known shortest length; the tree is large enough for each.
 #[test]
-fn a_mate_that_the_tree_holds_is_proven_with_its_distance() {
+fn a_mate_within_the_tree_is_proven_with_its_distance() {
     for (fen, mate, budget) in [
         ("8/6p1/5pk1/7R/B7/8/8/7K w - - 0 1", 1, 1_000),
         ("3n4/1R6/p5k1/2B5/1P3PK1/r7/8/8 w - - 1 1", 2, 5_000),
@@ -59,26 +59,26 @@ fn a_mate_that_the_tree_holds_is_proven_with_its_distance() {
     }
 }
 
-/// A mate in six is proven first here; who asks for all moves gets the mate in three.
+/// A mate in six is proven first here; a search of all moves finds the mate in three.
 #[test]
-fn a_proven_win_ends_a_search_of_all_moves_only_when_nothing_is_open() {
+fn a_proven_win_ends_a_search_of_all_moves_only_when_all_are_proven() {
     let game = Game::from_fen("8/8/8/8/8/6P1/6k1/4KR1R w K - 0 1").unwrap();
     let all = Limits { all_moves: true, ..visits(60_000) };
     let outcome = search(uniform(1), &game, all);
-    assert!(outcome.ended == Ended::Limit && outcome.report.visits == 60_000);
+    assert!(outcome.end_reason == EndReason::Limit && outcome.report.visits == 60_000);
     assert_eq!(outcome.report.lines[0].score, Score::Mate(3));
     let first = search(uniform(1), &game, visits(60_000));
-    assert!(first.ended == Ended::Exhausted && first.report.visits < 60_000);
-    // There is nothing better than a mate in one.
+    assert!(first.end_reason == EndReason::Exhausted && first.report.visits < 60_000);
+    // Nothing is better than mate in one.
     let at_once = Game::from_fen("7k/8/6K1/8/8/8/8/R7 w - - 0 1").unwrap();
     assert_eq!(
-        search(uniform(1), &at_once, Limits { all_moves: true, ..visits(5_000) }).ended,
-        Ended::Exhausted
+        search(uniform(1), &at_once, Limits { all_moves: true, ..visits(5_000) }).end_reason,
+        EndReason::Exhausted
     );
 }
 
 #[test]
-fn without_the_solver_proofs_stay_where_they_are() {
+fn without_the_solver_proofs_are_not_backed_up() {
     let fen = "kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1";
     let proven = |solver| {
         let params = Params { solver, ..Params::default() };
@@ -89,24 +89,25 @@ fn without_the_solver_proofs_stay_where_they_are() {
     assert!(!proven(false));
 }
 
-/// A rook takes the last pawn, or lets it promote: the tables of three pieces decide, and no mate is
-/// claimed that nobody has counted.
+/// A rook takes the last pawn, or the pawn promotes: the tables of three pieces decide, and no mate is reported because
+/// they do not give its distance.
 #[test]
-fn tables_are_asked_where_the_counter_has_just_been_reset() {
-    let tables = Tables::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/syzygy"), Rules::default());
+fn tables_are_probed_where_the_counter_has_just_been_reset() {
+    let tables =
+        Tables::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/syzygy"), ProbeRules::default());
     let tables = tables.expect("the tables of the tests");
     let result = |tables: &Tables, fen: &str| {
         let mut pool = Pool::new(uniform(1), Params::default(), 64 << 20);
         pool.set_tables(tables.clone());
-        go(&mut pool, &Game::from_fen(fen).unwrap(), visits(400)).report
+        search_by(&mut pool, &Game::from_fen(fen).unwrap(), visits(400)).report
     };
     let won = result(&tables, "8/8/8/8/8/p1k5/8/R1K5 w - - 40 90");
     let line = &won.lines[0];
     assert_eq!(Game::uci(line.pv[0], false), "a1a3");
     assert!(matches!(line.score, Score::Cp(cp) if cp > 10_000), "{line:?}");
     assert!(won.counters.table_hits > 0 && won.tbhits == won.counters.table_hits);
-    // Deep rules keep the search from asking near the root; without tables nobody is asked.
-    let deep = tables.with_rules(Rules { depth: 50, ..Rules::default() });
+    // A great probe depth keeps the search from probing near the root; without tables nothing is probed.
+    let deep = tables.with_rules(ProbeRules { depth: 50, ..ProbeRules::default() });
     assert_eq!(result(&deep, "8/8/8/8/8/p1k5/8/R1K5 w - - 40 90").tbhits, 0);
     assert_eq!(result(&Tables::default(), "8/8/8/8/8/p1k5/8/R1K5 w - - 40 90").tbhits, 0);
 }

@@ -1,4 +1,4 @@
-//! Limited strength and learned clocks, asked of the built program.
+//! Limited strength and measured overheads, with the built program.
 
 use crate::program::{Program, number};
 use engine::position::Game;
@@ -6,7 +6,7 @@ use engine::position::Game;
 const CLOCK: &str = "go wtime 600000 btime 600000";
 
 #[test]
-fn a_weak_player_thinks_little_and_shows_what_it_plays() {
+fn a_weak_player_has_few_visits_and_shows_what_it_plays() {
     let mut engine = Program::uniform();
     engine.send("setoption name UCI_LimitStrength value true\nsetoption name MultiPV value 4");
     for (elo, most) in [(800, 40), (1270, 300)] {
@@ -58,7 +58,7 @@ fn strength_is_not_limited_by_default_nor_in_analysis() {
 }
 
 #[test]
-fn what_guis_tell_is_taken_without_a_word() {
+fn informational_options_are_accepted_silently() {
     let mut engine = Program::uniform();
     for setting in [
         "UCI_Opponent value GM 2800 human Gary Kasparow",
@@ -72,9 +72,9 @@ fn what_guis_tell_is_taken_without_a_word() {
     assert_eq!(search.lines[search.lines.len() - 2], search.last());
 }
 
-/// The clocks lose many seconds a move more than the moves took.
+/// The clocks lose many seconds per move more than the moves took.
 #[test]
-fn the_overhead_is_learned_from_the_clocks() {
+fn the_overhead_is_measured_from_the_clocks() {
     let mut engine = Program::uniform();
     engine.answer("debug on\nsetoption name Move Overhead value 100");
     let (mut game, mut moves, mut overheads) = (Game::new(), String::new(), Vec::new());
@@ -88,6 +88,6 @@ fn the_overhead_is_learned_from_the_clocks() {
         game.play(game.parse_uci(&reply).unwrap());
         moves += &format!(" {} {reply}", search.best());
     }
-    // It is believed when it has happened twice, up to a tenth of the clock.
+    // It counts when it has occurred twice, up to a tenth of the clock.
     assert_eq!(overheads, ["100ms", "100ms", "1s", "900ms"]);
 }

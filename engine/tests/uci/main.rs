@@ -1,12 +1,12 @@
 //! Scripted sessions with the built program.
 
+mod knowledge;
 mod limits;
-mod library;
 mod networks;
 mod onnx;
 mod players;
 mod program;
 mod protocol;
+mod recurrence;
 mod search;
 mod suites;
-mod thinking;

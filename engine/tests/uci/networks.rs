@@ -1,7 +1,8 @@
 //! Networks of every scheme, with and without a value, are loaded, checked and played.
 
 use engine::encoding::{Input, Policy};
-use engine::eval::{NetError, Network, Request, Schemes, Value, lesson};
+use engine::eval::{Request, Schemes, ValueScheme, material};
+use engine::onnx::{NetError, Network};
 use engine::position::Game;
 
 use crate::onnx::Tiny;
@@ -9,12 +10,12 @@ use crate::program::{Program, number};
 
 /// Every input and every policy at least once, half of them without a value.
 const SCHEMES: [Schemes; 6] = [
-    Schemes { input: Input::Planes19, policy: Policy::Uci1968m, value: Value::Wdl },
-    Schemes { input: Input::Planes14, policy: Policy::Gym4672, value: Value::None },
-    Schemes { input: Input::Onehot832, policy: Policy::Uci1968, value: Value::None },
-    Schemes { input: Input::Lc0112, policy: Policy::Lc01858, value: Value::Wdl },
-    Schemes { input: Input::Planes72, policy: Policy::Az4672, value: Value::None },
-    Schemes { input: Input::Planes72, policy: Policy::Lc01858, value: Value::Wdl },
+    Schemes { input: Input::Planes19, policy: Policy::Uci1968m, value: ValueScheme::Wdl },
+    Schemes { input: Input::Planes14, policy: Policy::Gym4672, value: ValueScheme::None },
+    Schemes { input: Input::Onehot832, policy: Policy::Uci1968, value: ValueScheme::None },
+    Schemes { input: Input::Lc0112, policy: Policy::Lc01858, value: ValueScheme::Wdl },
+    Schemes { input: Input::Planes72, policy: Policy::Az4672, value: ValueScheme::None },
+    Schemes { input: Input::Planes72, policy: Policy::Lc01858, value: ValueScheme::Wdl },
 ];
 
 const POSITIONS: [&str; 4] = [
@@ -26,11 +27,7 @@ const POSITIONS: [&str; 4] = [
 
 fn game(position: &str) -> Game {
     let (start, moves) = position.split_once(" moves ").unwrap_or((position, ""));
-    let mut game = start.strip_prefix("fen ").map_or_else(Game::new, |fen| Game::from_fen(fen).unwrap());
-    for text in moves.split_whitespace() {
-        game.play(game.parse_uci(text).unwrap());
-    }
-    game
+    Game::from_uci(start.strip_prefix("fen "), moves.split_whitespace()).unwrap()
 }
 
 fn tiny(number: usize) -> Tiny {
@@ -38,7 +35,7 @@ fn tiny(number: usize) -> Tiny {
 }
 
 #[test]
-fn they_answer_as_their_matrices_say() {
+fn answers_are_those_of_their_matrices() {
     for (number, schemes) in SCHEMES.into_iter().enumerate() {
         let tiny = tiny(number);
         let file = tiny.write(&format!("answers-{number}"), &tiny.golden());
@@ -58,12 +55,12 @@ fn they_answer_as_their_matrices_say() {
                 |got: f32, want: f32| assert!((got - want).abs() < 1e-4, "{described}, {}", game.fen());
             answer.priors.iter().zip(&policy).for_each(|(got, want)| close(*got, *want));
             match schemes.value {
-                Value::Wdl => {
+                ValueScheme::Wdl => {
                     close(answer.wdl.win, win);
                     close(answer.wdl.draw, draw);
                     close(answer.wdl.loss, loss);
                 }
-                Value::None => assert_eq!(answer.wdl, lesson::wdl(game.position())),
+                ValueScheme::None => assert_eq!(answer.wdl, material::wdl(game.position())),
             }
         }
     }
@@ -87,7 +84,7 @@ fn answers_that_are_not_the_cards_are_noticed() {
         let mut golden = tiny.golden();
         golden[1].wdl[0] += 0.02;
         let loaded = Network::load(&tiny.write(&format!("value-{number}"), &golden));
-        assert_eq!(loaded.is_ok(), schemes.value == Value::None);
+        assert_eq!(loaded.is_ok(), schemes.value == ValueScheme::None);
     }
 }
 
@@ -102,7 +99,7 @@ fn a_tensor_of_another_scheme_is_named() {
     assert!(error.ends_with("tensor \"input\" is f32 [-1, 832], expected f32 [batch, 19, 8, 8]"), "{error}");
     let error = refusal(Schemes { policy: Policy::Az4672, ..SCHEMES[2] });
     assert!(error.ends_with("tensor \"policy\" is f32 [-1, 1968], expected f32 [batch, 4672]"), "{error}");
-    let error = refusal(Schemes { value: Value::Wdl, ..SCHEMES[2] });
+    let error = refusal(Schemes { value: ValueScheme::Wdl, ..SCHEMES[2] });
     assert!(error.ends_with("tensor \"wdl\" is missing among policy, expected f32 [batch, 3]"), "{error}");
 }
 
@@ -113,14 +110,19 @@ fn the_program_plays_them() {
     for (place, schemes) in SCHEMES.into_iter().enumerate() {
         let tiny = tiny(place);
         let file = tiny.write(&format!("played-{place}"), &tiny.golden());
-        let said = engine.answer(&format!("setoption name WeightsFile value {}", file.display()));
+        let notes = engine.answer(&format!("setoption name WeightsFile value {}", file.display()));
         let missing =
             format!("info string {} is missing: playing in fp32", file.with_extension("int8.onnx").display());
-        assert_eq!(said, [missing]);
+        assert_eq!(notes, [missing]);
         for position in POSITIONS {
-            // A single visit is the root's own: what is played is the policy's first choice.
+            // A single visit is the root's own evaluation: the move with the highest prior is played.
             let search = engine.search(&format!("position {position}"), "go nodes 1");
-            assert_eq!(search.best(), tiny.favourite(&game(position)), "{} {position}", schemes.input.name());
+            assert_eq!(
+                search.best(),
+                tiny.best_prior(&game(position)),
+                "{} {position}",
+                schemes.input.name()
+            );
             let search = engine.search(&format!("position {position}"), "go nodes 60");
             assert!(game(position).parse_uci(search.best()).is_ok());
             assert!(number(search.last(), "nodes") >= 60, "{}", search.last());
@@ -130,7 +132,7 @@ fn the_program_plays_them() {
 
 #[test]
 fn without_a_value_the_material_decides() {
-    // White's rook can take the queen, whatever the policy, flattened, thinks of it.
+    // White's rook can take the queen; the policy is flattened.
     let tiny = tiny(2);
     let file = tiny.write("material", &tiny.golden());
     let mut engine = Program::start();
@@ -159,9 +161,9 @@ fn a_temperature_draws_other_moves_in_other_games() {
         engine.send(&format!("setoption name Temperature value {temperature}\nucinewgame"));
         engine.search("position startpos", "go nodes 1").best().to_owned()
     };
-    let favourite = tiny.favourite(&Game::new());
-    assert!((0..5).all(|_| best("0") == favourite));
-    // Twenty moves that are all alike: the same one thirty times has a chance of 1 in 20^29.
+    let best_prior = tiny.best_prior(&Game::new());
+    assert!((0..5).all(|_| best("0") == best_prior));
+    // Twenty nearly equal moves: the same one thirty times has a probability of 1 in 20^29.
     let first = best("100");
     assert!((0..30).any(|_| best("100") != first));
 }

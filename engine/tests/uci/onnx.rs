@@ -1,13 +1,15 @@
-//! Small networks of any scheme, written as ONNX by hand: two matrices, `logits = x · A · B`. What they answer is
-//! computed here too, without ONNX Runtime.
+//! Small networks of any scheme, written as ONNX by hand: two matrices, `logits = x · A · B`. Their answers
+//! are computed here too, without ONNX Runtime.
 
 use std::path::PathBuf;
 
 use engine::encoding::Policy;
-use engine::eval::{Golden, Schemes, Value, softmax};
+use engine::eval::{Golden, Schemes, ValueScheme, softmax};
 use engine::position::Game;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 
-/// Numbers between the two matrices.
+/// The width between the two matrices.
 const WIDTH: usize = 8;
 
 /// Positions with golden answers.
@@ -19,7 +21,7 @@ const GOLDEN: [(&str, &str); 4] = [
 ];
 
 /// The policy over the legal moves, in their order, and win, draw, loss, of these logits.
-pub fn said(game: &Game, scheme: Policy, logits: &[f32], wdl: &[f32]) -> (Vec<f32>, [f32; 3]) {
+pub fn probabilities(game: &Game, scheme: Policy, logits: &[f32], wdl: &[f32]) -> (Vec<f32>, [f32; 3]) {
     let index = |m: &shakmaty::Move| scheme.index(game.turn(), *m).offset();
     let mut policy: Vec<f32> = game.legal_moves().iter().map(|m| logits[index(m)]).collect();
     softmax(&mut policy);
@@ -29,18 +31,15 @@ pub fn said(game: &Game, scheme: Policy, logits: &[f32], wdl: &[f32]) -> (Vec<f3
 }
 
 /// The move of the highest prior.
-pub fn favourite(game: &Game, priors: &[f32]) -> String {
+pub fn best_prior(game: &Game, priors: &[f32]) -> String {
     let best = priors.iter().zip(game.legal_moves()).max_by(|a, b| a.0.total_cmp(b.0));
     Game::uci(best.expect("a legal move").1, false)
 }
 
-/// The answers that a card promises for a network that answers thus.
+/// The golden answers of a network with this `answer`.
 pub fn golden(answer: impl Fn(&Game) -> (Vec<f32>, [f32; 3])) -> Vec<Golden> {
     let golden = |(fen, moves): (&str, &str)| {
-        let mut game = Game::from_fen(fen).expect("a legal FEN");
-        for text in moves.split_whitespace() {
-            game.play(game.parse_uci(text).expect("a legal move"));
-        }
+        let game = Game::from_uci(Some(fen), moves.split_whitespace()).expect("legal moves");
         let (policy, wdl) = answer(&game);
         let names = game.legal_moves().into_iter().map(|m| Game::uci(m, false));
         Golden { fen: fen.into(), moves: moves.into(), wdl, policy: names.zip(policy).collect() }
@@ -57,11 +56,11 @@ pub struct Tiny {
 }
 
 impl Tiny {
-    /// One of these schemes; the seed decides its numbers.
+    /// A network of these schemes; the seed determines its weights.
     pub fn new(schemes: Schemes, seed: u64) -> Tiny {
-        let mut random = fastrand::Rng::with_seed(seed);
+        let mut random = SmallRng::seed_from_u64(seed);
         let mut matrix = |rows: usize, columns: usize, scale: f32| -> Vec<f32> {
-            (0..rows * columns).map(|_| (random.f32() - 0.5) * scale).collect()
+            (0..rows * columns).map(|_| (random.random::<f32>() - 0.5) * scale).collect()
         };
         Tiny {
             schemes,
@@ -76,20 +75,20 @@ impl Tiny {
         let input = self.schemes.input.tensor(std::slice::from_ref(game));
         let hidden = product(&input, &self.into, WIDTH);
         let logits = product(&hidden, &self.policy, self.schemes.policy.size());
-        said(game, self.schemes.policy, &logits, &product(&hidden, &self.wdl, 3))
+        probabilities(game, self.schemes.policy, &logits, &product(&hidden, &self.wdl, 3))
     }
 
     /// The move of the highest prior.
-    pub fn favourite(&self, game: &Game) -> String {
-        favourite(game, &self.answer(game).0)
+    pub fn best_prior(&self, game: &Game) -> String {
+        best_prior(game, &self.answer(game).0)
     }
 
-    /// The answers that the card promises.
+    /// The golden answers.
     pub fn golden(&self) -> Vec<Golden> {
         golden(|game| self.answer(game))
     }
 
-    /// Writes the network into the target folder, with a card that promises these answers.
+    /// Writes the network into the target folder, with a card that has these golden answers.
     pub fn write(&self, name: &str, golden: &[Golden]) -> PathBuf {
         self.write_as(name, self.schemes, golden)
     }
@@ -108,7 +107,7 @@ impl Tiny {
             node("MatMul", &["h", "b"], "policy"),
         ];
         let mut outputs = vec![("policy", vec![policy.size()])];
-        if value == Value::Wdl {
+        if value == ValueScheme::Wdl {
             nodes.push(node("MatMul", &["h", "c"], "wdl"));
             outputs.push(("wdl", vec![3]));
         }

@@ -1,22 +1,22 @@
-//! The classical players, asked of the built program.
+//! The classical players, with the built program.
 
 use std::process::Command;
 
 use crate::program::{Program, Search, number};
 use crate::search::check_variations;
-use engine::baseline::Player;
+use engine::players::Player;
 use engine::position::Game;
 
-/// The program with one of the players. It has no ONNX Runtime, and would say so if it asked its network.
-fn seated(player: &str) -> Program {
+/// The program with one of the players. It has no ONNX Runtime, and would report that if it used its network.
+fn with_player(player: &str) -> Program {
     let mut command = Command::new(env!("CARGO_BIN_EXE_philidor"));
     let mut engine = Program::start_with(command.env("ORT_DYLIB_PATH", "/no/such/library.so"));
     assert_eq!(engine.answer(&format!("setoption name Player value {player}")), [""; 0]);
     engine
 }
 
-/// What is the same whenever the same is thought.
-fn thought(search: &Search) -> (String, Option<String>, i64) {
+/// What is the same in every run of the same search.
+fn result(search: &Search) -> (String, Option<String>, i64) {
     let pv = search.last().split_once(" pv ").map(|(_, pv)| pv.to_owned());
     (search.best().to_owned(), pv, number(search.last(), "nodes"))
 }
@@ -24,15 +24,9 @@ fn thought(search: &Search) -> (String, Option<String>, i64) {
 #[test]
 fn every_player_answers_every_kind_of_go() {
     let start = "position startpos moves e2e4 e7e5 g1f3";
-    let game = {
-        let mut game = Game::new();
-        for text in ["e2e4", "e7e5", "g1f3"] {
-            game.play(game.parse_uci(text).unwrap());
-        }
-        game
-    };
+    let game = Game::from_uci(None, ["e2e4", "e7e5", "g1f3"]).unwrap();
     for player in Player::NAMES {
-        let mut engine = seated(player);
+        let mut engine = with_player(player);
         engine.send("setoption name UCI_ShowWDL value true\nsetoption name MultiPV value 2");
         for go in [
             "go nodes 1",
@@ -59,9 +53,9 @@ fn every_player_answers_every_kind_of_go() {
 }
 
 #[test]
-fn a_player_in_thought_hears_everything() {
+fn a_searching_player_obeys_every_command() {
     for player in Player::NAMES {
-        let mut engine = seated(player);
+        let mut engine = with_player(player);
         for go in ["go infinite", "go ponder wtime 1000 btime 1000"] {
             engine.send(&format!("position startpos\n{go}"));
             let answer = engine.answer("setoption name Hash value 32");
@@ -72,7 +66,7 @@ fn a_player_in_thought_hears_everything() {
         }
         engine.send("position startpos\ngo ponder wtime 300 btime 300\nponderhit");
         engine.until("bestmove");
-        // The end of the input ends a thought too, with its answer.
+        // The end of the input ends a search too, with its bestmove.
         engine.send("go infinite");
         let (lines, status) = engine.close();
         assert!(status.success() && lines.last().unwrap().starts_with("bestmove "), "{player}: {lines:?}");
@@ -82,15 +76,15 @@ fn a_player_in_thought_hears_everything() {
 #[test]
 fn a_seed_makes_games_repeat_themselves() {
     for player in Player::NAMES {
-        let mut engine = seated(player);
+        let mut engine = with_player(player);
         let game = |engine: &mut Program, seed: u32| {
             engine.send(&format!("setoption name Seed value {seed}\nucinewgame"));
             ["", " moves e2e4 e7e5", " moves d2d4 d7d5 c2c4"]
-                .map(|moves| thought(&engine.search(&format!("position startpos{moves}"), "go nodes 100")))
+                .map(|moves| result(&engine.search(&format!("position startpos{moves}"), "go nodes 100")))
         };
         let once = game(&mut engine, 5);
         assert_eq!(game(&mut engine, 5), once, "{player}");
-        assert_eq!(game(&mut seated(player), 5), once, "{player}");
+        assert_eq!(game(&mut with_player(player), 5), once, "{player}");
         if ["random", "uct", "uct-value"].contains(&player) {
             assert_ne!(game(&mut engine, 6), once, "{player}");
             let any: std::collections::HashSet<_> = (0..5).map(|_| game(&mut engine, 0)).collect();
@@ -100,13 +94,14 @@ fn a_seed_makes_games_repeat_themselves() {
 }
 
 #[test]
-fn the_lessons_mate_is_found_and_announced() {
+fn the_notebooks_mate_is_found_and_announced() {
     for (player, go) in [("minimax", "go"), ("alpha-beta", "go"), ("uct", "go nodes 400")] {
-        let search = seated(player).search("position startpos moves e2e4 e7e5 d1h5 b8c6 f1c4 g8f6", go);
+        let search = with_player(player).search("position startpos moves e2e4 e7e5 d1h5 b8c6 f1c4 g8f6", go);
         assert_eq!(search.best(), "h5f7", "{player}");
         assert!(search.last().contains(" score mate 1 "), "{player}: {}", search.last());
     }
-    let search = seated("alpha-beta").search("position fen 7k/8/8/8/8/8/R7/1R4K1 w - - 0 1", "go mate 2");
+    let search =
+        with_player("alpha-beta").search("position fen 7k/8/8/8/8/8/R7/1R4K1 w - - 0 1", "go mate 2");
     assert!(search.last().contains(" score mate 2 "), "{}", search.last());
 }
 
@@ -114,7 +109,7 @@ fn the_lessons_mate_is_found_and_announced() {
 fn chess960_is_played_as_the_gui_writes_it() {
     let fen = "1r3k1r/8/8/8/8/8/8/1R3K1R w HBhb - 0 1";
     for player in Player::NAMES {
-        let mut engine = seated(player);
+        let mut engine = with_player(player);
         engine.send("setoption name UCI_Chess960 value true\nsetoption name MultiPV value 500");
         let search = engine.search(&format!("position fen {fen}"), "go nodes 2000");
         check_variations(&search, &Game::from_fen(fen).unwrap(), true);

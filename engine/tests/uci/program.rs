@@ -1,13 +1,13 @@
-//! The built program on the other end of two pipes. Nothing sleeps: every wait is for a line, and
-//! ends in a failure after a generous while.
+//! The built program, driven through two pipes. Nothing sleeps: every wait is for a line, and fails after a generous
+//! time.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// Far more than anything here takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Far more than any wait takes on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A running `philidor`.
 pub struct Program {
@@ -22,7 +22,7 @@ impl Program {
         Program::start_with(&mut Command::new(env!("CARGO_BIN_EXE_philidor")))
     }
 
-    /// The program with the uniform evaluator: its answers don't depend on the network.
+    /// The program with the uniform evaluator: its answers do not depend on the network.
     pub fn uniform() -> Program {
         let mut program = Program::start();
         program.send("setoption name Backend value uniform");
@@ -32,7 +32,7 @@ impl Program {
     /// The program with more in its environment.
     pub fn start_with(command: &mut Command) -> Program {
         let mut child = command
-            // What it remembers is not to mix with what the user's own engine does.
+            // Keeps its cache apart from that of the user's own engine.
             .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -65,7 +65,7 @@ impl Program {
 
     /// The next line.
     pub fn line(&mut self) -> String {
-        self.lines.recv_timeout(PATIENCE).expect("the program answers")
+        self.lines.recv_timeout(TIMEOUT).expect("the program answers")
     }
 
     /// All lines up to and with the first that begins with `start`.
@@ -101,10 +101,10 @@ impl Program {
         self.stdin = None;
         let mut lines = Vec::new();
         loop {
-            match self.lines.recv_timeout(PATIENCE) {
+            match self.lines.recv_timeout(TIMEOUT) {
                 Ok(line) => lines.push(line),
                 Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => panic!("the program doesn't end"),
+                Err(RecvTimeoutError::Timeout) => panic!("the program does not end"),
             }
         }
         let status = self.child.wait().expect("the program ends");

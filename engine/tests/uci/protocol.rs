@@ -1,4 +1,4 @@
-//! The protocol, spoken with the built program: who may say what, and when.
+//! The protocol, with the built program: which lines are allowed when.
 
 use std::path::Path;
 use std::process::Command;
@@ -78,7 +78,7 @@ fn a_bad_line_gets_one_info_string_and_changes_nothing() {
 }
 
 #[test]
-fn bytes_that_are_no_line_get_one_info_string() {
+fn invalid_bytes_get_one_info_string() {
     let mut engine = Program::uniform();
     for bad in [b"position \xff\xfe\n".to_vec(), [vec![b'x'; 1 << 20], vec![b'\n']].concat()] {
         engine.send_bytes(&bad);
@@ -102,7 +102,7 @@ fn stop_without_a_search_says_nothing() {
 }
 
 #[test]
-fn every_go_has_one_bestmove_however_often_stop_is_said() {
+fn every_go_has_one_bestmove_however_often_stop_is_sent() {
     let mut engine = Program::uniform();
     let round = "go infinite\nstop\nstop\ngo nodes 50\nstop\ngo movetime 100000\nisready\nstop\n";
     engine.send(&round.repeat(20));
@@ -125,7 +125,7 @@ fn isready_is_answered_during_a_search_and_other_things_are_refused() {
         assert_eq!(strings.len(), 1, "{refused}: {answer:?}");
         assert!(!answer.iter().any(|line| line.starts_with("bestmove")), "{answer:?}");
     }
-    // A position is taken for the next go; this search goes on with its own.
+    // The position holds for the next go; this search keeps its own.
     engine.answer("position startpos moves e2e4");
     engine.send("stop");
     let lines = engine.until("bestmove");
@@ -170,7 +170,7 @@ fn pondering_waits_for_ponderhit_or_stop() {
         let lines = engine.until("bestmove");
         assert!(lines[lines.len() - 2].starts_with("info depth"), "{go}: {lines:?}");
     }
-    // Infinite outlasts the ponderhit.
+    // `infinite` still holds after ponderhit.
     engine.send("go ponder infinite nodes 10");
     engine.until("info depth");
     let answer = engine.answer("ponderhit");
@@ -198,7 +198,7 @@ fn the_end_of_the_input_ends_a_search_with_its_bestmove() {
 }
 
 #[test]
-fn without_onnx_runtime_it_says_so_once_and_plays_all_the_same() {
+fn a_missing_onnx_runtime_is_reported_once_and_the_engine_plays() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_philidor"));
     let mut engine = Program::start_with(command.env("ORT_DYLIB_PATH", "/no/such/library.so"));
     engine.send("uci");
@@ -206,7 +206,7 @@ fn without_onnx_runtime_it_says_so_once_and_plays_all_the_same() {
     let answer = engine.answer("");
     assert_eq!(answer.len(), 1, "{answer:?}");
     assert!(answer[0].contains("ONNX Runtime") && answer[0].contains("ORT_DYLIB_PATH"), "{answer:?}");
-    assert_eq!(engine.answer(""), [""; 0], "once is enough");
+    assert_eq!(engine.answer(""), [""; 0], "reported once");
     assert!(engine.search("position startpos", "go nodes 20").best().len() >= 4);
 }
 

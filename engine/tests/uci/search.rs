@@ -1,4 +1,4 @@
-//! What a search tells a GUI, asked of the built program.
+//! The output of a search, with the built program.
 
 use crate::program::{Program, Search, field, number};
 use engine::position::Game;
@@ -38,7 +38,7 @@ fn infos_end_with_the_move_played_and_depth_never_falls() {
     assert_eq!(search.ponder(), pv.get(1).copied());
 }
 
-/// All lines of a search without what a clock says.
+/// The last lines of a search without its times.
 fn timeless(search: &Search) -> Vec<String> {
     let words = |line: &String| {
         let mut kept = Vec::new();
@@ -51,7 +51,7 @@ fn timeless(search: &Search) -> Vec<String> {
         }
         kept.join(" ")
     };
-    // When a line is shown in between depends on the time; what the search comes to doesn't.
+    // Which lines come before them depends on the time; the result does not.
     search.lines[search.lines.len() - 2..].iter().map(words).collect()
 }
 
@@ -67,7 +67,7 @@ fn one_thread_and_a_fixed_precision_repeat_themselves() {
         };
         let game = |engine: &mut Program| {
             let first = timeless(&engine.search(&format!("position fen {fen}"), "go nodes 300"));
-            // The second goes on with the first one's tree.
+            // The second reuses the tree of the first.
             let second = engine.search(&format!("position fen {fen} moves g8f6 d2d3"), "go nodes 200");
             (first, timeless(&second))
         };
@@ -140,7 +140,7 @@ fn mates_are_found_and_counted_in_moves() {
 }
 
 #[test]
-fn a_lost_game_is_held_by_repetition() {
+fn a_lost_game_is_drawn_by_repetition() {
     let mut engine = Program::uniform();
     let position =
         "position fen q4kb1/3Q2nq/8/r3PpK1/2n5/7q/8/q7 w - f6 0 1 moves d7c8 f8f7 c8d7 f7f8 d7d8 f8f7";
@@ -161,7 +161,7 @@ fn searchmoves_and_counted_limits_hold() {
         let search = engine.search("position startpos", nothing);
         assert!(search.best().len() >= 4 && search.field("score").is_some(), "{nothing}");
     }
-    // Only the other side's clock is told.
+    // Only the other side's clock is given.
     assert!(engine.search("position startpos moves e2e4", "go wtime 200").best().len() >= 4);
 }
 
@@ -205,7 +205,7 @@ fn settings_are_taken_between_searches() {
 }
 
 #[test]
-fn eval_shows_the_evaluators_opinion() {
+fn eval_shows_the_evaluation() {
     let mut engine = Program::uniform();
     let answer = engine.answer("position startpos\neval");
     assert!(answer[0].contains("draw 100.0 %"), "{answer:?}");

@@ -1,4 +1,4 @@
-//! Laws that hold for any line, checked on a session without its threads.
+//! Properties that hold for any line, checked on a session without its threads.
 
 use crossbeam_channel::Receiver;
 use proptest::prelude::*;
@@ -8,32 +8,32 @@ use super::*;
 mod storm;
 
 /// A session whose output can be read line by line.
-struct Bench {
+struct Fixture {
     session: Session,
     lines: Receiver<String>,
 }
 
-/// All that a line could have changed.
-type State = (Settings, bool, String, usize, bool);
+/// Everything that a line could change.
+type SessionState = (Settings, bool, String, usize, bool);
 
-impl Bench {
-    fn new() -> Bench {
+impl Fixture {
+    fn new() -> Fixture {
         let (writer, lines) = Writer::to_channel();
-        let mut bench = Bench { session: Session::new(writer, Traffic::default()), lines };
+        let mut fixture = Fixture { session: Session::new(writer, TrafficLog::default()), lines };
         for line in ["setoption name Backend value uniform", "position startpos moves e2e4 e7e5 g1f3"] {
-            assert_eq!(bench.send(line), [""; 0]);
+            assert_eq!(fixture.send(line), [""; 0]);
         }
-        bench
+        fixture
     }
 
     fn send(&mut self, text: &str) -> Vec<String> {
-        self.session.line(&Line { at: Instant::now(), text: Ok(text.to_owned()) });
+        let _ = self.session.line(&InputLine { at: Instant::now(), text: Ok(text.to_owned()) });
         self.lines.try_iter().collect()
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> SessionState {
         let session = &self.session;
-        let idle = matches!(session.search, Search::None);
+        let idle = matches!(session.activity, Activity::Idle);
         (session.settings.clone(), session.debug, session.game.fen(), session.game.ply(), idle)
     }
 
@@ -48,7 +48,7 @@ impl Bench {
 
 #[test]
 fn bad_lines_are_answered_once_and_change_nothing() {
-    let mut bench = Bench::new();
+    let mut fixture = Fixture::new();
     for text in [
         "hello",
         "position",
@@ -70,36 +70,36 @@ fn bad_lines_are_answered_once_and_change_nothing() {
         "setoption name Debug Log File value /no/such/folder/log",
         "go movetime 99999999999999999999999",
     ] {
-        bench.is_refused(text);
+        fixture.is_refused(text);
     }
-    bench.is_refused(&"position startpos moves ".repeat(20));
+    fixture.is_refused(&"position startpos moves ".repeat(20));
 }
 
 #[test]
 fn what_is_not_text_is_refused_too() {
-    let mut bench = Bench::new();
+    let mut fixture = Fixture::new();
     for error in [super::super::io::LineError::Long, super::super::io::LineError::Encoding] {
-        let before = bench.state();
-        bench.session.line(&Line { at: Instant::now(), text: Err(error) });
-        assert_eq!(bench.lines.try_iter().count(), 1);
-        assert_eq!(bench.state(), before);
+        let before = fixture.state();
+        let _ = fixture.session.line(&InputLine { at: Instant::now(), text: Err(error) });
+        assert_eq!(fixture.lines.try_iter().count(), 1);
+        assert_eq!(fixture.state(), before);
     }
 }
 
 #[test]
 fn stop_and_ponderhit_without_a_search_say_nothing() {
-    let mut bench = Bench::new();
+    let mut fixture = Fixture::new();
     for text in ["stop", "ponderhit", "", "  ", "register later"] {
-        assert_eq!(bench.send(text), [""; 0], "{text}");
+        assert_eq!(fixture.send(text), [""; 0], "{text}");
     }
 }
 
 #[test]
-fn a_clamped_number_is_told() {
-    let mut bench = Bench::new();
-    let answer = bench.send("setoption name Move Overhead value 9999999");
-    assert_eq!(answer, ["info string option Move Overhead can't be 9999999: set to 5000"]);
-    assert_eq!(bench.session.settings.move_overhead, Duration::from_secs(5));
+fn a_clamped_number_is_reported() {
+    let mut fixture = Fixture::new();
+    let answer = fixture.send("setoption name Move Overhead value 9999999");
+    assert_eq!(answer, ["info string option Move Overhead cannot be 9999999: set to 5000"]);
+    assert_eq!(fixture.session.settings.move_overhead, Duration::from_secs(5));
 }
 
 /// Lines a GUI might send, to be damaged.
@@ -124,7 +124,7 @@ fn damage(line: &str, at: usize, out: usize, insert: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Whether a session may be asked this in a test: nothing that starts workers or writes files.
+/// Whether a line can be tested without starting workers or writing files.
 fn is_harmless(text: &str) -> bool {
     !matches!(command::parse(text), Ok(Command::Go(_) | Command::IsReady | Command::Eval | Command::Show))
         && !text.to_ascii_lowercase().contains("file")
@@ -138,10 +138,10 @@ proptest! {
     ) {
         let text = damages.iter().fold(line.to_owned(), |line, (at, out, put)| damage(&line, *at, *out, put));
         prop_assume!(is_harmless(&text));
-        let mut bench = Bench::new();
-        let before = bench.state();
-        let answer = bench.send(&text);
-        let changed = bench.state() != before;
+        let mut fixture = Fixture::new();
+        let before = fixture.state();
+        let answer = fixture.send(&text);
+        let changed = fixture.state() != before;
         let identified = answer.last().is_some_and(|line| line == "uciok");
         prop_assert!(answer.len() <= 1 || identified, "{text}: {answer:?}");
         if let [refusal] = &answer[..] {
@@ -153,7 +153,7 @@ proptest! {
     #[test]
     fn any_text_at_all_is_survived(text in "\\PC{0,300}") {
         prop_assume!(is_harmless(&text));
-        let mut bench = Bench::new();
-        prop_assert!(bench.send(&text).len() <= 1);
+        let mut fixture = Fixture::new();
+        prop_assert!(fixture.send(&text).len() <= 1);
     }
 }

@@ -1,13 +1,12 @@
-//! The table is monotone, and the dice never drop a queen.
+//! The table is monotone, and a random choice never loses a queen.
 
 use std::collections::HashMap;
 
-use crossbeam_channel::{Sender, bounded};
 use shakmaty::{Move, Position, Role};
 
 use super::*;
 use crate::eval::{Answer, EvalError, Evaluator, Request, Wdl};
-use crate::search::{Counters, Limits, Outcome, Pool, Proof, Verdict, View, Watch};
+use crate::search::{Limits, Pool, Proof, SearchCounters};
 
 const SEEDS: u64 = 500;
 
@@ -18,16 +17,16 @@ fn wdl(q: f32) -> Wdl {
 /// A report on as many of the initial position's moves as there are numbers: visits, Q, mate.
 fn report(lines: &[(u64, f32, Option<i32>)]) -> Report {
     let moves = Game::new().legal_moves();
-    let line = |(&(visits, q, mate), &m): (&(u64, f32, Option<i32>), &Move)| Line {
+    let line = |(&(visits, q, mate), &m): (&(u64, f32, Option<i32>), &Move)| PvLine {
         pv: vec![m],
         score: mate.map_or(Score::from_q(q), Score::Mate),
         wdl: wdl(q),
         visits,
     };
-    let lines: Vec<Line> = lines.iter().zip(&moves).map(line).collect();
+    let lines: Vec<PvLine> = lines.iter().zip(&moves).map(line).collect();
     Report {
         visits: 100,
-        counters: Counters::default(),
+        counters: SearchCounters::default(),
         depth: 1,
         seldepth: 1,
         hashfull: 0,
@@ -47,7 +46,7 @@ fn choices(elo: i64, report: &Report) -> HashMap<usize, u64> {
 }
 
 #[test]
-fn a_higher_rating_allows_more_visits_and_less_chance() {
+fn a_higher_rating_allows_more_visits_and_less_randomness() {
     let all: Vec<Strength> = (WEAKEST..=STRONGEST).step_by(10).map(Strength::of_elo).collect();
     for pair in all.windows(2) {
         let [weak, strong] = pair else { panic!("two") };
@@ -72,7 +71,7 @@ fn skill_levels_are_on_the_same_scale_and_the_highest_is_no_limit() {
 }
 
 #[test]
-fn chances_follow_visits_and_temperature() {
+fn probabilities_follow_visits_and_temperature() {
     // Two moves of equal worth, 8 visits to 1: at a temperature of 3 the chances are 2 to 1. With a
     // single visit only among moves of single visits.
     let strength = Strength { visits: 1, policy: 1.0, choice: 3.0, margin: 0.1 };
@@ -97,7 +96,7 @@ fn a_move_beyond_the_margin_is_never_chosen() {
 }
 
 #[test]
-fn mates_are_kept_and_suffered_only_where_nothing_else_is_left() {
+fn mates_are_played_and_allowed_only_if_nothing_else_is_left() {
     let won = report(&[(3, 1.0, Some(1)), (90, 0.999, None)]);
     assert_eq!(choices(WEAKEST, &won), HashMap::from([(0, SEEDS)]));
     let close = report(&[(9, -0.99, None), (9, -0.999, Some(-1)), (9, -0.99, None)]);
@@ -114,7 +113,7 @@ fn stats(moves: &[(u64, f32, Option<Proof>)]) -> Vec<MoveStats> {
     let stats = |(&(visits, prior, proof), &m): (&(u64, f32, Option<Proof>), &Move)| MoveStats {
         m,
         visits,
-        pending: 0,
+        in_flight: 0,
         prior,
         q: 0.0,
         wdl: wdl(0.0),
@@ -147,7 +146,7 @@ fn a_temperature_draws_by_visits_and_without_any_by_the_policy() {
 }
 
 #[test]
-fn what_is_proven_is_not_left_to_chance() {
+fn proven_moves_are_not_drawn_randomly() {
     let (win, loss) = (Some(Proof::Win(3)), Some(Proof::Loss(4)));
     assert_eq!(drawn(&stats(&[(1, 0.1, win), (99, 0.9, None)]), 1.0), [1000, 0, 0]);
     assert_eq!(drawn(&stats(&[(5, 0.1, None), (99, 0.9, loss)]), 1.0), [1000, 0, 0]);
@@ -167,7 +166,7 @@ fn games_differ_and_positions_do() {
     assert_ne!(first, seed(&game, 1), "the same position, later");
 }
 
-/// Knows one thing of chess: who can take a queen does, and who can save it does too.
+/// An evaluator that values taking the queen and saving it, and nothing else.
 struct QueenHunter;
 
 fn can_take_the_queen(game: &Game) -> bool {
@@ -207,20 +206,8 @@ impl Evaluator for QueenHunter {
     }
 }
 
-struct Tell(Sender<Report>);
-
-impl Watch for Tell {
-    fn round(&mut self, _: &View<'_>) -> Verdict {
-        Verdict::Continue
-    }
-
-    fn done(&mut self, outcome: Outcome) {
-        let _ = self.0.send(outcome.report);
-    }
-}
-
 #[test]
-fn the_queen_never_hangs_by_dice() {
+fn a_random_choice_never_loses_the_queen() {
     for fen in [
         // The queen on h5 is attacked by a pawn, and has few squares that are safe.
         "r1bqkbnr/pppp1p1p/2n3p1/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 0 4",
@@ -232,10 +219,8 @@ fn the_queen_never_hangs_by_dice() {
             let strength = Strength::of_elo(elo);
             let params = strength.limit(&Params::default());
             let mut pool = Pool::new(vec![Box::new(QueenHunter)], params, 1 << 24);
-            let (sender, reports) = bounded(1);
             let limits = Limits { visits: Some(strength.visits.min(500)), ..Limits::default() };
-            pool.start(game.clone(), limits, Box::new(Tell(sender)));
-            let report = reports.recv().unwrap();
+            let report = pool.search(&game, limits).report;
             let mut played = std::collections::HashSet::new();
             for number in 0..SEEDS {
                 let m = report.lines[strength.choose(&report, seed(&game, number))].pv[0];

@@ -1,14 +1,17 @@
-//! Very many lines, good, damaged and random, on one session.
+//! Very many lines, valid, damaged and random, on one session.
 //!
 //! A million by default; `PHILIDOR_STORM=10000000 cargo test -p engine --lib storm` runs ten. The
-//! lines are the same in every run of so many.
+//! lines are the same in every run with the same number.
+
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
 
 use super::*;
 
 /// Lines without the variable.
 const LINES: u64 = 1_000_000;
 
-/// Searches are dearer than lines: one in so many `go`s that could start one is sent.
+/// Searches cost more than lines: one in so many `go`s that could start one is sent.
 const ONE_SEARCH_IN: u64 = 10;
 
 const GO: [&str; 8] = [
@@ -22,7 +25,7 @@ const GO: [&str; 8] = [
     "isready",
 ];
 
-/// What a GUI may say, word by word, and what it may not.
+/// Words of the protocol, and words that are not.
 const WORDS: [&str; 36] = [
     "uci",
     "debug",
@@ -64,7 +67,7 @@ const WORDS: [&str; 36] = [
 
 /// Makes lines, the same for the same seed.
 struct Storm {
-    dice: fastrand::Rng,
+    random: SmallRng,
     good: Vec<String>,
 }
 
@@ -77,11 +80,11 @@ impl Storm {
         };
         let options = options::lines().into_iter().filter_map(option);
         let others = GOOD.iter().chain(&GO).map(|&line| line.to_owned());
-        Storm { dice: fastrand::Rng::with_seed(seed), good: options.chain(others).collect() }
+        Storm { random: SmallRng::seed_from_u64(seed), good: options.chain(others).collect() }
     }
 
     fn line(&mut self) -> String {
-        match self.dice.u8(..10) {
+        match self.random.random_range(0..10) {
             0 => self.noise(),
             1 | 2 => self.words(),
             3 => self.good_line(),
@@ -93,37 +96,40 @@ impl Storm {
     }
 
     fn good_line(&mut self) -> String {
-        let index = self.dice.usize(..self.good.len());
+        let index = self.random.random_range(..self.good.len());
         self.good[index].clone()
     }
 
     fn noise(&mut self) -> String {
-        let bytes: Vec<u8> = (0..self.dice.usize(..60)).map(|_| self.dice.u8(..)).collect();
+        let bytes: Vec<u8> = (0..self.random.random_range(0..60)).map(|_| self.random.random()).collect();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
     fn words(&mut self) -> String {
-        let words: Vec<&str> = (0..self.dice.usize(..10)).map(|_| self.word()).collect();
+        let words: Vec<&str> = (0..self.random.random_range(0..10)).map(|_| self.word()).collect();
         words.join(" ")
     }
 
     fn word(&mut self) -> &'static str {
-        WORDS[self.dice.usize(..WORDS.len())]
+        WORDS[self.random.random_range(..WORDS.len())]
     }
 
     fn mutated(&mut self, line: &str) -> String {
         let mut line = line.to_owned();
-        for _ in 0..self.dice.usize(1..4) {
-            let at = self.dice.usize(..200);
-            line = match self.dice.u8(..6) {
-                0 => damage(&line, at, self.dice.usize(..6), ""),
+        for _ in 0..self.random.random_range(1..4) {
+            let at = self.random.random_range(..200);
+            line = match self.random.random_range(0..6) {
+                0 => damage(&line, at, self.random.random_range(..6), ""),
                 1 => damage(&line, at, 0, self.word()),
                 2 => {
-                    let c = self.dice.char(..);
+                    let c: char = self.random.random();
                     damage(&line, at, 1, c.encode_utf8(&mut [0; 4]))
                 }
                 3 => damage(&line, at, usize::MAX / 2, ""),
-                4 => line.chars().map(|c| if self.dice.u8(..8) == 0 { swap_case(c) } else { c }).collect(),
+                4 => line
+                    .chars()
+                    .map(|c| if self.random.random_range(0..8) == 0 { swap_case(c) } else { c })
+                    .collect(),
                 _ => self.with_a_word_changed(&line),
             };
         }
@@ -132,8 +138,8 @@ impl Storm {
 
     fn with_a_word_changed(&mut self, line: &str) -> String {
         let mut words: Vec<&str> = line.split(' ').collect();
-        let (a, b) = (self.dice.usize(..words.len()), self.dice.usize(..words.len()));
-        match self.dice.u8(..3) {
+        let (a, b) = (self.random.random_range(..words.len()), self.random.random_range(..words.len()));
+        match self.random.random_range(0..3) {
             0 => words[a] = self.word(),
             1 => words.swap(a, b),
             _ => words.insert(a, words[b]),
@@ -146,18 +152,17 @@ fn swap_case(c: char) -> char {
     if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }
 }
 
-/// How often what happened; a storm in which something never does would prove little.
+/// How many lines had each effect; each must occur often enough for the test to mean something.
 #[derive(Debug, Default)]
-struct Tally {
+struct StormCounts {
     refused: u64,
     obeyed: u64,
     searched: u64,
 }
 
-impl Bench {
-    /// Sends a line of a storm and checks all that holds for any line. `state` is the session's
-    /// before and after.
-    fn weather(&mut self, text: &str, state: &mut State, tally: &mut Tally) {
+impl Fixture {
+    /// Sends a line and checks the properties that hold for any line. `state` is the session's before and after.
+    fn send_checked(&mut self, text: &str, state: &mut SessionState, counts: &mut StormCounts) {
         let answer = self.send(text);
         let now = self.state();
         assert!(answer.iter().all(|line| line.len() < 4000 && !line.contains(['\n', '\r'])), "{text:?}");
@@ -168,7 +173,7 @@ impl Bench {
                     "{text:?}: {answer:?}"
                 );
                 assert_eq!(now, *state, "{text:?}");
-                tally.refused += 1;
+                counts.refused += 1;
             }
             Ok(Command::Position(_) | Command::SetOption { .. }) if !answer.is_empty() => {
                 assert!(
@@ -177,15 +182,15 @@ impl Bench {
                 );
                 let is_clamped = answer[0].contains(": set to ");
                 assert!(is_clamped || now == *state, "{text:?}: {answer:?}");
-                tally.refused += 1;
+                counts.refused += 1;
             }
-            Ok(_) => tally.obeyed += 1,
+            Ok(_) => counts.obeyed += 1,
         }
         *state = now;
     }
 
-    /// A `go` in the storm: unless it is refused, it has one `bestmove`, at the latest after `stop`.
-    fn search_in_the_storm(&mut self, text: &str, tally: &mut Tally) {
+    /// A `go`: unless it is refused, it has one `bestmove`, at the latest after `stop`.
+    fn search_checked(&mut self, text: &str, counts: &mut StormCounts) {
         let before = self.state();
         let mut lines = self.send(text);
         lines.extend(self.send("stop"));
@@ -199,15 +204,15 @@ impl Bench {
                     lines.last().is_some_and(|line| line.starts_with("bestmove ")),
                     "{text:?}: {lines:?}"
                 );
-                tally.searched += 1;
+                counts.searched += 1;
             }
             _ => panic!("{text:?}: {lines:?}"),
         }
         assert_eq!(self.state(), before, "{text:?}");
     }
 
-    /// Keeps settings that would make searches slow, and the network, out of the storm.
-    fn calm(&mut self) {
+    /// Resets settings that would make searches slow or use the network.
+    fn reset_costly_settings(&mut self) {
         let settings = &self.session.settings;
         if settings.backend != super::super::super::settings::Backend::Uniform {
             self.send("setoption name Backend value uniform");
@@ -218,7 +223,7 @@ impl Bench {
     }
 }
 
-/// A log might be written anywhere.
+/// Whether a line could create a log file.
 fn writes_files(text: &str) -> bool {
     match command::parse(text) {
         Ok(Command::SetOption { name, value: Some(_) }) => name.to_ascii_lowercase().contains("log"),
@@ -227,50 +232,50 @@ fn writes_files(text: &str) -> bool {
 }
 
 #[test]
-fn a_storm_of_lines_leaves_the_session_as_it_should_be() {
+fn a_storm_of_lines_keeps_the_session_consistent() {
     let lines = std::env::var("PHILIDOR_STORM").ok().and_then(|text| text.parse().ok()).unwrap_or(LINES);
     let mut storm = Storm::new(1749);
-    let (mut bench, mut tally) = (Bench::new(), Tally::default());
-    let mut state = bench.state();
+    let (mut fixture, mut counts) = (Fixture::new(), StormCounts::default());
+    let mut state = fixture.state();
     for _ in 0..lines {
         let text = storm.line();
         match command::parse(&text) {
-            Ok(Command::Go(_)) if storm.dice.u64(..ONE_SEARCH_IN) == 0 => {
-                bench.calm();
-                bench.search_in_the_storm(&text, &mut tally);
-                state = bench.state();
+            Ok(Command::Go(_)) if storm.random.random_range(..ONE_SEARCH_IN) == 0 => {
+                fixture.reset_costly_settings();
+                fixture.search_checked(&text, &mut counts);
+                state = fixture.state();
             }
             Ok(Command::Go(_)) => {}
             Ok(Command::IsReady | Command::Eval) => {
-                bench.calm();
-                let answer = bench.send(&text);
+                fixture.reset_costly_settings();
+                let answer = fixture.send(&text);
                 assert!(!answer.is_empty(), "{text:?}");
-                state = bench.state();
+                state = fixture.state();
             }
             _ if writes_files(&text) => {}
-            _ => bench.weather(&text, &mut state, &mut tally),
+            _ => fixture.send_checked(&text, &mut state, &mut counts),
         }
     }
-    assert!(tally.refused > lines / 4 && tally.obeyed > lines / 20 && tally.searched > 10, "{tally:?}");
-    println!("{lines} lines: {tally:?}");
-    bench.calm();
-    bench.send("position startpos");
-    bench.send("go nodes 50");
-    let answer = bench.send("stop");
+    assert!(counts.refused > lines / 4 && counts.obeyed > lines / 20 && counts.searched > 10, "{counts:?}");
+    println!("{lines} lines: {counts:?}");
+    fixture.reset_costly_settings();
+    fixture.send("position startpos");
+    fixture.send("go nodes 50");
+    let answer = fixture.send("stop");
     assert!(answer.last().is_some_and(|line| line.starts_with("bestmove ")), "{answer:?}");
 }
 
-/// Only lines that are bad: afterwards everything is as it was.
+/// Only invalid lines: afterwards nothing has changed.
 #[test]
 fn bad_lines_in_any_number_change_nothing_at_all() {
     let mut storm = Storm::new(64);
-    let mut bench = Bench::new();
-    let before = bench.state();
+    let mut fixture = Fixture::new();
+    let before = fixture.state();
     for _ in 0..20_000 {
         let text = storm.line();
         if command::parse(&text).is_err() {
-            assert_eq!(bench.send(&text).len(), 1, "{text:?}");
+            assert_eq!(fixture.send(&text).len(), 1, "{text:?}");
         }
     }
-    assert_eq!(bench.state(), before);
+    assert_eq!(fixture.state(), before);
 }

@@ -1,0 +1,94 @@
+//! Static exchange evaluation (SEE): whether a series of captures on one square loses material.
+
+use shakmaty::{Bitboard, Color, Square, attacks};
+
+use super::view::{BISHOP, KING, KNIGHT, OWN, PAWN, QUEEN, ROOK, THEIRS, View, pawns_down};
+
+/// Piece values in an exchange: P N B R Q in hundredths of a pawn, and 0 for the king, which is never lost.
+pub const VALUES: [i32; 6] = [100, 450, 450, 650, 1250, 0];
+
+/// The first move of an exchange, in the view's squares.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Capture {
+    pub to: u8,
+    /// What stands on the target afterwards, 0 to 5.
+    pub piece: usize,
+    /// What the move wins: the piece taken, and what a promotion adds.
+    pub gain: i32,
+    /// Squares that the move empties.
+    pub emptied: u64,
+}
+
+impl View {
+    /// Whether the mover loses nothing by this move if both sides then take on its target as long as that pays:
+    /// the static exchange evaluation is at least 0.
+    ///
+    /// The least valuable piece takes first (of equal ones that on the lowest square), pieces behind it join in,
+    /// pins are ignored, a king takes only where it cannot be recaptured, recaptures do not promote.
+    #[inline]
+    pub(super) fn keeps_material(&self, first: Capture) -> bool {
+        let to = 1u64 << first.to;
+        let reached = self.attacks[THEIRS] & to != 0 || self.their_slides & first.emptied != 0;
+        if !reached || first.gain >= VALUES[first.piece] || first.piece == KING {
+            return true;
+        }
+        let by_pawn = pawns_down(self.pieces[THEIRS][PAWN]) & to != 0;
+        if by_pawn && first.gain + VALUES[PAWN] < VALUES[first.piece] {
+            return false;
+        }
+        self.swap(first)
+    }
+
+    /// The swap algorithm (chessprogramming.org, "SEE - The Swap Algorithm") with a threshold of 0.
+    fn swap(&self, first: Capture) -> bool {
+        let square = Square::new(u32::from(first.to));
+        let [own, theirs] = [self.sliders(OWN), self.sliders(THEIRS)];
+        let [diagonal, straight] = [own[0] | theirs[0], own[1] | theirs[1]];
+        let mut occupied = self.occupied & !first.emptied;
+        let mut attackers = self.attackers(square, occupied, diagonal, straight);
+        // What the side that has just taken has won if it loses its piece now.
+        let mut balance = first.gain - VALUES[first.piece];
+        let mut side = THEIRS;
+        loop {
+            attackers &= occupied;
+            let mine = attackers & self.by_side[side];
+            if mine == 0 {
+                break;
+            }
+            let pieces = &self.pieces[side];
+            let piece = (PAWN..KING).find(|piece| mine & pieces[*piece] != 0).unwrap_or(KING);
+            let candidates = mine & pieces[piece];
+            occupied ^= candidates & candidates.wrapping_neg();
+            if matches!(piece, PAWN | BISHOP | QUEEN) {
+                attackers |= attacks::bishop_attacks(square, Bitboard(occupied)).0 & diagonal;
+            }
+            if matches!(piece, ROOK | QUEEN) {
+                attackers |= attacks::rook_attacks(square, Bitboard(occupied)).0 & straight;
+            }
+            side ^= 1;
+            balance = -balance - 1 - VALUES[piece];
+            if balance >= 0 {
+                // A king cannot take a piece that is still defended.
+                if piece == KING && attackers & occupied & self.by_side[side] != 0 {
+                    side ^= 1;
+                }
+                break;
+            }
+        }
+        // The side to take next has no capture, or none that could still pay: it has lost the exchange.
+        side != OWN
+    }
+
+    /// Pieces of both sides that attack `square`.
+    #[inline]
+    fn attackers(&self, square: Square, occupied: u64, diagonal: u64, straight: u64) -> u64 {
+        let [own, theirs] = &self.pieces;
+        // A pawn of one side attacks the square if a pawn of the other on it would attack the pawn.
+        attacks::pawn_attacks(Color::Black, square).0 & own[PAWN]
+            | attacks::pawn_attacks(Color::White, square).0 & theirs[PAWN]
+            | attacks::knight_attacks(square).0 & (own[KNIGHT] | theirs[KNIGHT])
+            | attacks::king_attacks(square).0 & (own[KING] | theirs[KING])
+            | attacks::bishop_attacks(square, Bitboard(occupied)).0 & diagonal
+            | attacks::rook_attacks(square, Bitboard(occupied)).0 & straight
+    }
+}

@@ -1,0 +1,70 @@
+//! Errors of network files.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::eval::{CardError, EvalError, GoldenError};
+
+/// ONNX Runtime's library was not found or is too old.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "ONNX Runtime's library (libonnxruntime.so 1.31 or newer) cannot be loaded; run scripts/setup.sh, put it beside \
+     the program, or name it in ORT_DYLIB_PATH ({})",
+    tried.join("; ")
+)]
+pub struct RuntimeError {
+    /// Each path tried, with its error.
+    pub(super) tried: Vec<String>,
+}
+
+/// Why a network cannot be used; the text is one line and names the file.
+#[derive(Debug, Error)]
+pub enum NetError {
+    /// ONNX Runtime is missing.
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    /// The file cannot be read.
+    #[error("cannot be read: {0}")]
+    Unreadable(std::io::Error),
+    /// ONNX Runtime rejects the file.
+    #[error("not a usable ONNX file: {0}")]
+    NotOnnx(String),
+    /// The file holds Leela's weights, not ONNX.
+    #[error(
+        "weights in Leela's own format: `philidor-trainer convert-lc0 FILE --out NAME.onnx` converts them to a \
+         network that can be played with"
+    )]
+    Leela,
+    /// The card is missing or unknown.
+    #[error(transparent)]
+    Card(#[from] CardError),
+    /// A tensor is missing or has another shape or type than its scheme.
+    #[error("tensor \"{name}\" is {found}, expected {expected}")]
+    Shape {
+        /// The tensor.
+        name: &'static str,
+        /// Its type and shape in the file.
+        found: String,
+        /// The type and shape that the card promises.
+        expected: String,
+    },
+    /// The network cannot be run.
+    #[error(transparent)]
+    Evaluation(#[from] EvalError),
+    /// The network does not reproduce its golden answers.
+    #[error("wrong answers, the file is damaged or misread: {0}")]
+    Golden(String),
+    /// One of the above, in this file.
+    #[error("network {path}: {1}", path = .0.display())]
+    InFile(PathBuf, Box<NetError>),
+}
+
+impl From<GoldenError> for NetError {
+    fn from(error: GoldenError) -> NetError {
+        match error {
+            GoldenError::Evaluation(error) => NetError::Evaluation(error),
+            GoldenError::Wrong(why) => NetError::Golden(why),
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! ONNX Runtime behind the seam [`Evaluator`](crate::eval::Evaluator).
+//!
+//! [`Network`] is a checked network file and makes evaluators that run it; [`NetworkPair`] is one network
+//! in two precisions and chooses the faster, as remembered in the [`PrecisionCache`]. An [`OnnxSession`] is
+//! a bare session, for measurements and for comparing logits. A file that holds a single step of a recurrent
+//! network is run repeatedly, as [`StepLimits`] says.
+
+mod error;
+mod runtime;
+mod tensors;
+mod recurrence;
+mod session;
+mod evaluator;
+mod timing;
+mod network;
+mod precision_cache;
+mod pair;
+
+pub use error::{NetError, RuntimeError};
+pub use evaluator::OnnxEvaluator;
+pub use network::Network;
+pub use pair::{ChosenNetwork, NetworkPair};
+pub use precision_cache::PrecisionCache;
+pub use recurrence::{MAX_STEPS, StepLimits};
+pub use session::{Logits, OnnxSession};
+pub use timing::PrecisionTiming;

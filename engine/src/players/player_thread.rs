@@ -1,0 +1,51 @@
+//! A background thread that runs a classical player.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle};
+
+use super::{Player, PlayerTask};
+use crate::search::SearchObserver;
+
+/// Runs at most one player at a time; dropping it stops and joins the thread.
+#[derive(Debug, Default)]
+pub struct PlayerThread {
+    current: Option<(JoinHandle<()>, Arc<AtomicBool>)>,
+}
+
+impl PlayerThread {
+    /// Starts a search and returns at once. A search that is still running is stopped and joined first.
+    ///
+    /// The outcome goes to [`SearchObserver::done`]; if the player panics, the observer is dropped without that call.
+    ///
+    /// # Panics
+    ///
+    /// If the operating system cannot start a thread.
+    pub fn start(&mut self, player: Player, task: PlayerTask, mut observer: Box<dyn SearchObserver>) {
+        self.stop_and_join();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stop_flag = Arc::clone(&stop);
+        let think = move || {
+            let outcome = player.think(&task, &mut *observer, &stop_flag);
+            observer.done(outcome);
+        };
+        let thread = Builder::new().name("player".to_owned()).spawn(think).expect("a thread for a player");
+        self.current = Some((thread, stop));
+    }
+
+    /// Stops the running search, if any, and waits for its end.
+    pub fn stop_and_join(&mut self) {
+        if let Some((thread, stop)) = self.current.take() {
+            stop.store(true, Ordering::Relaxed);
+            if thread.join().is_err() {
+                log::error!("a classical player panicked");
+            }
+        }
+    }
+}
+
+impl Drop for PlayerThread {
+    fn drop(&mut self) {
+        self.stop_and_join();
+    }
+}

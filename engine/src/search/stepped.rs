@@ -1,0 +1,143 @@
+//! A search without threads or an evaluator: its caller evaluates the positions, together with those of other
+//! searches.
+
+use shakmaty::Move;
+
+use super::context::SearchContext;
+use super::gumbel::{Gumbel, ImprovedPolicy, SequentialHalving};
+use super::observer::EndReason;
+use super::params::{Limits, Params};
+use super::pending::PendingBatch;
+use super::round;
+use super::tree::Tree;
+use crate::eval::{Answer, Request};
+use crate::position::Game;
+use crate::tables::Tables;
+
+/// One search after another on one tree, driven by its caller: [`SteppedSearch::gather`], evaluate
+/// [`SteppedSearch::requests`], [`SteppedSearch::answer`], until there is a [`SteppedSearch::end_reason`].
+///
+/// Many of them share the batches of one evaluator: each tree contributes one position or a few, so that batches are
+/// full without virtual loss. Deterministic: the same answers give the same tree.
+pub struct SteppedSearch {
+    context: SearchContext,
+    tree: Tree,
+    batch: PendingBatch,
+    /// How the root's moves are chosen, if not by PUCT.
+    gumbel: Option<Gumbel>,
+    halving: Option<SequentialHalving>,
+    /// The root moves with the evaluator's priors, before any noise.
+    priors: Vec<(Move, f32)>,
+    end_reason: Option<EndReason>,
+}
+
+impl SteppedSearch {
+    /// An empty tree of at most `memory` bytes, in which nothing is being searched.
+    pub fn new(tables: Tables, memory: usize) -> SteppedSearch {
+        let mut tree = Tree::empty(memory);
+        let (limits, params) = (Limits::default(), Params::default());
+        let (context, _) = SearchContext::start(&mut tree, Game::new(), limits, params, tables);
+        SteppedSearch {
+            context,
+            tree,
+            batch: PendingBatch::default(),
+            gumbel: None,
+            halving: None,
+            priors: Vec::new(),
+            end_reason: Some(EndReason::Stopped),
+        }
+    }
+
+    /// Starts a search of `game`. Visits in flight are cancelled.
+    pub fn start(&mut self, game: &Game, limits: Limits, params: Params) {
+        self.batch.cancel(&mut self.tree);
+        let tables = self.context.tables.clone();
+        let (context, kept) = SearchContext::start(&mut self.tree, game.clone(), limits, params, tables);
+        self.context = context;
+        self.priors.clear();
+        (self.gumbel, self.halving) = (None, None);
+        self.end_reason = self.context.root_moves.is_empty().then_some(EndReason::Exhausted);
+        if kept {
+            self.root_expanded();
+        }
+    }
+
+    /// Starts a search of `game` that chooses the root's moves as [`Gumbel`] describes, and the others by PUCT. It
+    /// needs a limit of visits; noise and the last tree are not used. [`SteppedSearch::improved_policy`] has the
+    /// result.
+    pub fn start_gumbel(&mut self, game: &Game, limits: Limits, params: Params, gumbel: Gumbel) {
+        let limits = Limits { noise: None, ..limits };
+        self.start(game, limits, Params { reuse: false, smart_pruning: 0.0, ..params });
+        self.gumbel = Some(gumbel);
+    }
+
+    /// Gathers up to `count` positions to evaluate, at least one unless the search has ended; returns their number.
+    pub fn gather(&mut self, count: usize) -> usize {
+        debug_assert!(self.batch.is_empty(), "answered or cancelled");
+        while self.end_reason.is_none() && self.batch.is_empty() {
+            let size = match &mut self.halving {
+                None => count.max(1),
+                Some(halving) => {
+                    let edge = halving.choose(&self.tree);
+                    self.tree.force(Some(edge));
+                    1
+                }
+            };
+            let status = round::gather(&self.context, &mut self.batch, &mut self.tree, (size, 1), None);
+            if self.batch.is_empty() {
+                self.end_reason = self.context.end_reason(&self.tree, status.full);
+            }
+        }
+        self.batch.len()
+    }
+
+    /// The positions to evaluate.
+    pub fn requests(&self) -> impl ExactSizeIterator<Item = Request<'_>> {
+        self.batch.requests()
+    }
+
+    /// Applies the evaluator's answers to [`SteppedSearch::requests`], in their order, each with a prior for every move
+    /// ([`check_answers`](super::check_answers)).
+    ///
+    /// # Panics
+    ///
+    /// If there is not one answer for every position.
+    pub fn answer(&mut self, answers: &[Answer]) {
+        assert_eq!(answers.len(), self.batch.len(), "an answer for every position");
+        let leaves = self.batch.expand(answers, self.context.params.policy_temperature);
+        if round::apply(&mut self.tree, leaves) {
+            self.root_expanded();
+        }
+        self.end_reason = self.context.end_reason(&self.tree, false);
+    }
+
+    /// The root has its moves: keeps their priors, then adds the noise.
+    fn root_expanded(&mut self) {
+        self.priors = self.tree.children().into_iter().map(|(m, view)| (m, view.prior)).collect();
+        self.context.add_noise(&mut self.tree);
+        if let Some(gumbel) = self.gumbel {
+            let visits = self.context.visits_left(&self.tree);
+            self.halving = Some(SequentialHalving::begin(gumbel, &mut self.tree, visits));
+        }
+    }
+
+    /// Why the search ended, if it did.
+    pub fn end_reason(&self) -> Option<EndReason> {
+        self.end_reason
+    }
+
+    /// The search tree.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// The improved policy of a search that was started by [`SteppedSearch::start_gumbel`].
+    pub fn improved_policy(&self) -> Option<ImprovedPolicy> {
+        self.halving.as_ref()?.improved_policy(&self.tree, &self.priors)
+    }
+
+    /// The root moves with the evaluator's priors, flattened by [`Params::policy_temperature`], before noise.
+    pub fn priors(&self) -> &[(Move, f32)] {
+        &self.priors
+    }
+}

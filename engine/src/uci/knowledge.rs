@@ -1,0 +1,167 @@
+//! What a session looks up instead of searching: the opening book and the endgame tables.
+
+use std::path::Path;
+
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use shakmaty::{Color, Move, Position};
+
+use super::go::Go;
+use super::settings::Settings;
+use super::strength::game_seed;
+use crate::book::{Book, BookError};
+use crate::position::Game;
+use crate::tables::{Tables, TablesError};
+
+/// The book and the tables; neither until a GUI names files.
+#[derive(Debug)]
+pub struct Knowledge {
+    book: Option<Book>,
+    /// Chooses among the book's moves; seeded anew in every session.
+    random: SmallRng,
+    tables: Tables,
+}
+
+impl Default for Knowledge {
+    fn default() -> Knowledge {
+        Knowledge { book: None, random: SmallRng::seed_from_u64(game_seed()), tables: Tables::default() }
+    }
+}
+
+impl Knowledge {
+    /// Opens the book of the settings, or closes it if they name none.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be used; the previous one is then kept.
+    pub fn open_book(&mut self, settings: &Settings) -> Result<(), BookError> {
+        self.book = settings.book.as_deref().map(|file| Book::open(Path::new(file))).transpose()?;
+        Ok(())
+    }
+
+    /// Opens the tables of the settings, or closes them if they name none.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be used; the previous ones are then kept.
+    pub fn open_tables(&mut self, settings: &Settings) -> Result<(), TablesError> {
+        self.tables = match &settings.tables {
+            Some(paths) => Tables::open(paths, settings.table_rules)?,
+            None => Tables::default(),
+        };
+        Ok(())
+    }
+
+    /// Changes when the tables are probed, as the settings say.
+    pub fn set_rules(&mut self, settings: &Settings) {
+        self.tables = self.tables.with_rules(settings.table_rules);
+    }
+
+    /// The tables; clones share them.
+    pub fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// The book's move for this `go`; `None` in analysis, beyond `BookDepth`, or if the book is off or has none.
+    pub fn book_move(&mut self, game: &Game, go: &Go, settings: &Settings) -> Option<Move> {
+        let limits = &go.limits;
+        let wants_a_search =
+            limits.infinite || limits.ponder || limits.mate.is_some() || !go.searchmoves.is_empty();
+        if !settings.own_book
+            || settings.analyse
+            || wants_a_search
+            || plies_played(game) >= settings.book_depth
+        {
+            return None;
+        }
+        self.book.as_ref()?.choose(game, &mut self.random)
+    }
+
+    /// The root moves to search (empty for all): those of `searchmoves` (empty for all) that keep the best result
+    /// of the tables, or `searchmoves` itself if none does; and the number of positions probed.
+    pub fn root_moves(&self, game: &Game, searchmoves: Vec<Move>) -> (Vec<Move>, u64) {
+        let Some(known) = self.tables.root(game) else { return (searchmoves, 0) };
+        let is_wanted = |m: &Move| searchmoves.is_empty() || searchmoves.contains(m);
+        let kept: Vec<Move> = known.moves.iter().map(|root| root.m).filter(is_wanted).collect();
+        (if kept.is_empty() { searchmoves } else { kept }, known.hits)
+    }
+}
+
+/// Plies since the beginning of the game, by the position's move number.
+fn plies_played(game: &Game) -> usize {
+    let moves = game.position().fullmoves().get() as usize - 1;
+    2 * moves + usize::from(game.turn() == Color::Black)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::uci::go;
+
+    const TABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/syzygy");
+
+    fn opened() -> Knowledge {
+        let mut knowledge = Knowledge::default();
+        let settings = Settings { tables: Some(TABLES.to_owned()), ..Settings::default() };
+        knowledge.open_tables(&settings).unwrap();
+        // From the initial position: e2e4.
+        let entry = [0x46, 0x3b, 0x96, 0x18, 0x16, 0x91, 0xfc, 0x9c, 0x03, 0x1c, 0, 1, 0, 0, 0, 0];
+        knowledge.book = Some(Book::from_bytes(entry.to_vec()).unwrap());
+        knowledge
+    }
+
+    #[test]
+    fn the_book_is_used_in_games_only() {
+        let mut knowledge = opened();
+        let start = Game::new();
+        let settings = Settings { own_book: true, ..Settings::default() };
+        let mut book = |go: &str, settings: &Settings| {
+            let m = knowledge.book_move(&start, &go::parse(go).unwrap(), settings);
+            m.map(|m| Game::uci(m, false))
+        };
+        for go in ["", "wtime 1000 btime 1000", "movetime 5", "nodes 7", "depth 2"] {
+            assert_eq!(book(go, &settings).as_deref(), Some("e2e4"), "{go}");
+            assert_eq!(book(go, &Settings::default()), None, "OwnBook is off");
+        }
+        for go in ["infinite", "ponder wtime 1000", "mate 3", "searchmoves d2d4"] {
+            assert_eq!(book(go, &settings), None, "{go}");
+        }
+    }
+
+    #[test]
+    fn the_book_ends_at_its_depth() {
+        let mut knowledge = opened();
+        let settings = Settings { own_book: true, book_depth: 4, ..Settings::default() };
+        let initial = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0";
+        let mut book = |number: u32| {
+            let game = Game::from_fen(&format!("{initial} {number}")).unwrap();
+            knowledge.book_move(&game, &Go::default(), &settings).is_some()
+        };
+        assert_eq!([1, 2, 3, 4].map(&mut book), [true, true, false, false]);
+    }
+
+    #[test]
+    fn root_moves_are_those_that_keep_the_result() {
+        let knowledge = opened();
+        let defence = Game::from_fen("4k3/8/8/4K3/4P3/8/8/8 b - - 0 1").unwrap();
+        let m = |text| defence.parse_uci(text).unwrap();
+        let (saves, loses) = (m("e8e7"), m("e8d8"));
+        let hits = defence.legal_moves().len() as u64;
+        assert_eq!(knowledge.root_moves(&defence, vec![]), (vec![saves], hits));
+        assert_eq!(knowledge.root_moves(&defence, vec![loses, saves]), (vec![saves], hits));
+        assert_eq!(knowledge.root_moves(&defence, vec![loses]), (vec![loses], hits));
+        assert_eq!(knowledge.root_moves(&Game::new(), vec![]), (vec![], 0));
+    }
+
+    #[test]
+    fn a_failed_open_keeps_the_previous_files() {
+        let mut knowledge = opened();
+        let nowhere = Some("/no/such/place".to_owned());
+        let settings = Settings { tables: nowhere.clone(), book: nowhere, ..Settings::default() };
+        assert!(knowledge.open_tables(&settings).is_err() && knowledge.open_book(&settings).is_err());
+        assert!(knowledge.tables().max_pieces() == 3 && knowledge.book.is_some());
+        knowledge.open_tables(&Settings::default()).unwrap();
+        knowledge.open_book(&Settings::default()).unwrap();
+        assert!(knowledge.tables().max_pieces() == 0 && knowledge.book.is_none());
+    }
+}

@@ -1,0 +1,122 @@
+//! The network of the settings, with the backend that runs it.
+
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::settings::{Backend, Settings};
+use crate::encoding::Input;
+use crate::eval::Evaluator;
+use crate::onnx::{NetError, Network, NetworkPair, PrecisionCache};
+use crate::sparse::{SparseError, SparseNetwork};
+
+/// A loaded network.
+pub enum LoadedNetwork {
+    /// Run by ONNX Runtime.
+    Onnx(Box<Network>),
+    /// Run by our own kernels.
+    Native(SparseNetwork),
+}
+
+/// Why the network of the settings cannot be used.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// It cannot be loaded into ONNX Runtime.
+    #[error(transparent)]
+    Onnx(#[from] NetError),
+    /// It is of the family `sparse` and cannot be loaded.
+    #[error("network {0}: {1}")]
+    Sparse(PathBuf, SparseError),
+    /// It is of the family `sparse`, and `Backend` is `onnx-cpu`.
+    #[error("network {0}: the family sparse needs Backend native or auto")]
+    NeedsNative(PathBuf),
+    /// It is of another family, and `Backend` is `native`.
+    #[error("Backend native needs a network of the family sparse: choose auto or onnx-cpu")]
+    NeedsOnnx,
+}
+
+impl LoadedNetwork {
+    /// Loads the network that the settings name; what the user should be told goes to `notes`.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be loaded, or not by the backend of the settings.
+    pub fn load(settings: &Settings, notes: &mut Vec<String>) -> Result<LoadedNetwork, LoadError> {
+        if let Some(path) = settings.weights.as_deref().map(Path::new)
+            && let Some(bytes) = std::fs::read(path).ok().filter(|bytes| SparseNetwork::recognises(bytes))
+        {
+            if settings.backend == Backend::OnnxCpu {
+                return Err(LoadError::NeedsNative(path.to_owned()));
+            }
+            let network =
+                SparseNetwork::read(&bytes).map_err(|error| LoadError::Sparse(path.to_owned(), error))?;
+            log::info!("network: {}, native ({})", network.name(), network.evaluator().instructions());
+            return Ok(LoadedNetwork::Native(network));
+        }
+        if settings.backend == Backend::Native {
+            return Err(LoadError::NeedsOnnx);
+        }
+        let pair = match &settings.weights {
+            Some(file) => NetworkPair::beside(Path::new(file))?,
+            None => NetworkPair::embedded(),
+        };
+        let chosen = pair.choose(settings.precision, settings.params.batch, &PrecisionCache::of_user())?;
+        notes.extend(chosen.note);
+        log::info!("network: {}", chosen.network.describe());
+        Ok(LoadedNetwork::Onnx(Box::new(chosen.network)))
+    }
+
+    /// An evaluator for one worker.
+    ///
+    /// # Errors
+    ///
+    /// If a session cannot be opened.
+    pub fn evaluator(&self, settings: &Settings) -> Result<Box<dyn Evaluator>, LoadError> {
+        match self {
+            LoadedNetwork::Onnx(network) => {
+                Ok(network.evaluator_with(settings.params.batch, settings.step_limits)?)
+            }
+            LoadedNetwork::Native(network) => Ok(Box::new(network.evaluator())),
+        }
+    }
+
+    /// The input scheme that keys the evaluation cache; `None` if a look-up would cost more than an evaluation.
+    pub fn cached_input(&self) -> Option<Input> {
+        match self {
+            LoadedNetwork::Onnx(network) => Some(network.schemes().input),
+            LoadedNetwork::Native(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::eval::Request;
+    use crate::position::Game;
+    use crate::sparse::small_file;
+
+    #[test]
+    fn a_sparse_network_is_run_natively_and_others_by_onnx_runtime() {
+        let path = std::env::temp_dir().join(format!("philidor-sparse-{}.onnx", std::process::id()));
+        std::fs::write(&path, small_file()).unwrap();
+        let load = |weights: Option<&Path>, backend| {
+            let weights = weights.map(|path| path.to_str().unwrap().to_owned());
+            let settings = Settings { weights, backend, ..Settings::default() };
+            LoadedNetwork::load(&settings, &mut Vec::new()).map(|network| (network, settings))
+        };
+        for backend in [Backend::Auto, Backend::Native] {
+            let (network, settings) = load(Some(&path), backend).unwrap();
+            assert!(matches!(network, LoadedNetwork::Native(_)) && network.cached_input().is_none());
+            let (game, mut evaluator) = (Game::new(), network.evaluator(&settings).unwrap());
+            let moves = game.legal_moves();
+            let answers = evaluator.evaluate(&[Request { game: &game, moves: &moves }]).unwrap();
+            assert!((answers[0].priors.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+        }
+        let refused = |weights, backend| load(weights, backend).err().expect("refused").to_string();
+        assert!(refused(Some(path.as_path()), Backend::OnnxCpu).contains("Backend native or auto"));
+        assert!(refused(None, Backend::Native).contains("family sparse"));
+        assert!(matches!(load(None, Backend::Auto).unwrap().0, LoadedNetwork::Onnx(_)));
+        std::fs::remove_file(&path).unwrap();
+    }
+}

@@ -1,0 +1,118 @@
+//! From a `go` to a running search.
+
+use std::time::Instant;
+
+use crossbeam_channel::bounded;
+use shakmaty::Move;
+
+use super::Session;
+use crate::position::Game;
+use crate::search::Limits;
+use crate::time::{Budget, GoLimits};
+use crate::uci::engine::{self, SearchRequest};
+use crate::uci::info::Printer;
+use crate::uci::observer::{GoContext, SearchHandle, UciObserver};
+use crate::uci::running::{Activity, GoMode, RunningSearch};
+use crate::uci::settings::Settings;
+use crate::uci::strength;
+
+impl Session {
+    /// Starts the search of a `go`; returns at once.
+    pub(super) fn start(
+        &mut self,
+        limits: &GoLimits,
+        at: Instant,
+        searchmoves: Vec<Move>,
+        mode: GoMode,
+        fallback: Move,
+    ) {
+        let budget = self.budget(limits);
+        let (root_moves, root_hits) = self.knowledge.root_moves(&self.game, searchmoves);
+        let handle = SearchHandle::new((!limits.ponder).then_some(at));
+        let context = self.context(limits, at, handle.clone(), budget, root_moves.len());
+        let Settings { chess960, show_wdl, multipv, .. } = self.settings;
+        let mut printer = Printer::new(chess960, show_wdl, multipv);
+        printer.root_hits = root_hits;
+        let (sender, finished) = bounded(1);
+        let observer = UciObserver::new(context, printer, self.out.clone(), sender);
+        let request = SearchRequest {
+            game: self.game.clone(),
+            limits: self.search_limits(limits, root_moves),
+            tables: self.knowledge.tables().clone(),
+            seed: self.seed(&self.game),
+            observer: Box::new(observer),
+        };
+        let notes = self.engine.prepare(&self.settings);
+        self.say_all(notes);
+        self.engine.start(&self.settings, request);
+        self.activity = Activity::Searching(Box::new(RunningSearch {
+            root: self.game.clone(),
+            at,
+            clock: (!mode.withholds_bestmove()).then_some(limits.own(self.game.turn())),
+            strength: self.settings.strength(),
+            temperature: self.settings.move_temperature(),
+            finished,
+            handle,
+            mode,
+            fallback,
+        }));
+    }
+
+    /// The time that this move may take.
+    fn budget(&mut self, limits: &GoLimits) -> Budget {
+        let mover = self.game.turn();
+        let (clock, set) = (limits.own(mover), self.settings.move_overhead);
+        let overhead = self.overhead.on(&self.game, clock, limits.ponder, set);
+        let budget = Budget::new(limits, mover, overhead, &self.settings.time_params());
+        if self.debug {
+            self.out.say(format!("budget {budget:?}, overhead {overhead:?}"));
+        }
+        budget
+    }
+
+    /// What the observer has to know; `root_moves` is 0 if all moves are searched.
+    fn context(
+        &self,
+        limits: &GoLimits,
+        at: Instant,
+        handle: SearchHandle,
+        budget: Budget,
+        root_moves: usize,
+    ) -> GoContext {
+        let settings = &self.settings;
+        GoContext {
+            at,
+            handle,
+            budget,
+            params: settings.time_params(),
+            live_stats: settings.log_live_stats.then_some(self.game.turn()),
+            mate: limits.mate,
+            choices: if root_moves == 0 { self.game.legal_moves().len() } else { root_moves },
+            workers: u32::try_from(engine::workers(settings)).unwrap_or(1),
+        }
+    }
+
+    /// When the search ends by itself, and which moves it searches.
+    fn search_limits(&self, limits: &GoLimits, root_moves: Vec<Move>) -> Limits {
+        let settings = &self.settings;
+        let strength = settings.strength();
+        let nodes = limits.nodes.into_iter().chain(strength.map(|strength| strength.visits)).min();
+        Limits {
+            // Without a visit there would be no move to play.
+            visits: nodes.map(|nodes| nodes.max(1)),
+            depth: limits.depth.map(|depth| depth.max(1)),
+            root_moves,
+            noise: None,
+            all_moves: settings.multipv > 1
+                || limits.infinite
+                || limits.mate.is_some()
+                || strength.is_some()
+                || settings.move_temperature().is_some(),
+        }
+    }
+
+    /// The seed of the random numbers in this position: new for every game, unless the GUI has set one.
+    pub(super) fn seed(&self, game: &Game) -> u64 {
+        strength::seed(game, if self.settings.seed == 0 { self.game_seed } else { self.settings.seed })
+    }
+}

@@ -1,0 +1,188 @@
+//! Helpers: a tree driven step by step with a scripted evaluator, and searches by a pool.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use engine::bench::HashedEvaluator;
+use engine::eval::{Answer, EvalError, Evaluator, Request, Uniform, Wdl};
+use engine::position::Game;
+use engine::search::{Expansion, Leaf, Limits, Params, Pool, Proof, Puct, SearchOutcome, Tree};
+use shakmaty::{Color, Move, Position};
+
+/// Plain PUCT with c = 1: no growth, no reduction, no temperature.
+pub fn plain() -> Params {
+    Params {
+        puct: Puct { c: 1.0, factor: 0.0, ..Puct::default() },
+        fpu: 0.0,
+        policy_temperature: 1.0,
+        virtual_loss: 1.0,
+        ..Params::default()
+    }
+}
+
+/// Answers by the last move played; by default a draw and equal priors.
+#[derive(Clone, Default)]
+pub struct Scripted {
+    wdl: HashMap<String, Wdl>,
+    priors: HashMap<String, f32>,
+}
+
+impl Scripted {
+    pub fn value(mut self, after: &str, wdl: Wdl) -> Scripted {
+        self.wdl.insert(after.to_owned(), wdl);
+        self
+    }
+
+    pub fn prior(mut self, m: &str, prior: f32) -> Scripted {
+        self.priors.insert(m.to_owned(), prior);
+        self
+    }
+
+    pub fn answer(&self, after: &str, moves: &[Move]) -> Answer {
+        let prior = |m: &Move| self.priors.get(&Game::uci(*m, false)).copied();
+        let priors = moves.iter().map(|m| prior(m).unwrap_or(1.0 / moves.len() as f32)).collect();
+        Answer { wdl: self.wdl.get(after).copied().unwrap_or(Wdl::DRAW), priors }
+    }
+}
+
+/// A tree driven step by step, one leaf at a time, with scripted answers.
+pub struct ManualSearch {
+    pub tree: Tree,
+    script: Scripted,
+    params: Params,
+}
+
+impl ManualSearch {
+    pub fn new(fen: &str, root_moves: &str, params: Params, script: Scripted) -> ManualSearch {
+        let game = Game::from_fen(fen).unwrap();
+        let moves: Vec<Move> = root_moves.split_whitespace().map(|m| game.parse_uci(m).unwrap()).collect();
+        ManualSearch { tree: Tree::new(game, &moves, params.clone(), 1 << 24), script, params }
+    }
+
+    pub fn visit(&mut self) {
+        let gathered = self.tree.gather(1);
+        for visit in gathered.visits {
+            let mut game = self.tree.root_game().clone();
+            visit.replay(&mut game);
+            let leaf = self.leaf(&game, visit.plies());
+            self.tree.apply(visit, leaf);
+        }
+    }
+
+    pub fn leaf(&self, game: &Game, plies: usize) -> Leaf {
+        let legal = game.legal_moves();
+        let moves = if plies == 0 { self.tree.root_moves().to_vec() } else { legal.to_vec() };
+        if moves.is_empty() {
+            let mated = game.position().is_check();
+            return Leaf::Terminal(if mated { Proof::Loss(0) } else { Proof::Draw });
+        }
+        let after = last_move(self.tree.root_game(), game);
+        Leaf::Expanded(Expansion::new(
+            &moves,
+            &self.script.answer(&after, &moves),
+            self.params.policy_temperature,
+        ))
+    }
+
+    /// Visits of each root move, by name.
+    pub fn visits(&self) -> HashMap<String, u32> {
+        self.tree.children().into_iter().map(|(m, view)| (Game::uci(m, false), view.visits)).collect()
+    }
+
+    pub fn child(&self, uci: &str) -> engine::search::NodeView {
+        let children = self.tree.children();
+        children.into_iter().find(|(m, _)| Game::uci(*m, false) == uci).expect("a root move").1
+    }
+}
+
+/// The root move that leads to `game`, if it is one ply from `root`; else empty.
+pub fn last_move(root: &Game, game: &Game) -> String {
+    let one_ply = root.legal_moves().into_iter().find(|m| {
+        let mut next = root.clone();
+        next.play(*m);
+        next.hash() == game.hash() && game.ply() == root.ply() + 1
+    });
+    one_ply.map_or(String::new(), |m| Game::uci(m, false))
+}
+
+pub const KINGS_AND_PAWNS: &str = "4k3/pppppppp/8/8/8/8/PPPPPPPP/4K3 w - - 0 1";
+
+pub fn wdl(win: f32, draw: f32, loss: f32) -> Wdl {
+    Wdl { win, draw, loss }
+}
+
+pub fn near(got: f32, want: f32) {
+    assert!((got - want).abs() < 1e-3, "{got}, not {want}");
+}
+
+pub fn search(evaluators: Vec<Box<dyn Evaluator>>, game: &Game, limits: Limits) -> SearchOutcome {
+    search_with(Params::default(), evaluators, game, limits)
+}
+
+pub fn search_with(
+    params: Params,
+    evaluators: Vec<Box<dyn Evaluator>>,
+    game: &Game,
+    limits: Limits,
+) -> SearchOutcome {
+    search_by(&mut Pool::new(evaluators, params, 64 << 20), game, limits)
+}
+
+/// A search by a pool that may have a tree already.
+pub fn search_by(pool: &mut Pool, game: &Game, limits: Limits) -> SearchOutcome {
+    let outcome = pool.search(game, limits);
+    assert!(!pool.searching());
+    outcome
+}
+
+/// The game after these moves from `fen`, or from the initial position.
+pub fn played(fen: Option<&str>, moves: &str) -> Game {
+    let mut game = fen.map_or_else(Game::new, |fen| Game::from_fen(fen).unwrap());
+    for text in moves.split_whitespace() {
+        let m = game.parse_uci(text).unwrap();
+        game.play(m);
+    }
+    game
+}
+
+pub fn uniform(workers: usize) -> Vec<Box<dyn Evaluator>> {
+    (0..workers).map(|_| Box::new(Uniform) as Box<dyn Evaluator>).collect()
+}
+
+pub fn visits(visits: u64) -> Limits {
+    Limits { visits: Some(visits), ..Limits::default() }
+}
+
+/// Evaluates every position as winning for White, with equal priors.
+pub struct WhiteWins;
+
+impl Evaluator for WhiteWins {
+    fn max_batch(&self) -> usize {
+        8
+    }
+
+    fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
+        let mut answers = Uniform.evaluate(batch)?;
+        for (answer, request) in answers.iter_mut().zip(batch) {
+            let for_white = wdl(0.9, 0.1, 0.0);
+            answer.wdl = if request.game.turn() == Color::White { for_white } else { for_white.flipped() };
+        }
+        Ok(answers)
+    }
+}
+
+/// An evaluator that records [`Game::key`] and FEN of each position that it evaluates.
+#[derive(Clone, Default)]
+pub struct RecordingEvaluator(pub Arc<Mutex<Vec<(u64, String)>>>);
+
+impl Evaluator for RecordingEvaluator {
+    fn max_batch(&self) -> usize {
+        8
+    }
+
+    fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
+        let positions = batch.iter().map(|request| (request.game.key(), request.game.fen()));
+        self.0.lock().unwrap().extend(positions);
+        HashedEvaluator.evaluate(batch)
+    }
+}

@@ -1,0 +1,95 @@
+//! The opening book and the endgame tables, with the built program.
+
+use std::path::PathBuf;
+
+use crate::program::{Program, Search, number};
+
+const TABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/syzygy");
+
+/// A book that contains only 1.g1f3.
+fn book() -> PathBuf {
+    // Polyglot's key of the initial position; from rank 1, file g, to rank 3, file f; weight 7.
+    let key = 0x463b_9618_1691_fc9c_u64.to_be_bytes();
+    let bytes = [&key[..], &0o625_u16.to_be_bytes(), &[0, 7], &[0; 4]].concat();
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("book.bin");
+    std::fs::write(&path, bytes).expect("the book is written");
+    path
+}
+
+fn is_from_book(search: &Search) -> bool {
+    search.lines.iter().any(|line| line.starts_with("info string book move "))
+}
+
+#[test]
+fn the_book_is_played_at_once_in_games_and_only_there() {
+    let mut engine = Program::uniform();
+    let file = book();
+    let set = format!("setoption name OwnBook value true\nsetoption name BookFile value {}", file.display());
+    assert_eq!(engine.answer(&set), [""; 0]);
+    let search = engine.search("position startpos", "go infinite wtime 1\nstop");
+    assert!(!is_from_book(&search));
+    let search = engine.search("position startpos", "go wtime 100000 btime 100000");
+    assert!(is_from_book(&search), "{:?}", search.lines);
+    assert_eq!(search.lines.len(), 3);
+    assert_eq!(
+        (search.best(), search.field("pv"), search.field("score")),
+        ("g1f3", Some("g1f3"), Some("cp"))
+    );
+    assert_eq!(number(search.last(), "nodes"), 0);
+    assert!(!is_from_book(&engine.search("position startpos", "go nodes 10 searchmoves e2e4")));
+    assert!(!is_from_book(&engine.search("position startpos moves e2e4", "go nodes 10")));
+    engine.send("setoption name OwnBook value false");
+    assert!(!is_from_book(&engine.search("position startpos", "go nodes 10")));
+}
+
+#[test]
+fn a_book_or_tables_that_cannot_be_read_are_rejected_once_and_the_engine_plays_on() {
+    let mut engine = Program::uniform();
+    engine.send("setoption name OwnBook value true");
+    for bad in [
+        "setoption name BookFile value /no/such/book.bin".to_owned(),
+        format!("setoption name BookFile value {TABLES}/README.md"),
+        "setoption name SyzygyPath value /no/such/folder".to_owned(),
+        format!("setoption name SyzygyPath value {}", env!("CARGO_TARGET_TMPDIR")),
+    ] {
+        let answer = engine.answer(&bad);
+        assert!(matches!(&answer[..], [line] if line.starts_with("info string ")), "{bad}: {answer:?}");
+    }
+    let search = engine.search("position startpos", "go nodes 10");
+    assert!(!search.lines.iter().any(|line| line.starts_with("info string")), "{:?}", search.lines);
+    assert_eq!(number(search.last(), "tbhits"), 0);
+}
+
+#[test]
+fn the_tables_choose_the_root_moves() {
+    let mut engine = Program::uniform();
+    let answer = engine.answer(&format!("setoption name SyzygyPath value {TABLES}"));
+    assert_eq!(answer, ["info string 3 WDL and 3 DTZ tables of up to 3 pieces"]);
+    // One move keeps the draw; without a network or tables any might be played.
+    let defence = "position fen 4k3/8/8/4K3/4P3/8/8/8 b - - 0 1";
+    let search = engine.search(defence, "go nodes 200");
+    assert_eq!(search.best(), "e8e7");
+    assert!(number(search.last(), "tbhits") >= 5, "{}", search.last());
+    assert_eq!(engine.search(defence, "go nodes 20 searchmoves e8d8").best(), "e8d8");
+    // The counter leaves 30 plies: only the fastest win, in 29 plies, counts.
+    let rook = "position fen 8/8/8/3k4/8/8/8/KR6 w - - 70 90";
+    assert!(["b1e1", "a1b2"].contains(&engine.search(rook, "go nodes 300").best()));
+    engine.send("setoption name SyzygyProbeLimit value 2");
+    assert_eq!(number(engine.search(rook, "go nodes 20").last(), "tbhits"), 0);
+    engine.send("setoption name SyzygyPath value <empty>\nsetoption name SyzygyProbeLimit value 7");
+    assert_eq!(number(engine.search(rook, "go nodes 20").last(), "tbhits"), 0);
+}
+
+#[test]
+fn a_damaged_table_is_reported_once() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("damaged");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("KQvK.rtbw"), [7; 272]).expect("a file");
+    let mut engine = Program::uniform();
+    engine.answer(&format!("setoption name SyzygyPath value {}", folder.display()));
+    let mut count = |go: &str| {
+        let search = engine.search("position fen 8/8/8/3k4/8/8/8/KQ6 w - - 0 1", go);
+        search.lines.iter().filter(|line| line.contains("KQvK")).count()
+    };
+    assert_eq!([count("go nodes 10"), count("go nodes 10"), count("go nodes 10")], [1, 0, 0]);
+}
