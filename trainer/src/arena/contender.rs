@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, ensure};
-use engine::baseline::{Player, Task, UctParams};
+use engine::players::{Player, PlayerTask, UctParams};
 use engine::position::Game;
-use engine::search::{Limits, Outcome, Verdict, View, Watch};
+use engine::search::Limits;
 use shakmaty::Move;
 
 use crate::gameplay::{Backend, load_network};
@@ -91,7 +91,7 @@ fn limits(player: Player, effort: u64) -> Limits {
 
 /// The move of a classical player, which searches on the present thread.
 pub fn classical_move(player: Player, effort: u64, game: &Game, seed: u64) -> Option<Move> {
-    let task = Task {
+    let task = PlayerTask {
         game: game.clone(),
         limits: limits(player, effort),
         lines: 1,
@@ -99,19 +99,8 @@ pub fn classical_move(player: Player, effort: u64, game: &Game, seed: u64) -> Op
         uct: UctParams::default(),
         seed,
     };
-    let outcome = player.think(&task, &mut Silent, &AtomicBool::new(false));
+    let outcome = player.think(&task, &mut (), &AtomicBool::new(false));
     outcome.report.lines.first().and_then(|line| line.pv.first().copied())
-}
-
-/// An observer that ignores everything.
-struct Silent;
-
-impl Watch for Silent {
-    fn round(&mut self, _: &View<'_>) -> Verdict {
-        Verdict::Continue
-    }
-
-    fn done(&mut self, _: Outcome) {}
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use engine::baseline::Player;
+use engine::players::Player;
 use engine::position::{Game, PackedMove};
-use engine::search::{Limits, Solo};
+use engine::search::{Limits, SteppedSearch};
 use engine::tables::Tables;
 use shakmaty::Color;
 
@@ -64,7 +64,7 @@ pub struct MatchGame {
     number: u64,
     game: Game,
     record: GameRecord,
-    solo: Solo,
+    solo: SteppedSearch,
     searching: bool,
     /// Consecutive positions that each side has evaluated as lost: White, Black.
     lost: [usize; 2],
@@ -78,7 +78,7 @@ impl MatchGame {
         let visits =
             setup.sides.iter().map(|side| if let Side::Search(_, visits) = side { *visits } else { 0 });
         let memory = (1 << 18) + 1024 * visits.max().unwrap_or(0) as usize;
-        let solo = Solo::new(setup.tables.clone(), memory);
+        let solo = SteppedSearch::new(setup.tables.clone(), memory);
         MatchGame { setup, number, game, record, solo, searching: false, lost: [0; 2] }
     }
 
@@ -146,11 +146,11 @@ impl BatchedGame for MatchGame {
         }
     }
 
-    fn solo(&mut self) -> &mut Solo {
+    fn solo(&mut self) -> &mut SteppedSearch {
         &mut self.solo
     }
 
-    fn search(&self) -> &Solo {
+    fn search(&self) -> &SteppedSearch {
         &self.solo
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Error, Result, ensure};
 use clap::Args;
-use engine::eval::Network;
+use engine::onnx::Network;
 
 use crate::export::{QuantisationQuality, QuantisedNetwork, SPEED_BATCH, SPEED_REPEATS, quantise};
 use crate::files::write_file;

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Error, Result, ensure};
 use clap::{ArgAction, Args};
-use engine::eval::{Network, Value};
+use engine::eval::ValueScheme;
+use engine::onnx::Network;
 
 use crate::export::{OutputDifference, TOLERANCE, built_in_positions, compare, network, positions_of_file};
 use crate::train::Checkpoint;
@@ -43,8 +44,8 @@ impl VerifyArgs {
         let (count, value, difference) = self.verify()?;
         let OutputDifference { policy_logit, policy, wdl_logit, wdl } = difference;
         let wdl = match value {
-            Value::Wdl => format!("; WDL logit {wdl_logit:.1e}, probability {wdl:.1e}"),
-            Value::None => String::new(),
+            ValueScheme::Wdl => format!("; WDL logit {wdl_logit:.1e}, probability {wdl:.1e}"),
+            ValueScheme::None => String::new(),
         };
         println!(
             "{count} positions, largest differences: policy logit {policy_logit:.1e}, probability {policy:.1e}{wdl}"
@@ -57,7 +58,7 @@ impl VerifyArgs {
         Ok(())
     }
 
-    fn verify(&self) -> Result<(usize, Value, OutputDifference)> {
+    fn verify(&self) -> Result<(usize, ValueScheme, OutputDifference)> {
         let checkpoint = Checkpoint::load(&self.checkpoint).map_err(Error::msg)?;
         let (net, weights) = network(&checkpoint, self.averaged, self.steps)?;
         let file = Network::load(&self.net)?;

@@ -1,7 +1,7 @@
 //! Settings of self-play.
 
 use anyhow::{Result, bail};
-use engine::search::{Fpu, Params, Puct};
+use engine::search::{Params, Puct};
 use serde::{Deserialize, Serialize};
 
 /// How self-play games are played. Defaults are NeuralMatePlay's unless said otherwise.
@@ -239,7 +239,7 @@ impl SelfPlayRules {
         let SearchRules { c_puct, fpu, policy_temperature } = self.search;
         Params {
             puct: Puct { c: c_puct, ..Puct::default() },
-            fpu: Fpu { value: fpu, ..Fpu::default() },
+            fpu,
             policy_temperature,
             reuse: false,
             smart_pruning: 0.0,

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use crossbeam_channel::{Sender, bounded};
 use engine::encoding::{PolicyIndex, az4672};
-use engine::eval::{Evaluator, Network, Request, Schemes, Session, Thinking, Value, Wdl};
+use engine::eval::{Evaluator, Request, Schemes, ValueScheme, Wdl};
+use engine::onnx::{Network, OnnxSession, StepLimits};
 use engine::position::Game;
-use engine::search::{Ended, Limits, Outcome, Params, Pool, Score, Verdict, View, Watch};
+use engine::search::{EndReason, Limits, Params, Pool, Score};
 use shakmaty::Move;
 
 use crate::gameplay::load_network;
@@ -49,7 +49,7 @@ pub struct JudgedNetwork {
     evaluator: Box<dyn Evaluator>,
     search: Option<(Pool, u64)>,
     /// Runs the network for the logits of all outputs.
-    raw: Option<Session>,
+    raw: Option<OnnxSession>,
     /// Whether the network has a value head.
     pub has_value: bool,
 }
@@ -99,15 +99,15 @@ impl JudgedNetwork {
     ///
     /// If the network cannot be loaded.
     pub fn load_with_steps(net: &Path, steps: usize) -> Result<JudgedNetwork> {
-        let thinking = Thinking { steps, ..Thinking::default() };
+        let limits = StepLimits { steps, ..StepLimits::default() };
         let network = load_network(net).map_err(anyhow::Error::msg)?;
-        let evaluator = network.thinker(BATCH, thinking)?;
+        let evaluator = network.evaluator_with(BATCH, limits)?;
         let judged = JudgedNetwork::new(&format!("{}, {steps} steps", net.display()), evaluator, None);
         Ok(judged.with_value_of(&network))
     }
 
     fn with_value_of(self, network: &Network) -> JudgedNetwork {
-        JudgedNetwork { has_value: network.schemes().value == Value::Wdl, ..self }
+        JudgedNetwork { has_value: network.schemes().value == ValueScheme::Wdl, ..self }
     }
 
     /// The ranks of the moves played in these positions among all outputs of the network, legal or not: from 1, behind
@@ -165,11 +165,8 @@ impl JudgedNetwork {
     /// If ONNX Runtime fails.
     pub fn search(&mut self, game: &Game) -> Result<Option<SearchResult>> {
         let Some((pool, nodes)) = &mut self.search else { return Ok(None) };
-        let (sender, receiver) = bounded(1);
-        let limits = Limits { visits: Some(*nodes), ..Limits::default() };
-        pool.start(game.clone(), limits, Box::new(SendOutcome(sender)));
-        let outcome = receiver.recv().expect("every search reports its end");
-        if outcome.ended == Ended::Failed {
+        let outcome = pool.search(game, Limits { visits: Some(*nodes), ..Limits::default() });
+        if outcome.end_reason == EndReason::Failed {
             let why = outcome.error.unwrap_or_else(|| "the search failed".into());
             bail!("{}: {why}", self.name);
         }
@@ -179,20 +176,6 @@ impl JudgedNetwork {
             Score::Cp(_) => None,
         };
         Ok(Some(SearchResult { best: line.pv[0], wdl: line.wdl, mate }))
-    }
-}
-
-/// Sends the outcome at the end of a search.
-struct SendOutcome(Sender<Outcome>);
-
-impl Watch for SendOutcome {
-    fn round(&mut self, _view: &View<'_>) -> Verdict {
-        Verdict::Continue
-    }
-
-    fn done(&mut self, outcome: Outcome) {
-        // The receiver is gone only if the program is ending.
-        _ = self.0.send(outcome);
     }
 }
 

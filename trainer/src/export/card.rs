@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use engine::eval::{Golden, Network, Schemes};
+use engine::eval::{Golden, Schemes};
+use engine::onnx::Network;
 
 use crate::files::{make_folder_of, write_file};
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use engine::encoding::Policy;
-use engine::eval::{self, Golden, Session};
+use engine::eval;
+use engine::eval::Golden;
+use engine::onnx::OnnxSession;
 use engine::position::Game;
 use prost::Message;
 #[cfg(feature = "libtorch")]
@@ -73,7 +75,7 @@ fn outputs_of_logits(scheme: Policy, games: &[Game], policies: &[f32], values: &
 /// # Errors
 /// If ONNX Runtime cannot load or run the model.
 pub fn with_golden_outputs(mut model: ModelProto, precision: &str) -> Result<Vec<u8>> {
-    let mut session = Session::open(&model.encode_to_vec())?;
+    let mut session = OnnxSession::open(&model.encode_to_vec())?;
     let schemes = session.schemes();
     let games = golden_games();
     let outputs = session.run(&schemes.input.tensor(&games), |logits| {

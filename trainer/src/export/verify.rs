@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use engine::eval::Network;
+use engine::onnx::Network;
 use engine::position::{Game, PackedMove};
 
 use super::golden::{golden_games, logits, softmax};
@@ -133,7 +133,8 @@ pub fn built_in_positions(count: usize) -> Vec<Game> {
 #[cfg(test)]
 mod tests {
     use engine::encoding::Policy;
-    use engine::eval::{Evaluator, Request, Thinking};
+    use engine::eval::{Evaluator, Request};
+    use engine::onnx::StepLimits;
     use tch::{Device, Kind};
 
     use super::*;
@@ -256,8 +257,8 @@ mod tests {
             .unwrap();
             let net = Net::new(&model).unwrap();
             let (policy, _) = logits(&net, &weights, &positions);
-            let thinking = Thinking { steps, epsilon: 0.0 };
-            let answers = core.thinker(positions.len(), thinking).unwrap().evaluate(&requests).unwrap();
+            let thinking = StepLimits { steps, epsilon: 0.0 };
+            let answers = core.evaluator_with(positions.len(), thinking).unwrap().evaluate(&requests).unwrap();
             for ((game, answer), policy) in positions.iter().zip(&answers).zip(policy.chunks_exact(1968)) {
                 let index = |m: &shakmaty::Move| Policy::Uci1968m.index(game.turn(), *m).offset();
                 let expected =

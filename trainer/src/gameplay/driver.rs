@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::eval::{Answer, EvalError, Evaluator, Request};
-use engine::search::{Solo, check_answers};
+use engine::search::{SteppedSearch, check_answers};
 
 /// What a game needs next.
 #[derive(Debug)]
@@ -24,10 +24,10 @@ pub trait BatchedGame {
     fn advance(&mut self) -> Next<Self::Outcome>;
 
     /// The current search, to gather positions and to apply answers.
-    fn solo(&mut self) -> &mut Solo;
+    fn solo(&mut self) -> &mut SteppedSearch;
 
     /// The current search, read-only.
-    fn search(&self) -> &Solo;
+    fn search(&self) -> &SteppedSearch;
 }
 
 /// A game with the evaluator that it waits for.

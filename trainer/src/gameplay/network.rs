@@ -4,7 +4,8 @@ use std::path::Path;
 
 use anyhow::Result;
 use engine::encoding::Input;
-use engine::eval::{Evaluator, Network, Pair, Precision};
+use engine::eval::{Evaluator, Precision};
+use engine::onnx::{Network, NetworkPair};
 
 /// A network together with what runs it: all that games need of one.
 pub trait Backend: Send + Sync {
@@ -37,8 +38,8 @@ impl Backend for Network {
 /// The file cannot be read, or is no network that this program knows.
 pub fn load_network(name: &Path) -> Result<Network> {
     let network = match name.to_str() {
-        Some("embedded") => Pair::embedded().exactly(Precision::Fp32),
-        Some("embedded.int8") => Pair::embedded().exactly(Precision::Int8),
+        Some("embedded") => NetworkPair::embedded().exactly(Precision::Fp32),
+        Some("embedded.int8") => NetworkPair::embedded().exactly(Precision::Int8),
         _ => Network::load(name),
     };
     Ok(network?)

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use engine::position::{Game, Outcome};
-use engine::tables::{Rules, TableResult, Tables};
+use engine::tables::{ProbeRules, TableResult, Tables};
 
 use crate::datagen::{StartPositions, StartRules};
 use crate::record::{FLAG_ADJUDICATED, GameResult};
@@ -28,7 +28,7 @@ impl OpeningsAndTables {
         let starts = StartPositions::new(StartRules { book, random_plies, careless: false }, seed)
             .map_err(anyhow::Error::msg)?;
         let tables =
-            if syzygy.is_empty() { Tables::default() } else { Tables::open(syzygy, Rules::default())? };
+            if syzygy.is_empty() { Tables::default() } else { Tables::open(syzygy, ProbeRules::default())? };
         Ok(OpeningsAndTables { starts, tables })
     }
 }

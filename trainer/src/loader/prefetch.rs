@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use anyhow::anyhow;
 use crossbeam_channel::{Receiver, bounded};
-use engine::eval::Network;
+use engine::onnx::Network;
 
 use super::batch::{Batch, Origin};
 use super::order::{DAMAGED, SampleOrder};

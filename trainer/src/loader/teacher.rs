@@ -2,7 +2,8 @@
 
 use anyhow::Context;
 use engine::encoding::Policy;
-use engine::eval::{Answer, Evaluator, Network, Request};
+use engine::eval::{Answer, Evaluator, Request};
+use engine::onnx::Network;
 use engine::position::Game;
 use shakmaty::Move;
 
@@ -58,8 +59,15 @@ impl Teacher {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+
     use engine::encoding::az4672;
     use engine::eval::{EvalError, Wdl};
+
+    use crate::loader::corpus::CorpusBuilder;
+    use crate::loader::order::{SampleOrder, Source};
+    use crate::record::GameView;
+    use crate::samples::SampleOptions;
 
     /// Prefers the first legal move the more, the more moves there are.
     struct First;
@@ -80,20 +88,8 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "libtorch")]
     #[test]
     fn batches_hold_the_teachers_targets_also_when_appended() {
-        use std::sync::Arc;
-
-        use tch::{Device, Kind};
-
-        use crate::config::ModelConfig;
-        use crate::loader::corpus::CorpusBuilder;
-        use crate::loader::order::{SampleOrder, Source};
-        use crate::model::Expander;
-        use crate::record::GameView;
-        use crate::samples::SampleOptions;
-
         let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
         builder.push(&GameView { moves: &[12 | 28 << 6], ..GameView::default() }).unwrap();
         let source = Source { corpus: Arc::new(builder.build().unwrap()), weight: 1.0 };

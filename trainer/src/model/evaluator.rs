@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
 use engine::encoding::Input;
-use engine::eval::{Answer, EvalError, Evaluator, Request, Schemes, Wdl, lesson, softmax};
+use engine::eval::{Answer, EvalError, Evaluator, Request, Schemes, Wdl, material, softmax};
 use tch::{Device, Kind, Tensor};
 
 use super::input::Expander;
@@ -105,8 +105,9 @@ impl Evaluator for TorchEvaluator {
             let mut priors = own.to_vec();
             softmax(&mut priors);
             // A network without a value has none for any position.
-            let wdl =
-                wdl.next().map_or_else(|| lesson::wdl(request.game.position()), |wdl| Wdl::from_logits(*wdl));
+            let wdl = wdl
+                .next()
+                .map_or_else(|| material::wdl(request.game.position()), |wdl| Wdl::from_logits(*wdl));
             Answer { wdl, priors }
         };
         let answers: Vec<Answer> = batch.iter().map(answer).collect();
@@ -136,7 +137,7 @@ fn first_line(why: &(dyn Any + Send)) -> &str {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use engine::eval::Network;
+    use engine::onnx::Network;
     use engine::position::Game;
     use shakmaty::MoveList;
 
@@ -255,7 +256,7 @@ mod tests {
         let copy = weights.copy(Device::Cpu, Kind::Float);
         let mut evaluator = Torch::new(&net, copy, Device::Cpu).evaluator(16).unwrap();
         for ((game, _), answer) in positions.iter().zip(evaluator.evaluate(&requests(&positions)).unwrap()) {
-            assert_eq!(answer.wdl, lesson::wdl(game.position()));
+            assert_eq!(answer.wdl, material::wdl(game.position()));
         }
         agree(&net, weights, &file);
     }

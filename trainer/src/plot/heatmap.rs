@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use engine::encoding::{Input, Policy, onehot832};
-use engine::eval::Network;
+use engine::onnx::Network;
 use shakmaty::uci::UciMove;
 use shakmaty::{Color, Move, Piece, Rank, Role, Square, attacks};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use engine::eval::Network;
+use engine::onnx::Network;
 use tch::{Device, Kind};
 
 use super::state::START;

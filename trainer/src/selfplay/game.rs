@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::eval::centipawns_of_q;
 use engine::position::{Game, PackedMove};
-use engine::search::{Gumbel, Limits, Noise, Proof, Solo, choose};
+use engine::search::{Gumbel, Limits, Noise, Proof, SteppedSearch, sample_by_visits};
 use engine::tables::Tables;
 use shakmaty::{Color, Move};
 
@@ -50,7 +50,7 @@ pub struct SelfPlayGame {
     // Grows.
     game: Game,
     record: GameRecord,
-    solo: Solo,
+    solo: SteppedSearch,
     /// Whether a search is running, and if so whether its policy is a training target.
     searching: Option<bool>,
 }
@@ -61,7 +61,7 @@ impl SelfPlayGame {
         let mut game = Game::from_fen(&record.start_fen()).expect("a checked start position");
         record.moves.iter().for_each(|m| game.play(m.to_legal_move(game.position())));
         // The search probes the tables too.
-        let solo = Solo::new(setup.tables.clone(), setup.rules.tree_memory());
+        let solo = SteppedSearch::new(setup.tables.clone(), setup.rules.tree_memory());
         SelfPlayGame { setup, number, evaluator, game, record, solo, searching: None }
     }
 
@@ -80,7 +80,7 @@ impl SelfPlayGame {
         let stats = tree.stats();
         let root = tree.root();
         let wdl = root.proof.map_or(root.wdl.flipped(), Proof::wdl);
-        let improved = self.solo.improved().filter(|_| root.proof.is_none());
+        let improved = self.solo.improved_policy().filter(|_| root.proof.is_none());
         let target = match &improved {
             _ if !is_target => Vec::new(),
             Some(improved) => improved.policy.clone(),
@@ -111,7 +111,7 @@ impl SelfPlayGame {
     fn sample(&self, visited: &[(Move, u64)]) -> Option<Move> {
         let visits: Vec<u64> = visited.iter().map(|(_, visits)| *visits).collect();
         let random = self.rng(RngStream::Move, self.record.moves.len()).u64(..);
-        choose(&visits, self.temperature(), random).map(|index| visited[index].0)
+        sample_by_visits(&visits, self.temperature(), random).map(|index| visited[index].0)
     }
 
     /// The temperature of the next move.
@@ -192,11 +192,11 @@ impl BatchedGame for SelfPlayGame {
         }
     }
 
-    fn solo(&mut self) -> &mut Solo {
+    fn solo(&mut self) -> &mut SteppedSearch {
         &mut self.solo
     }
 
-    fn search(&self) -> &Solo {
+    fn search(&self) -> &SteppedSearch {
         &self.solo
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
-use engine::eval::{Answer, Cached, EvalCache, EvalError, Evaluator, Request};
+use engine::eval::{Answer, CachedEvaluator, EvalCache, EvalError, Evaluator, Request};
 use indicatif::{HumanCount, ProgressBar};
 
 use super::game::{FinishedGame, SelfPlayGame, SelfPlaySetup};
@@ -248,7 +248,9 @@ fn evaluator(network: &dyn Backend, shared: &SharedState<'_>) -> Result<Box<dyn 
     let evaluator = CountingEvaluator { inner, batches: Arc::clone(&shared.batches) };
     Ok(match rules.cache {
         0 => Box::new(evaluator),
-        cache => Box::new(Cached::new(evaluator, network.input(), Arc::new(EvalCache::new(cache << 20)))),
+        cache => {
+            Box::new(CachedEvaluator::new(evaluator, network.input(), Arc::new(EvalCache::new(cache << 20))))
+        }
     })
 }
 

@@ -56,7 +56,7 @@ mod tests {
         let one = |(m, (visits, prior, q)): (&Move, &(u64, f32, f32))| MoveStats {
             m: *m,
             visits: *visits,
-            pending: 0,
+            in_flight: 0,
             prior: *prior,
             q: *q,
             wdl: Wdl::DRAW,

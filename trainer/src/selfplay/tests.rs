@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use engine::bench::Hashed;
+use engine::bench::HashedEvaluator;
 use engine::encoding::Input;
 use engine::eval::{Answer, EvalError, Evaluator, Request};
 use engine::tables::Tables;
@@ -37,7 +37,7 @@ fn driven(
     at_once: usize,
     stop: usize,
 ) -> (Vec<FinishedGame>, Vec<(u64, GameRecord)>, usize) {
-    let mut evaluators: Vec<Box<dyn Evaluator>> = vec![Box::new(Hashed)];
+    let mut evaluators: Vec<Box<dyn Evaluator>> = vec![Box::new(HashedEvaluator)];
     let mut left = games.into_iter();
     let mut finished = Vec::new();
     let (halt, mut rounds, mut positions) = (AtomicBool::new(false), 0, 0);
@@ -90,7 +90,7 @@ impl Evaluator for Recording {
 
     fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
         self.1.lock().unwrap().push(batch.len());
-        Hashed.evaluate(batch)
+        HashedEvaluator.evaluate(batch)
     }
 }
 
@@ -177,7 +177,7 @@ impl Evaluator for Incomplete {
     }
 
     fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
-        let mut answers = Hashed.evaluate(batch)?;
+        let mut answers = HashedEvaluator.evaluate(batch)?;
         self.0(&mut answers);
         Ok(answers)
     }

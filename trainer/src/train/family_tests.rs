@@ -8,7 +8,7 @@ use crate::config::TrainConfig;
 use crate::loader::{Batch, Origin};
 use crate::model::Expander;
 use anyhow::Result;
-use engine::eval::Value;
+use engine::eval::ValueScheme;
 use tch::{Device, Kind, Tensor};
 
 const LINEAR: &str = r#"{ "model": { "family": "linear" }, "mask_illegal": false }"#;
@@ -109,7 +109,7 @@ fn every_family_overfits_a_game() {
         let validations = learner.validate(&held_out_game(game));
         let all = &validations.all;
         assert!(all.measures.top1 > 0.95 && all.raw_top1 <= all.measures.top1, "{text}: {all:?}");
-        let has_value = config.model.schemes().value == Value::Wdl;
+        let has_value = config.model.schemes().value == ValueScheme::Wdl;
         assert_eq!(
             (all.measures.wdl_loss.is_some(), validations.calibration.is_some()),
             (has_value, has_value)

@@ -1,7 +1,7 @@
 //! A network in training: its weights, their average, the optimiser and the training metrics.
 
 use anyhow::Result;
-use engine::eval::Value;
+use engine::eval::ValueScheme;
 use tch::{Device, Kind, Tensor};
 
 use super::loss;
@@ -197,7 +197,7 @@ impl Learner {
         TrainReport {
             measures: Measures {
                 policy_loss: mean(0),
-                wdl_loss: (self.net.schemes().value == Value::Wdl).then(|| mean(1)),
+                wdl_loss: (self.net.schemes().value == ValueScheme::Wdl).then(|| mean(1)),
                 top1: mean(2),
                 top5: mean(3),
             },

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
-use engine::eval::{Network, Schemes};
+use engine::eval::Schemes;
+use engine::onnx::Network;
 
 use super::feed::Feed;
 use super::validation::HeldOut;

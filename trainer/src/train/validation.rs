@@ -7,7 +7,7 @@ use crate::config::TrainConfig;
 use crate::loader::Batch;
 use crate::model::{DeviceBatch, Expander, Net, Output, Weights};
 use crate::samples::Phase;
-use engine::eval::Value;
+use engine::eval::ValueScheme;
 use serde::Serialize;
 use tch::{Kind, Tensor};
 
@@ -89,7 +89,7 @@ pub fn validate(net: &Net, weights: &Weights, held_out: &HeldOut, config: &Train
     let device = weights.device();
     let expander = Expander::new(device, Kind::Float, net.schemes());
     let (sources, phases) = (held_out.names.len() as i64, Phase::ALL.len() as i64);
-    let has_value = net.schemes().value == Value::Wdl;
+    let has_value = net.schemes().value == ValueScheme::Wdl;
     let steps = config.model.step_weights().len() as i64;
     let mut sums = Tensor::zeros([sources + phases, MEASURED + STEP * steps], (Kind::Float, device));
     let mut counts = CalibrationCounts::new(device);

@@ -1,11 +1,12 @@
 //! Configuration of the model family `linear`.
 
 use engine::encoding::{Input, Policy};
-use engine::eval::{Schemes, Value};
+use engine::eval::{Schemes, ValueScheme};
 use serde::{Deserialize, Serialize};
 
 /// Its input and output schemes.
-pub const SCHEMES: Schemes = Schemes { input: Input::Onehot832, policy: Policy::Uci1968, value: Value::None };
+pub const SCHEMES: Schemes =
+    Schemes { input: Input::Onehot832, policy: Policy::Uci1968, value: ValueScheme::None };
 
 /// Configuration of a linear model, which has no options.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail, ensure};
 use engine::encoding::{Input, Policy};
-use engine::eval::{Schemes, Value};
+use engine::eval::{Schemes, ValueScheme};
 use serde::{Deserialize, Serialize};
 
 /// Its input scheme.
@@ -30,7 +30,11 @@ impl Default for MlpConfig {
 impl MlpConfig {
     /// The network's input and output schemes.
     pub fn schemes(&self) -> Schemes {
-        Schemes { input: INPUT, policy: POLICY, value: if self.value { Value::Wdl } else { Value::None } }
+        Schemes {
+            input: INPUT,
+            policy: POLICY,
+            value: if self.value { ValueScheme::Wdl } else { ValueScheme::None },
+        }
     }
 
     /// Checks the values.

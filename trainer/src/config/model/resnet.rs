@@ -2,11 +2,12 @@
 
 use anyhow::{Result, bail};
 use engine::encoding::{Input, Policy};
-use engine::eval::{Schemes, Value};
+use engine::eval::{Schemes, ValueScheme};
 use serde::{Deserialize, Serialize};
 
 /// Its input and output schemes.
-pub const SCHEMES: Schemes = Schemes { input: Input::Planes72, policy: Policy::Az4672, value: Value::Wdl };
+pub const SCHEMES: Schemes =
+    Schemes { input: Input::Planes72, policy: Policy::Az4672, value: ValueScheme::Wdl };
 
 /// Normalisation after a convolution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,11 +2,12 @@
 
 use anyhow::{Result, bail};
 use engine::encoding::{Input, Policy};
-use engine::eval::{Schemes, Value};
+use engine::eval::{Schemes, ValueScheme};
 use serde::{Deserialize, Serialize};
 
 /// Its input and output schemes.
-pub const SCHEMES: Schemes = Schemes { input: Input::Planes19, policy: Policy::Uci1968m, value: Value::Wdl };
+pub const SCHEMES: Schemes =
+    Schemes { input: Input::Planes19, policy: Policy::Uci1968m, value: ValueScheme::Wdl };
 
 /// The weight in the loss of each of the steps t = 1 to T; the weights are normalised to sum to one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,8 +97,8 @@ impl TrmConfig {
         if self.width % self.heads != 0 {
             bail!("model.heads {} does not divide width {}", self.heads, self.width);
         }
-        if !(1..=engine::eval::MAX_STEPS).contains(&self.steps) {
-            let most = engine::eval::MAX_STEPS;
+        if !(1..=engine::onnx::MAX_STEPS).contains(&self.steps) {
+            let most = engine::onnx::MAX_STEPS;
             bail!("model.steps is {}, must be 1 to {most}", self.steps);
         }
         if !(0.0..1.0).contains(&self.dropout) {

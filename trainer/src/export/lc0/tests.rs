@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use engine::eval::{Network, Request};
+use engine::eval::Request;
+use engine::onnx::Network;
 use engine::position::Game;
 use prost::Message;
 use serde::Deserialize;

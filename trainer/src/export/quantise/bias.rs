@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use anyhow::Result;
-use engine::eval::Session;
+use engine::onnx::OnnxSession;
 use engine::position::Game;
 
 use super::plan::QuantisationPlan;
@@ -77,7 +77,7 @@ fn layer_outputs(model: &ModelProto, plan: &QuantisationPlan) -> Vec<LayerOutput
 /// For each of these outputs, the mean of every channel over positions and squares.
 fn means(model: &ModelProto, layers: &[LayerOutput], games: &[Game]) -> Result<Vec<Vec<f64>>> {
     let names: Vec<String> = layers.iter().map(|layer| layer.name.clone()).collect();
-    let mut session = Session::open(&with_outputs(model, &names))?;
+    let mut session = OnnxSession::open(&with_outputs(model, &names))?;
     let scheme = session.schemes().input;
     let mut totals: Vec<Vec<f64>> = layers.iter().map(|layer| vec![0.0; layer.channels]).collect();
     let mut counts = vec![0.0; layers.len()];

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use engine::eval::{Session, Wdl};
+use engine::eval::Wdl;
+use engine::onnx::OnnxSession;
 use engine::position::Game;
 
 use super::positions::LabelledPosition;
@@ -42,8 +43,8 @@ pub const SPEED_BATCH: usize = 8;
 /// # Errors
 /// If ONNX Runtime fails.
 pub fn quality(
-    original: &mut Session,
-    quantised: &mut Session,
+    original: &mut OnnxSession,
+    quantised: &mut OnnxSession,
     positions: &[LabelledPosition],
 ) -> Result<QuantisationQuality> {
     let count = |is: bool| f64::from(u8::from(is));
@@ -92,7 +93,7 @@ struct Probabilities {
     wdl: Option<[f32; 3]>,
 }
 
-fn probabilities(session: &mut Session, batch: &[Game], input: &[f32]) -> Result<Vec<Probabilities>> {
+fn probabilities(session: &mut OnnxSession, batch: &[Game], input: &[f32]) -> Result<Vec<Probabilities>> {
     let scheme = session.schemes().policy;
     let probabilities = session.run(input, |logits| {
         let values = logits.wdl.as_chunks::<3>().0;
@@ -132,7 +133,7 @@ fn best(p: &[f32]) -> Option<usize> {
 /// # Errors
 /// If ONNX Runtime fails.
 pub fn speeds(
-    sessions: [&mut Session; 2],
+    sessions: [&mut OnnxSession; 2],
     positions: &[LabelledPosition],
     repeats: usize,
 ) -> Result<[f64; 2]> {

@@ -24,7 +24,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
-use engine::eval::Session;
+use engine::onnx::OnnxSession;
 use engine::position::Game;
 use prost::Message;
 
@@ -77,7 +77,7 @@ pub fn quantise(
     let int8 = quantiser.file()?;
     let held_out = &positions.held_out;
     log::info!("comparing on {} held-out positions", held_out.len());
-    let (mut before, mut after) = (Session::open(fp32)?, Session::open(&int8)?);
+    let (mut before, mut after) = (OnnxSession::open(fp32)?, OnnxSession::open(&int8)?);
     let quality = compare::quality(&mut before, &mut after, held_out)?;
     log::info!("measuring the speed, {SPEED_REPEATS} times each");
     let speeds = speeds([&mut before, &mut after], held_out, SPEED_REPEATS)?;
@@ -103,7 +103,7 @@ pub fn quantise_and_compare(fp32: &[u8], games: &[PathBuf]) -> Result<(Vec<u8>, 
     ensure!(!calibration.is_empty(), "there are no games to calibrate on");
     let int8 = Quantiser::new(fp32, &calibration)?.file()?;
     let others: Vec<LabelledPosition> = sample.into_iter().skip(1).step_by(2).collect();
-    let quality = compare::quality(&mut Session::open(fp32)?, &mut Session::open(&int8)?, &others)?;
+    let quality = compare::quality(&mut OnnxSession::open(fp32)?, &mut OnnxSession::open(&int8)?, &others)?;
     Ok((int8, quality))
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use anyhow::Result;
 use engine::encoding::Input;
-use engine::eval::Session;
+use engine::onnx::OnnxSession;
 use engine::position::Game;
 use prost::Message;
 
@@ -91,7 +91,7 @@ pub fn ranges(
     games: &[Game],
 ) -> Result<HashMap<String, QuantisationRange>> {
     let tensors = &plan.tensors;
-    let mut session = Session::open(&with_outputs(model, tensors))?;
+    let mut session = OnnxSession::open(&with_outputs(model, tensors))?;
     let scheme = session.schemes().input;
     let mut histograms: HashMap<&str, ActivationHistogram> = HashMap::new();
     for tensor in tensors {

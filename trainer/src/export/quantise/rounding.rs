@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use anyhow::{Context, Result};
-use engine::eval::Session;
+use engine::onnx::OnnxSession;
 use engine::position::Game;
 use tch::{Kind, Tensor};
 
@@ -90,7 +90,7 @@ fn scales(numbers: &[f32], inner: usize, bias: Option<&[f32]>, input_scale: f32)
 /// being the inputs of one output (im2col for convolutions).
 fn moments(model: &ModelProto, node: &NodeProto, weight: &TensorProto, games: &[Game]) -> Result<Tensor> {
     let name = node.input[0].clone();
-    let mut session = Session::open(&with_outputs(model, std::slice::from_ref(&name)))?;
+    let mut session = OnnxSession::open(&with_outputs(model, std::slice::from_ref(&name)))?;
     let scheme = session.schemes().input;
     let inner = weight.dims[1..].iter().product::<i64>();
     let mut sum = Tensor::zeros([inner, inner], (Kind::Double, tch::Device::Cpu));

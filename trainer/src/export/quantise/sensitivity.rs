@@ -1,7 +1,7 @@
 //! Sensitivity analysis: the quantisation error of each layer alone.
 
 use anyhow::Result;
-use engine::eval::Session;
+use engine::onnx::OnnxSession;
 
 use super::Quantiser;
 use super::compare::{QuantisationQuality, quality};
@@ -25,7 +25,7 @@ pub struct LayerSensitivity {
 /// # Errors
 /// If ONNX Runtime fails.
 pub fn layer_sensitivities(
-    original: &mut Session,
+    original: &mut OnnxSession,
     quantiser: &Quantiser,
     positions: &[LabelledPosition],
 ) -> Result<Vec<LayerSensitivity>> {
@@ -34,7 +34,7 @@ pub fn layer_sensitivities(
     let bar = layers_bar(layers.len());
     let mut all = Vec::with_capacity(layers.len());
     for layer in layers {
-        let mut single = Session::open(&quantiser.single_layer(layer))?;
+        let mut single = OnnxSession::open(&quantiser.single_layer(layer))?;
         let quality = quality(original, &mut single, &positions)?;
         all.push(LayerSensitivity { layer: quantiser.describe(layer), quality });
         bar.inc(1);

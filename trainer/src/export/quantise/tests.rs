@@ -1,6 +1,7 @@
 //! Quantisation of small networks with random weights.
 
-use engine::eval::{Network, Value};
+use engine::eval::ValueScheme;
+use engine::onnx::Network;
 
 use super::compare::quality;
 use super::fixtures::{RESNET, fp32, fp32_of, with_a_sensitive_layer};
@@ -34,10 +35,10 @@ fn check_of(model: &str, overrides: &[&str]) {
     let network = Network::load(&path).unwrap();
     assert_eq!((network.card().precision.as_str(), network.name()), ("int8", "net"));
 
-    let open = |bytes: &[u8]| Session::open(bytes).unwrap();
+    let open = |bytes: &[u8]| OnnxSession::open(bytes).unwrap();
     let quality = quality(&mut open(&fp32), &mut open(&int8), &positions(200)[100..]).unwrap();
     assert_eq!(quality.positions, 100);
-    assert_eq!(quality.wdl_error.is_some(), network.schemes().value == Value::Wdl);
+    assert_eq!(quality.wdl_error.is_some(), network.schemes().value == ValueScheme::Wdl);
     let wdl_error = quality.wdl_error.unwrap_or(0.0);
     assert!(quality.policy_kl < 0.002 && wdl_error < 0.01, "{overrides:?}: {quality:?}");
     assert!(quality.policy_kl > 0.0, "quantisation changes the outputs: were both run?");
@@ -96,7 +97,7 @@ fn the_plan_quantises_the_whole_tower() {
 fn the_most_sensitive_layer_is_first() {
     let (bytes, layer) = with_a_sensitive_layer();
     let quantiser = Quantiser::new(&bytes, &built_in_positions(64)).unwrap();
-    let mut original = Session::open(&bytes).unwrap();
+    let mut original = OnnxSession::open(&bytes).unwrap();
     let sensitivities = layer_sensitivities(&mut original, &quantiser, &positions(40)).unwrap();
     assert_eq!(sensitivities.len(), quantiser.layers().len());
     assert_eq!(sensitivities[0].layer, quantiser.describe(layer), "{sensitivities:?}");
