@@ -253,6 +253,29 @@ fn a_table_of_puzzles_becomes_games() {
 }
 
 #[test]
+fn lichess_puzzles_are_imported_whatever_their_columns() {
+    let folder = Folder::new();
+    let table = "PuzzleId,GameId,FEN,Moves,Rating,RatingDeviation,Popularity,NbPlays,Themes\n\
+        00ymq,abcdefgh,Q7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PPK/3R4 w - - 4 29,h2g1 e4g3 f2g3 f5c2,1500,77,93,3396,crushing\n";
+    let puzzles = folder.write("puzzles.csv", table.as_bytes());
+    let (chunk, ..) = folder.import(&puzzles, &[]);
+    let game = chunk.game(0);
+    assert_eq!(
+        game.start_fen(),
+        "Q7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - - 0 1",
+        "after the opponent's move"
+    );
+    assert_eq!((game.moves.len(), game.white_elo), (3, 1500));
+    let unknown = folder.write("unknown.csv", table.replace("FEN", "Position").as_bytes());
+    let refused = trainer(&["import", &unknown, "--out", &folder.path("unknown")]);
+    let stderr = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        !refused.status.success() && stderr.contains("unknown.csv: a table of puzzles without"),
+        "{stderr}"
+    );
+}
+
+#[test]
 fn files_are_not_overwritten_and_missing_files_are_named() {
     let folder = Folder::new();
     let pgn = folder.write("two.pgn", TWO_GAMES.as_bytes());

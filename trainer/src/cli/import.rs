@@ -21,8 +21,8 @@ use crate::record::EvalSide;
 #[command(after_help = "Example:\n  philidor-trainer import games/*.pgn.zst --out data --min-elo 2400\n  \
     philidor-trainer import lichess_db_puzzle.csv.zst --name puzzles --min-elo 1000 --min-popularity 80")]
 pub struct ImportArgs {
-    /// PGN files; Lichess's puzzles (CSV); or a table of puzzles with tab-separated columns named rating, popularity,
-    /// plays, fen (the solver to move) and moves. The first line decides which
+    /// PGN files; Lichess's puzzles (CSV); or a table of puzzles with columns named rating, popularity, plays, fen (the
+    /// solver to move) and moves. The first line, which names the columns in any order, decides which
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Folder for the files of games

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 
 use super::engine_pool::EngineTask;
 use super::uci_engine::{EngineError, Limit, UciEngine};
@@ -92,6 +92,7 @@ impl Annotate {
             Err(ImportError::Open(path, error)) => {
                 Err(error).with_context(|| format!("cannot read {}", path.display()))
             }
+            Err(ImportError::Format(path, why)) => bail!("{}: {why}", path.display()),
         }
     }
 

@@ -151,6 +151,9 @@ pub enum ImportError<E> {
     /// A file cannot be opened.
     #[error("cannot read {}: {}", .0.display(), .1)]
     Open(PathBuf, io::Error),
+    /// A file is neither PGN nor a table of puzzles with known columns.
+    #[error("{}: {}", .0.display(), .1)]
+    Format(PathBuf, String),
     /// The receiver of the games failed.
     #[error("{0}")]
     Receiver(E),
@@ -164,7 +167,8 @@ pub enum ImportError<E> {
 ///
 /// # Errors
 ///
-/// If one of the files cannot be opened (which is checked before any is read), or `receive` fails.
+/// If one of the files cannot be opened or is a table with unknown columns (which is checked before any is read), or
+/// `receive` fails.
 pub fn read_games<E>(
     files: &[PathBuf],
     options: &ReadOptions,
@@ -172,7 +176,8 @@ pub fn read_games<E>(
     mut receive: impl FnMut(ReadEvent<'_>) -> Result<(), E>,
 ) -> Result<ReadReport, ImportError<E>> {
     for path in files {
-        std::fs::File::open(path).map_err(|error| ImportError::Open(path.clone(), error))?;
+        let line = blocks::first_line(path).map_err(|error| ImportError::Open(path.clone(), error))?;
+        TextFormat::detect(&line).map_err(|why| ImportError::Format(path.clone(), why))?;
     }
     let threads = options.threads.max(1);
     let bytes_read = Arc::new(AtomicU64::new(0));
