@@ -4,8 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use trainer::dataset;
-use trainer::dataset::Chunk;
+use trainer::dataset::{self, Chunk};
 use trainer::record::NO_EVAL;
 
 const TWO_GAMES: &str = r#"[Event "first"]
@@ -273,6 +272,29 @@ fn lichess_puzzles_are_imported_whatever_their_columns() {
         !refused.status.success() && stderr.contains("unknown.csv: a table of puzzles without"),
         "{stderr}"
     );
+}
+
+#[test]
+fn an_import_without_games_fails_and_says_why() {
+    let folder = Folder::new();
+    let fails = |pgn: &str, arguments: &[&str]| {
+        let out = folder.path("none");
+        let output = trainer(&[&["import", pgn, "--out", &out], arguments].concat());
+        assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        assert!(!Path::new(&out).join("two-00000.h5").exists());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let two = folder.write("two.pgn", TWO_GAMES.as_bytes());
+    let stderr = fails(&two, &["--min-elo", "2600", "--rated-only"]);
+    assert!(
+        stderr.contains("no games imported: 1 left out (rating out of bounds), 1 left out (unrated)"),
+        "{stderr}"
+    );
+    let broken = folder.write("broken.pgn", b"[Event \"x\"]\n\n1. e5 1-0\n");
+    let stderr = fails(&broken, &[]);
+    assert!(stderr.contains("no games imported: 1 broken (illegal or ambiguous move)"), "{stderr}");
+    let empty = folder.write("empty.pgn", b"");
+    assert!(fails(&empty, &[]).contains("no games imported: the files have none"));
 }
 
 #[test]

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use anyhow::ensure;
 use clap::Args;
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 
@@ -77,7 +78,7 @@ impl ImportArgs {
     ///
     /// # Errors
     ///
-    /// If a file cannot be opened or written.
+    /// If a file cannot be opened or written, or no game is left.
     pub fn run(&self) -> anyhow::Result<()> {
         let stop = interrupt::flag().unwrap_or_else(|error| {
             log::warn!("{error:#}");
@@ -85,6 +86,8 @@ impl ImportArgs {
         });
         let (report, files) = self.import(&stop)?;
         print_report(&report, files);
+        let interrupted = stop.load(Ordering::Relaxed);
+        ensure!(report.games > 0 || interrupted, "no games imported: {}", report.reasons());
         Ok(())
     }
 

@@ -135,6 +135,30 @@ pub struct ReadReport {
     pub stopped: bool,
 }
 
+impl ReadReport {
+    /// Why games were not kept, with their numbers.
+    pub fn reasons(&self) -> String {
+        let excluded = self.excluded.iter().map(|(reason, count)| format!("{count} left out ({reason})"));
+        let broken = self.broken.iter().map(|(kind, count)| format!("{count} broken ({kind})"));
+        let damaged = self.damaged_files.iter().map(|(path, why)| format!("{}: {why}", path.display()));
+        let reasons: Vec<String> = excluded.chain(broken).chain(damaged).collect();
+        if reasons.is_empty() { "the files have none".to_owned() } else { reasons.join(", ") }
+    }
+
+    /// Adds the report of other files.
+    pub fn add(&mut self, other: ReadReport) {
+        self.games += other.games;
+        self.positions += other.positions;
+        other
+            .excluded
+            .into_iter()
+            .for_each(|(reason, count)| *self.excluded.entry(reason).or_default() += count);
+        other.broken.into_iter().for_each(|(kind, count)| *self.broken.entry(kind).or_default() += count);
+        self.damaged_files.extend(other.damaged_files);
+        self.stopped |= other.stopped;
+    }
+}
+
 /// What is reported while reading.
 pub enum ReadEvent<'a> {
     /// A game to keep.
