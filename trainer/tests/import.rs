@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use trainer::dataset::{self, Chunk};
 use trainer::record::NO_EVAL;
@@ -205,6 +205,21 @@ fn inspect_describes_sound_files_and_fails_on_others() {
     assert!(!broken.status.success());
     assert!(String::from_utf8_lossy(&broken.stderr).contains("cut.h5"));
     assert!(!broken.stdout.is_empty(), "the sound file is still described");
+}
+
+#[test]
+fn inspect_ends_quietly_when_its_output_is_closed() {
+    let folder = Folder::new();
+    let pgn = folder.write("two.pgn", TWO_GAMES.as_bytes());
+    folder.import(&pgn, &[]);
+    let file = folder.path("out/x-00000.h5");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_philidor-trainer"));
+    command.args(["inspect", &file, &file]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the trainer starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && stderr.is_empty(), "{} {stderr}", output.status);
 }
 
 #[test]
