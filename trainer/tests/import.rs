@@ -4,8 +4,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use engine::position::PackedMove;
 use trainer::dataset::{self, Chunk};
-use trainer::record::NO_EVAL;
+use trainer::record::{GameRecord, NO_EVAL};
 
 const TWO_GAMES: &str = r#"[Event "first"]
 [White "A"]
@@ -245,6 +246,36 @@ fn training_names_a_damaged_file_and_skips_it() {
         assert!(stderr.lines().any(|line| line.contains(name) && line.contains("skipped")), "{stderr}");
     }
     assert!(stderr.contains("two: 2 games, 12 positions"), "{stderr}");
+}
+
+#[test]
+fn training_names_a_file_with_illegal_moves() {
+    let folder = Folder::new();
+    // 1. e4, and 1. e4 e5 2. e2-e4 again: the checksums are valid.
+    let mut illegal = Chunk::new("a test");
+    for moves in [vec![12 | 28 << 6], vec![12 | 28 << 6, 52 | 36 << 6, 12 | 28 << 6]] {
+        let moves = moves.into_iter().map(PackedMove).collect();
+        illegal.push(&GameRecord { moves, ..GameRecord::default() });
+    }
+    std::fs::create_dir(folder.path("data")).expect("a folder");
+    dataset::write(&illegal, Path::new(&folder.path("data/illegal.h5"))).expect("a file");
+    let config = serde_json::json!({
+        "sources": [{ "name": "all", "paths": [folder.path("data/*.h5")] }],
+        "model": { "filters": 16, "blocks": 1, "value_hidden": 16 },
+        "batch": 4, "samples": 8, "precision": "fp32", "torch_threads": 1
+    });
+    let config = folder.write("config.json", config.to_string().as_bytes());
+    let train = |run: &str| {
+        let output = trainer(&["train", "--config", &config, "--run", &folder.path(run), "--device", "cpu"]);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(stderr.contains("illegal.h5: damaged: game 1: no legal move at ply 2"), "{stderr}");
+        assert!(!stderr.contains("panicked"), "{stderr}");
+        output.status.success()
+    };
+    assert!(!train("alone"), "no game is left");
+    let pgn = folder.write("two.pgn", TWO_GAMES.as_bytes());
+    assert!(trainer(&["import", &pgn, "--out", &folder.path("data")]).status.success());
+    assert!(train("both"), "the other file is used");
 }
 
 #[test]

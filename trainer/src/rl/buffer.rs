@@ -235,7 +235,7 @@ pub fn read_all(folder: &Path, name: &str) -> Result<Vec<Chunk>, String> {
     if files.is_empty() {
         return Err(gone(folder, name));
     }
-    files.iter().map(|path| dataset::read(path).map_err(|error| error.to_string())).collect()
+    files.iter().map(|path| dataset::read_replayed(path).map_err(|error| error.to_string())).collect()
 }
 
 #[cfg(test)]

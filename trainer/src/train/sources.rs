@@ -152,7 +152,7 @@ fn read(config: &SourceConfig, percent: u64, folder: &Path, seen: &mut HashSet<u
     let mut validation = CorpusBuilder::new(folder).map_err(full)?;
     let (mut unwanted, mut duplicates) = (0, 0);
     for path in files(config)? {
-        let chunk = match dataset::read(&path) {
+        let chunk = match dataset::read_replayed(&path) {
             Ok(chunk) => chunk,
             // A broken file costs its own games, not the run.
             Err(error) => {
