@@ -2,11 +2,11 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
-use trainer::dataset;
-use trainer::dataset::Chunk;
-use trainer::record::NO_EVAL;
+use engine::position::PackedMove;
+use trainer::dataset::{self, Chunk};
+use trainer::record::{GameRecord, NO_EVAL};
 
 const TWO_GAMES: &str = r#"[Event "first"]
 [White "A"]
@@ -210,6 +210,21 @@ fn inspect_describes_sound_files_and_fails_on_others() {
 
 #[cfg(feature = "libtorch")]
 #[test]
+fn inspect_ends_quietly_when_its_output_is_closed() {
+    let folder = Folder::new();
+    let pgn = folder.write("two.pgn", TWO_GAMES.as_bytes());
+    folder.import(&pgn, &[]);
+    let file = folder.path("out/x-00000.h5");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_philidor-trainer"));
+    command.args(["inspect", &file, &file]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the trainer starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && stderr.is_empty(), "{} {stderr}", output.status);
+}
+
+#[test]
 fn training_names_a_damaged_file_and_skips_it() {
     let folder = Folder::new();
     let pgn = folder.write("two.pgn", TWO_GAMES.as_bytes());
@@ -235,6 +250,36 @@ fn training_names_a_damaged_file_and_skips_it() {
 }
 
 #[test]
+fn training_names_a_file_with_illegal_moves() {
+    let folder = Folder::new();
+    // 1. e4, and 1. e4 e5 2. e2-e4 again: the checksums are valid.
+    let mut illegal = Chunk::new("a test");
+    for moves in [vec![12 | 28 << 6], vec![12 | 28 << 6, 52 | 36 << 6, 12 | 28 << 6]] {
+        let moves = moves.into_iter().map(PackedMove).collect();
+        illegal.push(&GameRecord { moves, ..GameRecord::default() });
+    }
+    std::fs::create_dir(folder.path("data")).expect("a folder");
+    dataset::write(&illegal, Path::new(&folder.path("data/illegal.h5"))).expect("a file");
+    let config = serde_json::json!({
+        "sources": [{ "name": "all", "paths": [folder.path("data/*.h5")] }],
+        "model": { "filters": 16, "blocks": 1, "value_hidden": 16 },
+        "batch": 4, "samples": 8, "precision": "fp32", "torch_threads": 1
+    });
+    let config = folder.write("config.json", config.to_string().as_bytes());
+    let train = |run: &str| {
+        let output = trainer(&["train", "--config", &config, "--run", &folder.path(run), "--device", "cpu"]);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(stderr.contains("illegal.h5: damaged: game 1: no legal move at ply 2"), "{stderr}");
+        assert!(!stderr.contains("panicked"), "{stderr}");
+        output.status.success()
+    };
+    assert!(!train("alone"), "no game is left");
+    let pgn = folder.write("two.pgn", TWO_GAMES.as_bytes());
+    assert!(trainer(&["import", &pgn, "--out", &folder.path("data")]).status.success());
+    assert!(train("both"), "the other file is used");
+}
+
+#[test]
 fn a_table_of_puzzles_becomes_games() {
     let folder = Folder::new();
     let table = "id\trating\tpopularity\tplays\tfen\tmoves\tthemes\n\
@@ -251,6 +296,52 @@ fn a_table_of_puzzles_becomes_games() {
     let inspected = trainer(&["inspect", &folder.path("out/x-00000.h5")]);
     let text = String::from_utf8_lossy(&inspected.stdout).into_owned();
     assert!(text.contains("puzzles 1") && text.contains("none, 3 missing"), "{text}");
+}
+
+#[test]
+fn lichess_puzzles_are_imported_whatever_their_columns() {
+    let folder = Folder::new();
+    let table = "PuzzleId,GameId,FEN,Moves,Rating,RatingDeviation,Popularity,NbPlays,Themes\n\
+        00ymq,abcdefgh,Q7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PPK/3R4 w - - 4 29,h2g1 e4g3 f2g3 f5c2,1500,77,93,3396,crushing\n";
+    let puzzles = folder.write("puzzles.csv", table.as_bytes());
+    let (chunk, ..) = folder.import(&puzzles, &[]);
+    let game = chunk.game(0);
+    assert_eq!(
+        game.start_fen(),
+        "Q7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - - 0 1",
+        "after the opponent's move"
+    );
+    assert_eq!((game.moves.len(), game.white_elo), (3, 1500));
+    let unknown = folder.write("unknown.csv", table.replace("FEN", "Position").as_bytes());
+    let refused = trainer(&["import", &unknown, "--out", &folder.path("unknown")]);
+    let stderr = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        !refused.status.success() && stderr.contains("unknown.csv: a table of puzzles without"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn an_import_without_games_fails_and_says_why() {
+    let folder = Folder::new();
+    let fails = |pgn: &str, arguments: &[&str]| {
+        let out = folder.path("none");
+        let output = trainer(&[&["import", pgn, "--out", &out], arguments].concat());
+        assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        assert!(!Path::new(&out).join("two-00000.h5").exists());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let two = folder.write("two.pgn", TWO_GAMES.as_bytes());
+    let stderr = fails(&two, &["--min-elo", "2600", "--rated-only"]);
+    assert!(
+        stderr.contains("no games imported: 1 left out (rating out of bounds), 1 left out (unrated)"),
+        "{stderr}"
+    );
+    let broken = folder.write("broken.pgn", b"[Event \"x\"]\n\n1. e5 1-0\n");
+    let stderr = fails(&broken, &[]);
+    assert!(stderr.contains("no games imported: 1 broken (illegal or ambiguous move)"), "{stderr}");
+    let empty = folder.write("empty.pgn", b"");
+    assert!(fails(&empty, &[]).contains("no games imported: the files have none"));
 }
 
 #[test]

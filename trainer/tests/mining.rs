@@ -321,6 +321,10 @@ fn games_are_annotated() {
     folder.succeed("annotate data/plain-00000.h5 --engine ./toy --depth 1 --name stored");
     assert_eq!(folder.games("stored"), games);
     assert!(folder.fail("annotate nowhere.pgn --engine ./toy").contains("nowhere.pgn"));
+    folder.write("broken.pgn", "[Event \"x\"]\n\n1. e5 1-0\n");
+    let error = folder.fail("annotate broken.pgn --engine ./toy");
+    assert!(error.contains("no games to annotate: 1 broken (illegal or ambiguous move)"), "{error}");
+    assert!(!folder.at("data/broken-annotated.json").exists(), "nothing is begun");
 }
 
 #[test]

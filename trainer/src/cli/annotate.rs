@@ -1,8 +1,9 @@
 //! `annotate`: an engine's evaluations for existing games.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use anyhow::ensure;
 use clap::Args;
 use serde_json::json;
 
@@ -49,7 +50,7 @@ impl AnnotateArgs {
     ///
     /// # Errors
     ///
-    /// If an engine fails, or games cannot be read or written.
+    /// If an engine fails, games cannot be read or written, or there are none.
     pub fn run(&self) -> anyhow::Result<()> {
         let name = self.name.clone().unwrap_or_else(|| format!("{}-annotated", stem(&self.files[0])));
         let stop = interrupt::flag()?;
@@ -71,12 +72,15 @@ impl AnnotateArgs {
         });
         let source = format!("annotated: {engine}, {limit}: {}", names.join(", "));
         let store = Store::open(&self.out.options(), name, &source, settings)?;
-        let (mut all, mut done) = (0, 0);
-        task.each_game(stop, true, &mut |number, game| {
+        let (mut games, mut all, mut done) = (0, 0, 0);
+        let read = task.each_game(stop, true, &mut |number, game| {
+            games += 1;
             all += game.moves.len() as u64;
             done += if number < store.games() { game.moves.len() as u64 } else { 0 };
             true
         })?;
+        let interrupted = stop.load(Ordering::Relaxed);
+        ensure!(games > 0 || interrupted, "no games to annotate: {}", read.reasons());
         let bar = progress(all, done, "positions");
         run_tasks(&task, (&self.engines.command(), self.engines.count()), store, &bar, stop)
     }

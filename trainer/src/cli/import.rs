@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use anyhow::ensure;
 use clap::Args;
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 
@@ -21,8 +22,8 @@ use crate::record::EvalSide;
 #[command(after_help = "Example:\n  philidor-trainer import games/*.pgn.zst --out data --min-elo 2400\n  \
     philidor-trainer import lichess_db_puzzle.csv.zst --name puzzles --min-elo 1000 --min-popularity 80")]
 pub struct ImportArgs {
-    /// PGN files; Lichess's puzzles (CSV); or a table of puzzles with tab-separated columns named rating, popularity,
-    /// plays, fen (the solver to move) and moves. The first line decides which
+    /// PGN files; Lichess's puzzles (CSV); or a table of puzzles with columns named rating, popularity, plays, fen (the
+    /// solver to move) and moves. The first line, which names the columns in any order, decides which
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Folder for the files of games
@@ -77,7 +78,7 @@ impl ImportArgs {
     ///
     /// # Errors
     ///
-    /// If a file cannot be opened or written.
+    /// If a file cannot be opened or written, or no game is left.
     pub fn run(&self) -> anyhow::Result<()> {
         let stop = interrupt::flag().unwrap_or_else(|error| {
             log::warn!("{error:#}");
@@ -85,6 +86,8 @@ impl ImportArgs {
         });
         let (report, files) = self.import(&stop)?;
         print_report(&report, files);
+        let interrupted = stop.load(Ordering::Relaxed);
+        ensure!(report.games > 0 || interrupted, "no games imported: {}", report.reasons());
         Ok(())
     }
 

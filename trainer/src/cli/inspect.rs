@@ -1,5 +1,6 @@
 //! `inspect`: checks and describes files of games.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
@@ -34,6 +35,7 @@ impl InspectArgs {
     /// If a file cannot be read or is damaged; the error has a line for each.
     pub fn run(&self) -> anyhow::Result<()> {
         let mut errors = Vec::new();
+        let mut out = io::stdout().lock();
         for path in &self.files {
             let description = match self.game {
                 None => describe_file(path, !self.quick),
@@ -43,7 +45,11 @@ impl InspectArgs {
                 }),
             };
             match description {
-                Ok(description) => println!("{description}"),
+                Ok(description) => match writeln!(out, "{description}") {
+                    // The reader of our output has closed it.
+                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+                    written => written?,
+                },
                 Err(error) => errors.push(format!("{error:#}")),
             }
         }

@@ -6,17 +6,20 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 
 use super::engine_pool::EngineTask;
 use super::uci_engine::{EngineError, Limit, UciEngine};
 use super::{best_move_record, position_after};
 use crate::dataset::{self, PendingGame, replay_game};
-use crate::import::{Filters, ImportError, ReadEvent, ReadOptions, read_games};
+use crate::import::{Filters, ImportError, ReadEvent, ReadOptions, ReadReport, read_games};
 use crate::record::{EvalSide, GameRecord, NO_EVAL, SearchRecord};
 
 /// The first bytes of an HDF5 file.
 const HDF5_SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
+
+/// The kind of error of a stored game that cannot be replayed.
+const DAMAGED: &str = "damaged";
 
 /// Evaluations for the games of files.
 #[derive(Clone, Debug)]
@@ -34,8 +37,8 @@ pub struct Annotate {
 }
 
 impl Annotate {
-    /// Reads all games in their order until `take`, which is given their numbers, returns false. With `warn`, games
-    /// that are left out are logged.
+    /// Reads all games in their order until `take`, which is given their numbers, returns false, and reports those that
+    /// are left out; with `warn` they are also logged.
     ///
     /// # Errors
     ///
@@ -45,23 +48,23 @@ impl Annotate {
         stop: &AtomicBool,
         warn: bool,
         take: &mut dyn FnMut(u64, GameRecord) -> bool,
-    ) -> anyhow::Result<()> {
-        let mut number = 0;
+    ) -> anyhow::Result<ReadReport> {
+        let (mut number, mut report) = (0, ReadReport::default());
         let mut numbered = |game: GameRecord| {
             number += 1;
             take(number - 1, game)
         };
         for path in &self.files {
             let wants_more = if is_hdf5(path)? {
-                each_stored_game(path, warn, &mut numbered)?
+                each_stored_game(path, warn, &mut report, &mut numbered)?
             } else {
-                self.each_pgn_game(path, stop, warn, &mut numbered)?
+                self.each_pgn_game(path, stop, warn, &mut report, &mut numbered)?
             };
             if !wants_more {
                 break;
             }
         }
-        Ok(())
+        Ok(report)
     }
 
     fn each_pgn_game(
@@ -69,6 +72,7 @@ impl Annotate {
         path: &Path,
         stop: &AtomicBool,
         warn: bool,
+        report: &mut ReadReport,
         take: &mut dyn FnMut(GameRecord) -> bool,
     ) -> anyhow::Result<bool> {
         let filters = Filters { unknown_results: true, ..Filters::default() };
@@ -82,16 +86,18 @@ impl Annotate {
             _ => Ok(()),
         });
         match read {
-            Ok(report) => {
-                for (path, why) in report.damaged_files.iter().filter(|_| warn) {
+            Ok(read) => {
+                for (path, why) in read.damaged_files.iter().filter(|_| warn) {
                     log::warn!("{}: damaged: {why}", path.display());
                 }
+                report.add(read);
                 Ok(!stop.load(Ordering::Relaxed))
             }
             Err(ImportError::Receiver(())) => Ok(false),
             Err(ImportError::Open(path, error)) => {
                 Err(error).with_context(|| format!("cannot read {}", path.display()))
             }
+            Err(ImportError::Format(path, why)) => bail!("{}: {why}", path.display()),
         }
     }
 
@@ -143,6 +149,7 @@ impl EngineTask for Annotate {
                 || held.contains(&number)
                 || send(PendingGame { number, game, ..PendingGame::default() })
         })
+        .map(drop)
     }
 
     fn process(
@@ -158,14 +165,23 @@ impl EngineTask for Annotate {
 fn each_stored_game(
     path: &Path,
     warn: bool,
+    report: &mut ReadReport,
     take: &mut dyn FnMut(GameRecord) -> bool,
 ) -> anyhow::Result<bool> {
     let chunk = dataset::read(path)?;
     for index in 0..chunk.games() {
         match replay_game(&chunk, index) {
-            Ok(_) if !take(chunk.game(index)) => return Ok(false),
-            Err(why) if warn => log::warn!("{}: {why:#}, skipped", path.display()),
-            _ => (),
+            Ok(_) => {
+                if !take(chunk.game(index)) {
+                    return Ok(false);
+                }
+            }
+            Err(error) => {
+                if warn {
+                    log::warn!("{}: {error:#}, skipped", path.display());
+                }
+                *report.broken.entry(DAMAGED).or_default() += 1;
+            }
         }
     }
     Ok(true)

@@ -257,6 +257,7 @@ fn read_pgn_book(path: &Path) -> Result<Vec<Option<String>>, StartError> {
     match read {
         Ok(_) => Ok(starts),
         Err(ImportError::Open(path, error)) => Err(StartError::Unreadable(path, error)),
+        Err(ImportError::Format(path, why)) => Err(StartError::Unreadable(path, std::io::Error::other(why))),
         Err(ImportError::Receiver(never)) => match never {},
     }
 }

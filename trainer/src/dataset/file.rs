@@ -165,6 +165,21 @@ pub fn read(path: &Path) -> Result<Chunk, ChunkError> {
     Ok(chunk)
 }
 
+/// [`read`], with every game replayed.
+///
+/// # Errors
+///
+/// As for [`read`], or if a game has an illegal move, which a file with valid checksums can have if another program wrote
+/// it.
+pub fn read_replayed(path: &Path) -> Result<Chunk, ChunkError> {
+    let chunk = read(path)?;
+    for index in 0..chunk.games() {
+        let damaged = |error| ChunkError::Damaged(path.to_owned(), format!("game {index}: {error}"));
+        chunk.replay(index).check_moves().map_err(damaged)?;
+    }
+    Ok(chunk)
+}
+
 fn read_columns(file: &File, source: &str) -> hdf5::Result<Chunk> {
     let starts: Vec<StoredFen> = get(file, "starts")?;
     Ok(Chunk {
@@ -326,6 +341,27 @@ mod tests {
         bad.searches.len[3] = 1;
         let error = bad.check().unwrap_err().to_string();
         assert!(error.starts_with("the policy of ply 4 starts at 2"), "{error}");
+    }
+
+    #[test]
+    fn illegal_moves_are_found_when_games_are_replayed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        write(&chunk(), &path).unwrap();
+        assert_eq!(read_replayed(&path), Ok(chunk()));
+        let error = |game: GameRecord| {
+            let mut bad = chunk();
+            bad.push(&game);
+            write(&bad, &path).unwrap();
+            assert!(read(&path).is_ok(), "the checksums are valid");
+            read_replayed(&path).unwrap_err().to_string()
+        };
+        let (first, illegal) = (chunk().game(0), PackedMove(12 | 60 << 6));
+        let played = error(GameRecord { moves: vec![first.moves[0], illegal], ..first.clone() });
+        assert!(played.ends_with("games.h5: damaged: game 2: no legal move at ply 1"), "{played}");
+        let searches = vec![SearchRecord::new(0.0, 0.5, [(illegal, 1.0)]), SearchRecord::default()];
+        let searched = error(GameRecord { searches, flags: FLAG_SELF_PLAY, ..first });
+        assert!(searched.ends_with("games.h5: damaged: game 2: no legal move at ply 0"), "{searched}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod writer;
 mod store;
 
 pub use chunk::Chunk;
-pub use file::{ChunkError, DatasetLayout, layouts, read, write};
+pub use file::{ChunkError, DatasetLayout, layouts, read, read_replayed, write};
 pub use game_text::describe as describe_game;
 pub use inspect::{Inspection, describe as describe_file, inspect, replay_game};
 pub use store::{PendingGame, Store, StoreOptions};

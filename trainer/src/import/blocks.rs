@@ -12,6 +12,8 @@ use super::puzzles::PuzzleColumns;
 
 /// Bytes of text in a block: some hundred games, so that the cost per block does not matter.
 const BLOCK_BYTES: usize = 1 << 20;
+/// Bytes of the longest first line of a table.
+const LONGEST_HEADER: u64 = 1 << 16;
 /// A block without a boundary between games is split here, so that a file that is no PGN does not fill the memory.
 const LONGEST_GAME: usize = 64 << 20;
 
@@ -57,6 +59,21 @@ pub(crate) fn open(path: &Path, bytes_read: Arc<AtomicU64>) -> io::Result<Box<dy
     })
 }
 
+/// The first line of a file, as far as it can be decompressed.
+///
+/// # Errors
+///
+/// If the file cannot be opened.
+pub(crate) fn first_line(path: &Path) -> io::Result<Vec<u8>> {
+    File::open(path)?;
+    let mut line = Vec::new();
+    // Files that are damaged here are reported when they are read.
+    if let Ok(reader) = open(path, Arc::default()) {
+        _ = BufReader::new(reader.take(LONGEST_HEADER)).read_until(b'\n', &mut line);
+    }
+    Ok(line)
+}
+
 struct CountingReader<R> {
     inner: R,
     bytes: Arc<AtomicU64>,
@@ -81,9 +98,14 @@ pub(crate) enum TextFormat {
 
 impl TextFormat {
     /// The format of a file that begins with `text`.
-    fn detect(text: &[u8]) -> TextFormat {
+    ///
+    /// # Errors
+    ///
+    /// If it is a table of puzzles with unknown columns.
+    pub fn detect(text: &[u8]) -> Result<TextFormat, String> {
         let line = &text[..memchr(b'\n', text).unwrap_or(text.len())];
-        PuzzleColumns::detect(without_byte_order_mark(line)).map_or(TextFormat::Pgn, TextFormat::Puzzles)
+        let columns = PuzzleColumns::detect(without_byte_order_mark(line))?;
+        Ok(columns.map_or(TextFormat::Pgn, TextFormat::Puzzles))
     }
 
     /// The last offset at which a text can be split so that both parts hold whole games.
@@ -153,7 +175,7 @@ impl<R: Read> TextBlocks<R> {
     }
 
     fn format(&mut self) -> TextFormat {
-        *self.format.get_or_insert_with(|| TextFormat::detect(&self.rest))
+        *self.format.get_or_insert_with(|| TextFormat::detect(&self.rest).unwrap_or(TextFormat::Pgn))
     }
 
     fn cut(&mut self, at: usize) -> TextBlock {

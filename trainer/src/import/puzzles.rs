@@ -15,6 +15,8 @@ use crate::record::{FLAG_PUZZLE, GameRecord, NO_EVAL};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PuzzleColumns {
     delimiter: u8,
+    /// Whether values are in quotes.
+    quoted: bool,
     /// Whether the first move of a line is the opponent's, after which the puzzle begins.
     set_up: bool,
     /// Whether the first line names the columns.
@@ -26,40 +28,67 @@ pub(super) struct PuzzleColumns {
     plays: Option<usize>,
 }
 
+/// The names of columns that only Lichess's table has.
+const LICHESS_COLUMNS: [&str; 6] =
+    ["puzzleid", "ratingdeviation", "nbplays", "gameurl", "gameid", "openingtags"];
+
 impl PuzzleColumns {
-    /// The columns of a table of puzzles that begins with `line`; `None` if it is no such table.
-    pub fn detect(line: &[u8]) -> Option<PuzzleColumns> {
-        let line = std::str::from_utf8(line).ok()?.trim_end().to_ascii_lowercase();
+    /// The columns of a table of puzzles that begins with `line`, by their names and in any order; `None` if it is no
+    /// such table. In Lichess's table, which is recognised by its names, the first move of a line is the opponent's.
+    ///
+    /// # Errors
+    ///
+    /// If it is a table of puzzles but the columns of position or moves are not named.
+    pub fn detect(line: &[u8]) -> Result<Option<PuzzleColumns>, String> {
+        let Ok(line) = std::str::from_utf8(line) else { return Ok(None) };
+        let line = line.trim_end().to_ascii_lowercase();
         let delimiter = if line.contains('\t') { '\t' } else { ',' };
-        let names: Vec<&str> = line.split(delimiter).collect();
+        let names: Vec<&str> = line.split(delimiter).map(|name| name.trim().trim_matches('"')).collect();
         let column = |name: &str| names.iter().position(|entry| *entry == name);
-        let lichess = PuzzleColumns {
-            delimiter: b',',
-            set_up: true,
-            header: true,
-            fen: 1,
-            moves: 2,
-            rating: Some(3),
-            popularity: Some(5),
-            plays: Some(6),
-        };
-        if line.starts_with("puzzleid,fen,moves,rating,ratingdeviation,popularity,nbplays") {
-            Some(lichess)
-        } else if let (Some(fen), Some(moves)) = (column("fen"), column("moves")) {
-            Some(PuzzleColumns {
+        let lichess = names.iter().any(|name| LICHESS_COLUMNS.contains(name));
+        let is_name =
+            |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_ ".contains(&byte));
+        let is_header = names.len() > 1 && names.iter().all(is_name);
+        match (column("fen"), column("moves")) {
+            (Some(fen), Some(moves)) => Ok(Some(PuzzleColumns {
                 delimiter: delimiter as u8,
-                set_up: false,
+                quoted: line.contains('"'),
+                set_up: lichess,
                 header: true,
                 fen,
                 moves,
                 rating: column("rating"),
                 popularity: column("popularity"),
-                plays: column("plays"),
-            })
-        } else {
-            // Lichess's older files have no header.
-            let bare = delimiter == ',' && names.len() >= 8 && names[1].split(' ').count() == 6;
-            bare.then_some(PuzzleColumns { header: false, ..lichess })
+                plays: column(if lichess { "nbplays" } else { "plays" }),
+            })),
+            (fen, moves) if is_header && (lichess || fen.is_some() || moves.is_some()) => {
+                let missing = if fen.is_none() { "fen" } else { "moves" };
+                Err(format!("a table of puzzles without a column named \"{missing}\": {line}"))
+            }
+            _ => PuzzleColumns::without_header(delimiter, &names),
+        }
+    }
+
+    /// The columns of Lichess's older tables, which have no header.
+    fn without_header(delimiter: char, values: &[&str]) -> Result<Option<PuzzleColumns>, String> {
+        let is_fen = |value: &&str| value.split(' ').count() == 6 && value.matches('/').count() == 7;
+        match values.iter().position(is_fen) {
+            Some(1) if delimiter == ',' && values.len() >= 8 => Ok(Some(PuzzleColumns {
+                delimiter: b',',
+                quoted: false,
+                set_up: true,
+                header: false,
+                fen: 1,
+                moves: 2,
+                rating: Some(3),
+                popularity: Some(5),
+                plays: Some(6),
+            })),
+            Some(_) if values.len() > 1 => {
+                Err("a table of puzzles without a header that names its columns, among them fen and moves"
+                    .into())
+            }
+            _ => Ok(None),
         }
     }
 }
@@ -70,7 +99,7 @@ pub(super) fn parse_block(block: &TextBlock, columns: PuzzleColumns, filters: &F
         .delimiter(columns.delimiter)
         .has_headers(columns.header && block.first_line == 1)
         .flexible(true)
-        .quoting(false)
+        .quoting(columns.quoted)
         .from_reader(block.text.as_slice());
     let records = reader.byte_records().map(|record| {
         let record = record.expect("reading from memory succeeds, and lines of any length are allowed");
@@ -174,7 +203,7 @@ bad\t1500\t93\t3396\tQ7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - -\te4g3 f2g4\t
 
     fn parse(text: &str, filters: &Filters) -> Vec<ParsedGame> {
         let first = text.lines().next().unwrap_or_default();
-        let columns = PuzzleColumns::detect(first.as_bytes()).expect("puzzles");
+        let columns = PuzzleColumns::detect(first.as_bytes()).unwrap().expect("puzzles");
         let format = TextFormat::Puzzles(columns);
         let block = TextBlock { file: 0, format, first_line: 1, text: text.as_bytes().to_vec() };
         parse_block(&block, columns, filters)
@@ -231,8 +260,47 @@ bad\t1500\t93\t3396\tQ7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - -\te4g3 f2g4\t
 
     #[test]
     fn games_are_no_puzzles() {
-        for line in ["[Event \"fen, moves\"]", "1. e4 e5", "", "White,Black,Result"] {
-            assert_eq!(PuzzleColumns::detect(line.as_bytes()), None, "{line}");
+        for line in
+            ["[Event \"fen, moves\"]", "1. e4 e5", "", "White,Black,Result", "1. e4 {see, fen, there}"]
+        {
+            assert_eq!(PuzzleColumns::detect(line.as_bytes()), Ok(None), "{line}");
         }
+    }
+
+    #[test]
+    fn lichess_columns_are_found_by_their_names() {
+        let same = &parse(TABLE, &Filters::default())[0];
+        let (header, line) = LICHESS.trim_end().split_once('\n').unwrap();
+        let table = |edit: &dyn Fn(Vec<&str>, &'static str) -> String| {
+            let [header, line] = [(header, "GameId"), (line, "5Zc3gJkT")]
+                .map(|(text, value)| edit(text.split(',').collect(), value));
+            format!("{header}\n{line}\n")
+        };
+        let with_game_id = table(&|mut values, id| {
+            values.insert(1, id);
+            values.join(",")
+        });
+        assert!(with_game_id.starts_with("PuzzleId,GameId,FEN,Moves,"), "{with_game_id}");
+        let without_tags = table(&|values, _| values[..8].join(","));
+        let reversed = table(&|mut values, _| {
+            values.reverse();
+            values.join(",")
+        });
+        let tabs = table(&|values, _| values.join("\t"));
+        let quoted = table(&|values, _| {
+            values.iter().map(|value| format!("\"{value}\"")).collect::<Vec<_>>().join(",")
+        });
+        for text in [with_game_id, without_tags, reversed, tabs, quoted] {
+            assert_eq!(&parse(&text, &Filters::default())[..], std::slice::from_ref(same), "{text}");
+        }
+    }
+
+    #[test]
+    fn tables_with_unknown_columns_are_rejected() {
+        let error = |line: &str| PuzzleColumns::detect(line.as_bytes()).unwrap_err();
+        assert!(error("PuzzleId,Position,Moves,Rating").contains("named \"fen\": puzzleid,position"));
+        assert!(error("fen\tsolution").contains("named \"moves\""));
+        let line = LICHESS.lines().last().unwrap();
+        assert!(error(&line.replacen(',', ",5Zc3gJkT,", 1)).contains("without a header"));
     }
 }

@@ -135,6 +135,30 @@ pub struct ReadReport {
     pub stopped: bool,
 }
 
+impl ReadReport {
+    /// Why games were not kept, with their numbers.
+    pub fn reasons(&self) -> String {
+        let excluded = self.excluded.iter().map(|(reason, count)| format!("{count} left out ({reason})"));
+        let broken = self.broken.iter().map(|(kind, count)| format!("{count} broken ({kind})"));
+        let damaged = self.damaged_files.iter().map(|(path, why)| format!("{}: {why}", path.display()));
+        let reasons: Vec<String> = excluded.chain(broken).chain(damaged).collect();
+        if reasons.is_empty() { "the files have none".to_owned() } else { reasons.join(", ") }
+    }
+
+    /// Adds the report of other files.
+    pub fn add(&mut self, other: ReadReport) {
+        self.games += other.games;
+        self.positions += other.positions;
+        other
+            .excluded
+            .into_iter()
+            .for_each(|(reason, count)| *self.excluded.entry(reason).or_default() += count);
+        other.broken.into_iter().for_each(|(kind, count)| *self.broken.entry(kind).or_default() += count);
+        self.damaged_files.extend(other.damaged_files);
+        self.stopped |= other.stopped;
+    }
+}
+
 /// What is reported while reading.
 pub enum ReadEvent<'a> {
     /// A game to keep.
@@ -151,6 +175,9 @@ pub enum ImportError<E> {
     /// A file cannot be opened.
     #[error("cannot read {}: {}", .0.display(), .1)]
     Open(PathBuf, io::Error),
+    /// A file is neither PGN nor a table of puzzles with known columns.
+    #[error("{}: {}", .0.display(), .1)]
+    Format(PathBuf, String),
     /// The receiver of the games failed.
     #[error("{0}")]
     Receiver(E),
@@ -164,7 +191,8 @@ pub enum ImportError<E> {
 ///
 /// # Errors
 ///
-/// If one of the files cannot be opened (which is checked before any is read), or `receive` fails.
+/// If one of the files cannot be opened or is a table with unknown columns (which is checked before any is read), or
+/// `receive` fails.
 pub fn read_games<E>(
     files: &[PathBuf],
     options: &ReadOptions,
@@ -172,7 +200,8 @@ pub fn read_games<E>(
     mut receive: impl FnMut(ReadEvent<'_>) -> Result<(), E>,
 ) -> Result<ReadReport, ImportError<E>> {
     for path in files {
-        std::fs::File::open(path).map_err(|error| ImportError::Open(path.clone(), error))?;
+        let line = blocks::first_line(path).map_err(|error| ImportError::Open(path.clone(), error))?;
+        TextFormat::detect(&line).map_err(|why| ImportError::Format(path.clone(), why))?;
     }
     let threads = options.threads.max(1);
     let bytes_read = Arc::new(AtomicU64::new(0));

@@ -1,6 +1,7 @@
 //! A stored game whose columns are borrowed from a file of games.
 
-use engine::position::{Game, PositionError};
+use engine::position::{Game, PackedMove, PositionError};
+use shakmaty::Position;
 use thiserror::Error;
 
 use super::search::SearchView;
@@ -45,6 +46,22 @@ impl GameView<'_> {
     /// If its FEN is no legal position.
     pub fn initial(&self) -> Result<Game, PositionError> {
         self.start.map_or_else(|| Ok(Game::new()), Game::from_fen)
+    }
+
+    /// Replays the game, and checks its moves and those of its searches.
+    ///
+    /// # Errors
+    ///
+    /// If the start is no legal position, or a move is illegal.
+    pub fn check_moves(&self) -> Result<(), DamagedGame> {
+        let mut position = self.initial().map_err(|_| DamagedGame { ply: 0 })?.position().clone();
+        for (ply, packed) in self.moves.iter().enumerate() {
+            let legal = |packed: u16| PackedMove(packed).to_move(&position).ok_or(DamagedGame { ply });
+            self.searches.shares(ply).try_for_each(|(packed, _)| legal(packed).map(drop))?;
+            let m = legal(*packed)?;
+            position.play_unchecked(m);
+        }
+        Ok(())
     }
 
     /// Number of plies that are targets.

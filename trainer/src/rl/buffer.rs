@@ -233,7 +233,7 @@ pub fn files(folder: &Path, name: &str) -> Vec<PathBuf> {
 pub fn read_all(folder: &Path, name: &str) -> Result<Vec<Chunk>> {
     let files = files(folder, name);
     ensure!(!files.is_empty(), missing(folder, name));
-    files.iter().map(|path| dataset::read(path).map_err(anyhow::Error::msg)).collect()
+    files.iter().map(|path| Ok(dataset::read_replayed(path)?)).collect()
 }
 
 #[cfg(test)]

@@ -163,7 +163,7 @@ fn read(config: &SourceConfig, percent: u64, folder: &Path, seen: &mut HashSet<u
     let mut validation = CorpusBuilder::new(folder).map_err(full)?;
     let (mut unwanted, mut duplicates) = (0, 0);
     for path in files(config)? {
-        let chunk = match dataset::read(&path) {
+        let chunk = match dataset::read_replayed(&path) {
             Ok(chunk) => chunk,
             // An unreadable file is skipped.
             Err(error) => {
