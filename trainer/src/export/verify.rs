@@ -258,7 +258,8 @@ mod tests {
             let net = Net::new(&model).unwrap();
             let (policy, _) = logits(&net, &weights, &positions);
             let thinking = StepLimits { steps, epsilon: 0.0 };
-            let answers = core.evaluator_with(positions.len(), thinking).unwrap().evaluate(&requests).unwrap();
+            let answers =
+                core.evaluator_with(positions.len(), thinking).unwrap().evaluate(&requests).unwrap();
             for ((game, answer), policy) in positions.iter().zip(&answers).zip(policy.chunks_exact(1968)) {
                 let index = |m: &shakmaty::Move| Policy::Uci1968m.index(game.turn(), *m).offset();
                 let expected =
