@@ -60,10 +60,9 @@ impl Setting {
         let (workers, batch) = (workers.context(wrong)?, batch.context(wrong)?);
         let net = Path::new(words.first().map_or("embedded.int8", String::as_str));
         let (network, named): (Arc<dyn Backend>, _) = if net.extension().is_some_and(|e| e == "safetensors") {
-            let device = DeviceChoice::Auto.device().map_err(anyhow::Error::msg)?;
-            let checkpoint = Checkpoint::load(net).map_err(anyhow::Error::msg)?;
-            let (structure, weights) =
-                export::network(&checkpoint, true, None).map_err(anyhow::Error::msg)?;
+            let device = DeviceChoice::Auto.device()?;
+            let checkpoint = Checkpoint::load(net)?;
+            let (structure, weights) = export::network(&checkpoint, true, None)?;
             let named = format!("{} in libtorch, {device:?}", net.display());
             (Arc::new(Torch::new(&structure, weights, device)), named)
         } else {

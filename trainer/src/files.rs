@@ -103,7 +103,7 @@ mod tests {
             file.write_all(b"half")?;
             anyhow::bail!("the disk is full")
         });
-        let error = format!("{:#}", failed.map(|()| ()).unwrap_err());
+        let error = format!("{:#}", failed.unwrap_err());
         assert!(error.ends_with("a.json: the disk is full") && error.starts_with("cannot write "), "{error}");
         assert_eq!(std::fs::read(&path).unwrap(), b"first");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);

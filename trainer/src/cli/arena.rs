@@ -71,7 +71,7 @@ impl ArenaArgs {
     ///
     /// A player, the book or the tables cannot be loaded, a network fails, or the games cannot be written.
     pub fn run(&self) -> Result<()> {
-        let stop = interrupt::flag().map_err(anyhow::Error::msg)?;
+        let stop = interrupt::flag()?;
         let report = self.play(&stop)?;
         println!("{} against {}: {}", self.first, self.second, report.results);
         if let Some(sprt) = &self.sprt {
@@ -109,7 +109,7 @@ impl ArenaArgs {
         if let Some(path) = &self.out {
             let mut chunk = Chunk::new(&format!("arena: {} against {}", self.first, self.second));
             report.games.iter().for_each(|game| chunk.push(game));
-            write(&chunk, path).map_err(anyhow::Error::msg)?;
+            write(&chunk, path)?;
         }
         Ok(report)
     }

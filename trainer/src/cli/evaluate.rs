@@ -135,7 +135,7 @@ impl CommonArgs {
 
     fn write(&self, numbers: &Value) -> Result<()> {
         let Some(file) = &self.json else { return Ok(()) };
-        write_file(file, format!("{numbers:#}\n").as_bytes()).map_err(anyhow::Error::msg)
+        write_file(file, format!("{numbers:#}\n").as_bytes())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 use clap::{ArgAction, Args};
 
 use crate::export::{network, onnx, unrolled, write_network};
@@ -46,15 +46,15 @@ impl ExportArgs {
     }
 
     fn export(&self) -> Result<String> {
-        let loaded = Checkpoint::load(&self.checkpoint).map_err(Error::msg)?;
+        let loaded = Checkpoint::load(&self.checkpoint)?;
         let (net, weights) = network(&loaded, self.averaged, self.unroll)?;
         let network = write_network(&self.out, self.name.as_deref(), |name| {
             let write = if self.unroll.is_some() { unrolled } else { onnx };
             Ok(write(name, &net, &weights, &loaded.config))
         })?;
         if let Some(path) = &self.weights {
-            make_folder_of(path).map_err(Error::msg)?;
-            checkpoint::save_weights(path, &weights, &loaded.config, &loaded.progress).map_err(Error::msg)?;
+            make_folder_of(path)?;
+            checkpoint::save_weights(path, &weights, &loaded.config, &loaded.progress)?;
         }
         Ok(format!("{}, {} samples", network.describe(), loaded.progress.samples))
     }

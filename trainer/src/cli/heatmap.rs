@@ -61,7 +61,7 @@ impl HeatmapArgs {
                 (draw_piece(&weights, piece, self.square), weights.of_piece(piece))
             }
         };
-        write_file(&self.out, &canvas.png()).map_err(anyhow::Error::msg)?;
+        write_file(&self.out, &canvas.png())?;
         terms.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         let largest = terms.iter().take(PRINTED).chain(terms.iter().rev().take(PRINTED).rev());
         let lines: String = largest.map(|term| format!("{:+.3}  {}\n", term.weight, term.name)).collect();

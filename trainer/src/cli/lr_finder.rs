@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Error, Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use super::trial::TrialArgs;
@@ -54,7 +54,7 @@ impl LrFinderArgs {
         let trials = range_test(&config, device, &mut feed, [self.from, self.to], self.steps, &observer)?;
         progress.finish_and_clear();
         print(&trials, self.steps);
-        figure::write(&self.out, &[plot(&trials)], 1).map_err(Error::msg)?;
+        figure::write(&self.out, &[plot(&trials)], 1)?;
         println!("{}", self.out.display());
         let found =
             LrSuggestion::of(&trials).context("the loss never fell: use a lower --from or more --steps")?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Error, Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use engine::onnx::Network;
 
@@ -54,7 +54,7 @@ impl QuantiseArgs {
             quantised.exceeded.join("; ")
         );
         let out = self.out.clone().unwrap_or_else(|| self.net.with_extension("int8.onnx"));
-        write_file(&out, &quantised.int8).map_err(Error::msg)?;
+        write_file(&out, &quantised.int8)?;
         println!("{}", Network::load(&out)?.describe());
         Ok(())
     }

@@ -69,13 +69,13 @@ impl RlArgs {
         let time = self.hours.map(duration).transpose()?;
         let settings = self.settings()?;
         let mut config = settings.config()?;
-        let device = self.device.prepare(&mut config.train).map_err(anyhow::Error::msg)?;
-        let stop = interrupt::flag().map_err(anyhow::Error::msg)?;
+        let device = self.device.prepare(&mut config.train)?;
+        let stop = interrupt::flag()?;
         let until = time.map(|time| {
             stop_after(time, Arc::clone(&stop));
             Instant::now() + time
         });
-        make_folder(&self.run).map_err(anyhow::Error::msg)?;
+        make_folder(&self.run)?;
         check_model_keys(&self.run, self.resume, &config, &settings.model_keys()?)?;
         let mut rl_loop = if self.resume {
             RlLoop::resume(&self.run, config, device, stop)?

@@ -61,7 +61,7 @@ impl SelfPlayArgs {
     ///
     /// The rules are invalid, the network cannot be loaded or fails, or games cannot be written.
     pub fn run(&self) -> Result<()> {
-        let stop = interrupt::flag().map_err(anyhow::Error::msg)?;
+        let stop = interrupt::flag()?;
         let SelfPlayReport { stats, evaluated, seconds, games, files, stopped, .. } = self.play(&stop)?;
         println!("{stats}");
         println!("{evaluated} evaluations in {seconds:.1} s: {:.0} a second", evaluated as f64 / seconds);
@@ -79,8 +79,7 @@ impl SelfPlayArgs {
         let settings = json!({
             "net": format!("{} {:016x}", network.name(), xxh3_64(&bytes)), "rules": same, "seed": self.seed,
         });
-        let store =
-            Store::open(&self.out.options(), &self.name, &source, settings).map_err(anyhow::Error::msg)?;
+        let store = Store::open(&self.out.options(), &self.name, &source, settings)?;
         let bar = progress(self.games, store.games(), "games");
         let plan = SelfPlayPlan { rules, seed: self.seed, games: self.games };
         play(&plan, &SelfPlayNetworks { network: Arc::new(network), other: None }, store, &bar, stop)

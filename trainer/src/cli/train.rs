@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use anyhow::{Context, Error, Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use tch::Device;
 
@@ -144,9 +144,9 @@ impl TrainArgs {
     fn train(&self) -> Result<TrainEnd> {
         let mut config = self.read_config()?;
         let device = self.settings.prepare(&mut config)?;
-        let stop = super::interrupt::flag().map_err(Error::msg)?;
+        let stop = super::interrupt::flag()?;
         let cache = self.cache.as_deref().unwrap_or(&self.run);
-        make_folder(cache).map_err(Error::msg)?;
+        make_folder(cache)?;
         let sources = Sources::load(&config.sources, config.validation_percent, cache)?;
         if config.epochs > 0.0 {
             // Replayed samples count as samples, but not towards an epoch.
@@ -184,8 +184,7 @@ impl TrainArgs {
     /// The configuration; a resumed run keeps its own except for what the command line overrides.
     fn read_config(&self) -> Result<TrainConfig> {
         let of_run = self.resume.then_some(&*self.run);
-        let files = layers::files(of_run, self.settings.preset.is_some(), self.config.as_deref())
-            .map_err(Error::msg)?;
+        let files = layers::files(of_run, self.settings.preset.is_some(), self.config.as_deref())?;
         let mut config = self.settings.config(&files)?;
         if let Some(minutes) = self.minutes {
             config.minutes = minutes;
@@ -207,7 +206,7 @@ fn earlier_task(config: &TrainConfig, folder: &Path, learner: &Learner) -> Resul
         "estimating the Fisher information from {} samples of the earlier task",
         count * config.batch as u64
     );
-    let batches = (0..count).map(|_| feed.next_batch()).collect::<Result<Vec<_>, _>>().map_err(Error::msg)?;
+    let batches = (0..count).map(|_| feed.next_batch()).collect::<Result<Vec<_>, _>>()?;
     Ok(ElasticPenalty::measure(&learner.net, &learner.weights, &batches, config))
 }
 

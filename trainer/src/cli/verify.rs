@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Error, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::{ArgAction, Args};
 use engine::eval::ValueScheme;
 use engine::onnx::Network;
@@ -59,7 +59,7 @@ impl VerifyArgs {
     }
 
     fn verify(&self) -> Result<(usize, ValueScheme, OutputDifference)> {
-        let checkpoint = Checkpoint::load(&self.checkpoint).map_err(Error::msg)?;
+        let checkpoint = Checkpoint::load(&self.checkpoint)?;
         let (net, weights) = network(&checkpoint, self.averaged, self.steps)?;
         let file = Network::load(&self.net)?;
         let positions = match &self.games {

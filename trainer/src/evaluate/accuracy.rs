@@ -32,7 +32,7 @@ pub fn sets(files: &[PathBuf], wanted: Option<Split>) -> Result<Vec<GameSet>> {
     let mut sets: Vec<GameSet> = Vec::new();
     for file in files {
         log::info!("reading {}", file.display());
-        let chunk = dataset::read(file).map_err(anyhow::Error::msg)?;
+        let chunk = dataset::read(file)?;
         let belongs = |index: &usize| wanted.is_none_or(|wanted| split(chunk.identity(*index)) == wanted);
         let games: Vec<_> = (0..chunk.games()).filter(belongs).map(|index| chunk.game(index)).collect();
         match sets.iter_mut().find(|set| set.source == chunk.source) {

@@ -75,7 +75,7 @@ impl JudgedNetwork {
     ///
     /// If the network cannot be loaded.
     pub fn load(net: &Path, nodes: u64) -> Result<JudgedNetwork> {
-        let network = load_network(net).map_err(anyhow::Error::msg)?;
+        let network = load_network(net)?;
         let open = |batch| network.evaluator(batch);
         let searcher = (nodes > 0).then(|| open(Params::default().batch)).transpose()?;
         let name = net.display().to_string();
@@ -89,7 +89,7 @@ impl JudgedNetwork {
     ///
     /// If the network cannot be loaded.
     pub fn load_raw(net: &Path) -> Result<JudgedNetwork> {
-        let session = load_network(net).map_err(anyhow::Error::msg)?.session()?;
+        let session = load_network(net)?.session()?;
         Ok(JudgedNetwork { raw: Some(session), ..JudgedNetwork::load(net, 0)? })
     }
 
@@ -100,7 +100,7 @@ impl JudgedNetwork {
     /// If the network cannot be loaded.
     pub fn load_with_steps(net: &Path, steps: usize) -> Result<JudgedNetwork> {
         let limits = StepLimits { steps, ..StepLimits::default() };
-        let network = load_network(net).map_err(anyhow::Error::msg)?;
+        let network = load_network(net)?;
         let evaluator = network.evaluator_with(BATCH, limits)?;
         let judged = JudgedNetwork::new(&format!("{}, {steps} steps", net.display()), evaluator, None);
         Ok(judged.with_value_of(&network))

@@ -53,7 +53,7 @@ pub fn write_network(
     let stem =
         out.file_stem().with_context(|| format!("{} does not name a file", out.display()))?.to_string_lossy();
     let bytes = bytes(name.unwrap_or(&stem))?;
-    make_folder_of(out).map_err(anyhow::Error::msg)?;
-    write_file(out, &bytes).map_err(anyhow::Error::msg)?;
+    make_folder_of(out)?;
+    write_file(out, &bytes)?;
     Ok(Network::load(out)?)
 }

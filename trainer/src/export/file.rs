@@ -98,8 +98,8 @@ pub fn network(checkpoint: &Checkpoint, averaged: bool, steps: Option<usize>) ->
         (ModelConfig::Trm(config), Some(steps)) => config.steps = steps,
         (_, Some(_)) => bail!("a network of the family {} has no steps", model.family()),
     }
-    let net = Net::new(&model).map_err(anyhow::Error::msg)?;
+    let net = Net::new(&model)?;
     let mut weights = Weights::new(net.layout(), tch::Device::Cpu, tch::Kind::Float, 0);
-    checkpoint.restore_weights(&mut weights, averaged).map_err(anyhow::Error::msg)?;
+    checkpoint.restore_weights(&mut weights, averaged)?;
     Ok((net, weights))
 }

@@ -25,8 +25,7 @@ impl OpeningsAndTables {
     /// The book cannot be read, or the folders hold no tables.
     pub fn open(book: &str, random_plies: u32, syzygy: &str, seed: u64) -> Result<OpeningsAndTables> {
         let book = (!book.is_empty()).then(|| Path::new(book).to_owned());
-        let starts = StartPositions::new(StartRules { book, random_plies, careless: false }, seed)
-            .map_err(anyhow::Error::msg)?;
+        let starts = StartPositions::new(StartRules { book, random_plies, careless: false }, seed)?;
         let tables =
             if syzygy.is_empty() { Tables::default() } else { Tables::open(syzygy, ProbeRules::default())? };
         Ok(OpeningsAndTables { starts, tables })

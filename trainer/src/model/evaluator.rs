@@ -42,7 +42,7 @@ impl Backend for Torch {
     }
 
     fn evaluator(&self, max_batch: usize) -> anyhow::Result<Box<dyn Evaluator>> {
-        let net = Net::new(&self.model).map_err(anyhow::Error::msg)?;
+        let net = Net::new(&self.model)?;
         let weights =
             self.weights.lock().unwrap_or_else(PoisonError::into_inner).copy(self.device, self.kind);
         let expander = Expander::new(self.device, self.kind, net.schemes());

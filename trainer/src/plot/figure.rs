@@ -68,7 +68,7 @@ pub struct Panel {
 pub fn write(path: &Path, panels: &[Panel], columns: usize) -> Result<()> {
     let is_svg = path.extension().is_some_and(|extension| extension == "svg");
     ensure!(is_svg, "{}: pictures are SVG: give a name that ends in .svg", path.display());
-    write_file(path, svg(panels, columns.max(1)).as_bytes()).map_err(anyhow::Error::msg)
+    write_file(path, svg(panels, columns.max(1)).as_bytes())
 }
 
 fn svg(panels: &[Panel], columns: usize) -> String {

@@ -21,7 +21,7 @@ const COLUMNS: usize = 3;
 pub fn draw(folder: &Path) -> Result<()> {
     let text = std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap_or_default();
     let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    figure::write(&folder.join("curves.svg"), &panels(&lines), COLUMNS).map_err(anyhow::Error::msg)
+    figure::write(&folder.join("curves.svg"), &panels(&lines), COLUMNS)
 }
 
 fn panels(lines: &[Value]) -> Vec<Panel> {

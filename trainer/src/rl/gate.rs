@@ -187,11 +187,11 @@ pub fn less_accurate(before: &Validations, now: &Validations) -> Vec<String> {
 pub fn failed_canaries(nets: &RunNetworks, before: &str, now: &str) -> Result<Vec<String>> {
     let load = |name: &str| {
         nets.load(name)?;
-        JudgedNetwork::load(&nets.onnx(name), 0).map_err(anyhow::Error::msg)
+        JudgedNetwork::load(&nets.onnx(name), 0)
     };
     let mut players = [load(before)?, load(now)?];
     let items = canaries();
-    let answers = evaluate::judge(&items, &mut players).map_err(anyhow::Error::msg)?;
+    let answers = evaluate::judge(&items, &mut players)?;
     let count = |category: &str, player: usize| {
         let own = items.iter().zip(&answers).filter(|(item, _)| item.group == category);
         own.filter(|(_, answers)| answers[player].alone == Some(true)).count()

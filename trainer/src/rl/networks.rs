@@ -32,7 +32,7 @@ impl RunNetworks {
     /// The folder cannot be created.
     pub fn of(run: &Path) -> Result<RunNetworks> {
         let folder = run.join("nets");
-        make_folder(&folder).map_err(anyhow::Error::msg)?;
+        make_folder(&folder)?;
         Ok(RunNetworks { folder })
     }
 
@@ -68,7 +68,7 @@ impl RunNetworks {
                 return Err(error.into());
             }
             let (net, weights, config) = self.restored(name)?;
-            write_file(&path, &onnx(name, &net, &weights, &config)).map_err(anyhow::Error::msg)?;
+            write_file(&path, &onnx(name, &net, &weights, &config))?;
             Ok(Network::load(&path)?)
         })
     }
@@ -102,7 +102,7 @@ impl RunNetworks {
         if !matches!(quality.policy_kl.partial_cmp(&WORST_KL), Some(Ordering::Less | Ordering::Equal)) {
             return Ok((fp32, Some(format!("{cost}; above {WORST_KL}, so it plays in fp32"))));
         }
-        write_file(&path, &int8).map_err(anyhow::Error::msg)?;
+        write_file(&path, &int8)?;
         Ok((Network::load(&path)?, Some(cost)))
     }
 
@@ -122,8 +122,8 @@ impl RunNetworks {
     ///
     /// Its weights cannot be read.
     pub fn restored(&self, name: &str) -> Result<(Net, Weights, TrainConfig)> {
-        let loaded = Checkpoint::load(&self.weights(name)).map_err(anyhow::Error::msg)?;
-        let (net, weights) = network(&loaded, true, None).map_err(anyhow::Error::msg)?;
+        let loaded = Checkpoint::load(&self.weights(name))?;
+        let (net, weights) = network(&loaded, true, None)?;
         Ok((net, weights, loaded.config))
     }
 
@@ -143,9 +143,8 @@ impl RunNetworks {
         // An int8 file of that name is of another network, from before the run was set back.
         _ = std::fs::remove_file(self.int8(name));
         let weights = weights.copy(Device::Cpu, Kind::Float);
-        checkpoint::save_weights(&self.weights(name), &weights, config, progress)
-            .map_err(anyhow::Error::msg)?;
-        write_file(&self.onnx(name), &onnx(name, net, &weights, config)).map_err(anyhow::Error::msg)
+        checkpoint::save_weights(&self.weights(name), &weights, config, progress)?;
+        write_file(&self.onnx(name), &onnx(name, net, &weights, config))
     }
 
     /// The iterations whose networks exist, oldest first.

@@ -31,7 +31,7 @@ impl RunLog {
             .filter(|line| of(line).is_some_and(|at| at < iteration))
             .flat_map(|line| [line, "\n"])
             .collect();
-        write_file(&path, kept.as_bytes()).map_err(anyhow::Error::msg)?;
+        write_file(&path, kept.as_bytes())?;
         Ok(RunLog { folder: folder.to_owned() })
     }
 

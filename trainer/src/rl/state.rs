@@ -147,7 +147,7 @@ impl RunState {
     /// The file cannot be written; an earlier one is then unchanged.
     pub fn save(&self, folder: &Path) -> Result<()> {
         let text = serde_json::to_string_pretty(self).expect("numbers and text make JSON");
-        write_file(&RunState::path(folder), (text + "\n").as_bytes()).map_err(anyhow::Error::msg)
+        write_file(&RunState::path(folder), (text + "\n").as_bytes())
     }
 }
 

@@ -172,7 +172,7 @@ pub fn play(
         halt: AtomicBool::new(false),
     };
     // The settings are written before the first game.
-    store.save().map_err(anyhow::Error::msg)?;
+    store.save()?;
     let begin = Instant::now();
     let (sender, messages) = unbounded();
     let mut stats = SelfPlayStats::default();
@@ -204,7 +204,7 @@ pub fn play(
         batch: shared.batches.mean(),
         seconds: begin.elapsed().as_secs_f64(),
         games,
-        files: files.map_err(anyhow::Error::msg)?,
+        files: files?,
         stopped: games < plan.games,
     })
 }
@@ -294,13 +294,9 @@ fn collect(
                     bar.inc(1);
                     let FinishedGame { number, game, .. } = finished;
                     let done = game.moves.len();
-                    store
-                        .push(PendingGame { number, done, game, finished: true })
-                        .map_err(anyhow::Error::msg)?;
+                    store.push(PendingGame { number, done, game, finished: true })?;
                 }
-                WorkerMessage::Unfinished(unfinished) => {
-                    store.push(unfinished).map_err(anyhow::Error::msg)?
-                }
+                WorkerMessage::Unfinished(unfinished) => store.push(unfinished)?,
                 WorkerMessage::Failed(error) => {
                     shared.halt.store(true, Ordering::Relaxed);
                     failure = failure.or(Some(error));
@@ -323,7 +319,7 @@ fn collect(
             log::info!("{}/{total} games, {}", HumanCount(bar.position()), bar.message());
         }
         if saved.elapsed() >= store.save_every() {
-            store.save().map_err(anyhow::Error::msg)?;
+            store.save()?;
             saved = Instant::now();
         }
     }

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Error, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use safetensors::{SafeTensors, tensor::Dtype, tensor::TensorView};
 use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor};
@@ -178,7 +178,7 @@ fn write(path: &Path, tensors: Vec<Stored>, config: &TrainConfig, progress: &Tra
         (name.as_str(), view)
     });
     let bytes = safetensors::serialize(views, &Some(metadata))?;
-    write_file(path, &bytes).map_err(Error::msg)
+    write_file(path, &bytes)
 }
 
 impl Checkpoint {

@@ -105,10 +105,10 @@ impl Run {
 
     fn open(folder: &Path, config: &TrainConfig, learner: Learner, progress: TrainProgress) -> Result<Run> {
         let checkpoints = folder.join("checkpoints");
-        make_folder(&checkpoints).map_err(Error::msg)?;
+        make_folder(&checkpoints)?;
         checkpoint::remove_unfinished(&checkpoints);
         let text = serde_json::to_string_pretty(config)?;
-        checkpoint::write_file(&folder.join("config.json"), (text + "\n").as_bytes()).map_err(Error::msg)?;
+        checkpoint::write_file(&folder.join("config.json"), (text + "\n").as_bytes())?;
         Ok(Run { learner, progress, config: config.clone(), folder: folder.to_owned(), streak: 0 })
     }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Error, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use engine::eval::Schemes;
 use engine::onnx::Network;
 
@@ -97,7 +97,7 @@ impl Sources {
     pub fn feed(&self, config: &TrainConfig, first: u64) -> Result<Prefetch> {
         let recipe = recipe(config, config.history_dropout);
         let fresh = config.new_samples();
-        let plan = SampleOrder::new(self.train.clone(), recipe, fresh, config.seed).map_err(Error::msg)?;
+        let plan = SampleOrder::new(self.train.clone(), recipe, fresh, config.seed)?;
         let (plan, threads) = (Arc::new(plan), config.loader_threads);
         if config.teacher.net.is_empty() {
             return Ok(Prefetch::new(plan, first, threads));
@@ -105,7 +105,7 @@ impl Sources {
         let teacher =
             Network::load(Path::new(&config.teacher.net)).map_err(|error| anyhow!("teacher: {error}"))?;
         log::info!("teacher: {}", teacher.describe());
-        Prefetch::with_teacher(plan, first, threads, &teacher).map_err(Error::msg)
+        Prefetch::with_teacher(plan, first, threads, &teacher)
     }
 
     /// The number of held-out samples, equally many from every source, before one of the sources repeats.
@@ -123,10 +123,7 @@ impl Sources {
         let batches = match SampleOrder::new(self.validation.clone(), recipe, config.batch, HELD_OUT_SEED) {
             Ok(plan) => {
                 let batch = |k| plan.batch(k, None).map(|(batch, _)| batch);
-                (0..config.validation_batches as u64)
-                    .map(batch)
-                    .collect::<Result<_, _>>()
-                    .map_err(Error::msg)?
+                (0..config.validation_batches as u64).map(batch).collect::<Result<_, _>>()?
             }
             Err(_) => Vec::new(),
         };
@@ -207,11 +204,11 @@ fn files(config: &SourceConfig) -> Result<Vec<PathBuf>> {
 
 impl Feed for Prefetch {
     fn next_batch(&mut self) -> Result<Batch> {
-        Prefetch::next_batch(self).map_err(Error::msg)
+        Prefetch::next_batch(self)
     }
 
     fn again(&mut self, origins: &[Origin]) -> Result<Batch> {
-        Prefetch::again(self, origins).map_err(Error::msg)
+        Prefetch::again(self, origins)
     }
 
     fn position(&self) -> serde_json::Value {

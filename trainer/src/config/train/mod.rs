@@ -6,7 +6,7 @@ mod preset;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Error, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
 use super::layers::{lay_files, place};
@@ -173,7 +173,7 @@ impl TrainConfig {
     /// A file cannot be read, a key is unknown, or a value is invalid.
     pub fn load(preset: TrainPreset, files: &[PathBuf], overrides: &[String]) -> Result<TrainConfig> {
         let mut json = preset.json();
-        lay_files(&mut json, files).map_err(Error::msg)?;
+        lay_files(&mut json, files)?;
         preset::resolve(json, overrides).with_context(|| place(files))
     }
 

@@ -1,6 +1,6 @@
 //! Presets: default values of a training configuration.
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 use clap::ValueEnum;
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ impl TrainPreset {
 
 /// Applies `overrides` and parses the result.
 pub(super) fn resolve(mut json: Value, overrides: &[String]) -> Result<TrainConfig> {
-    set(&mut json, overrides).map_err(Error::msg)?;
+    set(&mut json, overrides)?;
     give_defaults(&mut json);
     let config: TrainConfig = serde_json::from_value(json)?;
     config.check()?;

@@ -85,7 +85,7 @@ impl RlLoop {
         let available = usize::try_from(sources.held_out_samples()).unwrap_or(usize::MAX);
         let wanted = COMPARED.max(config.validation_batches * config.batch);
         config.validation_batches = wanted.min(available).div_ceil(config.batch);
-        let held_out = sources.held_out(&config).map_err(anyhow::Error::msg)?;
+        let held_out = sources.held_out(&config)?;
         let validated = |name: &str| -> Result<Validations> {
             let (net, weights, _) = self.nets.restored(name)?;
             Ok(validate(&net, &weights, &held_out, &config))

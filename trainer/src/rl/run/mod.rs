@@ -54,7 +54,7 @@ pub fn check_model_keys(folder: &Path, resume: bool, config: &RlConfig, asked: &
         (false, "") => return Ok(()),
         (false, start) => PathBuf::from(start),
     };
-    let network = Checkpoint::load(&path).map_err(anyhow::Error::msg)?.config.model;
+    let network = Checkpoint::load(&path)?.config.model;
     let model = serde_json::to_value(network.trained_as(&config.train.model)).expect("numbers make JSON");
     let asked = asked.as_object().into_iter().flatten();
     let refused: Vec<String> = asked
@@ -106,11 +106,11 @@ impl RlLoop {
         let none = checkpoint::TrainProgress::default();
         if config.start.is_empty() {
             let train = TrainConfig { seed: config.seed, ..config.train.clone() };
-            let learner = Learner::new(&train, Device::Cpu).map_err(anyhow::Error::msg)?;
+            let learner = Learner::new(&train, Device::Cpu)?;
             nets.write(START, &learner.net, &learner.averaged, &config.train, &none)?;
         } else {
-            let loaded = Checkpoint::load(Path::new(&config.start)).map_err(anyhow::Error::msg)?;
-            let (net, weights) = network(&loaded, true, None).map_err(anyhow::Error::msg)?;
+            let loaded = Checkpoint::load(Path::new(&config.start))?;
+            let (net, weights) = network(&loaded, true, None)?;
             config.train.model = loaded.config.model.clone().trained_as(&config.train.model);
             nets.write(START, &net, &weights, &loaded.config, &none)?;
         }
@@ -175,7 +175,7 @@ impl RlLoop {
     ) -> Result<RlLoop> {
         let nets = RunNetworks::of(folder)?;
         // The structure is that of the existing networks; other keys of it were refused (see check_model_keys).
-        let first = Checkpoint::load(&nets.weights(START)).map_err(anyhow::Error::msg)?.config.model;
+        let first = Checkpoint::load(&nets.weights(START))?.config.model;
         config.train.model = first.trained_as(&config.train.model);
         if config.start.is_empty() && config.kl.cost.weight > 0.0 {
             log::warn!(
@@ -185,8 +185,7 @@ impl RlLoop {
         }
         let mut pretraining = Sources::default();
         if config.pretrain_mix_ratio > 0.0 {
-            pretraining = Sources::load(&config.train.sources, config.train.validation_percent, folder)
-                .map_err(anyhow::Error::msg)?;
+            pretraining = Sources::load(&config.train.sources, config.train.validation_percent, folder)?;
         }
         let runtime = if config.runtime.is_torch(device) {
             format!("libtorch on {device:?}")
@@ -197,7 +196,7 @@ impl RlLoop {
         let log = RunLog::open(folder, state.iteration)?;
         // Last of all, so that an invalid configuration leaves the run's own as it was.
         let text = serde_json::to_string_pretty(&config.to_json()).expect("numbers and text make JSON");
-        write_file(&folder.join("config.json"), (text + "\n").as_bytes()).map_err(anyhow::Error::msg)?;
+        write_file(&folder.join("config.json"), (text + "\n").as_bytes())?;
         let (folder, counted) = (folder.to_owned(), Instant::now());
         Ok(RlLoop { config, folder, device, state, nets, log, pretraining, stop, counted })
     }

@@ -35,7 +35,7 @@ impl RlLoop {
         );
         let (folder, save_every) = (self.games(), Duration::from_secs(SAVE_EVERY));
         let out = StoreOptions { folder, chunk_size: CHUNK, save_every, resume: true };
-        let store = Store::open(&out, &name, &source, settings).map_err(anyhow::Error::msg)?;
+        let store = Store::open(&out, &name, &source, settings)?;
         let plan = SelfPlayPlan {
             rules: SelfPlayRules {
                 workers: self.workers(self.config.play.workers),

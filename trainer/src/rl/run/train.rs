@@ -68,8 +68,7 @@ impl RlLoop {
             Run::start(&folder, &config, self.device, Some(&self.nets.weights(&self.state.current)))
         } else {
             Run::resume(&folder, &config, self.device)
-        }
-        .map_err(anyhow::Error::msg)?;
+        }?;
         run.learner.reference = self.reference(&run.learner)?;
         let from = match self.state.from {
             Some(from) => from,
@@ -103,7 +102,7 @@ impl RlLoop {
         let mut drift = run.learner.drift.mean();
         if let Some(reference) = &run.learner.reference {
             let batches = (0..MEASURED).map(|_| feed.next_batch()).collect::<Result<Vec<_>, _>>();
-            let batches = batches.map_err(anyhow::Error::msg)?;
+            let batches = batches?;
             let kl = reference.measure(&run.learner.net, &run.learner.averaged, &batches);
             if kl.is_finite() {
                 drift.kl = kl;
@@ -161,8 +160,7 @@ impl RlLoop {
         let kind = self.config.train.precision.kind(self.device);
         let mut weights = Weights::new(learner.net.layout(), self.device, kind, 0);
         Checkpoint::load(&self.nets.weights(START))
-            .and_then(|first| first.restore_weights(&mut weights, false))
-            .map_err(anyhow::Error::msg)?;
+            .and_then(|first| first.restore_weights(&mut weights, false))?;
         Ok(Some(Reference::new(weights, self.config.kl.cost.clone())))
     }
 }
