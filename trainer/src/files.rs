@@ -99,7 +99,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
         write_file(&path, b"first").unwrap();
-        let failed = write_with(&path, |file| {
+        let failed = write_with::<()>(&path, |file| {
             file.write_all(b"half")?;
             anyhow::bail!("the disk is full")
         });
