@@ -30,7 +30,7 @@ fn exp(x: f32) -> f32 {
 ///
 /// # Panics
 ///
-/// If it doesn't, or there is not a probability for each logit.
+/// Unless there is a probability for each logit.
 #[inline(always)]
 pub(super) fn softmax(logits: &[i32], steps: f64, scratch: &mut [f32], out: &mut [f32]) {
     let largest = logits.iter().copied().max().unwrap_or(0);
