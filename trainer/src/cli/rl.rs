@@ -38,7 +38,7 @@ pub struct RlArgs {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Folder of the run
-    #[arg(long, default_value = "runs/learn")]
+    #[arg(long, default_value = "runs/rl")]
     run: PathBuf,
     /// Resume the run
     #[arg(long)]
