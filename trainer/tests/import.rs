@@ -246,7 +246,7 @@ fn training_names_a_damaged_file_and_skips_it() {
     for name in ["cut.h5", "flipped.h5"] {
         assert!(stderr.lines().any(|line| line.contains(name) && line.contains("skipped")), "{stderr}");
     }
-    assert!(stderr.contains("two: 2 games, 12 positions"), "{stderr}");
+    assert!(stderr.contains("two: 2 training games with 12 positions"), "{stderr}");
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub mod gym4672;
 pub mod uci1968;
 pub mod lc0_1858;
 mod view;
-mod exchange;
+mod static_exchange;
 pub mod sparse1;
 pub mod moves1;
 mod scheme;

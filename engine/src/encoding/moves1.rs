@@ -12,7 +12,7 @@
 
 use shakmaty::{Bitboard, CastlingSide, Color, Move, Role, Square, attacks};
 
-use super::exchange::{Capture, VALUES};
+use super::static_exchange::{Capture, VALUES};
 use super::view::{BISHOP, KING, KNIGHT, OWN, PAWN, QUEEN, ROOK, THEIRS, View, squares};
 
 /// The scheme's name in network cards.

@@ -14,12 +14,12 @@ mod evaluator;
 mod timing;
 mod network;
 mod precision_cache;
-mod pair;
+mod network_pair;
 
 pub use error::{NetError, RuntimeError};
 pub use evaluator::OnnxEvaluator;
 pub use network::Network;
-pub use pair::{ChosenNetwork, NetworkPair};
+pub use network_pair::{ChosenNetwork, NetworkPair};
 pub use precision_cache::PrecisionCache;
 pub use recurrence::{MAX_STEPS, StepLimits};
 pub use session::{Logits, OnnxSession};

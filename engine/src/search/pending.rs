@@ -3,7 +3,7 @@
 use shakmaty::MoveList;
 
 use super::context::SearchContext;
-use super::step::{Expansion, InFlightVisit, Leaf, finished};
+use super::in_flight::{Expansion, InFlightVisit, Leaf, finished};
 use super::tree::Tree;
 use crate::eval::{Answer, Request};
 use crate::position::Game;

@@ -2,7 +2,7 @@
 
 use shakmaty::Move;
 
-use super::neural_mate::{SelectionTerms, StandardPuct};
+use super::neuralmateplay::{SelectionTerms, StandardPuct};
 use super::node_store::NodeId;
 use super::proof::Proof;
 use super::select::SelectionContext;
@@ -98,7 +98,7 @@ impl Tree {
 
     /// Statistics of the root moves, in the order of the report's lines; empty before the root's evaluation.
     pub fn stats(&self) -> Vec<MoveStats> {
-        match &self.neural_mate {
+        match &self.neuralmateplay {
             None => self.stats_with(&StandardPuct),
             Some(terms) => self.stats_with(terms),
         }

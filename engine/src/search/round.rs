@@ -1,8 +1,8 @@
 //! Gathering and applying in one round, the same for the pool's workers and for a stepped search.
 
 use super::context::SearchContext;
+use super::in_flight::{Expansion, InFlightVisit, Leaf};
 use super::pending::PendingBatch;
-use super::step::{Expansion, InFlightVisit, Leaf};
 use super::tree::Tree;
 
 /// Access to the tree during a round.

@@ -1,6 +1,6 @@
 //! Selection: the move that a visit takes, by PUCT.
 
-use super::neural_mate::{SelectionTerms, StandardPuct};
+use super::neuralmateplay::{SelectionTerms, StandardPuct};
 use super::node_store::{Link, Node, NodeId};
 use super::proof::Proof;
 use super::tree::Tree;
@@ -18,7 +18,7 @@ impl Tree {
         if let Some(edge) = self.forced.filter(|_| id == self.root) {
             return edge;
         }
-        match &self.neural_mate {
+        match &self.neuralmateplay {
             None => self.select_with(id, &StandardPuct),
             Some(terms) => self.select_with(id, terms),
         }

@@ -7,11 +7,11 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use shakmaty::Move;
 
 use super::context::SearchContext;
+use super::in_flight::{Expansion, InFlightVisit};
 use super::observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
 use super::pending::PendingBatch;
 use super::report::{MoveStats, Report};
 use super::round::{self, TreeAccess};
-use super::step::{Expansion, InFlightVisit};
 use super::tree::Tree;
 
 /// One search by all workers of a pool.

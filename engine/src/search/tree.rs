@@ -2,7 +2,7 @@
 
 use shakmaty::Move;
 
-use super::neural_mate::NeuralMateTerms;
+use super::neuralmateplay::NeuralMatePlayTerms;
 use super::node_store::{Node, NodeId, NodeStore};
 use super::params::Params;
 use super::proof::Proof;
@@ -63,7 +63,7 @@ pub struct Tree {
     // Set at the start of a search.
     pub(super) params: Params,
     /// NeuralMatePlay's terms, if the parameters turn them on.
-    pub(super) neural_mate: Option<NeuralMateTerms>,
+    pub(super) neuralmateplay: Option<NeuralMatePlayTerms>,
     pub(super) game: Game,
     pub(super) moves: Vec<Move>,
     pub(super) restricted: bool,
@@ -96,7 +96,7 @@ impl Tree {
         let mut nodes = NodeStore::new(memory);
         let root = nodes.add();
         let mut tree = Tree {
-            neural_mate: NeuralMateTerms::of(&params),
+            neuralmateplay: NeuralMatePlayTerms::of(&params),
             params,
             moves: Vec::new(),
             restricted: false,
@@ -140,7 +140,7 @@ impl Tree {
             && root_moves.is_empty()
             && !self.restricted
             && self.advance(game);
-        self.neural_mate = NeuralMateTerms::of(&params);
+        self.neuralmateplay = NeuralMatePlayTerms::of(&params);
         self.params = params;
         if !kept {
             self.nodes.clear();

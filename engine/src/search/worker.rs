@@ -2,11 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::in_flight::{Expansion, InFlightVisit};
 use super::observer::EndReason;
 use super::pending::PendingBatch;
 use super::round;
 use super::shared::SharedSearch;
-use super::step::{Expansion, InFlightVisit};
 use crate::eval::{Answer, EvalError, Evaluator, Request};
 
 /// How often a round gathers to fill its batch, where some leaves turn out to need no evaluation.

@@ -8,7 +8,7 @@ use anyhow::{Context, bail, ensure};
 use engine::position::PackedMove;
 
 use super::chunk::Chunk;
-use super::file::{DatasetLayout, layouts, read};
+use super::hdf5_file::{DatasetLayout, layouts, read};
 use crate::record::{
     self, FLAG_CHESS960, FLAG_PUZZLE, FLAG_SELF_PLAY, GameResult, LONGEST_LINE, NO_EVAL, Opening, Split,
 };

@@ -6,15 +6,15 @@
 
 mod chunk;
 mod selection;
-mod file;
+mod hdf5_file;
 mod inspect;
 mod game_text;
 mod writer;
 mod store;
 
 pub use chunk::Chunk;
-pub use file::{ChunkError, DatasetLayout, layouts, read, read_replayed, write};
 pub use game_text::describe as describe_game;
+pub use hdf5_file::{ChunkError, DatasetLayout, layouts, read, read_replayed, write};
 pub use inspect::{Inspection, describe as describe_file, inspect, replay_game};
 pub use store::{PendingGame, Store, StoreOptions};
 pub use writer::ChunkWriter;

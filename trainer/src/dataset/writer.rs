@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::chunk::Chunk;
-use super::file::{ChunkError, read, write};
+use super::hdf5_file::{ChunkError, read, write};
 use crate::record::GameRecord;
 
 /// Writes games to `FOLDER/NAME-00000.h5`, `NAME-00001.h5`, …, each of about `chunk_size` positions.
@@ -122,7 +122,7 @@ impl ChunkWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::file::read;
+    use crate::dataset::hdf5_file::read;
     use engine::position::PackedMove;
 
     #[test]

@@ -34,22 +34,22 @@ impl SelectionTerms for StandardPuct {}
 
 /// The terms with their weights ([`Params`]).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct NeuralMateTerms {
+pub(super) struct NeuralMatePlayTerms {
     contempt: f32,
     uncertainty: f32,
     draw_sibling_fpu: bool,
 }
 
-impl NeuralMateTerms {
+impl NeuralMatePlayTerms {
     /// The terms that `params` turns on, if any.
-    pub fn of(params: &Params) -> Option<NeuralMateTerms> {
+    pub fn of(params: &Params) -> Option<NeuralMatePlayTerms> {
         let &Params { contempt, uncertainty, draw_sibling_fpu, .. } = params;
         let on = contempt != 0.0 || uncertainty != 0.0 || draw_sibling_fpu;
-        on.then_some(NeuralMateTerms { contempt, uncertainty, draw_sibling_fpu })
+        on.then_some(NeuralMatePlayTerms { contempt, uncertainty, draw_sibling_fpu })
     }
 }
 
-impl SelectionTerms for NeuralMateTerms {
+impl SelectionTerms for NeuralMatePlayTerms {
     fn q(&self, mean: f32, child: &Node) -> f32 {
         let Wdl { win, draw, loss } = child.wdl_for_parent();
         mean - self.contempt * (win - loss).max(0.0) * draw

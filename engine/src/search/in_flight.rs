@@ -1,4 +1,4 @@
-//! The operations on the tree in one round: gather, identify, apply, cancel.
+//! In-flight visits: gather, identify, apply, cancel. Each counts as a virtual loss until it is applied.
 
 use shakmaty::{Move, Position};
 
