@@ -31,6 +31,9 @@ pub struct ImprovedPolicy {
     pub best: Move,
     /// The improved policy, over all moves.
     pub policy: Vec<(Move, f32)>,
+    /// The root's value under that policy, −1 to 1 for the mover: Σ π′ · completed Q. The mean over visits is lower,
+    /// since halving also visits moves that the policy then avoids.
+    pub q: f32,
 }
 
 /// The state of sequential halving in one search.
@@ -108,14 +111,14 @@ impl SequentialHalving {
         let own = -tree.root().value.unwrap_or_default();
         let mixed = if mass > 0.0 { (own + visits * sum / mass) / (1.0 + visits) } else { own };
         let weight = self.weight(&views);
-        let logits = children.iter().map(|(m, view)| {
-            let q = if view.visits > 0 { view.q } else { mixed };
-            logit(prior(*m)) + weight * (1.0 + q) / 2.0
-        });
+        let completed = |view: &NodeView| if view.visits > 0 { view.q } else { mixed };
+        let logits =
+            children.iter().map(|(m, view)| logit(prior(*m)) + weight * (1.0 + completed(view)) / 2.0);
         let mut policy: Vec<f32> = logits.collect();
         crate::eval::softmax(&mut policy);
+        let q = policy.iter().zip(&views).map(|(share, view)| share * completed(view)).sum();
         let policy = children.iter().map(|(m, _)| *m).zip(policy).collect();
-        Some(ImprovedPolicy { best: children[best].0, policy })
+        Some(ImprovedPolicy { best: children[best].0, policy, q })
     }
 }
 

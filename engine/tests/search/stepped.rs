@@ -144,6 +144,15 @@ fn gumbel_assigns_visits_by_halving_and_improves_the_policy() {
     assert!(visited.windows(2).all(|pair| gain(pair[0].m) <= gain(pair[1].m)));
     let best = stats.iter().find(|stats| stats.m == improved.best).unwrap();
     assert_eq!(best.visits, 6);
+    // Its value is Σ π′ · completed Q: what the visited moves do not account for is the mixed value of the others.
+    let share = |m: Move| improved.policy.iter().find(|(other, _)| *other == m).unwrap().1;
+    let known: f32 = visited.iter().map(|stats| share(stats.m) * stats.q).sum();
+    let rest: f32 = 1.0 - visited.iter().map(|stats| share(stats.m)).sum::<f32>();
+    let prior: f32 = visited.iter().map(|stats| stats.prior).sum();
+    let weighted: f32 = visited.iter().map(|stats| stats.prior * stats.q).sum();
+    let own = search.tree().root().value.map(|value| -value).unwrap();
+    let mixed = (own + 16.0 * weighted / prior) / 17.0;
+    assert!((improved.q - known - rest * mixed).abs() < 1e-4, "{} {known} {rest} {mixed}", improved.q);
     // The seed decides the moves.
     assert_eq!(visits(&run(1)), visits(&search));
     assert!((2..8).any(|seed| visits(&run(seed)) != visits(&search)));

@@ -87,8 +87,10 @@ impl SelfPlayGame {
             None => policy_target(&stats, self.solo.priors(), self.setup.rules.prune),
         };
         let shares = target.into_iter().map(|(m, share)| (PackedMove::new(m), share));
-        self.record.searches.push(SearchRecord::new(wdl.q(), wdl.draw, shares));
-        self.record.evals.push(eval(wdl.q(), root.proof, self.game.turn()));
+        // With Gumbel's search the value is that of the improved policy, not the mean over visits, which is lower.
+        let q = improved.as_ref().map_or(wdl.q(), |improved| improved.q);
+        self.record.searches.push(SearchRecord::new(q, wdl.draw.min(1.0 - q.abs()), shares));
+        self.record.evals.push(eval(q, root.proof, self.game.turn()));
         let visited: Vec<(Move, u64)> = stats
             .iter()
             .filter(|stats| !matches!(stats.proof, Some(Proof::Loss(_))))
