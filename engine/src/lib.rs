@@ -12,6 +12,8 @@ pub mod tables;
 pub mod encoding;
 /// The seam [`eval::Evaluator`] and what stands behind it: networks and the uniform evaluator.
 pub mod eval;
+/// Networks made for the CPU: sparse inputs, integer layers, vectorised kernels.
+pub mod sparse;
 /// The tree, the selection of moves in it, and the workers that grow it.
 pub mod search;
 /// The classical players: random, minimax, alpha-beta, UCT.

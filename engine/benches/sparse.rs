@@ -1,0 +1,121 @@
+//! How long a sparse network takes for a position: `cargo bench -p engine --bench sparse`.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use engine::encoding::moves1::{self, Rows};
+use engine::encoding::sparse1::View;
+use engine::position::Game;
+use engine::sparse::{SparseNetwork, SparseTensors};
+use shakmaty::MoveList;
+
+/// The time that `iterations` of `work` take on the processor, so that other programs do little harm: Linux tells it of
+/// each thread; elsewhere it is the time that passes.
+fn timed(iterations: u64, mut work: impl FnMut()) -> Duration {
+    let on_processor = || {
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+        text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+    };
+    let (start, busy) = (Instant::now(), on_processor());
+    (0..iterations).for_each(|_| work());
+    match (busy, on_processor()) {
+        (Some(before), Some(after)) => after - before,
+        _ => start.elapsed(),
+    }
+}
+
+/// Positions of random games, as different from one another as those of a search are alike: the worst case.
+fn positions() -> Vec<(Game, MoveList)> {
+    let mut random = fastrand::Rng::with_seed(3);
+    let mut all = Vec::new();
+    while all.len() < 1000 {
+        let mut game = Game::new();
+        for _ in 0..random.usize(6..80) {
+            let legal = game.legal_moves();
+            if legal.is_empty() {
+                break;
+            }
+            game.play(legal[random.usize(..legal.len())]);
+        }
+        let legal = game.legal_moves();
+        if !legal.is_empty() {
+            all.push((game, legal));
+        }
+    }
+    all
+}
+
+fn encoder(c: &mut Criterion) {
+    let positions = positions();
+    let mut rows = [Rows::default(); 256];
+    let mut group = c.benchmark_group("sparse/encode");
+    group.throughput(Throughput::Elements(positions.len() as u64));
+    group.bench_function("features", |b| {
+        b.iter_custom(|n| {
+            timed(n, || {
+                for (game, _) in &positions {
+                    black_box(View::of(game).features());
+                }
+            })
+        })
+    });
+    group.bench_function("features and rows", |b| {
+        b.iter_custom(|n| {
+            timed(n, || {
+                for (game, legal) in &positions {
+                    let view = View::of(game);
+                    black_box(view.features());
+                    moves1::rows(&view, legal, &mut rows[..legal.len()]);
+                    black_box(&rows);
+                }
+            })
+        })
+    });
+    group.bench_function("legal moves", |b| {
+        b.iter_custom(|n| {
+            timed(n, || {
+                for (game, _) in &positions {
+                    black_box(game.legal_moves());
+                }
+            })
+        })
+    });
+    group.finish();
+}
+
+fn evaluator(c: &mut Criterion) {
+    let positions = positions();
+    for (policy, value) in [(768, 256), (1536, 512)] {
+        let network = SparseNetwork::new(&SparseTensors::random(policy, value, 1)).expect("small weights");
+        let mut priors = [0.0; 256];
+        let mut group = c.benchmark_group(format!("sparse/{policy}+{value}"));
+        group.throughput(Throughput::Elements(positions.len() as u64));
+        for mut evaluator in network.evaluators() {
+            let name = evaluator.instructions();
+            group.bench_function(name, |b| {
+                b.iter_custom(|n| {
+                    timed(n, || {
+                        for (game, legal) in &positions {
+                            black_box(evaluator.evaluate_into(game, legal, &mut priors[..legal.len()]));
+                        }
+                    })
+                })
+            });
+        }
+        let mut evaluator = network.evaluator();
+        group.bench_function("value alone", |b| {
+            b.iter_custom(|n| {
+                timed(n, || {
+                    for (game, _) in &positions {
+                        black_box(evaluator.value(game));
+                    }
+                })
+            })
+        });
+        group.finish();
+    }
+}
+
+criterion_group!(benches, encoder, evaluator);
+criterion_main!(benches);

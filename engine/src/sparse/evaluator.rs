@@ -1,0 +1,177 @@
+//! The evaluator: a position at a time, everything in one function that is compiled for the machine.
+
+use std::sync::Arc;
+
+use pulp::NullaryFnOnce;
+use shakmaty::Move;
+
+use crate::encoding::moves1::{self, Rows};
+use crate::encoding::sparse1::{Features, View};
+use crate::eval::{Answer, EvalError, Evaluator, Request, Wdl};
+use crate::position::Game;
+
+use super::integers::{Bytes, LOGIT_STEPS, Lanes, Weights};
+use super::layers;
+use super::simd::{Level, Plain, Simd};
+use super::softmax::{softmax, softmax3};
+
+/// Runs a [`SparseNetwork`](super::SparseNetwork) on one thread.
+#[derive(Clone, Debug)]
+pub struct SparseEvaluator {
+    weights: Arc<Weights>,
+    level: Level,
+    scratch: Scratch,
+}
+
+/// Memory that is used over and over.
+#[derive(Clone, Debug)]
+struct Scratch {
+    sums: Vec<Lanes>,
+    hidden: Vec<Bytes<u8>>,
+    rows: Vec<Rows>,
+    logits: Vec<i32>,
+    powers: Vec<f32>,
+}
+
+/// The most moves that a position is known to have is 218; room for more is made when it is needed.
+const MOVES: usize = 256;
+
+impl SparseEvaluator {
+    pub(super) fn new(weights: Arc<Weights>, level: Level) -> SparseEvaluator {
+        let scratch = Scratch {
+            sums: vec![Lanes::ZERO; weights.lanes],
+            hidden: vec![Bytes([0; 64]); weights.row_bytes],
+            rows: vec![Rows::default(); MOVES],
+            logits: vec![0; MOVES],
+            powers: vec![0.0; MOVES],
+        };
+        SparseEvaluator { weights, level, scratch }
+    }
+
+    /// The instruction set that it uses.
+    pub fn instructions(&self) -> &'static str {
+        self.level.name()
+    }
+
+    /// The value of the present position, and the priors of `moves`, all or some of the legal ones.
+    ///
+    /// # Panics
+    ///
+    /// Unless there is a prior for each move.
+    pub fn evaluate_into(&mut self, game: &Game, moves: &[Move], priors: &mut [f32]) -> Wdl {
+        self.ask(game, Question::Both(moves, priors)).expect("the value is asked for")
+    }
+
+    /// The value alone, in a third of the time.
+    pub fn value(&mut self, game: &Game) -> Wdl {
+        self.ask(game, Question::Value).expect("the value is asked for")
+    }
+
+    /// The priors alone.
+    ///
+    /// # Panics
+    ///
+    /// As [`SparseEvaluator::evaluate_into`].
+    pub fn policy_into(&mut self, game: &Game, moves: &[Move], priors: &mut [f32]) {
+        self.ask(game, Question::Policy(moves, priors));
+    }
+
+    fn ask(&mut self, game: &Game, question: Question<'_>) -> Option<Wdl> {
+        let SparseEvaluator { weights, level, scratch } = self;
+        match *level {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512(simd) => simd.vectorize(Job { simd, weights, scratch, game, question }),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2(simd) => simd.vectorize(Job { simd, weights, scratch, game, question }),
+            Level::Plain => Plain.vectorize(Job { simd: Plain, weights, scratch, game, question }),
+        }
+    }
+}
+
+impl Evaluator for SparseEvaluator {
+    fn max_batch(&self) -> usize {
+        256
+    }
+
+    fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
+        let answer = |request: &Request<'_>| {
+            let mut priors = vec![0.0; request.moves.len()];
+            let wdl = self.evaluate_into(request.game, request.moves, &mut priors);
+            Answer { wdl, priors }
+        };
+        Ok(batch.iter().map(answer).collect())
+    }
+}
+
+/// What is asked of a position: moves, and where their priors go.
+enum Question<'a> {
+    Value,
+    Policy(&'a [Move], &'a mut [f32]),
+    Both(&'a [Move], &'a mut [f32]),
+}
+
+/// A question about a position, for an instruction set.
+struct Job<'a, S> {
+    simd: S,
+    weights: &'a Weights,
+    scratch: &'a mut Scratch,
+    game: &'a Game,
+    question: Question<'a>,
+}
+
+impl<S: Simd> NullaryFnOnce for Job<'_, S> {
+    type Output = Option<Wdl>;
+
+    #[inline(always)]
+    fn call(self) -> Option<Wdl> {
+        let Job { simd, weights, scratch, game, question } = self;
+        let view = View::of(game);
+        let features = view.features();
+        match question {
+            Question::Value => Some(value(simd, weights, scratch, &features)),
+            Question::Policy(moves, priors) => {
+                policy(simd, weights, scratch, &view, &features, moves, priors);
+                None
+            }
+            Question::Both(moves, priors) => {
+                policy(simd, weights, scratch, &view, &features, moves, priors);
+                Some(value(simd, weights, scratch, &features))
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn value<S: Simd>(simd: S, weights: &Weights, scratch: &mut Scratch, features: &Features) -> Wdl {
+    let sums = &mut scratch.sums[weights.policy_lanes..];
+    layers::accumulate::<S>(weights, features, weights.policy_lanes, sums);
+    layers::squares(sums);
+    let [win, draw, loss] = softmax3(layers::value(simd, weights, sums));
+    Wdl { win, draw, loss }
+}
+
+#[inline(always)]
+fn policy<S: Simd>(
+    simd: S,
+    weights: &Weights,
+    scratch: &mut Scratch,
+    view: &View,
+    features: &Features,
+    moves: &[Move],
+    priors: &mut [f32],
+) {
+    let Scratch { sums, hidden, rows, logits, powers } = scratch;
+    if moves.len() > rows.len() {
+        let room = moves.len().next_multiple_of(MOVES);
+        rows.resize(room, Rows::default());
+        logits.resize(room, 0);
+        powers.resize(room, 0.0);
+    }
+    let (rows, logits) = (&mut rows[..moves.len()], &mut logits[..moves.len()]);
+    let sums = &mut sums[..weights.policy_lanes];
+    moves1::rows(view, moves, rows);
+    layers::accumulate::<S>(weights, features, 0, sums);
+    layers::hidden(sums, hidden);
+    layers::logits(simd, weights, hidden, rows, logits);
+    softmax(logits, LOGIT_STEPS, powers, priors);
+}

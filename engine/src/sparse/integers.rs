@@ -1,0 +1,142 @@
+//! A network's weights as integers, laid out for the kernels.
+
+use super::network::SparseError;
+use super::tensors::{EMBEDDING_STEPS, ROW_STEPS, SparseTensors};
+
+/// 32 numbers of 16 bits: one register of AVX-512.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C, align(64))]
+pub(super) struct Lanes(pub [i16; 32]);
+
+/// 64 numbers of 8 bits: one register of AVX-512.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C, align(64))]
+pub(super) struct Bytes<T>(pub [T; 64]);
+
+impl Lanes {
+    pub const ZERO: Lanes = Lanes([0; 32]);
+}
+
+/// Steps in 1 of the policy's hidden units, which are products of two clipped sums, divided by 512.
+const HIDDEN_STEPS: f64 = 255.0 * 255.0 / 512.0;
+/// Steps in 1 of the policy's logits.
+pub(super) const LOGIT_STEPS: f64 = HIDDEN_STEPS * 64.0;
+/// Steps in 1 of the value's squared sums, which are divided by 16.
+const SQUARE_STEPS: f64 = 255.0 * 255.0 / 16.0;
+/// The largest squared sum.
+const MAX_SQUARE: i64 = (255 * 255 + 8) >> 4;
+/// Steps in 1 of the weights of the value's first layer.
+const LAYER_STEPS: f64 = 512.0;
+/// Steps in 1 of the sums of the value's first layer.
+pub(super) const LAYER_SUM_STEPS: f64 = SQUARE_STEPS * LAYER_STEPS;
+
+/// The integers of a network, and the floating-point weights of its last layer.
+#[derive(Clone, Debug)]
+pub(super) struct Weights {
+    /// [`Lanes`] of a row of the policy's embedding, and of the whole row.
+    pub policy_lanes: usize,
+    pub lanes: usize,
+    /// By feature: the policy's embedding, then the value's.
+    pub embedding: Vec<Lanes>,
+    pub bias: Vec<Lanes>,
+    /// [`Bytes`] of a move's row.
+    pub row_bytes: usize,
+    pub rows_a: Vec<Bytes<i8>>,
+    pub rows_b: Vec<Bytes<i8>>,
+    pub row_bias_a: Vec<i32>,
+    pub row_bias_b: Vec<i32>,
+    /// By unit of the layer, then by unit of the value's body.
+    pub layer: Vec<Lanes>,
+    pub layer_bias: Vec<i32>,
+    /// By unit of the layer.
+    pub output: Vec<[f32; 3]>,
+    pub output_bias: [f32; 3],
+}
+
+impl Weights {
+    /// Rounds a network's weights.
+    ///
+    /// # Errors
+    ///
+    /// If a weight is too large for its integer, or the sums of the value's first layer could be.
+    pub fn new(tensors: &SparseTensors) -> Result<Weights, SparseError> {
+        let (policy, value) = (tensors.policy_width, tensors.value_width);
+        let policy_embedding =
+            sixteen("policy_embedding", &tensors.policy_embedding, EMBEDDING_STEPS, 505.0)?;
+        let value_embedding = sixteen("value_embedding", &tensors.value_embedding, EMBEDDING_STEPS, 505.0)?;
+        let policy_bias = sixteen("policy_bias", &tensors.policy_bias, EMBEDDING_STEPS, 10_000.0)?;
+        let value_bias = sixteen("value_bias", &tensors.value_bias, EMBEDDING_STEPS, 10_000.0)?;
+        let rows = policy_embedding.chunks_exact(policy).zip(value_embedding.chunks_exact(value));
+        let embedding: Vec<i16> =
+            rows.flat_map(|(policy, value)| policy.iter().chain(value)).copied().collect();
+        let layer = layer(tensors)?;
+        Ok(Weights {
+            policy_lanes: policy / 32,
+            lanes: (policy + value) / 32,
+            embedding: lanes(&embedding),
+            bias: lanes(&[policy_bias, value_bias].concat()),
+            row_bytes: policy / 2 / 64,
+            rows_a: bytes("rows_a", &tensors.rows_a)?,
+            rows_b: bytes("rows_b", &tensors.rows_b)?,
+            row_bias_a: wide("row_bias_a", &tensors.row_bias_a, LOGIT_STEPS)?,
+            row_bias_b: wide("row_bias_b", &tensors.row_bias_b, LOGIT_STEPS)?,
+            layer: lanes(&layer),
+            layer_bias: wide("value_l1_bias", &tensors.value_l1_bias, LAYER_SUM_STEPS)?,
+            output: tensors.value_out_weight.as_chunks::<3>().0.to_vec(),
+            output_bias: std::array::from_fn(|index| tensors.value_out_bias[index]),
+        })
+    }
+}
+
+/// The weights of the value's first layer, transposed, if their sums fit into 32 bits.
+fn layer(tensors: &SparseTensors) -> Result<Vec<i16>, SparseError> {
+    let name = "value_l1_weight";
+    let (value, width) = (tensors.value_width, tensors.layer_width);
+    let weights = sixteen(name, &tensors.value_l1_weight, LAYER_STEPS as f32, 32_767.0)?;
+    let transposed: Vec<i16> = (0..width)
+        .flat_map(|unit| (0..value).map(move |input| (unit, input)))
+        .map(|(unit, input)| weights[input * width + unit])
+        .collect();
+    for (unit, weights) in transposed.chunks_exact(value).enumerate() {
+        let largest: i64 = weights.iter().map(|weight| i64::from(*weight).abs() * MAX_SQUARE).sum();
+        let bias = (f64::from(tensors.value_l1_bias[unit]) * LAYER_SUM_STEPS).abs();
+        if largest as f64 + bias > f64::from(i32::MAX) {
+            let found =
+                format!("weights of unit {unit} whose sum may be {:.0}", largest as f64 / LAYER_SUM_STEPS);
+            return Err(SparseError::TooLarge { name, found });
+        }
+    }
+    Ok(transposed)
+}
+
+/// Rounded to steps, half away from zero, within ±`limit` steps.
+fn rounded(name: &'static str, values: &[f32], steps: f64, limit: f64) -> Result<Vec<i32>, SparseError> {
+    let round = |value: &f32| {
+        let rounded = (f64::from(*value) * steps).round();
+        // NaN is refused too.
+        if rounded.abs() <= limit {
+            Ok(rounded as i32)
+        } else {
+            Err(SparseError::TooLarge { name, found: format!("{value}, at most {:.3}", limit / steps) })
+        }
+    };
+    values.iter().map(round).collect()
+}
+
+fn sixteen(name: &'static str, values: &[f32], steps: f32, limit: f64) -> Result<Vec<i16>, SparseError> {
+    Ok(rounded(name, values, steps.into(), limit)?.into_iter().map(|value| value as i16).collect())
+}
+
+fn wide(name: &'static str, values: &[f32], steps: f64) -> Result<Vec<i32>, SparseError> {
+    rounded(name, values, steps, f64::from(i32::MAX / 4))
+}
+
+fn bytes(name: &'static str, values: &[f32]) -> Result<Vec<Bytes<i8>>, SparseError> {
+    let rounded = rounded(name, values, ROW_STEPS.into(), 127.0)?;
+    let rounded: Vec<i8> = rounded.into_iter().map(|value| value as i8).collect();
+    Ok(rounded.as_chunks().0.iter().copied().map(Bytes).collect())
+}
+
+fn lanes(values: &[i16]) -> Vec<Lanes> {
+    values.as_chunks().0.iter().copied().map(Lanes).collect()
+}

@@ -1,0 +1,211 @@
+//! Instruction sets: what this machine has is found out when the program runs.
+//!
+//! Every kernel is written once, for [`Simd`]; the compiler makes one copy for each implementation. All of them
+//! compute the same integers.
+
+use pulp::NullaryFnOnce;
+#[cfg(target_arch = "x86_64")]
+use pulp::cast;
+
+use super::integers::{Bytes, Lanes};
+
+/// An instruction set that this machine has.
+pub(super) trait Simd: Copy {
+    /// [`Lanes`] that are added up at a time, as many as registers are free for.
+    const SUMS: usize;
+
+    /// Runs a function that is compiled for the instruction set; all that it calls must be inlined.
+    fn vectorize<F: NullaryFnOnce>(self, f: F) -> F::Output;
+
+    /// `hidden · a + hidden · b`, exact for hidden units of at most 127.
+    fn products(self, hidden: &[Bytes<u8>], a: &[Bytes<i8>], b: &[Bytes<i8>]) -> i32;
+
+    /// `a · b`, if it fits into 32 bits.
+    fn product(self, a: &[Lanes], b: &[Lanes]) -> i32;
+}
+
+/// The best instruction set of this machine.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Level {
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Avx512),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+    Plain,
+}
+
+impl Level {
+    /// All that this machine has, the best first.
+    pub fn all() -> Vec<Level> {
+        let mut all = Vec::new();
+        #[cfg(target_arch = "x86_64")]
+        {
+            all.extend(Avx512::try_new().map(Level::Avx512));
+            all.extend(Avx2::try_new().map(Level::Avx2));
+        }
+        all.push(Level::Plain);
+        all
+    }
+
+    /// The best one.
+    pub fn best() -> Level {
+        Level::all()[0]
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512(_) => "AVX-512",
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2(_) => "AVX2",
+            Level::Plain => "plain",
+        }
+    }
+}
+
+/// What every machine has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plain;
+
+impl Simd for Plain {
+    const SUMS: usize = 2;
+
+    #[inline(always)]
+    fn vectorize<F: NullaryFnOnce>(self, f: F) -> F::Output {
+        f.call()
+    }
+
+    #[inline(always)]
+    fn products(self, hidden: &[Bytes<u8>], a: &[Bytes<i8>], b: &[Bytes<i8>]) -> i32 {
+        let mut sum = 0;
+        for ((hidden, a), b) in hidden.iter().zip(a).zip(b) {
+            for ((hidden, a), b) in hidden.0.iter().zip(&a.0).zip(&b.0) {
+                sum += i32::from(*hidden) * i32::from(i16::from(*a) + i16::from(*b));
+            }
+        }
+        sum
+    }
+
+    #[inline(always)]
+    fn product(self, a: &[Lanes], b: &[Lanes]) -> i32 {
+        let mut sum = 0;
+        for (a, b) in a.iter().zip(b) {
+            for (a, b) in a.0.iter().zip(&b.0) {
+                sum += i32::from(*a) * i32::from(*b);
+            }
+        }
+        sum
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pulp::simd_type! {
+    /// AVX-512 as server processors have had it since 2017, desktop processors since 2022.
+    pub(super) struct Avx512 {
+        f: "avx512f",
+        bw: "avx512bw",
+        dq: "avx512dq",
+        vl: "avx512vl",
+        avx: "avx",
+        avx2: "avx2",
+        bmi1: "bmi1",
+        bmi2: "bmi2",
+        lzcnt: "lzcnt",
+        popcnt: "popcnt",
+    }
+
+    /// AVX2 and the bit instructions that came with it, in most processors since 2013.
+    pub(super) struct Avx2 {
+        avx: "avx",
+        avx2: "avx2",
+        sse2: "sse2",
+        bmi1: "bmi1",
+        bmi2: "bmi2",
+        lzcnt: "lzcnt",
+        popcnt: "popcnt",
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Simd for Avx512 {
+    const SUMS: usize = 8;
+
+    #[inline(always)]
+    fn vectorize<F: NullaryFnOnce>(self, f: F) -> F::Output {
+        Avx512::vectorize(self, f)
+    }
+
+    #[inline(always)]
+    fn products(self, hidden: &[Bytes<u8>], a: &[Bytes<i8>], b: &[Bytes<i8>]) -> i32 {
+        let ones = self.f._mm512_set1_epi16(1);
+        let mut sum = [self.f._mm512_setzero_si512(); 2];
+        for ((hidden, a), b) in hidden.iter().zip(a).zip(b) {
+            let hidden = cast(hidden.0);
+            for (sum, row) in sum.iter_mut().zip([a.0, b.0]) {
+                // At most 2 · 127 · 128: no saturation.
+                let pairs = self.bw._mm512_maddubs_epi16(hidden, cast(row));
+                *sum = self.f._mm512_add_epi32(*sum, self.bw._mm512_madd_epi16(pairs, ones));
+            }
+        }
+        self.f._mm512_reduce_add_epi32(self.f._mm512_add_epi32(sum[0], sum[1]))
+    }
+
+    #[inline(always)]
+    fn product(self, a: &[Lanes], b: &[Lanes]) -> i32 {
+        let mut sum = self.f._mm512_setzero_si512();
+        for (a, b) in a.iter().zip(b) {
+            sum = self.f._mm512_add_epi32(sum, self.bw._mm512_madd_epi16(cast(a.0), cast(b.0)));
+        }
+        self.f._mm512_reduce_add_epi32(sum)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Simd for Avx2 {
+    const SUMS: usize = 4;
+
+    #[inline(always)]
+    fn vectorize<F: NullaryFnOnce>(self, f: F) -> F::Output {
+        Avx2::vectorize(self, f)
+    }
+
+    #[inline(always)]
+    fn products(self, hidden: &[Bytes<u8>], a: &[Bytes<i8>], b: &[Bytes<i8>]) -> i32 {
+        let ones = self.avx._mm256_set1_epi16(1);
+        let mut sum = [self.avx._mm256_setzero_si256(); 2];
+        for ((hidden, a), b) in hidden.iter().zip(a).zip(b) {
+            let [hidden, a, b]: [[core::arch::x86_64::__m256i; 2]; 3] =
+                [cast(hidden.0), cast(a.0), cast(b.0)];
+            for half in 0..2 {
+                for (sum, row) in sum.iter_mut().zip([a[half], b[half]]) {
+                    let pairs = self.avx2._mm256_maddubs_epi16(hidden[half], row);
+                    *sum = self.avx2._mm256_add_epi32(*sum, self.avx2._mm256_madd_epi16(pairs, ones));
+                }
+            }
+        }
+        self.reduced(self.avx2._mm256_add_epi32(sum[0], sum[1]))
+    }
+
+    #[inline(always)]
+    fn product(self, a: &[Lanes], b: &[Lanes]) -> i32 {
+        let mut sum = self.avx._mm256_setzero_si256();
+        for (a, b) in a.iter().zip(b) {
+            let [a, b]: [[core::arch::x86_64::__m256i; 2]; 2] = [cast(a.0), cast(b.0)];
+            for half in 0..2 {
+                sum = self.avx2._mm256_add_epi32(sum, self.avx2._mm256_madd_epi16(a[half], b[half]));
+            }
+        }
+        self.reduced(sum)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Avx2 {
+    /// The sum of eight numbers.
+    #[inline(always)]
+    fn reduced(self, sum: core::arch::x86_64::__m256i) -> i32 {
+        let numbers: [i32; 8] = cast(sum);
+        numbers.into_iter().fold(0, i32::wrapping_add)
+    }
+}

@@ -1,0 +1,171 @@
+//! Sparse networks in integers: against floating-point arithmetic, and the same on every instruction set.
+
+use engine::encoding::moves1::{self, Rows};
+use engine::encoding::sparse1::View;
+use engine::eval::{Evaluator, Request, Wdl};
+use engine::position::Game;
+use engine::sparse::{SparseNetwork, SparseTensors};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Positions of random games.
+fn positions(count: usize) -> Vec<Game> {
+    let mut random = fastrand::Rng::with_seed(11);
+    let mut all = Vec::new();
+    while all.len() < count {
+        let mut game = Game::new();
+        for _ in 0..random.usize(0..150) {
+            let legal = game.legal_moves();
+            if legal.is_empty() {
+                break;
+            }
+            game.play(legal[random.usize(..legal.len())]);
+        }
+        if !game.legal_moves().is_empty() {
+            all.push(game);
+        }
+    }
+    all
+}
+
+fn softmax(logits: &[f64]) -> Vec<f64> {
+    let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let powers: Vec<f64> = logits.iter().map(|logit| (logit - largest).exp()).collect();
+    let sum: f64 = powers.iter().sum();
+    powers.into_iter().map(|power| power / sum).collect()
+}
+
+/// The sum of a bias and of the rows of a table.
+fn sums(bias: &[f32], table: &[f32], features: &[u16]) -> Vec<f64> {
+    let mut sums: Vec<f64> = bias.iter().map(|x| f64::from(*x)).collect();
+    for feature in features {
+        let row = &table[usize::from(*feature) * bias.len()..][..bias.len()];
+        sums.iter_mut().zip(row).for_each(|(sum, weight)| *sum += f64::from(*weight));
+    }
+    sums
+}
+
+/// The network as [`SparseTensors`] says it is: priors, then win, draw and loss.
+fn reference(tensors: &SparseTensors, game: &Game) -> (Vec<f64>, Vec<f64>) {
+    let view = View::of(game);
+    let features = view.features();
+    let clipped = sums(&tensors.policy_bias, &tensors.policy_embedding, &features);
+    let clipped: Vec<f64> = clipped.into_iter().map(|sum| sum.clamp(0.0, 1.0)).collect();
+    let (first, second) = clipped.split_at(clipped.len() / 2);
+    let hidden: Vec<f64> = first.iter().zip(second).map(|(a, b)| a * b).collect();
+    let legal = game.legal_moves();
+    let mut rows = vec![Rows::default(); legal.len()];
+    moves1::rows(&view, &legal, &mut rows);
+    let dot = |table: &[f32], row: u16| -> f64 {
+        let row = &table[usize::from(row) * hidden.len()..][..hidden.len()];
+        hidden.iter().zip(row).map(|(hidden, weight)| hidden * f64::from(*weight)).sum()
+    };
+    let logit = |rows: &Rows| {
+        dot(&tensors.rows_a, rows.a)
+            + dot(&tensors.rows_b, rows.b)
+            + f64::from(tensors.row_bias_a[usize::from(rows.a)])
+            + f64::from(tensors.row_bias_b[usize::from(rows.b)])
+    };
+    let priors = softmax(&rows.iter().map(logit).collect::<Vec<_>>());
+    let squared =
+        |sums: Vec<f64>| sums.into_iter().map(|sum| sum.clamp(0.0, 1.0).powi(2)).collect::<Vec<_>>();
+    let product = |inputs: &[f64], weights: &[f32], bias: &[f32]| -> Vec<f64> {
+        let column = |unit: usize| {
+            let weights = weights.iter().skip(unit).step_by(bias.len());
+            f64::from(bias[unit]) + inputs.iter().zip(weights).map(|(x, w)| x * f64::from(*w)).sum::<f64>()
+        };
+        (0..bias.len()).map(column).collect()
+    };
+    let units = squared(sums(&tensors.value_bias, &tensors.value_embedding, &features));
+    let units = squared(product(&units, &tensors.value_l1_weight, &tensors.value_l1_bias));
+    (priors, softmax(&product(&units, &tensors.value_out_weight, &tensors.value_out_bias)))
+}
+
+fn evaluate(evaluator: &mut impl Evaluator, games: &[Game]) -> Vec<(Wdl, Vec<f32>)> {
+    let answers = games.iter().map(|game| {
+        let moves = game.legal_moves();
+        let mut answers = evaluator.evaluate(&[Request { game, moves: &moves }]).unwrap();
+        let answer = answers.pop().unwrap();
+        (answer.wdl, answer.priors)
+    });
+    answers.collect()
+}
+
+/// The largest and the mean error of the priors, then of win, draw and loss.
+fn errors(tensors: &SparseTensors) -> [f64; 4] {
+    let games = positions(200);
+    let answers = evaluate(&mut SparseNetwork::new(tensors).unwrap().evaluator(), &games);
+    let (mut policy, mut value) = (Vec::new(), Vec::new());
+    for (game, (wdl, priors)) in games.iter().zip(answers) {
+        let (want_priors, want_wdl) = reference(tensors, game);
+        policy.extend(priors.iter().zip(want_priors).map(|(prior, want)| (f64::from(*prior) - want).abs()));
+        let shares = [wdl.win, wdl.draw, wdl.loss];
+        value.extend(shares.into_iter().zip(want_wdl).map(|(share, want)| (f64::from(share) - want).abs()));
+    }
+    let largest = |errors: &[f64]| errors.iter().copied().fold(0.0, f64::max);
+    let mean = |errors: &[f64]| errors.iter().sum::<f64>() / errors.len() as f64;
+    [largest(&policy), mean(&policy), largest(&value), mean(&value)]
+}
+
+#[test]
+fn integers_are_close_to_floating_point_numbers() {
+    let mut tensors = SparseTensors::random(768, 256, 5);
+    let any = errors(&tensors);
+    // Random weights don't cancel their rounding as trained ones do.
+    assert!(any[0] < 0.05 && any[1] < 0.001 && any[2] < 0.05 && any[3] < 0.005, "{any:?}");
+    // Weights that are whole steps: what is left is the rounding of the hidden units.
+    let round =
+        |values: &mut [f32], steps: f32| values.iter_mut().for_each(|x| *x = (*x * steps).round() / steps);
+    for values in [&mut tensors.policy_embedding, &mut tensors.value_embedding] {
+        round(values, 255.0);
+    }
+    for values in [&mut tensors.policy_bias, &mut tensors.value_bias] {
+        round(values, 255.0);
+    }
+    for values in [&mut tensors.rows_a, &mut tensors.rows_b] {
+        round(values, 64.0);
+    }
+    round(&mut tensors.value_l1_weight, 512.0);
+    let whole = errors(&tensors);
+    assert!(whole[0] < 0.01 && whole[1] < 0.0005 && whole[2] < 0.001 && whole[3] < 0.0001, "{whole:?}");
+}
+
+#[test]
+fn every_machine_gives_the_same_answers_to_the_bit() {
+    let games = positions(300);
+    for (policy, value, expected) in
+        [(768, 256, 6_756_640_281_967_385_893), (384, 192, 10_884_886_644_450_886_450)]
+    {
+        let network = SparseNetwork::new(&SparseTensors::random(policy, value, 5)).unwrap();
+        for mut evaluator in network.evaluators() {
+            let mut bits: Vec<u8> = Vec::new();
+            for (wdl, priors) in evaluate(&mut evaluator, &games) {
+                let numbers = [wdl.win, wdl.draw, wdl.loss].into_iter().chain(priors);
+                bits.extend(numbers.flat_map(|number| number.to_bits().to_le_bytes()));
+            }
+            let name = evaluator.instructions();
+            assert_eq!(xxh3_64(&bits), expected, "{policy} + {value} with {name} instructions");
+        }
+    }
+}
+
+#[test]
+fn value_and_policy_can_be_asked_for_alone() {
+    let network = SparseNetwork::new(&SparseTensors::random(256, 64, 5)).unwrap();
+    let mut evaluator = network.evaluator();
+    for game in positions(20) {
+        let legal = game.legal_moves();
+        let mut both = vec![0.0; legal.len()];
+        let wdl = evaluator.evaluate_into(&game, &legal, &mut both);
+        let mut alone = vec![0.0; legal.len()];
+        evaluator.policy_into(&game, &legal, &mut alone);
+        assert_eq!((evaluator.value(&game), &alone), (wdl, &both));
+        // Priors of some of the moves are shares of the rest.
+        let some = &legal[..legal.len().div_ceil(2)];
+        let mut priors = vec![0.0; some.len()];
+        evaluator.policy_into(&game, some, &mut priors);
+        let sum: f32 = both[..some.len()].iter().sum();
+        for (prior, of_all) in priors.iter().zip(&both) {
+            assert!((prior - of_all / sum).abs() < 1e-5);
+        }
+    }
+}
