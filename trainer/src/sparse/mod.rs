@@ -6,6 +6,7 @@ mod schedule;
 mod shape;
 mod tensor;
 mod network;
+mod plain;
 mod samples;
 mod index;
 mod pass;
@@ -13,6 +14,7 @@ mod learner;
 mod games;
 mod stream;
 mod checkpoint;
+mod onnx;
 #[cfg(test)]
 mod tests;
 
@@ -20,7 +22,9 @@ pub use checkpoint::{Checkpoint, CheckpointError};
 pub use games::{Games, Recipe, Record, choose};
 pub use learner::Learner;
 pub use network::Network;
+pub use onnx::{Storage, onnx};
 pub use pass::{Pass, Tally};
+pub use plain::Answer;
 pub use samples::{Batch, Samples, Targets};
 pub use schedule::{Decay, Schedule};
 pub use shape::Shape;

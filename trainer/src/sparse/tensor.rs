@@ -117,6 +117,11 @@ impl Tensor {
         &self.w[block * size..][..size]
     }
 
+    /// A parameter.
+    pub fn get(&self, row: usize, column: usize) -> f32 {
+        self.w[(column / self.block * self.rows + row) * self.block + column % self.block]
+    }
+
     /// Parts of at most `rows` rows, block after block.
     pub fn parts(&mut self, rows: usize) -> Vec<Part<'_>> {
         let (size, chunk, width) = (self.rows * self.block, rows * self.block, self.block);
@@ -207,10 +212,8 @@ mod tests {
             assert_eq!(tensor.block, block_of(12, block));
             tensor.w = tensor.blocked(&plain);
             assert_eq!(tensor.plain(&tensor.w), plain);
-            let at = |row: usize, column: usize| {
-                tensor.weights(column / tensor.block)[row * tensor.block + column % tensor.block]
-            };
-            assert_eq!(at(3, 7), plain[3 * 12 + 7]);
+            let in_block = tensor.weights(7 / tensor.block)[3 * tensor.block + 7 % tensor.block];
+            assert_eq!([tensor.get(3, 7), in_block], [plain[3 * 12 + 7]; 2]);
             let blocks = tensor.blocks();
             let parts = tensor.parts(2);
             assert_eq!(parts.len(), 3 * blocks);

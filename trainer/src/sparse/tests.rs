@@ -81,6 +81,32 @@ fn gradients_are_those_of_finite_differences() {
 }
 
 #[test]
+fn a_pass_answers_as_the_definition_says() {
+    let network = Network::new(SMALL, 2);
+    let batch = samples(&SMALL, 90, 1).batch(0..90);
+    let mut pass = Pass::default();
+    let tally = pass.run(&network, &batch, false, 1).0;
+    let cross_entropy = |target: &[f32], logits: &[f32]| {
+        let total: f64 = logits.iter().map(|x| f64::from(*x).exp()).sum();
+        target.iter().zip(logits).map(|(t, x)| f64::from(*t) * (total.ln() - f64::from(*x))).sum::<f64>()
+    };
+    let mut losses = [0.0; 2];
+    for sample in 0..90 {
+        let moves = batch.moves(sample);
+        let rows: Vec<[u16; 2]> = moves.clone().map(|m| [batch.rows_a[m], batch.rows_b[m]]).collect();
+        let answer = network.evaluate(batch.features(sample), &rows);
+        for (logit, expected) in pass.logits[moves.clone()].iter().zip(&answer.policy) {
+            assert!((logit - expected).abs() < 1e-5, "{logit} {expected}");
+        }
+        let weights = [batch.policy_weight[sample], batch.value_weight[sample]].map(f64::from);
+        losses[0] += weights[0] * cross_entropy(&batch.shares[moves], &answer.policy);
+        losses[1] += weights[1] * cross_entropy(&batch.wdl[sample], &answer.wdl);
+    }
+    assert!((tally.policy_loss - losses[0]).abs() < 1e-3, "{tally:?} {losses:?}");
+    assert!((tally.value_loss - losses[1]).abs() < 1e-3, "{tally:?} {losses:?}");
+}
+
+#[test]
 fn a_few_hundred_samples_are_memorised() {
     let shape = Shape { features: 300, rows_a: 200, rows_b: 50, policy: 64, value: 64, hidden: 16 };
     let mut rng = fastrand::Rng::with_seed(5);
