@@ -27,19 +27,19 @@ pub fn add_rows(sum: &mut [f32], table: &[f32], rows: &[u16]) {
     }
 }
 
-/// The same for 32-bit row numbers.
+/// The same for rows that come with a factor, which does not matter here.
 #[inline(always)]
-pub fn add_rows_u32(sum: &mut [f32], table: &[f32], rows: &[u32]) {
+pub fn add_rows_of(sum: &mut [f32], table: &[f32], rows: &[(u32, f32)]) {
     let n = sum.len();
     let row = |index: u32| &table[index as usize * n..][..n];
     let (fours, rest) = rows.as_chunks::<4>();
-    for &[a, b, c, d] in fours {
+    for &[(a, _), (b, _), (c, _), (d, _)] in fours {
         let (a, b, c, d) = (row(a), row(b), row(c), row(d));
         for i in 0..n {
             sum[i] += (a[i] + b[i]) + (c[i] + d[i]);
         }
     }
-    for &index in rest {
+    for &(index, _) in rest {
         add(sum, row(index));
     }
 }
@@ -187,7 +187,7 @@ mod tests {
             add_rows(&mut sum, &table, &(0..count as u16).collect::<Vec<_>>());
             close(&sum, &expected[0]);
             sum = [0.5; 20];
-            add_rows_u32(&mut sum, &table, &(0..count as u32).rev().collect::<Vec<_>>());
+            add_rows_of(&mut sum, &table, &(0..count as u32).rev().map(|k| (k, 9.0)).collect::<Vec<_>>());
             close(&sum, &expected[0]);
             sum = [0.5; 20];
             let pairs: Vec<_> = (0..count).map(|k| (k as u32, factors[k])).collect();

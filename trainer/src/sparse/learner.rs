@@ -11,6 +11,17 @@ use super::tensor::{Adam, AdamStep, Tensor};
 /// Rows of a table that one task updates.
 const ROWS: usize = 256;
 
+/// How the gradient of a table's row follows from the samples that use it, which come with a factor.
+#[derive(Clone, Copy)]
+enum Gradient<'a> {
+    /// The sum of their rows of these blocks, times their factors.
+    Weighted(&'a [f32]),
+    /// The sum of their rows of these blocks.
+    Sum(&'a [f32]),
+    /// The sum of their factors.
+    Bias,
+}
+
 /// A network in training. Its steps are the same to the bit on any number of threads.
 #[derive(Clone, Debug)]
 pub struct Learner {
@@ -37,79 +48,62 @@ impl Learner {
         let (tally, shared) = self.pass.run(&self.network, batch, true, self.threads);
         self.steps += 1;
         let step = self.adam.step(self.steps, rate);
-        self.update_embeddings(batch, &step);
-        self.update_rows(batch, &step);
+        self.update_tables(batch, &step);
         if let Some(shared) = shared {
             self.update_shared(&shared, &step);
         }
         tally
     }
 
-    fn update_embeddings(&mut self, batch: &Batch, step: &AdamStep) {
-        let samples = (0..batch.len()).flat_map(|i| batch.features(i).iter().map(move |_| i as u32));
-        let index = Index::new(self.network.shape.features, &batch.features, samples);
+    fn update_tables(&mut self, batch: &Batch, step: &AdamStep) {
+        let (pass, shape) = (&self.pass, self.network.shape);
         let n = batch.len();
+        let features = || {
+            let samples = (0..n).flat_map(|i| batch.features(i).iter().map(move |_| (i as u32, 1.0)));
+            Index::new(shape.features, &batch.features, samples)
+        };
+        let moves = |rows: usize, used: &[u16]| {
+            let samples = (0..n).flat_map(|i| batch.moves(i).map(move |_| i as u32));
+            Index::new(rows, used, samples.zip(pass.logits.iter().copied()))
+        };
+        let indices = parallel::map(self.threads, vec![0, 1, 2], |table| match table {
+            0 => moves(shape.rows_a, &batch.rows_a),
+            1 => moves(shape.rows_b, &batch.rows_b),
+            _ => features(),
+        });
+        let [moves_a, moves_b, features] = &indices[..] else { unreachable!("three tables") };
         let network = &mut self.network;
-        let policy = network.policy_embedding.parts(ROWS).into_iter().map(|part| (part, &self.pass.policy));
-        let value = network.value_embedding.parts(ROWS).into_iter().map(|part| (part, &self.pass.value));
-        parallel::map(self.threads, policy.chain(value).collect(), |(mut part, gradients)| {
+        let mut tasks = Vec::new();
+        for (tensor, index, kind) in [
+            (&mut network.rows_a, moves_a, Gradient::Weighted(&pass.hidden)),
+            (&mut network.rows_b, moves_b, Gradient::Weighted(&pass.hidden)),
+            (&mut network.policy_embedding, features, Gradient::Sum(&pass.policy)),
+            (&mut network.value_embedding, features, Gradient::Sum(&pass.value)),
+            (&mut network.row_bias_a, moves_a, Gradient::Bias),
+            (&mut network.row_bias_b, moves_b, Gradient::Bias),
+        ] {
+            tasks.extend(tensor.parts(ROWS).into_iter().map(|part| (part, index, kind)));
+        }
+        parallel::map(self.threads, tasks, |(mut part, index, kind)| {
             let width = part.width;
-            let gradients = &gradients[part.block * n * width..][..n * width];
+            let columns = part.block * n * width..(part.block + 1) * n * width;
             let mut gradient = vec![0.0; width];
             for row in 0..part.rows() {
-                let samples = index.of(part.first + row);
-                if samples.is_empty() && step.adam.lazy {
-                    continue;
-                }
-                gradient.fill(0.0);
-                lanes::add_rows_u32(&mut gradient, gradients, samples);
-                part.update_row(row, &gradient, step);
-            }
-        });
-    }
-
-    fn update_rows(&mut self, batch: &Batch, step: &AdamStep) {
-        let n = batch.len();
-        let pass = &self.pass;
-        let entries = || {
-            let moves = (0..n).flat_map(|i| batch.moves(i).map(move |_| i as u32));
-            moves.zip(pass.logits.iter().copied())
-        };
-        let network = &mut self.network;
-        let shape = network.shape;
-        let indices = parallel::map(self.threads, vec![true, false], |first| {
-            let (rows, used) =
-                if first { (shape.rows_a, &batch.rows_a) } else { (shape.rows_b, &batch.rows_b) };
-            Index::new(rows, used, entries())
-        });
-        let [a, b] = &indices[..] else { unreachable!("two tables") };
-        let lazy = step.adam.lazy;
-        let rows = network.rows_a.parts(ROWS).into_iter().map(|part| (part, a));
-        let rows = rows.chain(network.rows_b.parts(ROWS).into_iter().map(|part| (part, b)));
-        parallel::map(self.threads, rows.collect(), |(mut part, index)| {
-            let block = part.width;
-            let hidden = &pass.hidden[part.block * n * block..][..n * block];
-            let mut gradient = vec![0.0; block];
-            for row in 0..part.rows() {
                 let entries = index.of(part.first + row);
-                if entries.is_empty() && lazy {
+                if entries.is_empty() && step.adam.lazy {
                     continue;
                 }
                 gradient.fill(0.0);
-                lanes::add_scaled_rows(&mut gradient, hidden, entries);
+                match kind {
+                    Gradient::Weighted(x) => {
+                        lanes::add_scaled_rows(&mut gradient, &x[columns.clone()], entries)
+                    }
+                    Gradient::Sum(x) => lanes::add_rows_of(&mut gradient, &x[columns.clone()], entries),
+                    Gradient::Bias => gradient[0] = entries.iter().map(|(_, factor)| factor).sum(),
+                }
                 part.update_row(row, &gradient, step);
             }
         });
-        for (bias, index) in [(&mut network.row_bias_a, a), (&mut network.row_bias_b, b)] {
-            for mut part in bias.parts(ROWS) {
-                for row in 0..part.rows() {
-                    let entries = index.of(part.first + row);
-                    if !(entries.is_empty() && lazy) {
-                        part.update_row(row, &[entries.iter().map(|(_, gradient)| gradient).sum()], step);
-                    }
-                }
-            }
-        }
     }
 
     fn update_shared(&mut self, shared: &Shared, step: &AdamStep) {
