@@ -7,7 +7,7 @@ use engine::encoding::sparse1::View;
 use engine::position::{Game, PackedMove};
 use fastrand::Rng;
 
-use super::samples::{Samples, Targets};
+use super::samples::{SparseSamples, SparseTargets};
 use crate::samples::{ValueTarget, puzzle};
 
 /// `eval` of a position without one, as in `games/1`.
@@ -15,7 +15,7 @@ const NO_EVAL: i16 = i16::MIN;
 
 /// A game as `games/1` stores it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Record<'a> {
+pub struct StoredGame<'a> {
     /// The start as a FEN; `None` is the initial position.
     pub start: Option<&'a str>,
     /// The moves, packed.
@@ -45,7 +45,7 @@ struct Head {
 
 /// Many games, compact: four bytes a ply, and five more where policies are recorded.
 #[derive(Clone, Debug, Default)]
-pub struct Games {
+pub struct GameStore {
     heads: Vec<Head>,
     starts: Vec<String>,
     moves: Vec<u16>,
@@ -59,7 +59,7 @@ pub struct Games {
 
 /// How positions are made into samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Recipe {
+pub struct SparseRecipe {
     /// What the value should answer.
     pub target: ValueTarget,
     /// The share of samples that forget the game before them: as a position that was set up.
@@ -72,9 +72,9 @@ pub struct Recipe {
     pub value_weight: f32,
 }
 
-impl Default for Recipe {
-    fn default() -> Recipe {
-        Recipe {
+impl Default for SparseRecipe {
+    fn default() -> SparseRecipe {
+        SparseRecipe {
             target: ValueTarget { lambda: 0.3 },
             forget: 0.0,
             smoothing: 0.0,
@@ -84,7 +84,7 @@ impl Default for Recipe {
     }
 }
 
-impl Games {
+impl GameStore {
     /// Number of games.
     pub fn len(&self) -> usize {
         self.heads.len()
@@ -101,7 +101,7 @@ impl Games {
     }
 
     /// Adds a game.
-    pub fn push(&mut self, game: &Record<'_>) {
+    pub fn push(&mut self, game: &StoredGame<'_>) {
         let plies = game.moves.len().min(usize::from(u16::MAX));
         if plies == 0 {
             return;
@@ -138,7 +138,7 @@ impl Games {
         (0..usize::from(head.plies)).step_by(if head.puzzle { 2 } else { 1 })
     }
 
-    /// Adds samples of a game to `out`: of the positions before those of its [plies](Games::plies) that `wanted`
+    /// Adds samples of a game to `out`: of the positions before those of its [plies](GameStore::plies) that `wanted`
     /// chooses, given their index among them.
     ///
     /// A game with an illegal move ends there.
@@ -146,9 +146,9 @@ impl Games {
         &self,
         game: usize,
         wanted: impl Fn(usize) -> bool,
-        recipe: &Recipe,
+        recipe: &SparseRecipe,
         rng: &mut Rng,
-        out: &mut Samples,
+        out: &mut SparseSamples,
     ) {
         let head = &self.heads[game];
         let first = head.ply as usize;
@@ -197,12 +197,18 @@ struct Labels<'a> {
     result: i8,
     played: PackedMove,
     shares: &'a [(u16, u16)],
-    recipe: &'a Recipe,
+    recipe: &'a SparseRecipe,
 }
 
 impl Labels<'_> {
     /// Adds the sample; nothing if the move to be learnt isn't legal.
-    fn push(&self, game: &Game, rng: &mut Rng, rows: &mut [Rows; 256], out: &mut Samples) -> Option<()> {
+    fn push(
+        &self,
+        game: &Game,
+        rng: &mut Rng,
+        rows: &mut [Rows; 256],
+        out: &mut SparseSamples,
+    ) -> Option<()> {
         let recipe = self.recipe;
         let moves = game.legal_moves();
         let find = |m: PackedMove| {
@@ -231,7 +237,7 @@ impl Labels<'_> {
         let view = if forgets { View::new(game.position(), None, 0) } else { View::of(game) };
         moves1::rows(&view, &moves, &mut rows[..moves.len()]);
         let wdl = recipe.target.for_mover(game.turn(), self.result, self.eval);
-        let targets = Targets {
+        let targets = SparseTargets {
             best: best as u16,
             wdl: wdl.unwrap_or_default(),
             policy_weight: recipe.policy_weight,
@@ -245,11 +251,11 @@ impl Labels<'_> {
 }
 
 /// `count` samples of games, every position as likely as any other, each at most once; always the same.
-pub fn choose(games: &Games, count: usize, recipe: &Recipe, seed: u64) -> Samples {
+pub fn choose(games: &GameStore, count: usize, recipe: &SparseRecipe, seed: u64) -> SparseSamples {
     let mut rng = Rng::with_seed(seed);
     // Selection sampling (Knuth, volume 2, 3.4.2, algorithm S).
     let (mut left, mut wanted) = (games.targets(), count as u64);
-    let mut out = Samples::default();
+    let mut out = SparseSamples::default();
     for game in 0..games.len() {
         let chosen: Vec<bool> = games
             .plies(game)
@@ -267,15 +273,15 @@ pub fn choose(games: &Games, count: usize, recipe: &Recipe, seed: u64) -> Sample
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::Batch;
+    use super::super::samples::SparseBatch;
     use super::*;
 
     /// 1. e4 e5 2. Nf3 Nc6 3. Bb5 a6, packed.
     const MOVES: [u16; 6] =
         [12 | 28 << 6, 52 | 36 << 6, 6 | 21 << 6, 57 | 42 << 6, 5 | 33 << 6, 48 | 40 << 6];
 
-    fn sampled(games: &Games, recipe: &Recipe) -> Batch {
-        let mut samples = Samples::default();
+    fn sampled(games: &GameStore, recipe: &SparseRecipe) -> SparseBatch {
+        let mut samples = SparseSamples::default();
         (0..games.len())
             .for_each(|game| games.sample(game, |_| true, recipe, &mut Rng::with_seed(1), &mut samples));
         samples.batch(0..samples.len())
@@ -283,9 +289,14 @@ mod tests {
 
     #[test]
     fn a_sample_is_the_position_before_its_move() {
-        let mut games = Games::default();
-        games.push(&Record { moves: &MOVES, evals: &[0, 30_000, NO_EVAL], result: -1, ..Record::default() });
-        let batch = sampled(&games, &Recipe::default());
+        let mut games = GameStore::default();
+        games.push(&StoredGame {
+            moves: &MOVES,
+            evals: &[0, 30_000, NO_EVAL],
+            result: -1,
+            ..StoredGame::default()
+        });
+        let batch = sampled(&games, &SparseRecipe::default());
         assert_eq!((batch.len(), games.targets()), (6, 6));
         let mut game = Game::new();
         for (ply, packed) in MOVES.iter().enumerate() {
@@ -302,20 +313,20 @@ mod tests {
 
     #[test]
     fn recorded_policies_are_the_targets() {
-        let mut games = Games::default();
+        let mut games = GameStore::default();
         // Ply 0 has one move that was not played, ply 1 nothing, ply 2 two moves.
         let shares = [(11 | 27 << 6, 65535), (6 | 21 << 6, 100), (5 | 33 << 6, 300)];
         for _ in 0..2 {
             let moves = &MOVES[..4];
-            games.push(&Record {
+            games.push(&StoredGame {
                 moves,
                 policies: &[1, 0, 2, 0],
                 shares: &shares,
                 result: 2,
-                ..Record::default()
+                ..StoredGame::default()
             });
         }
-        let batch = sampled(&games, &Recipe { smoothing: 0.5, ..Recipe::default() });
+        let batch = sampled(&games, &SparseRecipe { smoothing: 0.5, ..SparseRecipe::default() });
         assert_eq!(batch.len(), 4);
         let greatest = |sample: usize| {
             let shares = &batch.shares[batch.moves(sample)];
@@ -329,24 +340,24 @@ mod tests {
     #[test]
     fn of_a_puzzle_every_second_move_is_learnt() {
         let fen = "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4";
-        let mut games = Games::default();
-        games.push(&Record {
+        let mut games = GameStore::default();
+        games.push(&StoredGame {
             start: Some(fen),
             moves: &[39 | 53 << 6],
             result: 2,
             puzzle: true,
-            ..Record::default()
+            ..StoredGame::default()
         });
-        games.push(&Record { moves: &MOVES, result: 2, puzzle: true, ..Record::default() });
-        assert_eq!((games.targets(), sampled(&games, &Recipe::default()).len()), (4, 4));
+        games.push(&StoredGame { moves: &MOVES, result: 2, puzzle: true, ..StoredGame::default() });
+        assert_eq!((games.targets(), sampled(&games, &SparseRecipe::default()).len()), (4, 4));
     }
 
     #[test]
     fn forgotten_games_have_no_last_move() {
-        let mut games = Games::default();
-        games.push(&Record { moves: &MOVES, result: 0, ..Record::default() });
+        let mut games = GameStore::default();
+        games.push(&StoredGame { moves: &MOVES, result: 0, ..StoredGame::default() });
         let counts = |forget| {
-            let batch = sampled(&games, &Recipe { forget, ..Recipe::default() });
+            let batch = sampled(&games, &SparseRecipe { forget, ..SparseRecipe::default() });
             (1..6).map(|ply| batch.features(ply).len()).collect::<Vec<_>>()
         };
         let (known, forgotten) = (counts(0.0), counts(1.0));
@@ -355,11 +366,11 @@ mod tests {
 
     #[test]
     fn chosen_positions_are_as_many_as_asked_for_and_always_the_same() {
-        let mut games = Games::default();
+        let mut games = GameStore::default();
         for plies in 1..7 {
-            games.push(&Record { moves: &MOVES[..plies], result: 0, ..Record::default() });
+            games.push(&StoredGame { moves: &MOVES[..plies], result: 0, ..StoredGame::default() });
         }
-        let batch = |count, seed| choose(&games, count, &Recipe::default(), seed).batch(0..count);
+        let batch = |count, seed| choose(&games, count, &SparseRecipe::default(), seed).batch(0..count);
         assert_eq!(batch(21, 1).len(), 21);
         assert_eq!(batch(9, 1), batch(9, 1));
         assert_ne!(batch(9, 1), batch(9, 2));

@@ -2,14 +2,14 @@
 
 /// For each row the entries that use it, in their order.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Index<T> {
+pub struct RowIndex<T> {
     at: Vec<u32>,
     entries: Vec<T>,
 }
 
-impl<T: Copy + Default> Index<T> {
+impl<T: Copy + Default> RowIndex<T> {
     /// Sorts `count` entries by their row: `entry(i)` is the `i`-th one's, `rows` the table's size.
-    pub fn new(rows: usize, used: &[u16], entries: impl Iterator<Item = T>) -> Index<T> {
+    pub fn new(rows: usize, used: &[u16], entries: impl Iterator<Item = T>) -> RowIndex<T> {
         let mut at = vec![0u32; rows + 1];
         used.iter().for_each(|row| at[usize::from(*row) + 1] += 1);
         for row in 0..rows {
@@ -22,7 +22,7 @@ impl<T: Copy + Default> Index<T> {
             sorted[*slot as usize] = entry;
             *slot += 1;
         }
-        Index { at, entries: sorted }
+        RowIndex { at, entries: sorted }
     }
 
     /// The entries that use `row`.
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn entries_are_sorted_by_row_and_keep_their_order() {
-        let index = Index::new(4, &[3, 0, 3, 1, 0], 0u32..5);
+        let index = RowIndex::new(4, &[3, 0, 3, 1, 0], 0u32..5);
         assert_eq!([index.of(0), index.of(1), index.of(2), index.of(3)], [&[1, 4][..], &[3], &[], &[0, 2]]);
     }
 }

@@ -1,12 +1,12 @@
 //! Steps of training.
 
-use super::index::Index;
+use super::index::RowIndex;
 use super::lanes;
-use super::network::Network;
+use super::network::SparseModel;
 use super::parallel;
-use super::pass::{Pass, Shared, Tally};
-use super::samples::Batch;
-use super::tensor::{Adam, AdamStep, Tensor};
+use super::pass::{SharedGradients, SparsePass, SparseTally};
+use super::samples::SparseBatch;
+use super::tensor::{SparseAdam, SparseAdamStep, SparseTensor};
 
 /// Rows of a table that one task updates.
 const ROWS: usize = 256;
@@ -24,27 +24,27 @@ enum Gradient<'a> {
 
 /// A network in training. Its steps are the same to the bit on any number of threads.
 #[derive(Clone, Debug)]
-pub struct Learner {
+pub struct SparseLearner {
     /// The network.
-    pub network: Network,
+    pub network: SparseModel,
     /// The optimiser.
-    pub adam: Adam,
+    pub adam: SparseAdam,
     /// Steps made.
     pub steps: u64,
     /// Threads to work on.
     pub threads: usize,
-    pass: Pass,
+    pass: SparsePass,
 }
 
-impl Learner {
+impl SparseLearner {
     /// A learner before its first step.
-    pub fn new(network: Network, adam: Adam, threads: usize) -> Learner {
-        Learner { network, adam, steps: 0, threads, pass: Pass::default() }
+    pub fn new(network: SparseModel, adam: SparseAdam, threads: usize) -> SparseLearner {
+        SparseLearner { network, adam, steps: 0, threads, pass: SparsePass::default() }
     }
 
     /// One step along the gradient of the mean policy loss plus the mean value loss of a batch, at learning rate
     /// `rate`; returns the batch's losses before the step.
-    pub fn step(&mut self, batch: &Batch, rate: f32) -> Tally {
+    pub fn step(&mut self, batch: &SparseBatch, rate: f32) -> SparseTally {
         let (tally, shared) = self.pass.run(&self.network, batch, true, self.threads);
         self.steps += 1;
         let step = self.adam.step(self.steps, rate);
@@ -55,16 +55,16 @@ impl Learner {
         tally
     }
 
-    fn update_tables(&mut self, batch: &Batch, step: &AdamStep) {
+    fn update_tables(&mut self, batch: &SparseBatch, step: &SparseAdamStep) {
         let (pass, shape) = (&self.pass, self.network.shape);
         let n = batch.len();
         let features = || {
             let samples = (0..n).flat_map(|i| batch.features(i).iter().map(move |_| (i as u32, 1.0)));
-            Index::new(shape.features, &batch.features, samples)
+            RowIndex::new(shape.features, &batch.features, samples)
         };
         let moves = |rows: usize, used: &[u16]| {
             let samples = (0..n).flat_map(|i| batch.moves(i).map(move |_| i as u32));
-            Index::new(rows, used, samples.zip(pass.logits.iter().copied()))
+            RowIndex::new(rows, used, samples.zip(pass.logits.iter().copied()))
         };
         let indices = parallel::map(self.threads, vec![0, 1, 2], |table| match table {
             0 => moves(shape.rows_a, &batch.rows_a),
@@ -106,9 +106,9 @@ impl Learner {
         });
     }
 
-    fn update_shared(&mut self, shared: &Shared, step: &AdamStep) {
+    fn update_shared(&mut self, shared: &SharedGradients, step: &SparseAdamStep) {
         let network = &mut self.network;
-        let pairs: [(&mut Tensor, &[f32]); 6] = [
+        let pairs: [(&mut SparseTensor, &[f32]); 6] = [
             (&mut network.policy_bias, &shared.policy_bias),
             (&mut network.value_bias, &shared.value_bias),
             (&mut network.value_l1_weight, &shared.l1_weight),

@@ -18,15 +18,15 @@ mod onnx;
 #[cfg(test)]
 mod tests;
 
-pub use checkpoint::{Checkpoint, CheckpointError};
-pub use games::{Games, Recipe, Record, choose};
-pub use learner::Learner;
-pub use network::Network;
-pub use onnx::{Storage, onnx};
-pub use pass::{Pass, Tally};
-pub use plain::Answer;
-pub use samples::{Batch, Samples, Targets};
-pub use schedule::{Decay, Schedule};
-pub use shape::Shape;
-pub use stream::{Cursor, Place, Sizes, Source, Stream};
-pub use tensor::{Adam, Tensor};
+pub use checkpoint::{SparseCheckpoint, SparseCheckpointError};
+pub use games::{GameStore, SparseRecipe, StoredGame, choose};
+pub use learner::SparseLearner;
+pub use network::SparseModel;
+pub use onnx::{OnnxStorage, onnx};
+pub use pass::{SparsePass, SparseTally};
+pub use plain::SparseAnswer;
+pub use samples::{SparseBatch, SparseSamples, SparseTargets};
+pub use schedule::{RateDecay, RateSchedule};
+pub use shape::SparseShape;
+pub use stream::{SampleSource, SampleStream, SourceCursor, StreamCursor, StreamSizes};
+pub use tensor::{SparseAdam, SparseTensor};

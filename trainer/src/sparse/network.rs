@@ -1,7 +1,7 @@
 //! The parameters of a sparse network.
 
-use super::shape::Shape;
-use super::tensor::{Tensor, block_of};
+use super::shape::SparseShape;
+use super::tensor::{SparseTensor, block_of};
 
 /// Columns of a block of an embedding: a block of all features fits into a core's second-level cache.
 const BLOCK: usize = 64;
@@ -24,62 +24,62 @@ const LAYER_CLIP: f32 = 8.0;
 /// - value: `s = clip(bias + Σ embedding[f])²` `[V]`, `y = clip(s · l1 + bias)²` `[L]`, and the logits of win, draw and
 ///   loss for the mover are `y · out + bias`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Network {
+pub struct SparseModel {
     /// Its sizes.
-    pub shape: Shape,
+    pub shape: SparseShape,
     /// `[features, P]`
-    pub policy_embedding: Tensor,
+    pub policy_embedding: SparseTensor,
     /// `[1, P]`
-    pub policy_bias: Tensor,
+    pub policy_bias: SparseTensor,
     /// `[features, V]`
-    pub value_embedding: Tensor,
+    pub value_embedding: SparseTensor,
     /// `[1, V]`
-    pub value_bias: Tensor,
+    pub value_bias: SparseTensor,
     /// `[rows A, P / 2]`
-    pub rows_a: Tensor,
+    pub rows_a: SparseTensor,
     /// `[rows B, P / 2]`
-    pub rows_b: Tensor,
+    pub rows_b: SparseTensor,
     /// `[rows A, 1]`
-    pub row_bias_a: Tensor,
+    pub row_bias_a: SparseTensor,
     /// `[rows B, 1]`
-    pub row_bias_b: Tensor,
+    pub row_bias_b: SparseTensor,
     /// `[V, L]`
-    pub value_l1_weight: Tensor,
+    pub value_l1_weight: SparseTensor,
     /// `[1, L]`
-    pub value_l1_bias: Tensor,
+    pub value_l1_bias: SparseTensor,
     /// `[L, 3]`
-    pub value_out_weight: Tensor,
+    pub value_out_weight: SparseTensor,
     /// `[1, 3]`
-    pub value_out_bias: Tensor,
+    pub value_out_bias: SparseTensor,
 }
 
-impl Network {
+impl SparseModel {
     /// All zeros.
-    pub fn zeros(shape: Shape) -> Network {
-        let Shape { features, rows_a, rows_b, policy, value, hidden } = shape;
+    pub fn zeros(shape: SparseShape) -> SparseModel {
+        let SparseShape { features, rows_a, rows_b, policy, value, hidden } = shape;
         let half = shape.half();
         // Both halves of the policy's embedding, its hidden units and the moves' rows have the same blocks.
         let hidden_block = block_of(half, BLOCK);
         let free = f32::INFINITY;
-        let mut network = Network {
+        let mut network = SparseModel {
             shape,
-            policy_embedding: Tensor::zeros(
+            policy_embedding: SparseTensor::zeros(
                 "policy_embedding",
                 [features, policy],
                 hidden_block,
                 EMBEDDING_CLIP,
             ),
-            policy_bias: Tensor::zeros("policy_bias", [1, policy], policy, BIAS_CLIP),
-            value_embedding: Tensor::zeros("value_embedding", [features, value], BLOCK, EMBEDDING_CLIP),
-            value_bias: Tensor::zeros("value_bias", [1, value], value, BIAS_CLIP),
-            rows_a: Tensor::zeros("rows_a", [rows_a, half], hidden_block, ROW_CLIP),
-            rows_b: Tensor::zeros("rows_b", [rows_b, half], hidden_block, ROW_CLIP),
-            row_bias_a: Tensor::zeros("row_bias_a", [rows_a, 1], 1, free),
-            row_bias_b: Tensor::zeros("row_bias_b", [rows_b, 1], 1, free),
-            value_l1_weight: Tensor::zeros("value_l1_weight", [value, hidden], hidden, LAYER_CLIP),
-            value_l1_bias: Tensor::zeros("value_l1_bias", [1, hidden], hidden, free),
-            value_out_weight: Tensor::zeros("value_out_weight", [hidden, 3], 3, free),
-            value_out_bias: Tensor::zeros("value_out_bias", [1, 3], 3, free),
+            policy_bias: SparseTensor::zeros("policy_bias", [1, policy], policy, BIAS_CLIP),
+            value_embedding: SparseTensor::zeros("value_embedding", [features, value], BLOCK, EMBEDDING_CLIP),
+            value_bias: SparseTensor::zeros("value_bias", [1, value], value, BIAS_CLIP),
+            rows_a: SparseTensor::zeros("rows_a", [rows_a, half], hidden_block, ROW_CLIP),
+            rows_b: SparseTensor::zeros("rows_b", [rows_b, half], hidden_block, ROW_CLIP),
+            row_bias_a: SparseTensor::zeros("row_bias_a", [rows_a, 1], 1, free),
+            row_bias_b: SparseTensor::zeros("row_bias_b", [rows_b, 1], 1, free),
+            value_l1_weight: SparseTensor::zeros("value_l1_weight", [value, hidden], hidden, LAYER_CLIP),
+            value_l1_bias: SparseTensor::zeros("value_l1_bias", [1, hidden], hidden, free),
+            value_out_weight: SparseTensor::zeros("value_out_weight", [hidden, 3], 3, free),
+            value_out_bias: SparseTensor::zeros("value_out_bias", [1, 3], 3, free),
         };
         network.row_bias_a.decays = false;
         network.row_bias_b.decays = false;
@@ -87,8 +87,8 @@ impl Network {
     }
 
     /// Random parameters with which most units are between their clips.
-    pub fn new(shape: Shape, seed: u64) -> Network {
-        let mut network = Network::zeros(shape);
+    pub fn new(shape: SparseShape, seed: u64) -> SparseModel {
+        let mut network = SparseModel::zeros(shape);
         let mut rng = fastrand::Rng::with_seed(seed);
         let radius = |inputs: usize| (3.0 / inputs as f32).sqrt();
         // About thirty features are active: their sum has a deviation of 0.3.
@@ -105,7 +105,7 @@ impl Network {
     }
 
     /// Its tensors, in the order of files.
-    pub fn tensors(&self) -> [&Tensor; 12] {
+    pub fn tensors(&self) -> [&SparseTensor; 12] {
         [
             &self.policy_embedding,
             &self.policy_bias,
@@ -123,7 +123,7 @@ impl Network {
     }
 
     /// The same, to be changed.
-    pub fn tensors_mut(&mut self) -> [&mut Tensor; 12] {
+    pub fn tensors_mut(&mut self) -> [&mut SparseTensor; 12] {
         [
             &mut self.policy_embedding,
             &mut self.policy_bias,
@@ -150,7 +150,7 @@ impl Network {
     /// # Panics
     ///
     /// If `other` has another shape.
-    pub fn approach(&mut self, other: &Network, share: f32) {
+    pub fn approach(&mut self, other: &SparseModel, share: f32) {
         assert_eq!(self.shape, other.shape, "the same shape");
         for (mine, theirs) in self.tensors_mut().into_iter().zip(other.tensors()) {
             for (mine, theirs) in mine.w.iter_mut().zip(&theirs.w) {

@@ -8,12 +8,9 @@ use engine::eval::{CARD_FORMAT, Golden, softmax};
 use engine::position::Game;
 use prost::Message;
 
-use super::network::Network;
-use super::tensor::Tensor;
-use crate::export::proto::{
-    Attribute, Dimension, FLOAT, Graph, INT8, INT64, Model, Node, OperatorSet, Property, Shape, TensorData,
-    TensorType, Type, ValueInfo,
-};
+use super::network::SparseModel;
+use super::tensor::SparseTensor;
+use crate::export::proto::{self, FLOAT, INT8, INT64};
 
 /// `TensorProto.DataType.INT16`
 const INT16: i32 = 5;
@@ -23,7 +20,7 @@ const IR_VERSION: i64 = 8;
 
 /// How the tables that are gathered from are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Storage {
+pub enum OnnxStorage {
     /// As fp32: the card says `fp32`.
     Float,
     /// As the integers that the engine computes with, 16 bits for the bodies and 8 for the moves' rows: a third of the
@@ -48,15 +45,15 @@ const POSITIONS: [(&str, &str); 7] = [
 ];
 
 /// The bytes of a network file called `name`, trained as `config` (JSON) says.
-pub fn onnx(name: &str, network: &Network, config: &str, storage: Storage) -> Vec<u8> {
+pub fn onnx(name: &str, network: &SparseModel, config: &str, storage: OnnxStorage) -> Vec<u8> {
     let answers = match storage {
-        Storage::Float => golden(network),
-        Storage::Integer => golden(&rounded(network)),
+        OnnxStorage::Float => golden(network),
+        OnnxStorage::Integer => golden(&rounded(network)),
     };
     let answers = serde_json::to_string(&answers).expect("numbers and text make JSON");
     let precision = match storage {
-        Storage::Float => "fp32",
-        Storage::Integer => "int8",
+        OnnxStorage::Float => "fp32",
+        OnnxStorage::Integer => "int8",
     };
     let entries = [
         ("format", CARD_FORMAT),
@@ -70,20 +67,20 @@ pub fn onnx(name: &str, network: &Network, config: &str, storage: Storage) -> Ve
         ("golden", &answers),
     ];
     let property =
-        |(key, value): (&str, &str)| Property { key: format!("philidor.{key}"), value: value.into() };
-    let model = Model {
+        |(key, value): (&str, &str)| proto::Property { key: format!("philidor.{key}"), value: value.into() };
+    let model = proto::Model {
         ir_version: IR_VERSION,
         producer_name: "philidor-trainer".into(),
         producer_version: env!("CARGO_PKG_VERSION").into(),
-        graph: Some(Writer::new(name, storage).network(network)),
-        opset_import: vec![OperatorSet { domain: String::new(), version: OPSET }],
+        graph: Some(GraphWriter::new(name, storage).network(network)),
+        opset_import: vec![proto::OperatorSet { domain: String::new(), version: OPSET }],
         metadata_props: entries.into_iter().map(property).collect(),
     };
     model.encode_to_vec()
 }
 
 /// What the network answers for the golden positions.
-fn golden(network: &Network) -> Vec<Golden> {
+fn golden(network: &SparseModel) -> Vec<Golden> {
     let answer = |(fen, moves): &(&str, &str)| {
         let mut game = Game::from_fen(fen).expect("a legal FEN");
         for text in moves.split_whitespace() {
@@ -108,7 +105,7 @@ fn golden(network: &Network) -> Vec<Golden> {
 }
 
 /// Steps of a table's integers in 1, if it is stored as integers.
-fn steps(tensor: &Tensor) -> Option<(f32, i32)> {
+fn steps(tensor: &SparseTensor) -> Option<(f32, i32)> {
     match tensor.name {
         "policy_embedding" | "policy_bias" | "value_embedding" | "value_bias" => Some((255.0, INT16)),
         "rows_a" | "rows_b" => Some((64.0, INT8)),
@@ -116,8 +113,8 @@ fn steps(tensor: &Tensor) -> Option<(f32, i32)> {
     }
 }
 
-/// The network with the weights that [`Storage::Integer`] keeps.
-fn rounded(network: &Network) -> Network {
+/// The network with the weights that [`OnnxStorage::Integer`] keeps.
+fn rounded(network: &SparseModel) -> SparseModel {
     let mut network = network.clone();
     for tensor in network.tensors_mut() {
         if let Some((steps, _)) = steps(tensor) {
@@ -128,30 +125,31 @@ fn rounded(network: &Network) -> Network {
 }
 
 /// A graph in the making. A tensor is known by its name.
-struct Writer {
-    graph: Graph,
-    storage: Storage,
+struct GraphWriter {
+    graph: proto::Graph,
+    storage: OnnxStorage,
 }
 
-fn int(name: &str, i: i64) -> Attribute {
-    Attribute { name: name.into(), i: Some(i), r#type: 2, ..Attribute::default() }
+fn int(name: &str, i: i64) -> proto::Attribute {
+    proto::Attribute { name: name.into(), i: Some(i), r#type: 2, ..proto::Attribute::default() }
 }
 
-fn value_info(name: &str, elem_type: i32, dims: &[Result<i64, &str>]) -> ValueInfo {
+fn value_info(name: &str, elem_type: i32, dims: &[Result<i64, &str>]) -> proto::ValueInfo {
     let dim = |dim: &Result<i64, &str>| match *dim {
-        Ok(size) => Dimension { dim_value: Some(size), dim_param: None },
-        Err(name) => Dimension { dim_value: None, dim_param: Some(name.into()) },
+        Ok(size) => proto::Dimension { dim_value: Some(size), dim_param: None },
+        Err(name) => proto::Dimension { dim_value: None, dim_param: Some(name.into()) },
     };
-    let tensor = TensorType { elem_type, shape: Some(Shape { dim: dims.iter().map(dim).collect() }) };
-    ValueInfo { name: name.into(), r#type: Some(Type { tensor_type: Some(tensor) }) }
+    let tensor =
+        proto::TensorType { elem_type, shape: Some(proto::Shape { dim: dims.iter().map(dim).collect() }) };
+    proto::ValueInfo { name: name.into(), r#type: Some(proto::Type { tensor_type: Some(tensor) }) }
 }
 
-impl Writer {
-    fn new(name: &str, storage: Storage) -> Writer {
-        Writer { graph: Graph { name: name.into(), ..Graph::default() }, storage }
+impl GraphWriter {
+    fn new(name: &str, storage: OnnxStorage) -> GraphWriter {
+        GraphWriter { graph: proto::Graph { name: name.into(), ..proto::Graph::default() }, storage }
     }
 
-    fn network(mut self, network: &Network) -> Graph {
+    fn network(mut self, network: &SparseModel) -> proto::Graph {
         let batch = Err("batch");
         for (name, axis) in [("features", "active"), ("moves_a", "moves"), ("moves_b", "moves")] {
             self.graph.input.push(value_info(name, INT64, &[batch, Err(axis)]));
@@ -166,7 +164,7 @@ impl Writer {
         let sums = self.body(&network.policy_embedding, &network.policy_bias);
         let clipped = self.node("Clip", &[&sums, "zero", "one"], vec![]);
         let halves = ["left", "right"];
-        self.graph.node.push(Node {
+        self.graph.node.push(proto::Node {
             input: vec![clipped, "halves".into()],
             output: halves.map(String::from).to_vec(),
             name: "Split".into(),
@@ -196,7 +194,7 @@ impl Writer {
     }
 
     fn constant(&mut self, name: &str, dims: &[i64], data_type: i32, raw_data: Vec<u8>) {
-        let tensor = TensorData { dims: dims.to_vec(), data_type, name: name.into(), raw_data };
+        let tensor = proto::TensorData { dims: dims.to_vec(), data_type, name: name.into(), raw_data };
         self.graph.initializer.push(tensor);
     }
 
@@ -205,7 +203,7 @@ impl Writer {
     }
 
     /// A tensor's weights, with a row of zeros for padding if `padded`; vectors have one axis.
-    fn weights(&mut self, tensor: &Tensor, padded: bool) {
+    fn weights(&mut self, tensor: &SparseTensor, padded: bool) {
         let mut numbers = tensor.plain(&tensor.w);
         if padded {
             numbers.resize(numbers.len() + tensor.width, 0.0);
@@ -216,7 +214,7 @@ impl Writer {
             (_, 1) => vec![rows],
             _ => vec![rows, width],
         };
-        let steps = if self.storage == Storage::Integer { steps(tensor) } else { None };
+        let steps = if self.storage == OnnxStorage::Integer { steps(tensor) } else { None };
         let (data_type, bytes) = match steps {
             None => (FLOAT, numbers.into_iter().flat_map(f32::to_le_bytes).collect()),
             Some((steps, INT16)) => (
@@ -231,9 +229,9 @@ impl Writer {
         self.constant(tensor.name, &dims, data_type, bytes);
     }
 
-    fn node(&mut self, op: &str, inputs: &[&str], attribute: Vec<Attribute>) -> String {
+    fn node(&mut self, op: &str, inputs: &[&str], attribute: Vec<proto::Attribute>) -> String {
         let name = format!("{op}/{}", self.graph.node.len());
-        self.graph.node.push(Node {
+        self.graph.node.push(proto::Node {
             input: inputs.iter().map(|input| (*input).to_owned()).collect(),
             output: vec![name.clone()],
             name: name.clone(),
@@ -245,7 +243,7 @@ impl Writer {
 
     fn output(&mut self, name: &str, value: &str, dims: &[Result<i64, &str>]) {
         self.graph.output.push(value_info(name, FLOAT, dims));
-        self.graph.node.push(Node {
+        self.graph.node.push(proto::Node {
             input: vec![value.into()],
             output: vec![name.into()],
             name: format!("output/{name}"),
@@ -255,8 +253,8 @@ impl Writer {
     }
 
     /// `value` as fp32 numbers, if it is integers in steps of `tensor`'s.
-    fn scaled(&mut self, value: String, tensor: &Tensor) -> String {
-        let (Storage::Integer, Some((steps, _))) = (self.storage, steps(tensor)) else { return value };
+    fn scaled(&mut self, value: String, tensor: &SparseTensor) -> String {
+        let (OnnxStorage::Integer, Some((steps, _))) = (self.storage, steps(tensor)) else { return value };
         let float = self.node("Cast", &[&value], vec![int("to", i64::from(FLOAT))]);
         let step = format!("step_{}", tensor.name);
         self.constant(&step, &[], FLOAT, steps.recip().to_le_bytes().to_vec());
@@ -264,20 +262,20 @@ impl Writer {
     }
 
     /// The rows `[batch, n, width]` of a table that the input `indices` names.
-    fn gathered(&mut self, table: &Tensor, indices: &str) -> String {
+    fn gathered(&mut self, table: &SparseTensor, indices: &str) -> String {
         self.weights(table, true);
         let rows = self.node("Gather", &[table.name, indices], vec![int("axis", 0)]);
         self.scaled(rows, table)
     }
 
     /// The biases `[batch, n]` of a table of rows.
-    fn biases(&mut self, table: &Tensor, indices: &str) -> String {
+    fn biases(&mut self, table: &SparseTensor, indices: &str) -> String {
         self.weights(table, true);
         self.node("Gather", &[table.name, indices], vec![int("axis", 0)])
     }
 
     /// `bias + Σ embedding[f]`, `[batch, width]`.
-    fn body(&mut self, embedding: &Tensor, bias: &Tensor) -> String {
+    fn body(&mut self, embedding: &SparseTensor, bias: &SparseTensor) -> String {
         let rows = self.gathered(embedding, "features");
         let sums = self.node("ReduceSum", &[&rows, "axis_1"], vec![int("keepdims", 0)]);
         self.weights(bias, false);
@@ -290,7 +288,7 @@ impl Writer {
         self.node("Mul", &[&clipped, &clipped], vec![])
     }
 
-    fn dense(&mut self, value: &str, weight: &Tensor, bias: &Tensor) -> String {
+    fn dense(&mut self, value: &str, weight: &SparseTensor, bias: &SparseTensor) -> String {
         self.weights(weight, false);
         self.weights(bias, false);
         let product = self.node("MatMul", &[value, weight.name], vec![]);
@@ -300,15 +298,15 @@ impl Writer {
 
 #[cfg(test)]
 mod tests {
-    use super::super::shape::Shape;
+    use super::super::shape::SparseShape;
     use super::*;
     use engine::sparse::SparseNetwork;
 
     #[test]
     fn the_engine_reads_both_forms_and_gives_the_golden_answers() {
-        let network = Network::new(Shape { policy: 128, value: 64, ..Shape::STANDARD }, 1);
+        let network = SparseModel::new(SparseShape { policy: 128, value: 64, ..SparseShape::STANDARD }, 1);
         let mut sizes = Vec::new();
-        for storage in [Storage::Float, Storage::Integer] {
+        for storage in [OnnxStorage::Float, OnnxStorage::Integer] {
             let bytes = onnx("test", &network, "{}", storage);
             // The golden answers are checked as it is read.
             assert_eq!(SparseNetwork::read(&bytes).unwrap().name(), "test");

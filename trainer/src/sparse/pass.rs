@@ -3,17 +3,17 @@
 use std::ops::Range;
 
 use super::lanes;
-use super::network::Network;
+use super::network::SparseModel;
 use super::parallel;
-use super::samples::Batch;
-use super::tensor::Tensor;
+use super::samples::SparseBatch;
+use super::tensor::SparseTensor;
 
 /// Samples that one task works on; sums over a batch are made shard by shard, so that they don't depend on the threads.
 pub const SHARD: usize = 512;
 
 /// Losses and accuracies of a pass, as sums over its samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tally {
+pub struct SparseTally {
     /// Cross-entropy of the policy, weighted.
     pub policy_loss: f64,
     /// The weights of the policies.
@@ -30,9 +30,9 @@ pub struct Tally {
     pub top5: u64,
 }
 
-impl Tally {
+impl SparseTally {
     /// Adds another.
-    pub fn add(&mut self, other: &Tally) {
+    pub fn add(&mut self, other: &SparseTally) {
         self.policy_loss += other.policy_loss;
         self.policy_weight += other.policy_weight;
         self.value_loss += other.value_loss;
@@ -55,7 +55,7 @@ impl Tally {
 
 /// Gradients of the parameters that every sample uses, of the mean losses of a batch.
 #[derive(Clone, Debug)]
-pub struct Shared {
+pub struct SharedGradients {
     /// `[P]`
     pub policy_bias: Vec<f32>,
     /// `[V]`
@@ -70,10 +70,10 @@ pub struct Shared {
     pub out_bias: Vec<f32>,
 }
 
-impl Shared {
-    fn zeros(network: &Network) -> Shared {
-        let like = |tensor: &Tensor| vec![0.0; tensor.w.len()];
-        Shared {
+impl SharedGradients {
+    fn zeros(network: &SparseModel) -> SharedGradients {
+        let like = |tensor: &SparseTensor| vec![0.0; tensor.w.len()];
+        SharedGradients {
             policy_bias: like(&network.policy_bias),
             value_bias: like(&network.value_bias),
             l1_weight: like(&network.value_l1_weight),
@@ -83,7 +83,7 @@ impl Shared {
         }
     }
 
-    fn add(&mut self, other: &Shared) {
+    fn add(&mut self, other: &SharedGradients) {
         lanes::add(&mut self.policy_bias, &other.policy_bias);
         lanes::add(&mut self.value_bias, &other.value_bias);
         lanes::add(&mut self.l1_weight, &other.l1_weight);
@@ -97,7 +97,7 @@ impl Shared {
 ///
 /// Sums and hidden units lie in blocks of columns, each `[samples, block]`.
 #[derive(Clone, Debug, Default)]
-pub struct Pass {
+pub struct SparsePass {
     /// The policy's embedding sums; after a backward pass their gradient.
     pub policy: Vec<f32>,
     /// The value's embedding sums; after a backward pass their gradient.
@@ -108,7 +108,7 @@ pub struct Pass {
     pub logits: Vec<f32>,
 }
 
-/// A shard's part of a [`Pass`].
+/// A shard's part of a [`SparsePass`].
 struct Shard<'a> {
     samples: Range<usize>,
     /// Where its moves begin in the batch.
@@ -119,15 +119,15 @@ struct Shard<'a> {
     logits: &'a mut [f32],
 }
 
-impl Pass {
+impl SparsePass {
     /// Runs the network on a batch: losses and accuracies, and for a backward pass the gradients.
     pub fn run(
         &mut self,
-        network: &Network,
-        batch: &Batch,
+        network: &SparseModel,
+        batch: &SparseBatch,
         backward: bool,
         threads: usize,
-    ) -> (Tally, Option<Shared>) {
+    ) -> (SparseTally, Option<SharedGradients>) {
         embed(&network.policy_embedding, &network.policy_bias, batch, &mut self.policy, threads);
         embed(&network.value_embedding, &network.value_bias, batch, &mut self.value, threads);
         let half = network.shape.half();
@@ -137,8 +137,8 @@ impl Pass {
         let transposed = transposed(&network.value_l1_weight);
         let worker = Worker { network, batch, backward, transposed };
         let parts = parallel::map(threads, self.shards(network, batch), |shard| worker.run(shard));
-        let mut tally = Tally::default();
-        let mut sum: Option<Shared> = None;
+        let mut tally = SparseTally::default();
+        let mut sum: Option<SharedGradients> = None;
         for (part, shared) in parts {
             tally.add(&part);
             match (&mut sum, shared) {
@@ -149,7 +149,7 @@ impl Pass {
         (tally, sum)
     }
 
-    fn shards(&mut self, network: &Network, batch: &Batch) -> Vec<Shard<'_>> {
+    fn shards(&mut self, network: &SparseModel, batch: &SparseBatch) -> Vec<Shard<'_>> {
         let n = batch.len();
         let mut policy = split(&mut self.policy, n, network.policy_embedding.block).into_iter();
         let mut value = split(&mut self.value, n, network.value_embedding.block).into_iter();
@@ -186,7 +186,13 @@ fn split(blocked: &mut [f32], n: usize, block: usize) -> Vec<Vec<&mut [f32]>> {
 }
 
 /// `out = bias + Σ embedding[f]` over each sample's features, in the embedding's blocks.
-fn embed(embedding: &Tensor, bias: &Tensor, batch: &Batch, out: &mut Vec<f32>, threads: usize) {
+fn embed(
+    embedding: &SparseTensor,
+    bias: &SparseTensor,
+    batch: &SparseBatch,
+    out: &mut Vec<f32>,
+    threads: usize,
+) {
     let (n, block) = (batch.len(), embedding.block);
     out.resize(n * embedding.width, 0.0);
     let columns = out.chunks_mut(n * block).enumerate();
@@ -203,7 +209,7 @@ fn embed(embedding: &Tensor, bias: &Tensor, batch: &Batch, out: &mut Vec<f32>, t
     });
 }
 
-fn transposed(matrix: &Tensor) -> Vec<f32> {
+fn transposed(matrix: &SparseTensor) -> Vec<f32> {
     let (rows, width) = (matrix.rows, matrix.width);
     (0..width).flat_map(|column| (0..rows).map(move |row| matrix.w[row * width + column])).collect()
 }
@@ -248,23 +254,23 @@ fn slope(x: f32) -> f32 {
 }
 
 struct Worker<'a> {
-    network: &'a Network,
-    batch: &'a Batch,
+    network: &'a SparseModel,
+    batch: &'a SparseBatch,
     backward: bool,
     /// `[L, V]`
     transposed: Vec<f32>,
 }
 
 impl Worker<'_> {
-    fn run(&self, mut shard: Shard<'_>) -> (Tally, Option<Shared>) {
-        let mut tally = Tally::default();
-        let mut shared = self.backward.then(|| Shared::zeros(self.network));
+    fn run(&self, mut shard: Shard<'_>) -> (SparseTally, Option<SharedGradients>) {
+        let mut tally = SparseTally::default();
+        let mut shared = self.backward.then(|| SharedGradients::zeros(self.network));
         self.policy(&mut shard, &mut tally, shared.as_mut());
         self.value(&mut shard, &mut tally, shared.as_mut());
         (tally, shared)
     }
 
-    fn policy(&self, shard: &mut Shard<'_>, tally: &mut Tally, shared: Option<&mut Shared>) {
+    fn policy(&self, shard: &mut Shard<'_>, tally: &mut SparseTally, shared: Option<&mut SharedGradients>) {
         let (left, right) = shard.policy.split_at_mut(shard.hidden.len());
         for ((hidden, left), right) in shard.hidden.iter_mut().zip(left).zip(right) {
             for ((h, l), r) in hidden.iter_mut().zip(&**left).zip(&**right) {
@@ -284,7 +290,7 @@ impl Worker<'_> {
 
     /// The logit of each move. Block by block, so that the rows' columns stay in the cache.
     fn logits(&self, shard: &mut Shard<'_>) {
-        let Worker { network: Network { rows_a, rows_b, row_bias_a, row_bias_b, .. }, batch, .. } = self;
+        let Worker { network: SparseModel { rows_a, rows_b, row_bias_a, row_bias_b, .. }, batch, .. } = self;
         let block = rows_a.block;
         let rows = |m: usize| (usize::from(batch.rows_a[m]), usize::from(batch.rows_b[m]));
         for (m, logit) in (shard.move_offset..).zip(&mut *shard.logits) {
@@ -304,7 +310,7 @@ impl Worker<'_> {
     }
 
     /// Counts a sample's policy. For a backward pass the logits become their gradient.
-    fn policy_loss(&self, sample: usize, shares: &[f32], logits: &mut [f32], tally: &mut Tally) {
+    fn policy_loss(&self, sample: usize, shares: &[f32], logits: &mut [f32], tally: &mut SparseTally) {
         let best = logits[usize::from(self.batch.best[sample])];
         let better = logits.iter().filter(|logit| **logit > best).count();
         tally.samples += 1;
@@ -324,8 +330,8 @@ impl Worker<'_> {
     }
 
     /// Turns the policy's sums into their gradient.
-    fn policy_backward(&self, shard: &mut Shard<'_>, shared: &mut Shared) {
-        let Worker { network: Network { rows_a, rows_b, .. }, batch, .. } = self;
+    fn policy_backward(&self, shard: &mut Shard<'_>, shared: &mut SharedGradients) {
+        let Worker { network: SparseModel { rows_a, rows_b, .. }, batch, .. } = self;
         let block = rows_a.block;
         let mut gradient = vec![0.0; block];
         let (left, right) = shard.policy.split_at_mut(shard.hidden.len());
@@ -354,7 +360,7 @@ impl Worker<'_> {
         }
     }
 
-    fn value(&self, shard: &mut Shard<'_>, tally: &mut Tally, shared: Option<&mut Shared>) {
+    fn value(&self, shard: &mut Shard<'_>, tally: &mut SparseTally, shared: Option<&mut SharedGradients>) {
         let (network, batch) = (self.network, self.batch);
         let (width, inner) = (network.shape.value, network.shape.hidden);
         // Of all samples, for the gradient of the first layer's weights.

@@ -1,11 +1,11 @@
 //! A network's answer for one position, computed as its definition says: the reference for faster forms.
 
-use super::network::Network;
-use super::tensor::Tensor;
+use super::network::SparseModel;
+use super::tensor::SparseTensor;
 
 /// Logits for one position.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct SparseAnswer {
     /// One per move.
     pub policy: Vec<f32>,
     /// Win, draw and loss for the mover.
@@ -17,7 +17,7 @@ fn clip(x: f64) -> f64 {
 }
 
 /// `bias + Σ table[row]` over `rows`.
-fn sums(table: &Tensor, bias: &[f32], rows: &[u16]) -> Vec<f64> {
+fn sums(table: &SparseTensor, bias: &[f32], rows: &[u16]) -> Vec<f64> {
     let at = |column: usize| {
         let sum: f64 = rows.iter().map(|row| f64::from(table.get(usize::from(*row), column))).sum();
         f64::from(bias[column]) + sum
@@ -26,7 +26,7 @@ fn sums(table: &Tensor, bias: &[f32], rows: &[u16]) -> Vec<f64> {
 }
 
 /// `bias + x · matrix`
-fn product(x: &[f64], matrix: &Tensor, bias: &[f32]) -> Vec<f64> {
+fn product(x: &[f64], matrix: &SparseTensor, bias: &[f32]) -> Vec<f64> {
     let at = |column: usize| {
         let products = x.iter().enumerate().map(|(row, x)| x * f64::from(matrix.get(row, column)));
         f64::from(bias[column]) + products.sum::<f64>()
@@ -34,9 +34,9 @@ fn product(x: &[f64], matrix: &Tensor, bias: &[f32]) -> Vec<f64> {
     (0..matrix.width).map(at).collect()
 }
 
-impl Network {
+impl SparseModel {
     /// Its answer for a position with these active features, for moves with these pairs of rows.
-    pub fn evaluate(&self, features: &[u16], moves: &[[u16; 2]]) -> Answer {
+    pub fn evaluate(&self, features: &[u16], moves: &[[u16; 2]]) -> SparseAnswer {
         let body = sums(&self.policy_embedding, &self.policy_bias.w, features);
         let (left, right) = body.split_at(self.shape.half());
         let hidden: Vec<f64> = left.iter().zip(right).map(|(l, r)| clip(*l) * clip(*r)).collect();
@@ -50,6 +50,9 @@ impl Network {
         let body = square(sums(&self.value_embedding, &self.value_bias.w, features));
         let units = square(product(&body, &self.value_l1_weight, &self.value_l1_bias.w));
         let wdl = product(&units, &self.value_out_weight, &self.value_out_bias.w);
-        Answer { policy: moves.iter().map(logit).collect(), wdl: std::array::from_fn(|k| wdl[k] as f32) }
+        SparseAnswer {
+            policy: moves.iter().map(logit).collect(),
+            wdl: std::array::from_fn(|k| wdl[k] as f32),
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 /// What one position teaches, besides its features and moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Targets {
+pub struct SparseTargets {
     /// The index of the best move among the legal ones: the one with the greatest share.
     pub best: u16,
     /// Target probabilities of win, draw and loss for the mover.
@@ -23,19 +23,19 @@ struct Head {
     features: u16,
     rows: u16,
     shared: bool,
-    targets: Targets,
+    targets: SparseTargets,
 }
 
 /// Encoded samples, compact.
 #[derive(Clone, Debug, Default)]
-pub struct Samples {
+pub struct SparseSamples {
     features: Vec<u16>,
     rows: Vec<[u16; 2]>,
     shares: Vec<f32>,
     heads: Vec<Head>,
 }
 
-impl Samples {
+impl SparseSamples {
     /// Number of samples.
     pub fn len(&self) -> usize {
         self.heads.len()
@@ -58,7 +58,7 @@ impl Samples {
         features: &[u16],
         rows: impl Iterator<Item = [u16; 2]>,
         shares: &[f32],
-        targets: Targets,
+        targets: SparseTargets,
     ) {
         let row = self.rows.len();
         self.rows.extend(rows);
@@ -79,7 +79,7 @@ impl Samples {
     }
 
     /// Adds the samples of `other`.
-    pub fn append(&mut self, other: Samples) {
+    pub fn append(&mut self, other: SparseSamples) {
         let (feature, row, share) =
             (self.features.len() as u32, self.rows.len() as u32, self.shares.len() as u32);
         let moved = |head: Head| Head {
@@ -109,9 +109,9 @@ impl Samples {
     /// # Panics
     ///
     /// If there are no such samples.
-    pub fn batch(&self, range: std::ops::Range<usize>) -> Batch {
+    pub fn batch(&self, range: std::ops::Range<usize>) -> SparseBatch {
         let heads = &self.heads[range];
-        let mut batch = Batch { feature_at: vec![0], move_at: vec![0], ..Batch::default() };
+        let mut batch = SparseBatch { feature_at: vec![0], move_at: vec![0], ..SparseBatch::default() };
         let mut totals = [0.0f64; 2];
         for head in heads {
             let features = &self.features[head.feature as usize..][..usize::from(head.features)];
@@ -147,7 +147,7 @@ impl Samples {
 
 /// Samples laid out for a pass: one array for each kind of number.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Batch {
+pub struct SparseBatch {
     /// Where each sample's features begin, and their end.
     pub feature_at: Vec<u32>,
     /// The active features.
@@ -172,7 +172,7 @@ pub struct Batch {
     pub totals: [f64; 2],
 }
 
-impl Batch {
+impl SparseBatch {
     /// Number of samples.
     pub fn len(&self) -> usize {
         self.best.len()
@@ -200,17 +200,22 @@ impl Batch {
 mod tests {
     use super::*;
 
-    const TARGETS: Targets =
-        Targets { best: 1, wdl: [0.5, 0.25, 0.25], policy_weight: 1.0, value_weight: 0.5, smoothing: 0.0 };
+    const TARGETS: SparseTargets = SparseTargets {
+        best: 1,
+        wdl: [0.5, 0.25, 0.25],
+        policy_weight: 1.0,
+        value_weight: 0.5,
+        smoothing: 0.0,
+    };
 
     #[test]
     fn batches_hold_what_was_pushed() {
-        let mut samples = Samples::default();
+        let mut samples = SparseSamples::default();
         samples.push(&[1, 2, 3], [[1, 4], [2, 5]].into_iter(), &[], TARGETS);
-        let mut more = Samples::default();
+        let mut more = SparseSamples::default();
         let smoothing = 0.3;
         more.push(&[7], [[9, 9], [8, 8], [7, 7]].into_iter(), &[0.0, 0.75, 0.25], TARGETS);
-        more.push(&[8], [[9, 9], [8, 8], [7, 7]].into_iter(), &[], Targets { smoothing, ..TARGETS });
+        more.push(&[8], [[9, 9], [8, 8], [7, 7]].into_iter(), &[], SparseTargets { smoothing, ..TARGETS });
         samples.append(more);
         let batch = samples.batch(0..3);
         assert_eq!((batch.len(), batch.features(0), batch.features(1)), (3, &[1, 2, 3][..], &[7][..]));

@@ -3,36 +3,36 @@
 //! Samples come in blocks: of each source, games in a random order until its share of the block is full; all
 //! samples of the block are then shuffled. An epoch of a source takes every `stride`-th position of each of its games,
 //! the next epoch those after them, so that `stride` epochs see each position once. A block depends on the seed and the
-//! [`Cursor`] alone, not on the number of threads.
+//! [`StreamCursor`] alone, not on the number of threads.
 
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
-use super::games::{Games, Recipe};
+use super::games::{GameStore, SparseRecipe};
 use super::parallel;
-use super::samples::{Batch, Samples};
+use super::samples::{SparseBatch, SparseSamples};
 
 /// Games that one task replays.
 const GAMES: usize = 64;
 
 /// Games to learn from.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct SampleSource {
     /// Its name in logs.
     pub name: String,
     /// Its games.
-    pub games: Games,
+    pub games: GameStore,
     /// Its share of the samples, relative to the other sources'.
     pub share: f64,
     /// One position in this many is taken in one epoch.
     pub stride: usize,
     /// How positions are made into samples.
-    pub recipe: Recipe,
+    pub recipe: SparseRecipe,
 }
 
 /// How far a source was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct SourceCursor {
     /// Passes over all its games that were completed.
     pub epoch: u64,
     /// Games of the present epoch that were used.
@@ -41,18 +41,18 @@ pub struct Place {
 
 /// How far a stream was read: enough to resume it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cursor {
+pub struct StreamCursor {
     /// The present block.
     pub block: u64,
     /// Batches of the present block that were returned.
     pub batch: u64,
     /// The sources at the beginning of the present block.
-    pub places: Vec<Place>,
+    pub places: Vec<SourceCursor>,
 }
 
-/// Sizes of a [`Stream`].
+/// Sizes of a [`SampleStream`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
+pub struct StreamSizes {
     /// Samples a batch.
     pub batch: usize,
     /// Batches a block.
@@ -61,17 +61,17 @@ pub struct Sizes {
 
 /// A stream of batches.
 #[derive(Debug)]
-pub struct Stream {
-    sources: Vec<Source>,
-    sizes: Sizes,
+pub struct SampleStream {
+    sources: Vec<SampleSource>,
+    sizes: StreamSizes,
     seed: u64,
     threads: usize,
-    cursor: Cursor,
+    cursor: StreamCursor,
     /// The sources after the present block.
-    ahead: Vec<Place>,
+    ahead: Vec<SourceCursor>,
     /// The order of each source's games in the epoch of its place in `ahead`.
     orders: Vec<(u64, Vec<u32>)>,
-    block: Samples,
+    block: SparseSamples,
 }
 
 /// A hash of four numbers.
@@ -85,19 +85,19 @@ fn mixed(numbers: [u64; 4]) -> u64 {
     })
 }
 
-impl Stream {
+impl SampleStream {
     /// A stream that resumes at `cursor`, or begins if that has no places.
     ///
     /// # Errors
     ///
     /// If there are no games, or the cursor is of other sources.
     pub fn new(
-        sources: Vec<Source>,
-        sizes: Sizes,
+        sources: Vec<SampleSource>,
+        sizes: StreamSizes,
         seed: u64,
         threads: usize,
-        mut cursor: Cursor,
-    ) -> Result<Stream, String> {
+        mut cursor: StreamCursor,
+    ) -> Result<SampleStream, String> {
         if let Some(empty) = sources.iter().find(|source| source.games.is_empty() && source.share > 0.0) {
             return Err(format!("{} has no games", empty.name));
         }
@@ -105,34 +105,42 @@ impl Stream {
             return Err("no source has a share".to_owned());
         }
         if cursor.places.is_empty() {
-            cursor.places = vec![Place::default(); sources.len()];
+            cursor.places = vec![SourceCursor::default(); sources.len()];
         } else if cursor.places.len() != sources.len() {
             let (found, expected) = (sources.len(), cursor.places.len());
             return Err(format!("{found} sources, the run had {expected}"));
         }
         let orders = vec![(u64::MAX, Vec::new()); sources.len()];
         let ahead = cursor.places.clone();
-        let mut stream =
-            Stream { sources, sizes, seed, threads, cursor, ahead, orders, block: Samples::default() };
+        let mut stream = SampleStream {
+            sources,
+            sizes,
+            seed,
+            threads,
+            cursor,
+            ahead,
+            orders,
+            block: SparseSamples::default(),
+        };
         stream.fill();
         Ok(stream)
     }
 
     /// How far the stream was read.
-    pub fn cursor(&self) -> &Cursor {
+    pub fn cursor(&self) -> &StreamCursor {
         &self.cursor
     }
 
     /// The sources.
-    pub fn sources(&self) -> &[Source] {
+    pub fn sources(&self) -> &[SampleSource] {
         &self.sources
     }
 
     /// The next batch.
-    pub fn next_batch(&mut self) -> Batch {
+    pub fn next_batch(&mut self) -> SparseBatch {
         let size = self.sizes.batch;
         if (self.cursor.batch as usize + 1) * size > self.block.len() {
-            self.cursor = Cursor { block: self.cursor.block + 1, batch: 0, places: self.ahead.clone() };
+            self.cursor = StreamCursor { block: self.cursor.block + 1, batch: 0, places: self.ahead.clone() };
             self.fill();
         }
         let first = self.cursor.batch as usize * size;
@@ -155,7 +163,7 @@ impl Stream {
         let sources = &self.sources;
         let parts = parallel::map(self.threads, tasks, |(index, games): (usize, Vec<(u64, u32)>)| {
             let source = &sources[index];
-            let mut samples = Samples::default();
+            let mut samples = SparseSamples::default();
             for (epoch, game) in games {
                 let number = u64::from(game);
                 let mut rng = Rng::with_seed(mixed([seed, block, index as u64, number]));
@@ -165,7 +173,7 @@ impl Stream {
             }
             samples
         });
-        self.block = Samples::default();
+        self.block = SparseSamples::default();
         parts.into_iter().for_each(|part| self.block.append(part));
         self.block.shuffle(&mut Rng::with_seed(mixed([seed, block, u64::MAX, 0])));
         assert!(self.block.len() >= self.sizes.batch, "a block of at least one batch");
@@ -185,7 +193,7 @@ impl Stream {
                 *ordered = place.epoch;
             }
             let Some(game) = order.get(place.games as usize) else {
-                *place = Place { epoch: place.epoch + 1, games: 0 };
+                *place = SourceCursor { epoch: place.epoch + 1, games: 0 };
                 continue;
             };
             place.games += 1;
@@ -202,39 +210,49 @@ impl Stream {
 }
 
 /// The first position of a game that an epoch takes.
-fn phase(source: &Source, seed: u64, epoch: u64, game: u64) -> usize {
+fn phase(source: &SampleSource, seed: u64, epoch: u64, game: u64) -> usize {
     ((mixed([seed, game, 0, 1]) % source.stride as u64 + epoch) % source.stride as u64) as usize
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::games::Record;
+    use super::super::games::StoredGame;
     use super::*;
 
     /// 1. e4 e5 2. Nf3 Nc6 3. Bb5 a6, packed.
     const MOVES: [u16; 6] =
         [12 | 28 << 6, 52 | 36 << 6, 6 | 21 << 6, 57 | 42 << 6, 5 | 33 << 6, 48 | 40 << 6];
 
-    fn source(name: &str, games: usize, share: f64) -> Source {
-        let mut store = Games::default();
+    fn source(name: &str, games: usize, share: f64) -> SampleSource {
+        let mut store = GameStore::default();
         for game in 0..games {
             let plies = 3 + game % 4;
-            store.push(&Record { moves: &MOVES[..plies], result: (game % 3) as i8 - 1, ..Record::default() });
+            store.push(&StoredGame {
+                moves: &MOVES[..plies],
+                result: (game % 3) as i8 - 1,
+                ..StoredGame::default()
+            });
         }
-        Source { name: name.to_owned(), games: store, share, stride: 3, recipe: Recipe::default() }
+        SampleSource {
+            name: name.to_owned(),
+            games: store,
+            share,
+            stride: 3,
+            recipe: SparseRecipe::default(),
+        }
     }
 
-    fn sources() -> Vec<Source> {
+    fn sources() -> Vec<SampleSource> {
         vec![source("a", 100, 3.0), source("b", 37, 1.0)]
     }
 
-    const SIZES: Sizes = Sizes { batch: 16, block: 4 };
+    const SIZES: StreamSizes = StreamSizes { batch: 16, block: 4 };
 
     #[test]
     fn it_resumes_anywhere_on_any_number_of_threads() {
-        let start = || Stream::new(sources(), SIZES, 1, 1, Cursor::default()).unwrap();
+        let start = || SampleStream::new(sources(), SIZES, 1, 1, StreamCursor::default()).unwrap();
         let mut stream = start();
-        let batches: Vec<(Cursor, Batch)> = (0..60)
+        let batches: Vec<(StreamCursor, SparseBatch)> = (0..60)
             .map(|_| {
                 let cursor = stream.cursor().clone();
                 (cursor, stream.next_batch())
@@ -242,12 +260,12 @@ mod tests {
             .collect();
         assert!(stream.cursor().places[1].epoch > 2, "{:?}", stream.cursor());
         for at in [0, 3, 4, 5, 31, 47] {
-            let mut again = Stream::new(sources(), SIZES, 1, 3, batches[at].0.clone()).unwrap();
+            let mut again = SampleStream::new(sources(), SIZES, 1, 3, batches[at].0.clone()).unwrap();
             for (_, batch) in &batches[at..] {
                 assert_eq!(again.next_batch(), *batch);
             }
         }
-        let mut other = Stream::new(sources(), SIZES, 2, 1, Cursor::default()).unwrap();
+        let mut other = SampleStream::new(sources(), SIZES, 2, 1, StreamCursor::default()).unwrap();
         assert_ne!(other.next_batch(), batches[0].1);
     }
 
@@ -266,10 +284,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_an_error() {
-        let new = |sources, cursor| Stream::new(sources, SIZES, 1, 1, cursor);
-        assert!(new(vec![source("a", 0, 1.0)], Cursor::default()).is_err());
-        assert!(new(vec![source("a", 10, 0.0)], Cursor::default()).is_err());
-        let places = vec![Place::default(); 3];
-        assert!(new(sources(), Cursor { places, ..Cursor::default() }).is_err());
+        let new = |sources, cursor| SampleStream::new(sources, SIZES, 1, 1, cursor);
+        assert!(new(vec![source("a", 0, 1.0)], StreamCursor::default()).is_err());
+        assert!(new(vec![source("a", 10, 0.0)], StreamCursor::default()).is_err());
+        let places = vec![SourceCursor::default(); 3];
+        assert!(new(sources(), StreamCursor { places, ..StreamCursor::default() }).is_err());
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The optimiser: Adam (Kingma and Ba 2015) with decoupled weight decay (Loshchilov and Hutter 2019).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Adam {
+pub struct SparseAdam {
     /// Decay of the first moment.
     pub beta1: f32,
     /// Decay of the second moment.
@@ -19,25 +19,25 @@ pub struct Adam {
     pub lazy: bool,
 }
 
-impl Default for Adam {
-    fn default() -> Adam {
-        Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weight_decay: 0.0, lazy: true }
+impl Default for SparseAdam {
+    fn default() -> SparseAdam {
+        SparseAdam { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weight_decay: 0.0, lazy: true }
     }
 }
 
-impl Adam {
+impl SparseAdam {
     /// The `number`-th step, from 1, at learning rate `rate`.
-    pub fn step(&self, number: u64, rate: f32) -> AdamStep {
+    pub fn step(&self, number: u64, rate: f32) -> SparseAdamStep {
         let correction = |beta: f32| (1.0 / (1.0 - f64::from(beta).powf(number as f64))) as f32;
-        AdamStep { adam: *self, rate, first: correction(self.beta1), second: correction(self.beta2) }
+        SparseAdamStep { adam: *self, rate, first: correction(self.beta1), second: correction(self.beta2) }
     }
 }
 
 /// Everything about a step that is the same for all parameters.
 #[derive(Clone, Copy, Debug)]
-pub struct AdamStep {
+pub struct SparseAdamStep {
     /// The optimiser.
-    pub adam: Adam,
+    pub adam: SparseAdam,
     rate: f32,
     // Corrections of the moments' bias.
     first: f32,
@@ -49,7 +49,7 @@ pub struct AdamStep {
 /// It is stored in blocks of columns, each a table `[rows, block]` of its own: a pass over many rows of one block stays
 /// in a core's cache.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tensor {
+pub struct SparseTensor {
     /// The name in files.
     pub name: &'static str,
     /// Its rows; 1 for a vector.
@@ -70,8 +70,8 @@ pub struct Tensor {
     pub v: Vec<f32>,
 }
 
-/// Some rows of one block of a [`Tensor`].
-pub struct Part<'a> {
+/// Some rows of one block of a [`SparseTensor`].
+pub struct TensorPart<'a> {
     /// The block.
     pub block: usize,
     /// The first row.
@@ -91,12 +91,22 @@ pub(super) fn block_of(width: usize, limit: usize) -> usize {
     (1..=limit.min(width)).rev().find(|block| width.is_multiple_of(*block)).unwrap_or(1)
 }
 
-impl Tensor {
+impl SparseTensor {
     /// Zeros, in blocks of at most `block` columns.
-    pub fn zeros(name: &'static str, [rows, width]: [usize; 2], block: usize, clip: f32) -> Tensor {
+    pub fn zeros(name: &'static str, [rows, width]: [usize; 2], block: usize, clip: f32) -> SparseTensor {
         let zeros = vec![0.0; rows * width];
         let (m, v) = (zeros.clone(), zeros.clone());
-        Tensor { name, rows, width, block: block_of(width, block), clip, decays: rows > 1, w: zeros, m, v }
+        SparseTensor {
+            name,
+            rows,
+            width,
+            block: block_of(width, block),
+            clip,
+            decays: rows > 1,
+            w: zeros,
+            m,
+            v,
+        }
     }
 
     /// Parameters uniform in `centre ± radius`.
@@ -123,13 +133,13 @@ impl Tensor {
     }
 
     /// Parts of at most `rows` rows, block after block.
-    pub fn parts(&mut self, rows: usize) -> Vec<Part<'_>> {
+    pub fn parts(&mut self, rows: usize) -> Vec<TensorPart<'_>> {
         let (size, chunk, width) = (self.rows * self.block, rows * self.block, self.block);
         let (clip, decays) = (self.clip, self.decays);
         let blocks = self.w.chunks_mut(size).zip(self.m.chunks_mut(size)).zip(self.v.chunks_mut(size));
         let parts = blocks.enumerate().flat_map(|(block, ((w, m), v))| {
             let parts = w.chunks_mut(chunk).zip(m.chunks_mut(chunk)).zip(v.chunks_mut(chunk));
-            parts.enumerate().map(move |(index, ((w, m), v))| Part {
+            parts.enumerate().map(move |(index, ((w, m), v))| TensorPart {
                 block,
                 first: index * rows,
                 width,
@@ -160,7 +170,7 @@ impl Tensor {
     }
 
     /// A step of all parameters along the gradient, in this tensor's order.
-    pub fn update(&mut self, gradient: &[f32], step: &AdamStep) {
+    pub fn update(&mut self, gradient: &[f32], step: &SparseAdamStep) {
         let (rows, size) = (self.rows, self.rows * self.block);
         for (part, gradient) in self.parts(rows).iter_mut().zip(gradient.chunks(size)) {
             part.update(0..gradient.len(), gradient, step);
@@ -168,7 +178,7 @@ impl Tensor {
     }
 }
 
-impl Part<'_> {
+impl TensorPart<'_> {
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.w.len() / self.width
@@ -176,14 +186,19 @@ impl Part<'_> {
 
     /// A step of the part's `row`-th row along the gradient.
     #[inline(always)]
-    pub fn update_row(&mut self, row: usize, gradient: &[f32], step: &AdamStep) {
+    pub fn update_row(&mut self, row: usize, gradient: &[f32], step: &SparseAdamStep) {
         let start = row * self.width;
         self.update(start..start + self.width, gradient, step);
     }
 
     #[inline(always)]
-    fn update(&mut self, range: std::ops::Range<usize>, gradient: &[f32], step: &AdamStep) {
-        let AdamStep { adam: Adam { beta1, beta2, epsilon, weight_decay, .. }, rate, first, second } = *step;
+    fn update(&mut self, range: std::ops::Range<usize>, gradient: &[f32], step: &SparseAdamStep) {
+        let SparseAdamStep {
+            adam: SparseAdam { beta1, beta2, epsilon, weight_decay, .. },
+            rate,
+            first,
+            second,
+        } = *step;
         let (w, m, v) = (&mut self.w[range.clone()], &mut self.m[range.clone()], &mut self.v[range]);
         let n = w.len();
         let (m, v, g) = (&mut m[..n], &mut v[..n], &gradient[..n]);
@@ -208,7 +223,7 @@ mod tests {
         let mut rng = fastrand::Rng::with_seed(1);
         let plain: Vec<f32> = (0..5 * 12).map(|_| rng.f32()).collect();
         for block in [1, 4, 5, 12, 100] {
-            let mut tensor = Tensor::zeros("test", [5, 12], block, f32::INFINITY);
+            let mut tensor = SparseTensor::zeros("test", [5, 12], block, f32::INFINITY);
             assert_eq!(tensor.block, block_of(12, block));
             tensor.w = tensor.blocked(&plain);
             assert_eq!(tensor.plain(&tensor.w), plain);
@@ -217,14 +232,14 @@ mod tests {
             let blocks = tensor.blocks();
             let parts = tensor.parts(2);
             assert_eq!(parts.len(), 3 * blocks);
-            assert_eq!(parts.iter().map(Part::rows).sum::<usize>(), 5 * blocks);
+            assert_eq!(parts.iter().map(TensorPart::rows).sum::<usize>(), 5 * blocks);
         }
     }
 
     #[test]
     fn adam_by_hand() {
-        let mut tensor = Tensor::zeros("test", [1, 2], 2, 0.15);
-        let adam = Adam::default();
+        let mut tensor = SparseTensor::zeros("test", [1, 2], 2, 0.15);
+        let adam = SparseAdam::default();
         tensor.update(&[0.5, -2.0], &adam.step(1, 0.1));
         // The first step is the learning rate, whatever the gradient's size.
         assert!((tensor.w[0] + 0.1).abs() < 1e-6 && (tensor.w[1] - 0.1).abs() < 1e-6, "{:?}", tensor.w);
@@ -237,12 +252,12 @@ mod tests {
 
     #[test]
     fn weight_decay_is_decoupled_and_spares_vectors() {
-        let step = Adam { weight_decay: 0.5, ..Adam::default() }.step(1, 0.1);
-        let mut table = Tensor::zeros("test", [2, 1], 1, f32::INFINITY);
+        let step = SparseAdam { weight_decay: 0.5, ..SparseAdam::default() }.step(1, 0.1);
+        let mut table = SparseTensor::zeros("test", [2, 1], 1, f32::INFINITY);
         table.w.fill(1.0);
         table.update(&[0.0, 0.0], &step);
         assert_eq!(table.w, [0.95, 0.95]);
-        let mut vector = Tensor::zeros("test", [1, 2], 2, f32::INFINITY);
+        let mut vector = SparseTensor::zeros("test", [1, 2], 2, f32::INFINITY);
         vector.w.fill(1.0);
         vector.update(&[0.0, 0.0], &step);
         assert_eq!(vector.w, [1.0, 1.0]);

@@ -1,18 +1,19 @@
 //! Gradients against finite differences, overfitting, and the same steps on any number of threads.
 
-use super::learner::Learner;
-use super::network::Network;
-use super::pass::{Pass, Tally};
-use super::samples::{Batch, Samples, Targets};
-use super::shape::Shape;
-use super::tensor::Adam;
+use super::learner::SparseLearner;
+use super::network::SparseModel;
+use super::pass::{SparsePass, SparseTally};
+use super::samples::{SparseBatch, SparseSamples, SparseTargets};
+use super::shape::SparseShape;
+use super::tensor::SparseAdam;
 
-const SMALL: Shape = Shape { features: 40, rows_a: 30, rows_b: 12, policy: 24, value: 8, hidden: 5 };
+const SMALL: SparseShape =
+    SparseShape { features: 40, rows_a: 30, rows_b: 12, policy: 24, value: 8, hidden: 5 };
 
 /// Random features, moves and targets.
-fn samples(shape: &Shape, count: usize, seed: u64) -> Samples {
+fn samples(shape: &SparseShape, count: usize, seed: u64) -> SparseSamples {
     let mut rng = fastrand::Rng::with_seed(seed);
-    let mut samples = Samples::default();
+    let mut samples = SparseSamples::default();
     for _ in 0..count {
         let features: Vec<u16> = (0..rng.usize(4..9)).map(|_| rng.u16(..shape.features as u16)).collect();
         let rows: Vec<[u16; 2]> = (0..rng.usize(1..9))
@@ -21,7 +22,7 @@ fn samples(shape: &Shape, count: usize, seed: u64) -> Samples {
         let shares: Vec<f32> =
             if rng.bool() { vec![1.0 / rows.len() as f32; rows.len()] } else { Vec::new() };
         let win = rng.f32() * 0.5;
-        let targets = Targets {
+        let targets = SparseTargets {
             best: rng.u16(..rows.len() as u16),
             wdl: [win, 0.5 - win, 0.5],
             policy_weight: [0.0, 0.3, 1.0][rng.usize(..3)],
@@ -33,22 +34,22 @@ fn samples(shape: &Shape, count: usize, seed: u64) -> Samples {
     samples
 }
 
-fn losses(network: &Network, batch: &Batch) -> Tally {
-    Pass::default().run(network, batch, false, 1).0
+fn losses(network: &SparseModel, batch: &SparseBatch) -> SparseTally {
+    SparsePass::default().run(network, batch, false, 1).0
 }
 
 #[test]
 fn gradients_are_those_of_finite_differences() {
     let batch = samples(&SMALL, 150, 1).batch(0..150);
-    let mut network = Network::new(SMALL, 2);
+    let mut network = SparseModel::new(SMALL, 2);
     // With features so few the deviations would be small, and no unit clipped.
     network.policy_embedding.w.iter_mut().chain(&mut network.value_embedding.w).for_each(|w| *w *= 2.5);
     // A step of rate 0 whose first moment is the gradient.
-    let adam = Adam { beta1: 0.0, lazy: false, ..Adam::default() };
-    let mut learner = Learner::new(network.clone(), adam, 1);
+    let adam = SparseAdam { beta1: 0.0, lazy: false, ..SparseAdam::default() };
+    let mut learner = SparseLearner::new(network.clone(), adam, 1);
     learner.step(&batch, 0.0);
     assert!(learner.network.tensors().iter().zip(network.tensors()).all(|(a, b)| a.w == b.w));
-    let loss = |network: &Network| {
+    let loss = |network: &SparseModel| {
         let tally = losses(network, &batch);
         tally.policy() + tally.value()
     };
@@ -82,9 +83,9 @@ fn gradients_are_those_of_finite_differences() {
 
 #[test]
 fn a_pass_answers_as_the_definition_says() {
-    let network = Network::new(SMALL, 2);
+    let network = SparseModel::new(SMALL, 2);
     let batch = samples(&SMALL, 90, 1).batch(0..90);
-    let mut pass = Pass::default();
+    let mut pass = SparsePass::default();
     let tally = pass.run(&network, &batch, false, 1).0;
     let cross_entropy = |target: &[f32], logits: &[f32]| {
         let total: f64 = logits.iter().map(|x| f64::from(*x).exp()).sum();
@@ -108,19 +109,19 @@ fn a_pass_answers_as_the_definition_says() {
 
 #[test]
 fn a_few_hundred_samples_are_memorised() {
-    let shape = Shape { features: 300, rows_a: 200, rows_b: 50, policy: 64, value: 64, hidden: 16 };
+    let shape = SparseShape { features: 300, rows_a: 200, rows_b: 50, policy: 64, value: 64, hidden: 16 };
     let mut rng = fastrand::Rng::with_seed(5);
-    let mut samples = Samples::default();
+    let mut samples = SparseSamples::default();
     for _ in 0..300 {
         let features: Vec<u16> = (0..20).map(|_| rng.u16(..300)).collect();
         let rows: Vec<[u16; 2]> = (0..20).map(|_| [rng.u16(..200), rng.u16(..50)]).collect();
         let mut wdl = [0.0; 3];
         wdl[rng.usize(..3)] = 1.0;
         let best = rng.u16(..20);
-        let targets = Targets { best, wdl, policy_weight: 1.0, value_weight: 1.0, smoothing: 0.0 };
+        let targets = SparseTargets { best, wdl, policy_weight: 1.0, value_weight: 1.0, smoothing: 0.0 };
         samples.push(&features, rows.into_iter(), &[], targets);
     }
-    let mut learner = Learner::new(Network::new(shape, 6), Adam::default(), 1);
+    let mut learner = SparseLearner::new(SparseModel::new(shape, 6), SparseAdam::default(), 1);
     for _ in 0..60 {
         samples.shuffle(&mut rng);
         for first in (0..300).step_by(50) {
@@ -139,8 +140,8 @@ fn a_few_hundred_samples_are_memorised() {
 fn threads_make_no_difference() {
     let samples = samples(&SMALL, 700, 7);
     let run = |threads| {
-        let mut learner = Learner::new(Network::new(SMALL, 8), Adam::default(), threads);
-        let tallies: Vec<Tally> =
+        let mut learner = SparseLearner::new(SparseModel::new(SMALL, 8), SparseAdam::default(), threads);
+        let tallies: Vec<SparseTally> =
             (0..4).map(|k| learner.step(&samples.batch(100 * k..100 * k + 300), 1e-2)).collect();
         (learner.network, tallies)
     };
@@ -152,12 +153,12 @@ fn threads_make_no_difference() {
 #[test]
 fn lazy_steps_leave_unused_rows() {
     let samples = samples(&SMALL, 3, 9);
-    let start = Network::new(SMALL, 10);
+    let start = SparseModel::new(SMALL, 10);
     let moved = |lazy| {
-        let mut learner = Learner::new(start.clone(), Adam { lazy, ..Adam::default() }, 1);
+        let mut learner = SparseLearner::new(start.clone(), SparseAdam { lazy, ..SparseAdam::default() }, 1);
         learner.step(&samples.batch(0..3), 1e-2);
         learner.step(&samples.batch(0..1), 1e-2);
-        let plain = |network: &Network| network.policy_embedding.plain(&network.policy_embedding.w);
+        let plain = |network: &SparseModel| network.policy_embedding.plain(&network.policy_embedding.w);
         let (before, after) = (plain(&start), plain(&learner.network));
         let width = SMALL.policy;
         (0..SMALL.features)
