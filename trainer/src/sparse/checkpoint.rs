@@ -2,44 +2,20 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
+use anyhow::{Context, Result, ensure};
 use safetensors::tensor::{Dtype, SafeTensors, View};
 
 use super::network::SparseModel;
 use super::shape::SparseShape;
 use super::tensor::SparseTensor;
+use crate::files::write_file;
 
 /// The version of the file.
 const FORMAT: &str = "sparse-checkpoint/1";
-
-/// Why a checkpoint cannot be used.
-#[derive(Debug)]
-pub enum SparseCheckpointError {
-    /// The file cannot be read or written.
-    Io(io::Error),
-    /// It can be read, but isn't a checkpoint of this program.
-    Foreign(String),
-}
-
-impl fmt::Display for SparseCheckpointError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SparseCheckpointError::Io(error) => error.fmt(f),
-            SparseCheckpointError::Foreign(why) => write!(f, "not a checkpoint of a sparse network: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for SparseCheckpointError {}
-
-impl From<io::Error> for SparseCheckpointError {
-    fn from(error: io::Error) -> Self {
-        SparseCheckpointError::Io(error)
-    }
-}
 
 /// A network with its moments, a running average of its weights, and the rest of a run's state.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,12 +53,12 @@ impl View for Table {
 }
 
 impl SparseCheckpoint {
-    /// Writes a checkpoint beside its name, flushes it, and renames it.
+    /// Writes a checkpoint under a temporary name, flushes it to the disk, and renames it.
     ///
     /// # Errors
     ///
-    /// If the file cannot be written; then a file of that name is as it was.
-    pub fn write(&self, path: &Path) -> Result<(), SparseCheckpointError> {
+    /// If the file cannot be written; an existing file of that name is unchanged then.
+    pub fn write(&self, path: &Path) -> Result<()> {
         let mut tables = Vec::new();
         for (tensor, average) in self.network.tensors().into_iter().zip(self.average.tensors()) {
             let shape = [tensor.rows, tensor.width];
@@ -96,53 +72,58 @@ impl SparseCheckpoint {
         let shape = serde_json::to_string(&self.network.shape).expect("numbers make JSON");
         let entries = [("format", FORMAT.to_owned()), ("shape", shape), ("state", self.state.clone())];
         let metadata: HashMap<String, String> = entries.map(|(key, value)| (key.to_owned(), value)).into();
-        let bytes = safetensors::serialize(tables, &Some(metadata))
-            .map_err(|error| SparseCheckpointError::Foreign(error.to_string()))?;
-        let part = path.with_extension("part");
-        let mut file = std::fs::File::create(&part)?;
-        let written = file.write_all(&bytes).and_then(|()| file.sync_all());
-        let written = written.and_then(|()| std::fs::rename(&part, path));
-        if written.is_err() {
-            let _ = std::fs::remove_file(&part);
-        }
-        Ok(written?)
+        write_file(path, &safetensors::serialize(tables, &Some(metadata))?)
+    }
+
+    /// Whether a file is a checkpoint of this family; a file that cannot be read is none.
+    pub fn recognises(path: &Path) -> bool {
+        header(path).is_ok_and(|header| header["__metadata__"]["format"] == FORMAT)
     }
 
     /// Reads a checkpoint.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, or isn't one.
-    pub fn read(path: &Path) -> Result<SparseCheckpoint, SparseCheckpointError> {
-        let bytes = std::fs::read(path)?;
-        let foreign = |why: &dyn fmt::Display| SparseCheckpointError::Foreign(why.to_string());
-        let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|error| foreign(&error))?;
-        let metadata = header.metadata().clone().unwrap_or_default();
-        let get = |key: &str| metadata.get(key).ok_or_else(|| foreign(&format!("it has no {key}")));
-        if get("format")? != FORMAT {
-            return Err(foreign(&format!("its format is {}", get("format")?)));
-        }
-        let shape: SparseShape = serde_json::from_str(get("shape")?).map_err(|error| foreign(&error))?;
-        let tables = SafeTensors::deserialize(&bytes).map_err(|error| foreign(&error))?;
-        let numbers = |kind: &str, tensor: &SparseTensor| -> Result<Vec<f32>, SparseCheckpointError> {
-            let name = format!("{kind}/{}", tensor.name);
-            let table = tables.tensor(&name).map_err(|error| foreign(&error))?;
-            if table.dtype() != Dtype::F32 || table.shape() != [tensor.rows, tensor.width] {
-                return Err(foreign(&format!("{name} has another shape")));
-            }
-            let (numbers, _) = table.data().as_chunks::<4>();
-            let plain: Vec<f32> = numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
-            Ok(tensor.blocked(&plain))
-        };
-        let (mut network, mut average) = (SparseModel::zeros(shape), SparseModel::zeros(shape));
-        for (tensor, average) in network.tensors_mut().into_iter().zip(average.tensors_mut()) {
-            tensor.w = numbers("w", tensor)?;
-            tensor.m = numbers("m", tensor)?;
-            tensor.v = numbers("v", tensor)?;
-            average.w = numbers("average", average)?;
-        }
-        Ok(SparseCheckpoint { network, average, state: get("state")?.clone() })
+    /// If the file cannot be read, or is no checkpoint of this family.
+    pub fn read(path: &Path) -> Result<SparseCheckpoint> {
+        let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        parse(&bytes).with_context(|| format!("{}: not a checkpoint of a sparse network", path.display()))
     }
+}
+
+/// The JSON header of a safetensors file.
+fn header(path: &Path) -> Result<serde_json::Value> {
+    let mut file = File::open(path)?;
+    let mut length = [0; 8];
+    file.read_exact(&mut length)?;
+    Ok(serde_json::from_reader(file.take(u64::from_le_bytes(length)))?)
+}
+
+fn parse(bytes: &[u8]) -> Result<SparseCheckpoint> {
+    let (_, header) = SafeTensors::read_metadata(bytes)?;
+    let metadata = header.metadata().clone().unwrap_or_default();
+    let get = |key: &str| metadata.get(key).with_context(|| format!("it has no {key}"));
+    let format = get("format")?;
+    ensure!(format == FORMAT, "its format is {format}, this program reads {FORMAT}");
+    let shape: SparseShape = serde_json::from_str(get("shape")?)?;
+    let tables = SafeTensors::deserialize(bytes)?;
+    let numbers = |kind: &str, tensor: &SparseTensor| -> Result<Vec<f32>> {
+        let name = format!("{kind}/{}", tensor.name);
+        let table = tables.tensor(&name)?;
+        let same = table.dtype() == Dtype::F32 && table.shape() == [tensor.rows, tensor.width];
+        ensure!(same, "{name} has another shape");
+        let (numbers, _) = table.data().as_chunks::<4>();
+        let plain: Vec<f32> = numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+        Ok(tensor.blocked(&plain))
+    };
+    let (mut network, mut average) = (SparseModel::zeros(shape), SparseModel::zeros(shape));
+    for (tensor, average) in network.tensors_mut().into_iter().zip(average.tensors_mut()) {
+        tensor.w = numbers("w", tensor)?;
+        tensor.m = numbers("m", tensor)?;
+        tensor.v = numbers("v", tensor)?;
+        average.w = numbers("average", average)?;
+    }
+    Ok(SparseCheckpoint { network, average, state: get("state")?.clone() })
 }
 
 #[cfg(test)]
@@ -164,12 +145,14 @@ mod tests {
         checkpoint.write(&path).unwrap();
         assert_eq!(SparseCheckpoint::read(&path).unwrap(), checkpoint);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no part is left behind");
+        assert!(SparseCheckpoint::recognises(&path));
         let bytes = std::fs::read(&path).unwrap();
         std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
-        assert!(matches!(SparseCheckpoint::read(&path), Err(SparseCheckpointError::Foreign(_))));
-        assert!(matches!(
-            SparseCheckpoint::read(&folder.path().join("b")),
-            Err(SparseCheckpointError::Io(_))
-        ));
+        let error = format!("{:#}", SparseCheckpoint::read(&path).unwrap_err());
+        assert!(error.contains("a.safetensors: not a checkpoint of a sparse network"), "{error}");
+        let missing = folder.path().join("b");
+        let error = format!("{:#}", SparseCheckpoint::read(&missing).unwrap_err());
+        assert!(error.starts_with("cannot read "), "{error}");
+        assert!(!SparseCheckpoint::recognises(&missing));
     }
 }

@@ -8,29 +8,8 @@ use engine::position::{Game, PackedMove};
 use fastrand::Rng;
 
 use super::samples::{SparseSamples, SparseTargets};
+use crate::record::{GameView, NO_EVAL};
 use crate::samples::{ValueTarget, puzzle};
-
-/// `eval` of a position without one, as in `games/1`.
-const NO_EVAL: i16 = i16::MIN;
-
-/// A game as `games/1` stores it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StoredGame<'a> {
-    /// The start as a FEN; `None` is the initial position.
-    pub start: Option<&'a str>,
-    /// The moves, packed.
-    pub moves: &'a [u16],
-    /// One per move, or none at all.
-    pub evals: &'a [i16],
-    /// White's: 1, 0, −1, or 2 for unknown.
-    pub result: i8,
-    /// A puzzle: its solver's moves, plies 0, 2, 4 …, are to be learnt.
-    pub puzzle: bool,
-    /// For each ply how many moves of `shares` are its policy, or none at all; a ply without is not to be learnt.
-    pub policies: &'a [u8],
-    /// Moves and their shares of a ply's policy.
-    pub shares: &'a [(u16, u16)],
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Head {
@@ -101,7 +80,7 @@ impl GameStore {
     }
 
     /// Adds a game.
-    pub fn push(&mut self, game: &StoredGame<'_>) {
+    pub fn push(&mut self, game: &GameView<'_>) {
         let plies = game.moves.len().min(usize::from(u16::MAX));
         if plies == 0 {
             return;
@@ -110,7 +89,8 @@ impl GameStore {
             self.starts.push(fen.to_owned());
             self.starts.len() as u32
         });
-        let recorded = game.policies.len() >= plies;
+        let searches = &game.searches;
+        let recorded = searches.len.len() >= plies;
         self.policy_at.push(self.policies.len() as u64);
         self.heads.push(Head {
             ply: self.moves.len() as u64,
@@ -126,8 +106,8 @@ impl GameStore {
         self.evals.extend_from_slice(evals);
         self.evals.resize(self.moves.len(), NO_EVAL);
         if recorded {
-            self.policies.extend_from_slice(&game.policies[..plies]);
-            self.shares.extend_from_slice(game.shares);
+            self.policies.extend_from_slice(&searches.len[..plies]);
+            self.shares.extend((0..plies).flat_map(|ply| searches.shares(ply)));
         }
         self.targets += self.plies(self.len() - 1).len() as u64;
     }
@@ -187,7 +167,7 @@ impl GameStore {
     fn start(&self, head: &Head, rng: &mut Rng) -> Option<Game> {
         let Some(start) = (head.start as usize).checked_sub(1) else { return Some(Game::new()) };
         let fen = &self.starts[start];
-        if head.puzzle { puzzle(fen, rng).ok() } else { Game::from_fen(fen).ok() }
+        if head.puzzle { puzzle::with_context(fen, rng).ok() } else { Game::from_fen(fen).ok() }
     }
 }
 
@@ -201,7 +181,7 @@ struct Labels<'a> {
 }
 
 impl Labels<'_> {
-    /// Adds the sample; nothing if the move to be learnt isn't legal.
+    /// Adds the sample; nothing if the move to be learnt is not legal.
     fn push(
         &self,
         game: &Game,
@@ -254,7 +234,7 @@ impl Labels<'_> {
 pub fn choose(games: &GameStore, count: usize, recipe: &SparseRecipe, seed: u64) -> SparseSamples {
     let mut rng = Rng::with_seed(seed);
     // Selection sampling (Knuth, volume 2, 3.4.2, algorithm S).
-    let (mut left, mut wanted) = (games.targets(), count as u64);
+    let (mut left, mut wanted) = (games.targets(), (count as u64).min(games.targets()));
     let mut out = SparseSamples::default();
     for game in 0..games.len() {
         let chosen: Vec<bool> = games
@@ -275,6 +255,7 @@ pub fn choose(games: &GameStore, count: usize, recipe: &SparseRecipe, seed: u64)
 mod tests {
     use super::super::samples::SparseBatch;
     use super::*;
+    use crate::record::SearchColumns;
 
     /// 1. e4 e5 2. Nf3 Nc6 3. Bb5 a6, packed.
     const MOVES: [u16; 6] =
@@ -290,11 +271,11 @@ mod tests {
     #[test]
     fn a_sample_is_the_position_before_its_move() {
         let mut games = GameStore::default();
-        games.push(&StoredGame {
+        games.push(&GameView {
             moves: &MOVES,
             evals: &[0, 30_000, NO_EVAL],
             result: -1,
-            ..StoredGame::default()
+            ..GameView::default()
         });
         let batch = sampled(&games, &SparseRecipe::default());
         assert_eq!((batch.len(), games.targets()), (6, 6));
@@ -315,16 +296,14 @@ mod tests {
     fn recorded_policies_are_the_targets() {
         let mut games = GameStore::default();
         // Ply 0 has one move that was not played, ply 1 nothing, ply 2 two moves.
-        let shares = [(11 | 27 << 6, 65535), (6 | 21 << 6, 100), (5 | 33 << 6, 300)];
+        let mut columns = SearchColumns::default();
+        columns.push(0, 0, [(11 | 27 << 6, 65535)].into_iter());
+        columns.pad(2);
+        columns.push(0, 0, [(6 | 21 << 6, 100), (5 | 33 << 6, 300)].into_iter());
+        columns.pad(4);
         for _ in 0..2 {
             let moves = &MOVES[..4];
-            games.push(&StoredGame {
-                moves,
-                policies: &[1, 0, 2, 0],
-                shares: &shares,
-                result: 2,
-                ..StoredGame::default()
-            });
+            games.push(&GameView { moves, searches: columns.get(0..4), ..GameView::default() });
         }
         let batch = sampled(&games, &SparseRecipe { smoothing: 0.5, ..SparseRecipe::default() });
         assert_eq!(batch.len(), 4);
@@ -341,21 +320,21 @@ mod tests {
     fn of_a_puzzle_every_second_move_is_learnt() {
         let fen = "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4";
         let mut games = GameStore::default();
-        games.push(&StoredGame {
+        games.push(&GameView {
             start: Some(fen),
             moves: &[39 | 53 << 6],
             result: 2,
             puzzle: true,
-            ..StoredGame::default()
+            ..GameView::default()
         });
-        games.push(&StoredGame { moves: &MOVES, result: 2, puzzle: true, ..StoredGame::default() });
+        games.push(&GameView { moves: &MOVES, result: 2, puzzle: true, ..GameView::default() });
         assert_eq!((games.targets(), sampled(&games, &SparseRecipe::default()).len()), (4, 4));
     }
 
     #[test]
     fn forgotten_games_have_no_last_move() {
         let mut games = GameStore::default();
-        games.push(&StoredGame { moves: &MOVES, result: 0, ..StoredGame::default() });
+        games.push(&GameView { moves: &MOVES, result: 0, ..GameView::default() });
         let counts = |forget| {
             let batch = sampled(&games, &SparseRecipe { forget, ..SparseRecipe::default() });
             (1..6).map(|ply| batch.features(ply).len()).collect::<Vec<_>>()
@@ -368,7 +347,7 @@ mod tests {
     fn chosen_positions_are_as_many_as_asked_for_and_always_the_same() {
         let mut games = GameStore::default();
         for plies in 1..7 {
-            games.push(&StoredGame { moves: &MOVES[..plies], result: 0, ..StoredGame::default() });
+            games.push(&GameView { moves: &MOVES[..plies], result: 0, ..GameView::default() });
         }
         let batch = |count, seed| choose(&games, count, &SparseRecipe::default(), seed).batch(0..count);
         assert_eq!(batch(21, 1).len(), 21);

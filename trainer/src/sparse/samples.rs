@@ -52,7 +52,7 @@ impl SparseSamples {
     ///
     /// # Panics
     ///
-    /// If there is a number of shares that isn't the number of moves, or no such best move.
+    /// If there is a number of shares that is not the number of moves, or no such best move.
     pub fn push(
         &mut self,
         features: &[u16],

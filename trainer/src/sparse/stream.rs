@@ -216,8 +216,8 @@ fn phase(source: &SampleSource, seed: u64, epoch: u64, game: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::games::StoredGame;
     use super::*;
+    use crate::record::GameView;
 
     /// 1. e4 e5 2. Nf3 Nc6 3. Bb5 a6, packed.
     const MOVES: [u16; 6] =
@@ -227,10 +227,10 @@ mod tests {
         let mut store = GameStore::default();
         for game in 0..games {
             let plies = 3 + game % 4;
-            store.push(&StoredGame {
+            store.push(&GameView {
                 moves: &MOVES[..plies],
                 result: (game % 3) as i8 - 1,
-                ..StoredGame::default()
+                ..GameView::default()
             });
         }
         SampleSource {

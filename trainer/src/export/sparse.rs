@@ -1,4 +1,4 @@
-//! A network as an ONNX file, with its card.
+//! Networks of the family `sparse` as ONNX files, with their card.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use engine::eval::{CARD_FORMAT, Golden, softmax};
 use engine::position::Game;
 use prost::Message;
 
-use super::network::SparseModel;
-use super::tensor::SparseTensor;
-use crate::export::proto::{self, FLOAT, INT8, INT64};
+use super::golden::POSITIONS;
+use super::proto::{self, FLOAT, INT8, INT64};
+use crate::sparse::{SparseModel, SparseTensor};
 
 /// `TensorProto.DataType.INT16`
 const INT16: i32 = 5;
@@ -28,24 +28,8 @@ pub enum OnnxStorage {
     Integer,
 }
 
-/// Start and moves of the golden positions: the initial position; a middlegame with Black to move; a repetition;
-/// castling both ways; promotions and an en-passant capture; an ending late in the fifty moves, with the king on the
-/// other half of the board; castling and en passant for Black.
-const POSITIONS: [(&str, &str); 7] = [
-    ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", ""),
-    (
-        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
-        "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1 f8e7 f1e1 b7b5 a4b3 d7d6 c2c3",
-    ),
-    ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "g1f3 g8f6 f3g1 f6g8"),
-    ("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1", ""),
-    ("n1n1k3/PP6/8/2pP4/8/8/6pp/4K1N1 w - c6 0 40", ""),
-    ("8/5k2/8/3R4/8/2K5/6r1/8 b - - 88 97", "g2g3 c3c4 f7e6"),
-    ("4k3/8/8/8/2pP4/8/8/4K2R b K d3 0 30", ""),
-];
-
 /// The bytes of a network file called `name`, trained as `config` (JSON) says.
-pub fn onnx(name: &str, network: &SparseModel, config: &str, storage: OnnxStorage) -> Vec<u8> {
+pub fn sparse_onnx(name: &str, network: &SparseModel, config: &str, storage: OnnxStorage) -> Vec<u8> {
     let answers = match storage {
         OnnxStorage::Float => golden(network),
         OnnxStorage::Integer => golden(&rounded(network)),
@@ -66,14 +50,16 @@ pub fn onnx(name: &str, network: &SparseModel, config: &str, storage: OnnxStorag
         ("precision", precision),
         ("golden", &answers),
     ];
-    let property =
-        |(key, value): (&str, &str)| proto::Property { key: format!("philidor.{key}"), value: value.into() };
-    let model = proto::Model {
+    let property = |(key, value): (&str, &str)| proto::StringStringEntryProto {
+        key: format!("philidor.{key}"),
+        value: value.into(),
+    };
+    let model = proto::ModelProto {
         ir_version: IR_VERSION,
         producer_name: "philidor-trainer".into(),
         producer_version: env!("CARGO_PKG_VERSION").into(),
         graph: Some(GraphWriter::new(name, storage).network(network)),
-        opset_import: vec![proto::OperatorSet { domain: String::new(), version: OPSET }],
+        opset_import: vec![proto::OperatorSetIdProto { domain: String::new(), version: OPSET }],
         metadata_props: entries.into_iter().map(property).collect(),
     };
     model.encode_to_vec()
@@ -126,30 +112,35 @@ fn rounded(network: &SparseModel) -> SparseModel {
 
 /// A graph in the making. A tensor is known by its name.
 struct GraphWriter {
-    graph: proto::Graph,
+    graph: proto::GraphProto,
     storage: OnnxStorage,
 }
 
-fn int(name: &str, i: i64) -> proto::Attribute {
-    proto::Attribute { name: name.into(), i: Some(i), r#type: 2, ..proto::Attribute::default() }
+fn int(name: &str, i: i64) -> proto::AttributeProto {
+    proto::AttributeProto { name: name.into(), i: Some(i), r#type: 2, ..proto::AttributeProto::default() }
 }
 
-fn value_info(name: &str, elem_type: i32, dims: &[Result<i64, &str>]) -> proto::ValueInfo {
+fn value_info(name: &str, elem_type: i32, dims: &[Result<i64, &str>]) -> proto::ValueInfoProto {
     let dim = |dim: &Result<i64, &str>| match *dim {
-        Ok(size) => proto::Dimension { dim_value: Some(size), dim_param: None },
-        Err(name) => proto::Dimension { dim_value: None, dim_param: Some(name.into()) },
+        Ok(size) => proto::DimensionProto { dim_value: Some(size), dim_param: None },
+        Err(name) => proto::DimensionProto { dim_value: None, dim_param: Some(name.into()) },
     };
-    let tensor =
-        proto::TensorType { elem_type, shape: Some(proto::Shape { dim: dims.iter().map(dim).collect() }) };
-    proto::ValueInfo { name: name.into(), r#type: Some(proto::Type { tensor_type: Some(tensor) }) }
+    let tensor = proto::TensorTypeProto {
+        elem_type,
+        shape: Some(proto::TensorShapeProto { dim: dims.iter().map(dim).collect() }),
+    };
+    proto::ValueInfoProto { name: name.into(), r#type: Some(proto::TypeProto { tensor_type: Some(tensor) }) }
 }
 
 impl GraphWriter {
     fn new(name: &str, storage: OnnxStorage) -> GraphWriter {
-        GraphWriter { graph: proto::Graph { name: name.into(), ..proto::Graph::default() }, storage }
+        GraphWriter {
+            graph: proto::GraphProto { name: name.into(), ..proto::GraphProto::default() },
+            storage,
+        }
     }
 
-    fn network(mut self, network: &SparseModel) -> proto::Graph {
+    fn network(mut self, network: &SparseModel) -> proto::GraphProto {
         let batch = Err("batch");
         for (name, axis) in [("features", "active"), ("moves_a", "moves"), ("moves_b", "moves")] {
             self.graph.input.push(value_info(name, INT64, &[batch, Err(axis)]));
@@ -164,7 +155,7 @@ impl GraphWriter {
         let sums = self.body(&network.policy_embedding, &network.policy_bias);
         let clipped = self.node("Clip", &[&sums, "zero", "one"], vec![]);
         let halves = ["left", "right"];
-        self.graph.node.push(proto::Node {
+        self.graph.node.push(proto::NodeProto {
             input: vec![clipped, "halves".into()],
             output: halves.map(String::from).to_vec(),
             name: "Split".into(),
@@ -194,7 +185,7 @@ impl GraphWriter {
     }
 
     fn constant(&mut self, name: &str, dims: &[i64], data_type: i32, raw_data: Vec<u8>) {
-        let tensor = proto::TensorData { dims: dims.to_vec(), data_type, name: name.into(), raw_data };
+        let tensor = proto::TensorProto { dims: dims.to_vec(), data_type, name: name.into(), raw_data };
         self.graph.initializer.push(tensor);
     }
 
@@ -229,9 +220,9 @@ impl GraphWriter {
         self.constant(tensor.name, &dims, data_type, bytes);
     }
 
-    fn node(&mut self, op: &str, inputs: &[&str], attribute: Vec<proto::Attribute>) -> String {
+    fn node(&mut self, op: &str, inputs: &[&str], attribute: Vec<proto::AttributeProto>) -> String {
         let name = format!("{op}/{}", self.graph.node.len());
-        self.graph.node.push(proto::Node {
+        self.graph.node.push(proto::NodeProto {
             input: inputs.iter().map(|input| (*input).to_owned()).collect(),
             output: vec![name.clone()],
             name: name.clone(),
@@ -243,7 +234,7 @@ impl GraphWriter {
 
     fn output(&mut self, name: &str, value: &str, dims: &[Result<i64, &str>]) {
         self.graph.output.push(value_info(name, FLOAT, dims));
-        self.graph.node.push(proto::Node {
+        self.graph.node.push(proto::NodeProto {
             input: vec![value.into()],
             output: vec![name.into()],
             name: format!("output/{name}"),
@@ -298,8 +289,8 @@ impl GraphWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::shape::SparseShape;
     use super::*;
+    use crate::sparse::SparseShape;
     use engine::sparse::SparseNetwork;
 
     #[test]
@@ -307,7 +298,7 @@ mod tests {
         let network = SparseModel::new(SparseShape { policy: 128, value: 64, ..SparseShape::STANDARD }, 1);
         let mut sizes = Vec::new();
         for storage in [OnnxStorage::Float, OnnxStorage::Integer] {
-            let bytes = onnx("test", &network, "{}", storage);
+            let bytes = sparse_onnx("test", &network, "{}", storage);
             // The golden answers are checked as it is read.
             assert_eq!(SparseNetwork::read(&bytes).unwrap().name(), "test");
             sizes.push(bytes.len());
