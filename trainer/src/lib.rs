@@ -30,6 +30,8 @@ pub mod gameplay;
 pub mod selfplay;
 /// Matches of networks and classical players, and their statistics.
 pub mod arena;
+/// Networks of the family `sparse`: training and files, in plain Rust.
+pub mod sparse;
 /// The network families, in libtorch.
 #[cfg(feature = "libtorch")]
 pub mod model;

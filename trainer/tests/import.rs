@@ -208,7 +208,6 @@ fn inspect_describes_sound_files_and_fails_on_others() {
     assert!(!broken.stdout.is_empty(), "the sound file is still described");
 }
 
-#[cfg(feature = "libtorch")]
 #[test]
 fn inspect_ends_quietly_when_its_output_is_closed() {
     let folder = Folder::new();
@@ -224,6 +223,7 @@ fn inspect_ends_quietly_when_its_output_is_closed() {
     assert!(output.status.success() && stderr.is_empty(), "{} {stderr}", output.status);
 }
 
+#[cfg_attr(not(feature = "libtorch"), ignore = "needs libtorch")]
 #[test]
 fn training_names_a_damaged_file_and_skips_it() {
     let folder = Folder::new();
@@ -249,6 +249,7 @@ fn training_names_a_damaged_file_and_skips_it() {
     assert!(stderr.contains("two: 2 training games with 12 positions"), "{stderr}");
 }
 
+#[cfg_attr(not(feature = "libtorch"), ignore = "needs libtorch")]
 #[test]
 fn training_names_a_file_with_illegal_moves() {
     let folder = Folder::new();

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::{ArgAction, Args};
 
+use super::sparse::SparseExportArgs;
 use crate::export::{network, onnx, unrolled, write_network};
 use crate::files::make_folder_of;
 use crate::train::{Checkpoint, checkpoint};
@@ -41,6 +42,17 @@ impl ExportArgs {
     /// # Errors
     /// If the checkpoint cannot be read, a file cannot be written, or the engine cannot load the result.
     pub fn run(&self) -> Result<()> {
+        let sparse = SparseExportArgs {
+            checkpoint: self.checkpoint.clone(),
+            out: self.out.clone(),
+            name: self.name.clone(),
+            averaged: self.averaged,
+        };
+        if sparse.is_meant() {
+            let others = self.unroll.is_some() || self.weights.is_some();
+            ensure!(!others, "--unroll and --weights do not apply to the family sparse");
+            return sparse.export();
+        }
         println!("{}", self.export()?);
         Ok(())
     }

@@ -22,6 +22,7 @@ mod trial;
 mod overfit;
 #[cfg(feature = "libtorch")]
 mod lr_finder;
+mod sparse;
 #[cfg(feature = "libtorch")]
 mod train;
 mod plot;
@@ -63,13 +64,14 @@ pub use rate::RateArgs;
 #[cfg(feature = "libtorch")]
 pub use rl::RlArgs;
 pub use self_play::SelfPlayArgs;
+#[cfg(not(feature = "libtorch"))]
+pub use sparse::{SparseExportArgs as ExportArgs, SparseTrainArgs as TrainArgs};
 #[cfg(feature = "libtorch")]
 pub use train::{DeviceChoice, SettingArgs, TrainArgs};
 #[cfg(feature = "libtorch")]
 pub use verify::VerifyArgs;
 #[cfg(not(feature = "libtorch"))]
 pub use without_libtorch::{
-    WithoutLibtorch as ExportArgs, WithoutLibtorch as LrFinderArgs, WithoutLibtorch as OverfitArgs,
-    WithoutLibtorch as QuantiseArgs, WithoutLibtorch as RlArgs, WithoutLibtorch as TrainArgs,
-    WithoutLibtorch as VerifyArgs,
+    WithoutLibtorch as LrFinderArgs, WithoutLibtorch as OverfitArgs, WithoutLibtorch as QuantiseArgs,
+    WithoutLibtorch as RlArgs, WithoutLibtorch as VerifyArgs,
 };

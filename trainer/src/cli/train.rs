@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use tch::Device;
 
+use super::sparse::SparseTrainArgs;
 use crate::config::TrainConfig;
 use crate::config::layers;
 use crate::config::train::TrainPreset;
@@ -134,10 +135,39 @@ impl TrainArgs {
     /// # Errors
     /// The arguments, the configuration or the games are invalid, or [`Run::train`] fails.
     pub fn run(&self) -> Result<()> {
+        let sparse = self.as_sparse();
+        // A preset on the command line names another family.
+        if self.settings.preset.is_none() && sparse.is_meant()? {
+            self.check_sparse()?;
+            return sparse.train();
+        }
         let ended = self.train()?;
         let checkpoint = checkpoint::best_or_last(&self.run.join("checkpoints")).unwrap_or_default();
         let how = if ended == TrainEnd::Finished { "finished:" } else { "stopped:" };
         println!("{how} {}", checkpoint.display());
+        Ok(())
+    }
+
+    /// The arguments that the family `sparse` has.
+    fn as_sparse(&self) -> SparseTrainArgs {
+        SparseTrainArgs {
+            config: self.config.clone(),
+            set: self.settings.set.clone(),
+            run: self.run.clone(),
+            resume: self.resume,
+        }
+    }
+
+    /// Checks that there are no others.
+    fn check_sparse(&self) -> Result<()> {
+        for (argument, given) in [
+            ("--init", self.init.is_some()),
+            ("--minutes", self.minutes.is_some()),
+            ("--cache", self.cache.is_some()),
+            ("--device cuda", self.settings.device == DeviceChoice::Cuda),
+        ] {
+            ensure!(!given, "{argument}: the family sparse, which is trained on the CPU, does not have it");
+        }
         Ok(())
     }
 

@@ -21,9 +21,18 @@ impl WithoutLibtorch {
     ///
     /// Always: this build lacks the command.
     pub fn run(&self) -> anyhow::Result<()> {
-        bail!(
-            "this command needs libtorch, and this philidor-trainer was built without it (--no-default-features); \
-             `scripts/setup.sh` fetches libtorch, `cargo build --release -p trainer` builds every command"
-        )
+        needs_libtorch()
     }
+}
+
+/// Says how to get the command.
+///
+/// # Errors
+///
+/// Always: this build lacks the command.
+pub(super) fn needs_libtorch() -> anyhow::Result<()> {
+    bail!(
+        "this command needs libtorch, and this philidor-trainer was built without it (--no-default-features); \
+         `scripts/setup.sh` fetches libtorch, `cargo build --release -p trainer` builds every command"
+    )
 }

@@ -6,6 +6,7 @@
 
 mod chunk;
 mod selection;
+mod paths;
 mod hdf5_file;
 mod inspect;
 mod game_text;
@@ -16,6 +17,7 @@ pub use chunk::Chunk;
 pub use game_text::describe as describe_game;
 pub use hdf5_file::{ChunkError, DatasetLayout, layouts, read, read_replayed, write};
 pub use inspect::{Inspection, describe as describe_file, inspect, replay_game};
+pub use paths::matching;
 pub use store::{PendingGame, Store, StoreOptions};
 pub use writer::ChunkWriter;
 

@@ -19,7 +19,7 @@ use crate::record::INITIAL_FEN;
 
 /// FEN and moves: the initial position; a middlegame with Black to move; a repetition; castling on both sides;
 /// promotions and an en-passant capture; an endgame with a high half-move clock; an en-passant capture for Black.
-const POSITIONS: [(&str, &str); 7] = [
+pub(super) const POSITIONS: [(&str, &str); 7] = [
     (INITIAL_FEN, ""),
     (INITIAL_FEN, "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1 f8e7 f1e1 b7b5 a4b3 d7d6 c2c3"),
     (INITIAL_FEN, "g1f3 g8f6 f3g1 f6g8"),

@@ -23,6 +23,7 @@ mod file;
 #[cfg(feature = "libtorch")]
 mod verify;
 mod lc0;
+mod sparse;
 #[cfg(feature = "libtorch")]
 mod quantise;
 
@@ -37,5 +38,6 @@ pub use quantise::{
     LayerSensitivity, QuantisationQuality, QuantisedNetwork, SPEED_BATCH, SPEED_REPEATS, quantise,
     quantise_and_compare,
 };
+pub use sparse::{OnnxStorage, sparse_onnx};
 #[cfg(feature = "libtorch")]
 pub use verify::{OutputDifference, TOLERANCE, built_in_positions, compare, positions_of_file};

@@ -1,7 +1,7 @@
 //! Positions of games as training samples: inputs and targets.
 
 mod invented_past;
-mod puzzle;
+pub(crate) mod puzzle;
 mod phase;
 mod value;
 mod encoded;

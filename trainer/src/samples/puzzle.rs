@@ -19,7 +19,7 @@ const PAST: usize = planes72::HISTORY - 1;
 /// puzzle has no history, like samples whose history is dropped. The bounds of the move number are linear fits to its
 /// first and last decile over the number of captured pieces, in 2,500 games of masters; the half-move clock at the start
 /// of the history (geometric) has such a mean that the clock's mean at the puzzle is about theirs.
-pub(super) fn with_context(fen: &str, rng: &mut Rng) -> Result<Game, PositionError> {
+pub(crate) fn with_context(fen: &str, rng: &mut Rng) -> Result<Game, PositionError> {
     let stored = Game::from_fen(fen)?;
     if !fen.ends_with(" 0 1") {
         return Ok(stored);

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Result, anyhow, ensure};
 use engine::eval::Schemes;
 use engine::onnx::Network;
 
@@ -159,7 +159,7 @@ fn read(config: &SourceConfig, percent: u64, folder: &Path, seen: &mut HashSet<u
     let mut train = CorpusBuilder::new(folder).map_err(full)?;
     let mut validation = CorpusBuilder::new(folder).map_err(full)?;
     let (mut unwanted, mut duplicates) = (0, 0);
-    for path in files(config)? {
+    for path in dataset::matching(&config.name, &config.paths)? {
         let chunk = match dataset::read_replayed(&path) {
             Ok(chunk) => chunk,
             // An unreadable file is skipped.
@@ -185,21 +185,6 @@ fn read(config: &SourceConfig, percent: u64, folder: &Path, seen: &mut HashSet<u
     }
     let (train, validation) = (train.build().map_err(full)?, validation.build().map_err(full)?);
     Ok(SourceGames { train, validation, unwanted, duplicates })
-}
-
-fn files(config: &SourceConfig) -> Result<Vec<PathBuf>> {
-    let mut all = Vec::new();
-    for pattern in &config.paths {
-        let place = || format!("source {}: {pattern}", config.name);
-        let matches: Result<Vec<PathBuf>, _> = glob::glob(pattern).with_context(place)?.collect();
-        let mut matches = matches.with_context(place)?;
-        if matches.is_empty() {
-            bail!("{}: no such file", place());
-        }
-        matches.sort();
-        all.append(&mut matches);
-    }
-    Ok(all)
 }
 
 impl Feed for Prefetch {

@@ -1,0 +1,342 @@
+//! Configuration of a training run of the family `sparse`. Every key has a default; an unknown key is an error.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::games::SparseRecipe;
+use super::schedule::{RateDecay, RateSchedule};
+use super::shape::SparseShape;
+use super::tensor::SparseAdam;
+use crate::config::{Selection, layers};
+use crate::samples::ValueTarget;
+
+/// Upper bound on the number of samples that are shuffled together.
+const MAX_BLOCK: usize = 1 << 22;
+/// Upper bound on a number of threads.
+const MAX_THREADS: usize = 256;
+/// Upper bound on a width.
+const MAX_WIDTH: usize = 1 << 14;
+
+/// The name of the family in configurations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SparseFamily {
+    /// The only one.
+    #[default]
+    Sparse,
+}
+
+/// The network's sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SparseModelConfig {
+    /// `sparse`.
+    pub family: SparseFamily,
+    /// Width of the policy's embedding, a multiple of 128.
+    pub policy: usize,
+    /// Width of the value's embedding, a multiple of 64.
+    pub value: usize,
+    /// Width of the value's hidden layer, a multiple of 16.
+    pub hidden: usize,
+}
+
+impl Default for SparseModelConfig {
+    fn default() -> SparseModelConfig {
+        let SparseShape { policy, value, hidden, .. } = SparseShape::STANDARD;
+        SparseModelConfig { family: SparseFamily::Sparse, policy, value, hidden }
+    }
+}
+
+/// One source of training games; `name` and `paths` have no default.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SparseSourceConfig {
+    /// Its name in metrics.
+    pub name: String,
+    /// Paths of `games/1` files; `*` and `?` are wildcards.
+    pub paths: Vec<String>,
+    /// Its share of the samples, relative to the other sources' weights.
+    pub weight: f64,
+    /// Filter of the games.
+    pub select: Selection,
+    /// One position in this many of a game is used per epoch, others in the next.
+    pub stride: usize,
+    /// Value target: λ · game result + (1 − λ) · recorded evaluation, with λ this value.
+    pub value_lambda: f64,
+    /// Share of a policy target that is spread evenly over the legal moves, where it is the move played alone.
+    pub label_smoothing: f64,
+    /// Share of samples without last move and repetitions, as positions that were set up.
+    pub history_dropout: f64,
+    /// Weight of its policy loss.
+    pub policy_weight: f64,
+    /// Weight of its value loss.
+    pub value_weight: f64,
+}
+
+impl Default for SparseSourceConfig {
+    fn default() -> SparseSourceConfig {
+        SparseSourceConfig {
+            name: String::new(),
+            paths: Vec::new(),
+            weight: 1.0,
+            select: Selection::default(),
+            stride: 8,
+            value_lambda: 0.3,
+            label_smoothing: 0.0,
+            history_dropout: 0.0,
+            policy_weight: 1.0,
+            value_weight: 1.0,
+        }
+    }
+}
+
+impl SparseSourceConfig {
+    /// How its positions are made into samples of training.
+    pub fn recipe(&self) -> SparseRecipe {
+        SparseRecipe {
+            target: ValueTarget { lambda: self.value_lambda as f32 },
+            forget: self.history_dropout,
+            smoothing: self.label_smoothing as f32,
+            policy_weight: self.policy_weight as f32,
+            value_weight: self.value_weight as f32,
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        let name = &self.name;
+        ensure!(!name.is_empty(), "a source has no name");
+        ensure!(!self.paths.is_empty(), "source {name} has no paths");
+        ensure!(self.weight.is_finite() && self.weight >= 0.0, "source {name}: weight must be 0 or more");
+        ensure!((1..=1000).contains(&self.stride), "source {name}: stride must be 1 to 1000");
+        for (key, value) in [
+            ("value_lambda", self.value_lambda),
+            ("label_smoothing", self.label_smoothing),
+            ("history_dropout", self.history_dropout),
+        ] {
+            ensure!((0.0..=1.0).contains(&value), "source {name}: {key} must be 0 to 1");
+        }
+        for (key, value) in [("policy_weight", self.policy_weight), ("value_weight", self.value_weight)] {
+            ensure!((0.0..=1e6).contains(&value), "source {name}: {key} must be 0 to 1000000");
+        }
+        Ok(())
+    }
+}
+
+/// Configuration of a training run of the family `sparse`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SparseTrainConfig {
+    /// The network's sizes.
+    pub model: SparseModelConfig,
+
+    /// Training data; mixed by weight.
+    pub sources: Vec<SparseSourceConfig>,
+    /// Percentage of the games that are held out for validation. Another 1 % is always held out for testing.
+    pub validation_percent: u64,
+    /// Threads of the run, at most 256; 0 for one per processor. The result does not depend on it.
+    pub threads: usize,
+    /// Seed of the initial weights and of shuffling.
+    pub seed: u64,
+
+    /// Samples per batch.
+    pub batch: usize,
+    /// Batches whose samples are shuffled together.
+    pub block: usize,
+    /// The run ends after this many samples.
+    pub samples: u64,
+
+    /// Peak learning rate.
+    pub lr: f64,
+    /// Final learning rate.
+    pub min_lr: f64,
+    /// Samples over which the learning rate rises linearly from zero.
+    pub warmup_samples: u64,
+    /// How the learning rate falls after the warm-up.
+    pub schedule: RateDecay,
+    /// The optimiser.
+    pub adam: SparseAdam,
+    /// Time constant of the averaged weights, in samples; a tenth of the samples seen where that is less.
+    pub average_samples: u64,
+
+    /// Steps between reports.
+    pub report_every: u64,
+    /// Steps between validations.
+    pub validate_every: u64,
+    /// Held-out positions per source.
+    pub validation_samples: usize,
+    /// Seconds between checkpoints.
+    pub checkpoint_every_s: f64,
+}
+
+impl Default for SparseTrainConfig {
+    fn default() -> SparseTrainConfig {
+        SparseTrainConfig {
+            model: SparseModelConfig::default(),
+            sources: Vec::new(),
+            validation_percent: 1,
+            threads: 0,
+            seed: 1,
+            batch: 4096,
+            block: 64,
+            samples: 20_000_000,
+            lr: 0.006,
+            min_lr: 0.0001,
+            warmup_samples: 100_000,
+            schedule: RateDecay::Cosine,
+            adam: SparseAdam { lazy: false, ..SparseAdam::default() },
+            average_samples: 4_000_000,
+            report_every: 50,
+            validate_every: 500,
+            validation_samples: 20_000,
+            checkpoint_every_s: 600.0,
+        }
+    }
+}
+
+/// The configuration of `files`, each merged over the previous one, with overrides `key=value`.
+fn merged(files: &[PathBuf], overrides: &[String]) -> Result<Value> {
+    let mut json = Value::Object(serde_json::Map::new());
+    layers::lay_files(&mut json, files)?;
+    layers::set(&mut json, overrides)?;
+    Ok(json)
+}
+
+impl SparseTrainConfig {
+    /// Whether configuration files, each merged over the previous one, with overrides `key=value`, are of this family.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read or is no JSON, or an override is malformed.
+    pub fn is_meant_by(files: &[PathBuf], overrides: &[String]) -> Result<bool> {
+        Ok(merged(files, overrides)?["model"]["family"] == "sparse")
+    }
+
+    /// The configuration of `files`, each merged over the previous one, with overrides `key=value`.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read, a key is unknown, or a value is invalid.
+    pub fn load(files: &[PathBuf], overrides: &[String]) -> Result<SparseTrainConfig> {
+        let config: SparseTrainConfig =
+            serde_json::from_value(merged(files, overrides)?).with_context(|| layers::place(files))?;
+        config.check().with_context(|| layers::place(files))?;
+        Ok(config)
+    }
+
+    /// The sizes of the network's tensors.
+    pub fn shape(&self) -> SparseShape {
+        let SparseModelConfig { policy, value, hidden, .. } = self.model;
+        SparseShape { policy, value, hidden, ..SparseShape::STANDARD }
+    }
+
+    /// The learning rate over the run.
+    pub fn schedule(&self) -> RateSchedule {
+        RateSchedule {
+            peak: self.lr as f32,
+            floor: (self.min_lr / self.lr) as f32,
+            warm_up: self.warmup_samples,
+            samples: self.samples,
+            decay: self.schedule,
+        }
+    }
+
+    /// The number of threads, at least one.
+    pub fn thread_count(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, |count| count.get().min(MAX_THREADS)),
+            threads => threads,
+        }
+    }
+
+    /// Checks that all values are valid.
+    ///
+    /// # Errors
+    ///
+    /// The first invalid value.
+    pub fn check(&self) -> Result<()> {
+        let model = &self.model;
+        for (key, width, unit) in
+            [("policy", model.policy, 128), ("value", model.value, 64), ("hidden", model.hidden, 16)]
+        {
+            let valid = width > 0 && width.is_multiple_of(unit) && width <= MAX_WIDTH;
+            ensure!(valid, "model.{key} must be a multiple of {unit}, at most {MAX_WIDTH}");
+        }
+        ensure!(
+            !self.sources.is_empty(),
+            "no sources: name files of games under \"sources\" in the configuration"
+        );
+        self.sources.iter().try_for_each(SparseSourceConfig::check)?;
+        ensure!((1..=98).contains(&self.validation_percent), "validation_percent must be 1 to 98");
+        ensure!(self.threads <= MAX_THREADS, "threads must be at most {MAX_THREADS}");
+        let block = self.batch.checked_mul(self.block);
+        let valid = block.is_some_and(|samples| (1..=MAX_BLOCK).contains(&samples));
+        ensure!(valid, "batch · block must be 1 to {MAX_BLOCK} samples");
+        ensure!(self.samples > 0, "samples must be above 0");
+        ensure!(self.lr > 0.0 && self.lr <= 1.0, "lr must be above 0, at most 1");
+        ensure!(self.min_lr > 0.0 && self.min_lr <= self.lr, "min_lr must be above 0, at most lr");
+        let SparseAdam { beta1, beta2, epsilon, weight_decay, .. } = self.adam;
+        let decays = [beta1, beta2].iter().all(|beta| (0.0..1.0).contains(beta));
+        ensure!(decays, "adam.beta1 and adam.beta2 must be 0 or more, below 1");
+        ensure!(epsilon > 0.0 && epsilon <= 1.0, "adam.epsilon must be above 0, at most 1");
+        ensure!((0.0..=1.0).contains(&weight_decay), "adam.weight_decay must be 0 to 1");
+        ensure!(self.average_samples > 0, "average_samples must be above 0");
+        ensure!(self.report_every > 0, "report_every must be above 0");
+        ensure!(self.validate_every > 0, "validate_every must be above 0");
+        ensure!(self.checkpoint_every_s >= 0.0, "checkpoint_every_s must be 0 or more");
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str, overrides: &[&str]) -> Result<SparseTrainConfig> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.json");
+        std::fs::write(&path, text).unwrap();
+        let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+        assert!(SparseTrainConfig::is_meant_by(std::slice::from_ref(&path), &overrides).unwrap());
+        SparseTrainConfig::load(&[path], &overrides)
+    }
+
+    const GAMES: &str =
+        r#"{"model": {"family": "sparse"}, "sources": [{"name": "games", "paths": ["a.h5"], "weight": 2}]}"#;
+
+    #[test]
+    fn every_key_but_the_sources_has_a_default() {
+        let config = load(GAMES, &["model.policy=128", "lr=0.01"]).unwrap();
+        let source = SparseSourceConfig {
+            name: "games".into(),
+            paths: vec!["a.h5".into()],
+            weight: 2.0,
+            ..SparseSourceConfig::default()
+        };
+        let model = SparseModelConfig { policy: 128, ..SparseModelConfig::default() };
+        let expected =
+            SparseTrainConfig { model, sources: vec![source], lr: 0.01, ..SparseTrainConfig::default() };
+        assert_eq!(config, expected);
+        let text = serde_json::to_string(&config).unwrap();
+        assert_eq!(serde_json::from_str::<SparseTrainConfig>(&text).unwrap(), config);
+    }
+
+    #[test]
+    fn what_is_invalid_is_named() {
+        let error = |overrides: &str| format!("{:#}", load(GAMES, &[overrides]).unwrap_err());
+        for (setting, expected) in [
+            ("modle=1", "unknown field `modle`"),
+            ("model.policy=100", "model.policy must be a multiple of 128"),
+            ("lr=-1", "lr must be above 0"),
+            ("min_lr=0.5", "min_lr must be above 0, at most lr"),
+            ("batch=100000000000", "batch · block must be"),
+            ("threads=1000000", "threads must be at most 256"),
+            ("sources=[]", "no sources"),
+            (r#"sources=[{"name": "a"}]"#, "source a has no paths"),
+        ] {
+            assert!(error(setting).contains(expected), "{setting}: {}", error(setting));
+        }
+    }
+}

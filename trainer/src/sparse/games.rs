@@ -1,0 +1,357 @@
+//! Games in memory, and their positions as samples.
+
+use std::ops::Range;
+
+use engine::encoding::moves1::{self, Rows};
+use engine::encoding::sparse1::View;
+use engine::position::{Game, PackedMove};
+use fastrand::Rng;
+
+use super::samples::{SparseSamples, SparseTargets};
+use crate::record::{GameView, NO_EVAL};
+use crate::samples::{ValueTarget, puzzle};
+
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    ply: u64,
+    share: u64,
+    start: u32,
+    plies: u16,
+    result: i8,
+    puzzle: bool,
+    recorded: bool,
+}
+
+/// Many games, compact: four bytes a ply, and five more where policies are recorded.
+#[derive(Clone, Debug, Default)]
+pub struct GameStore {
+    heads: Vec<Head>,
+    starts: Vec<String>,
+    moves: Vec<u16>,
+    evals: Vec<i16>,
+    /// Of the games with policies; their plies are counted apart.
+    policies: Vec<u8>,
+    shares: Vec<(u16, u16)>,
+    policy_at: Vec<u64>,
+    targets: u64,
+}
+
+/// How positions are made into samples.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SparseRecipe {
+    /// What the value should answer.
+    pub target: ValueTarget,
+    /// The share of samples that forget the game before them: as a position that was set up.
+    pub forget: f64,
+    /// How much of a policy target is spread evenly over the legal moves, where it is the move played alone.
+    pub smoothing: f32,
+    /// How much policies count.
+    pub policy_weight: f32,
+    /// How much values count.
+    pub value_weight: f32,
+}
+
+impl Default for SparseRecipe {
+    fn default() -> SparseRecipe {
+        SparseRecipe {
+            target: ValueTarget { lambda: 0.3 },
+            forget: 0.0,
+            smoothing: 0.0,
+            policy_weight: 1.0,
+            value_weight: 1.0,
+        }
+    }
+}
+
+impl GameStore {
+    /// Number of games.
+    pub fn len(&self) -> usize {
+        self.heads.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.heads.is_empty()
+    }
+
+    /// Number of positions to be learnt, with those of puzzles' opponents left out.
+    pub fn targets(&self) -> u64 {
+        self.targets
+    }
+
+    /// Adds a game.
+    pub fn push(&mut self, game: &GameView<'_>) {
+        let plies = game.moves.len().min(usize::from(u16::MAX));
+        if plies == 0 {
+            return;
+        }
+        let start = game.start.map_or(0, |fen| {
+            self.starts.push(fen.to_owned());
+            self.starts.len() as u32
+        });
+        let searches = &game.searches;
+        let recorded = searches.len.len() >= plies;
+        self.policy_at.push(self.policies.len() as u64);
+        self.heads.push(Head {
+            ply: self.moves.len() as u64,
+            share: self.shares.len() as u64,
+            start,
+            plies: plies as u16,
+            result: game.result,
+            puzzle: game.puzzle,
+            recorded,
+        });
+        self.moves.extend_from_slice(&game.moves[..plies]);
+        let evals = &game.evals[..game.evals.len().min(plies)];
+        self.evals.extend_from_slice(evals);
+        self.evals.resize(self.moves.len(), NO_EVAL);
+        if recorded {
+            self.policies.extend_from_slice(&searches.len[..plies]);
+            self.shares.extend((0..plies).flat_map(|ply| searches.shares(ply)));
+        }
+        self.targets += self.plies(self.len() - 1).len() as u64;
+    }
+
+    /// The plies of a game that may be learnt, as steps of one or of two plies.
+    pub fn plies(&self, game: usize) -> std::iter::StepBy<Range<usize>> {
+        let head = &self.heads[game];
+        (0..usize::from(head.plies)).step_by(if head.puzzle { 2 } else { 1 })
+    }
+
+    /// Adds samples of a game to `out`: of the positions before those of its [plies](GameStore::plies) that `wanted`
+    /// chooses, given their index among them.
+    ///
+    /// A game with an illegal move ends there.
+    pub fn sample(
+        &self,
+        game: usize,
+        wanted: impl Fn(usize) -> bool,
+        recipe: &SparseRecipe,
+        rng: &mut Rng,
+        out: &mut SparseSamples,
+    ) {
+        let head = &self.heads[game];
+        let first = head.ply as usize;
+        let plies = usize::from(head.plies);
+        let step = if head.puzzle { 2 } else { 1 };
+        let Some(last) = (0..plies.div_ceil(step)).rev().find(|index| wanted(*index)) else { return };
+        let Some(mut position) = self.start(head, rng) else { return };
+        let policies = if head.recorded {
+            let at = self.policy_at[game] as usize;
+            &self.policies[at..at + plies]
+        } else {
+            &[]
+        };
+        let mut share = head.share as usize;
+        let mut rows = [Rows { a: 0, b: 0 }; 256];
+        for ply in 0..=last * step {
+            let shares = policies.get(ply).map_or(0, |len| usize::from(*len));
+            let shares = &self.shares[share..share + shares];
+            share += shares.len();
+            let packed = PackedMove(self.moves[first + ply]);
+            let played = packed.to_legal_move(position.position());
+            if ply.is_multiple_of(step) && wanted(ply / step) && (!head.recorded || !shares.is_empty()) {
+                let eval = Some(self.evals[first + ply]);
+                let targets = Labels { eval, result: head.result, played: packed, shares, recipe };
+                if targets.push(&position, rng, &mut rows, out).is_none() {
+                    return;
+                }
+            }
+            if ply < last * step {
+                position.play(played);
+            }
+        }
+    }
+
+    /// The game's start; a puzzle's with an invented past.
+    fn start(&self, head: &Head, rng: &mut Rng) -> Option<Game> {
+        let Some(start) = (head.start as usize).checked_sub(1) else { return Some(Game::new()) };
+        let fen = &self.starts[start];
+        if head.puzzle { puzzle::with_context(fen, rng).ok() } else { Game::from_fen(fen).ok() }
+    }
+}
+
+/// What is known of one position.
+struct Labels<'a> {
+    eval: Option<i16>,
+    result: i8,
+    played: PackedMove,
+    shares: &'a [(u16, u16)],
+    recipe: &'a SparseRecipe,
+}
+
+impl Labels<'_> {
+    /// Adds the sample; nothing if the move to be learnt is not legal.
+    fn push(
+        &self,
+        game: &Game,
+        rng: &mut Rng,
+        rows: &mut [Rows; 256],
+        out: &mut SparseSamples,
+    ) -> Option<()> {
+        let recipe = self.recipe;
+        let moves = game.legal_moves();
+        let find = |m: PackedMove| {
+            let m = m.to_legal_move(game.position());
+            moves.iter().position(|legal| *legal == m)
+        };
+        let mut smoothing = recipe.smoothing;
+        let mut shares: Vec<f32> = Vec::new();
+        let best = match self.shares {
+            [] => find(self.played)?,
+            [(only, _)] => {
+                smoothing = 0.0;
+                find(PackedMove(*only))?
+            }
+            several => {
+                smoothing = 0.0;
+                let total: f32 = several.iter().map(|(_, share)| f32::from(*share)).sum();
+                shares.resize(moves.len(), 0.0);
+                for (m, share) in several {
+                    shares[find(PackedMove(*m))?] += f32::from(*share) / total.max(1.0);
+                }
+                (0..shares.len()).max_by(|a, b| shares[*a].total_cmp(&shares[*b]))?
+            }
+        };
+        let forgets = recipe.forget > 0.0 && rng.f64() < recipe.forget;
+        let view = if forgets { View::new(game.position(), None, 0) } else { View::of(game) };
+        moves1::rows(&view, &moves, &mut rows[..moves.len()]);
+        let wdl = recipe.target.for_mover(game.turn(), self.result, self.eval);
+        let targets = SparseTargets {
+            best: best as u16,
+            wdl: wdl.unwrap_or_default(),
+            policy_weight: recipe.policy_weight,
+            value_weight: if wdl.is_some() { recipe.value_weight } else { 0.0 },
+            smoothing,
+        };
+        let rows = rows[..moves.len()].iter().map(|row| [row.a, row.b]);
+        out.push(&view.features(), rows, &shares, targets);
+        Some(())
+    }
+}
+
+/// `count` samples of games, every position as likely as any other, each at most once; always the same.
+pub fn choose(games: &GameStore, count: usize, recipe: &SparseRecipe, seed: u64) -> SparseSamples {
+    let mut rng = Rng::with_seed(seed);
+    // Selection sampling (Knuth, volume 2, 3.4.2, algorithm S).
+    let (mut left, mut wanted) = (games.targets(), (count as u64).min(games.targets()));
+    let mut out = SparseSamples::default();
+    for game in 0..games.len() {
+        let chosen: Vec<bool> = games
+            .plies(game)
+            .map(|_| {
+                let take = rng.u64(..left) < wanted;
+                left -= 1;
+                wanted -= u64::from(take);
+                take
+            })
+            .collect();
+        games.sample(game, |index| chosen[index], recipe, &mut rng.fork(), &mut out);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::SparseBatch;
+    use super::*;
+    use crate::record::SearchColumns;
+
+    /// 1. e4 e5 2. Nf3 Nc6 3. Bb5 a6, packed.
+    const MOVES: [u16; 6] =
+        [12 | 28 << 6, 52 | 36 << 6, 6 | 21 << 6, 57 | 42 << 6, 5 | 33 << 6, 48 | 40 << 6];
+
+    fn sampled(games: &GameStore, recipe: &SparseRecipe) -> SparseBatch {
+        let mut samples = SparseSamples::default();
+        (0..games.len())
+            .for_each(|game| games.sample(game, |_| true, recipe, &mut Rng::with_seed(1), &mut samples));
+        samples.batch(0..samples.len())
+    }
+
+    #[test]
+    fn a_sample_is_the_position_before_its_move() {
+        let mut games = GameStore::default();
+        games.push(&GameView {
+            moves: &MOVES,
+            evals: &[0, 30_000, NO_EVAL],
+            result: -1,
+            ..GameView::default()
+        });
+        let batch = sampled(&games, &SparseRecipe::default());
+        assert_eq!((batch.len(), games.targets()), (6, 6));
+        let mut game = Game::new();
+        for (ply, packed) in MOVES.iter().enumerate() {
+            assert_eq!(batch.features(ply), &*View::of(&game).features());
+            let (moves, m) = (game.legal_moves(), PackedMove(*packed).to_legal_move(game.position()));
+            assert_eq!(batch.moves(ply).len(), moves.len());
+            assert_eq!(moves[usize::from(batch.best[ply])], m);
+            game.play(m);
+        }
+        assert_eq!(batch.wdl[1], [0.3, 0.0, 0.7], "Black won, but is mated in the evaluation");
+        assert_eq!(batch.wdl[2], [0.0, 0.0, 1.0], "no evaluation");
+        assert_eq!(batch.value_weight, [1.0; 6]);
+    }
+
+    #[test]
+    fn recorded_policies_are_the_targets() {
+        let mut games = GameStore::default();
+        // Ply 0 has one move that was not played, ply 1 nothing, ply 2 two moves.
+        let mut columns = SearchColumns::default();
+        columns.push(0, 0, [(11 | 27 << 6, 65535)].into_iter());
+        columns.pad(2);
+        columns.push(0, 0, [(6 | 21 << 6, 100), (5 | 33 << 6, 300)].into_iter());
+        columns.pad(4);
+        for _ in 0..2 {
+            let moves = &MOVES[..4];
+            games.push(&GameView { moves, searches: columns.get(0..4), ..GameView::default() });
+        }
+        let batch = sampled(&games, &SparseRecipe { smoothing: 0.5, ..SparseRecipe::default() });
+        assert_eq!(batch.len(), 4);
+        let greatest = |sample: usize| {
+            let shares = &batch.shares[batch.moves(sample)];
+            (shares[usize::from(batch.best[sample])], shares.iter().filter(|share| **share > 0.0).count())
+        };
+        assert_eq!([greatest(0), greatest(1)], [(1.0, 1), (0.75, 2)]);
+        assert_eq!([greatest(2), greatest(3)], [(1.0, 1), (0.75, 2)]);
+        assert_eq!(batch.value_weight, [0.0; 4], "neither result nor evaluation");
+    }
+
+    #[test]
+    fn of_a_puzzle_every_second_move_is_learnt() {
+        let fen = "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4";
+        let mut games = GameStore::default();
+        games.push(&GameView {
+            start: Some(fen),
+            moves: &[39 | 53 << 6],
+            result: 2,
+            puzzle: true,
+            ..GameView::default()
+        });
+        games.push(&GameView { moves: &MOVES, result: 2, puzzle: true, ..GameView::default() });
+        assert_eq!((games.targets(), sampled(&games, &SparseRecipe::default()).len()), (4, 4));
+    }
+
+    #[test]
+    fn forgotten_games_have_no_last_move() {
+        let mut games = GameStore::default();
+        games.push(&GameView { moves: &MOVES, result: 0, ..GameView::default() });
+        let counts = |forget| {
+            let batch = sampled(&games, &SparseRecipe { forget, ..SparseRecipe::default() });
+            (1..6).map(|ply| batch.features(ply).len()).collect::<Vec<_>>()
+        };
+        let (known, forgotten) = (counts(0.0), counts(1.0));
+        assert!(known.iter().zip(&forgotten).all(|(known, forgotten)| *known == forgotten + 2));
+    }
+
+    #[test]
+    fn chosen_positions_are_as_many_as_asked_for_and_always_the_same() {
+        let mut games = GameStore::default();
+        for plies in 1..7 {
+            games.push(&GameView { moves: &MOVES[..plies], result: 0, ..GameView::default() });
+        }
+        let batch = |count, seed| choose(&games, count, &SparseRecipe::default(), seed).batch(0..count);
+        assert_eq!(batch(21, 1).len(), 21);
+        assert_eq!(batch(9, 1), batch(9, 1));
+        assert_ne!(batch(9, 1), batch(9, 2));
+    }
+}

@@ -1,0 +1,229 @@
+//! Loops over rows of numbers that the compiler turns into vector instructions.
+//!
+//! Every sum has an order of its own, written out here and the same for every instruction set, so a result is the
+//! same to the bit on every machine. Multiplications and additions stay apart (no fused multiply-add) for the same
+//! reason.
+
+use wide::f32x8;
+
+/// Adds to `sum` the rows of `table` that `rows` names; a row has as many numbers as `sum`.
+///
+/// # Panics
+///
+/// If `table` has no such row.
+#[inline(always)]
+pub fn add_rows(sum: &mut [f32], table: &[f32], rows: &[u16]) {
+    let n = sum.len();
+    let row = |index: u16| &table[usize::from(index) * n..][..n];
+    let (fours, rest) = rows.as_chunks::<4>();
+    for &[a, b, c, d] in fours {
+        let (a, b, c, d) = (row(a), row(b), row(c), row(d));
+        for i in 0..n {
+            sum[i] += (a[i] + b[i]) + (c[i] + d[i]);
+        }
+    }
+    for &index in rest {
+        add(sum, row(index));
+    }
+}
+
+/// The same for rows that come with a factor, which does not matter here.
+#[inline(always)]
+pub fn add_rows_of(sum: &mut [f32], table: &[f32], rows: &[(u32, f32)]) {
+    let n = sum.len();
+    let row = |index: u32| &table[index as usize * n..][..n];
+    let (fours, rest) = rows.as_chunks::<4>();
+    for &[(a, _), (b, _), (c, _), (d, _)] in fours {
+        let (a, b, c, d) = (row(a), row(b), row(c), row(d));
+        for i in 0..n {
+            sum[i] += (a[i] + b[i]) + (c[i] + d[i]);
+        }
+    }
+    for &(index, _) in rest {
+        add(sum, row(index));
+    }
+}
+
+/// `sum += x`
+#[inline(always)]
+pub fn add(sum: &mut [f32], x: &[f32]) {
+    let x = &x[..sum.len()];
+    for i in 0..sum.len() {
+        sum[i] += x[i];
+    }
+}
+
+/// `sum += Σ factor · row` over pairs of a row of `table` and its factor.
+#[inline(always)]
+pub fn add_scaled_rows(sum: &mut [f32], table: &[f32], rows: &[(u32, f32)]) {
+    let n = sum.len();
+    let row = |index: u32| &table[index as usize * n..][..n];
+    let (fours, rest) = rows.as_chunks::<4>();
+    for &[(a, p), (b, q), (c, r), (d, s)] in fours {
+        let (a, b, c, d) = (row(a), row(b), row(c), row(d));
+        for i in 0..n {
+            sum[i] += (p * a[i] + q * b[i]) + (r * c[i] + s * d[i]);
+        }
+    }
+    for &(index, factor) in rest {
+        add_scaled(sum, row(index), factor);
+    }
+}
+
+/// `sum += Σ factors[k] · row k` over the consecutive rows of `table`.
+#[inline(always)]
+pub fn add_scaled_all(sum: &mut [f32], table: &[f32], factors: &[f32]) {
+    let n = sum.len();
+    let (fours, rest) = factors.as_chunks::<4>();
+    let mut rows = table.chunks_exact(n);
+    let mut next = || rows.next().expect("a row for each factor");
+    for &[p, q, r, s] in fours {
+        let (a, b, c, d) = (next(), next(), next(), next());
+        for i in 0..n {
+            sum[i] += (p * a[i] + q * b[i]) + (r * c[i] + s * d[i]);
+        }
+    }
+    for &factor in rest {
+        add_scaled(sum, next(), factor);
+    }
+}
+
+/// `sum += factor · x`
+#[inline(always)]
+pub fn add_scaled(sum: &mut [f32], x: &[f32], factor: f32) {
+    let x = &x[..sum.len()];
+    for i in 0..sum.len() {
+        sum[i] += factor * x[i];
+    }
+}
+
+/// `x · (a + b)`
+#[inline(always)]
+pub fn dot_of_sum(x: &[f32], a: &[f32], b: &[f32]) -> f32 {
+    let ((x, x_rest), (a, a_rest), (b, b_rest)) =
+        (x.as_chunks::<8>(), a.as_chunks::<8>(), b.as_chunks::<8>());
+    let mut sums = [f32x8::ZERO; 2];
+    let ((x, x_last), (a, a_last), (b, b_last)) =
+        (x.as_chunks::<2>(), a.as_chunks::<2>(), b.as_chunks::<2>());
+    for ((x, a), b) in x.iter().zip(a).zip(b) {
+        for k in 0..2 {
+            sums[k] += f32x8::new(x[k]) * (f32x8::new(a[k]) + f32x8::new(b[k]));
+        }
+    }
+    for ((x, a), b) in x_last.iter().zip(a_last).zip(b_last) {
+        sums[0] += f32x8::new(*x) * (f32x8::new(*a) + f32x8::new(*b));
+    }
+    let [c, d, e, f, g, h, i, j] = (sums[0] + sums[1]).to_array();
+    let rest: f32 = x_rest.iter().zip(a_rest).zip(b_rest).map(|((x, a), b)| x * (a + b)).sum();
+    (((c + g) + (e + i)) + ((d + h) + (f + j))) + rest
+}
+
+/// `sum += Σ factors[k] · (a[rows_a[k]] + b[rows_b[k]])`, over rows of two tables.
+#[inline(always)]
+pub fn add_scaled_sums(
+    sum: &mut [f32],
+    a: &[f32],
+    b: &[f32],
+    rows_a: &[u16],
+    rows_b: &[u16],
+    factors: &[f32],
+) {
+    let n = sum.len();
+    let row = |table: &'_ [f32], index: u16| -> std::ops::Range<usize> {
+        let first = usize::from(index) * n;
+        debug_assert!(first + n <= table.len());
+        first..first + n
+    };
+    let count = factors.len();
+    let (rows_a, rows_b) = (&rows_a[..count], &rows_b[..count]);
+    let mut k = 0;
+    while k + 1 < count {
+        let (a0, b0) = (&a[row(a, rows_a[k])], &b[row(b, rows_b[k])]);
+        let (a1, b1) = (&a[row(a, rows_a[k + 1])], &b[row(b, rows_b[k + 1])]);
+        let (a0, b0, a1, b1) = (&a0[..n], &b0[..n], &a1[..n], &b1[..n]);
+        let (p, q) = (factors[k], factors[k + 1]);
+        for i in 0..n {
+            sum[i] += p * (a0[i] + b0[i]) + q * (a1[i] + b1[i]);
+        }
+        k += 2;
+    }
+    if k < count {
+        let (a, b, p) = (&a[row(a, rows_a[k])], &b[row(b, rows_b[k])], factors[k]);
+        let (a, b) = (&a[..n], &b[..n]);
+        for i in 0..n {
+            sum[i] += p * (a[i] + b[i]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(n: usize, seed: u64) -> Vec<f32> {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        (0..n).map(|_| rng.f32() - 0.5).collect()
+    }
+
+    fn close(a: &[f32], b: &[f32]) {
+        assert_eq!(a.len(), b.len());
+        for (a, b) in a.iter().zip(b) {
+            assert!((a - b).abs() < 1e-5, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn sums_of_rows_are_sums_of_rows() {
+        let (table, factors) = (numbers(9 * 20, 1), numbers(9, 2));
+        for count in 0..9usize {
+            let mut expected = [[0.5; 20]; 2];
+            for k in 0..count {
+                for i in 0..20 {
+                    expected[0][i] += table[k * 20 + i];
+                    expected[1][i] += factors[k] * table[k * 20 + i];
+                }
+            }
+            let mut sum = [0.5; 20];
+            add_rows(&mut sum, &table, &(0..count as u16).collect::<Vec<_>>());
+            close(&sum, &expected[0]);
+            sum = [0.5; 20];
+            add_rows_of(&mut sum, &table, &(0..count as u32).rev().map(|k| (k, 9.0)).collect::<Vec<_>>());
+            close(&sum, &expected[0]);
+            sum = [0.5; 20];
+            let pairs: Vec<_> = (0..count).map(|k| (k as u32, factors[k])).collect();
+            add_scaled_rows(&mut sum, &table, &pairs);
+            close(&sum, &expected[1]);
+            sum = [0.5; 20];
+            add_scaled_all(&mut sum, &table, &factors[..count]);
+            close(&sum, &expected[1]);
+        }
+    }
+
+    #[test]
+    fn dot_products_of_any_length() {
+        for n in [0, 1, 15, 16, 17, 64, 100] {
+            let (x, a, b) = (numbers(n, 3), numbers(n, 4), numbers(n, 5));
+            let expected: f64 = (0..n).map(|i| f64::from(x[i] * (a[i] + b[i]))).sum();
+            assert!((f64::from(dot_of_sum(&x, &a, &b)) - expected).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn sums_of_two_tables() {
+        let (a, b, factors) = (numbers(9 * 20, 1), numbers(9 * 20, 2), numbers(9, 3));
+        for count in 0..9usize {
+            let rows_a: Vec<u16> = (0..count as u16).collect();
+            let rows_b: Vec<u16> = rows_a.iter().map(|k| (k * 5 + 2) % 9).collect();
+            let mut expected = [0.5; 20];
+            for k in 0..count {
+                for i in 0..20 {
+                    let at = usize::from(rows_b[k]) * 20 + i;
+                    expected[i] += factors[k] * (a[k * 20 + i] + b[at]);
+                }
+            }
+            let mut sum = [0.5; 20];
+            add_scaled_sums(&mut sum, &a, &b, &rows_a, &rows_b, &factors[..count]);
+            close(&sum, &expected);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Steps of training.
+
+use super::index::RowIndex;
+use super::lanes;
+use super::network::SparseModel;
+use super::parallel;
+use super::pass::{SharedGradients, SparsePass, SparseTally};
+use super::samples::SparseBatch;
+use super::tensor::{SparseAdam, SparseAdamStep, SparseTensor};
+
+/// Rows of a table that one task updates.
+const ROWS: usize = 256;
+
+/// How the gradient of a table's row follows from the samples that use it, which come with a factor.
+#[derive(Clone, Copy)]
+enum Gradient<'a> {
+    /// The sum of their rows of these blocks, times their factors.
+    Weighted(&'a [f32]),
+    /// The sum of their rows of these blocks.
+    Sum(&'a [f32]),
+    /// The sum of their factors.
+    Bias,
+}
+
+/// A network in training. Its steps are the same to the bit on any number of threads.
+#[derive(Clone, Debug)]
+pub struct SparseLearner {
+    /// The network.
+    pub network: SparseModel,
+    /// The optimiser.
+    pub adam: SparseAdam,
+    /// Steps made.
+    pub steps: u64,
+    /// Threads to work on.
+    pub threads: usize,
+    pass: SparsePass,
+}
+
+impl SparseLearner {
+    /// A learner before its first step.
+    pub fn new(network: SparseModel, adam: SparseAdam, threads: usize) -> SparseLearner {
+        SparseLearner { network, adam, steps: 0, threads, pass: SparsePass::default() }
+    }
+
+    /// One step along the gradient of the mean policy loss plus the mean value loss of a batch, at learning rate
+    /// `rate`; returns the batch's losses before the step.
+    pub fn step(&mut self, batch: &SparseBatch, rate: f32) -> SparseTally {
+        let (tally, shared) = self.pass.run(&self.network, batch, true, self.threads);
+        self.steps += 1;
+        let step = self.adam.step(self.steps, rate);
+        self.update_tables(batch, &step);
+        if let Some(shared) = shared {
+            self.update_shared(&shared, &step);
+        }
+        tally
+    }
+
+    fn update_tables(&mut self, batch: &SparseBatch, step: &SparseAdamStep) {
+        let (pass, shape) = (&self.pass, self.network.shape);
+        let n = batch.len();
+        let features = || {
+            let samples = (0..n).flat_map(|i| batch.features(i).iter().map(move |_| (i as u32, 1.0)));
+            RowIndex::new(shape.features, &batch.features, samples)
+        };
+        let moves = |rows: usize, used: &[u16]| {
+            let samples = (0..n).flat_map(|i| batch.moves(i).map(move |_| i as u32));
+            RowIndex::new(rows, used, samples.zip(pass.logits.iter().copied()))
+        };
+        let indices = parallel::map(self.threads, vec![0, 1, 2], |table| match table {
+            0 => moves(shape.rows_a, &batch.rows_a),
+            1 => moves(shape.rows_b, &batch.rows_b),
+            _ => features(),
+        });
+        let [moves_a, moves_b, features] = &indices[..] else { unreachable!("three tables") };
+        let network = &mut self.network;
+        let mut tasks = Vec::new();
+        for (tensor, index, kind) in [
+            (&mut network.rows_a, moves_a, Gradient::Weighted(&pass.hidden)),
+            (&mut network.rows_b, moves_b, Gradient::Weighted(&pass.hidden)),
+            (&mut network.policy_embedding, features, Gradient::Sum(&pass.policy)),
+            (&mut network.value_embedding, features, Gradient::Sum(&pass.value)),
+            (&mut network.row_bias_a, moves_a, Gradient::Bias),
+            (&mut network.row_bias_b, moves_b, Gradient::Bias),
+        ] {
+            tasks.extend(tensor.parts(ROWS).into_iter().map(|part| (part, index, kind)));
+        }
+        parallel::map(self.threads, tasks, |(mut part, index, kind)| {
+            let width = part.width;
+            let columns = part.block * n * width..(part.block + 1) * n * width;
+            let mut gradient = vec![0.0; width];
+            for row in 0..part.rows() {
+                let entries = index.of(part.first + row);
+                if entries.is_empty() && step.adam.lazy {
+                    continue;
+                }
+                gradient.fill(0.0);
+                match kind {
+                    Gradient::Weighted(x) => {
+                        lanes::add_scaled_rows(&mut gradient, &x[columns.clone()], entries)
+                    }
+                    Gradient::Sum(x) => lanes::add_rows_of(&mut gradient, &x[columns.clone()], entries),
+                    Gradient::Bias => gradient[0] = entries.iter().map(|(_, factor)| factor).sum(),
+                }
+                part.update_row(row, &gradient, step);
+            }
+        });
+    }
+
+    fn update_shared(&mut self, shared: &SharedGradients, step: &SparseAdamStep) {
+        let network = &mut self.network;
+        let pairs: [(&mut SparseTensor, &[f32]); 6] = [
+            (&mut network.policy_bias, &shared.policy_bias),
+            (&mut network.value_bias, &shared.value_bias),
+            (&mut network.value_l1_weight, &shared.l1_weight),
+            (&mut network.value_l1_bias, &shared.l1_bias),
+            (&mut network.value_out_weight, &shared.out_weight),
+            (&mut network.value_out_bias, &shared.out_bias),
+        ];
+        for (tensor, gradient) in pairs {
+            tensor.update(gradient, step);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The parameters of a sparse network.
+
+use super::shape::SparseShape;
+use super::tensor::{SparseTensor, block_of};
+
+/// Columns of a block of an embedding: a block of all features fits into a core's second-level cache.
+const BLOCK: usize = 64;
+
+/// The greatest weight of an embedding: 16 bits hold 255 times the sum of the features of any position.
+const EMBEDDING_CLIP: f32 = 505.0 / 255.0;
+/// The greatest bias of an embedding.
+const BIAS_CLIP: f32 = 4.0;
+/// The greatest weight of a move's row: 8 bits hold 64 times it.
+const ROW_CLIP: f32 = 127.0 / 64.0;
+/// The greatest weight of the value's first layer.
+const LAYER_CLIP: f32 = 8.0;
+
+/// A policy and a value over sparse binary inputs, with bodies of their own.
+///
+/// With `f` the active features, `a_m` and `b_m` the rows of move `m`, and `clip` to 0 … 1:
+///
+/// - policy: `c = clip(bias + Σ embedding[f])` `[P]`, `h = c[..P/2] · c[P/2..]` element by element, and the logit of a
+///   move is `h · (rows_a[a_m] + rows_b[b_m])` plus the rows' biases;
+/// - value: `s = clip(bias + Σ embedding[f])²` `[V]`, `y = clip(s · l1 + bias)²` `[L]`, and the logits of win, draw and
+///   loss for the mover are `y · out + bias`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SparseModel {
+    /// Its sizes.
+    pub shape: SparseShape,
+    /// `[features, P]`
+    pub policy_embedding: SparseTensor,
+    /// `[1, P]`
+    pub policy_bias: SparseTensor,
+    /// `[features, V]`
+    pub value_embedding: SparseTensor,
+    /// `[1, V]`
+    pub value_bias: SparseTensor,
+    /// `[rows A, P / 2]`
+    pub rows_a: SparseTensor,
+    /// `[rows B, P / 2]`
+    pub rows_b: SparseTensor,
+    /// `[rows A, 1]`
+    pub row_bias_a: SparseTensor,
+    /// `[rows B, 1]`
+    pub row_bias_b: SparseTensor,
+    /// `[V, L]`
+    pub value_l1_weight: SparseTensor,
+    /// `[1, L]`
+    pub value_l1_bias: SparseTensor,
+    /// `[L, 3]`
+    pub value_out_weight: SparseTensor,
+    /// `[1, 3]`
+    pub value_out_bias: SparseTensor,
+}
+
+impl SparseModel {
+    /// All zeros.
+    pub fn zeros(shape: SparseShape) -> SparseModel {
+        let SparseShape { features, rows_a, rows_b, policy, value, hidden } = shape;
+        let half = shape.half();
+        // Both halves of the policy's embedding, its hidden units and the moves' rows have the same blocks.
+        let hidden_block = block_of(half, BLOCK);
+        let free = f32::INFINITY;
+        let mut network = SparseModel {
+            shape,
+            policy_embedding: SparseTensor::zeros(
+                "policy_embedding",
+                [features, policy],
+                hidden_block,
+                EMBEDDING_CLIP,
+            ),
+            policy_bias: SparseTensor::zeros("policy_bias", [1, policy], policy, BIAS_CLIP),
+            value_embedding: SparseTensor::zeros("value_embedding", [features, value], BLOCK, EMBEDDING_CLIP),
+            value_bias: SparseTensor::zeros("value_bias", [1, value], value, BIAS_CLIP),
+            rows_a: SparseTensor::zeros("rows_a", [rows_a, half], hidden_block, ROW_CLIP),
+            rows_b: SparseTensor::zeros("rows_b", [rows_b, half], hidden_block, ROW_CLIP),
+            row_bias_a: SparseTensor::zeros("row_bias_a", [rows_a, 1], 1, free),
+            row_bias_b: SparseTensor::zeros("row_bias_b", [rows_b, 1], 1, free),
+            value_l1_weight: SparseTensor::zeros("value_l1_weight", [value, hidden], hidden, LAYER_CLIP),
+            value_l1_bias: SparseTensor::zeros("value_l1_bias", [1, hidden], hidden, free),
+            value_out_weight: SparseTensor::zeros("value_out_weight", [hidden, 3], 3, free),
+            value_out_bias: SparseTensor::zeros("value_out_bias", [1, 3], 3, free),
+        };
+        network.row_bias_a.decays = false;
+        network.row_bias_b.decays = false;
+        network
+    }
+
+    /// Random parameters with which most units are between their clips.
+    pub fn new(shape: SparseShape, seed: u64) -> SparseModel {
+        let mut network = SparseModel::zeros(shape);
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let radius = |inputs: usize| (3.0 / inputs as f32).sqrt();
+        // About thirty features are active: their sum has a deviation of 0.3.
+        network.policy_embedding.fill(0.0, 0.1, &mut rng);
+        network.policy_bias.fill(0.4, 0.0, &mut rng);
+        network.value_embedding.fill(0.0, 0.1, &mut rng);
+        network.value_bias.fill(0.4, 0.0, &mut rng);
+        network.rows_a.fill(0.0, 0.5 * radius(shape.half()), &mut rng);
+        network.rows_b.fill(0.0, 0.5 * radius(shape.half()), &mut rng);
+        network.value_l1_weight.fill(0.0, radius(shape.value), &mut rng);
+        network.value_l1_bias.fill(0.4, 0.0, &mut rng);
+        network.value_out_weight.fill(0.0, radius(shape.hidden), &mut rng);
+        network
+    }
+
+    /// Its tensors, in the order of files.
+    pub fn tensors(&self) -> [&SparseTensor; 12] {
+        [
+            &self.policy_embedding,
+            &self.policy_bias,
+            &self.value_embedding,
+            &self.value_bias,
+            &self.rows_a,
+            &self.rows_b,
+            &self.row_bias_a,
+            &self.row_bias_b,
+            &self.value_l1_weight,
+            &self.value_l1_bias,
+            &self.value_out_weight,
+            &self.value_out_bias,
+        ]
+    }
+
+    /// The same, to be changed.
+    pub fn tensors_mut(&mut self) -> [&mut SparseTensor; 12] {
+        [
+            &mut self.policy_embedding,
+            &mut self.policy_bias,
+            &mut self.value_embedding,
+            &mut self.value_bias,
+            &mut self.rows_a,
+            &mut self.rows_b,
+            &mut self.row_bias_a,
+            &mut self.row_bias_b,
+            &mut self.value_l1_weight,
+            &mut self.value_l1_bias,
+            &mut self.value_out_weight,
+            &mut self.value_out_bias,
+        ]
+    }
+
+    /// Number of parameters.
+    pub fn parameters(&self) -> usize {
+        self.tensors().iter().map(|tensor| tensor.w.len()).sum()
+    }
+
+    /// Moves its weights a fraction `share` of the way to those of `other`.
+    ///
+    /// # Panics
+    ///
+    /// If `other` has another shape.
+    pub fn approach(&mut self, other: &SparseModel, share: f32) {
+        assert_eq!(self.shape, other.shape, "the same shape");
+        for (mine, theirs) in self.tensors_mut().into_iter().zip(other.tensors()) {
+            for (mine, theirs) in mine.w.iter_mut().zip(&theirs.w) {
+                *mine += share * (theirs - *mine);
+            }
+        }
+    }
+}

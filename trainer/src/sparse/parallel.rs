@@ -1,0 +1,40 @@
+//! Work divided over threads so that the result doesn't depend on how many there are.
+
+use std::sync::Mutex;
+
+/// Runs `work` on every task, on `threads` threads in all; the answers are in the tasks' order.
+///
+/// Threads take tasks as they become free, so a task must not depend on another.
+pub fn map<T: Send, R: Send>(threads: usize, tasks: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    if threads <= 1 || tasks.len() <= 1 {
+        return tasks.into_iter().map(work).collect();
+    }
+    let mut answers: Vec<Option<R>> = tasks.iter().map(|_| None).collect();
+    let queue = Mutex::new(tasks.into_iter().zip(&mut answers));
+    let worker = || {
+        loop {
+            let next = queue.lock().expect("no worker panics with the queue").next();
+            let Some((task, answer)) = next else { break };
+            *answer = Some(work(task));
+        }
+    };
+    std::thread::scope(|scope| {
+        (1..threads).for_each(|_| drop(scope.spawn(worker)));
+        worker();
+    });
+    answers.into_iter().map(|answer| answer.expect("every task was done")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_in_order() {
+        for threads in [1, 2, 5] {
+            let squares = map(threads, (0..100).collect(), |x: u64| x * x);
+            assert_eq!(squares, (0..100).map(|x| x * x).collect::<Vec<u64>>());
+            assert_eq!(map(threads, Vec::<u64>::new(), |x| x), [0; 0]);
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Sizes of a sparse network.
+
+use serde::{Deserialize, Serialize};
+
+/// Sizes of a network's tensors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SparseShape {
+    /// Features of the input scheme.
+    pub features: usize,
+    /// Rows of the policy scheme's first table.
+    pub rows_a: usize,
+    /// Rows of its second table.
+    pub rows_b: usize,
+    /// Width of the policy's embedding, P; even.
+    pub policy: usize,
+    /// Width of the value's embedding, V.
+    pub value: usize,
+    /// Width of the value's hidden layer, L.
+    pub hidden: usize,
+}
+
+impl SparseShape {
+    /// `sparse/1` and `moves/1` with a policy of 768 and a value of 256.
+    pub const STANDARD: SparseShape =
+        SparseShape { features: 3297, rows_a: 7336, rows_b: 3328, policy: 768, value: 256, hidden: 32 };
+
+    /// Width of what the policy's moves are compared with: half its embedding.
+    pub fn half(&self) -> usize {
+        self.policy / 2
+    }
+}

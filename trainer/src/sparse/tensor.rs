@@ -1,0 +1,265 @@
+//! Parameters with their moments, and Adam.
+
+use serde::{Deserialize, Serialize};
+
+/// The optimiser: Adam (Kingma and Ba 2015) with decoupled weight decay (Loshchilov and Hutter 2019).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SparseAdam {
+    /// Decay of the first moment.
+    pub beta1: f32,
+    /// Decay of the second moment.
+    pub beta2: f32,
+    /// Added to the second moment's root.
+    pub epsilon: f32,
+    /// Weight decay of tables and matrices, times the learning rate.
+    pub weight_decay: f32,
+    /// Whether a table's rows that no sample of a batch uses are left as they are; otherwise their moments decay and
+    /// still move them.
+    pub lazy: bool,
+}
+
+impl Default for SparseAdam {
+    fn default() -> SparseAdam {
+        SparseAdam { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weight_decay: 0.0, lazy: true }
+    }
+}
+
+impl SparseAdam {
+    /// The `number`-th step, from 1, at learning rate `rate`.
+    pub fn step(&self, number: u64, rate: f32) -> SparseAdamStep {
+        let correction = |beta: f32| (1.0 / (1.0 - f64::from(beta).powf(number as f64))) as f32;
+        SparseAdamStep { adam: *self, rate, first: correction(self.beta1), second: correction(self.beta2) }
+    }
+}
+
+/// Everything about a step that is the same for all parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct SparseAdamStep {
+    /// The optimiser.
+    pub adam: SparseAdam,
+    rate: f32,
+    // Corrections of the moments' bias.
+    first: f32,
+    second: f32,
+}
+
+/// A table `[rows, width]` of parameters and their moments.
+///
+/// It is stored in blocks of columns, each a table `[rows, block]` of its own: a pass over many rows of one block stays
+/// in a core's cache.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SparseTensor {
+    /// The name in files.
+    pub name: &'static str,
+    /// Its rows; 1 for a vector.
+    pub rows: usize,
+    /// Its columns.
+    pub width: usize,
+    /// Columns of a block.
+    pub block: usize,
+    /// The greatest weight that its quantised form can express.
+    pub clip: f32,
+    /// Whether it decays.
+    pub decays: bool,
+    /// The parameters.
+    pub w: Vec<f32>,
+    /// First moments.
+    pub m: Vec<f32>,
+    /// Second moments.
+    pub v: Vec<f32>,
+}
+
+/// Some rows of one block of a [`SparseTensor`].
+pub struct TensorPart<'a> {
+    /// The block.
+    pub block: usize,
+    /// The first row.
+    pub first: usize,
+    /// Numbers a row.
+    pub width: usize,
+    /// The greatest weight.
+    pub clip: f32,
+    decays: bool,
+    w: &'a mut [f32],
+    m: &'a mut [f32],
+    v: &'a mut [f32],
+}
+
+/// The greatest divisor of `width` up to `limit`.
+pub(super) fn block_of(width: usize, limit: usize) -> usize {
+    (1..=limit.min(width)).rev().find(|block| width.is_multiple_of(*block)).unwrap_or(1)
+}
+
+impl SparseTensor {
+    /// Zeros, in blocks of at most `block` columns.
+    pub fn zeros(name: &'static str, [rows, width]: [usize; 2], block: usize, clip: f32) -> SparseTensor {
+        let zeros = vec![0.0; rows * width];
+        let (m, v) = (zeros.clone(), zeros.clone());
+        SparseTensor {
+            name,
+            rows,
+            width,
+            block: block_of(width, block),
+            clip,
+            decays: rows > 1,
+            w: zeros,
+            m,
+            v,
+        }
+    }
+
+    /// Parameters uniform in `centre ± radius`.
+    pub fn fill(&mut self, centre: f32, radius: f32, rng: &mut fastrand::Rng) {
+        // In the order of the rows, so that blocks make no difference.
+        let random: Vec<f32> = (0..self.w.len()).map(|_| centre + radius * (2.0 * rng.f32() - 1.0)).collect();
+        self.w = self.blocked(&random);
+    }
+
+    /// Number of blocks.
+    pub fn blocks(&self) -> usize {
+        self.width / self.block
+    }
+
+    /// The parameters of a block, `[rows, block]`.
+    pub fn weights(&self, block: usize) -> &[f32] {
+        let size = self.rows * self.block;
+        &self.w[block * size..][..size]
+    }
+
+    /// A parameter.
+    pub fn get(&self, row: usize, column: usize) -> f32 {
+        self.w[(column / self.block * self.rows + row) * self.block + column % self.block]
+    }
+
+    /// Parts of at most `rows` rows, block after block.
+    pub fn parts(&mut self, rows: usize) -> Vec<TensorPart<'_>> {
+        let (size, chunk, width) = (self.rows * self.block, rows * self.block, self.block);
+        let (clip, decays) = (self.clip, self.decays);
+        let blocks = self.w.chunks_mut(size).zip(self.m.chunks_mut(size)).zip(self.v.chunks_mut(size));
+        let parts = blocks.enumerate().flat_map(|(block, ((w, m), v))| {
+            let parts = w.chunks_mut(chunk).zip(m.chunks_mut(chunk)).zip(v.chunks_mut(chunk));
+            parts.enumerate().map(move |(index, ((w, m), v))| TensorPart {
+                block,
+                first: index * rows,
+                width,
+                clip,
+                decays,
+                w,
+                m,
+                v,
+            })
+        });
+        parts.collect()
+    }
+
+    /// Row-major `[rows, width]` numbers in this tensor's order.
+    pub fn blocked(&self, plain: &[f32]) -> Vec<f32> {
+        let block =
+            |k: usize| plain.chunks(self.width).flat_map(move |row| &row[k * self.block..][..self.block]);
+        (0..self.blocks()).flat_map(block).copied().collect()
+    }
+
+    /// Numbers in this tensor's order (parameters or moments) row-major.
+    pub fn plain(&self, blocked: &[f32]) -> Vec<f32> {
+        let size = self.rows * self.block;
+        let row = |row: usize| {
+            (0..self.blocks()).flat_map(move |k| &blocked[k * size + row * self.block..][..self.block])
+        };
+        (0..self.rows).flat_map(row).copied().collect()
+    }
+
+    /// A step of all parameters along the gradient, in this tensor's order.
+    pub fn update(&mut self, gradient: &[f32], step: &SparseAdamStep) {
+        let (rows, size) = (self.rows, self.rows * self.block);
+        for (part, gradient) in self.parts(rows).iter_mut().zip(gradient.chunks(size)) {
+            part.update(0..gradient.len(), gradient, step);
+        }
+    }
+}
+
+impl TensorPart<'_> {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.w.len() / self.width
+    }
+
+    /// A step of the part's `row`-th row along the gradient.
+    #[inline(always)]
+    pub fn update_row(&mut self, row: usize, gradient: &[f32], step: &SparseAdamStep) {
+        let start = row * self.width;
+        self.update(start..start + self.width, gradient, step);
+    }
+
+    #[inline(always)]
+    fn update(&mut self, range: std::ops::Range<usize>, gradient: &[f32], step: &SparseAdamStep) {
+        let SparseAdamStep {
+            adam: SparseAdam { beta1, beta2, epsilon, weight_decay, .. },
+            rate,
+            first,
+            second,
+        } = *step;
+        let (w, m, v) = (&mut self.w[range.clone()], &mut self.m[range.clone()], &mut self.v[range]);
+        let n = w.len();
+        let (m, v, g) = (&mut m[..n], &mut v[..n], &gradient[..n]);
+        let (rest1, rest2, clip) = (1.0 - beta1, 1.0 - beta2, self.clip);
+        let keep = if self.decays { 1.0 - rate * weight_decay } else { 1.0 };
+        let rate = rate * first;
+        for i in 0..n {
+            m[i] = beta1 * m[i] + rest1 * g[i];
+            v[i] = beta2 * v[i] + rest2 * (g[i] * g[i]);
+            let new = keep * w[i] - rate * m[i] / ((v[i] * second).sqrt() + epsilon);
+            w[i] = new.max(-clip).min(clip);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_make_no_difference() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        let plain: Vec<f32> = (0..5 * 12).map(|_| rng.f32()).collect();
+        for block in [1, 4, 5, 12, 100] {
+            let mut tensor = SparseTensor::zeros("test", [5, 12], block, f32::INFINITY);
+            assert_eq!(tensor.block, block_of(12, block));
+            tensor.w = tensor.blocked(&plain);
+            assert_eq!(tensor.plain(&tensor.w), plain);
+            let in_block = tensor.weights(7 / tensor.block)[3 * tensor.block + 7 % tensor.block];
+            assert_eq!([tensor.get(3, 7), in_block], [plain[3 * 12 + 7]; 2]);
+            let blocks = tensor.blocks();
+            let parts = tensor.parts(2);
+            assert_eq!(parts.len(), 3 * blocks);
+            assert_eq!(parts.iter().map(TensorPart::rows).sum::<usize>(), 5 * blocks);
+        }
+    }
+
+    #[test]
+    fn adam_by_hand() {
+        let mut tensor = SparseTensor::zeros("test", [1, 2], 2, 0.15);
+        let adam = SparseAdam::default();
+        tensor.update(&[0.5, -2.0], &adam.step(1, 0.1));
+        // The first step is the learning rate, whatever the gradient's size.
+        assert!((tensor.w[0] + 0.1).abs() < 1e-6 && (tensor.w[1] - 0.1).abs() < 1e-6, "{:?}", tensor.w);
+        tensor.update(&[0.5, 2.0], &adam.step(2, 0.1));
+        // The same gradient again goes as far again, and is clipped; the opposite one: m = 0.9 · (−0.2) + 0.2 = 0.02,
+        // divided by 1 − 0.81; v is 4 on average.
+        assert_eq!(tensor.w[0], -0.15);
+        assert!((tensor.w[1] - (0.1 - 0.1 * (0.02 / 0.19) / 2.0)).abs() < 1e-5, "{:?}", tensor.w);
+    }
+
+    #[test]
+    fn weight_decay_is_decoupled_and_spares_vectors() {
+        let step = SparseAdam { weight_decay: 0.5, ..SparseAdam::default() }.step(1, 0.1);
+        let mut table = SparseTensor::zeros("test", [2, 1], 1, f32::INFINITY);
+        table.w.fill(1.0);
+        table.update(&[0.0, 0.0], &step);
+        assert_eq!(table.w, [0.95, 0.95]);
+        let mut vector = SparseTensor::zeros("test", [1, 2], 2, f32::INFINITY);
+        vector.w.fill(1.0);
+        vector.update(&[0.0, 0.0], &step);
+        assert_eq!(vector.w, [1.0, 1.0]);
+    }
+}

@@ -1,0 +1,169 @@
+//! Gradients against finite differences, overfitting, and the same steps on any number of threads.
+
+use super::learner::SparseLearner;
+use super::network::SparseModel;
+use super::pass::{SparsePass, SparseTally};
+use super::samples::{SparseBatch, SparseSamples, SparseTargets};
+use super::shape::SparseShape;
+use super::tensor::SparseAdam;
+
+const SMALL: SparseShape =
+    SparseShape { features: 40, rows_a: 30, rows_b: 12, policy: 24, value: 8, hidden: 5 };
+
+/// Random features, moves and targets.
+fn samples(shape: &SparseShape, count: usize, seed: u64) -> SparseSamples {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut samples = SparseSamples::default();
+    for _ in 0..count {
+        let features: Vec<u16> = (0..rng.usize(4..9)).map(|_| rng.u16(..shape.features as u16)).collect();
+        let rows: Vec<[u16; 2]> = (0..rng.usize(1..9))
+            .map(|_| [rng.u16(..shape.rows_a as u16), rng.u16(..shape.rows_b as u16)])
+            .collect();
+        let shares: Vec<f32> =
+            if rng.bool() { vec![1.0 / rows.len() as f32; rows.len()] } else { Vec::new() };
+        let win = rng.f32() * 0.5;
+        let targets = SparseTargets {
+            best: rng.u16(..rows.len() as u16),
+            wdl: [win, 0.5 - win, 0.5],
+            policy_weight: [0.0, 0.3, 1.0][rng.usize(..3)],
+            value_weight: [0.0, 0.5, 1.0][rng.usize(..3)],
+            smoothing: 0.1,
+        };
+        samples.push(&features, rows.into_iter(), &shares, targets);
+    }
+    samples
+}
+
+fn losses(network: &SparseModel, batch: &SparseBatch) -> SparseTally {
+    SparsePass::default().run(network, batch, false, 1).0
+}
+
+#[test]
+fn gradients_are_those_of_finite_differences() {
+    let batch = samples(&SMALL, 150, 1).batch(0..150);
+    let mut network = SparseModel::new(SMALL, 2);
+    // With features so few the deviations would be small, and no unit clipped.
+    network.policy_embedding.w.iter_mut().chain(&mut network.value_embedding.w).for_each(|w| *w *= 2.5);
+    // A step of rate 0 whose first moment is the gradient.
+    let adam = SparseAdam { beta1: 0.0, lazy: false, ..SparseAdam::default() };
+    let mut learner = SparseLearner::new(network.clone(), adam, 1);
+    learner.step(&batch, 0.0);
+    assert!(learner.network.tensors().iter().zip(network.tensors()).all(|(a, b)| a.w == b.w));
+    let loss = |network: &SparseModel| {
+        let tally = losses(network, &batch);
+        tally.policy() + tally.value()
+    };
+    let start = loss(&network);
+    let mut rng = fastrand::Rng::with_seed(3);
+    for index in 0..network.tensors().len() {
+        let (mut checked, mut greatest) = (0, 0.0f64);
+        for _ in 0..40 {
+            let at = rng.usize(..network.tensors()[index].w.len());
+            let gradient = f64::from(learner.network.tensors()[index].m[at]);
+            let at_step = |step: f32| {
+                let mut moved = network.clone();
+                moved.tensors_mut()[index].w[at] += step;
+                loss(&moved)
+            };
+            let step = 4e-3;
+            let (up, down) = ((at_step(step) - start) / 4e-3, (start - at_step(-step)) / 4e-3);
+            let fine = (up + down) / 2.0;
+            // Where a unit reaches its clip in between, the two differ.
+            if (up - down).abs() > 3e-5 + 0.03 * fine.abs() {
+                continue;
+            }
+            let name = network.tensors()[index].name;
+            assert!((gradient - fine).abs() < 4e-5 + 0.05 * fine.abs(), "{name}[{at}]: {gradient}, {fine}");
+            checked += 1;
+            greatest = greatest.max(fine.abs());
+        }
+        assert!(checked > 0 && greatest > 1e-4, "{}: {checked}, {greatest}", network.tensors()[index].name);
+    }
+}
+
+#[test]
+fn a_pass_answers_as_the_definition_says() {
+    let network = SparseModel::new(SMALL, 2);
+    let batch = samples(&SMALL, 90, 1).batch(0..90);
+    let mut pass = SparsePass::default();
+    let tally = pass.run(&network, &batch, false, 1).0;
+    let cross_entropy = |target: &[f32], logits: &[f32]| {
+        let total: f64 = logits.iter().map(|x| f64::from(*x).exp()).sum();
+        target.iter().zip(logits).map(|(t, x)| f64::from(*t) * (total.ln() - f64::from(*x))).sum::<f64>()
+    };
+    let mut losses = [0.0; 2];
+    for sample in 0..90 {
+        let moves = batch.moves(sample);
+        let rows: Vec<[u16; 2]> = moves.clone().map(|m| [batch.rows_a[m], batch.rows_b[m]]).collect();
+        let answer = network.evaluate(batch.features(sample), &rows);
+        for (logit, expected) in pass.logits[moves.clone()].iter().zip(&answer.policy) {
+            assert!((logit - expected).abs() < 1e-5, "{logit} {expected}");
+        }
+        let weights = [batch.policy_weight[sample], batch.value_weight[sample]].map(f64::from);
+        losses[0] += weights[0] * cross_entropy(&batch.shares[moves], &answer.policy);
+        losses[1] += weights[1] * cross_entropy(&batch.wdl[sample], &answer.wdl);
+    }
+    assert!((tally.policy_loss - losses[0]).abs() < 1e-3, "{tally:?} {losses:?}");
+    assert!((tally.value_loss - losses[1]).abs() < 1e-3, "{tally:?} {losses:?}");
+}
+
+#[test]
+fn a_few_hundred_samples_are_memorised() {
+    let shape = SparseShape { features: 300, rows_a: 200, rows_b: 50, policy: 64, value: 64, hidden: 16 };
+    let mut rng = fastrand::Rng::with_seed(5);
+    let mut samples = SparseSamples::default();
+    for _ in 0..300 {
+        let features: Vec<u16> = (0..20).map(|_| rng.u16(..300)).collect();
+        let rows: Vec<[u16; 2]> = (0..20).map(|_| [rng.u16(..200), rng.u16(..50)]).collect();
+        let mut wdl = [0.0; 3];
+        wdl[rng.usize(..3)] = 1.0;
+        let best = rng.u16(..20);
+        let targets = SparseTargets { best, wdl, policy_weight: 1.0, value_weight: 1.0, smoothing: 0.0 };
+        samples.push(&features, rows.into_iter(), &[], targets);
+    }
+    let mut learner = SparseLearner::new(SparseModel::new(shape, 6), SparseAdam::default(), 1);
+    for _ in 0..60 {
+        samples.shuffle(&mut rng);
+        for first in (0..300).step_by(50) {
+            learner.step(&samples.batch(first..first + 50), 5e-3);
+        }
+    }
+    let tally = losses(&learner.network, &samples.batch(0..300));
+    assert!(tally.policy() < 0.2 && tally.value() < 0.2, "{tally:?}");
+    assert!(tally.top1 >= 290 && tally.top5 >= tally.top1, "{tally:?}");
+    for tensor in learner.network.tensors() {
+        assert!(tensor.w.iter().all(|w| w.abs() <= tensor.clip), "{}", tensor.name);
+    }
+}
+
+#[test]
+fn threads_make_no_difference() {
+    let samples = samples(&SMALL, 700, 7);
+    let run = |threads| {
+        let mut learner = SparseLearner::new(SparseModel::new(SMALL, 8), SparseAdam::default(), threads);
+        let tallies: Vec<SparseTally> =
+            (0..4).map(|k| learner.step(&samples.batch(100 * k..100 * k + 300), 1e-2)).collect();
+        (learner.network, tallies)
+    };
+    let one = run(1);
+    assert_eq!(one, run(1));
+    assert_eq!(one, run(3));
+}
+
+#[test]
+fn lazy_steps_leave_unused_rows() {
+    let samples = samples(&SMALL, 3, 9);
+    let start = SparseModel::new(SMALL, 10);
+    let moved = |lazy| {
+        let mut learner = SparseLearner::new(start.clone(), SparseAdam { lazy, ..SparseAdam::default() }, 1);
+        learner.step(&samples.batch(0..3), 1e-2);
+        learner.step(&samples.batch(0..1), 1e-2);
+        let plain = |network: &SparseModel| network.policy_embedding.plain(&network.policy_embedding.w);
+        let (before, after) = (plain(&start), plain(&learner.network));
+        let width = SMALL.policy;
+        (0..SMALL.features)
+            .filter(|row| before[row * width..][..width] != after[row * width..][..width])
+            .count()
+    };
+    assert!(moved(true) < SMALL.features && moved(true) <= moved(false));
+}
