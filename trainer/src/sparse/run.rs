@@ -153,7 +153,8 @@ impl SparseRun {
         let mut saved = Instant::now();
         loop {
             let rate = schedule.rate(self.progress.samples);
-            let tally = self.learner.step(&stream.next_batch(), rate);
+            let batch = stream.next_batch().map_err(anyhow::Error::msg)?;
+            let tally = self.learner.step(&batch, rate);
             if !(tally.policy().is_finite() && tally.value().is_finite()) {
                 bail!("the loss is not finite (the last checkpoint is intact): use a lower lr");
             }
