@@ -179,7 +179,7 @@ mod tests {
             "model": { "family": "sparse", "policy": 128, "value": 64, "hidden": 16 },
             "sources": [{ "name": "games", "paths": [at("games-*.h5")], "stride": 2 }],
             "batch": 32, "block": 4, "samples": 640, "lr": 0.01, "warmup_samples": 0, "threads": 2,
-            "validation_percent": 20, "validate_every": 5, "report_every": 1, "validation_samples": 50
+            "validation_percent": 20, "validate_every": 5, "report_every": 4, "validation_samples": 50
         });
         std::fs::write(at("config.json"), config.to_string()).unwrap();
         let config = SparseTrainConfig::load(&[at("config.json")], &[]).unwrap();
@@ -218,14 +218,14 @@ mod tests {
             text.lines().map(timeless).collect()
         };
         assert_eq!(lines(&parts), lines(&whole));
-        assert_eq!(lines(&whole).len(), 20 + 4);
-        let held_out = &lines(&whole)[23];
+        assert_eq!(lines(&whole).len(), 5 + 4);
+        let held_out = &lines(&whole)[8];
         assert_eq!(held_out["validation"], held_out["sources"]["games"]);
         for key in ["policy_loss", "wdl_loss", "top1", "top5"] {
             assert!(held_out["validation"][key].is_f64(), "{held_out}");
         }
         let losses: Vec<f64> = lines(&whole).iter().filter_map(|line| line["policy_loss"].as_f64()).collect();
-        assert!(losses[19] < losses[0], "{losses:?}");
+        assert!(losses[4] < losses[0], "{losses:?}");
 
         let other = SparseTrainConfig { batch: 16, ..config.clone() };
         let error = SparseRun::resume(&parts, &other).err().unwrap().to_string();

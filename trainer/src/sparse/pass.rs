@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::lanes;
 use super::network::SparseModel;
 use super::parallel;
@@ -12,7 +14,7 @@ use super::tensor::SparseTensor;
 pub const SHARD: usize = 512;
 
 /// Losses and accuracies of a pass, as sums over its samples.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SparseTally {
     /// Cross-entropy of the policy, weighted.
     pub policy_loss: f64,

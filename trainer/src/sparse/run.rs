@@ -45,6 +45,8 @@ pub struct SparseProgress {
 #[derive(Serialize, Deserialize)]
 struct RunState {
     progress: SparseProgress,
+    /// Of the steps since the last report.
+    tally: SparseTally,
     config: SparseTrainConfig,
 }
 
@@ -56,6 +58,8 @@ pub struct SparseRun {
     folder: PathBuf,
     learner: SparseLearner,
     average: SparseModel,
+    /// Of the steps since the last report.
+    tally: SparseTally,
 }
 
 /// The checkpoint of a run's folder.
@@ -101,7 +105,9 @@ impl SparseRun {
         ] {
             ensure!(same, "{key} cannot be changed in a run that is resumed");
         }
-        SparseRun::open(folder, config, network, average, state.progress)
+        let mut run = SparseRun::open(folder, config, network, average, state.progress)?;
+        run.tally = state.tally;
+        Ok(run)
     }
 
     fn open(
@@ -116,7 +122,8 @@ impl SparseRun {
         write_file(&folder.join("config.json"), (text + "\n").as_bytes())?;
         let mut learner = SparseLearner::new(network, config.adam, config.thread_count());
         learner.steps = progress.step;
-        Ok(SparseRun { progress, config: config.clone(), folder: folder.to_owned(), learner, average })
+        let (config, folder) = (config.clone(), folder.to_owned());
+        Ok(SparseRun { progress, config, folder, learner, average, tally: SparseTally::default() })
     }
 
     /// Number of the network's parameters.
@@ -146,7 +153,8 @@ impl SparseRun {
         let mut saved = Instant::now();
         loop {
             let rate = schedule.rate(self.progress.samples);
-            let tally = self.learner.step(&stream.next_batch(), rate);
+            let batch = stream.next_batch().map_err(anyhow::Error::msg)?;
+            let tally = self.learner.step(&batch, rate);
             if !(tally.policy().is_finite() && tally.value().is_finite()) {
                 bail!("the loss is not finite (the last checkpoint is intact): use a lower lr");
             }
@@ -155,11 +163,11 @@ impl SparseRun {
             self.progress.time_s = before + begun.elapsed().as_secs_f64();
             self.progress.cursor = stream.cursor().clone();
             self.average();
-            report.tally.add(&tally);
+            self.tally.add(&tally);
             let (done, stopped) = (finished(&self.progress), stop());
             let step = self.progress.step;
             if done || step.is_multiple_of(config.report_every) {
-                report.train(&self.progress, rate)?;
+                report.train(&self.progress, rate, &std::mem::take(&mut self.tally))?;
             }
             if done || step.is_multiple_of(config.validate_every) {
                 report.validation(&self.progress, &self.average, &held_out, self.learner.threads)?;
@@ -187,7 +195,8 @@ impl SparseRun {
     }
 
     fn save(&self) -> Result<()> {
-        let state = RunState { progress: self.progress.clone(), config: self.config.clone() };
+        let (progress, config) = (self.progress.clone(), self.config.clone());
+        let state = RunState { progress, tally: self.tally, config };
         let checkpoint = SparseCheckpoint {
             network: self.learner.network.clone(),
             average: self.average.clone(),
@@ -226,8 +235,6 @@ struct SparseReport {
     last_line: Option<Instant>,
     /// Samples and seconds at the last report.
     last: (u64, f64),
-    /// Since the last report.
-    tally: SparseTally,
 }
 
 impl SparseReport {
@@ -249,20 +256,18 @@ impl SparseReport {
             total: config.samples,
             last_line: None,
             last: (start.samples, start.time_s),
-            tally: SparseTally::default(),
         })
     }
 
     /// Reports the steps since the last report.
-    fn train(&mut self, progress: &SparseProgress, rate: f32) -> Result<()> {
+    fn train(&mut self, progress: &SparseProgress, rate: f32, tally: &SparseTally) -> Result<()> {
         let seconds = (progress.time_s - self.last.1).max(1e-9);
         let speed = (progress.samples - self.last.0) as f64 / seconds;
         self.last = (progress.samples, progress.time_s);
-        let tally = std::mem::take(&mut self.tally);
         let mut line = heading(progress);
         line["lr"] = rate.into();
         line["samples_per_s"] = rounded(speed, 1).into();
-        for (key, value) in measures(&tally) {
+        for (key, value) in measures(tally) {
             line[key] = value.into();
         }
         writeln!(self.file, "{line}")?;

@@ -90,7 +90,7 @@ impl SampleStream {
     ///
     /// # Errors
     ///
-    /// If there are no games, or the cursor is of other sources.
+    /// If there are no games or too few positions that can be learnt, or the cursor is of other sources.
     pub fn new(
         sources: Vec<SampleSource>,
         sizes: StreamSizes,
@@ -122,7 +122,7 @@ impl SampleStream {
             orders,
             block: SparseSamples::default(),
         };
-        stream.fill();
+        stream.fill()?;
         Ok(stream)
     }
 
@@ -137,19 +137,23 @@ impl SampleStream {
     }
 
     /// The next batch.
-    pub fn next_batch(&mut self) -> SparseBatch {
+    ///
+    /// # Errors
+    ///
+    /// If the games have too few positions that can be learnt: a block has fewer than a batch.
+    pub fn next_batch(&mut self) -> Result<SparseBatch, String> {
         let size = self.sizes.batch;
         if (self.cursor.batch as usize + 1) * size > self.block.len() {
             self.cursor = StreamCursor { block: self.cursor.block + 1, batch: 0, places: self.ahead.clone() };
-            self.fill();
+            self.fill()?;
         }
         let first = self.cursor.batch as usize * size;
         self.cursor.batch += 1;
-        self.block.batch(first..first + size)
+        Ok(self.block.batch(first..first + size))
     }
 
     /// Makes the cursor's block, and moves `ahead` to its end.
-    fn fill(&mut self) {
+    fn fill(&mut self) -> Result<(), String> {
         self.ahead = self.cursor.places.clone();
         let wanted = (self.sizes.batch * self.sizes.block) as f64;
         let total: f64 = self.sources.iter().map(|source| source.share).sum();
@@ -176,7 +180,13 @@ impl SampleStream {
         self.block = SparseSamples::default();
         parts.into_iter().for_each(|part| self.block.append(part));
         self.block.shuffle(&mut Rng::with_seed(mixed([seed, block, u64::MAX, 0])));
-        assert!(self.block.len() >= self.sizes.batch, "a block of at least one batch");
+        let (found, batch) = (self.block.len(), self.sizes.batch);
+        if found < batch {
+            return Err(format!(
+                "a block of games has {found} positions to learn, fewer than a batch ({batch})"
+            ));
+        }
+        Ok(())
     }
 
     /// The next games of a source, with their epochs, that have `quota` samples in all; moves its place.
@@ -255,18 +265,18 @@ mod tests {
         let batches: Vec<(StreamCursor, SparseBatch)> = (0..60)
             .map(|_| {
                 let cursor = stream.cursor().clone();
-                (cursor, stream.next_batch())
+                (cursor, stream.next_batch().unwrap())
             })
             .collect();
         assert!(stream.cursor().places[1].epoch > 2, "{:?}", stream.cursor());
         for at in [0, 3, 4, 5, 31, 47] {
             let mut again = SampleStream::new(sources(), SIZES, 1, 3, batches[at].0.clone()).unwrap();
             for (_, batch) in &batches[at..] {
-                assert_eq!(again.next_batch(), *batch);
+                assert_eq!(again.next_batch().unwrap(), *batch);
             }
         }
         let mut other = SampleStream::new(sources(), SIZES, 2, 1, StreamCursor::default()).unwrap();
-        assert_ne!(other.next_batch(), batches[0].1);
+        assert_ne!(other.next_batch().unwrap(), batches[0].1);
     }
 
     #[test]
@@ -287,6 +297,11 @@ mod tests {
         let new = |sources, cursor| SampleStream::new(sources, SIZES, 1, 1, cursor);
         assert!(new(vec![source("a", 0, 1.0)], StreamCursor::default()).is_err());
         assert!(new(vec![source("a", 10, 0.0)], StreamCursor::default()).is_err());
+        // Its only move is illegal.
+        let mut illegal = source("a", 0, 1.0);
+        illegal.games.push(&GameView { moves: &[12 | 60 << 6], ..GameView::default() });
+        let error = new(vec![illegal], StreamCursor::default()).unwrap_err();
+        assert!(error.contains("has 0 positions to learn"), "{error}");
         let places = vec![SourceCursor::default(); 3];
         assert!(new(sources(), StreamCursor { places, ..StreamCursor::default() }).is_err());
     }
