@@ -14,8 +14,7 @@ use crate::progress::progress;
 
 /// Play a match on paired openings between two networks or classical players
 ///
-/// Every opening is played with both colours. With --workers 1 the same seed gives the same games. `rate` rates the
-/// games of any matches.
+/// Every opening is played with both colours. With --workers 1 the same seed gives the same games.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  philidor-trainer arena runs/first/first.onnx embedded.int8 --visits 200 --games 200\n  \

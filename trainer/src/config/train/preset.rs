@@ -15,7 +15,7 @@ pub enum TrainPreset {
     Philidor,
     /// NeuralMatePlay's pretraining: 12.4 million parameters, needs a GPU
     Neuralmateplay,
-    /// The notebook's multi-layer perceptron: SGD, batches of 4, a fifth of the games held out; takes days
+    /// The imitation article's multi-layer perceptron: SGD, batches of 4, a fifth of the games held out; takes days
     Mlp,
     /// A wider, shallower perceptron with a value head, faster in training and play
     MlpWide,
