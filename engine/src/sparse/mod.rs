@@ -18,7 +18,7 @@ mod evaluator;
 mod network;
 
 pub use evaluator::SparseEvaluator;
-pub use network::{SparseError, SparseNetwork};
+pub use network::{SparseError, SparseFile, SparseNetwork};
 pub use tensors::SparseTensors;
 
 #[cfg(test)]

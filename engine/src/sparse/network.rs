@@ -61,13 +61,33 @@ pub enum SparseError {
     Golden(#[from] GoldenError),
 }
 
-impl SparseNetwork {
-    /// Whether a file's bytes are a network of this family by its card.
-    pub fn recognises(bytes: &[u8]) -> bool {
-        OnnxFile::read(bytes)
-            .is_ok_and(|file| file.metadata.get("philidor.family").is_some_and(|family| family == "sparse"))
+/// A decoded network file whose card says that it is of the family `sparse`.
+pub struct SparseFile(OnnxFile);
+
+impl SparseFile {
+    /// Decodes a file's bytes; `None` if they are not a network of this family.
+    pub fn recognise(bytes: &[u8]) -> Option<SparseFile> {
+        let file = OnnxFile::read(bytes).ok()?;
+        let is_sparse = file.metadata.get("philidor.family").is_some_and(|family| family == "sparse");
+        is_sparse.then_some(SparseFile(file))
     }
 
+    /// The network, its golden answers checked.
+    ///
+    /// # Errors
+    ///
+    /// As [`SparseNetwork::load`], but for reading the file.
+    pub fn network(&self) -> Result<SparseNetwork, SparseError> {
+        let SparseFile(file) = self;
+        let golden = card(file)?;
+        let name = file.metadata.get("philidor.name").cloned().unwrap_or_default();
+        let network = SparseNetwork { name, ..SparseNetwork::new(&SparseTensors::read(file)?)? };
+        golden::compare(&mut network.evaluator(), &golden, ValueScheme::Wdl, TOLERANCE)?;
+        Ok(network)
+    }
+}
+
+impl SparseNetwork {
     /// Reads a network file and checks its golden answers.
     ///
     /// # Errors
@@ -84,12 +104,7 @@ impl SparseNetwork {
     ///
     /// As [`SparseNetwork::load`].
     pub fn read(bytes: &[u8]) -> Result<SparseNetwork, SparseError> {
-        let file = OnnxFile::read(bytes).map_err(SparseError::NotOnnx)?;
-        let golden = card(&file)?;
-        let name = file.metadata.get("philidor.name").cloned().unwrap_or_default();
-        let network = SparseNetwork { name, ..SparseNetwork::new(&SparseTensors::read(&file)?)? };
-        golden::compare(&mut network.evaluator(), &golden, ValueScheme::Wdl, TOLERANCE)?;
-        Ok(network)
+        SparseFile(OnnxFile::read(bytes).map_err(SparseError::NotOnnx)?).network()
     }
 
     /// A network of these weights, without a card.

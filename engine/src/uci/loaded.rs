@@ -8,7 +8,7 @@ use super::settings::{Backend, Settings};
 use crate::encoding::Input;
 use crate::eval::Evaluator;
 use crate::onnx::{NetError, Network, NetworkPair, PrecisionCache};
-use crate::sparse::{SparseError, SparseNetwork};
+use crate::sparse::{SparseError, SparseFile, SparseNetwork};
 
 /// A loaded network.
 pub enum LoadedNetwork {
@@ -43,13 +43,12 @@ impl LoadedNetwork {
     /// If it cannot be loaded, or not by the backend of the settings.
     pub fn load(settings: &Settings, notes: &mut Vec<String>) -> Result<LoadedNetwork, LoadError> {
         if let Some(path) = settings.weights.as_deref().map(Path::new)
-            && let Some(bytes) = std::fs::read(path).ok().filter(|bytes| SparseNetwork::recognises(bytes))
+            && let Some(file) = std::fs::read(path).ok().and_then(|bytes| SparseFile::recognise(&bytes))
         {
             if settings.backend == Backend::OnnxCpu {
                 return Err(LoadError::NeedsNative(path.to_owned()));
             }
-            let network =
-                SparseNetwork::read(&bytes).map_err(|error| LoadError::Sparse(path.to_owned(), error))?;
+            let network = file.network().map_err(|error| LoadError::Sparse(path.to_owned(), error))?;
             log::info!("network: {}, native ({})", network.name(), network.evaluator().instructions());
             return Ok(LoadedNetwork::Native(network));
         }
