@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use hdf5::filters::Filter;
+use hdf5::plist::file_access::FileAccessBuilder;
 use hdf5::types::{FixedAscii, FixedUnicode, VarLenUnicode};
 use hdf5::{File, Group, H5Type};
 use thiserror::Error;
@@ -66,7 +67,7 @@ pub fn write(chunk: &Chunk, path: &Path) -> Result<(), ChunkError> {
 
 fn write_file(chunk: &Chunk, path: &Path) -> hdf5::Result<()> {
     // The format of HDF5 1.10 has checksums for its own structures, too.
-    let file = File::with_options().with_fapl(|access| access.libver_v110()).create(path)?;
+    let file = File::with_options().with_fapl(|access| unlocked(access).libver_v110()).create(path)?;
     let text = |name: &str, value: &str| -> hdf5::Result<()> {
         let value = Text::from_str(&value[..value.floor_char_boundary(TEXT)]);
         let value = value.map_err(|_| hdf5::Error::from(format!("{name} holds a NUL character")))?;
@@ -112,6 +113,17 @@ fn write_file(chunk: &Chunk, path: &Path) -> hdf5::Result<()> {
     file.close()
 }
 
+fn open(path: &Path) -> hdf5::Result<File> {
+    File::with_options().with_fapl(unlocked).open(path)
+}
+
+/// Without HDF5's file locks: a child process that is started while a file is open inherits the descriptor, and with
+/// it the lock, so that a closed file could not be opened again while that process lives. Nothing needs the locks:
+/// files are written under a temporary name and never changed.
+fn unlocked(access: &mut FileAccessBuilder) -> &mut FileAccessBuilder {
+    access.file_locking(false)
+}
+
 fn put<T: H5Type>(group: &Group, name: &str, data: &[T]) -> hdf5::Result<()> {
     let builder = group.new_dataset_builder();
     if data.is_empty() {
@@ -133,7 +145,7 @@ fn put<T: H5Type>(group: &Group, name: &str, data: &[T]) -> hdf5::Result<()> {
 pub fn read(path: &Path) -> Result<Chunk, ChunkError> {
     let unreadable = |error: hdf5::Error| ChunkError::Unreadable(path.to_owned(), cause(&error));
     let foreign = |why: String| ChunkError::Foreign(path.to_owned(), why);
-    let file = File::open(path).map_err(unreadable)?;
+    let file = open(path).map_err(unreadable)?;
     let text = |name: &str| {
         let value = file.attr(name).and_then(|attr| {
             let fixed = attr.read_scalar::<Text>().map(|text| text.as_str().to_owned());
@@ -251,7 +263,7 @@ pub struct DatasetLayout {
 ///
 /// If the file cannot be read, or lacks one.
 pub fn layouts(path: &Path) -> Result<Vec<DatasetLayout>, ChunkError> {
-    let described = File::open(path).and_then(|file| {
+    let described = open(path).and_then(|file| {
         let more: &[&'static str] = if file.link_exists("policy") { &SEARCH_DATASETS } else { &[] };
         let layouts = DATASETS.iter().chain(more).map(|name| {
             let dataset = file.dataset(name)?;
@@ -303,6 +315,16 @@ mod tests {
             ..GameRecord::default()
         });
         chunk
+    }
+
+    #[test]
+    fn a_file_that_another_process_has_locked_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        write(&chunk(), &path).unwrap();
+        let held = std::fs::File::open(&path).unwrap();
+        held.lock().unwrap();
+        assert_eq!(read(&path).unwrap(), chunk());
     }
 
     #[test]
