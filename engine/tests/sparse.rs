@@ -2,7 +2,7 @@
 
 use engine::encoding::moves1::{self, Rows};
 use engine::encoding::sparse1::View;
-use engine::eval::{Evaluator, Request, Wdl};
+use engine::eval::{Evaluator, Request, SplitEvaluator, Wdl};
 use engine::position::Game;
 use engine::sparse::{SparseNetwork, SparseTensors};
 use rand::rngs::SmallRng;
@@ -159,12 +159,12 @@ fn value_and_policy_can_be_asked_for_alone() {
         let mut both = vec![0.0; legal.len()];
         let wdl = evaluator.evaluate_into(&game, &legal, &mut both);
         let mut alone = vec![0.0; legal.len()];
-        evaluator.policy_into(&game, &legal, &mut alone);
+        evaluator.policy(&game, &legal, 1.0, &mut alone);
         assert_eq!((evaluator.value(&game), &alone), (wdl, &both));
         // Priors of some of the moves are shares of the rest.
         let some = &legal[..legal.len().div_ceil(2)];
         let mut priors = vec![0.0; some.len()];
-        evaluator.policy_into(&game, some, &mut priors);
+        evaluator.policy(&game, some, 1.0, &mut priors);
         let sum: f32 = both[..some.len()].iter().sum();
         for (prior, of_all) in priors.iter().zip(&both) {
             assert!((prior - of_all / sum).abs() < 1e-5);

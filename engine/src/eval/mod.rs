@@ -1,7 +1,7 @@
 //! The seam [`Evaluator`] and what every implementation shares.
 //!
 //! An evaluator answers for a batch of positions: a [`Wdl`] for the side to move and one prior per
-//! legal move. [`Card`] says which schemes a network uses, [`golden`] checks a network against its card,
+//! legal move; a [`SplitEvaluator`] answers for either alone. [`Card`] says which schemes a network uses, [`golden`] checks a network against its card,
 //! [`CachedEvaluator`] caches the answers of another evaluator, and [`Uniform`] needs no network at all.
 //! [`material`] is not an evaluator but a value in centipawns, from material and piece squares.
 
@@ -99,6 +99,25 @@ pub trait Evaluator: Send {
     ///
     /// If the batch cannot be evaluated; there are no partial answers.
     fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError>;
+
+    /// The evaluator as one that answers value and policy apart, if it gains by that.
+    fn split(&mut self) -> Option<&mut dyn SplitEvaluator> {
+        None
+    }
+}
+
+/// Answers one question about one position at a time, each at once: a network with separate bodies for value and
+/// policy, of which a search asks for less.
+pub trait SplitEvaluator: Send {
+    /// The value for the side to move.
+    fn value(&mut self, game: &Game) -> Wdl;
+
+    /// The priors of `moves`, all or some of the legal ones: the softmax of the logits divided by `temperature`.
+    ///
+    /// # Panics
+    ///
+    /// Unless there is a prior for each move.
+    fn policy(&mut self, game: &Game, moves: &[Move], temperature: f32, priors: &mut [f32]);
 }
 
 impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
@@ -108,6 +127,10 @@ impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
 
     fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
         (**self).evaluate(batch)
+    }
+
+    fn split(&mut self) -> Option<&mut dyn SplitEvaluator> {
+        (**self).split()
     }
 }
 

@@ -174,6 +174,23 @@ impl Game {
         Ok(game)
     }
 
+    /// Goes back to `earlier`, from which this game was continued: much faster than a copy of a long game.
+    ///
+    /// # Panics
+    ///
+    /// If this game has fewer plies than `earlier`. If it is another game, the result is unspecified.
+    pub fn rewind_to(&mut self, earlier: &Game) {
+        assert!(self.past.len() >= earlier.past.len(), "a later position of the same game");
+        self.past.truncate(earlier.past.len());
+        self.start = earlier.start;
+        self.position.clone_from(&earlier.position);
+        self.hash = earlier.hash;
+        self.repetitions = earlier.repetitions;
+        self.recurrence = earlier.recurrence;
+        self.repeatable = earlier.repeatable;
+        self.last_move = earlier.last_move;
+    }
+
     /// The position that the game was set up with.
     pub fn start(&self) -> StartPosition {
         self.start
@@ -419,6 +436,21 @@ mod tests {
         assert_eq!(start.continuation(&Game::from_fen(&start.fen()).unwrap()), None);
         let clock = |clock| Game::from_fen(&format!("7k/8/8/8/8/8/R7/K7 w - - {clock} 1")).unwrap();
         assert_eq!(clock(3).continuation(&clock(4)), None);
+    }
+
+    #[test]
+    fn rewinding_takes_moves_back() {
+        let root = played(None, "g1f3 g8f6 f3g1");
+        let mut game = root.clone();
+        for reply in ["f6g8", "e7e5"] {
+            game.play(game.parse_uci(reply).unwrap());
+            game.play(game.legal_moves()[0]);
+            game.rewind_to(&root);
+            assert_eq!((game.key(), game.ply(), game.fen()), (root.key(), root.ply(), root.fen()));
+            assert_eq!(game.last_move(), root.last_move());
+        }
+        game.play(game.parse_uci("f6g8").unwrap());
+        assert_eq!(game.repetitions(), 1);
     }
 
     #[test]

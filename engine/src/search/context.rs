@@ -2,6 +2,7 @@
 
 use shakmaty::MoveList;
 
+use super::expansion::{Leaf, finished};
 use super::observer::EndReason;
 use super::params::{Limits, Params};
 use super::tree::Tree;
@@ -19,8 +20,8 @@ pub(super) struct SearchContext {
 }
 
 impl SearchContext {
-    /// Prepares `tree` for a search of `root`, and returns the search's context and whether the tree of the last
-    /// search was kept.
+    /// Prepares `tree` for a search of `root` by so many workers, and returns the search's context and whether the tree
+    /// of the last search was kept.
     ///
     /// A search with a depth limit always begins with an empty tree, so that it is reproducible.
     pub fn start(
@@ -29,18 +30,13 @@ impl SearchContext {
         limits: Limits,
         params: Params,
         tables: Tables,
+        workers: usize,
     ) -> (SearchContext, bool) {
         let reuse = params.reuse && limits.depth.is_none();
-        let kept = tree.start(&root, &limits.root_moves, Params { reuse, ..params.clone() });
+        let kept = tree.start(&root, &limits.root_moves, Params { reuse, ..params.clone() }, workers);
         log::debug!("search from {}: {}", root.fen(), if kept { "tree kept" } else { "new tree" });
         let root_moves = tree.root_moves().iter().copied().collect();
         (SearchContext { root, root_moves, params, limits, tables }, kept)
-    }
-
-    /// Visits that may still be gathered.
-    pub fn visits_left(&self, tree: &Tree) -> u64 {
-        let started = tree.playouts() + tree.in_flight();
-        self.limits.visits.map_or(u64::MAX, |limit| limit.saturating_sub(started))
     }
 
     /// Visits until the end of the search, where smart pruning needs them and they are known; `expected` is the
@@ -49,7 +45,7 @@ impl SearchContext {
         if self.params.smart_pruning <= 0.0 || self.limits.all_moves {
             return None;
         }
-        let left = self.limits.visits.map(|_| self.visits_left(tree));
+        let left = self.limits.visits.map(|limit| limit.saturating_sub(tree.playouts()));
         expected.into_iter().chain(left).min()
     }
 
@@ -60,14 +56,31 @@ impl SearchContext {
         }
     }
 
-    /// Whether the search is over by itself, and why; `full`: the memory has no room for another leaf.
-    pub fn end_reason(&self, tree: &Tree, full: bool) -> Option<EndReason> {
-        let visits = self.limits.visits.is_some_and(|limit| tree.playouts() >= limit);
-        let depth = self.limits.depth.is_some_and(|limit| tree.playouts() > 1 && tree.depth() >= limit);
+    /// Whether the search is over by itself, and why.
+    pub fn end_reason(&self, tree: &Tree) -> Option<EndReason> {
+        let playouts = tree.playouts();
+        let visits = self.limits.visits.is_some_and(|limit| playouts >= limit);
+        let depth = self.limits.depth.is_some_and(|limit| playouts > 1 && tree.depth() >= limit);
         if visits || depth {
             return Some(EndReason::Limit);
         }
-        let solved = if self.limits.all_moves { tree.is_settled() } else { tree.root().proof.is_some() };
-        (solved || full).then_some(EndReason::Exhausted)
+        let solved = if self.limits.all_moves { tree.is_settled() } else { tree.is_proven() };
+        solved.then_some(EndReason::Exhausted)
+    }
+
+    /// The moves of a leaf `plies` from the root, and its value if that is known without an evaluation: the game is over
+    /// there, or endgame tables know the result.
+    pub fn judge(&self, game: &Game, plies: usize) -> (MoveList, Option<Leaf<'static>>) {
+        // The root is always expanded, even if the game is a draw there: a move is wanted.
+        if plies == 0 {
+            return (self.root_moves.clone(), None);
+        }
+        let legal = game.legal_moves();
+        let repeatable = if self.params.twofold_draws { plies } else { 0 };
+        let known = finished(game, &legal, repeatable).or_else(|| {
+            let probed = plies >= self.tables.rules().depth;
+            probed.then(|| self.tables.wdl(game)).flatten().map(Leaf::Table)
+        });
+        (legal, known)
     }
 }

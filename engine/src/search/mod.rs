@@ -1,41 +1,46 @@
 //! The search: the tree as a state machine, and the workers that grow it.
 //!
-//! One round has six steps, and the modules are in their order:
+//! A visit has four steps, and the modules are in their order:
 //!
-//! 1. [`Tree::gather`] selects leaves from the root by PUCT ([`Params`]), and counts an [`InFlightVisit`] at every node
-//!    of each path. A full tree first drops its least visited nodes.
-//! 2. Each visit's moves are replayed; a game that ends at the leaf is [`Leaf::Terminal`].
-//! 3. [`Tree::identify`] finds transpositions: positions that the tree contains already.
-//! 4. An [`Evaluator`](crate::eval::Evaluator) evaluates the others: [`Leaf::Expanded`].
-//! 5. [`Tree::apply`] expands the leaves and backs their values up. If the evaluator failed, [`Tree::cancel`] restores
-//!    the statistics instead.
-//! 6. The [`SearchObserver`] decides whether to continue.
+//! 1. [`Tree::descend`] follows selection by PUCT ([`Params`]) from the root, playing the moves, to a leaf, to a
+//!    transposition (a position that the tree contains already), or to a known result.
+//! 2. The rules or endgame tables end the game at the leaf, or an [`Evaluator`](crate::eval::Evaluator) evaluates it:
+//!    one that answers in batches has its moves and its value at once, one that
+//!    [answers question by question](crate::eval::SplitEvaluator) the value first, and the moves when the leaf is
+//!    visited again. Meanwhile a visit of several workers, or of a batch, counts as in flight on its path.
+//! 3. [`Tree::apply`] backs the value up. If the evaluator failed, [`Tree::cancel`] restores the statistics instead.
+//! 4. The [`SearchObserver`] decides whether to continue.
 //!
-//! The tree has no clock, threads, channels or random numbers of its own. [`Pool`] runs a search on threads;
-//! [`SteppedSearch`] is driven by its caller, many of them with one evaluator. Both run the same round.
+//! The tree has no clock, threads, channels or random numbers of its own, and no lock: its statistics are atomic.
+//! [`Pool`] runs a search on threads; [`SteppedSearch`] is driven by its caller, many of them with one evaluator.
 
 mod proof;
 mod noise;
 mod params;
+mod arena;
+mod node;
 mod node_store;
+mod counters;
 mod neuralmateplay;
 mod tree;
 mod recycle;
 mod select;
-mod in_flight;
+mod expansion;
+mod visit;
 mod report;
 mod observer;
 mod context;
 mod pending;
-mod round;
+mod walker;
 mod shared;
 mod worker;
 mod pool;
 mod gumbel;
 mod stepped;
 
+pub use counters::SearchCounters;
+pub use expansion::{Expansion, Leaf};
 pub use gumbel::{Gumbel, ImprovedPolicy};
-pub use in_flight::{Expansion, Gathered, InFlightVisit, Leaf};
 pub use noise::{Noise, sample_by_visits};
 pub use observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
 pub use params::{Limits, Params, Puct};
@@ -43,5 +48,6 @@ pub use pool::Pool;
 pub use proof::Proof;
 pub use report::{MoveStats, PvLine, Report, Score};
 pub use stepped::SteppedSearch;
-pub use tree::{NodeView, SearchCounters, Tree};
+pub use tree::{NodeView, Tree};
+pub use visit::{Expanding, Path, Reached};
 pub use worker::check_answers;

@@ -3,7 +3,7 @@
 //! Selection is compiled once with them and once without ([`StandardPuct`]), and branches once per node, so that they
 //! cost nothing when they are off.
 
-use super::node_store::Node;
+use super::node::{Fate, Node};
 use super::params::Params;
 use super::proof::Proof;
 use crate::eval::Wdl;
@@ -11,18 +11,21 @@ use crate::eval::Wdl;
 /// What may be added to PUCT's selection; by default nothing.
 pub(super) trait SelectionTerms {
     /// Q of a visited move, given its mean result.
-    fn q(&self, mean: f32, _child: &Node) -> f32 {
+    #[inline]
+    fn q<'a>(&self, mean: f32, _child: impl FnOnce() -> &'a Node) -> f32 {
         mean
     }
 
     /// Factor on the exploration of a move, from the statistics of the node after it (for an unvisited move: of its
     /// parent).
-    fn exploration_factor(&self, _node: &Node) -> f32 {
+    #[inline]
+    fn exploration_factor<'a>(&self, _node: impl FnOnce() -> &'a Node) -> f32 {
         1.0
     }
 
     /// Whether the FPU reduction is left out next to these siblings.
-    fn drops_fpu_reduction<'a>(&self, _siblings: impl Iterator<Item = &'a Node>) -> bool {
+    #[inline]
+    fn drops_fpu_reduction<'a, I: Iterator<Item = &'a Node>>(&self, _siblings: impl FnOnce() -> I) -> bool {
         false
     }
 }
@@ -50,18 +53,20 @@ impl NeuralMatePlayTerms {
 }
 
 impl SelectionTerms for NeuralMatePlayTerms {
-    fn q(&self, mean: f32, child: &Node) -> f32 {
-        let Wdl { win, draw, loss } = child.wdl_for_parent();
+    fn q<'a>(&self, mean: f32, child: impl FnOnce() -> &'a Node) -> f32 {
+        let Wdl { win, draw, loss } = child().wdl_for_parent();
         mean - self.contempt * (win - loss).max(0.0) * draw
     }
 
-    fn exploration_factor(&self, node: &Node) -> f32 {
-        let Wdl { win, loss, .. } = node.wdl_for_parent();
+    fn exploration_factor<'a>(&self, node: impl FnOnce() -> &'a Node) -> f32 {
+        let Wdl { win, loss, .. } = node().wdl_for_parent();
         1.0 + self.uncertainty * (win * loss).sqrt()
     }
 
-    fn drops_fpu_reduction<'a>(&self, mut siblings: impl Iterator<Item = &'a Node>) -> bool {
-        let is_draw = |node: &Node| node.proof == Some(Proof::Draw) || node.repetition.is_some();
-        self.draw_sibling_fpu && siblings.any(is_draw)
+    fn drops_fpu_reduction<'a, I: Iterator<Item = &'a Node>>(&self, siblings: impl FnOnce() -> I) -> bool {
+        let is_draw = |node: &Node| {
+            matches!(node.fate(), Fate::Proven(Proof::Draw) | Fate::Threefold | Fate::Twofold(_))
+        };
+        self.draw_sibling_fpu && siblings().any(is_draw)
     }
 }

@@ -1,416 +1,401 @@
 //! The memory of the tree: nodes, their moves, and the links to the positions after them.
 //!
-//! Four arrays, reserved once and never reallocated, so that the tree stays within its memory:
+//! | array | one entry is | bytes | an expanded node takes |
+//! |---|---|--:|---|
+//! | nodes | a position with its statistics | 64 | 1 |
+//! | moves | a legal move with its prior | 4 | blocks of 16, each with a head and 15 moves |
+//! | links | a move that was taken: its child and its statistics | 16 | blocks of 4, each with a head and 3 links |
+//! | index | hash table from position keys to nodes | 8 | 1 |
 //!
-//! | array | one entry is | an expanded node takes |
-//! |---|---|---|
-//! | nodes | a position with its statistics | 1 |
-//! | moves | a legal move with its prior | one for each legal move |
-//! | links | a move that was taken: its child and its visits | the next power of two of the moves taken |
-//! | index | hash table from position keys to nodes | 1.5 |
-//!
-//! A node's moves are in order of falling prior and are taken for the first time in that order, so its links belong to
-//! the first of them. Blocks of links grow by doubling; outgrown blocks are reused.
+//! Workers add to it concurrently ([`Node`] says how); only freeing needs the store for itself. A node's moves are in
+//! order of falling prior and are taken for the first time in that order, so its links belong to the first of them.
+//! Blocks are chained, each a cache line whose head leads to the next one; as they are all of one size, freed memory
+//! fits whatever needs it next.
 
-mod compact;
-mod set;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-pub(super) use set::NodeSet;
-
-use super::proof::Proof;
-use crate::eval::Wdl;
+use super::arena::{Arena, MemoryBudget};
+use super::node::{Candidate, Chained, Link, NONE, Node, NodeId};
 use crate::position::PackedMove;
 
-/// The index of a node in the tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NodeId(pub(super) u32);
+/// Entries of a block of moves, with its head.
+const MOVE_BLOCK: usize = 16;
 
-/// No node.
-const NONE: u32 = u32::MAX;
+/// Entries of a block of links, with its head.
+const LINK_BLOCK: usize = 4;
 
-/// A position with the statistics of its visits.
-///
-/// `wins` and `draws` are sums over the visits, for the side that moved *into* the node, so that a parent compares its
-/// children without a change of sign. `wins` sums expected results from −1 to 1.
-#[derive(Clone, Debug)]
-pub(super) struct Node {
-    // Changed by every visit.
-    pub wins: f64,
-    pub draws: f64,
-    pub visits: u32,
-    /// Visits that ended here: one, its evaluation; more if its moves were dropped or the game ends here.
-    pub own: u32,
-    pub in_flight: u32,
-    // Changed rarely.
-    pub proof: Option<Proof>,
-    pub repetition: Option<Repetition>,
-    pub links: u16,
-    first_link: u32,
-    // Set once.
-    /// [`Game::key`](crate::position::Game::key), if the node is in the index.
-    pub key: Option<std::num::NonZeroU64>,
-    /// The evaluator's value for the side that moved into the node, −1 to 1.
-    pub value: f32,
-    pub moves: u16,
-    first_move: u32,
+/// Bytes of memory for each entry of the index.
+const BYTES_PER_INDEX_ENTRY: usize = 128;
+
+/// Entries of the index that a key can have: a cache line.
+const BUCKET: usize = 8;
+
+/// The least memory that a store has: some of each array.
+const MIN_MEMORY: usize = 48 << 10;
+
+/// Bytes of an average expanded node, for estimates.
+#[cfg(test)]
+const NODE_COST: usize =
+    size_of::<Node>() + 3 * MOVE_BLOCK * size_of::<Candidate>() + 2 * size_of::<Link>() + 6;
+
+/// Blocks that were freed.
+#[derive(Default)]
+struct FreeBlocks {
+    nodes: Vec<u32>,
+    moves: Vec<u32>,
+    links: Vec<u32>,
 }
 
-/// A draw by repetition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Repetition {
-    /// Threefold repetition: the game is over.
-    Threefold,
-    /// The second occurrence, this many plies after the first: a draw if the first is not before the root.
-    Twofold(u16),
-}
-
-/// A legal move of an expanded node.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
-    pub packed: PackedMove,
-    prior: u16,
-}
-
-impl Candidate {
-    pub fn new(packed: PackedMove, prior: f32) -> Candidate {
-        Candidate { packed, prior: (prior * f32::from(u16::MAX)).round().max(1.0) as u16 }
-    }
-
-    /// The prior, 0 to 1, in 16 bits.
-    pub fn prior(self) -> f32 {
-        f32::from(self.prior) * (1.0 / f32::from(u16::MAX))
+impl FreeBlocks {
+    fn bytes(&self) -> usize {
+        self.nodes.len() * size_of::<Node>()
+            + self.moves.len() * MOVE_BLOCK * size_of::<Candidate>()
+            + self.links.len() * LINK_BLOCK * size_of::<Link>()
     }
 }
 
-/// A move that was taken.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Link {
-    child: u32,
-    /// Visits by this move; the child may have more, by other paths.
-    pub visits: u32,
-}
-
-impl Link {
-    pub fn child(self) -> NodeId {
-        NodeId(self.child)
-    }
-}
-
-impl Default for Node {
-    /// An unevaluated leaf.
-    fn default() -> Node {
-        Node {
-            wins: 0.0,
-            draws: 0.0,
-            visits: 0,
-            own: 0,
-            in_flight: 0,
-            proof: None,
-            repetition: None,
-            links: 0,
-            first_link: 0,
-            key: None,
-            value: 0.0,
-            moves: 0,
-            first_move: 0,
-        }
-    }
-}
-
-impl Node {
-    /// Whether the node has its moves.
-    pub fn is_expanded(&self) -> bool {
-        self.moves > 0
-    }
-
-    /// Mean result for the side that moved into the node, −1 to 1; 0 before the first visit. A proven value replaces the
-    /// mean.
-    pub fn q(&self) -> f32 {
-        match self.proof {
-            Some(proof) => -proof.wdl().q(),
-            None if self.visits == 0 => 0.0,
-            None => (self.wins / f64::from(self.visits)) as f32,
-        }
-    }
-
-    /// Mean win, draw and loss for the side that moved into the node.
-    pub fn wdl_for_parent(&self) -> Wdl {
-        if let Some(proof) = self.proof {
-            return proof.wdl().flipped();
-        }
-        let draw = if self.visits == 0 { 1.0 } else { (self.draws / f64::from(self.visits)) as f32 };
-        let win = ((1.0 - draw + self.q()) / 2.0).clamp(0.0, 1.0);
-        Wdl { win, draw, loss: (1.0 - draw - win).max(0.0) }
-    }
-}
-
-/// The most legal moves of a position that shakmaty supports. Positions of games have at most 218, positions set up by
-/// hand may have more.
-pub(super) const MAX_MOVES: usize = 270;
-
-/// Entries reserved for each node; a tree that needs more of one kind is full sooner.
-const MOVES_PER_NODE: usize = 36;
-const LINK_QUARTERS_PER_NODE: usize = 10;
-
-/// Number of block sizes for links: 1, 2, 4 … 512.
-const BLOCK_SIZES: usize = 10;
-
-/// Bytes of a node with its share of all arrays.
-pub(super) const NODE_COST: usize = size_of::<Node>()
-    + MOVES_PER_NODE * size_of::<Candidate>()
-    + LINK_QUARTERS_PER_NODE * size_of::<Link>() / 4
-    + 3 * size_of::<u32>() / 2;
-
-/// The four arrays.
+/// The arrays of a tree.
 pub(super) struct NodeStore {
-    capacity: usize,
-    nodes: Vec<Node>,
-    spare_node: u32,
-    moves: Vec<Candidate>,
-    links: Vec<Link>,
-    spare_links: [u32; BLOCK_SIZES],
-    index: Vec<u32>,
+    budget: MemoryBudget,
+    memory: usize,
+    nodes: Arena<Node>,
+    moves: Arena<Candidate>,
+    links: Arena<Link>,
+    /// Node ids plus one, with the upper half of the key so that few nodes are looked at in vain; 0 is empty.
+    index: Box<[AtomicU64]>,
+    freed: Mutex<FreeBlocks>,
+    /// Whether anything has ever been freed.
+    any_freed: AtomicBool,
 }
 
 impl NodeStore {
-    /// Reserves what `memory` bytes have room for, or less if the system refuses. What is reserved is
-    /// touched only when it is needed.
+    /// A store of at most `memory` bytes, or less if the system refuses. Most of it is allocated, or at least touched,
+    /// when it is needed.
     pub fn new(memory: usize) -> NodeStore {
-        let most = NONE as usize / MOVES_PER_NODE - MAX_MOVES;
-        let mut capacity = (memory / NODE_COST).clamp(2, most);
-        if memory / NODE_COST > most {
-            log::warn!("a tree holds {most} nodes at most: {} MiB of Hash will do", (most * NODE_COST) >> 20);
-        }
-        loop {
-            match NodeStore::reserve(capacity) {
-                Some(arena) => return arena,
-                None if capacity > 2 => capacity /= 2,
-                None => panic!("no memory for a tree of two nodes"),
+        let mut memory = memory.max(MIN_MEMORY);
+        let index = loop {
+            match empty_index(memory) {
+                Some(index) => break index,
+                None => memory /= 2,
             }
+        };
+        let left = memory.saturating_sub(index.len() * size_of::<AtomicU64>());
+        // Large chunks: the system can back them with large pages.
+        let chunk = (left / 64).clamp(4 << 10, 8 << 20).next_power_of_two();
+        NodeStore {
+            budget: MemoryBudget::new(left),
+            memory: left,
+            nodes: Arena::new(left, chunk),
+            moves: Arena::new(left, chunk),
+            links: Arena::new(left, chunk),
+            index,
+            freed: Mutex::default(),
+            any_freed: AtomicBool::new(false),
         }
     }
 
-    fn reserve(capacity: usize) -> Option<NodeStore> {
-        let (mut nodes, mut moves, mut links) = (Vec::new(), Vec::new(), Vec::new());
-        nodes.try_reserve_exact(capacity).ok()?;
-        moves.try_reserve_exact(NodeStore::move_capacity(capacity)).ok()?;
-        links.try_reserve_exact(NodeStore::link_capacity(capacity)).ok()?;
-        Vec::<u32>::new().try_reserve_exact(NodeStore::index_size(capacity)).ok()?;
-        let index = NodeStore::empty_index(capacity);
-        let spare_links = [NONE; BLOCK_SIZES];
-        Some(NodeStore { capacity, nodes, spare_node: NONE, moves, links, spare_links, index })
-    }
-
-    fn index_size(capacity: usize) -> usize {
-        capacity * 3 / 2 + 1
-    }
-
-    /// Zeroes, which the operating system provides without touching the memory.
-    fn empty_index(capacity: usize) -> Vec<u32> {
-        vec![0; NodeStore::index_size(capacity)]
-    }
-
-    fn move_capacity(capacity: usize) -> usize {
-        capacity * MOVES_PER_NODE + MAX_MOVES
-    }
-
-    fn link_capacity(capacity: usize) -> usize {
-        // Growing to the largest block needs all smaller ones on the way.
-        capacity * LINK_QUARTERS_PER_NODE / 4 + (2 << BLOCK_SIZES)
-    }
-
-    /// Whether there may be no room for another node, while so many leaves are still to be expanded.
-    pub fn is_full(&self, leaves: usize) -> bool {
-        (self.nodes.len() + 1 > self.capacity && self.spare_node == NONE)
-            || self.moves.len() + MAX_MOVES * (leaves + 1) > NodeStore::move_capacity(self.capacity)
-            || self.links.len() + (1 << BLOCK_SIZES) > NodeStore::link_capacity(self.capacity)
-    }
-
-    /// The used share of the fullest array, in thousandths.
+    /// The used share of the memory, in thousandths.
     pub fn fullness(&self) -> u32 {
-        let nodes = self.nodes.len() * 1000 / self.capacity;
-        let moves = self.moves.len() * 1000 / NodeStore::move_capacity(self.capacity);
-        let links = self.links.len() * 1000 / NodeStore::link_capacity(self.capacity);
-        nodes.max(moves).max(links).min(1000) as u32
+        (self.used_bytes() as u128 * 1000 / self.memory as u128).min(1000) as u32
     }
 
-    /// All nodes, including unreachable ones.
-    #[cfg(test)]
-    pub fn len(&self) -> usize {
-        self.nodes.len()
+    fn used_bytes(&self) -> usize {
+        let taken = self.nodes.end() as usize * size_of::<Node>()
+            + self.moves.end() as usize * size_of::<Candidate>()
+            + self.links.end() as usize * size_of::<Link>();
+        taken.saturating_sub(self.lock_freed().bytes())
     }
 
+    /// Bytes that the store may use.
+    pub fn memory(&self) -> usize {
+        self.memory
+    }
+
+    /// Bytes that were freed and not used again, and those never used.
+    pub fn free_bytes(&self) -> usize {
+        self.memory.saturating_sub(self.used_bytes())
+    }
+
+    fn lock_freed(&self) -> std::sync::MutexGuard<'_, FreeBlocks> {
+        self.freed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All nodes ever added, including freed ones.
     pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
-        (0..self.nodes.len() as u32).map(NodeId)
+        (0..self.nodes.end()).map(NodeId)
     }
 
     /// Removes all nodes, but keeps the memory.
     pub fn clear(&mut self) {
+        let few = (self.nodes.end() as usize) < self.index.len() / 64;
+        if few {
+            self.ids().for_each(|id| self.unregister(id));
+        } else {
+            // Zeroes by the system, page by page when they are needed.
+            match bytemuck::allocation::try_zeroed_slice_box(self.index.len()) {
+                Ok(index) => self.index = index,
+                Err(()) => self.index.iter_mut().for_each(|slot| *slot.get_mut() = 0),
+            }
+        }
         self.nodes.clear();
-        self.spare_node = NONE;
         self.moves.clear();
         self.links.clear();
-        self.spare_links = [NONE; BLOCK_SIZES];
-        self.index = Vec::new();
-        self.index = NodeStore::empty_index(self.capacity);
+        *self.freed.get_mut().unwrap_or_else(PoisonError::into_inner) = FreeBlocks::default();
+        *self.any_freed.get_mut() = false;
     }
 
+    #[inline]
     pub fn node(&self, id: NodeId) -> &Node {
-        &self.nodes[id.0 as usize]
+        self.nodes.get(id.0)
     }
 
-    pub fn node_mut(&mut self, id: NodeId) -> &mut Node {
-        &mut self.nodes[id.0 as usize]
+    /// Adds an unevaluated node with one reference; `None` if the memory is full.
+    pub fn add(&self) -> Option<NodeId> {
+        let id = self.reuse(|freed| &mut freed.nodes).or_else(|| self.nodes.take(1, &self.budget))?;
+        self.nodes.get(id).reset();
+        Some(NodeId(id))
     }
 
-    /// Adds an unevaluated node.
-    pub fn add(&mut self) -> NodeId {
-        if self.spare_node == NONE {
-            self.nodes.push(Node::default());
-            return NodeId(self.nodes.len() as u32 - 1);
-        }
-        let id = NodeId(self.spare_node);
-        self.spare_node = self.node(id).first_move;
-        *self.node_mut(id) = Node::default();
-        id
+    /// Takes a freed block from its list, if there is one.
+    fn reuse(&self, list: impl FnOnce(&mut FreeBlocks) -> &mut Vec<u32>) -> Option<u32> {
+        self.any_freed.load(Ordering::Relaxed).then(|| list(&mut self.lock_freed()).pop()).flatten()
     }
 
-    /// Removes an unreachable node, which must have no moves and no entry in the index.
-    pub fn remove(&mut self, id: NodeId) {
-        let node = &mut self.nodes[id.0 as usize];
-        debug_assert!(!node.is_expanded() && node.key.is_none() && node.in_flight == 0);
-        node.first_move = self.spare_node;
-        self.spare_node = id.0;
-    }
-
-    /// Sets a node's moves, highest prior first.
-    pub fn expand(&mut self, id: NodeId, moves: &[Candidate]) {
-        let first_move = self.moves.len() as u32;
-        self.moves.extend_from_slice(moves);
-        let node = self.node_mut(id);
-        (node.first_move, node.moves) = (first_move, moves.len() as u16);
-    }
-
-    /// Drops a node's moves and links.
-    pub fn drop_moves(&mut self, id: NodeId) {
-        let node = self.node_mut(id);
-        (node.moves, node.first_move) = (0, 0);
-        (node.links, node.first_link) = (0, 0);
-        node.own = node.visits;
-    }
-
-    pub fn moves_of(&self, id: NodeId) -> &[Candidate] {
+    /// Gives a node its moves, highest prior first. Returns whether there was memory for them; without, the node has
+    /// none. The caller must have the right to [expand](Node::claim) it.
+    pub fn set_moves(&self, id: NodeId, moves: &[(PackedMove, f32)]) -> bool {
         let node = self.node(id);
-        &self.moves[node.first_move as usize..][..usize::from(node.moves)]
+        let mut next = NONE;
+        // The last block first, so that each can lead to the next.
+        for (number, block) in moves.chunks(MOVE_BLOCK - 1).enumerate().rev() {
+            let taken = self.reuse(|freed| &mut freed.moves);
+            let Some(first) = taken.or_else(|| self.moves.take(MOVE_BLOCK as u32, &self.budget)) else {
+                let later = (moves.len() - 1) / (MOVE_BLOCK - 1) - number;
+                let mut freed = self.lock_freed();
+                free_chain(&self.moves, next, later, &mut freed.moves);
+                self.any_freed.store(true, Ordering::Relaxed);
+                node.set_moves(0);
+                return false;
+            };
+            let (head, entries) =
+                self.moves.block(first, block.len() + 1).split_first().expect("a head and moves");
+            head.next_block().store(next, Ordering::Relaxed);
+            for (candidate, (packed, prior)) in entries.iter().zip(block) {
+                candidate.set(*packed, *prior);
+            }
+            next = first;
+        }
+        node.first_move.store(next, Ordering::Relaxed);
+        node.set_moves(moves.len());
+        true
     }
 
-    pub fn moves_of_mut(&mut self, id: NodeId) -> &mut [Candidate] {
-        let node = &self.nodes[id.0 as usize];
-        &mut self.moves[node.first_move as usize..][..usize::from(node.moves)]
+    /// A node's moves, highest prior first.
+    #[inline]
+    pub fn moves_of(&self, id: NodeId) -> Chain<'_, Candidate, MOVE_BLOCK> {
+        let node = self.node(id);
+        Chain::new(&self.moves, &node.first_move, node.moves())
+    }
+
+    /// The move `edge` of an expanded node.
+    #[inline]
+    pub fn candidate(&self, id: NodeId, edge: usize) -> &Candidate {
+        self.moves.get(entry::<_, MOVE_BLOCK>(&self.moves, &self.node(id).first_move, edge))
     }
 
     /// The links of the node's moves that were taken, in the order of the moves.
-    pub fn links_of(&self, id: NodeId) -> &[Link] {
+    #[inline]
+    pub fn links_of(&self, id: NodeId) -> Chain<'_, Link, LINK_BLOCK> {
         let node = self.node(id);
-        &self.links[node.first_link as usize..][..usize::from(node.links)]
+        Chain::new(&self.links, &node.first_link, node.links())
     }
 
-    pub fn link_mut(&mut self, id: NodeId, edge: usize) -> &mut Link {
-        let first = self.node(id).first_link as usize;
-        &mut self.links[first + edge]
+    /// The head of the node's first block of links, which counts the priors of the visited moves; `None` before the
+    /// first link.
+    #[inline]
+    pub fn head_of(&self, id: NodeId) -> Option<&Link> {
+        let node = self.node(id);
+        (node.links() > 0).then(|| self.links.get(node.first_link.load(Ordering::Relaxed)))
     }
 
-    /// The node after move `edge` of `parent`; a new one if `edge` is the first untaken move.
-    pub fn child_or_new(&mut self, parent: NodeId, edge: usize) -> NodeId {
-        let taken = usize::from(self.node(parent).links);
-        if edge < taken {
-            return self.links_of(parent)[edge].child();
+    /// The id of the link of the move `edge`, which was taken.
+    #[inline]
+    pub fn link_id(&self, id: NodeId, edge: usize) -> u32 {
+        entry::<_, LINK_BLOCK>(&self.links, &self.node(id).first_link, edge)
+    }
+
+    /// A link by its id.
+    #[inline]
+    pub fn link(&self, id: u32) -> &Link {
+        self.links.get(id)
+    }
+
+    /// Adds a link for the move `edge`, the first that was not taken, to `child`; `None` if the memory is full. The node
+    /// must be locked.
+    pub fn add_link(&self, id: NodeId, edge: usize, child: NodeId) -> Option<u32> {
+        if edge.is_multiple_of(LINK_BLOCK - 1) {
+            let taken = self.reuse(|freed| &mut freed.links);
+            let block = taken.or_else(|| self.links.take(LINK_BLOCK as u32, &self.budget))?;
+            self.links.get(block).reset(NONE);
+            if edge == 0 {
+                self.node(id).first_link.store(block, Ordering::Release);
+            } else {
+                // The head of the block before is as far from its last link as there are links in a block.
+                let head = self.link_id(id, edge - 1) - (LINK_BLOCK - 1) as u32;
+                self.links.get(head).next_block().store(block, Ordering::Release);
+            }
         }
-        debug_assert_eq!(edge, taken, "moves are taken in order");
-        let child = self.add();
-        if taken == 0 || taken.is_power_of_two() {
-            self.grow_links(parent, taken);
-        }
-        let node = self.node_mut(parent);
-        node.links += 1;
-        *self.link_mut(parent, edge) = Link { child: child.0, visits: 0 };
-        child
-    }
-
-    /// Makes the move `edge` of `parent` lead to an existing node.
-    pub fn redirect(&mut self, parent: NodeId, edge: usize, child: NodeId) {
-        self.link_mut(parent, edge).child = child.0;
-    }
-
-    /// Moves a node's full block of `taken` links into a block of twice the size.
-    fn grow_links(&mut self, id: NodeId, taken: usize) {
-        let size_class = if taken == 0 { 0 } else { taken.ilog2() as usize + 1 };
-        let block = self.spare_links[size_class];
-        let first = if block == NONE {
-            let first = self.links.len();
-            self.links.resize(first + (1 << size_class), Link { child: NONE, visits: 0 });
-            first as u32
-        } else {
-            // A spare block's first entry is the index of the next spare block.
-            self.spare_links[size_class] = self.links[block as usize].child;
-            block
-        };
-        let old = std::mem::replace(&mut self.node_mut(id).first_link, first);
-        if taken > 0 {
-            self.links.copy_within(old as usize..old as usize + taken, first as usize);
-            self.links[old as usize].child = self.spare_links[size_class - 1];
-            self.spare_links[size_class - 1] = old;
-        }
+        let link = self.link_id(id, edge);
+        self.links.get(link).reset(child.0);
+        Some(link)
     }
 
     /// The node registered under `key`.
     pub fn find(&self, key: u64) -> Option<NodeId> {
-        let mut slot = self.slot(key);
-        loop {
-            // Zero is an empty slot.
-            let id = self.index[slot].checked_sub(1)?;
-            if self.nodes[id as usize].key.is_some_and(|known| known.get() == key) {
-                return Some(NodeId(id));
+        let known = |slot: &AtomicU64| self.named(slot.load(Ordering::Acquire), key);
+        self.bucket(key).iter().find_map(known)
+    }
+
+    /// The node that an entry of the index names, if it has this key.
+    #[inline]
+    fn named(&self, entry: u64, key: u64) -> Option<NodeId> {
+        if entry == 0 || entry >> 32 != key >> 32 {
+            return None;
+        }
+        let id = entry as u32 - 1;
+        (self.nodes.get(id).key.load(Ordering::Relaxed) == key).then_some(NodeId(id))
+    }
+
+    /// Registers a new node under `key`. If another worker has registered a node for it meanwhile, that is returned
+    /// instead. A full bucket costs only the transposition.
+    pub fn register(&self, id: NodeId, key: u64) -> Option<NodeId> {
+        self.node(id).key.store(key, Ordering::Relaxed);
+        for slot in self.bucket(key) {
+            match slot.compare_exchange(0, entry_of(id, key), Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return None,
+                Err(other) => {
+                    if let Some(known) = self.named(other, key) {
+                        self.node(id).key.store(0, Ordering::Relaxed);
+                        return Some(known);
+                    }
+                }
             }
-            slot = if slot + 1 == self.index.len() { 0 } else { slot + 1 };
+        }
+        self.node(id).key.store(0, Ordering::Relaxed);
+        None
+    }
+
+    /// Removes a node from the index.
+    pub fn unregister(&self, id: NodeId) {
+        let key = self.node(id).key.swap(0, Ordering::Relaxed);
+        let own = entry_of(id, key);
+        if key != 0
+            && let Some(slot) = self.bucket(key).iter().find(|slot| slot.load(Ordering::Relaxed) == own)
+        {
+            slot.store(0, Ordering::Relaxed);
         }
     }
 
-    /// Registers a node under `key`, which must not be registered yet.
-    pub fn register(&mut self, id: NodeId, key: u64) {
-        // A key of zero (one in 2^64) is never found: that costs only the transposition.
-        self.node_mut(id).key = std::num::NonZeroU64::new(key);
-        let mut slot = self.slot(key);
-        while self.index[slot] != 0 {
-            slot = if slot + 1 == self.index.len() { 0 } else { slot + 1 };
-        }
-        self.index[slot] = id.0 + 1;
+    #[inline]
+    fn bucket(&self, key: u64) -> &[AtomicU64] {
+        let buckets = self.index.len() / BUCKET;
+        // The lower half of the key: the upper one is in the entries.
+        let bucket = (((key & 0xffff_ffff) * buckets as u64) >> 32) as usize;
+        &self.index[bucket * BUCKET..][..BUCKET]
     }
 
-    fn slot(&self, key: u64) -> usize {
-        ((u128::from(key) * self.index.len() as u128) >> 64) as usize
+    /// Frees a node's moves and links, after which it is a leaf that keeps its statistics.
+    pub fn free_moves(&mut self, id: NodeId) {
+        let node = self.nodes.get(id.0);
+        let freed = self.freed.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let blocks = |entries: usize, size: usize| entries.div_ceil(size - 1);
+        let first = |block: &AtomicU32| block.load(Ordering::Relaxed);
+        free_chain(&self.moves, first(&node.first_move), blocks(node.moves(), MOVE_BLOCK), &mut freed.moves);
+        free_chain(&self.links, first(&node.first_link), blocks(node.links(), LINK_BLOCK), &mut freed.links);
+        node.forget_moves();
+        *self.any_freed.get_mut() = true;
     }
 
-    /// Entries of a node in the arrays of moves and links.
-    pub fn footprint(&self, id: NodeId) -> (usize, usize) {
-        let node = self.node(id);
-        (usize::from(node.moves), usize::from(node.links).next_power_of_two())
-    }
-
-    /// Capacities for nodes, moves and links.
-    pub fn capacities(&self) -> (usize, usize, usize) {
-        (self.capacity, NodeStore::move_capacity(self.capacity), NodeStore::link_capacity(self.capacity))
-    }
-
-    /// Bytes reserved.
-    #[cfg(test)]
-    pub fn bytes(&self) -> usize {
-        self.nodes.capacity() * size_of::<Node>()
-            + self.moves.capacity() * size_of::<Candidate>()
-            + self.links.capacity() * size_of::<Link>()
-            + self.index.capacity() * size_of::<u32>()
+    /// Frees a node that nothing leads to and that has no moves.
+    pub fn free_node(&self, id: NodeId) {
+        self.unregister(id);
+        self.lock_freed().nodes.push(id.0);
+        self.any_freed.store(true, Ordering::Relaxed);
     }
 }
+
+/// An index for so much memory, if the system has as much.
+fn empty_index(memory: usize) -> Option<Box<[AtomicU64]>> {
+    // More nodes than ids are never needed.
+    let buckets = (memory / BYTES_PER_INDEX_ENTRY).min(NONE as usize) / BUCKET;
+    bytemuck::allocation::try_zeroed_slice_box(buckets.max(8) * BUCKET).ok()
+}
+
+/// The entry of the index for a node under a key.
+fn entry_of(id: NodeId, key: u64) -> u64 {
+    key >> 32 << 32 | (u64::from(id.0) + 1)
+}
+
+/// Adds so many chained blocks to a list.
+fn free_chain<T: Chained + Default>(arena: &Arena<T>, mut block: u32, blocks: usize, list: &mut Vec<u32>) {
+    for _ in 0..blocks {
+        list.push(block);
+        block = arena.get(block).next_block().load(Ordering::Relaxed);
+    }
+}
+
+/// The id of the entry of this number in a chain of blocks of `N` entries, heads not counted.
+#[inline]
+fn entry<T: Chained + Default, const N: usize>(arena: &Arena<T>, first: &AtomicU32, number: usize) -> u32 {
+    let mut block = first.load(Ordering::Relaxed);
+    for _ in 0..number / (N - 1) {
+        block = arena.get(block).next_block().load(Ordering::Acquire);
+    }
+    block + 1 + (number % (N - 1)) as u32
+}
+
+/// Iterates over the entries of a chain of blocks of `N` entries, without the heads.
+pub(super) struct Chain<'a, T, const N: usize> {
+    arena: &'a Arena<T>,
+    block: std::slice::Iter<'a, T>,
+    next: u32,
+    left: usize,
+}
+
+impl<'a, T: Chained + Default, const N: usize> Chain<'a, T, N> {
+    #[inline]
+    fn new(arena: &'a Arena<T>, first: &AtomicU32, count: usize) -> Chain<'a, T, N> {
+        Chain { arena, block: [].iter(), next: first.load(Ordering::Relaxed), left: count }
+    }
+}
+
+impl<'a, T: Chained + Default, const N: usize> Iterator for Chain<'a, T, N> {
+    type Item = &'a T;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a T> {
+        if let Some(entry) = self.block.next() {
+            return Some(entry);
+        }
+        if self.left == 0 {
+            return None;
+        }
+        let count = self.left.min(N - 1);
+        let entries = self.arena.block(self.next, count + 1);
+        self.next = entries[0].next_block().load(Ordering::Acquire);
+        self.left -= count;
+        self.block = entries[1..].iter();
+        self.block.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let count = self.block.len() + self.left;
+        (count, Some(count))
+    }
+}
+
+impl<T: Chained + Default, const N: usize> ExactSizeIterator for Chain<'_, T, N> {}
 
 #[cfg(test)]
 mod tests;

@@ -1,111 +1,135 @@
-//! The leaves of a round that wait for their evaluation, as positions.
+//! The leaves that wait for an evaluator that answers in batches.
 
 use shakmaty::MoveList;
 
 use super::context::SearchContext;
-use super::in_flight::{Expansion, InFlightVisit, Leaf, finished};
+use super::expansion::{Expansion, Leaf};
 use super::tree::Tree;
+use super::visit::{Expanding, Path, Reached};
 use crate::eval::{Answer, Request};
 use crate::position::Game;
 
-/// A leaf with its legal moves and the index of its game in the batch.
-pub(super) struct PendingLeaf {
-    visit: InFlightVisit,
+/// A leaf to evaluate.
+struct PendingLeaf {
+    path: Path,
+    game: Game,
     moves: MoveList,
-    game: usize,
 }
 
-/// The leaves that wait for their evaluation. The memory of their games is reused from round to round.
-#[derive(Default)]
+/// The leaves that wait for their evaluation. Memory is reused from round to round.
 pub(super) struct PendingBatch {
-    /// The games of `leaves`, in their order; then games to reuse.
-    games: Vec<Game>,
+    worker: usize,
+    /// The first `waiting` wait; the others are memory to use again.
     leaves: Vec<PendingLeaf>,
+    waiting: usize,
+    expansion: Expansion,
+}
+
+/// What one [`PendingBatch::gather`] did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct GatherStatus {
+    /// Visits that ended without an evaluation.
+    pub finished: usize,
+    /// A path led to a leaf in flight: more can be gathered once that is applied.
+    pub collided: bool,
+    /// The memory is full.
+    pub full: bool,
 }
 
 impl PendingBatch {
+    /// An empty batch of a worker of this number.
+    pub fn new(worker: usize) -> PendingBatch {
+        PendingBatch { worker, leaves: Vec::new(), waiting: 0, expansion: Expansion::default() }
+    }
+
     /// Leaves to evaluate.
     pub fn len(&self) -> usize {
-        self.leaves.len()
+        self.waiting
     }
 
     /// Whether there is no leaf to evaluate.
     pub fn is_empty(&self) -> bool {
-        self.leaves.is_empty()
+        self.waiting == 0
     }
 
-    /// Replays each visit's moves from the root, and finds the leaves whose value is known without an evaluation.
-    /// Needs no tree.
-    pub fn replay(
+    /// Begins up to `visits` visits, until `size` leaves wait or a visit collides; those that need no evaluation are
+    /// applied.
+    pub fn gather(
         &mut self,
         context: &SearchContext,
-        visits: Vec<InFlightVisit>,
-    ) -> Vec<(PendingLeaf, Option<Leaf>)> {
-        let first = self.leaves.len();
-        if self.games.len() < first + visits.len() {
-            self.games.resize_with(first + visits.len(), Game::new);
-        }
-        let mut reached = Vec::with_capacity(visits.len());
-        for (visit, index) in visits.into_iter().zip(first..) {
-            let game = &mut self.games[index];
+        tree: &Tree,
+        size: usize,
+        visits: usize,
+    ) -> GatherStatus {
+        let mut status = GatherStatus::default();
+        for _ in 0..visits {
+            if self.waiting == size {
+                break;
+            }
+            if self.leaves.len() == self.waiting {
+                let (path, game) = (Path::new(self.worker), context.root.clone());
+                self.leaves.push(PendingLeaf { path, game, moves: MoveList::new() });
+            }
+            let PendingLeaf { path, game, moves } = &mut self.leaves[self.waiting];
             game.clone_from(&context.root);
-            visit.replay(game);
-            // The root is always expanded, even if the game is a draw there: a move is wanted.
-            let (moves, known) = if visit.plies() == 0 {
-                (context.root_moves.clone(), None)
-            } else {
-                let legal = game.legal_moves();
-                let known = known_leaf(context, game, &legal, visit.plies());
-                (legal, known)
-            };
-            reached.push((PendingLeaf { visit, moves, game: index }, known));
-        }
-        reached
-    }
-
-    /// Applies the leaves that are known or transpositions, and keeps the others for evaluation.
-    pub fn settle(&mut self, tree: &mut Tree, reached: Vec<(PendingLeaf, Option<Leaf>)>) {
-        for (leaf, known) in reached {
-            if let Some(known) = known {
-                tree.apply(leaf.visit, known);
-                continue;
+            tree.begin(path);
+            match tree.descend(path, game, Expanding::AtOnce) {
+                Reached::Known { wdl, transposition } => {
+                    tree.finish(path, wdl, transposition);
+                    status.finished += 1;
+                }
+                Reached::Leaf if !tree.count(path) => {
+                    status.collided = true;
+                    break;
+                }
+                Reached::Leaf => {
+                    let (legal, known) = context.judge(game, path.plies());
+                    if let Some(known) = known {
+                        tree.apply(path, known);
+                        status.finished += 1;
+                    } else {
+                        *moves = legal;
+                        self.waiting += 1;
+                    }
+                }
+                Reached::Collision | Reached::Unexpanded => {
+                    status.collided = true;
+                    break;
+                }
+                Reached::Full => {
+                    status.full = true;
+                    break;
+                }
             }
-            if let Some(visit) = tree.identify(leaf.visit, self.games[leaf.game].key()) {
-                // Games of pending leaves are moved to the front; those behind them are reused.
-                let index = self.leaves.len();
-                self.games.swap(index, leaf.game);
-                self.leaves.push(PendingLeaf { visit, moves: leaf.moves, game: index });
-            }
         }
+        status
     }
 
     /// The positions to evaluate.
     pub fn requests(&self) -> impl ExactSizeIterator<Item = Request<'_>> {
-        self.leaves.iter().map(|leaf| Request { game: &self.games[leaf.game], moves: &leaf.moves })
+        self.leaves[..self.waiting].iter().map(|leaf| Request { game: &leaf.game, moves: &leaf.moves })
     }
 
-    /// Combines the leaves with `answers`, one for each of [`PendingBatch::requests`], and empties the batch. Needs no
-    /// tree.
-    pub fn expand<'a>(
-        &mut self,
-        answers: &'a [Answer],
-        temperature: f32,
-    ) -> impl Iterator<Item = (InFlightVisit, Expansion)> + use<'_, 'a> {
-        let answered = self.leaves.drain(..).zip(answers);
-        answered.map(move |(leaf, answer)| (leaf.visit, Expansion::new(&leaf.moves, answer, temperature)))
+    /// Applies `answers`, one for each of [`PendingBatch::requests`], and empties the batch. The context's noise is mixed
+    /// into the root's priors if `noisy`. Returns whether the root was among the leaves, which then has its moves.
+    pub fn apply(&mut self, context: &SearchContext, tree: &Tree, answers: &[Answer], noisy: bool) -> bool {
+        let mut root_expanded = false;
+        for (leaf, answer) in self.leaves[..self.waiting].iter().zip(answers) {
+            self.expansion.set(&leaf.moves, &answer.priors, context.params.policy_temperature);
+            let at_root = leaf.path.plies() == 0;
+            if let Some(noise) = context.limits.noise.filter(|_| at_root && noisy) {
+                self.expansion.mix(noise);
+            }
+            root_expanded |= at_root;
+            tree.apply(&leaf.path, Leaf::Expanded(answer.wdl, &self.expansion));
+        }
+        self.waiting = 0;
+        root_expanded
     }
 
-    /// Cancels all visits: the tree is as if they had never been gathered.
-    pub fn cancel(&mut self, tree: &mut Tree) {
-        self.leaves.drain(..).for_each(|leaf| tree.cancel(leaf.visit));
+    /// Cancels all visits: the tree is as if they had never been.
+    pub fn cancel(&mut self, tree: &Tree) {
+        self.leaves[..self.waiting].iter().for_each(|leaf| tree.cancel(&leaf.path));
+        self.waiting = 0;
     }
-}
-
-/// The end of the game at a leaf `plies` from the root, by the rules or by endgame tables.
-fn known_leaf(context: &SearchContext, game: &Game, legal: &MoveList, plies: usize) -> Option<Leaf> {
-    let repeatable = if context.params.twofold_draws { plies } else { 0 };
-    finished(game, legal, repeatable).or_else(|| {
-        let probed = plies >= context.tables.rules().depth;
-        probed.then(|| context.tables.wdl(game)).flatten().map(Leaf::Table)
-    })
 }

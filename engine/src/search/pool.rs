@@ -54,7 +54,7 @@ impl Pool {
             let (sender, receiver) = unbounded();
             let thread = std::thread::Builder::new()
                 .name(format!("search-{index}"))
-                .spawn(move || work(Worker::new(evaluator), &receiver))
+                .spawn(move || work(Worker::new(evaluator, index), &receiver))
                 .expect("a thread for a worker");
             jobs.push(sender);
             threads.push(thread);
@@ -81,14 +81,16 @@ impl Pool {
         self.wait();
         let last = self.current.take().and_then(|search| search.take_tree());
         let mut tree = last.unwrap_or_else(|| Tree::empty(self.memory));
-        let (context, kept) =
-            SearchContext::start(&mut tree, root, limits, self.params.clone(), self.tables.clone());
+        let (params, tables, workers) = (self.params.clone(), self.tables.clone(), self.jobs.len());
+        let (context, kept) = SearchContext::start(&mut tree, root, limits, params, tables, workers);
         if kept {
             context.add_noise(&mut tree);
         }
-        let search = Arc::new(SharedSearch::new(context, tree, observer, self.jobs.len()));
+        let search = Arc::new(SharedSearch::new(context, tree, observer, workers));
         if search.context.root_moves.is_empty() {
             search.end(EndReason::Exhausted, None);
+        } else if search.context.limits.visits == Some(0) {
+            search.end(EndReason::Limit, None);
         }
         for job in &self.jobs {
             job.send(Arc::clone(&search)).expect("workers live as long as the pool");

@@ -1,121 +1,125 @@
-//! Freeing memory: drops the least visited nodes and compacts the rest.
+//! Freeing memory, a little at a time.
+//!
+//! Nodes that nothing leads to any more are freed first. Then a hand goes round all nodes and drops the moves of those
+//! with few visits: such a node keeps its statistics and is a leaf again, and what was only reachable through it is
+//! freed. If a whole round frees nothing, nodes with twice as many visits are dropped in the next.
 
-use super::node_store::{NodeId, NodeSet};
+use std::sync::atomic::Ordering;
+
+use super::node::NodeId;
 use super::tree::Tree;
 
-/// How much of the memory may stay in use, in quarters.
-const KEPT_QUARTERS: usize = 2;
+/// Nodes that one call frees or looks at, at most: a few milliseconds.
+const NODES_AT_ONCE: usize = 40_000;
 
-/// Buckets of visit counts, four for each power of two.
-const BUCKETS: usize = 4 * 32;
+/// A call frees this share of the memory, if it can.
+const SHARE: usize = 64;
 
-/// The bucket of a visit count.
-fn bucket(visits: u32) -> usize {
-    let visits = visits.max(1);
-    let power = visits.ilog2();
-    let quarter = (u64::from(visits) << 2 >> power) & 3;
-    power as usize * 4 + quarter as usize
+/// In the first round, nodes with fewer visits than this lose their moves.
+const FIRST_FLOOR: u32 = 4;
+
+/// Where freeing continues.
+pub(super) struct Recycler {
+    /// Nodes without references.
+    unreachable: Vec<NodeId>,
+    /// The next node of the round.
+    hand: u32,
+    floor: u32,
+    /// Whether the round has freed anything.
+    freed: bool,
+    /// Calls so far.
+    calls: u64,
+}
+
+impl Default for Recycler {
+    fn default() -> Recycler {
+        Recycler { unreachable: Vec::new(), hand: 0, floor: FIRST_FLOOR, freed: false, calls: 0 }
+    }
 }
 
 impl Tree {
-    /// Recycles between two searches if less than a third of the memory is free.
-    pub(super) fn make_room(&mut self) {
-        if self.in_flight == 0 && self.fullness() > 667 {
-            self.recycle();
+    /// Adds a reference to a node.
+    pub(super) fn hold(&self, id: NodeId) {
+        let references = &self.node(id).references;
+        // A node with so many references that they cannot be counted is kept for ever.
+        let _ = references.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| count.checked_add(1));
+    }
+
+    /// Removes a reference; a node without any is freed when memory is needed.
+    pub(super) fn release(&mut self, id: NodeId) {
+        let references = &self.nodes.node(id).references;
+        let count = references.load(Ordering::Relaxed);
+        if count == u16::MAX {
+            return;
+        }
+        debug_assert!(count > 0, "{id:?} is released too often");
+        references.store(count - 1, Ordering::Relaxed);
+        if count == 1 {
+            // No visit may find it any more.
+            self.nodes.unregister(id);
+            self.recycler.unreachable.push(id);
         }
     }
 
-    /// Drops nodes that are not reachable from the root, and the moves of the least visited nodes, until half of the
-    /// memory is free. A node without its moves keeps its statistics and is a leaf again.
+    /// Frees some memory; returns whether there is hope of more room: `false` if nothing is left to drop.
     ///
-    /// No visit may be in flight: node ids change.
-    pub(super) fn recycle(&mut self) {
-        (self.base, self.base_game) = (self.root, self.game.clone());
-        let reached = if self.moved { self.reachable() } else { NodeSet::of_all(self.nodes.ids().count()) };
-        let floor = self.floor(&reached);
-        let kept = self.kept(&reached, floor);
-        for id in self.nodes.ids() {
-            if kept.contains(id) && !self.keeps_moves(id, floor) {
-                self.nodes.drop_moves(id);
+    /// No visit may be in flight.
+    pub fn recycle(&mut self) -> bool {
+        self.recycler.calls += 1;
+        let goal = self.nodes.free_bytes() + self.nodes.memory() / SHARE;
+        for _ in 0..NODES_AT_ONCE {
+            let freed = match self.recycler.unreachable.pop() {
+                Some(id) => {
+                    self.drop_moves(id);
+                    self.nodes.free_node(id);
+                    true
+                }
+                None => match self.pass_hand() {
+                    Some(freed) => freed,
+                    None => return false,
+                },
+            };
+            self.recycler.freed |= freed;
+            if freed && self.nodes.free_bytes() >= goal {
+                break;
             }
         }
-        self.root = self.nodes.compact(&kept, self.root);
-        (self.base, self.moved) = (self.root, false);
-        log::debug!("recycled: kept nodes with {floor} visits or more, {} ‰ full", self.nodes.fullness());
+        true
     }
 
-    /// Whether a node keeps its moves; the root always does.
-    fn keeps_moves(&self, id: NodeId, floor: u32) -> bool {
-        id == self.root || self.node(id).visits >= floor
+    /// How often memory was freed: a worker that finds it full frees some only if no other has done so meanwhile.
+    pub(super) fn recycled(&self) -> u64 {
+        self.recycler.calls
     }
 
-    /// The nodes reachable from the root.
-    fn reachable(&self) -> NodeSet {
-        let mut reached = NodeSet::new(self.nodes.ids().count());
-        let mut open = vec![self.root];
-        reached.insert(self.root);
-        while let Some(id) = open.pop() {
-            let children = self.nodes.links_of(id).iter().map(|link| link.child());
-            open.extend(children.filter(|child| reached.insert(*child)));
+    /// Looks at the next node of the round; returns whether it lost its moves, or `None` if no node has any to lose.
+    fn pass_hand(&mut self) -> Option<bool> {
+        let Recycler { hand, floor, freed, .. } = &mut self.recycler;
+        if *hand as usize >= self.nodes.ids().count() {
+            *floor = if *freed { FIRST_FLOOR } else { floor.checked_mul(2)? };
+            (*hand, *freed) = (0, false);
+            return Some(false);
         }
-        reached
+        let id = NodeId(*hand);
+        *hand += 1;
+        let node = self.nodes.node(id);
+        let alive = node.references.load(Ordering::Relaxed) > 0;
+        let dropped = alive
+            && node.visits() < *floor
+            // The moves of a leaf alone are not worth an evaluation.
+            && node.links() > 0
+            && id != self.root
+            && id != self.base;
+        if dropped {
+            self.drop_moves(id);
+        }
+        Some(dropped)
     }
 
-    /// The root, and the children of the nodes that keep their moves. (A transposition may keep its moves although none
-    /// of its parents do, because it has visits from several: it is dropped the next time.)
-    fn kept(&self, reached: &NodeSet, floor: u32) -> NodeSet {
-        let mut kept = NodeSet::new(self.nodes.ids().count());
-        kept.insert(self.root);
-        for id in self.nodes.ids().filter(|id| reached.contains(*id) && self.keeps_moves(*id, floor)) {
-            for link in self.nodes.links_of(id) {
-                kept.insert(link.child());
-            }
-        }
-        kept
-    }
-
-    /// The smallest visit count such that the nodes with at least so many fit into the memory to keep.
-    fn floor(&self, reached: &NodeSet) -> u32 {
-        let mut needed = vec![(0, 0, 0); BUCKETS];
-        for id in self.nodes.ids() {
-            if reached.contains(id) && self.node(id).is_expanded() {
-                let (moves, links) = self.nodes.footprint(id);
-                let sum = &mut needed[bucket(self.node(id).visits)];
-                sum.0 += usize::from(self.node(id).links);
-                sum.1 += moves;
-                sum.2 += links;
-            }
-        }
-        let (nodes, moves, links) = self.nodes.capacities();
-        let fits = |used: usize, capacity: usize| used * 4 <= capacity * KEPT_QUARTERS;
-        let mut sum = (1, 0, 0);
-        for (bucket, more) in needed.iter().enumerate().rev() {
-            sum = (sum.0 + more.0, sum.1 + more.1, sum.2 + more.2);
-            if !(fits(sum.0, nodes) && fits(sum.1, moves) && fits(sum.2, links)) {
-                return first_of(bucket + 1);
-            }
-        }
-        0
-    }
-}
-
-/// The smallest visit count of a bucket.
-fn first_of(bucket: usize) -> u32 {
-    let (power, quarter) = (bucket / 4, (bucket % 4) as u64);
-    let visits = ((4 + quarter) << power).div_ceil(4);
-    u32::try_from(visits).unwrap_or(u32::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn buckets_are_ordered_and_begin_at_their_first_count() {
-        for visits in (1..5000).chain([1 << 20, u32::MAX]) {
-            let own = bucket(visits);
-            assert!(first_of(own) <= visits && visits <= first_of(own + 1), "{visits}");
-            assert!(bucket(visits.saturating_add(1)) >= own);
-        }
+    /// Drops a node's moves and links.
+    fn drop_moves(&mut self, id: NodeId) {
+        let children: Vec<NodeId> = self.nodes.links_of(id).map(|link| link.child()).collect();
+        self.nodes.free_moves(id);
+        children.into_iter().for_each(|child| self.release(child));
     }
 }

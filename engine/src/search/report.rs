@@ -2,11 +2,12 @@
 
 use shakmaty::Move;
 
+use super::counters::SearchCounters;
 use super::neuralmateplay::{SelectionTerms, StandardPuct};
-use super::node_store::NodeId;
+use super::node::{Link, NodeId};
 use super::proof::Proof;
 use super::select::SelectionContext;
-use super::tree::{SearchCounters, Tree};
+use super::tree::Tree;
 use crate::eval::{Wdl, centipawns_of_q};
 
 /// A score for the side to move at the root.
@@ -93,7 +94,7 @@ impl Tree {
     /// `None` before the root's evaluation.
     pub fn best(&self) -> Option<Move> {
         let index = self.ranked(self.root).into_iter().next()?;
-        Some(self.nodes.moves_of(self.root)[index].packed.to_legal_move(self.game.position()))
+        Some(self.nodes.candidate(self.root, index).packed().to_legal_move(self.game.position()))
     }
 
     /// Statistics of the root moves, in the order of the report's lines; empty before the root's evaluation.
@@ -109,13 +110,13 @@ impl Tree {
             return Vec::new();
         }
         let context = SelectionContext::new(self, self.root, terms);
-        let links = self.nodes.links_of(self.root);
+        let links: Vec<&Link> = self.nodes.links_of(self.root).collect();
         let children = self.children();
         let stats = |edge: usize| {
             let (m, view) = children[edge];
             let visited = view.value.is_some();
             let u = match links.get(edge) {
-                Some(link) => context.u(self.node(link.child()), link, view.prior),
+                Some(link) => context.u(link, view.prior),
                 None => context.unvisited_u(view.prior),
             };
             MoveStats {
@@ -143,33 +144,34 @@ impl Tree {
             let unknown = |m: &Move| PvLine { pv: vec![*m], score: Score::Cp(0), wdl: Wdl::DRAW, visits: 0 };
             lines.extend(self.root_moves().first().map(unknown));
         }
+        let counters = self.counters();
         Report {
-            visits: self.playouts(),
-            counters: self.counters(),
-            depth: self.depth().max(1),
-            seldepth: self.longest_path().max(1),
+            visits: counters.playouts,
+            counters,
+            depth: counters.depth.max(1),
+            seldepth: counters.longest_path.max(1),
             hashfull: self.fullness(),
-            tbhits: self.counters.table_hits,
+            tbhits: counters.table_hits,
             lines,
         }
     }
 
     fn line(&self, edge: usize) -> PvLine {
         let pv = self.variation(edge);
-        let link = self.nodes.links_of(self.root).get(edge);
+        let link = self.nodes.links_of(self.root).nth(edge);
         let Some((link, child)) = link
             .map(|link| (link, self.node(link.child())))
-            .filter(|(link, child)| child.proof.is_some() || (link.visits > 0 && child.visits > 0))
+            .filter(|(link, child)| child.proof().is_some() || (link.visits() > 0 && child.visits() > 0))
         else {
             // Unvisited: use the root's own value.
             let wdl = self.node(self.root).wdl_for_parent().flipped();
             return PvLine { pv, score: Score::from_q(wdl.q()), wdl, visits: 0 };
         };
-        let score = match child.proof {
+        let score = match child.proof() {
             Some(proof) => Score::from_proof(proof.before()),
             None => Score::from_q(child.q()),
         };
-        PvLine { pv, score, wdl: child.wdl_for_parent(), visits: u64::from(link.visits) }
+        PvLine { pv, score, wdl: child.wdl_for_parent(), visits: u64::from(link.visits()) }
     }
 
     /// The principal variation of a root move, as far as the tree is visited and the game continues.
@@ -178,14 +180,14 @@ impl Tree {
         let mut moves = Vec::new();
         let mut next = Some((self.root, first));
         while let Some((id, edge)) = next {
-            let m = self.nodes.moves_of(id)[edge].packed.to_legal_move(game.position());
+            let m = self.nodes.candidate(id, edge).packed().to_legal_move(game.position());
             game.play(m);
             moves.push(m);
-            let child = self.nodes.links_of(id).get(edge).map(|link| link.child());
+            let child = self.nodes.links_of(id).nth(edge).map(Link::child);
             next = child.filter(|_| game.outcome().is_none()).and_then(|child| {
                 let best = self.ranked(child).into_iter().next()?;
-                let link = self.nodes.links_of(child).get(best)?;
-                let follow = link.visits > 0 || self.node(link.child()).proof.is_some();
+                let link = self.nodes.links_of(child).nth(best)?;
+                let follow = link.visits() > 0 || self.node(link.child()).proof().is_some();
                 follow.then_some((child, best))
             });
         }
@@ -194,18 +196,18 @@ impl Tree {
 
     /// The indices of a node's moves, best first.
     fn ranked(&self, id: NodeId) -> Vec<usize> {
-        let links = self.nodes.links_of(id);
+        let links: Vec<&Link> = self.nodes.links_of(id).collect();
         let key = |index: usize| {
             let Some(link) = links.get(index) else {
                 return (Proof::rank_for_parent(None), 0, f32::NEG_INFINITY);
             };
             let child = self.node(link.child());
             // Draws rank with unproven moves, by visits: a draw may be best.
-            let rank = match child.proof {
+            let rank = match child.proof() {
                 Some(Proof::Draw) => Proof::rank_for_parent(None),
                 other => Proof::rank_for_parent(other),
             };
-            (rank, link.visits, child.q())
+            (rank, link.visits(), child.q())
         };
         let mut order: Vec<usize> = (0..self.nodes.moves_of(id).len()).collect();
         order.sort_by(|a, b| {

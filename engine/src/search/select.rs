@@ -1,8 +1,9 @@
 //! Selection: the move that a visit takes, by PUCT.
 
+use std::sync::atomic::Ordering;
+
 use super::neuralmateplay::{SelectionTerms, StandardPuct};
-use super::node_store::{Link, Node, NodeId};
-use super::proof::Proof;
+use super::node::{Known, Link, Node, NodeId};
 use super::tree::Tree;
 
 impl Tree {
@@ -14,6 +15,7 @@ impl Tree {
     ///
     /// Moves that are proven to lose are skipped while there is another; at the root also those that cannot become the
     /// most visited within the [horizon](Tree::set_horizon).
+    #[inline]
     pub(super) fn select(&self, id: NodeId) -> usize {
         if let Some(edge) = self.forced.filter(|_| id == self.root) {
             return edge;
@@ -24,30 +26,31 @@ impl Tree {
         }
     }
 
+    #[inline]
     fn select_with(&self, id: NodeId, terms: &impl SelectionTerms) -> usize {
         let context = SelectionContext::new(self, id, terms);
+        let mut moves = self.nodes.moves_of(id);
         let links = self.nodes.links_of(id);
-        let moves = self.nodes.moves_of(id);
+        let taken = links.len();
         let mut best = (f32::NEG_INFINITY, 0);
-        for (index, (link, candidate)) in links.iter().zip(moves).enumerate() {
-            let child = self.node(link.child());
-            let settled =
-                matches!(child.proof, Some(Proof::Win(_))) || (context.proven && child.proof.is_some());
-            if settled || context.is_hopeless(link.visits) {
+        for (edge, (link, candidate)) in links.zip(&mut moves).enumerate() {
+            let known = link.known();
+            let settled = known == Known::Lost || (context.proven && known != Known::Nothing);
+            if settled || link.visits() < context.hopeless_below {
                 continue;
             }
-            let score = context.q(child, link) + context.u(child, link, candidate.prior());
+            let score = context.q(link) + context.u(link, candidate.prior());
             if score > best.0 {
-                best = (score, index);
+                best = (score, edge);
             }
         }
         // Moves are in order of falling prior: of the unvisited ones the first has the greatest score.
-        if let Some(candidate) = moves.get(links.len())
-            && !context.is_hopeless(0)
+        if let Some(candidate) = moves.next()
+            && context.hopeless_below == 0
         {
             let score = context.unvisited_q + context.unvisited_u(candidate.prior());
             if score > best.0 {
-                best = (score, links.len());
+                best = (score, taken);
             }
         }
         best.1
@@ -56,6 +59,7 @@ impl Tree {
 
 /// What the moves of one node have in common.
 pub(super) struct SelectionContext<'a, T> {
+    tree: &'a Tree,
     terms: &'a T,
     virtual_loss: f32,
     /// `c(N) · √(visits of all moves)`.
@@ -67,70 +71,65 @@ pub(super) struct SelectionContext<'a, T> {
     /// The node is proven (a search may continue below a proven root): only its unproven moves are of interest.
     proven: bool,
     /// Moves with fewer visits than this cannot become the most visited.
-    hopeless_below: u64,
+    hopeless_below: u32,
 }
 
 impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
-    pub fn new(tree: &Tree, id: NodeId, terms: &'a T) -> SelectionContext<'a, T> {
+    #[inline]
+    pub fn new(tree: &'a Tree, id: NodeId, terms: &'a T) -> SelectionContext<'a, T> {
         let params = &tree.params;
-        let at_root = id == tree.root;
         let node = tree.node(id);
-        let links = tree.nodes.links_of(id);
-        let (mut visited_prior, mut visits) = (0.0, node.in_flight);
-        for (link, candidate) in links.iter().zip(tree.nodes.moves_of(id)) {
-            if tree.node(link.child()).visits > 0 {
-                visited_prior += candidate.prior();
-            }
-            visits += link.visits;
-        }
-        let children = links.iter().map(|link| tree.node(link.child()));
-        let unvisited_q = if terms.drops_fpu_reduction(children) {
-            -node.q()
-        } else {
-            -node.q() - params.fpu * visited_prior.sqrt()
+        let at_root = id == tree.root;
+        // Another worker may have counted its visit here and not yet among the node's own, or the reverse.
+        let below = node.visits().saturating_sub(node.own()) + node.in_flight();
+        let visited_prior = match tree.nodes.head_of(id) {
+            Some(head) => head.visits() as f32 * (1.0 / f32::from(u16::MAX)),
+            None => 0.0,
         };
-        let hopeless_below = match tree.horizon {
-            Some(horizon) if at_root => tree.lead().0.saturating_sub(horizon),
-            _ => 0,
-        };
+        let siblings = || tree.nodes.links_of(id).map(|link| tree.node(link.child()));
+        let reduction =
+            if terms.drops_fpu_reduction(siblings) { 0.0 } else { params.fpu * visited_prior.sqrt() };
         SelectionContext {
+            tree,
             terms,
             virtual_loss: params.virtual_loss,
-            exploration: params.puct.at(node.visits) * (visits.max(1) as f32).sqrt(),
-            unvisited_q,
-            unvisited_factor: terms.exploration_factor(node),
-            proven: node.proof.is_some(),
-            hopeless_below,
+            exploration: params.puct.at(node.visits()) * (below.max(1) as f32).sqrt(),
+            unvisited_q: -node.q() - reduction,
+            unvisited_factor: terms.exploration_factor(|| node),
+            proven: node.proof().is_some(),
+            hopeless_below: if at_root { tree.hopeless_below.load(Ordering::Relaxed) } else { 0 },
         }
+    }
+
+    fn child(&self, link: &Link) -> &'a Node {
+        self.tree.node(link.child())
     }
 
     /// Q of a move that has been taken, with the virtual loss of its in-flight visits, for the side that makes it.
-    fn q(&self, child: &Node, link: &Link) -> f32 {
-        let in_flight = child.in_flight as f32;
-        if child.visits == 0 {
+    #[inline]
+    fn q(&self, link: &Link) -> f32 {
+        let (visits, in_flight) = (link.visits() as f32, link.in_flight() as f32);
+        if visits == 0.0 {
             // Its first evaluation is still in flight.
             return self.unvisited_q - self.virtual_loss * (in_flight / (in_flight + 1.0));
         }
-        let q = self.terms.q(child.q(), child);
+        let q = self.terms.q(link.q(), || self.child(link));
         if in_flight == 0.0 {
             return q;
         }
-        let started = link.visits as f32 + in_flight;
-        q - self.virtual_loss * (1.0 + q) * in_flight / started
+        q - self.virtual_loss * (1.0 + q) * in_flight / (visits + in_flight)
     }
 
     /// U of a move that has been taken: its exploration.
-    pub fn u(&self, child: &Node, link: &Link, prior: f32) -> f32 {
-        let started = link.visits as f32 + child.in_flight as f32;
-        self.exploration * self.terms.exploration_factor(child) * prior / (1.0 + started)
+    #[inline]
+    pub fn u(&self, link: &Link, prior: f32) -> f32 {
+        let started = link.visits() as f32 + link.in_flight() as f32;
+        self.exploration * self.terms.exploration_factor(|| self.child(link)) * prior / (1.0 + started)
     }
 
     /// U of a move that has never been taken.
+    #[inline]
     pub fn unvisited_u(&self, prior: f32) -> f32 {
         self.exploration * self.unvisited_factor * prior
-    }
-
-    fn is_hopeless(&self, visits: u32) -> bool {
-        u64::from(visits) < self.hopeless_below
     }
 }

@@ -2,27 +2,32 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
 
 use shakmaty::Move;
 
 use super::context::SearchContext;
-use super::in_flight::{Expansion, InFlightVisit};
 use super::observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
-use super::pending::PendingBatch;
 use super::report::{MoveStats, Report};
-use super::round::{self, TreeAccess};
 use super::tree::Tree;
+
+/// How long a worker without a leaf waits for another one's results, if it is not notified.
+const COLLISION_WAIT: Duration = Duration::from_millis(1);
 
 /// One search by all workers of a pool.
 pub(super) struct SharedSearch {
     pub context: SearchContext,
-    tree: Mutex<Tree>,
-    tree_changed: Condvar,
-    /// Applied visits, to be read without the lock.
-    playouts: AtomicU64,
+    /// Visited by all workers at once; only freeing memory takes it exclusively.
+    tree: RwLock<Tree>,
+    /// Visits that may still begin.
+    tickets: AtomicU64,
     /// The observer's estimate of the visits to come; `u64::MAX` if unknown.
     expected_visits: AtomicU64,
+    /// Workers that wait for others' results.
+    waiting: AtomicUsize,
+    wait: Mutex<()>,
+    changed: Condvar,
     /// `None` after the outcome was delivered.
     observer: Mutex<Option<Box<dyn SearchObserver>>>,
     // The end.
@@ -40,47 +45,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One worker's access to the tree: takes the lock when needed, and publishes the visits when it gives it back.
-pub(super) struct LockedTree<'a> {
-    search: &'a SharedSearch,
-    guard: Option<MutexGuard<'a, Tree>>,
-}
-
-impl TreeAccess for LockedTree<'_> {
-    fn tree(&mut self) -> &mut Tree {
-        self.guard.get_or_insert_with(|| lock(&self.search.tree))
-    }
-
-    fn release(&mut self) {
-        if let Some(tree) = self.guard.take() {
-            self.search.playouts.store(tree.playouts(), Ordering::Relaxed);
-        }
-    }
-}
-
-impl Drop for LockedTree<'_> {
-    fn drop(&mut self) {
-        self.release();
-    }
-}
-
-impl LockedTree<'_> {
-    /// Waits until another worker changes the tree, if any has visits in flight. Otherwise there is nothing left to
-    /// gather: returns the reason if that is the limit of visits.
-    pub fn wait_for_change(mut self) -> Option<EndReason> {
-        let search = self.search;
-        let tree = self.tree();
-        let (in_flight, visits_left) = (tree.in_flight(), search.context.visits_left(tree));
-        if in_flight > 0 && !search.is_stopped() {
-            if let Some(guard) = self.guard.take() {
-                drop(search.tree_changed.wait(guard));
-            }
-            return None;
-        }
-        (visits_left == 0).then_some(EndReason::Limit)
-    }
-}
-
 impl SharedSearch {
     /// A search by so many workers, which have to be started.
     pub fn new(
@@ -90,11 +54,13 @@ impl SharedSearch {
         workers: usize,
     ) -> SharedSearch {
         SharedSearch {
+            tickets: AtomicU64::new(context.limits.visits.unwrap_or(u64::MAX / 2)),
             context,
-            tree: Mutex::new(tree),
-            tree_changed: Condvar::new(),
-            playouts: AtomicU64::new(0),
+            tree: RwLock::new(tree),
             expected_visits: AtomicU64::new(u64::MAX),
+            waiting: AtomicUsize::new(0),
+            wait: Mutex::new(()),
+            changed: Condvar::new(),
             observer: Mutex::new(Some(observer)),
             stop: AtomicBool::new(false),
             end: Mutex::new(None),
@@ -105,9 +71,52 @@ impl SharedSearch {
         }
     }
 
-    /// Access to the tree for one worker.
-    pub fn access(&self) -> LockedTree<'_> {
-        LockedTree { search: self, guard: None }
+    /// The tree, to visit it. A worker gives it back between its rounds.
+    pub fn tree(&self) -> RwLockReadGuard<'_, Tree> {
+        self.tree.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the right to begin up to `wanted` visits; returns how many. Rights that are not used must be returned.
+    pub fn take_tickets(&self, wanted: u64) -> u64 {
+        let take = |left: u64| Some(left - left.min(wanted));
+        let left = self.tickets.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
+        left.unwrap_or(0).min(wanted)
+    }
+
+    /// Returns rights to begin visits.
+    pub fn return_tickets(&self, count: u64) {
+        if count > 0 {
+            self.tickets.fetch_add(count, Ordering::Relaxed);
+        }
+    }
+
+    /// Frees some of the tree's memory, while no worker visits it, unless another worker has done so since it was
+    /// [`recycled`](Tree::recycled) so many times. Returns the reason to end the search if there is nothing to free.
+    pub fn recycle(&self, recycled: u64) -> Option<EndReason> {
+        let mut tree = self.tree.write().unwrap_or_else(PoisonError::into_inner);
+        (tree.recycled() == recycled && !tree.recycle()).then_some(EndReason::Exhausted)
+    }
+
+    /// Waits a moment for the results of another worker. Returns the reason if the search is over meanwhile.
+    pub fn wait_for_change(&self) -> Option<EndReason> {
+        if let Some(reason) = self.context.end_reason(&self.tree()) {
+            return Some(reason);
+        }
+        let guard = lock(&self.wait);
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        if !self.is_stopped() {
+            // A notification that was missed costs no more than the time-out.
+            drop(self.changed.wait_timeout(guard, COLLISION_WAIT));
+        }
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        None
+    }
+
+    /// Wakes workers that wait for results.
+    pub fn changed(&self) {
+        if self.waiting.load(Ordering::Relaxed) > 0 {
+            self.changed.notify_all();
+        }
     }
 
     pub fn is_stopped(&self) -> bool {
@@ -123,33 +132,13 @@ impl SharedSearch {
     pub fn end(&self, reason: EndReason, error: Option<String>) {
         lock(&self.end).get_or_insert((reason, error));
         self.stop.store(true, Ordering::Relaxed);
-        // Under the lock, so that a worker about to wait either sees the flag or is notified.
-        let _tree = lock(&self.tree);
-        self.tree_changed.notify_all();
+        self.changed.notify_all();
     }
 
     /// Ends the search of a worker that panicked: its visits stay in flight for ever.
     pub fn end_broken(&self) {
         self.broken.store(true, Ordering::Relaxed);
         self.end(EndReason::Failed, Some("a search worker panicked".into()));
-    }
-
-    /// Applies evaluated leaves; returns the reason if the search is over by itself.
-    pub fn apply(&self, leaves: Vec<(InFlightVisit, Expansion)>, full: bool) -> Option<EndReason> {
-        let mut access = self.access();
-        let tree = access.tree();
-        if round::apply(tree, leaves) {
-            self.context.add_noise(tree);
-        }
-        let reason = self.context.end_reason(tree, full);
-        drop(access);
-        self.tree_changed.notify_all();
-        reason
-    }
-
-    /// Cancels the visits of a batch.
-    pub fn cancel(&self, batch: &mut PendingBatch) {
-        batch.cancel(&mut lock(&self.tree));
     }
 
     /// Calls the observer, unless another worker is calling it; returns the reason if it stops the search.
@@ -177,11 +166,6 @@ impl SharedSearch {
         if delivered.is_err() {
             log::error!("the search's observer panicked when it received the outcome");
         }
-        // Between two searches, so that a nearly full tree does not interrupt the next one.
-        let make_room = || lock(&self.tree).make_room();
-        if !self.is_broken() && catch_unwind(AssertUnwindSafe(make_room)).is_err() {
-            self.broken.store(true, Ordering::Relaxed);
-        }
         *lock(&self.finished) = true;
         self.all_finished.notify_all();
     }
@@ -190,8 +174,8 @@ impl SharedSearch {
     fn outcome(&self) -> SearchOutcome {
         let (end_reason, error) = lock(&self.end).take().unwrap_or((EndReason::Stopped, None));
         let read = || {
-            let tree = lock(&self.tree);
-            debug_assert!(self.is_broken() || tree.check_at_rest() == Ok(()));
+            let tree = self.tree();
+            debug_assert!(self.is_broken() || tree.check_at_rest() == Ok(()), "{:?}", tree.check_at_rest());
             (tree.report(usize::MAX), tree.stats())
         };
         match catch_unwind(AssertUnwindSafe(read)) {
@@ -228,28 +212,29 @@ impl SharedSearch {
             return None;
         }
         // A worker may hold a reference to the search a moment longer: leave an empty tree.
-        Some(std::mem::replace(&mut *lock(&self.tree), Tree::empty(0)))
+        let mut tree = self.tree.write().unwrap_or_else(PoisonError::into_inner);
+        Some(std::mem::replace(&mut *tree, Tree::empty(0)))
     }
 }
 
 impl SearchView for SharedSearch {
     fn visits(&self) -> u64 {
-        self.playouts.load(Ordering::Relaxed)
+        self.tree().playouts()
     }
 
     fn lead(&self) -> (u64, u64) {
-        lock(&self.tree).lead()
+        self.tree().lead()
     }
 
     fn stats(&self) -> Vec<MoveStats> {
-        lock(&self.tree).stats()
+        self.tree().stats()
     }
 
     fn best(&self) -> Option<Move> {
-        lock(&self.tree).best()
+        self.tree().best()
     }
 
     fn report(&self, multipv: usize) -> Report {
-        lock(&self.tree).report(multipv)
+        self.tree().report(multipv)
     }
 }

@@ -8,7 +8,6 @@ use super::gumbel::{Gumbel, ImprovedPolicy, SequentialHalving};
 use super::observer::EndReason;
 use super::params::{Limits, Params};
 use super::pending::PendingBatch;
-use super::round;
 use super::tree::Tree;
 use crate::eval::{Answer, Request};
 use crate::position::Game;
@@ -36,11 +35,11 @@ impl SteppedSearch {
     pub fn new(tables: Tables, memory: usize) -> SteppedSearch {
         let mut tree = Tree::empty(memory);
         let (limits, params) = (Limits::default(), Params::default());
-        let (context, _) = SearchContext::start(&mut tree, Game::new(), limits, params, tables);
+        let (context, _) = SearchContext::start(&mut tree, Game::new(), limits, params, tables, 1);
         SteppedSearch {
             context,
             tree,
-            batch: PendingBatch::default(),
+            batch: PendingBatch::new(0),
             gumbel: None,
             halving: None,
             priors: Vec::new(),
@@ -50,9 +49,9 @@ impl SteppedSearch {
 
     /// Starts a search of `game`. Visits in flight are cancelled.
     pub fn start(&mut self, game: &Game, limits: Limits, params: Params) {
-        self.batch.cancel(&mut self.tree);
+        self.batch.cancel(&self.tree);
         let tables = self.context.tables.clone();
-        let (context, kept) = SearchContext::start(&mut self.tree, game.clone(), limits, params, tables);
+        let (context, kept) = SearchContext::start(&mut self.tree, game.clone(), limits, params, tables, 1);
         self.context = context;
         self.priors.clear();
         (self.gumbel, self.halving) = (None, None);
@@ -83,9 +82,15 @@ impl SteppedSearch {
                     1
                 }
             };
-            let status = round::gather(&self.context, &mut self.batch, &mut self.tree, (size, 1), None);
+            self.tree.set_horizon(self.context.horizon(&self.tree, None));
+            let limit = self.context.limits.visits.unwrap_or(u64::MAX);
+            let visits = limit.saturating_sub(self.tree.playouts()).min(size as u64) as usize;
+            let status = self.batch.gather(&self.context, &self.tree, size, visits);
             if self.batch.is_empty() {
-                self.end_reason = self.context.end_reason(&self.tree, status.full);
+                self.end_reason = self.context.end_reason(&self.tree);
+                if status.full && self.end_reason.is_none() && !self.tree.recycle() {
+                    self.end_reason = Some(EndReason::Exhausted);
+                }
             }
         }
         self.batch.len()
@@ -104,11 +109,11 @@ impl SteppedSearch {
     /// If there is not one answer for every position.
     pub fn answer(&mut self, answers: &[Answer]) {
         assert_eq!(answers.len(), self.batch.len(), "an answer for every position");
-        let leaves = self.batch.expand(answers, self.context.params.policy_temperature);
-        if round::apply(&mut self.tree, leaves) {
+        // The priors are kept before noise is added.
+        if self.batch.apply(&self.context, &self.tree, answers, false) {
             self.root_expanded();
         }
-        self.end_reason = self.context.end_reason(&self.tree, false);
+        self.end_reason = self.context.end_reason(&self.tree);
     }
 
     /// The root has its moves: keeps their priors, then adds the noise.
@@ -116,9 +121,15 @@ impl SteppedSearch {
         self.priors = self.tree.children().into_iter().map(|(m, view)| (m, view.prior)).collect();
         self.context.add_noise(&mut self.tree);
         if let Some(gumbel) = self.gumbel {
-            let visits = self.context.visits_left(&self.tree);
+            let limit = self.context.limits.visits.unwrap_or(u64::MAX);
+            let visits = limit.saturating_sub(self.tree.playouts());
             self.halving = Some(SequentialHalving::begin(gumbel, &mut self.tree, visits));
         }
+    }
+
+    /// Cancels the visits that wait for [`SteppedSearch::answer`].
+    pub fn cancel(&mut self) {
+        self.batch.cancel(&self.tree);
     }
 
     /// Why the search ended, if it did.

@@ -1,11 +1,16 @@
 //! The search tree (with transpositions a directed acyclic graph) and its invariant.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use shakmaty::Move;
 
+use super::counters::{Counters, SearchCounters};
 use super::neuralmateplay::NeuralMatePlayTerms;
-use super::node_store::{Node, NodeId, NodeStore};
+use super::node::{Candidate, Fate, Known, Link, Node, NodeId};
+use super::node_store::NodeStore;
 use super::params::Params;
 use super::proof::Proof;
+use super::recycle::Recycler;
 use crate::eval::Wdl;
 use crate::position::{Game, PackedMove};
 
@@ -14,7 +19,7 @@ use crate::position::{Game, PackedMove};
 pub struct NodeView {
     /// Completed visits by this move.
     pub visits: u32,
-    /// In-flight visits.
+    /// In-flight visits by this move.
     pub in_flight: u32,
     /// Mean result for the side that moved into the node.
     pub q: f32,
@@ -28,37 +33,21 @@ pub struct NodeView {
     pub value: Option<f32>,
 }
 
-/// Counters of a search.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SearchCounters {
-    /// Applied visits.
-    pub playouts: u64,
-    /// Of these, new evaluations.
-    pub evaluations: u64,
-    /// Of these, visits that backed up the mean of a transposition.
-    pub transpositions: u64,
-    /// Of these, results from endgame tables.
-    pub table_hits: u64,
-    /// Sum of the path lengths, in plies.
-    pub path_plies: u64,
-    /// The greatest mean path length so far, in plies, rounded down.
-    pub depth: u32,
-    /// The longest path, in plies.
-    pub longest_path: u32,
-}
-
 /// Visits of a search with a reused tree before the mean path length is meaningful.
 const KEPT_VISITS_UNCOUNTED: u64 = 128;
 
 /// A search tree of one root position: only data, without clock, threads or random numbers.
 ///
+/// Workers visit it concurrently through shared references; whatever takes it exclusively (a new root, freeing memory)
+/// needs every visit to have ended.
+///
 /// **Invariant.** When no visit is in flight, an expanded node's visits are those that ended in it (one, its own
 /// evaluation, unless its moves were dropped in between) plus those of its moves.
 ///
-/// **Transpositions** share a node, unless the game ends there, if their [`Game::key`] is the same: position,
-/// fifty-move counter, and the positions that can still be repeated. So a node's subtree depends on the node alone,
-/// repetitions included, and there are no cycles: reversible moves increase the counter. The first visit that reaches
-/// a node by a new path backs up the node's mean; later visits continue below it.
+/// **Transpositions** share a node if their [`Game::key`] is the same: position, fifty-move counter, and the positions
+/// that can still be repeated. So a node's subtree depends on the node alone, repetitions included, and there are no
+/// cycles: reversible moves increase the counter. The first visit that reaches a node by a new path backs up the node's
+/// mean; later visits continue below it.
 pub struct Tree {
     // Set at the start of a search.
     pub(super) params: Params,
@@ -66,11 +55,14 @@ pub struct Tree {
     pub(super) neuralmateplay: Option<NeuralMatePlayTerms>,
     pub(super) game: Game,
     pub(super) moves: Vec<Move>,
+    /// Whether the root was expanded with some of its legal moves only.
     pub(super) restricted: bool,
-    /// Visits until the end of the search, if known.
-    pub(super) horizon: Option<u64>,
+    /// Several workers change the tree at once.
+    pub(super) shared: bool,
     /// The index of the root move that visits take, if it is not chosen by PUCT.
     pub(super) forced: Option<usize>,
+    /// Root moves with fewer visits than this cannot become the most visited before the search ends.
+    pub(super) hopeless_below: AtomicU32,
     // Grows.
     pub(super) nodes: NodeStore,
     pub(super) root: NodeId,
@@ -78,41 +70,37 @@ pub struct Tree {
     /// it is reused.
     pub(super) base: NodeId,
     pub(super) base_game: Game,
-    /// Whether the root has changed since memory was last recycled: there may be unreachable nodes.
-    pub(super) moved: bool,
-    // Counts.
-    pub(super) counters: SearchCounters,
-    /// The first visits of a reused tree follow its principal variation and do not count for the depth.
-    pub(super) depth_counts_from: u64,
-    pub(super) in_flight: u64,
+    pub(super) recycler: Recycler,
+    pub(super) counters: Counters,
 }
 
 impl Tree {
     /// A tree of the unevaluated root of `game`.
     ///
-    /// `root_moves` restricts the root's moves (empty for all). `memory` in bytes bounds the tree; it is reserved, but
-    /// not touched before it is needed.
+    /// `root_moves` restricts the root's moves (empty for all). `memory` in bytes bounds the tree; most of it is not
+    /// touched before it is needed.
     pub fn new(game: Game, root_moves: &[Move], params: Params, memory: usize) -> Tree {
-        let mut nodes = NodeStore::new(memory);
-        let root = nodes.add();
+        let nodes = NodeStore::new(memory);
+        let root = nodes.add().expect("an empty store has room for a node");
         let mut tree = Tree {
             neuralmateplay: NeuralMatePlayTerms::of(&params),
             params,
             moves: Vec::new(),
             restricted: false,
-            horizon: None,
+            shared: false,
             forced: None,
+            hopeless_below: AtomicU32::new(0),
             nodes,
             root,
             base: root,
             base_game: game.clone(),
-            moved: false,
             game,
-            counters: SearchCounters::default(),
-            depth_counts_from: 0,
-            in_flight: 0,
+            recycler: Recycler::default(),
+            counters: Counters::new(1, 0),
         };
+        tree.hold_root();
         tree.restrict(root_moves);
+        tree.restricted = tree.is_restricted();
         tree
     }
 
@@ -123,38 +111,48 @@ impl Tree {
 
     fn restrict(&mut self, root_moves: &[Move]) {
         let legal = self.game.legal_moves();
-        self.restricted = !root_moves.is_empty();
-        self.moves = legal.into_iter().filter(|m| !self.restricted || root_moves.contains(m)).collect();
+        let wanted = |m: &Move| root_moves.is_empty() || root_moves.contains(m);
+        self.moves = legal.into_iter().filter(wanted).collect();
     }
 
-    /// Prepares a new search. Reuses the tree if it contains `game` and `params.reuse` allows it, else begins with an
-    /// unevaluated root. Returns whether the tree was reused.
+    fn is_restricted(&self) -> bool {
+        self.moves.len() < self.game.legal_moves().len()
+    }
+
+    /// Prepares a new search by so many workers. Reuses the tree if it contains `game` and `params.reuse` allows it,
+    /// else begins with an unevaluated root. Returns whether the tree was reused.
     ///
-    /// No visit may be in flight. Nodes that are not below the new root stay until their memory is needed.
-    pub fn start(&mut self, game: &Game, root_moves: &[Move], params: Params) -> bool {
+    /// Nodes that are not below the new root stay until their memory is needed.
+    pub fn start(&mut self, game: &Game, root_moves: &[Move], params: Params, workers: usize) -> bool {
         let kept = params.reuse
             && params.policy_temperature == self.params.policy_temperature
             && params.transpositions == self.params.transpositions
             && params.solver == self.params.solver
             && params.twofold_draws == self.params.twofold_draws
-            && root_moves.is_empty()
-            && !self.restricted
             && self.advance(game);
         self.neuralmateplay = NeuralMatePlayTerms::of(&params);
         self.params = params;
         if !kept {
             self.nodes.clear();
-            self.root = self.nodes.add();
+            self.recycler = Recycler::default();
+            self.root = self.nodes.add().expect("an empty store has room for a node");
             (self.base, self.base_game, self.game) = (self.root, game.clone(), game.clone());
+            self.hold_root();
         }
         self.restrict(root_moves);
-        self.counters = SearchCounters::default();
-        self.depth_counts_from = if kept { KEPT_VISITS_UNCOUNTED } else { 0 };
-        (self.horizon, self.forced) = (None, None);
+        if kept && self.is_restricted() && !self.detach_root() {
+            // No memory for the few bytes of another root.
+            return self.start(game, root_moves, Params { reuse: false, ..self.params.clone() }, workers);
+        }
+        self.restricted = !kept && self.is_restricted();
+        self.shared = workers > 1;
+        self.counters = Counters::new(workers, if kept { KEPT_VISITS_UNCOUNTED } else { 0 });
+        self.forced = None;
+        self.set_horizon(None);
         kept
     }
 
-    /// Makes the node of `game` the root, if it is below the base and expanded.
+    /// Makes the node of `game` the root, if it is below the base and has all its moves.
     fn advance(&mut self, game: &Game) -> bool {
         // Above the old root, more positions are repetitions than those marked below it.
         if game.ply() < self.game.ply() {
@@ -164,8 +162,10 @@ impl Tree {
         let mut path = vec![(self.base, self.base_game.clone())];
         for m in line {
             let (id, game) = path.last().expect("begins with the base");
-            let mut taken = self.nodes.links_of(*id).iter().zip(self.nodes.moves_of(*id));
-            let Some((link, _)) = taken.find(|(_, candidate)| candidate.packed == PackedMove::new(m)) else {
+            let moves = self.nodes.moves_of(*id);
+            let mut taken = self.nodes.links_of(*id).zip(moves);
+            let Some((link, _)) = taken.find(|(_, candidate)| candidate.packed() == PackedMove::new(m))
+            else {
                 return false;
             };
             let mut next = game.clone();
@@ -173,14 +173,77 @@ impl Tree {
             path.push((link.child(), next));
         }
         let (root, game) = path.last().cloned().expect("begins with the base");
-        if !self.nodes.node(root).is_expanded() {
+        let lacks_moves = self.restricted && path.len() == 1;
+        if !self.nodes.node(root).is_expanded() || lacks_moves {
             return false;
         }
-        self.moved |= root != self.root;
+        let (old_root, old_base) = (self.root, self.base);
         (self.root, self.game) = (root, game);
         let above = path.len().saturating_sub(3);
         (self.base, self.base_game) = path.swap_remove(above);
+        self.hold_root();
+        self.release(old_root);
+        self.release(old_base);
         true
+    }
+
+    /// Keeps the root and the base from being freed.
+    fn hold_root(&self) {
+        for id in [self.root, self.base] {
+            self.hold(id);
+        }
+    }
+
+    /// Replaces the expanded root by a copy that has only the [root moves](Tree::root_moves); the positions after them
+    /// are shared with the old root, which stays below the base. Returns whether there was memory for it.
+    fn detach_root(&mut self) -> bool {
+        let old = self.root;
+        let wanted =
+            |candidate: &Candidate| self.moves.iter().any(|m| candidate.packed() == PackedMove::new(*m));
+        let moves: Vec<(PackedMove, f32)> = self
+            .nodes
+            .moves_of(old)
+            .filter(|candidate| wanted(candidate))
+            .map(|candidate| (candidate.packed(), candidate.prior()))
+            .collect();
+        let taken = self.nodes.links_of(old).zip(self.nodes.moves_of(old));
+        let taken: Vec<&Link> =
+            taken.filter(|(_, candidate)| wanted(candidate)).map(|(link, _)| link).collect();
+        let copy = || -> Option<NodeId> {
+            let root = self.nodes.add()?;
+            let node = self.node(root);
+            if !self.nodes.set_moves(root, &moves) {
+                return None;
+            }
+            let value = self.node(old).value().unwrap_or_default();
+            node.add_own(value, self.node(old).wdl_for_parent().draw, false);
+            for (edge, link) in taken.iter().enumerate() {
+                let child = link.child();
+                let id = self.nodes.add_link(root, edge, child)?;
+                node.unlock(edge + 1);
+                self.hold(child);
+                let (copy, after) = (self.nodes.link(id), self.node(child));
+                copy.refresh(after);
+                let draw = after.wdl_for_parent().draw;
+                for _ in 0..link.visits() {
+                    node.add(-copy.q(), draw, false);
+                }
+                if copy.add_visits(link.visits(), false) == 0 && link.visits() > 0 {
+                    let head = self.nodes.head_of(root).expect("it has a link");
+                    head.add_visits(self.nodes.candidate(root, edge).steps(), false);
+                }
+            }
+            Some(root)
+        };
+        match copy() {
+            Some(root) => {
+                // It has one reference from the start.
+                self.root = root;
+                self.release(old);
+                true
+            }
+            None => false,
+        }
     }
 
     /// The root position.
@@ -195,27 +258,17 @@ impl Tree {
 
     /// Applied visits of this search.
     pub fn playouts(&self) -> u64 {
-        self.counters.playouts
+        self.counters.playouts()
     }
 
     /// The counters of this search.
     pub fn counters(&self) -> SearchCounters {
-        self.counters
-    }
-
-    /// Visits that are neither applied nor cancelled.
-    pub fn in_flight(&self) -> u64 {
-        self.in_flight
+        self.counters.sum()
     }
 
     /// The greatest mean path length of this search, in plies, rounded down.
     pub fn depth(&self) -> u32 {
-        self.counters.depth
-    }
-
-    /// The longest path of this search, in plies.
-    pub fn longest_path(&self) -> u32 {
-        self.counters.longest_path
+        self.counters.depth()
     }
 
     /// The used share of the memory, in thousandths.
@@ -223,9 +276,11 @@ impl Tree {
         self.nodes.fullness()
     }
 
-    /// Sets how many more visits this search will make at most; `None` if unknown.
-    pub fn set_horizon(&mut self, visits: Option<u64>) {
-        self.horizon = visits;
+    /// Sets how many more visits this search will make at most; `None` if unknown. Root moves that cannot become the most
+    /// visited get none of them.
+    pub fn set_horizon(&self, visits: Option<u64>) {
+        let hopeless_below = visits.map_or(0, |visits| self.lead().0.saturating_sub(visits));
+        self.hopeless_below.store(hopeless_below as u32, Ordering::Relaxed);
     }
 
     /// Makes visits take this root move, an index into [`Tree::children`], until the next call. Moves must be taken for
@@ -236,9 +291,8 @@ impl Tree {
 
     /// Visits of the most and the second most visited root move, without those that are proven to lose.
     pub fn lead(&self) -> (u64, u64) {
-        let links = self.nodes.links_of(self.root).iter();
-        let open = links.filter(|link| !matches!(self.node(link.child()).proof, Some(Proof::Win(_))));
-        let visits = open.map(|link| u64::from(link.visits));
+        let open = self.nodes.links_of(self.root).filter(|link| link.known() != Known::Lost);
+        let visits = open.map(|link| u64::from(link.visits()));
         visits.fold(
             (0, 0),
             |(first, second), visits| {
@@ -247,12 +301,16 @@ impl Tree {
         )
     }
 
+    /// Whether the root is proven.
+    pub fn is_proven(&self) -> bool {
+        self.node(self.root).proof().is_some()
+    }
+
     /// Whether the root and all its moves are proven, or it is mate in one.
     pub fn is_settled(&self) -> bool {
-        let links = self.nodes.links_of(self.root);
-        let all_taken = links.len() == self.nodes.moves_of(self.root).len();
-        let all_proven = || links.iter().all(|link| self.node(link.child()).proof.is_some());
-        match self.node(self.root).proof {
+        let all_taken = self.nodes.links_of(self.root).len() == self.nodes.moves_of(self.root).len();
+        let all_proven = || self.nodes.links_of(self.root).all(|link| link.known() != Known::Nothing);
+        match self.node(self.root).proof() {
             None => false,
             Some(proof) => proof == Proof::Win(1) || (all_taken && all_proven()),
         }
@@ -261,60 +319,85 @@ impl Tree {
     /// The root's statistics.
     pub fn root(&self) -> NodeView {
         let node = self.node(self.root);
-        NodeView { visits: node.visits, ..view(node, 1.0) }
+        view(node, node.visits(), node.in_flight(), 1.0)
     }
 
     /// The root's moves with the statistics of the positions after them, in order of falling prior (except for noise on
     /// moves already taken); empty before the root's evaluation.
     pub fn children(&self) -> Vec<(Move, NodeView)> {
         let unvisited = Node::default();
-        let links = self.nodes.links_of(self.root);
-        let moves = self.nodes.moves_of(self.root).iter().enumerate();
-        moves
-            .map(|(index, candidate)| {
-                let link = links.get(index);
-                let node = link.map_or(&unvisited, |link| self.node(link.child()));
-                let m = candidate.packed.to_legal_move(self.game.position());
-                (m, NodeView { visits: link.map_or(0, |link| link.visits), ..view(node, candidate.prior()) })
-            })
-            .collect()
+        let mut links = self.nodes.links_of(self.root);
+        let child = |candidate: &Candidate| {
+            let m = candidate.packed().to_legal_move(self.game.position());
+            let view = match links.next() {
+                Some(link) => {
+                    view(self.node(link.child()), link.visits(), link.in_flight(), candidate.prior())
+                }
+                None => view(&unvisited, 0, 0, candidate.prior()),
+            };
+            (m, view)
+        };
+        self.nodes.moves_of(self.root).map(child).collect()
     }
 
+    #[inline]
     pub(super) fn node(&self, id: NodeId) -> &Node {
         self.nodes.node(id)
     }
 
-    /// Checks the invariant of [`Tree`] and that no visit is in flight; for tests.
+    /// Checks the invariant of [`Tree`], that no visit is in flight, and that links know their nodes' proofs; for tests.
     ///
     /// # Errors
     ///
     /// Describes the first violation.
     pub fn check_at_rest(&self) -> Result<(), String> {
-        if self.in_flight != 0 {
-            return Err(format!("{} visits in flight", self.in_flight));
-        }
-        for id in self.nodes.ids() {
-            let node = self.node(id);
-            if node.in_flight != 0 {
-                return Err(format!("{id:?} has {} visits in flight", node.in_flight));
+        let mut open = vec![self.root, self.base];
+        let mut seen = std::collections::HashSet::new();
+        while let Some(id) = open.pop() {
+            if !seen.insert(id.0) {
+                continue;
             }
-            let below: u32 = self.nodes.links_of(id).iter().map(|link| link.visits).sum();
-            if node.is_expanded() && node.visits != node.own + below {
-                return Err(format!("{id:?} has {} visits: {} own, {below} below", node.visits, node.own));
+            let node = self.node(id);
+            if node.in_flight() != 0 {
+                return Err(format!("{id:?} has {} visits in flight", node.in_flight()));
+            }
+            if node.references.load(Ordering::Relaxed) == 0 {
+                return Err(format!("{id:?} is reachable and has no references"));
+            }
+            if self.nodes.links_of(id).len() > node.moves() {
+                return Err(format!("{id:?} has more links than moves"));
+            }
+            let mut below = 0;
+            for link in self.nodes.links_of(id) {
+                below += link.visits();
+                if link.in_flight() != 0 {
+                    return Err(format!("{id:?} has a move with {} visits in flight", link.in_flight()));
+                }
+                open.push(link.child());
+            }
+            if node.is_expanded() && node.visits() != node.own() + below {
+                return Err(format!(
+                    "{id:?} has {} visits: {} own, {below} below",
+                    node.visits(),
+                    node.own()
+                ));
+            }
+            if matches!(node.fate(), Fate::Threefold | Fate::Twofold(_)) && node.is_expanded() {
+                return Err(format!("{id:?} is a repetition and has moves"));
             }
         }
         Ok(())
     }
 }
 
-fn view(node: &Node, prior: f32) -> NodeView {
+fn view(node: &Node, visits: u32, in_flight: u32, prior: f32) -> NodeView {
     NodeView {
-        visits: 0,
-        in_flight: node.in_flight,
+        visits,
+        in_flight,
         q: node.q(),
         wdl: node.wdl_for_parent(),
-        proof: node.proof,
+        proof: node.proof(),
         prior,
-        value: (node.visits > 0).then_some(node.value),
+        value: node.value(),
     }
 }

@@ -1,26 +1,30 @@
-//! A worker of the pool: gathers, evaluates and applies in rounds until the search ends.
+//! A worker of the pool: visits the tree until the search ends.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::in_flight::{Expansion, InFlightVisit};
 use super::observer::EndReason;
 use super::pending::PendingBatch;
-use super::round;
 use super::shared::SharedSearch;
+use super::walker::{VisitEnd, Walker};
 use crate::eval::{Answer, EvalError, Evaluator, Request};
 
 /// How often a round gathers to fill its batch, where some leaves turn out to need no evaluation.
 const GATHER_PASSES: usize = 4;
 
-/// An evaluator and the leaves that wait for it.
+/// Visits one at a time between two looks at the clock and at the limits: about a third of a millisecond.
+const VISITS_PER_ROUND: u64 = 32;
+
+/// An evaluator and the visits that wait for it.
 pub(super) struct Worker {
     evaluator: Box<dyn Evaluator>,
     batch: PendingBatch,
+    walker: Walker,
 }
 
 impl Worker {
-    pub fn new(evaluator: Box<dyn Evaluator>) -> Worker {
-        Worker { evaluator, batch: PendingBatch::default() }
+    /// A worker of this number.
+    pub fn new(evaluator: Box<dyn Evaluator>, number: usize) -> Worker {
+        Worker { evaluator, batch: PendingBatch::new(number), walker: Walker::new(number) }
     }
 
     /// Works on a search until it ends; returns why, or `None` if it was ended from elsewhere.
@@ -29,6 +33,9 @@ impl Worker {
     ///
     /// If the evaluator fails; none of this worker's visits are in flight then.
     pub fn run(&mut self, search: &SharedSearch) -> Result<Option<EndReason>, EvalError> {
+        if self.evaluator.split().is_some() {
+            return Ok(self.walk(search));
+        }
         let size = search.context.params.batch.clamp(1, self.evaluator.max_batch());
         while !search.is_stopped() {
             if let Some(reason) = self.round(search, size)? {
@@ -38,26 +45,82 @@ impl Worker {
         Ok(None)
     }
 
+    /// Visits one at a time until the search ends.
+    fn walk(&mut self, search: &SharedSearch) -> Option<EndReason> {
+        let context = &search.context;
+        self.walker.start(context);
+        let evaluator = self.evaluator.split()?;
+        while !search.is_stopped() {
+            let tickets = search.take_tickets(VISITS_PER_ROUND);
+            if tickets == 0 {
+                return None;
+            }
+            let mut left = tickets;
+            let mut full = false;
+            let mut reason = None;
+            let tree = search.tree();
+            let recycled = tree.recycled();
+            tree.set_horizon(context.horizon(&tree, search.expected_visits()));
+            while left > 0 && !search.is_stopped() && reason.is_none() {
+                match self.walker.visit(context, &tree, evaluator) {
+                    VisitEnd::Applied => {
+                        left -= 1;
+                        reason = context.end_reason(&tree);
+                    }
+                    VisitEnd::Collided => std::thread::yield_now(),
+                    VisitEnd::Full => {
+                        full = true;
+                        break;
+                    }
+                }
+            }
+            drop(tree);
+            search.return_tickets(left);
+            let reason = reason.or_else(|| full.then(|| search.recycle(recycled)).flatten());
+            if let Some(reason) = reason.or_else(|| search.observe_round()) {
+                return Some(reason);
+            }
+        }
+        None
+    }
+
     /// One round of at most `size` evaluations.
     fn round(&mut self, search: &SharedSearch, size: usize) -> Result<Option<EndReason>, EvalError> {
-        let mut access = search.access();
-        let expected = search.expected_visits();
-        let status =
-            round::gather(&search.context, &mut self.batch, &mut access, (size, GATHER_PASSES), expected);
-        if !status.progress {
-            return Ok(access.wait_for_change());
+        let context = &search.context;
+        let tree = search.tree();
+        let recycled = tree.recycled();
+        let (mut full, mut progress) = (false, false);
+        for _ in 0..GATHER_PASSES {
+            tree.set_horizon(context.horizon(&tree, search.expected_visits()));
+            let tickets = search.take_tickets((size - self.batch.len()) as u64);
+            let before = self.batch.len();
+            let status = self.batch.gather(context, &tree, size, tickets as usize);
+            let used = status.finished + self.batch.len() - before;
+            search.return_tickets(tickets - used as u64);
+            progress |= used > 0;
+            full |= status.full;
+            if status.collided || status.full || tickets == 0 || self.batch.len() == size || tree.is_proven()
+            {
+                break;
+            }
         }
-        drop(access);
+        if !progress && !full {
+            drop(tree);
+            return Ok(search.wait_for_change());
+        }
         let answers = match self.evaluate() {
             Ok(answers) => answers,
             Err(error) => {
-                search.cancel(&mut self.batch);
+                self.batch.cancel(&tree);
                 return Err(error);
             }
         };
-        let temperature = search.context.params.policy_temperature;
-        let leaves: Vec<(InFlightVisit, Expansion)> = self.batch.expand(&answers, temperature).collect();
-        Ok(search.apply(leaves, status.full).or_else(|| search.observe_round()))
+        self.batch.apply(context, &tree, &answers, true);
+        let reason = context.end_reason(&tree);
+        drop(tree);
+        search.changed();
+        let reason = reason.or_else(|| full.then(|| search.recycle(recycled)).flatten());
+        Ok(reason.or_else(|| search.observe_round()))
     }
 
     /// Evaluates the batch. A panic of the evaluator is an error like any other.

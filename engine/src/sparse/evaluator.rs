@@ -7,7 +7,7 @@ use shakmaty::Move;
 
 use crate::encoding::moves1::{self, Rows};
 use crate::encoding::sparse1::{Features, View};
-use crate::eval::{Answer, EvalError, Evaluator, Request, Wdl};
+use crate::eval::{Answer, EvalError, Evaluator, Request, SplitEvaluator, Wdl};
 use crate::position::Game;
 
 use super::integers::{Bytes, LOGIT_STEPS, Lanes, Weights};
@@ -62,20 +62,6 @@ impl SparseEvaluator {
         self.ask(game, Question::Both(moves, priors)).expect("the value is asked for")
     }
 
-    /// The value alone, in a third of the time.
-    pub fn value(&mut self, game: &Game) -> Wdl {
-        self.ask(game, Question::Value).expect("the value is asked for")
-    }
-
-    /// The priors alone.
-    ///
-    /// # Panics
-    ///
-    /// As [`SparseEvaluator::evaluate_into`].
-    pub fn policy_into(&mut self, game: &Game, moves: &[Move], priors: &mut [f32]) {
-        self.ask(game, Question::Policy(moves, priors));
-    }
-
     fn ask(&mut self, game: &Game, question: Question<'_>) -> Option<Wdl> {
         let SparseEvaluator { weights, level, scratch } = self;
         match *level {
@@ -101,12 +87,27 @@ impl Evaluator for SparseEvaluator {
         };
         Ok(batch.iter().map(answer).collect())
     }
+
+    fn split(&mut self) -> Option<&mut dyn SplitEvaluator> {
+        Some(self)
+    }
+}
+
+impl SplitEvaluator for SparseEvaluator {
+    /// Takes a third of the time of both.
+    fn value(&mut self, game: &Game) -> Wdl {
+        self.ask(game, Question::Value).expect("the value is asked for")
+    }
+
+    fn policy(&mut self, game: &Game, moves: &[Move], temperature: f32, priors: &mut [f32]) {
+        self.ask(game, Question::Policy { moves, temperature, priors });
+    }
 }
 
 /// What is asked of a position: moves, and where their priors go.
 enum Question<'a> {
     Value,
-    Policy(&'a [Move], &'a mut [f32]),
+    Policy { moves: &'a [Move], temperature: f32, priors: &'a mut [f32] },
     Both(&'a [Move], &'a mut [f32]),
 }
 
@@ -129,12 +130,12 @@ impl<S: Simd> NullaryFnOnce for Job<'_, S> {
         let features = view.features();
         match question {
             Question::Value => Some(value(simd, weights, scratch, &features)),
-            Question::Policy(moves, priors) => {
-                policy(simd, weights, scratch, &view, &features, moves, priors);
+            Question::Policy { moves, temperature, priors } => {
+                policy(simd, weights, scratch, (&view, &features), moves, temperature, priors);
                 None
             }
             Question::Both(moves, priors) => {
-                policy(simd, weights, scratch, &view, &features, moves, priors);
+                policy(simd, weights, scratch, (&view, &features), moves, 1.0, priors);
                 Some(value(simd, weights, scratch, &features))
             }
         }
@@ -155,9 +156,9 @@ fn policy<S: Simd>(
     simd: S,
     weights: &Weights,
     scratch: &mut Scratch,
-    view: &View,
-    features: &Features,
+    (view, features): (&View, &Features),
     moves: &[Move],
+    temperature: f32,
     priors: &mut [f32],
 ) {
     let Scratch { sums, hidden, rows, logits, powers } = scratch;
@@ -173,5 +174,5 @@ fn policy<S: Simd>(
     layers::accumulate::<S>(weights, features, 0, sums);
     layers::hidden(sums, hidden);
     layers::logits(simd, weights, hidden, rows, logits);
-    softmax(logits, LOGIT_STEPS, powers, priors);
+    softmax(logits, LOGIT_STEPS * f64::from(temperature), powers, priors);
 }

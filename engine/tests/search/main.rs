@@ -9,4 +9,5 @@ mod repetition;
 mod reuse;
 mod solver;
 mod pool;
+mod split;
 mod stepped;

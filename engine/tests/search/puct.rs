@@ -23,7 +23,7 @@ fn puct_by_hand() {
     assert_eq!(manual.visits()["e2e4"], 3);
     manual.visit(); // e2e4 0.2/3 + 0.75·√3/4 = 0.391; d2d4 0.2/4 + 0.25·√3 = 0.483
     assert_eq!(manual.visits(), HashMap::from([("e2e4".into(), 3), ("d2d4".into(), 1)]));
-    assert_eq!(manual.tree.check_at_rest(), Ok(()));
+    assert_eq!(manual.tree().check_at_rest(), Ok(()));
 }
 
 #[test]
@@ -39,8 +39,8 @@ fn values_change_sides_and_draws_keep_their_share() {
     near(child.wdl.draw, 0.6);
     near(child.wdl.loss, 0.1);
     // The root's statistics are for the side that moved into it: the mean of draw and the child, flipped.
-    near(manual.tree.root().wdl.draw, 0.8);
-    near(manual.tree.root().q, -0.1);
+    near(manual.tree().root().wdl.draw, 0.8);
+    near(manual.tree().root().q, -0.1);
 }
 
 #[test]
@@ -49,15 +49,12 @@ fn a_virtual_loss_diverts_the_next_visit() {
     let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", plain(), script);
     manual.visit();
     manual.visit(); // e2e4
-    // e2e4 0 + 0.6/2 = 0.3, d2d4 0 + 0.4: d2d4.
-    let first = manual.tree.gather(1).visits;
-    assert_eq!(manual.child("d2d4").in_flight, 1);
-    // While that is in flight, d2d4's Q falls by ½: 0.4·√2/2 − 0.5 < 0; e2e4 has 0.6·√2/2 = 0.42.
-    let second = manual.tree.gather(1);
-    assert!(!second.collided);
+    // e2e4 0 + 0.6/2 = 0.3, d2d4 0 + 0.4: d2d4. While that is in flight, its Q falls by ½: 0.4·√2/2 − 0.5 < 0; e2e4 has
+    // 0.6·√2/2 = 0.42.
+    assert_eq!(manual.search.gather(2), 2);
     assert_eq!((manual.child("e2e4").in_flight, manual.child("d2d4").in_flight), (1, 1));
-    first.into_iter().chain(second.visits).for_each(|visit| manual.tree.cancel(visit));
-    assert_eq!(manual.tree.check_at_rest(), Ok(()));
+    manual.search.cancel();
+    assert_eq!(manual.tree().check_at_rest(), Ok(()));
 }
 
 #[test]
@@ -70,11 +67,8 @@ fn an_in_flight_visit_counts_as_a_loss_in_q() {
         let params = Params { virtual_loss, ..plain() };
         let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", params, script.clone());
         (0..3).for_each(|_| manual.visit());
-        let first = manual.tree.gather(1).visits;
-        let second = manual.tree.gather(1).visits;
-        let in_flight = manual.child("d2d4").in_flight;
-        first.into_iter().chain(second).for_each(|visit| manual.tree.cancel(visit));
-        in_flight
+        manual.search.gather(2);
+        manual.child("d2d4").in_flight
     };
     assert_eq!(choose(0.0), 0);
     assert_eq!(choose(1.0), 1);
@@ -114,21 +108,22 @@ fn temperature_flattens_the_policy() {
 #[test]
 fn a_leaf_under_evaluation_is_not_gathered_twice() {
     let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "", plain(), Scripted::default());
-    let gathered = manual.tree.gather(4);
-    assert_eq!(gathered.visits.len(), 1, "only the root can be evaluated");
-    assert!(gathered.collided);
-    assert_eq!(manual.tree.in_flight(), 1);
+    assert_eq!(manual.search.gather(4), 1, "only the root can be evaluated");
+    assert_eq!(manual.tree().root().in_flight, 1);
 }
 
 #[test]
 fn cancelling_leaves_the_tree_as_it_was() {
     let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "", plain(), Scripted::default());
     (0..20).for_each(|_| manual.visit());
-    let before = (manual.tree.root(), manual.tree.children(), manual.tree.playouts());
-    let gathered = manual.tree.gather(8);
-    assert!(gathered.visits.len() > 1);
-    assert_ne!(manual.tree.root(), before.0, "visits are in flight");
-    gathered.visits.into_iter().for_each(|visit| manual.tree.cancel(visit));
-    assert_eq!((manual.tree.root(), manual.tree.children(), manual.tree.playouts()), before);
-    assert_eq!(manual.tree.check_at_rest(), Ok(()));
+    let state = |manual: &ManualSearch| {
+        let tree = manual.tree();
+        (tree.root(), tree.children(), tree.playouts())
+    };
+    let before = state(&manual);
+    assert!(manual.search.gather(8) > 1);
+    assert_ne!(state(&manual), before, "visits are in flight");
+    manual.search.cancel();
+    assert_eq!(state(&manual), before);
+    assert_eq!(manual.tree().check_at_rest(), Ok(()));
 }

@@ -80,13 +80,36 @@ fn another_game_starts_with_an_empty_tree() {
 }
 
 #[test]
-fn a_restricted_search_neither_reuses_nor_leaves_a_tree() {
+fn a_restricted_search_reuses_what_is_below_its_moves() {
     let mut pool = pool(Params::default());
     let game = Game::new();
-    search_by(&mut pool, &game, visits(1_000));
+    let before = search_by(&mut pool, &game, visits(1_000));
     let some = Limits { root_moves: game.legal_moves()[..2].to_vec(), ..visits(100) };
+    let of_some: u64 = before
+        .stats
+        .iter()
+        .filter(|stats| some.root_moves.contains(&stats.m))
+        .map(|stats| stats.visits)
+        .sum();
+    assert!(of_some > 0);
     let report = search_by(&mut pool, &game, some).report;
-    assert_eq!((report.lines.len(), kept(&report)), (2, 0));
+    assert_eq!((report.lines.len(), kept(&report)), (2, of_some));
+    // The search of all moves has its root back, and what was found below the two.
+    let report = search_by(&mut pool, &game, visits(100)).report;
+    assert_eq!((report.lines.len(), kept(&report)), (20, 999));
+}
+
+/// A root that was expanded with some of its moves is no root for a search of all, but what is below it is reused.
+#[test]
+fn a_root_without_some_of_its_moves_is_not_reused() {
+    let mut pool = pool(Params::default());
+    let game = Game::new();
+    let some = Limits { root_moves: game.legal_moves()[..2].to_vec(), ..visits(500) };
+    let report = search_by(&mut pool, &game, some).report;
+    assert!(kept(&search_by(&mut pool, &after(&game, &report, 2), visits(10)).report) > 20);
+    let mut pool = self::pool(Params::default());
+    let some = Limits { root_moves: game.legal_moves()[..2].to_vec(), ..visits(500) };
+    search_by(&mut pool, &game, some);
     let report = search_by(&mut pool, &game, visits(100)).report;
     assert_eq!((report.lines.len(), kept(&report)), (20, 0));
 }

@@ -6,16 +6,18 @@ use std::sync::{Arc, Mutex};
 use engine::bench::HashedEvaluator;
 use engine::eval::{Answer, EvalError, Evaluator, Request, Uniform, Wdl};
 use engine::position::Game;
-use engine::search::{Expansion, Leaf, Limits, Params, Pool, Proof, Puct, SearchOutcome, Tree};
-use shakmaty::{Color, Move, Position};
+use engine::search::{Limits, NodeView, Params, Pool, Puct, SearchOutcome, SteppedSearch, Tree};
+use engine::tables::Tables;
+use shakmaty::{Color, Move};
 
-/// Plain PUCT with c = 1: no growth, no reduction, no temperature.
+/// Plain PUCT with c = 1: no growth, no reduction, no temperature, no pruning.
 pub fn plain() -> Params {
     Params {
         puct: Puct { c: 1.0, factor: 0.0, ..Puct::default() },
         fpu: 0.0,
         policy_temperature: 1.0,
         virtual_loss: 1.0,
+        smart_pruning: 0.0,
         ..Params::default()
     }
 }
@@ -45,52 +47,50 @@ impl Scripted {
     }
 }
 
-/// A tree driven step by step, one leaf at a time, with scripted answers.
+/// A stepped search, one leaf at a time, with scripted answers.
 pub struct ManualSearch {
-    pub tree: Tree,
+    pub search: SteppedSearch,
     script: Scripted,
-    params: Params,
 }
 
 impl ManualSearch {
     pub fn new(fen: &str, root_moves: &str, params: Params, script: Scripted) -> ManualSearch {
         let game = Game::from_fen(fen).unwrap();
-        let moves: Vec<Move> = root_moves.split_whitespace().map(|m| game.parse_uci(m).unwrap()).collect();
-        ManualSearch { tree: Tree::new(game, &moves, params.clone(), 1 << 24), script, params }
+        let root_moves = root_moves.split_whitespace().map(|m| game.parse_uci(m).unwrap()).collect();
+        let mut search = SteppedSearch::new(Tables::default(), 1 << 24);
+        search.start(&game, Limits { root_moves, ..Limits::default() }, params);
+        ManualSearch { search, script }
     }
 
+    pub fn tree(&self) -> &Tree {
+        self.search.tree()
+    }
+
+    /// One visit, unless the search has ended.
     pub fn visit(&mut self) {
-        let gathered = self.tree.gather(1);
-        for visit in gathered.visits {
-            let mut game = self.tree.root_game().clone();
-            visit.replay(&mut game);
-            let leaf = self.leaf(&game, visit.plies());
-            self.tree.apply(visit, leaf);
+        if self.search.gather(1) > 0 {
+            self.answer();
         }
     }
 
-    pub fn leaf(&self, game: &Game, plies: usize) -> Leaf {
-        let legal = game.legal_moves();
-        let moves = if plies == 0 { self.tree.root_moves().to_vec() } else { legal.to_vec() };
-        if moves.is_empty() {
-            let mated = game.position().is_check();
-            return Leaf::Terminal(if mated { Proof::Loss(0) } else { Proof::Draw });
-        }
-        let after = last_move(self.tree.root_game(), game);
-        Leaf::Expanded(Expansion::new(
-            &moves,
-            &self.script.answer(&after, &moves),
-            self.params.policy_temperature,
-        ))
+    /// Answers what was gathered.
+    pub fn answer(&mut self) {
+        let root = self.tree().root_game().clone();
+        let answers: Vec<Answer> = self
+            .search
+            .requests()
+            .map(|request| self.script.answer(&last_move(&root, request.game), request.moves))
+            .collect();
+        self.search.answer(&answers);
     }
 
     /// Visits of each root move, by name.
     pub fn visits(&self) -> HashMap<String, u32> {
-        self.tree.children().into_iter().map(|(m, view)| (Game::uci(m, false), view.visits)).collect()
+        self.tree().children().into_iter().map(|(m, view)| (Game::uci(m, false), view.visits)).collect()
     }
 
-    pub fn child(&self, uci: &str) -> engine::search::NodeView {
-        let children = self.tree.children();
+    pub fn child(&self, uci: &str) -> NodeView {
+        let children = self.tree().children();
         children.into_iter().find(|(m, _)| Game::uci(*m, false) == uci).expect("a root move").1
     }
 }

@@ -1,86 +1,120 @@
-//! Blocks of links, the index, and bounds.
+//! Blocks of moves and links, the index, and bounds.
 
 use super::*;
 
-#[test]
-fn a_node_with_35_moves_stays_small() {
-    const { assert!(NODE_COST <= 320) };
+fn add_link(store: &NodeStore, parent: NodeId) -> (u32, NodeId) {
+    let child = store.add().unwrap();
+    let links = store.node(parent).lock();
+    let link = store.add_link(parent, links, child).unwrap();
+    store.node(parent).unlock(links + 1);
+    (link, child)
+}
+
+/// Gives a node its moves, numbered.
+fn expand(store: &NodeStore, id: NodeId, count: u16) {
+    let moves: Vec<_> = (0..count).map(|number| (PackedMove(number), 0.5)).collect();
+    assert!(store.set_moves(id, &moves));
 }
 
 #[test]
-fn a_prior_keeps_its_precision_in_sixteen_bits() {
-    for prior in [0.0, 1e-4, 0.25, 0.5, 1.0] {
-        assert!((Candidate::new(PackedMove(0), prior).prior() - prior).abs() < 2e-5);
+fn an_average_node_stays_small() {
+    const { assert!(NODE_COST <= 120 + 5 * 36) };
+}
+
+#[test]
+fn links_stay_in_place_and_in_order_while_a_node_gets_more() {
+    let store = NodeStore::new(1 << 20);
+    let (a, b) = (store.add().unwrap(), store.add().unwrap());
+    expand(&store, a, 250);
+    expand(&store, b, 250);
+    let mut added = [Vec::new(), Vec::new()];
+    for edge in 0..250 {
+        for (parent, added) in [a, b].into_iter().zip(&mut added) {
+            let (link, child) = add_link(&store, parent);
+            assert_eq!(store.link_id(parent, edge), link);
+            store.link(link).add_visits(edge as u32 + 1, false);
+            added.push((link, child));
+        }
     }
+    for (parent, added) in [a, b].into_iter().zip(&added) {
+        let moves: Vec<u16> = store.moves_of(parent).map(|candidate| candidate.packed().0).collect();
+        assert_eq!(moves, (0..250).collect::<Vec<u16>>());
+        assert!((0..250).all(|edge| store.candidate(parent, edge).packed().0 == edge as u16));
+        assert_eq!(store.links_of(parent).len(), 250);
+        for (edge, (link, &(id, child))) in store.links_of(parent).zip(added).enumerate() {
+            assert_eq!((link.child(), link.visits()), (child, edge as u32 + 1));
+            assert!(std::ptr::eq(link, store.link(id)));
+        }
+    }
+}
+
+#[test]
+fn freed_blocks_are_used_again() {
+    let mut store = NodeStore::new(1 << 20);
+    let parent = store.add().unwrap();
+    expand(&store, parent, 40);
+    (0..30).for_each(|_| _ = add_link(&store, parent));
+    let (used, ids) = (store.used_bytes(), store.ids().count());
+    store.free_moves(parent);
+    assert!(store.used_bytes() < used && !store.node(parent).is_expanded());
+    for id in 1..=30 {
+        store.free_node(NodeId(id));
+    }
+    assert_eq!(store.used_bytes(), size_of::<Node>());
+    expand(&store, parent, 40);
+    (0..30).for_each(|_| _ = add_link(&store, parent));
+    assert_eq!((store.used_bytes(), store.ids().count()), (used, ids));
 }
 
 #[test]
 fn memory_is_bounded() {
-    let nodes = NodeStore::new(1 << 20);
-    let slack = MAX_MOVES * size_of::<Candidate>() + (2 << BLOCK_SIZES) * size_of::<Link>() + 64;
-    assert!(nodes.bytes() <= (1 << 20) + slack, "{}", nodes.bytes());
-}
-
-fn candidates(count: u16) -> Vec<Candidate> {
-    (0..count).map(|number| Candidate::new(PackedMove(number), 0.5)).collect()
-}
-
-#[test]
-fn links_keep_their_order_when_their_block_grows() {
-    let mut nodes = NodeStore::new(1 << 20);
-    let (a, b) = (nodes.add(), nodes.add());
-    nodes.expand(a, &candidates(200));
-    nodes.expand(b, &candidates(200));
-    let mut children = [Vec::new(), Vec::new()];
-    for edge in 0..200 {
-        for (parent, children) in [a, b].into_iter().zip(&mut children) {
-            children.push(nodes.child_or_new(parent, edge));
-            nodes.link_mut(parent, edge).visits = edge as u32 + 1000 * parent.0;
+    for memory in [100_000, 1 << 20] {
+        let store = NodeStore::new(memory);
+        let mut nodes = 0;
+        while let Some(id) = store.add() {
+            nodes += 1;
+            if !store.set_moves(id, &[(PackedMove(1), 0.5); 36]) {
+                assert!(!store.node(id).is_expanded());
+                break;
+            }
+            assert!(store.used_bytes() <= memory, "{id:?}");
         }
+        assert!(nodes > memory / (2 * NODE_COST), "{nodes}");
+        assert!(store.fullness() > 800, "{}", store.fullness());
     }
-    for (parent, children) in [a, b].into_iter().zip(&children) {
-        let links = nodes.links_of(parent);
-        assert_eq!(links.iter().map(|link| link.child()).collect::<Vec<_>>(), *children);
-        assert!(links.iter().zip(0..).all(|(link, edge)| link.visits == edge + 1000 * parent.0));
-    }
-    // A third node reuses the outgrown blocks; only its last block is new.
-    let c = nodes.add();
-    nodes.expand(c, &candidates(200));
-    let before = nodes.links.len();
-    for edge in 0..200 {
-        nodes.child_or_new(c, edge);
-    }
-    assert_eq!(nodes.links.len(), before + 256);
 }
 
 #[test]
-fn registered_nodes_are_found_until_they_are_dropped() {
-    let mut nodes = NodeStore::new(1 << 16);
+fn registered_nodes_are_found_until_they_are_removed() {
+    let store = NodeStore::new(1 << 18);
     let keys = (1..200_u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let root = nodes.add();
-    let ids: Vec<(u64, NodeId)> = keys.map(|key| (key, nodes.add())).collect();
+    let ids: Vec<(u64, NodeId)> = keys.map(|key| (key, store.add().unwrap())).collect();
     for (key, id) in &ids {
-        assert_eq!(nodes.find(*key), None);
-        nodes.register(*id, *key);
+        assert_eq!(store.find(*key), None);
+        assert_eq!(store.register(*id, *key), None);
     }
-    assert!(ids.iter().all(|(key, id)| nodes.find(*key) == Some(*id)));
-    // Keep the root and every other node.
-    let mut kept = NodeSet::new(nodes.len());
-    for id in nodes.ids().filter(|id| id.0 % 2 == 0) {
-        kept.insert(id);
+    assert!(ids.iter().all(|(key, id)| store.find(*key) == Some(*id)));
+    let late = store.add().unwrap();
+    assert_eq!(store.register(late, ids[5].0), Some(ids[5].1), "registered by another worker");
+    for (_, id) in ids.iter().step_by(2) {
+        store.unregister(*id);
     }
-    assert_eq!(nodes.compact(&kept, root), NodeId(0));
-    for (key, id) in ids {
-        let expected = (id.0 % 2 == 0).then_some(NodeId(id.0 / 2));
-        assert_eq!(nodes.find(key), expected);
+    for (number, (key, id)) in ids.into_iter().enumerate() {
+        assert_eq!(store.find(key), (number % 2 == 1).then_some(id));
     }
 }
 
 #[test]
-fn a_removed_node_is_reused() {
-    let mut nodes = NodeStore::new(1 << 16);
-    let first = nodes.add();
-    nodes.remove(first);
-    assert_eq!(nodes.add(), first);
-    assert_ne!(nodes.add(), first);
+fn workers_that_add_at_once_lose_nothing() {
+    let store = NodeStore::new(4 << 20);
+    let parent = store.add().unwrap();
+    expand(&store, parent, 240);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..60).for_each(|_| _ = add_link(&store, parent)));
+        }
+    });
+    let mut children: Vec<u32> = store.links_of(parent).map(|link| link.child().0).collect();
+    children.sort_unstable();
+    assert_eq!(children, (1..=240).collect::<Vec<u32>>());
 }

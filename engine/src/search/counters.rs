@@ -1,0 +1,115 @@
+//! Counters of a search, for each worker apart so that workers do not wait for one another's cache line.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use super::node::Counter;
+
+/// Counters of a search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SearchCounters {
+    /// Applied visits.
+    pub playouts: u64,
+    /// Of these, new evaluations.
+    pub evaluations: u64,
+    /// Of these, visits that backed up the mean of a transposition.
+    pub transpositions: u64,
+    /// Of these, results from endgame tables.
+    pub table_hits: u64,
+    /// Sum of the path lengths, in plies.
+    pub path_plies: u64,
+    /// The greatest mean path length so far, in plies, rounded down.
+    pub depth: u32,
+    /// The longest path, in plies.
+    pub longest_path: u32,
+}
+
+/// What a visit was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum VisitKind {
+    Evaluation,
+    Transposition,
+    TableHit,
+    /// It ended at a value that the tree contains already.
+    Known,
+}
+
+/// The counters of all workers.
+pub(super) struct Counters {
+    workers: Box<[WorkerCounters]>,
+    depth: AtomicU32,
+    /// The first visits of a reused tree follow its principal variation and do not count for the depth.
+    depth_counts_from: u64,
+}
+
+/// Counters that one worker changes.
+#[derive(Default)]
+#[repr(align(128))]
+struct WorkerCounters {
+    playouts: AtomicU64,
+    evaluations: AtomicU64,
+    transpositions: AtomicU64,
+    table_hits: AtomicU64,
+    path_plies: AtomicU64,
+    longest_path: AtomicU32,
+}
+
+impl Counters {
+    pub fn new(workers: usize, depth_counts_from: u64) -> Counters {
+        Counters {
+            workers: (0..workers.max(1)).map(|_| WorkerCounters::default()).collect(),
+            depth: AtomicU32::new(0),
+            depth_counts_from,
+        }
+    }
+
+    /// Counts a visit of a worker.
+    #[inline]
+    pub fn add(&self, worker: usize, kind: VisitKind, plies: usize) {
+        let counters = &self.workers[worker];
+        counters.playouts.increase(1, false);
+        counters.path_plies.increase(plies as u64, false);
+        if plies as u32 > counters.longest_path.load(Ordering::Relaxed) {
+            counters.longest_path.store(plies as u32, Ordering::Relaxed);
+        }
+        match kind {
+            VisitKind::Evaluation => counters.evaluations.increase(1, false),
+            VisitKind::Transposition => counters.transpositions.increase(1, false),
+            VisitKind::TableHit => counters.table_hits.increase(1, false),
+            VisitKind::Known => 0,
+        };
+    }
+
+    fn total(&self, counter: impl Fn(&WorkerCounters) -> &AtomicU64) -> u64 {
+        self.workers.iter().map(|worker| counter(worker).load(Ordering::Relaxed)).sum()
+    }
+
+    /// Applied visits.
+    #[inline]
+    pub fn playouts(&self) -> u64 {
+        self.total(|worker| &worker.playouts)
+    }
+
+    /// The greatest mean path length at any call, in plies, rounded down.
+    pub fn depth(&self) -> u32 {
+        let playouts = self.playouts();
+        if playouts > self.depth_counts_from {
+            let mean = self.total(|worker| &worker.path_plies) / playouts;
+            self.depth.fetch_max(mean as u32, Ordering::Relaxed);
+        }
+        self.depth.load(Ordering::Relaxed)
+    }
+
+    /// The counters of all workers together.
+    pub fn sum(&self) -> SearchCounters {
+        let longest = self.workers.iter().map(|worker| worker.longest_path.load(Ordering::Relaxed)).max();
+        SearchCounters {
+            playouts: self.playouts(),
+            evaluations: self.total(|worker| &worker.evaluations),
+            transpositions: self.total(|worker| &worker.transpositions),
+            table_hits: self.total(|worker| &worker.table_hits),
+            path_plies: self.total(|worker| &worker.path_plies),
+            depth: self.depth(),
+            longest_path: longest.unwrap_or(0),
+        }
+    }
+}

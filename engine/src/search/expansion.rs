@@ -1,0 +1,132 @@
+//! What an evaluator answers, as it enters the tree.
+
+use shakmaty::{Move, Position};
+
+use super::noise::Noise;
+use super::proof::Proof;
+use crate::eval::{Answer, Wdl};
+use crate::position::{Game, PackedMove};
+use crate::tables::TableResult;
+
+/// What is applied at a leaf.
+#[derive(Clone, Copy, Debug)]
+pub enum Leaf<'a> {
+    /// The game is over.
+    Terminal(Proof),
+    /// The result by endgame tables.
+    Table(TableResult),
+    /// A draw by repetition.
+    Repeated {
+        /// Plies since the position first occurred; `None` at threefold repetition.
+        ago: Option<u16>,
+    },
+    /// An evaluated position with its moves.
+    Expanded(Wdl, &'a Expansion),
+    /// An evaluated position whose moves are not known yet.
+    Valued(Wdl),
+}
+
+/// The moves of a position with their priors, highest first. The memory is used again and again.
+#[derive(Clone, Debug, Default)]
+pub struct Expansion {
+    moves: Vec<(PackedMove, f32)>,
+}
+
+impl Expansion {
+    /// `moves` with an evaluator's answer, its priors flattened by `temperature`.
+    pub fn new(moves: &[Move], answer: &Answer, temperature: f32) -> Expansion {
+        let mut expansion = Expansion::default();
+        expansion.set(moves, &answer.priors, temperature);
+        expansion
+    }
+
+    /// Replaces the moves; `priors` are raised to `1 / temperature` and normalised.
+    pub fn set(&mut self, moves: &[Move], priors: &[f32], temperature: f32) {
+        let exponent = 1.0 / temperature;
+        let flat = |prior: f32| if exponent == 1.0 { prior } else { prior.powf(exponent) };
+        self.moves.clear();
+        self.moves.extend(moves.iter().zip(priors).map(|(m, prior)| (PackedMove::new(*m), flat(*prior))));
+        let total: f32 = self.moves.iter().map(|(_, prior)| prior).sum();
+        for (_, prior) in &mut self.moves {
+            *prior = if total > 0.0 { *prior / total } else { 1.0 / moves.len() as f32 };
+        }
+        self.sort();
+    }
+
+    fn sort(&mut self) {
+        // Stable: equal priors stay in the order of move generation, which is the same on every machine.
+        self.moves.sort_by(|a, b| b.1.total_cmp(&a.1));
+    }
+
+    /// Mixes noise into the priors.
+    pub(super) fn mix(&mut self, noise: Noise) {
+        let shares = noise.shares(self.moves.len());
+        for ((_, prior), share) in self.moves.iter_mut().zip(shares) {
+            *prior = (1.0 - noise.epsilon) * *prior + noise.epsilon * share;
+        }
+        self.sort();
+    }
+
+    /// The moves with their priors, highest first.
+    pub(super) fn moves(&self) -> &[(PackedMove, f32)] {
+        &self.moves
+    }
+}
+
+/// The leaf if the game is over at `game`, which is `plies` from the root.
+///
+/// Besides the rules of chess, a position that has occurred since the root is a draw: a side that could avoid the
+/// repetition the first time can do so the second time.
+pub(super) fn finished(game: &Game, legal: &[Move], plies: usize) -> Option<Leaf<'static>> {
+    if legal.is_empty() {
+        let proof = if game.position().is_check() { Proof::Loss(0) } else { Proof::Draw };
+        return Some(Leaf::Terminal(proof));
+    }
+    if game.position().halfmoves() >= 100 || game.position().is_insufficient_material() {
+        return Some(Leaf::Terminal(Proof::Draw));
+    }
+    if game.repetitions() >= 2 {
+        return Some(Leaf::Repeated { ago: None });
+    }
+    let ago = game.recurrence().filter(|ago| *ago <= plies);
+    ago.map(|ago| Leaf::Repeated { ago: Some(ago as u16) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finished_after(moves: &str, plies: usize) -> Option<Leaf<'static>> {
+        let game = Game::from_uci(None, moves.split_whitespace()).unwrap();
+        finished(&game, &game.legal_moves(), plies)
+    }
+
+    #[test]
+    fn the_second_occurrence_since_the_root_is_a_draw() {
+        let round = "g1f3 g8f6 f3g1 f6g8";
+        let twofold = finished_after(round, 4);
+        assert!(matches!(twofold, Some(Leaf::Repeated { ago: Some(4) })), "the root itself is repeated");
+        assert!(finished_after(round, 3).is_none(), "its only occurrence was before the root");
+        let third = finished_after(&format!("{round} {round}"), 1);
+        assert!(matches!(third, Some(Leaf::Repeated { ago: None })), "threefold, wherever the others were");
+    }
+
+    #[test]
+    fn mate_is_a_loss_for_the_side_to_move_and_is_checked_first() {
+        let mate = finished_after("f2f3 e7e5 g2g4 d8h4", 4);
+        assert!(matches!(mate, Some(Leaf::Terminal(Proof::Loss(0)))));
+        assert!(finished_after("f2f3 e7e5 g2g4", 3).is_none());
+    }
+
+    #[test]
+    fn noise_moves_priors_and_keeps_their_sum() {
+        let game = Game::new();
+        let moves = game.legal_moves();
+        let answer = Answer { wdl: Wdl::DRAW, priors: vec![0.05; 20] };
+        let mut expansion = Expansion::new(&moves, &answer, 1.0);
+        expansion.mix(Noise { epsilon: 0.5, alpha: 0.3, seed: 3 });
+        let priors: Vec<f32> = expansion.moves().iter().map(|(_, prior)| *prior).collect();
+        assert!((priors.iter().sum::<f32>() - 1.0).abs() < 1e-4);
+        assert!(priors.is_sorted_by(|a, b| a >= b) && priors[0] > 0.1);
+    }
+}

@@ -1,0 +1,509 @@
+//! The entries of the tree's arrays. Several threads read and change them at once: every field is atomic.
+//!
+//! Statistics are sums, so that their order does not matter, in fixed point, so that it does not matter to the last
+//! bit. They are read without a lock: a reader may see one visit's change of some fields and not yet of others, which
+//! the next visit mends.
+
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+use super::proof::Proof;
+use crate::eval::Wdl;
+use crate::position::PackedMove;
+
+/// The index of a node in the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeId(pub(super) u32);
+
+/// No node, no block.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// [`Node::moves`] of a node that a worker is expanding.
+const EXPANDING: u16 = u16::MAX;
+
+/// Set in [`Node::links`] while a worker adds a link.
+const ADDING: u16 = 1 << 15;
+
+/// The fixed-point representation of 1 in sums of results.
+const ONE: f64 = (1_u64 << 30) as f64;
+
+/// A sum or count that one thread alone changes, or several at once.
+pub(super) trait Counter {
+    type Value;
+
+    /// Adds to it and returns what it was; `shared`: others may do so at the same time. Without, it costs no locked
+    /// instruction.
+    fn increase(&self, by: Self::Value, shared: bool) -> Self::Value;
+}
+
+macro_rules! counters {
+    ($($atomic:ty: $value:ty),*) => {$(
+        impl Counter for $atomic {
+            type Value = $value;
+
+            #[inline]
+            fn increase(&self, by: $value, shared: bool) -> $value {
+                if shared {
+                    self.fetch_add(by, Ordering::Relaxed)
+                } else {
+                    let before = self.load(Ordering::Relaxed);
+                    self.store(before.wrapping_add(by), Ordering::Relaxed);
+                    before
+                }
+            }
+        }
+    )*};
+}
+
+counters!(AtomicU32: u32, AtomicU64: u64, AtomicI64: i64);
+
+/// A position with the statistics of its visits: one cache line.
+///
+/// The sums are over the visits, for the side that moved *into* the node, so that a parent compares its children without
+/// a change of sign.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub(super) struct Node {
+    /// Sum of the results, −1 to 1 each.
+    wins: AtomicI64,
+    /// Sum of the squared results.
+    squares: AtomicU64,
+    /// Sum of the probabilities of a draw.
+    draws: AtomicU64,
+    /// [`Game::key`](crate::position::Game::key), if the node is in the index; else 0.
+    pub key: AtomicU64,
+    visits: AtomicU32,
+    /// Visits that ended here: one, its evaluation; more if its moves were dropped or the game ends here.
+    own: AtomicU32,
+    /// The evaluator's value for the side that moved into the node, −1 to 1: bits of an `f32`.
+    value: AtomicU32,
+    fate: AtomicU32,
+    pub first_move: AtomicU32,
+    pub first_link: AtomicU32,
+    moves: AtomicU16,
+    links: AtomicU16,
+    in_flight: AtomicU16,
+    /// Links that lead here, and other reasons to keep the node; saturates.
+    pub references: AtomicU16,
+}
+
+/// What is known about a position without an evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// Nothing.
+    Open,
+    /// Its result with best play, for the side to move.
+    Proven(Proof),
+    /// The third occurrence: the game is over.
+    Threefold,
+    /// The second occurrence, this many plies after the first: a draw if the first is not before the root.
+    Twofold(u16),
+}
+
+impl Fate {
+    fn pack(self) -> u32 {
+        let tagged = |tag: u32, plies: u16| tag << 16 | u32::from(plies);
+        match self {
+            Fate::Open => 0,
+            Fate::Proven(Proof::Win(plies)) => tagged(1, plies),
+            Fate::Proven(Proof::Draw) => tagged(2, 0),
+            Fate::Proven(Proof::Loss(plies)) => tagged(3, plies),
+            Fate::Threefold => tagged(4, 0),
+            Fate::Twofold(ago) => tagged(5, ago),
+        }
+    }
+
+    fn unpack(bits: u32) -> Fate {
+        let plies = bits as u16;
+        match bits >> 16 {
+            0 => Fate::Open,
+            1 => Fate::Proven(Proof::Win(plies)),
+            2 => Fate::Proven(Proof::Draw),
+            3 => Fate::Proven(Proof::Loss(plies)),
+            4 => Fate::Threefold,
+            _ => Fate::Twofold(plies),
+        }
+    }
+}
+
+impl Node {
+    /// Makes it an unevaluated leaf with one reference.
+    pub fn reset(&self) {
+        self.forget_visits();
+        self.key.store(0, Ordering::Relaxed);
+        self.value.store(0, Ordering::Relaxed);
+        self.first_move.store(NONE, Ordering::Relaxed);
+        self.first_link.store(NONE, Ordering::Relaxed);
+        self.moves.store(0, Ordering::Relaxed);
+        self.links.store(0, Ordering::Relaxed);
+        self.in_flight.store(0, Ordering::Relaxed);
+        self.references.store(1, Ordering::Relaxed);
+    }
+
+    /// Makes it unvisited again, with nothing known about it.
+    pub fn forget_visits(&self) {
+        self.wins.store(0, Ordering::Relaxed);
+        self.squares.store(0, Ordering::Relaxed);
+        self.draws.store(0, Ordering::Relaxed);
+        self.visits.store(0, Ordering::Relaxed);
+        self.own.store(0, Ordering::Relaxed);
+        self.fate.store(0, Ordering::Relaxed);
+    }
+
+    /// Completed visits.
+    #[inline]
+    pub fn visits(&self) -> u32 {
+        self.visits.load(Ordering::Relaxed)
+    }
+
+    /// Visits that ended here.
+    #[inline]
+    pub fn own(&self) -> u32 {
+        self.own.load(Ordering::Relaxed)
+    }
+
+    /// In-flight visits.
+    #[inline]
+    pub fn in_flight(&self) -> u32 {
+        u32::from(self.in_flight.load(Ordering::Relaxed))
+    }
+
+    /// Counts a visit in flight; returns whether it is the only one.
+    pub fn begin_visit(&self) -> bool {
+        self.in_flight.fetch_add(1, Ordering::Acquire) == 0
+    }
+
+    /// A visit is no longer in flight.
+    pub fn end_visit(&self) {
+        self.in_flight.fetch_sub(1, Ordering::Release);
+    }
+
+    /// Adds a visit with a result `q` for the side that moved into the node.
+    #[inline]
+    pub fn add(&self, q: f32, draw: f32, shared: bool) {
+        let q = f64::from(q);
+        self.wins.increase((q * ONE) as i64, shared);
+        self.squares.increase((q * q * ONE) as u64, shared);
+        self.draws.increase((f64::from(draw) * ONE) as u64, shared);
+        self.visits.increase(1, shared);
+    }
+
+    /// Records the evaluator's value, and that a visit ended here.
+    pub fn add_own(&self, q: f32, draw: f32, shared: bool) {
+        self.value.store(q.to_bits(), Ordering::Relaxed);
+        self.own.increase(1, shared);
+        self.add(q, draw, shared);
+    }
+
+    /// The evaluator's value for the side that moved into the node; `None` before its evaluation.
+    pub fn value(&self) -> Option<f32> {
+        (self.visits() > 0).then(|| f32::from_bits(self.value.load(Ordering::Relaxed)))
+    }
+
+    /// What is known about the position.
+    #[inline]
+    pub fn fate(&self) -> Fate {
+        Fate::unpack(self.fate.load(Ordering::Relaxed))
+    }
+
+    /// Sets what is known about the position.
+    pub fn set_fate(&self, fate: Fate) {
+        self.fate.store(fate.pack(), Ordering::Relaxed);
+    }
+
+    /// The proven value, for the side to move.
+    #[inline]
+    pub fn proof(&self) -> Option<Proof> {
+        match self.fate() {
+            Fate::Proven(proof) => Some(proof),
+            _ => None,
+        }
+    }
+
+    /// The moves; 0 unless the node is expanded.
+    #[inline]
+    pub fn moves(&self) -> usize {
+        match self.moves.load(Ordering::Acquire) {
+            EXPANDING => 0,
+            moves => usize::from(moves),
+        }
+    }
+
+    /// Whether the node has its moves.
+    #[inline]
+    pub fn is_expanded(&self) -> bool {
+        self.moves() > 0
+    }
+
+    /// Claims the right to expand the node: only one worker gets it.
+    pub fn claim(&self) -> bool {
+        self.moves.compare_exchange(0, EXPANDING, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Sets the number of moves, after they were written; 0 gives up a claim.
+    pub fn set_moves(&self, moves: usize) {
+        self.moves.store(moves as u16, Ordering::Release);
+    }
+
+    /// The moves that were taken.
+    #[inline]
+    pub fn links(&self) -> usize {
+        usize::from(self.links.load(Ordering::Acquire) & !ADDING)
+    }
+
+    /// Waits for the right to add a link; returns the number of links. [`Node::unlock`] ends it.
+    pub fn lock(&self) -> usize {
+        loop {
+            let links = self.links.load(Ordering::Relaxed) & !ADDING;
+            let locked =
+                self.links.compare_exchange_weak(links, links | ADDING, Ordering::Acquire, Ordering::Relaxed);
+            if locked.is_ok() {
+                return usize::from(links);
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Sets the number of links and ends the right to add one.
+    pub fn unlock(&self, links: usize) {
+        self.links.store(links as u16, Ordering::Release);
+    }
+
+    /// Forgets moves and links; what was visited below counts as ended here.
+    pub fn forget_moves(&self) {
+        self.moves.store(0, Ordering::Relaxed);
+        self.links.store(0, Ordering::Relaxed);
+        self.first_move.store(NONE, Ordering::Relaxed);
+        self.first_link.store(NONE, Ordering::Relaxed);
+        self.own.store(self.visits(), Ordering::Relaxed);
+    }
+
+    /// Mean result for the side that moved into the node, −1 to 1; 0 before the first visit. A proven value replaces the
+    /// mean.
+    #[inline]
+    pub fn q(&self) -> f32 {
+        match (self.fate(), self.visits()) {
+            (Fate::Proven(proof), _) => -proof.wdl().q(),
+            (_, 0) => 0.0,
+            (_, visits) => (self.wins.load(Ordering::Relaxed) as f64 / (ONE * f64::from(visits))) as f32,
+        }
+    }
+
+    /// Variance of the results.
+    #[inline]
+    pub fn variance(&self) -> f32 {
+        let visits = f64::from(self.visits().max(1));
+        let mean = self.wins.load(Ordering::Relaxed) as f64 / (ONE * visits);
+        let square = self.squares.load(Ordering::Relaxed) as f64 / (ONE * visits);
+        (square - mean * mean).max(0.0) as f32
+    }
+
+    /// Mean win, draw and loss for the side that moved into the node.
+    pub fn wdl_for_parent(&self) -> Wdl {
+        if let Some(proof) = self.proof() {
+            return proof.wdl().flipped();
+        }
+        let draw = match self.visits() {
+            0 => 1.0,
+            visits => (self.draws.load(Ordering::Relaxed) as f64 / (ONE * f64::from(visits))) as f32,
+        };
+        let win = ((1.0 - draw + self.q()) / 2.0).clamp(0.0, 1.0);
+        Wdl { win, draw, loss: (1.0 - draw - win).max(0.0) }
+    }
+}
+
+/// An entry of a chained block, whose first entry, the head, leads to the next block.
+pub(super) trait Chained {
+    /// Of a head: where the next block's id is.
+    fn next_block(&self) -> &AtomicU32;
+}
+
+/// A legal move of an expanded node: the move and its prior in sixteen bits each; or the head of a block of moves.
+#[derive(Debug, Default)]
+pub(super) struct Candidate(AtomicU32);
+
+impl Chained for Candidate {
+    fn next_block(&self) -> &AtomicU32 {
+        &self.0
+    }
+}
+
+impl Chained for Link {
+    fn next_block(&self) -> &AtomicU32 {
+        &self.child
+    }
+}
+
+impl Candidate {
+    pub fn set(&self, packed: PackedMove, prior: f32) {
+        let prior = (prior * f32::from(u16::MAX)).round().max(1.0) as u32;
+        self.0.store(u32::from(packed.0) | prior << 16, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub fn packed(&self) -> PackedMove {
+        PackedMove(self.0.load(Ordering::Relaxed) as u16)
+    }
+
+    /// The prior, 0 to 1, in 16 bits.
+    #[inline]
+    pub fn prior(&self) -> f32 {
+        self.steps() as f32 * (1.0 / f32::from(u16::MAX))
+    }
+
+    /// The prior in units of 1/65535.
+    pub fn steps(&self) -> u32 {
+        self.0.load(Ordering::Relaxed) >> 16
+    }
+}
+
+/// A move that was taken, with the statistics that its node needs to choose among its moves; or the head of a block of
+/// links.
+#[derive(Debug, Default)]
+pub(super) struct Link {
+    /// The node after the move; of a head the next block, or [`NONE`].
+    child: AtomicU32,
+    /// Visits by this move (the child may have more, by other paths); of the first head the sum of the priors of the
+    /// moves with visits, in units of 1/65535.
+    visits: AtomicU32,
+    /// The child's mean result after the last visit by this move: bits of an `f32`.
+    q: AtomicU32,
+    in_flight: AtomicU16,
+    proven: AtomicU8,
+}
+
+/// The proven value of a child as its link knows it: for the side that makes the move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    Nothing,
+    Won,
+    Drawn,
+    Lost,
+}
+
+impl Link {
+    pub fn reset(&self, child: u32) {
+        self.child.store(child, Ordering::Relaxed);
+        self.visits.store(0, Ordering::Relaxed);
+        self.q.store(0, Ordering::Relaxed);
+        self.in_flight.store(0, Ordering::Relaxed);
+        self.proven.store(0, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub fn child(&self) -> NodeId {
+        NodeId(self.child.load(Ordering::Relaxed))
+    }
+
+    #[inline]
+    pub fn visits(&self) -> u32 {
+        self.visits.load(Ordering::Relaxed)
+    }
+
+    /// Adds to the visits, or to what a head counts in their place; returns what they were.
+    #[inline]
+    pub fn add_visits(&self, visits: u32, shared: bool) -> u32 {
+        self.visits.increase(visits, shared)
+    }
+
+    #[inline]
+    pub fn q(&self) -> f32 {
+        f32::from_bits(self.q.load(Ordering::Relaxed))
+    }
+
+    #[inline]
+    pub fn in_flight(&self) -> u32 {
+        u32::from(self.in_flight.load(Ordering::Relaxed))
+    }
+
+    pub fn begin_visit(&self) {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn end_visit(&self) {
+        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// What is known about the move's result, for the side that makes it.
+    #[inline]
+    pub fn known(&self) -> Known {
+        match self.proven.load(Ordering::Relaxed) {
+            0 => Known::Nothing,
+            1 => Known::Won,
+            2 => Known::Drawn,
+            _ => Known::Lost,
+        }
+    }
+
+    /// Copies the child's mean result and proof.
+    #[inline]
+    pub fn refresh(&self, child: &Node) {
+        self.q.store(child.q().to_bits(), Ordering::Relaxed);
+        let known = match child.proof() {
+            None => return,
+            Some(Proof::Loss(_)) => 1,
+            Some(Proof::Draw) => 2,
+            Some(Proof::Win(_)) => 3,
+        };
+        self.proven.store(known, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_as_small_as_documented() {
+        assert_eq!((size_of::<Node>(), size_of::<Link>(), size_of::<Candidate>()), (64, 16, 4));
+    }
+
+    #[test]
+    fn a_prior_keeps_its_precision_in_sixteen_bits() {
+        for prior in [0.0, 1e-4, 0.25, 0.5, 1.0] {
+            let candidate = Candidate::default();
+            candidate.set(PackedMove(7), prior);
+            assert!((candidate.prior() - prior).abs() < 2e-5);
+            assert_eq!(candidate.packed(), PackedMove(7));
+        }
+    }
+
+    #[test]
+    fn fates_are_packed_and_unpacked() {
+        for fate in [
+            Fate::Open,
+            Fate::Proven(Proof::Win(3)),
+            Fate::Proven(Proof::table_win(1000)),
+            Fate::Proven(Proof::Draw),
+            Fate::Proven(Proof::Loss(0)),
+            Fate::Threefold,
+            Fate::Twofold(4),
+        ] {
+            assert_eq!(Fate::unpack(fate.pack()), fate);
+        }
+    }
+
+    #[test]
+    fn means_and_variance_by_hand() {
+        let node = Node::default();
+        node.reset();
+        for (q, draw) in [(1.0, 0.0), (-1.0, 0.0), (0.5, 0.5), (0.5, 0.5)] {
+            node.add(q, draw, false);
+        }
+        assert_eq!((node.visits(), node.q()), (4, 0.25));
+        assert_eq!(node.variance(), 2.5 / 4.0 - 0.0625);
+        let wdl = node.wdl_for_parent();
+        assert_eq!((wdl.win, wdl.draw, wdl.loss), (0.5, 0.25, 0.25));
+    }
+
+    #[test]
+    fn concurrent_visits_are_all_counted() {
+        let node = Node::default();
+        node.reset();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..10_000).for_each(|_| node.add(0.25, 0.5, true)));
+            }
+        });
+        assert_eq!((node.visits(), node.q()), (40_000, 0.25));
+    }
+}

@@ -1,0 +1,357 @@
+//! A visit: down to a leaf, and its value back up.
+//!
+//! [`Tree::descend`] plays the selected moves until a node without moves, or one whose value is known. While the leaf is
+//! being evaluated the visit may be counted as in flight, so that other visits avoid its path (virtual loss).
+//! [`Tree::apply`] ends it with a value, [`Tree::cancel`] without.
+
+use super::counters::VisitKind;
+use super::expansion::{Expansion, Leaf};
+use super::node::{Fate, NodeId};
+use super::proof::Proof;
+use super::tree::Tree;
+use crate::eval::Wdl;
+use crate::position::Game;
+use crate::tables::TableResult;
+
+/// The nodes and moves of a visit. The memory is used again and again.
+#[derive(Clone, Debug)]
+pub struct Path {
+    steps: Vec<Step>,
+    leaf: NodeId,
+    /// The leaf's visits when it was reached.
+    leaf_visits: u32,
+    /// The worker whose visit it is.
+    worker: usize,
+    /// Whether the visit is counted as in flight.
+    counted: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    node: NodeId,
+    link: u32,
+    /// The move's prior in units of 1/65535.
+    prior: u32,
+}
+
+impl Path {
+    /// A path for the visits of a worker of this number.
+    pub fn new(worker: usize) -> Path {
+        Path { steps: Vec::with_capacity(64), leaf: NodeId(0), leaf_visits: 0, worker, counted: false }
+    }
+
+    /// Plies from the root to the leaf.
+    pub fn plies(&self) -> usize {
+        self.steps.len()
+    }
+}
+
+/// Where a descent ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reached {
+    /// At a leaf to evaluate.
+    Leaf,
+    /// At an evaluated node that needs its moves: [`Tree::expand`], then descend further.
+    Unexpanded,
+    /// At a node whose value, for the side to move, is known without an evaluation.
+    Known {
+        /// The value.
+        wdl: Wdl,
+        /// Whether it is the mean of a node that was first reached by another path.
+        transposition: bool,
+    },
+    /// At a leaf that another visit is evaluating or expanding.
+    Collision,
+    /// At a node for whose child there is no memory.
+    Full,
+}
+
+/// Whether evaluated nodes get their moves with their values, or by a second question when they are visited again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expanding {
+    /// A leaf's evaluation has moves and value.
+    AtOnce,
+    /// First the value, at the second visit the moves.
+    AtSecondVisit,
+}
+
+impl Tree {
+    /// Begins a visit at the root, where `game` has to be.
+    pub fn begin(&self, path: &mut Path) {
+        path.steps.clear();
+        path.leaf = self.root;
+        path.counted = false;
+    }
+
+    /// Follows selection from where the path ends, playing the moves in `game`.
+    ///
+    /// After [`Reached::Leaf`] the visit is [applied](Tree::apply) or [cancelled](Tree::cancel); after a known value it
+    /// is [finished](Tree::finish); otherwise it is abandoned and has changed nothing.
+    pub fn descend(&self, path: &mut Path, game: &mut Game, expanding: Expanding) -> Reached {
+        loop {
+            let node = self.node(path.leaf);
+            if !node.is_expanded() {
+                path.leaf_visits = node.visits();
+                if path.leaf_visits == 0 || expanding == Expanding::AtOnce {
+                    return Reached::Leaf;
+                }
+                return if node.claim() { Reached::Unexpanded } else { Reached::Collision };
+            }
+            let edge = self.select(path.leaf);
+            let candidate = self.nodes.candidate(path.leaf, edge);
+            let (packed, prior) = (candidate.packed(), candidate.steps());
+            let parent = path.leaf;
+            // The child's cache line is fetched while the move is played.
+            let taken = (edge < node.links()).then(|| {
+                let link = self.nodes.link_id(parent, edge);
+                let child = self.nodes.link(link).child();
+                std::hint::black_box(self.node(child).visits());
+                Taken { link, child, transposition: false }
+            });
+            game.play(packed.to_legal_move(game.position()));
+            let Some(taken) = taken.or_else(|| self.take(path, edge, game)) else { return Reached::Full };
+            path.steps.push(Step { node: parent, link: taken.link, prior });
+            path.leaf = taken.child;
+            if taken.transposition && self.node(taken.child).visits() > 0 {
+                let wdl = self.node(taken.child).wdl_for_parent().flipped();
+                return Reached::Known { wdl, transposition: true };
+            }
+            if let Some(wdl) = self.known_value(path.leaf, path.steps.len()) {
+                return Reached::Known { wdl, transposition: false };
+            }
+        }
+    }
+
+    /// Takes a move for the first time; `game` is after it. `None` if the memory is full.
+    fn take(&self, path: &Path, edge: usize, game: &Game) -> Option<Taken> {
+        let parent = path.leaf;
+        let key = if self.params.transpositions { game.key() } else { 0 };
+        let links = self.node(parent).lock();
+        if links > edge {
+            // Another worker was faster.
+            self.node(parent).unlock(links);
+            let link = self.nodes.link_id(parent, edge);
+            return Some(Taken { link, child: self.nodes.link(link).child(), transposition: false });
+        }
+        debug_assert_eq!(links, edge, "moves are taken in order");
+        let taken = self.take_locked(path, edge, key);
+        self.node(parent).unlock(links + usize::from(taken.is_some()));
+        taken
+    }
+
+    fn take_locked(&self, path: &Path, edge: usize, key: u64) -> Option<Taken> {
+        let parent = path.leaf;
+        // A node of the path is possible only if two positions have the same key: avoid the cycle.
+        let usable = |id: &NodeId| *id != parent && path.steps.iter().all(|step| step.node != *id);
+        if key != 0
+            && let Some(child) = self.nodes.find(key).filter(usable)
+        {
+            let link = self.nodes.add_link(parent, edge, child)?;
+            self.hold(child);
+            return Some(Taken { link, child, transposition: true });
+        }
+        let child = self.nodes.add()?;
+        let Some(link) = self.nodes.add_link(parent, edge, child) else {
+            self.nodes.free_node(child);
+            return None;
+        };
+        if key != 0
+            && let Some(other) = self.nodes.register(child, key).filter(usable)
+        {
+            self.nodes.free_node(child);
+            self.nodes.link(link).reset(other.0);
+            self.hold(other);
+            return Some(Taken { link, child: other, transposition: true });
+        }
+        Some(Taken { link, child, transposition: false })
+    }
+
+    /// The value for the side to move at `id`, `plies` from the root, if it is known without an evaluation.
+    fn known_value(&self, id: NodeId, plies: usize) -> Option<Wdl> {
+        let node = self.node(id);
+        match node.fate() {
+            Fate::Open => None,
+            Fate::Proven(proof) => Some(proof.wdl()),
+            Fate::Threefold => Some(Wdl::DRAW),
+            // The first occurrence was before the current root: no repetition within this search.
+            Fate::Twofold(ago) if usize::from(ago) > plies => {
+                node.forget_visits();
+                None
+            }
+            Fate::Twofold(_) => Some(Wdl::DRAW),
+        }
+    }
+
+    /// Counts a visit to a leaf as in flight; returns whether the leaf is this visit's to evaluate. If not, another
+    /// visit's evaluation is in flight, and this one is abandoned.
+    pub fn count(&self, path: &mut Path) -> bool {
+        let leaf = self.node(path.leaf);
+        // Another visit may even have ended there meanwhile.
+        if !leaf.begin_visit() || leaf.visits() != path.leaf_visits || leaf.is_expanded() {
+            leaf.end_visit();
+            return false;
+        }
+        for step in &path.steps {
+            self.node(step.node).begin_visit();
+            self.nodes.link(step.link).begin_visit();
+        }
+        path.counted = true;
+        true
+    }
+
+    fn uncount(&self, path: &Path) {
+        if path.counted {
+            self.node(path.leaf).end_visit();
+            for step in &path.steps {
+                self.node(step.node).end_visit();
+                self.nodes.link(step.link).end_visit();
+            }
+        }
+    }
+
+    /// Gives the path's last node its moves. Returns whether there was memory for them; if not, the node can be claimed
+    /// again.
+    pub fn expand(&self, path: &Path, expansion: &Expansion) -> bool {
+        self.nodes.set_moves(path.leaf, expansion.moves())
+    }
+
+    /// Ends a visit to a leaf with what was found there: every node of the path has one visit more. Proofs are backed up
+    /// as far as they reach.
+    pub fn apply(&self, path: &Path, leaf: Leaf<'_>) {
+        let node = self.node(path.leaf);
+        let (mut kind, mut proof) = (VisitKind::Known, None);
+        let wdl = match leaf {
+            Leaf::Terminal(known) => {
+                proof = Some(known);
+                known.wdl()
+            }
+            Leaf::Table(result) => {
+                let known = match result {
+                    TableResult::Win => Proof::table_win(0),
+                    TableResult::Draw => Proof::Draw,
+                    TableResult::Loss => Proof::table_loss(0),
+                };
+                (kind, proof) = (VisitKind::TableHit, Some(known));
+                known.wdl()
+            }
+            Leaf::Repeated { ago } => {
+                node.set_fate(ago.map_or(Fate::Threefold, Fate::Twofold));
+                // Another path to the position may have another distance.
+                self.nodes.unregister(path.leaf);
+                Wdl::DRAW
+            }
+            Leaf::Expanded(wdl, expansion) => {
+                kind = VisitKind::Evaluation;
+                // Without memory it stays a leaf, which has its value.
+                self.expand(path, expansion);
+                wdl
+            }
+            Leaf::Valued(wdl) => {
+                kind = VisitKind::Evaluation;
+                wdl
+            }
+        };
+        if let Some(proof) = proof {
+            node.set_fate(Fate::Proven(proof));
+        }
+        node.add_own(-wdl.q(), wdl.draw, self.shared);
+        self.back_up(path, wdl, kind);
+        if proof.is_some() {
+            self.back_up_proof(path);
+        }
+        // Last, so that no other visit takes the leaf for one to evaluate.
+        self.uncount(path);
+    }
+
+    /// Ends a visit that reached a known value.
+    pub fn finish(&self, path: &Path, wdl: Wdl, transposition: bool) {
+        let kind = if transposition { VisitKind::Transposition } else { VisitKind::Known };
+        self.back_up(path, wdl, kind);
+        if self.node(path.leaf).proof().is_some() {
+            self.back_up_proof(path);
+        }
+    }
+
+    /// Cancels a visit: the statistics are as if it had never been.
+    pub fn cancel(&self, path: &Path) {
+        self.uncount(path);
+    }
+
+    /// Adds a value, for the side to move at the leaf, to all nodes above it.
+    fn back_up(&self, path: &Path, value: Wdl, kind: VisitKind) {
+        let shared = self.shared;
+        let mut for_parent = value.q();
+        let mut child = self.node(path.leaf);
+        for step in path.steps.iter().rev() {
+            let (node, link) = (self.node(step.node), self.nodes.link(step.link));
+            if link.add_visits(1, shared) == 0
+                && let Some(head) = self.nodes.head_of(step.node)
+            {
+                head.add_visits(step.prior, shared);
+            }
+            link.refresh(child);
+            node.add(for_parent, value.draw, shared);
+            for_parent = -for_parent;
+            child = node;
+        }
+        self.counters.add(path.worker, kind, path.steps.len());
+    }
+
+    /// Backs up the proof of the leaf as far as it proves its ancestors.
+    fn back_up_proof(&self, path: &Path) {
+        if !self.params.solver {
+            return;
+        }
+        let mut child = self.node(path.leaf);
+        for step in path.steps.iter().rev() {
+            self.nodes.link(step.link).refresh(child);
+            let never_taken = self.nodes.moves_of(step.node).len() > self.nodes.links_of(step.node).len();
+            let proofs = self.nodes.links_of(step.node).map(|link| self.node(link.child()).proof());
+            let proof = Proof::of_position(proofs.chain(never_taken.then_some(None)));
+            let node = self.node(step.node);
+            if let Some(proof) = proof.filter(|proof| node.proof() != Some(*proof)) {
+                node.set_fate(Fate::Proven(proof));
+                child = node;
+            } else {
+                break;
+            }
+        }
+    }
+}
+
+/// A move that a visit takes.
+struct Taken {
+    link: u32,
+    child: NodeId,
+    /// Whether the move was taken for the first time and leads to a node that was there.
+    transposition: bool,
+}
+
+impl Tree {
+    /// Sorts the root's moves, of which none may have been taken, by falling `keys`, one for each of
+    /// [`Tree::children`]. From then on root moves must be chosen by [`Tree::force`].
+    pub(super) fn order_root(&mut self, keys: &[f32]) {
+        debug_assert_eq!(self.nodes.links_of(self.root).len(), 0, "none has been taken");
+        let mut order: Vec<usize> = (0..keys.len()).collect();
+        order.sort_by(|a, b| keys[*b].total_cmp(&keys[*a]));
+        let moves: Vec<_> = self.nodes.moves_of(self.root).collect();
+        let ordered: Vec<_> =
+            order.into_iter().map(|edge| (moves[edge].packed(), moves[edge].prior())).collect();
+        moves.iter().zip(ordered).for_each(|(place, (packed, prior))| place.set(packed, prior));
+    }
+
+    /// Mixes noise into the priors of the expanded root: `(1 − epsilon) · prior + epsilon · share`, with one share for
+    /// each of [`Tree::children`].
+    pub(super) fn mix_into_root(&mut self, epsilon: f32, shares: &[f32]) {
+        let moves = self.nodes.moves_of(self.root);
+        for (candidate, share) in moves.zip(shares) {
+            candidate.set(candidate.packed(), (1.0 - epsilon) * candidate.prior() + epsilon * share);
+        }
+        // Untaken moves are in order of falling prior.
+        let untaken = || self.nodes.moves_of(self.root).skip(self.nodes.links_of(self.root).len());
+        let mut ordered: Vec<_> =
+            untaken().map(|candidate| (candidate.packed(), candidate.prior())).collect();
+        ordered.sort_by(|a, b| b.1.total_cmp(&a.1));
+        untaken().zip(ordered).for_each(|(place, (packed, prior))| place.set(packed, prior));
+    }
+}

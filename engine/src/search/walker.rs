@@ -1,0 +1,118 @@
+//! A worker whose evaluator answers one question about one position at a time: each visit walks down, asks, and backs up
+//! before the next one begins.
+
+use super::context::SearchContext;
+use super::expansion::{Expansion, Leaf};
+use super::tree::Tree;
+use super::visit::{Expanding, Path, Reached};
+use crate::eval::SplitEvaluator;
+use crate::position::Game;
+
+/// The memory of one worker's visits.
+pub(super) struct Walker {
+    path: Path,
+    game: Game,
+    priors: Vec<f32>,
+    expansion: Expansion,
+}
+
+/// How a visit ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum VisitEnd {
+    /// It was applied.
+    Applied,
+    /// Another worker is at its leaf: it was abandoned.
+    Collided,
+    /// The memory is full: it was abandoned.
+    Full,
+}
+
+impl Walker {
+    /// For a worker of this number.
+    pub fn new(worker: usize) -> Walker {
+        Walker {
+            path: Path::new(worker),
+            game: Game::new(),
+            priors: Vec::new(),
+            expansion: Expansion::default(),
+        }
+    }
+
+    /// Before the first visit of a search.
+    pub fn start(&mut self, context: &SearchContext) {
+        self.game.clone_from(&context.root);
+    }
+
+    /// One visit.
+    pub fn visit(
+        &mut self,
+        context: &SearchContext,
+        tree: &Tree,
+        evaluator: &mut dyn SplitEvaluator,
+    ) -> VisitEnd {
+        self.game.rewind_to(&context.root);
+        tree.begin(&mut self.path);
+        loop {
+            match tree.descend(&mut self.path, &mut self.game, Expanding::AtSecondVisit) {
+                Reached::Known { wdl, transposition } => {
+                    tree.finish(&self.path, wdl, transposition);
+                    return VisitEnd::Applied;
+                }
+                Reached::Leaf => return self.evaluate(context, tree, evaluator),
+                Reached::Unexpanded => {
+                    let moves = if self.path.plies() == 0 {
+                        context.root_moves.clone()
+                    } else {
+                        self.game.legal_moves()
+                    };
+                    self.ask_policy(context, evaluator, &moves);
+                    if !tree.expand(&self.path, &self.expansion) {
+                        return VisitEnd::Full;
+                    }
+                }
+                Reached::Collision => return VisitEnd::Collided,
+                Reached::Full => return VisitEnd::Full,
+            }
+        }
+    }
+
+    /// Evaluates the leaf, unless another worker does, and backs its value up.
+    fn evaluate(
+        &mut self,
+        context: &SearchContext,
+        tree: &Tree,
+        evaluator: &mut dyn SplitEvaluator,
+    ) -> VisitEnd {
+        // A worker alone has nothing in flight.
+        if tree.shared && !tree.count(&mut self.path) {
+            return VisitEnd::Collided;
+        }
+        let (moves, known) = context.judge(&self.game, self.path.plies());
+        if let Some(known) = known {
+            tree.apply(&self.path, known);
+        } else if self.path.plies() == 0 {
+            // The root's moves are wanted even after a single visit.
+            let wdl = evaluator.value(&self.game);
+            self.ask_policy(context, evaluator, &moves);
+            tree.apply(&self.path, Leaf::Expanded(wdl, &self.expansion));
+        } else {
+            tree.apply(&self.path, Leaf::Valued(evaluator.value(&self.game)));
+        }
+        VisitEnd::Applied
+    }
+
+    fn ask_policy(
+        &mut self,
+        context: &SearchContext,
+        evaluator: &mut dyn SplitEvaluator,
+        moves: &[shakmaty::Move],
+    ) {
+        self.priors.clear();
+        self.priors.resize(moves.len(), 0.0);
+        evaluator.policy(&self.game, moves, context.params.policy_temperature, &mut self.priors);
+        self.expansion.set(moves, &self.priors, 1.0);
+        if let Some(noise) = context.limits.noise.filter(|_| self.path.plies() == 0) {
+            self.expansion.mix(noise);
+        }
+    }
+}
