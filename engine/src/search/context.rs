@@ -49,6 +49,11 @@ impl SearchContext {
         expected.into_iter().chain(left).min()
     }
 
+    /// The temperature of the policy at a leaf so many plies from the root.
+    pub fn temperature(&self, plies: usize) -> f32 {
+        if plies == 0 { self.params.root_policy_temperature } else { self.params.policy_temperature }
+    }
+
     /// Mixes the noise of the limits, if any, into the priors of the expanded root.
     pub fn add_noise(&self, tree: &mut Tree) {
         if let Some(noise) = self.limits.noise {

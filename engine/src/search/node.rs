@@ -365,7 +365,8 @@ pub(super) struct Link {
     /// Visits by this move (the child may have more, by other paths); of the first head the sum of the priors of the
     /// moves with visits, in units of 1/65535.
     visits: AtomicU32,
-    /// The child's mean result after the last visit by this move: bits of an `f32`.
+    /// The child's mean result after the last visit by this move: bits of an `f32`; of the first head the sum of the
+    /// squared priors.
     q: AtomicU32,
     in_flight: AtomicU16,
     proven: AtomicU8,
@@ -408,6 +409,19 @@ impl Link {
     #[inline]
     pub fn q(&self) -> f32 {
         f32::from_bits(self.q.load(Ordering::Relaxed))
+    }
+
+    /// Of a node's first head: the sum of the squared priors.
+    #[inline]
+    pub fn squared_priors(&self) -> f32 {
+        self.q()
+    }
+
+    /// Sets what a node's first head knows about the priors: the sum of their squares, and of those of visited moves, in
+    /// units of 1/65535.
+    pub fn set_priors(&self, squares: f32, visited: u32) {
+        self.q.store(squares.to_bits(), Ordering::Relaxed);
+        self.visits.store(visited, Ordering::Relaxed);
     }
 
     #[inline]

@@ -225,6 +225,15 @@ impl NodeStore {
         entry::<_, LINK_BLOCK>(&self.links, &self.node(id).first_link, edge)
     }
 
+    /// Brings what the head of a node's links knows about its priors up to date, after these were changed.
+    pub fn recount_priors(&self, id: NodeId) {
+        if let Some(head) = self.head_of(id) {
+            let squares = self.moves_of(id).map(|candidate| candidate.prior().powi(2)).sum();
+            let visited = self.links_of(id).zip(self.moves_of(id)).filter(|(link, _)| link.visits() > 0);
+            head.set_priors(squares, visited.map(|(_, candidate)| candidate.steps()).sum());
+        }
+    }
+
     /// A link by its id.
     #[inline]
     pub fn link(&self, id: u32) -> &Link {
@@ -239,6 +248,8 @@ impl NodeStore {
             let block = taken.or_else(|| self.links.take(LINK_BLOCK as u32, &self.budget))?;
             self.links.get(block).reset(NONE);
             if edge == 0 {
+                let squares = self.moves_of(id).map(|candidate| candidate.prior().powi(2)).sum();
+                self.links.get(block).set_priors(squares, 0);
                 self.node(id).first_link.store(block, Ordering::Release);
             } else {
                 // The head of the block before is as far from its last link as there are links in a block.

@@ -14,6 +14,11 @@ pub struct Params {
     pub fpu: f32,
     /// Softmax temperature of the policy: priors are raised to `1 / temperature` and normalised.
     pub policy_temperature: f32,
+    /// The temperature at the root.
+    pub root_policy_temperature: f32,
+    /// The move to play has the best Q of those with at least this share of the most visited one's visits (Princhess).
+    /// 1 is off: the most visited move.
+    pub choice_share: f32,
     /// Transpositions share one node (Czech, Korus, Kersting: Monte-Carlo Graph Search, 2020). On by our own
     /// measurement: see `docs/search.md`.
     pub transpositions: bool,
@@ -40,21 +45,38 @@ pub struct Params {
     pub batch: usize,
 }
 
-/// Exploration in PUCT (Rosin 2011; Silver et al. 2017): `c + factor · ln((N + base) / base)` at a node
-/// with N visits (Silver et al. 2018).
+/// Exploration in PUCT (Rosin 2011; Silver et al. 2017): a move's U is
+/// `c(N) · prior · M^exponent / (1 + visits of the move)` at a node with N visits, of which M are those of its moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Puct {
-    /// Exploration of a new node.
+    /// Exploration of a new node: `c(N) = c + factor · ln((N + base) / base)` (Silver et al. 2018).
     pub c: f32,
     /// Visits from which on exploration grows noticeably.
     pub base: f32,
     /// How fast it grows.
     pub factor: f32,
+    /// 0.5 in AlphaZero; Princhess has 0.62.
+    pub exponent: f32,
+    /// Weight of the results' standard deviation σ below a node: c is multiplied by `1 + weight · (σ / 0.5 − 1)`
+    /// (Monty, after KataGo's dynamic c). 0 is off.
+    pub deviation: f32,
+    /// Factor on c at the root.
+    pub root: f32,
+    /// Weight of the policy's Gini impurity g (1 − Σ prior²): c is multiplied by
+    /// `1 + weight · (min(2.1, 0.679 − 1.634 · ln(1 − g + 0.001)) − 1)`, so that a node with an undecided policy is
+    /// explored more (Monty). 0 is off.
+    pub gini: f32,
 }
+
+/// The standard deviation of results that multiplies exploration by one.
+const TYPICAL_DEVIATION: f32 = 0.5;
+
+/// A node's deviation is mixed with the typical one as if that were found in so many visits.
+const DEVIATION_PRIOR: f32 = 10.0;
 
 impl Default for Puct {
     fn default() -> Puct {
-        Puct { c: 1.745, base: 38_739.0, factor: 3.894 }
+        Puct { c: 1.745, base: 38_739.0, factor: 3.894, exponent: 0.5, deviation: 0.0, root: 1.0, gini: 0.0 }
     }
 }
 
@@ -64,6 +86,8 @@ impl Default for Params {
             puct: Puct::default(),
             fpu: 0.33,
             policy_temperature: 1.359,
+            root_policy_temperature: 1.359,
+            choice_share: 1.0,
             transpositions: true,
             reuse: true,
             solver: true,
@@ -80,8 +104,39 @@ impl Default for Params {
 
 impl Puct {
     /// Exploration at a node with this many visits.
+    #[inline]
     pub fn at(&self, visits: u32) -> f32 {
+        if self.factor == 0.0 {
+            return self.c;
+        }
         self.c + self.factor * ((visits as f32 + self.base) / self.base).ln()
+    }
+
+    /// The factor on it for this number of visits of all moves.
+    #[inline]
+    pub fn growth(&self, visits: f32) -> f32 {
+        if self.exponent == 0.5 { visits.sqrt() } else { visits.powf(self.exponent) }
+    }
+
+    /// The factor on it for the variance of results at a node with this many visits.
+    #[inline]
+    pub fn spread(&self, visits: u32, variance: impl FnOnce() -> f32) -> f32 {
+        if self.deviation == 0.0 {
+            return 1.0;
+        }
+        let (visits, prior) = (visits as f32, DEVIATION_PRIOR);
+        let typical = TYPICAL_DEVIATION * TYPICAL_DEVIATION;
+        let variance = (visits * variance() + prior * typical) / (visits + prior);
+        1.0 + self.deviation * (variance.sqrt() / TYPICAL_DEVIATION - 1.0)
+    }
+
+    /// The factor on it for the sum of the squared priors.
+    #[inline]
+    pub fn indecision(&self, squares: impl FnOnce() -> f32) -> f32 {
+        if self.gini == 0.0 {
+            return 1.0;
+        }
+        1.0 + self.gini * ((0.679 - 1.634 * (squares() + 0.001).ln()).min(2.1) - 1.0)
     }
 }
 
@@ -99,4 +154,23 @@ pub struct Limits {
     /// All root moves are of interest, not only the best: no smart pruning, and a proven root ends the search only when
     /// all its moves are proven or it is mate in one.
     pub all_moves: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn factors_by_hand() {
+        let puct = Puct { exponent: 1.0, deviation: 0.8, gini: 0.5, ..Puct::default() };
+        assert_eq!(puct.growth(7.0), 7.0);
+        // σ 0.25 in 30 visits and 0.5 in 10: variance (30/16 + 10/4)/40 = 0.109375, σ 0.3307.
+        assert!((puct.spread(30, || 0.0625) - (1.0 + 0.8 * (0.3307 / 0.5 - 1.0))).abs() < 1e-3);
+        assert!((puct.spread(0, || 9.0) - 1.0).abs() < 1e-6, "no visits: the typical deviation");
+        // Four equal priors: Σ prior² = ¼, 0.679 − 1.634·ln 0.251 = 2.94, at most 2.1.
+        assert!((puct.indecision(|| 0.25) - 1.55).abs() < 1e-6);
+        assert!((puct.indecision(|| 0.999) - (1.0 + 0.5 * (0.679 - 1.0))).abs() < 1e-6);
+        let plain = Puct::default();
+        assert_eq!((plain.growth(9.0), plain.spread(5, || 3.0), plain.indecision(|| 0.1)), (3.0, 1.0, 1.0));
+    }
 }

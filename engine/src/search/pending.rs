@@ -115,7 +115,7 @@ impl PendingBatch {
     pub fn apply(&mut self, context: &SearchContext, tree: &Tree, answers: &[Answer], noisy: bool) -> bool {
         let mut root_expanded = false;
         for (leaf, answer) in self.leaves[..self.waiting].iter().zip(answers) {
-            self.expansion.set(&leaf.moves, &answer.priors, context.params.policy_temperature);
+            self.expansion.set(&leaf.moves, &answer.priors, context.temperature(leaf.path.plies()));
             let at_root = leaf.path.plies() == 0;
             if let Some(noise) = context.limits.noise.filter(|_| at_root && noisy) {
                 self.expansion.mix(noise);

@@ -9,7 +9,7 @@ use super::tree::Tree;
 impl Tree {
     /// The index of the move that the next visit takes at an expanded node.
     ///
-    /// `argmax Q + U` with `U = c(N) · prior · √(visits of all moves) / (1 + visits of the move)`. In-flight visits
+    /// `argmax Q + U` with U as [`Puct`](super::Puct) says. In-flight visits
     /// count as visits, and in Q as [`virtual_loss`](super::Params::virtual_loss) says. An unvisited move's Q is
     /// reduced by [`fpu`](super::Params::fpu).
     ///
@@ -62,7 +62,7 @@ pub(super) struct SelectionContext<'a, T> {
     tree: &'a Tree,
     terms: &'a T,
     virtual_loss: f32,
-    /// `c(N) · √(visits of all moves)`.
+    /// U of an unvisited move with prior 1.
     exploration: f32,
     /// Q of an unvisited move.
     pub unvisited_q: f32,
@@ -89,11 +89,19 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
         let siblings = || tree.nodes.links_of(id).map(|link| tree.node(link.child()));
         let reduction =
             if terms.drops_fpu_reduction(siblings) { 0.0 } else { params.fpu * visited_prior.sqrt() };
+        let puct = &params.puct;
+        let mut exploration = puct.at(node.visits())
+            * puct.growth(below.max(1) as f32)
+            * puct.spread(node.visits(), || node.variance())
+            * puct.indecision(|| tree.nodes.head_of(id).map_or(1.0, Link::squared_priors));
+        if at_root {
+            exploration *= puct.root;
+        }
         SelectionContext {
             tree,
             terms,
             virtual_loss: params.virtual_loss,
-            exploration: params.puct.at(node.visits()) * (below.max(1) as f32).sqrt(),
+            exploration,
             unvisited_q: -node.q() - reduction,
             unvisited_factor: terms.exploration_factor(|| node),
             proven: node.proof().is_some(),

@@ -57,6 +57,8 @@ pub struct Tree {
     pub(super) moves: Vec<Move>,
     /// Whether the root was expanded with some of its legal moves only.
     pub(super) restricted: bool,
+    /// The node whose priors have the temperature of the root.
+    tempered: NodeId,
     /// Several workers change the tree at once.
     pub(super) shared: bool,
     /// The index of the root move that visits take, if it is not chosen by PUCT.
@@ -87,6 +89,7 @@ impl Tree {
             params,
             moves: Vec::new(),
             restricted: false,
+            tempered: root,
             shared: false,
             forced: None,
             hopeless_below: AtomicU32::new(0),
@@ -126,6 +129,7 @@ impl Tree {
     pub fn start(&mut self, game: &Game, root_moves: &[Move], params: Params, workers: usize) -> bool {
         let kept = params.reuse
             && params.policy_temperature == self.params.policy_temperature
+            && params.root_policy_temperature == self.params.root_policy_temperature
             && params.transpositions == self.params.transpositions
             && params.solver == self.params.solver
             && params.twofold_draws == self.params.twofold_draws
@@ -139,6 +143,13 @@ impl Tree {
             (self.base, self.base_game, self.game) = (self.root, game.clone(), game.clone());
             self.hold_root();
         }
+        if kept && self.tempered != self.root {
+            let Params { policy_temperature, root_policy_temperature, .. } = self.params;
+            if policy_temperature != root_policy_temperature {
+                self.flatten_root(policy_temperature / root_policy_temperature);
+            }
+        }
+        self.tempered = self.root;
         self.restrict(root_moves);
         if kept && self.is_restricted() && !self.detach_root() {
             // No memory for the few bytes of another root.
@@ -228,11 +239,9 @@ impl Tree {
                 for _ in 0..link.visits() {
                     node.add(-copy.q(), draw, false);
                 }
-                if copy.add_visits(link.visits(), false) == 0 && link.visits() > 0 {
-                    let head = self.nodes.head_of(root).expect("it has a link");
-                    head.add_visits(self.nodes.candidate(root, edge).steps(), false);
-                }
+                copy.add_visits(link.visits(), false);
             }
+            self.nodes.recount_priors(root);
             Some(root)
         };
         match copy() {

@@ -343,9 +343,22 @@ impl Tree {
     /// Mixes noise into the priors of the expanded root: `(1 − epsilon) · prior + epsilon · share`, with one share for
     /// each of [`Tree::children`].
     pub(super) fn mix_into_root(&mut self, epsilon: f32, shares: &[f32]) {
-        let moves = self.nodes.moves_of(self.root);
-        for (candidate, share) in moves.zip(shares) {
-            candidate.set(candidate.packed(), (1.0 - epsilon) * candidate.prior() + epsilon * share);
+        let mut shares = shares.iter();
+        self.change_root_priors(|prior| {
+            (1.0 - epsilon) * prior + epsilon * shares.next().copied().unwrap_or_default()
+        });
+    }
+
+    /// Raises the root's priors to a power, normalised.
+    pub(super) fn flatten_root(&mut self, exponent: f32) {
+        let total: f32 =
+            self.nodes.moves_of(self.root).map(|candidate| candidate.prior().powf(exponent)).sum();
+        self.change_root_priors(|prior| prior.powf(exponent) / total);
+    }
+
+    fn change_root_priors(&self, mut change: impl FnMut(f32) -> f32) {
+        for candidate in self.nodes.moves_of(self.root) {
+            candidate.set(candidate.packed(), change(candidate.prior()));
         }
         // Untaken moves are in order of falling prior.
         let untaken = || self.nodes.moves_of(self.root).skip(self.nodes.links_of(self.root).len());
@@ -353,5 +366,6 @@ impl Tree {
             untaken().map(|candidate| (candidate.packed(), candidate.prior())).collect();
         ordered.sort_by(|a, b| b.1.total_cmp(&a.1));
         untaken().zip(ordered).for_each(|(place, (packed, prior))| place.set(packed, prior));
+        self.nodes.recount_priors(self.root);
     }
 }

@@ -109,7 +109,8 @@ impl Walker {
     ) {
         self.priors.clear();
         self.priors.resize(moves.len(), 0.0);
-        evaluator.policy(&self.game, moves, context.params.policy_temperature, &mut self.priors);
+        let temperature = context.temperature(self.path.plies());
+        evaluator.policy(&self.game, moves, temperature, &mut self.priors);
         self.expansion.set(moves, &self.priors, 1.0);
         if let Some(noise) = context.limits.noise.filter(|_| self.path.plies() == 0) {
             self.expansion.mix(noise);

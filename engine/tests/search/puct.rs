@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use engine::position::Game;
 use engine::search::{Params, Puct};
 
 use super::support::*;
@@ -89,7 +90,7 @@ fn first_play_urgency_is_reduced_by_what_was_visited() {
 
 #[test]
 fn exploration_grows_with_visits() {
-    let puct = Puct { c: 1.0, factor: 2.0, base: 100.0 };
+    let puct = Puct { c: 1.0, factor: 2.0, base: 100.0, ..Puct::default() };
     near(puct.at(0), 1.0);
     near(puct.at(100), 1.0 + 2.0 * 2f32.ln());
 }
@@ -98,7 +99,7 @@ fn exploration_grows_with_visits() {
 fn temperature_flattens_the_policy() {
     // √0.8 : √0.2 = 2 : 1.
     let script = Scripted::default().prior("e2e4", 0.8).prior("d2d4", 0.2);
-    let params = Params { policy_temperature: 2.0, ..plain() };
+    let params = Params { root_policy_temperature: 2.0, policy_temperature: 2.0, ..plain() };
     let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", params, script);
     manual.visit();
     near(manual.child("e2e4").prior, 2.0 / 3.0);
@@ -126,4 +127,57 @@ fn cancelling_leaves_the_tree_as_it_was() {
     manual.search.cancel();
     assert_eq!(state(&manual), before);
     assert_eq!(manual.tree().check_at_rest(), Ok(()));
+}
+
+#[test]
+fn each_factor_of_exploration_changes_the_visits() {
+    let visits = |puct: Puct| {
+        let script =
+            Scripted::default().prior("e2e4", 0.55).prior("d2d4", 0.45).value("e2e4", wdl(0.0, 0.0, 1.0));
+        let mut manual =
+            ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", Params { puct, ..plain() }, script);
+        let mut turns = Vec::new();
+        for _ in 0..30 {
+            manual.visit();
+            turns.push(manual.visits()["d2d4"]);
+        }
+        turns
+    };
+    let base = plain().puct;
+    // The second visit after the root's: e2e4 has 1 + 0.55/2 · c, d2d4 ½ + 0.45 · c; c = 3 makes it d2d4's turn.
+    assert_eq!((visits(base)[2], visits(Puct { root: 3.0, ..base })[2]), (0, 1));
+    for other in [
+        Puct { exponent: 0.9, ..base },
+        // Σ prior² = 0.505: factor 1.79.
+        Puct { gini: 1.0, ..base },
+        // Results that differ less than is typical: less exploration.
+        Puct { deviation: 1.0, ..base },
+    ] {
+        assert_ne!(visits(other), visits(base), "{other:?}");
+    }
+}
+
+#[test]
+fn the_root_has_a_temperature_of_its_own() {
+    let script = Scripted::default().prior("e2e4", 0.8).prior("d2d4", 0.2);
+    let params = Params { root_policy_temperature: 2.0, ..plain() };
+    let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", params, script);
+    manual.visit();
+    // √0.8 : √0.2 = 2 : 1.
+    near(manual.child("e2e4").prior, 2.0 / 3.0);
+}
+
+#[test]
+fn of_the_well_visited_the_best_mean_is_played() {
+    // e2e4 has most visits by its prior, d2d4 the better result.
+    let script = Scripted::default().prior("e2e4", 0.7).prior("d2d4", 0.3).value("d2d4", wdl(0.2, 0.4, 0.4));
+    let best = |choice_share| {
+        let params = Params { choice_share, ..plain() };
+        let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", params, script.clone());
+        (0..6).for_each(|_| manual.visit());
+        assert!(manual.visits()["e2e4"] > manual.visits()["d2d4"], "{:?}", manual.visits());
+        assert!(manual.child("d2d4").q > manual.child("e2e4").q);
+        Game::uci(manual.tree().best().unwrap(), false)
+    };
+    assert_eq!((best(1.0).as_str(), best(0.4).as_str()), ("e2e4", "d2d4"));
 }

@@ -16,6 +16,7 @@ pub fn plain() -> Params {
         puct: Puct { c: 1.0, factor: 0.0, ..Puct::default() },
         fpu: 0.0,
         policy_temperature: 1.0,
+        root_policy_temperature: 1.0,
         virtual_loss: 1.0,
         smart_pruning: 0.0,
         ..Params::default()

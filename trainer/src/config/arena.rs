@@ -49,7 +49,13 @@ impl Default for MatchRules {
 impl MatchRules {
     /// The search's parameters: those of play, without tree reuse and with batches of one.
     pub fn params(&self) -> Params {
-        Params { policy_temperature: self.policy_temperature, reuse: false, batch: 1, ..Params::default() }
+        Params {
+            policy_temperature: self.policy_temperature,
+            root_policy_temperature: self.policy_temperature,
+            reuse: false,
+            batch: 1,
+            ..Params::default()
+        }
     }
 
     /// Checks the values.

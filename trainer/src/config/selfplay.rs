@@ -241,6 +241,7 @@ impl SelfPlayRules {
             puct: Puct { c: c_puct, ..Puct::default() },
             fpu,
             policy_temperature,
+            root_policy_temperature: policy_temperature,
             reuse: false,
             smart_pruning: 0.0,
             batch: self.leaves,
