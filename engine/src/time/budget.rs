@@ -47,14 +47,27 @@ impl GoLimits {
         }
     }
 
+    /// Whether the GUI said when the search ends: by a limit, or by `infinite`.
+    pub fn has_end(&self) -> bool {
+        let clock = |clock: Clock| clock.time.is_some() || !clock.increment.is_zero();
+        self.infinite
+            || self.movetime.is_some()
+            || clock(self.white)
+            || clock(self.black)
+            || self.nodes.is_some()
+            || self.depth.is_some()
+            || self.mate.is_some()
+    }
+
     /// The clock to assume for the side to move, or `None` if none was given.
     ///
-    /// If only the other side's clock is given, both are assumed equal; if only an increment is, it is assumed to be
-    /// all the time left. Without such a guess the search would never end.
+    /// If only the other side's clock is given, both are assumed equal; if only increments are, the own or else the
+    /// other side's is assumed to be all the time left. Without such a guess the search would never end.
     fn clock_for(&self, mover: Color) -> Option<Clock> {
         let (own, other) = (self.own(mover), self.own(!mover));
         let given = own.time.or(other.time);
-        let time = given.or((!own.increment.is_zero()).then_some(own.increment))?;
+        let increments = [own.increment, other.increment].into_iter().find(|increment| !increment.is_zero());
+        let time = given.or(increments)?;
         Some(Clock { time: Some(time), increment: own.increment })
     }
 }
@@ -280,6 +293,8 @@ mod tests {
 
         let increment_only =
             GoLimits { black: Clock { time: None, increment: ms(200) }, ..GoLimits::default() };
-        assert!(budget(&increment_only, Color::Black, 100).hard.unwrap() <= ms(100));
+        for mover in [Color::Black, Color::White] {
+            assert!(budget(&increment_only, mover, 100).hard.unwrap() <= ms(100), "{mover}");
+        }
     }
 }

@@ -1,13 +1,13 @@
 //! The parser: one line of text to one typed [`Command`].
 //!
-//! shakmaty-uci parses the simple commands. It does not accept `position` with a Chess960 or a four-field FEN, or
-//! `go` with a negative clock or a depth above 255, and drops `ponder` beside clocks, so these two commands are
-//! parsed here.
+//! shakmaty-uci parses `setoption`. It refuses words that the protocol says to skip, `position` with a Chess960 or a
+//! four-field FEN, and `go` with a negative clock or a depth above 255, and drops `ponder` beside clocks, so everything
+//! else is parsed here.
 
 use shakmaty_uci::UciMessage;
 use thiserror::Error;
 
-use super::go::{self, Go, GoError};
+use super::go::{self, Go};
 
 /// A command of a GUI.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,9 +68,6 @@ pub enum CommandError {
     /// `position` with invalid arguments.
     #[error("position: {0}")]
     Position(#[from] SetupError),
-    /// `go` with invalid limits.
-    #[error("go: {0}")]
-    Go(#[from] GoError),
 }
 
 /// Why the arguments of `position` are invalid.
@@ -87,39 +84,72 @@ pub enum SetupError {
     Trailing,
 }
 
-/// Parses one line.
+/// The words that begin a command of the protocol.
+const WORDS: [&str; 11] = [
+    "uci",
+    "debug",
+    "isready",
+    "setoption",
+    "register",
+    "ucinewgame",
+    "position",
+    "go",
+    "stop",
+    "ponderhit",
+    "quit",
+];
+
+/// Parses one line. As the protocol demands, unknown words before a command are skipped (`joho debug on`), and so is what
+/// follows a command without arguments (`stop now`).
 ///
 /// # Errors
 ///
-/// If the first word is unknown, an argument is missing or invalid, or anything follows the command.
+/// If no word is a command, or an argument is missing or invalid. Nothing in a `go` is an error, see [`go::parse`].
 pub fn parse(line: &str) -> Result<Command, CommandError> {
     let line = line.trim();
-    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    match word.to_ascii_lowercase().as_str() {
-        "" => Ok(Command::Nothing),
-        "position" => Ok(Command::Position(setup(rest)?)),
-        "go" => Ok(Command::Go(Box::new(go::parse(rest)?))),
-        "d" if rest.is_empty() => Ok(Command::Show),
-        "eval" if rest.is_empty() => Ok(Command::Eval),
-        "uci" | "debug" | "isready" | "setoption" | "register" | "ucinewgame" | "stop" | "ponderhit"
-        | "quit" => plain(line),
-        _ => Err(CommandError::Unknown(word.to_owned())),
+    match line.to_ascii_lowercase().as_str() {
+        "" => return Ok(Command::Nothing),
+        "d" => return Ok(Command::Show),
+        "eval" => return Ok(Command::Eval),
+        _ => {}
     }
+    let mut left = line;
+    while !left.is_empty() {
+        let (word, rest) = left.split_once(char::is_whitespace).unwrap_or((left, ""));
+        if let Some(known) = WORDS.into_iter().find(|known| known.eq_ignore_ascii_case(word)) {
+            return command(known, left, rest.trim());
+        }
+        left = rest.trim_start();
+    }
+    Err(CommandError::Unknown(line.split_whitespace().next().unwrap_or_default().to_owned()))
 }
 
-fn plain(line: &str) -> Result<Command, CommandError> {
-    // shakmaty-uci accepts spaces only; UCI allows any white space between words.
-    match line.replace('\t', " ").parse() {
-        Ok(UciMessage::Uci) => Ok(Command::Uci),
-        Ok(UciMessage::Debug(on)) => Ok(Command::Debug(on)),
-        Ok(UciMessage::IsReady) => Ok(Command::IsReady),
-        Ok(UciMessage::SetOption { name, value }) => Ok(Command::SetOption { name, value }),
-        Ok(UciMessage::Register { .. }) => Ok(Command::Register),
-        Ok(UciMessage::UciNewGame) => Ok(Command::NewGame),
-        Ok(UciMessage::Stop) => Ok(Command::Stop),
-        Ok(UciMessage::PonderHit) => Ok(Command::PonderHit),
-        Ok(UciMessage::Quit) => Ok(Command::Quit),
-        _ => Err(CommandError::Malformed(line.to_owned())),
+/// The command that begins with the word `known`; `line` is all of it, `rest` what follows the word.
+fn command(known: &str, line: &str, rest: &str) -> Result<Command, CommandError> {
+    let malformed = || CommandError::Malformed(line.to_owned());
+    match known {
+        "uci" => Ok(Command::Uci),
+        "isready" => Ok(Command::IsReady),
+        "register" => Ok(Command::Register),
+        "ucinewgame" => Ok(Command::NewGame),
+        "stop" => Ok(Command::Stop),
+        "ponderhit" => Ok(Command::PonderHit),
+        "quit" => Ok(Command::Quit),
+        "position" => Ok(Command::Position(setup(rest)?)),
+        "go" => Ok(Command::Go(Box::new(go::parse(rest)))),
+        "debug" => rest
+            .split_whitespace()
+            .find_map(|word| match word.to_ascii_lowercase().as_str() {
+                "on" => Some(Command::Debug(true)),
+                "off" => Some(Command::Debug(false)),
+                _ => None,
+            })
+            .ok_or_else(malformed),
+        // shakmaty-uci accepts spaces only; UCI allows any white space between words.
+        _ => match line.replace('\t', " ").parse() {
+            Ok(UciMessage::SetOption { name, value }) => Ok(Command::SetOption { name, value }),
+            _ => Err(malformed()),
+        },
     }
 }
 
@@ -176,6 +206,12 @@ mod tests {
             ("ponderhit", Command::PonderHit),
             ("quit", Command::Quit),
             ("register later", Command::Register),
+            ("joho debug on", Command::Debug(true)),
+            ("well, stop now", Command::Stop),
+            ("debug it on", Command::Debug(true)),
+            ("uci now", Command::Uci),
+            ("\u{feff} isready", Command::IsReady),
+            ("please setoption name Hash value 64", setoption("Hash", Some("64"))),
             ("d", Command::Show),
             ("eval", Command::Eval),
             ("setoption name Hash value 64", setoption("Hash", Some("64"))),
@@ -207,20 +243,18 @@ mod tests {
         for (line, error) in [
             ("hello world", unknown("hello")),
             ("d 3", unknown("d")),
+            ("what is d", unknown("what")),
             ("bestmove e2e4", unknown("bestmove")),
             ("uciok", unknown("uciok")),
-            ("uci now", malformed("uci now")),
             ("debug", malformed("debug")),
             ("debug maybe", malformed("debug maybe")),
             ("setoption", malformed("setoption")),
             ("setoption Hash 3", malformed("setoption Hash 3")),
-            ("stop it", malformed("stop it")),
             ("position", CommandError::Position(SetupError::Missing)),
             ("position here", CommandError::Position(SetupError::Missing)),
             ("position fen", CommandError::Position(SetupError::NoFen)),
             ("position fen moves e2e4", CommandError::Position(SetupError::NoFen)),
             ("position startpos e2e4", CommandError::Position(SetupError::Trailing)),
-            ("go depth x", CommandError::Go(GoError::Number { word: "depth", found: "x".into() })),
         ] {
             assert_eq!(parse(line), Err(error), "{line}");
         }

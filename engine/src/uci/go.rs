@@ -6,6 +6,10 @@ use thiserror::Error;
 
 use crate::time::GoLimits;
 
+/// The time of a search whose every limit was ignored: it must end by itself, and little of an unknown clock may be
+/// lost.
+const UNKNOWN_LIMIT: Duration = Duration::from_millis(100);
+
 /// The arguments of `go`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Go {
@@ -13,9 +17,11 @@ pub struct Go {
     pub limits: GoLimits,
     /// The root moves to search, in UCI notation; empty for all.
     pub searchmoves: Vec<String>,
+    /// What was ignored.
+    pub ignored: Vec<GoError>,
 }
 
-/// Why the arguments of `go` are invalid.
+/// Why a part of `go` is ignored.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum GoError {
     /// No such limit.
@@ -26,7 +32,7 @@ pub enum GoError {
     Number {
         /// The limit.
         word: &'static str,
-        /// What follows it; empty at the end of the line.
+        /// What follows it; empty at the end of the line or before a keyword.
         found: String,
     },
     /// `searchmoves` without a move.
@@ -61,46 +67,56 @@ const WORDS: [&str; 12] = [
 /// Parses what follows `go`; an empty text is a search without limits.
 ///
 /// A negative clock, as GUIs send it for a side that has overstepped its time, counts as zero, as does a negative
-/// increment. `movestogo 0` counts as unknown.
-///
-/// # Errors
-///
-/// If a word is not a keyword, or a number is missing, not a whole number, too large, or negative where that is
-/// invalid.
-pub fn parse(text: &str) -> Result<Go, GoError> {
+/// increment. `movestogo 0` counts as unknown. Unknown words, and limits without a whole number that they can have, are
+/// ignored and listed in [`Go::ignored`]: a GUI waits for the `bestmove` of every `go`. If no limit remains although one
+/// was meant, the search takes a tenth of a second.
+pub fn parse(text: &str) -> Go {
     let mut go = Go::default();
     let mut words = text.split_whitespace().peekable();
     while let Some(found) = words.next() {
-        let word = known(found).ok_or_else(|| GoError::Unknown(found.to_owned()))?;
-        let limits = &mut go.limits;
+        let Some(word) = known(found) else {
+            go.ignored.push(GoError::Unknown(found.to_owned()));
+            continue;
+        };
         match word {
-            "ponder" => limits.ponder = true,
-            "infinite" => limits.infinite = true,
+            "ponder" => go.limits.ponder = true,
+            "infinite" => go.limits.infinite = true,
             "searchmoves" => {
+                let before = go.searchmoves.len();
                 while let Some(m) = words.next_if(|word| known(word).is_none()) {
                     go.searchmoves.push(m.to_owned());
                 }
-                if go.searchmoves.is_empty() {
-                    return Err(GoError::NoMoves);
+                if go.searchmoves.len() == before {
+                    go.ignored.push(GoError::NoMoves);
                 }
             }
             _ => {
-                let number = Number { word, found: words.next().unwrap_or_default() };
-                match word {
-                    "wtime" => limits.white.time = Some(number.clock()?),
-                    "btime" => limits.black.time = Some(number.clock()?),
-                    "winc" => limits.white.increment = number.clock()?,
-                    "binc" => limits.black.increment = number.clock()?,
-                    "movestogo" => limits.movestogo = Some(number.count()?).filter(|&moves| moves > 0),
-                    "movetime" => limits.movetime = Some(number.clock()?),
-                    "depth" => limits.depth = Some(number.count()?),
-                    "nodes" => limits.nodes = Some(number.count()?),
-                    _ => limits.mate = Some(number.count()?),
+                let found = words.next_if(|word| known(word).is_none()).unwrap_or_default();
+                if let Err(error) = set_limit(&mut go.limits, Number { word, found }) {
+                    go.ignored.push(error);
                 }
             }
         }
     }
-    Ok(go)
+    if !go.ignored.iter().all(|error| matches!(error, GoError::NoMoves)) && !go.limits.has_end() {
+        go.limits.movetime = Some(UNKNOWN_LIMIT);
+    }
+    go
+}
+
+fn set_limit(limits: &mut GoLimits, number: Number<'_>) -> Result<(), GoError> {
+    match number.word {
+        "wtime" => limits.white.time = Some(number.clock()?),
+        "btime" => limits.black.time = Some(number.clock()?),
+        "winc" => limits.white.increment = number.clock()?,
+        "binc" => limits.black.increment = number.clock()?,
+        "movestogo" => limits.movestogo = Some(number.count()?).filter(|&moves| moves > 0),
+        "movetime" => limits.movetime = Some(number.clock()?),
+        "depth" => limits.depth = Some(number.count()?),
+        "nodes" => limits.nodes = Some(number.count()?),
+        _ => limits.mate = Some(number.count()?),
+    }
+    Ok(())
 }
 
 fn known(text: &str) -> Option<&'static str> {
@@ -137,7 +153,7 @@ mod tests {
     }
 
     fn limits(text: &str) -> GoLimits {
-        parse(text).unwrap().limits
+        parse(text).limits
     }
 
     #[test]
@@ -173,28 +189,53 @@ mod tests {
     #[test]
     fn searchmoves_end_where_a_limit_begins() {
         for text in ["searchmoves e2e4 d2d4 nodes 10", "nodes 10 searchmoves e2e4 d2d4"] {
-            let go = parse(text).unwrap();
+            let go = parse(text);
             assert_eq!(go.searchmoves, ["e2e4", "d2d4"]);
             assert_eq!(go.limits.nodes, Some(10));
         }
     }
 
+    /// What is wrong is listed, the rest holds.
     #[test]
-    fn bad_limits_as_a_table() {
+    fn bad_limits_are_ignored() {
         let number = |word, found: &str| GoError::Number { word, found: found.into() };
-        for (text, error) in [
-            ("fast", GoError::Unknown("fast".into())),
-            ("depth", number("depth", "")),
-            ("depth depth", number("depth", "depth")),
-            ("depth -1", number("depth", "-1")),
-            ("nodes 1.5", number("nodes", "1.5")),
-            ("nodes 99999999999999999999", number("nodes", "99999999999999999999")),
-            ("wtime soon", number("wtime", "soon")),
-            ("movestogo -3", number("movestogo", "-3")),
-            ("searchmoves", GoError::NoMoves),
-            ("searchmoves nodes 3", GoError::NoMoves),
+        let unknown = |word: &str| GoError::Unknown(word.into());
+        let nodes = GoLimits { nodes: Some(3), ..GoLimits::default() };
+        for (text, ignored) in [
+            ("fast nodes 3", vec![unknown("fast")]),
+            ("nodes 3 very fast", vec![unknown("very"), unknown("fast")]),
+            ("nodes 3 depth", vec![number("depth", "")]),
+            ("depth nodes 3", vec![number("depth", "")]),
+            ("depth -1 nodes 3", vec![number("depth", "-1")]),
+            ("movetime 1.5 nodes 3", vec![number("movetime", "1.5")]),
+            ("mate 99999999999999999999 nodes 3", vec![number("mate", "99999999999999999999")]),
+            ("wtime soon movestogo -3 nodes 3", vec![number("wtime", "soon"), number("movestogo", "-3")]),
+            ("searchmoves nodes 3", vec![GoError::NoMoves]),
         ] {
-            assert_eq!(parse(text), Err(error), "{text}");
+            let go = parse(text);
+            assert_eq!((go.limits, go.ignored), (nodes.clone(), ignored), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_search_whose_every_limit_is_ignored_ends_by_itself() {
+        let short = Some(ms(100));
+        for (text, movetime) in [
+            ("nodes -1", short),
+            ("movetime 12.5", short),
+            ("wtime x btime 3.5 movestogo 4", short),
+            ("fast", short),
+            ("ponder depth", short),
+            ("depth", short),
+            // No limit was meant, or one is left.
+            ("", None),
+            ("searchmoves", None),
+            ("infinite nodes -1", None),
+            ("nodes -1 depth 3", None),
+            ("wtime 12.5 btime 100", None),
+            ("depth -1 winc 10", None),
+        ] {
+            assert_eq!(limits(text).movetime, movetime, "{text}");
         }
     }
 }

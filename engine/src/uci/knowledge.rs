@@ -116,7 +116,7 @@ mod tests {
         let start = Game::new();
         let settings = Settings { own_book: true, ..Settings::default() };
         let mut book = |go: &str, settings: &Settings| {
-            let m = knowledge.book_move(&start, &go::parse(go).unwrap(), settings);
+            let m = knowledge.book_move(&start, &go::parse(go), settings);
             m.map(|m| Game::uci(m, false))
         };
         for go in ["", "wtime 1000 btime 1000", "movetime 5", "nodes 7", "depth 2"] {

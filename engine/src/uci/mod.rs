@@ -6,9 +6,10 @@
 //! stdout, so no line of a search can follow its `bestmove`.
 //!
 //! Where the protocol leaves a choice: a bad line is answered with one `info string` and changes nothing. During a
-//! search `go`, `setoption`, `ucinewgame` and `eval` are refused in the same way; `position` is
-//! accepted for the next `go`. `go` without a limit ends when nothing is left to search. The end of the
-//! input counts as `stop` and `quit`.
+//! search `setoption`, `ucinewgame` and `eval` are refused in the same way; `position` is accepted for the next `go`.
+//! Every `go` gets exactly one `bestmove`: what cannot be understood of it is ignored with one `info string`; a `go` during
+//! a search ends that search; after a refused `position` it is `bestmove (none)`. `go` without a limit ends when nothing
+//! is left to search. The end of the input counts as `stop` and `quit`.
 //!
 //! A panic must not end a game: this module denies everything that can panic.
 

@@ -25,6 +25,11 @@ impl Reply {
         Reply { infos: vec![info], bestmove: "bestmove (none)".to_owned() }
     }
 
+    /// The reply where no position is known.
+    pub fn no_position() -> Reply {
+        Reply { infos: Vec::new(), bestmove: "bestmove (none)".to_owned() }
+    }
+
     /// A move that was not searched: from the book, or a legal move after a failed search.
     pub fn unsearched(m: Move, chess960: bool, time: Duration) -> Reply {
         let best = Game::uci(m, chess960);

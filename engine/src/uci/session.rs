@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, never};
 use shakmaty::Move;
 
-use super::command::{self, Command, Setup};
+use super::command::{self, Command, CommandError, Setup};
 use super::engine::Engine;
 use super::go::Go;
 use super::io::{InputLine, TrafficLog, Writer};
@@ -36,6 +36,8 @@ pub struct Session {
     knowledge: Knowledge,
 
     game: Game,
+    /// The last `position` was refused: `game` is an older one, which no `go` is about.
+    is_position_refused: bool,
     game_seed: u64,
     overhead: OverheadTracker,
     activity: Activity,
@@ -52,6 +54,7 @@ impl Session {
             engine: Engine::default(),
             knowledge: Knowledge::default(),
             game: Game::new(),
+            is_position_refused: false,
             game_seed: strength::game_seed(),
             overhead: OverheadTracker::default(),
             activity: Activity::Idle,
@@ -66,7 +69,8 @@ impl Session {
         }
     }
 
-    /// Executes a line; breaks at `quit`. A bad line is answered with one `info string` and changes nothing.
+    /// Executes a line; breaks at `quit`. A bad line is answered with one `info string` and changes nothing, but for a
+    /// refused `position`: until the next one, `go` has no move to give.
     pub fn line(&mut self, line: &InputLine) -> ControlFlow<()> {
         let text = match &line.text {
             Ok(text) => text,
@@ -78,7 +82,10 @@ impl Session {
         match command::parse(text) {
             Ok(Command::Quit) => return ControlFlow::Break(()),
             Ok(command) => self.execute(command, line.at),
-            Err(error) => self.out.say(error),
+            Err(error) => {
+                self.is_position_refused |= matches!(error, CommandError::Position(_));
+                self.out.say(error);
+            }
         }
         ControlFlow::Continue(())
     }
@@ -196,20 +203,26 @@ impl Session {
     /// Sets the position of the next `go`; a running search is not affected.
     fn set_position(&mut self, setup: &Setup) {
         match Game::from_uci(setup.fen.as_deref(), setup.moves.iter().map(String::as_str)) {
-            Ok(game) => self.game = game,
-            Err(error) => self.out.say(error),
+            Ok(game) => (self.game, self.is_position_refused) = (game, false),
+            Err(error) => {
+                self.is_position_refused = true;
+                self.out.say(error);
+            }
         }
     }
 
+    /// Whatever is wrong with a `go`, it gets one `bestmove`.
     fn go(&mut self, go: &Go, at: Instant) {
-        if !self.is_idle() {
-            return;
+        if !matches!(self.activity, Activity::Idle) {
+            self.out.say("go during a search: the running search is stopped");
+            self.stop();
         }
-        let searchmoves = match go.searchmoves.iter().map(|text| self.game.parse_uci(text)).collect() {
-            Ok(moves) => moves,
-            Err(error) => return self.out.say(error),
-        };
         let mode = GoMode { infinite: go.limits.infinite, ponder: go.limits.ponder };
+        if self.is_position_refused {
+            self.out.say("go: the last position was refused, there is no move");
+            return self.give(Reply::no_position(), mode);
+        }
+        let searchmoves = self.searchmoves(go);
         let Some(&fallback) = self.game.legal_moves().first() else {
             return self.give(Reply::no_move(&self.game), mode);
         };
@@ -217,6 +230,22 @@ impl Session {
             Some(m) => self.play_from_book(m, at),
             None => self.start(&go.limits, at, searchmoves, mode, fallback),
         }
+    }
+
+    /// The legal ones among the moves of `searchmoves`; empty for all. The GUI is told what of `go` is ignored.
+    fn searchmoves(&self, go: &Go) -> Vec<Move> {
+        let mut ignored: Vec<String> = go.ignored.iter().map(ToString::to_string).collect();
+        let mut moves = Vec::new();
+        for text in &go.searchmoves {
+            match self.game.parse_uci(text) {
+                Ok(m) => moves.push(m),
+                Err(error) => ignored.push(error.to_string()),
+            }
+        }
+        if !ignored.is_empty() {
+            self.out.say(format!("go: ignored: {}", ignored.join(", ")));
+        }
+        moves
     }
 
     fn play_from_book(&self, m: Move, at: Instant) {

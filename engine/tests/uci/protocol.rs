@@ -61,8 +61,6 @@ fn a_bad_line_gets_one_info_string_and_changes_nothing() {
         "position fen rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR x KQkq - 0 1",
         "position fen pppppppp/8/8/8/8/8/8/4K2k w - - 0 1",
         "position fen 9/8/8/8/8/8/8/8 w - - 0 1",
-        "go depth abc",
-        "go searchmoves e2e4",
         "setoption name Threads value abc",
         "setoption name Threads value 999999999999",
         "setoption name Threads value -5",
@@ -74,7 +72,19 @@ fn a_bad_line_gets_one_info_string_and_changes_nothing() {
     }
     let fen = engine.answer("d").into_iter().find(|line| line.contains(" fen ")).unwrap();
     assert!(fen.ends_with("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2"), "{fen}");
-    assert!(engine.search("", "go nodes 1").best().len() >= 4);
+    assert_eq!(engine.search("", "go nodes 1").best(), "(none)", "the position was refused");
+    assert!(engine.search(board, "go nodes 1").best().len() >= 4);
+}
+
+#[test]
+fn a_go_that_is_not_understood_is_answered_all_the_same() {
+    let mut engine = Program::uniform();
+    for go in ["go nodes -1", "go movetime 12.5", "go swiftly", "go nodes 5 swiftly", "go searchmoves e2e5 nodes 5"] {
+        let search = engine.search("position startpos", go);
+        let strings = search.lines.iter().filter(|line| line.starts_with("info string ")).count();
+        assert_eq!((strings, search.best().len()), (1, 4), "{go}: {:?}", search.lines);
+    }
+    assert_eq!(engine.answer("joho debug off"), [""; 0]);
 }
 
 #[test]
@@ -119,7 +129,7 @@ fn every_go_has_one_bestmove_however_often_stop_is_sent() {
 fn isready_is_answered_during_a_search_and_other_things_are_refused() {
     let mut engine = Program::uniform();
     engine.send("position startpos\ngo infinite");
-    for refused in ["go nodes 10", "setoption name Hash value 5", "ucinewgame", "eval"] {
+    for refused in ["setoption name Hash value 5", "ucinewgame", "eval"] {
         let answer = engine.answer(refused);
         let strings: Vec<_> = answer.iter().filter(|line| line.starts_with("info string")).collect();
         assert_eq!(strings.len(), 1, "{refused}: {answer:?}");

@@ -31,6 +31,15 @@ impl Fixture {
         self.lines.try_iter().collect()
     }
 
+    /// Waits for the end of the search, which must end by itself.
+    fn finish(&mut self) -> Vec<String> {
+        if let Activity::Searching(running) = &self.session.activity {
+            let finished = running.finished.recv().ok();
+            self.session.finish(finished);
+        }
+        self.lines.try_iter().collect()
+    }
+
     fn state(&self) -> SessionState {
         let session = &self.session;
         let idle = matches!(session.activity, Activity::Idle);
@@ -60,19 +69,71 @@ fn bad_lines_are_answered_once_and_change_nothing() {
         "position fen rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR x KQkq - 0 1",
         "position fen pppppppp/8/8/8/8/8/8/4K2k w - - 0 1",
         "position fen 9/8/8/8/8/8/8/8 w - - 0 1",
-        "go depth",
-        "go depth three",
-        "go searchmoves e2e5",
-        "go searchmoves",
         "setoption name Threads value abc",
         "setoption name Nonsense value 1",
         "setoption name WeightsFile value /no/such/file.onnx",
         "setoption name Debug Log File value /no/such/folder/log",
-        "go movetime 99999999999999999999999",
     ] {
         fixture.is_refused(text);
     }
     fixture.is_refused(&"position startpos moves ".repeat(20));
+}
+
+/// One `info string` for everything that is wrong with it, and one `bestmove`.
+#[test]
+fn a_bad_go_is_reported_and_answered() {
+    let mut fixture = Fixture::new();
+    for text in [
+        "go nodes -1",
+        "go depth",
+        "go nodes 20 depth three quickly",
+        "go movetime 1.5",
+        "go searchmoves e2e5 nodes 20",
+        "go searchmoves e2e5 a7a6 nodes 20",
+        "go searchmoves nodes 20",
+        "go movetime 99999999999999999999999",
+        "go fast",
+    ] {
+        let mut lines = fixture.send(text);
+        lines.extend(fixture.finish());
+        let of = |start: &str| lines.iter().filter(|line| line.starts_with(start)).count();
+        assert_eq!((of("info string go: ignored: "), of("bestmove ")), (1, 1), "{text}: {lines:?}");
+        let best = lines.last().unwrap().split(' ').nth(1).unwrap();
+        assert!(fixture.session.game.parse_uci(best).is_ok(), "{text}: {lines:?}");
+        assert!(!text.contains("a7a6") || best == "a7a6", "{text}: {lines:?}");
+    }
+}
+
+#[test]
+fn a_go_after_a_refused_position_has_no_move() {
+    let mut fixture = Fixture::new();
+    for refused in ["position startpos moves e2e4 e2e4", "position fen 8/8 w", "position", "position here"] {
+        assert_eq!(fixture.send(refused).len(), 1, "{refused}");
+        for go in ["go nodes 20", "go wtime 1000 btime 1000"] {
+            let lines = fixture.send(go);
+            assert!(matches!(&lines[..], [why, best]
+                if why.starts_with("info string ") && best == "bestmove (none)"), "{refused}, {go}: {lines:?}");
+        }
+        // As any other, it waits for the GUI.
+        assert!(!fixture.send("go infinite").iter().any(|line| line.starts_with("bestmove")));
+        assert_eq!(fixture.send("stop"), ["bestmove (none)"]);
+        fixture.send("position startpos moves d2d4");
+        fixture.send("go nodes 20");
+        assert!(fixture.finish().last().unwrap().starts_with("bestmove "), "{refused}");
+        assert!(!fixture.session.is_position_refused);
+    }
+}
+
+#[test]
+fn a_go_during_a_search_ends_that_search_first() {
+    let mut fixture = Fixture::new();
+    let mut lines = fixture.send("go infinite");
+    lines.extend(fixture.send("go infinite nodes 5"));
+    lines.extend(fixture.send("go ponder"));
+    let of = |lines: &[String]| lines.iter().filter(|line| line.starts_with("bestmove ")).count();
+    assert_eq!(of(&lines), 2, "{lines:?}");
+    lines.extend(fixture.send("stop"));
+    assert_eq!(of(&lines), 3, "{lines:?}");
 }
 
 #[test]
