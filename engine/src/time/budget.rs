@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use shakmaty::Color;
 
+use super::overhead::Overhead;
 use super::params::{TimeParams, scaled};
 
 /// One side's clock as `go` gave it.
@@ -82,54 +83,57 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// The budget for the side to move.
+    /// The budget for the side to move at this move of the game (from 1).
     ///
-    /// `overhead` is the time that a move costs outside the engine (GUI, network); it is subtracted from every clock
-    /// and every `movetime`. On a clock the hard limit is at most `time − overhead`, so no game is lost on time while
-    /// the overhead is correct; on a clock with hardly more than the overhead, a small share of the time left may be
-    /// used all the same ([`TimeParams::emergency_share`]).
-    pub fn new(limits: &GoLimits, mover: Color, overhead: Duration, params: &TimeParams) -> Budget {
+    /// On a clock the hard limit is at most the time less the overhead's margin, so no game is lost on time while the
+    /// margin is large enough; on a clock with hardly more than that, a small share of the time left may be used all
+    /// the same ([`TimeParams::emergency_share`]). `movetime` is not a clock: exceeding it loses nothing, and it is used
+    /// up.
+    pub fn new(
+        limits: &GoLimits,
+        mover: Color,
+        number: u32,
+        overhead: Overhead,
+        params: &TimeParams,
+    ) -> Budget {
         if limits.infinite {
             return Budget::default();
         }
+        let moves = match limits.movestogo {
+            Some(moves) if moves > 0 => params.moves_to_come(number).min(f64::from(moves)),
+            _ => params.moves_to_come(number),
+        };
         let clock = match limits.clock_for(mover) {
-            Some(clock) => Budget::on_clock(clock, limits.movestogo, overhead, params),
+            Some(clock) => Budget::on_clock(clock, moves, overhead, params),
             None => Budget::default(),
         };
-        // A fixed time is not a clock: exceeding it loses nothing, so an overhead larger than the time leaves half
-        // of it.
-        let fixed = limits.movetime.map(|time| time.saturating_sub(overhead.min(time / 2)));
         Budget {
             soft: clock.soft,
-            hard: match (clock.hard, fixed) {
+            hard: match (clock.hard, limits.movetime) {
                 (Some(clock), Some(fixed)) => Some(clock.min(fixed)),
                 (clock, fixed) => clock.or(fixed),
             },
         }
     }
 
-    fn on_clock(clock: Clock, togo: Option<u32>, overhead: Duration, params: &TimeParams) -> Budget {
+    fn on_clock(clock: Clock, moves: f64, overhead: Overhead, params: &TimeParams) -> Budget {
+        let Overhead { margin, cost } = overhead;
         let time = clock.time.unwrap_or_default();
-        let usable = time.saturating_sub(overhead);
-        let least = scaled(time.min(overhead), params.emergency_share);
-        let moves = match togo {
-            Some(moves) if moves > 0 => moves.min(params.horizon),
-            _ => params.horizon,
-        }
-        .max(1);
-        if moves == 1 {
+        let usable = time.saturating_sub(margin);
+        let least = scaled(time.min(margin), params.emergency_share);
+        if moves <= 1.0 {
             // The clock is refilled after this move; keep a margin.
             let all = scaled(usable, 0.9).max(least);
             return Budget { soft: Some(all), hard: Some(all) };
         }
-        // Each of the moves to come costs its overhead.
-        let reserve = overhead.saturating_mul(moves - 1).min(usable / 2);
-        let free = usable - reserve;
-        let saved = match overhead.saturating_mul(params.reserve).as_secs_f64() {
+        // Each of the moves to come has its cost.
+        let free = usable - scaled(cost, moves - 1.0).min(scaled(usable, params.cost_share));
+        let saved = match margin.saturating_mul(params.reserve).as_secs_f64() {
             0.0 => 1.0,
             wanted => (usable.as_secs_f64() / wanted).min(1.0),
         };
-        let share = free / moves + scaled(clock.increment, params.increment_share * saved);
+        let fair = scaled(free, moves.recip());
+        let share = fair.saturating_add(scaled(clock.increment, params.increment_share * saved));
         let largest = scaled(free, params.largest_share);
         let most = if share > largest {
             // The increment pays for the next move: only the usable time limits this one.
@@ -153,8 +157,14 @@ mod tests {
         Clock { time: Some(ms(time)), increment: ms(increment) }
     }
 
+    /// Nothing was measured: a move is assumed to cost all of the overhead.
+    fn flat(overhead: u64) -> Overhead {
+        Overhead { margin: ms(overhead), cost: ms(overhead) }
+    }
+
+    /// At move 10, which has 27.4 to come.
     fn budget(limits: &GoLimits, mover: Color, overhead: u64) -> Budget {
-        Budget::new(limits, mover, ms(overhead), &TimeParams::default())
+        Budget::new(limits, mover, 10, flat(overhead), &TimeParams::default())
     }
 
     #[test]
@@ -168,13 +178,15 @@ mod tests {
         }
     }
 
+    /// The overhead is for clocks.
     #[test]
-    fn movetime_is_hard_and_keeps_at_least_half_of_itself() {
-        for (movetime, overhead, hard) in [(1000, 100, 900), (100, 100, 50), (0, 100, 0), (50, 0, 50)] {
+    fn movetime_is_hard_and_used_up() {
+        for movetime in [1000, 200, 100, 5, 0] {
             let limits = GoLimits { movetime: Some(ms(movetime)), ..GoLimits::default() };
-            let budget = budget(&limits, Color::Black, overhead);
-            assert_eq!(budget.hard, Some(ms(hard)), "movetime {movetime}");
-            assert_eq!(budget.soft, None);
+            let budget = budget(&limits, Color::Black, 100);
+            assert_eq!((budget.soft, budget.hard), (None, Some(ms(movetime))), "movetime {movetime}");
+            let both = GoLimits { black: clock(60_000, 0), ..limits };
+            assert_eq!(self::budget(&both, Color::Black, 100).hard, Some(ms(movetime)));
         }
     }
 
@@ -248,18 +260,70 @@ mod tests {
         }
     }
 
-    /// Half of what is usable pays for the overheads to come, the rest for 26 moves; of the
-    /// increment, 0.8 is used where four overheads are usable, else less in proportion.
+    /// Four fifths of what is usable pay for the overheads to come, the rest for 27.4 moves; of the increment, 0.8 is
+    /// used where two overheads are usable, else less in proportion.
     #[test]
     fn increments_are_saved_up_while_the_clock_is_low() {
-        for (time, expected) in
-            [(900, 400.0 / 26.0 + 80.0), (500, 200.0 / 26.0 + 80.0), (300, 100.0 / 26.0 + 40.0)]
-        {
+        let params = TimeParams { largest_share: 1.0, ..TimeParams::default() };
+        let moves = params.moves_to_come(10);
+        let soft = |time, params: &TimeParams| {
             let limits = GoLimits { white: clock(time, 100), ..GoLimits::default() };
-            // No other limit applies.
-            let params = TimeParams { largest_share: 1.0, ..TimeParams::default() };
-            let soft = Budget::new(&limits, Color::White, ms(100), &params).soft.unwrap();
-            assert!((soft.as_secs_f64() * 1000.0 - expected).abs() < 0.01, "{time} ms: {soft:?}");
+            Budget::new(&limits, Color::White, 10, flat(100), params).soft.unwrap().as_secs_f64() * 1000.0
+        };
+        for (time, expected) in
+            [(900, 160.0 / moves + 80.0), (300, 40.0 / moves + 80.0), (200, 20.0 / moves + 40.0)]
+        {
+            let soft = soft(time, &params);
+            assert!((soft - expected).abs() < 0.01, "{time} ms: {soft:?}");
+        }
+        assert!(soft(300, &TimeParams { reserve: 4, ..params }) < soft(300, &params));
+        assert!(soft(900, &TimeParams { increment_share: 0.5, ..params }) < soft(900, &params));
+    }
+
+    /// The option's margin is kept back once, not for every move to come, when moves are known to cost less.
+    #[test]
+    fn cheap_moves_to_come_need_no_reserve() {
+        let limits = GoLimits { white: clock(1000, 0), ..GoLimits::default() };
+        let soft = |cost| {
+            let overhead = Overhead { margin: ms(100), cost: ms(cost) };
+            Budget::new(&limits, Color::White, 10, overhead, &TimeParams::default()).soft.unwrap()
+        };
+        let expected = |free: f64| Duration::from_secs_f64(free / 1000.0 / TimeParams::default().moves_to_come(10));
+        let close = |found: Duration, wanted: Duration| found.abs_diff(wanted) < Duration::from_micros(1);
+        assert!(close(soft(0), expected(900.0)), "{:?}", soft(0));
+        assert!(close(soft(100), expected(180.0)), "at most four fifths of it are reserved");
+        let half = TimeParams { cost_share: 0.5, ..TimeParams::default() };
+        let overhead = Overhead { margin: ms(100), cost: ms(100) };
+        let soft_at_half = Budget::new(&limits, Color::White, 10, overhead, &half).soft.unwrap();
+        assert!(close(soft_at_half, expected(450.0)));
+        assert!(soft(1) < soft(0) && soft(1) > soft(100));
+    }
+
+    #[test]
+    fn later_moves_get_a_larger_share_and_a_control_ahead_counts() {
+        let soft = |number, togo| {
+            let limits = GoLimits { white: clock(60_000, 0), movestogo: togo, ..GoLimits::default() };
+            Budget::new(&limits, Color::White, number, flat(0), &TimeParams::default()).soft.unwrap()
+        };
+        assert!(soft(1, None) < soft(15, None) && soft(15, None) < soft(40, None));
+        assert_eq!(soft(1, Some(10)), ms(6000));
+        assert_eq!(soft(1, Some(100)), soft(1, None));
+    }
+
+    #[test]
+    fn the_hard_limit_is_so_many_soft_ones_within_a_share_of_the_clock() {
+        let limits = |togo| GoLimits { white: clock(60_000, 0), movestogo: togo, ..GoLimits::default() };
+        let budget = |togo, params: &TimeParams| Budget::new(&limits(togo), Color::White, 1, flat(0), params);
+        let params = TimeParams::default();
+        assert_eq!(budget(Some(20), &params), Budget { soft: Some(ms(3000)), hard: Some(ms(12_000)) });
+        assert_eq!(budget(Some(3), &params).hard, Some(ms(24_000)), "two fifths");
+        assert_eq!(budget(Some(20), &TimeParams { max_factor: 2.0, ..params }).hard, Some(ms(6000)));
+        assert_eq!(budget(Some(3), &TimeParams { largest_share: 0.5, ..params }).hard, Some(ms(30_000)));
+        let low = GoLimits { white: clock(50, 0), ..GoLimits::default() };
+        for (emergency_share, least) in [(0.05, 2500), (0.1, 5000)] {
+            let params = TimeParams { emergency_share, ..params };
+            let soft = Budget::new(&low, Color::White, 1, flat(100), &params).soft;
+            assert_eq!(soft, Some(Duration::from_micros(least)));
         }
     }
 

@@ -8,6 +8,18 @@ const MOVES: usize = 16;
 /// A measured overhead is at most the clock divided by this, so that a wrong estimate cannot use up the game.
 const MAX_SHARE: u32 = 10;
 
+/// The moves of which the cost of a usual one is known; before, the option's value is assumed.
+const MIN_MOVES: usize = 3;
+
+/// What moves cost outside the engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overhead {
+    /// The most that one move is expected to cost: so much of the clock is never used.
+    pub margin: Duration,
+    /// What each of the moves to come is expected to cost: usually much less.
+    pub cost: Duration,
+}
+
 /// A move made on a clock, as the engine saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedMove {
@@ -37,18 +49,30 @@ impl OverheadEstimate {
         }
     }
 
-    /// The expected overhead: the second largest of the last sixteen, so that a single delay does not count and old
-    /// ones are forgotten.
-    pub fn estimate(&self) -> Duration {
+    /// The largest overhead to expect: the second largest of the last sixteen, so that a single delay does not count
+    /// and old ones are forgotten.
+    pub fn largest(&self) -> Duration {
         let mut costs = self.costs;
         costs.sort_unstable();
         costs[MOVES - 2]
     }
 
-    /// The overhead to assume on this clock: `set`, the option's value, or the measured one if it is larger, up to a
-    /// tenth of the clock.
-    pub fn on(&self, clock: Option<Duration>, set: Duration) -> Duration {
-        clock.map_or(set, |clock| self.estimate().min(clock / MAX_SHARE).max(set))
+    /// The overhead of a usual move: the median of the last sixteen; `None` before three are known.
+    pub fn usual(&self) -> Option<Duration> {
+        let known = self.moves.min(MOVES);
+        let mut costs = self.costs;
+        let costs = costs.get_mut(..known).filter(|_| known >= MIN_MOVES)?;
+        costs.sort_unstable();
+        costs.get(known / 2).copied()
+    }
+
+    /// The overhead to assume on this clock. Of the margin, `set`, the option's value, is the least; the measured one
+    /// counts if it is larger, up to a tenth of the clock. The cost of the moves to come is as measured, which may be
+    /// far below `set`.
+    pub fn on(&self, clock: Option<Duration>, set: Duration) -> Overhead {
+        let Some(clock) = clock else { return Overhead { margin: set, cost: set } };
+        let margin = self.largest().min(clock / MAX_SHARE).max(set);
+        Overhead { margin, cost: self.usual().unwrap_or(set).min(margin) }
     }
 }
 
@@ -78,9 +102,9 @@ mod tests {
         let mut overhead = OverheadEstimate::default();
         // 10 s, 0.9 s searched, 0.1 s added: 9.2 s expected, 9.05 s left.
         overhead.learn(spent(10_000, 100, 900), ms(9050));
-        assert_eq!(overhead.estimate(), ms(0), "a single delay does not count");
+        assert_eq!(overhead.largest(), ms(0), "a single delay does not count");
         overhead.learn(spent(9050, 100, 900), ms(8050));
-        assert_eq!(overhead.estimate(), ms(150), "150 ms, and 200 ms once");
+        assert_eq!(overhead.largest(), ms(150), "150 ms, and 200 ms once");
     }
 
     #[test]
@@ -103,14 +127,14 @@ mod tests {
             (&[500, 900, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1], 500),
             (&[500, 900, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1], 1),
         ] {
-            assert_eq!(after(costs).estimate(), ms(estimate), "{costs:?}");
+            assert_eq!(after(costs).largest(), ms(estimate), "{costs:?}");
         }
     }
 
     #[test]
     fn the_larger_of_set_and_measured_holds_within_a_tenth_of_the_clock() {
         let learned = after(&[300, 300]);
-        for (clock, set, overhead) in [
+        for (clock, set, margin) in [
             (Some(60_000), 100, 300),
             (Some(60_000), 400, 400),
             (Some(2000), 100, 200),
@@ -118,8 +142,29 @@ mod tests {
             (Some(0), 100, 100),
             (None, 100, 100),
         ] {
-            assert_eq!(learned.on(clock.map(ms), ms(set)), ms(overhead), "{clock:?} −{set}");
+            assert_eq!(learned.on(clock.map(ms), ms(set)).margin, ms(margin), "{clock:?} −{set}");
         }
-        assert_eq!(OverheadEstimate::default().on(Some(ms(60_000)), ms(100)), ms(100));
+        assert_eq!(OverheadEstimate::default().on(Some(ms(60_000)), ms(100)).margin, ms(100));
+    }
+
+    /// A delay costs one move its time, not each of those to come; and when delays end, both fall again.
+    #[test]
+    fn the_cost_of_the_moves_to_come_is_the_usual_one_and_falls_again() {
+        for (costs, usual) in [
+            (&[][..], None),
+            (&[1, 1], None),
+            (&[1, 400, 1], Some(1)),
+            (&[1, 400, 400], Some(400)),
+            (&[400, 400, 400, 400, 2, 2, 2, 2, 2], Some(2)),
+        ] {
+            assert_eq!(after(costs).usual(), usual.map(ms), "{costs:?}");
+        }
+        let clock = Some(ms(60_000));
+        let cost = |costs: &[u64]| after(costs).on(clock, ms(100));
+        assert_eq!(cost(&[1]), Overhead { margin: ms(100), cost: ms(100) }, "too little is known");
+        assert_eq!(cost(&[1, 1, 400]), Overhead { margin: ms(100), cost: ms(1) });
+        assert_eq!(cost(&[400; 8]), Overhead { margin: ms(400), cost: ms(400) });
+        assert_eq!(cost(&[[400; 8], [1; 8], [1; 8]].concat()), Overhead { margin: ms(100), cost: ms(1) });
+        assert_eq!(cost(&[9000; 8]), Overhead { margin: ms(6000), cost: ms(6000) }, "a tenth of the clock");
     }
 }

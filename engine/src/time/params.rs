@@ -3,29 +3,46 @@
 use std::time::Duration;
 
 /// How a clock is divided among the moves to come, and when a move gets less or more of it.
+///
+/// The factors of [`soft_factor`](super::soft_factor) are Monty's (`src/mcts/helpers.rs`, its `soft_time_cutoff`) in
+/// simpler forms and with our own constants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeParams {
-    /// The number of moves assumed to come, this one included, without `movestogo`.
-    pub horizon: u32,
-    /// The share of the increment that is spent at once; the rest covers costs beyond the measured overhead.
+    /// The move at which [`TimeParams::moves_to_come`] changes from a game's opening to its end (lc0's log-logistic
+    /// estimate of the moves left, with Caissa's constants, `TimeManager.cpp`).
+    pub midpoint: f64,
+    /// How sharply it does so.
+    pub steepness: f64,
+    /// How much longer than to `midpoint` games last.
+    pub spread: f64,
+    /// The share of the increment that is spent at once; the rest covers costs beyond the measured ones.
     pub increment_share: f64,
-    /// The number of overheads that a clock should hold in reserve: with fewer, increments are saved in proportion to
-    /// what is missing. A busy machine may be late by more than one overhead.
+    /// The largest share of the time left that is set aside for the cost of the moves to come.
+    pub cost_share: f64,
+    /// The number of margins that a clock should hold in reserve: with fewer, increments are saved in proportion to
+    /// what is missing. A busy machine may be late by more than one margin.
     pub reserve: u32,
-    /// The largest share of the time left, less the overhead of the moves to come, that a move may take unless it is
-    /// the last before the time control.
+    /// The largest share of the time left, less the cost of the moves to come, that a move may take unless it is the
+    /// last before the time control.
     pub largest_share: f64,
-    /// The share of the time left that a move may take if the overhead leaves nothing: a few dozen visits risk less
+    /// The share of the time left that a move may take if the margin leaves nothing: a few dozen visits risk less
     /// than a move without search.
     pub emergency_share: f64,
 
-    /// The largest factor of the soft limit, for an undecided move.
+    /// The hard limit divided by the soft one, where the clock allows it.
     pub max_factor: f64,
-    /// The smallest factor of the soft limit, for a clear move.
-    pub min_factor: f64,
-    /// The weight of the second move's share of visits in the factor; the rest, up to 1, is that of changes of the
-    /// best move. See [`soft_factor`](super::soft_factor).
-    pub closeness: f64,
+    /// The factor of the soft limit for a best move without visits; see [`TimeParams::visits_slope`].
+    pub visits_base: f64,
+    /// What the factor loses as the best move's share of all visits grows from 0 to 1.
+    pub visits_slope: f64,
+    /// The factor gains `ln(1 + instability · changes)` by recent changes of the best move.
+    pub instability: f64,
+    /// The factor gains this for a fall of the expected result (−1 to 1) by one, from the previous move's search.
+    pub falling: f64,
+    /// The smallest factor of a rising result.
+    pub falling_min: f64,
+    /// The largest factor of a falling result.
+    pub falling_max: f64,
     /// The visits before which the soft limit does not end a search; the hard limit does.
     pub min_visits: u64,
     /// A move ends when the second most visited move is behind by more than the expected visits divided by this
@@ -36,21 +53,60 @@ pub struct TimeParams {
 impl Default for TimeParams {
     fn default() -> TimeParams {
         TimeParams {
-            horizon: 26,
+            midpoint: 36.0,
+            steepness: 2.2,
+            spread: 1.5,
             increment_share: 0.8,
-            reserve: 4,
+            cost_share: 0.8,
+            reserve: 2,
             largest_share: 0.4,
             emergency_share: 0.05,
-            max_factor: 2.5,
-            min_factor: 0.6,
-            closeness: 0.4,
+            max_factor: 4.0,
+            visits_base: 1.6,
+            visits_slope: 1.0,
+            instability: 0.5,
+            falling: 3.0,
+            falling_min: 0.85,
+            falling_max: 1.6,
             min_visits: 32,
             smart_pruning: 1.33,
         }
     }
 }
 
+impl TimeParams {
+    /// The number of moves to divide a clock by at this move of the game (from 1), without `movestogo`: about 35 at
+    /// the beginning, 19 at move 30, and never much less, since a long game may become longer still.
+    pub fn moves_to_come(&self, number: u32) -> f64 {
+        let number = f64::from(number);
+        let grown = 1.0 + self.spread * (number / self.midpoint).powf(self.steepness);
+        (self.midpoint * grown.powf(self.steepness.recip()) - number).max(1.0)
+    }
+}
+
 /// `time · factor`, saturating.
 pub(super) fn scaled(time: Duration, factor: f64) -> Duration {
     Duration::try_from_secs_f64(time.as_secs_f64() * factor).unwrap_or(Duration::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_moves_to_come_fall_with_the_length_of_the_game() {
+        let params = TimeParams::default();
+        for (number, moves) in [(1, 35.0), (10, 27.4), (20, 22.1), (30, 19.4), (50, 18.3), (100, 24.0)] {
+            let found = params.moves_to_come(number);
+            assert!((found - moves).abs() < 0.1, "move {number}: {found}");
+        }
+        // Each constant counts.
+        for other in [
+            TimeParams { midpoint: 40.0, ..params },
+            TimeParams { steepness: 3.0, ..params },
+            TimeParams { spread: 2.0, ..params },
+        ] {
+            assert!((other.moves_to_come(30) - params.moves_to_come(30)).abs() > 0.1, "{other:?}");
+        }
+    }
 }

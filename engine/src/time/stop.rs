@@ -24,6 +24,11 @@ pub struct IterationStats {
     pub first: u64,
     /// Visits of the second most visited.
     pub second: u64,
+    /// The share of the best move in the visits of all root moves, 0 to 1; `None` if moves are not chosen by visits.
+    pub share: Option<f64>,
+    /// How far the expected result, −1 to 1, has fallen since the previous move's search
+    /// ([`SearchTrend::fall`](super::SearchTrend::fall)).
+    pub fall: f64,
     /// Recent changes of the best move ([`SearchTrend::changes`](super::SearchTrend::changes)).
     pub changes: f64,
     /// The mate asked for by `go mate` was found.
@@ -69,17 +74,25 @@ fn is_decided(budget: &Budget, params: &TimeParams, now: &IterationStats) -> boo
     visits_left(budget, params, now).is_some_and(|left| left < lead)
 }
 
-/// The factor of the soft limit, from [`TimeParams::min_factor`] for a clear move to [`TimeParams::max_factor`] for an
-/// undecided one.
-///
-/// It interpolates between the two by `closeness · second / first + (1 − closeness) · (1 − 2^−changes)`, which is
-/// high if the second move has nearly as many visits as the first or the best move changed recently. (Stockfish's
-/// `bestMoveInstability` has the same purpose; the formula is our own.)
+/// The factor of the soft limit: the product of [`visits_factor`], [`instability_factor`] and [`falling_factor`].
 pub fn soft_factor(params: &TimeParams, now: &IterationStats) -> f64 {
-    let close = if now.first == 0 { 1.0 } else { (now.second as f64 / now.first as f64).min(1.0) };
-    let instability = 1.0 - 0.5_f64.powf(now.changes);
-    let undecided = params.closeness * close + (1.0 - params.closeness) * instability;
-    params.min_factor + (params.max_factor - params.min_factor) * undecided
+    visits_factor(params, now) * instability_factor(params, now) * falling_factor(params, now)
+}
+
+/// Less time the larger the best move's share of the visits is: from [`TimeParams::visits_base`], by
+/// [`TimeParams::visits_slope`]. 1 if the share is not known.
+pub fn visits_factor(params: &TimeParams, now: &IterationStats) -> f64 {
+    now.share.map_or(1.0, |share| (params.visits_base - params.visits_slope * share).max(0.0))
+}
+
+/// More time the more often the best move has changed recently ([`TimeParams::instability`]).
+pub fn instability_factor(params: &TimeParams, now: &IterationStats) -> f64 {
+    1.0 + (params.instability * now.changes).ln_1p()
+}
+
+/// More time if the expected result falls, somewhat less if it rises ([`TimeParams::falling`]).
+pub fn falling_factor(params: &TimeParams, now: &IterationStats) -> f64 {
+    (1.0 + params.falling * now.fall).max(params.falling_min).min(params.falling_max)
 }
 
 /// The visits expected before time ends the search, divided by [`TimeParams::smart_pruning`]. A move that is further
@@ -109,7 +122,7 @@ mod tests {
     }
 
     /// A search with twenty root moves, so long after `go` on its own clock. Its best move never changed and has 40 of
-    /// 50 visits: 0.4 · 10/40 = 0.1, so its factor is 0.6 + 1.9 · 0.1 = 0.79.
+    /// 50 visits, so its factor is 1.6 − 0.8 = 0.8.
     fn after(time: u64) -> IterationStats {
         IterationStats {
             since_go: ms(time),
@@ -117,6 +130,7 @@ mod tests {
             visits: 50,
             first: 40,
             second: 10,
+            share: Some(0.8),
             choices: 20,
             ..IterationStats::default()
         }
@@ -135,17 +149,21 @@ mod tests {
 
     #[test]
     fn the_rule_as_a_table() {
-        let unclear = IterationStats { second: 40, changes: 20.0, ..after(0) };
+        let unclear = IterationStats { second: 40, share: Some(0.2), changes: 20.0, ..after(0) };
         let at = |time, counters: IterationStats| IterationStats {
             since_go: ms(time),
             elapsed: Some(ms(time)),
             ..counters
         };
         let cases = [
-            ("early", after(789), false),
-            ("the soft limit of a clear move", after(791), true),
-            ("the best move is new", IterationStats { changes: 1.0, ..after(1300) }, false),
-            ("… 0.79 + 1.9 · 0.6 · 0.5 = 1.36 shares", IterationStats { changes: 1.0, ..after(1361) }, true),
+            ("early", after(799), false),
+            ("the soft limit of a clear move", after(801), true),
+            ("the best move is new", IterationStats { changes: 1.0, ..after(1120) }, false),
+            ("… 0.8 · (1 + ln 1.5) = 1.124", IterationStats { changes: 1.0, ..after(1130) }, true),
+            ("the result has fallen", IterationStats { fall: 0.1, ..after(1039) }, false),
+            ("… 0.8 · 1.3 = 1.04", IterationStats { fall: 0.1, ..after(1041) }, true),
+            ("half of the visits", IterationStats { share: Some(0.5), ..after(1099) }, false),
+            ("… 1.6 − 0.5 = 1.1", IterationStats { share: Some(0.5), ..after(1101) }, true),
             ("undecided", at(2400, unclear), false),
             ("the hard limit, decided or not", at(2500, unclear), true),
             ("the next round would overstep", IterationStats { latency: ms(30), ..at(2480, unclear) }, true),
@@ -162,34 +180,70 @@ mod tests {
         }
     }
 
-    #[test]
-    fn patience_as_a_table() {
-        // First, second, changes, soft_factor = 0.6 + 1.9 · (0.4 · second/first + 0.6 · (1 − 2^−changes)).
-        for (first, second, changes, expected) in [
-            (100, 0, 0.0, 0.6),
-            (100, 25, 0.0, 0.79),
-            (100, 50, 0.0, 0.98),
-            (100, 100, 0.0, 1.36),
-            (100, 0, 1.0, 1.17),
-            (100, 0, 2.0, 1.455),
-            (100, 50, 1.0, 1.55),
-            (100, 100, 1.0, 1.93),
-            (100, 100, 1000.0, 2.5),
-            // The best move is not always the most visited; without visits nothing is decided.
-            (100, 120, 0.0, 1.36),
-            (0, 0, 0.0, 1.36),
-        ] {
-            let now = IterationStats { first, second, changes, ..IterationStats::default() };
-            let soft_factor = soft_factor(&TimeParams::default(), &now);
-            assert!((soft_factor - expected).abs() < 1e-9, "{first} {second} {changes}: {soft_factor}");
+    /// A law of one factor: its values as the numbers of a search change, and that each of its parameters matters.
+    fn factor_is(
+        factor: fn(&TimeParams, &IterationStats) -> f64,
+        values: &[(IterationStats, f64)],
+        others: &[TimeParams],
+    ) {
+        let factors = |params: &TimeParams| values.iter().map(|(now, _)| factor(params, now)).collect::<Vec<_>>();
+        let defaults = factors(&TimeParams::default());
+        for ((now, expected), found) in values.iter().zip(&defaults) {
+            assert!((found - expected).abs() < 1e-3, "{now:?}: {found}");
         }
+        for other in others {
+            assert_ne!(factors(other), defaults, "{other:?}");
+        }
+        // It is a part of the whole.
+        let neutral = soft_factor(&TimeParams::default(), &IterationStats::default());
+        assert!((neutral - 1.0).abs() < 1e-9);
+        for (now, expected) in values {
+            assert!((soft_factor(&TimeParams::default(), now) - expected).abs() < 1e-3, "{now:?}");
+        }
+    }
+
+    #[test]
+    fn a_best_move_with_most_of_the_visits_needs_less_time() {
+        let share = |share| IterationStats { share, ..IterationStats::default() };
+        let params = TimeParams::default();
+        factor_is(
+            visits_factor,
+            &[(share(None), 1.0), (share(Some(1.0)), 0.6), (share(Some(0.6)), 1.0), (share(Some(0.2)), 1.4)],
+            &[TimeParams { visits_base: 2.0, ..params }, TimeParams { visits_slope: 0.5, ..params }],
+        );
+    }
+
+    #[test]
+    fn a_best_move_that_changes_needs_more_time() {
+        let changes = |changes| IterationStats { changes, ..IterationStats::default() };
+        factor_is(
+            instability_factor,
+            &[(changes(0.0), 1.0), (changes(1.0), 1.405), (changes(3.0), 1.916), (changes(0.25), 1.118)],
+            &[TimeParams { instability: 0.25, ..TimeParams::default() }],
+        );
+    }
+
+    #[test]
+    fn a_falling_result_needs_more_time() {
+        let fall = |fall| IterationStats { fall, ..IterationStats::default() };
+        let params = TimeParams::default();
+        factor_is(
+            falling_factor,
+            &[(fall(0.0), 1.0), (fall(0.1), 1.3), (fall(0.5), 1.6), (fall(-0.01), 0.97), (fall(-0.5), 0.85)],
+            &[
+                TimeParams { falling: 1.0, ..params },
+                TimeParams { falling_min: 0.5, ..params },
+                TimeParams { falling_max: 2.0, ..params },
+            ],
+        );
     }
 
     /// At 1250 visits a second and with a factor of 1.25, every second left is a thousand visits.
     #[test]
     fn a_lead_beyond_the_expected_visits_ends_the_move() {
-        // The second move has none: a factor of 0.6 ends the move 600 ms after `go`.
-        let now = IterationStats { speed: Some(1250.0), first: 301, second: 0, visits: 400, ..after(300) };
+        // All visits are the best move's: a factor of 0.6 ends the move 600 ms after `go`.
+        let share = Some(1.0);
+        let now = IterationStats { speed: Some(1250.0), first: 301, second: 0, share, visits: 400, ..after(300) };
         assert_eq!(visits_left(&BUDGET, &params(), &now), Some(300));
         let cases = [
             ("301 visits ahead, 300 to come", now, true),

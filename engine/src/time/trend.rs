@@ -1,5 +1,8 @@
-//! The trend of a search: its speed, and how often its best move changes.
+//! The trend of a search: its speed, how often its best move changes, and how its value falls; and how long its
+//! workers take.
 
+use std::collections::HashMap;
+use std::hash::Hash;
 use std::time::Duration;
 
 /// The shortest time over which the speed is measured (as in lc0).
@@ -18,13 +21,16 @@ pub struct SearchTrend {
     first: Option<(Duration, u64)>,
     changes: f64,
     changed: Duration,
+    /// The value that the present one is compared with.
+    reference: Option<f64>,
 }
 
 impl SearchTrend {
-    /// For a move with this soft limit.
-    pub fn new(soft: Duration) -> SearchTrend {
+    /// For a move with this soft limit. `previous` is the expected result, −1 to 1, that the search of the previous
+    /// move ended with, if there was one in this game; otherwise the first value of this search counts as that.
+    pub fn new(soft: Duration, previous: Option<f64>) -> SearchTrend {
         let half_life = (soft / HALF_LIVES).max(Duration::from_millis(1));
-        SearchTrend { half_life, first: None, changes: 0.0, changed: Duration::ZERO }
+        SearchTrend { half_life, first: None, changes: 0.0, changed: Duration::ZERO, reference: previous }
     }
 
     /// Called after each round with the total of visits. Measuring starts with the first round, since the start-up
@@ -45,12 +51,42 @@ impl SearchTrend {
         self.changes * 0.5_f64.powf(age / self.half_life.as_secs_f64())
     }
 
+    /// How far the expected result of the best move has fallen; negative if it has risen.
+    pub fn fall(&mut self, value: f64) -> f64 {
+        *self.reference.get_or_insert(value) - value
+    }
+
     /// Visits per second; `None` until measured long enough.
     pub fn speed(&self, time: Duration, visits: u64) -> Option<f64> {
         let (since, before) = self.first?;
         let measured = time.saturating_sub(since);
         let visits = visits.saturating_sub(before).saturating_add(MARGIN);
         (measured >= MIN_MEASURED).then(|| visits as f64 / measured.as_secs_f64())
+    }
+}
+
+/// The time that a round of a worker takes: the delay until a stop takes effect. `K` names a worker.
+#[derive(Clone, Debug)]
+pub struct RoundTimes<K> {
+    last: HashMap<K, Duration>,
+    longest: Duration,
+}
+
+impl<K> Default for RoundTimes<K> {
+    fn default() -> RoundTimes<K> {
+        RoundTimes { last: HashMap::new(), longest: Duration::ZERO }
+    }
+}
+
+impl<K: Eq + Hash> RoundTimes<K> {
+    /// Called after a worker's round; returns the longest recent round of any worker. A worker's round lasts from its
+    /// last call to this one, whatever the others did in between. The maximum decays, by an eighth while each worker
+    /// makes a round, so that a single delay does not end a search early.
+    pub fn round(&mut self, worker: K, time: Duration) -> Duration {
+        let last = self.last.insert(worker, time);
+        let decayed = self.longest.mul_f64(1.0 - 1.0 / (8.0 * self.last.len() as f64));
+        self.longest = last.map_or(Duration::ZERO, |last| time.saturating_sub(last)).max(decayed);
+        self.longest
     }
 }
 
@@ -64,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_change_counts_half_after_a_quarter_of_the_soft_limit() {
-        let mut trend = SearchTrend::new(ms(400));
+        let mut trend = SearchTrend::new(ms(400), None);
         assert_eq!(trend.changes(ms(1000)), 0.0);
         trend.change(ms(50));
         for (time, changes) in [(50, 1.0), (150, 0.5), (250, 0.25), (0, 1.0)] {
@@ -77,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_soft_limit_of_zero_is_valid() {
-        let mut trend = SearchTrend::new(Duration::ZERO);
+        let mut trend = SearchTrend::new(Duration::ZERO, None);
         trend.change(Duration::ZERO);
         assert_eq!(trend.changes(Duration::ZERO), 1.0);
         assert!(trend.changes(ms(1000)) < 1e-9);
@@ -85,12 +121,46 @@ mod tests {
 
     #[test]
     fn speed_is_measured_from_the_first_round_and_long_enough() {
-        let mut trend = SearchTrend::new(ms(1000));
+        let mut trend = SearchTrend::new(ms(1000), None);
         assert_eq!(trend.speed(ms(1000), 500), None);
         trend.round(ms(100), 8);
         trend.round(ms(200), 200);
         assert_eq!(trend.speed(ms(299), 300), None);
         // 568 visits since the first round, and the margin of 32, in half a second.
         assert_eq!(trend.speed(ms(600), 576), Some(1200.0));
+    }
+
+    #[test]
+    fn a_fall_is_from_the_previous_move_or_the_first_value() {
+        let mut continued = SearchTrend::new(ms(1000), Some(0.5));
+        assert_eq!([0.25, 0.0, 0.75].map(|value| continued.fall(value)), [0.25, 0.5, -0.25]);
+        let mut first = SearchTrend::new(ms(1000), None);
+        assert_eq!([0.25, 0.0, 0.75].map(|value| first.fall(value)), [0.0, 0.25, -0.5]);
+    }
+
+    /// Rounds of 10 ms, the workers evenly spread over them.
+    fn regular(workers: u32) -> RoundTimes<u32> {
+        let mut rounds = RoundTimes::default();
+        for call in 0..10 * workers {
+            rounds.round(call % workers, ms(10) * call / workers);
+        }
+        rounds
+    }
+
+    #[test]
+    fn a_workers_round_is_its_own() {
+        for workers in [1, 2, 16, 64] {
+            let longest = regular(workers).round(0, ms(100));
+            assert_eq!(longest, ms(10), "{workers} workers");
+            // All are 15 ms late once.
+            let mut late = regular(workers);
+            assert_eq!(late.round(0, ms(115)), ms(25), "{workers} workers");
+            // Each worker made eight more rounds.
+            for call in 1..8 * workers {
+                late.round(call % workers, ms(115) + ms(10) * call / workers);
+            }
+            let later = late.round(0, ms(195));
+            assert!(later >= ms(10) && later < ms(19), "{workers} workers: {later:?}");
+        }
     }
 }

@@ -28,6 +28,7 @@ pub mod io;
 pub mod info;
 pub mod stats;
 pub mod observer;
+mod made_move;
 pub mod overhead;
 mod reply;
 mod loaded;

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
@@ -11,13 +12,19 @@ use super::info::Printer;
 use super::io::Writer;
 use super::stats;
 use crate::search::{Report, Score, SearchControl, SearchObserver, SearchOutcome, SearchView};
-use crate::time::{Budget, IterationStats, SearchTrend, TimeParams, should_stop, visits_left};
+use crate::time::{Budget, IterationStats, RoundTimes, SearchTrend, TimeParams, should_stop, visits_left};
 
 /// The longest time between two `info` lines.
 const INFO_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The shortest time between two: two equal moves may alternate as the best thousands of times a second.
 const MIN_INFO_INTERVAL: Duration = Duration::from_millis(10);
+
+/// How often within the soft limit the root moves' statistics are read.
+const SAMPLES: u32 = 64;
+
+/// The shortest time between two of these readings.
+const MIN_SAMPLE_INTERVAL: Duration = Duration::from_millis(1);
 
 /// The session's handle on a running search.
 #[derive(Clone, Debug)]
@@ -77,8 +84,8 @@ pub struct GoContext {
     pub mate: Option<u32>,
     /// The number of root moves searched.
     pub choices: usize,
-    /// The number of workers: so many rounds run concurrently.
-    pub workers: u32,
+    /// The expected result, −1 to 1, of the previous move's search, if there was one in this game.
+    pub previous: Option<f32>,
 }
 
 /// A search that has ended.
@@ -101,7 +108,8 @@ pub struct UciObserver {
     best: Option<Move>,
     stats: IterationStats,
     trend: SearchTrend,
-    round_at: Instant,
+    rounds: RoundTimes<ThreadId>,
+    sampled_at: Option<Duration>,
 
     shown: Option<Move>,
     shown_at: Option<Instant>,
@@ -116,15 +124,16 @@ impl UciObserver {
         out: Writer,
         finished: Sender<FinishedSearch>,
     ) -> UciObserver {
-        let now = Instant::now();
+        let previous = context.previous.map(f64::from);
         UciObserver {
             out,
             finished,
             printer,
             best: None,
             stats: IterationStats { choices: context.choices, ..IterationStats::default() },
-            trend: SearchTrend::new(context.budget.soft.unwrap_or(INFO_INTERVAL)),
-            round_at: now,
+            trend: SearchTrend::new(context.budget.soft.unwrap_or(INFO_INTERVAL), previous),
+            rounds: RoundTimes::default(),
+            sampled_at: None,
             shown: None,
             shown_at: None,
             context,
@@ -149,24 +158,42 @@ impl UciObserver {
             }
             self.best = best;
         }
-        // Rounds of several workers interleave, so a round lasts about the gap times the workers. The maximum
-        // decays, so that a single delay does not end a search early.
-        let gap = now.saturating_duration_since(self.round_at).saturating_mul(self.context.workers);
-        self.round_at = now;
+        // Called by the worker whose round it was.
+        let latency = self.rounds.round(thread::current().id(), since_go);
+        self.sample(view, since_go);
         let (first, second) = view.lead();
         let before = &self.stats;
         self.stats = IterationStats {
             since_go,
             elapsed: self.context.handle.elapsed(now),
-            latency: gap.max(before.latency * 7 / 8),
+            latency,
             visits,
             speed: self.trend.speed(since_go, visits),
             choices: before.choices,
             first,
             second,
+            share: before.share,
+            fall: before.fall,
             changes: self.trend.changes(since_go),
             mated: self.context.mate.is_some_and(|moves| is_mate_within(&view.report(1), moves)),
         };
+    }
+
+    /// Reads the root moves' statistics, if only a clock needs them and not after every round: they cost more than a
+    /// visit.
+    fn sample(&mut self, view: &dyn SearchView, since_go: Duration) {
+        let Some(soft) = self.context.budget.soft else { return };
+        let interval = (soft / SAMPLES).max(MIN_SAMPLE_INTERVAL);
+        if self.sampled_at.is_some_and(|at| since_go < at + interval) {
+            return;
+        }
+        self.sampled_at = Some(since_go);
+        let stats = view.stats();
+        if let Some(best) = stats.first() {
+            let visits: u64 = stats.iter().map(|stats| stats.visits).sum();
+            self.stats.share = Some(best.visits as f64 / visits.max(1) as f64);
+            self.stats.fall = self.trend.fall(f64::from(best.q));
+        }
     }
 
     fn is_info_due(&self, now: Instant) -> bool {

@@ -2,43 +2,30 @@
 
 use std::time::Duration;
 
-use shakmaty::{Board, Color, Move, Position};
+use shakmaty::Move;
 
+use super::made_move::MadeMove;
 use crate::position::Game;
-use crate::time::{Clock, OverheadEstimate, TimedMove};
+use crate::time::{Clock, Overhead, OverheadEstimate, TimedMove};
 
 /// The overhead measured with this GUI, and the last move made on its clock.
 #[derive(Debug, Default)]
 pub struct OverheadTracker {
     estimate: OverheadEstimate,
-    last: Option<LastMove>,
-}
-
-/// The last move made on a clock.
-#[derive(Debug)]
-struct LastMove {
-    mover: Color,
-    /// Plies played before it.
-    ply: usize,
-    /// The board after it.
-    board: Board,
-    timed: TimedMove,
+    last: Option<(MadeMove, TimedMove)>,
 }
 
 impl OverheadTracker {
-    /// The overhead to assume for a `go` on `game` with this own clock: `set`, the option's value, or more if
-    /// more was measured.
+    /// The overhead to assume for a `go` on `game` with this own clock, where `set` is the option's value.
     ///
     /// The clock is measured first if `game` continues the last noted move by exactly one reply, except for
     /// `go ponder`, which follows the move at once: not every GUI has updated the clock by then.
-    pub fn on(&mut self, game: &Game, clock: Clock, ponder: bool, set: Duration) -> Duration {
+    pub fn on(&mut self, game: &Game, clock: Clock, ponder: bool, set: Duration) -> Overhead {
         if let (false, Some(time)) = (ponder, clock.time)
-            && let Some(made) = self.last.take()
-            && made.mover == game.turn()
-            && made.ply + 2 == game.ply()
-            && game.past().last().is_some_and(|past| past.board == made.board)
+            && let Some((made, timed)) = self.last.take()
+            && made.is_before(game)
         {
-            self.estimate.learn(made.timed, time);
+            self.estimate.learn(timed, time);
         }
         self.estimate.on(clock.time, set)
     }
@@ -46,14 +33,8 @@ impl OverheadTracker {
     /// Records the reply to a `go` with this own clock that was not `ponder`: the move `m` in `game`, `time` after
     /// `go`.
     pub fn note(&mut self, game: &Game, m: Move, clock: Clock, time: Duration) {
-        let mut after = game.clone();
-        after.play(m);
-        self.last = clock.time.map(|time_left| LastMove {
-            mover: game.turn(),
-            ply: game.ply(),
-            board: after.position().board().clone(),
-            timed: TimedMove { clock: time_left, increment: clock.increment, time },
-        });
+        let timed = |left| TimedMove { clock: left, increment: clock.increment, time };
+        self.last = clock.time.map(|left| (MadeMove::new(game, m), timed(left)));
     }
 
     /// Forgets the last move, whose clock says nothing about the next game's; the estimate is kept.
@@ -89,7 +70,7 @@ mod tests {
     fn learned() -> OverheadTracker {
         let mut tracker = OverheadTracker::default();
         note(&mut tracker, "", "e2e4", 10_000, 1000);
-        assert_eq!(tracker.on(&game("e2e4 e7e5"), clock(8950), false, SET), SET);
+        assert_eq!(tracker.on(&game("e2e4 e7e5"), clock(8950), false, SET).margin, SET);
         note(&mut tracker, "e2e4 e7e5", "g1f3", 8950, 1000);
         tracker
     }
@@ -98,11 +79,11 @@ mod tests {
     fn a_continued_game_is_measured() {
         let mut tracker = learned();
         let next = game("e2e4 e7e5 g1f3 b8c6");
-        assert_eq!(tracker.on(&next, clock(7900), false, SET), ms(150));
+        assert_eq!(tracker.on(&next, clock(7900), false, SET).margin, ms(150));
         // The same move is not measured twice.
-        assert_eq!(tracker.on(&next, clock(1), false, SET), SET);
-        assert_eq!(tracker.on(&next, clock(7900), false, SET), ms(150));
-        assert_eq!(tracker.on(&next, Clock::default(), false, SET), SET);
+        assert_eq!(tracker.on(&next, clock(1), false, SET).margin, SET);
+        assert_eq!(tracker.on(&next, clock(7900), false, SET).margin, ms(150));
+        assert_eq!(tracker.on(&next, Clock::default(), false, SET).margin, SET);
     }
 
     #[test]
@@ -116,21 +97,21 @@ mod tests {
             "",
         ] {
             let mut tracker = learned();
-            assert_eq!(tracker.on(&game(moves), clock(1000), false, SET), SET, "{moves}");
-            assert_eq!(tracker.on(&game(moves), clock(60_000), false, SET), SET, "{moves}");
+            assert_eq!(tracker.on(&game(moves), clock(1000), false, SET).margin, SET, "{moves}");
+            assert_eq!(tracker.on(&game(moves), clock(60_000), false, SET).margin, SET, "{moves}");
         }
         let mut tracker = learned();
         tracker.new_game();
         let next = game("e2e4 e7e5 g1f3 b8c6");
-        assert_eq!(tracker.on(&next, clock(7900), false, SET), SET);
+        assert_eq!(tracker.on(&next, clock(7900), false, SET).margin, SET);
     }
 
     /// The GUI guessed the reply, the engine pondered, and the guess was wrong.
     #[test]
     fn pondering_on_the_wrong_move_does_not_matter() {
         let mut tracker = learned();
-        assert_eq!(tracker.on(&game("e2e4 e7e5 g1f3 d7d6"), clock(100), true, SET), SET);
-        assert_eq!(tracker.on(&game("e2e4 e7e5 g1f3 b8c6"), clock(7900), false, SET), ms(150));
+        assert_eq!(tracker.on(&game("e2e4 e7e5 g1f3 d7d6"), clock(100), true, SET).margin, SET);
+        assert_eq!(tracker.on(&game("e2e4 e7e5 g1f3 b8c6"), clock(7900), false, SET).margin, ms(150));
     }
 
     /// The guess was right: the move was not made on the clock of its `go`, so it is not noted.
@@ -139,14 +120,14 @@ mod tests {
         let mut tracker = learned();
         let _ = tracker.on(&game("e2e4 e7e5 g1f3 b8c6"), clock(7900), true, SET);
         let later = game("e2e4 e7e5 g1f3 b8c6 f1b5 a7a6");
-        assert_eq!(tracker.on(&later, clock(1000), false, SET), SET);
+        assert_eq!(tracker.on(&later, clock(1000), false, SET).margin, SET);
     }
 
     #[test]
     fn a_move_without_a_clock_is_not_noted() {
         let mut tracker = learned();
         let start = game("e2e4 e7e5");
-        let m = start.position().legal_moves()[0];
+        let m = start.legal_moves()[0];
         tracker.note(&start, m, Clock::default(), ms(1000));
         assert!(tracker.last.is_none());
     }

@@ -13,6 +13,7 @@ use super::engine::Engine;
 use super::go::Go;
 use super::io::{InputLine, TrafficLog, Writer};
 use super::knowledge::Knowledge;
+use super::made_move::MadeMove;
 use super::observer::FinishedSearch;
 use super::options::{self, OptionEffect};
 use super::overhead::OverheadTracker;
@@ -40,6 +41,8 @@ pub struct Session {
     is_position_refused: bool,
     game_seed: u64,
     overhead: OverheadTracker,
+    /// The last move searched, and the expected result, −1 to 1, of its search.
+    previous: Option<(MadeMove, f32)>,
     activity: Activity,
 }
 
@@ -57,6 +60,7 @@ impl Session {
             is_position_refused: false,
             game_seed: strength::game_seed(),
             overhead: OverheadTracker::default(),
+            previous: None,
             activity: Activity::Idle,
         }
     }
@@ -195,6 +199,7 @@ impl Session {
     fn new_game(&mut self) {
         if self.is_idle() {
             self.overhead.new_game();
+            self.previous = None;
             self.game_seed = strength::game_seed();
             self.engine.clear();
         }
@@ -329,6 +334,10 @@ impl Session {
         if let (Some(clock), Some(&m)) = (running.clock, best.and_then(|line| line.pv.first())) {
             self.overhead.note(&running.root, m, clock, running.at.elapsed());
         }
+        self.previous = best.and_then(|line| {
+            let m = *line.pv.first()?;
+            Some((MadeMove::new(&running.root, m), line.wdl.q()))
+        });
         let Some(bestmove) = best.and_then(|line| printer.bestmove(&line.pv)) else {
             return Reply::unsearched(running.fallback, self.settings.chess960, time);
         };

@@ -82,7 +82,7 @@ fn the_overhead_is_measured_from_the_clocks() {
         let go = format!("go nodes 10 wtime {clock} btime 60000");
         let search = engine.search(&format!("position startpos moves{moves}"), &go);
         let budget = search.lines.iter().find(|line| line.contains("budget")).unwrap();
-        overheads.push(budget.split_once("overhead ").unwrap().1.to_owned());
+        overheads.push(budget.split_once("margin: ").unwrap().1.split_once(',').unwrap().0.to_owned());
         game.play(game.parse_uci(search.best()).unwrap());
         let reply = Game::uci(game.legal_moves()[0], false);
         game.play(game.parse_uci(&reply).unwrap());

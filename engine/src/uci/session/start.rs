@@ -3,13 +3,13 @@
 use std::time::Instant;
 
 use crossbeam_channel::bounded;
-use shakmaty::Move;
+use shakmaty::{Move, Position};
 
 use super::Session;
 use crate::position::Game;
 use crate::search::Limits;
 use crate::time::{Budget, GoLimits};
-use crate::uci::engine::{self, SearchRequest};
+use crate::uci::engine::SearchRequest;
 use crate::uci::info::Printer;
 use crate::uci::observer::{GoContext, SearchHandle, UciObserver};
 use crate::uci::running::{Activity, GoMode, RunningSearch};
@@ -63,9 +63,10 @@ impl Session {
         let mover = self.game.turn();
         let (clock, set) = (limits.own(mover), self.settings.move_overhead);
         let overhead = self.overhead.on(&self.game, clock, limits.ponder, set);
-        let budget = Budget::new(limits, mover, overhead, &self.settings.time_params());
+        let number = self.game.position().fullmoves().get();
+        let budget = Budget::new(limits, mover, number, overhead, &self.settings.time_params());
         if self.debug {
-            self.out.say(format!("budget {budget:?}, overhead {overhead:?}"));
+            self.out.say(format!("budget {budget:?}, {overhead:?}"));
         }
         budget
     }
@@ -88,7 +89,7 @@ impl Session {
             live_stats: settings.log_live_stats.then_some(self.game.turn()),
             mate: limits.mate,
             choices: if root_moves == 0 { self.game.legal_moves().len() } else { root_moves },
-            workers: u32::try_from(engine::workers(settings)).unwrap_or(1),
+            previous: self.previous.as_ref().filter(|(made, _)| made.is_before(&self.game)).map(|(_, q)| *q),
         }
     }
 
