@@ -74,7 +74,7 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     match arguments.command {
         _ if arguments.version => version::print(out)?,
-        None | Some(Command::Uci) => uci::run(io::stdin(), io::stdout()),
+        None | Some(Command::Uci) => uci::run(io::stdin(), io::stdout())?,
         Some(Command::Bench(config)) => signature::print(config, out)?,
         Some(Command::Backendbench { weights, precision, config }) => {
             let pair =

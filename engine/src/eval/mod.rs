@@ -12,6 +12,7 @@ pub mod golden;
 mod cache;
 mod uniform;
 pub mod material;
+mod shown;
 
 use shakmaty::Move;
 
@@ -22,6 +23,7 @@ pub use card::{Card, CardError, FORMAT as CARD_FORMAT, Golden, Schemes, ValueSch
 pub use error::EvalError;
 pub use golden::GoldenError;
 pub use precision::Precision;
+pub use shown::{q_of_shown_centipawns, shown_centipawns};
 pub use uniform::Uniform;
 
 /// Probabilities of win, draw and loss for the side to move; they sum to one.
@@ -137,7 +139,8 @@ impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
 /// lc0's conversion of expected results to centipawns: `90 · tan(1.5637541897 · q)`.
 const CURVE: (f32, f32) = (90.0, 1.563_754_2);
 
-/// Centipawns of an expected result, −1 to 1, by lc0's conversion.
+/// Centipawns of an expected result, −1 to 1, by lc0's conversion: those of stored games, not those that users are shown
+/// ([`shown_centipawns`]).
 pub fn centipawns_of_q(q: f32) -> i32 {
     (CURVE.0 * (CURVE.1 * q.clamp(-1.0, 1.0)).tan()).round() as i32
 }

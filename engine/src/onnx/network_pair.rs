@@ -7,6 +7,7 @@ use super::error::NetError;
 use super::network::Network;
 use super::precision_cache::{PrecisionCache, key};
 use super::runtime::version;
+use super::timing::measured_batch;
 use crate::eval::Precision;
 
 /// The embedded network, in both precisions.
@@ -121,7 +122,7 @@ impl NetworkPair {
 
     /// The faster of the two, both files being present.
     fn faster(&self, batch: usize, cache: &PrecisionCache) -> Result<ChosenNetwork, NetError> {
-        let key = self.key()?;
+        let key = self.key(measured_batch(batch))?;
         if let Some(precision) = cache.recall(&key) {
             log::info!("{precision} was measured as faster on this machine");
             return self.only(precision, None).or_else(|error| {
@@ -158,11 +159,11 @@ impl NetworkPair {
         })
     }
 
-    /// The key of this pair in the precision cache.
-    fn key(&self) -> Result<String, NetError> {
+    /// The key of this pair with such batches in the precision cache.
+    fn key(&self, batch: usize) -> Result<String, NetError> {
         let version = version()?;
         let bytes = |file: &NetworkFile| file.bytes.clone().unwrap_or_default();
-        Ok(key(&bytes(&self.fp32), &bytes(&self.int8), version))
+        Ok(key(&bytes(&self.fp32), &bytes(&self.int8), batch, version))
     }
 
     fn file(&self, precision: Precision) -> &NetworkFile {

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::timing::PrecisionTiming;
 use crate::eval::Precision;
 
-/// The version of the file.
-const VERSION: u32 = 1;
+/// The version of the file. Up to 1, keys had no batch size.
+const VERSION: u32 = 2;
 
 /// The faster precision of each network measured, in a small JSON file. A file that cannot be read counts as
 /// empty; what cannot be written is measured again at the next start. The default has no file.
@@ -91,11 +91,11 @@ fn write(file: &Path, contents: &CacheFile) -> std::io::Result<()> {
     std::fs::rename(&temporary, file)
 }
 
-/// The key of a measurement: a hash of both files, the CPU and the runtime. The hash function may change with
+/// The key of a measurement: a hash of both files, the size of the batches, the CPU and the runtime. The hash function may change with
 /// a release of the program, which then measures again.
-pub fn key(fp32: &[u8], int8: &[u8], runtime: &str) -> String {
+pub fn key(fp32: &[u8], int8: &[u8], batch: usize, runtime: &str) -> String {
     let mut hasher = DefaultHasher::new();
-    (fp32, int8, runtime, cpu()).hash(&mut hasher);
+    (fp32, int8, batch, runtime, cpu()).hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 
@@ -176,9 +176,13 @@ mod tests {
     }
 
     #[test]
-    fn the_key_depends_on_files_and_runtime() {
-        let keys = [key(b"a", b"b", "1"), key(b"x", b"b", "1"), key(b"a", b"x", "1"), key(b"a", b"b", "2")];
-        assert!((1..4).all(|other| keys[0] != keys[other]));
-        assert_eq!(keys[0], key(b"a", b"b", "1"));
+    fn the_key_depends_on_files_batch_and_runtime() {
+        let first = key(b"a", b"b", 8, "1");
+        for other in
+            [key(b"x", b"b", 8, "1"), key(b"a", b"x", 8, "1"), key(b"a", b"b", 1, "1"), key(b"a", b"b", 8, "2")]
+        {
+            assert_ne!(first, other);
+        }
+        assert_eq!(first, key(b"a", b"b", 8, "1"));
     }
 }

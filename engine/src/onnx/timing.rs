@@ -27,6 +27,11 @@ const MIN_RUNS: usize = 3;
 /// Larger batches take longer and compare no differently.
 const LARGEST_BATCH: usize = 32;
 
+/// The batches that are measured for an evaluator of batches of up to `batch`.
+pub fn measured_batch(batch: usize) -> usize {
+    batch.clamp(1, LARGEST_BATCH)
+}
+
 impl PrecisionTiming {
     /// Runs both sessions alternately and takes the medians, so that changes of the machine's speed
     /// affect both alike.
@@ -39,7 +44,7 @@ impl PrecisionTiming {
         int8: &mut OnnxSession,
         batch: usize,
     ) -> Result<PrecisionTiming, EvalError> {
-        let positions = vec![Game::new(); batch.clamp(1, LARGEST_BATCH)];
+        let positions = vec![Game::new(); measured_batch(batch)];
         let input = fp32.schemes().input.tensor(&positions);
         // The first run of a session allocates its memory.
         fp32.run(&input, |_| ())?;

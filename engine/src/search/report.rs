@@ -8,7 +8,7 @@ use super::node::{Known, Link, NodeId};
 use super::proof::Proof;
 use super::select::SelectionContext;
 use super::tree::Tree;
-use crate::eval::{Wdl, centipawns_of_q};
+use crate::eval::{Wdl, shown_centipawns};
 
 /// A score for the side to move at the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +20,9 @@ pub enum Score {
 }
 
 impl Score {
-    /// Centipawns of an expected result, by lc0's formula.
+    /// Centipawns of an expected result, as users are shown them.
     pub fn from_q(q: f32) -> Score {
-        Score::Cp(centipawns_of_q(q))
+        Score::Cp(shown_centipawns(q))
     }
 
     fn from_proof(proof: Proof) -> Score {
@@ -262,6 +262,6 @@ mod tests {
         assert_eq!(Score::from_q(0.0), Score::Cp(0));
         let Score::Cp(up) = Score::from_q(0.4) else { panic!("centipawns") };
         assert_eq!(Score::from_q(-0.4), Score::Cp(-up));
-        assert!((60..90).contains(&up), "{up}");
+        assert!((170..210).contains(&up), "{up}");
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::loaded::{LoadError, LoadedNetwork};
-use super::settings::{Backend, Settings};
+use super::settings::{Backend, Settings, processors};
 use crate::encoding::Input;
 use crate::eval::{Answer, CachedEvaluator, EvalCache, EvalError, Evaluator, Request, Uniform};
 use crate::players::{PlayerTask, PlayerThread};
@@ -11,7 +11,7 @@ use crate::position::Game;
 use crate::search::{Limits, Pool, Report, SearchCounters, SearchObserver};
 use crate::tables::Tables;
 
-/// Workers that may be started on any machine; on large ones, four per core.
+/// Workers that may be started on any machine; on large ones, four per processor that may be used.
 const MIN_WORKER_LIMIT: usize = 16;
 
 /// The network and the workers, created when first needed, and the thread of the classical players.
@@ -40,23 +40,23 @@ pub struct SearchRequest {
 
 impl Engine {
     /// Creates the workers, unless they exist or a classical player is set, so that a search can start at once.
-    /// Without a usable network they are created with the uniform evaluator.
     ///
     /// Returns what the user should be told, one line each.
-    pub fn prepare(&mut self, settings: &Settings) -> Vec<String> {
+    ///
+    /// # Errors
+    ///
+    /// If the network of the settings cannot be used.
+    pub fn prepare(&mut self, settings: &Settings) -> Result<Vec<String>, LoadError> {
         let mut notes = Vec::new();
         if settings.player.is_none() && self.pool.is_none() {
-            self.pool = Some(self.new_pool(settings, &mut notes));
+            self.pool = Some(self.new_pool(settings, &mut notes)?);
         }
-        notes
+        Ok(notes)
     }
 
-    /// Starts a search with the player of the settings and returns at once. To have the notes of
-    /// [`Engine::prepare`], call that first: here they go to the log.
+    /// Starts a search with the player of the settings and returns at once. The workers of the network search must have
+    /// been created by [`Engine::prepare`].
     pub fn start(&mut self, settings: &Settings, request: SearchRequest) {
-        for note in self.prepare(settings) {
-            log::warn!("{note}");
-        }
         let SearchRequest { game, limits, tables, seed, observer } = request;
         match (settings.player, &mut self.pool) {
             (Some(player), _) => {
@@ -68,30 +68,27 @@ impl Engine {
                 pool.set_tables(tables);
                 pool.start(game, limits, observer);
             }
-            (None, None) => log::error!("the workers could not be created"),
+            (None, None) => log::error!("there are no workers"),
         }
     }
 
-    fn new_pool(&mut self, settings: &Settings, notes: &mut Vec<String>) -> Pool {
+    fn new_pool(&mut self, settings: &Settings, notes: &mut Vec<String>) -> Result<Pool, LoadError> {
         let workers = workers(settings);
         if workers < settings.threads {
             log::warn!("{} workers are too many for this machine: starting {workers}", settings.threads);
         }
-        let evaluators = self.evaluators(settings, workers, notes).unwrap_or_else(|error| {
-            notes.push(format!("playing without a network: {error}"));
-            uniform(workers)
-        });
+        let evaluators = self.evaluators(settings, workers, notes)?;
         let (tree, cache) = settings.memory();
         let input = self.network.as_ref().map_or(Some(Input::Planes72), LoadedNetwork::cached_input);
         let Some(input) = input.filter(|_| cache > 0) else {
             self.cache = None;
-            return Pool::new(evaluators, settings.search_params(), tree + cache);
+            return Ok(Pool::new(evaluators, settings.search_params(), tree + cache));
         };
         let shared = Arc::new(EvalCache::new(cache));
         let cached = |inner| Box::new(CachedEvaluator::new(inner, input, Arc::clone(&shared))) as Box<_>;
         let evaluators = evaluators.into_iter().map(cached).collect();
         self.cache = Some(shared);
-        Pool::new(evaluators, settings.search_params(), tree)
+        Ok(Pool::new(evaluators, settings.search_params(), tree))
     }
 
     /// Evaluators for so many workers; loads the network if it is needed and not loaded yet.
@@ -186,7 +183,7 @@ impl Engine {
 /// classical player has one thread.
 pub fn workers(settings: &Settings) -> usize {
     match settings.player {
-        None => settings.threads.clamp(1, MIN_WORKER_LIMIT.max(4 * num_cpus::get())),
+        None => settings.threads.clamp(1, MIN_WORKER_LIMIT.max(4 * processors())),
         Some(_) => 1,
     }
 }

@@ -1,5 +1,6 @@
 //! Reports as `info` and `bestmove` lines.
 
+use std::cmp::Reverse;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -20,27 +21,60 @@ pub struct Printer {
     pub multipv: usize,
     /// Table hits of the root probe, before the search.
     pub root_hits: u64,
+    /// The move of the first line is drawn at random: the others may have higher scores.
+    pub is_drawn: bool,
     depth: u32,
+    /// The last lines without their times.
+    shown: Vec<String>,
 }
 
 impl Printer {
     /// A printer for one search.
     pub fn new(chess960: bool, show_wdl: bool, multipv: usize) -> Printer {
-        Printer { chess960, show_wdl, multipv, root_hits: 0, depth: 1 }
+        Printer { chess960, show_wdl, multipv, root_hits: 0, is_drawn: false, depth: 1, shown: Vec::new() }
     }
 
-    /// The `info` lines of a report, best line first, `time` after `go`.
+    /// The `info` lines of a report, `time` after `go`.
     ///
-    /// The printed depth never falls within a search.
+    /// They are the first of the report's lines, in this order: the move to be played, then the others by falling
+    /// scores, those without visits after them, and lost ones last. No score is above that of the line before: what a less visited move seems to
+    /// promise beyond the move to be played is not trusted yet, and such a line has the score of the one before. The
+    /// printed depth never falls within a search.
     pub fn lines(&mut self, report: &Report, time: Duration) -> Vec<String> {
         self.depth = self.depth.max(report.depth);
-        let ranked = report.lines.iter().take(self.multipv).zip(1..);
-        ranked.map(|(line, rank)| self.line(report, line, rank, time)).collect()
+        let mut lines: Vec<PvLine> = report.lines.iter().take(self.multipv).cloned().collect();
+        // Classical players count no visits.
+        let are_counted = lines.iter().any(|line| line.visits > 0);
+        let group = |line: &PvLine| match line.score {
+            Score::Mate(moves) if moves <= 0 => 2,
+            Score::Cp(_) if are_counted && line.visits == 0 => 1,
+            _ => 0,
+        };
+        if let Some(others) = lines.get_mut(1..) {
+            others.sort_by_key(|line| (group(line), Reverse(ranking(line))));
+        }
+        let mut lowest: Option<PvLine> = None;
+        for line in &mut lines {
+            if let Some(before) = lowest.as_ref().filter(|before| ranking(line) > ranking(before))
+                && !self.is_drawn
+            {
+                (line.score, line.wdl) = (before.score, before.wdl);
+            }
+            lowest = Some(line.clone());
+        }
+        self.shown = lines.iter().zip(1..).map(|(line, rank)| self.line(report, line, rank, None)).collect();
+        lines.iter().zip(1..).map(|(line, rank)| self.line(report, line, rank, Some(time))).collect()
     }
 
-    fn line(&self, report: &Report, line: &PvLine, rank: usize, time: Duration) -> String {
-        let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let nps = report.visits.saturating_mul(1000) / ms.max(1);
+    /// As [`Printer::lines`], at the end of a search: nothing if the last lines said the same.
+    pub fn last_lines(&mut self, report: &Report, time: Duration) -> Vec<String> {
+        let before = std::mem::take(&mut self.shown);
+        let lines = self.lines(report, time);
+        if self.shown == before { Vec::new() } else { lines }
+    }
+
+    /// One line; without a time it lacks the fields that depend on it.
+    fn line(&self, report: &Report, line: &PvLine, rank: usize, time: Option<Duration>) -> String {
         let mut text = format!("info depth {} seldepth {}", self.depth, report.seldepth.max(self.depth));
         // Writing to a string does not fail.
         let _ = match line.score {
@@ -53,7 +87,13 @@ impl Printer {
         }
         let (nodes, hashfull) = (report.visits, report.hashfull);
         let tbhits = self.root_hits + report.tbhits;
-        let _ = write!(text, " nodes {nodes} nps {nps} hashfull {hashfull} tbhits {tbhits} time {ms} pv");
+        let _ = write!(text, " nodes {nodes}");
+        if let Some(time) = time {
+            let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+            let nps = nodes.saturating_mul(1000) / ms.max(1);
+            let _ = write!(text, " nps {nps} hashfull {hashfull} tbhits {tbhits} time {ms}");
+        }
+        text.push_str(" pv");
         for &m in &line.pv {
             let _ = write!(text, " {}", Game::uci(m, self.chess960));
         }
@@ -68,6 +108,16 @@ impl Printer {
             Some(reply) => format!("bestmove {best} ponder {reply}"),
             None => format!("bestmove {best}"),
         })
+    }
+}
+
+/// Orders scores: mates by their length, then centipawns, then being mated.
+fn ranking(line: &PvLine) -> (i32, i32) {
+    match line.score {
+        Score::Mate(moves) if moves > 0 => (1, -moves),
+        Score::Cp(centipawns) => (0, centipawns),
+        // The later mate is the better one.
+        Score::Mate(moves) => (-1, -moves),
     }
 }
 
@@ -130,6 +180,59 @@ mod tests {
         assert_eq!(all.len(), 3);
         assert!(all[2].contains(" multipv 3 score mate -2 "), "{all:?}");
         assert!(all.iter().all(|line| line.contains("depth 4 ")));
+    }
+
+    /// The scores of the lines, with the moves' names.
+    fn shown(lines: &[String]) -> Vec<(String, String)> {
+        let score = |line: &String| {
+            let score = line.split_once(" score ").unwrap().1.split_once(" nodes ").unwrap().0;
+            (line.rsplit(' ').next().unwrap().to_owned(), score.to_owned())
+        };
+        lines.iter().map(score).collect()
+    }
+
+    #[test]
+    fn the_move_to_be_played_comes_first_and_scores_fall() {
+        let lines = [
+            ("e2e4", Score::Cp(20)),
+            ("d2d4", Score::Cp(-7)),
+            ("g1f3", Score::Cp(35)),
+            ("b1c3", Score::Mate(-3)),
+            ("c2c4", Score::Mate(-5)),
+            ("a2a3", Score::Cp(30)),
+        ];
+        let mut report = report(&Game::new(), &lines);
+        report.lines[5].visits = 0;
+        let order = |printer: &mut Printer| shown(&printer.lines(&report, Duration::ZERO));
+        let expected = [
+            ("e2e4", "cp 20"),
+            // It has fewer visits: its 35 are not trusted.
+            ("g1f3", "cp 20"),
+            ("d2d4", "cp -7"),
+            ("a2a3", "cp -7"),
+            ("c2c4", "mate -5"),
+            ("b1c3", "mate -3"),
+        ]
+        .map(|(m, score)| (m.to_owned(), score.to_owned()));
+        let mut printer = Printer::new(false, false, 500);
+        assert_eq!(order(&mut printer), expected);
+        // The lines are chosen by what may be played, then ordered.
+        assert_eq!(order(&mut Printer::new(false, false, 2)), [expected[0].clone(), expected[2].clone()]);
+        printer.is_drawn = true;
+        assert_eq!(order(&mut printer)[1], ("g1f3".to_owned(), "cp 35".to_owned()));
+    }
+
+    #[test]
+    fn the_last_lines_are_not_repeated() {
+        let mut report = report(&Game::new(), &[("e2e4 e7e5", Score::Cp(3)), ("d2d4", Score::Cp(2))]);
+        let mut printer = Printer::new(false, false, 2);
+        assert_eq!(printer.last_lines(&report, Duration::ZERO).len(), 2, "nothing was shown");
+        assert_eq!(printer.lines(&report, Duration::ZERO).len(), 2, "during the search all are");
+        assert_eq!(printer.last_lines(&report, Duration::from_secs(1)), [""; 0]);
+        report.visits += 1;
+        assert_eq!(printer.last_lines(&report, Duration::from_secs(1)).len(), 2);
+        report.lines.swap(0, 1);
+        assert_eq!(printer.last_lines(&report, Duration::from_secs(1)).len(), 2);
     }
 
     #[test]

@@ -98,12 +98,21 @@ fn next_line(input: &mut impl BufRead) -> Option<Result<String, LineError>> {
 
 /// Sends lines to the thread that writes stdout; they come out whole and in order.
 #[derive(Clone, Debug)]
-pub struct Writer(Sender<String>);
+pub struct Writer(Sender<OutputItem>);
+
+/// What is sent to the thread that writes stdout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OutputItem {
+    /// A line, without its end.
+    Line(String),
+    /// Nothing is written after this.
+    End,
+}
 
 impl Writer {
     /// A writer whose lines a test can read.
     #[cfg(test)]
-    pub fn to_channel() -> (Writer, Receiver<String>) {
+    pub fn to_channel() -> (Writer, Receiver<OutputItem>) {
         let (sender, lines) = unbounded();
         (Writer(sender), lines)
     }
@@ -111,7 +120,7 @@ impl Writer {
     /// Writes one line.
     pub fn line(&self, line: impl Into<String>) {
         // The thread ends early only when stdout is closed.
-        let _ = self.0.send(line.into());
+        let _ = self.0.send(OutputItem::Line(line.into()));
     }
 
     /// Writes one `info string`: on one line whatever the text, and cut at a maximal length.
@@ -133,6 +142,7 @@ fn one_line(text: &str) -> String {
 /// The thread that owns the output.
 #[derive(Debug)]
 pub struct OutputThread {
+    items: Sender<OutputItem>,
     /// Closes when the output does.
     pub closed: Receiver<()>,
     thread: thread::JoinHandle<()>,
@@ -141,31 +151,35 @@ pub struct OutputThread {
 impl OutputThread {
     /// Starts the thread.
     pub fn start(output: impl Write + Send + 'static, traffic: TrafficLog) -> (Writer, OutputThread) {
-        let (sender, lines) = unbounded();
+        let (sender, items) = unbounded();
         let (alive, closed) = bounded(0);
         let thread = thread::spawn(move || {
-            if let Err(error) = write(output, &lines, &traffic) {
+            if let Err(error) = write(output, &items, &traffic) {
                 log::info!("stdout is closed: {error}");
             }
             drop(alive);
         });
-        (Writer(sender), OutputThread { closed, thread })
+        (Writer(sender.clone()), OutputThread { items: sender, closed, thread })
     }
 
-    /// Waits until everything is written. All [`Writer`]s must have been dropped.
+    /// Waits until everything that was sent before is written and the output is closed. [`Writer`]s may still exist;
+    /// what they send later is lost.
     pub fn finish(self) {
+        // Fails only if the thread has ended.
+        let _ = self.items.send(OutputItem::End);
         if self.thread.join().is_err() {
             log::error!("the writer to stdout panicked");
         }
     }
 }
 
-fn write(mut output: impl Write, lines: &Receiver<String>, traffic: &TrafficLog) -> io::Result<()> {
-    for line in lines {
+fn write(mut output: impl Write, items: &Receiver<OutputItem>, traffic: &TrafficLog) -> io::Result<()> {
+    for item in items {
+        let OutputItem::Line(line) = item else { break };
         traffic.note("<<", &line);
         writeln!(output, "{line}")?;
         // GUIs wait for every line, but a burst of lines needs one system call only.
-        if lines.is_empty() {
+        if items.is_empty() {
             output.flush()?;
         }
     }
@@ -210,6 +224,31 @@ mod tests {
     fn what_is_quoted_stays_on_one_line() {
         assert_eq!(one_line("a\nbestmove e2e4\0"), "a?bestmove e2e4?");
         assert_eq!(one_line(&"é".repeat(1000)).chars().count(), LONGEST_QUOTE + 3);
+    }
+
+    /// A buffer that can be read while the thread that writes to it exists.
+    #[derive(Clone, Default)]
+    struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for SharedBuffer {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// A search that is not waited for may still hold a writer.
+    #[test]
+    fn everything_sent_is_written_although_a_writer_is_left() {
+        let buffer = SharedBuffer::default();
+        let (writer, output) = OutputThread::start(buffer.clone(), TrafficLog::default());
+        let left = writer.clone();
+        (0..1000).for_each(|_| writer.line("bestmove e2e4"));
+        output.finish();
+        left.line("too late");
+        assert_eq!(*buffer.0.lock().unwrap(), b"bestmove e2e4\n".repeat(1000));
     }
 
     #[test]

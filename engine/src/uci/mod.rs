@@ -11,6 +11,8 @@
 //! a search ends that search; after a refused `position` it is `bestmove (none)`. `go` without a limit ends when nothing
 //! is left to search. The end of the input counts as `stop` and `quit`.
 //!
+//! A network that cannot be used ends the program with an error at `isready` or `go`.
+//!
 //! A panic must not end a game: this module denies everything that can panic.
 
 #![cfg_attr(
@@ -39,31 +41,43 @@ mod show;
 pub mod session;
 
 use std::io::{Read, Write};
+use std::ops::ControlFlow;
 
 use crossbeam_channel::select;
 
 use self::io::{OutputThread, TrafficLog};
+pub use self::loaded::LoadError;
 use self::session::Session;
 
 /// Runs a session until `quit`, the end of the input, or until the output is closed.
 ///
-/// A running search is then stopped and its `bestmove` written; when this returns, all workers have ended and
-/// everything is written.
-pub fn run(input: impl Read + Send + 'static, output: impl Write + Send + 'static) {
+/// A running search is then stopped and its `bestmove` written. When this returns, everything is written; workers,
+/// tree and network are left to the end of the process, which frees them at once.
+///
+/// # Errors
+///
+/// If the network that was chosen cannot be used when `isready` or `go` needs it; with `Backend uniform` none is.
+pub fn run(
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+) -> Result<(), LoadError> {
     let traffic = TrafficLog::default();
     let (writer, output) = OutputThread::start(output, traffic.clone());
     let lines = io::read(input, traffic.clone());
     let mut session = Session::new(writer, traffic);
-    loop {
+    let result = loop {
         select! {
             recv(lines) -> line => match line {
-                Ok(line) => if session.line(&line).is_break() { break },
-                Err(_) => break,
+                Ok(line) => if let ControlFlow::Break(result) = session.line(&line) { break result },
+                Err(_) => break Ok(()),
             },
             recv(session.finished()) -> finished => session.finish(finished.ok()),
-            recv(output.closed) -> _ => break,
+            recv(output.closed) -> _ => break Ok(()),
         }
-    }
+    };
     session.close();
     output.finish();
+    // Dropping a large tree, joining workers and closing sessions would take a tenth of a second and more.
+    std::mem::forget(session);
+    result
 }

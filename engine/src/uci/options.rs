@@ -164,7 +164,7 @@ impl UciOption {
         match &self.kind {
             // The default depends on the machine.
             OptionKind::Spin(min, max, ..) if self.name == "Threads" => {
-                format!("spin, physical cores, {min}..{max}")
+                format!("spin, physical cores that may be used, {min}..{max}")
             }
             OptionKind::Check(get, _) => format!("check, {}", get(now)),
             OptionKind::Spin(min, max, get, _) => format!("spin, {}, {min}..{max}", get(now)),

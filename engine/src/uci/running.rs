@@ -22,7 +22,7 @@ pub enum Activity {
     Searching(Box<RunningSearch>),
     /// A search has ended, but its `bestmove` waits for `stop` or `ponderhit`.
     Withheld {
-        /// The reply to be given.
+        /// The reply to be given; its `info` lines have been.
         reply: Reply,
         /// The mode that withholds it.
         mode: GoMode,

@@ -13,6 +13,7 @@ use super::engine::Engine;
 use super::go::Go;
 use super::io::{InputLine, TrafficLog, Writer};
 use super::knowledge::Knowledge;
+use super::loaded::LoadError;
 use super::made_move::MadeMove;
 use super::observer::FinishedSearch;
 use super::options::{self, OptionEffect};
@@ -73,9 +74,9 @@ impl Session {
         }
     }
 
-    /// Executes a line; breaks at `quit`. A bad line is answered with one `info string` and changes nothing, but for a
+    /// Executes a line; breaks at `quit` and after a fatal error. A bad line is answered with one `info string` and changes nothing, but for a
     /// refused `position`: until the next one, `go` has no move to give.
-    pub fn line(&mut self, line: &InputLine) -> ControlFlow<()> {
+    pub fn line(&mut self, line: &InputLine) -> ControlFlow<Result<(), LoadError>> {
         let text = match &line.text {
             Ok(text) => text,
             Err(error) => {
@@ -84,8 +85,13 @@ impl Session {
             }
         };
         match command::parse(text) {
-            Ok(Command::Quit) => return ControlFlow::Break(()),
-            Ok(command) => self.execute(command, line.at),
+            Ok(Command::Quit) => return ControlFlow::Break(Ok(())),
+            Ok(command) => {
+                if let Err(error) = self.execute(command, line.at) {
+                    self.out.say(&error);
+                    return ControlFlow::Break(Err(error));
+                }
+            }
             Err(error) => {
                 self.is_position_refused |= matches!(error, CommandError::Position(_));
                 self.out.say(error);
@@ -94,21 +100,23 @@ impl Session {
         ControlFlow::Continue(())
     }
 
-    fn execute(&mut self, command: Command, at: Instant) {
+    /// Fails if the network cannot be used: nothing must be played without it by accident.
+    fn execute(&mut self, command: Command, at: Instant) -> Result<(), LoadError> {
         match command {
             Command::Uci => self.identify(),
             Command::Debug(on) => self.debug = on,
-            Command::IsReady => self.ready(),
+            Command::IsReady => self.ready()?,
             Command::SetOption { name, value } => self.set_option(&name, value.as_deref()),
             Command::NewGame => self.new_game(),
             Command::Position(setup) => self.set_position(&setup),
-            Command::Go(go) => self.go(&go, at),
+            Command::Go(go) => self.go(&go, at)?,
             Command::Stop => self.stop(),
             Command::PonderHit => self.ponder_hit(at),
             Command::Show => show::position(&self.game, &self.out),
             Command::Eval => self.show_evaluation(),
             Command::Nothing | Command::Register | Command::Quit => {}
         }
+        Ok(())
     }
 
     fn say_all(&self, notes: Vec<String>) {
@@ -124,13 +132,14 @@ impl Session {
         self.out.line("uciok");
     }
 
-    fn ready(&mut self) {
+    fn ready(&mut self) -> Result<(), LoadError> {
         // During a search everything is loaded, and the workers are in use.
         if matches!(self.activity, Activity::Idle) {
-            let notes = self.engine.prepare(&self.settings);
+            let notes = self.engine.prepare(&self.settings)?;
             self.say_all(notes);
         }
         self.out.line("readyok");
+        Ok(())
     }
 
     /// Whether no search is running or withheld; tells the GUI if one is.
@@ -217,7 +226,7 @@ impl Session {
     }
 
     /// Whatever is wrong with a `go`, it gets one `bestmove`.
-    fn go(&mut self, go: &Go, at: Instant) {
+    fn go(&mut self, go: &Go, at: Instant) -> Result<(), LoadError> {
         if !matches!(self.activity, Activity::Idle) {
             self.out.say("go during a search: the running search is stopped");
             self.stop();
@@ -225,16 +234,19 @@ impl Session {
         let mode = GoMode { infinite: go.limits.infinite, ponder: go.limits.ponder };
         if self.is_position_refused {
             self.out.say("go: the last position was refused, there is no move");
-            return self.give(Reply::no_position(), mode);
+            self.give(Reply::no_position(), mode);
+            return Ok(());
         }
         let searchmoves = self.searchmoves(go);
         let Some(&fallback) = self.game.legal_moves().first() else {
-            return self.give(Reply::no_move(&self.game), mode);
+            self.give(Reply::no_move(&self.game), mode);
+            return Ok(());
         };
         match self.knowledge.book_move(&self.game, go, &self.settings) {
             Some(m) => self.play_from_book(m, at),
-            None => self.start(&go.limits, at, searchmoves, mode, fallback),
+            None => self.start(&go.limits, at, searchmoves, mode, fallback)?,
         }
+        Ok(())
     }
 
     /// The legal ones among the moves of `searchmoves`; empty for all. The GUI is told what of `go` is ignored.
@@ -278,8 +290,8 @@ impl Session {
         }
     }
 
-    /// Ends the session: a running or withheld search is answered, the workers are joined.
-    pub fn close(mut self) {
+    /// Ends the session: a running or withheld search is answered.
+    pub fn close(&mut self) {
         self.stop();
     }
 
@@ -295,10 +307,10 @@ impl Session {
         }
     }
 
-    /// Sends a reply, or withholds its `bestmove` as the mode requires.
-    fn give(&mut self, reply: Reply, mode: GoMode) {
+    /// Sends a reply, or all of it but `bestmove` if the mode withholds that.
+    fn give(&mut self, mut reply: Reply, mode: GoMode) {
         if mode.withholds_bestmove() {
-            for info in &reply.infos {
+            for info in reply.infos.drain(..) {
                 self.out.line(info);
             }
             self.activity = Activity::Withheld { reply, mode };
@@ -344,11 +356,15 @@ impl Session {
         if self.debug && self.settings.player.is_none() {
             self.out.say(self.engine.visit_sources(&report));
         }
-        let mut infos = Vec::new();
-        if self.settings.verbose_move_stats {
-            infos = stats::lines(running.root.turn(), &stats, printer.chess960);
-        }
-        infos.extend(printer.lines(&report, time));
+        printer.is_drawn = chosen > 0;
+        let infos = match self.settings.verbose_move_stats {
+            true => {
+                let mut infos = stats::lines(running.root.turn(), &stats, printer.chess960);
+                infos.extend(printer.lines(&report, time));
+                infos
+            }
+            false => printer.last_lines(&report, time),
+        };
         Reply { infos, bestmove }
     }
 

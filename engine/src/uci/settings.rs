@@ -1,5 +1,6 @@
 //! The settings behind the options.
 
+use std::num::NonZero;
 use std::time::Duration;
 
 use super::strength::{FULL_SKILL, Strength};
@@ -101,7 +102,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             hash: 256,
-            threads: num_cpus::get_physical().clamp(1, 512),
+            threads: default_threads(num_cpus::get_physical(), processors()),
             move_overhead: Duration::from_millis(100),
             multipv: 1,
             ponder: false,
@@ -131,6 +132,16 @@ impl Default for Settings {
             params: Params::default(),
         }
     }
+}
+
+/// The processors that this process may use: its affinity and its control group count.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// One worker for each physical core, of those that the process may use.
+fn default_threads(cores: usize, usable: usize) -> usize {
+    cores.min(usable).clamp(1, 512)
 }
 
 impl Settings {
@@ -185,6 +196,14 @@ mod tests {
         assert_eq!(settings.search_params(), settings.params);
         assert_eq!(settings.time_params(), TimeParams::default());
         assert_eq!(Settings { elo: 900, ..settings }.strength(), None);
+    }
+
+    #[test]
+    fn a_worker_for_each_core_that_may_be_used() {
+        for (cores, usable, threads) in [(8, 16, 8), (8, 3, 3), (2, 2, 2), (0, 1, 1), (2048, 4096, 512)] {
+            assert_eq!(default_threads(cores, usable), threads, "{cores} cores, {usable} usable");
+        }
+        assert!(Settings::default().threads <= processors());
     }
 
     #[test]

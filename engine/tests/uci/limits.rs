@@ -22,6 +22,18 @@ fn a_weak_player_has_few_visits_and_shows_what_it_plays() {
     assert!(number(engine.search("position startpos", "go nodes 20").last(), "nodes") <= 20);
 }
 
+/// PyChess sends all three, in any order.
+#[test]
+fn a_rating_counts_more_than_a_skill_level() {
+    let settings = ["UCI_LimitStrength value true", "UCI_Elo value 800", "Skill Level value 19"];
+    for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+        let mut engine = Program::uniform();
+        order.iter().for_each(|&index| engine.send(&format!("setoption name {}", settings[index])));
+        let search = engine.search("position startpos", CLOCK);
+        assert!(number(search.last(), "nodes") <= 40, "{order:?}: {}", search.last());
+    }
+}
+
 #[test]
 fn games_of_a_weak_player_differ() {
     let mut engine = Program::uniform();

@@ -1,7 +1,7 @@
 //! Networks of every scheme, with and without a value, are loaded, checked and played.
 
 use engine::encoding::{Input, Policy};
-use engine::eval::{Request, Schemes, ValueScheme, material};
+use engine::eval::{Request, Schemes, ValueScheme, material, q_of_centipawns, shown_centipawns};
 use engine::onnx::{NetError, Network};
 use engine::position::Game;
 
@@ -145,7 +145,8 @@ fn without_a_value_the_material_decides() {
     assert_eq!(search.best(), "d1d8", "{}", search.last());
     let search = engine.search("position fen 4k3/8/8/8/8/8/8/R3K3 w - - 0 1", "go nodes 1");
     // Rook a1: 500 − 50 centipawns.
-    assert_eq!(number(search.last(), "cp"), 450, "{}", search.last());
+    let expected = shown_centipawns(q_of_centipawns(450));
+    assert_eq!(number(search.last(), "cp"), i64::from(expected), "{}", search.last());
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The protocol, with the built program: which lines are allowed when.
 
+use std::io::Write;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 
 use crate::program::{Program, number};
 
@@ -157,9 +158,20 @@ fn an_infinite_search_that_ends_by_itself_waits_for_stop() {
         let answer = engine.answer("");
         assert!(!answer.iter().any(|line| line.starts_with("bestmove")), "{answer:?}");
         engine.send("stop");
-        let lines = engine.until("bestmove");
-        assert!(lines[lines.len() - 2].starts_with("info depth"), "{lines:?}");
+        // Its last lines were printed when it ended.
+        engine.until("bestmove");
     }
+    engine.answer("position startpos\ngo infinite nodes 20");
+    let lines = engine.until("info depth");
+    let mut all = [lines, engine.answer("")].concat();
+    engine.send("stop");
+    all.extend(engine.until("bestmove"));
+    let without_time = |line: &String| {
+        let (before, after) = (line.split(" nps ").next().unwrap(), line.split(" pv ").nth(1));
+        (before.to_owned(), after.map(str::to_owned))
+    };
+    let infos: Vec<_> = all.iter().filter(|line| line.starts_with("info depth")).map(without_time).collect();
+    assert!(infos.windows(2).all(|pair| pair[0] != pair[1]), "a line is repeated: {all:#?}");
 }
 
 #[test]
@@ -177,8 +189,7 @@ fn pondering_waits_for_ponderhit_or_stop() {
         let answer = engine.answer("");
         assert!(!answer.iter().any(|line| line.starts_with("bestmove")), "{go}: {answer:?}");
         engine.send(end);
-        let lines = engine.until("bestmove");
-        assert!(lines[lines.len() - 2].starts_with("info depth"), "{go}: {lines:?}");
+        engine.until("bestmove");
     }
     // `infinite` still holds after ponderhit.
     engine.send("go ponder infinite nodes 10");
@@ -207,17 +218,44 @@ fn the_end_of_the_input_ends_a_search_with_its_bestmove() {
     assert!(lines.is_empty() && status.success());
 }
 
+/// The program without ONNX Runtime, given these lines: what it prints, and its end.
+fn without_onnx_runtime(lines: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_philidor"))
+        .env("ORT_DYLIB_PATH", "/no/such/library.so")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It may have ended before it has read all.
+    let _ = child.stdin.take().unwrap().write_all(lines.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
 #[test]
-fn a_missing_onnx_runtime_is_reported_once_and_the_engine_plays() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_philidor"));
-    let mut engine = Program::start_with(command.env("ORT_DYLIB_PATH", "/no/such/library.so"));
-    engine.send("uci");
-    engine.until("uciok");
-    let answer = engine.answer("");
-    assert_eq!(answer.len(), 1, "{answer:?}");
-    assert!(answer[0].contains("ONNX Runtime") && answer[0].contains("ORT_DYLIB_PATH"), "{answer:?}");
-    assert_eq!(engine.answer(""), [""; 0], "reported once");
-    assert!(engine.search("position startpos", "go nodes 20").best().len() >= 4);
+fn a_network_that_cannot_run_ends_the_program_with_an_error() {
+    for lines in ["uci\nisready\n", "position startpos\ngo nodes 20\n", "isready\nquit\n"] {
+        let Output { status, stdout, stderr } = without_onnx_runtime(lines);
+        let (stdout, stderr) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
+        assert_eq!(status.code(), Some(1), "{lines:?}: {stdout}");
+        for text in [stdout.lines().last().unwrap(), &stderr] {
+            assert!(text.contains("ONNX Runtime") && text.contains("ORT_DYLIB_PATH"), "{text}");
+        }
+        assert!(!stdout.contains("readyok") && !stdout.contains("bestmove"), "{stdout}");
+        // There is a mend to be read on stderr.
+        assert!(stderr.starts_with("philidor: "), "{stderr}");
+    }
+}
+
+#[test]
+fn what_needs_no_onnx_runtime_plays_without_it() {
+    let sparse = concat!("WeightsFile value ", env!("CARGO_MANIFEST_DIR"), "/../nets/sparse.int8.onnx");
+    for setting in ["Backend value uniform", "Player value alpha-beta", sparse] {
+        let lines = format!("setoption name {setting}\nisready\nposition startpos\ngo nodes 20\n");
+        let Output { status, stdout, .. } = without_onnx_runtime(&lines);
+        let stdout = String::from_utf8(stdout).unwrap();
+        assert!(status.success() && stdout.contains("readyok") && stdout.contains("bestmove"), "{stdout}");
+    }
 }
 
 #[test]

@@ -11,13 +11,14 @@ use crate::search::Limits;
 use crate::time::{Budget, GoLimits};
 use crate::uci::engine::SearchRequest;
 use crate::uci::info::Printer;
+use crate::uci::loaded::LoadError;
 use crate::uci::observer::{GoContext, SearchHandle, UciObserver};
 use crate::uci::running::{Activity, GoMode, RunningSearch};
 use crate::uci::settings::Settings;
 use crate::uci::strength;
 
 impl Session {
-    /// Starts the search of a `go`; returns at once.
+    /// Starts the search of a `go`; returns at once. Fails if the network cannot be used.
     pub(super) fn start(
         &mut self,
         limits: &GoLimits,
@@ -25,7 +26,9 @@ impl Session {
         searchmoves: Vec<Move>,
         mode: GoMode,
         fallback: Move,
-    ) {
+    ) -> Result<(), LoadError> {
+        let notes = self.engine.prepare(&self.settings)?;
+        self.say_all(notes);
         let budget = self.budget(limits);
         let (root_moves, root_hits) = self.knowledge.root_moves(&self.game, searchmoves);
         let handle = SearchHandle::new((!limits.ponder).then_some(at));
@@ -42,8 +45,6 @@ impl Session {
             seed: self.seed(&self.game),
             observer: Box::new(observer),
         };
-        let notes = self.engine.prepare(&self.settings);
-        self.say_all(notes);
         self.engine.start(&self.settings, request);
         self.activity = Activity::Searching(Box::new(RunningSearch {
             root: self.game.clone(),
@@ -56,6 +57,7 @@ impl Session {
             mode,
             fallback,
         }));
+        Ok(())
     }
 
     /// The time that this move may take.

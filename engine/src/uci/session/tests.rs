@@ -4,13 +4,14 @@ use crossbeam_channel::Receiver;
 use proptest::prelude::*;
 
 use super::*;
+use crate::uci::io::OutputItem;
 
 mod storm;
 
 /// A session whose output can be read line by line.
 struct Fixture {
     session: Session,
-    lines: Receiver<String>,
+    items: Receiver<OutputItem>,
 }
 
 /// Everything that a line could change.
@@ -18,8 +19,8 @@ type SessionState = (Settings, bool, String, usize, bool);
 
 impl Fixture {
     fn new() -> Fixture {
-        let (writer, lines) = Writer::to_channel();
-        let mut fixture = Fixture { session: Session::new(writer, TrafficLog::default()), lines };
+        let (writer, items) = Writer::to_channel();
+        let mut fixture = Fixture { session: Session::new(writer, TrafficLog::default()), items };
         for line in ["setoption name Backend value uniform", "position startpos moves e2e4 e7e5 g1f3"] {
             assert_eq!(fixture.send(line), [""; 0]);
         }
@@ -28,7 +29,16 @@ impl Fixture {
 
     fn send(&mut self, text: &str) -> Vec<String> {
         let _ = self.session.line(&InputLine { at: Instant::now(), text: Ok(text.to_owned()) });
-        self.lines.try_iter().collect()
+        self.written()
+    }
+
+    /// The lines that were written since the last call.
+    fn written(&self) -> Vec<String> {
+        let line = |item| match item {
+            OutputItem::Line(line) => line,
+            OutputItem::End => panic!("the output was ended"),
+        };
+        self.items.try_iter().map(line).collect()
     }
 
     /// Waits for the end of the search, which must end by itself.
@@ -37,7 +47,7 @@ impl Fixture {
             let finished = running.finished.recv().ok();
             self.session.finish(finished);
         }
-        self.lines.try_iter().collect()
+        self.written()
     }
 
     fn state(&self) -> SessionState {
@@ -142,7 +152,7 @@ fn what_is_not_text_is_refused_too() {
     for error in [super::super::io::LineError::Long, super::super::io::LineError::Encoding] {
         let before = fixture.state();
         let _ = fixture.session.line(&InputLine { at: Instant::now(), text: Err(error) });
-        assert_eq!(fixture.lines.try_iter().count(), 1);
+        assert_eq!(fixture.written().len(), 1);
         assert_eq!(fixture.state(), before);
     }
 }

@@ -1,0 +1,59 @@
+//! The centipawns that are shown to users: on the scale of classical engines, on which the thresholds of GUIs and bots
+//! for adjudication and resignation are.
+//!
+//! They are another scale than [`centipawns_of_q`](super::centipawns_of_q), lc0's conversion, which grows to a hundred
+//! pawns where a queen is won, and in which material is converted to results and self-play games are stored.
+
+/// Centipawns per unit of `atanh(q)`. The logistic form is that of "Pawn Advantage, Win Percentage, and Elo" (Chess
+/// Programming Wiki), where it would be 347. Fitted to Stockfish 15.1's centipawns at depth 12 by the least absolute
+/// deviation, in 984 positions of games at 1 s + 0.01 s, searched with 800 visits by the network `sparse`: the mean
+/// deviation is 158 centipawns, of lc0's conversion 204.
+const SCALE: f32 = 440.0;
+
+/// What a certain result is shown as, and the bound of all others.
+const CERTAIN: f32 = 10_000.0;
+
+/// Centipawns to be shown for an expected result, −1 to 1: `440 · atanh(q)`.
+pub fn shown_centipawns(q: f32) -> i32 {
+    (SCALE * q.clamp(-1.0, 1.0).atanh()).clamp(-CERTAIN, CERTAIN).round() as i32
+}
+
+/// The expected result of centipawns that were shown: the inverse of [`shown_centipawns`].
+pub fn q_of_shown_centipawns(centipawns: i32) -> f32 {
+    match centipawns as f32 {
+        shown if shown.abs() >= CERTAIN => shown.signum(),
+        shown => (shown / SCALE).tanh(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shown_centipawns_grow_with_the_expected_result_and_convert_back() {
+        let results: Vec<f32> = (-1000_i16..=1000).map(|step| f32::from(step) / 1000.0).collect();
+        let shown: Vec<i32> = results.iter().map(|q| shown_centipawns(*q)).collect();
+        // The smallest step of a thousandth is four tenths of a centipawn.
+        assert!(shown.is_sorted(), "monotone");
+        assert!(results.windows(4).all(|some| shown_centipawns(some[0]) < shown_centipawns(some[3])));
+        for (q, shown) in results.iter().zip(&shown) {
+            assert_eq!(shown_centipawns(-q), -shown);
+            assert!((q_of_shown_centipawns(*shown) - q).abs() < 0.0013, "{q} {shown}");
+        }
+        for centipawns in [-10_000, -900, -35, 0, 1, 100, 1500, 10_000] {
+            let back = shown_centipawns(q_of_shown_centipawns(centipawns));
+            assert!((back - centipawns).abs() <= 1 + centipawns.abs() / 500, "{centipawns}: {back}");
+        }
+    }
+
+    /// A pawn, a piece and a queen ahead, as our network judges them, are about what they are called.
+    #[test]
+    fn the_scale_is_a_classical_one() {
+        for (q, least, most) in [(0.25, 90, 130), (0.65, 290, 390), (0.985, 900, 1200), (0.999, 1500, 1800)] {
+            let shown = shown_centipawns(q);
+            assert!((least..=most).contains(&shown), "{q}: {shown}");
+        }
+        assert_eq!([shown_centipawns(1.0), shown_centipawns(-2.0)], [10_000, -10_000]);
+    }
+}
