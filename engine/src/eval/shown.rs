@@ -6,14 +6,15 @@
 
 /// Centipawns per unit of `atanh(q)`. The logistic form is that of "Pawn Advantage, Win Percentage, and Elo" (Chess
 /// Programming Wiki), where it would be 347. Fitted to Stockfish 15.1's centipawns at depth 12 by the least absolute
-/// deviation, in 984 positions of games at 1 s + 0.01 s, searched with 800 visits by the network `sparse`: the mean
-/// deviation is 158 centipawns, of lc0's conversion 204.
-const SCALE: f32 = 440.0;
+/// deviation (within ±1,500), in positions of games at 1 s + 0.01 s: 440 in 984 of them, searched with 800 visits by the
+/// network `sparse`, and 370 in 283, with 200 visits by the embedded network. At 400 the mean deviations are 160 and 165
+/// centipawns, of lc0's conversion 204 and 223.
+const SCALE: f32 = 400.0;
 
 /// What a certain result is shown as, and the bound of all others.
 const CERTAIN: f32 = 10_000.0;
 
-/// Centipawns to be shown for an expected result, −1 to 1: `440 · atanh(q)`.
+/// Centipawns to be shown for an expected result, −1 to 1: `400 · atanh(q)`.
 pub fn shown_centipawns(q: f32) -> i32 {
     (SCALE * q.clamp(-1.0, 1.0).atanh()).clamp(-CERTAIN, CERTAIN).round() as i32
 }
@@ -50,7 +51,7 @@ mod tests {
     /// A pawn, a piece and a queen ahead, as our network judges them, are about what they are called.
     #[test]
     fn the_scale_is_a_classical_one() {
-        for (q, least, most) in [(0.25, 90, 130), (0.65, 290, 390), (0.985, 900, 1200), (0.999, 1500, 1800)] {
+        for (q, least, most) in [(0.25, 90, 120), (0.65, 290, 330), (0.985, 900, 1050), (0.999, 1450, 1600)] {
             let shown = shown_centipawns(q);
             assert!((least..=most).contains(&shown), "{q}: {shown}");
         }

@@ -178,9 +178,12 @@ mod tests {
     #[test]
     fn the_key_depends_on_files_batch_and_runtime() {
         let first = key(b"a", b"b", 8, "1");
-        for other in
-            [key(b"x", b"b", 8, "1"), key(b"a", b"x", 8, "1"), key(b"a", b"b", 1, "1"), key(b"a", b"b", 8, "2")]
-        {
+        for other in [
+            key(b"x", b"b", 8, "1"),
+            key(b"a", b"x", 8, "1"),
+            key(b"a", b"b", 1, "1"),
+            key(b"a", b"b", 8, "2"),
+        ] {
             assert_ne!(first, other);
         }
         assert_eq!(first, key(b"a", b"b", 8, "1"));

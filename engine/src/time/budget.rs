@@ -288,7 +288,8 @@ mod tests {
             let overhead = Overhead { margin: ms(100), cost: ms(cost) };
             Budget::new(&limits, Color::White, 10, overhead, &TimeParams::default()).soft.unwrap()
         };
-        let expected = |free: f64| Duration::from_secs_f64(free / 1000.0 / TimeParams::default().moves_to_come(10));
+        let expected =
+            |free: f64| Duration::from_secs_f64(free / 1000.0 / TimeParams::default().moves_to_come(10));
         let close = |found: Duration, wanted: Duration| found.abs_diff(wanted) < Duration::from_micros(1);
         assert!(close(soft(0), expected(900.0)), "{:?}", soft(0));
         assert!(close(soft(100), expected(180.0)), "at most four fifths of it are reserved");
@@ -336,7 +337,7 @@ mod tests {
             (clock(60_000, 1000), None, 2000, 4000),
             (clock(60_000, 0), Some(2), 20_000, 30_000),
             (clock(60_000, 0), Some(1), 50_000, 59_900),
-            (clock(1000, 10), None, 15, 60),
+            (clock(1000, 10), None, 14, 60),
             // An increment above the time left: spend it, with a margin.
             (clock(300, 5000), None, 150, 200),
         ] {

@@ -186,7 +186,8 @@ mod tests {
         values: &[(IterationStats, f64)],
         others: &[TimeParams],
     ) {
-        let factors = |params: &TimeParams| values.iter().map(|(now, _)| factor(params, now)).collect::<Vec<_>>();
+        let factors =
+            |params: &TimeParams| values.iter().map(|(now, _)| factor(params, now)).collect::<Vec<_>>();
         let defaults = factors(&TimeParams::default());
         for ((now, expected), found) in values.iter().zip(&defaults) {
             assert!((found - expected).abs() < 1e-3, "{now:?}: {found}");
@@ -243,7 +244,8 @@ mod tests {
     fn a_lead_beyond_the_expected_visits_ends_the_move() {
         // All visits are the best move's: a factor of 0.6 ends the move 600 ms after `go`.
         let share = Some(1.0);
-        let now = IterationStats { speed: Some(1250.0), first: 301, second: 0, share, visits: 400, ..after(300) };
+        let now =
+            IterationStats { speed: Some(1250.0), first: 301, second: 0, share, visits: 400, ..after(300) };
         assert_eq!(visits_left(&BUDGET, &params(), &now), Some(300));
         let cases = [
             ("301 visits ahead, 300 to come", now, true),

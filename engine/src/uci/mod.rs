@@ -57,10 +57,7 @@ use self::session::Session;
 /// # Errors
 ///
 /// If the network that was chosen cannot be used when `isready` or `go` needs it; with `Backend uniform` none is.
-pub fn run(
-    input: impl Read + Send + 'static,
-    output: impl Write + Send + 'static,
-) -> Result<(), LoadError> {
+pub fn run(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> Result<(), LoadError> {
     let traffic = TrafficLog::default();
     let (writer, output) = OutputThread::start(output, traffic.clone());
     let lines = io::read(input, traffic.clone());

@@ -80,7 +80,9 @@ fn a_bad_line_gets_one_info_string_and_changes_nothing() {
 #[test]
 fn a_go_that_is_not_understood_is_answered_all_the_same() {
     let mut engine = Program::uniform();
-    for go in ["go nodes -1", "go movetime 12.5", "go swiftly", "go nodes 5 swiftly", "go searchmoves e2e5 nodes 5"] {
+    for go in
+        ["go nodes -1", "go movetime 12.5", "go swiftly", "go nodes 5 swiftly", "go searchmoves e2e5 nodes 5"]
+    {
         let search = engine.search("position startpos", go);
         let strings = search.lines.iter().filter(|line| line.starts_with("info string ")).count();
         assert_eq!((strings, search.best().len()), (1, 4), "{go}: {:?}", search.lines);

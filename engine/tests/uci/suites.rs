@@ -26,8 +26,9 @@ fn bad_options_and_positions_get_one_answer_and_leave_the_session_alone() {
         assert!(matches!(&answer[..], [one] if one.starts_with("info string ")), "{line}: {answer:?}");
         assert_eq!(shown_fen(&mut engine), before, "{line}");
     }
-    // Too many and too few threads were clamped; the engine still plays.
-    assert_eq!(engine.search("", "go nodes 20").best().len(), 4);
+    // Too many and too few threads were clamped; the engine still plays, when it has a position again.
+    assert_eq!(engine.search("", "go nodes 20").best(), "(none)");
+    assert_eq!(engine.search("position startpos", "go nodes 20").best().len(), 4);
 }
 
 #[test]

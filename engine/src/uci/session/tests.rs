@@ -121,8 +121,11 @@ fn a_go_after_a_refused_position_has_no_move() {
         assert_eq!(fixture.send(refused).len(), 1, "{refused}");
         for go in ["go nodes 20", "go wtime 1000 btime 1000"] {
             let lines = fixture.send(go);
-            assert!(matches!(&lines[..], [why, best]
-                if why.starts_with("info string ") && best == "bestmove (none)"), "{refused}, {go}: {lines:?}");
+            assert!(
+                matches!(&lines[..], [why, best]
+                if why.starts_with("info string ") && best == "bestmove (none)"),
+                "{refused}, {go}: {lines:?}"
+            );
         }
         // As any other, it waits for the GUI.
         assert!(!fixture.send("go infinite").iter().any(|line| line.starts_with("bestmove")));
