@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct TimeParams {
     /// The move at which [`TimeParams::moves_to_come`] changes from a game's opening to its end (lc0's log-logistic
     /// estimate of the moves left, with Caissa's constants, `TimeManager.cpp`).
-    pub midpoint: f64,
+    pub midpoint: f32,
     /// How sharply it does so.
     pub steepness: f64,
     /// How much longer than to `midpoint` games last.
@@ -32,13 +32,13 @@ pub struct TimeParams {
     /// The hard limit divided by the soft one, where the clock allows it.
     pub max_factor: f64,
     /// The factor of the soft limit for a best move without visits; see [`TimeParams::visits_slope`].
-    pub visits_base: f64,
+    pub visits_base: f32,
     /// What the factor loses as the best move's share of all visits grows from 0 to 1.
-    pub visits_slope: f64,
+    pub visits_slope: f32,
     /// The factor gains `ln(1 + instability · changes)` by recent changes of the best move.
-    pub instability: f64,
+    pub instability: f32,
     /// The factor gains this for a fall of the expected result (−1 to 1) by one, from the previous move's search.
-    pub falling: f64,
+    pub falling: f32,
     /// The smallest factor of a rising result.
     pub falling_min: f64,
     /// The largest factor of a falling result.
@@ -78,9 +78,9 @@ impl TimeParams {
     /// The number of moves to divide a clock by at this move of the game (from 1), without `movestogo`: about 35 at
     /// the beginning, 19 at move 30, and never much less, since a long game may become longer still.
     pub fn moves_to_come(&self, number: u32) -> f64 {
-        let number = f64::from(number);
-        let grown = 1.0 + self.spread * (number / self.midpoint).powf(self.steepness);
-        (self.midpoint * grown.powf(self.steepness.recip()) - number).max(1.0)
+        let (number, midpoint) = (f64::from(number), f64::from(self.midpoint));
+        let grown = 1.0 + self.spread * (number / midpoint).powf(self.steepness);
+        (midpoint * grown.powf(self.steepness.recip()) - number).max(1.0)
     }
 }
 

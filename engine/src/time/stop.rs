@@ -82,17 +82,18 @@ pub fn soft_factor(params: &TimeParams, now: &IterationStats) -> f64 {
 /// Less time the larger the best move's share of the visits is: from [`TimeParams::visits_base`], by
 /// [`TimeParams::visits_slope`]. 1 if the share is not known.
 pub fn visits_factor(params: &TimeParams, now: &IterationStats) -> f64 {
-    now.share.map_or(1.0, |share| (params.visits_base - params.visits_slope * share).max(0.0))
+    let (base, slope) = (f64::from(params.visits_base), f64::from(params.visits_slope));
+    now.share.map_or(1.0, |share| (base - slope * share).max(0.0))
 }
 
 /// More time the more often the best move has changed recently ([`TimeParams::instability`]).
 pub fn instability_factor(params: &TimeParams, now: &IterationStats) -> f64 {
-    1.0 + (params.instability * now.changes).ln_1p()
+    1.0 + (f64::from(params.instability) * now.changes).ln_1p()
 }
 
 /// More time if the expected result falls, somewhat less if it rises ([`TimeParams::falling`]).
 pub fn falling_factor(params: &TimeParams, now: &IterationStats) -> f64 {
-    (1.0 + params.falling * now.fall).max(params.falling_min).min(params.falling_max)
+    (1.0 + f64::from(params.falling) * now.fall).max(params.falling_min).min(params.falling_max)
 }
 
 /// The visits expected before time ends the search, divided by [`TimeParams::smart_pruning`]. A move that is further

@@ -75,6 +75,8 @@ pub struct Settings {
     pub log_file: Option<String>,
     /// The parameters of the search.
     pub params: Params,
+    /// The parameters of time management; smart pruning is the search's.
+    pub time: TimeParams,
 }
 
 /// The evaluator of positions.
@@ -130,6 +132,7 @@ impl Default for Settings {
             table_rules: ProbeRules::default(),
             log_file: None,
             params: Params::default(),
+            time: TimeParams::default(),
         }
     }
 }
@@ -181,7 +184,7 @@ impl Settings {
 
     /// The parameters of time management, with the effects of the other settings.
     pub fn time_params(&self) -> TimeParams {
-        TimeParams { smart_pruning: self.search_params().smart_pruning, ..TimeParams::default() }
+        TimeParams { smart_pruning: self.search_params().smart_pruning, ..self.time }
     }
 }
 

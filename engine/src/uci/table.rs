@@ -44,7 +44,7 @@ pub static TABLE: &[UciOption] = &[
         aliases: &[],
         kind: OptionKind::Spin(1, 512, |s| spin(s.threads), |s, v| s.threads = count(v)),
         effect: OptionEffect::Workers,
-        doc: "search workers, each with a network session of its own",
+        doc: "search workers, each with an evaluator of its own",
     },
     UciOption {
         name: "Clear Hash",
@@ -77,7 +77,7 @@ pub static TABLE: &[UciOption] = &[
             |s, v| s.move_overhead = Duration::from_millis(v.unsigned_abs()),
         ),
         effect: OptionEffect::None,
-        doc: "time in milliseconds that a move costs outside the engine; a larger measured delay is used instead",
+        doc: "time in milliseconds of a clock that is never used, for what a move costs outside the engine; a larger measured delay is used instead",
     },
     UciOption {
         name: "UCI_Chess960",
@@ -140,7 +140,7 @@ pub static TABLE: &[UciOption] = &[
         aliases: &["EvalFile"],
         kind: OptionKind::Text("<embedded>", |s| s.weights.as_deref(), |s, v| s.weights = v),
         effect: OptionEffect::Network,
-        doc: "network file (ONNX); if it cannot be used, the previous network is kept",
+        doc: "network file (ONNX); one that is refused leaves the previous network in place",
     },
     UciOption {
         name: "Precision",
@@ -425,6 +425,41 @@ pub static TABLE: &[UciOption] = &[
         kind: OptionKind::Number(0.0, 10.0, |s| s.params.smart_pruning, |s, v| s.params.smart_pruning = v),
         effect: OptionEffect::Params,
         doc: "give no more visits to root moves that cannot become best in the expected time, and stop when only one can; larger prunes earlier, 0 is off",
+    },
+    UciOption {
+        name: "TimeMidpoint",
+        aliases: &[],
+        kind: OptionKind::Number(1.0, 200.0, |s| s.time.midpoint, |s, v| s.time.midpoint = v),
+        effect: OptionEffect::None,
+        doc: "the move at which the number of moves that the clock is divided by has nearly stopped falling",
+    },
+    UciOption {
+        name: "TimeVisitsBase",
+        aliases: &[],
+        kind: OptionKind::Number(0.1, 10.0, |s| s.time.visits_base, |s, v| s.time.visits_base = v),
+        effect: OptionEffect::None,
+        doc: "factor of a move's time for a best move without visits",
+    },
+    UciOption {
+        name: "TimeVisitsSlope",
+        aliases: &[],
+        kind: OptionKind::Number(0.0, 10.0, |s| s.time.visits_slope, |s, v| s.time.visits_slope = v),
+        effect: OptionEffect::None,
+        doc: "what that factor loses as the best move's share of the visits grows from 0 to 1",
+    },
+    UciOption {
+        name: "TimeInstability",
+        aliases: &[],
+        kind: OptionKind::Number(0.0, 10.0, |s| s.time.instability, |s, v| s.time.instability = v),
+        effect: OptionEffect::None,
+        doc: "more time by recent changes of the best move: factor `1 + ln(1 + this · changes)`",
+    },
+    UciOption {
+        name: "TimeFalling",
+        aliases: &[],
+        kind: OptionKind::Number(0.0, 100.0, |s| s.time.falling, |s, v| s.time.falling = v),
+        effect: OptionEffect::None,
+        doc: "more time if the expected result has fallen since the previous move: factor `1 + this · fall`, from 0.85 to 1.6",
     },
     UciOption {
         name: "Contempt",
