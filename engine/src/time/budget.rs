@@ -133,7 +133,9 @@ impl Budget {
             wanted => (usable.as_secs_f64() / wanted).min(1.0),
         };
         let fair = scaled(free, moves.recip());
-        let share = fair.saturating_add(scaled(clock.increment, params.increment_share * saved));
+        // The increment pays for this move's cost first.
+        let increment = clock.increment.saturating_sub(cost);
+        let share = fair.saturating_add(scaled(increment, params.increment_share * saved));
         let largest = scaled(free, params.largest_share);
         let most = if share > largest {
             // The increment pays for the next move: only the usable time limits this one.
@@ -190,7 +192,7 @@ mod tests {
         }
     }
 
-    /// The margin is the overhead, or, if that is all the time left, nineteen twentieths of it.
+    /// The margin is the overhead, or, if that is all the time left, forty-nine fiftieths of it.
     #[test]
     fn no_clock_is_ever_overstepped() {
         let times = [0, 1, 50, 99, 100, 101, 150, 1000, 60_000, 86_400_000, u64::MAX];
@@ -208,7 +210,7 @@ mod tests {
                         let budget = budget(&limits, Color::White, overhead);
                         let (soft, hard) = (budget.soft.unwrap(), budget.hard.unwrap());
                         let case = format!("{time}+{increment} {togo:?} −{overhead}: {budget:?}");
-                        let emergency = scaled(ms(time.min(overhead)), 0.05);
+                        let emergency = scaled(ms(time.min(overhead)), 0.02);
                         assert!(soft <= hard, "{case}");
                         assert!(hard <= ms(time.saturating_sub(overhead)).max(emergency), "{case}");
                         assert!(soft >= emergency, "{case}");
@@ -250,24 +252,25 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_below_the_overhead_still_allows_a_twentieth_of_it() {
+    fn a_clock_below_the_overhead_still_allows_a_fiftieth_of_it() {
         for (time, togo, least) in
-            [(100, None, 5), (60, None, 3), (80, Some(1), 4), (105, Some(1), 5), (0, None, 0)]
+            [(100, None, 2000), (60, None, 1200), (80, Some(1), 1600), (102, Some(1), 2000), (0, None, 0)]
         {
             let limits = GoLimits { white: clock(time, 10), movestogo: togo, ..GoLimits::default() };
-            let expected = Budget { soft: Some(ms(least)), hard: Some(ms(least)) };
+            let least = Duration::from_micros(least);
+            let expected = Budget { soft: Some(least), hard: Some(least) };
             assert_eq!(budget(&limits, Color::White, 100), expected, "{time} ms");
         }
     }
 
-    /// Four fifths of what is usable pay for the overheads to come, the rest for 27.4 moves; of the increment, 0.8 is
-    /// used where two overheads are usable, else less in proportion.
+    /// Four fifths of what is usable pay for the overheads to come, the rest for 27.4 moves; of what
+    /// the increment is more than the overhead, 0.8 is used where two overheads are usable, else less in proportion.
     #[test]
     fn increments_are_saved_up_while_the_clock_is_low() {
         let params = TimeParams { largest_share: 1.0, ..TimeParams::default() };
         let moves = params.moves_to_come(10);
         let soft = |time, params: &TimeParams| {
-            let limits = GoLimits { white: clock(time, 100), ..GoLimits::default() };
+            let limits = GoLimits { white: clock(time, 200), ..GoLimits::default() };
             Budget::new(&limits, Color::White, 10, flat(100), params).soft.unwrap().as_secs_f64() * 1000.0
         };
         for (time, expected) in
@@ -300,6 +303,21 @@ mod tests {
         assert!(soft(1) < soft(0) && soft(1) > soft(100));
     }
 
+    /// With moves that cost as much as the increment, the clock does not run out in a long game.
+    #[test]
+    fn increments_pay_for_the_cost_of_moves_first() {
+        let params = TimeParams::default();
+        let mut left = ms(1000);
+        for number in 9..109 {
+            let overhead = Overhead { margin: ms(100), cost: ms(9) };
+            let limits =
+                GoLimits { white: Clock { time: Some(left), increment: ms(10) }, ..GoLimits::default() };
+            let soft = Budget::new(&limits, Color::White, number, overhead, &params).soft.unwrap();
+            left = left - soft - ms(9) + ms(10);
+        }
+        assert!(left > ms(100), "{left:?}");
+    }
+
     #[test]
     fn later_moves_get_a_larger_share_and_a_control_ahead_counts() {
         let soft = |number, togo| {
@@ -321,7 +339,7 @@ mod tests {
         assert_eq!(budget(Some(20), &TimeParams { max_factor: 2.0, ..params }).hard, Some(ms(6000)));
         assert_eq!(budget(Some(3), &TimeParams { largest_share: 0.5, ..params }).hard, Some(ms(30_000)));
         let low = GoLimits { white: clock(50, 0), ..GoLimits::default() };
-        for (emergency_share, least) in [(0.05, 2500), (0.1, 5000)] {
+        for (emergency_share, least) in [(0.02, 1000), (0.1, 5000)] {
             let params = TimeParams { emergency_share, ..params };
             let soft = Budget::new(&low, Color::White, 1, flat(100), &params).soft;
             assert_eq!(soft, Some(Duration::from_micros(least)));

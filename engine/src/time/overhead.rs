@@ -27,7 +27,7 @@ pub struct TimedMove {
     pub clock: Duration,
     /// The increment of the move.
     pub increment: Duration,
-    /// From `go` to `bestmove`.
+    /// From `go` to `bestmove`, at most the hard limit: what a search exceeds it by is lost like any other overhead.
     pub time: Duration,
 }
 
@@ -57,13 +57,15 @@ impl OverheadEstimate {
         costs[MOVES - 2]
     }
 
-    /// The overhead of a usual move: the median of the last sixteen; `None` before three are known.
+    /// The overhead of a usual move: the mean of the last sixteen but the largest, so that a single delay does not
+    /// count; `None` before three are known.
     pub fn usual(&self) -> Option<Duration> {
         let known = self.moves.min(MOVES);
         let mut costs = self.costs;
         let costs = costs.get_mut(..known).filter(|_| known >= MIN_MOVES)?;
         costs.sort_unstable();
-        costs.get(known / 2).copied()
+        let (_, rest) = costs.split_last()?;
+        rest.iter().sum::<Duration>().checked_div(u32::try_from(rest.len()).ok()?)
     }
 
     /// The overhead to assume on this clock. Of the margin, `set`, the option's value, is the least; the measured one
@@ -154,8 +156,8 @@ mod tests {
             (&[][..], None),
             (&[1, 1], None),
             (&[1, 400, 1], Some(1)),
-            (&[1, 400, 400], Some(400)),
-            (&[400, 400, 400, 400, 2, 2, 2, 2, 2], Some(2)),
+            (&[1, 401, 401], Some(201)),
+            (&[402, 402, 402, 402, 2, 2, 2, 2, 2], Some(152)),
         ] {
             assert_eq!(after(costs).usual(), usual.map(ms), "{costs:?}");
         }

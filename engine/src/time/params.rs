@@ -15,7 +15,8 @@ pub struct TimeParams {
     pub steepness: f64,
     /// How much longer than to `midpoint` games last.
     pub spread: f64,
-    /// The share of the increment that is spent at once; the rest covers costs beyond the measured ones.
+    /// The share of the increment, less the cost of a move, that is spent at once; the rest covers costs beyond the
+    /// measured ones.
     pub increment_share: f64,
     /// The largest share of the time left that is set aside for the cost of the moves to come.
     pub cost_share: f64,
@@ -60,7 +61,7 @@ impl Default for TimeParams {
             cost_share: 0.8,
             reserve: 2,
             largest_share: 0.4,
-            emergency_share: 0.05,
+            emergency_share: 0.02,
             max_factor: 4.0,
             visits_base: 1.6,
             visits_slope: 1.0,

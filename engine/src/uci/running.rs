@@ -1,6 +1,6 @@
 //! A search between its `go` and its `bestmove`.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::Receiver;
 use shakmaty::Move;
@@ -53,6 +53,8 @@ pub struct RunningSearch {
     pub at: Instant,
     /// The own clock, if it has been running since `at`.
     pub clock: Option<Clock>,
+    /// The hard limit.
+    pub longest: Duration,
     /// The limit of the playing strength.
     pub strength: Option<Strength>,
     /// The temperature of the choice of move, if it is random.

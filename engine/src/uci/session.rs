@@ -344,7 +344,7 @@ impl Session {
         }
         let best = report.lines.first();
         if let (Some(clock), Some(&m)) = (running.clock, best.and_then(|line| line.pv.first())) {
-            self.overhead.note(&running.root, m, clock, running.at.elapsed());
+            self.overhead.note(&running.root, m, clock, running.at.elapsed().min(running.longest));
         }
         self.previous = best.and_then(|line| {
             let m = *line.pv.first()?;

@@ -1,6 +1,6 @@
 //! From a `go` to a running search.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::bounded;
 use shakmaty::{Move, Position};
@@ -50,6 +50,7 @@ impl Session {
             root: self.game.clone(),
             at,
             clock: (!mode.withholds_bestmove()).then_some(limits.own(self.game.turn())),
+            longest: budget.hard.unwrap_or(Duration::MAX),
             strength: self.settings.strength(),
             temperature: self.settings.move_temperature(),
             finished,
