@@ -355,7 +355,8 @@ mod tests {
             (clock(60_000, 1000), None, 2000, 4000),
             (clock(60_000, 0), Some(2), 20_000, 30_000),
             (clock(60_000, 0), Some(1), 50_000, 59_900),
-            (clock(1000, 10), None, 14, 60),
+            // A move is assumed to cost ten increments.
+            (clock(1000, 10), None, 6, 60),
             // An increment above the time left: spend it, with a margin.
             (clock(300, 5000), None, 150, 200),
         ] {
