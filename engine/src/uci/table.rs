@@ -239,7 +239,7 @@ pub static TABLE: &[UciOption] = &[
         aliases: &[],
         kind: OptionKind::Text("<empty>", |s| s.tables.as_deref(), |s, v| s.tables = v),
         effect: OptionEffect::Tables,
-        doc: "folders of Syzygy endgame tables, separated by `:` (except on Windows) or `;`",
+        doc: "folders of further Syzygy endgame tables, separated by `:` (except on Windows) or `;`; those of up to four pieces are built in",
     },
     UciOption {
         name: "SyzygyProbeDepth",
@@ -260,7 +260,7 @@ pub static TABLE: &[UciOption] = &[
         aliases: &[],
         kind: OptionKind::Spin(0, 7, |s| spin(s.table_rules.pieces), |s, v| s.table_rules.pieces = count(v)),
         effect: OptionEffect::TableRules,
-        doc: "largest number of pieces of a position to probe",
+        doc: "largest number of pieces of a position to probe; 0 uses no tables, not even those built in",
     },
     UciOption {
         name: "Debug Log File",
