@@ -447,4 +447,11 @@ pub static TABLE: &[UciOption] = &[
         effect: OptionEffect::Params,
         doc: "no first-play urgency reduction at nodes with a certain draw among the moves (NeuralMatePlay)",
     },
+    UciOption {
+        name: "ProgressWeight",
+        aliases: &[],
+        kind: OptionKind::Number(0.0, 1.0, |s| s.params.progress, |s, v| s.params.progress = v),
+        effect: OptionEffect::Params,
+        doc: "against a bare king a win counts less, by at most this part, the farther that king is from the edges and from the other king; 0 is off",
+    },
 ];

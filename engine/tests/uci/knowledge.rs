@@ -125,7 +125,7 @@ fn a_damaged_table_is_reported_once() {
     let mut engine = Program::uniform();
     engine.answer(&format!("setoption name SyzygyPath value {}", folder.display()));
     let mut count = |go: &str| {
-        let search = engine.search("position fen 8/8/8/3k4/8/8/8/KQQQ4 w - - 0 1", go);
+        let search = engine.search("position fen k7/8/8/8/8/8/8/KQQQ4 w - - 0 1", go);
         search.lines.iter().filter(|line| line.contains("KQQQvK")).count()
     };
     assert_eq!([count("go nodes 10"), count("go nodes 10"), count("go nodes 10")], [1, 0, 0]);
