@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn distances_worked_out_by_hand() {
         // Three and three steps from the edges, kings four apart: (6/6 + 2/5) / 2 = 0.7, half of which is lost.
-        assert!((won("8/8/8/3k4/8/8/8/K2R4 w - - 0 1") - 0.65).abs() < 1e-6);
+        assert!((won("8/8/8/3k4/8/8/8/K6R w - - 0 1") - 0.65).abs() < 1e-6);
         // In a corner with the kings two apart nothing is missing.
         assert_eq!(won("k7/8/K7/8/8/8/8/3R4 w - - 0 1"), 1.0);
         // On the edge, three steps from the corner, kings five apart: (3/6 + 3/5) / 2 = 0.55.
@@ -80,9 +80,9 @@ mod tests {
     #[test]
     fn the_bare_side_and_either_colour_see_the_same() {
         let wdl = Wdl { win: 0.1, draw: 0.2, loss: 0.7 };
-        let white = value("8/8/8/3k4/8/8/8/K2R4 w - - 0 1", wdl.flipped());
-        assert_eq!(value("8/8/8/3k4/8/8/8/K2R4 b - - 0 1", wdl), white.flipped());
-        assert_eq!(value("k2r4/8/8/8/3K4/8/8/8 b - - 0 1", wdl.flipped()), white);
+        let white = value("8/8/8/3k4/8/8/8/K6R w - - 0 1", wdl.flipped());
+        assert_eq!(value("8/8/8/3k4/8/8/8/K6R b - - 0 1", wdl), white.flipped());
+        assert_eq!(value("k6r/8/8/8/3K4/8/8/8 b - - 0 1", wdl.flipped()), white);
         assert!((white.win + white.draw + white.loss - 1.0).abs() < 1e-6 && white.loss == wdl.win);
     }
 
@@ -91,15 +91,15 @@ mod tests {
         let wdl = Wdl { win: 0.9, draw: 0.1, loss: 0.0 };
         for fen in [
             "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
-            "8/8/8/3k4/8/8/P7/K2R4 w - - 0 1",
-            "8/8/8/3k3p/8/8/8/K2R4 w - - 0 1",
+            "8/8/8/3k4/8/8/P7/K6R w - - 0 1",
+            "8/8/8/3k3p/8/8/8/K5R1 w - - 0 1",
             "8/8/8/3k4/8/8/8/K2N4 w - - 0 1",
             "8/8/8/3k4/8/8/8/K7 w - - 0 1",
         ] {
             assert_eq!(value(fen, wdl), wdl, "{fen}");
             assert!(!is_bare_king(&Game::from_fen(fen).unwrap()), "{fen}");
         }
-        let rook = Game::from_fen("8/8/8/3k4/8/8/8/K2R4 w - - 0 1").unwrap();
+        let rook = Game::from_fen("8/8/8/3k4/8/8/8/K6R w - - 0 1").unwrap();
         assert_eq!(towards_mate(&rook, wdl, 0.0), wdl);
     }
 }
