@@ -16,6 +16,8 @@ pub mod eval;
 pub mod onnx;
 /// Networks made for the CPU: sparse inputs, integer layers, vectorised kernels.
 pub mod sparse;
+/// Progress in won endgames, where a network's value is flat.
+pub mod endgames;
 /// The search: the tree, selection and back-up, and the workers.
 pub mod search;
 /// The classical players: random, minimax, alpha-beta, UCT.

@@ -6,6 +6,8 @@ use super::expansion::{Leaf, finished};
 use super::observer::EndReason;
 use super::params::{Limits, Params};
 use super::tree::Tree;
+use crate::endgames::{is_bare_king, towards_mate};
+use crate::eval::Wdl;
 use crate::position::Game;
 use crate::tables::Tables;
 
@@ -15,6 +17,8 @@ pub(super) struct SearchContext {
     /// The moves searched at the root.
     pub root_moves: MoveList,
     pub params: Params,
+    /// [`Params::progress`], or 0 if the root has no bare king or is decided by the tables.
+    pub progress: f32,
     pub limits: Limits,
     pub tables: Tables,
 }
@@ -36,7 +40,9 @@ impl SearchContext {
         let kept = tree.start(&root, &limits.root_moves, Params { reuse, ..params.clone() }, workers);
         log::debug!("search from {}: {}", root.fen(), if kept { "tree kept" } else { "new tree" });
         let root_moves = tree.root_moves().iter().copied().collect();
-        (SearchContext { root, root_moves, params, limits, tables }, kept)
+        let wants_progress = is_bare_king(&root) && tables.root(&root).is_none();
+        let progress = if wants_progress { params.progress } else { 0.0 };
+        (SearchContext { root, root_moves, params, progress, limits, tables }, kept)
     }
 
     /// Visits until the end of the search, where smart pruning needs them and they are known; `expected` is the
@@ -52,6 +58,11 @@ impl SearchContext {
     /// The temperature of the policy at a leaf so many plies from the root.
     pub fn temperature(&self, plies: usize) -> f32 {
         if plies == 0 { self.params.root_policy_temperature } else { self.params.policy_temperature }
+    }
+
+    /// An evaluator's value of a leaf as it enters the tree: adjusted by the search's progress.
+    pub fn adjusted(&self, game: &Game, wdl: Wdl) -> Wdl {
+        if self.progress == 0.0 { wdl } else { towards_mate(game, wdl, self.progress) }
     }
 
     /// Mixes the noise of the limits, if any, into the priors of the expanded root.

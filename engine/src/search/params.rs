@@ -38,6 +38,9 @@ pub struct Params {
     pub uncertainty: f32,
     /// Draw-sibling FPU: no FPU reduction at a node where a move draws for certain (NeuralMatePlay). Off by default.
     pub draw_sibling_fpu: bool,
+    /// Progress in searches of positions with a [bare king](crate::endgames::is_bare_king): the weight of
+    /// [`towards_mate`](crate::endgames::towards_mate). 0 is off. Our own default: see `docs/search.md`.
+    pub progress: f32,
     /// Virtual loss per in-flight visit: 1 counts it as a loss, 0 leaves Q unchanged. Our own default: see
     /// `docs/search.md`.
     pub virtual_loss: f32,
@@ -96,6 +99,7 @@ impl Default for Params {
             contempt: 0.0,
             uncertainty: 0.0,
             draw_sibling_fpu: false,
+            progress: 0.6,
             virtual_loss: 0.1,
             batch: 8,
         }

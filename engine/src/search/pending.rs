@@ -121,7 +121,8 @@ impl PendingBatch {
                 self.expansion.mix(noise);
             }
             root_expanded |= at_root;
-            tree.apply(&leaf.path, Leaf::Expanded(answer.wdl, &self.expansion));
+            let wdl = context.adjusted(&leaf.game, answer.wdl);
+            tree.apply(&leaf.path, Leaf::Expanded(wdl, &self.expansion));
         }
         self.waiting = 0;
         root_expanded

@@ -133,6 +133,7 @@ impl Tree {
             && params.transpositions == self.params.transpositions
             && params.solver == self.params.solver
             && params.twofold_draws == self.params.twofold_draws
+            && params.progress == self.params.progress
             && self.advance(game);
         self.neuralmateplay = NeuralMatePlayTerms::of(&params);
         self.params = params;

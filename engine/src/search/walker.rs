@@ -92,11 +92,12 @@ impl Walker {
             tree.apply(&self.path, known);
         } else if self.path.plies() == 0 {
             // The root's moves are wanted even after a single visit.
-            let wdl = evaluator.value(&self.game);
+            let wdl = context.adjusted(&self.game, evaluator.value(&self.game));
             self.ask_policy(context, evaluator, &moves);
             tree.apply(&self.path, Leaf::Expanded(wdl, &self.expansion));
         } else {
-            tree.apply(&self.path, Leaf::Valued(evaluator.value(&self.game)));
+            let wdl = context.adjusted(&self.game, evaluator.value(&self.game));
+            tree.apply(&self.path, Leaf::Valued(wdl));
         }
         VisitEnd::Applied
     }

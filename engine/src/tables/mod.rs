@@ -4,9 +4,11 @@
 //! it. At the root, [`Tables::root`] gives the moves that keep the best result, with the fifty-move counter of the
 //! game.
 //!
-//! A missing or damaged table never ends a game: the position then has no result, and the user is warned once
+//! The tables of three and four men are part of the program ([`Tables::builtin`]); others are read from folders. A
+//! missing or damaged table never ends a game: the position then has no result, and the user is warned once
 //! ([`Tables::warnings`]).
 
+mod builtin;
 mod root;
 
 use std::collections::HashSet;
@@ -20,6 +22,7 @@ use shakmaty_syzygy::{ProbeError, SyzygyError, Tablebase, Wdl};
 use thiserror::Error;
 
 use crate::position::Game;
+use builtin::TableFiles;
 
 pub use root::{TableMove, TableMoves};
 
@@ -73,19 +76,31 @@ pub enum TablesError {
     NoTables(String, Option<String>),
 }
 
-/// A set of opened tables; empty by default. Clones share the files.
+/// A set of tables; empty by default. Clones share the files.
 #[derive(Clone, Default)]
 pub struct Tables {
     shared: Arc<Shared>,
     rules: ProbeRules,
 }
 
-#[derive(Default)]
 struct Shared {
     base: Tablebase<Chess>,
-    /// The numbers of WDL and of DTZ files.
+    /// The numbers of WDL and of DTZ files in the folders.
     files: (usize, usize),
+    /// Whether the built-in tables are among them.
+    builtin: bool,
     warnings: Mutex<Warnings>,
+}
+
+impl Default for Shared {
+    fn default() -> Shared {
+        Shared {
+            base: Tablebase::with_filesystem(Arc::new(TableFiles::default())),
+            files: (0, 0),
+            builtin: false,
+            warnings: Mutex::default(),
+        }
+    }
 }
 
 /// Warnings about the files, each once.
@@ -106,11 +121,20 @@ impl fmt::Display for Tables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (wdl, dtz) = self.shared.files;
         let pieces = self.shared.base.max_pieces();
-        write!(f, "{wdl} WDL and {dtz} DTZ tables of up to {pieces} pieces")
+        write!(f, "{wdl} WDL and {dtz} DTZ tables")?;
+        if self.shared.builtin {
+            write!(f, " beside the {} of each that are built in,", builtin::count())?;
+        }
+        write!(f, " of up to {pieces} pieces")
     }
 }
 
 impl Tables {
+    /// The built-in tables: all endgames of three and four men.
+    pub fn builtin(rules: ProbeRules) -> Tables {
+        Tables { shared: Arc::new(Shared::builtin()), rules }
+    }
+
     /// Finds the tables in a list of folders, separated by `;` or, except on Windows, by `:`.
     ///
     /// Files are opened when first probed. A file whose length is not that of a table is skipped with a warning.
@@ -119,8 +143,21 @@ impl Tables {
     ///
     /// If a folder cannot be read, or none of them holds a table.
     pub fn open(paths: &str, rules: ProbeRules) -> Result<Tables, TablesError> {
+        Tables::add_folders(Shared::default(), paths, rules)
+    }
+
+    /// The built-in tables, and those in folders as for [`Tables::open`]. Files of tables that are built in are not
+    /// used.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tables::open`].
+    pub fn open_beside_builtin(paths: &str, rules: ProbeRules) -> Result<Tables, TablesError> {
+        Tables::add_folders(Shared::builtin(), paths, rules)
+    }
+
+    fn add_folders(mut shared: Shared, paths: &str, rules: ProbeRules) -> Result<Tables, TablesError> {
         let separators: &[char] = if cfg!(windows) { &[';'] } else { &[':', ';'] };
-        let mut shared = Shared::default();
         for folder in paths.split(separators).map(str::trim).filter(|folder| !folder.is_empty()) {
             shared.add(Path::new(folder)).map_err(|error| TablesError::Folder(folder.into(), error))?;
         }
@@ -182,10 +219,19 @@ impl Tables {
 }
 
 impl Shared {
+    fn builtin() -> Shared {
+        let mut shared = Shared { builtin: true, ..Shared::default() };
+        for path in builtin::paths() {
+            shared.base.add_file(path).expect("the built-in files are tables");
+        }
+        shared
+    }
+
     fn add(&mut self, folder: &Path) -> io::Result<()> {
         for entry in std::fs::read_dir(folder)? {
             let path = entry?.path();
-            match self.base.add_file(&path) {
+            let known = self.builtin && builtin::contains(&path);
+            match if known { Ok(()) } else { self.base.add_file(&path) } {
                 Ok(()) if path.extension().is_some_and(|kind| kind == "rtbw") => self.files.0 += 1,
                 Ok(()) => self.files.1 += 1,
                 // Not the name of a table.

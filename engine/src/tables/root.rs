@@ -48,6 +48,17 @@ enum MoveClass {
     Win,
 }
 
+impl TableMoves {
+    /// The wanted moves; of wins only those with the least distance. Each of these brings the next capture, pawn move
+    /// or mate closer, so that a series of them wins, whatever decides among them.
+    pub fn fastest(&self, is_wanted: impl Fn(&Move) -> bool) -> Vec<Move> {
+        let wanted = || self.moves.iter().filter(|known| is_wanted(&known.m));
+        let least = wanted().map(|known| known.dtz).min();
+        let is_fast = |known: &&TableMove| self.outcome != TableResult::Win || Some(known.dtz) == least;
+        wanted().filter(is_fast).map(|known| known.m).collect()
+    }
+}
+
 struct RankedMove {
     m: Move,
     dtz: i32,

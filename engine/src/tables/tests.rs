@@ -309,3 +309,111 @@ fn no_damage_ends_the_program() {
         }
     }
 }
+
+/// A random position of a class of material, white to move; `None` if the draw is no legal position.
+fn random_position(class: &str, random: &mut SmallRng) -> Option<Game> {
+    let mut board = shakmaty::Board::empty();
+    let mut colour = Color::White;
+    for letter in class.chars() {
+        let Some(role) = shakmaty::Role::from_char(letter.to_ascii_lowercase()).filter(|_| letter != 'v')
+        else {
+            colour = Color::Black;
+            continue;
+        };
+        let square = shakmaty::Square::new(random.random_range(0..64));
+        if board.piece_at(square).is_some() {
+            return None;
+        }
+        board.set_piece_at(square, role.of(colour));
+    }
+    Game::from_fen(&format!("{} {} - - 0 1", board, if random.random() { 'w' } else { 'b' })).ok()
+}
+
+/// The best result of the positions one ply on, by the rules or by the tables.
+fn result_by_search(tables: &Tables, game: &Game) -> TableResult {
+    let legal = game.legal_moves();
+    let after = legal.iter().map(|m| {
+        let mut after = game.clone();
+        after.play(*m);
+        let base = &tables.shared.base;
+        tables.result(base.probe_wdl_after_zeroing(after.position()).unwrap()).flipped()
+    });
+    match game.outcome() {
+        Some(Outcome::Decisive { .. }) => TableResult::Loss,
+        Some(Outcome::Draw(_)) => TableResult::Draw,
+        None => after.max().unwrap(),
+    }
+}
+
+/// Each built-in table agrees with those of the positions after its moves, so none is damaged or misnamed.
+#[test]
+fn the_built_in_tables_agree_with_a_search_of_one_ply() {
+    // Without the fifty-move rule: with it, results depend on more than the position.
+    let tables = Tables::builtin(ProbeRules { fifty_moves: false, ..ProbeRules::default() });
+    assert_eq!(tables.max_pieces(), 4);
+    let mut random = SmallRng::seed_from_u64(4);
+    let mut classes = 0;
+    for path in builtin::paths().filter(|path| path.extension().unwrap() == "rtbw") {
+        let class = path.file_stem().unwrap().to_str().unwrap();
+        let draws = (0..150).filter_map(|_| random_position(class, &mut random));
+        let positions: Vec<Game> = draws.collect();
+        assert!(positions.len() > 30, "{class}");
+        for game in positions {
+            let (got, want) = (tables.wdl(&game), result_by_search(&tables, &game));
+            assert_eq!(got, Some(want), "{}", game.fen());
+            // The distance table has the same result.
+            let root = tables.root(&game).map(|root| root.outcome);
+            assert!(root.is_none_or(|root| root == want), "{}: {root:?}", game.fen());
+            assert!(root.is_some() || game.legal_moves().is_empty(), "{}", game.fen());
+        }
+        classes += 1;
+    }
+    assert_eq!((classes, builtin::count()), (35, 35));
+    assert_eq!(tables.warnings(), [""; 0]);
+}
+
+#[test]
+fn damaged_files_do_not_replace_built_in_tables() {
+    let files = [("KQvK.rtbw", vec![7; 272]), ("KQvK.rtbz", vec![7; 272]), ("KQQQvK.rtbw", vec![7; 272])];
+    let folder = Folder::with("beside", &files);
+    let tables = Tables::open_beside_builtin(folder.0.to_str().unwrap(), ProbeRules::default()).unwrap();
+    let known = "2 WDL and 1 DTZ tables beside the 35 of each that are built in, of up to 5 pieces";
+    assert_eq!(tables.to_string(), known);
+    let queen = game("8/8/8/8/8/2k5/8/KQ6 w - - 0 1");
+    assert_eq!(tables.wdl(&queen), Some(TableResult::Win));
+    assert!(tables.root(&queen).is_some() && tables.warnings().is_empty());
+    let missing = Tables::open_beside_builtin("/no/such/folder", ProbeRules::default());
+    assert!(matches!(missing, Err(TablesError::Folder(..))));
+}
+
+/// Whichever of the fastest wins is played, the distance shrinks with every move until the next capture or pawn move.
+#[test]
+fn every_fastest_win_comes_closer() {
+    let tables = Tables::builtin(ProbeRules::default());
+    let mut random = SmallRng::seed_from_u64(5);
+    for class in ["KRvK", "KBNvK", "KQvKR", "KRvKN", "KRvKB", "KPPvK", "KQvKP", "KPvKP"] {
+        let mut games = 0;
+        while games < 4 {
+            let Some(mut game) = random_position(class, &mut random) else { continue };
+            let winner = game.turn();
+            if tables.root(&game).is_none_or(|root| root.outcome != TableResult::Win) {
+                continue;
+            }
+            games += 1;
+            let (start, mut last) = (game.fen(), i32::MAX);
+            while game.outcome().is_none() {
+                let root = tables.root(&game).unwrap();
+                if game.turn() == winner {
+                    let zeroed = game.position().halfmoves() < 2;
+                    assert!(zeroed || root.moves[0].dtz < last, "{start}: {} after {last}", game.fen());
+                    last = root.moves[0].dtz;
+                    let fastest = root.fastest(|_| true);
+                    game.play(fastest[random.random_range(0..fastest.len())]);
+                } else {
+                    game.play(root.moves[0].m);
+                }
+            }
+            assert_eq!(game.outcome(), Some(Outcome::Decisive { winner }), "{start}: {}", game.fen());
+        }
+    }
+}

@@ -11,9 +11,9 @@ use super::settings::Settings;
 use super::strength::game_seed;
 use crate::book::{Book, BookError};
 use crate::position::Game;
-use crate::tables::{Tables, TablesError};
+use crate::tables::{ProbeRules, Tables, TablesError};
 
-/// The book and the tables; neither until a GUI names files.
+/// The book, none until a GUI names a file, and the tables, at first the built-in ones.
 #[derive(Debug)]
 pub struct Knowledge {
     book: Option<Book>,
@@ -24,7 +24,11 @@ pub struct Knowledge {
 
 impl Default for Knowledge {
     fn default() -> Knowledge {
-        Knowledge { book: None, random: SmallRng::seed_from_u64(game_seed()), tables: Tables::default() }
+        Knowledge {
+            book: None,
+            random: SmallRng::seed_from_u64(game_seed()),
+            tables: Tables::builtin(ProbeRules::default()),
+        }
     }
 }
 
@@ -39,15 +43,15 @@ impl Knowledge {
         Ok(())
     }
 
-    /// Opens the tables of the settings, or closes them if they name none.
+    /// Opens the tables of the settings beside the built-in ones, or closes them if they name none.
     ///
     /// # Errors
     ///
     /// If they cannot be used; the previous ones are then kept.
     pub fn open_tables(&mut self, settings: &Settings) -> Result<(), TablesError> {
         self.tables = match &settings.tables {
-            Some(paths) => Tables::open(paths, settings.table_rules)?,
-            None => Tables::default(),
+            Some(paths) => Tables::open_beside_builtin(paths, settings.table_rules)?,
+            None => Tables::builtin(settings.table_rules),
         };
         Ok(())
     }
@@ -78,11 +82,16 @@ impl Knowledge {
     }
 
     /// The root moves to search (empty for all): those of `searchmoves` (empty for all) that keep the best result
-    /// of the tables, or `searchmoves` itself if none does; and the number of positions probed.
-    pub fn root_moves(&self, game: &Game, searchmoves: Vec<Move>) -> (Vec<Move>, u64) {
+    /// of the tables, and of wins the fastest unless several `lines` are to be shown; or `searchmoves` itself if there
+    /// is none; and the number of positions probed.
+    pub fn root_moves(&self, game: &Game, searchmoves: Vec<Move>, lines: usize) -> (Vec<Move>, u64) {
         let Some(known) = self.tables.root(game) else { return (searchmoves, 0) };
         let is_wanted = |m: &Move| searchmoves.is_empty() || searchmoves.contains(m);
-        let kept: Vec<Move> = known.moves.iter().map(|root| root.m).filter(is_wanted).collect();
+        let kept: Vec<Move> = if lines > 1 {
+            known.moves.iter().map(|root| root.m).filter(is_wanted).collect()
+        } else {
+            known.fastest(is_wanted)
+        };
         (if kept.is_empty() { searchmoves } else { kept }, known.hits)
     }
 }
@@ -147,10 +156,39 @@ mod tests {
         let m = |text| defence.parse_uci(text).unwrap();
         let (saves, loses) = (m("e8e7"), m("e8d8"));
         let hits = defence.legal_moves().len() as u64;
-        assert_eq!(knowledge.root_moves(&defence, vec![]), (vec![saves], hits));
-        assert_eq!(knowledge.root_moves(&defence, vec![loses, saves]), (vec![saves], hits));
-        assert_eq!(knowledge.root_moves(&defence, vec![loses]), (vec![loses], hits));
-        assert_eq!(knowledge.root_moves(&Game::new(), vec![]), (vec![], 0));
+        assert_eq!(knowledge.root_moves(&defence, vec![], 1), (vec![saves], hits));
+        assert_eq!(knowledge.root_moves(&defence, vec![loses, saves], 1), (vec![saves], hits));
+        assert_eq!(knowledge.root_moves(&defence, vec![loses], 1), (vec![loses], hits));
+        assert_eq!(knowledge.root_moves(&Game::new(), vec![], 1), (vec![], 0));
+    }
+
+    /// King and rook against king and rook, one of which hangs; and a queen, with which many moves win.
+    #[test]
+    fn of_the_wins_the_fastest_is_searched_without_any_files() {
+        let knowledge = Knowledge::default();
+        let (rooks, queen) = ("7k/8/8/8/8/5r2/6K1/R7 w - - 0 1", "7k/8/4K3/8/8/8/8/6Q1 w - - 0 1");
+        let moves = |fen: &str, lines| {
+            let game = Game::from_fen(fen).unwrap();
+            let (moves, _) = knowledge.root_moves(&game, vec![], lines);
+            moves.into_iter().map(|m| Game::uci(m, false)).collect::<Vec<String>>()
+        };
+        assert_eq!(moves(rooks, 1), ["g2f3"]);
+        assert!(moves(queen, 2).len() > 10);
+        let game = Game::from_fen(queen).unwrap();
+        for m in moves(queen, 1) {
+            let mut after = game.clone();
+            after.play(game.parse_uci(&m).unwrap());
+            let is_mated_next = |m: &Move| {
+                let mut reply = after.clone();
+                reply.play(*m);
+                reply.legal_moves().iter().any(|m| {
+                    let mut mate = reply.clone();
+                    mate.play(*m);
+                    mate.position().is_checkmate()
+                })
+            };
+            assert!(after.legal_moves().iter().all(is_mated_next), "{m} mates in two");
+        }
     }
 
     #[test]
@@ -159,9 +197,10 @@ mod tests {
         let nowhere = Some("/no/such/place".to_owned());
         let settings = Settings { tables: nowhere.clone(), book: nowhere, ..Settings::default() };
         assert!(knowledge.open_tables(&settings).is_err() && knowledge.open_book(&settings).is_err());
-        assert!(knowledge.tables().max_pieces() == 3 && knowledge.book.is_some());
+        assert!(knowledge.tables().to_string().starts_with("3 WDL") && knowledge.book.is_some());
         knowledge.open_tables(&Settings::default()).unwrap();
         knowledge.open_book(&Settings::default()).unwrap();
-        assert!(knowledge.tables().max_pieces() == 0 && knowledge.book.is_none());
+        assert!(knowledge.tables().to_string().starts_with("0 WDL") && knowledge.book.is_none());
+        assert_eq!(knowledge.tables().max_pieces(), 4, "the built-in tables stay");
     }
 }

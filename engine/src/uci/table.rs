@@ -239,7 +239,7 @@ pub static TABLE: &[UciOption] = &[
         aliases: &[],
         kind: OptionKind::Text("<empty>", |s| s.tables.as_deref(), |s, v| s.tables = v),
         effect: OptionEffect::Tables,
-        doc: "folders of Syzygy endgame tables, separated by `:` (except on Windows) or `;`",
+        doc: "folders of further Syzygy endgame tables, separated by `:` (except on Windows) or `;`; those of up to four pieces are built in",
     },
     UciOption {
         name: "SyzygyProbeDepth",
@@ -260,7 +260,7 @@ pub static TABLE: &[UciOption] = &[
         aliases: &[],
         kind: OptionKind::Spin(0, 7, |s| spin(s.table_rules.pieces), |s, v| s.table_rules.pieces = count(v)),
         effect: OptionEffect::TableRules,
-        doc: "largest number of pieces of a position to probe",
+        doc: "largest number of pieces of a position to probe; 0 uses no tables, not even those built in",
     },
     UciOption {
         name: "Debug Log File",
@@ -481,5 +481,12 @@ pub static TABLE: &[UciOption] = &[
         kind: OptionKind::Check(|s| s.params.draw_sibling_fpu, |s, v| s.params.draw_sibling_fpu = v),
         effect: OptionEffect::Params,
         doc: "no first-play urgency reduction at nodes with a certain draw among the moves (NeuralMatePlay)",
+    },
+    UciOption {
+        name: "ProgressWeight",
+        aliases: &[],
+        kind: OptionKind::Number(0.0, 1.0, |s| s.params.progress, |s, v| s.params.progress = v),
+        effect: OptionEffect::Params,
+        doc: "against a bare king a win counts less, by at most this part, the farther that king is from the edges and from the other king; 0 is off",
     },
 ];

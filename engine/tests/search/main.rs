@@ -3,6 +3,7 @@
 mod support;
 mod puct;
 mod features;
+mod endgames;
 mod graph;
 mod memory;
 mod repetition;

@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use engine::position::{Game, Outcome};
+use engine::tables::{ProbeRules, Tables};
+
 use crate::program::{Program, Search, number};
 
 const TABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/syzygy");
@@ -64,7 +67,8 @@ fn a_book_or_tables_that_cannot_be_read_are_rejected_once_and_the_engine_plays_o
 fn the_tables_choose_the_root_moves() {
     let mut engine = Program::uniform();
     let answer = engine.answer(&format!("setoption name SyzygyPath value {TABLES}"));
-    assert_eq!(answer, ["info string 3 WDL and 3 DTZ tables of up to 3 pieces"]);
+    let known = "3 WDL and 3 DTZ tables beside the 35 of each that are built in, of up to 4 pieces";
+    assert_eq!(answer, [format!("info string {known}")]);
     // One move keeps the draw; without a network or tables any might be played.
     let defence = "position fen 4k3/8/8/4K3/4P3/8/8/8 b - - 0 1";
     let search = engine.search(defence, "go nodes 200");
@@ -77,19 +81,52 @@ fn the_tables_choose_the_root_moves() {
     engine.send("setoption name SyzygyProbeLimit value 2");
     assert_eq!(number(engine.search(rook, "go nodes 20").last(), "tbhits"), 0);
     engine.send("setoption name SyzygyPath value <empty>\nsetoption name SyzygyProbeLimit value 7");
-    assert_eq!(number(engine.search(rook, "go nodes 20").last(), "tbhits"), 0);
+    assert!(number(engine.search(rook, "go nodes 20").last(), "tbhits") > 0, "the built-in tables");
+}
+
+/// Without a network and without any files: mate within the fifty moves, and in few of them, against a defence that is
+/// as long as possible.
+#[test]
+fn elementary_endings_are_won_by_the_program_alone() {
+    let mut engine = Program::uniform();
+    let tables = Tables::builtin(ProbeRules::default());
+    for (fen, plies) in [
+        ("8/8/8/3k4/8/8/8/KR6 w - - 0 1", 31),
+        ("8/8/8/8/4k3/8/1R6/7K w - - 0 1", 31),
+        ("8/8/8/8/8/2k5/3r4/K7 b - - 0 1", 31),
+        ("8/8/8/3k4/8/8/8/KQ6 w - - 0 1", 19),
+        ("8/8/8/3k4/8/8/8/KBB5 w - - 0 1", 37),
+        ("8/8/8/3k4/8/8/8/KBN5 w - - 0 1", 65),
+        ("8/8/8/3k4/3r4/8/8/KQ6 w - - 0 1", 80),
+        ("8/8/1k6/8/8/8/PP6/K7 w - - 0 1", 60),
+    ] {
+        let mut game = Game::from_fen(fen).expect("a position");
+        let (winner, mut moves) = (game.turn(), String::new());
+        while game.outcome().is_none() {
+            let m = if game.turn() == winner {
+                let search = engine.search(&format!("position fen {fen} moves{moves}"), "go nodes 400");
+                game.parse_uci(search.best()).expect("a legal move")
+            } else {
+                tables.root(&game).expect("a known result").moves[0].m
+            };
+            moves = format!("{moves} {}", Game::uci(m, false));
+            game.play(m);
+        }
+        assert_eq!(game.outcome(), Some(Outcome::Decisive { winner }), "{fen} moves{moves}");
+        assert!(game.ply() <= plies, "{fen} took {} plies:{moves}", game.ply());
+    }
 }
 
 #[test]
 fn a_damaged_table_is_reported_once() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("damaged");
     std::fs::create_dir_all(&folder).expect("a folder");
-    std::fs::write(folder.join("KQvK.rtbw"), [7; 272]).expect("a file");
+    std::fs::write(folder.join("KQQQvK.rtbw"), [7; 272]).expect("a file");
     let mut engine = Program::uniform();
     engine.answer(&format!("setoption name SyzygyPath value {}", folder.display()));
     let mut count = |go: &str| {
-        let search = engine.search("position fen 8/8/8/3k4/8/8/8/KQ6 w - - 0 1", go);
-        search.lines.iter().filter(|line| line.contains("KQvK")).count()
+        let search = engine.search("position fen k7/8/8/8/8/8/8/KQQQ4 w - - 0 1", go);
+        search.lines.iter().filter(|line| line.contains("KQQQvK")).count()
     };
     assert_eq!([count("go nodes 10"), count("go nodes 10"), count("go nodes 10")], [1, 0, 0]);
 }

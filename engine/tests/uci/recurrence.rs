@@ -262,6 +262,8 @@ fn the_options_set_the_steps() {
         "setoption name Threads value 1\nsetoption name WeightsFile value {}",
         file.display()
     ));
+    // The network alone: no built-in tables.
+    engine.send("setoption name SyzygyProbeLimit value 0");
     let mut wins = Vec::new();
     for (steps, epsilon) in [(0, 0.0), (1, 0.0), (2, 0.0), (30, 0.0), (30, 0.02), (0, 1.0)] {
         engine.send(&format!("setoption name ThinkSteps value {steps}"));

@@ -30,7 +30,8 @@ impl Session {
         let notes = self.engine.prepare(&self.settings)?;
         self.say_all(notes);
         let budget = self.budget(limits);
-        let (root_moves, root_hits) = self.knowledge.root_moves(&self.game, searchmoves);
+        let (root_moves, root_hits) =
+            self.knowledge.root_moves(&self.game, searchmoves, self.settings.multipv);
         let handle = SearchHandle::new((!limits.ponder).then_some(at));
         let context = self.context(limits, at, handle.clone(), budget, root_moves.len());
         let Settings { chess960, show_wdl, multipv, .. } = self.settings;
