@@ -8,6 +8,8 @@ pub mod position;
 pub mod book;
 /// Syzygy endgame tables.
 pub mod tables;
+/// Proofs of forced mates.
+pub mod mates;
 /// Encoding of positions as input tensors and of moves as policy indices.
 pub mod encoding;
 /// The seam [`eval::Evaluator`], network cards, the evaluation cache.

@@ -17,6 +17,13 @@ pub struct PastPosition {
     hash: u64,
 }
 
+impl PastPosition {
+    /// The Zobrist hash, as [`Game::hash`].
+    pub fn hash(&self) -> u64 {
+        self.hash
+    }
+}
+
 /// Properties of the position that a game was set up with, besides its board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StartPosition {
@@ -368,7 +375,7 @@ impl Game {
 }
 
 /// Mixes the bits of a number (the finaliser of MurmurHash3), so that sums rarely collide.
-fn scrambled(mut bits: u64) -> u64 {
+pub(crate) fn scrambled(mut bits: u64) -> u64 {
     bits = (bits ^ (bits >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     bits = (bits ^ (bits >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     bits ^ (bits >> 33)

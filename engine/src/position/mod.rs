@@ -7,6 +7,6 @@
 mod game;
 mod packed;
 
-pub(crate) use game::is_standard_castling;
 pub use game::{DrawReason, Game, Outcome, PastPosition, PositionError, StartPosition};
+pub(crate) use game::{is_standard_castling, scrambled};
 pub use packed::PackedMove;

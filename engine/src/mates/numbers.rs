@@ -1,0 +1,71 @@
+//! Proof and disproof numbers.
+
+/// The number of a position that cannot be proven, or cannot be disproven.
+pub(super) const INFINITE: u32 = (1 << 20) - 1;
+
+/// The greatest limit of a search, in moves of the attacker.
+pub(super) const MOST_MOVES: u8 = 31;
+
+/// How much seems to be left to prove, or to disprove, that the attacker mates within a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Numbers {
+    /// 0: the mate is proven.
+    pub proof: u32,
+    /// 0: there is no mate within the limit.
+    pub disproof: u32,
+    /// With a proof, the attacker's moves to mate at most; with a disproof, moves within which there is no mate.
+    pub moves: u8,
+}
+
+impl Numbers {
+    /// A mate within so many moves of the attacker.
+    pub fn mate(moves: u8) -> Numbers {
+        Numbers { proof: 0, disproof: INFINITE, moves }
+    }
+
+    /// No mate within so many moves of the attacker.
+    pub fn no_mate(moves: u8) -> Numbers {
+        Numbers { proof: INFINITE, disproof: 0, moves: moves.min(MOST_MOVES) }
+    }
+
+    /// No mate at all: the game is drawn, or the attacker is mated.
+    pub const NEVER: Numbers = Numbers { proof: INFINITE, disproof: 0, moves: MOST_MOVES };
+
+    /// Neither proven nor disproven.
+    pub fn open(proof: u32, disproof: u32) -> Numbers {
+        Numbers { proof: proof.clamp(1, INFINITE - 1), disproof: disproof.clamp(1, INFINITE - 1), moves: 0 }
+    }
+
+    /// Whether the mate is proven.
+    pub fn is_mate(self) -> bool {
+        self.proof == 0
+    }
+
+    /// Whether there is no mate within the limit.
+    pub fn is_refuted(self) -> bool {
+        self.disproof == 0
+    }
+}
+
+/// Limits of the search below a position: it returns when one of the position's numbers reaches its bound.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NumberBounds {
+    pub proof: u32,
+    pub disproof: u32,
+}
+
+impl NumberBounds {
+    /// Until the position is proven or disproven.
+    pub const NONE: NumberBounds = NumberBounds { proof: INFINITE, disproof: INFINITE };
+
+    /// Whether the search of a position with these numbers is to return.
+    pub fn reached(self, proof: u32, disproof: u32) -> bool {
+        proof >= self.proof || disproof >= self.disproof
+    }
+}
+
+/// The number at which the search changes from the best child to the second: a quarter more than the second's, so that
+/// it does not go back and forth between them (Pawlewicz and Lew).
+pub(super) fn beyond(second: u32) -> u32 {
+    (second + second / 4 + 1).min(INFINITE)
+}
