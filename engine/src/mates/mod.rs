@@ -5,7 +5,7 @@
 //! depth-first PN-search: 1 + ε trick, 2007). It knows neither evaluations nor clocks, and allocates once: its table
 //! keeps what was found, so that a search can be continued, or a position that has been searched be met again.
 //!
-//! A proof is exact. The attacker's moves are limited, so that no proof rests on a repetition, and [`draws`] holds what
+//! A proof is exact. The attacker's moves are limited, so that no proof rests on a repetition, and `draws` holds what
 //! the game before the search forbids.
 
 mod checks;
@@ -37,7 +37,7 @@ pub struct MateLimits {
 
 impl Default for MateLimits {
     /// The shortest mate in up to eight moves, without a limit of nodes. In the suite of mates in up to five, limits from
-    /// 6 to 10 moves found as many, a limit of five fewer.
+    /// 6 to 10 moves found about as many, a limit of five fewer.
     fn default() -> MateLimits {
         MateLimits { moves: 8, nodes: u64::MAX, shorten: true }
     }
