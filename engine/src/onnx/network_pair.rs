@@ -10,10 +10,6 @@ use super::runtime::version;
 use super::timing::measured_batch;
 use crate::eval::Precision;
 
-/// The embedded network, in both precisions.
-const EMBEDDED: [&[u8]; 2] =
-    [include_bytes!("../../../nets/philidor.onnx"), include_bytes!("../../../nets/philidor.int8.onnx")];
-
 /// The two files of a network, read but not parsed.
 #[derive(Clone)]
 pub struct NetworkPair {
@@ -41,12 +37,6 @@ pub struct ChosenNetwork {
 }
 
 impl NetworkPair {
-    /// The embedded network.
-    pub fn embedded() -> NetworkPair {
-        let [fp32, int8] = EMBEDDED.map(|bytes| NetworkFile { bytes: Some(bytes.into()), path: None });
-        NetworkPair { fp32, int8, named: Precision::Fp32 }
-    }
-
     /// The network of which `file` is one precision; the other is looked for beside it and may be missing.
     ///
     /// # Errors

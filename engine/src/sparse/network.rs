@@ -13,6 +13,9 @@ use super::tensors::SparseTensors;
 use crate::encoding::{moves1, sparse1};
 use crate::eval::{CARD_FORMAT, CardError, Golden, GoldenError, ValueScheme, golden};
 
+/// The network inside the program.
+const EMBEDDED: &[u8] = include_bytes!("../../../nets/philidor.int8.onnx");
+
 /// Largest difference of a probability from its golden answer, which is computed in fp32.
 const TOLERANCE: f32 = 0.02;
 
@@ -96,6 +99,15 @@ impl SparseNetwork {
     /// reproduce its golden answers.
     pub fn load(path: &Path) -> Result<SparseNetwork, SparseError> {
         SparseNetwork::read(&std::fs::read(path).map_err(SparseError::Unreadable)?)
+    }
+
+    /// The network inside the program.
+    ///
+    /// # Panics
+    ///
+    /// If it is damaged, which a test excludes.
+    pub fn embedded() -> SparseNetwork {
+        SparseNetwork::read(EMBEDDED).expect("the embedded network is sound")
     }
 
     /// [`SparseNetwork::load`] for a file's bytes.
