@@ -18,7 +18,7 @@ fn commands_that_need_libtorch_say_how_to_get_it() {
         &["train", "--config", config.to_str().expect("a path"), "--run", "runs/first"][..],
         &["overfit"],
         &["lr-finder", "--help"],
-        &["verify"],
+        &["verify", "net.onnx", "--checkpoint", "other.safetensors"],
         &["quantise", "net.onnx"],
         &["rl", "--device", "cpu"],
     ] {

@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::{ArgAction, Args};
 use engine::sparse::SparseNetwork;
 
+use super::VerifyArgs;
 #[cfg(not(feature = "libtorch"))]
-use super::without_libtorch::needs_libtorch;
+use super::torch::needs_libtorch;
 use crate::config::layers;
-use crate::export::{OnnxStorage, sparse_onnx};
+use crate::export::{INTEGER_TOLERANCE, OnnxStorage, SparseDifference, compare_sparse, sparse_onnx};
 use crate::files::{make_folder_of, write_file};
 use crate::sparse::{SparseCheckpoint, SparseGames, SparseRun, SparseTrainConfig, run_of};
 
@@ -144,6 +145,31 @@ fn written(path: &Path) -> Result<String> {
     Ok(format!("{}: {}, family sparse, {size:.1} MB", path.display(), network.name()))
 }
 
+/// `verify`: compares a network in the engine's integers with its checkpoint in fp32.
+///
+/// # Errors
+///
+/// If a file cannot be read, an option does not apply, or a probability differs by more than [`INTEGER_TOLERANCE`].
+pub(super) fn verify(args: &VerifyArgs) -> Result<()> {
+    ensure!(args.steps.is_none(), "--steps does not apply to the family sparse");
+    let checkpoint = SparseCheckpoint::read(&args.checkpoint)?;
+    let model = if args.averaged { &checkpoint.average } else { &checkpoint.network };
+    let network = SparseNetwork::load(&args.net).with_context(|| args.net.display().to_string())?;
+    let positions = args.positions()?;
+    let difference = compare_sparse(model, &mut network.evaluator(), &positions)?;
+    let SparseDifference { policy, wdl } = difference;
+    println!(
+        "{} positions in integers, largest differences of probabilities: policy {policy:.1e}, WDL {wdl:.1e}",
+        positions.len()
+    );
+    // `<=`, so that NaN fails too.
+    ensure!(
+        difference.worst() <= INTEGER_TOLERANCE,
+        "the network file differs from the checkpoint by more than {INTEGER_TOLERANCE}"
+    );
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,6 +268,19 @@ mod tests {
         for name in ["nets/mine.onnx", "nets/mine.int8.onnx"] {
             let network = SparseNetwork::load(&at(name)).unwrap();
             assert_eq!(network.name(), "mine");
+            let verify = |averaged| {
+                verify(&VerifyArgs {
+                    net: at(name),
+                    checkpoint: args.checkpoint.clone(),
+                    averaged,
+                    games: None,
+                    steps: None,
+                    positions: 50,
+                })
+            };
+            verify(true).unwrap();
+            let error = verify(false).unwrap_err().to_string();
+            assert!(error.contains("differs from the checkpoint"), "{error}");
         }
     }
 }

@@ -36,3 +36,12 @@ pub(super) fn needs_libtorch() -> anyhow::Result<()> {
          `scripts/setup.sh` fetches libtorch, `cargo build --release -p trainer` builds every command"
     )
 }
+
+/// `verify` for the families that libtorch trains.
+///
+/// # Errors
+///
+/// Always: this build lacks it.
+pub(super) fn verify(_: &super::VerifyArgs) -> anyhow::Result<()> {
+    needs_libtorch()
+}

@@ -32,11 +32,7 @@ pub(super) const POSITIONS: [(&str, &str); 7] = [
 /// The golden positions with their move history.
 pub fn golden_games() -> Vec<Game> {
     let replay = |(fen, moves): &(&str, &str)| {
-        let mut game = Game::from_fen(fen).expect("a legal FEN");
-        for text in moves.split_whitespace() {
-            game.play(game.parse_uci(text).expect("a legal move"));
-        }
-        game
+        Game::from_uci(Some(fen), moves.split_whitespace()).expect("a legal game")
     };
     POSITIONS.iter().map(replay).collect()
 }

@@ -17,6 +17,7 @@ mod trm;
 #[cfg(feature = "libtorch")]
 mod dense;
 mod golden;
+mod positions;
 mod card;
 #[cfg(feature = "libtorch")]
 mod file;
@@ -24,13 +25,16 @@ mod file;
 mod verify;
 mod lc0;
 mod sparse;
+mod compare_sparse;
 #[cfg(feature = "libtorch")]
 mod quantise;
 
 pub use card::write_network;
+pub use compare_sparse::{INTEGER_TOLERANCE, SparseDifference, compare_sparse};
 #[cfg(feature = "libtorch")]
 pub use file::{network, onnx, unrolled};
 pub use lc0::{Lc0Net, onnx as lc0_onnx};
+pub use positions::{built_in_positions, positions_of_file};
 #[cfg(all(test, feature = "libtorch"))]
 pub(crate) use quantise::fixtures as quantise_fixtures;
 #[cfg(feature = "libtorch")]
@@ -40,4 +44,4 @@ pub use quantise::{
 };
 pub use sparse::{OnnxStorage, sparse_onnx};
 #[cfg(feature = "libtorch")]
-pub use verify::{OutputDifference, TOLERANCE, built_in_positions, compare, positions_of_file};
+pub use verify::{OutputDifference, TOLERANCE, compare};

@@ -37,8 +37,8 @@ impl Torch {
 }
 
 impl Backend for Torch {
-    fn input(&self) -> Input {
-        self.model.schemes().input
+    fn cached_input(&self) -> Option<Input> {
+        Some(self.model.schemes().input)
     }
 
     fn evaluator(&self, max_batch: usize) -> anyhow::Result<Box<dyn Evaluator>> {
@@ -209,7 +209,7 @@ mod tests {
     fn agree(net: &Net, weights: Weights, file: &Path) {
         let torch = Torch::new(net, weights, Device::Cpu);
         let theirs = Network::load(file).unwrap();
-        assert_eq!(torch.input(), Backend::input(&theirs));
+        assert_eq!(torch.cached_input(), theirs.cached_input());
         let positions = positions();
         let requests = requests(&positions);
         let mut onnx = Backend::evaluator(&theirs, requests.len()).unwrap();

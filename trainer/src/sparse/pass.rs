@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use engine::eval::softmax;
 use serde::{Deserialize, Serialize};
 
 use super::lanes;
@@ -230,20 +231,6 @@ fn scatter(row: &[f32], blocks: &mut [&mut [f32]], index: usize) {
     for (row, columns) in row.chunks_exact(block).zip(blocks) {
         columns[index * block..][..block].copy_from_slice(row);
     }
-}
-
-/// Turns logits into probabilities and returns the logarithm of the sum of their exponentials.
-fn softmax(logits: &mut [f32]) -> f32 {
-    let greatest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let mut sum = 0.0;
-    for logit in &mut *logits {
-        *logit = (*logit - greatest).exp();
-        sum += *logit;
-    }
-    for logit in &mut *logits {
-        *logit /= sum;
-    }
-    greatest + sum.ln()
 }
 
 fn clip(x: f32) -> f32 {

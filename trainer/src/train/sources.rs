@@ -5,14 +5,14 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use engine::eval::Schemes;
-use engine::onnx::Network;
 
 use super::feed::Feed;
 use super::validation::HeldOut;
 use crate::config::{SourceConfig, TrainConfig};
 use crate::dataset;
+use crate::gameplay::{Backend, load_network};
 use crate::loader::{Batch, Corpus, CorpusBuilder, Origin, Prefetch, SampleOrder, Source};
 use crate::record::{Split, split_at};
 use crate::samples::{SampleOptions, ValueTarget};
@@ -102,10 +102,9 @@ impl Sources {
         if config.teacher.net.is_empty() {
             return Ok(Prefetch::new(plan, first, threads));
         }
-        let teacher =
-            Network::load(Path::new(&config.teacher.net)).map_err(|error| anyhow!("teacher: {error}"))?;
+        let teacher = load_network(Path::new(&config.teacher.net)).context("teacher")?;
         log::info!("teacher: {}", teacher.describe());
-        Prefetch::with_teacher(plan, first, threads, &teacher)
+        Prefetch::with_teacher(plan, first, threads, &|batch| Backend::evaluator(&teacher, batch))
     }
 
     /// The number of held-out samples, equally many from every source, before one of the sources repeats.

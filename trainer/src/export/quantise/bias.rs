@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::export::quantise::fixtures::fp32;
     use crate::export::quantise::{ranges, rounding};
-    use crate::export::verify::built_in_positions;
+    use crate::export::built_in_positions;
 
     #[test]
     fn the_mean_shift_is_corrected() {

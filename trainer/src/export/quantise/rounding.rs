@@ -187,7 +187,7 @@ mod tests {
     use super::*;
     use crate::export::quantise::fixtures::fp32;
     use crate::export::quantise::ranges;
-    use crate::export::verify::built_in_positions;
+    use crate::export::built_in_positions;
 
     #[test]
     fn uncorrelated_inputs_are_rounded_to_nearest() {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use tch::Device;
 
-use super::train::SettingArgs;
+use crate::cli::train::SettingArgs;
 use crate::config::TrainConfig;
 use crate::train::Sources;
 
