@@ -68,6 +68,18 @@ fn a_network_is_trained_exported_judged_and_plays() {
         assert!(said.starts_with("40 positions"), "{said}");
     }
 
+    let said = succeeds(at, &["plot", "run", "--out", "run.svg"]);
+    assert_eq!(said, "run.svg\n");
+    let svg = std::fs::read_to_string(at.join("run.svg")).expect("a picture");
+    assert!(svg.contains("top-1, held out, by phase") && svg.contains("expected score"));
+    let trial = ["--config", "config.json", "--set", "threads=1"];
+    let said = succeeds(at, &[&["overfit"][..], &trial, &["--samples", "16", "--steps", "300"]].concat());
+    assert!(said.contains("this configuration can learn"), "{said}");
+    let error = fails(at, &[&["overfit"][..], &trial, &["--samples", "16", "--steps", "1"]].concat());
+    assert!(error.contains("not overfitted in 1 steps: top-1"), "{error}");
+    let said = succeeds(at, &[&["lr-finder"][..], &trial, &["--steps", "60", "--out", "lr.svg"]].concat());
+    assert!(said.contains("suggestion: lr=") && at.join("lr.svg").exists(), "{said}");
+
     // Both forms are the same integers to the engine, beside a network that ONNX Runtime runs.
     let nets = ["net.onnx", "net.int8.onnx", "embedded.int8"];
     let judged = |command: &str, more: &[&str]| -> Value {
@@ -103,4 +115,155 @@ fn a_network_is_trained_exported_judged_and_plays() {
         &["arena", "net.onnx", "random", "--visits", "10", "--games", "4", "--workers", "1", "--plies", "30"],
     );
     assert!(said.contains("pairs 0 ½ 1 1½ 2: "), "{said}");
+}
+
+/// A run of a few seconds, which learns from labelled games too.
+fn write_rl_config(folder: &Path) {
+    let config = json!({
+        "play": { "visits": 8, "max_plies": 14, "games": 4, "workers": 1 },
+        "games_per_iteration": 8, "samples_per_position": 4, "buffer_size": 250,
+        "pretrain_mix_ratio": 0.25, "kl": { "warn": 0.0 },
+        "train": {
+            "model": { "family": "sparse", "policy": 128, "value": 64, "hidden": 16 },
+            "sources": [{ "name": "games", "paths": ["games-*.h5"], "stride": 2 }],
+            "batch": 16, "block": 4, "report_every": 2, "checkpoint_every_s": 0, "threads": 1,
+            "validation_percent": 10, "self_play": { "value_lambda": 0.5 }
+        },
+        "arena": {
+            "every": 2, "visits": 4, "games": 4, "promotion": { "elo0": -400, "elo1": 0 }, "veto_games": 4,
+            "sanity_games": 4, "uct_visits": 3, "rules": { "max_plies": 16, "games": 4, "workers": 1 }
+        }
+    });
+    std::fs::write(folder.join("rl.json"), config.to_string()).expect("a file");
+}
+
+fn metrics(run: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(run.join("metrics.jsonl")).expect("metrics");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// Metrics without what depends on the clock.
+fn timeless(run: &Path) -> Vec<Value> {
+    let mut lines = metrics(run);
+    for line in &mut lines {
+        for key in ["time_s", "play", "totals"] {
+            line.as_object_mut().expect("an object").remove(key);
+        }
+        line["learn"].as_object_mut().expect("an object").remove("samples_per_s");
+    }
+    lines
+}
+
+#[test]
+fn it_learns_from_its_own_games_and_a_resumed_run_is_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write_games(at, 80);
+    write_rl_config(at);
+    let rl = |run: &str, more: &[&str]| {
+        let first = ["rl", "--preset", "tiny", "--config", "rl.json", "--run", run];
+        succeeds(at, &[&first[..], more].concat())
+    };
+    let said = rl("whole", &["--iterations", "4"]);
+    assert!(said.starts_with("finished: 4 iterations, 32 games, "), "{said}");
+    let run = at.join("whole");
+    let lines = metrics(&run);
+    for line in &lines {
+        assert!(line["learn"]["policy_loss"].as_f64().expect("a loss") > 0.0);
+        assert!(line["learn"]["validation"]["wdl_loss"].is_f64(), "{line}");
+        assert_eq!(line["pretrain_mix"], 0.25);
+        assert!(line["kl"].as_f64().expect("a divergence") > 0.0);
+        let arena = line["iteration"].as_u64().is_some_and(|iteration| iteration % 2 == 0);
+        assert_eq!(line["arena"]["random"]["pairs"].is_array(), arena);
+    }
+    let steps: Vec<u64> = lines.iter().filter_map(|line| line["learn"]["step"].as_u64()).collect();
+    assert!(steps.len() == 4 && steps.is_sorted_by(|a, b| a < b), "one training run: {steps:?}");
+    let training = std::fs::read_to_string(run.join("train-000/metrics.jsonl")).expect("metrics");
+    for source in ["games", "self-play", "recent"] {
+        assert!(training.contains(&format!("\"{source}\":{{")), "{source}: {training}");
+    }
+    // Its networks play, and train on.
+    let said = succeeds(at, &["arena", "whole/nets/00004.onnx", "random", "--visits", "4", "--games", "2"]);
+    assert!(said.contains("pairs "), "{said}");
+    let init = ["--init", "whole/nets/00004.safetensors", "--set", "model.hidden=16"];
+    write_config(at);
+    succeeds(at, &[&["train", "--config", "config.json", "--run", "more"][..], &init].concat());
+
+    // Interrupted between any two stages and resumed, it is the same run.
+    for iterations in ["1", "2", "3", "4"] {
+        let resume: &[&str] = if iterations == "1" { &[] } else { &["--resume"] };
+        rl("parts", &[&["--iterations", iterations][..], resume].concat());
+    }
+    assert_eq!(timeless(&at.join("parts")), timeless(&run));
+    let net = |run: &str| std::fs::read(at.join(run).join("nets/00004.safetensors")).expect("weights");
+    assert_eq!(net("parts"), net("whole"));
+
+    // A network that is missing is exported again from its weights; games that are missing are done without.
+    std::fs::remove_file(run.join("nets/start.onnx")).expect("a network");
+    std::fs::remove_file(run.join("games/iter-00004-00000.h5")).expect("games");
+    std::fs::remove_dir_all(run.join("train-000")).expect("a training run");
+    succeeds(at, &["rl", "--run", "whole", "--resume", "--iterations", "6"]);
+    let events = std::fs::read_to_string(run.join("events.log")).expect("events");
+    assert!(events.contains("iter-00004-00000.h5 is missing, which the buffer needs: "), "{events}");
+    assert!(
+        events.contains("the training run is missing: 00004 is trained on with a fresh optimiser"),
+        "{events}"
+    );
+
+    // From a network file, whose family needs no mention; a veto compares the networks and begins again.
+    let start = [
+        "rl",
+        "--run",
+        "from-file",
+        "--preset",
+        "tiny",
+        "--iterations",
+        "2",
+        "--set",
+        "start=whole/nets/00006.onnx",
+        "--set",
+        "games_per_iteration=4",
+        "--set",
+        "play.visits=4",
+        "--set",
+        "play.max_plies=12",
+        "--set",
+        "arena.every=1",
+        "--set",
+        "arena.visits=2",
+        "--set",
+        "arena.veto_games=4",
+        "--set",
+        "arena.veto_score=1",
+        "--set",
+        "arena.veto.elo0=300",
+        "--set",
+        "arena.veto.elo1=600",
+        "--set",
+        "arena.sanity_games=0",
+        "--set",
+        "arena.rules.max_plies=12",
+        "--set",
+        "train.batch=16",
+    ];
+    succeeds(at, &start);
+    let events = std::fs::read_to_string(at.join("from-file/events.log")).expect("events");
+    assert!(events.contains("veto, level 1") && events.contains("what got worse"), "{events}");
+    let config = std::fs::read(at.join("from-file/config.json")).expect("a configuration");
+    let config: Value = serde_json::from_slice(&config).expect("JSON");
+    assert_eq!(
+        (&config["train"]["model"]["family"], &config["train"]["model"]["policy"]),
+        (&json!("sparse"), &json!(128))
+    );
+
+    // What does not apply is refused by name.
+    for (bad, why) in [
+        ("quantise=true", "quantise does not apply to the family sparse"),
+        ("train.teacher.net=x", "teacher does not apply to the family sparse"),
+        ("train.model.value=128", "train.model.value = 128 ("),
+        ("train.samples=1000", "train.samples (set samples_per_position)"),
+    ] {
+        let error = fails(at, &["rl", "--run", "whole", "--resume", "--iterations", "7", "--set", bad]);
+        assert!(error.contains(why), "{error}");
+    }
 }

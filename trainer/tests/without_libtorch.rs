@@ -16,8 +16,8 @@ fn commands_that_need_libtorch_say_how_to_get_it() {
     for args in [
         // The family sparse needs no libtorch.
         &["train", "--config", config.to_str().expect("a path"), "--run", "runs/first"][..],
-        &["overfit"],
-        &["lr-finder", "--help"],
+        &["overfit", "--config", config.to_str().expect("a path")],
+        &["lr-finder", "--config", config.to_str().expect("a path")],
         &["verify", "net.onnx", "--checkpoint", "other.safetensors"],
         &["quantise", "net.onnx"],
         &["rl", "--device", "cpu"],
@@ -41,6 +41,8 @@ fn the_other_commands_are_there() {
         "annotate",
         "self-play",
         "arena",
+        "verify",
+        "rl",
         "inspect",
         "export-pgn",
         "rate",

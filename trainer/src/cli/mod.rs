@@ -7,6 +7,7 @@
 pub mod interrupt;
 mod engine_args;
 mod out_args;
+mod setting_args;
 mod fetch_games;
 mod import;
 mod mine;
@@ -22,45 +23,40 @@ mod torch;
 #[cfg(not(feature = "libtorch"))]
 #[path = "without_libtorch.rs"]
 mod torch;
-#[cfg(feature = "libtorch")]
+mod trial;
+mod overfit;
+mod lr_finder;
 mod train;
 mod plot;
-#[cfg(feature = "libtorch")]
 mod export;
 mod verify;
 mod convert_lc0;
 mod evaluate;
 mod heatmap;
-#[cfg(feature = "libtorch")]
 mod rl;
 
 pub use annotate::AnnotateArgs;
 pub use arena::ArenaArgs;
 pub use convert_lc0::ConvertLc0Args;
 pub use evaluate::EvaluateArgs;
-#[cfg(feature = "libtorch")]
 pub use export::ExportArgs;
 pub use export_pgn::ExportPgnArgs;
 pub use fetch_games::FetchGamesArgs;
 pub use heatmap::HeatmapArgs;
 pub use import::ImportArgs;
 pub use inspect::InspectArgs;
+pub use lr_finder::LrFinderArgs;
 pub use mine::MineArgs;
 pub use out_args::OutArgs;
+pub use overfit::OverfitArgs;
 pub use plot::PlotArgs;
 pub use rate::RateArgs;
-#[cfg(feature = "libtorch")]
 pub use rl::RlArgs;
 pub use self_play::SelfPlayArgs;
-#[cfg(not(feature = "libtorch"))]
-pub use sparse::{SparseExportArgs as ExportArgs, SparseTrainArgs as TrainArgs};
+pub use setting_args::{DeviceChoice, SettingArgs};
 #[cfg(feature = "libtorch")]
-pub use torch::{LrFinderArgs, OverfitArgs, QuantiseArgs};
+pub use torch::QuantiseArgs;
 #[cfg(not(feature = "libtorch"))]
-pub use torch::{
-    WithoutLibtorch as LrFinderArgs, WithoutLibtorch as OverfitArgs, WithoutLibtorch as QuantiseArgs,
-    WithoutLibtorch as RlArgs,
-};
-#[cfg(feature = "libtorch")]
-pub use train::{DeviceChoice, SettingArgs, TrainArgs};
+pub use torch::WithoutLibtorch as QuantiseArgs;
+pub use train::TrainArgs;
 pub use verify::VerifyArgs;

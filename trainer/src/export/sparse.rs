@@ -280,7 +280,7 @@ impl GraphWriter {
 mod tests {
     use super::*;
     use crate::sparse::SparseShape;
-    use engine::sparse::SparseNetwork;
+    use engine::sparse::{SparseFile, SparseNetwork};
 
     #[test]
     fn the_engine_reads_both_forms_and_gives_the_golden_answers() {
@@ -290,6 +290,12 @@ mod tests {
             let bytes = sparse_onnx("test", &network, "{}", storage);
             // The golden answers are checked as it is read.
             assert_eq!(SparseNetwork::read(&bytes).unwrap().name(), "test");
+            let read = SparseModel::of_tensors(&SparseFile::recognise(&bytes).unwrap().tensors().unwrap());
+            let expected = if storage == OnnxStorage::Float { network.clone() } else { rounded(&network) };
+            for (read, expected) in read.tensors().into_iter().zip(expected.tensors()) {
+                let close = |(a, b): (&f32, &f32)| (a - b).abs() < 1e-6;
+                assert!(read.w.iter().zip(&expected.w).all(close), "{}", read.name);
+            }
             sizes.push(bytes.len());
         }
         assert!(sizes[1] < sizes[0] / 2, "{sizes:?}");

@@ -19,14 +19,10 @@ pub mod learner;
 pub mod checkpoint;
 mod memory;
 mod precision;
-mod events;
-mod report;
-mod summary;
 mod sources;
 /// The training loop.
 pub mod run;
 mod overfit;
-mod lr_range_test;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -35,10 +31,8 @@ mod family_tests;
 pub use checkpoint::{Checkpoint, TrainProgress};
 pub use feed::Feed;
 pub use learner::Learner;
-pub use lr_range_test::{LrSuggestion, RangeTestStep, range_test};
 pub(crate) use memory::keep_freed_memory;
 pub use overfit::{OverfitPoint, distinct_positions, overfit};
 pub use run::{Run, TrainEnd, TrainError};
 pub use sources::{Sources, batch_number};
-pub use summary::TrainSummary;
-pub use validation::{HeldOut, Measures, Validation, Validations, validate};
+pub use validation::{HeldOut, validate};

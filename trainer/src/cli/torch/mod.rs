@@ -1,12 +1,16 @@
 //! What the commands do for the families that libtorch trains.
 
+mod device;
 mod trial;
-mod overfit;
-mod lr_finder;
+mod train;
+mod export;
 mod verify;
 mod quantise;
+mod rl;
 
-pub use lr_finder::LrFinderArgs;
-pub use overfit::OverfitArgs;
+pub use export::export;
 pub use quantise::QuantiseArgs;
+pub use rl::learner;
+pub use train::train;
+pub use trial::{lr_range, overfit};
 pub use verify::verify;

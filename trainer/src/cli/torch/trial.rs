@@ -1,34 +1,63 @@
-//! Arguments that `overfit` and `lr-finder` share: a configuration, without a run's folder.
+//! `overfit` and `lr-finder` for the families that libtorch trains.
 
-use std::path::PathBuf;
-
-use anyhow::Result;
-use clap::Args;
+use anyhow::{Result, bail};
 use tch::Device;
 
-use crate::cli::train::SettingArgs;
+use crate::cli::lr_finder::LrFinderArgs;
+use crate::cli::overfit::OverfitArgs;
+use crate::cli::trial::TrialArgs;
 use crate::config::TrainConfig;
-use crate::train::Sources;
-
-/// The configuration to test and the device.
-#[derive(Args, Debug)]
-pub struct TrialArgs {
-    /// Configuration (JSON), as for `train`
-    #[arg(long)]
-    config: PathBuf,
-    #[command(flatten)]
-    settings: SettingArgs,
-}
+use crate::metrics::{RangeTestStep, range_test};
+use crate::progress::steps_bar;
+use crate::train::{Feed, Learner, OverfitPoint, Sources, distinct_positions};
 
 impl TrialArgs {
     /// Reads the configuration and its games, and selects the device.
     ///
     /// # Errors
     /// The configuration is invalid, the games cannot be read, or the device is not available.
-    pub fn load(&self) -> Result<(TrainConfig, Sources, Device)> {
+    fn load(&self) -> Result<(TrainConfig, Sources, Device)> {
         let mut config = self.settings.config(std::slice::from_ref(&self.config))?;
         let device = self.settings.prepare(&mut config)?;
         let sources = Sources::load(&config.sources, config.validation_percent, &std::env::temp_dir())?;
         Ok((config, sources, device))
     }
+}
+
+/// Overfits a few positions; returns what to print.
+///
+/// # Errors
+/// The configuration or the games are invalid, or the positions were not overfitted.
+pub fn overfit(args: &OverfitArgs) -> Result<String> {
+    let (config, sources, device) = args.trial.load()?;
+    let config = TrainConfig { batch: args.samples, ..config };
+    let batch = distinct_positions(&mut sources.feed(&config, 0)?, args.samples)?;
+    let progress = steps_bar(args.steps);
+    println!("  step        lr  policy     wdl  top-1 | evaluated: policy     wdl  top-1");
+    let curve = |point: &OverfitPoint| {
+        progress.set_position(point.step);
+        progress.suspend(|| println!("{point}"));
+    };
+    let last = crate::train::overfit(&config, device, &batch, args.steps, args.loss, &curve)?;
+    progress.finish_and_clear();
+    match last.advice(&config, args.loss) {
+        None => Ok(format!("overfitted in {} steps: this configuration can learn", last.step)),
+        Some(advice) => bail!("not overfitted in {} steps: {advice}", last.step),
+    }
+}
+
+/// The steps of a range test.
+///
+/// # Errors
+/// The configuration or the games are invalid.
+pub fn lr_range(args: &LrFinderArgs, observer: &dyn Fn(&RangeTestStep)) -> Result<Vec<RangeTestStep>> {
+    let (config, sources, device) = args.trial.load()?;
+    let mut feed = sources.feed(&config, 0)?;
+    let mut learner = Learner::new(&config, device)?;
+    let mut step = |lr: f64| {
+        learner.step(&[feed.next_batch()?], lr);
+        let report = learner.report();
+        Ok((report.skipped == 0).then(|| report.measures.loss(config.value_weight)))
+    };
+    range_test([args.from, args.to], args.steps, &mut step, observer)
 }

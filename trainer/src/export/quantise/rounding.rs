@@ -185,9 +185,9 @@ mod tests {
     use prost::Message;
 
     use super::*;
+    use crate::export::built_in_positions;
     use crate::export::quantise::fixtures::fp32;
     use crate::export::quantise::ranges;
-    use crate::export::built_in_positions;
 
     #[test]
     fn uncorrelated_inputs_are_rounded_to_nearest() {

@@ -2,11 +2,6 @@
 //! section 3.3).
 
 use anyhow::Result;
-use tch::Device;
-
-use super::feed::Feed;
-use super::learner::Learner;
-use crate::config::TrainConfig;
 
 /// Decay per step of the exponential moving average of the loss.
 const INERTIA: f64 = 0.9;
@@ -25,31 +20,27 @@ pub struct RangeTestStep {
 }
 
 /// Trains with a learning rate that rises exponentially from `from` to `to` in `steps` steps, until the loss diverges.
-/// `observer` is called after each step.
+/// `step` makes a step at a learning rate and returns the loss before it, or none if that is not finite; `observer` is
+/// called after each step.
 ///
 /// # Errors
-/// The configuration is invalid, or the feed fails.
+/// `step` fails.
 pub fn range_test(
-    config: &TrainConfig,
-    device: Device,
-    feed: &mut dyn Feed,
     [from, to]: [f64; 2],
     steps: u64,
+    step: &mut dyn FnMut(f64) -> Result<Option<f64>>,
     observer: &dyn Fn(&RangeTestStep),
 ) -> Result<Vec<RangeTestStep>> {
-    let mut learner = Learner::new(config, device)?;
     let mut trials: Vec<RangeTestStep> = Vec::new();
     let mut mean = 0.0;
     let mut least = f64::INFINITY;
-    for step in 0..steps {
-        let lr = from * (to / from).powf(step as f64 / (steps - 1) as f64);
-        learner.step(&[feed.next_batch()?], lr);
-        let report = learner.report();
-        let loss = report.measures.loss(config.value_weight);
+    for number in 0..steps {
+        let lr = from * (to / from).powf(number as f64 / (steps - 1) as f64);
+        let Some(loss) = step(lr)? else { break };
         mean = INERTIA * mean + (1.0 - INERTIA) * loss;
-        let smooth = mean / (1.0 - INERTIA.powi(step as i32 + 1));
+        let smooth = mean / (1.0 - INERTIA.powi(number as i32 + 1));
         least = least.min(smooth);
-        if report.skipped > 0 || smooth.is_nan() || smooth > DIVERGED * least {
+        if smooth.is_nan() || smooth > DIVERGED * least {
             break;
         }
         let trial = RangeTestStep { lr, loss, smooth };
@@ -99,5 +90,18 @@ mod tests {
         assert!((found.steepest / 1e-3 - 1.0).abs() < 1e-9, "{found:?}");
         assert_eq!(LrSuggestion::of(&trials[..2]), None, "no suggestion if the loss did not fall");
         assert_eq!(LrSuggestion::of(&[]), None);
+    }
+
+    #[test]
+    fn the_rate_rises_until_the_loss_diverges() {
+        let mut rates = Vec::new();
+        let mut step = |lr: f64| {
+            rates.push(lr);
+            Ok(Some(if lr > 0.05 { 1000.0 } else { 2.0 - lr }))
+        };
+        let trials = range_test([1e-4, 1.0], 9, &mut step, &|_| {}).unwrap();
+        assert!((rates[1] / rates[0] - 10f64.sqrt()).abs() < 1e-6, "{rates:?}");
+        assert_eq!((trials.len(), rates.len()), (6, 7), "{rates:?}");
+        assert_eq!(range_test([0.1, 1.0], 3, &mut |_| Ok(None), &|_| {}).unwrap(), []);
     }
 }

@@ -1,0 +1,41 @@
+//! `overfit`: a test that a configuration can learn a few positions.
+
+use anyhow::Result;
+use clap::Args;
+
+use super::trial::TrialArgs;
+use super::{sparse, torch};
+
+/// Overfit a few positions, to test whether a configuration can learn
+#[derive(Args, Debug)]
+#[command(after_help = "Example: philidor-trainer overfit --config config.json --samples 64\n\
+    Prints the learning curve. Succeeds as soon as top-1 accuracy is at least 99 % and both losses are below --loss;\n\
+    otherwise fails and prints what to check. Writes no files.")]
+pub struct OverfitArgs {
+    #[command(flatten)]
+    pub(super) trial: TrialArgs,
+    /// Number of distinct positions, which form one batch
+    #[arg(long, default_value_t = 64)]
+    pub(super) samples: usize,
+    /// Maximal number of steps; the learning-rate schedule spans them
+    #[arg(long, default_value_t = 500)]
+    pub(super) steps: u64,
+    /// Bound on the losses of policy and WDL, each relative to its minimum (nat)
+    #[arg(long, default_value_t = 0.1)]
+    pub(super) loss: f64,
+}
+
+impl OverfitArgs {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// The configuration or the games are invalid, or the positions were not overfitted.
+    pub fn run(&self) -> Result<()> {
+        let said = match self.trial.sparse()? {
+            Some(config) => sparse::overfit(self, &config),
+            None => torch::overfit(self),
+        };
+        println!("{}", said?);
+        Ok(())
+    }
+}
