@@ -126,7 +126,7 @@ fn write_rl_config(folder: &Path) {
         "train": {
             "model": { "family": "sparse", "policy": 128, "value": 64, "hidden": 16 },
             "sources": [{ "name": "games", "paths": ["games-*.h5"], "stride": 2 }],
-            "batch": 16, "block": 4, "report_every": 2, "checkpoint_every_s": 0, "threads": 1,
+            "batch": 16, "block": 4, "report_every": 2, "threads": 1,
             "validation_percent": 10, "self_play": { "value_lambda": 0.5 }
         },
         "arena": {

@@ -4,11 +4,15 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, ensure};
+use engine::eval::Evaluator;
+use engine::onnx::OnnxSparseEvaluator;
 use engine::sparse::SparseNetwork;
 
 use super::{ExportArgs, LrFinderArgs, OverfitArgs, TrainArgs, VerifyArgs};
 use crate::config::SparseTrainConfig;
-use crate::export::{INTEGER_TOLERANCE, OnnxStorage, SparseDifference, compare_sparse, sparse_onnx};
+use crate::export::{
+    INTEGER_TOLERANCE, OnnxStorage, SparseDifference, TOLERANCE, compare_sparse, sparse_onnx,
+};
 use crate::files::{make_folder_of, write_file};
 use crate::metrics::{RangeTestStep, range_test};
 use crate::progress::steps_bar;
@@ -16,6 +20,9 @@ use crate::sparse::{
     self, SampleStream, SparseCheckpoint, SparseGames, SparseLearner, SparseModel, SparseOverfitPoint,
     SparseRun, SparseSamples, StreamCursor, StreamSizes, choose, run_of,
 };
+
+/// Positions that `verify` runs at once.
+const VERIFIED: usize = 32;
 
 /// `train`. Ctrl-C writes a checkpoint and ends the run; a second Ctrl-C ends it immediately.
 ///
@@ -134,28 +141,37 @@ fn written(path: &Path) -> Result<String> {
     Ok(format!("{}: {}, family sparse, {size:.1} MB", path.display(), network.name()))
 }
 
-/// `verify`: compares a network in the engine's integers with its checkpoint in fp32.
+/// `verify`: compares a network, in ONNX Runtime and in the engine's integers, with its checkpoint in fp32.
 ///
 /// # Errors
 ///
-/// If a file cannot be read, an option does not apply, or a probability differs by more than [`INTEGER_TOLERANCE`].
+/// If a file cannot be read, an option does not apply, or a probability differs by more than [`INTEGER_TOLERANCE`], or for
+/// fp32 weights in ONNX Runtime by more than [`TOLERANCE`].
 pub(super) fn verify(args: &VerifyArgs) -> Result<()> {
     ensure!(args.steps.is_none(), "--steps does not apply to the family sparse");
     let checkpoint = SparseCheckpoint::read(&args.checkpoint)?;
     let model = if args.averaged { &checkpoint.average } else { &checkpoint.network };
-    let network = SparseNetwork::load(&args.net).with_context(|| args.net.display().to_string())?;
+    let place = || args.net.display().to_string();
+    let network = SparseNetwork::load(&args.net).with_context(place)?;
+    let bytes = std::fs::read(&args.net).with_context(place)?;
+    let mut reference = OnnxSparseEvaluator::open(&bytes, VERIFIED).with_context(place)?;
     let positions = args.positions()?;
-    let difference = compare_sparse(model, &mut network.evaluator(), &positions)?;
-    let SparseDifference { policy, wdl } = difference;
-    println!(
-        "{} positions in integers, largest differences of probabilities: policy {policy:.1e}, WDL {wdl:.1e}",
-        positions.len()
-    );
-    // `<=`, so that NaN fails too.
-    ensure!(
-        difference.worst() <= INTEGER_TOLERANCE,
-        "the network file differs from the checkpoint by more than {INTEGER_TOLERANCE}"
-    );
+    println!("{} positions, largest differences of probabilities:", positions.len());
+    let tolerance = if reference.precision() == "fp32" { TOLERANCE } else { INTEGER_TOLERANCE };
+    let runs: [(&str, &mut dyn Evaluator, f32); 2] = [
+        ("in ONNX Runtime", &mut reference, tolerance),
+        ("in the engine's integers", &mut network.evaluator(), INTEGER_TOLERANCE),
+    ];
+    for (how, evaluator, tolerance) in runs {
+        let difference = compare_sparse(model, evaluator, &positions)?;
+        let SparseDifference { policy, wdl } = difference;
+        println!("  policy {policy:.1e}, WDL {wdl:.1e} {how}");
+        // `<=`, so that NaN fails too.
+        ensure!(
+            difference.worst() <= tolerance,
+            "the network file differs from the checkpoint by more than {tolerance} {how}"
+        );
+    }
     Ok(())
 }
 

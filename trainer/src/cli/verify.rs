@@ -15,7 +15,7 @@ use crate::sparse::SparseCheckpoint;
 #[command(after_help = "Example: philidor-trainer verify nets/mine.onnx --checkpoint \
     runs/first/checkpoints/best.safetensors --games data/engine-00000.h5\n\
     Fails if a probability differs by more than 1e-4, or a logit by more than 1e-4 times max(|logit|, 1); for a network \
-    of\nthe family sparse, which the engine runs in integers, if a probability differs by more than 0.02.")]
+    of\nthe family sparse, in the engine's integers, if a probability differs by more than 0.02.")]
 pub struct VerifyArgs {
     /// The network file
     pub(super) net: PathBuf,

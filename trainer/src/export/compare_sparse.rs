@@ -57,3 +57,38 @@ fn widen(worst: &mut f32, ours: &[f32], theirs: &[f32]) {
         *worst = worst.max(if difference.is_nan() { f32::INFINITY } else { difference });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use engine::onnx::OnnxSparseEvaluator;
+    use engine::sparse::SparseNetwork;
+
+    use super::*;
+    use crate::export::{OnnxStorage, TOLERANCE, built_in_positions, sparse_onnx};
+    use crate::sparse::SparseShape;
+
+    #[test]
+    fn onnx_runtime_and_the_engines_kernels_give_the_models_answers() {
+        let shape = SparseShape { policy: 256, value: 128, ..SparseShape::STANDARD };
+        let mut model = SparseModel::new(shape, 5);
+        // As after training: larger rows, so that priors differ.
+        model.rows_a.w.iter_mut().chain(&mut model.rows_b.w).for_each(|w| *w = (10.0 * *w).clamp(-1.9, 1.9));
+        let positions = built_in_positions(200);
+        let file = sparse_onnx("test", &model, "{}", OnnxStorage::Float);
+        let mut reference = OnnxSparseEvaluator::open(&file, 16).unwrap();
+        assert_eq!((reference.precision(), reference.max_batch()), ("fp32", 16));
+        let exact = compare_sparse(&model, &mut reference, &positions).unwrap();
+        assert!(exact.worst() <= TOLERANCE && exact.worst() > 0.0, "{exact:?}");
+        let network = SparseNetwork::read(&file).unwrap();
+        let native = compare_sparse(&model, &mut network.evaluator(), &positions).unwrap();
+        assert!(native.worst() <= INTEGER_TOLERANCE && native.worst() > exact.worst(), "{native:?}");
+
+        // Both forms of the file run in both; stored as integers, the weights are those of the kernels.
+        let file = sparse_onnx("test", &model, "{}", OnnxStorage::Integer);
+        let mut rounded = OnnxSparseEvaluator::open(&file, 64).unwrap();
+        let difference = compare_sparse(&model, &mut rounded, &positions).unwrap();
+        assert!(rounded.precision() == "int8" && difference.worst() <= INTEGER_TOLERANCE, "{difference:?}");
+        let other = SparseModel::new(shape, 6);
+        assert!(compare_sparse(&other, &mut rounded, &positions).unwrap().worst() > INTEGER_TOLERANCE);
+    }
+}

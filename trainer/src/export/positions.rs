@@ -8,6 +8,10 @@ use engine::position::{Game, PackedMove};
 use super::golden::golden_games;
 use crate::dataset;
 
+/// The largest difference allowed: absolute for probabilities, relative to max(|logit|, 1) for logits (those of illegal
+/// moves can be large).
+pub const TOLERANCE: f32 = 1e-4;
+
 /// Up to `count` positions spread over the games of the file `path`.
 ///
 /// # Errors

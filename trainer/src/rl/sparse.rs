@@ -19,12 +19,12 @@ use crate::gameplay::Backend;
 use crate::metrics::{PolicyDivergence, Validations};
 use crate::record::Split;
 use crate::sparse::{
-    GameStore, HeldOutSamples, LossNotFinite, SparseCheckpoint, SparseGames, SparseModel, SparseRun,
-    divergence, validate,
+    GameStore, LossNotFinite, SampleSource, SparseCheckpoint, SparseGames, SparseModel, SparseRun,
+    SparseSamples, choose, divergence, validate,
 };
 
-/// Held-out positions of each source on which the divergence from the first network is measured.
-const MEASURED: usize = 2048;
+/// Positions on which the divergence from the first network is measured.
+const MEASURED: usize = 4096;
 
 /// The learner of the family `sparse`.
 #[derive(Default)]
@@ -130,11 +130,20 @@ impl SparseLoop {
         &self,
         context: &LoopContext<'_>,
         model: &SparseModel,
-        held_out: &[HeldOutSamples],
+        games: &[SampleSource],
         threads: usize,
     ) -> Result<PolicyDivergence> {
         let first = SparseModel::load(&context.nets.weights(START))?;
-        let kl = divergence(model, &first, held_out, MEASURED, threads).unwrap_or(0.0);
+        let mut samples = SparseSamples::default();
+        for source in games {
+            samples.append(choose(
+                &source.games,
+                MEASURED / games.len(),
+                &source.recipe,
+                context.config.seed,
+            ));
+        }
+        let kl = divergence(model, &first, &samples, threads);
         Ok(if kl.is_finite() {
             PolicyDivergence { kl, ..PolicyDivergence::default() }
         } else {
@@ -227,14 +236,14 @@ impl LoopLearner for SparseLoop {
             begun(from)?;
         }
         let SparseGames { train, held_out } = self.games(context.config, &task.games)?;
-        match run.train_from(from, train, &held_out, &|| context.stop.load(Ordering::Relaxed)) {
+        match run.train_from(from, train.clone(), &held_out, &|| context.stop.load(Ordering::Relaxed)) {
             Ok(true) => {}
             Ok(false) => return Ok(TrainOutcome::Stopped),
             // A network whose weights are not finite needs no test.
             Err(why) if why.is::<LossNotFinite>() => return Ok(TrainOutcome::NotFinite(why.to_string())),
             Err(why) => return Err(why),
         }
-        let drift = self.drift(context, run.averaged(), &held_out, config.thread_count())?;
+        let drift = self.drift(context, run.averaged(), &train, config.thread_count())?;
         self.write(context.nets, task.name, run.averaged(), &config)?;
         let (step, summary) = (run.progress.step, run.progress.summary.clone());
         Ok(TrainOutcome::Learnt(Box::new(LearntNetwork { step, summary, drift, lr: config.lr })))

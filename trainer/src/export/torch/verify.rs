@@ -4,12 +4,9 @@ use anyhow::{Result, ensure};
 use engine::onnx::Network;
 use engine::position::Game;
 
-use super::golden::{logits, softmax};
+use super::golden::logits;
+use crate::export::golden::softmax;
 use crate::model::{Net, Weights};
-
-/// The largest difference allowed: absolute for probabilities, relative to max(|logit|, 1) for logits (those of illegal
-/// moves can be large).
-pub const TOLERANCE: f32 = 1e-4;
 
 /// Positions per batch.
 const BATCH: usize = 32;
@@ -94,8 +91,8 @@ mod tests {
 
     use super::*;
     use crate::config::{ModelConfig, TrainConfig};
-    use crate::export::built_in_positions;
-    use crate::export::file::{onnx, unrolled};
+    use crate::export::torch::{onnx, unrolled};
+    use crate::export::{TOLERANCE, built_in_positions};
 
     const RESNET: &str = r#"{"model": {"filters": 16, "blocks": 2}}"#;
     const TRM: &str = r#"{"model": {"family": "trm", "width": 16, "heads": 2, "expansion": 2, "steps": 5}}"#;

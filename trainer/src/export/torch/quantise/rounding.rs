@@ -186,8 +186,8 @@ mod tests {
 
     use super::*;
     use crate::export::built_in_positions;
-    use crate::export::quantise::fixtures::fp32;
-    use crate::export::quantise::ranges;
+    use crate::export::torch::quantise::fixtures::fp32;
+    use crate::export::torch::quantise::ranges;
 
     #[test]
     fn uncorrelated_inputs_are_rounded_to_nearest() {
