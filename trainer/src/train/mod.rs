@@ -23,6 +23,7 @@ mod sources;
 /// The training loop.
 pub mod run;
 mod overfit;
+mod lr_range_test;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -31,6 +32,7 @@ mod family_tests;
 pub use checkpoint::{Checkpoint, TrainProgress};
 pub use feed::Feed;
 pub use learner::Learner;
+pub use lr_range_test::range_test;
 pub(crate) use memory::keep_freed_memory;
 pub use overfit::{OverfitPoint, distinct_positions, overfit};
 pub use run::{Run, TrainEnd, TrainError};

@@ -7,9 +7,9 @@ use crate::cli::lr_finder::LrFinderArgs;
 use crate::cli::overfit::OverfitArgs;
 use crate::cli::trial::TrialArgs;
 use crate::config::TrainConfig;
-use crate::metrics::{RangeTestStep, range_test};
+use crate::metrics::RangeTestStep;
 use crate::progress::steps_bar;
-use crate::train::{Feed, Learner, OverfitPoint, Sources, distinct_positions};
+use crate::train::{OverfitPoint, Sources, distinct_positions, range_test};
 
 impl TrialArgs {
     /// Reads the configuration and its games, and selects the device.
@@ -53,11 +53,5 @@ pub fn overfit(args: &OverfitArgs) -> Result<String> {
 pub fn lr_range(args: &LrFinderArgs, observer: &dyn Fn(&RangeTestStep)) -> Result<Vec<RangeTestStep>> {
     let (config, sources, device) = args.trial.load()?;
     let mut feed = sources.feed(&config, 0)?;
-    let mut learner = Learner::new(&config, device)?;
-    let mut step = |lr: f64| {
-        learner.step(&[feed.next_batch()?], lr);
-        let report = learner.report();
-        Ok((report.skipped == 0).then(|| report.measures.loss(config.value_weight)))
-    };
-    range_test([args.from, args.to], args.steps, &mut step, observer)
+    range_test(&config, device, &mut feed, [args.from, args.to], args.steps, observer)
 }
