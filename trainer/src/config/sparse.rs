@@ -393,6 +393,32 @@ mod tests {
     }
 
     #[test]
+    fn the_preset_is_how_the_shipped_network_was_trained() {
+        let files = [PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../nets/sparse.json"))];
+        let shipped = SparseTrainConfig::load(&files, &[]).unwrap();
+        let preset = crate::config::train::TrainPreset::Cpu.json();
+        let both = layers::merged(preset.clone(), &files, &[]).unwrap();
+        assert_eq!(SparseTrainConfig::of(both, &files).unwrap().adam, shipped.adam);
+        // With nothing but sources.
+        let mut json = preset;
+        layers::lay_over(
+            &mut json,
+            serde_json::json!({ "sources": [{ "name": "games", "paths": ["a.h5"] }] }),
+        );
+        assert!(is_sparse(&json));
+        let config = SparseTrainConfig::of(json, &[]).unwrap();
+        let learns = |config: &SparseTrainConfig| {
+            let SparseTrainConfig { model, batch, lr, min_lr, warmup_samples, average_samples, .. } = config;
+            (*model, *batch, *lr, *min_lr, *warmup_samples, *average_samples)
+        };
+        assert_eq!(learns(&config), learns(&shipped));
+        assert_eq!(config.sources[0].history_dropout, 0.1);
+        assert_eq!((config.progress(config.samples / 2, 1e9), config.progress(0, 0.0)), (0.5, 0.0));
+        let timed = SparseTrainConfig { minutes: 1.0, ..config };
+        assert_eq!((timed.progress(0, 45.0), timed.progress(0, 90.0)), (0.75, 1.0));
+    }
+
+    #[test]
     fn what_is_invalid_is_named() {
         let error = |overrides: &str| format!("{:#}", load(GAMES, &[overrides]).unwrap_err());
         for (setting, expected) in [

@@ -166,10 +166,7 @@ mod tests {
     /// The positions with their legal moves; the last position without its first move.
     fn positions() -> Vec<(Game, MoveList)> {
         let replay = |(fen, moves): &(&str, &str)| {
-            let mut game = Game::from_fen(fen).unwrap();
-            for text in moves.split_whitespace() {
-                game.play(game.parse_uci(text).unwrap());
-            }
+            let game = Game::from_uci(Some(fen), moves.split_whitespace()).unwrap();
             let moves = game.legal_moves();
             (game, moves)
         };

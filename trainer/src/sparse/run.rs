@@ -243,7 +243,7 @@ impl SparseRun {
     ///
     /// # Errors
     ///
-    /// As [`SparseRun::train`].
+    /// As [`SparseRun::train`]; also [`LossNotFinite`] if a weight is not finite at the end.
     pub fn train_from(
         &mut self,
         from: u64,
@@ -255,7 +255,14 @@ impl SparseRun {
             self.progress.summary = TrainSummary::default();
             self.progress.cursor = StreamCursor::default();
         }
-        self.train(games, held_out, stop)
+        if !self.progress.cursor.places.is_empty() && self.progress.cursor.places.len() != games.len() {
+            log::warn!("the sources have changed: games are read from their beginning");
+            self.progress.cursor = StreamCursor::default();
+        }
+        let finished = self.train(games, held_out, stop)?;
+        let finite = self.average.tensors().iter().all(|tensor| tensor.w.iter().all(|w| w.is_finite()));
+        ensure!(!finished || finite, LossNotFinite);
+        Ok(finished)
     }
 
     /// Reports the steps since the last report.

@@ -283,6 +283,29 @@ mod tests {
     }
 
     #[test]
+    fn a_network_of_the_family_sparse_teaches() {
+        use crate::export::{OnnxStorage, sparse_onnx};
+        use crate::sparse::{SparseModel, SparseShape};
+        let folder = tempfile::tempdir().unwrap();
+        let sources = Sources::load(&[write(folder.path(), "all", 0..60)], 1, folder.path()).unwrap();
+        let shape = SparseShape { policy: 128, value: 64, ..SparseShape::STANDARD };
+        let teacher = folder.path().join("teacher.onnx");
+        let file = sparse_onnx("teacher", &SparseModel::new(shape, 1), "{}", OnnxStorage::Integer);
+        std::fs::write(&teacher, file).unwrap();
+        let overrides = [format!("teacher.net={}", teacher.display()), "batch=16".to_owned()];
+        let config = TrainConfig::parse("{}", &overrides).unwrap();
+        let batch = sources.feed(&config, 0).unwrap().next_batch().unwrap();
+        let targets = batch.teacher_targets.expect("a teacher's answers");
+        assert_eq!(targets.wdl.len(), 3 * 16);
+        for wdl in targets.wdl.as_chunks::<3>().0 {
+            assert!((wdl.iter().sum::<f32>() - 1.0).abs() < 1e-4, "{wdl:?}");
+        }
+        let missing = TrainConfig::parse("{}", &["teacher.net=nowhere.onnx".to_owned()]).unwrap();
+        let error = format!("{:#}", sources.feed(&missing, 0).err().unwrap());
+        assert!(error.contains("teacher") && error.contains("nowhere.onnx"), "{error}");
+    }
+
+    #[test]
     fn the_configured_percentage_of_games_is_held_out() {
         let folder = tempfile::tempdir().unwrap();
         let all = write(folder.path(), "all", 0..400);
