@@ -339,8 +339,9 @@ impl RlSettings {
     /// Whether the run is of the family `sparse`: as `train.model.family` says, or else the network that it begins with.
     fn is_sparse(&self) -> Result<bool> {
         let mut asked = json!({});
-        if let Some(own) = &self.own {
-            layers::lay_over(&mut asked, layers::read(own)?);
+        // A run's own configuration that cannot be read is an error where its settings are needed.
+        if let Some(own) = self.own.as_ref().and_then(|own| layers::read(own).ok()) {
+            layers::lay_over(&mut asked, own);
         }
         self.lay_over(&mut asked)?;
         match (&asked["train"]["model"]["family"], asked["start"].as_str()) {

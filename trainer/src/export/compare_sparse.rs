@@ -72,7 +72,7 @@ mod tests {
         let shape = SparseShape { policy: 256, value: 128, ..SparseShape::STANDARD };
         let mut model = SparseModel::new(shape, 5);
         // As after training: larger rows, so that priors differ.
-        model.rows_a.w.iter_mut().chain(&mut model.rows_b.w).for_each(|w| *w = (10.0 * *w).clamp(-1.9, 1.9));
+        model.rows_a.w.iter_mut().chain(&mut model.rows_b.w).for_each(|w| *w = (6.0 * *w).clamp(-1.9, 1.9));
         let positions = built_in_positions(200);
         let file = sparse_onnx("test", &model, "{}", OnnxStorage::Float);
         let mut reference = OnnxSparseEvaluator::open(&file, 16).unwrap();
