@@ -134,8 +134,7 @@ fn each_factor_of_exploration_changes_the_visits() {
     let visits = |puct: Puct| {
         let script =
             Scripted::default().prior("e2e4", 0.55).prior("d2d4", 0.45).value("e2e4", wdl(0.0, 0.0, 1.0));
-        let mut manual =
-            ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", Params { puct, ..plain() }, script);
+        let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", Params { puct, ..plain() }, script);
         let mut turns = Vec::new();
         for _ in 0..30 {
             manual.visit();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use engine::encoding::Input;
-use engine::eval::{Evaluator, Precision, ValueScheme};
+use engine::eval::{Evaluator, Precision, SplitEvaluator, ValueScheme};
 use engine::onnx::{Network, NetworkPair};
 use engine::sparse::{SparseFile, SparseNetwork};
 use xxhash_rust::xxh3::xxh3_64;
