@@ -16,7 +16,7 @@ step python3 scripts/check_names.py
 step cargo clippy --locked --workspace --all-targets -- -D warnings
 step cargo clippy --locked -p trainer --no-default-features --all-targets -- -D warnings
 step cargo test --locked --workspace
-step cargo test --locked -p trainer --no-default-features --test without_libtorch
+step cargo test --locked -p trainer --no-default-features --test without_libtorch --test sparse
 # Statistics are those of the philidor-trainer that was just built.
 step python3 scripts/match.py --self-test
 step python3 scripts/strength.py --self-test

@@ -2,7 +2,8 @@
 
 use engine::encoding::moves1::{self, Rows};
 use engine::encoding::sparse1::View;
-use engine::eval::{Evaluator, Request, SplitEvaluator, Wdl};
+use engine::eval::{Answer, Evaluator, Request, SplitEvaluator, Wdl};
+use engine::onnx::OnnxSparseEvaluator;
 use engine::position::Game;
 use engine::sparse::{SparseNetwork, SparseTensors};
 use rand::rngs::SmallRng;
@@ -170,4 +171,41 @@ fn value_and_policy_can_be_asked_for_alone() {
             assert!((prior - of_all / sum).abs() < 1e-5);
         }
     }
+}
+
+/// ONNX Runtime on the graph of the shipped network is the reference for the kernels.
+#[test]
+fn the_shipped_network_answers_the_same_in_onnx_runtime() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../nets/sparse.int8.onnx");
+    let bytes = std::fs::read(path).unwrap();
+    let mut reference = OnnxSparseEvaluator::open(&bytes, 16).unwrap();
+    assert_eq!((reference.max_batch(), reference.precision()), (16, "int8"));
+    let mut native = SparseNetwork::read(&bytes).unwrap().evaluator();
+    let (mut worst, mut same, games) = (0f32, 0, positions(400));
+    for batch in games.chunks(16) {
+        let legal: Vec<_> = batch.iter().map(Game::legal_moves).collect();
+        let requests: Vec<Request<'_>> =
+            batch.iter().zip(&legal).map(|(game, moves)| Request { game, moves }).collect();
+        let (theirs, ours) = (reference.evaluate(&requests).unwrap(), native.evaluate(&requests).unwrap());
+        for (a, b) in theirs.iter().zip(&ours) {
+            let flat = |answer: &Answer| {
+                let Wdl { win, draw, loss } = answer.wdl;
+                answer.priors.iter().copied().chain([win, draw, loss]).collect::<Vec<f32>>()
+            };
+            let differences = flat(a).into_iter().zip(flat(b)).map(|(a, b)| (a - b).abs());
+            worst = differences.fold(worst, f32::max);
+            let best = |answer: &Answer| {
+                (0..answer.priors.len()).max_by(|i, j| answer.priors[*i].total_cmp(&answer.priors[*j]))
+            };
+            same += usize::from(best(a) == best(b));
+        }
+    }
+    assert!(worst > 0.0 && worst < 0.02, "{worst}");
+    assert!(same >= 396, "{same} of 400 positions have the same best move");
+    // Some of the legal moves may be asked for.
+    let (game, legal) = (&games[0], games[0].legal_moves());
+    let some = Request { game, moves: &legal[..legal.len().min(3)] };
+    assert_eq!(reference.evaluate(&[some]).unwrap()[0].priors.len(), some.moves.len());
+    let error = OnnxSparseEvaluator::open(b"no network", 1).err().unwrap().to_string();
+    assert!(error.contains("not a usable ONNX file"), "{error}");
 }

@@ -3,7 +3,7 @@
 //! The modules are listed in the order in which data flows through them; each imports only from those above it.
 //! [`cli`], the last, holds the commands.
 //!
-//! Without the feature `libtorch`, which is on by default, `model`, `train`, `rl` and the parts of [`export`] that need
+//! Without the feature `libtorch`, which is on by default, `model`, `train` and the parts of [`export`] and [`rl`] that need
 //! libtorch are left out, and so are the commands that use them.
 
 /// Files written atomically.
@@ -22,6 +22,8 @@ pub mod dataset;
 pub mod datagen;
 /// Positions of games as training samples: inputs and targets.
 pub mod samples;
+/// What training runs report: measures, calibration, `metrics.jsonl`, TensorBoard events, progress.
+pub mod metrics;
 /// Samples, shuffled, mixed and batched ahead of training.
 pub mod loader;
 /// Shared by self-play and the arena: networks, openings, many games at once on one thread.
@@ -45,7 +47,6 @@ pub mod evaluate;
 /// Figures: curves of runs, heat maps of linear networks.
 pub mod plot;
 /// Reinforcement learning: self-play, training and gates in a loop.
-#[cfg(feature = "libtorch")]
 pub mod rl;
 /// The commands: arguments, output, progress bars, Ctrl-C.
 pub mod cli;

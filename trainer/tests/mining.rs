@@ -10,27 +10,29 @@ use std::process::{Command, Output, Stdio};
 use engine::position::Game;
 use trainer::dataset;
 use trainer::dataset::Chunk;
-use trainer::record::{GameRecord, NO_EVAL};
+use trainer::record::{GameRecord, NO_EVAL, wdl_of_eval};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// With this environment variable the toy stops answering after so many searches.
 const SILENT_AFTER: &str = "TOY_SILENT_AFTER";
 
-/// A UCI engine. The option `Fail` makes it exit at that search.
+/// A UCI engine. The option `Fail` makes it exit at that search, `UCI_ShowWDL` makes it report win, draw and loss.
 #[test]
 #[ignore = "the engine of the other tests"]
 fn toy_engine() {
-    let (mut game, mut lines, mut fail, mut searches) = (Game::new(), 1, u64::MAX, 0);
+    let (mut game, mut lines, mut fail, mut searches, mut shows_wdl) = (Game::new(), 1, u64::MAX, 0, false);
     let silent_after = std::env::var(SILENT_AFTER).map_or(u64::MAX, |count| count.parse().expect("a number"));
     for line in std::io::stdin().lines().map_while(Result::ok) {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
             ["uci"] => say("id name Toy 1\noption name MultiPV type spin default 1 min 1 max 9\n\
                 option name Fail type spin default 0 min 0 max 99999\n\
+                option name UCI_ShowWDL type check default false\n\
                 option name UCI_Chess960 type check default false\nuciok"),
             ["isready"] => say("readyok"),
             ["setoption", "name", "MultiPV", "value", count] => lines = count.parse().expect("a number"),
             ["setoption", "name", "Fail", "value", at] => fail = at.parse().expect("a number"),
+            ["setoption", "name", "UCI_ShowWDL", "value", shown] => shows_wdl = shown == "true",
             ["position", ..] => game = position(&line),
             ["go", ..] => {
                 searches += 1;
@@ -42,7 +44,12 @@ fn toy_engine() {
                 }
                 let favourites = favourites(&game);
                 for (index, (score, uci)) in favourites.iter().take(lines).enumerate() {
-                    say(&format!("info depth 1 multipv {} score cp {score} nodes 1 pv {uci}", index + 1));
+                    let [win, draw, loss] = wdl(*score);
+                    let wdl = if shows_wdl { format!(" wdl {win} {draw} {loss}") } else { String::new() };
+                    say(&format!(
+                        "info depth 1 multipv {} score cp {score}{wdl} nodes 1 pv {uci}",
+                        index + 1
+                    ));
                 }
                 say(&format!("bestmove {}", favourites[0].1));
             }
@@ -59,15 +66,12 @@ fn say(text: &str) {
 
 fn position(line: &str) -> Game {
     let (start, moves) = line.split_once(" moves ").unwrap_or((line, ""));
-    let mut game = match start.strip_prefix("position fen ") {
-        Some(fen) => Game::from_fen(fen).expect("a position"),
-        None => Game::new(),
-    };
-    for text in moves.split_whitespace() {
-        let m = game.parse_uci(text).expect("a legal move");
-        game.play(m);
-    }
-    game
+    Game::from_uci(start.strip_prefix("position fen "), moves.split_whitespace()).expect("a legal game")
+}
+
+/// Win, draw and loss for the mover in thousandths, of a score that is at most 150.
+fn wdl(score: i16) -> [i16; 3] {
+    [400 + score, 200, 400 - score]
 }
 
 /// The legal moves with scores for the mover, the best first.
@@ -325,6 +329,73 @@ fn games_are_annotated() {
     let error = folder.fail("annotate broken.pgn --engine ./toy");
     assert!(error.contains("no games to annotate: 1 broken (illegal or ambiguous move)"), "{error}");
     assert!(!folder.at("data/broken-annotated.json").exists(), "nothing is begun");
+}
+
+/// Checks that every ply has the engine's best move as its policy target, and `value` as win, draw and loss: it is given
+/// the score for White and whether White is to move.
+fn check_best_moves(games: &[GameRecord], value: impl Fn(i16, bool) -> [f32; 3]) {
+    for game in games {
+        let mut replay = Game::from_fen(&game.start_fen()).expect("a position");
+        assert_eq!(game.searches.len(), game.moves.len());
+        for ((packed, search), eval) in game.moves.iter().zip(&game.searches).zip(&game.evals) {
+            let (score, best) = &favourites(&replay)[0];
+            let white = replay.turn().is_white();
+            assert_eq!(*eval, if white { *score } else { -score });
+            let [(target, 65535)] = search.shares[..] else { panic!("one move: {:?}", search.shares) };
+            assert_eq!(Game::uci(target.to_legal_move(replay.position()), false), *best);
+            let [win, draw, loss] = value(*eval, white);
+            let (q, d) = (f32::from(search.q) / 32767.0, f32::from(search.d) / 65535.0);
+            assert!(
+                (q - (win - loss)).abs() < 1e-3 && (d - draw).abs() < 1e-3,
+                "{q} {d} of {win} {draw} {loss}"
+            );
+            replay.play(packed.to_legal_move(replay.position()));
+        }
+    }
+}
+
+#[test]
+fn best_moves_are_recorded_with_their_values() {
+    let folder = Folder::new();
+    // As the engine reports them …
+    let reported =
+        |score: i16, white: bool| wdl(if white { score } else { -score }).map(|x| f32::from(x) / 1000.0);
+    let shown = "--best-move --option UCI_ShowWDL=true";
+    folder.succeed(&format!("{MINE} --games 6 --name shown {shown}"));
+    check_best_moves(&folder.games("shown"), reported);
+    // … or else of the score; a move that is not the best is played often.
+    folder.succeed(&format!("{MINE} --games 6 --name plain --best-move"));
+    let plain = folder.games("plain");
+    let of_score = |score: i16, white: bool| {
+        let [win, draw, loss] = wdl_of_eval(score);
+        if white { [win, draw, loss] } else { [loss, draw, win] }
+    };
+    check_best_moves(&plain, of_score);
+    let differ = |game: &GameRecord| {
+        game.moves
+            .iter()
+            .zip(&game.searches)
+            .filter(|(played, search)| **played != search.shares[0].0)
+            .count()
+    };
+    assert!(plain.iter().map(differ).sum::<usize>() > 10);
+
+    // The same of games that exist, in PGN or as games, and no trace of it without the option.
+    folder.succeed(&format!("annotate data/plain-00000.h5 --engine ./toy --depth 1 --name labelled {shown}"));
+    check_best_moves(&folder.games("labelled"), reported);
+    folder.write("two.pgn", PGN);
+    folder.succeed("annotate two.pgn --engine ./toy --depth 1 --name pgn --best-move");
+    check_best_moves(&folder.games("pgn"), of_score);
+    folder.succeed("annotate two.pgn --engine ./toy --depth 1 --name without");
+    assert!(folder.games("without").iter().all(|game| game.searches.is_empty()));
+    // What was known and is kept has no best move.
+    folder.succeed("annotate two.pgn --engine ./toy --depth 1 --name kept --keep-known --best-move");
+    let kept = folder.games("kept").remove(0);
+    let recorded: Vec<bool> = kept.searches.iter().map(|search| !search.shares.is_empty()).collect();
+    assert_eq!((kept.evals[0], &recorded[..]), (99, &[false, true, true, true][..]));
+    // Another setting than that of the games begun.
+    let error = folder.fail("annotate two.pgn --engine ./toy --depth 1 --name without --resume --best-move");
+    assert!(error.contains("best_move was false, is now true"), "{error}");
 }
 
 #[test]

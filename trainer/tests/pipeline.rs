@@ -74,10 +74,7 @@ fn export_verify_and_play(folder: &Path, name: &str) {
              position startpos moves e2e4 e7e5\ngo nodes {nodes}\n"
         ));
         let best = output.lines().find_map(|line| line.strip_prefix("bestmove ")).expect("a bestmove");
-        let mut game = Game::new();
-        for text in ["e2e4", "e7e5"] {
-            game.play(game.parse_uci(text).expect("a legal move"));
-        }
+        let game = Game::from_uci(None, ["e2e4", "e7e5"]).expect("a legal game");
         let chosen = best.split(' ').next().expect("a move");
         assert!(game.parse_uci(chosen).is_ok(), "{output}");
         assert!(!output.contains("info string"), "the network was loaded without a warning: {output}");

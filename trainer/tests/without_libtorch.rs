@@ -12,15 +12,16 @@ fn trainer(args: &[&str]) -> Output {
 fn commands_that_need_libtorch_say_how_to_get_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = folder.path().join("config.json");
-    std::fs::write(&config, r#"{ "model": { "family": "resnet" } }"#).expect("a file");
+    let text = r#"{ "model": { "family": "resnet" }, "sources": [{ "name": "a", "paths": ["a.h5"] }] }"#;
+    std::fs::write(&config, text).expect("a file");
     for args in [
         // The family sparse needs no libtorch.
         &["train", "--config", config.to_str().expect("a path"), "--run", "runs/first"][..],
-        &["overfit"],
-        &["lr-finder", "--help"],
-        &["verify"],
+        &["overfit", "--config", config.to_str().expect("a path")],
+        &["lr-finder", "--config", config.to_str().expect("a path")],
+        &["verify", "net.onnx", "--checkpoint", "other.safetensors"],
         &["quantise", "net.onnx"],
-        &["rl", "--device", "cpu"],
+        &["rl", "--preset", "tiny", "--device", "cpu"],
     ] {
         let output = trainer(args);
         let error = String::from_utf8(output.stderr).unwrap();
@@ -41,6 +42,8 @@ fn the_other_commands_are_there() {
         "annotate",
         "self-play",
         "arena",
+        "verify",
+        "rl",
         "inspect",
         "export-pgn",
         "rate",

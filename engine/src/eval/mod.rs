@@ -150,8 +150,8 @@ pub fn q_of_centipawns(centipawns: i32) -> f32 {
     ((centipawns as f32 / CURVE.0).atan() / CURVE.1).clamp(-1.0, 1.0)
 }
 
-/// Converts logits to probabilities in place.
-pub fn softmax(logits: &mut [f32]) {
+/// Converts logits to probabilities in place, and returns the logarithm of the sum of their exponentials.
+pub fn softmax(logits: &mut [f32]) -> f32 {
     let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let mut sum = 0.0;
     for x in logits.iter_mut() {
@@ -159,6 +159,7 @@ pub fn softmax(logits: &mut [f32]) {
         sum += *x;
     }
     logits.iter_mut().for_each(|x| *x /= sum);
+    max + sum.ln()
 }
 
 #[cfg(test)]

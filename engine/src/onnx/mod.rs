@@ -3,7 +3,7 @@
 //! [`Network`] is a checked network file and makes evaluators that run it; [`NetworkPair`] is one network
 //! in two precisions and chooses the faster, as remembered in the [`PrecisionCache`]. An [`OnnxSession`] is
 //! a bare session, for measurements and for comparing logits. A file that holds a single step of a recurrent
-//! network is run repeatedly, as [`StepLimits`] says.
+//! network is run repeatedly, as [`StepLimits`] says. An [`OnnxSparseEvaluator`] runs a network of the family `sparse`.
 
 mod error;
 mod runtime;
@@ -11,6 +11,7 @@ mod tensors;
 mod recurrence;
 mod session;
 mod evaluator;
+mod sparse;
 mod timing;
 mod network;
 mod precision_cache;
@@ -23,4 +24,5 @@ pub use network_pair::{ChosenNetwork, NetworkPair};
 pub use precision_cache::PrecisionCache;
 pub use recurrence::{MAX_STEPS, StepLimits};
 pub use session::{Logits, OnnxSession};
+pub use sparse::OnnxSparseEvaluator;
 pub use timing::PrecisionTiming;

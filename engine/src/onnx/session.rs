@@ -38,21 +38,8 @@ impl OnnxSession {
     /// If ONNX Runtime is missing or rejects the file, or the schemes are known neither from a card nor
     /// from the names of the tensors.
     pub fn open(bytes: &[u8]) -> Result<OnnxSession, NetError> {
-        let environment = environment()?;
         let failed = |error: &dyn std::fmt::Display| NetError::NotOnnx(one_line(&error.to_string()));
-        let mut builder = Session::builder(environment).map_err(|error| failed(&error))?;
-        builder = builder.with_intra_threads(1).map_err(|error| failed(&error))?;
-        builder = builder.with_intra_op_spinning(false).map_err(|error| failed(&error))?;
-        builder = builder.with_inter_op_spinning(false).map_err(|error| failed(&error))?;
-        builder = builder.with_parallel_execution(false).map_err(|error| failed(&error))?;
-        builder =
-            builder.with_optimization_level(GraphOptimizationLevel::All).map_err(|error| failed(&error))?;
-        if !has_exact_int8_dot_product() {
-            builder = builder
-                .with_config_entry("session.x64quantprecision", "1")
-                .map_err(|error| failed(&error))?;
-        }
-        let inner = builder.commit_from_memory(bytes).map_err(|error| failed(&error))?;
+        let inner = open_session(bytes)?;
         let tensors = TensorNames::of(&inner);
         let (schemes, step_card) = match tensors {
             TensorNames::Ours => {
@@ -175,18 +162,40 @@ impl OnnxSession {
     }
 }
 
+/// ONNX Runtime's session on a file's bytes: one thread, sequential execution, no spinning while idle.
+///
+/// # Errors
+///
+/// If ONNX Runtime is missing or rejects the file.
+pub(super) fn open_session(bytes: &[u8]) -> Result<Session, NetError> {
+    let environment = environment()?;
+    let failed = |error: &dyn std::fmt::Display| NetError::NotOnnx(one_line(&error.to_string()));
+    let mut builder = Session::builder(environment).map_err(|error| failed(&error))?;
+    builder = builder.with_intra_threads(1).map_err(|error| failed(&error))?;
+    builder = builder.with_intra_op_spinning(false).map_err(|error| failed(&error))?;
+    builder = builder.with_inter_op_spinning(false).map_err(|error| failed(&error))?;
+    builder = builder.with_parallel_execution(false).map_err(|error| failed(&error))?;
+    builder = builder.with_optimization_level(GraphOptimizationLevel::All).map_err(|error| failed(&error))?;
+    if !has_exact_int8_dot_product() {
+        builder =
+            builder.with_config_entry("session.x64quantprecision", "1").map_err(|error| failed(&error))?;
+    }
+    builder.commit_from_memory(bytes).map_err(|error| failed(&error))
+}
+
 /// The input and the output that hold the answer of a recurrent network.
 pub(super) const ANSWER: (&str, &str) = ("y", "y_out");
 
 /// The input and the output that hold its scratchpad.
 pub(super) const SCRATCHPAD: (&str, &str) = ("z", "z_out");
 
-fn failed(error: ort::Error) -> EvalError {
+/// An error of ONNX Runtime on one line.
+pub(super) fn failed(error: ort::Error) -> EvalError {
     EvalError(one_line(&error.to_string()))
 }
 
 /// The output `name`, `[batch, width]` or as many numbers in another shape.
-fn extract<'a>(
+pub(super) fn extract<'a>(
     outputs: &'a SessionOutputs<'_>,
     name: &str,
     batch: usize,

@@ -75,6 +75,15 @@ impl SparseFile {
         is_sparse.then_some(SparseFile(file))
     }
 
+    /// The weights.
+    ///
+    /// # Errors
+    ///
+    /// If a tensor is missing or has another shape or type than it must.
+    pub fn tensors(&self) -> Result<SparseTensors, SparseError> {
+        SparseTensors::read(&self.0)
+    }
+
     /// The network, its golden answers checked.
     ///
     /// # Errors

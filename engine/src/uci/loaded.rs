@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::settings::{Backend, Settings};
 use crate::encoding::Input;
 use crate::eval::Evaluator;
-use crate::onnx::{NetError, Network, NetworkPair, PrecisionCache};
+use crate::onnx::{NetError, Network, NetworkPair, OnnxSparseEvaluator, PrecisionCache};
 use crate::sparse::{SparseError, SparseFile, SparseNetwork};
 
 /// A loaded network.
@@ -16,6 +16,8 @@ pub enum LoadedNetwork {
     Onnx(Box<Network>),
     /// Run by our own kernels.
     Native(SparseNetwork),
+    /// Of the family `sparse`, the bytes of its file, run by ONNX Runtime.
+    OnnxSparse(Vec<u8>),
 }
 
 /// Why the network of the settings cannot be used.
@@ -27,9 +29,6 @@ pub enum LoadError {
     /// It is of the family `sparse` and cannot be loaded.
     #[error("network {0}: {1}")]
     Sparse(PathBuf, SparseError),
-    /// It is of the family `sparse`, and `Backend` is `onnx-cpu`.
-    #[error("network {0}: the family sparse needs Backend native or auto")]
-    NeedsNative(PathBuf),
     /// It is of another family, and `Backend` is `native`.
     #[error("Backend native needs a network of the family sparse: choose auto or onnx-cpu")]
     NeedsOnnx,
@@ -43,10 +42,14 @@ impl LoadedNetwork {
     /// If it cannot be loaded, or not by the backend of the settings.
     pub fn load(settings: &Settings, notes: &mut Vec<String>) -> Result<LoadedNetwork, LoadError> {
         if let Some(path) = settings.weights.as_deref().map(Path::new)
-            && let Some(file) = std::fs::read(path).ok().and_then(|bytes| SparseFile::recognise(&bytes))
+            && let Ok(bytes) = std::fs::read(path)
+            && let Some(file) = SparseFile::recognise(&bytes)
         {
             if settings.backend == Backend::OnnxCpu {
-                return Err(LoadError::NeedsNative(path.to_owned()));
+                // Opened once now, so that what is wrong with it is said before a search.
+                let opened = OnnxSparseEvaluator::open(&bytes, 1);
+                opened.map_err(|error| NetError::InFile(path.to_owned(), Box::new(error)))?;
+                return Ok(LoadedNetwork::OnnxSparse(bytes));
             }
             let network = file.network().map_err(|error| LoadError::Sparse(path.to_owned(), error))?;
             log::info!("network: {}, native ({})", network.name(), network.evaluator().instructions());
@@ -76,6 +79,9 @@ impl LoadedNetwork {
                 Ok(network.evaluator_with(settings.params.batch, settings.step_limits)?)
             }
             LoadedNetwork::Native(network) => Ok(Box::new(network.evaluator())),
+            LoadedNetwork::OnnxSparse(bytes) => {
+                Ok(Box::new(OnnxSparseEvaluator::open(bytes, settings.params.batch)?))
+            }
         }
     }
 
@@ -83,7 +89,7 @@ impl LoadedNetwork {
     pub fn cached_input(&self) -> Option<Input> {
         match self {
             LoadedNetwork::Onnx(network) => Some(network.schemes().input),
-            LoadedNetwork::Native(_) => None,
+            LoadedNetwork::Native(_) | LoadedNetwork::OnnxSparse(_) => None,
         }
     }
 }
@@ -113,7 +119,8 @@ mod tests {
             assert!((answers[0].priors.iter().sum::<f32>() - 1.0).abs() < 1e-5);
         }
         let refused = |weights, backend| load(weights, backend).err().expect("refused").to_string();
-        assert!(refused(Some(path.as_path()), Backend::OnnxCpu).contains("Backend native or auto"));
+        // The test's file has weights, but no graph.
+        assert!(refused(Some(path.as_path()), Backend::OnnxCpu).contains("not a usable ONNX file"));
         assert!(refused(None, Backend::Native).contains("family sparse"));
         assert!(matches!(load(None, Backend::Auto).unwrap().0, LoadedNetwork::Onnx(_)));
         std::fs::remove_file(&path).unwrap();

@@ -6,9 +6,10 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use super::trial::TrialArgs;
+use super::{sparse, torch};
+use crate::metrics::{LrSuggestion, RangeTestStep};
 use crate::plot::{Axes, Curve, Panel, figure};
 use crate::progress::steps_bar;
-use crate::train::{LrSuggestion, RangeTestStep, range_test};
 
 /// Number of rows of the table.
 const ROWS: usize = 20;
@@ -19,16 +20,16 @@ const ROWS: usize = 20;
     Prints a table and a suggestion, and plots the loss. Writes no run.")]
 pub struct LrFinderArgs {
     #[command(flatten)]
-    trial: TrialArgs,
+    pub(super) trial: TrialArgs,
     /// Steps from the lowest to the highest learning rate
     #[arg(long, default_value_t = 200)]
-    steps: u64,
+    pub(super) steps: u64,
     /// The lowest learning rate
     #[arg(long, default_value_t = 1e-6)]
-    from: f64,
+    pub(super) from: f64,
     /// The highest learning rate
     #[arg(long, default_value_t = 1.0)]
-    to: f64,
+    pub(super) to: f64,
     /// The plot to write (SVG)
     #[arg(long, default_value = "lr-finder.svg")]
     out: PathBuf,
@@ -44,14 +45,16 @@ impl LrFinderArgs {
             self.from > 0.0 && self.from < self.to && self.to.is_finite() && self.steps > 1,
             "--from must be positive, --to larger than --from, and --steps at least 2"
         );
-        let (config, sources, device) = self.trial.load()?;
-        let mut feed = sources.feed(&config, 0)?;
+        let sparse = self.trial.sparse()?;
         let progress = steps_bar(self.steps);
         let observer = |trial: &RangeTestStep| {
             progress.inc(1);
             progress.set_message(format!("lr {:.1e}, loss {:.3}", trial.lr, trial.smooth));
         };
-        let trials = range_test(&config, device, &mut feed, [self.from, self.to], self.steps, &observer)?;
+        let trials = match sparse {
+            Some(config) => sparse::lr_range(self, &config, &observer),
+            None => torch::lr_range(self, &observer),
+        }?;
         progress.finish_and_clear();
         print(&trials, self.steps);
         figure::write(&self.out, &[plot(&trials)], 1)?;

@@ -8,11 +8,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use clap::Args;
 
-use super::interrupt;
-use super::train::DeviceChoice;
-use crate::config::{RlPreset, RlSettings, layers};
+use super::{DeviceChoice, interrupt, torch};
+use crate::config::{LearnerConfig, RlConfig, RlPreset, RlSettings, layers};
 use crate::files::make_folder;
-use crate::rl::{RlLoop, RlOutcome, check_model_keys};
+use crate::rl::{LoopLearner, RlLoop, RlOutcome, SparseLoop, check_model_keys};
 
 /// Reinforcement learning: self-play, training and matches against earlier networks, in a loop
 ///
@@ -23,7 +22,8 @@ use crate::rl::{RlLoop, RlOutcome, check_model_keys};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer rl --preset tiny --run runs/tiny --iterations 40\n  \
     philidor-trainer rl --config rl.json --run runs/rl --hours 8\n  \
-    philidor-trainer rl --run runs/rl --resume --hours 8\n\n\
+    philidor-trainer rl --run runs/rl --resume --hours 8\n  \
+    philidor-trainer rl --set start=nets/sparse.int8.onnx --set pretrain_mix_ratio=0 --run runs/sparse\n\n\
     A configuration for the CPU preset names a network's weights and the games that it was trained on; every other key \
     has a default, which RUN/config.json shows:\n  \
     {\"start\": \"nets/philidor.safetensors\", \"train\": {\"sources\": [{\"name\": \"engine\", \"paths\": [\"data/engine-*.h5\"]}]}}")]
@@ -69,18 +69,18 @@ impl RlArgs {
         let time = self.hours.map(duration).transpose()?;
         let settings = self.settings()?;
         let mut config = settings.config()?;
-        let device = self.device.prepare(&mut config.train)?;
+        let learner = self.learner(&mut config)?;
         let stop = interrupt::flag()?;
         let until = time.map(|time| {
             stop_after(time, Arc::clone(&stop));
             Instant::now() + time
         });
         make_folder(&self.run)?;
-        check_model_keys(&self.run, self.resume, &config, &settings.model_keys()?)?;
+        check_model_keys(&*learner, &self.run, self.resume, &config, &settings.model_keys()?)?;
         let mut rl_loop = if self.resume {
-            RlLoop::resume(&self.run, config, device, stop)?
+            RlLoop::resume(&self.run, config, learner, stop)?
         } else {
-            RlLoop::start(&self.run, config, device, stop)?
+            RlLoop::start(&self.run, config, learner, stop)?
         };
         let ended = rl_loop.run(self.iterations.unwrap_or(u64::MAX), until)?;
         let state = rl_loop.state();
@@ -95,6 +95,18 @@ impl RlArgs {
             totals.vetoes,
             self.run.join("nets").join(format!("{}.onnx", state.best)).display()
         ))
+    }
+
+    /// What trains and plays the networks of the configuration.
+    fn learner(&self, config: &mut RlConfig) -> Result<Box<dyn LoopLearner>> {
+        match &mut config.train {
+            LearnerConfig::Sparse(_) => {
+                let cuda = self.device == DeviceChoice::Cuda;
+                ensure!(!cuda, "--device cuda: the family sparse is trained on the CPU");
+                Ok(Box::new(SparseLoop::default()))
+            }
+            LearnerConfig::Torch(config) => torch::learner(self.device, config),
+        }
     }
 
     /// Where the settings come from: a resumed run keeps its own, except for what the command line names.
@@ -126,7 +138,6 @@ fn stop_after(time: Duration, stop: Arc<AtomicBool>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::RlConfig;
     use clap::Parser;
 
     #[derive(clap::Parser)]
@@ -149,7 +160,8 @@ mod tests {
             Line::parse_from(line.into_iter().chain(more.iter().copied())).args.settings().unwrap().config()
         };
         let mut expected = own.clone();
-        (expected.games_per_iteration, expected.train.batch) = (3, 5);
+        expected.games_per_iteration = 3;
+        expected.train.torch_mut().unwrap().batch = 5;
         assert_eq!(read(&[]).unwrap(), expected);
         expected.play.visits = 9;
         assert_eq!(read(&["--set", "play.visits=9"]).unwrap(), expected);

@@ -7,7 +7,6 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::{Map, Value, json};
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::interrupt;
 use super::out_args::{OutArgs, report};
@@ -73,11 +72,10 @@ impl SelfPlayArgs {
         let rules = self.read_rules()?;
         let network = load_network(&self.net)?;
         let source = format!("self-play: {}, {} visits, seed {}", network.name(), rules.visits, self.seed);
-        let bytes = serde_json::to_vec(&network.card().golden).unwrap_or_default();
         // The number of games at once changes games hardly or not at all.
         let same = SelfPlayRules { games: 1, leaves: rules.leaves, workers: 1, cache: 0, ..rules.clone() };
         let settings = json!({
-            "net": format!("{} {:016x}", network.name(), xxh3_64(&bytes)), "rules": same, "seed": self.seed,
+            "net": format!("{} {:016x}", network.name(), network.fingerprint()), "rules": same, "seed": self.seed,
         });
         let store = Store::open(&self.out.options(), &self.name, &source, settings)?;
         let bar = progress(self.games, store.games(), "games");

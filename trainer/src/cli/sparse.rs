@@ -1,140 +1,137 @@
-//! `train` and `export` for networks of the family `sparse`, which need no libtorch.
+//! What the commands do for networks of the family `sparse`, which need no libtorch.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use anyhow::{Context, Result};
-use clap::{ArgAction, Args};
+use anyhow::{Context, Result, ensure};
+use engine::eval::Evaluator;
+use engine::onnx::OnnxSparseEvaluator;
 use engine::sparse::SparseNetwork;
 
-#[cfg(not(feature = "libtorch"))]
-use super::without_libtorch::needs_libtorch;
-use crate::config::layers;
-use crate::export::{OnnxStorage, sparse_onnx};
+use super::{ExportArgs, LrFinderArgs, OverfitArgs, TrainArgs, VerifyArgs};
+use crate::config::SparseTrainConfig;
+use crate::export::{
+    INTEGER_TOLERANCE, OnnxStorage, SparseDifference, TOLERANCE, compare_sparse, sparse_onnx,
+};
 use crate::files::{make_folder_of, write_file};
-use crate::sparse::{SparseCheckpoint, SparseGames, SparseRun, SparseTrainConfig, run_of};
+use crate::metrics::{RangeTestStep, range_test};
+use crate::progress::steps_bar;
+use crate::sparse::{
+    self, SampleStream, SparseCheckpoint, SparseGames, SparseLearner, SparseModel, SparseOverfitPoint,
+    SparseRun, SparseSamples, StreamCursor, StreamSizes, choose, run_of,
+};
 
-/// Train a network of the family `sparse` on files of games (the other families need libtorch, which is not in this
-/// build)
-#[derive(Args, Debug)]
-pub struct SparseTrainArgs {
-    /// Configuration (JSON); with --resume it is merged over RUN/config.json
-    #[arg(long)]
-    pub(super) config: Option<PathBuf>,
-    /// Override a key of the configuration, e.g. model.policy=1536
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub(super) set: Vec<String>,
-    /// Folder of the run
-    #[arg(long, default_value = "runs/default")]
-    pub(super) run: PathBuf,
-    /// Resume from the run's last checkpoint
-    #[arg(long)]
-    pub(super) resume: bool,
+/// Positions that `verify` runs at once.
+const VERIFIED: usize = 32;
+
+/// `train`. Ctrl-C writes a checkpoint and ends the run; a second Ctrl-C ends it immediately.
+///
+/// # Errors
+///
+/// An argument does not apply, the games are invalid, or [`SparseRun::train`] fails.
+pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<()> {
+    ensure!(args.cache.is_none(), "--cache: the family sparse keeps its games in memory");
+    if let Some(minutes) = args.minutes {
+        config.minutes = minutes;
+        config.check()?;
+    }
+    let stop = super::interrupt::flag()?;
+    let mut run = if args.resume {
+        SparseRun::resume(&args.run, &config)?
+    } else {
+        SparseRun::start(&args.run, &config, args.init.as_deref().map(SparseModel::load).transpose()?)?
+    };
+    let (count, threads) = (run.parameters(), config.thread_count());
+    log::info!("{count} parameters, {threads} threads, run {}", args.run.display());
+    let SparseGames { train, held_out } = SparseGames::load(&config)?;
+    let finished = run.train(train, &held_out, &|| stop.load(Ordering::Relaxed))?;
+    let how = if finished { "finished:" } else { "stopped:" };
+    println!("{how} {}", args.run.join("checkpoints/last.safetensors").display());
+    Ok(())
 }
 
-impl SparseTrainArgs {
-    /// Runs the command, if the configuration is of another family with an error. Ctrl-C writes a checkpoint and ends
-    /// the run; a second Ctrl-C ends it immediately.
-    ///
-    /// # Errors
-    ///
-    /// The configuration or the games are invalid, or [`SparseRun::train`] fails.
-    #[cfg(not(feature = "libtorch"))]
-    pub fn run(&self) -> Result<()> {
-        if self.is_meant()? { self.train() } else { needs_libtorch() }
+/// `export`: writes the network in fp32 and in integers, loads both as the engine does, which checks their weights and
+/// golden outputs, and prints them.
+///
+/// # Errors
+///
+/// If an argument does not apply, the checkpoint cannot be read, a file cannot be written, or the engine cannot load the
+/// result.
+pub(super) fn export(args: &ExportArgs) -> Result<()> {
+    ensure!(args.unroll.is_none(), "--unroll does not apply to the family sparse");
+    let checkpoint = SparseCheckpoint::read(&args.checkpoint)?;
+    let (mut config, progress) = run_of(&checkpoint)?;
+    // Where the games were is of no use to others.
+    config.sources.iter_mut().for_each(|source| source.paths.clear());
+    let config = serde_json::to_string(&config)?;
+    let network = if args.averaged { &checkpoint.average } else { &checkpoint.network };
+    let stem = args.out.file_stem();
+    let stem = stem.with_context(|| format!("{} does not name a file", args.out.display()))?;
+    let name = args.name.clone().unwrap_or_else(|| stem.to_string_lossy().into_owned());
+    make_folder_of(&args.out)?;
+    let integers = args.out.with_extension("int8.onnx");
+    for (storage, path) in [(OnnxStorage::Float, &args.out), (OnnxStorage::Integer, &integers)] {
+        write_file(path, &sparse_onnx(&name, network, &config, storage))?;
+        println!("{}, {} samples", written(path)?, progress.samples);
     }
-
-    /// The configuration's files.
-    fn files(&self) -> Result<Vec<PathBuf>> {
-        layers::files(self.resume.then_some(&*self.run), false, self.config.as_deref())
+    if let Some(path) = &args.weights {
+        make_folder_of(path)?;
+        SparseCheckpoint { average: network.clone(), ..checkpoint.clone() }.write_weights(path)?;
     }
-
-    /// Whether the configuration is of the family `sparse`.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be read.
-    pub(super) fn is_meant(&self) -> Result<bool> {
-        SparseTrainConfig::is_meant_by(&self.files()?, &self.set)
-    }
-
-    /// Trains.
-    ///
-    /// # Errors
-    ///
-    /// The configuration or the games are invalid, or [`SparseRun::train`] fails.
-    pub(super) fn train(&self) -> Result<()> {
-        let config = SparseTrainConfig::load(&self.files()?, &self.set)?;
-        let stop = super::interrupt::flag()?;
-        let start = if self.resume { SparseRun::resume } else { SparseRun::start };
-        let mut run = start(&self.run, &config)?;
-        let (count, threads) = (run.parameters(), config.thread_count());
-        log::info!("{count} parameters, {threads} threads, run {}", self.run.display());
-        let finished = run.train(SparseGames::load(&config)?, &|| stop.load(Ordering::Relaxed))?;
-        let how = if finished { "finished:" } else { "stopped:" };
-        println!("{how} {}", self.run.join("checkpoints/last.safetensors").display());
-        Ok(())
-    }
+    Ok(())
 }
 
-/// Export a checkpoint of the family `sparse` as a network that the engine plays (the other families need libtorch,
-/// which is not in this build)
-#[derive(Args, Debug)]
-pub struct SparseExportArgs {
-    /// The checkpoint
-    #[arg(long)]
-    pub(super) checkpoint: PathBuf,
-    /// The network file to write; the same network in integers is written beside it as NAME.int8.onnx
-    #[arg(long)]
-    pub(super) out: PathBuf,
-    /// Name of the network [default: the name of the file]
-    #[arg(long)]
-    pub(super) name: Option<String>,
-    /// Export the averaged weights
-    #[arg(long, default_value_t = true, action = ArgAction::Set, value_name = "BOOL")]
-    pub(super) averaged: bool,
+/// `overfit`: returns what to print.
+///
+/// # Errors
+///
+/// The games cannot be read, or the positions were not overfitted.
+pub(super) fn overfit(args: &OverfitArgs, config: &SparseTrainConfig) -> Result<String> {
+    let games = SparseGames::load(config)?;
+    let mut samples = SparseSamples::default();
+    // More than asked for, as some may be the same.
+    games
+        .train
+        .iter()
+        .for_each(|source| samples.append(choose(&source.games, 4 * args.samples, &source.recipe, 1)));
+    samples.shuffle(&mut fastrand::Rng::with_seed(config.seed));
+    samples.keep_distinct(args.samples);
+    let count = samples.len();
+    ensure!(count == args.samples, "the games have only {count} distinct positions: use fewer --samples");
+    let progress = steps_bar(args.steps);
+    println!("  step        lr  policy     wdl  top-1");
+    let curve = |point: &SparseOverfitPoint| {
+        progress.set_position(point.step);
+        progress.suspend(|| println!("{point}"));
+    };
+    let last = sparse::overfit(config, &samples.batch(0..count), args.steps, args.loss, &curve);
+    progress.finish_and_clear();
+    ensure!(last.is_overfitted(args.loss), "not overfitted in {} steps: {}", last.step, last.advice(config));
+    Ok(format!("overfitted in {} steps: this configuration can learn", last.step))
 }
 
-impl SparseExportArgs {
-    /// Runs the command, if the checkpoint is of another family with an error.
-    ///
-    /// # Errors
-    ///
-    /// See [`SparseExportArgs::export`].
-    #[cfg(not(feature = "libtorch"))]
-    pub fn run(&self) -> Result<()> {
-        if self.is_meant() || !self.checkpoint.exists() { self.export() } else { needs_libtorch() }
-    }
-
-    /// Whether the checkpoint is of the family `sparse`.
-    pub(super) fn is_meant(&self) -> bool {
-        SparseCheckpoint::recognises(&self.checkpoint)
-    }
-
-    /// Writes the network in fp32 and in integers, loads both as the engine does, which checks their weights and golden
-    /// outputs, and prints them.
-    ///
-    /// # Errors
-    ///
-    /// If the checkpoint cannot be read, a file cannot be written, or the engine cannot load the result.
-    pub(super) fn export(&self) -> Result<()> {
-        let checkpoint = SparseCheckpoint::read(&self.checkpoint)?;
-        let (mut config, progress) = run_of(&checkpoint)?;
-        // Where the games were is of no use to others.
-        config.sources.iter_mut().for_each(|source| source.paths.clear());
-        let config = serde_json::to_string(&config)?;
-        let network = if self.averaged { &checkpoint.average } else { &checkpoint.network };
-        let stem = self.out.file_stem();
-        let stem = stem.with_context(|| format!("{} does not name a file", self.out.display()))?;
-        let name = self.name.clone().unwrap_or_else(|| stem.to_string_lossy().into_owned());
-        make_folder_of(&self.out)?;
-        let integers = self.out.with_extension("int8.onnx");
-        for (storage, path) in [(OnnxStorage::Float, &self.out), (OnnxStorage::Integer, &integers)] {
-            write_file(path, &sparse_onnx(&name, network, &config, storage))?;
-            println!("{}, {} samples", written(path)?, progress.samples);
-        }
-        Ok(())
-    }
+/// `lr-finder`: the steps of a range test.
+///
+/// # Errors
+///
+/// The games cannot be read.
+pub(super) fn lr_range(
+    args: &LrFinderArgs,
+    config: &SparseTrainConfig,
+    observer: &dyn Fn(&RangeTestStep),
+) -> Result<Vec<RangeTestStep>> {
+    let sizes = StreamSizes { batch: config.batch, block: config.block };
+    let (train, threads) = (SparseGames::load(config)?.train, config.thread_count());
+    let stream = SampleStream::new(train, sizes, config.seed, threads, StreamCursor::default());
+    let mut stream = stream.map_err(anyhow::Error::msg)?;
+    let network = SparseModel::new(config.shape(), config.seed);
+    let mut learner = SparseLearner::new(network, config.adam, threads);
+    let mut step = |lr: f64| {
+        let batch = stream.next_batch().map_err(anyhow::Error::msg)?;
+        let loss = learner.step(&batch, lr as f32).measures().loss(1.0);
+        Ok(loss.is_finite().then_some(loss))
+    };
+    range_test([args.from, args.to], args.steps, &mut step, observer)
 }
 
 /// Loads a network file as the engine does, and describes it.
@@ -142,6 +139,40 @@ fn written(path: &Path) -> Result<String> {
     let network = SparseNetwork::load(path).with_context(|| path.display().to_string())?;
     let size = path.metadata()?.len() as f64 / 1e6;
     Ok(format!("{}: {}, family sparse, {size:.1} MB", path.display(), network.name()))
+}
+
+/// `verify`: compares a network, in ONNX Runtime and in the engine's integers, with its checkpoint in fp32.
+///
+/// # Errors
+///
+/// If a file cannot be read, an option does not apply, or a probability differs by more than [`INTEGER_TOLERANCE`], or for
+/// fp32 weights in ONNX Runtime by more than [`TOLERANCE`].
+pub(super) fn verify(args: &VerifyArgs) -> Result<()> {
+    ensure!(args.steps.is_none(), "--steps does not apply to the family sparse");
+    let checkpoint = SparseCheckpoint::read(&args.checkpoint)?;
+    let model = if args.averaged { &checkpoint.average } else { &checkpoint.network };
+    let place = || args.net.display().to_string();
+    let network = SparseNetwork::load(&args.net).with_context(place)?;
+    let bytes = std::fs::read(&args.net).with_context(place)?;
+    let mut reference = OnnxSparseEvaluator::open(&bytes, VERIFIED).with_context(place)?;
+    let positions = args.positions()?;
+    println!("{} positions, largest differences of probabilities:", positions.len());
+    let tolerance = if reference.precision() == "fp32" { TOLERANCE } else { INTEGER_TOLERANCE };
+    let runs: [(&str, &mut dyn Evaluator, f32); 2] = [
+        ("in ONNX Runtime", &mut reference, tolerance),
+        ("in the engine's integers", &mut network.evaluator(), INTEGER_TOLERANCE),
+    ];
+    for (how, evaluator, tolerance) in runs {
+        let difference = compare_sparse(model, evaluator, &positions)?;
+        let SparseDifference { policy, wdl } = difference;
+        println!("  policy {policy:.1e}, WDL {wdl:.1e} {how}");
+        // `<=`, so that NaN fails too.
+        ensure!(
+            difference.worst() <= tolerance,
+            "the network file differs from the checkpoint by more than {tolerance} {how}"
+        );
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -186,19 +217,23 @@ mod tests {
         let games = || SparseGames::load(&config).unwrap();
 
         let whole = at("whole");
-        assert!(SparseRun::start(&whole, &config).unwrap().train(games(), &|| false).unwrap());
-        let occupied = SparseRun::start(&whole, &config).err().unwrap().to_string();
+        let train = |run: &mut SparseRun, stop: &dyn Fn() -> bool| {
+            let SparseGames { train, held_out } = games();
+            run.train(train, &held_out, stop).unwrap()
+        };
+        assert!(train(&mut SparseRun::start(&whole, &config, None).unwrap(), &|| false));
+        let occupied = SparseRun::start(&whole, &config, None).err().unwrap().to_string();
         assert!(occupied.contains("already contains a run"), "{occupied}");
 
         // Stopped after seven steps, in the middle of a block, and resumed on another number of threads.
         let parts = at("parts");
         let steps = std::cell::Cell::new(0);
         let stop = || steps.replace(steps.get() + 1) == 6;
-        assert!(!SparseRun::start(&parts, &config).unwrap().train(games(), &stop).unwrap());
+        assert!(!train(&mut SparseRun::start(&parts, &config, None).unwrap(), &stop));
         let more = SparseTrainConfig { threads: 1, ..config.clone() };
         let mut run = SparseRun::resume(&parts, &more).unwrap();
         assert_eq!((run.progress.step, run.progress.samples), (7, 7 * 32));
-        assert!(run.train(games(), &|| false).unwrap());
+        assert!(train(&mut run, &|| false));
         let read = |run: &Path| SparseCheckpoint::read(&run.join("checkpoints/last.safetensors")).unwrap();
         assert_eq!(read(&parts).network, read(&whole).network);
         assert_eq!(
@@ -223,7 +258,10 @@ mod tests {
         assert_eq!(held_out["validation"], held_out["sources"]["games"]);
         for key in ["policy_loss", "wdl_loss", "top1", "top5"] {
             assert!(held_out["validation"][key].is_f64(), "{held_out}");
+            assert_eq!(held_out["validation"][key], held_out["phases"]["opening"][key], "short games");
         }
+        assert!(held_out["reliability"]["win"]["bins"].as_array().is_some_and(|bins| !bins.is_empty()));
+        assert!(whole.join("tensorboard").read_dir().unwrap().next().is_some());
         let losses: Vec<f64> = lines(&whole).iter().filter_map(|line| line["policy_loss"].as_f64()).collect();
         assert!(losses[4] < losses[0], "{losses:?}");
 
@@ -231,17 +269,41 @@ mod tests {
         let error = SparseRun::resume(&parts, &other).err().unwrap().to_string();
         assert!(error.contains("batch cannot be changed"), "{error}");
 
-        let args = SparseExportArgs {
+        let args = ExportArgs {
             checkpoint: parts.join("checkpoints/last.safetensors"),
             out: at("nets/mine.onnx"),
             name: None,
             averaged: true,
+            unroll: None,
+            weights: Some(at("nets/mine.safetensors")),
         };
-        assert!(args.is_meant());
-        args.export().unwrap();
+        args.run().unwrap();
+        // Another run begins with these weights.
+        let init = SparseModel::load(&at("nets/mine.safetensors")).unwrap();
+        assert_eq!(&init, &read(&parts).average);
+        let begun = SparseRun::start(&at("more"), &config, Some(init.clone())).unwrap();
+        assert_eq!(begun.averaged(), &init);
+        let wider = SparseTrainConfig::load(&[at("config.json")], &["model.value=128".to_owned()]).unwrap();
+        let error = SparseRun::start(&at("wider"), &wider, Some(init)).err().unwrap().to_string();
+        assert!(error.contains("other sizes"), "{error}");
         for name in ["nets/mine.onnx", "nets/mine.int8.onnx"] {
             let network = SparseNetwork::load(&at(name)).unwrap();
             assert_eq!(network.name(), "mine");
+            let verify = |averaged| {
+                verify(&VerifyArgs {
+                    net: at(name),
+                    checkpoint: args.checkpoint.clone(),
+                    averaged,
+                    games: None,
+                    steps: None,
+                    positions: 50,
+                })
+            };
+            verify(true).unwrap();
+            if name == "nets/mine.onnx" {
+                let error = verify(false).unwrap_err().to_string();
+                assert!(error.contains("differs from the checkpoint by more than 0.0001 in ONNX"), "{error}");
+            }
         }
     }
 }

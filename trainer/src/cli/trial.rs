@@ -4,31 +4,26 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use tch::Device;
 
-use super::train::SettingArgs;
-use crate::config::TrainConfig;
-use crate::train::Sources;
+use super::setting_args::SettingArgs;
+use crate::config::SparseTrainConfig;
 
 /// The configuration to test and the device.
 #[derive(Args, Debug)]
 pub struct TrialArgs {
     /// Configuration (JSON), as for `train`
     #[arg(long)]
-    config: PathBuf,
+    pub(super) config: PathBuf,
     #[command(flatten)]
-    settings: SettingArgs,
+    pub(super) settings: SettingArgs,
 }
 
 impl TrialArgs {
-    /// Reads the configuration and its games, and selects the device.
+    /// The configuration, if it is of the family `sparse`.
     ///
     /// # Errors
-    /// The configuration is invalid, the games cannot be read, or the device is not available.
-    pub fn load(&self) -> Result<(TrainConfig, Sources, Device)> {
-        let mut config = self.settings.config(std::slice::from_ref(&self.config))?;
-        let device = self.settings.prepare(&mut config)?;
-        let sources = Sources::load(&config.sources, config.validation_percent, &std::env::temp_dir())?;
-        Ok((config, sources, device))
+    /// It is invalid.
+    pub fn sparse(&self) -> Result<Option<SparseTrainConfig>> {
+        self.settings.sparse(std::slice::from_ref(&self.config))
     }
 }

@@ -5,6 +5,10 @@ use std::ffi::OsString;
 use anyhow::bail;
 use clap::Args;
 
+use crate::config::TrainConfig;
+use crate::metrics::RangeTestStep;
+use crate::rl::LoopLearner;
+
 /// Not in this build: it needs libtorch
 #[derive(Args, Debug)]
 #[command(disable_help_flag = true)]
@@ -30,9 +34,66 @@ impl WithoutLibtorch {
 /// # Errors
 ///
 /// Always: this build lacks the command.
-pub(super) fn needs_libtorch() -> anyhow::Result<()> {
+pub(super) fn needs_libtorch<T>() -> anyhow::Result<T> {
     bail!(
         "this command needs libtorch, and this philidor-trainer was built without it (--no-default-features); \
          `scripts/setup.sh` fetches libtorch, `cargo build --release -p trainer` builds every command"
     )
+}
+
+/// `verify` for the families that libtorch trains.
+///
+/// # Errors
+///
+/// Always: this build lacks it.
+pub(super) fn verify(_: &super::VerifyArgs) -> anyhow::Result<()> {
+    needs_libtorch()
+}
+
+/// `train` for the families that libtorch trains.
+///
+/// # Errors
+///
+/// Always: this build lacks it.
+pub(super) fn train(_: &super::TrainArgs) -> anyhow::Result<()> {
+    needs_libtorch()
+}
+
+/// `export` for the families that libtorch trains.
+///
+/// # Errors
+///
+/// Always: this build lacks it.
+pub(super) fn export(_: &super::ExportArgs) -> anyhow::Result<()> {
+    needs_libtorch()
+}
+
+/// The learner of an `rl` run, for the families that libtorch trains.
+///
+/// # Errors
+///
+/// Always: this build lacks it.
+pub(super) fn learner(_: super::DeviceChoice, _: &mut TrainConfig) -> anyhow::Result<Box<dyn LoopLearner>> {
+    needs_libtorch()
+}
+
+/// `overfit` for the families that libtorch trains.
+///
+/// # Errors
+///
+/// Always: this build lacks it.
+pub(super) fn overfit(_: &super::OverfitArgs) -> anyhow::Result<String> {
+    needs_libtorch()
+}
+
+/// `lr-finder` for the families that libtorch trains.
+///
+/// # Errors
+///
+/// Always: this build lacks it.
+pub(super) fn lr_range(
+    _: &super::LrFinderArgs,
+    _: &dyn Fn(&RangeTestStep),
+) -> anyhow::Result<Vec<RangeTestStep>> {
+    needs_libtorch()
 }

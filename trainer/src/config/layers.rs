@@ -34,6 +34,28 @@ pub fn lay_files(below: &mut Value, files: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
+/// `below` with `files`, each merged over the one before it, and overrides `key=value`.
+///
+/// # Errors
+///
+/// A file cannot be read or is no JSON, or an override is malformed.
+pub fn merged(mut below: Value, files: &[PathBuf], overrides: &[String]) -> Result<Value> {
+    lay_files(&mut below, files)?;
+    set(&mut below, overrides)?;
+    Ok(below)
+}
+
+/// Merges every source over `source_defaults` and removes that key.
+pub fn give_defaults(json: &mut Value) {
+    let Some(defaults) = json.as_object_mut().and_then(|json| json.remove("source_defaults")) else { return };
+    for list in ["/sources", "/ewc/sources"] {
+        for source in json.pointer_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+            let own = std::mem::replace(source, defaults.clone());
+            lay_over(source, own);
+        }
+    }
+}
+
 /// Reads a JSON file.
 ///
 /// # Errors

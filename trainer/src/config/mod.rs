@@ -4,17 +4,24 @@ pub mod layers;
 mod selection;
 pub mod model;
 pub mod train;
+pub mod sparse;
 pub mod selfplay;
 mod arena;
 pub mod rl;
 
 pub use arena::{MatchRules, Sprt};
 pub use model::ModelConfig;
-pub use rl::{ArenaRules, KlRules, ReferenceConfig, RlConfig, RlPreset, RlSettings, Runtime, VetoRules};
+pub use rl::{
+    ArenaRules, KlRules, LearnerConfig, ReferenceConfig, RlConfig, RlPreset, RlSettings, Runtime, VetoRules,
+};
 pub use selection::{GameKind, Selection, UnknownElo};
 pub use selfplay::{
     GumbelRules, NoiseRules, PlayoutCap, ResignRules, SearchRules, SelfPlayRules, TemperatureRules,
     worker_count,
+};
+pub use sparse::{
+    RateDecay, SparseAdam, SparseFamily, SparseModelConfig, SparseSourceConfig, SparseTrainConfig,
+    holds_sparse, is_sparse,
 };
 pub use train::{
     EwcConfig, OptimiserKind, Precision, Schedule, SourceConfig, TacticalReplay, TeacherConfig, TrainConfig,

@@ -1,6 +1,6 @@
 //! Settings of reinforcement learning: every key has a default, an unknown one is an error.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::ValueEnum;
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::arena::{MatchRules, Sprt};
 use super::layers;
 use super::selfplay::SelfPlayRules;
+use super::sparse::{SparseAdam, SparseSourceConfig, SparseTrainConfig, holds_sparse, is_sparse};
 use super::train::TrainConfig;
 
 /// A reinforcement-learning run. Names and defaults are NeuralMatePlay's where it has them.
@@ -39,7 +40,7 @@ pub struct RlConfig {
     pub pretrain_mix_ratio: f64,
     /// How the network learns: model, sources, optimiser. Keys that the loop sets itself (`samples`, `schedule`, `seed`,
     /// …) are refused.
-    pub train: TrainConfig,
+    pub train: LearnerConfig,
     /// How far the policy may diverge from the pretrained network's.
     pub kl: KlRules,
     /// How the network is tested.
@@ -54,6 +55,86 @@ pub struct RlConfig {
     /// Largest size of the run's folder, MiB: beyond it milestones and then the oldest games are deleted; those of the
     /// newest iteration stay.
     pub disk: u64,
+}
+
+/// How the network of a run learns; the family is that of `model`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, try_from = "Value")]
+pub enum LearnerConfig {
+    /// A family that libtorch trains.
+    Torch(Box<TrainConfig>),
+    /// The family `sparse`.
+    Sparse(Box<SparseTrainConfig>),
+}
+
+impl TryFrom<Value> for LearnerConfig {
+    type Error = String;
+
+    fn try_from(json: Value) -> Result<LearnerConfig, String> {
+        if is_sparse(&json) {
+            let config = SparseTrainConfig::try_from(json).map_err(|error| format!("train: {error:#}"))?;
+            return Ok(LearnerConfig::Sparse(Box::new(config)));
+        }
+        let config = serde_json::from_value(json).map_err(|error| format!("train: {error}"))?;
+        Ok(LearnerConfig::Torch(config))
+    }
+}
+
+impl LearnerConfig {
+    /// The configuration of a family that libtorch trains.
+    pub fn torch(&self) -> Option<&TrainConfig> {
+        match self {
+            LearnerConfig::Torch(config) => Some(config),
+            LearnerConfig::Sparse(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn torch_mut(&mut self) -> Option<&mut TrainConfig> {
+        match self {
+            LearnerConfig::Torch(config) => Some(config),
+            LearnerConfig::Sparse(_) => None,
+        }
+    }
+
+    /// The configuration of the family `sparse`.
+    pub fn sparse(&self) -> Option<&SparseTrainConfig> {
+        match self {
+            LearnerConfig::Torch(_) => None,
+            LearnerConfig::Sparse(config) => Some(config),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn sparse_mut(&mut self) -> Option<&mut SparseTrainConfig> {
+        match self {
+            LearnerConfig::Torch(_) => None,
+            LearnerConfig::Sparse(config) => Some(config),
+        }
+    }
+
+    /// The learning rate.
+    pub fn lr(&self) -> f64 {
+        match self {
+            LearnerConfig::Torch(config) => config.lr,
+            LearnerConfig::Sparse(config) => config.lr,
+        }
+    }
+
+    /// Whether there are games of the pretraining.
+    fn has_sources(&self) -> bool {
+        match self {
+            LearnerConfig::Torch(config) => !config.sources.is_empty(),
+            LearnerConfig::Sparse(config) => !config.sources.is_empty(),
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        match self {
+            LearnerConfig::Torch(config) => config.check(),
+            LearnerConfig::Sparse(config) => config.check_parts(),
+        }
+    }
 }
 
 /// What runs the networks in games.
@@ -143,7 +224,12 @@ impl Default for RlConfig {
             recent_weight: 2.0,
             samples_per_position: 4.0,
             pretrain_mix_ratio: 0.5,
-            train: TrainConfig { lr: 1e-4, min_lr: 0.0, warmup_steps: 100, ..TrainConfig::default() },
+            train: LearnerConfig::Torch(Box::new(TrainConfig {
+                lr: 1e-4,
+                min_lr: 0.0,
+                warmup_steps: 100,
+                ..TrainConfig::default()
+            })),
             kl: KlRules::default(),
             arena: ArenaRules::default(),
             veto: VetoRules::default(),
@@ -167,13 +253,21 @@ pub enum RlPreset {
 }
 
 impl RlPreset {
-    fn json(self) -> Value {
+    /// Its keys, for a network of the family `sparse` or of another: where they differ, the preset has them under
+    /// `sparse`.
+    fn json(self, sparse: bool) -> Value {
         let text = match self {
             RlPreset::Cpu => include_str!("rl/presets/cpu.json"),
             RlPreset::Gpu => include_str!("rl/presets/gpu.json"),
             RlPreset::Tiny => include_str!("rl/presets/tiny.json"),
         };
-        serde_json::from_str(text).expect("presets are valid JSON")
+        let mut json: Value = serde_json::from_str(text).expect("presets are valid JSON");
+        let own = json.as_object_mut().and_then(|json| json.remove("sparse"));
+        if let (true, Some(own)) = (sparse, own) {
+            json["train"] = Value::Null;
+            layers::lay_over(&mut json, own);
+        }
+        json
     }
 }
 
@@ -225,9 +319,11 @@ impl RlSettings {
     ///
     /// A file cannot be read, a key is unknown or has an invalid value, or a key of `train` is one that the loop sets.
     pub fn config(&self) -> Result<RlConfig> {
+        let sparse = self.is_sparse()?;
         // The defaults of RlConfig, not those of its parts, are below everything.
-        let mut json = serde_json::to_value(RlConfig::default()).expect("numbers and text make JSON");
-        layers::lay_over(&mut json, self.preset.json());
+        let below = if sparse { RlConfig::sparse() } else { RlConfig::default() };
+        let mut json = serde_json::to_value(below).expect("numbers and text make JSON");
+        layers::lay_over(&mut json, self.preset.json(sparse));
         if let Some(own) = &self.own {
             let mut own = layers::read(own)?;
             remove_overwritten(&mut own);
@@ -240,6 +336,20 @@ impl RlSettings {
         config.with_context(|| layers::place(&files))
     }
 
+    /// Whether the run is of the family `sparse`: as `train.model.family` says, or else the network that it begins with.
+    fn is_sparse(&self) -> Result<bool> {
+        let mut asked = json!({});
+        // A run's own configuration that cannot be read is an error where its settings are needed.
+        if let Some(own) = self.own.as_ref().and_then(|own| layers::read(own).ok()) {
+            layers::lay_over(&mut asked, own);
+        }
+        self.lay_over(&mut asked)?;
+        match (&asked["train"]["model"]["family"], asked["start"].as_str()) {
+            (Value::Null, Some(start)) => Ok(holds_sparse(Path::new(start))),
+            (family, _) => Ok(family == "sparse"),
+        }
+    }
+
     /// The keys of `train.model` that were asked for, by a preset, file or single key.
     ///
     /// # Errors
@@ -247,10 +357,11 @@ impl RlSettings {
     /// As those of [`RlSettings::config`].
     pub fn model_keys(&self) -> Result<Value> {
         // Keys of another family are dropped where one is named; the default family is no key that was asked for.
-        let usual = json!({ "family": "resnet" });
+        let sparse = self.is_sparse()?;
+        let usual = json!({ "family": if sparse { "sparse" } else { "resnet" } });
         let mut json = json!({ "train": { "model": usual } });
         if self.own.is_none() {
-            layers::lay_over(&mut json, self.preset.json());
+            layers::lay_over(&mut json, self.preset.json(sparse));
         }
         self.lay_over(&mut json)?;
         let mut model = json["train"]["model"].take();
@@ -279,6 +390,57 @@ fn remove_overwritten(json: &mut Value) {
 }
 
 impl RlConfig {
+    /// The defaults of a run of the family `sparse`.
+    pub fn sparse() -> RlConfig {
+        let own = SparseSourceConfig {
+            name: "self-play".to_owned(),
+            stride: 1,
+            value_lambda: 0.5,
+            history_dropout: 0.1,
+            ..SparseSourceConfig::default()
+        };
+        let train = SparseTrainConfig {
+            batch: 1024,
+            block: 32,
+            lr: 5e-4,
+            min_lr: 1e-6,
+            warmup_samples: 20_000,
+            adam: SparseAdam { weight_decay: 0.01, ..SparseAdam::default() },
+            average_samples: 500_000,
+            validation_samples: 4000,
+            self_play: Some(own),
+            ..SparseTrainConfig::default()
+        };
+        let cost = ReferenceConfig { weight: 0.0, ..ReferenceConfig::default() };
+        RlConfig {
+            train: LearnerConfig::Sparse(Box::new(train)),
+            kl: KlRules { cost, ..KlRules::default() },
+            ..RlConfig::default()
+        }
+    }
+
+    /// Refuses settings that do not apply to the family `sparse`.
+    fn check_sparse(&self) -> Result<()> {
+        let refused = [
+            (
+                self.runtime == Runtime::Torch,
+                "runtime = torch",
+                "its networks play in the engine's own integers",
+            ),
+            (self.quantise, "quantise", "its networks play in integers always"),
+            (
+                self.kl.cost.weight > 0.0,
+                "kl.cost.weight",
+                "mix the pretraining games in instead, pretrain_mix_ratio",
+            ),
+        ];
+        let named = refused.into_iter().find(|(given, ..)| *given);
+        if let (true, Some((_, key, instead))) = (self.train.sparse().is_some(), named) {
+            bail!("{key} does not apply to the family sparse: {instead}");
+        }
+        Ok(())
+    }
+
     /// Merges `files` over the preset, each over the one before it, and applies `overrides` (`play.visits=100`).
     ///
     /// # Errors
@@ -303,6 +465,7 @@ impl RlConfig {
     pub fn check(&self) -> Result<()> {
         self.play.check().map_err(|why| anyhow!("play.{why:#}"))?;
         self.train.check().map_err(|why| anyhow!("train.{why:#}"))?;
+        self.check_sparse()?;
         self.arena.rules.check().map_err(|why| anyhow!("arena.rules.{why:#}"))?;
         self.arena.promotion.check().context("arena.promotion")?;
         self.arena.veto.check().context("arena.veto")?;
@@ -358,7 +521,7 @@ impl RlConfig {
         {
             bail!("{key} is {value}, must not be negative");
         }
-        if self.pretrain_mix_ratio > 0.0 && self.train.sources.is_empty() {
+        if self.pretrain_mix_ratio > 0.0 && !self.train.has_sources() {
             bail!("pretrain_mix_ratio needs games: name files under train.sources, or set it to 0");
         }
         Ok(())
@@ -448,6 +611,40 @@ mod tests {
     }
 
     #[test]
+    fn the_family_sparse_has_its_own_defaults_and_refuses_what_is_not_for_it() {
+        let load = |overrides: &[&str]| {
+            let family = ["train.model.family=sparse", "pretrain_mix_ratio=0"];
+            let all = family.iter().chain(overrides).map(|text| (*text).to_owned());
+            [RlPreset::Cpu, RlPreset::Gpu, RlPreset::Tiny]
+                .map(|preset| RlConfig::load(preset, &[], &all.clone().collect::<Vec<_>>()))
+        };
+        for config in load(&["train.lr=0.25", "train.self_play.value_lambda=1"]) {
+            let config = config.unwrap();
+            let train = config.train.sparse().unwrap();
+            let own = train.self_play.as_ref().unwrap();
+            assert_eq!((train.lr, own.value_lambda, own.stride), (0.25, 1.0, 1));
+            assert_eq!(
+                serde_json::from_value::<RlConfig>(config.to_json()).unwrap().train.sparse().unwrap().lr,
+                0.25
+            );
+        }
+        for (bad, expected) in [
+            ("quantise=true", "quantise does not apply to the family sparse"),
+            ("runtime=torch", "runtime = torch does not apply"),
+            ("kl.cost.weight=0.1", "kl.cost.weight does not apply"),
+            ("train.ewc.weight=1", "train: ewc does not apply to the family sparse"),
+            ("train.swa_from=0.5", "train: swa_from does not apply"),
+            ("train.samples=5", "train.samples (set samples_per_position)"),
+            ("train.batch=0", "train.batch · block must be"),
+        ] {
+            for error in load(&[bad]) {
+                let error = format!("{:#}", error.unwrap_err());
+                assert!(error.contains(expected), "{bad}: {error}");
+            }
+        }
+    }
+
+    #[test]
     fn an_arena_has_enough_games_for_a_promotion() {
         let load = |overrides: &[&str]| {
             let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
@@ -471,7 +668,7 @@ mod tests {
         std::fs::write(&file, text).unwrap();
         let read = || RlConfig::load(RlPreset::Cpu, std::slice::from_ref(&file), &[]).unwrap();
         let config = read();
-        assert_eq!(config.train.model.family(), "mlp");
+        assert_eq!(config.train.torch().unwrap().model.family(), "mlp");
         std::fs::write(&file, config.to_json().to_string()).unwrap();
         assert_eq!(read(), config, "as another run reads it");
         let own = RlSettings { own: Some(file.clone()), ..RlSettings::default() };
@@ -484,7 +681,7 @@ mod tests {
     #[test]
     fn keys_that_the_loop_sets_are_refused_wherever_they_are() {
         for preset in [RlPreset::Cpu, RlPreset::Gpu, RlPreset::Tiny] {
-            assert!(refuse_overwritten(&preset.json()).is_ok());
+            assert!([true, false].into_iter().all(|sparse| refuse_overwritten(&preset.json(sparse)).is_ok()));
         }
         for (key, instead) in SET_BY_THE_LOOP {
             let error = RlConfig::load(RlPreset::Tiny, &[], &[format!("train.{key}=1")]).unwrap_err();
@@ -517,7 +714,7 @@ mod tests {
     #[test]
     fn the_gpu_preset_is_neuralmateplays() {
         let config = RlConfig::load(RlPreset::Gpu, &[], &["pretrain_mix_ratio=0".to_owned()]).unwrap();
-        assert_eq!((config.play.visits, config.train.batch), (800, 1024));
+        assert_eq!((config.play.visits, config.train.torch().unwrap().batch), (800, 1024));
         assert_eq!((config.buffer_size, config.arena.every, config.kl.cost.weight), (500_000, 5, 0.1));
         assert_eq!((config.play.search.c_puct, config.play.temperature.plies), (1.5, 30));
         // Except for more games: NeuralMatePlay's hundred would leave slots of the batch empty.

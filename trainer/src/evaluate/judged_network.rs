@@ -5,12 +5,12 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use engine::encoding::{PolicyIndex, az4672};
 use engine::eval::{Evaluator, Request, Schemes, ValueScheme, Wdl};
-use engine::onnx::{Network, OnnxSession, StepLimits};
+use engine::onnx::{OnnxSession, StepLimits};
 use engine::position::Game;
 use engine::search::{EndReason, Limits, Params, Pool, Score};
 use shakmaty::Move;
 
-use crate::gameplay::load_network;
+use crate::gameplay::{Backend, load_network};
 
 /// Positions per batch.
 pub const BATCH: usize = 64;
@@ -76,11 +76,11 @@ impl JudgedNetwork {
     /// If the network cannot be loaded.
     pub fn load(net: &Path, nodes: u64) -> Result<JudgedNetwork> {
         let network = load_network(net)?;
-        let open = |batch| network.evaluator(batch);
+        let open = |batch| Backend::evaluator(&network, batch);
         let searcher = (nodes > 0).then(|| open(Params::default().batch)).transpose()?;
         let name = net.display().to_string();
         let judged = JudgedNetwork::new(&name, open(BATCH)?, searcher.map(|evaluator| (evaluator, nodes)));
-        Ok(judged.with_value_of(&network))
+        Ok(JudgedNetwork { has_value: network.has_value(), ..judged })
     }
 
     /// The same without a search, with [ranks](JudgedNetwork::raw_ranks) among all outputs.
@@ -89,7 +89,7 @@ impl JudgedNetwork {
     ///
     /// If the network cannot be loaded.
     pub fn load_raw(net: &Path) -> Result<JudgedNetwork> {
-        let session = load_network(net)?.session()?;
+        let session = load_network(net)?.onnx("--raw, accuracy among all outputs,")?.session()?;
         Ok(JudgedNetwork { raw: Some(session), ..JudgedNetwork::load(net, 0)? })
     }
 
@@ -100,14 +100,11 @@ impl JudgedNetwork {
     /// If the network cannot be loaded.
     pub fn load_with_steps(net: &Path, steps: usize) -> Result<JudgedNetwork> {
         let limits = StepLimits { steps, ..StepLimits::default() };
-        let network = load_network(net)?;
+        let network = load_network(net)?.onnx("--think-steps")?;
         let evaluator = network.evaluator_with(BATCH, limits)?;
         let judged = JudgedNetwork::new(&format!("{}, {steps} steps", net.display()), evaluator, None);
-        Ok(judged.with_value_of(&network))
-    }
-
-    fn with_value_of(self, network: &Network) -> JudgedNetwork {
-        JudgedNetwork { has_value: network.schemes().value == ValueScheme::Wdl, ..self }
+        let has_value = network.schemes().value == ValueScheme::Wdl;
+        Ok(JudgedNetwork { has_value, ..judged })
     }
 
     /// The ranks of the moves played in these positions among all outputs of the network, legal or not: from 1, behind
@@ -115,7 +112,7 @@ impl JudgedNetwork {
     ///
     /// # Errors
     ///
-    /// If ONNX Runtime fails.
+    /// If the network fails.
     pub fn raw_ranks(&mut self, games: &[Game], played: &[Move]) -> Result<Vec<usize>> {
         let Some(session) = &mut self.raw else { return Ok(Vec::new()) };
         let Schemes { input, policy, .. } = session.schemes();
@@ -138,7 +135,7 @@ impl JudgedNetwork {
     ///
     /// # Errors
     ///
-    /// If ONNX Runtime fails.
+    /// If the network fails.
     pub fn predict(&mut self, games: &[Game]) -> Result<Vec<Prediction>> {
         let mut predictions = Vec::with_capacity(games.len());
         for batch in games.chunks(self.evaluator.max_batch()) {
@@ -162,7 +159,7 @@ impl JudgedNetwork {
     ///
     /// # Errors
     ///
-    /// If ONNX Runtime fails.
+    /// If the network fails.
     pub fn search(&mut self, game: &Game) -> Result<Option<SearchResult>> {
         let Some((pool, nodes)) = &mut self.search else { return Ok(None) };
         let outcome = pool.search(game, Limits { visits: Some(*nodes), ..Limits::default() });

@@ -40,14 +40,8 @@ pub fn rows<'a>(name: &str, text: &'a str, needed: &str) -> Result<Vec<TableRow<
 /// If the FEN or a move is invalid, or the game is over.
 pub fn position(text: &str) -> Result<Game> {
     let (start, moves) = text.split_once(" moves ").unwrap_or((text, ""));
-    let mut game = match start.trim() {
-        "startpos" => Game::new(),
-        fen => Game::from_fen(fen)?,
-    };
-    for text in moves.split_whitespace() {
-        let m = game.parse_uci(text)?;
-        game.play(m);
-    }
+    let fen = Some(start.trim()).filter(|start| *start != "startpos");
+    let game = Game::from_uci(fen, moves.split_whitespace())?;
     match game.outcome() {
         None => Ok(game),
         Some(_) => bail!("the game is over in \"{text}\""),

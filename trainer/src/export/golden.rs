@@ -9,12 +9,8 @@ use engine::eval::Golden;
 use engine::onnx::OnnxSession;
 use engine::position::Game;
 use prost::Message;
-#[cfg(feature = "libtorch")]
-use tch::{Kind, Tensor};
 
 use super::proto::{ModelProto, StringStringEntryProto};
-#[cfg(feature = "libtorch")]
-use crate::model::{Net, Weights};
 use crate::record::INITIAL_FEN;
 
 /// FEN and moves: the initial position; a middlegame with Black to move; a repetition; castling on both sides;
@@ -32,26 +28,14 @@ pub(super) const POSITIONS: [(&str, &str); 7] = [
 /// The golden positions with their move history.
 pub fn golden_games() -> Vec<Game> {
     let replay = |(fen, moves): &(&str, &str)| {
-        let mut game = Game::from_fen(fen).expect("a legal FEN");
-        for text in moves.split_whitespace() {
-            game.play(game.parse_uci(text).expect("a legal move"));
-        }
-        game
+        Game::from_uci(Some(fen), moves.split_whitespace()).expect("a legal game")
     };
     POSITIONS.iter().map(replay).collect()
 }
 
-/// The golden outputs of `net` in fp32.
-#[cfg(feature = "libtorch")]
-pub fn golden_outputs(net: &Net, weights: &Weights) -> Vec<Golden> {
-    let games = golden_games();
-    let (policies, values) = logits(net, weights, &games);
-    outputs_of_logits(net.schemes().policy, &games, &policies, &values)
-}
-
 /// The golden outputs of policy logits `[n, size]` and WDL logits `[n, 3]` of the golden positions. `values` is empty for
 /// a network without a value head; its WDL is then stored as zeros.
-fn outputs_of_logits(scheme: Policy, games: &[Game], policies: &[f32], values: &[f32]) -> Vec<Golden> {
+pub fn outputs_of_logits(scheme: Policy, games: &[Game], policies: &[f32], values: &[f32]) -> Vec<Golden> {
     let output = |(index, game): (usize, &Game)| {
         let logits = values.as_chunks::<3>().0.get(index);
         let wdl = logits.map_or(vec![0.0; 3], |logits| softmax(logits));
@@ -93,22 +77,6 @@ pub fn with_golden_outputs(mut model: ModelProto, precision: &str) -> Result<Vec
 /// The value of the card's entry `key`.
 pub fn property<'a>(card: &'a mut [StringStringEntryProto], key: &str) -> Option<&'a mut String> {
     card.iter_mut().find(|property| property.key == key).map(|property| &mut property.value)
-}
-
-/// Policy logits `[n, size]` and WDL logits `[n, 3]` in fp32, computed by libtorch; the latter are empty for a network
-/// without a value head.
-#[cfg(feature = "libtorch")]
-pub fn logits(net: &Net, weights: &Weights, games: &[Game]) -> (Vec<f32>, Vec<f32>) {
-    let _guard = tch::no_grad_guard();
-    let input = net.schemes().input;
-    let shape: Vec<i64> = [games.len()].iter().chain(input.shape()).map(|n| *n as i64).collect();
-    let tensor = Tensor::from_slice(&input.tensor(games)).view(&shape[..]).to_device(weights.device());
-    let output = net.forward(weights, &tensor, false);
-    let numbers = |tensor: &Tensor| {
-        let flat = tensor.to_kind(Kind::Float).to_device(tch::Device::Cpu).contiguous().view([-1]);
-        Vec::<f32>::try_from(flat).expect("fp32 numbers")
-    };
-    (numbers(output.last_policy()), output.last_wdl().map(numbers).unwrap_or_default())
 }
 
 /// The softmax of `logits`.

@@ -8,36 +8,19 @@
 mod proto;
 #[cfg_attr(not(feature = "libtorch"), expect(dead_code, reason = "operators of trained networks only"))]
 mod graph;
-#[cfg(feature = "libtorch")]
-mod writer;
-#[cfg(feature = "libtorch")]
-mod resnet;
-#[cfg(feature = "libtorch")]
-mod trm;
-#[cfg(feature = "libtorch")]
-mod dense;
 mod golden;
+mod positions;
 mod card;
-#[cfg(feature = "libtorch")]
-mod file;
-#[cfg(feature = "libtorch")]
-mod verify;
 mod lc0;
 mod sparse;
+mod compare_sparse;
 #[cfg(feature = "libtorch")]
-mod quantise;
+mod torch;
 
 pub use card::write_network;
-#[cfg(feature = "libtorch")]
-pub use file::{network, onnx, unrolled};
+pub use compare_sparse::{INTEGER_TOLERANCE, SparseDifference, compare_sparse};
 pub use lc0::{Lc0Net, onnx as lc0_onnx};
-#[cfg(all(test, feature = "libtorch"))]
-pub(crate) use quantise::fixtures as quantise_fixtures;
-#[cfg(feature = "libtorch")]
-pub use quantise::{
-    LayerSensitivity, QuantisationQuality, QuantisedNetwork, SPEED_BATCH, SPEED_REPEATS, quantise,
-    quantise_and_compare,
-};
+pub use positions::{TOLERANCE, built_in_positions, positions_of_file};
 pub use sparse::{OnnxStorage, sparse_onnx};
 #[cfg(feature = "libtorch")]
-pub use verify::{OutputDifference, TOLERANCE, built_in_positions, compare, positions_of_file};
+pub use torch::*;

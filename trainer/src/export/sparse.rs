@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use engine::encoding::moves1::{self, Rows};
-use engine::encoding::sparse1::{self, View};
-use engine::eval::{CARD_FORMAT, Golden, softmax};
+use engine::encoding::{moves1, sparse1};
+use engine::eval::{CARD_FORMAT, Golden};
 use engine::position::Game;
 use prost::Message;
 
-use super::golden::POSITIONS;
+use super::golden::{POSITIONS, golden_games};
 use super::proto::{self, FLOAT, INT8, INT64};
 use crate::sparse::{SparseModel, SparseTensor};
 
@@ -67,19 +66,9 @@ pub fn sparse_onnx(name: &str, network: &SparseModel, config: &str, storage: Onn
 
 /// What the network answers for the golden positions.
 fn golden(network: &SparseModel) -> Vec<Golden> {
-    let answer = |(fen, moves): &(&str, &str)| {
-        let mut game = Game::from_fen(fen).expect("a legal FEN");
-        for text in moves.split_whitespace() {
-            game.play(game.parse_uci(text).expect("a legal move"));
-        }
-        let (view, legal) = (View::of(&game), game.legal_moves());
-        let mut rows = vec![Rows::default(); legal.len()];
-        moves1::rows(&view, &legal, &mut rows);
-        let rows: Vec<[u16; 2]> = rows.iter().map(|rows| [rows.a, rows.b]).collect();
-        let mut answer = network.evaluate(&view.features(), &rows);
-        softmax(&mut answer.policy);
-        softmax(&mut answer.wdl);
-        let names = legal.iter().map(|m| Game::uci(*m, false));
+    let answer = |(game, (fen, moves)): (Game, &(&str, &str))| {
+        let answer = network.probabilities(&game);
+        let names = game.legal_moves().into_iter().map(|m| Game::uci(m, false));
         Golden {
             fen: (*fen).into(),
             moves: (*moves).into(),
@@ -87,7 +76,7 @@ fn golden(network: &SparseModel) -> Vec<Golden> {
             policy: names.zip(answer.policy).collect::<BTreeMap<_, _>>(),
         }
     };
-    POSITIONS.iter().map(answer).collect()
+    golden_games().into_iter().zip(&POSITIONS).map(answer).collect()
 }
 
 /// Steps of a table's integers in 1, if it is stored as integers.
@@ -291,7 +280,7 @@ impl GraphWriter {
 mod tests {
     use super::*;
     use crate::sparse::SparseShape;
-    use engine::sparse::SparseNetwork;
+    use engine::sparse::{SparseFile, SparseNetwork};
 
     #[test]
     fn the_engine_reads_both_forms_and_gives_the_golden_answers() {
@@ -301,6 +290,12 @@ mod tests {
             let bytes = sparse_onnx("test", &network, "{}", storage);
             // The golden answers are checked as it is read.
             assert_eq!(SparseNetwork::read(&bytes).unwrap().name(), "test");
+            let read = SparseModel::of_tensors(&SparseFile::recognise(&bytes).unwrap().tensors().unwrap());
+            let expected = if storage == OnnxStorage::Float { network.clone() } else { rounded(&network) };
+            for (read, expected) in read.tensors().into_iter().zip(expected.tensors()) {
+                let close = |(a, b): (&f32, &f32)| (a - b).abs() < 1e-6;
+                assert!(read.w.iter().zip(&expected.w).all(close), "{}", read.name);
+            }
             sizes.push(bytes.len());
         }
         assert!(sizes[1] < sizes[0] / 2, "{sizes:?}");

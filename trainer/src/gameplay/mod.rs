@@ -8,5 +8,5 @@ mod openings;
 mod driver;
 
 pub use driver::{BatchedGame, Next, drive};
-pub use network::{Backend, load_network};
+pub use network::{Backend, LoadedNet, load_network};
 pub use openings::{OpeningsAndTables, known_result};

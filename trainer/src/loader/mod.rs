@@ -14,4 +14,4 @@ pub use batch::{Batch, Origin, PolicyShares, TeacherTargets};
 pub use corpus::{Corpus, CorpusBuilder, GameBuffer};
 pub use order::{SampleOrder, Source};
 pub use prefetch::Prefetch;
-pub use teacher::Teacher;
+pub use teacher::{OpenEvaluator, Teacher};

@@ -8,11 +8,10 @@ use std::thread::JoinHandle;
 
 use anyhow::anyhow;
 use crossbeam_channel::{Receiver, bounded};
-use engine::onnx::Network;
 
 use super::batch::{Batch, Origin};
 use super::order::{DAMAGED, SampleOrder};
-use super::teacher::Teacher;
+use super::teacher::{OpenEvaluator, Teacher};
 
 /// Finished batches that wait per thread.
 const AHEAD: usize = 4;
@@ -49,9 +48,9 @@ impl Prefetch {
         order: Arc<SampleOrder>,
         first: u64,
         threads: usize,
-        network: &Network,
+        teacher: &OpenEvaluator<'_>,
     ) -> anyhow::Result<Prefetch> {
-        let teachers = (0..threads.max(1) + 1).map(|_| Teacher::new(network).map(Some));
+        let teachers = (0..threads.max(1) + 1).map(|_| Teacher::new(teacher).map(Some));
         Ok(Prefetch::start(order, first, teachers.collect::<Result<_, _>>()?))
     }
 

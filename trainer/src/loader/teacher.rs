@@ -3,7 +3,6 @@
 use anyhow::Context;
 use engine::encoding::Policy;
 use engine::eval::{Answer, Evaluator, Request};
-use engine::onnx::Network;
 use engine::position::Game;
 use shakmaty::Move;
 
@@ -12,17 +11,20 @@ use super::batch::TeacherTargets;
 /// The batch size of the teacher.
 const BATCH: usize = 16;
 
+/// Makes an evaluator of a network, for batches of up to this many positions.
+pub type OpenEvaluator<'a> = dyn Fn(usize) -> anyhow::Result<Box<dyn Evaluator>> + 'a;
+
 /// A teacher; not shared between threads.
 pub struct Teacher(Box<dyn Evaluator>);
 
 impl Teacher {
-    /// A network as a teacher.
+    /// A network as a teacher: `open` makes an evaluator for batches of that size.
     ///
     /// # Errors
     ///
-    /// If ONNX Runtime cannot run it.
-    pub fn new(network: &Network) -> anyhow::Result<Teacher> {
-        network.evaluator(BATCH).map(Teacher::from_evaluator).context("teacher")
+    /// If it cannot be run.
+    pub fn new(open: &OpenEvaluator<'_>) -> anyhow::Result<Teacher> {
+        open(BATCH).map(Teacher::from_evaluator).context("teacher")
     }
 
     /// An evaluator as a teacher.

@@ -37,8 +37,8 @@ impl Torch {
 }
 
 impl Backend for Torch {
-    fn input(&self) -> Input {
-        self.model.schemes().input
+    fn cached_input(&self) -> Option<Input> {
+        Some(self.model.schemes().input)
     }
 
     fn evaluator(&self, max_batch: usize) -> anyhow::Result<Box<dyn Evaluator>> {
@@ -166,10 +166,7 @@ mod tests {
     /// The positions with their legal moves; the last position without its first move.
     fn positions() -> Vec<(Game, MoveList)> {
         let replay = |(fen, moves): &(&str, &str)| {
-            let mut game = Game::from_fen(fen).unwrap();
-            for text in moves.split_whitespace() {
-                game.play(game.parse_uci(text).unwrap());
-            }
+            let game = Game::from_uci(Some(fen), moves.split_whitespace()).unwrap();
             let moves = game.legal_moves();
             (game, moves)
         };
@@ -209,7 +206,7 @@ mod tests {
     fn agree(net: &Net, weights: Weights, file: &Path) {
         let torch = Torch::new(net, weights, Device::Cpu);
         let theirs = Network::load(file).unwrap();
-        assert_eq!(torch.input(), Backend::input(&theirs));
+        assert_eq!(torch.cached_input(), theirs.cached_input());
         let positions = positions();
         let requests = requests(&positions);
         let mut onnx = Backend::evaluator(&theirs, requests.len()).unwrap();

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use engine::encoding::{Input, Policy, onehot832};
-use engine::onnx::Network;
 use shakmaty::uci::UciMove;
 use shakmaty::{Color, Move, Piece, Rank, Role, Square, attacks};
 
 use super::canvas::{Canvas, LINE, width_of};
+use crate::gameplay::load_network;
 
 /// Unit vectors per batch.
 const BATCH: usize = 64;
@@ -39,7 +39,7 @@ impl LinearWeights {
     ///
     /// If the file cannot be loaded or run, or the network is not linear with the schemes `onehot832` and `uci1968`.
     pub fn load(path: &Path) -> Result<LinearWeights> {
-        let network = Network::load(path)?;
+        let network = load_network(path)?.onnx("a heat map of weights")?;
         let schemes = network.schemes();
         let is_linear = network.card().family == "linear";
         if !is_linear || schemes.input != Input::Onehot832 || schemes.policy != Policy::Uci1968 {

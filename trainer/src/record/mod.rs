@@ -22,7 +22,7 @@ pub use evals::{EvalSide, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS, NO_EVAL, wdl_o
 pub use notation::{PlayedMove, date, eval_text, played_moves, write_pgn};
 pub use openings::{LONGEST_LINE, Opening, opening, opening_of};
 pub use random::{RngStream, game_rng, stream_rng};
-pub use search::{SearchColumns, SearchRecord, SearchView};
+pub use search::{SearchColumns, SearchRecord, SearchView, wdl_of_search};
 pub use view::{DamagedGame, GameView};
 
 /// The initial position as a FEN, the start of a game that has no other.

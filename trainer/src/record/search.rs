@@ -27,6 +27,15 @@ impl SearchRecord {
     }
 }
 
+/// Win, draw and loss for the mover of a stored q (times 32767) and d (times 65535).
+pub fn wdl_of_search(q: i16, d: u16) -> [f32; 3] {
+    let (q, draw) = (f32::from(q) / 32767.0, f32::from(d) / 65535.0);
+    // Rounding may make them negative.
+    let of = |side: f32| ((1.0 - draw + side * q) / 2.0).max(0.0);
+    let total = of(1.0) + draw + of(-1.0);
+    [of(1.0), draw, of(-1.0)].map(|share| share / total)
+}
+
 /// The [`SearchRecord`]s of a game, borrowed from columns: one entry per ply, or nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SearchView<'a> {
@@ -71,11 +80,7 @@ impl<'a> SearchView<'a> {
         if !self.is_recorded(ply) {
             return None;
         }
-        let (q, draw) = (f32::from(self.q[ply]) / 32767.0, f32::from(self.d[ply]) / 65535.0);
-        // Rounding may make them negative.
-        let of = |side: f32| ((1.0 - draw + side * q) / 2.0).max(0.0);
-        let total = of(1.0) + draw + of(-1.0);
-        Some([of(1.0), draw, of(-1.0)].map(|share| share / total))
+        Some(wdl_of_search(self.q[ply], self.d[ply]))
     }
 
     /// The search of a ply.

@@ -6,11 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::config::RlConfig;
 use crate::dataset::{self, Chunk, ChunkError};
-use crate::loader::{Corpus, CorpusBuilder};
-use crate::record::{Split, split_at};
-use crate::train::Sources;
+use crate::record::{GameView, Split, split_at};
 
 /// Share of the buffer's positions, the newest, that count as recent.
 const RECENT: f64 = 0.25;
@@ -133,58 +130,34 @@ impl ReplayBuffer {
         self.entries.iter().map(|entry| entry.name.as_str()).collect()
     }
 
-    /// Adds the games of `folder` to `sources` as two sources, the older and the recent games; a recent position is
-    /// sampled `recent_weight` times as often, and the shares of both sum to `total`. Validation games are held out as
-    /// from any other source. A copy of the games goes to unnamed files in `cache`.
+    /// Calls `take` with every game that is learnt: whether it is one of the recent ones, to which part it belongs if
+    /// `percent` are held out for validation, and the game. Of identical games, the newest is taken.
     ///
     /// # Errors
     ///
-    /// A file cannot be read, or the copy cannot be written.
-    pub fn add_to(
+    /// A file cannot be read, or `take` fails.
+    pub fn visit(
         &self,
-        sources: &mut Sources,
         folder: &Path,
-        cache: &Path,
-        config: &RlConfig,
-        total: f64,
+        percent: u64,
+        take: &mut dyn FnMut(bool, Split, &GameView<'_>) -> Result<()>,
     ) -> Result<()> {
-        let full = || format!("cannot copy games to {}", cache.display());
-        let builder = || CorpusBuilder::new(cache).with_context(full);
-        let mut parts = [[builder()?, builder()?], [builder()?, builder()?]];
         let recent = (RECENT * self.positions() as f64) as u64;
         let (mut passed, mut seen) = (0, HashSet::new());
-        // The newest first: of identical games, the newest counts.
         for entry in self.entries.iter().rev() {
             let chunks = read_all(folder, &entry.name)?;
             let all = chunks.iter().flat_map(|chunk| (0..chunk.games()).map(move |game| (chunk, game)));
             let used: Vec<(&Chunk, usize)> =
                 all.skip(entry.first as usize).take(entry.positions.len()).collect();
             for (chunk, game) in used.into_iter().rev() {
-                let part = &mut parts[usize::from(passed < recent)];
+                let is_recent = passed < recent;
                 let replay = chunk.replay(game);
                 passed += replay.targets() as u64;
                 let identity = chunk.identity(game);
-                if !seen.insert(identity) {
-                    continue;
-                }
-                match split_at(identity, config.train.validation_percent) {
-                    Split::Train => part[0].push(&replay).with_context(full)?,
-                    Split::Validation => part[1].push(&replay).with_context(full)?,
-                    Split::Test => {}
+                if seen.insert(identity) {
+                    take(is_recent, split_at(identity, percent), &replay)?;
                 }
             }
-        }
-        let mut built: Vec<(Corpus, Corpus)> = Vec::new();
-        for [train, validation] in parts {
-            built.push((train.build().with_context(full)?, validation.build().with_context(full)?));
-        }
-        // In proportion to their positions, recent ones weighted; a source without games gets no share.
-        let mass = |index: usize, weight: f64| built[index].0.positions() as f64 * weight;
-        let masses = [mass(0, 1.0), mass(1, config.recent_weight)];
-        let sum: f64 = masses.iter().sum();
-        for (((train, validation), mass), name) in built.into_iter().zip(masses).zip(["self-play", "recent"])
-        {
-            sources.add(name, total * mass / sum.max(1.0), train, validation);
         }
         Ok(())
     }
@@ -239,9 +212,17 @@ pub fn read_all(folder: &Path, name: &str) -> Result<Vec<Chunk>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::TrainConfig;
+    #[cfg(feature = "libtorch")]
+    use crate::config::{LearnerConfig, RlConfig, TrainConfig};
+    #[cfg(feature = "libtorch")]
     use crate::dataset::ChunkWriter;
+    #[cfg(feature = "libtorch")]
     use crate::record::{FLAG_SELF_PLAY, GameRecord, SearchRecord};
+    #[cfg(feature = "libtorch")]
+    use crate::rl::torch::add_to;
+    #[cfg(feature = "libtorch")]
+    use crate::train::Sources;
+    #[cfg(feature = "libtorch")]
     use engine::position::PackedMove;
 
     fn entry(name: &str, positions: &[u32]) -> BufferEntry {
@@ -289,6 +270,7 @@ mod tests {
         assert_eq!(released(1000), expected("ab", "c"), "the newest stay");
     }
 
+    #[cfg(feature = "libtorch")]
     #[test]
     fn its_games_are_mixed_in_at_their_share() {
         let folder = tempfile::tempdir().unwrap();
@@ -316,9 +298,13 @@ mod tests {
         let mut sources = Sources::default();
         let train =
             TrainConfig { batch: 1024, value_lambda: 0.0, history_dropout: 0.0, ..TrainConfig::default() };
-        let mut config = RlConfig { recent_weight: 3.0, train, ..RlConfig::default() };
-        buffer.add_to(&mut sources, folder.path(), folder.path(), &config, 1.0).unwrap();
-        let mut feed = sources.feed(&config.train, 0).unwrap();
+        let mut config = RlConfig {
+            recent_weight: 3.0,
+            train: LearnerConfig::Torch(Box::new(train)),
+            ..RlConfig::default()
+        };
+        add_to(&buffer, &mut sources, folder.path(), folder.path(), &config, 1.0).unwrap();
+        let mut feed = sources.feed(config.train.torch().unwrap(), 0).unwrap();
         let batch = feed.next_batch().unwrap();
         let recent = batch.source.iter().filter(|source| **source == 1).count();
         // Sixty older games and twenty recent ones, which are sampled three times as often: one half.
@@ -328,14 +314,14 @@ mod tests {
         // Half of eighty games, with one position each.
         let held_out = |config: &RlConfig| {
             let mut sources = Sources::default();
-            buffer.add_to(&mut sources, folder.path(), folder.path(), config, 1.0).unwrap();
+            add_to(&buffer, &mut sources, folder.path(), folder.path(), config, 1.0).unwrap();
             sources.held_out_samples()
         };
         let usual = held_out(&config);
-        config.train.validation_percent = 50;
+        config.train.torch_mut().unwrap().validation_percent = 50;
         assert!(usual < 4 && (8..=30).contains(&held_out(&config)), "{usual}, {}", held_out(&config));
         buffer.entries[0].name = "gone".into();
-        let error = buffer.add_to(&mut sources, folder.path(), folder.path(), &config, 1.0).unwrap_err();
+        let error = add_to(&buffer, &mut sources, folder.path(), folder.path(), &config, 1.0).unwrap_err();
         assert!(error.to_string().contains("gone-00000.h5 is missing"), "{error}");
         // What is lost is dropped from the index; the rest stays.
         let b = folder.path().join("b-00000.h5");

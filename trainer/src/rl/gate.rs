@@ -12,9 +12,9 @@ use crate::arena::{Contender, MatchResults, SprtDecision};
 use crate::config::{ArenaRules, Sprt};
 use crate::evaluate::{self, CATEGORIES, JudgedNetwork, canaries};
 use crate::gameplay::Backend;
+use crate::metrics::{Validation, Validations};
 use crate::record::{RngStream, stream_rng};
 use crate::samples::Phase;
-use crate::train::{Validation, Validations};
 
 /// Why an opponent is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -179,17 +179,12 @@ pub fn less_accurate(before: &Validations, now: &Validations) -> Vec<String> {
     parts.chain(all).filter_map(worse).collect()
 }
 
-/// The categories of canaries that `now` solves less often than `before`, with the numbers.
+/// The categories of canaries that the second player solves less often than the first, with the numbers.
 ///
 /// # Errors
 ///
-/// A network cannot be loaded.
-pub fn failed_canaries(nets: &RunNetworks, before: &str, now: &str) -> Result<Vec<String>> {
-    let load = |name: &str| {
-        nets.load(name)?;
-        JudgedNetwork::load(&nets.onnx(name), 0)
-    };
-    let mut players = [load(before)?, load(now)?];
+/// A network fails.
+pub fn failed_canaries(mut players: [JudgedNetwork; 2]) -> Result<Vec<String>> {
     let items = canaries();
     let answers = evaluate::judge(&items, &mut players)?;
     let count = |category: &str, player: usize| {
@@ -205,7 +200,7 @@ pub fn failed_canaries(nets: &RunNetworks, before: &str, now: &str) -> Result<Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::train::Measures;
+    use crate::metrics::Measures;
 
     fn results(pairs: [u64; 5]) -> MatchResults {
         MatchResults { pairs, ..MatchResults::default() }

@@ -2,9 +2,9 @@
 //!
 //! [`RlConfig`](crate::config::RlConfig) holds the settings. [`RunState`] is written after every stage, so that a run can
 //! be resumed however it ended. [`ReplayBuffer`] is an index of the files of games to learn from. [`Escalation`] decides
-//! what a veto changes. [`RlLoop`] runs the stages.
+//! what a veto changes. A [`LoopLearner`] knows how networks of a family are stored, played and trained. [`RlLoop`] runs the
+//! stages.
 
-mod runtime;
 mod escalation;
 mod buffer;
 mod state;
@@ -12,9 +12,17 @@ mod run_log;
 mod networks;
 mod gate;
 mod curves;
+mod learner;
+mod sparse;
+#[cfg(feature = "libtorch")]
+mod torch;
 mod run;
 
 pub use buffer::{BufferEntry, ReplayBuffer};
 pub use escalation::{Escalation, GateDecision, VetoResponse};
+pub use learner::LoopLearner;
 pub use run::{RlLoop, RlOutcome, check_model_keys};
+pub use sparse::SparseLoop;
 pub use state::{RunState, Stage};
+#[cfg(feature = "libtorch")]
+pub use torch::TorchLoop;

@@ -10,7 +10,7 @@ use super::buffer::ReplayBuffer;
 use super::escalation::Escalation;
 use crate::arena::{HeadToHead, MatchResults};
 use crate::files::write_file;
-use crate::train::regularise::PolicyDivergence;
+use crate::metrics::PolicyDivergence;
 
 /// Format of the file.
 const FORMAT: &str = "philidor-learn/1";

@@ -241,15 +241,15 @@ fn work(shared: &SharedState<'_>, sender: &Sender<WorkerMessage>) -> Result<()> 
     failure.map_or(Ok(()), Err)
 }
 
-/// An evaluator for one worker, with a cache unless the rules say none.
+/// An evaluator for one worker, with a cache unless the rules say none or it would cost more than it saves.
 fn evaluator(network: &dyn Backend, shared: &SharedState<'_>) -> Result<Box<dyn Evaluator>> {
     let rules = &shared.setup.rules;
     let inner = network.evaluator(rules.games * rules.leaves)?;
     let evaluator = CountingEvaluator { inner, batches: Arc::clone(&shared.batches) };
-    Ok(match rules.cache {
-        0 => Box::new(evaluator),
-        cache => {
-            Box::new(CachedEvaluator::new(evaluator, network.input(), Arc::new(EvalCache::new(cache << 20))))
+    Ok(match (rules.cache, network.cached_input()) {
+        (0, _) | (_, None) => Box::new(evaluator),
+        (cache, Some(input)) => {
+            Box::new(CachedEvaluator::new(evaluator, input, Arc::new(EvalCache::new(cache << 20))))
         }
     })
 }

@@ -121,8 +121,8 @@ struct RecordingBackend {
 }
 
 impl Backend for RecordingBackend {
-    fn input(&self) -> Input {
-        Input::Planes72
+    fn cached_input(&self) -> Option<Input> {
+        Some(Input::Planes72)
     }
 
     fn evaluator(&self, max_batch: usize) -> anyhow::Result<Box<dyn Evaluator>> {

@@ -2,20 +2,22 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use engine::sparse::SparseFile;
 use safetensors::tensor::{Dtype, SafeTensors, View};
 
 use super::network::SparseModel;
 use super::shape::SparseShape;
 use super::tensor::SparseTensor;
+use crate::config::sparse::safetensors_format;
 use crate::files::write_file;
 
-/// The version of the file.
+/// The version of a checkpoint.
 const FORMAT: &str = "sparse-checkpoint/1";
+/// The version of a file of weights alone.
+const WEIGHTS: &str = "sparse-weights/1";
 
 /// A network with its moments, a running average of its weights, and the rest of a run's state.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,28 +61,40 @@ impl SparseCheckpoint {
     ///
     /// If the file cannot be written; an existing file of that name is unchanged then.
     pub fn write(&self, path: &Path) -> Result<()> {
+        self.write_as(path, FORMAT)
+    }
+
+    /// Writes the averaged weights alone, which a run can begin with: a quarter of a checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// As [`SparseCheckpoint::write`].
+    pub fn write_weights(&self, path: &Path) -> Result<()> {
+        self.write_as(path, WEIGHTS)
+    }
+
+    fn write_as(&self, path: &Path, format: &str) -> Result<()> {
         let mut tables = Vec::new();
         for (tensor, average) in self.network.tensors().into_iter().zip(self.average.tensors()) {
             let shape = [tensor.rows, tensor.width];
-            for (kind, numbers) in
-                [("w", &tensor.w), ("m", &tensor.m), ("v", &tensor.v), ("average", &average.w)]
-            {
+            let all = [("average", &average.w), ("w", &tensor.w), ("m", &tensor.m), ("v", &tensor.v)];
+            for (kind, numbers) in &all[..if format == WEIGHTS { 1 } else { all.len() }] {
                 let bytes = tensor.plain(numbers).into_iter().flat_map(f32::to_le_bytes).collect();
                 tables.push((format!("{kind}/{}", tensor.name), Table { shape, bytes }));
             }
         }
         let shape = serde_json::to_string(&self.network.shape).expect("numbers make JSON");
-        let entries = [("format", FORMAT.to_owned()), ("shape", shape), ("state", self.state.clone())];
+        let entries = [("format", format.to_owned()), ("shape", shape), ("state", self.state.clone())];
         let metadata: HashMap<String, String> = entries.map(|(key, value)| (key.to_owned(), value)).into();
         write_file(path, &safetensors::serialize(tables, &Some(metadata))?)
     }
 
-    /// Whether a file is a checkpoint of this family; a file that cannot be read is none.
+    /// Whether a file is a checkpoint or holds the weights of this family; a file that cannot be read does not.
     pub fn recognises(path: &Path) -> bool {
-        header(path).is_ok_and(|header| header["__metadata__"]["format"] == FORMAT)
+        safetensors_format(path).is_some_and(|format| [FORMAT, WEIGHTS].contains(&format.as_str()))
     }
 
-    /// Reads a checkpoint.
+    /// Reads a checkpoint, or a file of weights: then the network is their average, without moments.
     ///
     /// # Errors
     ///
@@ -91,12 +105,23 @@ impl SparseCheckpoint {
     }
 }
 
-/// The JSON header of a safetensors file.
-fn header(path: &Path) -> Result<serde_json::Value> {
-    let mut file = File::open(path)?;
-    let mut length = [0; 8];
-    file.read_exact(&mut length)?;
-    Ok(serde_json::from_reader(file.take(u64::from_le_bytes(length)))?)
+impl SparseModel {
+    /// Reads the weights of a checkpoint (the averaged ones), of a file of weights, or of a network file (ONNX); from
+    /// integers they are as exact as those are.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or holds no network of this family.
+    pub fn load(path: &Path) -> Result<SparseModel> {
+        if SparseCheckpoint::recognises(path) {
+            return Ok(SparseCheckpoint::read(path)?.average);
+        }
+        let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let file = SparseFile::recognise(&bytes);
+        let file =
+            file.with_context(|| format!("{} holds no network of the family sparse", path.display()))?;
+        Ok(SparseModel::of_tensors(&file.tensors().with_context(|| path.display().to_string())?))
+    }
 }
 
 fn parse(bytes: &[u8]) -> Result<SparseCheckpoint> {
@@ -104,7 +129,8 @@ fn parse(bytes: &[u8]) -> Result<SparseCheckpoint> {
     let metadata = header.metadata().clone().unwrap_or_default();
     let get = |key: &str| metadata.get(key).with_context(|| format!("it has no {key}"));
     let format = get("format")?;
-    ensure!(format == FORMAT, "its format is {format}, this program reads {FORMAT}");
+    let known = [FORMAT, WEIGHTS].contains(&format.as_str());
+    ensure!(known, "its format is {format}, this program reads {FORMAT} and {WEIGHTS}");
     let shape: SparseShape = serde_json::from_str(get("shape")?)?;
     let tables = SafeTensors::deserialize(bytes)?;
     let numbers = |kind: &str, tensor: &SparseTensor| -> Result<Vec<f32>> {
@@ -118,10 +144,14 @@ fn parse(bytes: &[u8]) -> Result<SparseCheckpoint> {
     };
     let (mut network, mut average) = (SparseModel::zeros(shape), SparseModel::zeros(shape));
     for (tensor, average) in network.tensors_mut().into_iter().zip(average.tensors_mut()) {
+        average.w = numbers("average", average)?;
+        if format == WEIGHTS {
+            tensor.w.clone_from(&average.w);
+            continue;
+        }
         tensor.w = numbers("w", tensor)?;
         tensor.m = numbers("m", tensor)?;
         tensor.v = numbers("v", tensor)?;
-        average.w = numbers("average", average)?;
     }
     Ok(SparseCheckpoint { network, average, state: get("state")?.clone() })
 }
@@ -146,6 +176,13 @@ mod tests {
         assert_eq!(SparseCheckpoint::read(&path).unwrap(), checkpoint);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no part is left behind");
         assert!(SparseCheckpoint::recognises(&path));
+        let light = folder.path().join("weights");
+        checkpoint.write_weights(&light).unwrap();
+        let weights = SparseCheckpoint::read(&light).unwrap();
+        assert_eq!((&weights.network, &weights.average), (&checkpoint.average, &checkpoint.average));
+        assert!(light.metadata().unwrap().len() * 3 < path.metadata().unwrap().len());
+        assert!(SparseCheckpoint::recognises(&light));
+        std::fs::remove_file(&light).unwrap();
         let bytes = std::fs::read(&path).unwrap();
         std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
         let error = format!("{:#}", SparseCheckpoint::read(&path).unwrap_err());

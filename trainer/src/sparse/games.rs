@@ -1,15 +1,15 @@
 //! Games in memory, and their positions as samples.
 
-use std::ops::Range;
-
 use engine::encoding::moves1::{self, Rows};
 use engine::encoding::sparse1::View;
 use engine::position::{Game, PackedMove};
 use fastrand::Rng;
+use shakmaty::Position;
 
 use super::samples::{SparseSamples, SparseTargets};
-use crate::record::{GameView, NO_EVAL};
-use crate::samples::{ValueTarget, puzzle};
+use crate::config::SparseSourceConfig;
+use crate::record::{GameView, NO_EVAL, wdl_of_search};
+use crate::samples::{Phase, ValueTarget, puzzle};
 
 #[derive(Clone, Copy, Debug)]
 struct Head {
@@ -22,7 +22,7 @@ struct Head {
     recorded: bool,
 }
 
-/// Many games, compact: four bytes a ply, and five more where policies are recorded.
+/// Many games, compact: four bytes a ply, and nine more where policies are recorded.
 #[derive(Clone, Debug, Default)]
 pub struct GameStore {
     heads: Vec<Head>,
@@ -31,6 +31,8 @@ pub struct GameStore {
     evals: Vec<i16>,
     /// Of the games with policies; their plies are counted apart.
     policies: Vec<u8>,
+    /// Of the same plies, the searches' q and d.
+    values: Vec<(i16, u16)>,
     shares: Vec<(u16, u16)>,
     policy_at: Vec<u64>,
     targets: u64,
@@ -59,6 +61,19 @@ impl Default for SparseRecipe {
             smoothing: 0.0,
             policy_weight: 1.0,
             value_weight: 1.0,
+        }
+    }
+}
+
+impl SparseSourceConfig {
+    /// How its positions are made into samples of training.
+    pub fn recipe(&self) -> SparseRecipe {
+        SparseRecipe {
+            target: ValueTarget { lambda: self.value_lambda as f32 },
+            forget: self.history_dropout,
+            smoothing: self.label_smoothing as f32,
+            policy_weight: self.policy_weight as f32,
+            value_weight: self.value_weight as f32,
         }
     }
 }
@@ -107,19 +122,30 @@ impl GameStore {
         self.evals.resize(self.moves.len(), NO_EVAL);
         if recorded {
             self.policies.extend_from_slice(&searches.len[..plies]);
+            self.values.extend((0..plies).map(|ply| (searches.q[ply], searches.d[ply])));
             self.shares.extend((0..plies).flat_map(|ply| searches.shares(ply)));
         }
-        self.targets += self.plies(self.len() - 1).len() as u64;
+        self.targets += self.positions(self.len() - 1) as u64;
     }
 
-    /// The plies of a game that may be learnt, as steps of one or of two plies.
-    pub fn plies(&self, game: usize) -> std::iter::StepBy<Range<usize>> {
+    /// Number of positions of a game to be learnt: those with a policy, if such are recorded; else all, of a puzzle
+    /// every second.
+    pub fn positions(&self, game: usize) -> usize {
         let head = &self.heads[game];
-        (0..usize::from(head.plies)).step_by(if head.puzzle { 2 } else { 1 })
+        match self.recorded(game) {
+            Some(policies) => policies.iter().filter(|len| **len > 0).count(),
+            None => usize::from(head.plies).div_ceil(if head.puzzle { 2 } else { 1 }),
+        }
     }
 
-    /// Adds samples of a game to `out`: of the positions before those of its [plies](GameStore::plies) that `wanted`
-    /// chooses, given their index among them.
+    /// Number of moves in each ply's policy, if policies are recorded.
+    fn recorded(&self, game: usize) -> Option<&[u8]> {
+        let (head, at) = (&self.heads[game], self.policy_at[game] as usize);
+        head.recorded.then(|| &self.policies[at..at + usize::from(head.plies)])
+    }
+
+    /// Adds samples of a game to `out`: of those of its [positions](GameStore::positions) that `wanted` chooses, given
+    /// their index among them.
     ///
     /// A game with an illegal move ends there.
     pub fn sample(
@@ -132,34 +158,35 @@ impl GameStore {
     ) {
         let head = &self.heads[game];
         let first = head.ply as usize;
-        let plies = usize::from(head.plies);
         let step = if head.puzzle { 2 } else { 1 };
-        let Some(last) = (0..plies.div_ceil(step)).rev().find(|index| wanted(*index)) else { return };
+        let Some(last) = (0..self.positions(game)).rev().find(|index| wanted(*index)) else { return };
         let Some(mut position) = self.start(head, rng) else { return };
-        let policies = if head.recorded {
-            let at = self.policy_at[game] as usize;
-            &self.policies[at..at + plies]
-        } else {
-            &[]
-        };
+        let policies = self.recorded(game);
         let mut share = head.share as usize;
+        let mut index = 0;
         let mut rows = [Rows { a: 0, b: 0 }; 256];
-        for ply in 0..=last * step {
-            let shares = policies.get(ply).map_or(0, |len| usize::from(*len));
-            let shares = &self.shares[share..share + shares];
-            share += shares.len();
+        for ply in 0..usize::from(head.plies) {
+            let len = policies.map_or(0, |policies| usize::from(policies[ply]));
+            let shares = &self.shares[share..share + len];
+            share += len;
             let packed = PackedMove(self.moves[first + ply]);
-            let played = packed.to_legal_move(position.position());
-            if ply.is_multiple_of(step) && wanted(ply / step) && (!head.recorded || !shares.is_empty()) {
-                let eval = Some(self.evals[first + ply]);
-                let targets = Labels { eval, result: head.result, played: packed, shares, recipe };
-                if targets.push(&position, rng, &mut rows, out).is_none() {
+            if if policies.is_some() { len > 0 } else { ply.is_multiple_of(step) } {
+                if wanted(index) {
+                    let searched = policies.map(|_| self.values[self.policy_at[game] as usize + ply]);
+                    let searched = searched.map(|(q, d)| wdl_of_search(q, d));
+                    let eval = Some(self.evals[first + ply]);
+                    let labels =
+                        Labels { eval, searched, result: head.result, played: packed, shares, recipe };
+                    if labels.push(&position, rng, &mut rows, out).is_none() {
+                        return;
+                    }
+                }
+                if index == last {
                     return;
                 }
+                index += 1;
             }
-            if ply < last * step {
-                position.play(played);
-            }
+            position.play(packed.to_legal_move(position.position()));
         }
     }
 
@@ -174,6 +201,8 @@ impl GameStore {
 /// What is known of one position.
 struct Labels<'a> {
     eval: Option<i16>,
+    /// Win, draw and loss for the mover, by a search or an engine.
+    searched: Option<[f32; 3]>,
     result: i8,
     played: PackedMove,
     shares: &'a [(u16, u16)],
@@ -216,13 +245,19 @@ impl Labels<'_> {
         let forgets = recipe.forget > 0.0 && rng.f64() < recipe.forget;
         let view = if forgets { View::new(game.position(), None, 0) } else { View::of(game) };
         moves1::rows(&view, &moves, &mut rows[..moves.len()]);
-        let wdl = recipe.target.for_mover(game.turn(), self.result, self.eval);
+        let wdl = match self.searched {
+            Some(searched) => recipe.target.for_mover_searched(game.turn(), self.result, searched),
+            None => recipe.target.for_mover(game.turn(), self.result, self.eval),
+        };
+        let result = ValueTarget::RESULT.for_mover(game.turn(), self.result, None);
         let targets = SparseTargets {
             best: best as u16,
             wdl: wdl.unwrap_or_default(),
             policy_weight: recipe.policy_weight,
             value_weight: if wdl.is_some() { recipe.value_weight } else { 0.0 },
             smoothing,
+            result: result.unwrap_or_default(),
+            phase: Phase::of(game.position().board()),
         };
         let rows = rows[..moves.len()].iter().map(|row| [row.a, row.b]);
         out.push(&view.features(), rows, &shares, targets);
@@ -237,8 +272,7 @@ pub fn choose(games: &GameStore, count: usize, recipe: &SparseRecipe, seed: u64)
     let (mut left, mut wanted) = (games.targets(), (count as u64).min(games.targets()));
     let mut out = SparseSamples::default();
     for game in 0..games.len() {
-        let chosen: Vec<bool> = games
-            .plies(game)
+        let chosen: Vec<bool> = (0..games.positions(game))
             .map(|_| {
                 let take = rng.u64(..left) < wanted;
                 left -= 1;
@@ -297,23 +331,42 @@ mod tests {
         let mut games = GameStore::default();
         // Ply 0 has one move that was not played, ply 1 nothing, ply 2 two moves.
         let mut columns = SearchColumns::default();
-        columns.push(0, 0, [(11 | 27 << 6, 65535)].into_iter());
+        columns.push(0, 32768, [(11 | 27 << 6, 65535)].into_iter());
         columns.pad(2);
-        columns.push(0, 0, [(6 | 21 << 6, 100), (5 | 33 << 6, 300)].into_iter());
+        columns.push(-16384, 32768, [(6 | 21 << 6, 100), (5 | 33 << 6, 300)].into_iter());
         columns.pad(4);
-        for _ in 0..2 {
+        for result in [2, 1] {
             let moves = &MOVES[..4];
-            games.push(&GameView { moves, searches: columns.get(0..4), ..GameView::default() });
+            games.push(&GameView { moves, result, searches: columns.get(0..4), ..GameView::default() });
         }
-        let batch = sampled(&games, &SparseRecipe { smoothing: 0.5, ..SparseRecipe::default() });
-        assert_eq!(batch.len(), 4);
+        let recipe =
+            SparseRecipe { smoothing: 0.5, target: ValueTarget { lambda: 0.25 }, ..SparseRecipe::default() };
+        let batch = sampled(&games, &recipe);
+        assert_eq!((batch.len(), games.targets()), (4, 4));
         let greatest = |sample: usize| {
             let shares = &batch.shares[batch.moves(sample)];
             (shares[usize::from(batch.best[sample])], shares.iter().filter(|share| **share > 0.0).count())
         };
         assert_eq!([greatest(0), greatest(1)], [(1.0, 1), (0.75, 2)]);
         assert_eq!([greatest(2), greatest(3)], [(1.0, 1), (0.75, 2)]);
-        assert_eq!(batch.value_weight, [0.0; 4], "neither result nor evaluation");
+        // The search's value, with the result where it is known: three quarters of a draw in half of the games, then
+        // White's win.
+        let expected = [[0.25, 0.5, 0.25], [0.0, 0.5, 0.5]];
+        for (sample, (result, searched)) in
+            [(0.0, expected[0]), (0.0, expected[1]), (1.0, expected[0]), (1.0, expected[1])]
+                .into_iter()
+                .enumerate()
+        {
+            let known = 0.25 * result;
+            let wdl = [0, 1, 2].map(|k| (1.0 - known) * searched[k] + if k == 0 { known } else { 0.0 });
+            for (got, wanted) in batch.wdl[sample].into_iter().zip(wdl) {
+                assert!((got - wanted).abs() < 1e-3, "{sample}: {:?}", batch.wdl[sample]);
+            }
+        }
+        // Chosen by their index among the recorded positions.
+        let mut second = SparseSamples::default();
+        games.sample(0, |index| index == 1, &recipe, &mut Rng::with_seed(1), &mut second);
+        assert_eq!(second.batch(0..1).features(0), batch.features(1));
     }
 
     #[test]

@@ -6,7 +6,8 @@ use super::network::SparseModel;
 use super::parallel;
 use super::pass::{SharedGradients, SparsePass, SparseTally};
 use super::samples::SparseBatch;
-use super::tensor::{SparseAdam, SparseAdamStep, SparseTensor};
+use super::tensor::{SparseAdamStep, SparseTensor};
+use crate::config::SparseAdam;
 
 /// Rows of a table that one task updates.
 const ROWS: usize = 256;

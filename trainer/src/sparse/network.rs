@@ -1,5 +1,7 @@
 //! The parameters of a sparse network.
 
+use engine::sparse::SparseTensors;
+
 use super::shape::SparseShape;
 use super::tensor::{SparseTensor, block_of};
 
@@ -101,6 +103,32 @@ impl SparseModel {
         network.value_l1_weight.fill(0.0, radius(shape.value), &mut rng);
         network.value_l1_bias.fill(0.4, 0.0, &mut rng);
         network.value_out_weight.fill(0.0, radius(shape.hidden), &mut rng);
+        network
+    }
+
+    /// A network with the weights of a network file.
+    pub fn of_tensors(tensors: &SparseTensors) -> SparseModel {
+        let (policy, value, hidden) = (tensors.policy_width, tensors.value_width, tensors.layer_width);
+        let mut network = SparseModel::zeros(SparseShape { policy, value, hidden, ..SparseShape::STANDARD });
+        for tensor in network.tensors_mut() {
+            let weights = match tensor.name {
+                "policy_embedding" => &tensors.policy_embedding,
+                "policy_bias" => &tensors.policy_bias,
+                "value_embedding" => &tensors.value_embedding,
+                "value_bias" => &tensors.value_bias,
+                "rows_a" => &tensors.rows_a,
+                "rows_b" => &tensors.rows_b,
+                "row_bias_a" => &tensors.row_bias_a,
+                "row_bias_b" => &tensors.row_bias_b,
+                "value_l1_weight" => &tensors.value_l1_weight,
+                "value_l1_bias" => &tensors.value_l1_bias,
+                "value_out_weight" => &tensors.value_out_weight,
+                "value_out_bias" => &tensors.value_out_bias,
+                other => unreachable!("{other} is no tensor of a network"),
+            };
+            // Files have a row for padding.
+            tensor.w = tensor.blocked(&weights[..tensor.w.len()]);
+        }
         network
     }
 

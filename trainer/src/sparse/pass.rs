@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use engine::eval::softmax;
 use serde::{Deserialize, Serialize};
 
 use super::lanes;
@@ -108,6 +109,8 @@ pub struct SparsePass {
     pub hidden: Vec<f32>,
     /// The logit of each move; after a backward pass its gradient.
     pub logits: Vec<f32>,
+    /// Probabilities of win, draw and loss; zero where the value does not count.
+    pub wdl: Vec<[f32; 3]>,
 }
 
 /// A shard's part of a [`SparsePass`].
@@ -119,6 +122,7 @@ struct Shard<'a> {
     value: Vec<&'a mut [f32]>,
     hidden: Vec<&'a mut [f32]>,
     logits: &'a mut [f32],
+    wdl: &'a mut [[f32; 3]],
 }
 
 impl SparsePass {
@@ -135,6 +139,8 @@ impl SparsePass {
         let half = network.shape.half();
         self.hidden.resize(batch.len() * half, 0.0);
         self.logits.resize(batch.rows_a.len(), 0.0);
+        self.wdl.clear();
+        self.wdl.resize(batch.len(), [0.0; 3]);
         // The value's first layer by its outputs, for the gradient of its inputs.
         let transposed = transposed(&network.value_l1_weight);
         let worker = Worker { network, batch, backward, transposed };
@@ -156,6 +162,7 @@ impl SparsePass {
         let mut policy = split(&mut self.policy, n, network.policy_embedding.block).into_iter();
         let mut value = split(&mut self.value, n, network.value_embedding.block).into_iter();
         let mut hidden = split(&mut self.hidden, n, network.rows_a.block).into_iter();
+        let mut wdl = self.wdl.chunks_mut(SHARD);
         let mut rest = &mut self.logits[..];
         let mut shards = Vec::new();
         for first in (0..n).step_by(SHARD) {
@@ -170,6 +177,7 @@ impl SparsePass {
                 value: value.next().expect("as many shards"),
                 hidden: hidden.next().expect("as many shards"),
                 logits,
+                wdl: wdl.next().expect("as many shards"),
             });
         }
         shards
@@ -230,20 +238,6 @@ fn scatter(row: &[f32], blocks: &mut [&mut [f32]], index: usize) {
     for (row, columns) in row.chunks_exact(block).zip(blocks) {
         columns[index * block..][..block].copy_from_slice(row);
     }
-}
-
-/// Turns logits into probabilities and returns the logarithm of the sum of their exponentials.
-fn softmax(logits: &mut [f32]) -> f32 {
-    let greatest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let mut sum = 0.0;
-    for logit in &mut *logits {
-        *logit = (*logit - greatest).exp();
-        sum += *logit;
-    }
-    for logit in &mut *logits {
-        *logit /= sum;
-    }
-    greatest + sum.ln()
 }
 
 fn clip(x: f32) -> f32 {
@@ -399,6 +393,7 @@ impl Worker<'_> {
             let target = batch.wdl[sample];
             let expected: f32 = (0..3).map(|k| target[k] * out[k]).sum();
             let loss = softmax(&mut out) - expected;
+            shard.wdl[index] = out;
             tally.value_loss += f64::from(weight * loss);
             tally.value_weight += f64::from(weight);
             let Some(shared) = shared.as_deref_mut() else { continue };

@@ -1,9 +1,14 @@
 //! A network's answer for one position, computed as its definition says: the reference for faster forms.
 
+use engine::encoding::moves1::{self, Rows};
+use engine::encoding::sparse1::View;
+use engine::eval::softmax;
+use engine::position::Game;
+
 use super::network::SparseModel;
 use super::tensor::SparseTensor;
 
-/// Logits for one position.
+/// An answer for one position, as logits or as probabilities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseAnswer {
     /// One per move.
@@ -35,7 +40,19 @@ fn product(x: &[f64], matrix: &SparseTensor, bias: &[f32]) -> Vec<f64> {
 }
 
 impl SparseModel {
-    /// Its answer for a position with these active features, for moves with these pairs of rows.
+    /// Its answer for a position, as probabilities; one per legal move, in the order of [`Game::legal_moves`].
+    pub fn probabilities(&self, game: &Game) -> SparseAnswer {
+        let (view, legal) = (View::of(game), game.legal_moves());
+        let mut rows = vec![Rows::default(); legal.len()];
+        moves1::rows(&view, &legal, &mut rows);
+        let rows: Vec<[u16; 2]> = rows.iter().map(|rows| [rows.a, rows.b]).collect();
+        let mut answer = self.evaluate(&view.features(), &rows);
+        softmax(&mut answer.policy);
+        softmax(&mut answer.wdl);
+        answer
+    }
+
+    /// Its answer as logits for a position with these active features, for moves with these pairs of rows.
     pub fn evaluate(&self, features: &[u16], moves: &[[u16; 2]]) -> SparseAnswer {
         let body = sums(&self.policy_embedding, &self.policy_bias.w, features);
         let (left, right) = body.split_at(self.shape.half());

@@ -1,32 +1,32 @@
 //! A training run and its folder: steps, reports, validations, checkpoints.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::checkpoint::SparseCheckpoint;
-use super::config::SparseTrainConfig;
 use super::learner::SparseLearner;
 use super::network::SparseModel;
-use super::pass::{SparsePass, SparseTally};
-use super::samples::SparseSamples;
-use super::sources::{HeldOutSamples, SparseGames};
-use super::stream::{SampleStream, StreamCursor, StreamSizes};
+use super::pass::SparseTally;
+use super::sources::HeldOutSamples;
+use super::stream::{SampleSource, SampleStream, StreamCursor, StreamSizes};
+use super::validation::validate;
+use crate::config::SparseTrainConfig;
 use crate::files::{make_folder, write_file};
-use crate::progress::progress;
+use crate::metrics::{ReportedProgress, Reporter, TrainReport, TrainSummary};
+use crate::samples::Phase;
 
 /// Steps between updates of the averaged weights.
 const AVERAGE_EVERY: u64 = 16;
-/// Positions of a validation that are evaluated at once.
-const VALIDATION_BATCH: usize = 4096;
-/// Interval of the progress lines if stderr is not a terminal.
-const LOG_EVERY: Duration = Duration::from_secs(15);
+
+/// Training has diverged.
+#[derive(Debug, thiserror::Error)]
+#[error("the loss is not finite (the last checkpoint is intact): use a lower lr")]
+pub struct LossNotFinite;
 
 /// How far a run is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -39,6 +39,17 @@ pub struct SparseProgress {
     pub time_s: f64,
     /// How far the games were read.
     pub cursor: StreamCursor,
+    /// Means over the steps since the summary was last cleared.
+    #[serde(default)]
+    pub summary: TrainSummary,
+}
+
+impl SparseProgress {
+    /// What reports say of it.
+    fn reported(&self) -> ReportedProgress {
+        let SparseProgress { step, samples, time_s, .. } = *self;
+        ReportedProgress { step, samples, time_s, skipped: 0 }
+    }
 }
 
 /// What a checkpoint holds besides the weights.
@@ -68,19 +79,55 @@ fn last(folder: &Path) -> PathBuf {
 }
 
 impl SparseRun {
-    /// Starts a run in `folder`, which is created, with the resolved configuration in `config.json`.
+    /// Starts a run in `folder`, which is created, with the resolved configuration in `config.json`. The initial weights
+    /// are those of `init` if given.
     ///
     /// # Errors
     ///
-    /// If the folder already contains a checkpoint, or cannot be written.
-    pub fn start(folder: &Path, config: &SparseTrainConfig) -> Result<SparseRun> {
-        if last(folder).exists() {
+    /// If the folder already contains a checkpoint or cannot be written, or `init` has other sizes.
+    pub fn start(folder: &Path, config: &SparseTrainConfig, init: Option<SparseModel>) -> Result<SparseRun> {
+        if SparseRun::is_begun(folder) {
             let folder = folder.display();
             bail!("{folder} already contains a run: add --resume, or name another folder with --run");
         }
-        let network = SparseModel::new(config.shape(), config.seed);
+        let network = init.unwrap_or_else(|| SparseModel::new(config.shape(), config.seed));
+        let (found, expected) = (network.shape, config.shape());
+        ensure!(found == expected, "the initial network has other sizes: {found:?}, expected {expected:?}");
         let average = network.clone();
         SparseRun::open(folder, config, network, average, SparseProgress::default())
+    }
+
+    /// Whether the folder contains a checkpoint.
+    pub fn is_begun(folder: &Path) -> bool {
+        last(folder).exists()
+    }
+
+    /// Continues the run in `folder` from its checkpoint, with other games and settings; the network's sizes must be the
+    /// run's.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or the network has other sizes.
+    pub fn go_on(folder: &Path, config: &SparseTrainConfig) -> Result<SparseRun> {
+        let (checkpoint, state) = SparseRun::read(folder, config)?;
+        SparseRun::resumed(folder, config, checkpoint, state)
+    }
+
+    fn read(folder: &Path, config: &SparseTrainConfig) -> Result<(SparseCheckpoint, RunState)> {
+        let checkpoint = SparseCheckpoint::read(&last(folder))?;
+        let state: RunState = serde_json::from_str(&checkpoint.state).context("the checkpoint's state")?;
+        ensure!(state.config.model == config.model, "model cannot be changed in a run that is resumed");
+        Ok((checkpoint, state))
+    }
+
+    fn resumed(
+        folder: &Path,
+        config: &SparseTrainConfig,
+        SparseCheckpoint { network, average, .. }: SparseCheckpoint,
+        RunState { progress, tally, .. }: RunState,
+    ) -> Result<SparseRun> {
+        let run = SparseRun::open(folder, config, network, average, progress)?;
+        Ok(SparseRun { tally, ..run })
     }
 
     /// Resumes the run in `folder` from its checkpoint, with the same samples and the same losses.
@@ -90,14 +137,12 @@ impl SparseRun {
     /// If it cannot be read, or does not match the configuration: sizes, batch, block, seed and names of the sources
     /// must be the run's.
     pub fn resume(folder: &Path, config: &SparseTrainConfig) -> Result<SparseRun> {
-        let SparseCheckpoint { network, average, state } = SparseCheckpoint::read(&last(folder))?;
-        let state: RunState = serde_json::from_str(&state).context("the checkpoint's state")?;
+        let (checkpoint, state) = SparseRun::read(folder, config)?;
         let names = |config: &SparseTrainConfig| -> Vec<String> {
             config.sources.iter().map(|source| source.name.clone()).collect()
         };
         let old = &state.config;
         for (key, same) in [
-            ("model", old.model == config.model),
             ("batch", old.batch == config.batch),
             ("block", old.block == config.block),
             ("seed", old.seed == config.seed),
@@ -105,9 +150,7 @@ impl SparseRun {
         ] {
             ensure!(same, "{key} cannot be changed in a run that is resumed");
         }
-        let mut run = SparseRun::open(folder, config, network, average, state.progress)?;
-        run.tally = state.tally;
-        Ok(run)
+        SparseRun::resumed(folder, config, checkpoint, state)
     }
 
     fn open(
@@ -131,32 +174,43 @@ impl SparseRun {
         self.learner.network.parameters()
     }
 
+    /// The averaged weights, which are validated and exported.
+    pub fn averaged(&self) -> &SparseModel {
+        &self.average
+    }
+
     /// Trains to the end, or until `stop`; both write a checkpoint. Returns whether the run has finished.
     ///
     /// # Errors
     ///
-    /// If there are no games, the loss is not finite, or a file cannot be written.
-    pub fn train(&mut self, games: SparseGames, stop: &dyn Fn() -> bool) -> Result<bool> {
+    /// If there are no games, the loss is not finite ([`LossNotFinite`]), or a file cannot be written.
+    pub fn train(
+        &mut self,
+        games: Vec<SampleSource>,
+        held_out: &[HeldOutSamples],
+        stop: &dyn Fn() -> bool,
+    ) -> Result<bool> {
         let config = self.config.clone();
-        let finished = |progress: &SparseProgress| progress.samples >= config.samples;
-        if finished(&self.progress) {
+        let share = |progress: &SparseProgress| config.progress(progress.samples, progress.time_s);
+        if share(&self.progress) >= 1.0 {
             return Ok(true);
         }
-        let SparseGames { train, held_out } = games;
         let sizes = StreamSizes { batch: config.batch, block: config.block };
         let cursor = self.progress.cursor.clone();
-        let mut stream = SampleStream::new(train, sizes, config.seed, config.thread_count(), cursor)
+        let mut stream = SampleStream::new(games, sizes, config.seed, config.thread_count(), cursor)
             .map_err(anyhow::Error::msg)?;
         let schedule = config.schedule();
-        let mut report = SparseReport::open(&self.folder, &config, &self.progress)?;
+        let mut reporter = Reporter::open(&self.folder, config.samples, self.progress.reported())?;
         let (begun, before) = (Instant::now(), self.progress.time_s);
         let mut saved = Instant::now();
         loop {
-            let rate = schedule.rate(self.progress.samples);
+            let elapsed =
+                if config.minutes > 0.0 { self.progress.time_s / (60.0 * config.minutes) } else { 0.0 };
+            let rate = schedule.rate(self.progress.samples, elapsed);
             let batch = stream.next_batch().map_err(anyhow::Error::msg)?;
             let tally = self.learner.step(&batch, rate);
             if !(tally.policy().is_finite() && tally.value().is_finite()) {
-                bail!("the loss is not finite (the last checkpoint is intact): use a lower lr");
+                bail!(LossNotFinite);
             }
             self.progress.step = self.learner.steps;
             self.progress.samples += tally.samples;
@@ -164,13 +218,14 @@ impl SparseRun {
             self.progress.cursor = stream.cursor().clone();
             self.average();
             self.tally.add(&tally);
-            let (done, stopped) = (finished(&self.progress), stop());
+            let share = share(&self.progress);
+            let (done, stopped) = (share >= 1.0, stop());
             let step = self.progress.step;
             if done || step.is_multiple_of(config.report_every) {
-                report.train(&self.progress, rate, &std::mem::take(&mut self.tally))?;
+                self.report(&mut reporter, f64::from(rate), share)?;
             }
             if done || step.is_multiple_of(config.validate_every) {
-                report.validation(&self.progress, &self.average, &held_out, self.learner.threads)?;
+                self.validate(&mut reporter, held_out)?;
             }
             if done || stopped || saved.elapsed().as_secs_f64() >= config.checkpoint_every_s {
                 self.save()?;
@@ -180,6 +235,58 @@ impl SparseRun {
                 return Ok(done);
             }
         }
+    }
+
+    /// Trains as [`SparseRun::train`] does, with a summary in [`SparseProgress::summary`] of the steps since `from`, which
+    /// is the run's present step or was when an earlier call with the same `from` began. Then games are read from their
+    /// beginning.
+    ///
+    /// # Errors
+    ///
+    /// As [`SparseRun::train`]; also [`LossNotFinite`] if a weight is not finite at the end.
+    pub fn train_from(
+        &mut self,
+        from: u64,
+        games: Vec<SampleSource>,
+        held_out: &[HeldOutSamples],
+        stop: &dyn Fn() -> bool,
+    ) -> Result<bool> {
+        if self.progress.step == from {
+            self.progress.summary = TrainSummary::default();
+            self.progress.cursor = StreamCursor::default();
+        }
+        if !self.progress.cursor.places.is_empty() && self.progress.cursor.places.len() != games.len() {
+            log::warn!("the sources have changed: games are read from their beginning");
+            self.progress.cursor = StreamCursor::default();
+        }
+        let finished = self.train(games, held_out, stop)?;
+        let finite = self.average.tensors().iter().all(|tensor| tensor.w.iter().all(|w| w.is_finite()));
+        ensure!(!finished || finite, LossNotFinite);
+        Ok(finished)
+    }
+
+    /// Reports the steps since the last report.
+    fn report(&mut self, reporter: &mut Reporter, rate: f64, share: f64) -> Result<()> {
+        let tally = std::mem::take(&mut self.tally);
+        let report = TrainReport { measures: tally.measures(), ..TrainReport::default() };
+        let speed = reporter.train(self.progress.reported(), &report, rate, share)?;
+        self.progress.summary.add(&report, speed);
+        Ok(())
+    }
+
+    /// Measures the averaged weights on held-out positions.
+    fn validate(&mut self, reporter: &mut Reporter, held_out: &[HeldOutSamples]) -> Result<()> {
+        let begun = Instant::now();
+        let validations = validate(&self.average, held_out, self.learner.threads);
+        if validations.all.samples == 0 {
+            return Ok(());
+        }
+        let names: Vec<String> = held_out.iter().map(|source| source.name.clone()).collect();
+        reporter.validation(self.progress.reported(), &names, &validations, begun.elapsed())?;
+        let phases = Phase::ALL.map(Phase::name).into_iter().zip(&validations.phases);
+        self.progress.summary.validation = json!(validations.all);
+        self.progress.summary.phases = json!(phases.collect::<BTreeMap<_, _>>());
+        Ok(())
     }
 
     /// Moves the averaged weights towards the network's.
@@ -214,133 +321,4 @@ impl SparseRun {
 pub fn run_of(checkpoint: &SparseCheckpoint) -> Result<(SparseTrainConfig, SparseProgress)> {
     let state: RunState = serde_json::from_str(&checkpoint.state).context("the checkpoint's state")?;
     Ok((state.config, state.progress))
-}
-
-/// Losses and accuracies of a network.
-fn evaluate(network: &SparseModel, samples: &SparseSamples, threads: usize) -> SparseTally {
-    let mut tally = SparseTally::default();
-    let mut pass = SparsePass::default();
-    for first in (0..samples.len()).step_by(VALIDATION_BATCH) {
-        let batch = samples.batch(first..(first + VALIDATION_BATCH).min(samples.len()));
-        tally.add(&pass.run(network, &batch, false, threads).0);
-    }
-    tally
-}
-
-/// Writes `metrics.jsonl` and shows the progress.
-struct SparseReport {
-    file: File,
-    bar: indicatif::ProgressBar,
-    total: u64,
-    last_line: Option<Instant>,
-    /// Samples and seconds at the last report.
-    last: (u64, f64),
-}
-
-impl SparseReport {
-    /// Opens `metrics.jsonl`; lines of steps after `start`, written after the last checkpoint, are discarded.
-    fn open(folder: &Path, config: &SparseTrainConfig, start: &SparseProgress) -> Result<SparseReport> {
-        let path = folder.join("metrics.jsonl");
-        let text = std::fs::read_to_string(&path).unwrap_or_default();
-        let kept = |line: &&str| {
-            let line: Option<Value> = serde_json::from_str(line).ok();
-            line.and_then(|line| line["step"].as_u64()).is_some_and(|step| step <= start.step)
-        };
-        let lines: String = text.lines().filter(kept).flat_map(|line| [line, "\n"]).collect();
-        write_file(&path, lines.as_bytes())?;
-        let file = OpenOptions::new().append(true).open(&path);
-        let file = file.with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(SparseReport {
-            file,
-            bar: progress(config.samples, start.samples, "samples"),
-            total: config.samples,
-            last_line: None,
-            last: (start.samples, start.time_s),
-        })
-    }
-
-    /// Reports the steps since the last report.
-    fn train(&mut self, progress: &SparseProgress, rate: f32, tally: &SparseTally) -> Result<()> {
-        let seconds = (progress.time_s - self.last.1).max(1e-9);
-        let speed = (progress.samples - self.last.0) as f64 / seconds;
-        self.last = (progress.samples, progress.time_s);
-        let mut line = heading(progress);
-        line["lr"] = rate.into();
-        line["samples_per_s"] = rounded(speed, 1).into();
-        for (key, value) in measures(tally) {
-            line[key] = value.into();
-        }
-        writeln!(self.file, "{line}")?;
-        let top1 = 100.0 * tally.top1 as f64 / tally.samples.max(1) as f64;
-        let losses = format!("policy {:.4} · WDL {:.4} · top-1 {top1:.1}%", tally.policy(), tally.value());
-        let message = format!("{speed:.0}/s · {losses}");
-        if std::io::stderr().is_terminal() {
-            self.bar.set_position(progress.samples.min(self.total));
-            self.bar.set_message(message);
-        } else if self.last_line.is_none_or(|at| at.elapsed() >= LOG_EVERY) {
-            self.last_line = Some(Instant::now());
-            let left = self.total.saturating_sub(progress.samples) as f64 / speed.max(1e-9);
-            let left = indicatif::HumanDuration(Duration::from_secs_f64(left.min(1e9)));
-            let share = 100.0 * progress.samples as f64 / self.total as f64;
-            eprintln!("{share:3.0}% {} samples {message} · {left} left", progress.samples);
-        }
-        Ok(())
-    }
-
-    /// Reports the losses and accuracies of `network` on held-out positions.
-    fn validation(
-        &mut self,
-        progress: &SparseProgress,
-        network: &SparseModel,
-        held_out: &[HeldOutSamples],
-        threads: usize,
-    ) -> Result<()> {
-        if held_out.is_empty() {
-            return Ok(());
-        }
-        let mut all = SparseTally::default();
-        let mut sources = BTreeMap::new();
-        for HeldOutSamples { name, samples } in held_out {
-            let tally = evaluate(network, samples, threads);
-            all.add(&tally);
-            sources.insert(name, measures(&tally));
-        }
-        let mut line = heading(progress);
-        line["validation"] = json!(measures(&all));
-        line["sources"] = json!(sources);
-        writeln!(self.file, "{line}")?;
-        let top1 = 100.0 * all.top1 as f64 / all.samples.max(1) as f64;
-        self.bar.suspend(|| {
-            log::info!(
-                "step {}: held out: policy {:.4} · WDL {:.4} · top-1 {top1:.1}%",
-                progress.step,
-                all.policy(),
-                all.value()
-            );
-        });
-        Ok(())
-    }
-}
-
-fn rounded(value: f64, digits: i32) -> f64 {
-    let unit = 10f64.powi(digits);
-    (value * unit).round() / unit
-}
-
-fn heading(progress: &SparseProgress) -> Value {
-    json!({ "step": progress.step, "samples": progress.samples, "time_s": rounded(progress.time_s, 3) })
-}
-
-/// Losses and accuracies by their names in `metrics.jsonl`.
-fn measures(tally: &SparseTally) -> BTreeMap<&'static str, f64> {
-    let share = |count: u64| rounded(count as f64 / tally.samples.max(1) as f64, 5);
-    let mut measures = BTreeMap::from([
-        ("policy_loss", rounded(tally.policy(), 5)),
-        ("top1", share(tally.top1)),
-        ("top5", share(tally.top5)),
-    ]);
-    if tally.value_weight > 0.0 {
-        measures.insert("wdl_loss", rounded(tally.value(), 5));
-    }
-    measures
 }

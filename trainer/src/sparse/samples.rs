@@ -1,5 +1,10 @@
 //! Encoded positions with their targets, and batches of them.
 
+use std::collections::HashSet;
+use std::ops::Range;
+
+use crate::samples::Phase;
+
 /// What one position teaches, besides its features and moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SparseTargets {
@@ -13,6 +18,10 @@ pub struct SparseTargets {
     pub value_weight: f32,
     /// How much of the policy's target is spread evenly over the legal moves.
     pub smoothing: f32,
+    /// The game's result for the mover as win, draw and loss; all zero if unknown.
+    pub result: [f32; 3],
+    /// The phase of the game.
+    pub phase: Phase,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +108,26 @@ impl SparseSamples {
         self.heads.truncate(count);
     }
 
+    /// Keeps the first `count` samples of different positions.
+    pub fn keep_distinct(&mut self, count: usize) {
+        let (features, rows) = (&self.features, &self.rows);
+        let mut seen = HashSet::new();
+        self.heads.retain(|head| {
+            let features = &features[head.feature as usize..][..usize::from(head.features)];
+            let rows = &rows[head.row as usize..][..usize::from(head.rows)];
+            seen.len() < count && seen.insert((features, rows))
+        });
+    }
+
+    /// Sorts the samples by the phase of the game, and returns where those of each phase are.
+    pub fn sort_by_phase(&mut self) -> [Range<usize>; 3] {
+        self.heads.sort_by_key(|head| head.targets.phase as u8);
+        Phase::ALL.map(|phase| {
+            let end = |phase: u8| self.heads.partition_point(|head| (head.targets.phase as u8) < phase);
+            end(phase as u8)..end(phase as u8 + 1)
+        })
+    }
+
     /// Brings the samples into a random order.
     pub fn shuffle(&mut self, rng: &mut fastrand::Rng) {
         rng.shuffle(&mut self.heads);
@@ -109,7 +138,7 @@ impl SparseSamples {
     /// # Panics
     ///
     /// If there are no such samples.
-    pub fn batch(&self, range: std::ops::Range<usize>) -> SparseBatch {
+    pub fn batch(&self, range: Range<usize>) -> SparseBatch {
         let heads = &self.heads[range];
         let mut batch = SparseBatch { feature_at: vec![0], move_at: vec![0], ..SparseBatch::default() };
         let mut totals = [0.0f64; 2];
@@ -135,6 +164,7 @@ impl SparseSamples {
             batch.move_at.push(batch.rows_a.len() as u32);
             batch.best.push(targets.best);
             batch.wdl.push(targets.wdl);
+            batch.results.push(targets.result);
             batch.policy_weight.push(targets.policy_weight);
             batch.value_weight.push(targets.value_weight);
             totals[0] += f64::from(targets.policy_weight);
@@ -164,6 +194,8 @@ pub struct SparseBatch {
     pub best: Vec<u16>,
     /// Each sample's target of win, draw and loss.
     pub wdl: Vec<[f32; 3]>,
+    /// Each sample's result of the game, as in [`SparseTargets::result`].
+    pub results: Vec<[f32; 3]>,
     /// How much each sample's policy counts.
     pub policy_weight: Vec<f32>,
     /// How much each sample's value counts.
@@ -191,7 +223,7 @@ impl SparseBatch {
 
     /// Where a sample's moves are.
     #[inline(always)]
-    pub fn moves(&self, sample: usize) -> std::ops::Range<usize> {
+    pub fn moves(&self, sample: usize) -> Range<usize> {
         self.move_at[sample] as usize..self.move_at[sample + 1] as usize
     }
 }
@@ -206,6 +238,8 @@ mod tests {
         policy_weight: 1.0,
         value_weight: 0.5,
         smoothing: 0.0,
+        result: [0.0; 3],
+        phase: Phase::Opening,
     };
 
     #[test]
@@ -227,5 +261,8 @@ mod tests {
         }
         assert_eq!(batch.totals, [3.0, 1.5]);
         assert_eq!(samples.batch(1..2).features(0), [7]);
+        samples.append(samples.clone());
+        samples.keep_distinct(2);
+        assert_eq!((samples.len(), samples.batch(1..2).features(0)), (2, &[7][..]));
     }
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::SparseTrainConfig;
+
 /// Sizes of a network's tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,5 +30,13 @@ impl SparseShape {
     /// Width of what the policy's moves are compared with: half its embedding.
     pub fn half(&self) -> usize {
         self.policy / 2
+    }
+}
+
+impl SparseTrainConfig {
+    /// The sizes of the network's tensors.
+    pub fn shape(&self) -> SparseShape {
+        let crate::config::SparseModelConfig { policy, value, hidden, .. } = self.model;
+        SparseShape { policy, value, hidden, ..SparseShape::STANDARD }
     }
 }

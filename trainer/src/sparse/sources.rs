@@ -1,15 +1,17 @@
 //! The configured sources of games, split into training games and held-out positions.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 
-use super::config::{SparseSourceConfig, SparseTrainConfig};
 use super::games::{GameStore, SparseRecipe, choose};
 use super::parallel;
 use super::samples::SparseSamples;
 use super::stream::SampleSource;
+use crate::config::{SparseSourceConfig, SparseTrainConfig};
 use crate::dataset;
 use crate::record::{Split, split_at};
 
@@ -21,8 +23,21 @@ const HELD_OUT_SEED: u64 = 0x5eed;
 pub struct HeldOutSamples {
     /// The source's name.
     pub name: String,
-    /// Its positions.
+    /// Its positions, sorted by the phase of the game.
     pub samples: SparseSamples,
+    /// Where those of each phase are.
+    pub phases: [Range<usize>; 3],
+}
+
+impl HeldOutSamples {
+    /// `count` positions of held-out games, or as many as there are, with the targets that `recipe` makes, unweighted.
+    fn of(name: &str, games: &GameStore, count: usize, recipe: &SparseRecipe) -> HeldOutSamples {
+        let exact =
+            SparseRecipe { forget: 0.0, smoothing: 0.0, policy_weight: 1.0, value_weight: 1.0, ..*recipe };
+        let mut samples = choose(games, count, &exact, HELD_OUT_SEED);
+        let phases = samples.sort_by_phase();
+        HeldOutSamples { name: name.to_owned(), samples, phases }
+    }
 }
 
 /// All sources of a run.
@@ -54,22 +69,38 @@ impl SparseGames {
                 validation.len()
             );
             ensure!(!train.is_empty(), "source {}: no training games", source.name);
-            let recipe = source.recipe();
-            let exact =
-                SparseRecipe { forget: 0.0, smoothing: 0.0, policy_weight: 1.0, value_weight: 1.0, ..recipe };
-            let samples = choose(&validation, config.validation_samples, &exact, HELD_OUT_SEED);
-            if !samples.is_empty() {
-                games.held_out.push(HeldOutSamples { name: source.name.clone(), samples });
-            }
-            games.train.push(SampleSource {
-                name: source.name.clone(),
-                games: train,
-                share: source.weight,
-                stride: source.stride,
-                recipe,
-            });
+            games.add(&source.name, [train, validation], source, config.validation_samples);
         }
         Ok(games)
+    }
+
+    /// Adds a source's training games and `count` positions of its validation games.
+    pub fn add(
+        &mut self,
+        name: &str,
+        [train, validation]: [GameStore; 2],
+        source: &SparseSourceConfig,
+        count: usize,
+    ) {
+        let recipe = source.recipe();
+        let held_out = HeldOutSamples::of(name, &validation, count, &recipe);
+        if !held_out.samples.is_empty() {
+            self.held_out.push(held_out);
+        }
+        let (share, stride) = (source.weight, source.stride);
+        self.train.push(SampleSource {
+            name: name.to_owned(),
+            games: Arc::new(train),
+            share,
+            stride,
+            recipe,
+        });
+    }
+
+    /// Scales the shares of the training games so that they sum to `total`.
+    pub fn share(&mut self, total: f64) {
+        let sum: f64 = self.train.iter().map(|source| source.share).sum();
+        self.train.iter_mut().for_each(|source| source.share *= total / sum);
     }
 }
 

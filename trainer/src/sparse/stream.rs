@@ -5,6 +5,8 @@
 //! the next epoch those after them, so that `stride` epochs see each position once. A block depends on the seed and the
 //! [`StreamCursor`] alone, not on the number of threads.
 
+use std::sync::Arc;
+
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +23,7 @@ pub struct SampleSource {
     /// Its name in logs.
     pub name: String,
     /// Its games.
-    pub games: GameStore,
+    pub games: Arc<GameStore>,
     /// Its share of the samples, relative to the other sources'.
     pub share: f64,
     /// One position in this many is taken in one epoch.
@@ -98,8 +100,8 @@ impl SampleStream {
         threads: usize,
         mut cursor: StreamCursor,
     ) -> Result<SampleStream, String> {
-        if let Some(empty) = sources.iter().find(|source| source.games.is_empty() && source.share > 0.0) {
-            return Err(format!("{} has no games", empty.name));
+        if let Some(empty) = sources.iter().find(|source| source.games.targets() == 0 && source.share > 0.0) {
+            return Err(format!("{} has no positions to learn", empty.name));
         }
         if sources.iter().map(|source| source.share).sum::<f64>() <= 0.0 {
             return Err("no source has a share".to_owned());
@@ -207,9 +209,9 @@ impl SampleStream {
                 continue;
             };
             place.games += 1;
-            let plies = source.games.plies(*game as usize).len();
+            let positions = source.games.positions(*game as usize);
             let phase = phase(source, self.seed, place.epoch, u64::from(*game));
-            let count = (plies + source.stride - 1 - phase) / source.stride;
+            let count = (positions + source.stride - 1 - phase) / source.stride;
             if count > 0 {
                 games.push((place.epoch, *game));
             }
@@ -245,7 +247,7 @@ mod tests {
         }
         SampleSource {
             name: name.to_owned(),
-            games: store,
+            games: Arc::new(store),
             share,
             stride: 3,
             recipe: SparseRecipe::default(),
@@ -283,7 +285,7 @@ mod tests {
     fn as_many_epochs_as_strides_see_every_position_once() {
         let only = source("a", 50, 1.0);
         for game in 0..50 {
-            let mut seen = vec![0; only.games.plies(game).len()];
+            let mut seen = vec![0; only.games.positions(game)];
             for epoch in 5..8 {
                 let phase = phase(&only, 9, epoch, game as u64);
                 (phase..seen.len()).step_by(only.stride).for_each(|ply| seen[ply] += 1);
@@ -299,7 +301,9 @@ mod tests {
         assert!(new(vec![source("a", 10, 0.0)], StreamCursor::default()).is_err());
         // Its only move is illegal.
         let mut illegal = source("a", 0, 1.0);
-        illegal.games.push(&GameView { moves: &[12 | 60 << 6], ..GameView::default() });
+        Arc::get_mut(&mut illegal.games)
+            .unwrap()
+            .push(&GameView { moves: &[12 | 60 << 6], ..GameView::default() });
         let error = new(vec![illegal], StreamCursor::default()).unwrap_err();
         assert!(error.contains("has 0 positions to learn"), "{error}");
         let places = vec![SourceCursor::default(); 3];

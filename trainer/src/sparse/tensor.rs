@@ -1,29 +1,6 @@
 //! Parameters with their moments, and Adam.
 
-use serde::{Deserialize, Serialize};
-
-/// The optimiser: Adam (Kingma and Ba 2015) with decoupled weight decay (Loshchilov and Hutter 2019).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SparseAdam {
-    /// Decay of the first moment.
-    pub beta1: f32,
-    /// Decay of the second moment.
-    pub beta2: f32,
-    /// Added to the second moment's root.
-    pub epsilon: f32,
-    /// Weight decay of tables and matrices, times the learning rate.
-    pub weight_decay: f32,
-    /// Whether a table's rows that no sample of a batch uses are left as they are; otherwise their moments decay and
-    /// still move them.
-    pub lazy: bool,
-}
-
-impl Default for SparseAdam {
-    fn default() -> SparseAdam {
-        SparseAdam { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weight_decay: 0.0, lazy: true }
-    }
-}
+use crate::config::SparseAdam;
 
 impl SparseAdam {
     /// The `number`-th step, from 1, at learning rate `rate`.

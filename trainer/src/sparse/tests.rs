@@ -5,7 +5,8 @@ use super::network::SparseModel;
 use super::pass::{SparsePass, SparseTally};
 use super::samples::{SparseBatch, SparseSamples, SparseTargets};
 use super::shape::SparseShape;
-use super::tensor::SparseAdam;
+use crate::config::SparseAdam;
+use crate::samples::Phase;
 
 const SMALL: SparseShape =
     SparseShape { features: 40, rows_a: 30, rows_b: 12, policy: 24, value: 8, hidden: 5 };
@@ -28,6 +29,8 @@ fn samples(shape: &SparseShape, count: usize, seed: u64) -> SparseSamples {
             policy_weight: [0.0, 0.3, 1.0][rng.usize(..3)],
             value_weight: [0.0, 0.5, 1.0][rng.usize(..3)],
             smoothing: 0.1,
+            result: [0.0; 3],
+            phase: Phase::Opening,
         };
         samples.push(&features, rows.into_iter(), &shares, targets);
     }
@@ -118,7 +121,15 @@ fn a_few_hundred_samples_are_memorised() {
         let mut wdl = [0.0; 3];
         wdl[rng.usize(..3)] = 1.0;
         let best = rng.u16(..20);
-        let targets = SparseTargets { best, wdl, policy_weight: 1.0, value_weight: 1.0, smoothing: 0.0 };
+        let targets = SparseTargets {
+            best,
+            wdl,
+            policy_weight: 1.0,
+            value_weight: 1.0,
+            smoothing: 0.0,
+            result: [0.0; 3],
+            phase: Phase::Opening,
+        };
         samples.push(&features, rows.into_iter(), &[], targets);
     }
     let mut learner = SparseLearner::new(SparseModel::new(shape, 6), SparseAdam::default(), 1);

@@ -1,58 +1,32 @@
 //! Calibration of win, draw and loss: predicted probabilities against results.
 
-use serde::Serialize;
 use tch::{Device, Kind, Tensor};
 
-/// Number of bins of a probability, of equal width.
-const BINS: i64 = 10;
+use crate::metrics::{BINS, Calibration, diagram};
 
-/// A bin: mean prediction, mean outcome, number of samples.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Bin(pub f64, pub f64, pub u64);
-
-/// A reliability diagram (DeGroot and Fienberg 1983).
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct ReliabilityDiagram {
-    /// Expected calibration error (Naeini et al. 2015): mean distance of prediction and outcome over the bins, weighted
-    /// by their samples.
-    pub error: f64,
-    /// The bins that contain samples, in ascending order.
-    pub bins: Vec<Bin>,
-}
-
-/// Reliability diagrams of the mover's expected score and of the three probabilities.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Calibration {
-    /// P(win) + P(draw)/2
-    pub score: ReliabilityDiagram,
-    /// P(win)
-    pub win: ReliabilityDiagram,
-    /// P(draw)
-    pub draw: ReliabilityDiagram,
-    /// P(loss)
-    pub loss: ReliabilityDiagram,
-}
+/// The number of bins as libtorch takes it.
+const COUNT: i64 = BINS as i64;
 
 /// Sums over batches for reliability diagrams, on the device.
 pub struct CalibrationCounts {
-    /// `[4, BINS, 3]`: for score, win, draw and loss, each bin's number of samples, sum of predictions, sum of outcomes.
+    /// `[4, COUNT, 3]`: for score, win, draw and loss, each bin's number of samples, sum of predictions, sum of outcomes.
     sums: Tensor,
 }
 
 impl CalibrationCounts {
     /// No samples.
     pub fn new(device: Device) -> CalibrationCounts {
-        CalibrationCounts { sums: Tensor::zeros([4, BINS, 3], (Kind::Float, device)) }
+        CalibrationCounts { sums: Tensor::zeros([4, COUNT, 3], (Kind::Float, device)) }
     }
 
     /// Adds predictions and outcomes, both `[n, 3]`: win, draw, loss; all three are 0 for an unknown outcome.
     pub fn add(&mut self, predicted: &Tensor, outcome: &Tensor) {
         let known = outcome.sum_dim_intlist([1i64].as_slice(), true, Kind::Float).unsqueeze(2);
         let [predicted, outcome] = [predicted, outcome].map(with_score);
-        let bins = (&predicted * BINS as f64).nan_to_num(0.0, 0.0, 0.0).floor().clamp(0, BINS - 1);
-        let owner = bins.to_kind(Kind::Int64).one_hot(BINS).to_kind(Kind::Float);
+        let bins = (&predicted * COUNT as f64).nan_to_num(0.0, 0.0, 0.0).floor().clamp(0, COUNT - 1);
+        let owner = bins.to_kind(Kind::Int64).one_hot(COUNT).to_kind(Kind::Float);
         let sample = Tensor::stack(&[predicted.ones_like(), predicted, outcome], 2) * known;
-        // [4, BINS, n] times [4, n, 3]
+        // [4, COUNT, n] times [4, n, 3]
         _ = self.sums.g_add_(&owner.permute([1, 2, 0]).bmm(&sample.permute([1, 0, 2])));
     }
 
@@ -72,17 +46,10 @@ fn with_score(wdl: &Tensor) -> Tensor {
     Tensor::cat(&[score.unsqueeze(1), wdl.shallow_clone()], 1)
 }
 
-fn diagram(sums: &[f64]) -> ReliabilityDiagram {
-    let filled = sums.as_chunks::<3>().0.iter().filter(|[samples, ..]| *samples > 0.0);
-    let bins: Vec<Bin> = filled.map(|[n, predicted, seen]| Bin(predicted / n, seen / n, *n as u64)).collect();
-    let total: u64 = bins.iter().map(|bin| bin.2).sum();
-    let distance: f64 = bins.iter().map(|Bin(predicted, seen, n)| (predicted - seen).abs() * *n as f64).sum();
-    ReliabilityDiagram { error: distance / total.max(1) as f64, bins }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::Bin;
 
     #[test]
     fn predictions_are_compared_with_outcomes_by_bin() {

@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor};
 
 use super::learner::Learner;
-use super::summary::TrainSummary;
 use crate::config::TrainConfig;
 pub use crate::files::write_file;
+use crate::metrics::{ReportedProgress, TrainSummary};
 use crate::model::{ParamLayout, Weights};
 use crate::train::regularise::ewc::ElasticPenalty;
 use crate::train::regularise::tactical_replay::HardPositions;
@@ -55,6 +55,14 @@ pub struct TrainProgress {
     /// The buffer of tactical replay.
     #[serde(skip_serializing_if = "HardPositions::is_empty")]
     pub hard: HardPositions,
+}
+
+impl TrainProgress {
+    /// What reports say of it.
+    pub fn reported(&self) -> ReportedProgress {
+        let TrainProgress { step, samples, time_s, skipped, .. } = *self;
+        ReportedProgress { step, samples, time_s, skipped }
+    }
 }
 
 /// State of a plateau schedule.

@@ -9,22 +9,13 @@ use super::loss::{Losses, StepLosses};
 use super::loss_scale::LossScale;
 use super::optimiser::Optimiser;
 use super::validation;
-use super::validation::{HeldOut, Measures, Validations};
+use super::validation::HeldOut;
 use crate::config::TrainConfig;
 use crate::loader::Batch;
+use crate::metrics::{Measures, TrainReport, Validations};
 use crate::model::{DeviceBatch, Expander, Net, Weights};
 use crate::train::regularise::ewc::ElasticPenalty;
 use crate::train::regularise::reference::{PolicyDivergenceSums, Reference};
-/// Training metrics since the last report.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TrainReport {
-    /// Means over the batches.
-    pub measures: Measures,
-    /// Number of steps.
-    pub steps: u64,
-    /// Number of these steps that were skipped because loss or gradient was not finite.
-    pub skipped: u64,
-}
 
 /// A network in training.
 pub struct Learner {

@@ -6,10 +6,11 @@ use anyhow::{Result, bail};
 use tch::{Device, Kind};
 
 use super::feed::Feed;
-use super::learner::{Learner, TrainReport};
-use super::validation::{HeldOut, Measures, validate};
+use super::learner::Learner;
+use super::validation::{HeldOut, validate};
 use crate::config::TrainConfig;
 use crate::loader::Batch;
+use crate::metrics::{Measures, TrainReport};
 
 /// The top-1 accuracy that counts as overfitted.
 const TOP1: f64 = 0.99;

@@ -13,13 +13,12 @@ use super::checkpoint::{Checkpoint, TrainProgress};
 use super::feed::Feed;
 use super::learner::Learner;
 use super::regularise::HardPositions;
-use super::report::Reporter;
 use super::sources::{Sources, rescaled};
-use super::summary::TrainSummary;
 use super::validation::HeldOut;
 use crate::config::{Schedule, TrainConfig};
 use crate::files::make_folder;
 use crate::loader::Batch;
+use crate::metrics::{Reporter, TrainSummary};
 use crate::samples::Phase;
 
 /// Maximal number of steps that are not finite, over consecutive reports in which at least half are not.
@@ -135,7 +134,7 @@ impl Run {
         held_out: &HeldOut,
         stop: &dyn Fn(&TrainProgress) -> bool,
     ) -> Result<TrainEnd, TrainError> {
-        let mut reporter = Reporter::open(&self.folder, &self.config, &self.progress)?;
+        let mut reporter = Reporter::open(&self.folder, self.config.samples, self.progress.reported())?;
         let (start, before) = (Instant::now(), self.progress.time_s);
         let mut saved = Instant::now();
         let mut lr = 0.0;
@@ -243,7 +242,8 @@ impl Run {
         if report.skipped > 0 {
             reporter.print(&format!("{} steps were not finite and were skipped", report.skipped));
         }
-        let rate = reporter.train(&self.progress, &report, lr, &self.config)?;
+        let done = self.config.progress(self.progress.samples, self.progress.time_s);
+        let rate = reporter.train(self.progress.reported(), &report, lr, done)?;
         self.progress.summary.add(&report, rate);
         if self.streak > SKIPS {
             return Err(TrainError::NotFinite(self.streak));
@@ -259,7 +259,7 @@ impl Run {
         if all.samples == 0 {
             return Ok(());
         }
-        reporter.validation(&self.progress, &held_out.names, &validations, start.elapsed())?;
+        reporter.validation(self.progress.reported(), &held_out.names, &validations, start.elapsed())?;
         let phases = Phase::ALL.map(Phase::name).into_iter().zip(&validations.phases);
         self.progress.summary.validation = json!(all);
         self.progress.summary.phases = json!(phases.collect::<BTreeMap<_, _>>());

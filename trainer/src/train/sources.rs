@@ -5,14 +5,14 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use engine::eval::Schemes;
-use engine::onnx::Network;
 
 use super::feed::Feed;
 use super::validation::HeldOut;
 use crate::config::{SourceConfig, TrainConfig};
 use crate::dataset;
+use crate::gameplay::{Backend, load_network};
 use crate::loader::{Batch, Corpus, CorpusBuilder, Origin, Prefetch, SampleOrder, Source};
 use crate::record::{Split, split_at};
 use crate::samples::{SampleOptions, ValueTarget};
@@ -102,10 +102,9 @@ impl Sources {
         if config.teacher.net.is_empty() {
             return Ok(Prefetch::new(plan, first, threads));
         }
-        let teacher =
-            Network::load(Path::new(&config.teacher.net)).map_err(|error| anyhow!("teacher: {error}"))?;
+        let teacher = load_network(Path::new(&config.teacher.net)).context("teacher")?;
         log::info!("teacher: {}", teacher.describe());
-        Prefetch::with_teacher(plan, first, threads, &teacher)
+        Prefetch::with_teacher(plan, first, threads, &|batch| Backend::evaluator(&teacher, batch))
     }
 
     /// The number of held-out samples, equally many from every source, before one of the sources repeats.
@@ -281,6 +280,29 @@ mod tests {
         };
         assert!(count(all) > 190);
         assert!((45..=50).contains(&count(some)));
+    }
+
+    #[test]
+    fn a_network_of_the_family_sparse_teaches() {
+        use crate::export::{OnnxStorage, sparse_onnx};
+        use crate::sparse::{SparseModel, SparseShape};
+        let folder = tempfile::tempdir().unwrap();
+        let sources = Sources::load(&[write(folder.path(), "all", 0..60)], 1, folder.path()).unwrap();
+        let shape = SparseShape { policy: 128, value: 64, ..SparseShape::STANDARD };
+        let teacher = folder.path().join("teacher.onnx");
+        let file = sparse_onnx("teacher", &SparseModel::new(shape, 1), "{}", OnnxStorage::Integer);
+        std::fs::write(&teacher, file).unwrap();
+        let overrides = [format!("teacher.net={}", teacher.display()), "batch=16".to_owned()];
+        let config = TrainConfig::parse("{}", &overrides).unwrap();
+        let batch = sources.feed(&config, 0).unwrap().next_batch().unwrap();
+        let targets = batch.teacher_targets.expect("a teacher's answers");
+        assert_eq!(targets.wdl.len(), 3 * 16);
+        for wdl in targets.wdl.as_chunks::<3>().0 {
+            assert!((wdl.iter().sum::<f32>() - 1.0).abs() < 1e-4, "{wdl:?}");
+        }
+        let missing = TrainConfig::parse("{}", &["teacher.net=nowhere.onnx".to_owned()]).unwrap();
+        let error = format!("{:#}", sources.feed(&missing, 0).err().unwrap());
+        assert!(error.contains("teacher") && error.contains("nowhere.onnx"), "{error}");
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! Validation: loss, accuracy and calibration on held-out samples, by source and by phase of the game.
 
-use super::calibration::{Calibration, CalibrationCounts};
+use super::calibration::CalibrationCounts;
 use super::loss;
 use super::loss::StepLosses;
 use crate::config::TrainConfig;
 use crate::loader::Batch;
+use crate::metrics::{Measures, StepMeasures, Validation, Validations};
 use crate::model::{DeviceBatch, Expander, Net, Output, Weights};
 use crate::samples::Phase;
 use engine::eval::ValueScheme;
-use serde::Serialize;
 use tch::{Kind, Tensor};
 
 /// Held-out samples and the names of their sources.
@@ -18,69 +18,6 @@ pub struct HeldOut {
     pub batches: Vec<Batch>,
     /// The names of the sources, in the order of [`Batch::source`].
     pub names: Vec<String>,
-}
-
-/// Means over the samples of a report or validation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Measures {
-    /// Cross-entropy of the policy (nat).
-    pub policy_loss: f64,
-    /// Cross-entropy of win, draw, loss (nat), over the samples with a value target; none for a network without a
-    /// value head.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub wdl_loss: Option<f64>,
-    /// Top-1 accuracy: share of samples whose move is ranked first among legal moves.
-    pub top1: f64,
-    /// Top-5 accuracy: share of samples whose move is ranked among the first five legal moves.
-    pub top5: f64,
-}
-
-impl Measures {
-    /// Policy loss + `value_weight` · WDL loss.
-    pub fn loss(&self, value_weight: f64) -> f64 {
-        self.policy_loss + value_weight * self.wdl_loss.unwrap_or(0.0)
-    }
-}
-
-/// The measures of one step of a recursive model, as in [`Measures`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct StepMeasures {
-    /// Cross-entropy of the policy (nat).
-    pub policy_loss: f64,
-    /// Top-1 accuracy: share of samples whose move is ranked first among legal moves.
-    pub top1: f64,
-    /// Top-5 accuracy: share of samples whose move is ranked among the first five legal moves.
-    pub top5: f64,
-}
-
-/// Measures on a set of held-out samples.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Validation {
-    /// Number of samples.
-    pub samples: u64,
-    /// Means over the samples.
-    #[serde(flatten)]
-    pub measures: Measures,
-    /// Like `top1`, but among all indices of the policy scheme.
-    pub raw_top1: f64,
-    /// Like `top5`, but among all indices.
-    pub raw_top5: f64,
-    /// For a recursive model, the measures of each step.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<StepMeasures>,
-}
-
-/// Measures on all held-out samples and on parts of them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Validations {
-    /// All samples.
-    pub all: Validation,
-    /// Each source.
-    pub sources: Vec<Validation>,
-    /// Each phase of the game, as in [`Phase::ALL`].
-    pub phases: Vec<Validation>,
-    /// Calibration of win, draw and loss against the games' results; none for a network without a value head.
-    pub calibration: Option<Calibration>,
 }
 
 /// Measures `weights` (fp32) on the samples.
@@ -149,8 +86,8 @@ fn validation(sums: &Tensor, has_value: bool) -> Validation {
     Validation {
         samples: sums[0] as u64,
         measures: Measures { policy_loss: mean(1), wdl_loss, top1: mean(3), top5: mean(4) },
-        raw_top1: mean(5),
-        raw_top5: mean(6),
+        raw_top1: Some(mean(5)),
+        raw_top5: Some(mean(6)),
         // With a single step this would repeat the measures above.
         steps: if steps.len() > 1 { steps } else { Vec::new() },
     }

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use serde_json::Value;
 
 use super::TrainConfig;
-use crate::config::layers::{lay_over, set};
+use crate::config::layers::{give_defaults, lay_over, set};
 
 /// Source of the keys that a configuration omits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -21,6 +21,8 @@ pub enum TrainPreset {
     MlpWide,
     /// Softmax regression: a single matrix
     Linear,
+    /// The family sparse, made for the CPU: learns 50,000 samples a second and core, plays at 150,000 positions a second
+    Cpu,
     /// ChessTRM: a small transformer applied recursively, 16 steps per position; needs a GPU
     Chesstrm,
 }
@@ -37,13 +39,15 @@ impl TrainPreset {
         resolve(json, overrides)
     }
 
-    pub(super) fn json(self) -> Value {
+    /// Its keys.
+    pub fn json(self) -> Value {
         let text = match self {
             TrainPreset::Philidor => "{}",
             TrainPreset::Neuralmateplay => include_str!("presets/neuralmateplay.json"),
             TrainPreset::Mlp => include_str!("presets/mlp.json"),
             TrainPreset::MlpWide => include_str!("presets/mlp-wide.json"),
             TrainPreset::Linear => include_str!("presets/linear.json"),
+            TrainPreset::Cpu => include_str!("presets/cpu.json"),
             TrainPreset::Chesstrm => include_str!("presets/chesstrm.json"),
         };
         serde_json::from_str(text).expect("a preset is valid JSON")
@@ -57,17 +61,6 @@ pub(super) fn resolve(mut json: Value, overrides: &[String]) -> Result<TrainConf
     let config: TrainConfig = serde_json::from_value(json)?;
     config.check()?;
     Ok(config)
-}
-
-/// Merges every source over `source_defaults` and removes that key.
-fn give_defaults(json: &mut Value) {
-    let Some(defaults) = json.as_object_mut().and_then(|json| json.remove("source_defaults")) else { return };
-    for list in ["/sources", "/ewc/sources"] {
-        for source in json.pointer_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-            let own = std::mem::replace(source, defaults.clone());
-            lay_over(source, own);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -20,8 +20,8 @@ use super::network::Lc0Net;
 use super::proto::ProtoNet;
 use super::random::{Lc0Variant, VARIANTS};
 use super::{onnx, random};
+use crate::export::built_in_positions;
 use crate::export::proto::{AttributeProto, ModelProto, NodeProto};
-use crate::export::verify::built_in_positions;
 
 /// Largest difference from lc0's probabilities.
 const TOLERANCE: f32 = 1e-3;

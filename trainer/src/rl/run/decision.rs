@@ -5,12 +5,8 @@ use serde_json::json;
 
 use crate::rl::escalation::{GateDecision, VetoResponse};
 use crate::rl::gate;
-use crate::train::{Validations, validate};
 
 use super::RlLoop;
-
-/// Smallest number of held-out samples on which two networks are compared after a veto, if there are that many.
-const COMPARED: usize = 8192;
 
 impl RlLoop {
     /// Applies a decision and ends the iteration; `tested` is the network, none if training produced none.
@@ -50,7 +46,7 @@ impl RlLoop {
         let (rules, base) = (&self.config.veto, self.config.pretrain_mix_ratio);
         let (mix, explore) =
             (escalation.mix(base, rules), escalation.explore(self.config.current_share, rules));
-        let lr = self.config.train.lr * escalation.lr_factor;
+        let lr = self.config.train.lr() * escalation.lr_factor;
         self.log_event(&format!(
             "veto, level {level}: {why}; back to {best} with a fresh optimiser, {purged} of the newest positions purged, \
              pretraining mix {:.0} %, learning rate {lr:.2e}, {:.0} % of games by the current network, for {} iterations",
@@ -70,27 +66,13 @@ impl RlLoop {
 
     /// Where network `now` is worse than network `before`: phases of held-out games, and canaries.
     fn worse(&self, before: &str, now: &str) -> Result<Vec<String>> {
-        let [then, measured] = self.validated([before, now])?;
+        let folder = self.games();
+        let games = self.loop_games(&folder);
+        let [then, measured] = self.learner.validated(&self.context(), &games, [before, now])?;
         let mut worse = gate::less_accurate(&then, &measured);
-        worse.extend(gate::failed_canaries(&self.nets, before, now)?);
+        let judged = [before, now].map(|name| self.learner.judged(&self.nets, name));
+        let [before, now] = judged;
+        worse.extend(gate::failed_canaries([before?, now?])?);
         Ok(worse)
-    }
-
-    /// Validates two networks on the same held-out games: those of the pretraining, or without such of the buffer.
-    fn validated(&self, names: [&str; 2]) -> Result<[Validations; 2]> {
-        let mut config = self.config.train.clone();
-        let pretrained = self.config.pretrain_mix_ratio > 0.0;
-        let sources = if pretrained { self.pretraining.clone() } else { self.sources()?.0 };
-        // Repeated samples would make the comparison look more certain than it is.
-        let available = usize::try_from(sources.held_out_samples()).unwrap_or(usize::MAX);
-        let wanted = COMPARED.max(config.validation_batches * config.batch);
-        config.validation_batches = wanted.min(available).div_ceil(config.batch);
-        let held_out = sources.held_out(&config)?;
-        let validated = |name: &str| -> Result<Validations> {
-            let (net, weights, _) = self.nets.restored(name)?;
-            Ok(validate(&net, &weights, &held_out, &config))
-        };
-        let [before, now] = names;
-        Ok([validated(before)?, validated(now)?])
     }
 }

@@ -17,20 +17,18 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail, ensure};
 use indicatif::HumanDuration;
 use serde_json::{Value, json};
-use tch::Device;
 
 use super::escalation::GateDecision;
+use super::learner::{LoopContext, LoopLearner};
 use super::networks::RunNetworks;
 use super::run_log::RunLog;
 use super::state::{RunState, START, Stage};
 use super::{buffer, curves};
 use crate::arena::rate;
-use crate::config::{RlConfig, TrainConfig};
-use crate::export::network;
+use crate::config::RlConfig;
 use crate::files::write_file;
 use crate::gameplay::Backend;
 use crate::record::{RngStream, stream_rng};
-use crate::train::{Checkpoint, Learner, Sources, checkpoint};
 
 /// How [`RlLoop::run`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,14 +46,19 @@ pub enum RlOutcome {
 /// # Errors
 ///
 /// There are such keys, or the network cannot be read.
-pub fn check_model_keys(folder: &Path, resume: bool, config: &RlConfig, asked: &Value) -> Result<()> {
+pub fn check_model_keys(
+    learner: &dyn LoopLearner,
+    folder: &Path,
+    resume: bool,
+    config: &RlConfig,
+    asked: &Value,
+) -> Result<()> {
     let path = match (resume, config.start.as_str()) {
         (true, _) => RunNetworks::of(folder)?.weights(START),
         (false, "") => return Ok(()),
         (false, start) => PathBuf::from(start),
     };
-    let network = Checkpoint::load(&path)?.config.model;
-    let model = serde_json::to_value(network.trained_as(&config.train.model)).expect("numbers make JSON");
+    let model = learner.model(&path, config)?;
     let asked = asked.as_object().into_iter().flatten();
     let refused: Vec<String> = asked
         .filter(|(key, value)| model[key.as_str()] != **value)
@@ -76,11 +79,10 @@ pub fn check_model_keys(folder: &Path, resume: bool, config: &RlConfig, asked: &
 pub struct RlLoop {
     config: RlConfig,
     folder: PathBuf,
-    device: Device,
+    learner: Box<dyn LoopLearner>,
     state: RunState,
     nets: RunNetworks,
     log: RunLog,
-    pretraining: Sources,
     stop: Arc<AtomicBool>,
     /// Time up to which the run time is counted.
     counted: Instant,
@@ -94,28 +96,16 @@ impl RlLoop {
     /// The folder holds a run already or cannot be written, or the network to begin with cannot be loaded.
     pub fn start(
         folder: &Path,
-        mut config: RlConfig,
-        device: Device,
+        config: RlConfig,
+        learner: Box<dyn LoopLearner>,
         stop: Arc<AtomicBool>,
     ) -> Result<RlLoop> {
         if RunState::exists(folder) {
             let folder = folder.display();
             bail!("{folder} holds a run already: add --resume, or name another folder with --run");
         }
-        let nets = RunNetworks::of(folder)?;
-        let none = checkpoint::TrainProgress::default();
-        if config.start.is_empty() {
-            let train = TrainConfig { seed: config.seed, ..config.train.clone() };
-            let learner = Learner::new(&train, Device::Cpu)?;
-            nets.write(START, &learner.net, &learner.averaged, &config.train, &none)?;
-        } else {
-            let loaded = Checkpoint::load(Path::new(&config.start))?;
-            let (net, weights) = network(&loaded, true, None)?;
-            config.train.model = loaded.config.model.clone().trained_as(&config.train.model);
-            nets.write(START, &net, &weights, &loaded.config, &none)?;
-        }
-        nets.load(START)?;
-        let new = RlLoop::open(folder, RunState::default(), config, device, stop)?;
+        learner.begin(&config, &RunNetworks::of(folder)?)?;
+        let new = RlLoop::open(folder, RunState::default(), config, learner, stop)?;
         // The folder holds a run once it has a state.
         new.save()?;
         Ok(new)
@@ -126,8 +116,13 @@ impl RlLoop {
     /// # Errors
     ///
     /// There is none, or it cannot be read.
-    pub fn resume(folder: &Path, config: RlConfig, device: Device, stop: Arc<AtomicBool>) -> Result<RlLoop> {
-        let mut resumed = RlLoop::open(folder, RunState::load(folder)?, config, device, stop)?;
+    pub fn resume(
+        folder: &Path,
+        config: RlConfig,
+        learner: Box<dyn LoopLearner>,
+        stop: Arc<AtomicBool>,
+    ) -> Result<RlLoop> {
+        let mut resumed = RlLoop::open(folder, RunState::load(folder)?, config, learner, stop)?;
         resumed.recover()?;
         Ok(resumed)
     }
@@ -149,7 +144,8 @@ impl RlLoop {
         }
         // Samples that this iteration still has to learn from; earlier ones are in the training run.
         let left = if self.state.stage == Stage::Train { self.samples_for(self.new_games()[1]) } else { 0 };
-        if self.state.target > left && checkpoint::list(&self.checkpoints()).is_empty() {
+        let has_checkpoint = self.learner.has_checkpoint(&self.training(self.state.training));
+        if self.state.target > left && !has_checkpoint {
             self.log_event(&format!(
                 "the training run is missing: {} is trained on with a fresh optimiser",
                 self.state.current
@@ -170,35 +166,24 @@ impl RlLoop {
         folder: &Path,
         state: RunState,
         mut config: RlConfig,
-        device: Device,
+        mut learner: Box<dyn LoopLearner>,
         stop: Arc<AtomicBool>,
     ) -> Result<RlLoop> {
         let nets = RunNetworks::of(folder)?;
-        // The structure is that of the existing networks; other keys of it were refused (see check_model_keys).
-        let first = Checkpoint::load(&nets.weights(START))?.config.model;
-        config.train.model = first.trained_as(&config.train.model);
         if config.start.is_empty() && config.kl.cost.weight > 0.0 {
             log::warn!(
                 "kl.cost.weight is set to 0: there is no pretrained network (`start`) to measure the divergence from"
             );
             config.kl.cost.weight = 0.0;
         }
-        let mut pretraining = Sources::default();
-        if config.pretrain_mix_ratio > 0.0 {
-            pretraining = Sources::load(&config.train.sources, config.train.validation_percent, folder)?;
-        }
-        let runtime = if config.runtime.is_torch(device) {
-            format!("libtorch on {device:?}")
-        } else {
-            "ONNX Runtime on the CPU".into()
-        };
-        log::info!("networks are trained on {device:?} and play in {runtime}");
+        learner.open(&mut config, &nets, folder)?;
+        log::info!("{}", learner.describe(&config));
         let log = RunLog::open(folder, state.iteration)?;
         // Last of all, so that an invalid configuration leaves the run's own as it was.
         let text = serde_json::to_string_pretty(&config.to_json()).expect("numbers and text make JSON");
         write_file(&folder.join("config.json"), (text + "\n").as_bytes())?;
         let (folder, counted) = (folder.to_owned(), Instant::now());
-        Ok(RlLoop { config, folder, device, state, nets, log, pretraining, stop, counted })
+        Ok(RlLoop { config, folder, learner, state, nets, log, stop, counted })
     }
 
     /// The state of the run.
@@ -257,23 +242,28 @@ impl RlLoop {
         self.state.notes.insert(key.to_owned(), value);
     }
 
+    /// What the learner sees of the run.
+    fn context(&self) -> LoopContext<'_> {
+        LoopContext {
+            config: &self.config,
+            folder: &self.folder,
+            nets: &self.nets,
+            log: &self.log,
+            iteration: self.state.iteration,
+            stop: &self.stop,
+        }
+    }
+
     /// A network of the run, ready to play.
     fn player(&self, name: &str) -> Result<Arc<dyn Backend>> {
-        if self.config.runtime.is_torch(self.device) {
-            return Ok(Arc::new(self.nets.load_torch(name, self.device)?));
-        }
-        let files = self.newest_games();
-        if !self.config.quantise || files.is_empty() {
-            return Ok(Arc::new(self.nets.load(name)?));
-        }
-        let (network, news) = self.nets.load_int8(name, &files)?;
+        let (network, news) = self.learner.player(&self.context(), name, &self.newest_games())?;
         news.map_or(Ok(()), |news| self.log_event(&news))?;
-        Ok(Arc::new(network))
+        Ok(network)
     }
 
     /// Number of threads to play on, where the settings say `workers`.
     fn workers(&self, workers: usize) -> usize {
-        self.config.runtime.workers(self.device, workers)
+        self.learner.workers(&self.config, workers)
     }
 
     /// The files of the newest iteration in the buffer.

@@ -8,5 +8,5 @@ pub mod tactical_replay;
 pub mod reference;
 
 pub use ewc::ElasticPenalty;
-pub use reference::{PolicyDivergence, PolicyDivergenceSums, Reference};
+pub use reference::{PolicyDivergenceSums, Reference};
 pub use tactical_replay::HardPositions;

@@ -2,35 +2,16 @@
 
 use crate::config::ReferenceConfig;
 use crate::loader::Batch;
+use crate::metrics::PolicyDivergence;
 use crate::model::{DeviceBatch, Expander};
 use crate::model::{Net, Weights};
 use crate::train::loss::ILLEGAL;
-use serde::{Deserialize, Serialize};
 use tch::{Device, Kind, Tensor};
 
 /// The reference network and the weight of the penalty.
 pub struct Reference {
     weights: Weights,
     config: ReferenceConfig,
-}
-
-/// Mean divergence from the reference over batches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PolicyDivergence {
-    /// Kullback–Leibler divergence of the policy (nat).
-    pub kl: f64,
-    /// Weight of the penalty (per nat).
-    pub weight: f64,
-    /// Number of batches with a divergence that is not finite; they are excluded from the means.
-    #[serde(default)]
-    pub lost: u64,
-}
-
-impl PolicyDivergence {
-    /// Whether the divergence is at least `divergence`, or was not finite for some batch.
-    pub fn reaches(&self, divergence: f64) -> bool {
-        self.lost > 0 || self.kl >= divergence
-    }
 }
 
 /// Sums over batches: divergence and weight where they are finite, the number of these batches, and of the others.

@@ -10,16 +10,26 @@ use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
-use super::checkpoint;
-use super::checkpoint::TrainProgress;
 use super::events::Events;
-use super::learner::TrainReport;
-use super::validation::{Measures, StepMeasures, Validation, Validations};
-use crate::config::TrainConfig;
+use super::measures::{Measures, StepMeasures, TrainReport, Validation, Validations};
+use crate::files::write_file;
 use crate::samples::Phase;
 
 /// Interval of the progress lines if stderr is not a terminal.
 const LOG_EVERY: Duration = Duration::from_secs(15);
+
+/// How far a run is, as its metrics say.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ReportedProgress {
+    /// Optimiser steps.
+    pub step: u64,
+    /// Training samples.
+    pub samples: u64,
+    /// Seconds of training.
+    pub time_s: f64,
+    /// Steps that were skipped because they were not finite.
+    pub skipped: u64,
+}
 
 /// Writes a run's metrics and shows its progress.
 pub struct Reporter {
@@ -27,45 +37,46 @@ pub struct Reporter {
     events: Events,
     bar: ProgressBar,
     last_line: Option<Instant>,
-    last: TrainProgress,
+    last: ReportedProgress,
     /// Time since the last report that was not spent on training.
     paused: Duration,
 }
 
 impl Reporter {
-    /// Opens `metrics.jsonl` and `tensorboard/` in the run's folder. Lines of steps after `start`, written by a run after
-    /// its last checkpoint, are discarded.
+    /// Opens `metrics.jsonl` and `tensorboard/` in the run's folder, for a run of so many samples. Lines of steps after
+    /// `start`, written by a run after its last checkpoint, are discarded.
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn open(run: &Path, config: &TrainConfig, start: &TrainProgress) -> Result<Reporter> {
+    pub fn open(run: &Path, samples: u64, start: ReportedProgress) -> Result<Reporter> {
         let cannot = |path: &Path| format!("cannot write {}", path.display());
         let path = run.join("metrics.jsonl");
         let file = metrics(&path, start.step).with_context(|| cannot(&path))?;
         let path = run.join("tensorboard");
         let events = Events::open(&path, start.step).with_context(|| cannot(&path))?;
-        let bar = ProgressBar::new(config.samples);
+        let bar = ProgressBar::new(samples);
         bar.set_draw_target(ProgressDrawTarget::stderr());
         let style = "{bar:24} {percent:>3}% {human_pos}/{human_len} samples {msg}";
         bar.set_style(ProgressStyle::with_template(style).expect("a valid template"));
-        Ok(Reporter { file, events, bar, last_line: None, last: start.clone(), paused: Duration::ZERO })
+        Ok(Reporter { file, events, bar, last_line: None, last: start, paused: Duration::ZERO })
     }
 
-    /// Writes the training metrics since the last report.
+    /// Writes the training metrics since the last report, with the share of the run that is done; returns the samples
+    /// per second.
     ///
     /// # Errors
     /// The metrics cannot be written.
     pub fn train(
         &mut self,
-        progress: &TrainProgress,
+        progress: ReportedProgress,
         report: &TrainReport,
         lr: f64,
-        config: &TrainConfig,
+        done: f64,
     ) -> Result<f64> {
         let pause = std::mem::take(&mut self.paused).as_secs_f64();
         let seconds = (progress.time_s - self.last.time_s - pause).max(1e-9);
         let rate = (progress.samples - self.last.samples) as f64 / seconds;
-        self.last = progress.clone();
+        self.last = progress;
         let m = &report.measures;
         let mut line = json!({
             "step": progress.step, "samples": progress.samples, "time_s": rounded(progress.time_s, 3),
@@ -77,7 +88,6 @@ impl Reporter {
             line["wdl_loss"] = rounded(loss, 5).into();
         }
         self.write(progress, &line)?;
-        let done = config.progress(progress.samples, progress.time_s);
         let left = progress.time_s * (1.0 - done) / done.max(1e-9);
         let message = format!(
             "{rate:.0}/s · policy {:.4}{} · top-1 {:.1}% · top-5 {:.1}% · {} left",
@@ -103,7 +113,7 @@ impl Reporter {
     /// The metrics cannot be written.
     pub fn validation(
         &mut self,
-        progress: &TrainProgress,
+        progress: ReportedProgress,
         names: &[String],
         validations: &Validations,
         time: Duration,
@@ -118,15 +128,17 @@ impl Reporter {
             "phases": phases().collect::<BTreeMap<_, _>>(), "reliability": validations.calibration,
         });
         self.write(progress, &line)?;
+        let raw =
+            |share: Option<f64>| share.map_or(String::new(), |share| format!(" (raw {:.2}%)", 100.0 * share));
         let line = |name: &str, v: &Validation| {
             self.print(&format!(
-                "  validation {name}: policy {:.4}{}, top-1 {:.2}% (raw {:.2}%), top-5 {:.2}% (raw {:.2}%), {} samples",
+                "  validation {name}: policy {:.4}{}, top-1 {:.2}%{}, top-5 {:.2}%{}, {} samples",
                 v.measures.policy_loss,
                 wdl(",", &v.measures),
                 100.0 * v.measures.top1,
-                100.0 * v.raw_top1,
+                raw(v.raw_top1),
                 100.0 * v.measures.top5,
-                100.0 * v.raw_top5,
+                raw(v.raw_top5),
                 v.samples
             ));
         };
@@ -156,7 +168,7 @@ impl Reporter {
         self.bar.suspend(|| eprintln!("{line}"));
     }
 
-    fn write(&mut self, progress: &TrainProgress, line: &serde_json::Value) -> Result<()> {
+    fn write(&mut self, progress: ReportedProgress, line: &serde_json::Value) -> Result<()> {
         writeln!(self.file, "{line}").context("cannot write metrics.jsonl")?;
         let event = self.events.line(progress.step, line);
         event.context("cannot write TensorBoard's events")
@@ -182,7 +194,7 @@ fn rounded(x: f64, digits: i32) -> f64 {
 /// Opens `path` for lines after step `step`.
 fn metrics(path: &Path, step: u64) -> std::io::Result<File> {
     let kept = kept_lines(path, step)?;
-    checkpoint::write_file(path, kept.as_bytes()).map_err(std::io::Error::other)?;
+    write_file(path, kept.as_bytes()).map_err(std::io::Error::other)?;
     OpenOptions::new().append(true).open(path)
 }
 
@@ -210,16 +222,14 @@ mod tests {
     #[test]
     fn validations_do_not_count_in_the_rate() {
         let folder = tempfile::tempdir().unwrap();
-        let config = TrainConfig::default();
-        let mut reporter = Reporter::open(folder.path(), &config, &TrainProgress::default()).unwrap();
-        let at =
-            |step, time_s| TrainProgress { step, samples: 100 * step, time_s, ..TrainProgress::default() };
+        let mut reporter = Reporter::open(folder.path(), 1000, ReportedProgress::default()).unwrap();
+        let at = |step, time_s| ReportedProgress { step, samples: 100 * step, time_s, skipped: 0 };
         let report = TrainReport::default();
-        reporter.train(&at(1, 2.0), &report, 0.1, &config).unwrap();
+        reporter.train(at(1, 2.0), &report, 0.1, 0.1).unwrap();
         let nine_seconds = Duration::from_secs(9);
-        reporter.validation(&at(1, 11.0), &[], &Validations::default(), nine_seconds).unwrap();
-        reporter.train(&at(2, 13.0), &report, 0.1, &config).unwrap();
-        reporter.train(&at(3, 15.0), &report, 0.1, &config).unwrap();
+        reporter.validation(at(1, 11.0), &[], &Validations::default(), nine_seconds).unwrap();
+        reporter.train(at(2, 13.0), &report, 0.1, 0.2).unwrap();
+        reporter.train(at(3, 15.0), &report, 0.1, 0.3).unwrap();
         let text = std::fs::read_to_string(folder.path().join("metrics.jsonl")).unwrap();
         let rate =
             |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["samples_per_s"].as_f64();

@@ -1,7 +1,7 @@
 //! The tiny recursive model (TRM) as an ONNX graph: a single step, or all steps unrolled.
 
-use super::graph::GraphValue;
 use super::writer::LayerWriter;
+use crate::export::graph::GraphValue;
 use crate::model::trm::{PLANES, SQUARES, TransformerLayer, Trm};
 
 /// The state passed from one recursion step to the next.

@@ -4,11 +4,11 @@ use anyhow::{Result, bail};
 use engine::eval::Schemes;
 use prost::Message;
 
-use super::card::{CardFields, card};
-use super::graph::GraphBuilder;
 use super::writer::{LayerWriter, numbers};
 use super::{dense, golden, resnet, trm};
 use crate::config::{ModelConfig, TrainConfig};
+use crate::export::card::{CardFields, card};
+use crate::export::graph::GraphBuilder;
 use crate::model::{Body, Net, Weights};
 use crate::train::Checkpoint;
 

@@ -28,8 +28,8 @@ use engine::onnx::OnnxSession;
 use engine::position::Game;
 use prost::Message;
 
-use super::golden::{property, with_golden_outputs};
-use super::proto::{GraphProto, ModelProto};
+use crate::export::golden::{property, with_golden_outputs};
+use crate::export::proto::{GraphProto, ModelProto};
 use compare::speeds;
 use gate::exceeded_limits;
 use plan::QuantisationPlan;

@@ -6,7 +6,7 @@ use engine::onnx::Network;
 use super::compare::quality;
 use super::fixtures::{RESNET, fp32, fp32_of, with_a_sensitive_layer};
 use super::*;
-use crate::export::verify::built_in_positions;
+use crate::export::built_in_positions;
 
 fn quantised(fp32: &[u8], calibration: &[Game]) -> Result<Vec<u8>> {
     Quantiser::new(fp32, calibration)?.file()

@@ -1,18 +1,12 @@
 //! Comparison of a network file in ONNX Runtime with the checkpoint that it was exported from, in libtorch.
 
-use std::path::Path;
-
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use engine::onnx::Network;
-use engine::position::{Game, PackedMove};
+use engine::position::Game;
 
-use super::golden::{golden_games, logits, softmax};
-use crate::dataset;
+use super::golden::logits;
+use crate::export::golden::softmax;
 use crate::model::{Net, Weights};
-
-/// The largest difference allowed: absolute for probabilities, relative to max(|logit|, 1) for logits (those of illegal
-/// moves can be large).
-pub const TOLERANCE: f32 = 1e-4;
 
 /// Positions per batch.
 const BATCH: usize = 32;
@@ -88,48 +82,6 @@ fn widen(worst: &mut f32, ours: &[f32], theirs: &[f32], difference: fn(f32, f32)
     }
 }
 
-/// Up to `count` positions spread over the games of the file `path`.
-///
-/// # Errors
-/// If the file cannot be read or holds a game with an invalid initial position.
-pub fn positions_of_file(path: &Path, count: usize) -> Result<Vec<Game>> {
-    let chunk = dataset::read(path)?;
-    let games = chunk.games().max(1);
-    let mut positions = Vec::with_capacity(count);
-    for number in 0..count.min(chunk.positions()) {
-        let stored = chunk.replay(number * 7919 % games);
-        if stored.moves.is_empty() {
-            continue;
-        }
-        let mut game = stored.initial().with_context(|| path.display().to_string())?;
-        for packed in &stored.moves[..number * 31 % stored.moves.len()] {
-            game.play(PackedMove(*packed).to_legal_move(game.position()));
-        }
-        if !game.legal_moves().is_empty() {
-            positions.push(game);
-        }
-    }
-    Ok(positions)
-}
-
-/// `count` positions: the golden positions and their successors by a fixed choice of moves.
-pub fn built_in_positions(count: usize) -> Vec<Game> {
-    let mut positions = Vec::with_capacity(count);
-    let mut starts = golden_games().into_iter().cycle();
-    while positions.len() < count {
-        let mut game = starts.next().expect("a cycle never ends");
-        for step in 0..40 {
-            let legal = game.legal_moves();
-            if legal.is_empty() || positions.len() == count {
-                break;
-            }
-            positions.push(game.clone());
-            game.play(legal[(step * 7 + positions.len() * 13) % legal.len()]);
-        }
-    }
-    positions
-}
-
 #[cfg(test)]
 mod tests {
     use engine::encoding::Policy;
@@ -139,7 +91,8 @@ mod tests {
 
     use super::*;
     use crate::config::{ModelConfig, TrainConfig};
-    use crate::export::file::{onnx, unrolled};
+    use crate::export::torch::{onnx, unrolled};
+    use crate::export::{TOLERANCE, built_in_positions};
 
     const RESNET: &str = r#"{"model": {"filters": 16, "blocks": 2}}"#;
     const TRM: &str = r#"{"model": {"family": "trm", "width": 16, "heads": 2, "expansion": 2, "steps": 5}}"#;

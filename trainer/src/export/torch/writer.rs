@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use tch::Tensor;
 
-use super::graph::{GraphBuilder, GraphValue};
 use crate::config::model::resnet::Activation;
+use crate::export::graph::{GraphBuilder, GraphValue};
 use crate::model::params::ParamId;
 use crate::model::{Attention, Convolution, EPSILON, LayerNorm, Linear, Weights};
 

@@ -2,9 +2,9 @@
 
 use engine::encoding::Input;
 
-use super::graph::GraphValue;
 use super::writer::LayerWriter;
 use crate::config::model::mlp::INPUT;
+use crate::export::graph::GraphValue;
 use crate::model::linear::LinearNet;
 use crate::model::mlp::Mlp;
 

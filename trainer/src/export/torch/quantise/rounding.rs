@@ -185,9 +185,9 @@ mod tests {
     use prost::Message;
 
     use super::*;
-    use crate::export::quantise::fixtures::fp32;
-    use crate::export::quantise::ranges;
-    use crate::export::verify::built_in_positions;
+    use crate::export::built_in_positions;
+    use crate::export::torch::quantise::fixtures::fp32;
+    use crate::export::torch::quantise::ranges;
 
     #[test]
     fn uncorrelated_inputs_are_rounded_to_nearest() {

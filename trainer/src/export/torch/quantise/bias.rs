@@ -105,9 +105,9 @@ mod tests {
     use prost::Message;
 
     use super::*;
-    use crate::export::quantise::fixtures::fp32;
-    use crate::export::quantise::{ranges, rounding};
-    use crate::export::verify::built_in_positions;
+    use crate::export::built_in_positions;
+    use crate::export::torch::quantise::fixtures::fp32;
+    use crate::export::torch::quantise::{ranges, rounding};
 
     #[test]
     fn the_mean_shift_is_corrected() {

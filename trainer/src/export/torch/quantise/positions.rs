@@ -163,7 +163,7 @@ pub fn thinned<T: Clone>(all: &[T], count: usize) -> Vec<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::quantise::fixtures::games_file;
+    use crate::export::torch::quantise::fixtures::games_file;
     use crate::record::{self, INITIAL_FEN};
 
     #[test]

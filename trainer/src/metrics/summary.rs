@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::learner::TrainReport;
+use super::measures::TrainReport;
 
 /// Means over the reports of some steps of a training run, and their last validation.
 ///
-/// It is part of the run's [`Progress`](super::Progress): a resumed run continues it.
+/// It is part of the run's progress: a resumed run continues it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TrainSummary {
@@ -31,7 +31,7 @@ pub struct TrainSummary {
 
 impl TrainSummary {
     /// Adds a report, during which so many samples were learnt from per second.
-    pub(super) fn add(&mut self, report: &TrainReport, samples_per_s: f64) {
+    pub fn add(&mut self, report: &TrainReport, samples_per_s: f64) {
         self.skipped += report.skipped;
         self.reports += 1;
         self.policy_loss += report.measures.policy_loss;
@@ -77,7 +77,7 @@ fn mean(sum: f64, count: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::train::Measures;
+    use crate::metrics::Measures;
 
     #[test]
     fn reports_are_averaged_and_skipped_steps_summed() {

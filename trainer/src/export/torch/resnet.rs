@@ -1,7 +1,7 @@
 //! The residual network as an ONNX graph. BatchNorm is folded into the convolution before it.
 
-use super::graph::GraphValue;
 use super::writer::LayerWriter;
+use crate::export::graph::GraphValue;
 use crate::model::resnet::{PolicyHeadLayers, ResidualBlock, Resnet};
 use crate::model::{Attention, ConvNorm, EPSILON, Linear, NormDetail, SqueezeExcitation};
 

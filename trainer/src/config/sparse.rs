@@ -1,17 +1,15 @@
 //! Configuration of a training run of the family `sparse`. Every key has a default; an unknown key is an error.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use engine::sparse::SparseFile;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::games::SparseRecipe;
-use super::schedule::{RateDecay, RateSchedule};
-use super::shape::SparseShape;
-use super::tensor::SparseAdam;
-use crate::config::{Selection, layers};
-use crate::samples::ValueTarget;
+use super::{Selection, layers};
 
 /// Upper bound on the number of samples that are shuffled together.
 const MAX_BLOCK: usize = 1 << 22;
@@ -19,6 +17,41 @@ const MAX_BLOCK: usize = 1 << 22;
 const MAX_THREADS: usize = 256;
 /// Upper bound on a width.
 const MAX_WIDTH: usize = 1 << 14;
+
+/// How the learning rate falls.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RateDecay {
+    /// Not at all.
+    Constant,
+    /// Half a cosine.
+    Cosine,
+    /// By the same factor for the same number of samples.
+    Exponential,
+}
+
+/// The optimiser: Adam (Kingma and Ba 2015) with decoupled weight decay (Loshchilov and Hutter 2019).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SparseAdam {
+    /// Decay of the first moment.
+    pub beta1: f32,
+    /// Decay of the second moment.
+    pub beta2: f32,
+    /// Added to the second moment's root.
+    pub epsilon: f32,
+    /// Weight decay of tables and matrices, times the learning rate.
+    pub weight_decay: f32,
+    /// Whether a table's rows that no sample of a batch uses are left as they are; otherwise their moments decay and
+    /// still move them.
+    pub lazy: bool,
+}
+
+impl Default for SparseAdam {
+    fn default() -> SparseAdam {
+        SparseAdam { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weight_decay: 0.0, lazy: true }
+    }
+}
 
 /// The name of the family in configurations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,8 +78,7 @@ pub struct SparseModelConfig {
 
 impl Default for SparseModelConfig {
     fn default() -> SparseModelConfig {
-        let SparseShape { policy, value, hidden, .. } = SparseShape::STANDARD;
-        SparseModelConfig { family: SparseFamily::Sparse, policy, value, hidden }
+        SparseModelConfig { family: SparseFamily::Sparse, policy: 768, value: 256, hidden: 32 }
     }
 }
 
@@ -94,21 +126,14 @@ impl Default for SparseSourceConfig {
 }
 
 impl SparseSourceConfig {
-    /// How its positions are made into samples of training.
-    pub fn recipe(&self) -> SparseRecipe {
-        SparseRecipe {
-            target: ValueTarget { lambda: self.value_lambda as f32 },
-            forget: self.history_dropout,
-            smoothing: self.label_smoothing as f32,
-            policy_weight: self.policy_weight as f32,
-            value_weight: self.value_weight as f32,
-        }
+    fn check(&self) -> Result<()> {
+        ensure!(!self.name.is_empty(), "a source has no name");
+        ensure!(!self.paths.is_empty(), "source {} has no paths", self.name);
+        self.check_numbers()
     }
 
-    fn check(&self) -> Result<()> {
+    fn check_numbers(&self) -> Result<()> {
         let name = &self.name;
-        ensure!(!name.is_empty(), "a source has no name");
-        ensure!(!self.paths.is_empty(), "source {name} has no paths");
         ensure!(self.weight.is_finite() && self.weight >= 0.0, "source {name}: weight must be 0 or more");
         ensure!((1..=1000).contains(&self.stride), "source {name}: stride must be 1 to 1000");
         for (key, value) in [
@@ -134,6 +159,9 @@ pub struct SparseTrainConfig {
 
     /// Training data; mixed by weight.
     pub sources: Vec<SparseSourceConfig>,
+    /// In `rl`, how its own games are learnt: a source without paths whose `weight` the loop sets. Others have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub self_play: Option<SparseSourceConfig>,
     /// Percentage of the games that are held out for validation. Another 1 % is always held out for testing.
     pub validation_percent: u64,
     /// Threads of the run, at most 256; 0 for one per processor. The result does not depend on it.
@@ -145,8 +173,10 @@ pub struct SparseTrainConfig {
     pub batch: usize,
     /// Batches whose samples are shuffled together.
     pub block: usize,
-    /// The run ends after this many samples.
+    /// The run ends after this many samples, …
     pub samples: u64,
+    /// … or after this many minutes of training; 0 for no such bound.
+    pub minutes: f64,
 
     /// Peak learning rate.
     pub lr: f64,
@@ -176,12 +206,14 @@ impl Default for SparseTrainConfig {
         SparseTrainConfig {
             model: SparseModelConfig::default(),
             sources: Vec::new(),
+            self_play: None,
             validation_percent: 1,
             threads: 0,
             seed: 1,
             batch: 4096,
             block: 64,
             samples: 20_000_000,
+            minutes: 0.0,
             lr: 0.006,
             min_lr: 0.0001,
             warmup_samples: 100_000,
@@ -196,51 +228,77 @@ impl Default for SparseTrainConfig {
     }
 }
 
-/// The configuration of `files`, each merged over the previous one, with overrides `key=value`.
-fn merged(files: &[PathBuf], overrides: &[String]) -> Result<Value> {
-    let mut json = Value::Object(serde_json::Map::new());
-    layers::lay_files(&mut json, files)?;
-    layers::set(&mut json, overrides)?;
-    Ok(json)
+/// Whether a configuration (JSON) is of the family `sparse`.
+pub fn is_sparse(config: &Value) -> bool {
+    config["model"]["family"] == "sparse"
+}
+
+/// Whether a file holds a network of the family `sparse`: a checkpoint, its weights, or ONNX. A file that cannot be read
+/// does not.
+pub fn holds_sparse(path: &Path) -> bool {
+    safetensors_format(path).is_some_and(|format| format.starts_with("sparse-"))
+        || std::fs::read(path).is_ok_and(|bytes| SparseFile::recognise(&bytes).is_some())
+}
+
+/// What a safetensors file says of its format.
+pub fn safetensors_format(path: &Path) -> Option<String> {
+    let mut file = File::open(path).ok()?;
+    let mut length = [0; 8];
+    file.read_exact(&mut length).ok()?;
+    let header: Value = serde_json::from_reader(file.take(u64::from_le_bytes(length))).ok()?;
+    header["__metadata__"]["format"].as_str().map(str::to_owned)
+}
+
+/// Refuses keys that only networks of other families have.
+fn refuse_foreign(json: &Value) -> Result<()> {
+    let known = serde_json::to_value(SparseTrainConfig::default()).expect("numbers and text make JSON");
+    let others = serde_json::to_value(super::TrainConfig::default()).expect("numbers and text make JSON");
+    let keys = json.as_object().into_iter().flat_map(|json| json.keys());
+    let foreign: Vec<&str> = keys
+        .filter(|key| known.get(key).is_none() && others.get(key).is_some())
+        .map(String::as_str)
+        .collect();
+    let plural = if foreign.len() == 1 { "does" } else { "do" };
+    ensure!(foreign.is_empty(), "{} {plural} not apply to the family sparse", foreign.join(", "));
+    Ok(())
+}
+
+impl TryFrom<Value> for SparseTrainConfig {
+    type Error = anyhow::Error;
+
+    /// Reads a configuration whose sources may have defaults (`source_defaults`).
+    fn try_from(mut json: Value) -> Result<SparseTrainConfig> {
+        layers::give_defaults(&mut json);
+        refuse_foreign(&json)?;
+        Ok(serde_json::from_value(json)?)
+    }
 }
 
 impl SparseTrainConfig {
-    /// Whether configuration files, each merged over the previous one, with overrides `key=value`, are of this family.
+    /// The configuration of `json`, the merged one of `files`.
     ///
     /// # Errors
     ///
-    /// If a file cannot be read or is no JSON, or an override is malformed.
-    pub fn is_meant_by(files: &[PathBuf], overrides: &[String]) -> Result<bool> {
-        Ok(merged(files, overrides)?["model"]["family"] == "sparse")
+    /// If a key is unknown or does not apply, or a value is invalid.
+    pub fn of(json: Value, files: &[PathBuf]) -> Result<SparseTrainConfig> {
+        let config = SparseTrainConfig::try_from(json).with_context(|| layers::place(files))?;
+        config.check().with_context(|| layers::place(files))?;
+        Ok(config)
     }
 
     /// The configuration of `files`, each merged over the previous one, with overrides `key=value`.
     ///
     /// # Errors
     ///
-    /// If a file cannot be read, a key is unknown, or a value is invalid.
+    /// If a file cannot be read, or as [`SparseTrainConfig::of`].
     pub fn load(files: &[PathBuf], overrides: &[String]) -> Result<SparseTrainConfig> {
-        let config: SparseTrainConfig =
-            serde_json::from_value(merged(files, overrides)?).with_context(|| layers::place(files))?;
-        config.check().with_context(|| layers::place(files))?;
-        Ok(config)
+        SparseTrainConfig::of(layers::merged(Value::Object(Map::new()), files, overrides)?, files)
     }
 
-    /// The sizes of the network's tensors.
-    pub fn shape(&self) -> SparseShape {
-        let SparseModelConfig { policy, value, hidden, .. } = self.model;
-        SparseShape { policy, value, hidden, ..SparseShape::STANDARD }
-    }
-
-    /// The learning rate over the run.
-    pub fn schedule(&self) -> RateSchedule {
-        RateSchedule {
-            peak: self.lr as f32,
-            floor: (self.min_lr / self.lr) as f32,
-            warm_up: self.warmup_samples,
-            samples: self.samples,
-            decay: self.schedule,
-        }
+    /// The share of the run that is done after this many samples and seconds, at most 1.
+    pub fn progress(&self, samples: u64, time_s: f64) -> f64 {
+        let by_time = if self.minutes > 0.0 { time_s / (60.0 * self.minutes) } else { 0.0 };
+        (samples as f64 / self.samples as f64).max(by_time).min(1.0)
     }
 
     /// The number of threads, at least one.
@@ -257,6 +315,22 @@ impl SparseTrainConfig {
     ///
     /// The first invalid value.
     pub fn check(&self) -> Result<()> {
+        ensure!(
+            !self.sources.is_empty(),
+            "no sources: name files of games under \"sources\" in the configuration"
+        );
+        ensure!(self.self_play.is_none(), "self_play is for rl");
+        self.check_parts()
+    }
+
+    /// [`SparseTrainConfig::check`], where there need be no sources.
+    ///
+    /// # Errors
+    ///
+    /// The first invalid value.
+    pub fn check_parts(&self) -> Result<()> {
+        self.sources.iter().try_for_each(SparseSourceConfig::check)?;
+        self.self_play.iter().try_for_each(SparseSourceConfig::check_numbers)?;
         let model = &self.model;
         for (key, width, unit) in
             [("policy", model.policy, 128), ("value", model.value, 64), ("hidden", model.hidden, 16)]
@@ -264,17 +338,13 @@ impl SparseTrainConfig {
             let valid = width > 0 && width.is_multiple_of(unit) && width <= MAX_WIDTH;
             ensure!(valid, "model.{key} must be a multiple of {unit}, at most {MAX_WIDTH}");
         }
-        ensure!(
-            !self.sources.is_empty(),
-            "no sources: name files of games under \"sources\" in the configuration"
-        );
-        self.sources.iter().try_for_each(SparseSourceConfig::check)?;
         ensure!((1..=98).contains(&self.validation_percent), "validation_percent must be 1 to 98");
         ensure!(self.threads <= MAX_THREADS, "threads must be at most {MAX_THREADS}");
         let block = self.batch.checked_mul(self.block);
         let valid = block.is_some_and(|samples| (1..=MAX_BLOCK).contains(&samples));
         ensure!(valid, "batch · block must be 1 to {MAX_BLOCK} samples");
         ensure!(self.samples > 0, "samples must be above 0");
+        ensure!((0.0..=1e9).contains(&self.minutes), "minutes must be 0 or more");
         ensure!(self.lr > 0.0 && self.lr <= 1.0, "lr must be above 0, at most 1");
         ensure!(self.min_lr > 0.0 && self.min_lr <= self.lr, "min_lr must be above 0, at most lr");
         let SparseAdam { beta1, beta2, epsilon, weight_decay, .. } = self.adam;
@@ -299,7 +369,6 @@ mod tests {
         let path = folder.path().join("config.json");
         std::fs::write(&path, text).unwrap();
         let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
-        assert!(SparseTrainConfig::is_meant_by(std::slice::from_ref(&path), &overrides).unwrap());
         SparseTrainConfig::load(&[path], &overrides)
     }
 
@@ -324,10 +393,37 @@ mod tests {
     }
 
     #[test]
+    fn the_preset_is_how_the_shipped_network_was_trained() {
+        let files = [PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../nets/sparse.json"))];
+        let shipped = SparseTrainConfig::load(&files, &[]).unwrap();
+        let preset = crate::config::train::TrainPreset::Cpu.json();
+        let both = layers::merged(preset.clone(), &files, &[]).unwrap();
+        assert_eq!(SparseTrainConfig::of(both, &files).unwrap().adam, shipped.adam);
+        // With nothing but sources.
+        let mut json = preset;
+        layers::lay_over(
+            &mut json,
+            serde_json::json!({ "sources": [{ "name": "games", "paths": ["a.h5"] }] }),
+        );
+        assert!(is_sparse(&json));
+        let config = SparseTrainConfig::of(json, &[]).unwrap();
+        let learns = |config: &SparseTrainConfig| {
+            let SparseTrainConfig { model, batch, lr, min_lr, warmup_samples, average_samples, .. } = config;
+            (*model, *batch, *lr, *min_lr, *warmup_samples, *average_samples)
+        };
+        assert_eq!(learns(&config), learns(&shipped));
+        assert_eq!(config.sources[0].history_dropout, 0.1);
+        assert_eq!((config.progress(config.samples / 2, 1e9), config.progress(0, 0.0)), (0.5, 0.0));
+        let timed = SparseTrainConfig { minutes: 1.0, ..config };
+        assert_eq!((timed.progress(0, 45.0), timed.progress(0, 90.0)), (0.75, 1.0));
+    }
+
+    #[test]
     fn what_is_invalid_is_named() {
         let error = |overrides: &str| format!("{:#}", load(GAMES, &[overrides]).unwrap_err());
         for (setting, expected) in [
             ("modle=1", "unknown field `modle`"),
+            ("ewc.weight=1", "ewc does not apply to the family sparse"),
             ("model.policy=100", "model.policy must be a multiple of 128"),
             ("lr=-1", "lr must be above 0"),
             ("min_lr=0.5", "min_lr must be above 0, at most lr"),

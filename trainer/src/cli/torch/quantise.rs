@@ -8,6 +8,7 @@ use engine::onnx::Network;
 
 use crate::export::{QuantisationQuality, QuantisedNetwork, SPEED_BATCH, SPEED_REPEATS, quantise};
 use crate::files::write_file;
+use crate::gameplay::load_network;
 
 /// Number of layers that are listed if a limit is exceeded.
 const LISTED_LAYERS: usize = 5;
@@ -44,7 +45,7 @@ impl QuantiseArgs {
     /// # Errors
     /// If a file cannot be read or written, ONNX Runtime fails, or the quantisation error exceeds a limit.
     pub fn run(&self) -> Result<()> {
-        Network::load(&self.net)?;
+        load_network(&self.net)?.onnx("quantise (`export` writes its integers too)")?;
         let fp32 = std::fs::read(&self.net).with_context(|| format!("cannot read {}", self.net.display()))?;
         let quantised = quantise(&fp32, &self.games, self.positions, self.held_out)?;
         print(&quantised, fp32.len());

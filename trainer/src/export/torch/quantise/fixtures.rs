@@ -8,9 +8,9 @@ use tch::{Device, Kind};
 
 use crate::config::TrainConfig;
 use crate::dataset::{self, Chunk};
-use crate::export::file::onnx;
 use crate::export::golden::with_golden_outputs;
 use crate::export::proto::ModelProto;
+use crate::export::torch::onnx;
 use crate::model::{Net, Weights};
 use crate::record::GameRecord;
 

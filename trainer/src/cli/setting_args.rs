@@ -1,0 +1,60 @@
+//! Arguments that the training commands share: preset, single settings, device.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use clap::{Args, ValueEnum};
+
+use crate::config::train::TrainPreset;
+use crate::config::{SparseTrainConfig, TrainConfig, is_sparse, layers};
+
+/// The device of the computation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum DeviceChoice {
+    /// A CUDA GPU if there is one, else the CPU
+    #[default]
+    Auto,
+    /// The CPU
+    Cpu,
+    /// A CUDA GPU
+    Cuda,
+}
+
+/// The preset below a configuration file, the overrides above it, and the device.
+#[derive(Args, Debug)]
+pub struct SettingArgs {
+    /// Source of the keys that the configuration omits [default: philidor; with --resume the run's own configuration]
+    #[arg(long, value_enum)]
+    pub(super) preset: Option<TrainPreset>,
+    /// Override a key of the configuration, e.g. model.filters=96
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(super) set: Vec<String>,
+    /// The device of the computation
+    #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
+    pub(super) device: DeviceChoice,
+}
+
+impl SettingArgs {
+    /// The configuration of `files`, each merged over the previous one.
+    ///
+    /// # Errors
+    /// A file cannot be read, a key is unknown, or a value is invalid.
+    pub fn config(&self, files: &[PathBuf]) -> Result<TrainConfig> {
+        TrainConfig::load(self.preset.unwrap_or_default(), files, &self.set)
+    }
+
+    /// The configuration of `files`, if it is of the family `sparse`; none if it is of another.
+    ///
+    /// # Errors
+    /// A file cannot be read, a key is unknown or does not apply, or a value is invalid.
+    pub fn sparse(&self, files: &[PathBuf]) -> Result<Option<SparseTrainConfig>> {
+        let preset = self.preset.unwrap_or_default().json();
+        let json = layers::merged(preset, files, &self.set)?;
+        if !is_sparse(&json) {
+            return Ok(None);
+        }
+        let device = self.device;
+        ensure!(device != DeviceChoice::Cuda, "--device cuda: the family sparse is trained on the CPU");
+        SparseTrainConfig::of(json, files).map(Some)
+    }
+}

@@ -1,0 +1,52 @@
+//! The device of a computation in libtorch.
+
+use anyhow::{Result, bail};
+use tch::Device;
+
+use crate::cli::setting_args::{DeviceChoice, SettingArgs};
+use crate::config::TrainConfig;
+use crate::train::keep_freed_memory;
+
+impl DeviceChoice {
+    /// The device.
+    ///
+    /// # Errors
+    /// A GPU is requested and libtorch finds none.
+    pub fn device(self) -> Result<Device> {
+        match (self, tch::Cuda::is_available()) {
+            (DeviceChoice::Cpu, _) | (DeviceChoice::Auto, false) => Ok(Device::Cpu),
+            (_, true) => Ok(Device::Cuda(0)),
+            (DeviceChoice::Cuda, false) => bail!(
+                "libtorch finds no CUDA GPU. With a CUDA build of libtorch, add its lib folder to LD_LIBRARY_PATH and \
+                 its libtorch_cuda.so to LD_PRELOAD; otherwise use --device cpu"
+            ),
+        }
+    }
+
+    /// Prepares the process for training, which on a CPU may restart it, and returns the device.
+    ///
+    /// # Errors
+    /// The device is not available.
+    pub fn prepare(self, config: &mut TrainConfig) -> Result<Device> {
+        let device = self.device()?;
+        if device == Device::Cpu {
+            keep_freed_memory();
+        }
+        if config.torch_threads > 0 {
+            tch::set_num_threads(config.torch_threads as i32);
+        }
+        // Resolved now, so that a resumed run uses the same number format.
+        config.precision = config.precision.resolved(device);
+        Ok(device)
+    }
+}
+
+impl SettingArgs {
+    /// See [`DeviceChoice::prepare`].
+    ///
+    /// # Errors
+    /// The device is not available.
+    pub fn prepare(&self, config: &mut TrainConfig) -> Result<Device> {
+        self.device.prepare(config)
+    }
+}

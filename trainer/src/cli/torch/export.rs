@@ -1,0 +1,27 @@
+//! `export` for the families that libtorch trains.
+
+use anyhow::Result;
+
+use crate::cli::export::ExportArgs;
+use crate::export::{network, onnx, unrolled, write_network};
+use crate::files::make_folder_of;
+use crate::train::{Checkpoint, checkpoint};
+
+/// Exports a checkpoint.
+///
+/// # Errors
+/// If the checkpoint cannot be read, a file cannot be written, or the engine cannot load the result.
+pub fn export(args: &ExportArgs) -> Result<()> {
+    let loaded = Checkpoint::load(&args.checkpoint)?;
+    let (net, weights) = network(&loaded, args.averaged, args.unroll)?;
+    let network = write_network(&args.out, args.name.as_deref(), |name| {
+        let write = if args.unroll.is_some() { unrolled } else { onnx };
+        Ok(write(name, &net, &weights, &loaded.config))
+    })?;
+    if let Some(path) = &args.weights {
+        make_folder_of(path)?;
+        checkpoint::save_weights(path, &weights, &loaded.config, &loaded.progress)?;
+    }
+    println!("{}, {} samples", network.describe(), loaded.progress.samples);
+    Ok(())
+}

@@ -1,0 +1,15 @@
+//! `rl` for the families that libtorch trains.
+
+use anyhow::Result;
+
+use crate::cli::DeviceChoice;
+use crate::config::TrainConfig;
+use crate::rl::{LoopLearner, TorchLoop};
+
+/// The learner of a run.
+///
+/// # Errors
+/// The device is not available.
+pub fn learner(device: DeviceChoice, config: &mut TrainConfig) -> Result<Box<dyn LoopLearner>> {
+    Ok(Box::new(TorchLoop::new(device.prepare(config)?)))
+}

@@ -1,0 +1,131 @@
+//! `train` for the families that libtorch trains.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::cli::train::TrainArgs;
+use crate::config::TrainConfig;
+use crate::files::make_folder;
+use crate::train::regularise::ElasticPenalty;
+use crate::train::{Learner, Run, Sources, TrainEnd, batch_number, checkpoint};
+
+/// Trains.
+///
+/// # Errors
+/// The arguments, the configuration or the games are invalid, or [`Run::train`] fails.
+pub fn train(args: &TrainArgs) -> Result<()> {
+    let ended = trained(args)?;
+    let checkpoint = checkpoint::best_or_last(&args.run.join("checkpoints")).unwrap_or_default();
+    let how = if ended == TrainEnd::Finished { "finished:" } else { "stopped:" };
+    println!("{how} {}", checkpoint.display());
+    Ok(())
+}
+
+fn trained(args: &TrainArgs) -> Result<TrainEnd> {
+    let mut config = args.read_config()?;
+    let device = args.settings.prepare(&mut config)?;
+    let stop = crate::cli::interrupt::flag()?;
+    let cache = args.cache.as_deref().unwrap_or(&args.run);
+    make_folder(cache)?;
+    let sources = Sources::load(&config.sources, config.validation_percent, cache)?;
+    if config.epochs > 0.0 {
+        // Replayed samples count as samples, but not towards an epoch.
+        let fresh = (config.batch - config.replayed_samples()) as f64 / config.batch as f64;
+        config.samples = ((config.epochs * sources.epoch() / fresh).ceil() as u64).max(1);
+    }
+    let mut run = if args.resume {
+        Run::resume(&args.run, &config, device)?
+    } else {
+        Run::start(&args.run, &config, device, args.init.as_deref())?
+    };
+    if config.ewc.weight > 0.0 && !args.resume {
+        ensure!(
+            args.init.is_some(),
+            "ewc.weight penalises changes of a run's initial weights: name them with --init"
+        );
+        run.learner.elastic = Some(earlier_task(&config, cache, &run.learner)?);
+    }
+    log::info!("{:?}, {} parameters, run {}", device, run.learner.weights.flat.numel(), args.run.display());
+    run.set_sources(&sources);
+    let mut feed = sources.feed(&config, batch_number(&run.progress.loader))?;
+    let held_out = sources.held_out(&config)?;
+    let ended = run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed))?;
+    if feed.damaged() > 0 {
+        log::warn!("{} samples of damaged games were replaced by others", feed.damaged());
+    }
+    Ok(ended)
+}
+
+/// The penalty of elastic weight consolidation around the learner's weights, for the games of the earlier task.
+fn earlier_task(config: &TrainConfig, folder: &Path, learner: &Learner) -> Result<ElasticPenalty> {
+    let sources =
+        Sources::load(&config.ewc.sources, config.validation_percent, folder).context("ewc.sources")?;
+    // The earlier task had no teacher.
+    let config = &TrainConfig { teacher: Default::default(), ..config.clone() };
+    let mut feed = sources.feed(config, 0)?;
+    let count = config.ewc.samples.div_ceil(config.batch as u64);
+    log::info!(
+        "estimating the Fisher information from {} samples of the earlier task",
+        count * config.batch as u64
+    );
+    let batches = (0..count).map(|_| feed.next_batch()).collect::<Result<Vec<_>, _>>()?;
+    Ok(ElasticPenalty::measure(&learner.net, &learner.weights, &batches, config))
+}
+
+impl TrainArgs {
+    /// The configuration of a family that libtorch trains.
+    fn read_config(&self) -> Result<TrainConfig> {
+        let mut config = self.settings.config(&self.files()?)?;
+        if let Some(minutes) = self.minutes {
+            config.minutes = minutes;
+            config.check()?;
+        }
+        Ok(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::train::TrainPreset;
+    use clap::Parser;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: TrainArgs,
+    }
+
+    #[test]
+    fn a_resumed_run_keeps_what_the_command_line_does_not_override() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        let begun = r#"{"batch": 7, "minutes": 5, "sources": [{"name": "games", "paths": ["a"]}]}"#;
+        let own = TrainPreset::Neuralmateplay.parse(begun, &["lr=0.25".to_owned()]).unwrap();
+        std::fs::write(at("config.json"), serde_json::to_string(&own).unwrap()).unwrap();
+        let more = r#"{"batch": 9, "sources": [{"name": "games", "paths": ["b"]}]}"#;
+        std::fs::write(at("more.json"), more).unwrap();
+        let read = |more: &[&str]| {
+            let run = at("");
+            let line = ["train", "--run", &run, "--resume"];
+            Line::parse_from(line.into_iter().chain(more.iter().copied())).args.read_config()
+        };
+        assert_eq!(read(&[]).unwrap(), own);
+        let file = at("more.json");
+        let mut expected = own.clone();
+        (expected.batch, expected.sources[0].paths) = (9, vec!["b".to_owned()]);
+        assert_eq!(
+            expected.sources[0].select.min_elo, 2200,
+            "from the preset with which the run was started"
+        );
+        assert_eq!(read(&["--config", &file]).unwrap(), expected);
+        (expected.lr, expected.minutes) = (0.5, 2.0);
+        assert_eq!(read(&["--config", &file, "--set", "lr=0.5", "--minutes", "2"]).unwrap(), expected);
+        // A preset on the command line replaces the run's keys.
+        let preset = read(&["--config", &file, "--preset", "linear"]).unwrap();
+        assert_eq!((preset.batch, preset.model.family(), preset.minutes), (9, "linear", 0.0));
+        assert!(read(&["--preset", "linear"]).unwrap_err().to_string().contains("--preset changes nothing"));
+    }
+}

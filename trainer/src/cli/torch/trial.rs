@@ -1,0 +1,57 @@
+//! `overfit` and `lr-finder` for the families that libtorch trains.
+
+use anyhow::{Result, bail};
+use tch::Device;
+
+use crate::cli::lr_finder::LrFinderArgs;
+use crate::cli::overfit::OverfitArgs;
+use crate::cli::trial::TrialArgs;
+use crate::config::TrainConfig;
+use crate::metrics::RangeTestStep;
+use crate::progress::steps_bar;
+use crate::train::{OverfitPoint, Sources, distinct_positions, range_test};
+
+impl TrialArgs {
+    /// Reads the configuration and its games, and selects the device.
+    ///
+    /// # Errors
+    /// The configuration is invalid, the games cannot be read, or the device is not available.
+    fn load(&self) -> Result<(TrainConfig, Sources, Device)> {
+        let mut config = self.settings.config(std::slice::from_ref(&self.config))?;
+        let device = self.settings.prepare(&mut config)?;
+        let sources = Sources::load(&config.sources, config.validation_percent, &std::env::temp_dir())?;
+        Ok((config, sources, device))
+    }
+}
+
+/// Overfits a few positions; returns what to print.
+///
+/// # Errors
+/// The configuration or the games are invalid, or the positions were not overfitted.
+pub fn overfit(args: &OverfitArgs) -> Result<String> {
+    let (config, sources, device) = args.trial.load()?;
+    let config = TrainConfig { batch: args.samples, ..config };
+    let batch = distinct_positions(&mut sources.feed(&config, 0)?, args.samples)?;
+    let progress = steps_bar(args.steps);
+    println!("  step        lr  policy     wdl  top-1 | evaluated: policy     wdl  top-1");
+    let curve = |point: &OverfitPoint| {
+        progress.set_position(point.step);
+        progress.suspend(|| println!("{point}"));
+    };
+    let last = crate::train::overfit(&config, device, &batch, args.steps, args.loss, &curve)?;
+    progress.finish_and_clear();
+    match last.advice(&config, args.loss) {
+        None => Ok(format!("overfitted in {} steps: this configuration can learn", last.step)),
+        Some(advice) => bail!("not overfitted in {} steps: {advice}", last.step),
+    }
+}
+
+/// The steps of a range test.
+///
+/// # Errors
+/// The configuration or the games are invalid.
+pub fn lr_range(args: &LrFinderArgs, observer: &dyn Fn(&RangeTestStep)) -> Result<Vec<RangeTestStep>> {
+    let (config, sources, device) = args.trial.load()?;
+    let mut feed = sources.feed(&config, 0)?;
+    range_test(&config, device, &mut feed, [args.from, args.to], args.steps, observer)
+}

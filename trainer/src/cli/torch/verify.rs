@@ -1,0 +1,36 @@
+//! `verify` for the families that libtorch trains.
+
+use anyhow::{Result, ensure};
+use engine::eval::ValueScheme;
+use engine::onnx::Network;
+
+use crate::cli::verify::VerifyArgs;
+use crate::export::{OutputDifference, TOLERANCE, compare, network};
+use crate::train::Checkpoint;
+
+/// Compares a network in ONNX Runtime with its checkpoint in libtorch, and prints the largest differences.
+///
+/// # Errors
+/// If a file cannot be read, ONNX Runtime fails, or a difference exceeds [`TOLERANCE`].
+pub fn verify(args: &VerifyArgs) -> Result<()> {
+    let checkpoint = Checkpoint::load(&args.checkpoint)?;
+    let (net, weights) = network(&checkpoint, args.averaged, args.steps)?;
+    let file = Network::load(&args.net)?;
+    let positions = args.positions()?;
+    let difference = compare(&net, &weights, &file, &positions)?;
+    let OutputDifference { policy_logit, policy, wdl_logit, wdl } = difference;
+    let wdl = match file.schemes().value {
+        ValueScheme::Wdl => format!("; WDL logit {wdl_logit:.1e}, probability {wdl:.1e}"),
+        ValueScheme::None => String::new(),
+    };
+    println!(
+        "{} positions, largest differences: policy logit {policy_logit:.1e}, probability {policy:.1e}{wdl}",
+        positions.len()
+    );
+    // `<=`, so that NaN fails too.
+    ensure!(
+        difference.worst() <= TOLERANCE,
+        "the network file differs from the checkpoint by more than {TOLERANCE:.0e}"
+    );
+    Ok(())
+}

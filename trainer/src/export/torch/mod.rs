@@ -1,0 +1,19 @@
+//! Networks that libtorch trains: export, verification, quantisation.
+
+mod writer;
+mod resnet;
+mod trm;
+mod dense;
+mod golden;
+mod file;
+mod verify;
+mod quantise;
+
+pub use file::{network, onnx, unrolled};
+#[cfg(test)]
+pub(crate) use quantise::fixtures as quantise_fixtures;
+pub use quantise::{
+    LayerSensitivity, QuantisationQuality, QuantisedNetwork, SPEED_BATCH, SPEED_REPEATS, quantise,
+    quantise_and_compare,
+};
+pub use verify::{OutputDifference, compare};

@@ -1,0 +1,269 @@
+//! The family `sparse`, by the built program: it needs no libtorch.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use engine::position::{Game, PackedMove};
+use serde_json::{Value, json};
+use trainer::dataset::{self, ChunkWriter};
+use trainer::record::{GameRecord, GameResult};
+
+fn trainer(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_philidor-trainer"));
+    command.current_dir(folder).args(arguments).output().expect("the trainer starts")
+}
+
+fn succeeds(folder: &Path, arguments: &[&str]) -> String {
+    let output = trainer(folder, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn fails(folder: &Path, arguments: &[&str]) -> String {
+    let output = trainer(folder, arguments);
+    assert!(!output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8(output.stderr).expect("text")
+}
+
+/// Writes `games-00000.h5`: short random games with evaluations.
+fn write_games(folder: &Path, count: i64) {
+    let mut writer = ChunkWriter::new(folder, "games", "random games", 1_000_000).expect("a folder");
+    let mut rng = fastrand::Rng::with_seed(1);
+    for number in 0..count {
+        let mut game = Game::new();
+        let mut moves = Vec::new();
+        for _ in 0..rng.usize(8..20) {
+            let m = rng.choice(game.legal_moves()).expect("a legal move");
+            game.play(m);
+            moves.push(PackedMove::new(m));
+        }
+        let result = GameResult::from_code((number % 3 - 1) as i8).expect("a result");
+        let evals = (0..moves.len()).map(|_| rng.i16(-200..200)).collect();
+        writer.push(&GameRecord { moves, result, evals, ..GameRecord::default() }).expect("a game");
+    }
+    writer.finish().expect("a file");
+}
+
+fn write_config(folder: &Path) {
+    let config = json!({
+        "model": { "family": "sparse", "policy": 128, "value": 64, "hidden": 16 },
+        "sources": [{ "name": "games", "paths": ["games-*.h5"], "stride": 2 }],
+        "batch": 32, "block": 4, "samples": 640, "lr": 0.01, "warmup_samples": 0, "threads": 2,
+        "validation_percent": 20, "validate_every": 10, "report_every": 4, "validation_samples": 50
+    });
+    std::fs::write(folder.join("config.json"), config.to_string()).expect("a file");
+}
+
+#[test]
+fn a_network_is_trained_exported_judged_and_plays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write_games(at, 80);
+    write_config(at);
+    succeeds(at, &["train", "--config", "config.json", "--run", "run"]);
+    let checkpoint = "run/checkpoints/last.safetensors";
+    succeeds(at, &["export", "--checkpoint", checkpoint, "--out", "net.onnx"]);
+    for net in ["net.onnx", "net.int8.onnx"] {
+        let said = succeeds(at, &["verify", net, "--checkpoint", checkpoint, "--positions", "40"]);
+        assert!(said.starts_with("40 positions"), "{said}");
+    }
+
+    let said = succeeds(at, &["plot", "run", "--out", "run.svg"]);
+    assert_eq!(said, "run.svg\n");
+    let svg = std::fs::read_to_string(at.join("run.svg")).expect("a picture");
+    assert!(svg.contains("top-1, held out, by phase") && svg.contains("expected score"));
+    let trial = ["--config", "config.json", "--set", "threads=1"];
+    let said = succeeds(at, &[&["overfit"][..], &trial, &["--samples", "16", "--steps", "300"]].concat());
+    assert!(said.contains("this configuration can learn"), "{said}");
+    let error = fails(at, &[&["overfit"][..], &trial, &["--samples", "16", "--steps", "1"]].concat());
+    assert!(error.contains("not overfitted in 1 steps: top-1"), "{error}");
+    let said = succeeds(at, &[&["lr-finder"][..], &trial, &["--steps", "60", "--out", "lr.svg"]].concat());
+    assert!(said.contains("suggestion: lr=") && at.join("lr.svg").exists(), "{said}");
+
+    // Both forms are the same integers to the engine, beside a network that ONNX Runtime runs.
+    let nets = ["net.onnx", "net.int8.onnx", "embedded.int8"];
+    let judged = |command: &str, more: &[&str]| -> Value {
+        succeeds(at, &[&["evaluate", command][..], &nets, &["--json", "out.json"], more].concat());
+        serde_json::from_slice(&std::fs::read(at.join("out.json")).expect("numbers")).expect("JSON")
+    };
+    let parts = judged("accuracy", &["--games", "games-00000.h5", "--split", "all", "--positions", "200"]);
+    let networks = &parts.as_array().expect("parts").last().expect("all of it")["networks"];
+    assert_eq!(networks["net.onnx"], networks["net.int8.onnx"]);
+    assert!(networks["net.onnx"]["wdl_loss"].is_f64() && networks["embedded.int8"]["top1"].is_f64());
+    judged("canaries", &["--nodes", "10"]);
+    let error = fails(at, &["evaluate", "accuracy", "net.onnx", "--raw", "--games", "games-00000.h5"]);
+    assert!(
+        error.contains("--raw, accuracy among all outputs, does not apply to networks of the family sparse")
+    );
+    let error =
+        fails(at, &["evaluate", "accuracy", "net.onnx", "--think-steps", "2", "--games", "games-00000.h5"]);
+    assert!(error.contains("--think-steps does not apply"), "{error}");
+    let error = fails(at, &["heatmap", "net.onnx", "--piece", "N"]);
+    assert!(error.contains("does not apply to networks of the family sparse"), "{error}");
+
+    // It plays; the same seed gives the same games.
+    let rules = ["--set", "visits=20", "--set", "max_plies=20", "--set", "workers=1"];
+    for (name, net) in [("one", "net.onnx"), ("two", "net.int8.onnx")] {
+        let more = ["self-play", "--net", net, "--games", "4", "--out", "data", "--name", name];
+        succeeds(at, &[&more[..], &rules].concat());
+    }
+    let games = |name: &str| dataset::read(&at.join(format!("data/{name}-00000.h5"))).expect("a file");
+    let moves = |name: &str| (0..4).map(|game| games(name).game(game).moves).collect::<Vec<_>>();
+    assert_eq!(moves("one"), moves("two"));
+    let said = succeeds(
+        at,
+        &["arena", "net.onnx", "random", "--visits", "10", "--games", "4", "--workers", "1", "--plies", "30"],
+    );
+    assert!(said.contains("pairs 0 ½ 1 1½ 2: "), "{said}");
+}
+
+/// A run of a few seconds, which learns from labelled games too.
+fn write_rl_config(folder: &Path) {
+    let config = json!({
+        "play": { "visits": 8, "max_plies": 14, "games": 4, "workers": 1 },
+        "games_per_iteration": 8, "samples_per_position": 4, "buffer_size": 250,
+        "pretrain_mix_ratio": 0.25, "kl": { "warn": 0.0 },
+        "train": {
+            "model": { "family": "sparse", "policy": 128, "value": 64, "hidden": 16 },
+            "sources": [{ "name": "games", "paths": ["games-*.h5"], "stride": 2 }],
+            "batch": 16, "block": 4, "report_every": 2, "threads": 1,
+            "validation_percent": 10, "self_play": { "value_lambda": 0.5 }
+        },
+        "arena": {
+            "every": 2, "visits": 4, "games": 4, "promotion": { "elo0": -400, "elo1": 0 }, "veto_games": 4,
+            "sanity_games": 4, "uct_visits": 3, "rules": { "max_plies": 16, "games": 4, "workers": 1 }
+        }
+    });
+    std::fs::write(folder.join("rl.json"), config.to_string()).expect("a file");
+}
+
+fn metrics(run: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(run.join("metrics.jsonl")).expect("metrics");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// Metrics without what depends on the clock.
+fn timeless(run: &Path) -> Vec<Value> {
+    let mut lines = metrics(run);
+    for line in &mut lines {
+        for key in ["time_s", "play", "totals"] {
+            line.as_object_mut().expect("an object").remove(key);
+        }
+        line["learn"].as_object_mut().expect("an object").remove("samples_per_s");
+    }
+    lines
+}
+
+#[test]
+fn it_learns_from_its_own_games_and_a_resumed_run_is_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write_games(at, 80);
+    write_rl_config(at);
+    let rl = |run: &str, more: &[&str]| {
+        let first = ["rl", "--preset", "tiny", "--config", "rl.json", "--run", run];
+        succeeds(at, &[&first[..], more].concat())
+    };
+    let said = rl("whole", &["--iterations", "4"]);
+    assert!(said.starts_with("finished: 4 iterations, 32 games, "), "{said}");
+    let run = at.join("whole");
+    let lines = metrics(&run);
+    for line in &lines {
+        assert!(line["learn"]["policy_loss"].as_f64().expect("a loss") > 0.0);
+        assert!(line["learn"]["validation"]["wdl_loss"].is_f64(), "{line}");
+        assert_eq!(line["pretrain_mix"], 0.25);
+        assert!(line["kl"].as_f64().expect("a divergence") > 0.0);
+        let arena = line["iteration"].as_u64().is_some_and(|iteration| iteration % 2 == 0);
+        assert_eq!(line["arena"]["random"]["pairs"].is_array(), arena);
+    }
+    let steps: Vec<u64> = lines.iter().filter_map(|line| line["learn"]["step"].as_u64()).collect();
+    assert!(steps.len() == 4 && steps.is_sorted_by(|a, b| a < b), "one training run: {steps:?}");
+    let training = std::fs::read_to_string(run.join("train-000/metrics.jsonl")).expect("metrics");
+    for source in ["games", "self-play", "recent"] {
+        assert!(training.contains(&format!("\"{source}\":{{")), "{source}: {training}");
+    }
+    // Its networks play, and train on.
+    let said = succeeds(at, &["arena", "whole/nets/00004.onnx", "random", "--visits", "4", "--games", "2"]);
+    assert!(said.contains("pairs "), "{said}");
+    let init = ["--init", "whole/nets/00004.safetensors", "--set", "model.hidden=16"];
+    write_config(at);
+    succeeds(at, &[&["train", "--config", "config.json", "--run", "more"][..], &init].concat());
+
+    // Interrupted between any two stages and resumed, it is the same run.
+    for iterations in ["1", "2", "3", "4"] {
+        let resume: &[&str] = if iterations == "1" { &[] } else { &["--resume"] };
+        rl("parts", &[&["--iterations", iterations][..], resume].concat());
+    }
+    assert_eq!(timeless(&at.join("parts")), timeless(&run));
+    let net = |run: &str| std::fs::read(at.join(run).join("nets/00004.safetensors")).expect("weights");
+    assert_eq!(net("parts"), net("whole"));
+
+    // A network that is missing is exported again from its weights; games that are missing are done without.
+    std::fs::remove_file(run.join("nets/start.onnx")).expect("a network");
+    std::fs::remove_file(run.join("games/iter-00004-00000.h5")).expect("games");
+    std::fs::remove_dir_all(run.join("train-000")).expect("a training run");
+    succeeds(at, &["rl", "--run", "whole", "--resume", "--iterations", "6"]);
+    let events = std::fs::read_to_string(run.join("events.log")).expect("events");
+    assert!(events.contains("iter-00004-00000.h5 is missing, which the buffer needs: "), "{events}");
+    assert!(
+        events.contains("the training run is missing: 00004 is trained on with a fresh optimiser"),
+        "{events}"
+    );
+
+    // From a network file, whose family needs no mention; a veto compares the networks and begins again.
+    let start = [
+        "rl",
+        "--run",
+        "from-file",
+        "--preset",
+        "tiny",
+        "--iterations",
+        "2",
+        "--set",
+        "start=whole/nets/00006.onnx",
+        "--set",
+        "games_per_iteration=4",
+        "--set",
+        "play.visits=4",
+        "--set",
+        "play.max_plies=12",
+        "--set",
+        "arena.every=1",
+        "--set",
+        "arena.visits=2",
+        "--set",
+        "arena.veto_games=4",
+        "--set",
+        "arena.veto_score=1",
+        "--set",
+        "arena.veto.elo0=300",
+        "--set",
+        "arena.veto.elo1=600",
+        "--set",
+        "arena.sanity_games=0",
+        "--set",
+        "arena.rules.max_plies=12",
+        "--set",
+        "train.batch=16",
+    ];
+    succeeds(at, &start);
+    let events = std::fs::read_to_string(at.join("from-file/events.log")).expect("events");
+    assert!(events.contains("veto, level 1") && events.contains("what got worse"), "{events}");
+    let config = std::fs::read(at.join("from-file/config.json")).expect("a configuration");
+    let config: Value = serde_json::from_slice(&config).expect("JSON");
+    assert_eq!(
+        (&config["train"]["model"]["family"], &config["train"]["model"]["policy"]),
+        (&json!("sparse"), &json!(128))
+    );
+
+    // What does not apply is refused by name.
+    for (bad, why) in [
+        ("quantise=true", "quantise does not apply to the family sparse"),
+        ("train.teacher.net=x", "teacher does not apply to the family sparse"),
+        ("train.model.value=128", "train.model.value = 128 ("),
+        ("train.samples=1000", "train.samples (set samples_per_position)"),
+    ] {
+        let error = fails(at, &["rl", "--run", "whole", "--resume", "--iterations", "7", "--set", bad]);
+        assert!(error.contains(why), "{error}");
+    }
+}
