@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use engine::encoding::moves1::{self, Rows};
 use engine::encoding::sparse1::View;
+use engine::eval::SplitEvaluator;
 use engine::position::Game;
 use engine::sparse::{SparseNetwork, SparseTensors};
 use rand::rngs::SmallRng;

@@ -77,16 +77,7 @@ fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>>
         None | Some(Command::Uci) => uci::run(io::stdin(), io::stdout())?,
         Some(Command::Bench(config)) => signature::print(config, out)?,
         Some(Command::Backendbench { weights, precision, config }) => {
-            let pair =
-                weights.map_or_else(|| Ok(NetworkPair::embedded()), |file| NetworkPair::beside(&file))?;
-            let networks = match precision {
-                Some(precision) => vec![pair.exactly(precision)?],
-                None => pair.all()?,
-            };
-            for network in &networks {
-                writeln!(out, "{}", network.describe())?;
-            }
-            speed::table(&networks, &config, out)?;
+            speed::print(weights.as_deref(), precision, &config, out)?;
         }
         Some(Command::Perft { depth, fen }) => {
             let game = fen.map_or(Ok(Game::new()), |fen| Game::from_fen(&fen))?;

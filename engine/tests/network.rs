@@ -1,4 +1,4 @@
-//! Unusable network files are rejected with one line that gives the reason, and the embedded network reproduces its
+//! Unusable network files are rejected with one line that gives the reason, and a shipped network reproduces its
 //! card's answers.
 
 use std::path::{Path, PathBuf};
@@ -7,8 +7,14 @@ use engine::eval::{Precision, Request};
 use engine::onnx::{NetError, Network, NetworkPair, PrecisionCache};
 use engine::position::Game;
 
-fn embedded_bytes() -> Vec<u8> {
-    shipped("philidor.onnx")
+/// The ResNet that is shipped beside the program.
+fn resnet() -> NetworkPair {
+    let nets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../nets");
+    NetworkPair::beside(&nets.join("resnet.onnx")).expect("the shipped network")
+}
+
+fn resnet_bytes() -> Vec<u8> {
+    shipped("resnet.onnx")
 }
 
 fn shipped(name: &str) -> Vec<u8> {
@@ -45,7 +51,7 @@ fn rejection(name: &str, bytes: &[u8]) -> NetError {
 /// Replaces a text by one of the same length, so that the file's structure stays.
 fn patched(from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
-    let mut bytes = embedded_bytes();
+    let mut bytes = resnet_bytes();
     let places: Vec<usize> = bytes
         .windows(from.len())
         .enumerate()
@@ -67,7 +73,7 @@ fn missing_files_are_named() {
 
 #[test]
 fn truncated_and_foreign_files_are_refused() {
-    let bytes = embedded_bytes();
+    let bytes = resnet_bytes();
     assert!(matches!(rejection("truncated.onnx", &bytes[..bytes.len() / 2]), NetError::NotOnnx(_)));
     assert!(matches!(rejection("empty.onnx", &[]), NetError::NotOnnx(_) | NetError::Card(_)));
     assert!(matches!(rejection("text.onnx", b"this is not a network"), NetError::NotOnnx(_)));
@@ -93,7 +99,7 @@ fn other_schemes_and_tensors_are_named_with_what_was_expected() {
 #[test]
 fn wrong_golden_answers_are_noticed() {
     // A valid network whose answers differ from its card's.
-    let text = String::from_utf8_lossy(&embedded_bytes()).into_owned();
+    let text = String::from_utf8_lossy(&resnet_bytes()).into_owned();
     let start = text.find("\"wdl\":[0.").expect("golden answers");
     let digits = &text[start..start + 11];
     let digit = if digits.ends_with('9') { '1' } else { '9' };
@@ -104,7 +110,7 @@ fn wrong_golden_answers_are_noticed() {
 
 #[test]
 fn answers_do_not_depend_on_the_batch() {
-    let network = NetworkPair::embedded().exactly(Precision::Fp32).expect("the embedded network");
+    let network = resnet().exactly(Precision::Fp32).expect("the shipped network");
     let mut evaluator = network.evaluator(8).expect("a session");
     let mut game = Game::new();
     let mut games = Vec::new();
@@ -127,7 +133,7 @@ fn answers_do_not_depend_on_the_batch() {
 
 #[test]
 fn the_value_does_not_depend_on_the_requested_moves() {
-    let network = NetworkPair::embedded().exactly(Precision::Fp32).expect("the embedded network");
+    let network = resnet().exactly(Precision::Fp32).expect("the shipped network");
     let mut evaluator = network.evaluator(2).expect("a session");
     let game = Game::new();
     let all = game.legal_moves();
@@ -140,7 +146,7 @@ fn the_value_does_not_depend_on_the_requested_moves() {
 
 #[test]
 fn both_precisions_are_one_network() {
-    let networks = NetworkPair::embedded().all().expect("the embedded network");
+    let networks = resnet().all().expect("the shipped network");
     let [fp32, int8] = &networks[..] else { panic!("two precisions") };
     assert_eq!((fp32.card().precision.as_str(), int8.card().precision.as_str()), ("fp32", "int8"));
     let same = |network: &Network| (network.card().name.clone(), network.card().config.clone());
@@ -167,7 +173,7 @@ fn choice(pair: &NetworkPair, wanted: Option<Precision>, cache: &PrecisionCache)
 fn a_wanted_precision_is_taken_unmeasured() {
     let nowhere = PrecisionCache::default();
     for precision in Precision::ALL {
-        let wanted = choice(&NetworkPair::embedded(), Some(precision), &nowhere);
+        let wanted = choice(&resnet(), Some(precision), &nowhere);
         assert_eq!(wanted, (precision.name().to_owned(), None));
     }
 }
@@ -176,8 +182,8 @@ fn a_wanted_precision_is_taken_unmeasured() {
 fn a_missing_precision_is_replaced_and_named() {
     let cache = PrecisionCache::default();
     for (file, shipped_as, precision, other) in [
-        ("only-fp32.onnx", "philidor.onnx", "fp32", "only-fp32.int8.onnx"),
-        ("only-int8.int8.onnx", "philidor.int8.onnx", "int8", "only-int8.onnx"),
+        ("only-fp32.onnx", "resnet.onnx", "fp32", "only-fp32.int8.onnx"),
+        ("only-int8.int8.onnx", "resnet.int8.onnx", "int8", "only-int8.onnx"),
     ] {
         let file = Scratch::new(file, &shipped(shipped_as));
         let pair = NetworkPair::beside(&file.0).expect("a network");
@@ -196,7 +202,7 @@ fn a_missing_precision_is_replaced_and_named() {
 
 #[test]
 fn the_other_precision_replaces_a_damaged_one() {
-    let good = Scratch::new("half.onnx", &embedded_bytes());
+    let good = Scratch::new("half.onnx", &resnet_bytes());
     let damaged = Scratch::new("half.int8.onnx", b"this is not a network");
     let cache = PrecisionCache::default();
     let (chosen, note) = choice(&NetworkPair::beside(&good.0).expect("files"), None, &cache);
@@ -212,7 +218,7 @@ fn the_other_precision_replaces_a_damaged_one() {
 fn what_is_faster_is_measured_once() {
     let file = Scratch::new("precision.json", b"damaged");
     let cache = PrecisionCache::in_file(&file.0);
-    let pair = NetworkPair::embedded();
+    let pair = resnet();
     let (first, note) = choice(&pair, None, &cache);
     assert_eq!(note, None);
     let text = std::fs::read_to_string(&file.0).expect("it was remembered");

@@ -1,6 +1,6 @@
 //! The share of a network's bare evaluation rate that self-play reaches.
 //!
-//! `cargo bench -p trainer --bench self_play -- [NET [WORKERS [BATCH]]]`: the network (default embedded.int8) evaluates
+//! `cargo bench -p trainer --bench self_play -- [NET [WORKERS [BATCH]]]`: the network (default embedded) evaluates
 //! batches (default 32) of random positions, in its own session in each worker, and plays against itself with batches
 //! of that size and without a cache; both in turn, several times, because the machine's speed varies. A checkpoint,
 //! NET.safetensors, is run in libtorch, on a GPU if there is one.
@@ -58,7 +58,7 @@ impl Setting {
         let (workers, batch) = (number(1, 1), number(2, 32));
         let wrong = "WORKERS and BATCH are numbers";
         let (workers, batch) = (workers.context(wrong)?, batch.context(wrong)?);
-        let net = Path::new(words.first().map_or("embedded.int8", String::as_str));
+        let net = Path::new(words.first().map_or("embedded", String::as_str));
         let (network, named): (Arc<dyn Backend>, _) = if net.extension().is_some_and(|e| e == "safetensors") {
             let device = DeviceChoice::Auto.device()?;
             let checkpoint = Checkpoint::load(net)?;

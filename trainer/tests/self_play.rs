@@ -300,7 +300,7 @@ fn killed_a_dozen_times_at_random_it_ends_with_the_same_iterations() {
 fn damage_by_a_ruinous_learning_rate_is_vetoed_and_undone() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
-    let start = Path::new(env!("CARGO_MANIFEST_DIR")).join("../nets/philidor.safetensors");
+    let start = Path::new(env!("CARGO_MANIFEST_DIR")).join("../nets/resnet.safetensors");
     let config = json!({
         "start": start, "pretrain_mix_ratio": 0.0,
         "play": { "visits": 2, "max_plies": 16, "games": 8, "workers": 1 },

@@ -81,7 +81,7 @@ fn a_network_is_trained_exported_judged_and_plays() {
     assert!(said.contains("suggestion: lr=") && at.join("lr.svg").exists(), "{said}");
 
     // Both forms are the same integers to the engine, beside a network that ONNX Runtime runs.
-    let nets = ["net.onnx", "net.int8.onnx", "embedded.int8"];
+    let nets = ["net.onnx", "net.int8.onnx", "embedded"];
     let judged = |command: &str, more: &[&str]| -> Value {
         succeeds(at, &[&["evaluate", command][..], &nets, &["--json", "out.json"], more].concat());
         serde_json::from_slice(&std::fs::read(at.join("out.json")).expect("numbers")).expect("JSON")
@@ -89,7 +89,7 @@ fn a_network_is_trained_exported_judged_and_plays() {
     let parts = judged("accuracy", &["--games", "games-00000.h5", "--split", "all", "--positions", "200"]);
     let networks = &parts.as_array().expect("parts").last().expect("all of it")["networks"];
     assert_eq!(networks["net.onnx"], networks["net.int8.onnx"]);
-    assert!(networks["net.onnx"]["wdl_loss"].is_f64() && networks["embedded.int8"]["top1"].is_f64());
+    assert!(networks["net.onnx"]["wdl_loss"].is_f64() && networks["embedded"]["top1"].is_f64());
     judged("canaries", &["--nodes", "10"]);
     let error = fails(at, &["evaluate", "accuracy", "net.onnx", "--raw", "--games", "games-00000.h5"]);
     assert!(

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use super::speed::{self, SpeedError};
+use super::speed;
 use super::{POSITIONS, hashed, search};
-use crate::eval::Precision;
-use crate::onnx::NetworkPair;
 use crate::position::{Game, PackedMove};
 use crate::search::{Params, Pool, Puct, Report};
+use crate::sparse::SparseNetwork;
 
 /// Arguments of `philidor bench`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::Args)]
@@ -46,8 +45,8 @@ fn params() -> Params {
     Params { puct: Puct { factor: 0.0, ..Puct::default() }, policy_temperature: 1.0, ..Params::default() }
 }
 
-/// Visits per position with the network, which is slower by orders of magnitude.
-const NETWORK_VISITS: u64 = 1000;
+/// Visits per position with the network.
+const NETWORK_VISITS: u64 = 20_000;
 
 /// Memory of each tree, in bytes; more than it needs.
 const MEMORY: usize = 64 << 20;
@@ -101,21 +100,14 @@ pub fn compute(config: SignatureConfig, out: &mut impl Write) -> io::Result<Sign
 pub fn print(config: SignatureConfig, out: &mut impl Write) -> io::Result<()> {
     let Signature { nodes, checksum, nps, visits_per_second } = compute(config, out)?;
     writeln!(out, "the tree alone: {visits_per_second} visits/s")?;
-    for precision in Precision::ALL {
-        match network_speed(precision) {
-            Ok(line) => writeln!(out, "{line}")?,
-            Err(error) => writeln!(out, "no {precision} network to measure: {error}")?,
-        }
+    let network = SparseNetwork::embedded();
+    let evaluator = Box::new(network.evaluator());
+    match speed::visits_per_second(evaluator, Params::default(), NETWORK_VISITS) {
+        Ok(speed) => writeln!(out, "{}: {speed:.0} visits/s", network.describe())?,
+        Err(error) => writeln!(out, "{}: {error}", network.describe())?,
     }
     writeln!(out, "checksum {checksum:016x}")?;
     writeln!(out, "{nodes} nodes {nps} nps")
-}
-
-/// One line with the embedded network's speed in one precision.
-fn network_speed(precision: Precision) -> Result<String, SpeedError> {
-    let network = NetworkPair::embedded().exactly(precision).map_err(SpeedError::Network)?;
-    let visits = speed::visits_per_second(&network, NETWORK_VISITS)?;
-    Ok(format!("{}: {visits:.0} visits/s", network.describe()))
 }
 
 /// FNV-1a, 64 bits.

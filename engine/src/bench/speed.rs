@@ -2,16 +2,18 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use shakmaty::{Move, MoveList};
 
 use super::{POSITIONS, search};
-use crate::eval::{EvalError, Evaluator, Request};
-use crate::onnx::{NetError, Network, OnnxSession};
+use crate::eval::{EvalError, Evaluator, Precision, Request, SplitEvaluator};
+use crate::onnx::{NetError, Network, NetworkPair, OnnxSession};
 use crate::position::Game;
 use crate::search::{Params, Pool};
+use crate::sparse::{SparseError, SparseFile, SparseNetwork};
 
 /// Arguments of `philidor backendbench`.
 #[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
@@ -45,6 +47,8 @@ impl Default for SpeedConfig {
 pub enum SpeedError {
     /// The network cannot be loaded.
     Network(NetError),
+    /// The network of our own kernels cannot be loaded.
+    Native(SparseError),
     /// The network fails.
     Evaluation(EvalError),
     /// A search with the network fails.
@@ -57,6 +61,7 @@ impl fmt::Display for SpeedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SpeedError::Network(error) => write!(f, "{error}"),
+            SpeedError::Native(error) => write!(f, "{error}"),
             SpeedError::Evaluation(error) => write!(f, "{error}"),
             SpeedError::Search(error) => write!(f, "{error}"),
             SpeedError::Output(error) => write!(f, "{error}"),
@@ -86,14 +91,19 @@ pub struct SpeedRow {
 /// Visits of each measured search: a second or less, as in a fast game.
 const SEARCH_VISITS: u64 = 3000;
 
+/// The same for a network of our own kernels.
+const NATIVE_SEARCH_VISITS: u64 = 50_000;
+
 /// Evaluations per second in searches of a few fixed positions by one worker.
 ///
 /// # Errors
 ///
-/// If the network cannot be loaded, or fails.
-pub fn visits_per_second(network: &Network, visits: u64) -> Result<f64, SpeedError> {
-    let params = Params::default();
-    let evaluator = network.evaluator(params.batch).map_err(SpeedError::Network)?;
+/// If the evaluator fails.
+pub fn visits_per_second(
+    evaluator: Box<dyn Evaluator>,
+    params: Params,
+    visits: u64,
+) -> Result<f64, SpeedError> {
     let mut pool = Pool::new(vec![evaluator], params, 256 << 20);
     let games = games();
     search(&mut pool, &games[0], 10);
@@ -103,6 +113,41 @@ pub fn visits_per_second(network: &Network, visits: u64) -> Result<f64, SpeedErr
         total += searched(&mut pool, game, visits)?;
     }
     Ok(total as f64 / start.elapsed().as_secs_f64())
+}
+
+/// Measures a network, the embedded one by default, and prints its name and a table: of ONNX Runtime in one precision or
+/// in both, or of our own kernels.
+///
+/// # Errors
+///
+/// If the network cannot be loaded or fails, or writing to `out` fails.
+pub fn print(
+    weights: Option<&Path>,
+    precision: Option<Precision>,
+    config: &SpeedConfig,
+    out: &mut impl Write,
+) -> Result<(), SpeedError> {
+    let native = match weights {
+        None => Some(SparseNetwork::embedded()),
+        Some(file) => match std::fs::read(file).ok().and_then(|bytes| SparseFile::recognise(&bytes)) {
+            Some(sparse) => Some(sparse.network().map_err(SpeedError::Native)?),
+            None => None,
+        },
+    };
+    if let Some(network) = native {
+        writeln!(out, "{}", network.describe()).map_err(SpeedError::Output)?;
+        return native_table(&network, config, out);
+    }
+    let pair = NetworkPair::beside(weights.unwrap_or(Path::new(""))).map_err(SpeedError::Network)?;
+    let networks = match precision {
+        Some(precision) => pair.exactly(precision).map(|network| vec![network]),
+        None => pair.all(),
+    };
+    let networks = networks.map_err(SpeedError::Network)?;
+    for network in &networks {
+        writeln!(out, "{}", network.describe()).map_err(SpeedError::Output)?;
+    }
+    table(&networks, config, out).map(drop)
 }
 
 /// Measures all combinations in turn, repeatedly, so that changes of the machine's speed affect all of them alike, and
@@ -146,11 +191,11 @@ pub fn table(
         SpeedRow { session, evaluator, search, ..row }
     };
     let rows: Vec<SpeedRow> = rows.into_iter().map(row).collect();
-    print(&rows, out).map_err(SpeedError::Output)?;
+    print_rows(&rows, out).map_err(SpeedError::Output)?;
     Ok(rows)
 }
 
-fn print(rows: &[SpeedRow], out: &mut impl Write) -> io::Result<()> {
+fn print_rows(rows: &[SpeedRow], out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
         "| precision | workers | batch | session, positions/s | evaluator, positions/s | search, positions/s |"
@@ -160,6 +205,69 @@ fn print(rows: &[SpeedRow], out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "| {precision} | {workers} | {batch} | {session:.0} | {evaluator:.0} | {search:.0} |")?;
     }
     Ok(())
+}
+
+/// Measures a network of our own kernels in turn, repeatedly, and prints the medians: value and policy alone and
+/// together, and the search by each number of workers.
+///
+/// # Errors
+///
+/// If a search fails, or writing to `out` fails.
+pub fn native_table(
+    network: &SparseNetwork,
+    config: &SpeedConfig,
+    out: &mut impl Write,
+) -> Result<(), SpeedError> {
+    let games: Vec<(Game, MoveList)> =
+        games().into_iter().map(|game| (game.clone(), game.legal_moves())).collect();
+    let mut evaluator = network.evaluator();
+    let mut priors = [0.0; 256];
+    let mut samples = vec![Vec::new(); 3 + config.workers.len()];
+    for repeat in 1..=config.repeats {
+        log::info!("backendbench: repeat {repeat} of {}", config.repeats);
+        for (question, samples) in samples.iter_mut().take(3).enumerate() {
+            let start = Instant::now();
+            let mut count = 0_u64;
+            while start.elapsed() < Duration::from_millis(config.time_ms) {
+                for (game, moves) in &games {
+                    let priors = &mut priors[..moves.len()];
+                    match question {
+                        0 => drop(evaluator.value(game)),
+                        1 => evaluator.policy(game, moves, 1.0, priors),
+                        _ => drop(evaluator.evaluate_into(game, moves, priors)),
+                    }
+                }
+                count += games.len() as u64;
+            }
+            samples.push(count as f64 / start.elapsed().as_secs_f64());
+        }
+        for (workers, samples) in config.workers.iter().zip(&mut samples[3..]) {
+            let evaluators = (0..*workers).map(|_| Box::new(network.evaluator()) as Box<dyn Evaluator>);
+            let mut pool = Pool::new(evaluators.collect(), Params::default(), 256 << 20);
+            let start = Instant::now();
+            let mut visits = 0;
+            for (game, _) in games.iter().cycle() {
+                visits += searched(&mut pool, game, NATIVE_SEARCH_VISITS)?;
+                if start.elapsed() >= Duration::from_millis(config.time_ms) {
+                    break;
+                }
+            }
+            samples.push(visits as f64 / start.elapsed().as_secs_f64());
+        }
+    }
+    let medians: Vec<f64> = samples.iter_mut().map(|samples| median(samples)).collect();
+    let write = |out: &mut dyn Write| -> io::Result<()> {
+        writeln!(out, "| what | workers | positions/s |")?;
+        writeln!(out, "|---|--:|--:|")?;
+        for (what, rate) in ["value alone", "policy alone", "both"].iter().zip(&medians) {
+            writeln!(out, "| {what} | 1 | {rate:.0} |")?;
+        }
+        for (workers, rate) in config.workers.iter().zip(&medians[3..]) {
+            writeln!(out, "| search, new positions | {workers} | {rate:.0} |")?;
+        }
+        Ok(())
+    };
+    write(out).map_err(SpeedError::Output)
 }
 
 /// The median; of an even number of samples the lower of the two in the middle.
@@ -291,7 +399,7 @@ mod tests {
         let precision = "fp32".to_owned();
         let row =
             SpeedRow { precision, workers: 2, batch: 8, session: 3400.4, evaluator: 3300.0, search: 3000.0 };
-        print(&[row], &mut text).unwrap();
+        print_rows(&[row], &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
         assert_eq!(text.lines().last(), Some("| fp32 | 2 | 8 | 3400 | 3300 | 3000 |"));
     }

@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use crate::encoding::{Input, Policy};
-use crate::onnx::NetworkPair;
+use crate::sparse::SparseNetwork;
 
-/// Prints the version with its commit, the encodings, and the embedded network in both precisions.
+/// Prints the version with its commit, the encodings, and the embedded network with what runs it.
 ///
 /// # Errors
 ///
@@ -14,10 +14,5 @@ pub fn print(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "philidor {} ({})", env!("CARGO_PKG_VERSION"), env!("PHILIDOR_COMMIT"))?;
     writeln!(out, "inputs: {}", Input::ALL.map(Input::name).join(", "))?;
     writeln!(out, "policies: {}", Policy::ALL.map(Policy::name).join(", "))?;
-    match NetworkPair::embedded().all() {
-        Ok(networks) => {
-            networks.iter().try_for_each(|network| writeln!(out, "network: {}", network.describe()))
-        }
-        Err(error) => writeln!(out, "network: {error}"),
-    }
+    writeln!(out, "network: {}", SparseNetwork::embedded().describe())
 }

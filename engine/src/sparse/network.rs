@@ -13,9 +13,6 @@ use super::tensors::SparseTensors;
 use crate::encoding::{moves1, sparse1};
 use crate::eval::{CARD_FORMAT, CardError, Golden, GoldenError, ValueScheme, golden};
 
-/// The network inside the program.
-const EMBEDDED: &[u8] = include_bytes!("../../../nets/philidor.int8.onnx");
-
 /// Largest difference of a probability from its golden answer, which is computed in fp32.
 const TOLERANCE: f32 = 0.02;
 
@@ -100,6 +97,9 @@ impl SparseFile {
 }
 
 impl SparseNetwork {
+    /// The file of the network inside the program.
+    pub const EMBEDDED: &[u8] = include_bytes!("../../../nets/philidor.int8.onnx");
+
     /// Reads a network file and checks its golden answers.
     ///
     /// # Errors
@@ -116,7 +116,7 @@ impl SparseNetwork {
     ///
     /// If it is damaged, which a test excludes.
     pub fn embedded() -> SparseNetwork {
-        SparseNetwork::read(EMBEDDED).expect("the embedded network is sound")
+        SparseNetwork::read(SparseNetwork::EMBEDDED).expect("the embedded network is sound")
     }
 
     /// [`SparseNetwork::load`] for a file's bytes.
@@ -140,6 +140,11 @@ impl SparseNetwork {
     /// The name on its card.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// One line for human readers.
+    pub fn describe(&self) -> String {
+        format!("{} (family sparse, native, {})", self.name, self.evaluator().instructions())
     }
 
     /// An evaluator that uses the best instructions that this machine has.

@@ -41,10 +41,13 @@ impl LoadedNetwork {
     ///
     /// If it cannot be loaded, or not by the backend of the settings.
     pub fn load(settings: &Settings, notes: &mut Vec<String>) -> Result<LoadedNetwork, LoadError> {
-        if let Some(path) = settings.weights.as_deref().map(Path::new)
-            && let Ok(bytes) = std::fs::read(path)
-            && let Some(file) = SparseFile::recognise(&bytes)
-        {
+        let path = Path::new(settings.weights.as_deref().unwrap_or("<embedded>"));
+        let bytes = match settings.weights {
+            Some(_) => std::fs::read(path)
+                .map_err(|error| NetError::InFile(path.to_owned(), Box::new(NetError::Unreadable(error))))?,
+            None => SparseNetwork::EMBEDDED.to_vec(),
+        };
+        if let Some(file) = SparseFile::recognise(&bytes) {
             if settings.backend == Backend::OnnxCpu {
                 // Opened once now, so that what is wrong with it is said before a search.
                 let opened = OnnxSparseEvaluator::open(&bytes, 1);
@@ -58,11 +61,11 @@ impl LoadedNetwork {
         if settings.backend == Backend::Native {
             return Err(LoadError::NeedsOnnx);
         }
-        let pair = match &settings.weights {
-            Some(file) => NetworkPair::beside(Path::new(file))?,
-            None => NetworkPair::embedded(),
-        };
-        let chosen = pair.choose(settings.precision, settings.params.batch, &PrecisionCache::of_user())?;
+        let chosen = NetworkPair::beside(path)?.choose(
+            settings.precision,
+            settings.params.batch,
+            &PrecisionCache::of_user(),
+        )?;
         notes.extend(chosen.note);
         log::info!("network: {}", chosen.network.describe());
         Ok(LoadedNetwork::Onnx(Box::new(chosen.network)))

@@ -265,7 +265,7 @@ fn a_missing_precision_is_reported_in_one_line() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("alone");
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("alone.onnx");
-    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../nets/philidor.onnx"), &file).unwrap();
+    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../nets/resnet.onnx"), &file).unwrap();
     let mut engine = Program::start();
     let weights = format!("setoption name WeightsFile value {}", file.display());
     let missing =

@@ -42,7 +42,7 @@ pub enum Contender {
 
 impl Contender {
     /// The player with this name: a classical player (`uct:500` with that many rollouts a move, `minimax:3` with that
-    /// depth in plies), `embedded`, `embedded.int8`, or the file of a network, which searches `visits` a move.
+    /// depth in plies), `embedded`, or the file of a network, which searches `visits` a move.
     ///
     /// # Errors
     ///

@@ -17,10 +17,10 @@ use crate::progress::progress;
 /// Every opening is played with both colours. With --workers 1 the same seed gives the same games.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  philidor-trainer arena runs/first/first.onnx embedded.int8 --visits 200 --games 200\n  \
+    after_help = "Examples:\n  philidor-trainer arena runs/first/first.onnx embedded --visits 200 --games 200\n  \
     philidor-trainer arena new.onnx old.onnx --visits 100 --sprt 0,35 --games 1000\n  \
     philidor-trainer arena runs/first/first.onnx uct:200 --games 40\n\n\
-    Players: an ONNX file, embedded, embedded.int8, random, minimax, alpha-beta, uct, uct-value; minimax and alpha-beta \
+    Players: an ONNX file, embedded, random, minimax, alpha-beta, uct, uct-value; minimax and alpha-beta \
     with :PLIES\n(the depth, default 4), uct and uct-value with :VISITS (rollouts a move, default 200)."
 )]
 pub struct ArenaArgs {

@@ -43,7 +43,7 @@ enum EvaluateCommand {
 /// The networks, and where the result is written.
 #[derive(Args, Debug)]
 struct CommonArgs {
-    /// Network files, or embedded, embedded.int8
+    /// Network files, or embedded, embedded
     #[arg(required = true, value_name = "NET")]
     nets: Vec<PathBuf>,
     /// Also write the numbers to this file, as JSON

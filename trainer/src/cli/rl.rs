@@ -26,7 +26,7 @@ use crate::rl::{LoopLearner, RlLoop, RlOutcome, SparseLoop, check_model_keys};
     philidor-trainer rl --set start=nets/sparse.int8.onnx --set pretrain_mix_ratio=0 --run runs/sparse\n\n\
     A configuration for the CPU preset names a network's weights and the games that it was trained on; every other key \
     has a default, which RUN/config.json shows:\n  \
-    {\"start\": \"nets/philidor.safetensors\", \"train\": {\"sources\": [{\"name\": \"engine\", \"paths\": [\"data/engine-*.h5\"]}]}}")]
+    {\"start\": \"nets/resnet.safetensors\", \"train\": {\"sources\": [{\"name\": \"engine\", \"paths\": [\"data/engine-*.h5\"]}]}}")]
 pub struct RlArgs {
     /// Configuration (JSON); with --resume it is merged over RUN/config.json
     #[arg(long)]

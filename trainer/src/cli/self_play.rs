@@ -31,8 +31,8 @@ use crate::selfplay::{SelfPlayNetworks, SelfPlayPlan, SelfPlayReport, play};
     {\"threshold\": 0.95, \"moves\": 3, \"played_on\": 0.1}, \"book\": \"\", \"random_plies\": 0, \"max_plies\": 400, \"cut_is_draw\": true, \
     \"syzygy\": \"\",\n   \"games\": 32 (at once), \"leaves\": 1, \"workers\": 0 (one a core), \"cache\": 64 (MiB)}")]
 pub struct SelfPlayArgs {
-    /// The network: an ONNX file, or `embedded` or `embedded.int8`, this program's own
-    #[arg(long, default_value = "embedded.int8")]
+    /// The network: an ONNX file, or `embedded`, this program's own
+    #[arg(long, default_value = "embedded")]
     net: PathBuf,
     /// Number of games
     #[arg(long, default_value_t = 100)]

@@ -68,8 +68,8 @@ impl JudgedNetwork {
         JudgedNetwork { name: name.to_owned(), evaluator, search, raw: None, has_value: true }
     }
 
-    /// Loads a network file, or `embedded` or `embedded.int8`, the networks of this program; `nodes` is the number of
-    /// visits per search, 0 for none. Searches run on one thread, so that results are reproducible.
+    /// Loads a network file, or `embedded`, the network of this program; `nodes` is the number of visits per search, 0
+    /// for none. Searches run on one thread, so that results are reproducible.
     ///
     /// # Errors
     ///
@@ -213,7 +213,8 @@ mod tests {
 
     #[test]
     fn the_rank_among_all_outputs_is_no_better_than_among_the_legal_moves() {
-        let mut network = JudgedNetwork::load_raw(Path::new("embedded")).unwrap();
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../nets/resnet.onnx");
+        let mut network = JudgedNetwork::load_raw(&file).unwrap();
         let game = Game::new();
         let prediction = network.predict(std::slice::from_ref(&game)).unwrap().remove(0);
         let moves: Vec<Move> = prediction.policy.iter().map(|(m, _)| *m).collect();

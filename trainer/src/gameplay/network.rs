@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use engine::encoding::Input;
-use engine::eval::{Evaluator, Precision, SplitEvaluator, ValueScheme};
-use engine::onnx::{Network, NetworkPair};
+use engine::eval::{Evaluator, SplitEvaluator, ValueScheme};
+use engine::onnx::Network;
 use engine::sparse::{SparseFile, SparseNetwork};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -66,10 +66,7 @@ impl LoadedNet {
     pub fn describe(&self) -> String {
         match self {
             LoadedNet::Onnx(network) => network.describe(),
-            LoadedNet::Native(network) => {
-                let instructions = network.evaluator().instructions();
-                format!("{} (family sparse, native, {instructions})", network.name())
-            }
+            LoadedNet::Native(network) => network.describe(),
         }
     }
 
@@ -130,26 +127,22 @@ impl Backend for LoadedNet {
     }
 }
 
-/// Loads the network of a file, or one of this program's own: `embedded` or `embedded.int8`. A network of the family
+/// Loads the network of a file, or this program's own: `embedded`. A network of the family
 /// `sparse`, in fp32 or in integers, is run by the engine's own kernels, any other by ONNX Runtime.
 ///
 /// # Errors
 ///
 /// The file cannot be read, or is no network that this program knows.
 pub fn load_network(name: &Path) -> Result<LoadedNet> {
-    let network = match name.to_str() {
-        Some("embedded") => NetworkPair::embedded().exactly(Precision::Fp32),
-        Some("embedded.int8") => NetworkPair::embedded().exactly(Precision::Int8),
-        _ => {
-            let sparse = std::fs::read(name).ok().and_then(|bytes| SparseFile::recognise(&bytes));
-            if let Some(file) = sparse {
-                let network = file.network().with_context(|| format!("network {}", name.display()))?;
-                return Ok(LoadedNet::Native(network));
-            }
-            Network::load(name)
-        }
-    };
-    Ok(LoadedNet::Onnx(Box::new(network?)))
+    if name == Path::new("embedded") {
+        return Ok(LoadedNet::Native(SparseNetwork::embedded()));
+    }
+    let sparse = std::fs::read(name).ok().and_then(|bytes| SparseFile::recognise(&bytes));
+    if let Some(file) = sparse {
+        let network = file.network().with_context(|| format!("network {}", name.display()))?;
+        return Ok(LoadedNet::Native(network));
+    }
+    Ok(LoadedNet::Onnx(Box::new(Network::load(name)?)))
 }
 
 #[cfg(test)]
