@@ -10,7 +10,6 @@ use engine::bench::signature::SignatureConfig;
 use engine::bench::speed::SpeedConfig;
 use engine::bench::{lesson, perft, signature, speed, version};
 use engine::eval::Precision;
-use engine::onnx::NetworkPair;
 use engine::position::Game;
 use engine::uci;
 
