@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::interrupt;
 use super::out_args::{OutArgs, report};
+use crate::config::bounds::MAX_GAMES;
 use crate::config::{SelfPlayRules, layers};
 use crate::datagen::DatagenSummary;
 use crate::dataset::Store;
@@ -35,7 +36,7 @@ pub struct SelfPlayArgs {
     #[arg(long, default_value = "embedded.int8")]
     net: PathBuf,
     /// Number of games
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(..=MAX_GAMES))]
     games: u64,
     /// Name of the files, before -00000.h5
     #[arg(long, default_value = "self-play")]
