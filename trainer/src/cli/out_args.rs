@@ -37,6 +37,7 @@ impl OutArgs {
             chunk_size,
             save_every: Duration::from_secs(self.save_every),
             resume: self.resume,
+            numbers: 0..u64::MAX,
         }
     }
 }
