@@ -104,6 +104,7 @@ impl Setting {
             chunk_size: 1 << 20,
             save_every: std::time::Duration::from_secs(600),
             resume: false,
+            numbers: 0..u64::MAX,
         };
         let store = Store::open(&out, "bench", "a benchmark", serde_json::Value::Null).expect("a new folder");
         let rules = SelfPlayRules {
@@ -113,7 +114,7 @@ impl Setting {
             cache: 0,
             ..SelfPlayRules::default()
         };
-        let plan = SelfPlayPlan { rules, seed: 1, games: u64::MAX };
+        let plan = SelfPlayPlan { rules, seed: 1, games: u64::MAX, ahead: 0 };
         let networks = SelfPlayNetworks { network: Arc::clone(&self.network), other: None };
         let stop = AtomicBool::new(false);
         let session = std::thread::scope(|scope| {

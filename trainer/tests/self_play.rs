@@ -194,6 +194,31 @@ fn a_network_learns_from_its_own_games() {
 }
 
 #[test]
+fn a_network_may_be_held_to_what_the_first_one_knew() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write_config(at);
+    succeeds(trainer(at, &learn("first", &["--iterations", "1"])));
+    let sources = r#"train.ewc.sources=[{"name": "earlier", "paths": ["first/games/*.h5"]}]"#;
+    let held = [
+        "--set",
+        "train.ewc.weight=1",
+        "--set",
+        sources,
+        "--set",
+        "train.swa_from=0.5",
+        "--set",
+        "arena.every=9",
+    ];
+    let refused = trainer(at, &learn("second", &held)).output().expect("the trainer starts");
+    assert!(!refused.status.success());
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("name that network under start"));
+    let start = ["--set", "start=first/nets/00001.safetensors", "--iterations", "3"];
+    succeeds(trainer(at, &learn("second", &[&start[..], &held].concat())));
+    assert_eq!(metrics(&at.join("second")).len(), 3);
+}
+
+#[test]
 fn games_are_played_in_libtorch_if_the_configuration_says_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
@@ -293,7 +318,8 @@ fn killed_a_dozen_times_at_random_it_ends_with_the_same_iterations() {
     let state = checked_state(&run);
     assert_eq!((&state["iteration"], &state["totals"]["games"]), (&json!(7), &json!(48)));
     let left = std::fs::read_dir(run.join("games")).expect("a folder").flatten();
-    assert!(left.into_iter().all(|entry| entry.path().extension().is_some_and(|e| e == "h5")), "only games");
+    let others = left.map(|entry| entry.file_name()).filter(|name| !name.to_string_lossy().ends_with(".h5"));
+    assert_eq!(others.collect::<Vec<_>>(), ["iter-00006.json"], "games, and what is begun of the next ones");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use engine::position::Game;
 use engine::search::Limits;
 use shakmaty::Move;
 
+use crate::config::bounds::{MAX_DEPTH, MAX_VISITS};
 use crate::gameplay::{Backend, load_network};
 
 /// Bytes for UCT's tree.
@@ -54,11 +55,23 @@ impl Contender {
             let default = if is_by_depth(player) { DEPTH } else { UCT_VISITS };
             let effort = own.map_or(Ok(default), str::parse);
             let effort = effort.with_context(|| format!("{name}: what follows the colon is no number"))?;
-            ensure!(effort > 0, "{name}: what follows the colon must be at least 1");
+            let most = if is_by_depth(player) { MAX_DEPTH } else { MAX_VISITS };
+            ensure!(
+                (1..=most).contains(&effort),
+                "{name}: what follows the colon must be at least 1 and at most {most}"
+            );
             return Ok(Contender::Classical { player, effort });
         }
         let network = load_network(Path::new(name))?;
         Ok(Contender::Network { name: name.to_owned(), network: Arc::new(network), visits })
+    }
+
+    /// A network's visits a move; 1 for other players.
+    pub fn visits(&self) -> u64 {
+        match self {
+            Contender::Network { visits, .. } => *visits,
+            Contender::Classical { .. } => 1,
+        }
     }
 
     /// Its name in reports.
@@ -117,6 +130,8 @@ mod tests {
         assert_eq!(name("minimax"), Ok("minimax:4".into()));
         assert_eq!(name("alpha-beta:2"), Ok("alpha-beta:2".into()));
         assert!(name("uct:0").unwrap_err().contains("at least 1"));
+        assert!(name("uct:99999999999").unwrap_err().ends_with("at most 1000000"));
+        assert!(name("minimax:1000").unwrap_err().ends_with("at most 245"));
         assert!(name("uct:many").unwrap_err().contains("no number"));
         assert!(name("nowhere.onnx").unwrap_err().contains("nowhere.onnx"));
     }

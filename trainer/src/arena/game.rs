@@ -10,6 +10,7 @@ use shakmaty::Color;
 
 use super::contender::classical_move;
 use crate::config::MatchRules;
+use crate::config::tree_memory;
 use crate::gameplay::{BatchedGame, Next, known_result};
 use crate::record::{FLAG_ADJUDICATED, GameRecord, GameResult, RngStream, stream_rng};
 
@@ -77,8 +78,7 @@ impl MatchGame {
         let game = Game::from_fen(&record.start_fen()).expect("a checked start position");
         let visits =
             setup.sides.iter().map(|side| if let Side::Search(_, visits) = side { *visits } else { 0 });
-        let memory = (1 << 18) + 1024 * visits.max().unwrap_or(0) as usize;
-        let solo = SteppedSearch::new(setup.tables.clone(), memory);
+        let solo = SteppedSearch::new(setup.tables.clone(), tree_memory(visits.max().unwrap_or(0)));
         MatchGame { setup, number, game, record, solo, searching: false, lost: [0; 2] }
     }
 

@@ -68,7 +68,7 @@ pub fn play_match(
     counted: &mut dyn FnMut(&MatchResults) -> Result<()>,
 ) -> Result<MatchReport> {
     let rules = &plan.rules;
-    rules.check()?;
+    rules.check_visits(first.visits().max(second.visits()))?;
     if plan.is_decided(&plan.earlier) {
         return Ok(MatchReport { results: plan.earlier, ..MatchReport::default() });
     }

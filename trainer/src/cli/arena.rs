@@ -7,7 +7,9 @@ use anyhow::Result;
 use clap::Args;
 
 use super::interrupt;
+use super::out_args::count;
 use crate::arena::{Contender, MatchPlan, MatchReport, MatchResults, play_match};
+use crate::config::bounds::{MAX_AT_ONCE, MAX_GAMES, MAX_PLIES, MAX_RANDOM_PLIES, MAX_THREADS, MAX_VISITS};
 use crate::config::{MatchRules, Sprt};
 use crate::dataset::{Chunk, write};
 use crate::progress::progress;
@@ -29,10 +31,10 @@ pub struct ArenaArgs {
     /// The second player
     second: String,
     /// Visits a move of networks
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=MAX_VISITS))]
     visits: u64,
     /// Largest number of games; the last pair is completed
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=MAX_GAMES))]
     games: u64,
     /// Stop when a sequential test accepts that the first player is stronger by ELO1, or only by ELO0
     #[arg(long, value_name = "ELO0,ELO1")]
@@ -41,19 +43,19 @@ pub struct ArenaArgs {
     #[arg(long)]
     book: Option<PathBuf>,
     /// Random plies before the game
-    #[arg(long, default_value_t = 6)]
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(..=MAX_RANDOM_PLIES as i64))]
     random_plies: u32,
     /// Most plies of a game; it is a draw then
-    #[arg(long, default_value_t = 400)]
+    #[arg(long, default_value_t = 400, value_parser = count(1..=MAX_PLIES))]
     plies: usize,
     /// Folders of Syzygy tables, which adjudicate games
     #[arg(long)]
     syzygy: Option<String>,
     /// Threads [default: one per core]
-    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    #[arg(long, default_value_t = 0, hide_default_value = true, value_parser = count(0..=MAX_THREADS))]
     workers: usize,
     /// Games at once in each thread
-    #[arg(long, default_value_t = 16)]
+    #[arg(long, default_value_t = 16, value_parser = count(1..=MAX_AT_ONCE))]
     at_once: usize,
     /// Seed of the openings
     #[arg(long, default_value_t = 1)]
@@ -90,7 +92,7 @@ impl ArenaArgs {
             random_plies: self.random_plies,
             max_plies: self.plies,
             syzygy: self.syzygy.clone().unwrap_or_default(),
-            games: self.at_once.max(1),
+            games: self.at_once,
             workers: self.workers,
             ..MatchRules::default()
         };

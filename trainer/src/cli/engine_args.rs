@@ -8,6 +8,8 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 
+use super::out_args::count;
+use crate::config::bounds::{MAX_DEPTH, MAX_SECONDS, MAX_THREADS};
 use crate::datagen::{EngineCommand, Limit, UciEngine};
 
 /// Which engine, how many of it, and the limits of their searches.
@@ -20,19 +22,19 @@ pub struct EngineArgs {
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = name_and_value)]
     options: Vec<(String, String)>,
     /// Engines that run at once [default: one per processor]
-    #[arg(long)]
+    #[arg(long, value_parser = count(1..=MAX_THREADS))]
     engines: Option<usize>,
     /// Search depth in plies [default: 15, unless --nodes or --movetime]
-    #[arg(long, conflicts_with_all = ["nodes", "movetime"], value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, conflicts_with_all = ["nodes", "movetime"], value_parser = clap::value_parser!(u32).range(1..=MAX_DEPTH as i64))]
     depth: Option<u32>,
     /// Nodes per search
     #[arg(long, conflicts_with = "movetime", value_parser = clap::value_parser!(u64).range(1..))]
     nodes: Option<u64>,
     /// Milliseconds per search
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1000 * MAX_SECONDS))]
     movetime: Option<u64>,
     /// Seconds without an answer after which an engine is restarted
-    #[arg(long, default_value_t = 60)]
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=MAX_SECONDS))]
     patience: u64,
 }
 
@@ -84,4 +86,52 @@ fn find(program: &Path) -> PathBuf {
     let known = program.components().count() > 1
         || std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
     if !known && games.is_file() { games } else { program.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{AnnotateArgs, ArenaArgs, EvaluateArgs, MineArgs, SelfPlayArgs};
+    use clap::{Args, Command};
+
+    fn refused<T: Args>(line: &[&str]) -> String {
+        let words = std::iter::once("command").chain(line.iter().copied());
+        T::augment_args(Command::new("command")).try_get_matches_from(words).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn numbers_that_take_all_memory_or_time_are_refused_with_their_bound() {
+        for (error, expected) in [
+            (
+                refused::<AnnotateArgs>(&["a.pgn", "--engines", "100000"]),
+                "'--engines <ENGINES>': 100000 is not in 1..=256",
+            ),
+            (
+                refused::<MineArgs>(&["--depth", "4000000000"]),
+                "'--depth <DEPTH>': 4000000000 is not in 1..=245",
+            ),
+            (refused::<MineArgs>(&["--patience", "9999999999999"]), "is not in 1..=31536000"),
+            (refused::<MineArgs>(&["--games", "18446744073709551615"]), "is not in 0..=1000000000"),
+            (refused::<SelfPlayArgs>(&["--games", "18446744073709551615"]), "is not in 0..=1000000000"),
+            (refused::<SelfPlayArgs>(&["--save-every", "18446744073709551615"]), "is not in 0..=31536000"),
+            (
+                refused::<ArenaArgs>(&["a", "b", "--visits", "2000000"]),
+                "'--visits <VISITS>': 2000000 is not in 1..=1000000",
+            ),
+            (
+                refused::<ArenaArgs>(&["a", "b", "--games", "18446744073709551615"]),
+                "is not in 1..=1000000000",
+            ),
+            (
+                refused::<ArenaArgs>(&["a", "b", "--workers", "1000"]),
+                "'--workers <WORKERS>': 1000 is not in 0..=256",
+            ),
+            (
+                refused::<ArenaArgs>(&["a", "b", "--at-once", "0"]),
+                "'--at-once <AT_ONCE>': 0 is not in 1..=16384",
+            ),
+            (refused::<EvaluateArgs>(&["canaries", "a", "--nodes", "99999999999"]), "is not in 0..=1000000"),
+        ] {
+            assert!(error.contains(expected), "{error}");
+        }
+    }
 }

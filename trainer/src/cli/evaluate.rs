@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
 
+use crate::config::bounds::MAX_VISITS;
 use crate::evaluate::{
     EvaluationReport, JudgedNetwork, TestPosition, accuracy, canaries, judge, suite, weight,
 };
@@ -55,7 +56,7 @@ struct CommonArgs {
 #[derive(Args, Debug)]
 struct SearchArgs {
     /// Visits per search, on one thread; 0: evaluate the networks alone
-    #[arg(long, default_value_t = 400)]
+    #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u64).range(..=MAX_VISITS))]
     nodes: u64,
     /// List the wrong answers
     #[arg(long)]

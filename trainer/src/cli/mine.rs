@@ -11,6 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::engine_args::EngineArgs;
 use super::interrupt;
 use super::out_args::{OutArgs, report};
+use crate::config::bounds::{MAX_GAMES, MAX_RANDOM_PLIES};
 use crate::datagen::{DatagenSummary, Mine, MoveChoice, StartPositions, StartRules, run_tasks};
 use crate::dataset::Store;
 use crate::files::file_name;
@@ -28,7 +29,7 @@ use crate::progress::progress;
     philidor-trainer mine --name book --book openings.epd --movetime 50 --option Hash=64 --games 2000")]
 pub struct MineArgs {
     /// Number of games
-    #[arg(long, default_value_t = 1000)]
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(..=MAX_GAMES))]
     games: u64,
     /// Name of the files, before -00000.h5
     #[arg(long, default_value = "mined")]
@@ -50,7 +51,7 @@ pub struct MineArgs {
     #[arg(long)]
     book: Option<PathBuf>,
     /// Begin after so many random plies
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=MAX_RANDOM_PLIES as i64))]
     random_plies: u32,
     /// Begin after careless play, in positions that master games do not have: 6 to 60 plies of which 5 to 50 % are
     /// random and the others one of the engine's three best after 600 nodes; in half of the games a piece is then

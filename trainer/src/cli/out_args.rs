@@ -1,10 +1,13 @@
 //! The arguments of the commands that generate games.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::RangedU64ValueParser;
 
+use crate::config::bounds::MAX_SECONDS;
 use crate::datagen::DatagenSummary;
 use crate::dataset::StoreOptions;
 
@@ -15,10 +18,10 @@ pub struct OutArgs {
     #[arg(long, default_value = "data")]
     pub out: PathBuf,
     /// Positions per file, approximately
-    #[arg(long, default_value_t = 1_000_000)]
+    #[arg(long, default_value_t = 1_000_000, value_parser = count(1..=100_000_000))]
     pub chunk_size: usize,
     /// Seconds between two saves of finished games
-    #[arg(long, default_value_t = 60)]
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=MAX_SECONDS))]
     pub save_every: u64,
     /// Continue an interrupted run of the same arguments
     #[arg(long)]
@@ -34,8 +37,14 @@ impl OutArgs {
             chunk_size,
             save_every: Duration::from_secs(self.save_every),
             resume: self.resume,
+            numbers: 0..u64::MAX,
         }
     }
+}
+
+/// Parses a number in this range.
+pub(super) fn count(range: RangeInclusive<u64>) -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(range)
 }
 
 /// Prints the summary of a command that wrote the files `PATH-*.h5`.

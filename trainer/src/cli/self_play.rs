@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::interrupt;
 use super::out_args::{OutArgs, report};
+use crate::config::bounds::MAX_GAMES;
 use crate::config::{SelfPlayRules, layers};
 use crate::datagen::DatagenSummary;
 use crate::dataset::Store;
@@ -35,7 +36,7 @@ pub struct SelfPlayArgs {
     #[arg(long, default_value = "embedded")]
     net: PathBuf,
     /// Number of games
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(..=MAX_GAMES))]
     games: u64,
     /// Name of the files, before -00000.h5
     #[arg(long, default_value = "self-play")]
@@ -79,7 +80,7 @@ impl SelfPlayArgs {
         });
         let store = Store::open(&self.out.options(), &self.name, &source, settings)?;
         let bar = progress(self.games, store.games(), "games");
-        let plan = SelfPlayPlan { rules, seed: self.seed, games: self.games };
+        let plan = SelfPlayPlan { rules, seed: self.seed, games: self.games, ahead: 0 };
         play(&plan, &SelfPlayNetworks { network: Arc::new(network), other: None }, store, &bar, stop)
     }
 

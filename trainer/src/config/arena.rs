@@ -6,6 +6,9 @@ use anyhow::{Context, Result, bail, ensure};
 use engine::search::Params;
 use serde::{Deserialize, Serialize};
 
+use super::bounds;
+use super::selfplay::tree_memory;
+
 /// How the games of a match are played.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -58,20 +61,30 @@ impl MatchRules {
         }
     }
 
+    /// Checks the values, and whether searches of so many visits fit into the memory.
+    ///
+    /// # Errors
+    ///
+    /// A value is out of range; the message begins with its key.
+    pub fn check_visits(&self, visits: u64) -> Result<()> {
+        self.check()?;
+        bounds::in_range(&[("visits", 1, visits, bounds::MAX_VISITS)])?;
+        bounds::fit_together(self.games, 1, self.workers, tree_memory(visits))
+    }
+
     /// Checks the values.
     ///
     /// # Errors
     ///
     /// A value is out of range; the message begins with its key.
     pub fn check(&self) -> Result<()> {
-        let counts =
-            [("games", self.games), ("max_plies", self.max_plies), ("resign_moves", self.resign_moves)];
-        if let Some((key, _)) = counts.into_iter().find(|(_, value)| *value == 0) {
-            bail!("{key} must be at least 1");
-        }
-        if self.max_plies > usize::from(u16::MAX) {
-            bail!("max_plies is {}, must be at most {}", self.max_plies, u16::MAX);
-        }
+        bounds::in_range(&[
+            ("games", 1, self.games as u64, bounds::MAX_AT_ONCE),
+            ("workers", 0, self.workers as u64, bounds::MAX_THREADS),
+            ("random_plies", 0, u64::from(self.random_plies), bounds::MAX_RANDOM_PLIES),
+            ("max_plies", 1, self.max_plies as u64, bounds::MAX_PLIES),
+            ("resign_moves", 1, self.resign_moves as u64, bounds::MAX_PLIES),
+        ])?;
         if !(self.policy_temperature.is_finite() && self.policy_temperature > 0.0) {
             bail!("policy_temperature is {}, must be positive", self.policy_temperature);
         }
@@ -132,5 +145,24 @@ impl FromStr for Sprt {
         let sprt = Sprt { elo0: number(elo0)?, elo1: number(elo1)?, ..Sprt::default() };
         sprt.check()?;
         Ok(sprt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_that_take_all_memory_are_refused() {
+        let error = |change: &dyn Fn(&mut MatchRules), visits| {
+            let mut rules = MatchRules { workers: 1, ..MatchRules::default() };
+            change(&mut rules);
+            rules.check_visits(visits).unwrap_err().to_string()
+        };
+        assert!(error(&|rules| rules.games = usize::MAX, 1).starts_with("games is "));
+        assert_eq!(error(&|rules| rules.workers = 1 << 20, 1), "workers is 1048576, must be at most 256");
+        assert_eq!(error(&|_| (), 1 << 40), "visits is 1099511627776, must be at most 1000000");
+        assert!(error(&|rules| rules.games = 1024, 1_000_000).contains("games times workers times visits"));
+        assert!(MatchRules::default().check_visits(10_000).is_ok());
     }
 }

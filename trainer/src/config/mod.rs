@@ -1,6 +1,7 @@
 //! Settings: plain structs with defaults, read from JSON; an unknown key is an error.
 
 pub mod layers;
+pub mod bounds;
 mod selection;
 pub mod model;
 pub mod train;
@@ -17,7 +18,7 @@ pub use rl::{
 pub use selection::{GameKind, Selection, UnknownElo};
 pub use selfplay::{
     GumbelRules, NoiseRules, PlayoutCap, ResignRules, SearchRules, SelfPlayRules, TemperatureRules,
-    worker_count,
+    tree_memory, worker_count,
 };
 pub use sparse::{
     RateDecay, SparseAdam, SparseFamily, SparseModelConfig, SparseSourceConfig, SparseTrainConfig,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::arena::{MatchRules, Sprt};
+use super::bounds;
 use super::layers;
 use super::selfplay::SelfPlayRules;
 use super::sparse::{SparseAdam, SparseSourceConfig, SparseTrainConfig, holds_sparse, is_sparse};
@@ -483,20 +484,21 @@ impl RlConfig {
         if let Some((key, value)) = shares.into_iter().find(|(_, value)| !(0.0..=1.0).contains(value)) {
             bail!("{key} is {value}, must be 0 to 1");
         }
-        let counts = [
-            ("games_per_iteration", self.games_per_iteration),
-            ("buffer_size", self.buffer_size),
-            ("arena.every", self.arena.every),
-            ("arena.visits", self.arena.visits),
-            ("arena.games", self.arena.games),
-            ("arena.veto_games", self.arena.veto_games),
-            ("veto.recovery", self.veto.recovery),
-            ("milestone_every", self.milestone_every),
-            ("disk", self.disk),
-        ];
-        if let Some((key, _)) = counts.into_iter().find(|(_, value)| *value == 0) {
-            bail!("{key} must be at least 1");
-        }
+        let most_mebibytes = u64::MAX >> 20;
+        bounds::in_range(&[
+            ("games_per_iteration", 1, self.games_per_iteration, bounds::MAX_GAMES),
+            ("buffer_size", 1, self.buffer_size, u64::MAX),
+            ("arena.every", 1, self.arena.every, u64::MAX),
+            ("arena.visits", 1, self.arena.visits, bounds::MAX_VISITS),
+            ("arena.games", 1, self.arena.games, bounds::MAX_GAMES),
+            ("arena.veto_games", 1, self.arena.veto_games, bounds::MAX_GAMES),
+            ("arena.sanity_games", 0, self.arena.sanity_games, bounds::MAX_GAMES),
+            ("arena.uct_visits", 0, self.arena.uct_visits, bounds::MAX_VISITS),
+            ("veto.recovery", 1, self.veto.recovery, u64::MAX),
+            ("milestone_every", 1, self.milestone_every, u64::MAX),
+            ("disk", 1, self.disk, most_mebibytes),
+        ])?;
+        self.arena.rules.check_visits(self.arena.visits).map_err(|why| anyhow!("arena.rules.{why:#}"))?;
         let (pairs, least) = (self.arena.games.div_ceil(2), self.arena.promotion.least_pairs());
         if pairs < least {
             bail!(
@@ -520,6 +522,15 @@ impl RlConfig {
             amounts.into_iter().find(|(_, value)| !(value.is_finite() && *value >= 0.0))
         {
             bail!("{key} is {value}, must not be negative");
+        }
+        if let LearnerConfig::Torch(train) = &self.train
+            && train.ewc.weight > 0.0
+            && (self.start.is_empty() || train.ewc.sources.is_empty())
+        {
+            bail!(
+                "train.ewc.weight keeps what the first network has learnt: name that network under start and its games \
+                 under train.ewc.sources"
+            );
         }
         if self.pretrain_mix_ratio > 0.0 && !self.train.has_sources() {
             bail!("pretrain_mix_ratio needs games: name files under train.sources, or set it to 0");
@@ -606,7 +617,29 @@ mod tests {
             [("arena.rules.resign_moves=0", "arena.rules.resign_moves"), ("veto.recovery=0", "veto.recovery")]
         {
             let error = fails(RlPreset::Tiny, &[bad.to_owned()]);
-            assert!(error.contains(&format!("{key} must be at least 1")), "{error}");
+            assert!(error.contains(&format!("{key} is 0, must be at least 1")), "{error}");
+        }
+    }
+
+    #[test]
+    fn keys_that_take_all_memory_or_time_are_refused_with_their_bound() {
+        for (key, bound) in [
+            ("play.visits", 1_000_000),
+            ("play.games", 16_384),
+            ("play.leaves", 256),
+            ("play.workers", 256),
+            ("games_per_iteration", 1_000_000_000),
+            ("arena.visits", 1_000_000),
+            ("arena.games", 1_000_000_000),
+            ("arena.uct_visits", 1_000_000),
+            ("arena.rules.games", 16_384),
+            ("arena.rules.workers", 256),
+        ] {
+            let huge = [format!("{key}=9000000000000000000")];
+            let error = format!("{:#}", RlConfig::load(RlPreset::Tiny, &[], &huge).unwrap_err());
+            let expected =
+                format!("the configuration: {key} is 9000000000000000000, must be at most {bound}");
+            assert_eq!(error, expected);
         }
     }
 

@@ -4,6 +4,8 @@ use anyhow::{Result, bail};
 use engine::search::{Params, Puct};
 use serde::{Deserialize, Serialize};
 
+use super::bounds;
+
 /// How self-play games are played. Defaults are NeuralMatePlay's unless said otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -193,20 +195,19 @@ impl SelfPlayRules {
         if self.playout_cap.share == 0.0 {
             bail!("playout_cap.share is 0: no move would have a policy target");
         }
-        for (key, visits) in [("visits", self.visits), ("playout_cap.visits", self.playout_cap.visits)] {
-            if visits < 2 {
-                bail!("{key} is {visits}, must be at least 2: the first visit is the root's own");
-            }
-        }
         let counts = [
-            ("games", self.games as u64),
-            ("leaves", self.leaves as u64),
-            ("max_plies", self.max_plies as u64),
-            ("resign.moves", self.resign.moves as u64),
+            ("visits", 2, self.visits, bounds::MAX_VISITS),
+            ("playout_cap.visits", 2, self.playout_cap.visits, bounds::MAX_VISITS),
+            ("games", 1, self.games as u64, bounds::MAX_AT_ONCE),
+            ("leaves", 1, self.leaves as u64, bounds::MAX_LEAVES),
+            ("workers", 0, self.workers as u64, bounds::MAX_THREADS),
+            ("cache", 0, self.cache as u64, bounds::MAX_CACHE),
+            ("random_plies", 0, u64::from(self.random_plies), bounds::MAX_RANDOM_PLIES),
+            ("max_plies", 1, self.max_plies as u64, bounds::MAX_PLIES),
+            ("resign.moves", 1, self.resign.moves as u64, bounds::MAX_PLIES),
+            ("gumbel.considered", 0, self.gumbel.considered as u64, 256),
         ];
-        if let Some((key, _)) = counts.into_iter().find(|(_, value)| *value == 0) {
-            bail!("{key} must be at least 1");
-        }
+        bounds::in_range(&counts)?;
         let amounts = [
             ("temperature.opening", self.temperature.opening),
             ("temperature.later", self.temperature.later),
@@ -228,10 +229,7 @@ impl SelfPlayRules {
                 bail!("{key} is {value}, must be positive");
             }
         }
-        if self.max_plies > usize::from(u16::MAX) {
-            bail!("max_plies is {}, must be at most {}", self.max_plies, u16::MAX);
-        }
-        Ok(())
+        bounds::fit_together(self.games, self.leaves, self.workers, self.tree_memory())
     }
 
     /// The search's parameters: no smart pruning and no tree reuse, so that the targets come from exactly these visits.
@@ -251,8 +249,13 @@ impl SelfPlayRules {
 
     /// Bytes for a tree: 1 KiB a visit, which its node and moves fit in, and some spare.
     pub fn tree_memory(&self) -> usize {
-        (1 << 18) + 1024 * self.visits.max(self.playout_cap.visits) as usize
+        tree_memory(self.visits.max(self.playout_cap.visits))
     }
+}
+
+/// Bytes for the tree of a search of so many visits.
+pub fn tree_memory(visits: u64) -> usize {
+    (1 << 18) + 1024 * visits as usize
 }
 
 /// Number of threads to play on: `workers`, or for 0 one per core.
@@ -276,5 +279,23 @@ mod tests {
         assert!(error(&|rules| rules.visits = 1).starts_with("visits is 1"));
         assert!(error(&|rules| rules.playout_cap.visits = 1).starts_with("playout_cap.visits"));
         assert!(error(&|rules| rules.search.policy_temperature = 0.0).contains("policy_temperature"));
+        // What would take all memory or all time.
+        let huge = usize::MAX;
+        assert_eq!(
+            error(&|rules| rules.visits = 1 << 60),
+            "visits is 1152921504606846976, must be at most 1000000"
+        );
+        assert!(error(&|rules| rules.playout_cap.visits = u64::MAX).starts_with("playout_cap.visits is "));
+        assert!(error(&|rules| rules.games = huge).ends_with("must be at most 16384"));
+        assert!(error(&|rules| rules.leaves = huge).starts_with("leaves is "));
+        assert_eq!(error(&|rules| rules.workers = 100_000), "workers is 100000, must be at most 256");
+        assert!(error(&|rules| rules.cache = huge).starts_with("cache is "));
+        assert!(error(&|rules| rules.random_plies = u32::MAX).starts_with("random_plies is "));
+        assert_eq!(error(&|rules| rules.max_plies = 0), "max_plies is 0, must be at least 1");
+        assert!(
+            error(&|rules| (rules.games, rules.leaves) = (1 << 14, 8)).starts_with("games times leaves is ")
+        );
+        let together = error(&|rules| (rules.games, rules.workers, rules.visits) = (256, 8, 1_000_000));
+        assert!(together.contains("games times workers times visits take 1953 GiB"), "{together}");
     }
 }

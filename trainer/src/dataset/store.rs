@@ -1,6 +1,7 @@
 //! Storage of generated games that loses none when a run is interrupted.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::journal::{self, Journal};
 use super::writer::ChunkWriter;
 use crate::files::write_file;
 use crate::record::GameRecord;
@@ -28,7 +30,8 @@ pub struct PendingGame {
     pub finished: bool,
 }
 
-/// The file beside the files of games: the settings of the run, and the games that are not in the files yet.
+/// The file beside the files of games: the settings of the run, and games that are neither in the files nor in the
+/// journal.
 #[derive(Serialize, Deserialize)]
 struct RunFile {
     format: String,
@@ -48,24 +51,36 @@ pub struct StoreOptions {
     pub save_every: Duration,
     /// Continue a run of the same settings.
     pub resume: bool,
+    /// Numbers of the games for the files; games after these are kept for later.
+    pub numbers: Range<u64>,
 }
 
 /// Writes finished games to files in the order of their numbers, and keeps the others until their turn.
+///
+/// A file of games can only be written as a whole. So it is written when it is full, when there are as many new games as
+/// it holds already, and at last; in between, finished games are appended to `NAME.journal`. So all saves together cost
+/// in proportion to the games, and each about what is new.
 #[derive(Debug)]
 pub struct Store {
     writer: ChunkWriter,
     path: PathBuf,
+    journal: Journal,
     settings: Value,
     save_every: Duration,
+    numbers: Range<u64>,
     /// The number of the next game to write.
     next: u64,
     /// Finished games that wait for earlier ones, and unfinished games of an earlier run.
     held: BTreeMap<u64, PendingGame>,
+    /// The games that were finished since the last save, as lines of the journal.
+    fresh: Vec<u8>,
+    /// What the file at `path` holds; empty if there is none.
+    run_file: String,
 }
 
 impl Store {
-    /// Opens the files `NAME-00000.h5` …, and `NAME.json` beside them, which holds the settings and the games that are
-    /// not in the files yet.
+    /// Opens the files `NAME-00000.h5` …, and `NAME.json` and `NAME.journal` beside them, which hold the settings and
+    /// the games that are not in the files yet.
     ///
     /// # Errors
     ///
@@ -86,23 +101,44 @@ impl Store {
         } else {
             ChunkWriter::new(&options.folder, name, source, options.chunk_size).map(|writer| (writer, 0))
         };
-        let (writer, next) = opened?;
-        let mut held = BTreeMap::new();
+        let (writer, games) = opened?;
+        let next = options.numbers.start + games;
+        let (journal, finished) = Journal::open(options.folder.join(format!("{name}.journal")))?;
+        let (mut held, mut run_file) = (BTreeMap::new(), String::new());
         if begun {
-            let run = read_run_file(&path)?;
+            run_file = read(&path)?;
+            let run = parse(&path, &run_file)?;
             let changes = differences(&run.settings, &settings);
             ensure!(changes.is_empty(), "{}: begun with other settings: {changes}", path.display());
-            held = run.pending.into_iter().map(|pending| (pending.number, pending)).collect();
+            // A game of the journal was unfinished in an older state.
+            held = run.pending.into_iter().chain(finished).map(|pending| (pending.number, pending)).collect();
             // The games are written first: a game that is in the files as well is outdated here.
             held.retain(|number, _| *number >= next);
+        } else {
+            let journal = journal.path();
+            ensure!(!journal.exists(), "{}: it exists, without {}", journal.display(), path.display());
         }
-        let save_every = options.save_every;
-        Ok(Store { writer, path, settings, save_every, next, held })
+        let (save_every, numbers) = (options.save_every, options.numbers.clone());
+        let fresh = Vec::new();
+        let mut store =
+            Store { writer, path, journal, settings, save_every, numbers, next, held, fresh, run_file };
+        store.settle()?;
+        Ok(store)
+    }
+
+    /// Whether nothing was stored before.
+    pub fn is_new(&self) -> bool {
+        self.run_file.is_empty()
     }
 
     /// The number of games in the files.
     pub fn games(&self) -> u64 {
-        self.next
+        self.next - self.numbers.start
+    }
+
+    /// Numbers of the games for the files.
+    pub fn numbers(&self) -> Range<u64> {
+        self.numbers.clone()
     }
 
     /// Interval between two saves.
@@ -113,6 +149,11 @@ impl Store {
     /// The numbers of the games that are begun but not in the files.
     pub fn held(&self) -> BTreeSet<u64> {
         self.held.keys().copied().collect()
+    }
+
+    /// The numbers of the finished games that wait for earlier ones.
+    pub fn waiting(&self) -> impl Iterator<Item = u64> {
+        self.held.values().filter(|pending| pending.finished).map(|pending| pending.number)
     }
 
     /// The games that are begun and not finished.
@@ -126,8 +167,17 @@ impl Store {
     ///
     /// If a file cannot be written.
     pub fn push(&mut self, pending: PendingGame) -> anyhow::Result<()> {
+        if pending.finished {
+            journal::line(&pending, &mut self.fresh);
+        }
         self.held.insert(pending.number, pending);
-        while let Some(entry) = self.held.first_entry()
+        self.settle()
+    }
+
+    /// Moves the finished games whose turn it is to the files.
+    fn settle(&mut self) -> anyhow::Result<()> {
+        while self.next < self.numbers.end
+            && let Some(entry) = self.held.first_entry()
             && *entry.key() == self.next
             && entry.get().finished
         {
@@ -137,39 +187,88 @@ impl Store {
         Ok(())
     }
 
-    /// Writes everything: first the files of games, then the pending games, so that an interruption between the two
-    /// loses none.
+    /// Saves everything, so that an interruption at any moment loses no game that was saved before.
     ///
     /// # Errors
     ///
     /// If a file cannot be written.
-    pub fn save(&self) -> anyhow::Result<()> {
-        self.writer.save()?;
-        self.save_pending()
+    pub fn save(&mut self) -> anyhow::Result<()> {
+        if self.is_new() {
+            self.write_run_file(|_| true)?;
+        }
+        // Finished games first: those that are there as well are outdated in the file of the run.
+        let [saved, new] = self.writer.saved_and_new();
+        if new > 0 && new >= saved {
+            self.writer.save()?;
+            self.fresh.clear();
+            for pending in self.held.values().filter(|pending| pending.finished) {
+                journal::line(pending, &mut self.fresh);
+            }
+            self.journal.replace(&self.fresh)?;
+        } else if !self.fresh.is_empty() {
+            self.journal.append(&self.fresh)?;
+        }
+        self.fresh.clear();
+        self.write_run_file(|pending| !pending.finished)
     }
 
-    /// Saves for the last time; returns the number of files.
+    /// Saves for the last time, without a journal; returns the number of files.
     ///
     /// # Errors
     ///
     /// If a file cannot be written.
-    pub fn close(self) -> anyhow::Result<usize> {
-        self.save()?;
+    pub fn close(mut self) -> anyhow::Result<usize> {
+        self.writer.save()?;
+        self.write_run_file(|_| true)?;
+        self.journal.replace(&[])?;
         Ok(self.writer.finish()?)
     }
 
-    fn save_pending(&self) -> anyhow::Result<()> {
-        let pending = self.held.values().cloned().collect();
+    /// Writes the file of the run, with the games that `keep` names, unless that is what it holds.
+    fn write_run_file(&mut self, keep: impl Fn(&PendingGame) -> bool) -> anyhow::Result<()> {
+        let pending = self.held.values().filter(|pending| keep(pending)).cloned().collect();
         let run = RunFile { format: FORMAT.to_owned(), settings: self.settings.clone(), pending };
         let text = serde_json::to_string(&run).expect("numbers and text make JSON");
-        write_file(&self.path, text.as_bytes())
+        if text != self.run_file {
+            write_file(&self.path, text.as_bytes())?;
+            self.run_file = text;
+        }
+        Ok(())
     }
 }
 
-fn read_run_file(path: &Path) -> anyhow::Result<RunFile> {
+/// What a closed [`Store`] kept for later.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KeptGames {
+    /// Its settings.
+    pub settings: Value,
+    /// The games that are not in its files.
+    pub games: Vec<PendingGame>,
+}
+
+impl KeptGames {
+    /// Those of the store `NAME.json` in `folder`; none if there is no such file.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub fn read(folder: &Path, name: &str) -> anyhow::Result<KeptGames> {
+        let path = folder.join(format!("{name}.json"));
+        if !path.exists() {
+            return Ok(KeptGames::default());
+        }
+        let RunFile { settings, pending, .. } = parse(&path, &read(&path)?)?;
+        Ok(KeptGames { settings, games: pending })
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<String> {
+    std::fs::read_to_string(path).with_context(|| path.display().to_string())
+}
+
+fn parse(path: &Path, text: &str) -> anyhow::Result<RunFile> {
     let at = || path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(at)?;
-    let run: RunFile = serde_json::from_str(&text).with_context(at)?;
+    let run: RunFile = serde_json::from_str(text).with_context(at)?;
     ensure!(run.format == FORMAT, "{}: format is \"{}\", expected \"{FORMAT}\"", at(), run.format);
     Ok(run)
 }
@@ -190,6 +289,8 @@ fn differences(then: &Value, now: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dataset::Chunk;
+    use engine::position::PackedMove;
     use serde_json::json;
 
     #[test]
@@ -201,6 +302,7 @@ mod tests {
                 chunk_size: 10,
                 save_every: Duration::ZERO,
                 resume,
+                numbers: 0..u64::MAX,
             };
             Store::open(&out, "x", "test", json!({ "seed": 1 }))
         };
@@ -226,5 +328,97 @@ mod tests {
             let refused = open(resume).unwrap_err().to_string();
             assert!(refused.contains("x-00000.h5: ") && refused.contains("it exists"), "{refused}");
         }
+    }
+    /// A game of so many plies.
+    fn finished(number: u64, plies: usize) -> PendingGame {
+        let moves = vec![PackedMove(12 | 28 << 6); plies];
+        let game = GameRecord { white_elo: number as u16, moves, ..GameRecord::default() };
+        PendingGame { number, game, done: plies, finished: true }
+    }
+
+    fn options(folder: &Path, numbers: Range<u64>) -> StoreOptions {
+        let folder = folder.to_owned();
+        StoreOptions { folder, chunk_size: 1000, save_every: Duration::ZERO, resume: true, numbers }
+    }
+
+    /// The numbers of the games in the files.
+    fn stored(folder: &Path) -> Vec<u16> {
+        let files = (0..).map(|number| folder.join(format!("x-{number:05}.h5")));
+        let chunks: Vec<Chunk> =
+            files.take_while(|path| path.exists()).map(|path| crate::dataset::read(&path).unwrap()).collect();
+        let games =
+            |chunk: &Chunk| (0..chunk.games()).map(|game| chunk.game(game).white_elo).collect::<Vec<_>>();
+        chunks.iter().flat_map(games).collect()
+    }
+
+    #[test]
+    fn saves_write_what_is_new() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        let mut store = Store::open(&options(at, 0..u64::MAX), "x", "test", json!(0)).unwrap();
+        let (mut rewritten, mut appended) = (0, 0);
+        let size = |path: &str| at.join(path).metadata().map_or(0, |found| found.len());
+        let games = || stored(at).len();
+        for number in 0..200 {
+            let (before, journal) = (games(), size("x.journal"));
+            store.push(finished(number, 4)).unwrap();
+            store.save().unwrap();
+            rewritten += if games() != before { games() } else { 0 };
+            appended += u64::from(size("x.journal") > journal);
+            // Nothing new: nothing is written.
+            let (json, journal) = (size("x.json"), std::fs::read(at.join("x.journal")).ok());
+            store.save().unwrap();
+            assert_eq!((size("x.json"), std::fs::read(at.join("x.journal")).ok()), (json, journal));
+        }
+        assert!(rewritten < 3 * 200, "{rewritten} games were written to files for 200");
+        assert!(appended > 180, "{appended}");
+        assert_eq!((games(), store.games()), (128, 200));
+        store.close().unwrap();
+        assert_eq!(stored(at), (0..200).collect::<Vec<_>>());
+        assert!(!at.join("x.journal").exists());
+    }
+
+    #[test]
+    fn killed_after_any_save_it_loses_none_of_the_saved_games() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        let open = || Store::open(&options(at, 0..u64::MAX), "x", "test", json!(0)).unwrap();
+        // Out of order, game 7 at last; a file of games holds 62.
+        let numbers: Vec<u64> = (0..150).filter(|number| *number != 7).chain([7]).collect();
+        for (count, number) in numbers.iter().enumerate() {
+            let mut store = open();
+            assert_eq!(store.games() + store.waiting().count() as u64, count as u64);
+            store.push(finished(*number, 16)).unwrap();
+            store.save().unwrap();
+            // Saved, but neither closed nor told.
+            store.push(finished(500, 16)).unwrap();
+            drop(store);
+        }
+        let store = open();
+        assert_eq!((store.games(), store.held().len()), (150, 0));
+        store.close().unwrap();
+        assert_eq!(stored(at), (0..150).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn games_beyond_the_numbers_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        let mut store = Store::open(&options(at, 10..12), "x", "test", json!(0)).unwrap();
+        assert!(store.is_new());
+        for number in [11, 12, 10, 14] {
+            store.push(finished(number, 2)).unwrap();
+        }
+        store.push(PendingGame { finished: false, ..finished(13, 1) }).unwrap();
+        assert_eq!((store.games(), store.held()), (2, BTreeSet::from([12, 13, 14])));
+        store.close().unwrap();
+        assert_eq!(stored(at), [10, 11]);
+        let kept = KeptGames::read(at, "x").unwrap().games;
+        assert_eq!(
+            kept.iter().map(|pending| (pending.number, pending.finished)).collect::<Vec<_>>(),
+            [(12, true), (13, false), (14, true)]
+        );
+        assert_eq!(KeptGames::read(at, "y").unwrap(), KeptGames::default());
+        assert_eq!(Store::open(&options(at, 10..12), "x", "test", json!(0)).unwrap().games(), 2);
     }
 }

@@ -14,6 +14,8 @@ pub struct ChunkWriter {
     chunk_size: usize,
     current: Chunk,
     written: usize,
+    /// Games of `current` that its file holds.
+    saved: usize,
 }
 
 impl ChunkWriter {
@@ -38,6 +40,7 @@ impl ChunkWriter {
             chunk_size: chunk_size.max(1),
             current: Chunk::new(source),
             written: 0,
+            saved: 0,
         };
         let first = writer.path(0);
         if first.exists() {
@@ -59,13 +62,15 @@ impl ChunkWriter {
         chunk_size: usize,
     ) -> Result<(ChunkWriter, u64), ChunkError> {
         let (folder, chunk_size, current) = (folder.to_owned(), chunk_size.max(1), Chunk::new(source));
-        let mut writer = ChunkWriter { folder, name: name.to_owned(), chunk_size, current, written: 0 };
+        let name_of_files = name.to_owned();
+        let mut writer =
+            ChunkWriter { folder, name: name_of_files, chunk_size, current, written: 0, saved: 0 };
         let mut games = 0;
         while writer.path(writer.written).exists() {
             let chunk = read(&writer.path(writer.written))?;
             games += chunk.games() as u64;
             if chunk.positions() < chunk_size && !writer.path(writer.written + 1).exists() {
-                writer.current = chunk;
+                (writer.saved, writer.current) = (chunk.games(), chunk);
                 return Ok((writer, games));
             }
             writer.written += 1;
@@ -76,13 +81,23 @@ impl ChunkWriter {
         Ok((writer, games))
     }
 
-    /// Writes the current file, which later games are still added to.
+    /// Writes the current file, which later games are still added to, unless it has no new games. The whole file is
+    /// written, whatever is new.
     ///
     /// # Errors
     ///
     /// If the file cannot be written.
-    pub fn save(&self) -> Result<(), ChunkError> {
-        if self.current.games() > 0 { write(&self.current, &self.path(self.written)) } else { Ok(()) }
+    pub fn save(&mut self) -> Result<(), ChunkError> {
+        if self.current.games() > self.saved {
+            write(&self.current, &self.path(self.written))?;
+            self.saved = self.current.games();
+        }
+        Ok(())
+    }
+
+    /// Number of games that the current file does and does not hold yet.
+    pub fn saved_and_new(&self) -> [usize; 2] {
+        [self.saved, self.current.games() - self.saved]
     }
 
     /// Adds a game; writes the file when it has enough positions.
@@ -101,15 +116,14 @@ impl ChunkWriter {
     ///
     /// If the file cannot be written.
     pub fn finish(mut self) -> Result<usize, ChunkError> {
-        if self.current.games() > 0 {
-            self.flush()?;
-        }
-        Ok(self.written)
+        self.save()?;
+        Ok(self.written + usize::from(self.current.games() > 0))
     }
 
     fn flush(&mut self) -> Result<(), ChunkError> {
         self.save()?;
         self.written += 1;
+        self.saved = 0;
         self.current = Chunk::new(&self.current.source);
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Games in a temporary file: two bytes per ply, four with evaluations, and about twenty per game.
 //!
-//! Neither the games nor their index are kept in memory: they are read from the file, which the operating system caches.
+//! Neither the games nor their index are kept in memory, but for one number per [`STEP`] positions: they are read from the
+//! files, which the operating system caches.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -10,8 +11,10 @@ use crate::record::{GameView, NO_EVAL, SearchColumns};
 
 /// A record's bytes before the FEN of its start: plies (2), result, flags, length of the FEN.
 const HEAD: usize = 5;
-/// Bytes of an entry of the index: the offset of a record.
-const ENTRY: usize = 8;
+/// Bytes of an entry of the index.
+const ENTRY: usize = 16;
+/// For the first of so many positions the game is known without the index.
+const STEP: u64 = 256;
 const HAS_EVALS: u8 = 1;
 const PUZZLE: u8 = 2;
 /// After the evaluations: q, d and the number of policy moves of every ply, then these moves with their shares.
@@ -21,8 +24,11 @@ const HAS_SEARCHES: u8 = 4;
 #[derive(Debug)]
 pub struct Corpus {
     records: File,
-    /// The offset of each record, and at last the end of the records.
+    /// For each game the offset of its record and the number of positions before it; at last the end of the records and
+    /// the number of positions.
     index: File,
+    /// For every [`STEP`]-th position its game.
+    steps: Vec<u64>,
     games: u64,
     positions: u64,
 }
@@ -32,6 +38,7 @@ pub struct Corpus {
 pub struct CorpusBuilder {
     records: BufWriter<File>,
     index: BufWriter<File>,
+    steps: Vec<u64>,
     end: u64,
     games: u64,
     positions: u64,
@@ -45,7 +52,8 @@ impl CorpusBuilder {
     /// If the files cannot be created.
     pub fn new(folder: &Path) -> io::Result<CorpusBuilder> {
         let file = || tempfile::tempfile_in(folder).map(|file| BufWriter::with_capacity(1 << 18, file));
-        Ok(CorpusBuilder { records: file()?, index: file()?, end: 0, games: 0, positions: 0 })
+        let (records, index, steps) = (file()?, file()?, Vec::new());
+        Ok(CorpusBuilder { records, index, steps, end: 0, games: 0, positions: 0 })
     }
 
     /// Adds a game, unless it has no targets.
@@ -67,7 +75,7 @@ impl CorpusBuilder {
             | if game.puzzle { PUZZLE } else { 0 }
             | if searches.is_some() { HAS_SEARCHES } else { 0 };
         let length = u8::try_from(start.len()).map_err(io::Error::other)?;
-        self.index.write_all(&self.end.to_le_bytes())?;
+        self.index.write_all(&self.entry())?;
         self.records.write_all(&[low, high, game.result.cast_unsigned(), flags, length])?;
         self.records.write_all(start.as_bytes())?;
         let mut words: Vec<u16> = moves.to_vec();
@@ -88,9 +96,18 @@ impl CorpusBuilder {
             self.records.write_all(&word.to_le_bytes())?;
         }
         self.end += (HEAD + start.len() + 2 * words.len()) as u64;
-        self.games += 1;
         self.positions += game.targets() as u64;
+        self.steps.resize(self.positions.div_ceil(STEP) as usize, self.games);
+        self.games += 1;
         Ok(())
+    }
+
+    /// The entry of the index of the next game.
+    fn entry(&self) -> [u8; ENTRY] {
+        let mut entry = [0; ENTRY];
+        entry[..8].copy_from_slice(&self.end.to_le_bytes());
+        entry[8..].copy_from_slice(&self.positions.to_le_bytes());
+        entry
     }
 
     /// The finished corpus.
@@ -99,8 +116,9 @@ impl CorpusBuilder {
     ///
     /// If the files cannot be written.
     pub fn build(mut self) -> io::Result<Corpus> {
-        self.index.write_all(&self.end.to_le_bytes())?;
+        self.index.write_all(&self.entry())?;
         Ok(Corpus {
+            steps: self.steps,
             records: self.records.into_inner().map_err(io::IntoInnerError::into_error)?,
             index: self.index.into_inner().map_err(io::IntoInnerError::into_error)?,
             games: self.games,
@@ -129,7 +147,7 @@ impl Corpus {
         self.positions
     }
 
-    /// Reads a game into `buffer`.
+    /// Reads the game of position `position` into `buffer`; also returns the position's number among the game's targets.
     ///
     /// # Errors
     ///
@@ -137,16 +155,27 @@ impl Corpus {
     ///
     /// # Panics
     ///
-    /// If there is no such game.
-    pub fn game<'a>(&self, index: u64, buffer: &'a mut GameBuffer) -> io::Result<GameView<'a>> {
-        assert!(index < self.games, "game {index} of {}", self.games);
-        let mut bounds = [0; 2 * ENTRY];
-        read_at(&self.index, &mut bounds, index * ENTRY as u64)?;
-        let [first, end] = bounds.as_chunks::<ENTRY>().0 else { unreachable!("two entries") };
-        let (first, end) = (u64::from_le_bytes(*first), u64::from_le_bytes(*end));
-        buffer.bytes.resize((end - first) as usize, 0);
-        read_at(&self.records, &mut buffer.bytes, first)?;
-        Ok(buffer.decode())
+    /// If there is no such position.
+    pub fn at<'a>(&self, position: u64, buffer: &'a mut GameBuffer) -> io::Result<(usize, GameView<'a>)> {
+        assert!(position < self.positions, "position {position} of {}", self.positions);
+        let step = (position / STEP) as usize;
+        let first = self.steps[step];
+        let last = self.steps.get(step + 1).copied().unwrap_or(self.games - 1);
+        let entries = self.entries(first, last - first + 2, buffer)?;
+        let next = entries.partition_point(|(_, before)| *before <= position);
+        let [(offset, before), (end, _)] = entries[next - 1..][..2] else { unreachable!("two entries") };
+        buffer.bytes.resize((end - offset) as usize, 0);
+        read_at(&self.records, &mut buffer.bytes, offset)?;
+        Ok(((position - before) as usize, buffer.decode()))
+    }
+
+    /// `count` entries of the index from `first` on: offsets of records, and numbers of positions before them.
+    fn entries(&self, first: u64, count: u64, buffer: &mut GameBuffer) -> io::Result<Vec<(u64, u64)>> {
+        buffer.bytes.resize(count as usize * ENTRY, 0);
+        read_at(&self.index, &mut buffer.bytes, first * ENTRY as u64)?;
+        let (numbers, _) = buffer.bytes.as_chunks::<8>();
+        let pairs = numbers.as_chunks::<2>().0.iter();
+        Ok(pairs.map(|[offset, before]| (u64::from_le_bytes(*offset), u64::from_le_bytes(*before))).collect())
     }
 }
 
@@ -234,11 +263,26 @@ mod tests {
         assert_eq!(counts, (4, 9), "neither a puzzle's second ply nor one without a policy is a target");
         let mut record = GameBuffer::default();
         for _ in 0..2 {
-            assert_eq!(corpus.game(1, &mut record).unwrap(), scored);
-            assert_eq!(corpus.game(0, &mut record).unwrap(), plain);
-            assert_eq!(corpus.game(3, &mut record).unwrap(), searched);
-            assert_eq!(corpus.game(2, &mut record).unwrap(), plain, "a game without evaluations has none");
+            assert_eq!(corpus.at(3, &mut record).unwrap(), (0, scored));
+            assert_eq!(corpus.at(2, &mut record).unwrap(), (2, plain));
+            assert_eq!(corpus.at(8, &mut record).unwrap(), (1, searched));
+            assert_eq!(corpus.at(4, &mut record).unwrap(), (0, plain), "a game without evaluations has none");
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the files have no name");
+    }
+
+    #[test]
+    fn every_position_is_found_in_long_and_in_short_games() {
+        let mut builder = CorpusBuilder::new(&std::env::temp_dir()).unwrap();
+        let lengths = [1, 300, 2, 255, 1, 1, 600].into_iter().chain([1; 700]);
+        let games: Vec<Vec<u16>> = (0..).zip(lengths).map(|(number, plies)| vec![number; plies]).collect();
+        games.iter().for_each(|moves| builder.push(&GameView { moves, ..GameView::default() }).unwrap());
+        let corpus = builder.build().unwrap();
+        let all = games.iter().flat_map(|moves| (0..moves.len()).map(move |target| (target, moves)));
+        let mut record = GameBuffer::default();
+        for (position, (target, moves)) in (0..).zip(all) {
+            let (found, game) = corpus.at(position, &mut record).unwrap();
+            assert_eq!((found, game.moves), (target, &moves[..]), "position {position}");
+        }
     }
 }

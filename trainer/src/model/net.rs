@@ -107,3 +107,34 @@ impl Net {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::train::TrainPreset;
+
+    fn parameters(preset: TrainPreset) -> i64 {
+        let config = preset.parse("{}", &[]).unwrap();
+        Net::new(&config.model).unwrap().layout().len()
+    }
+
+    #[test]
+    fn neuralmateplays_network_has_its_size() {
+        let size = parameters(TrainPreset::Neuralmateplay);
+        assert!((12_300_000..12_500_000).contains(&size), "{size}");
+    }
+
+    #[test]
+    fn the_notebooks_networks_have_their_sizes_and_settings() {
+        assert_eq!(parameters(TrainPreset::Linear), 1_639_344);
+        let layers = [(896, 1000), (1000, 1000), (1000, 1000), (1000, 200), (200, 4672)];
+        assert_eq!(
+            parameters(TrainPreset::Mlp),
+            layers.map(|(from, to)| (from + 1) * to).iter().sum::<i64>()
+        );
+        let config = TrainPreset::Mlp.parse("{}", &[]).unwrap();
+        assert_eq!((config.lr, config.momentum, config.nesterov), (1e-3, 0.9, false));
+        assert_eq!((config.validation_percent, config.batch, config.epochs), (20, 4, 60.0));
+        assert!(parameters(TrainPreset::MlpWide) < 3_000_000);
+    }
+}

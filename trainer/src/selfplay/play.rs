@@ -42,12 +42,15 @@ pub struct SelfPlayPlan {
     pub seed: u64,
     /// Number of games, including those in the files already.
     pub games: u64,
+    /// Number of games after these that may be begun while the last of these are played, so that batches stay full. The
+    /// store keeps them for later.
+    pub ahead: u64,
 }
 
 /// The outcome of one call of [`play`]; games of earlier calls are not included unless said.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SelfPlayReport {
-    /// Statistics of the games.
+    /// Statistics of the games, also of those that the store keeps for later.
     pub stats: SelfPlayStats,
     /// Positions evaluated, including those answered by the cache.
     pub evaluated: u64,
@@ -69,6 +72,10 @@ struct SharedState<'a> {
     starts: StartPositions,
     networks: &'a SelfPlayNetworks,
     queue: Mutex<GameQueue>,
+    /// The first number that is not one of the planned games.
+    end: u64,
+    /// Planned games that are not finished; at 0 all workers stop.
+    left: AtomicU64,
     evaluated: AtomicU64,
     batches: Arc<BatchCounts>,
     halt: AtomicBool,
@@ -112,7 +119,8 @@ struct GameQueue {
     unfinished: VecDeque<PendingGame>,
     held: BTreeSet<u64>,
     next: u64,
-    games: u64,
+    /// The first number that is not dealt.
+    end: u64,
 }
 
 impl GameQueue {
@@ -125,7 +133,7 @@ impl GameQueue {
         }
         let number = self.next;
         self.next += 1;
-        (number < self.games).then(|| PendingGame { number, ..PendingGame::default() })
+        (number < self.end).then(|| PendingGame { number, ..PendingGame::default() })
     }
 }
 
@@ -139,7 +147,7 @@ enum WorkerMessage {
 
 /// Plays until `store` holds as many games as planned; `bar` counts them.
 ///
-/// Raising `stop` ends it soon; unfinished games are stored too and continued by the next call. With one worker the
+/// Raising `stop` ends it soon; unfinished games, also those ahead, are stored too and continued by the next call. With one worker the
 /// same plan makes the same games.
 ///
 /// # Errors
@@ -156,20 +164,27 @@ pub fn play(
     rules.check()?;
     let OpeningsAndTables { starts, tables } =
         OpeningsAndTables::open(&rules.book, rules.random_plies, &rules.syzygy, plan.seed)?;
+    let first = store.numbers().start;
+    let end = first.saturating_add(plan.games);
+    let next = first + store.games();
+    let waiting = store.waiting().filter(|number| *number < end).count() as u64;
+    let left = end.saturating_sub(next) - waiting;
     let queue = GameQueue {
         unfinished: store.begun().into(),
         held: store.held(),
-        next: store.games(),
-        games: plan.games,
+        next,
+        end: end.saturating_add(plan.ahead),
     };
     let shared = SharedState {
         setup: Arc::new(SelfPlaySetup { rules: rules.clone(), seed: plan.seed, tables }),
         starts,
         networks,
         queue: Mutex::new(queue),
+        end,
+        left: AtomicU64::new(left),
         evaluated: AtomicU64::new(0),
         batches: Arc::default(),
-        halt: AtomicBool::new(false),
+        halt: AtomicBool::new(left == 0),
     };
     // The settings are written before the first game.
     store.save()?;
@@ -221,7 +236,11 @@ fn work(shared: &SharedState<'_>, sender: &Sender<WorkerMessage>) -> Result<()> 
         let unfinished = shared.queue.lock().unwrap_or_else(PoisonError::into_inner).next()?;
         start_game(shared, unfinished).map_err(|error| failure = Some(error)).ok()
     };
-    let mut done = |finished| {
+    let mut done = |finished: FinishedGame| {
+        // Here and not in the collector, so that a single worker always stops at the same moment.
+        if finished.number < shared.end && shared.left.fetch_sub(1, Ordering::Relaxed) == 1 {
+            shared.halt.store(true, Ordering::Relaxed);
+        }
         _ = sender.send(WorkerMessage::Finished(finished));
     };
     let mut evaluated = |count: usize| {
@@ -291,7 +310,7 @@ fn collect(
             match message {
                 WorkerMessage::Finished(finished) => {
                     stats.add(&finished);
-                    bar.inc(1);
+                    bar.inc(u64::from(finished.number < shared.end));
                     let FinishedGame { number, game, .. } = finished;
                     let done = game.moves.len();
                     store.push(PendingGame { number, done, game, finished: true })?;

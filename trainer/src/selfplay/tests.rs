@@ -12,7 +12,7 @@ use indicatif::ProgressBar;
 use super::game::{FinishedGame, SelfPlayGame, SelfPlaySetup};
 use super::play::{SelfPlayNetworks, SelfPlayPlan, play};
 use crate::config::{ResignRules, SelfPlayRules};
-use crate::dataset::{Chunk, Store, StoreOptions, inspect};
+use crate::dataset::{Chunk, KeptGames, Store, StoreOptions, inspect};
 use crate::gameplay::{Backend, drive};
 use crate::record::{FLAG_ADJUDICATED, FLAG_SELF_PLAY, GameRecord, GameResult};
 
@@ -139,6 +139,7 @@ fn one_worker_asks_its_network_about_all_its_games_at_once() {
         chunk_size: 1 << 20,
         save_every: std::time::Duration::from_secs(600),
         resume: false,
+        numbers: 0..u64::MAX,
     };
     // Games of all lengths: in the same round some searches end and others start.
     let resign = ResignRules { threshold: 0.0, moves: 2, played_on: 0.5 };
@@ -152,7 +153,7 @@ fn one_worker_asks_its_network_about_all_its_games_at_once() {
         cache: 0,
         ..SelfPlayRules::default()
     };
-    let plan = SelfPlayPlan { rules, seed: 1, games: 600 };
+    let plan = SelfPlayPlan { rules, seed: 1, games: 600, ahead: 0 };
     let asked = Arc::new(RecordingBackend::default());
     let networks = SelfPlayNetworks { network: Arc::clone(&asked) as _, other: None };
     let store = Store::open(&out, "games", "a test", serde_json::Value::Null).unwrap();
@@ -166,6 +167,65 @@ fn one_worker_asks_its_network_about_all_its_games_at_once() {
     let full = sizes.iter().take_while(|size| **size == 256).count();
     let many = sizes[..full].iter().sum::<usize>();
     assert!(many as u64 * 2 > session.evaluated, "{full} of {} batches are full", sizes.len());
+}
+
+#[test]
+fn games_played_ahead_fill_the_batches_and_are_the_same_games() {
+    let resign = ResignRules { threshold: 0.0, moves: 2, played_on: 0.5 };
+    let rules = SelfPlayRules {
+        visits: 8,
+        max_plies: 24,
+        random_plies: 4,
+        resign,
+        games: 16,
+        workers: 1,
+        cache: 0,
+        ..SelfPlayRules::default()
+    };
+    // Three iterations of thirty games, each as its own store; the games in the files, and the sizes of the batches.
+    let iterations = |ahead| {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut games, mut sizes, mut carried) = (Vec::new(), Vec::new(), Vec::new());
+        for (iteration, first) in [0, 30, 60].into_iter().enumerate() {
+            let out = StoreOptions {
+                folder: folder.path().into(),
+                chunk_size: 1 << 20,
+                save_every: std::time::Duration::ZERO,
+                resume: true,
+                numbers: first..first + 30,
+            };
+            let name = |iteration: usize| format!("games-{iteration}");
+            let mut store = Store::open(&out, &name(iteration), "a test", serde_json::Value::Null).unwrap();
+            if iteration > 0 {
+                let kept = KeptGames::read(folder.path(), &name(iteration - 1)).unwrap().games;
+                assert!(kept.iter().all(|pending| (first..first + 30).contains(&pending.number)));
+                carried.push(kept.iter().map(|pending| pending.done).sum::<usize>());
+                kept.into_iter().for_each(|pending| store.push(pending).unwrap());
+            }
+            let plan = SelfPlayPlan { rules: rules.clone(), seed: 1, games: 30, ahead };
+            let asked = Arc::new(RecordingBackend::default());
+            let networks = SelfPlayNetworks { network: Arc::clone(&asked) as _, other: None };
+            let report =
+                play(&plan, &networks, store, &ProgressBar::hidden(), &AtomicBool::new(false)).unwrap();
+            assert_eq!((report.games, report.stopped), (30, false));
+            sizes.extend(asked.sizes.lock().unwrap().iter().copied());
+            let chunk =
+                crate::dataset::read(&folder.path().join(format!("games-{iteration}-00000.h5"))).unwrap();
+            games.extend((0..chunk.games()).map(|game| chunk.game(game)));
+        }
+        (games, sizes, carried)
+    };
+    let (games, sizes, carried) = iterations(0);
+    assert_eq!((games.len(), carried), (90, vec![0, 0]));
+    assert!(sizes.iter().filter(|size| **size < 16).count() * 4 > sizes.len(), "half-empty batches");
+    let (same, sizes, carried) = iterations(30);
+    assert_eq!(same, games, "a game is the same whenever it is played");
+    assert!(carried.iter().all(|positions| *positions > 0), "{carried:?}");
+    // A game that ends leaves its place empty only where it ended at the start of a search.
+    let full = sizes.iter().filter(|size| **size >= 15).count();
+    assert!(full * 100 > sizes.len() * 98, "{full} of {} batches are full", sizes.len());
+    let again = iterations(30);
+    assert_eq!((again.0, again.1, again.2), (games, sizes, carried), "one worker is deterministic");
 }
 
 /// Leaves out a part of every answer.

@@ -71,6 +71,9 @@ impl SparseGames {
             ensure!(!train.is_empty(), "source {}: no training games", source.name);
             games.add(&source.name, [train, validation], source, config.validation_samples);
         }
+        if games.held_out.is_empty() {
+            log::warn!("no game is held out: there are no validations");
+        }
         Ok(games)
     }
 

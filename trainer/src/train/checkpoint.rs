@@ -43,6 +43,9 @@ pub struct TrainProgress {
     pub validated: u64,
     /// State of a plateau schedule.
     pub plateau: Plateau,
+    /// Samples at which the part of the run began that [`TrainConfig::swa_from`] is a share of: 0, or where the present
+    /// [`Run::train_from`](super::Run::train_from) began.
+    pub part: u64,
     /// See [`Learner::swa_steps`].
     pub swa_steps: u64,
     /// Means over the steps since the summary was last cleared.
@@ -226,7 +229,10 @@ impl Checkpoint {
         let weight = learner.config().ewc.weight;
         if weight > 0.0 {
             if self.config.ewc.weight == 0.0 {
-                bail!("{}: the run has no ewc state: start a new run with --init", self.path.display());
+                bail!(
+                    "{}: the run began without ewc.weight: set it to 0, or start a new run",
+                    self.path.display()
+                );
             }
             let flat = || learner.weights.flat.zeros_like();
             learner.elastic = Some(ElasticPenalty::new(flat(), flat(), weight));

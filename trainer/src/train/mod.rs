@@ -20,6 +20,7 @@ pub mod checkpoint;
 mod memory;
 mod precision;
 mod sources;
+mod earlier_task;
 /// The training loop.
 pub mod run;
 mod overfit;
@@ -30,6 +31,7 @@ mod tests;
 mod family_tests;
 
 pub use checkpoint::{Checkpoint, TrainProgress};
+pub use earlier_task::earlier_task;
 pub use feed::Feed;
 pub use learner::Learner;
 pub use lr_range_test::range_test;

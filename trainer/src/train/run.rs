@@ -150,7 +150,7 @@ impl Run {
             if stop(&self.progress) {
                 break TrainEnd::Stopped;
             }
-            if done >= self.config.swa_from {
+            if self.done_of_part() >= self.config.swa_from {
                 self.learner.start_swa();
             }
             lr = self.config.learning_rate(self.progress.step, done) * self.progress.plateau.factor;
@@ -191,7 +191,7 @@ impl Run {
     }
 
     /// Trains as [`Run::train`] does; also returns the summary of the steps since `from`, which is the run's present step or
-    /// was when an earlier call with the same `from` began.
+    /// was when an earlier call with the same `from` began. `swa_from` is a share of this part of the run.
     ///
     /// # Errors
     ///
@@ -205,9 +205,17 @@ impl Run {
     ) -> Result<(TrainEnd, TrainSummary), TrainError> {
         if self.progress.step == from {
             self.progress.summary = TrainSummary::default();
+            self.progress.part = self.progress.samples;
+            self.learner.swa_steps = 0;
         }
         let end = self.train(feed, held_out, stop)?;
         Ok((end, self.progress.summary.clone()))
+    }
+
+    /// The share that is done, 0 to 1, of the part of the run in which the weights are averaged.
+    fn done_of_part(&self) -> f64 {
+        let TrainProgress { part, samples, time_s, .. } = self.progress;
+        self.config.progress_since(part, samples, time_s)
     }
 
     /// The batches of the next step: new samples and, with tactical replay, repeated ones.

@@ -20,6 +20,9 @@ use crate::samples::{SampleOptions, ValueTarget};
 /// The seed of held-out batches, which does not depend on the run's seed, so that runs can be compared.
 const HELD_OUT_SEED: u64 = 0x5eed;
 
+/// The order of the samples: 2 is by position; 1, which checkpoints did not name, was by game.
+const ORDER: u64 = 2;
+
 /// All sources of a run, split into training and validation games.
 #[derive(Clone, Default)]
 pub struct Sources {
@@ -54,6 +57,9 @@ impl Sources {
                 train.positions(),
                 validation.games()
             );
+            if train.games() == 0 {
+                log::warn!("{}: no training games; its share goes to the other sources", config.name);
+            }
             sources.epochs.push(epoch(&train, config.positions_per_game));
             sources.train.push(Source { corpus: Arc::new(train), weight: config.weight });
             sources.validation.push(Source { corpus: Arc::new(validation), weight: 1.0 });
@@ -62,10 +68,13 @@ impl Sources {
         Ok(sources)
     }
 
-    /// Scales the sources' weights so that they sum to `total`.
+    /// Scales the sources' weights so that those with games sum to `total`.
     pub fn share(&mut self, total: f64) {
-        let sum: f64 = self.train.iter().map(|source| source.weight).sum();
-        self.train.iter_mut().for_each(|source| source.weight *= total / sum);
+        let with_games = self.train.iter().filter(|source| source.corpus.games() > 0);
+        let sum: f64 = with_games.map(|source| source.weight).sum();
+        if sum > 0.0 {
+            self.train.iter_mut().for_each(|source| source.weight *= total / sum);
+        }
     }
 
     /// Adds a source that is not in the configuration.
@@ -80,7 +89,7 @@ impl Sources {
     pub fn fingerprint(&self, seed: u64) -> u64 {
         let counts = self.train.iter().flat_map(|source| [source.corpus.games(), source.corpus.positions()]);
         let step = |hash: u64, value: u64| (hash ^ value).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
-        std::iter::once(seed).chain(counts).fold(0xcbf2_9ce4_8422_2325, step)
+        [seed, ORDER].into_iter().chain(counts).fold(0xcbf2_9ce4_8422_2325, step)
     }
 
     /// The number of samples of an epoch, which, mixed by weight, passes over every source at least once.
@@ -137,12 +146,10 @@ fn recipe(config: &TrainConfig, history_dropout: f64) -> SampleOptions {
     SampleOptions { input, policy, target, history_dropout }
 }
 
-/// The number of samples of one epoch of a source: passes of one position of every game, as many as a game has positions
-/// on average, or `most` if that is fewer and not 0.
+/// The number of samples of one epoch of a source: all its positions, or `most` a game if that is fewer and not 0.
 fn epoch(corpus: &Corpus, most: u64) -> f64 {
-    let passes = corpus.positions().div_ceil(corpus.games().max(1));
-    let passes = if most == 0 { passes } else { passes.min(most) };
-    corpus.games() as f64 * passes as f64
+    let all = corpus.positions();
+    (if most == 0 { all } else { all.min(corpus.games().saturating_mul(most)) }) as f64
 }
 
 /// The games of a source; test games are left out.
@@ -196,13 +203,22 @@ impl Feed for Prefetch {
     }
 
     fn position(&self) -> serde_json::Value {
-        serde_json::json!({ "batch": Prefetch::position(self) })
+        serde_json::json!({ "batch": Prefetch::position(self), "order": ORDER })
     }
 }
 
 /// The batch number in a checkpoint's feed position.
-pub fn batch_number(position: &serde_json::Value) -> u64 {
-    position.get("batch").and_then(serde_json::Value::as_u64).unwrap_or(0)
+///
+/// # Errors
+/// The position is in another order of samples.
+pub fn batch_number(position: &serde_json::Value) -> Result<u64> {
+    let batch = position.get("batch").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    ensure!(
+        batch == 0 || position.get("order") == Some(&ORDER.into()),
+        "an earlier version of this program began the run and drew its samples in another order (by game instead of by \
+         position): it cannot be resumed; start a new run with --init and its last checkpoint"
+    );
+    Ok(batch)
 }
 
 /// A checkpoint's feed position, in batches of `before` samples, as one in batches of `now` samples: no sample is
@@ -211,9 +227,11 @@ pub(super) fn rescaled(position: &serde_json::Value, before: u64, now: u64) -> s
     if position.get("batch").is_none() {
         return position.clone();
     }
-    let samples = u128::from(batch_number(position)) * u128::from(before);
+    let samples = u128::from(position["batch"].as_u64().unwrap_or(0)) * u128::from(before);
     let batch = samples.div_ceil(u128::from(now.max(1)));
-    serde_json::json!({ "batch": u64::try_from(batch).unwrap_or(u64::MAX) })
+    let mut rescaled = position.clone();
+    rescaled["batch"] = u64::try_from(batch).unwrap_or(u64::MAX).into();
+    rescaled
 }
 
 #[cfg(test)]
@@ -346,7 +364,7 @@ mod tests {
 
     #[test]
     fn a_position_is_kept_when_the_batch_size_changes() {
-        let position = |batch: u64| serde_json::json!({ "batch": batch });
+        let position = |batch: u64| serde_json::json!({ "batch": batch, "order": ORDER });
         assert_eq!(rescaled(&position(30), 100, 50), position(60));
         assert_eq!(rescaled(&position(31), 50, 100), position(16), "none is repeated, 50 are skipped");
         assert_eq!(rescaled(&position(7), 11, 11), position(7));
@@ -359,8 +377,35 @@ mod tests {
             let mut feed = sources.feed(&config(batch), first).unwrap();
             feed.next_batch().unwrap().draw
         };
-        let next = batch_number(&rescaled(&position(3), 20, 10));
+        let next = batch_number(&rescaled(&position(3), 20, 10)).unwrap();
         assert_eq!([draws(10, next), draws(10, next + 1)].concat(), draws(20, 3));
+    }
+
+    #[test]
+    fn another_order_of_samples_is_not_resumed() {
+        let old = |batch: u64| batch_number(&serde_json::json!({ "batch": batch }));
+        let error = old(5).unwrap_err().to_string();
+        assert!(error.contains("in another order") && error.contains("--init"), "{error}");
+        assert_eq!(old(0).unwrap(), 0, "nothing was drawn yet");
+        assert_eq!(batch_number(&serde_json::Value::Null).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_source_without_readable_files_has_no_share() {
+        let folder = tempfile::tempdir().unwrap();
+        let [good, bad] =
+            [("good", 0..50), ("bad", 50..60)].map(|(name, games)| write(folder.path(), name, games));
+        std::fs::write(folder.path().join("bad-00000.h5"), "no games").unwrap();
+        let mut sources = Sources::load(&[good, bad], 1, folder.path()).unwrap();
+        sources.share(0.25);
+        let more = Sources::load(&[write(folder.path(), "more", 100..200)], 1, folder.path()).unwrap();
+        let corpus = CorpusBuilder::new(folder.path()).unwrap().build().unwrap();
+        sources.train.push(Source { weight: 0.75, ..more.train[0].clone() });
+        sources.validation.push(Source { corpus: Arc::new(corpus), weight: 1.0 });
+        let config = TrainConfig { batch: 1024, ..TrainConfig::default() };
+        let batch = sources.feed(&config, 0).unwrap().next_batch().unwrap();
+        let of = |source| batch.source.iter().filter(|other| **other == source).count();
+        assert_eq!([of(0), of(1), of(2)], [256, 0, 768]);
     }
 
     #[test]

@@ -373,6 +373,35 @@ fn stochastic_weight_averaging_is_the_mean_of_the_following_weights() {
 }
 
 #[test]
+fn each_part_of_a_run_is_averaged_over_its_own_end() {
+    let held_out = held_out();
+    let folder = fresh_folder("parts");
+    let parts = [8, 16].map(|steps| TrainConfig { swa_from: 0.5, samples: 11 * steps, ..tiny() });
+    let mut run = Run::start(&folder, &parts[0], Device::Cpu, None).unwrap();
+    run.train_from(0, &mut CyclingFeed::new(11, 0), &held_out, &|_| false).unwrap();
+    let mut run = Run::resume(&folder, &parts[1], Device::Cpu).unwrap();
+    assert_eq!((run.progress.step, run.learner.swa_steps), (8, 5));
+    // The mean of the weights after the last four of the second part's eight steps.
+    let mut sum = run.learner.weights.flat.zeros_like();
+    for step in 12..=16 {
+        let stop = |progress: &TrainProgress| progress.step == step;
+        run.train_from(8, &mut CyclingFeed::new(11, 0), &held_out, &stop).unwrap();
+        assert_eq!(
+            (run.progress.step, run.learner.swa_steps),
+            (step, if step == 12 { 0 } else { step - 11 })
+        );
+        if step > 12 {
+            sum += run.learner.weights.flat.detach();
+        }
+        // Resumed, it is the same part.
+        run = Run::resume(&folder, &parts[1], Device::Cpu).unwrap();
+    }
+    let difference = (sum / 4.0 - &run.learner.averaged.flat).abs().max().double_value(&[]);
+    assert!(difference < 1e-6, "{difference}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn hard_captures_are_replayed_and_survive_a_resumption() {
     let mut config = tiny();
     config.tactical_replay = crate::config::TacticalReplay { share: 0.4, capacity: 8, threshold: 1.0 };

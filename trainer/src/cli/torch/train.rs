@@ -1,15 +1,13 @@
 //! `train` for the families that libtorch trains.
 
-use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use crate::cli::train::TrainArgs;
 use crate::config::TrainConfig;
 use crate::files::make_folder;
-use crate::train::regularise::ElasticPenalty;
-use crate::train::{Learner, Run, Sources, TrainEnd, batch_number, checkpoint};
+use crate::train::{Run, Sources, TrainEnd, batch_number, checkpoint, earlier_task};
 
 /// Trains.
 ///
@@ -45,33 +43,21 @@ fn trained(args: &TrainArgs) -> Result<TrainEnd> {
             args.init.is_some(),
             "ewc.weight penalises changes of a run's initial weights: name them with --init"
         );
-        run.learner.elastic = Some(earlier_task(&config, cache, &run.learner)?);
+        let penalty = earlier_task(&config, cache, &run.learner.net, &run.learner.weights)?;
+        run.learner.elastic = Some(penalty);
     }
     log::info!("{:?}, {} parameters, run {}", device, run.learner.weights.flat.numel(), args.run.display());
     run.set_sources(&sources);
-    let mut feed = sources.feed(&config, batch_number(&run.progress.loader))?;
+    let mut feed = sources.feed(&config, batch_number(&run.progress.loader)?)?;
     let held_out = sources.held_out(&config)?;
+    if held_out.batches.is_empty() {
+        log::warn!("no game is held out: there are no validations, and no best.safetensors");
+    }
     let ended = run.train(&mut feed, &held_out, &|_| stop.load(Ordering::Relaxed))?;
     if feed.damaged() > 0 {
         log::warn!("{} samples of damaged games were replaced by others", feed.damaged());
     }
     Ok(ended)
-}
-
-/// The penalty of elastic weight consolidation around the learner's weights, for the games of the earlier task.
-fn earlier_task(config: &TrainConfig, folder: &Path, learner: &Learner) -> Result<ElasticPenalty> {
-    let sources =
-        Sources::load(&config.ewc.sources, config.validation_percent, folder).context("ewc.sources")?;
-    // The earlier task had no teacher.
-    let config = &TrainConfig { teacher: Default::default(), ..config.clone() };
-    let mut feed = sources.feed(config, 0)?;
-    let count = config.ewc.samples.div_ceil(config.batch as u64);
-    log::info!(
-        "estimating the Fisher information from {} samples of the earlier task",
-        count * config.batch as u64
-    );
-    let batches = (0..count).map(|_| feed.next_batch()).collect::<Result<Vec<_>, _>>()?;
-    Ok(ElasticPenalty::measure(&learner.net, &learner.weights, &batches, config))
 }
 
 impl TrainArgs {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
+use super::bounds::MAX_THREADS;
 use super::layers::{lay_files, place};
 use super::model::ModelConfig;
 
@@ -18,8 +19,6 @@ pub use preset::TrainPreset;
 
 /// Upper bound on a batch size and on the number of accumulated batches.
 const MAX_BATCH: u64 = 1 << 20;
-/// Upper bound on a number of threads.
-const MAX_THREADS: u64 = 256;
 
 /// Configuration of a training run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -310,7 +309,13 @@ impl TrainConfig {
 
     /// The progress of the run, 0 to 1, after `samples` samples and `seconds` seconds of training.
     pub fn progress(&self, samples: u64, seconds: f64) -> f64 {
-        let by_samples = samples as f64 / self.samples as f64;
+        self.progress_since(0, samples, seconds)
+    }
+
+    /// [`TrainConfig::progress`] of the part of the run that began after `start` samples.
+    pub fn progress_since(&self, start: u64, samples: u64, seconds: f64) -> f64 {
+        let by_samples =
+            samples.saturating_sub(start) as f64 / self.samples.saturating_sub(start).max(1) as f64;
         let by_time = if self.minutes > 0.0 { seconds / (60.0 * self.minutes) } else { 0.0 };
         by_samples.max(by_time).min(1.0)
     }

@@ -29,8 +29,8 @@ pub struct SourceConfig {
     /// Filter of the games.
     #[serde(default)]
     pub select: Selection,
-    /// Maximal positions per game and epoch (each pass over the games takes one position of each, a different one each
-    /// time); 0 for the mean number of positions of a game.
+    /// Bounds the length of an epoch: at most so many samples for each game of the source; 0 for all its positions, each
+    /// once. Positions are drawn at random from all games, whatever their length.
     #[serde(default)]
     pub positions_per_game: u64,
 }

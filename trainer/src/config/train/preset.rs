@@ -87,12 +87,6 @@ mod tests {
         assert_eq!((puzzles.select.min_elo, puzzles.select.max_plies), (1500, 9));
     }
 
-    #[cfg(feature = "libtorch")]
-    fn parameters(preset: TrainPreset) -> i64 {
-        let config = preset.parse("{}", &[]).unwrap();
-        crate::model::Net::new(&config.model).unwrap().layout().len()
-    }
-
     #[test]
     fn chesstrm_has_its_published_settings() {
         let config = TrainPreset::Chesstrm.parse("{}", &[]).unwrap();
@@ -105,27 +99,5 @@ mod tests {
         assert_eq!(config.weight_decay, 0.1);
         let small = TrainPreset::Chesstrm.parse(r#"{"model": {"width": 64, "heads": 2}}"#, &[]).unwrap();
         assert_eq!(small.model.family(), "trm");
-    }
-
-    #[cfg(feature = "libtorch")]
-    #[test]
-    fn neuralmateplays_network_has_its_size() {
-        let size = parameters(TrainPreset::Neuralmateplay);
-        assert!((12_300_000..12_500_000).contains(&size), "{size}");
-    }
-
-    #[cfg(feature = "libtorch")]
-    #[test]
-    fn the_notebooks_networks_have_their_sizes_and_settings() {
-        assert_eq!(parameters(TrainPreset::Linear), 1_639_344);
-        let layers = [(896, 1000), (1000, 1000), (1000, 1000), (1000, 200), (200, 4672)];
-        assert_eq!(
-            parameters(TrainPreset::Mlp),
-            layers.map(|(from, to)| (from + 1) * to).iter().sum::<i64>()
-        );
-        let config = TrainPreset::Mlp.parse("{}", &[]).unwrap();
-        assert_eq!((config.lr, config.momentum, config.nesterov), (1e-3, 0.9, false));
-        assert_eq!((config.validation_percent, config.batch, config.epochs), (20, 4, 60.0));
-        assert!(parameters(TrainPreset::MlpWide) < 3_000_000);
     }
 }

@@ -8,6 +8,8 @@ mod golden;
 mod file;
 mod verify;
 mod quantise;
+#[cfg(test)]
+mod runtime_tests;
 
 pub use file::{network, onnx, unrolled};
 #[cfg(test)]

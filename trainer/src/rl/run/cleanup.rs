@@ -26,8 +26,11 @@ impl RlLoop {
         // What a killed process may have left: a list of unfinished games, an older training run.
         (0..self.state.training).for_each(|number| _ = std::fs::remove_dir_all(self.training(number)));
         for iteration in 1..self.state.iteration {
-            let name = format!("iter-{}", RunNetworks::name(iteration));
-            _ = std::fs::remove_file(self.games().join(format!("{name}.json")));
+            let name = self.games_name_of(iteration);
+            // The next iteration needs the last one's.
+            if iteration + 1 < self.state.iteration {
+                _ = std::fs::remove_file(self.games().join(format!("{name}.json")));
+            }
             if !used.contains(&name) {
                 self.remove_games(&name);
             }

@@ -135,8 +135,11 @@ impl RlLoop {
             self.log_event(&lost)?;
         }
         if self.state.stage == Stage::Train && self.new_games() == [0, 0] {
-            // The games are played again.
+            // The games are played again, from the first on if no file of them is left.
             self.state.stage = Stage::Play;
+            if buffer::files(&self.games(), &self.games_name()).is_empty() {
+                _ = std::fs::remove_file(self.games().join(format!("{}.json", self.games_name())));
+            }
             self.state.totals.games -= games;
             self.state.totals.positions -= positions;
             self.state.target = self.state.target.saturating_sub(self.samples_for(positions));
@@ -283,7 +286,12 @@ impl RlLoop {
 
     /// Name of this iteration's files of games.
     fn games_name(&self) -> String {
-        format!("iter-{}", RunNetworks::name(self.state.iteration))
+        self.games_name_of(self.state.iteration)
+    }
+
+    /// Name of an iteration's files of games.
+    fn games_name_of(&self, iteration: u64) -> String {
+        format!("iter-{}", RunNetworks::name(iteration))
     }
 
     /// Number of samples to learn from for this many new positions.

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::config::SelfPlayRules;
-use crate::dataset::{Store, StoreOptions};
+use crate::dataset::{KeptGames, Store, StoreOptions};
 use crate::progress::progress;
-use crate::record::RngStream;
+use crate::record::{RngStream, stream_rng};
 use crate::rl::buffer::{self, BufferEntry};
 use crate::rl::state::{RunState, Stage};
 use crate::selfplay::{self, SelfPlayNetworks, SelfPlayPlan, play};
@@ -34,15 +34,24 @@ impl RlLoop {
             self.config.play.visits, self.state.iteration
         );
         let (folder, save_every) = (self.games(), Duration::from_secs(SAVE_EVERY));
-        let out = StoreOptions { folder, chunk_size: CHUNK, save_every, resume: true };
-        let store = Store::open(&out, &name, &source, settings)?;
+        // Games are numbered over the whole run, so that a game is the same whichever iteration plays it.
+        let first = self.state.totals.games;
+        let games = self.config.games_per_iteration;
+        let numbers = first..first + games;
+        let out = StoreOptions { folder, chunk_size: CHUNK, save_every, resume: true, numbers };
+        let mut store = Store::open(&out, &name, &source, settings.clone())?;
+        if store.is_new() {
+            self.carry_over(&mut store, &settings)?;
+        }
         let plan = SelfPlayPlan {
             rules: SelfPlayRules {
                 workers: self.workers(self.config.play.workers),
                 ..self.config.play.clone()
             },
-            seed: self.seed(RngStream::Games),
-            games: self.config.games_per_iteration,
+            seed: stream_rng(RngStream::Games, self.config.seed, 0, 0).u64(..),
+            games,
+            // Of the next iteration only, so that no game is begun by a network before the last one.
+            ahead: games,
         };
         let bar = progress(plan.games, store.games(), "games");
         let session = play(&plan, &SelfPlayNetworks { network, other }, store, &bar, &self.stop)?;
@@ -80,5 +89,32 @@ impl RlLoop {
         ))?;
         self.state.stage = Stage::Train;
         Ok(true)
+    }
+
+    /// Takes over the games that were begun while the last iteration's last games were played, and notes how much of
+    /// them other networks have played than those that play now.
+    fn carry_over(&mut self, store: &mut Store, settings: &Value) -> Result<()> {
+        let KeptGames { settings: before, mut games } =
+            KeptGames::read(&self.games(), &self.games_name_of(self.state.iteration - 1))?;
+        games.retain(|pending| pending.number >= store.numbers().start);
+        let positions: usize = games.iter().map(|pending| pending.game.moves.len()).sum();
+        let finished = games.iter().filter(|pending| pending.finished).count();
+        let count = games.len();
+        games.into_iter().try_for_each(|pending| store.push(pending))?;
+        store.save()?;
+        let share = |settings: &Value| settings["share"].as_f64().unwrap_or(0.0);
+        let is_older = before["best"] != settings["best"]
+            || (share(&before) > 0.0 && before["current"] != settings["current"]);
+        let older = if is_older { positions } else { 0 };
+        self.note(
+            "carried",
+            json!({ "games": count, "finished": finished, "positions": positions, "older_network": older }),
+        );
+        if older > 0 {
+            self.log_event(&format!(
+                "{count} games were begun by the last iteration's network, which played {older} of their positions"
+            ))?;
+        }
+        self.save()
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result};
+use tch::Kind;
 
 use super::TorchLoop;
 use crate::config::{RlConfig, Schedule, TrainConfig};
@@ -13,8 +14,10 @@ use crate::record::Split;
 use crate::rl::buffer::ReplayBuffer;
 use crate::rl::learner::{LearntNetwork, LoopContext, LoopGames, TrainOutcome, TrainTask};
 use crate::rl::state::START;
-use crate::train::regularise::Reference;
-use crate::train::{self, Checkpoint, Learner, Run, Sources, TrainError, batch_number, checkpoint};
+use crate::train::regularise::{ElasticPenalty, Reference};
+use crate::train::{
+    self, Checkpoint, Learner, Run, Sources, TrainError, batch_number, checkpoint, earlier_task,
+};
 
 /// Batches on which the divergence from the first network is measured.
 const MEASURED: usize = 4;
@@ -54,10 +57,13 @@ impl TorchLoop {
         let config = train_config(context.config, task)?;
         let checkpoints = task.folder.join("checkpoints");
         let mut run = if checkpoint::list(&checkpoints).is_empty() {
-            Run::start(&task.folder, &config, self.device, Some(&context.nets.weights(task.init)))
+            let weights = context.nets.weights(task.init);
+            let mut run = Run::start(&task.folder, &config, self.device, Some(&weights))?;
+            run.learner.elastic = self.penalty(context, &run.learner, &config)?;
+            run
         } else {
-            Run::resume(&task.folder, &config, self.device)
-        }?;
+            Run::resume(&task.folder, &config, self.device)?
+        };
         run.learner.reference = self.reference(context, &run.learner)?;
         let from = task.from.unwrap_or(run.progress.step);
         if task.from.is_none() {
@@ -69,7 +75,12 @@ impl TorchLoop {
         }
         let sources = self.sources(context, &task.games)?;
         run.set_sources(&sources);
-        let mut feed = sources.feed(&config, batch_number(&run.progress.loader))?;
+        let next = batch_number(&run.progress.loader).or_else(|_| {
+            context
+                .log_event("the rest of an earlier version's iteration learns from samples in another order")
+                .map(|()| 0)
+        });
+        let mut feed = sources.feed(&config, next?)?;
         let held_out = sources.held_out(&config)?;
         let stop = context.stop;
         let trained = run.train_from(from, &mut feed, &held_out, &|_| stop.load(Ordering::Relaxed));
@@ -102,10 +113,30 @@ impl TorchLoop {
             return Ok(None);
         }
         let kind = super::training(context.config)?.precision.kind(self.device);
+        let first = self.first_weights(context, learner, kind)?;
+        Ok(Some(Reference::new(first, context.config.kl.cost.clone())))
+    }
+
+    /// The penalty of elastic weight consolidation around the first network, if it is used.
+    fn penalty(
+        &self,
+        context: &LoopContext<'_>,
+        learner: &Learner,
+        config: &TrainConfig,
+    ) -> Result<Option<ElasticPenalty>> {
+        if config.ewc.weight == 0.0 {
+            return Ok(None);
+        }
+        let first = self.first_weights(context, learner, Kind::Float)?;
+        earlier_task(config, context.folder, &learner.net, &first).map(Some)
+    }
+
+    /// The weights of the network that the run began with.
+    fn first_weights(&self, context: &LoopContext<'_>, learner: &Learner, kind: Kind) -> Result<Weights> {
         let mut weights = Weights::new(learner.net.layout(), self.device, kind, 0);
         Checkpoint::load(&context.nets.weights(START))
             .and_then(|first| first.restore_weights(&mut weights, false))?;
-        Ok(Some(Reference::new(weights, context.config.kl.cost.clone())))
+        Ok(weights)
     }
 }
 
