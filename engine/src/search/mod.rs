@@ -32,6 +32,7 @@ mod observer;
 mod context;
 mod pending;
 mod walker;
+mod mate_probe;
 mod shared;
 mod worker;
 mod pool;

@@ -16,6 +16,10 @@ use crate::eval::Evaluator;
 use crate::position::Game;
 use crate::tables::Tables;
 
+/// Bounds of the memory of the mate search, which is a 32nd of all.
+const LEAST_MATE_MEMORY: usize = 64 << 10;
+const MOST_MATE_MEMORY: usize = 8 << 20;
+
 /// Worker threads, each with its evaluator, which live as long as the pool; dropping it stops and joins them.
 pub struct Pool {
     params: Params,
@@ -42,7 +46,7 @@ impl SearchObserver for OutcomeSender {
 
 impl Pool {
     /// Starts one worker for each of `evaluators`, of which there must be at least one. `memory` in bytes bounds the
-    /// tree.
+    /// tree and the table of the mate search.
     ///
     /// # Panics
     ///
@@ -50,15 +54,18 @@ impl Pool {
     pub fn new(evaluators: Vec<Box<dyn Evaluator>>, params: Params, memory: usize) -> Pool {
         let mut jobs = Vec::new();
         let mut threads = Vec::new();
+        let mates = (memory / 32).clamp(LEAST_MATE_MEMORY, MOST_MATE_MEMORY);
         for (index, evaluator) in evaluators.into_iter().enumerate() {
             let (sender, receiver) = unbounded();
+            let mate_memory = (index == 0).then_some(mates);
             let thread = std::thread::Builder::new()
                 .name(format!("search-{index}"))
-                .spawn(move || work(Worker::new(evaluator, index), &receiver))
+                .spawn(move || work(Worker::new(evaluator, index, mate_memory), &receiver))
                 .expect("a thread for a worker");
             jobs.push(sender);
             threads.push(thread);
         }
+        let memory = memory.saturating_sub(mates);
         Pool { params, tables: Tables::default(), memory, jobs, threads, current: None }
     }
 

@@ -9,6 +9,7 @@ use super::proof::Proof;
 use super::select::SelectionContext;
 use super::tree::Tree;
 use crate::eval::{Wdl, shown_centipawns};
+use crate::position::PackedMove;
 
 /// A score for the side to move at the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,6 +178,10 @@ impl Tree {
 
     /// The principal variation of a root move, as far as the tree is visited and the game continues.
     fn variation(&self, first: usize) -> Vec<Move> {
+        let root_move = self.nodes.candidate(self.root, first).packed();
+        if self.mate_line.first().is_some_and(|m| PackedMove::new(*m) == root_move) {
+            return self.mate_line.clone();
+        }
         let mut game = self.game.clone();
         let mut moves = Vec::new();
         let mut next = Some((self.root, first));

@@ -11,6 +11,7 @@ use super::context::SearchContext;
 use super::observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
 use super::report::{MoveStats, Report};
 use super::tree::Tree;
+use crate::mates::ForcedMate;
 
 /// How long a worker without a leaf waits for another one's results, if it is not notified.
 const COLLISION_WAIT: Duration = Duration::from_millis(1);
@@ -95,6 +96,11 @@ impl SharedSearch {
     pub fn recycle(&self, recycled: u64) -> Option<EndReason> {
         let mut tree = self.tree.write().unwrap_or_else(PoisonError::into_inner);
         (tree.recycled() == recycled && !tree.recycle()).then_some(EndReason::Exhausted)
+    }
+
+    /// Records a forced mate at the root; returns whether there was memory for it.
+    pub fn prove_mate(&self, mate: &ForcedMate) -> bool {
+        self.tree.write().unwrap_or_else(PoisonError::into_inner).prove_mate(mate)
     }
 
     /// Waits a moment for the results of another worker. Returns the reason if the search is over meanwhile.

@@ -12,6 +12,7 @@ use super::params::Params;
 use super::proof::Proof;
 use super::recycle::Recycler;
 use crate::eval::Wdl;
+use crate::mates::ForcedMate;
 use crate::position::{Game, PackedMove};
 
 /// The statistics of a node.
@@ -57,6 +58,8 @@ pub struct Tree {
     pub(super) moves: Vec<Move>,
     /// Whether the root was expanded with some of its legal moves only.
     pub(super) restricted: bool,
+    /// The line of a mate that was proven beside the tree; its first move is the root's.
+    pub(super) mate_line: Vec<Move>,
     /// The node whose priors have the temperature of the root.
     tempered: NodeId,
     /// Several workers change the tree at once.
@@ -90,6 +93,7 @@ impl Tree {
             moves: Vec::new(),
             restricted: false,
             tempered: root,
+            mate_line: Vec::new(),
             shared: false,
             forced: None,
             hopeless_below: AtomicU32::new(0),
@@ -160,6 +164,7 @@ impl Tree {
         self.shared = workers > 1;
         self.counters = Counters::new(workers, if kept { KEPT_VISITS_UNCOUNTED } else { 0 });
         self.forced = None;
+        self.mate_line.clear();
         self.set_horizon(None);
         kept
     }
@@ -254,6 +259,41 @@ impl Tree {
             }
             None => false,
         }
+    }
+
+    /// Records a forced mate of the root's side to move, found outside the tree: the root is won by its first move.
+    /// Returns whether there was memory for that.
+    pub(super) fn prove_mate(&mut self, mate: &ForcedMate) -> bool {
+        let Some(&first) = mate.line.first() else { return false };
+        let packed = PackedMove::new(first);
+        let moves: Vec<(PackedMove, f32)> =
+            self.nodes.moves_of(self.root).map(|candidate| (candidate.packed(), candidate.prior())).collect();
+        let Some(place) = moves.iter().position(|(packed_move, _)| *packed_move == packed) else {
+            return false;
+        };
+        let taken = self.nodes.links_of(self.root).len();
+        let edge = place.min(taken);
+        if place >= taken {
+            // Moves are taken in order: it becomes the first of the others.
+            let mut untaken = moves[taken..].to_vec();
+            untaken[..=place - taken].rotate_right(1);
+            for (candidate, (packed, prior)) in self.nodes.moves_of(self.root).skip(taken).zip(untaken) {
+                candidate.set(packed, prior);
+            }
+            let Some(child) = self.nodes.add() else { return false };
+            if self.nodes.add_link(self.root, edge, child).is_none() {
+                self.nodes.free_node(child);
+                return false;
+            }
+            self.node(self.root).unlock(taken + 1);
+        }
+        let link = self.nodes.link(self.nodes.link_id(self.root, edge));
+        let child = self.node(link.child());
+        child.set_fate(Fate::Proven(Proof::Loss(mate.plies_at_most.saturating_sub(1))));
+        link.refresh(child);
+        self.node(self.root).set_fate(Fate::Proven(Proof::Win(mate.plies_at_most)));
+        self.mate_line.clone_from(&mate.line);
+        true
     }
 
     /// The root position.

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::mate_probe::MateProbe;
 use super::observer::EndReason;
 use super::pending::PendingBatch;
 use super::shared::SharedSearch;
@@ -14,17 +15,29 @@ const GATHER_PASSES: usize = 4;
 /// Visits one at a time between two looks at the clock and at the limits: about a third of a millisecond.
 const VISITS_PER_ROUND: u64 = 32;
 
+/// Nodes of the mate search for each visit, and for each evaluation of a batch: about a tenth of the time.
+const MATE_NODES: u64 = 3;
+const MATE_NODES_BATCHED: u64 = 30;
+
 /// An evaluator and the visits that wait for it.
 pub(super) struct Worker {
     evaluator: Box<dyn Evaluator>,
     batch: PendingBatch,
     walker: Walker,
+    /// The first worker also looks for mates.
+    mates: Option<MateProbe>,
 }
 
 impl Worker {
-    /// A worker of this number.
-    pub fn new(evaluator: Box<dyn Evaluator>, number: usize) -> Worker {
-        Worker { evaluator, batch: PendingBatch::new(number), walker: Walker::new(number) }
+    /// A worker of this number; with `mate_memory` bytes it also looks for a forced mate at the root.
+    pub fn new(mut evaluator: Box<dyn Evaluator>, number: usize, mate_memory: Option<usize>) -> Worker {
+        let rate = if evaluator.split().is_some() { MATE_NODES } else { MATE_NODES_BATCHED };
+        Worker {
+            evaluator,
+            batch: PendingBatch::new(number),
+            walker: Walker::new(number),
+            mates: mate_memory.map(|bytes| MateProbe::new(bytes, rate)),
+        }
     }
 
     /// Works on a search until it ends; returns why, or `None` if it was ended from elsewhere.
@@ -33,6 +46,7 @@ impl Worker {
     ///
     /// If the evaluator fails; none of this worker's visits are in flight then.
     pub fn run(&mut self, search: &SharedSearch) -> Result<Option<EndReason>, EvalError> {
+        self.mates.iter_mut().for_each(|probe| probe.start(&search.context));
         if self.evaluator.split().is_some() {
             return Ok(self.walk(search));
         }
@@ -77,6 +91,7 @@ impl Worker {
             drop(tree);
             search.return_tickets(left);
             let reason = reason.or_else(|| full.then(|| search.recycle(recycled)).flatten());
+            let reason = reason.or_else(|| look_for_mate(&mut self.mates, search, tickets - left));
             if let Some(reason) = reason.or_else(|| search.observe_round()) {
                 return Some(reason);
             }
@@ -115,11 +130,13 @@ impl Worker {
                 return Err(error);
             }
         };
+        let evaluated = answers.len() as u64;
         self.batch.apply(context, &tree, &answers, true);
         let reason = context.end_reason(&tree);
         drop(tree);
         search.changed();
         let reason = reason.or_else(|| full.then(|| search.recycle(recycled)).flatten());
+        let reason = reason.or_else(|| look_for_mate(&mut self.mates, search, evaluated));
         Ok(reason.or_else(|| search.observe_round()))
     }
 
@@ -135,6 +152,12 @@ impl Worker {
         check_answers(&requests, &answers)?;
         Ok(answers)
     }
+}
+
+/// Spends what so many visits allow on a forced mate at the root. One that is found is the end of the search.
+fn look_for_mate(probe: &mut Option<MateProbe>, search: &SharedSearch, visits: u64) -> Option<EndReason> {
+    let mate = probe.as_mut()?.advance(&search.context, visits, &mut || search.is_stopped())?;
+    search.prove_mate(&mate).then_some(EndReason::Exhausted)
 }
 
 /// Checks an evaluator's answers before they are applied to a tree. Callers of

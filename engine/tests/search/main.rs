@@ -5,6 +5,7 @@ mod puct;
 mod features;
 mod endgames;
 mod graph;
+mod mates;
 mod memory;
 mod repetition;
 mod reuse;

@@ -73,7 +73,7 @@ impl Evaluator for Reporting {
     }
 }
 
-fn split(workers: usize) -> Vec<Box<dyn Evaluator>> {
+pub fn split(workers: usize) -> Vec<Box<dyn Evaluator>> {
     (0..workers).map(|_| Box::new(Split::default()) as Box<dyn Evaluator>).collect()
 }
 

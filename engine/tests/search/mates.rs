@@ -1,0 +1,60 @@
+//! Forced mates, which a proof search beside the visits finds.
+
+use engine::eval::Evaluator;
+use engine::position::Game;
+use engine::search::{EndReason, Params, Score};
+
+use super::split::split;
+use super::support::*;
+
+/// The sample's mates in up to three, as FEN and number of moves.
+fn mates() -> Vec<(String, i32)> {
+    let table = include_str!("../../../tests/data/mates.tsv");
+    let rows = table.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    let parsed = rows.filter_map(|line| {
+        let mut fields = line.split('\t').skip(2);
+        let (fen, moves) = (fields.next()?, fields.next()?.trim().parse().ok()?);
+        (moves <= 3).then(|| (fen.to_owned(), moves))
+    });
+    parsed.collect()
+}
+
+/// With an evaluator that knows nothing about chess, within visits that a tenth of a second has.
+#[test]
+fn mates_are_reported_with_a_line_that_ends_in_mate() {
+    let mates = mates();
+    assert!(mates.len() >= 20, "{}", mates.len());
+    for (fen, moves) in mates {
+        let game = Game::from_fen(&fen).unwrap();
+        let outcome = search(split(1), &game, visits(10_000));
+        let line = &outcome.report.lines[0];
+        let Score::Mate(found) = line.score else { panic!("{fen}: {:?}", line.score) };
+        assert!(found >= moves, "{fen}: {found}");
+        assert_eq!(outcome.end_reason, EndReason::Exhausted);
+        let mut end = game.clone();
+        line.pv.iter().for_each(|m| end.play(*m));
+        assert!(end.legal_moves().is_empty(), "{fen}: the line ends with the mate");
+    }
+}
+
+/// Without the solver nothing is proven, and a search of some moves is not ended by a mate with another.
+#[test]
+fn mates_end_only_searches_that_they_decide() {
+    let game = Game::from_fen("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1").unwrap();
+    let unproven = Params { solver: false, ..Params::default() };
+    let report = search_with(unproven, split(1), &game, visits(2_000)).report;
+    assert!(matches!(report.lines[0].score, Score::Cp(_)));
+    let moves = ["a1a2", "a1b1"].map(|m| game.parse_uci(m).unwrap()).to_vec();
+    let limits = engine::search::Limits { root_moves: moves.clone(), ..visits(3_000) };
+    let outcome = search(split(1), &game, limits);
+    assert!(moves.contains(&outcome.report.lines[0].pv[0]));
+}
+
+/// A batch evaluator has the same help.
+#[test]
+fn batches_are_helped_too() {
+    let game = Game::from_fen("8/8/8/8/8/6P1/6k1/4KR1R w K - 0 1").unwrap();
+    let evaluator: Box<dyn Evaluator> = Box::new(engine::bench::HashedEvaluator);
+    let outcome = search(vec![evaluator], &game, visits(3_000));
+    assert!(matches!(outcome.report.lines[0].score, Score::Mate(_)), "{:?}", outcome.report.lines[0]);
+}
