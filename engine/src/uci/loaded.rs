@@ -23,6 +23,9 @@ pub enum LoadedNetwork {
 /// Why the network of the settings cannot be used.
 #[derive(Debug, Error)]
 pub enum LoadError {
+    /// It was refused when it was set, for this reason.
+    #[error("{0}; it was not replaced by another network")]
+    Refused(String),
     /// It cannot be loaded into ONNX Runtime.
     #[error(transparent)]
     Onnx(#[from] NetError),
