@@ -23,6 +23,9 @@ pub enum LoadedNetwork {
 /// Why the network of the settings cannot be used.
 #[derive(Debug, Error)]
 pub enum LoadError {
+    /// It was refused when it was set, for this reason.
+    #[error("{0}; it was not replaced by another network")]
+    Refused(String),
     /// It cannot be loaded into ONNX Runtime.
     #[error(transparent)]
     Onnx(#[from] NetError),
@@ -124,8 +127,11 @@ mod tests {
         let refused = |weights, backend| load(weights, backend).err().expect("refused").to_string();
         // The test's file has weights, but no graph.
         assert!(refused(Some(path.as_path()), Backend::OnnxCpu).contains("not a usable ONNX file"));
-        assert!(refused(None, Backend::Native).contains("family sparse"));
-        assert!(matches!(load(None, Backend::Auto).unwrap().0, LoadedNetwork::Onnx(_)));
+        let mlp = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../nets/mlp.int8.onnx"));
+        assert!(refused(Some(mlp), Backend::Native).contains("family sparse"));
+        assert!(matches!(load(Some(mlp), Backend::Auto).unwrap().0, LoadedNetwork::Onnx(_)));
+        // The embedded network is of this family.
+        assert!(matches!(load(None, Backend::Auto).unwrap().0, LoadedNetwork::Native(_)));
         std::fs::remove_file(&path).unwrap();
     }
 }

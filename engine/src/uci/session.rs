@@ -20,7 +20,7 @@ use super::options::{self, OptionEffect};
 use super::overhead::OverheadTracker;
 use super::reply::Reply;
 use super::running::{Activity, GoMode, RunningSearch};
-use super::settings::Settings;
+use super::settings::{Backend, Settings};
 use super::show;
 use super::stats;
 use super::strength;
@@ -36,6 +36,8 @@ pub struct Session {
     debug: bool,
     engine: Engine,
     knowledge: Knowledge,
+    /// Why the network that was set last cannot be used.
+    refused_network: Option<String>,
 
     game: Game,
     /// The last `position` was refused: `game` is an older one, which no `go` is about.
@@ -57,6 +59,7 @@ impl Session {
             debug: false,
             engine: Engine::default(),
             knowledge: Knowledge::default(),
+            refused_network: None,
             game: Game::new(),
             is_position_refused: false,
             game_seed: strength::game_seed(),
@@ -135,10 +138,21 @@ impl Session {
     fn ready(&mut self) -> Result<(), LoadError> {
         // During a search everything is loaded, and the workers are in use.
         if matches!(self.activity, Activity::Idle) {
-            let notes = self.engine.prepare(&self.settings)?;
-            self.say_all(notes);
+            self.prepare()?;
         }
         self.out.line("readyok");
+        Ok(())
+    }
+
+    /// Creates the workers of the network search, if that plays and they do not exist. Fails if the network that the GUI
+    /// set last cannot be used: the one before, which the settings still name, is not played with by accident.
+    fn prepare(&mut self) -> Result<(), LoadError> {
+        let needs_network = self.settings.player.is_none() && self.settings.backend != Backend::Uniform;
+        if let Some(why) = self.refused_network.as_ref().filter(|_| needs_network) {
+            return Err(LoadError::Refused(why.clone()));
+        }
+        let notes = self.engine.prepare(&self.settings)?;
+        self.say_all(notes);
         Ok(())
     }
 
@@ -182,8 +196,14 @@ impl Session {
             OptionEffect::Clear => self.engine.clear(),
             OptionEffect::Memory | OptionEffect::Workers => self.engine.drop_pool(),
             // The embedded network cannot change; a file may have been overwritten.
-            OptionEffect::Network if *settings == self.settings && settings.weights.is_none() => {}
-            OptionEffect::Network => return self.engine.load(settings).map_err(|error| error.to_string()),
+            OptionEffect::Network if *settings == self.settings && settings.weights.is_none() => {
+                self.refused_network = None;
+            }
+            OptionEffect::Network => {
+                let loaded = self.engine.load(settings).map_err(|error| error.to_string());
+                self.refused_network = loaded.as_ref().err().cloned();
+                return loaded;
+            }
             OptionEffect::Book => self.knowledge.open_book(settings).map_err(|error| error.to_string())?,
             OptionEffect::Tables => {
                 self.knowledge.open_tables(settings).map_err(|error| error.to_string())?;

@@ -140,7 +140,7 @@ pub static TABLE: &[UciOption] = &[
         aliases: &["EvalFile"],
         kind: OptionKind::Text("<embedded>", |s| s.weights.as_deref(), |s, v| s.weights = v),
         effect: OptionEffect::Network,
-        doc: "network file (ONNX); one that is refused leaves the previous network in place",
+        doc: "network file (ONNX); while one that is refused has not been replaced by another, the program does not play",
     },
     UciOption {
         name: "Precision",

@@ -236,22 +236,39 @@ fn without_onnx_runtime(lines: &str) -> Output {
 
 #[test]
 fn a_network_that_cannot_run_ends_the_program_with_an_error() {
+    let network =
+        concat!("setoption name WeightsFile value ", env!("CARGO_MANIFEST_DIR"), "/../nets/mlp.int8.onnx\n");
     for lines in ["uci\nisready\n", "position startpos\ngo nodes 20\n", "isready\nquit\n"] {
-        let Output { status, stdout, stderr } = without_onnx_runtime(lines);
+        let Output { status, stdout, stderr } = without_onnx_runtime(&format!("{network}{lines}"));
         let (stdout, stderr) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
         assert_eq!(status.code(), Some(1), "{lines:?}: {stdout}");
         for text in [stdout.lines().last().unwrap(), &stderr] {
             assert!(text.contains("ONNX Runtime") && text.contains("ORT_DYLIB_PATH"), "{text}");
         }
         assert!(!stdout.contains("readyok") && !stdout.contains("bestmove"), "{stdout}");
-        // There is a mend to be read on stderr.
         assert!(stderr.starts_with("philidor: "), "{stderr}");
     }
 }
 
 #[test]
+fn a_network_that_was_refused_is_not_replaced_by_accident() {
+    let refused = "setoption name WeightsFile value /no/such/file.onnx\n";
+    let Output { status, stdout, .. } =
+        without_onnx_runtime(&format!("{refused}position startpos\ngo nodes 20\n"));
+    let stdout = String::from_utf8(stdout).unwrap();
+    assert!(status.code() == Some(1) && !stdout.contains("bestmove"), "{stdout}");
+    let sparse = concat!("WeightsFile value ", env!("CARGO_MANIFEST_DIR"), "/../nets/philidor.int8.onnx");
+    for setting in ["Backend value uniform", "Player value random", sparse] {
+        let lines = format!("{refused}setoption name {setting}\nposition startpos\ngo nodes 20\n");
+        let Output { status, stdout, .. } = without_onnx_runtime(&lines);
+        let stdout = String::from_utf8(stdout).unwrap();
+        assert!(status.success() && stdout.contains("bestmove"), "{stdout}");
+    }
+}
+
+#[test]
 fn what_needs_no_onnx_runtime_plays_without_it() {
-    let sparse = concat!("WeightsFile value ", env!("CARGO_MANIFEST_DIR"), "/../nets/sparse.int8.onnx");
+    let sparse = concat!("WeightsFile value ", env!("CARGO_MANIFEST_DIR"), "/../nets/philidor.int8.onnx");
     for setting in ["Backend value uniform", "Player value alpha-beta", sparse] {
         let lines = format!("setoption name {setting}\nisready\nposition startpos\ngo nodes 20\n");
         let Output { status, stdout, .. } = without_onnx_runtime(&lines);

@@ -27,8 +27,7 @@ impl Session {
         mode: GoMode,
         fallback: Move,
     ) -> Result<(), LoadError> {
-        let notes = self.engine.prepare(&self.settings)?;
-        self.say_all(notes);
+        self.prepare()?;
         let budget = self.budget(limits);
         let (root_moves, root_hits) =
             self.knowledge.root_moves(&self.game, searchmoves, self.settings.multipv);
