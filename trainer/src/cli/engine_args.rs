@@ -34,7 +34,7 @@ pub struct EngineArgs {
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1000 * MAX_SECONDS))]
     movetime: Option<u64>,
     /// Seconds without an answer after which an engine is restarted
-    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=MAX_SECONDS))]
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=MAX_SECONDS))]
     patience: u64,
 }
 
@@ -109,7 +109,7 @@ mod tests {
                 refused::<MineArgs>(&["--depth", "4000000000"]),
                 "'--depth <DEPTH>': 4000000000 is not in 1..=245",
             ),
-            (refused::<MineArgs>(&["--patience", "9999999999999"]), "is not in 1..=31536000"),
+            (refused::<MineArgs>(&["--patience", "9999999999999"]), "is not in 0..=31536000"),
             (refused::<MineArgs>(&["--games", "18446744073709551615"]), "is not in 0..=1000000000"),
             (refused::<SelfPlayArgs>(&["--games", "18446744073709551615"]), "is not in 0..=1000000000"),
             (refused::<SelfPlayArgs>(&["--save-every", "18446744073709551615"]), "is not in 0..=31536000"),

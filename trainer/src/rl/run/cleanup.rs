@@ -23,7 +23,12 @@ impl RlLoop {
         kept.extend(needed);
         self.nets.keep(&kept);
         let used: BTreeSet<String> = self.state.buffer.names().into_iter().map(str::to_owned).collect();
-        // What a killed process may have left: a list of unfinished games, an older training run.
+        // What a killed process may have left: half a file, a list of unfinished games, an older training run.
+        for entry in std::fs::read_dir(self.games()).into_iter().flatten().flatten() {
+            if entry.path().extension().is_some_and(|extension| extension == "tmp") {
+                _ = std::fs::remove_file(entry.path());
+            }
+        }
         (0..self.state.training).for_each(|number| _ = std::fs::remove_dir_all(self.training(number)));
         for iteration in 1..self.state.iteration {
             let name = self.games_name_of(iteration);
