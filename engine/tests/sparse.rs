@@ -176,7 +176,7 @@ fn value_and_policy_can_be_asked_for_alone() {
 /// ONNX Runtime on the graph of the shipped network is the reference for the kernels.
 #[test]
 fn the_shipped_network_answers_the_same_in_onnx_runtime() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../nets/sparse.int8.onnx");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../nets/philidor.int8.onnx");
     let bytes = std::fs::read(path).unwrap();
     let mut reference = OnnxSparseEvaluator::open(&bytes, 16).unwrap();
     assert_eq!((reference.max_batch(), reference.precision()), (16, "int8"));

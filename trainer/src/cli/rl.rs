@@ -23,7 +23,7 @@ use crate::rl::{LoopLearner, RlLoop, RlOutcome, SparseLoop, check_model_keys};
 #[command(after_help = "Examples:\n  philidor-trainer rl --preset tiny --run runs/tiny --iterations 40\n  \
     philidor-trainer rl --config rl.json --run runs/rl --hours 8\n  \
     philidor-trainer rl --run runs/rl --resume --hours 8\n  \
-    philidor-trainer rl --set start=nets/sparse.int8.onnx --set pretrain_mix_ratio=0 --run runs/sparse\n\n\
+    philidor-trainer rl --set start=nets/philidor.int8.onnx --set pretrain_mix_ratio=0 --run runs/sparse\n\n\
     A configuration for the CPU preset names a network's weights and the games that it was trained on; every other key \
     has a default, which RUN/config.json shows:\n  \
     {\"start\": \"nets/resnet.safetensors\", \"train\": {\"sources\": [{\"name\": \"engine\", \"paths\": [\"data/engine-*.h5\"]}]}}")]

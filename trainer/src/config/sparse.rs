@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn the_preset_is_how_the_shipped_network_was_trained() {
-        let files = [PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../nets/sparse.json"))];
+        let files = [PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../nets/philidor.json"))];
         let shipped = SparseTrainConfig::load(&files, &[]).unwrap();
         let preset = crate::config::train::TrainPreset::Cpu.json();
         let both = layers::merged(preset.clone(), &files, &[]).unwrap();
