@@ -42,7 +42,13 @@ pub struct Signature {
 /// The default parameters without logarithm and power: these differ in the last bit between machines, sums and square
 /// roots do not.
 fn params() -> Params {
-    Params { puct: Puct { factor: 0.0, ..Puct::default() }, policy_temperature: 1.0, ..Params::default() }
+    Params {
+        puct: Puct { factor: 0.0, ..Puct::default() },
+        policy_temperature: 1.0,
+        root_policy_temperature: 1.0,
+        mates: false,
+        ..Params::default()
+    }
 }
 
 /// Visits per position with the network.

@@ -26,7 +26,8 @@ impl MateProbe {
     pub fn start(&mut self, context: &SearchContext) {
         let all_moves = context.root_moves.len() == context.root.legal_moves().len();
         // A search of some moves, or of all of them to the end, is not ended by one mate.
-        self.finished = !context.params.solver || !all_moves || context.limits.all_moves;
+        self.finished =
+            !context.params.solver || !context.params.mates || !all_moves || context.limits.all_moves;
         // What one search found does not depend on those before it.
         self.search.clear();
         self.allowed = 0;

@@ -27,6 +27,8 @@ pub struct Params {
     /// Back up proven values (mate, stalemate, dead positions, tables) (Winands, Björnsson, Saito: Monte-Carlo Tree
     /// Search Solver, 2008).
     pub solver: bool,
+    /// Look for a forced mate at the root on a tenth of the time, if the solver is on.
+    pub mates: bool,
     /// A position that occurs for the second time since the root is a draw.
     pub twofold_draws: bool,
     /// Smart pruning: root moves that cannot become the most visited within the visits left get no more of them. The
@@ -94,6 +96,7 @@ impl Default for Params {
             transpositions: true,
             reuse: true,
             solver: true,
+            mates: true,
             twofold_draws: true,
             smart_pruning: 1.33,
             contempt: 0.0,

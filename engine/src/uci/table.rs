@@ -413,6 +413,13 @@ pub static TABLE: &[UciOption] = &[
         doc: "propagate proven wins, losses and draws up the tree",
     },
     UciOption {
+        name: "MateSearch",
+        aliases: &[],
+        kind: OptionKind::Check(|s| s.params.mates, |s, v| s.params.mates = v),
+        effect: OptionEffect::Params,
+        doc: "look for a forced mate at the root on a tenth of the time; needs `Solver`",
+    },
+    UciOption {
         name: "TwoFoldDraws",
         aliases: &[],
         kind: OptionKind::Check(|s| s.params.twofold_draws, |s, v| s.params.twofold_draws = v),
