@@ -43,7 +43,7 @@ impl MateProbe {
         self.allowed += visits * self.rate;
         while !self.finished && self.allowed >= SLICE && !stop() {
             self.allowed -= SLICE;
-            let limits = MateLimits { nodes: SLICE, shorten: false, ..MateLimits::default() };
+            let limits = MateLimits { nodes: SLICE, ..MateLimits::default() };
             match self.search.search(&context.root, limits, stop) {
                 MateResult::Mate(mate) => {
                     self.finished = true;

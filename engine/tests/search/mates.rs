@@ -19,14 +19,14 @@ fn mates() -> Vec<(String, i32)> {
     parsed.collect()
 }
 
-/// With an evaluator that knows nothing about chess, within visits that a tenth of a second has.
+/// With an evaluator that knows nothing about chess, within visits that half a second has.
 #[test]
 fn mates_are_reported_with_a_line_that_ends_in_mate() {
     let mates = mates();
     assert!(mates.len() >= 20, "{}", mates.len());
     for (fen, moves) in mates {
         let game = Game::from_fen(&fen).unwrap();
-        let outcome = search(split(1), &game, visits(10_000));
+        let outcome = search(split(1), &game, visits(60_000));
         let line = &outcome.report.lines[0];
         let Score::Mate(found) = line.score else { panic!("{fen}: {:?}", line.score) };
         assert!(found >= moves, "{fen}: {found}");

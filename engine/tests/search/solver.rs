@@ -50,7 +50,7 @@ fn a_mate_within_the_tree_is_proven_with_its_distance() {
         ("8/P7/6p1/8/2Q5/8/3K1k2/8 w - - 0 1", 4, 60_000),
     ] {
         for transpositions in [true, false] {
-            let params = Params { transpositions, ..Params::default() };
+            let params = Params { transpositions, mates: false, ..Params::default() };
             let game = Game::from_fen(fen).unwrap();
             let line = search_with(params, uniform(1), &game, visits(budget)).report.lines.remove(0);
             assert_eq!(line.score, Score::Mate(mate), "{fen}");

@@ -97,7 +97,7 @@ fn agree(net: &Net, weights: Weights, file: &Path) {
 
 #[test]
 fn libtorch_answers_like_onnx_runtime() {
-    for name in ["philidor", "trm"] {
+    for name in ["resnet", "trm"] {
         let (net, weights, file) = shipped(name);
         agree(&net, weights, &file);
     }
@@ -128,7 +128,7 @@ fn a_network_without_a_value_head_gets_the_material_evaluation() {
 
 /// The outputs of a shipped network in dtype `kind` after `change` of its weights.
 fn answers(kind: Kind, change: impl Fn(&Tensor)) -> Result<Vec<Answer>, EvalError> {
-    let (net, weights, _) = shipped("philidor");
+    let (net, weights, _) = shipped("resnet");
     tch::no_grad(|| change(&weights.flat));
     let mut torch = Torch::new(&net, weights, Device::Cpu);
     torch.kind = kind;
@@ -148,7 +148,7 @@ fn fp16_is_close_to_fp32_and_falls_back_on_overflow() {
 #[test]
 fn an_error_of_libtorch_is_returned() {
     // Weights of another network.
-    let torch = Torch::new(&shipped("trm").0, shipped("philidor").1, Device::Cpu);
+    let torch = Torch::new(&shipped("trm").0, shipped("resnet").1, Device::Cpu);
     let mut evaluator = torch.evaluator(16).unwrap();
     let error = evaluator.evaluate(&requests(&positions())).unwrap_err();
     assert!(error.0.starts_with("libtorch: ") && error.0.len() > 20, "{error}");
