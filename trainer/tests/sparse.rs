@@ -127,7 +127,7 @@ fn write_rl_config(folder: &Path) {
             "model": { "family": "sparse", "policy": 128, "value": 64, "hidden": 16 },
             "sources": [{ "name": "games", "paths": ["games-*.h5"], "stride": 2 }],
             "batch": 16, "block": 4, "report_every": 2, "threads": 1,
-            "validation_percent": 10, "self_play": { "value_lambda": 0.5 }
+            "validation_percent": 40, "self_play": { "value_lambda": 0.5 }
         },
         "arena": {
             "every": 2, "visits": 4, "games": 4, "promotion": { "elo0": -400, "elo1": 0 }, "veto_games": 4,
