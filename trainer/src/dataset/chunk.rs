@@ -1,5 +1,7 @@
 //! The columns of one file of games.
 
+use std::ops::Range;
+
 use anyhow::{bail, ensure};
 use engine::position::PackedMove;
 
@@ -104,11 +106,19 @@ impl Chunk {
             evals: &self.evals[range.clone()],
             result: self.result[index],
             puzzle: self.flags[index] & FLAG_PUZZLE != 0,
-            searches: if self.flags[index] & FLAG_SELF_PLAY != 0 {
-                self.searches.get(range)
-            } else {
-                SearchView::NONE
-            },
+            searches: self.searches_of(index, range),
+        }
+    }
+
+    /// The searches of a game: those of self-play, of which perhaps no ply is recorded, and those of other games of which
+    /// a ply is, as an engine's best moves are.
+    fn searches_of(&self, index: usize, range: Range<usize>) -> SearchView<'_> {
+        let recorded = self.searches.len.get(range.clone());
+        let is_recorded = recorded.is_some_and(|lens| lens.iter().any(|len| *len > 0));
+        if is_recorded || self.flags[index] & FLAG_SELF_PLAY != 0 {
+            self.searches.get(range)
+        } else {
+            SearchView::NONE
         }
     }
 

@@ -355,8 +355,16 @@ mod tests {
         write(&both, &path).unwrap();
         let back = read(&path).unwrap();
         assert_eq!(back, both);
-        assert_eq!((back.game(2), back.game(2).searches.len()), (game, 2));
+        assert_eq!((back.game(2), back.game(2).searches.len()), (game.clone(), 2));
         assert!(back.game(0).searches.is_empty() && back.replay(3).searches.is_empty());
+        // An engine's best moves are recorded in games that are not of self-play.
+        let labelled = GameRecord { flags: 0, ..game };
+        let mut chunk = both.clone();
+        chunk.push(&labelled);
+        write(&chunk, &path).unwrap();
+        let back = read(&path).unwrap();
+        assert_eq!((back.game(4), back.replay(4).targets()), (labelled, 1));
+        write(&both, &path).unwrap();
         let names: Vec<&str> = layouts(&path).unwrap().iter().map(|layout| layout.name).collect();
         assert_eq!(names[11..], SEARCH_DATASETS);
         let mut bad = both.clone();
