@@ -79,6 +79,9 @@ enum Next {
     Nothing,
 }
 
+/// No child to search: the number of none is infinite.
+const NO_CHILD: (Next, u32, u32) = (Next::Nothing, INFINITE, 0);
+
 /// The search with its memory.
 pub(super) struct ProofSearch {
     pub table: MateTable,
@@ -201,19 +204,37 @@ impl ProofSearch {
         }
     }
 
-    /// The child with the least proof number, that number, the second least, and the sum of the disproof numbers.
+    /// The child with the least proof number, that number, the second least, and the sum of the disproof numbers. Quiet
+    /// moves that were not added yet count as one child.
     fn choose_attack(&self, base: usize, quiet: usize) -> (Next, u32, u32, u32) {
-        let (mut next, mut least, mut second, mut sum) = (Next::Nothing, INFINITE, INFINITE, 0);
-        if quiet > 0 {
-            (next, least, sum) = (Next::Quiet, QUIET, quiet as u32 + 1);
-        }
+        let first = if quiet > 0 { (Next::Quiet, QUIET, quiet as u32 + 1) } else { NO_CHILD };
+        self.choose(base, first, |numbers| (numbers.proof, numbers.disproof))
+    }
+
+    /// The unproven child with the least disproof number, that number, the second least, and the sum of the proof
+    /// numbers.
+    fn choose_defence(&self, base: usize) -> (Next, u32, u32, u32) {
+        self.choose(base, NO_CHILD, |numbers| (numbers.disproof, numbers.proof))
+    }
+
+    /// The child with the least of the first numbers of `pair`, that number, the second least, and the sum of the second
+    /// numbers; `first` is what they are without the children.
+    #[inline]
+    fn choose(
+        &self,
+        base: usize,
+        first: (Next, u32, u32),
+        pair: impl Fn(&Numbers) -> (u32, u32),
+    ) -> (Next, u32, u32, u32) {
+        let ((mut next, mut least, mut sum), mut second) = (first, INFINITE);
         for (index, ProofChild { numbers, .. }) in self.children.iter().enumerate().skip(base) {
-            sum = (sum + numbers.disproof).min(INFINITE - 1);
-            if numbers.proof < least {
+            let (own, other) = pair(numbers);
+            sum = (sum + other).min(INFINITE - 1);
+            if own < least {
                 second = least;
-                (next, least) = (Next::Child(index), numbers.proof);
-            } else if numbers.proof < second {
-                second = numbers.proof;
+                (next, least) = (Next::Child(index), own);
+            } else if own < second {
+                second = own;
             }
         }
         (next, least, second, sum)
@@ -322,22 +343,6 @@ impl ProofSearch {
                 }
             }
         }
-    }
-
-    /// The unproven child with the least disproof number, that number, the second least, and the sum of the proof
-    /// numbers.
-    fn choose_defence(&self, base: usize) -> (Next, u32, u32, u32) {
-        let (mut next, mut least, mut second, mut sum) = (Next::Nothing, INFINITE, INFINITE, 0);
-        for (index, ProofChild { numbers, .. }) in self.children.iter().enumerate().skip(base) {
-            sum = (sum + numbers.proof).min(INFINITE - 1);
-            if numbers.disproof < least {
-                second = least;
-                (next, least) = (Next::Child(index), numbers.disproof);
-            } else if numbers.disproof < second {
-                second = numbers.disproof;
-            }
-        }
-        (next, least, second, sum)
     }
 
     /// First numbers of the position after a reply of the defender; the attacker has `limit` moves.

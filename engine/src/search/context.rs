@@ -45,13 +45,18 @@ impl SearchContext {
         (SearchContext { root, root_moves, params, progress, limits, tables }, kept)
     }
 
+    /// Visits that the limit still allows; without a limit more than any search makes.
+    pub fn visits_left(&self, tree: &Tree) -> u64 {
+        self.limits.visits.map_or(u64::MAX, |limit| limit.saturating_sub(tree.playouts()))
+    }
+
     /// Visits until the end of the search, where smart pruning needs them and they are known; `expected` is the
     /// observer's estimate.
     pub fn horizon(&self, tree: &Tree, expected: Option<u64>) -> Option<u64> {
         if self.params.smart_pruning <= 0.0 || self.limits.all_moves {
             return None;
         }
-        let left = self.limits.visits.map(|limit| limit.saturating_sub(tree.playouts()));
+        let left = self.limits.visits.map(|_| self.visits_left(tree));
         expected.into_iter().chain(left).min()
     }
 

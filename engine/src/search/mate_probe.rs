@@ -13,13 +13,15 @@ pub(super) struct MateProbe {
     rate: u64,
     /// Nodes that the visits so far allow.
     allowed: u64,
+    /// Whether this search has had a slice.
+    begun: bool,
     finished: bool,
 }
 
 impl MateProbe {
     /// A probe with so much memory that spends `rate` nodes for each visit.
     pub fn new(bytes: usize, rate: u64) -> MateProbe {
-        MateProbe { search: MateSearch::new(bytes), rate, allowed: 0, finished: true }
+        MateProbe { search: MateSearch::new(bytes), rate, allowed: 0, begun: false, finished: true }
     }
 
     /// Before the first visit of a search.
@@ -28,9 +30,7 @@ impl MateProbe {
         // A search of some moves, or of all of them to the end, is not ended by one mate.
         self.finished =
             !context.params.solver || !context.params.mates || !all_moves || context.limits.all_moves;
-        // What one search found does not depend on those before it.
-        self.search.clear();
-        self.allowed = 0;
+        (self.allowed, self.begun) = (0, false);
     }
 
     /// Spends what so many more visits allow; returns the mate when it is found.
@@ -43,6 +43,10 @@ impl MateProbe {
         self.allowed += visits * self.rate;
         while !self.finished && self.allowed >= SLICE && !stop() {
             self.allowed -= SLICE;
+            if !std::mem::replace(&mut self.begun, true) {
+                // What one search finds does not depend on those before it. Most searches of few visits never get here.
+                self.search.clear();
+            }
             let limits = MateLimits { nodes: SLICE, ..MateLimits::default() };
             match self.search.search(&context.root, limits, stop) {
                 MateResult::Mate(mate) => {

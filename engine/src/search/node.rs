@@ -180,11 +180,17 @@ impl Node {
     /// Adds a visit with a result `q` for the side that moved into the node.
     #[inline]
     pub fn add(&self, q: f32, draw: f32, shared: bool) {
-        let q = f64::from(q);
-        self.wins.increase((q * ONE) as i64, shared);
-        self.squares.increase((q * q * ONE) as u64, shared);
-        self.draws.increase((f64::from(draw) * ONE) as u64, shared);
-        self.visits.increase(1, shared);
+        self.add_many(1, q, draw, shared);
+    }
+
+    /// Adds so many visits, each with this result.
+    #[inline]
+    pub fn add_many(&self, visits: u32, q: f32, draw: f32, shared: bool) {
+        let (q, count) = (f64::from(q), u64::from(visits));
+        self.wins.increase((q * ONE) as i64 * i64::from(visits), shared);
+        self.squares.increase((q * q * ONE) as u64 * count, shared);
+        self.draws.increase((f64::from(draw) * ONE) as u64 * count, shared);
+        self.visits.increase(visits, shared);
     }
 
     /// Records the evaluator's value, and that a visit ended here.

@@ -83,8 +83,7 @@ impl SteppedSearch {
                 }
             };
             self.tree.set_horizon(self.context.horizon(&self.tree, None));
-            let limit = self.context.limits.visits.unwrap_or(u64::MAX);
-            let visits = limit.saturating_sub(self.tree.playouts()).min(size as u64) as usize;
+            let visits = self.context.visits_left(&self.tree).min(size as u64) as usize;
             let status = self.batch.gather(&self.context, &self.tree, size, visits);
             if self.batch.is_empty() {
                 self.end_reason = self.context.end_reason(&self.tree);
@@ -121,8 +120,7 @@ impl SteppedSearch {
         self.priors = self.tree.children().into_iter().map(|(m, view)| (m, view.prior)).collect();
         self.context.add_noise(&mut self.tree);
         if let Some(gumbel) = self.gumbel {
-            let limit = self.context.limits.visits.unwrap_or(u64::MAX);
-            let visits = limit.saturating_sub(self.tree.playouts());
+            let visits = self.context.visits_left(&self.tree);
             self.halving = Some(SequentialHalving::begin(gumbel, &mut self.tree, visits));
         }
     }

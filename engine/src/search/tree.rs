@@ -242,9 +242,7 @@ impl Tree {
                 let (copy, after) = (self.nodes.link(id), self.node(child));
                 copy.refresh(after);
                 let draw = after.wdl_for_parent().draw;
-                for _ in 0..link.visits() {
-                    node.add(-copy.q(), draw, false);
-                }
+                node.add_many(link.visits(), -copy.q(), draw, false);
                 copy.add_visits(link.visits(), false);
             }
             self.nodes.recount_priors(root);

@@ -90,13 +90,14 @@ impl Walker {
         let (moves, known) = context.judge(&self.game, self.path.plies());
         if let Some(known) = known {
             tree.apply(&self.path, known);
-        } else if self.path.plies() == 0 {
+            return VisitEnd::Applied;
+        }
+        let wdl = context.adjusted(&self.game, evaluator.value(&self.game));
+        if self.path.plies() == 0 {
             // The root's moves are wanted even after a single visit.
-            let wdl = context.adjusted(&self.game, evaluator.value(&self.game));
             self.ask_policy(context, evaluator, &moves);
             tree.apply(&self.path, Leaf::Expanded(wdl, &self.expansion));
         } else {
-            let wdl = context.adjusted(&self.game, evaluator.value(&self.game));
             tree.apply(&self.path, Leaf::Valued(wdl));
         }
         VisitEnd::Applied

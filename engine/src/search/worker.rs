@@ -79,7 +79,10 @@ impl Worker {
                 match self.walker.visit(context, &tree, evaluator) {
                     VisitEnd::Applied => {
                         left -= 1;
-                        reason = context.end_reason(&tree);
+                        // The limit of visits ends with the tickets: summing up all workers' visits can wait.
+                        if tree.is_proven() || context.limits.depth.is_some() {
+                            reason = context.end_reason(&tree);
+                        }
                     }
                     VisitEnd::Collided => std::thread::yield_now(),
                     VisitEnd::Full => {
@@ -88,6 +91,7 @@ impl Worker {
                     }
                 }
             }
+            let reason = reason.or_else(|| context.end_reason(&tree));
             drop(tree);
             search.return_tickets(left);
             let reason = reason.or_else(|| full.then(|| search.recycle(recycled)).flatten());

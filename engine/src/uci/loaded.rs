@@ -1,5 +1,6 @@
 //! The network of the settings, with the backend that runs it.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -47,15 +48,16 @@ impl LoadedNetwork {
         let path = Path::new(settings.weights.as_deref().unwrap_or("<embedded>"));
         let bytes = match settings.weights {
             Some(_) => std::fs::read(path)
+                .map(Cow::Owned)
                 .map_err(|error| NetError::InFile(path.to_owned(), Box::new(NetError::Unreadable(error))))?,
-            None => SparseNetwork::EMBEDDED.to_vec(),
+            None => Cow::Borrowed(SparseNetwork::EMBEDDED),
         };
         if let Some(file) = SparseFile::recognise(&bytes) {
             if settings.backend == Backend::OnnxCpu {
                 // Opened once now, so that what is wrong with it is said before a search.
                 let opened = OnnxSparseEvaluator::open(&bytes, 1);
                 opened.map_err(|error| NetError::InFile(path.to_owned(), Box::new(error)))?;
-                return Ok(LoadedNetwork::OnnxSparse(bytes));
+                return Ok(LoadedNetwork::OnnxSparse(bytes.into_owned()));
             }
             let network = file.network().map_err(|error| LoadError::Sparse(path.to_owned(), error))?;
             log::info!("network: {}, native ({})", network.name(), network.evaluator().instructions());
