@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
 
 use crate::config::bounds::MAX_VISITS;
+use crate::evaluate::accuracy::Judge;
 use crate::evaluate::{
     EvaluationReport, JudgedNetwork, TestPosition, accuracy, canaries, judge, suite, weight,
 };
@@ -27,6 +28,8 @@ enum EvaluateCommand {
     #[command(after_help = "Example: philidor-trainer evaluate accuracy nets/mine.onnx --games data/*.h5\n\
         Losses are in nats. The WDL loss is against the games' results; the column `base rates` is the loss of always \
         predicting the overall shares of wins, draws and losses.\n\
+        Against deep searches: annotate games.pgn --nodes 20000 --best-move --name deep, then evaluate accuracy NET \
+        --games data/deep-*.h5 --split all --searches\n\
         The gain of each step of a recursive network: --think-steps 1,2,4,8")]
     Accuracy(AccuracyArgs),
     /// How many positions of tactics suites networks solve, alone and by a search
@@ -76,6 +79,10 @@ struct AccuracyArgs {
     /// Maximum number of positions, spread evenly over the sources and their games
     #[arg(long, default_value_t = 16384)]
     positions: usize,
+    /// Judge by the searches recorded with the positions (best move; win, draw and loss) instead of the moves played and
+    /// the results, and leave out positions without one
+    #[arg(long)]
+    searches: bool,
     /// Also print top-1 and top-5 among all outputs of the networks, legal moves or not
     #[arg(long)]
     raw: bool,
@@ -158,7 +165,8 @@ impl AccuracyArgs {
             SplitChoice::All => None,
         };
         let sets = accuracy::sets(&self.games, split)?;
-        let accuracy = accuracy::measure(&sets, &mut networks, self.positions)?;
+        let judge = if self.searches { Judge::Search } else { Judge::Game };
+        let accuracy = accuracy::measure(&sets, judge, &mut networks, self.positions)?;
         println!("{}", accuracy.table());
         self.common.write(&accuracy.json())
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use engine::position::{Game, PackedMove};
+use engine::position::Game;
 use serde_json::{Value, json};
 use shakmaty::{Move, Position};
 
@@ -12,7 +12,7 @@ use super::judge::progress;
 use super::judged_network::{BATCH, JudgedNetwork};
 use super::report::{markdown, per_cent};
 use crate::dataset;
-use crate::record::{FLAG_PUZZLE, GameRecord, Split, split};
+use crate::record::{FLAG_PUZZLE, GameRecord, SearchRecord, Split, split, wdl_of_search};
 use crate::samples::Phase;
 
 /// Games of one source.
@@ -66,15 +66,23 @@ pub struct Accuracy {
 /// # Errors
 ///
 /// If a game is damaged, or ONNX Runtime fails.
-pub fn measure(sets: &[GameSet], networks: &mut [JudgedNetwork], count: usize) -> Result<Accuracy> {
+pub fn measure(
+    sets: &[GameSet],
+    judge: Judge,
+    networks: &mut [JudgedNetwork],
+    count: usize,
+) -> Result<Accuracy> {
     let share = count.div_ceil(sets.len());
-    let total: usize = sets.iter().map(|set| positions(set).min(share)).sum();
+    let total: usize = sets.iter().map(|set| positions(set, judge).min(share)).sum();
+    if total == 0 {
+        bail!("no position of these games has a recorded search: `annotate --best-move` records them");
+    }
     let bar = progress(total, "positions");
     let mut measured = Vec::new();
     for set in sets {
         let mut counts = vec![[AccuracyCounts::default(); 3]; networks.len()];
         let mut batch = Vec::new();
-        visit(set, share, |position| {
+        visit(set, judge, share, |position| {
             batch.push(position);
             if batch.len() == BATCH {
                 measure_batch(&mut batch, networks, &mut counts)?;
@@ -89,12 +97,21 @@ pub fn measure(sets: &[GameSet], networks: &mut [JudgedNetwork], count: usize) -
     Ok(Accuracy { networks: networks.iter().map(|network| network.name.clone()).collect(), sets: measured })
 }
 
-/// A position of a stored game, with the move played.
+/// What is right in a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judge {
+    /// The move played and the game's result.
+    Game,
+    /// The best move of the recorded search and its win, draw and loss; positions without one are left out.
+    Search,
+}
+
+/// A position of a stored game.
 struct HeldOutPosition {
     game: Game,
-    played: Move,
-    /// 0 if the mover won, 1 for a draw, 2 if the mover lost; `None` if unknown.
-    result: Option<usize>,
+    right: Move,
+    /// The probabilities of win, draw and loss for the mover; `None` if unknown.
+    outcome: Option<[f32; 3]>,
 }
 
 fn measure_batch(
@@ -103,13 +120,13 @@ fn measure_batch(
     counts: &mut [[AccuracyCounts; 3]],
 ) -> Result<()> {
     let games: Vec<Game> = batch.iter().map(|asked| asked.game.clone()).collect();
-    let played: Vec<Move> = batch.iter().map(|asked| asked.played).collect();
+    let right: Vec<Move> = batch.iter().map(|asked| asked.right).collect();
     for (network, counts) in networks.iter_mut().zip(counts) {
         let phase = |asked: &HeldOutPosition| Phase::of(asked.game.position().board()) as usize;
         for (asked, prediction) in batch.iter().zip(network.predict(&games)?) {
-            counts[phase(asked)].add(&prediction, asked.played, asked.result);
+            counts[phase(asked)].add(&prediction, asked.right, asked.outcome);
         }
-        for (asked, rank) in batch.iter().zip(network.raw_ranks(&games, &played)?) {
+        for (asked, rank) in batch.iter().zip(network.raw_ranks(&games, &right)?) {
             counts[phase(asked)].add_raw(rank);
         }
     }
@@ -117,18 +134,28 @@ fn measure_batch(
     Ok(())
 }
 
-/// Plies between two positions: the opponent's moves of a puzzle are not measured.
-fn step(game: &GameRecord) -> usize {
-    if game.flags & FLAG_PUZZLE == 0 { 1 } else { 2 }
+/// Whether a position is measured: the opponent's moves of a puzzle are not.
+fn is_measured(game: &GameRecord, ply: usize, judge: Judge) -> bool {
+    match judge {
+        Judge::Game => game.flags & FLAG_PUZZLE == 0 || ply.is_multiple_of(2),
+        Judge::Search => game.searches.get(ply).is_some_and(|search| !search.shares.is_empty()),
+    }
 }
 
-fn positions(set: &GameSet) -> usize {
-    set.games.iter().map(|game| game.moves.len().div_ceil(step(game))).sum()
+fn positions(set: &GameSet, judge: Judge) -> usize {
+    let measured =
+        |game: &GameRecord| (0..game.moves.len()).filter(|ply| is_measured(game, *ply, judge)).count();
+    set.games.iter().map(measured).sum()
 }
 
 /// Calls `take` with `count` of a set's positions, evenly spaced over all games.
-fn visit(set: &GameSet, count: usize, mut take: impl FnMut(HeldOutPosition) -> Result<()>) -> Result<()> {
-    let total = positions(set);
+fn visit(
+    set: &GameSet,
+    judge: Judge,
+    count: usize,
+    mut take: impl FnMut(HeldOutPosition) -> Result<()>,
+) -> Result<()> {
+    let total = positions(set, judge);
     let count = count.min(total);
     let mut seen = 0;
     for stored in &set.games {
@@ -139,11 +166,21 @@ fn visit(set: &GameSet, count: usize, mut take: impl FnMut(HeldOutPosition) -> R
             None => Game::new(),
         };
         for (ply, packed) in stored.moves.iter().enumerate() {
-            let played = PackedMove(packed.0).to_move(game.position()).with_context(|| damaged(ply))?;
-            if ply % step(stored) == 0 {
+            let played = packed.to_move(game.position()).with_context(|| damaged(ply))?;
+            if is_measured(stored, ply, judge) {
                 // Of the first `n` positions, `n · count / total` are taken, rounded down.
                 if (seen + 1) * count / total > seen * count / total {
-                    take(HeldOutPosition { game: game.clone(), played, result: result(stored, &game) })?;
+                    let (right, outcome) = match judge {
+                        Judge::Game => (played, result(stored, &game)),
+                        Judge::Search => {
+                            let SearchRecord { q, d, shares } = &stored.searches[ply];
+                            let (best, _) =
+                                shares.iter().max_by_key(|(_, share)| *share).expect("a recorded search");
+                            let best = best.to_move(game.position()).with_context(|| damaged(ply))?;
+                            (best, Some(wdl_of_search(*q, *d)))
+                        }
+                    };
+                    take(HeldOutPosition { game: game.clone(), right, outcome })?;
                 }
                 seen += 1;
             }
@@ -153,14 +190,15 @@ fn visit(set: &GameSet, count: usize, mut take: impl FnMut(HeldOutPosition) -> R
     Ok(())
 }
 
-fn result(stored: &GameRecord, game: &Game) -> Option<usize> {
+fn result(stored: &GameRecord, game: &Game) -> Option<[f32; 3]> {
     let for_white = match stored.result.code() {
-        1 => 0,
-        0 => 1,
-        -1 => 2,
+        1 => [1.0, 0.0, 0.0],
+        0 => [0.0, 1.0, 0.0],
+        -1 => [0.0, 0.0, 1.0],
         _ => return None,
     };
-    Some(if game.position().turn().is_white() { for_white } else { 2 - for_white })
+    let [win, draw, loss] = for_white;
+    Some(if game.position().turn().is_white() { for_white } else { [loss, draw, win] })
 }
 
 impl Accuracy {
@@ -240,6 +278,7 @@ mod tests {
     use crate::evaluate::counts::nats;
     use crate::record::GameResult;
     use engine::eval::{Answer, EvalError, Evaluator, Request, Uniform, Wdl};
+    use engine::position::PackedMove;
 
     fn stored(moves: &str, result: GameResult) -> GameRecord {
         let mut game = Game::new();
@@ -287,7 +326,7 @@ mod tests {
     fn accuracy_and_losses_are_those_computed_by_hand() {
         let mut networks = [Box::new(KingsPawn) as Box<dyn Evaluator>, Box::new(Uniform)]
             .map(|e| JudgedNetwork::new("p", e, None));
-        let accuracy = measure(&[set()], &mut networks, 100).unwrap();
+        let accuracy = measure(&[set()], Judge::Game, &mut networks, 100).unwrap();
         let [kings_pawn, uniform] = all(&accuracy)[..] else { panic!("two networks") };
         assert_eq!((kings_pawn.positions, kings_pawn.decided), (10, 10));
         assert_eq!(kings_pawn.measures()[0], Some(0.2), "e2e4 and e7e5 of the first game");
@@ -305,14 +344,14 @@ mod tests {
         {
             let mut seen = Vec::new();
             let plies = |game: &Game, played: Move| (game.ply(), Game::uci(played, false));
-            visit(&set(), count, |asked| {
-                seen.push(plies(&asked.game, asked.played));
+            visit(&set(), Judge::Game, count, |asked| {
+                seen.push(plies(&asked.game, asked.right));
                 Ok(())
             })
             .unwrap();
             let mut all = Vec::new();
-            visit(&set(), 10, |asked| {
-                all.push(plies(&asked.game, asked.played));
+            visit(&set(), Judge::Game, 10, |asked| {
+                all.push(plies(&asked.game, asked.right));
                 Ok(())
             })
             .unwrap();
@@ -326,15 +365,34 @@ mod tests {
         let puzzle = GameRecord { flags: FLAG_PUZZLE, ..stored("e2e4 e7e5 g1f3", GameResult::Unknown) };
         let set = GameSet { source: "puzzles".into(), games: vec![puzzle] };
         let mut networks = [JudgedNetwork::new("uniform", Box::new(Uniform), None)];
-        let counts = all(&measure(&[set], &mut networks, 100).unwrap())[0];
+        let counts = all(&measure(&[set], Judge::Game, &mut networks, 100).unwrap())[0];
         assert_eq!((counts.positions, counts.decided), (2, 0));
         assert_eq!((counts.measures()[3], counts.base_loss()), (None, None));
     }
 
     #[test]
+    fn a_search_is_the_judge_where_one_was_recorded() {
+        let mut game = stored("e2e4 e7e5 g1f3", GameResult::Black);
+        let best = |text: &str| PackedMove::new(Game::new().parse_uci(text).unwrap());
+        let search = SearchRecord::new(0.5, 0.2, [(best("d2d4"), 0.3), (best("e2e4"), 0.7)]);
+        game.searches = vec![search, SearchRecord::default(), SearchRecord::default()];
+        let set = GameSet { source: "one game".into(), games: vec![game] };
+        let mut networks = [JudgedNetwork::new("p", Box::new(KingsPawn), None)];
+        let counts = all(&measure(&[set], Judge::Search, &mut networks, 100).unwrap())[0];
+        assert_eq!((counts.positions, counts.measures()[0]), (1, Some(1.0)), "one search, e2e4 best");
+        // Win 0.65, draw 0.2, loss 0.15 against a certain win.
+        let expected = 0.35 * nats(0.0);
+        assert!((counts.measures()[3].unwrap() - expected).abs() < 1e-3 * expected);
+        let entropy: f64 = [0.65f64, 0.2, 0.15].iter().map(|share| -share * share.ln()).sum();
+        assert!((counts.base_loss().unwrap() - entropy).abs() < 1e-4);
+        let error = measure(&[super::tests::set()], Judge::Search, &mut networks, 100).err().unwrap();
+        assert!(error.to_string().starts_with("no position of these games has a recorded search"));
+    }
+
+    #[test]
     fn the_table_has_a_row_per_measure_and_the_base_rates() {
         let mut networks = [JudgedNetwork::new("uniform", Box::new(Uniform), None)];
-        let table = measure(&[set()], &mut networks, 100).unwrap().table();
+        let table = measure(&[set()], Judge::Game, &mut networks, 100).unwrap().table();
         let rows: Vec<&str> = table.lines().collect();
         assert_eq!(rows.len(), 2 + 2 * 4, "the opening and all of it\n{table}");
         assert!(
@@ -343,7 +401,7 @@ mod tests {
         );
         assert!(rows[5].ends_with("|   8.289 |      0.950 |"), "{table}");
         networks[0].has_value = false;
-        let table = measure(&[set()], &mut networks, 100).unwrap().table();
+        let table = measure(&[set()], Judge::Game, &mut networks, 100).unwrap().table();
         let row = table.lines().nth(5).unwrap();
         assert!(
             row.ends_with("|       – |      0.950 |"),
@@ -356,7 +414,7 @@ mod tests {
         let mut set = set();
         set.games[1].moves[2] = PackedMove(0);
         let mut networks = [JudgedNetwork::new("uniform", Box::new(Uniform), None)];
-        let error = measure(&[set], &mut networks, 100).err().unwrap().to_string();
+        let error = measure(&[set], Judge::Game, &mut networks, 100).err().unwrap().to_string();
         assert_eq!(error, "a game of two games cannot be replayed: no legal move at ply 2");
     }
 }

@@ -10,43 +10,45 @@ use super::judged_network::Prediction;
 pub struct AccuracyCounts {
     /// Number of positions.
     pub positions: usize,
-    /// Positions whose game has a known result.
+    /// Positions with a known outcome.
     pub decided: usize,
     // Sums.
     top1: usize,
     top5: usize,
     policy_loss: f64,
     wdl_loss: f64,
-    /// Positions with a known result and a predicted WDL.
+    /// Positions with a known outcome and a predicted WDL.
     with_wdl: usize,
-    /// Positions ranked among all outputs; how often the move played was first, and among the first five.
+    /// Positions ranked among all outputs; how often the right move was first, and among the first five.
     raw: [usize; 3],
-    /// Positions whose mover won, drew, lost.
-    results: [usize; 3],
+    /// Sums of the outcomes: where they are results, the numbers of positions whose mover won, drew, lost.
+    outcomes: [f64; 3],
 }
 
 impl AccuracyCounts {
-    /// Adds a prediction, with the move played and the result for the mover: 0 a win, 1 a draw, 2 a loss.
-    pub fn add(&mut self, prediction: &Prediction, played: Move, result: Option<usize>) {
-        let prior = prediction.policy.iter().find(|(m, _)| *m == played).map_or(0.0, |(_, prior)| *prior);
-        // The move played ranks behind its ties.
+    /// Adds a prediction, with the right move and the probabilities of win, draw and loss for the mover: those of a
+    /// search, or 1 for the game's result.
+    pub fn add(&mut self, prediction: &Prediction, right: Move, outcome: Option<[f32; 3]>) {
+        let prior = prediction.policy.iter().find(|(m, _)| *m == right).map_or(0.0, |(_, prior)| *prior);
+        // The right move ranks behind its ties.
         let rank = prediction.policy.iter().filter(|(_, other)| *other >= prior).count();
         self.positions += 1;
         self.top1 += usize::from(rank <= 1);
         self.top5 += usize::from(rank <= 5);
         self.policy_loss += nats(prior);
-        if let Some(result) = result {
+        if let Some(outcome) = outcome.map(|outcome| outcome.map(f64::from)) {
             self.decided += 1;
-            self.results[result] += 1;
+            self.outcomes = sum(self.outcomes, outcome);
             if prediction.has_value {
                 let Wdl { win, draw, loss } = prediction.wdl;
                 self.with_wdl += 1;
-                self.wdl_loss += nats([win, draw, loss][result]);
+                let losses = [win, draw, loss].map(nats);
+                self.wdl_loss += outcome.iter().zip(losses).map(|(share, loss)| share * loss).sum::<f64>();
             }
         }
     }
 
-    /// Adds the rank of the move played among all outputs of a network, legal or not: from 1, behind its ties; 0 if the
+    /// Adds the rank of the right move among all outputs of a network, legal or not: from 1, behind its ties; 0 if the
     /// logit is not a number.
     pub fn add_raw(&mut self, rank: usize) {
         self.raw[0] += 1;
@@ -56,7 +58,6 @@ impl AccuracyCounts {
 
     /// The sums over these positions and the other's.
     pub fn merged(self, other: &AccuracyCounts) -> AccuracyCounts {
-        let sum = |i: usize| self.results[i] + other.results[i];
         AccuracyCounts {
             positions: self.positions + other.positions,
             decided: self.decided + other.decided,
@@ -66,7 +67,7 @@ impl AccuracyCounts {
             wdl_loss: self.wdl_loss + other.wdl_loss,
             with_wdl: self.with_wdl + other.with_wdl,
             raw: std::array::from_fn(|i| self.raw[i] + other.raw[i]),
-            results: [sum(0), sum(1), sum(2)],
+            outcomes: sum(self.outcomes, other.outcomes),
         }
     }
 
@@ -87,15 +88,16 @@ impl AccuracyCounts {
         [first, five].map(|count| (positions > 0).then(|| count as f64 / positions as f64))
     }
 
-    /// The WDL loss of always predicting the base rates of these positions: the entropy of the results.
+    /// The WDL loss of always predicting the base rates of these positions: the entropy of their mean outcome.
     pub fn base_loss(&self) -> Option<f64> {
         let total = self.decided as f64;
-        let entropy = |count: &usize| match *count {
-            0 => 0.0,
-            count => -(count as f64 / total) * (count as f64 / total).ln(),
-        };
-        (self.decided > 0).then(|| self.results.iter().map(entropy).sum())
+        let entropy = |sum: &f64| if *sum > 0.0 { -(sum / total) * (sum / total).ln() } else { 0.0 };
+        (self.decided > 0).then(|| self.outcomes.iter().map(entropy).sum())
     }
+}
+
+fn sum(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    std::array::from_fn(|i| a[i] + b[i])
 }
 
 /// The cross-entropy of an outcome predicted with this probability, in nats.
