@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::eval::{Answer, EvalError, Evaluator, Request, Uniform, Wdl};
-use crate::position::PackedMove;
+use shakmaty::Move;
+
+use crate::eval::{Answer, EvalError, Evaluator, Request, SplitEvaluator, Uniform, Wdl};
+use crate::position::{Game, PackedMove};
 
 /// Derives its answers from the hash of the position: integers, each divided once by their sum. Unlike a network's
 /// kernels, an IEEE 754 division gives the same bits on every machine.
@@ -60,19 +62,44 @@ impl<E> CountingEvaluator<E> {
     }
 }
 
+impl<E: Evaluator> CountingEvaluator<E> {
+    fn count(&self, game: &Game) {
+        self.nodes.fetch_add(game.ply() as u64 + 1, Ordering::Relaxed);
+    }
+
+    fn split_inner(&mut self) -> &mut dyn SplitEvaluator {
+        self.inner.split().expect("asked only if it is there")
+    }
+}
+
 impl<E: Evaluator> Evaluator for CountingEvaluator<E> {
     fn max_batch(&self) -> usize {
         self.inner.max_batch()
     }
 
     fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
-        let path_nodes: usize = batch.iter().map(|request| request.game.ply() + 1).sum();
-        self.nodes.fetch_add(path_nodes as u64, Ordering::Relaxed);
+        batch.iter().for_each(|request| self.count(request.game));
         self.inner.evaluate(batch)
+    }
+
+    fn split(&mut self) -> Option<&mut dyn SplitEvaluator> {
+        self.inner.split()?;
+        Some(self)
     }
 }
 
-/// The evaluators of the signature, with the names under which they are printed.
+impl<E: Evaluator> SplitEvaluator for CountingEvaluator<E> {
+    fn value(&mut self, game: &Game) -> Wdl {
+        self.count(game);
+        self.split_inner().value(game)
+    }
+
+    fn policy(&mut self, game: &Game, moves: &[Move], temperature: f32, priors: &mut [f32]) {
+        self.split_inner().policy(game, moves, temperature, priors);
+    }
+}
+
+/// The evaluators of the signature without a network, with the names under which they are printed.
 pub fn signature_evaluators(nodes: &Arc<AtomicU64>) -> [(&'static str, Box<dyn Evaluator>); 2] {
     [
         ("uniform", Box::new(CountingEvaluator::new(Uniform, Arc::clone(nodes)))),

@@ -4,10 +4,11 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::speed;
+use super::hashed::CountingEvaluator;
 use super::{POSITIONS, hashed, search};
+use crate::eval::Evaluator;
 use crate::position::{Game, PackedMove};
 use crate::search::{Params, Pool, Puct, Report};
 use crate::sparse::SparseNetwork;
@@ -35,13 +36,14 @@ pub struct Signature {
     pub checksum: u64,
     /// Nodes per second.
     pub nps: u64,
-    /// Visits per second; the evaluators take next to no time.
+    /// Visits per second without a network; the evaluators take next to no time.
     pub visits_per_second: u64,
+    /// Visits per second with the embedded network.
+    pub network_visits_per_second: u64,
 }
 
-/// The default parameters without logarithm and power: these differ in the last bit between machines, sums and square
-/// roots do not.
-fn params() -> Params {
+/// The parameters of the searches without a network: the speed is that of the tree alone.
+fn plain() -> Params {
     Params {
         puct: Puct { factor: 0.0, ..Puct::default() },
         policy_temperature: 1.0,
@@ -50,9 +52,6 @@ fn params() -> Params {
         ..Params::default()
     }
 }
-
-/// Visits per position with the network.
-const NETWORK_VISITS: u64 = 20_000;
 
 /// Memory of each tree, in bytes; more than it needs.
 const MEMORY: usize = 64 << 20;
@@ -65,10 +64,10 @@ const MEMORY: usize = 64 << 20;
 pub fn compute(config: SignatureConfig, out: &mut impl Write) -> io::Result<Signature> {
     let nodes = Arc::new(AtomicU64::new(0));
     let mut checksum = Fnv::default();
-    let mut visits = 0;
-    let start = Instant::now();
-    for (name, evaluator) in hashed::signature_evaluators(&nodes) {
-        let mut pool = Pool::new(vec![evaluator], params(), MEMORY);
+    let mut search_all = |name: &str, evaluator: Box<dyn Evaluator>, params: Params| -> io::Result<_> {
+        let mut pool = Pool::new(vec![evaluator], params, MEMORY);
+        let start = Instant::now();
+        let mut visits = 0;
         for (fen, number) in POSITIONS.iter().zip(1..) {
             let game = Game::from_fen(fen).expect("the fixed positions are valid");
             let report = search(&mut pool, &game, config.visits).report;
@@ -85,33 +84,40 @@ pub fn compute(config: SignatureConfig, out: &mut impl Write) -> io::Result<Sign
                 checksum.0
             )?;
         }
+        Ok((visits, start.elapsed()))
+    };
+    let (mut visits, mut time) = (0, Duration::ZERO);
+    for (name, evaluator) in hashed::signature_evaluators(&nodes) {
+        let (more, longer) = search_all(name, evaluator, plain())?;
+        (visits, time) = (visits + more, time + longer);
     }
+    let network = CountingEvaluator::new(SparseNetwork::embedded().evaluator(), Arc::clone(&nodes));
+    let (network_visits, network_time) = search_all("network", Box::new(network), Params::native())?;
     let nodes = nodes.load(Ordering::Relaxed);
-    let micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX).max(1);
-    let per_second = |count: u64| count.saturating_mul(1_000_000) / micros;
     Ok(Signature {
         nodes,
         checksum: checksum.0,
-        nps: per_second(nodes),
-        visits_per_second: per_second(visits),
+        nps: per_second(nodes, time + network_time),
+        visits_per_second: per_second(visits, time),
+        network_visits_per_second: per_second(network_visits, network_time),
     })
 }
 
-/// Computes the signature, measures the embedded network, and prints both: the search's speed, the network's speed,
-/// the checksum, and last `N nodes M nps`, as OpenBench expects.
+fn per_second(count: u64, time: Duration) -> u64 {
+    (count as f64 / time.as_secs_f64().max(1e-6)) as u64
+}
+
+/// Computes the signature and prints it: the tree's speed, that of searches with the embedded network, the checksum, and
+/// last `N nodes M nps`, as OpenBench expects.
 ///
 /// # Errors
 ///
 /// If writing to `out` fails.
 pub fn print(config: SignatureConfig, out: &mut impl Write) -> io::Result<()> {
-    let Signature { nodes, checksum, nps, visits_per_second } = compute(config, out)?;
+    let Signature { nodes, checksum, nps, visits_per_second, network_visits_per_second } =
+        compute(config, out)?;
     writeln!(out, "the tree alone: {visits_per_second} visits/s")?;
-    let network = SparseNetwork::embedded();
-    let evaluator = Box::new(network.evaluator());
-    match speed::visits_per_second(evaluator, Params::default(), NETWORK_VISITS) {
-        Ok(speed) => writeln!(out, "{}: {speed:.0} visits/s", network.describe())?,
-        Err(error) => writeln!(out, "{}: {error}", network.describe())?,
-    }
+    writeln!(out, "{}: {network_visits_per_second} visits/s", SparseNetwork::embedded().describe())?;
     writeln!(out, "checksum {checksum:016x}")?;
     writeln!(out, "{nodes} nodes {nps} nps")
 }
@@ -152,7 +158,7 @@ mod tests {
         let run = |visits| {
             let mut text = Vec::new();
             let signature = compute(SignatureConfig { visits }, &mut text).unwrap();
-            assert_eq!(text.iter().filter(|&&byte| byte == b'\n').count(), 2 * POSITIONS.len());
+            assert_eq!(text.iter().filter(|&&byte| byte == b'\n').count(), 3 * POSITIONS.len());
             (signature.nodes, signature.checksum)
         };
         assert_eq!(run(40), run(40));

@@ -94,27 +94,6 @@ const SEARCH_VISITS: u64 = 3000;
 /// The same for a network of our own kernels.
 const NATIVE_SEARCH_VISITS: u64 = 50_000;
 
-/// Evaluations per second in searches of a few fixed positions by one worker.
-///
-/// # Errors
-///
-/// If the evaluator fails.
-pub fn visits_per_second(
-    evaluator: Box<dyn Evaluator>,
-    params: Params,
-    visits: u64,
-) -> Result<f64, SpeedError> {
-    let mut pool = Pool::new(vec![evaluator], params, 256 << 20);
-    let games = games();
-    search(&mut pool, &games[0], 10);
-    let start = Instant::now();
-    let mut total = 0;
-    for game in games.iter().step_by(5) {
-        total += searched(&mut pool, game, visits)?;
-    }
-    Ok(total as f64 / start.elapsed().as_secs_f64())
-}
-
 /// Measures a network, the embedded one by default, and prints its name and a table: of ONNX Runtime in one precision or
 /// in both, or of our own kernels.
 ///
@@ -243,7 +222,7 @@ pub fn native_table(
         }
         for (workers, samples) in config.workers.iter().zip(&mut samples[3..]) {
             let evaluators = (0..*workers).map(|_| Box::new(network.evaluator()) as Box<dyn Evaluator>);
-            let mut pool = Pool::new(evaluators.collect(), Params::default(), 256 << 20);
+            let mut pool = Pool::new(evaluators.collect(), Params::native(), 256 << 20);
             let start = Instant::now();
             let mut visits = 0;
             for (game, _) in games.iter().cycle() {

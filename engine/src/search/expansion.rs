@@ -43,7 +43,7 @@ impl Expansion {
     /// Replaces the moves; `priors` are raised to `1 / temperature` and normalised.
     pub fn set(&mut self, moves: &[Move], priors: &[f32], temperature: f32) {
         let exponent = 1.0 / temperature;
-        let flat = |prior: f32| if exponent == 1.0 { prior } else { prior.powf(exponent) };
+        let flat = |prior: f32| if exponent == 1.0 { prior } else { libm::powf(prior, exponent) };
         self.moves.clear();
         self.moves.extend(moves.iter().zip(priors).map(|(m, prior)| (PackedMove::new(*m), flat(*prior))));
         let total: f32 = self.moves.iter().map(|(_, prior)| prior).sum();

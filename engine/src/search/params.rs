@@ -1,10 +1,12 @@
 //! Parameters and limits of a search.
 
+use libm::{logf, powf};
 use shakmaty::Move;
 
 use super::noise::Noise;
 
-/// Parameters of the search. The defaults are lc0's (`src/search/classic/params.cc`) unless noted.
+/// Parameters of the search. The defaults are lc0's (`src/search/classic/params.cc`) unless noted; a native network has
+/// [its own](Params::native).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
     /// Exploration.
@@ -109,6 +111,41 @@ impl Default for Params {
     }
 }
 
+impl Params {
+    /// The defaults for a native network, one that answers [value and policy apart](crate::eval::SplitEvaluator): it is
+    /// searched ten times as deep as others, and its priors and values have other errors. Tuned: `docs/results/tuning.md`.
+    pub fn native() -> Params {
+        Params {
+            puct: Puct { c: 0.9, exponent: 0.62, deviation: 0.8, ..Puct::default() },
+            ..Params::default()
+        }
+    }
+
+    /// These parameters for a network that is not native: those that have the native default take the general one.
+    pub fn for_batches(&self) -> Params {
+        let (native, general) = (Params::native(), Params::default());
+        let own =
+            |value: fn(&Params) -> f32| value(if value(self) == value(&native) { &general } else { self });
+        Params {
+            puct: Puct {
+                c: own(|params| params.puct.c),
+                base: own(|params| params.puct.base),
+                factor: own(|params| params.puct.factor),
+                exponent: own(|params| params.puct.exponent),
+                deviation: own(|params| params.puct.deviation),
+                root: own(|params| params.puct.root),
+                gini: own(|params| params.puct.gini),
+            },
+            fpu: own(|params| params.fpu),
+            policy_temperature: own(|params| params.policy_temperature),
+            root_policy_temperature: own(|params| params.root_policy_temperature),
+            choice_share: own(|params| params.choice_share),
+            ..self.clone()
+        }
+    }
+}
+
+// Logarithms and powers are libm's: those of the system's library differ in the last bit between machines.
 impl Puct {
     /// Exploration at a node with this many visits.
     #[inline]
@@ -116,13 +153,13 @@ impl Puct {
         if self.factor == 0.0 {
             return self.c;
         }
-        self.c + self.factor * ((visits as f32 + self.base) / self.base).ln()
+        self.c + self.factor * logf((visits as f32 + self.base) / self.base)
     }
 
     /// The factor on it for this number of visits of all moves.
     #[inline]
     pub fn growth(&self, visits: f32) -> f32 {
-        if self.exponent == 0.5 { visits.sqrt() } else { visits.powf(self.exponent) }
+        if self.exponent == 0.5 { visits.sqrt() } else { powf(visits, self.exponent) }
     }
 
     /// The factor on it for the variance of results at a node with this many visits.
@@ -143,7 +180,7 @@ impl Puct {
         if self.gini == 0.0 {
             return 1.0;
         }
-        1.0 + self.gini * ((0.679 - 1.634 * (squares() + 0.001).ln()).min(2.1) - 1.0)
+        1.0 + self.gini * ((0.679 - 1.634 * logf(squares() + 0.001)).min(2.1) - 1.0)
     }
 }
 
@@ -166,6 +203,14 @@ pub struct Limits {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_network_that_is_not_native_has_the_general_defaults_and_what_was_chosen() {
+        assert_ne!(Params::native(), Params::default());
+        assert_eq!(Params::native().for_batches(), Params::default());
+        let chosen = Params { fpu: 0.11, batch: 32, ..Params::native() };
+        assert_eq!(chosen.for_batches(), Params { fpu: 0.11, batch: 32, ..Params::default() });
+    }
 
     #[test]
     fn factors_by_hand() {

@@ -23,6 +23,8 @@ const MOST_MATE_MEMORY: usize = 8 << 20;
 /// Worker threads, each with its evaluator, which live as long as the pool; dropping it stops and joins them.
 pub struct Pool {
     params: Params,
+    /// Whether the evaluators answer value and policy apart.
+    native: bool,
     tables: Tables,
     memory: usize,
     jobs: Vec<Sender<Arc<SharedSearch>>>,
@@ -46,12 +48,14 @@ impl SearchObserver for OutcomeSender {
 
 impl Pool {
     /// Starts one worker for each of `evaluators`, of which there must be at least one. `memory` in bytes bounds the
-    /// tree and the table of the mate search.
+    /// tree and the table of the mate search. If the evaluators are not native, searches are
+    /// [for batches](Params::for_batches).
     ///
     /// # Panics
     ///
     /// If the operating system cannot start a thread.
-    pub fn new(evaluators: Vec<Box<dyn Evaluator>>, params: Params, memory: usize) -> Pool {
+    pub fn new(mut evaluators: Vec<Box<dyn Evaluator>>, params: Params, memory: usize) -> Pool {
+        let native = evaluators.iter_mut().all(|evaluator| evaluator.split().is_some());
         let mut jobs = Vec::new();
         let mut threads = Vec::new();
         let mates = (memory / 32).clamp(LEAST_MATE_MEMORY, MOST_MATE_MEMORY);
@@ -66,7 +70,7 @@ impl Pool {
             threads.push(thread);
         }
         let memory = memory.saturating_sub(mates);
-        Pool { params, tables: Tables::default(), memory, jobs, threads, current: None }
+        Pool { params, native, tables: Tables::default(), memory, jobs, threads, current: None }
     }
 
     /// Searches until the limits end it, and returns the outcome. A search that is still running is stopped first.
@@ -88,7 +92,8 @@ impl Pool {
         self.wait();
         let last = self.current.take().and_then(|search| search.take_tree());
         let mut tree = last.unwrap_or_else(|| Tree::empty(self.memory));
-        let (params, tables, workers) = (self.params.clone(), self.tables.clone(), self.jobs.len());
+        let params = if self.native { self.params.clone() } else { self.params.for_batches() };
+        let (tables, workers) = (self.tables.clone(), self.jobs.len());
         let (context, kept) = SearchContext::start(&mut tree, root, limits, params, tables, workers);
         if kept {
             context.add_noise(&mut tree);

@@ -351,9 +351,9 @@ impl Tree {
 
     /// Raises the root's priors to a power, normalised.
     pub(super) fn flatten_root(&mut self, exponent: f32) {
-        let total: f32 =
-            self.nodes.moves_of(self.root).map(|candidate| candidate.prior().powf(exponent)).sum();
-        self.change_root_priors(|prior| prior.powf(exponent) / total);
+        let flat = |prior: f32| libm::powf(prior, exponent);
+        let total: f32 = self.nodes.moves_of(self.root).map(|candidate| flat(candidate.prior())).sum();
+        self.change_root_priors(|prior| flat(prior) / total);
     }
 
     fn change_root_priors(&self, mut change: impl FnMut(f32) -> f32) {

@@ -131,7 +131,7 @@ impl Default for Settings {
             tables: None,
             table_rules: ProbeRules::default(),
             log_file: None,
-            params: Params::default(),
+            params: Params::native(),
             time: TimeParams::default(),
         }
     }
