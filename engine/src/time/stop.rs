@@ -18,7 +18,7 @@ pub struct IterationStats {
     pub visits: u64,
     /// Visits per second, if known ([`SearchTrend::speed`](super::SearchTrend::speed)).
     pub speed: Option<f64>,
-    /// The number of root moves searched.
+    /// The number of root moves searched that are not proven to lose.
     pub choices: usize,
     /// Visits of the most visited of them.
     pub first: u64,
@@ -40,7 +40,7 @@ pub struct IterationStats {
 /// Never before the first visit, without which there is no move to play; while pondering only the GUI ends the
 /// search. Otherwise the hard limit of any budget ends it, and on a clock:
 ///
-/// - a single root move,
+/// - a single root move, or a single one that is not proven to lose,
 /// - the soft limit times [`soft_factor`],
 /// - a lead of the most visited move over the second that exceeds the [`visits_left`] (smart pruning, lc0
 ///   `src/search/classic/stoppers/stoppers.cc`): the rest of the time would hardly change the move.

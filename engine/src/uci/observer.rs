@@ -11,7 +11,7 @@ use shakmaty::{Color, Move};
 use super::info::Printer;
 use super::io::Writer;
 use super::stats;
-use crate::search::{Report, Score, SearchControl, SearchObserver, SearchOutcome, SearchView};
+use crate::search::{MoveStats, Report, Score, SearchControl, SearchObserver, SearchOutcome, SearchView};
 use crate::time::{Budget, IterationStats, RoundTimes, SearchTrend, TimeParams, should_stop, visits_left};
 
 /// The longest time between two `info` lines.
@@ -23,8 +23,9 @@ const MIN_INFO_INTERVAL: Duration = Duration::from_millis(10);
 /// How often within the soft limit the root moves' statistics are read.
 const SAMPLES: u32 = 64;
 
-/// The shortest time between two of these readings.
+/// The shortest and the longest time between two of these readings.
 const MIN_SAMPLE_INTERVAL: Duration = Duration::from_millis(1);
+const MAX_SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The session's handle on a running search.
 #[derive(Clone, Debug)]
@@ -183,7 +184,7 @@ impl UciObserver {
     /// visit.
     fn sample(&mut self, view: &dyn SearchView, since_go: Duration) {
         let Some(soft) = self.context.budget.soft else { return };
-        let interval = (soft / SAMPLES).max(MIN_SAMPLE_INTERVAL);
+        let interval = (soft / SAMPLES).clamp(MIN_SAMPLE_INTERVAL, MAX_SAMPLE_INTERVAL);
         if self.sampled_at.is_some_and(|at| since_go < at + interval) {
             return;
         }
@@ -193,6 +194,8 @@ impl UciObserver {
             let visits: u64 = stats.iter().map(|stats| stats.visits).sum();
             self.stats.share = Some(best.visits as f64 / visits.max(1) as f64);
             self.stats.fall = self.trend.fall(f64::from(best.q));
+            let is_open = |stats: &&MoveStats| stats.proof.is_none_or(|proof| proof.wdl().q() >= 0.0);
+            self.stats.choices = stats.iter().filter(is_open).count();
         }
     }
 

@@ -102,6 +102,16 @@ fn multipv_lines_come_in_order_and_no_more_than_there_are_moves() {
     }
 }
 
+/// The other two moves are mated in one, and the search of this one would last for minutes.
+#[test]
+fn the_only_move_that_does_not_lose_is_played_at_once() {
+    let mut engine = Program::uniform();
+    let search = engine
+        .search("position fen 8/6q1/2p3p1/5P1N/7R/1rK5/4k3/8 w - - 0 1", "go wtime 3600000 btime 3600000");
+    assert_eq!(search.best(), "c3b3");
+    assert!(number(search.last(), "nodes") < 1_000_000, "{}", search.last());
+}
+
 #[test]
 fn there_is_a_score_also_with_one_legal_move_and_none() {
     let mut engine = Program::uniform();
