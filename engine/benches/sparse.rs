@@ -92,7 +92,7 @@ fn encoder(c: &mut Criterion) {
 fn evaluator(c: &mut Criterion) {
     let positions = positions();
     for (policy, value) in [(768, 256), (1536, 512)] {
-        let network = SparseNetwork::new(&SparseTensors::random(policy, value, 1, 1)).expect("small weights");
+        let network = SparseNetwork::new(&SparseTensors::random(policy, value, 1)).expect("small weights");
         let mut priors = [0.0; 256];
         let mut group = c.benchmark_group(format!("sparse/{policy}+{value}"));
         group.throughput(Throughput::Elements(positions.len() as u64));

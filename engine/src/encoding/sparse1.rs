@@ -26,10 +26,7 @@ pub use super::view::View;
 pub const NAME: &str = "sparse/1";
 
 /// Number of features.
-pub const FEATURES: usize = PIECES + PIECE_CLASSES;
-
-/// Classes of positions by the number of pieces; their features are the last ones.
-pub const PIECE_CLASSES: usize = 8;
+pub const FEATURES: usize = PIECES + 8;
 
 /// The most features that a position can have: 64 pieces and all the rest.
 pub const MAX_ACTIVE: usize = 64 + 4 + 1 + 2 + 1 + 1 + 1 + 1;
@@ -95,14 +92,8 @@ impl View {
             features.push(CHECK);
         }
         features.push(CLOCK + CLOCK_ENDS.iter().filter(|end| self.halfmoves >= **end).count());
-        features.push(PIECES + self.piece_class());
+        features.push(PIECES + ((self.occupied.count_ones() as usize - 1) / 4).min(7));
         features
-    }
-
-    /// The class of the position by the number of its pieces n: (n − 1) / 4, at most 7.
-    #[inline(always)]
-    pub fn piece_class(&self) -> usize {
-        ((self.occupied.count_ones() as usize - 1) / 4).min(PIECE_CLASSES - 1)
     }
 
     /// A piece's feature is a sum of bits: three of its role, one each for its side, attacked and defended.

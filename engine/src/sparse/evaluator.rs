@@ -129,30 +129,25 @@ impl<S: Simd> NullaryFnOnce for Job<'_, S> {
         let view = View::of(game);
         let features = view.features();
         match question {
-            Question::Value => Some(value(simd, weights, scratch, (&view, &features))),
+            Question::Value => Some(value(simd, weights, scratch, &features)),
             Question::Policy { moves, temperature, priors } => {
                 policy(simd, weights, scratch, (&view, &features), moves, temperature, priors);
                 None
             }
             Question::Both(moves, priors) => {
                 policy(simd, weights, scratch, (&view, &features), moves, 1.0, priors);
-                Some(value(simd, weights, scratch, (&view, &features)))
+                Some(value(simd, weights, scratch, &features))
             }
         }
     }
 }
 
 #[inline(always)]
-fn value<S: Simd>(
-    simd: S,
-    weights: &Weights,
-    scratch: &mut Scratch,
-    (view, features): (&View, &Features),
-) -> Wdl {
+fn value<S: Simd>(simd: S, weights: &Weights, scratch: &mut Scratch, features: &Features) -> Wdl {
     let sums = &mut scratch.sums[weights.policy_lanes..];
     layers::accumulate::<S>(weights, features, weights.policy_lanes, sums);
     layers::squares(sums);
-    let [win, draw, loss] = softmax3(layers::value(simd, weights, sums, view.piece_class()));
+    let [win, draw, loss] = softmax3(layers::value(simd, weights, sums));
     Wdl { win, draw, loss }
 }
 

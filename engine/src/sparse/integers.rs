@@ -45,9 +45,6 @@ pub(super) struct Weights {
     pub rows_b: Vec<Bytes<i8>>,
     pub row_bias_a: Vec<i32>,
     pub row_bias_b: Vec<i32>,
-    /// Units of the layer that a position uses; there are as many for each bucket.
-    pub layer_width: usize,
-    pub buckets: usize,
     /// By unit of the layer, then by unit of the value's body.
     pub layer: Vec<Lanes>,
     pub layer_bias: Vec<i32>,
@@ -83,8 +80,6 @@ impl Weights {
             rows_b: bytes("rows_b", &tensors.rows_b)?,
             row_bias_a: wide("row_bias_a", &tensors.row_bias_a, LOGIT_STEPS)?,
             row_bias_b: wide("row_bias_b", &tensors.row_bias_b, LOGIT_STEPS)?,
-            layer_width: tensors.layer_width,
-            buckets: tensors.buckets,
             layer: lanes(&layer),
             layer_bias: wide("value_l1_bias", &tensors.value_l1_bias, LAYER_SUM_STEPS)?,
             output: tensors.value_out_weight.as_chunks::<3>().0.to_vec(),
@@ -96,7 +91,7 @@ impl Weights {
 /// The weights of the value's first layer, transposed, if their sums fit into 32 bits.
 fn layer(tensors: &SparseTensors) -> Result<Vec<i16>, SparseError> {
     let name = "value_l1_weight";
-    let (value, width) = (tensors.value_width, tensors.buckets * tensors.layer_width);
+    let (value, width) = (tensors.value_width, tensors.layer_width);
     let weights = sixteen(name, &tensors.value_l1_weight, LAYER_STEPS as f32, 32_767.0)?;
     let transposed: Vec<i16> = (0..width)
         .flat_map(|unit| (0..value).map(move |input| (unit, input)))

@@ -88,16 +88,13 @@ pub(super) fn squares(sums: &mut [Lanes]) {
     }
 }
 
-/// The logits of win, draw and loss of a position of this class.
+/// The logits of win, draw and loss.
 #[inline(always)]
-pub(super) fn value<S: Simd>(simd: S, weights: &Weights, squares: &[Lanes], class: usize) -> [f32; 3] {
+pub(super) fn value<S: Simd>(simd: S, weights: &Weights, squares: &[Lanes]) -> [f32; 3] {
     const SCALE: f32 = (1.0 / LAYER_SUM_STEPS) as f32;
     let mut logits = weights.output_bias;
-    let bucket = if weights.buckets == 1 { 0 } else { class };
-    let units = bucket * weights.layer_width..(bucket + 1) * weights.layer_width;
-    let rows = &weights.layer[units.start * squares.len()..units.end * squares.len()];
-    let layer = rows.chunks_exact(squares.len()).zip(&weights.layer_bias[units.clone()]);
-    for ((row, bias), output) in layer.zip(&weights.output[units]) {
+    let layer = weights.layer.chunks_exact(squares.len()).zip(&weights.layer_bias);
+    for ((row, bias), output) in layer.zip(&weights.output) {
         let sum = bias + simd.product(squares, row);
         let clipped = (sum as f32 * SCALE).clamp(0.0, 1.0);
         let unit = clipped * clipped;

@@ -181,7 +181,6 @@ fn card(file: &OnnxFile) -> Result<Vec<Golden>, CardError> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::encoding::sparse1::PIECE_CLASSES;
     use crate::position::Game;
     use crate::sparse::protobuf::tests::file;
 
@@ -193,7 +192,7 @@ pub(crate) mod tests {
     ];
 
     fn tensors() -> SparseTensors {
-        SparseTensors::random(128, 64, 1, 7)
+        SparseTensors::random(128, 64, 7)
     }
 
     fn golden(network: &SparseNetwork) -> Vec<Golden> {
@@ -219,12 +218,7 @@ pub(crate) mod tests {
     fn bytes(tensors: &SparseTensors, golden: &[Golden], family: &str) -> Vec<u8> {
         let golden = serde_json::to_string(golden).unwrap();
         let named = tensors.named();
-        let mut named: Vec<_> =
-            named.iter().map(|(name, shape, values)| (*name, &shape[..], *values)).collect();
-        let (table, shape) = (SparseTensors::bucket_table(), [SparseTensors::FEATURE_ROWS, PIECE_CLASSES]);
-        if tensors.buckets > 1 {
-            named.push(("value_buckets", &shape, &table));
-        }
+        let named: Vec<_> = named.iter().map(|(name, shape, values)| (*name, &shape[..], *values)).collect();
         let metadata = [
             ("philidor.format", "1"),
             ("philidor.name", "small"),
@@ -262,18 +256,6 @@ pub(crate) mod tests {
         golden[3].policy.remove("a7a8q");
         let error = refused(&bytes(&tensors, &golden, "sparse"));
         assert!(error.contains("no answer for a7a8q"), "{error}");
-    }
-
-    #[test]
-    fn buckets_are_recognised_by_their_table() {
-        let tensors = SparseTensors::random(128, 64, PIECE_CLASSES, 7);
-        let golden = golden(&SparseNetwork::new(&tensors).unwrap());
-        let file = OnnxFile::read(&bytes(&tensors, &golden, "sparse")).unwrap();
-        assert_eq!(SparseTensors::read(&file).unwrap(), tensors);
-        SparseFile(file).network().unwrap();
-        // Without the table, all units would count in every position.
-        let plain = SparseTensors { buckets: 1, layer_width: PIECE_CLASSES * tensors.layer_width, ..tensors };
-        assert!(refused(&bytes(&plain, &golden, "sparse")).contains("a golden answer is not reproduced"));
     }
 
     #[test]

@@ -23,9 +23,6 @@ pub(super) const ROW_STEPS: f32 = 64.0;
 /// y = clip(s × value_l1_weight + value_l1_bias)²
 /// win, draw, loss = y × value_out_weight + value_out_bias            logits, for the mover
 /// ```
-///
-/// With eight buckets the value's second layer has L units for each [class of positions by the number of
-/// pieces](sparse1::PIECE_CLASSES), class by class; of y only those of the position's class count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseTensors {
     /// Width of the policy's body, P: a multiple of 128.
@@ -34,8 +31,6 @@ pub struct SparseTensors {
     pub value_width: usize,
     /// Width of the value's second layer, L.
     pub layer_width: usize,
-    /// Buckets of that layer, B: 1 or [`sparse1::PIECE_CLASSES`].
-    pub buckets: usize,
     /// `[FEATURES + 1, P]`
     pub policy_embedding: Vec<f32>,
     /// `[P]`
@@ -52,11 +47,11 @@ pub struct SparseTensors {
     pub row_bias_a: Vec<f32>,
     /// `[ROWS_B + 1]`
     pub row_bias_b: Vec<f32>,
-    /// `[V, B · L]`
+    /// `[V, L]`
     pub value_l1_weight: Vec<f32>,
-    /// `[B · L]`
+    /// `[L]`
     pub value_l1_bias: Vec<f32>,
-    /// `[B · L, 3]`
+    /// `[L, 3]`
     pub value_out_weight: Vec<f32>,
     /// `[3]`
     pub value_out_bias: Vec<f32>,
@@ -71,7 +66,7 @@ impl SparseTensors {
     pub const B_ROWS: usize = moves1::ROWS_B + 1;
 
     /// Random weights of a size that training ends with: for measurements and tests.
-    pub fn random(policy_width: usize, value_width: usize, buckets: usize, seed: u64) -> SparseTensors {
+    pub fn random(policy_width: usize, value_width: usize, seed: u64) -> SparseTensors {
         let mut random = SmallRng::seed_from_u64(seed);
         let mut tensor = |rows: usize, width: usize, size: f32, padded: bool| -> Vec<f32> {
             let mut values: Vec<f32> =
@@ -82,12 +77,10 @@ impl SparseTensors {
             values
         };
         let layer_width = 32;
-        let units = buckets * layer_width;
         SparseTensors {
             policy_width,
             value_width,
             layer_width,
-            buckets,
             policy_embedding: tensor(Self::FEATURE_ROWS, policy_width, 0.3, true),
             policy_bias: tensor(1, policy_width, 0.5, false),
             value_embedding: tensor(Self::FEATURE_ROWS, value_width, 0.3, true),
@@ -96,9 +89,9 @@ impl SparseTensors {
             rows_b: tensor(Self::B_ROWS, policy_width / 2, 0.4, true),
             row_bias_a: tensor(Self::A_ROWS, 1, 1.0, true),
             row_bias_b: tensor(Self::B_ROWS, 1, 1.0, true),
-            value_l1_weight: tensor(value_width, units, 0.2, false),
-            value_l1_bias: tensor(units, 1, 0.5, false),
-            value_out_weight: tensor(units, 3, 2.0, false),
+            value_l1_weight: tensor(value_width, layer_width, 0.2, false),
+            value_l1_bias: tensor(layer_width, 1, 0.5, false),
+            value_out_weight: tensor(layer_width, 3, 2.0, false),
             value_out_bias: tensor(3, 1, 0.5, false),
         }
     }
@@ -114,10 +107,9 @@ impl SparseTensors {
             Ok(initial.shape.get(axis).copied().unwrap_or(0))
         };
         let (policy, value) = (width("policy_bias", 0)?, width("value_bias", 0)?);
-        let units = width("value_l1_bias", 0)?;
-        let buckets = buckets(file)?;
+        let layer = width("value_l1_bias", 0)?;
         for (name, found, step) in
-            [("policy_bias", policy, 128), ("value_bias", value, 64), ("value_l1_bias", units, buckets)]
+            [("policy_bias", policy, 128), ("value_bias", value, 64), ("value_l1_bias", layer, 1)]
         {
             if found == 0 || found % step != 0 {
                 let expected = format!("a multiple of {step}");
@@ -128,8 +120,7 @@ impl SparseTensors {
         let tensors = SparseTensors {
             policy_width: policy,
             value_width: value,
-            layer_width: units / buckets,
-            buckets,
+            layer_width: layer,
             policy_embedding: get("policy_embedding", &[Self::FEATURE_ROWS, policy])?,
             policy_bias: get("policy_bias", &[policy])?,
             value_embedding: get("value_embedding", &[Self::FEATURE_ROWS, value])?,
@@ -138,30 +129,18 @@ impl SparseTensors {
             rows_b: get("rows_b", &[Self::B_ROWS, policy / 2])?,
             row_bias_a: get("row_bias_a", &[Self::A_ROWS])?,
             row_bias_b: get("row_bias_b", &[Self::B_ROWS])?,
-            value_l1_weight: get("value_l1_weight", &[value, units])?,
-            value_l1_bias: get("value_l1_bias", &[units])?,
-            value_out_weight: get("value_out_weight", &[units, 3])?,
+            value_l1_weight: get("value_l1_weight", &[value, layer])?,
+            value_l1_bias: get("value_l1_bias", &[layer])?,
+            value_out_weight: get("value_out_weight", &[layer, 3])?,
             value_out_bias: get("value_out_bias", &[3])?,
         };
         Ok(tensors)
     }
 
-    /// The table `value_buckets` of a file with buckets, `[FEATURES + 1, PIECE_CLASSES]`: 1 for the feature of each class
-    /// in its column, else 0. Its sum over a position's features selects the bucket.
-    pub fn bucket_table() -> Vec<f32> {
-        const CLASSES: usize = sparse1::PIECE_CLASSES;
-        let mut table = vec![0.0; Self::FEATURE_ROWS * CLASSES];
-        for class in 0..CLASSES {
-            table[(sparse1::FEATURES - CLASSES + class) * CLASSES + class] = 1.0;
-        }
-        table
-    }
-
     /// Each tensor's name in a file, its shape and its values.
     #[cfg(test)]
     pub(super) fn named(&self) -> Vec<(&'static str, Vec<usize>, &[f32])> {
-        let (policy, value) = (self.policy_width, self.value_width);
-        let units = self.buckets * self.layer_width;
+        let (policy, value, layer) = (self.policy_width, self.value_width, self.layer_width);
         vec![
             ("policy_embedding", vec![Self::FEATURE_ROWS, policy], &self.policy_embedding),
             ("policy_bias", vec![policy], &self.policy_bias),
@@ -171,27 +150,12 @@ impl SparseTensors {
             ("rows_b", vec![Self::B_ROWS, policy / 2], &self.rows_b),
             ("row_bias_a", vec![Self::A_ROWS], &self.row_bias_a),
             ("row_bias_b", vec![Self::B_ROWS], &self.row_bias_b),
-            ("value_l1_weight", vec![value, units], &self.value_l1_weight),
-            ("value_l1_bias", vec![units], &self.value_l1_bias),
-            ("value_out_weight", vec![units, 3], &self.value_out_weight),
+            ("value_l1_weight", vec![value, layer], &self.value_l1_weight),
+            ("value_l1_bias", vec![layer], &self.value_l1_bias),
+            ("value_out_weight", vec![layer, 3], &self.value_out_weight),
             ("value_out_bias", vec![3], &self.value_out_bias),
         ]
     }
-}
-
-/// The number of buckets: 1, unless the file has a table that gives the feature of each class a column of its own.
-fn buckets(file: &OnnxFile) -> Result<usize, SparseError> {
-    const NAME: &str = "value_buckets";
-    const CLASSES: usize = sparse1::PIECE_CLASSES;
-    if !file.initialisers.contains_key(NAME) {
-        return Ok(1);
-    }
-    let table = tensor(file, NAME, &[SparseTensors::FEATURE_ROWS, CLASSES])?;
-    if table != SparseTensors::bucket_table() {
-        let expected = "1 for the feature of its class of positions, else 0".into();
-        return Err(SparseError::Shape { name: NAME, found: "another table".into(), expected });
-    }
-    Ok(CLASSES)
 }
 
 /// A tensor of this shape; integers are steps of the embeddings (16 bits) and of the move rows (8 bits).

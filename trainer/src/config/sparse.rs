@@ -5,7 +5,6 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use engine::encoding::sparse1::PIECE_CLASSES;
 use engine::sparse::SparseFile;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -75,13 +74,11 @@ pub struct SparseModelConfig {
     pub value: usize,
     /// Width of the value's hidden layer, a multiple of 16.
     pub hidden: usize,
-    /// Buckets of that layer: 8, one for each class of positions by the number of pieces, or 1.
-    pub buckets: usize,
 }
 
 impl Default for SparseModelConfig {
     fn default() -> SparseModelConfig {
-        SparseModelConfig { family: SparseFamily::Sparse, policy: 768, value: 256, hidden: 32, buckets: 1 }
+        SparseModelConfig { family: SparseFamily::Sparse, policy: 768, value: 256, hidden: 32 }
     }
 }
 
@@ -341,7 +338,6 @@ impl SparseTrainConfig {
             let valid = width > 0 && width.is_multiple_of(unit) && width <= MAX_WIDTH;
             ensure!(valid, "model.{key} must be a multiple of {unit}, at most {MAX_WIDTH}");
         }
-        ensure!([1, PIECE_CLASSES].contains(&model.buckets), "model.buckets must be 1 or {PIECE_CLASSES}");
         ensure!((1..=98).contains(&self.validation_percent), "validation_percent must be 1 to 98");
         ensure!(self.threads <= MAX_THREADS, "threads must be at most {MAX_THREADS}");
         let block = self.batch.checked_mul(self.block);

@@ -69,7 +69,7 @@ mod tests {
 
     /// Random weights, with rows as large as after training, so that priors differ.
     fn model(seed: u64) -> SparseModel {
-        let shape = SparseShape { policy: 256, value: 128, buckets: 8, ..SparseShape::STANDARD };
+        let shape = SparseShape { policy: 256, value: 128, ..SparseShape::STANDARD };
         let mut model = SparseModel::new(shape, seed);
         model.rows_a.w.iter_mut().chain(&mut model.rows_b.w).for_each(|w| *w *= 6.0);
         model

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use engine::encoding::{moves1, sparse1};
 use engine::eval::{CARD_FORMAT, Golden};
 use engine::position::Game;
-use engine::sparse::SparseTensors;
 use prost::Message;
 
 use super::golden::{POSITIONS, golden_games};
@@ -169,7 +168,6 @@ impl GraphWriter {
         let body = self.clipped_square(&sums);
         let sums = self.dense(&body, &network.value_l1_weight, &network.value_l1_bias);
         let units = self.clipped_square(&sums);
-        let units = if network.shape.buckets == 1 { units } else { self.of_bucket(&units, network) };
         let wdl = self.dense(&units, &network.value_out_weight, &network.value_out_bias);
         self.output("wdl", &wdl, &[batch, Ok(3)]);
         self.graph
@@ -270,21 +268,6 @@ impl GraphWriter {
         self.node("Mul", &[&clipped, &clipped], vec![])
     }
 
-    /// The units `[batch, B · L]` of the value's hidden layer, those of other buckets than the position's set to zero.
-    fn of_bucket(&mut self, units: &str, network: &SparseModel) -> String {
-        let [buckets, hidden] = [network.shape.buckets, network.shape.hidden].map(|n| n as i64);
-        let table = SparseTensors::bucket_table().into_iter().flat_map(f32::to_le_bytes).collect();
-        self.constant("value_buckets", &[SparseTensors::FEATURE_ROWS as i64, buckets], FLOAT, table);
-        self.integers("by_bucket", &[3], &[-1, buckets, hidden]);
-        self.integers("all_units", &[2], &[-1, buckets * hidden]);
-        let rows = self.node("Gather", &["value_buckets", "features"], vec![int("axis", 0)]);
-        let is_own = self.node("ReduceSum", &[&rows, "axis_1"], vec![int("keepdims", 0)]);
-        let is_own = self.node("Unsqueeze", &[&is_own, "axis_2"], vec![]);
-        let units = self.node("Reshape", &[units, "by_bucket"], vec![]);
-        let own = self.node("Mul", &[&units, &is_own], vec![]);
-        self.node("Reshape", &[&own, "all_units"], vec![])
-    }
-
     fn dense(&mut self, value: &str, weight: &SparseTensor, bias: &SparseTensor) -> String {
         self.weights(weight, false);
         self.weights(bias, false);
@@ -301,8 +284,7 @@ mod tests {
 
     #[test]
     fn the_engine_reads_both_forms_and_gives_the_golden_answers() {
-        let shape = SparseShape { policy: 128, value: 64, buckets: 8, ..SparseShape::STANDARD };
-        let network = SparseModel::new(shape, 1);
+        let network = SparseModel::new(SparseShape { policy: 128, value: 64, ..SparseShape::STANDARD }, 1);
         let mut sizes = Vec::new();
         for storage in [OnnxStorage::Float, OnnxStorage::Integer] {
             let bytes = sparse_onnx("test", &network, "{}", storage);

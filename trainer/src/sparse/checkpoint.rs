@@ -164,8 +164,7 @@ mod tests {
     fn what_is_written_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.safetensors");
-        let shape =
-            SparseShape { features: 9, rows_a: 7, rows_b: 5, policy: 256, value: 6, hidden: 4, buckets: 3 };
+        let shape = SparseShape { features: 9, rows_a: 7, rows_b: 5, policy: 256, value: 6, hidden: 4 };
         let mut network = SparseModel::new(shape, 1);
         for (index, tensor) in network.tensors_mut().into_iter().enumerate() {
             tensor.m.fill(index as f32);

@@ -24,8 +24,7 @@ const LAYER_CLIP: f32 = 8.0;
 /// - policy: `c = clip(bias + Σ embedding[f])` `[P]`, `h = c[..P/2] · c[P/2..]` element by element, and the logit of a
 ///   move is `h · (rows_a[a_m] + rows_b[b_m])` plus the rows' biases;
 /// - value: `s = clip(bias + Σ embedding[f])²` `[V]`, `y = clip(s · l1 + bias)²` `[L]`, and the logits of win, draw and
-///   loss for the mover are `y · out + bias`. With [buckets](SparseShape::buckets) `l1`, its bias and `out` are those of
-///   the position's bucket.
+///   loss for the mover are `y · out + bias`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseModel {
     /// Its sizes.
@@ -46,11 +45,11 @@ pub struct SparseModel {
     pub row_bias_a: SparseTensor,
     /// `[rows B, 1]`
     pub row_bias_b: SparseTensor,
-    /// `[V, B · L]`, a block for each bucket
+    /// `[V, L]`
     pub value_l1_weight: SparseTensor,
-    /// `[1, B · L]`
+    /// `[1, L]`
     pub value_l1_bias: SparseTensor,
-    /// `[B · L, 3]`
+    /// `[L, 3]`
     pub value_out_weight: SparseTensor,
     /// `[1, 3]`
     pub value_out_bias: SparseTensor,
@@ -59,8 +58,7 @@ pub struct SparseModel {
 impl SparseModel {
     /// All zeros.
     pub fn zeros(shape: SparseShape) -> SparseModel {
-        let SparseShape { features, rows_a, rows_b, policy, value, hidden, .. } = shape;
-        let units = shape.units();
+        let SparseShape { features, rows_a, rows_b, policy, value, hidden } = shape;
         let half = shape.half();
         // Both halves of the policy's embedding, its hidden units and the moves' rows have the same blocks.
         let hidden_block = block_of(half, BLOCK);
@@ -80,9 +78,9 @@ impl SparseModel {
             rows_b: SparseTensor::zeros("rows_b", [rows_b, half], hidden_block, ROW_CLIP),
             row_bias_a: SparseTensor::zeros("row_bias_a", [rows_a, 1], 1, free),
             row_bias_b: SparseTensor::zeros("row_bias_b", [rows_b, 1], 1, free),
-            value_l1_weight: SparseTensor::zeros("value_l1_weight", [value, units], hidden, LAYER_CLIP),
-            value_l1_bias: SparseTensor::zeros("value_l1_bias", [1, units], units, free),
-            value_out_weight: SparseTensor::zeros("value_out_weight", [units, 3], 3, free),
+            value_l1_weight: SparseTensor::zeros("value_l1_weight", [value, hidden], hidden, LAYER_CLIP),
+            value_l1_bias: SparseTensor::zeros("value_l1_bias", [1, hidden], hidden, free),
+            value_out_weight: SparseTensor::zeros("value_out_weight", [hidden, 3], 3, free),
             value_out_bias: SparseTensor::zeros("value_out_bias", [1, 3], 3, free),
         };
         network.row_bias_a.decays = false;
@@ -110,10 +108,8 @@ impl SparseModel {
 
     /// A network with the weights of a network file.
     pub fn of_tensors(tensors: &SparseTensors) -> SparseModel {
-        let (policy, value) = (tensors.policy_width, tensors.value_width);
-        let (hidden, buckets) = (tensors.layer_width, tensors.buckets);
-        let shape = SparseShape { policy, value, hidden, buckets, ..SparseShape::STANDARD };
-        let mut network = SparseModel::zeros(shape);
+        let (policy, value, hidden) = (tensors.policy_width, tensors.value_width, tensors.layer_width);
+        let mut network = SparseModel::zeros(SparseShape { policy, value, hidden, ..SparseShape::STANDARD });
         for tensor in network.tensors_mut() {
             let weights = match tensor.name {
                 "policy_embedding" => &tensors.policy_embedding,
@@ -132,21 +128,6 @@ impl SparseModel {
             };
             // Files have a row for padding.
             tensor.w = tensor.blocked(&weights[..tensor.w.len()]);
-        }
-        network
-    }
-
-    /// The same network with so many buckets, which are equal: of one without.
-    ///
-    /// # Panics
-    ///
-    /// If it has several buckets.
-    pub fn with_buckets(&self, buckets: usize) -> SparseModel {
-        assert_eq!(self.shape.buckets, 1, "a network without buckets");
-        let mut network = SparseModel::zeros(SparseShape { buckets, ..self.shape });
-        for (tensor, own) in network.tensors_mut().into_iter().zip(self.tensors()) {
-            // The buckets of a tensor follow each other, if it has any.
-            tensor.w = own.w.repeat(tensor.w.len() / own.w.len());
         }
         network
     }

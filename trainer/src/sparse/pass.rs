@@ -63,11 +63,11 @@ pub struct SharedGradients {
     pub policy_bias: Vec<f32>,
     /// `[V]`
     pub value_bias: Vec<f32>,
-    /// `[V, B · L]`, bucket by bucket
+    /// `[V, L]`
     pub l1_weight: Vec<f32>,
-    /// `[B · L]`
+    /// `[L]`
     pub l1_bias: Vec<f32>,
-    /// `[B · L, 3]`
+    /// `[L, 3]`
     pub out_weight: Vec<f32>,
     /// `[3]`
     pub out_bias: Vec<f32>,
@@ -142,9 +142,7 @@ impl SparsePass {
         self.wdl.clear();
         self.wdl.resize(batch.len(), [0.0; 3]);
         // The value's first layer by its outputs, for the gradient of its inputs.
-        let transposed =
-            (0..network.shape.buckets).map(|bucket| transposed(&network.value_l1_weight, bucket));
-        let transposed = transposed.collect();
+        let transposed = transposed(&network.value_l1_weight);
         let worker = Worker { network, batch, backward, transposed };
         let parts = parallel::map(threads, self.shards(network, batch), |shard| worker.run(shard));
         let mut tally = SparseTally::default();
@@ -221,10 +219,9 @@ fn embed(
     });
 }
 
-/// A block of a tensor by columns.
-fn transposed(matrix: &SparseTensor, block: usize) -> Vec<f32> {
-    let (rows, width, weights) = (matrix.rows, matrix.block, matrix.weights(block));
-    (0..width).flat_map(|column| (0..rows).map(move |row| weights[row * width + column])).collect()
+fn transposed(matrix: &SparseTensor) -> Vec<f32> {
+    let (rows, width) = (matrix.rows, matrix.width);
+    (0..width).flat_map(|column| (0..rows).map(move |row| matrix.w[row * width + column])).collect()
 }
 
 /// The `index`-th row of a shard's blocks, in one piece.
@@ -256,8 +253,8 @@ struct Worker<'a> {
     network: &'a SparseModel,
     batch: &'a SparseBatch,
     backward: bool,
-    /// For each bucket, `[L, V]`.
-    transposed: Vec<Vec<f32>>,
+    /// `[L, V]`
+    transposed: Vec<f32>,
 }
 
 impl Worker<'_> {
@@ -362,9 +359,9 @@ impl Worker<'_> {
     fn value(&self, shard: &mut Shard<'_>, tally: &mut SparseTally, shared: Option<&mut SharedGradients>) {
         let (network, batch) = (self.network, self.batch);
         let (width, inner) = (network.shape.value, network.shape.hidden);
-        // Of all samples of each bucket, for the gradient of the first layer's weights.
-        let mut squares: Vec<Vec<f32>> = vec![Vec::new(); network.shape.buckets];
-        let mut slopes = squares.clone();
+        // Of all samples, for the gradient of the first layer's weights.
+        let mut squares: Vec<f32> = Vec::new();
+        let mut slopes: Vec<f32> = Vec::new();
         let mut shared = shared;
         let (mut sums, mut square, mut gradient) = (vec![0.0; width], vec![0.0; width], vec![0.0; width]);
         let (mut layer, mut units) = (vec![0.0; inner], vec![0.0; inner]);
@@ -381,16 +378,13 @@ impl Worker<'_> {
             for i in 0..width {
                 square[i] = clip(sums[i]) * clip(sums[i]);
             }
-            let bucket = network.shape.bucket(batch.features(sample));
-            let own = bucket * inner..(bucket + 1) * inner;
-            layer.copy_from_slice(&network.value_l1_bias.w[own.clone()]);
-            lanes::add_scaled_all(&mut layer, network.value_l1_weight.weights(bucket), &square);
+            layer.copy_from_slice(&network.value_l1_bias.w);
+            lanes::add_scaled_all(&mut layer, &network.value_l1_weight.w, &square);
             for i in 0..inner {
                 units[i] = clip(layer[i]) * clip(layer[i]);
             }
             let mut out: [f32; 3] = std::array::from_fn(|k| network.value_out_bias.w[k]);
             let (weights, _) = network.value_out_weight.w.as_chunks::<3>();
-            let weights = &weights[own.clone()];
             for (unit, weights) in units.iter().zip(weights) {
                 for k in 0..3 {
                     out[k] += unit * weights[k];
@@ -407,7 +401,7 @@ impl Worker<'_> {
             let scale = (f64::from(weight) / batch.totals[1].max(f64::MIN_POSITIVE)) as f32;
             let error: [f32; 3] = std::array::from_fn(|k| scale * (out[k] - target[k]));
             lanes::add(&mut shared.out_bias, &error);
-            let out_gradient = &mut shared.out_weight.as_chunks_mut::<3>().0[own.clone()];
+            let (out_gradient, _) = shared.out_weight.as_chunks_mut::<3>();
             for i in 0..inner {
                 let mut g = 0.0;
                 for k in 0..3 {
@@ -416,11 +410,11 @@ impl Worker<'_> {
                 }
                 layer[i] = 2.0 * g * clip(layer[i]) * slope(layer[i]);
             }
-            lanes::add(&mut shared.l1_bias[own], &layer);
-            squares[bucket].extend_from_slice(&square);
-            slopes[bucket].extend_from_slice(&layer);
+            lanes::add(&mut shared.l1_bias, &layer);
+            squares.extend_from_slice(&square);
+            slopes.extend_from_slice(&layer);
             gradient.fill(0.0);
-            lanes::add_scaled_all(&mut gradient, &self.transposed[bucket], &layer);
+            lanes::add_scaled_all(&mut gradient, &self.transposed, &layer);
             for i in 0..width {
                 gradient[i] *= 2.0 * clip(sums[i]) * slope(sums[i]);
             }
@@ -428,10 +422,7 @@ impl Worker<'_> {
             scatter(&gradient, &mut shard.value, index);
         }
         if let Some(shared) = shared {
-            let buckets = shared.l1_weight.chunks_exact_mut(width * inner);
-            for (sum, (squares, slopes)) in buckets.zip(squares.iter().zip(&slopes)) {
-                add_products(sum, squares, slopes, width, inner);
-            }
+            add_products(&mut shared.l1_weight, &squares, &slopes, width, inner);
         }
     }
 }

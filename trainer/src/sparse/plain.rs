@@ -65,10 +65,7 @@ impl SparseModel {
         };
         let square = |x: Vec<f64>| -> Vec<f64> { x.into_iter().map(|x| clip(x) * clip(x)).collect() };
         let body = square(sums(&self.value_embedding, &self.value_bias.w, features));
-        let mut units = square(product(&body, &self.value_l1_weight, &self.value_l1_bias.w));
-        let (bucket, hidden) = (self.shape.bucket(features), self.shape.hidden);
-        let counts = |unit: usize| unit / hidden == bucket;
-        units.iter_mut().enumerate().filter(|(unit, _)| !counts(*unit)).for_each(|(_, y)| *y = 0.0);
+        let units = square(product(&body, &self.value_l1_weight, &self.value_l1_bias.w));
         let wdl = product(&units, &self.value_out_weight, &self.value_out_bias.w);
         SparseAnswer {
             policy: moves.iter().map(logit).collect(),

@@ -80,7 +80,7 @@ fn last(folder: &Path) -> PathBuf {
 
 impl SparseRun {
     /// Starts a run in `folder`, which is created, with the resolved configuration in `config.json`. The initial weights
-    /// are those of `init` if given; without buckets, its value's hidden layer becomes that of each bucket.
+    /// are those of `init` if given.
     ///
     /// # Errors
     ///
@@ -90,13 +90,8 @@ impl SparseRun {
             let folder = folder.display();
             bail!("{folder} already contains a run: add --resume, or name another folder with --run");
         }
-        let expected = config.shape();
-        let network = match init {
-            None => SparseModel::new(expected, config.seed),
-            Some(init) if init.shape.buckets == 1 => init.with_buckets(expected.buckets),
-            Some(init) => init,
-        };
-        let found = network.shape;
+        let network = init.unwrap_or_else(|| SparseModel::new(config.shape(), config.seed));
+        let (found, expected) = (network.shape, config.shape());
         ensure!(found == expected, "the initial network has other sizes: {found:?}, expected {expected:?}");
         let average = network.clone();
         SparseRun::open(folder, config, network, average, SparseProgress::default())

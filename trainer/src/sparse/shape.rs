@@ -20,38 +20,12 @@ pub struct SparseShape {
     pub value: usize,
     /// Width of the value's hidden layer, L.
     pub hidden: usize,
-    /// Buckets of that layer, B: its units are there once for each of the last B features, of which a position has one.
-    #[serde(default = "one")]
-    pub buckets: usize,
-}
-
-fn one() -> usize {
-    1
 }
 
 impl SparseShape {
     /// `sparse/1` and `moves/1` with a policy of 768 and a value of 256.
-    pub const STANDARD: SparseShape = SparseShape {
-        features: 3297,
-        rows_a: 7336,
-        rows_b: 3328,
-        policy: 768,
-        value: 256,
-        hidden: 32,
-        buckets: 1,
-    };
-
-    /// Units of the value's hidden layer in all buckets.
-    pub fn units(&self) -> usize {
-        self.buckets * self.hidden
-    }
-
-    /// The bucket of a position with these active features.
-    pub fn bucket(&self, features: &[u16]) -> usize {
-        let first = self.features - self.buckets;
-        let class = |feature: &u16| usize::from(*feature).checked_sub(first);
-        if self.buckets == 1 { 0 } else { features.iter().rev().find_map(class).unwrap_or(0) }
-    }
+    pub const STANDARD: SparseShape =
+        SparseShape { features: 3297, rows_a: 7336, rows_b: 3328, policy: 768, value: 256, hidden: 32 };
 
     /// Width of what the policy's moves are compared with: half its embedding.
     pub fn half(&self) -> usize {
@@ -62,7 +36,7 @@ impl SparseShape {
 impl SparseTrainConfig {
     /// The sizes of the network's tensors.
     pub fn shape(&self) -> SparseShape {
-        let crate::config::SparseModelConfig { policy, value, hidden, buckets, .. } = self.model;
-        SparseShape { policy, value, hidden, buckets, ..SparseShape::STANDARD }
+        let crate::config::SparseModelConfig { policy, value, hidden, .. } = self.model;
+        SparseShape { policy, value, hidden, ..SparseShape::STANDARD }
     }
 }

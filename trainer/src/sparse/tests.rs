@@ -9,7 +9,7 @@ use crate::config::SparseAdam;
 use crate::samples::Phase;
 
 const SMALL: SparseShape =
-    SparseShape { features: 40, rows_a: 30, rows_b: 12, policy: 24, value: 8, hidden: 5, buckets: 3 };
+    SparseShape { features: 40, rows_a: 30, rows_b: 12, policy: 24, value: 8, hidden: 5 };
 
 /// Random features, moves and targets.
 fn samples(shape: &SparseShape, count: usize, seed: u64) -> SparseSamples {
@@ -111,37 +111,8 @@ fn a_pass_answers_as_the_definition_says() {
 }
 
 #[test]
-fn buckets_begin_equal_and_learn_apart() {
-    let plain = SparseModel::new(SparseShape { buckets: 1, ..SMALL }, 2);
-    let network = plain.with_buckets(3);
-    let places: [&[u16]; 3] = [&[1, 5, 37], &[2, 38], &[3, 4, 39]];
-    for (class, features) in places.into_iter().enumerate() {
-        assert_eq!(network.shape.bucket(features), class);
-        assert_eq!(network.evaluate(features, &[[1, 2]]), plain.evaluate(features, &[[1, 2]]));
-    }
-    let mut samples = SparseSamples::default();
-    let targets = SparseTargets {
-        best: 0,
-        wdl: [1.0, 0.0, 0.0],
-        policy_weight: 0.0,
-        value_weight: 1.0,
-        smoothing: 0.0,
-        result: [0.0; 3],
-        phase: Phase::Endgame,
-    };
-    samples.push(places[1], [[1, 2]].into_iter(), &[], targets);
-    let adam = SparseAdam { weight_decay: 0.0, ..SparseAdam::default() };
-    let mut learner = SparseLearner::new(network.clone(), adam, 1);
-    learner.step(&samples.batch(0..1), 1e-2);
-    let (before, after) = (&network.value_l1_weight, &learner.network.value_l1_weight);
-    let changed = (0..3).map(|bucket| before.weights(bucket) != after.weights(bucket));
-    assert_eq!(changed.collect::<Vec<_>>(), [false, true, false]);
-}
-
-#[test]
 fn a_few_hundred_samples_are_memorised() {
-    let shape =
-        SparseShape { features: 300, rows_a: 200, rows_b: 50, policy: 64, value: 64, hidden: 16, buckets: 1 };
+    let shape = SparseShape { features: 300, rows_a: 200, rows_b: 50, policy: 64, value: 64, hidden: 16 };
     let mut rng = fastrand::Rng::with_seed(5);
     let mut samples = SparseSamples::default();
     for _ in 0..300 {

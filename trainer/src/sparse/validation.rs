@@ -100,8 +100,7 @@ mod tests {
 
     #[test]
     fn the_divergence_is_that_of_the_probabilities() {
-        let shape =
-            SparseShape { features: 4, rows_a: 3, rows_b: 3, policy: 2, value: 2, hidden: 2, buckets: 1 };
+        let shape = SparseShape { features: 4, rows_a: 3, rows_b: 3, policy: 2, value: 2, hidden: 2 };
         let mut now = SparseModel::zeros(shape);
         let mut samples = SparseSamples::default();
         let targets = SparseTargets {
