@@ -62,7 +62,11 @@ impl SearchContext {
 
     /// The temperature of the policy at a leaf so many plies from the root.
     pub fn temperature(&self, plies: usize) -> f32 {
-        if plies == 0 { self.params.root_policy_temperature } else { self.params.policy_temperature }
+        match plies {
+            0 => self.params.root_policy_temperature,
+            1 => self.params.reply_policy_temperature,
+            _ => self.params.policy_temperature,
+        }
     }
 
     /// An evaluator's value of a leaf as it enters the tree: adjusted by the search's progress.

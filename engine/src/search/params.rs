@@ -18,6 +18,8 @@ pub struct Params {
     pub policy_temperature: f32,
     /// The temperature at the root.
     pub root_policy_temperature: f32,
+    /// The temperature at the positions after the root's moves (Monty).
+    pub reply_policy_temperature: f32,
     /// The move to play has the best Q of those with at least this share of the most visited one's visits (Princhess).
     /// 1 is off: the most visited move.
     pub choice_share: f32,
@@ -103,6 +105,7 @@ impl Default for Params {
             smart_pruning: 1.33,
             contempt: 0.0,
             uncertainty: 0.0,
+            reply_policy_temperature: 1.359,
             draw_sibling_fpu: false,
             progress: 0.6,
             virtual_loss: 0.1,
@@ -139,6 +142,7 @@ impl Params {
             fpu: own(|params| params.fpu),
             policy_temperature: own(|params| params.policy_temperature),
             root_policy_temperature: own(|params| params.root_policy_temperature),
+            reply_policy_temperature: own(|params| params.reply_policy_temperature),
             choice_share: own(|params| params.choice_share),
             ..self.clone()
         }

@@ -131,9 +131,11 @@ impl Tree {
     ///
     /// Nodes that are not below the new root stay until their memory is needed.
     pub fn start(&mut self, game: &Game, root_moves: &[Move], params: Params, workers: usize) -> bool {
+        let last_ply = self.game.ply();
         let kept = params.reuse
             && params.policy_temperature == self.params.policy_temperature
             && params.root_policy_temperature == self.params.root_policy_temperature
+            && params.reply_policy_temperature == self.params.reply_policy_temperature
             && params.transpositions == self.params.transpositions
             && params.solver == self.params.solver
             && params.twofold_draws == self.params.twofold_draws
@@ -149,10 +151,7 @@ impl Tree {
             self.hold_root();
         }
         if kept && self.tempered != self.root {
-            let Params { policy_temperature, root_policy_temperature, .. } = self.params;
-            if policy_temperature != root_policy_temperature {
-                self.flatten_root(policy_temperature / root_policy_temperature);
-            }
+            self.temper(game.ply() - last_ply);
         }
         self.tempered = self.root;
         self.restrict(root_moves);
@@ -167,6 +166,20 @@ impl Tree {
         self.mate_line.clear();
         self.set_horizon(None);
         kept
+    }
+
+    /// Changes the priors of a root so many plies below the last one, and of its children, from the temperatures that
+    /// they had there to those that they have here.
+    fn temper(&mut self, plies: usize) {
+        let Params { policy_temperature, root_policy_temperature, reply_policy_temperature, .. } = self.params;
+        let before = if plies == 1 { reply_policy_temperature } else { policy_temperature };
+        self.flatten(self.root, before / root_policy_temperature);
+        if reply_policy_temperature != policy_temperature {
+            let children: Vec<NodeId> = self.nodes.links_of(self.root).map(Link::child).collect();
+            for child in children {
+                self.flatten(child, policy_temperature / reply_policy_temperature);
+            }
+        }
     }
 
     /// Makes the node of `game` the root, if it is below the base and has all its moves.

@@ -344,28 +344,31 @@ impl Tree {
     /// each of [`Tree::children`].
     pub(super) fn mix_into_root(&mut self, epsilon: f32, shares: &[f32]) {
         let mut shares = shares.iter();
-        self.change_root_priors(|prior| {
+        self.change_priors(self.root, |prior| {
             (1.0 - epsilon) * prior + epsilon * shares.next().copied().unwrap_or_default()
         });
     }
 
-    /// Raises the root's priors to a power, normalised.
-    pub(super) fn flatten_root(&mut self, exponent: f32) {
+    /// Raises a node's priors to a power, normalised.
+    pub(super) fn flatten(&mut self, id: NodeId, exponent: f32) {
+        if exponent == 1.0 {
+            return;
+        }
         let flat = |prior: f32| libm::powf(prior, exponent);
-        let total: f32 = self.nodes.moves_of(self.root).map(|candidate| flat(candidate.prior())).sum();
-        self.change_root_priors(|prior| flat(prior) / total);
+        let total: f32 = self.nodes.moves_of(id).map(|candidate| flat(candidate.prior())).sum();
+        self.change_priors(id, |prior| flat(prior) / total);
     }
 
-    fn change_root_priors(&self, mut change: impl FnMut(f32) -> f32) {
-        for candidate in self.nodes.moves_of(self.root) {
+    fn change_priors(&self, id: NodeId, mut change: impl FnMut(f32) -> f32) {
+        for candidate in self.nodes.moves_of(id) {
             candidate.set(candidate.packed(), change(candidate.prior()));
         }
         // Untaken moves are in order of falling prior.
-        let untaken = || self.nodes.moves_of(self.root).skip(self.nodes.links_of(self.root).len());
+        let untaken = || self.nodes.moves_of(id).skip(self.nodes.links_of(id).len());
         let mut ordered: Vec<_> =
             untaken().map(|candidate| (candidate.packed(), candidate.prior())).collect();
         ordered.sort_by(|a, b| b.1.total_cmp(&a.1));
         untaken().zip(ordered).for_each(|(place, (packed, prior))| place.set(packed, prior));
-        self.nodes.recount_priors(self.root);
+        self.nodes.recount_priors(id);
     }
 }

@@ -378,6 +378,18 @@ pub static TABLE: &[UciOption] = &[
         doc: "softmax temperature of the policy at the root",
     },
     UciOption {
+        name: "ReplyPolicyTemperature",
+        aliases: &[],
+        kind: OptionKind::Number(
+            0.1,
+            10.0,
+            |s| s.params.reply_policy_temperature,
+            |s, v| s.params.reply_policy_temperature = v,
+        ),
+        effect: OptionEffect::Params,
+        doc: "softmax temperature of the policy at the positions after the root's moves",
+    },
+    UciOption {
         name: "ChoiceShare",
         aliases: &[],
         kind: OptionKind::Number(0.0, 1.0, |s| s.params.choice_share, |s, v| s.params.choice_share = v),
