@@ -47,6 +47,9 @@ pub struct Params {
     /// Progress in searches of positions with a [bare king](crate::endgames::is_bare_king): the weight of
     /// [`towards_mate`](crate::endgames::towards_mate). 0 is off. Our own default: see `docs/search.md`.
     pub progress: f32,
+    /// Progressive widening: below the root, moves are taken for the first time until their priors sum up to this share,
+    /// at least six of them, and two more for each doubling of the node's visits from eight on (Monty). 1 is off.
+    pub widening: f32,
     /// Virtual loss per in-flight visit: 1 counts it as a loss, 0 leaves Q unchanged. Our own default: see
     /// `docs/search.md`.
     pub virtual_loss: f32,
@@ -77,6 +80,12 @@ pub struct Puct {
     pub gini: f32,
 }
 
+/// Moves that progressive widening always allows.
+const WIDENING_MOVES: usize = 6;
+
+/// Visits of a node from which progressive widening allows more moves.
+const WIDENING_VISITS: u32 = 8;
+
 /// The standard deviation of results that multiplies exploration by one.
 const TYPICAL_DEVIATION: f32 = 0.5;
 
@@ -96,6 +105,7 @@ impl Default for Params {
             fpu: 0.33,
             policy_temperature: 1.359,
             root_policy_temperature: 1.359,
+            reply_policy_temperature: 1.359,
             choice_share: 1.0,
             transpositions: true,
             reuse: true,
@@ -105,9 +115,9 @@ impl Default for Params {
             smart_pruning: 1.33,
             contempt: 0.0,
             uncertainty: 0.0,
-            reply_policy_temperature: 1.359,
             draw_sibling_fpu: false,
             progress: 0.6,
+            widening: 1.0,
             virtual_loss: 0.1,
             batch: 8,
         }
@@ -188,6 +198,28 @@ impl Puct {
     }
 }
 
+impl Params {
+    /// Whether progressive widening allows a node with so many visits to take one more move, after `taken` ones whose
+    /// priors sum up to `share`; `priors` are those of all moves in their order.
+    #[inline]
+    pub(super) fn widens(
+        &self,
+        visits: u32,
+        taken: usize,
+        share: f32,
+        priors: impl Iterator<Item = f32>,
+    ) -> bool {
+        // Rounding leaves sums of priors a little below 1.
+        if self.widening >= 1.0 || taken < WIDENING_MOVES || share < self.widening {
+            return true;
+        }
+        let mut sum = 0.0;
+        let likely = priors.take_while(|prior| std::mem::replace(&mut sum, sum + prior) < self.widening).count();
+        let doublings = (visits / WIDENING_VISITS).checked_ilog2().map_or(0, |doublings| doublings + 1);
+        taken < likely.max(WIDENING_MOVES) + 2 * doublings as usize
+    }
+}
+
 /// When a search ends by itself, and what it searches. The default has no limit and searches all moves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
@@ -228,5 +260,23 @@ mod tests {
         assert!((puct.indecision(|| 0.999) - (1.0 + 0.5 * (0.679 - 1.0))).abs() < 1e-6);
         let plain = Puct::default();
         assert_eq!((plain.growth(9.0), plain.spread(5, || 3.0), plain.indecision(|| 0.1)), (3.0, 1.0, 1.0));
+    }
+
+    #[test]
+    fn widening_by_hand() {
+        let params = Params { widening: 0.7, ..Params::default() };
+        let steep = [0.5, 0.1, 0.1, 0.1, 0.05, 0.05, 0.04, 0.03, 0.03];
+        let allowed = |params: &Params, visits, priors: &[f32]| {
+            let more = |taken: usize| {
+                params.widens(visits, taken, priors[..taken].iter().sum(), priors.iter().copied())
+            };
+            (0..priors.len()).take_while(|taken| more(*taken)).count()
+        };
+        assert_eq!(allowed(&params, 7, &steep), 6, "0.7 is reached by three, six are allowed");
+        assert_eq!((allowed(&params, 8, &steep), allowed(&params, 15, &steep)), (8, 8));
+        assert_eq!(allowed(&params, 16, &steep), 9);
+        // Of twenty equal priors fourteen sum up to 0.7.
+        assert_eq!(allowed(&params, 7, &[0.05001; 20]), 14);
+        assert_eq!(allowed(&Params::default(), 1, &steep), 9);
     }
 }

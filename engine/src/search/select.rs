@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::neuralmateplay::{SelectionTerms, StandardPuct};
-use super::node::{Known, Link, Node, NodeId};
+use super::node::{Candidate, Known, Link, Node, NodeId};
 use super::tree::Tree;
 
 impl Tree {
@@ -47,6 +47,7 @@ impl Tree {
         // Moves are in order of falling prior: of the unvisited ones the first has the greatest score.
         if let Some(candidate) = moves.next()
             && context.hopeless_below == 0
+            && (context.widens(taken) || best.0 == f32::NEG_INFINITY)
         {
             let score = context.unvisited_q + context.unvisited_u(candidate.prior());
             if score > best.0 {
@@ -72,6 +73,8 @@ pub(super) struct SelectionContext<'a, T> {
     proven: bool,
     /// Moves with fewer visits than this cannot become the most visited.
     hopeless_below: u32,
+    /// The node, if progressive widening applies to it, with the sum of the priors of its visited moves.
+    widening: Option<(NodeId, f32)>,
 }
 
 impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
@@ -105,8 +108,17 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
             unvisited_q: -node.q() - reduction,
             unvisited_factor: terms.exploration_factor(|| node),
             proven: node.proof().is_some(),
+            widening: (params.widening < 1.0 && !at_root).then_some((id, visited_prior)),
             hopeless_below: if at_root { tree.hopeless_below.load(Ordering::Relaxed) } else { 0 },
         }
+    }
+
+    /// Whether one more move than these may be taken.
+    #[inline]
+    fn widens(&self, taken: usize) -> bool {
+        let Some((id, share)) = self.widening else { return true };
+        let priors = self.tree.nodes.moves_of(id).map(Candidate::prior);
+        self.tree.params.widens(self.tree.node(id).visits(), taken, share, priors)
     }
 
     fn child(&self, link: &Link) -> &'a Node {

@@ -397,6 +397,13 @@ pub static TABLE: &[UciOption] = &[
         doc: "play the move with the best Q of those with this share of the most visited one's visits; 1 is the most visited",
     },
     UciOption {
+        name: "WideningShare",
+        aliases: &[],
+        kind: OptionKind::Number(0.0, 1.0, |s| s.params.widening, |s, v| s.params.widening = v),
+        effect: OptionEffect::Params,
+        doc: "below the root, visit only the first moves whose priors sum up to this, at least 6, and 2 more for each doubling of the visits from 8 on; 1 visits all",
+    },
+    UciOption {
         name: "Temperature",
         aliases: &[],
         kind: OptionKind::Number(0.0, 100.0, |s| s.temperature, |s, v| s.temperature = v),

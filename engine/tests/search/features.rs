@@ -113,6 +113,61 @@ fn the_last_visits_go_to_moves_that_can_still_become_best() {
     assert_eq!(run(1.33, true).lines[0].visits, without.lines[0].visits, "all moves are of interest");
 }
 
+/// After a2a3 Black has exactly two moves, a8a7 and a8b8, and both pawns on the h-file are blocked.
+const TWO_REPLIES: &str = "k7/8/2K5/7p/7P/8/P7/8 w - - 0 1";
+
+/// The last move before the leaf of the visit after the first `before`, of a search of one root move.
+fn leaf_after(manual: &mut ManualSearch, before: usize) -> String {
+    (0..before).for_each(|_| manual.visit());
+    assert_eq!(manual.search.gather(1), 1);
+    let m = manual.search.requests().next().unwrap().game.last_move().unwrap();
+    manual.answer();
+    Game::uci(m, false)
+}
+
+#[test]
+fn the_replies_have_a_temperature_of_their_own() {
+    let script = Scripted::default().prior("a8a7", 0.7).prior("a8b8", 0.3);
+    let fourth = |reply_policy_temperature| {
+        let params = Params { reply_policy_temperature, ..plain() };
+        leaf_after(&mut ManualSearch::new(TWO_REPLIES, "a2a3", params, script.clone()), 3)
+    };
+    // One visit of a8a7: 0.7/2 is more than 0.3, but 0.605/2 less than 0.395. (It goes on from a8a7 to a white move.)
+    assert_ne!(fourth(1.0), "a8b8");
+    assert_eq!(fourth(2.0), "a8b8");
+}
+
+#[test]
+fn a_reply_that_becomes_the_root_gets_its_temperature() {
+    let script = Scripted::default().prior("a8a7", 0.8).prior("a8b8", 0.2);
+    let params = Params { reply_policy_temperature: 2.0, ..plain() };
+    let mut manual = ManualSearch::new(TWO_REPLIES, "a2a3", params.clone(), script);
+    (0..6).for_each(|_| manual.visit());
+    let next = played(Some(TWO_REPLIES), "a2a3");
+    manual.search.start(&next, visits(50), params);
+    assert!(manual.tree().root().visits > 1, "the tree is reused");
+    near(manual.child("a8a7").prior, 0.8);
+}
+
+/// Equal priors, Q 0 and no other exploration: without a bound every reply would be visited once before any twice.
+#[test]
+fn widening_bounds_the_replies() {
+    let replies = |widening| {
+        let params = Params { widening, ..plain() };
+        let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4", params, Scripted::default());
+        let mut seen = std::collections::HashSet::new();
+        // The root, e2e4 and 14 visits below it: with 15 visits its node is allowed 6 + 2 moves.
+        for _ in 0..16 {
+            assert_eq!(manual.search.gather(1), 1);
+            let game = manual.search.requests().next().unwrap().game.clone();
+            seen.extend((game.ply() > 1).then(|| game.past().get(2).map_or(game.hash(), |past| past.hash())));
+            manual.answer();
+        }
+        seen.len()
+    };
+    assert_eq!((replies(1.0), replies(0.3)), (14, 8));
+}
+
 #[test]
 fn noise_is_reproducible() {
     let run = |noise| {
