@@ -29,6 +29,7 @@ mod expansion;
 mod visit;
 mod report;
 mod observer;
+mod damping;
 mod context;
 mod pending;
 mod walker;

@@ -47,6 +47,11 @@ pub struct Params {
     /// Progress in searches of positions with a [bare king](crate::endgames::is_bare_king): the weight of
     /// [`towards_mate`](crate::endgames::towards_mate). 0 is off. Our own default: see `docs/search.md`.
     pub progress: f32,
+    /// A win or loss at a leaf counts less the closer the fifty-move rule is: at 100 plies by half this part (Princhess).
+    /// 0 is off.
+    pub fifty_moves_damping: f32,
+    /// A win or loss at a leaf counts less the fewer pieces are left: without any by this part (Princhess). 0 is off.
+    pub material_damping: f32,
     /// Progressive widening: below the root, moves are taken for the first time until their priors sum up to this share,
     /// at least six of them, and two more for each doubling of the node's visits from eight on (Monty). 1 is off.
     pub widening: f32,
@@ -117,6 +122,8 @@ impl Default for Params {
             uncertainty: 0.0,
             draw_sibling_fpu: false,
             progress: 0.6,
+            fifty_moves_damping: 0.0,
+            material_damping: 0.0,
             widening: 1.0,
             virtual_loss: 0.1,
             batch: 8,

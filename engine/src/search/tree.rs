@@ -140,6 +140,8 @@ impl Tree {
             && params.solver == self.params.solver
             && params.twofold_draws == self.params.twofold_draws
             && params.progress == self.params.progress
+            && params.fifty_moves_damping == self.params.fifty_moves_damping
+            && params.material_damping == self.params.material_damping
             && self.advance(game);
         self.neuralmateplay = NeuralMatePlayTerms::of(&params);
         self.params = params;

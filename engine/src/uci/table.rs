@@ -397,6 +397,25 @@ pub static TABLE: &[UciOption] = &[
         doc: "play the move with the best Q of those with this share of the most visited one's visits; 1 is the most visited",
     },
     UciOption {
+        name: "FiftyMovesDamping",
+        aliases: &[],
+        kind: OptionKind::Number(
+            0.0,
+            2.0,
+            |s| s.params.fifty_moves_damping,
+            |s, v| s.params.fifty_moves_damping = v,
+        ),
+        effect: OptionEffect::Params,
+        doc: "a win or loss counts less from 20 plies without capture or pawn move on, at 100 by half this part; 0 is off",
+    },
+    UciOption {
+        name: "MaterialDamping",
+        aliases: &[],
+        kind: OptionKind::Number(0.0, 1.0, |s| s.params.material_damping, |s, v| s.params.material_damping = v),
+        effect: OptionEffect::Params,
+        doc: "a win or loss counts less the fewer pieces are on the board, without any by this part; 0 is off",
+    },
+    UciOption {
         name: "WideningShare",
         aliases: &[],
         kind: OptionKind::Number(0.0, 1.0, |s| s.params.widening, |s, v| s.params.widening = v),

@@ -169,6 +169,27 @@ fn widening_bounds_the_replies() {
 }
 
 #[test]
+fn dampings_reduce_the_value_of_a_leaf() {
+    // After a2a3 no ply counts for the fifty-move rule, after c6b6 ninety do; there are only pawns.
+    let script =
+        Scripted::default().value("a2a3", wdl(0.0, 0.2, 0.8)).value("c6b6", wdl(0.0, 0.2, 0.8));
+    let q = |params| {
+        let fen = TWO_REPLIES.replace("0 1", "89 90");
+        let mut manual = ManualSearch::new(&fen, "a2a3 c6b6", params, script.clone());
+        (0..3).for_each(|_| manual.visit());
+        (manual.child("a2a3").q, manual.child("c6b6").q)
+    };
+    assert_eq!(q(plain()), (0.8, 0.8));
+    // (70 + 38)/256 of it is lost.
+    let (advance, king) = q(Params { fifty_moves_damping: 1.0, ..plain() });
+    near(advance, 0.8);
+    near(king, 0.8 * (1.0 - 108.0 / 256.0));
+    let (advance, king) = q(Params { material_damping: 0.25, ..plain() });
+    near(advance, 0.6);
+    near(king, 0.6);
+}
+
+#[test]
 fn noise_is_reproducible() {
     let run = |noise| {
         let limits = Limits { noise, ..visits(300) };
