@@ -83,6 +83,8 @@ pub struct Puct {
     /// `1 + weight · (min(2.1, 0.679 − 1.634 · ln(1 − g + 0.001)) − 1)`, so that a node with an undecided policy is
     /// explored more (Monty). 0 is off.
     pub gini: f32,
+    /// Each worker but the first has its own factor on c, between 1 − jitter and 1 + jitter (Princhess). 0 is off.
+    pub jitter: f32,
 }
 
 /// Moves that progressive widening always allows.
@@ -99,7 +101,7 @@ const DEVIATION_PRIOR: f32 = 10.0;
 
 impl Default for Puct {
     fn default() -> Puct {
-        Puct { c: 1.745, base: 38_739.0, factor: 3.894, exponent: 0.5, deviation: 0.0, root: 1.0, gini: 0.0 }
+        Puct { c: 1.745, base: 38_739.0, factor: 3.894, exponent: 0.5, deviation: 0.0, root: 1.0, gini: 0.0, jitter: 0.0 }
     }
 }
 
@@ -177,6 +179,15 @@ impl Puct {
         self.c + self.factor * logf((visits as f32 + self.base) / self.base)
     }
 
+    /// The factor on it of a worker: 1 for the first, then spread over the range by the golden ratio.
+    pub fn of_worker(&self, worker: usize) -> f32 {
+        const GOLDEN: f64 = 0.618_033_988_749_895;
+        if self.jitter == 0.0 || worker == 0 {
+            return 1.0;
+        }
+        1.0 + self.jitter * (2.0 * (worker as f64 * GOLDEN).fract() - 1.0) as f32
+    }
+
     /// The factor on it for this number of visits of all moves.
     #[inline]
     pub fn growth(&self, visits: f32) -> f32 {
@@ -221,7 +232,12 @@ impl Params {
             return true;
         }
         let mut sum = 0.0;
-        let likely = priors.take_while(|prior| std::mem::replace(&mut sum, sum + prior) < self.widening).count();
+        let reached = |prior: &f32| {
+            let before = sum;
+            sum += prior;
+            before < self.widening
+        };
+        let likely = priors.take_while(reached).count();
         let doublings = (visits / WIDENING_VISITS).checked_ilog2().map_or(0, |doublings| doublings + 1);
         taken < likely.max(WIDENING_MOVES) + 2 * doublings as usize
     }
@@ -267,6 +283,17 @@ mod tests {
         assert!((puct.indecision(|| 0.999) - (1.0 + 0.5 * (0.679 - 1.0))).abs() < 1e-6);
         let plain = Puct::default();
         assert_eq!((plain.growth(9.0), plain.spread(5, || 3.0), plain.indecision(|| 0.1)), (3.0, 1.0, 1.0));
+    }
+
+    #[test]
+    fn each_worker_has_its_own_exploration() {
+        let puct = Puct { jitter: 0.1, ..Puct::default() };
+        assert_eq!((puct.of_worker(0), Puct::default().of_worker(3)), (1.0, 1.0));
+        // 0.618 · 2 − 1 = 0.236, of 1.236 the fraction 0.236 · 2 − 1 = −0.528.
+        assert!((puct.of_worker(1) - 1.0236).abs() < 1e-4 && (puct.of_worker(2) - 0.9472).abs() < 1e-4);
+        let factors: Vec<f32> = (0..64).map(|worker| puct.of_worker(worker)).collect();
+        assert!(factors.iter().all(|factor| (0.9..=1.1).contains(factor)));
+        assert!(factors.iter().enumerate().all(|(n, factor)| !factors[..n].contains(factor)));
     }
 
     #[test]

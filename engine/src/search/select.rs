@@ -7,7 +7,7 @@ use super::node::{Candidate, Known, Link, Node, NodeId};
 use super::tree::Tree;
 
 impl Tree {
-    /// The index of the move that the next visit takes at an expanded node.
+    /// The index of the move that the next visit takes at an expanded node, with a factor on its exploration.
     ///
     /// `argmax Q + U` with U as [`Puct`](super::Puct) says. In-flight visits
     /// count as visits, and in Q as [`virtual_loss`](super::Params::virtual_loss) says. An unvisited move's Q is
@@ -16,19 +16,19 @@ impl Tree {
     /// Moves that are proven to lose are skipped while there is another; at the root also those that cannot become the
     /// most visited within the [horizon](Tree::set_horizon).
     #[inline]
-    pub(super) fn select(&self, id: NodeId) -> usize {
+    pub(super) fn select(&self, id: NodeId, factor: f32) -> usize {
         if let Some(edge) = self.forced.filter(|_| id == self.root) {
             return edge;
         }
         match &self.neuralmateplay {
-            None => self.select_with(id, &StandardPuct),
-            Some(terms) => self.select_with(id, terms),
+            None => self.select_with(id, factor, &StandardPuct),
+            Some(terms) => self.select_with(id, factor, terms),
         }
     }
 
     #[inline]
-    fn select_with(&self, id: NodeId, terms: &impl SelectionTerms) -> usize {
-        let context = SelectionContext::new(self, id, terms);
+    fn select_with(&self, id: NodeId, factor: f32, terms: &impl SelectionTerms) -> usize {
+        let context = SelectionContext::new(self, id, factor, terms);
         let mut moves = self.nodes.moves_of(id);
         let links = self.nodes.links_of(id);
         let taken = links.len();
@@ -79,7 +79,7 @@ pub(super) struct SelectionContext<'a, T> {
 
 impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
     #[inline]
-    pub fn new(tree: &'a Tree, id: NodeId, terms: &'a T) -> SelectionContext<'a, T> {
+    pub fn new(tree: &'a Tree, id: NodeId, factor: f32, terms: &'a T) -> SelectionContext<'a, T> {
         let params = &tree.params;
         let node = tree.node(id);
         let at_root = id == tree.root;
@@ -93,7 +93,8 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
         let reduction =
             if terms.drops_fpu_reduction(siblings) { 0.0 } else { params.fpu * visited_prior.sqrt() };
         let puct = &params.puct;
-        let mut exploration = puct.at(node.visits())
+        let mut exploration = factor
+            * puct.at(node.visits())
             * puct.growth(below.max(1) as f32)
             * puct.spread(node.visits(), || node.variance())
             * puct.indecision(|| tree.nodes.head_of(id).map_or(1.0, Link::squared_priors));

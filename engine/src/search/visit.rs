@@ -22,6 +22,8 @@ pub struct Path {
     leaf_visits: u32,
     /// The worker whose visit it is.
     worker: usize,
+    /// Its factor on exploration.
+    exploration: f32,
     /// Whether the visit is counted as in flight.
     counted: bool,
 }
@@ -37,7 +39,7 @@ struct Step {
 impl Path {
     /// A path for the visits of a worker of this number.
     pub fn new(worker: usize) -> Path {
-        Path { steps: Vec::with_capacity(64), leaf: NodeId(0), leaf_visits: 0, worker, counted: false }
+        Path { steps: Vec::with_capacity(64), leaf: NodeId(0), leaf_visits: 0, worker, exploration: 1.0, counted: false }
     }
 
     /// Plies from the root to the leaf.
@@ -80,6 +82,7 @@ impl Tree {
     pub fn begin(&self, path: &mut Path) {
         path.steps.clear();
         path.leaf = self.root;
+        path.exploration = self.params.puct.of_worker(path.worker);
         path.counted = false;
     }
 
@@ -97,7 +100,7 @@ impl Tree {
                 }
                 return if node.claim() { Reached::Unexpanded } else { Reached::Collision };
             }
-            let edge = self.select(path.leaf);
+            let edge = self.select(path.leaf, path.exploration);
             let candidate = self.nodes.candidate(path.leaf, edge);
             let (packed, prior) = (candidate.packed(), candidate.steps());
             let parent = path.leaf;

@@ -347,6 +347,13 @@ pub static TABLE: &[UciOption] = &[
         doc: "factor on the exploration at the root",
     },
     UciOption {
+        name: "CPuctJitter",
+        aliases: &[],
+        kind: OptionKind::Number(0.0, 1.0, |s| s.params.puct.jitter, |s, v| s.params.puct.jitter = v),
+        effect: OptionEffect::Params,
+        doc: "each worker but the first explores more or less, by a factor between 1 − this and 1 + this",
+    },
+    UciOption {
         name: "FpuValue",
         aliases: &[],
         kind: OptionKind::Number(-100.0, 100.0, |s| s.params.fpu, |s, v| s.params.fpu = v),

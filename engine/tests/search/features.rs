@@ -1,8 +1,9 @@
 //! Each parameter of the search, by an example in which it makes the difference.
 
 use engine::bench::HashedEvaluator;
+use engine::eval::{Answer, Wdl};
 use engine::position::Game;
-use engine::search::{Limits, Noise, Params};
+use engine::search::{Expanding, Expansion, Leaf, Limits, Noise, Params, Path, Puct, Reached, Tree};
 
 use super::support::*;
 
@@ -187,6 +188,36 @@ fn dampings_reduce_the_value_of_a_leaf() {
     let (advance, king) = q(Params { material_damping: 0.25, ..plain() });
     near(advance, 0.6);
     near(king, 0.6);
+}
+
+#[test]
+fn each_worker_explores_by_its_own_factor() {
+    let game = Game::new();
+    let moves = game.legal_moves();
+    let mut priors = vec![0.02 / (moves.len() - 2) as f32; moves.len()];
+    (priors[0], priors[1]) = (0.5, 0.48);
+    let chosen = |worker, jitter| {
+        let params = Params { puct: Puct { jitter, ..plain().puct }, ..plain() };
+        let tree = Tree::new(game.clone(), &[], params, 1 << 20);
+        let descend = |path: &mut Path| {
+            let mut game = game.clone();
+            tree.begin(path);
+            assert_eq!(tree.descend(path, &mut game, Expanding::AtOnce), Reached::Leaf);
+            game.last_move()
+        };
+        let mut path = Path::new(0);
+        descend(&mut path);
+        let answer = Answer { wdl: Wdl::DRAW, priors: priors.clone() };
+        tree.apply(&path, Leaf::Expanded(answer.wdl, &Expansion::new(&moves, &answer, 1.0)));
+        descend(&mut path);
+        // The first move's Q is 0.5, that of the unvisited ones half of it.
+        tree.apply(&path, Leaf::Valued(wdl(0.25, 0.0, 0.75)));
+        descend(&mut Path::new(worker)).unwrap()
+    };
+    // 0.5 + 0.5/2 · c against 0.25 + 0.48 · c: level at c = 1.087.
+    assert_eq!((chosen(0, 0.0), chosen(1, 0.0)), (moves[0], moves[0]));
+    // Factors 1, 1 + 0.9 · 0.236 and 1 − 0.9 · 0.528.
+    assert_eq!([0, 1, 2].map(|worker| chosen(worker, 0.9)), [moves[0], moves[1], moves[0]]);
 }
 
 #[test]
