@@ -53,6 +53,14 @@ impl Expansion {
         self.sort();
     }
 
+    /// Multiplies the priors and normalises them.
+    pub(super) fn scale(&mut self, factor: impl Fn(PackedMove) -> f32) {
+        self.moves.iter_mut().for_each(|(packed, prior)| *prior *= factor(*packed));
+        let total: f32 = self.moves.iter().map(|(_, prior)| prior).sum();
+        self.moves.iter_mut().for_each(|(_, prior)| *prior /= total);
+        self.sort();
+    }
+
     fn sort(&mut self) {
         // Stable: equal priors stay in the order of move generation, which is the same on every machine.
         self.moves.sort_by(|a, b| b.1.total_cmp(&a.1));

@@ -22,6 +22,7 @@ mod node;
 mod node_store;
 mod counters;
 mod neuralmateplay;
+mod history;
 mod tree;
 mod recycle;
 mod select;

@@ -52,6 +52,9 @@ pub struct Params {
     pub fifty_moves_damping: f32,
     /// A win or loss at a leaf counts less the fewer pieces are left: without any by this part (Princhess). 0 is off.
     pub material_damping: f32,
+    /// Butterfly history: the logits of a position's policy are raised by this weight times how well its moves did
+    /// elsewhere, −1 to 1 (Monty). 0 is off.
+    pub history: f32,
     /// Progressive widening: below the root, moves are taken for the first time until their priors sum up to this share,
     /// at least six of them, and two more for each doubling of the node's visits from eight on (Monty). 1 is off.
     pub widening: f32,
@@ -126,6 +129,7 @@ impl Default for Params {
             progress: 0.6,
             fifty_moves_damping: 0.0,
             material_damping: 0.0,
+            history: 0.0,
             widening: 1.0,
             virtual_loss: 0.1,
             batch: 8,

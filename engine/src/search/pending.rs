@@ -115,7 +115,9 @@ impl PendingBatch {
     pub fn apply(&mut self, context: &SearchContext, tree: &Tree, answers: &[Answer], noisy: bool) -> bool {
         let mut root_expanded = false;
         for (leaf, answer) in self.leaves[..self.waiting].iter().zip(answers) {
-            self.expansion.set(&leaf.moves, &answer.priors, context.temperature(leaf.path.plies()));
+            let temperature = context.temperature(leaf.path.plies());
+            self.expansion.set(&leaf.moves, &answer.priors, temperature);
+            tree.recall(leaf.game.turn(), temperature, &mut self.expansion);
             let at_root = leaf.path.plies() == 0;
             if let Some(noise) = context.limits.noise.filter(|_| at_root && noisy) {
                 self.expansion.mix(noise);

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use shakmaty::Move;
 
 use super::counters::{Counters, SearchCounters};
+use super::history::MoveHistory;
 use super::neuralmateplay::NeuralMatePlayTerms;
 use super::node::{Candidate, Fate, Known, Link, Node, NodeId};
 use super::node_store::NodeStore;
@@ -68,6 +69,8 @@ pub struct Tree {
     pub(super) forced: Option<usize>,
     /// Root moves with fewer visits than this cannot become the most visited before the search ends.
     pub(super) hopeless_below: AtomicU32,
+    /// How well moves did in this search and those before it, if [`Params::history`] is on.
+    pub(super) history: Option<MoveHistory>,
     // Grows.
     pub(super) nodes: NodeStore,
     pub(super) root: NodeId,
@@ -97,6 +100,7 @@ impl Tree {
             shared: false,
             forced: None,
             hopeless_below: AtomicU32::new(0),
+            history: None,
             nodes,
             root,
             base: root,
@@ -145,6 +149,11 @@ impl Tree {
             && self.advance(game);
         self.neuralmateplay = NeuralMatePlayTerms::of(&params);
         self.params = params;
+        if self.params.history == 0.0 {
+            self.history = None;
+        } else if self.history.is_none() {
+            self.history = Some(MoveHistory::new());
+        }
         if !kept {
             self.nodes.clear();
             self.recycler = Recycler::default();

@@ -4,13 +4,16 @@
 //! being evaluated the visit may be counted as in flight, so that other visits avoid its path (virtual loss).
 //! [`Tree::apply`] ends it with a value, [`Tree::cancel`] without.
 
+use shakmaty::Color;
+
 use super::counters::VisitKind;
 use super::expansion::{Expansion, Leaf};
+use super::history::MoveHistory;
 use super::node::{Fate, NodeId};
 use super::proof::Proof;
 use super::tree::Tree;
 use crate::eval::Wdl;
-use crate::position::Game;
+use crate::position::{Game, PackedMove};
 use crate::tables::TableResult;
 
 /// The nodes and moves of a visit. The memory is used again and again.
@@ -33,7 +36,8 @@ struct Step {
     node: NodeId,
     link: u32,
     /// The move's prior in units of 1/65535.
-    prior: u32,
+    prior: u16,
+    packed: PackedMove,
 }
 
 impl Path {
@@ -113,7 +117,7 @@ impl Tree {
             });
             game.play(packed.to_legal_move(game.position()));
             let Some(taken) = taken.or_else(|| self.take(path, edge, game)) else { return Reached::Full };
-            path.steps.push(Step { node: parent, link: taken.link, prior });
+            path.steps.push(Step { node: parent, link: taken.link, prior: prior as u16, packed });
             path.leaf = taken.child;
             if taken.transposition && self.node(taken.child).visits() > 0 {
                 let wdl = self.node(taken.child).wdl_for_parent().flipped();
@@ -290,7 +294,7 @@ impl Tree {
             if link.add_visits(1, shared) == 0
                 && let Some(head) = self.nodes.head_of(step.node)
             {
-                head.add_visits(step.prior, shared);
+                head.add_visits(u32::from(step.prior), shared);
             }
             link.refresh(child);
             node.add(for_parent, value.draw, shared);
@@ -298,6 +302,31 @@ impl Tree {
             child = node;
         }
         self.counters.add(path.worker, kind, path.steps.len());
+        if let Some(history) = &self.history {
+            self.remember(history, path, value.q());
+        }
+    }
+
+    /// Adds the result `q` for the side to move at the leaf to the moves of its path.
+    fn remember(&self, history: &MoveHistory, path: &Path, q: f32) {
+        let mut side = self.game.turn();
+        let at_leaf = if path.steps.len().is_multiple_of(2) { side } else { !side };
+        for step in &path.steps {
+            // What is proven needs no guess.
+            if self.node(self.nodes.link(step.link).child()).proof().is_none() {
+                history.add(side, step.packed, if side == at_leaf { q } else { -q });
+            }
+            side = !side;
+        }
+    }
+
+    /// Changes the policy of a position, with `turn` to move, by how well its moves did; `temperature` is the policy's.
+    #[inline]
+    pub(super) fn recall(&self, turn: Color, temperature: f32, expansion: &mut Expansion) {
+        if let Some(history) = &self.history {
+            let weight = self.params.history / temperature;
+            expansion.scale(|packed| (weight * history.of(turn, packed)).exp());
+        }
     }
 
     /// Backs up the proof of the leaf as far as it proves its ancestors.

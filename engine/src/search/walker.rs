@@ -65,7 +65,7 @@ impl Walker {
                     } else {
                         self.game.legal_moves()
                     };
-                    self.ask_policy(context, evaluator, &moves);
+                    self.ask_policy(context, tree, evaluator, &moves);
                     if !tree.expand(&self.path, &self.expansion) {
                         return VisitEnd::Full;
                     }
@@ -95,7 +95,7 @@ impl Walker {
         let wdl = context.adjusted(&self.game, evaluator.value(&self.game));
         if self.path.plies() == 0 {
             // The root's moves are wanted even after a single visit.
-            self.ask_policy(context, evaluator, &moves);
+            self.ask_policy(context, tree, evaluator, &moves);
             tree.apply(&self.path, Leaf::Expanded(wdl, &self.expansion));
         } else {
             tree.apply(&self.path, Leaf::Valued(wdl));
@@ -106,6 +106,7 @@ impl Walker {
     fn ask_policy(
         &mut self,
         context: &SearchContext,
+        tree: &Tree,
         evaluator: &mut dyn SplitEvaluator,
         moves: &[shakmaty::Move],
     ) {
@@ -114,6 +115,7 @@ impl Walker {
         let temperature = context.temperature(self.path.plies());
         evaluator.policy(&self.game, moves, temperature, &mut self.priors);
         self.expansion.set(moves, &self.priors, 1.0);
+        tree.recall(self.game.turn(), temperature, &mut self.expansion);
         if let Some(noise) = context.limits.noise.filter(|_| self.path.plies() == 0) {
             self.expansion.mix(noise);
         }

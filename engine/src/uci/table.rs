@@ -423,6 +423,13 @@ pub static TABLE: &[UciOption] = &[
         doc: "a win or loss counts less the fewer pieces are on the board, without any by this part; 0 is off",
     },
     UciOption {
+        name: "HistoryWeight",
+        aliases: &[],
+        kind: OptionKind::Number(0.0, 10.0, |s| s.params.history, |s, v| s.params.history = v),
+        effect: OptionEffect::Params,
+        doc: "weight, in a position's policy, of how well its moves did in other positions of this game's searches; 0 is off",
+    },
+    UciOption {
         name: "WideningShare",
         aliases: &[],
         kind: OptionKind::Number(0.0, 1.0, |s| s.params.widening, |s, v| s.params.widening = v),

@@ -176,6 +176,8 @@ fn dampings_reduce_the_value_of_a_leaf() {
         Scripted::default().value("a2a3", wdl(0.0, 0.2, 0.8)).value("c6b6", wdl(0.0, 0.2, 0.8));
     let q = |params| {
         let fen = TWO_REPLIES.replace("0 1", "89 90");
+        // Unvisited moves first.
+        let params = Params { fpu: -5.0, ..params };
         let mut manual = ManualSearch::new(&fen, "a2a3 c6b6", params, script.clone());
         (0..3).for_each(|_| manual.visit());
         (manual.child("a2a3").q, manual.child("c6b6").q)
@@ -218,6 +220,31 @@ fn each_worker_explores_by_its_own_factor() {
     assert_eq!((chosen(0, 0.0), chosen(1, 0.0)), (moves[0], moves[0]));
     // Factors 1, 1 + 0.9 · 0.236 and 1 − 0.9 · 0.528.
     assert_eq!([0, 1, 2].map(|worker| chosen(worker, 0.9)), [moves[0], moves[1], moves[0]]);
+}
+
+/// A move that did well makes the policy of positions that are expanded later prefer it, in the next search too.
+#[test]
+fn history_prefers_moves_that_did_well() {
+    let script = Scripted::default()
+        .prior("e2e4", 0.5)
+        .prior("d2d4", 0.5)
+        .value("e2e4", wdl(0.9, 0.0, 0.1))
+        .value("d2d4", wdl(0.1, 0.0, 0.9));
+    let prior = |history, visited| {
+        // Unvisited moves first.
+        let params = Params { history, reuse: false, fpu: -5.0, ..plain() };
+        let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", params.clone(), script.clone());
+        (0..visited).for_each(|_| manual.visit());
+        let game = Game::from_fen(KINGS_AND_PAWNS).unwrap();
+        let root_moves = ["e2e4", "d2d4"].map(|m| game.parse_uci(m).unwrap()).to_vec();
+        manual.search.start(&game, Limits { root_moves, ..Limits::default() }, params);
+        manual.visit();
+        manual.child("d2d4").prior
+    };
+    near(prior(0.0, 3), 0.5);
+    near(prior(0.5, 0), 0.5);
+    // One visit each, Q ±0.8: ±400/8140 · ln 9 = ±0.108; e^(0.5 · 0.216) = 1.114 times the other.
+    near(prior(0.5, 3), 1.114 / 2.114);
 }
 
 #[test]
