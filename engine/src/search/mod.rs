@@ -23,6 +23,7 @@ mod node_store;
 mod counters;
 mod neuralmateplay;
 mod history;
+mod correction;
 mod tree;
 mod recycle;
 mod select;

@@ -200,6 +200,11 @@ impl Node {
         self.add(q, draw, shared);
     }
 
+    /// Sets the evaluator's value, where it is not that of the visit that ended here.
+    pub fn set_value(&self, q: f32) {
+        self.value.store(q.to_bits(), Ordering::Relaxed);
+    }
+
     /// The evaluator's value for the side that moved into the node; `None` before its evaluation.
     pub fn value(&self) -> Option<f32> {
         (self.visits() > 0).then(|| f32::from_bits(self.value.load(Ordering::Relaxed)))

@@ -55,6 +55,9 @@ pub struct Params {
     /// Butterfly history: the logits of a position's policy are raised by this weight times how well its moves did
     /// elsewhere, −1 to 1 (Monty). 0 is off.
     pub history: f32,
+    /// Correction history: an evaluator's value is corrected by this weight times the error of its earlier values in
+    /// positions with the same pawns or material. 0 is off.
+    pub correction: f32,
     /// Progressive widening: below the root, moves are taken for the first time until their priors sum up to this share,
     /// at least six of them, and two more for each doubling of the node's visits from eight on (Monty). 1 is off.
     pub widening: f32,
@@ -130,6 +133,7 @@ impl Default for Params {
             fifty_moves_damping: 0.0,
             material_damping: 0.0,
             history: 0.0,
+            correction: 0.0,
             widening: 1.0,
             virtual_loss: 0.1,
             batch: 8,

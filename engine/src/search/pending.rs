@@ -3,7 +3,7 @@
 use shakmaty::MoveList;
 
 use super::context::SearchContext;
-use super::expansion::{Expansion, Leaf};
+use super::expansion::Expansion;
 use super::tree::Tree;
 use super::visit::{Expanding, Path, Reached};
 use crate::eval::{Answer, Request};
@@ -124,7 +124,7 @@ impl PendingBatch {
             }
             root_expanded |= at_root;
             let wdl = context.adjusted(&leaf.game, answer.wdl);
-            tree.apply(&leaf.path, Leaf::Expanded(wdl, &self.expansion));
+            tree.apply_value(&leaf.path, &leaf.game, wdl, Some(&self.expansion));
         }
         self.waiting = 0;
         root_expanded

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use shakmaty::Move;
 
+use super::correction::Corrections;
 use super::counters::{Counters, SearchCounters};
 use super::history::MoveHistory;
 use super::neuralmateplay::NeuralMatePlayTerms;
@@ -71,6 +72,8 @@ pub struct Tree {
     pub(super) hopeless_below: AtomicU32,
     /// How well moves did in this search and those before it, if [`Params::history`] is on.
     pub(super) history: Option<MoveHistory>,
+    /// The evaluator's errors in this search and those before it, if [`Params::correction`] is on.
+    pub(super) corrections: Option<Corrections>,
     // Grows.
     pub(super) nodes: NodeStore,
     pub(super) root: NodeId,
@@ -101,6 +104,7 @@ impl Tree {
             forced: None,
             hopeless_below: AtomicU32::new(0),
             history: None,
+            corrections: None,
             nodes,
             root,
             base: root,
@@ -153,6 +157,11 @@ impl Tree {
             self.history = None;
         } else if self.history.is_none() {
             self.history = Some(MoveHistory::new());
+        }
+        if self.params.correction == 0.0 {
+            self.corrections = None;
+        } else if self.corrections.is_none() {
+            self.corrections = Some(Corrections::new());
         }
         if !kept {
             self.nodes.clear();

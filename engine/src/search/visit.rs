@@ -6,6 +6,7 @@
 
 use shakmaty::Color;
 
+use super::correction::Corrections;
 use super::counters::VisitKind;
 use super::expansion::{Expansion, Leaf};
 use super::history::MoveHistory;
@@ -103,6 +104,13 @@ impl Tree {
                     return Reached::Leaf;
                 }
                 return if node.claim() { Reached::Unexpanded } else { Reached::Collision };
+            }
+            if let Some(corrections) = &self.corrections
+                && Corrections::is_due(node.visits())
+                && node.proof().is_none()
+                && let Some(value) = node.value()
+            {
+                corrections.learn(game, node.visits(), value - node.q());
             }
             let edge = self.select(path.leaf, path.exploration);
             let candidate = self.nodes.candidate(path.leaf, edge);
@@ -268,6 +276,22 @@ impl Tree {
         }
         // Last, so that no other visit takes the leaf for one to evaluate.
         self.uncount(path);
+    }
+
+    /// [`Tree::apply`] for an evaluator's value `wdl` of the position at the leaf, `game`, with its moves if they are known
+    /// already: the value is corrected by what earlier ones of like positions came to.
+    pub(super) fn apply_value(&self, path: &Path, game: &Game, wdl: Wdl, expansion: Option<&Expansion>) {
+        let corrected = match &self.corrections {
+            Some(corrections) => corrections.correct(game, wdl, self.params.correction),
+            None => wdl,
+        };
+        match expansion {
+            Some(expansion) => self.apply(path, Leaf::Expanded(corrected, expansion)),
+            None => self.apply(path, Leaf::Valued(corrected)),
+        }
+        if self.corrections.is_some() {
+            self.node(path.leaf).set_value(-wdl.q());
+        }
     }
 
     /// Ends a visit that reached a known value.

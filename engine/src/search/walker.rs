@@ -2,7 +2,7 @@
 //! before the next one begins.
 
 use super::context::SearchContext;
-use super::expansion::{Expansion, Leaf};
+use super::expansion::Expansion;
 use super::tree::Tree;
 use super::visit::{Expanding, Path, Reached};
 use crate::eval::SplitEvaluator;
@@ -96,9 +96,9 @@ impl Walker {
         if self.path.plies() == 0 {
             // The root's moves are wanted even after a single visit.
             self.ask_policy(context, tree, evaluator, &moves);
-            tree.apply(&self.path, Leaf::Expanded(wdl, &self.expansion));
+            tree.apply_value(&self.path, &self.game, wdl, Some(&self.expansion));
         } else {
-            tree.apply(&self.path, Leaf::Valued(wdl));
+            tree.apply_value(&self.path, &self.game, wdl, None);
         }
         VisitEnd::Applied
     }

@@ -430,6 +430,13 @@ pub static TABLE: &[UciOption] = &[
         doc: "weight, in a position's policy, of how well its moves did in other positions of this game's searches; 0 is off",
     },
     UciOption {
+        name: "CorrectionWeight",
+        aliases: &[],
+        kind: OptionKind::Number(0.0, 2.0, |s| s.params.correction, |s, v| s.params.correction = v),
+        effect: OptionEffect::Params,
+        doc: "weight of the network's mean error in positions with the same pawns or material, as this game's searches found it, in the values of leaves; 0 is off",
+    },
+    UciOption {
         name: "WideningShare",
         aliases: &[],
         kind: OptionKind::Number(0.0, 1.0, |s| s.params.widening, |s, v| s.params.widening = v),

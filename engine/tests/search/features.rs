@@ -1,9 +1,9 @@
 //! Each parameter of the search, by an example in which it makes the difference.
 
 use engine::bench::HashedEvaluator;
-use engine::eval::{Answer, Wdl};
+use engine::eval::{Answer, EvalError, Evaluator, Request, Wdl};
 use engine::position::Game;
-use engine::search::{Expanding, Expansion, Leaf, Limits, Noise, Params, Path, Puct, Reached, Tree};
+use engine::search::{Expanding, Expansion, Leaf, Limits, Noise, Params, Path, Pool, Puct, Reached, Tree};
 
 use super::support::*;
 
@@ -245,6 +245,38 @@ fn history_prefers_moves_that_did_well() {
     near(prior(0.5, 0), 0.5);
     // One visit each, Q ±0.8: ±400/8140 · ln 9 = ±0.108; e^(0.5 · 0.216) = 1.114 times the other.
     near(prior(0.5, 3), 1.114 / 2.114);
+}
+
+/// The root looks level, and everything below it is better for White.
+struct WrongAboutTheRoot;
+
+impl Evaluator for WrongAboutTheRoot {
+    fn max_batch(&self) -> usize {
+        1
+    }
+
+    fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
+        let mut answers = WhiteWins.evaluate(batch)?;
+        for (answer, _) in answers.iter_mut().zip(batch).filter(|(_, request)| request.game.ply() == 0) {
+            answer.wdl = Wdl::DRAW;
+        }
+        Ok(answers)
+    }
+}
+
+/// What one search finds out about a value corrects the next one's.
+#[test]
+fn the_error_of_like_positions_corrects_a_leaf() {
+    let root = |correction| {
+        // Blocked pawns: they and the material stay as they are.
+        let game = Game::from_fen("4k3/8/8/p1p1p1p1/P1P1P1P1/8/8/4K3 w - - 0 1").unwrap();
+        let params = Params { correction, reuse: false, ..plain() };
+        let mut pool = Pool::new(vec![Box::new(WrongAboutTheRoot)], params, 16 << 20);
+        search_by(&mut pool, &game, visits(500));
+        search_by(&mut pool, &game, visits(1)).report.lines[0].wdl
+    };
+    assert_eq!(root(0.0), wdl(0.0, 1.0, 0.0));
+    assert!(root(1.0).q() > 0.005, "{:?}", root(1.0));
 }
 
 #[test]
