@@ -24,6 +24,8 @@ pub enum Leaf<'a> {
     Expanded(Wdl, &'a Expansion),
     /// An evaluated position whose moves are not known yet.
     Valued(Wdl),
+    /// The same with the value of the position elsewhere in the tree.
+    Known(Wdl),
 }
 
 /// The moves of a position with their priors, highest first. The memory is used again and again.

@@ -24,6 +24,7 @@ mod counters;
 mod neuralmateplay;
 mod history;
 mod correction;
+mod position_values;
 mod tree;
 mod recycle;
 mod select;

@@ -26,6 +26,9 @@ pub struct Params {
     /// Transpositions share one node (Czech, Korus, Kersting: Monte-Carlo Graph Search, 2020). On by our own
     /// measurement: see `docs/search.md`.
     pub transpositions: bool,
+    /// A new leaf takes the mean result of the same position elsewhere in the tree, whatever its fifty-move counter and
+    /// repetitions, in place of an evaluation (Monty); for evaluators that answer question by question.
+    pub transposition_values: bool,
     /// Reuse the tree of the last search if it contains the new root.
     pub reuse: bool,
     /// Back up proven values (mate, stalemate, dead positions, tables) (Winands, Björnsson, Saito: Monte-Carlo Tree
@@ -121,6 +124,7 @@ impl Default for Params {
             reply_policy_temperature: 1.359,
             choice_share: 1.0,
             transpositions: true,
+            transposition_values: false,
             reuse: true,
             solver: true,
             mates: true,

@@ -11,6 +11,7 @@ use super::neuralmateplay::NeuralMatePlayTerms;
 use super::node::{Candidate, Fate, Known, Link, Node, NodeId};
 use super::node_store::NodeStore;
 use super::params::Params;
+use super::position_values::PositionValues;
 use super::proof::Proof;
 use super::recycle::Recycler;
 use crate::eval::Wdl;
@@ -35,6 +36,9 @@ pub struct NodeView {
     /// The evaluator's value for the side that moved into the node, −1 to 1; `None` before its evaluation.
     pub value: Option<f32>,
 }
+
+/// The table of [`Params::transposition_values`] takes this share of the tree's memory, in addition to it.
+const VALUES_SHARE: usize = 64;
 
 /// Visits of a search with a reused tree before the mean path length is meaningful.
 const KEPT_VISITS_UNCOUNTED: u64 = 128;
@@ -74,6 +78,8 @@ pub struct Tree {
     pub(super) history: Option<MoveHistory>,
     /// The evaluator's errors in this search and those before it, if [`Params::correction`] is on.
     pub(super) corrections: Option<Corrections>,
+    /// What positions of this tree are worth, if [`Params::transposition_values`] is on.
+    pub(super) position_values: Option<PositionValues>,
     // Grows.
     pub(super) nodes: NodeStore,
     pub(super) root: NodeId,
@@ -105,6 +111,7 @@ impl Tree {
             hopeless_below: AtomicU32::new(0),
             history: None,
             corrections: None,
+            position_values: None,
             nodes,
             root,
             base: root,
@@ -145,6 +152,7 @@ impl Tree {
             && params.root_policy_temperature == self.params.root_policy_temperature
             && params.reply_policy_temperature == self.params.reply_policy_temperature
             && params.transpositions == self.params.transpositions
+            && params.transposition_values == self.params.transposition_values
             && params.solver == self.params.solver
             && params.twofold_draws == self.params.twofold_draws
             && params.progress == self.params.progress
@@ -162,6 +170,11 @@ impl Tree {
             self.corrections = None;
         } else if self.corrections.is_none() {
             self.corrections = Some(Corrections::new());
+        }
+        if !self.params.transposition_values {
+            self.position_values = None;
+        } else if !kept || self.position_values.is_none() {
+            self.position_values = PositionValues::new(self.nodes.memory() / VALUES_SHARE);
         }
         if !kept {
             self.nodes.clear();

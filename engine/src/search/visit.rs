@@ -265,6 +265,10 @@ impl Tree {
                 kind = VisitKind::Evaluation;
                 wdl
             }
+            Leaf::Known(wdl) => {
+                kind = VisitKind::Transposition;
+                wdl
+            }
         };
         if let Some(proof) = proof {
             node.set_fate(Fate::Proven(proof));
@@ -291,6 +295,29 @@ impl Tree {
         }
         if self.corrections.is_some() {
             self.node(path.leaf).set_value(-wdl.q());
+        }
+    }
+
+    /// The value, for the side to move, of the position of `game` elsewhere in the tree.
+    #[inline]
+    pub(super) fn position_value(&self, game: &Game) -> Option<Wdl> {
+        self.position_values.as_ref()?.get(game.hash())
+    }
+
+    /// Records the values of the positions of a visit that has ended, for [`Tree::position_value`]; `game` is at its
+    /// leaf.
+    #[inline]
+    pub(super) fn record_values(&self, path: &Path, game: &Game) {
+        let Some(values) = &self.position_values else { return };
+        let hashes = game.past().iter().map(|past| past.hash()).chain([game.hash()]).skip(self.game.ply() + 1);
+        for (step, hash) in path.steps.iter().zip(hashes) {
+            let node = self.node(self.nodes.link(step.link).child());
+            let visits = node.visits();
+            // A draw by repetition is one of the path, not of the position.
+            let of_path = matches!(node.fate(), Fate::Threefold | Fate::Twofold(_));
+            if visits.is_power_of_two() && !of_path {
+                values.put(hash, node.wdl_for_parent().flipped(), visits);
+            }
         }
     }
 

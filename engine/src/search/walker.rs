@@ -2,7 +2,7 @@
 //! before the next one begins.
 
 use super::context::SearchContext;
-use super::expansion::Expansion;
+use super::expansion::{Expansion, Leaf};
 use super::tree::Tree;
 use super::visit::{Expanding, Path, Reached};
 use crate::eval::SplitEvaluator;
@@ -56,6 +56,7 @@ impl Walker {
             match tree.descend(&mut self.path, &mut self.game, Expanding::AtSecondVisit) {
                 Reached::Known { wdl, transposition } => {
                     tree.finish(&self.path, wdl, transposition);
+                    tree.record_values(&self.path, &self.game);
                     return VisitEnd::Applied;
                 }
                 Reached::Leaf => return self.evaluate(context, tree, evaluator),
@@ -92,6 +93,11 @@ impl Walker {
             tree.apply(&self.path, known);
             return VisitEnd::Applied;
         }
+        if let Some(wdl) = tree.position_value(&self.game).filter(|_| self.path.plies() > 0) {
+            tree.apply(&self.path, Leaf::Known(wdl));
+            tree.record_values(&self.path, &self.game);
+            return VisitEnd::Applied;
+        }
         let wdl = context.adjusted(&self.game, evaluator.value(&self.game));
         if self.path.plies() == 0 {
             // The root's moves are wanted even after a single visit.
@@ -100,6 +106,7 @@ impl Walker {
         } else {
             tree.apply_value(&self.path, &self.game, wdl, None);
         }
+        tree.record_values(&self.path, &self.game);
         VisitEnd::Applied
     }
 

@@ -458,6 +458,16 @@ pub static TABLE: &[UciOption] = &[
         doc: "share one node between positions reached by different move orders",
     },
     UciOption {
+        name: "TranspositionValues",
+        aliases: &[],
+        kind: OptionKind::Check(
+            |s| s.params.transposition_values,
+            |s, v| s.params.transposition_values = v,
+        ),
+        effect: OptionEffect::Params,
+        doc: "take a new leaf's value from the same position elsewhere in the tree, whatever its fifty-move counter and repetitions; only with the backend `native`; takes a 64th of `Hash` in addition",
+    },
+    UciOption {
         name: "TreeReuse",
         aliases: &[],
         kind: OptionKind::Check(|s| s.params.reuse, |s, v| s.params.reuse = v),

@@ -258,7 +258,7 @@ impl Evaluator for WrongAboutTheRoot {
     fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
         let mut answers = WhiteWins.evaluate(batch)?;
         for (answer, _) in answers.iter_mut().zip(batch).filter(|(_, request)| request.game.ply() == 0) {
-            answer.wdl = Wdl::DRAW;
+            answer.wdl = wdl(0.5, 0.0, 0.5);
         }
         Ok(answers)
     }
@@ -275,7 +275,7 @@ fn the_error_of_like_positions_corrects_a_leaf() {
         search_by(&mut pool, &game, visits(500));
         search_by(&mut pool, &game, visits(1)).report.lines[0].wdl
     };
-    assert_eq!(root(0.0), wdl(0.0, 1.0, 0.0));
+    assert_eq!(root(0.0), wdl(0.5, 0.0, 0.5));
     assert!(root(1.0).q() > 0.005, "{:?}", root(1.0));
 }
 
