@@ -386,18 +386,40 @@ impl Tree {
             return;
         }
         let mut child = self.node(path.leaf);
-        for step in path.steps.iter().rev() {
+        for (place, step) in path.steps.iter().enumerate().rev() {
             self.nodes.link(step.link).refresh(child);
             let never_taken = self.nodes.moves_of(step.node).len() > self.nodes.links_of(step.node).len();
             let proofs = self.nodes.links_of(step.node).map(|link| self.node(link.child()).proof());
             let proof = Proof::of_position(proofs.chain(never_taken.then_some(None)));
             let node = self.node(step.node);
             if let Some(proof) = proof.filter(|proof| node.proof() != Some(*proof)) {
+                let result_is_new = node.proof().is_none_or(|before| before.wdl() != proof.wdl());
                 node.set_fate(Fate::Proven(proof));
+                if result_is_new {
+                    self.mend_sums(path, place, -proof.wdl().q(), proof.wdl().draw);
+                }
                 child = node;
             } else {
                 break;
             }
+        }
+    }
+
+    /// Makes the sums of the node of a path's step so as if all its visits had had the result `q`, for the side that moved
+    /// into it, and corrects what they have contributed to its ancestors along the path.
+    ///
+    /// Of a node with several parents a share of the visits came through each: this one's is corrected.
+    fn mend_sums(&self, path: &Path, place: usize, q: f32, draw: f32) {
+        let mut node = self.node(path.steps[place].node);
+        let mut error = node.error_against(q, draw);
+        node.mend(error, self.shared);
+        for step in path.steps[..place].iter().rev() {
+            let (parent, link) = (self.node(step.node), self.nodes.link(step.link));
+            link.refresh(node);
+            let share = f64::from(link.visits()) / f64::from(node.visits().max(1));
+            error = error.for_parent(share.min(1.0));
+            parent.mend(error, self.shared);
+            node = parent;
         }
     }
 }
