@@ -95,6 +95,12 @@ pub(super) struct SumError {
 }
 
 impl SumError {
+    /// Of so many visits that counted as draws and have the result `q`, with this probability of a draw.
+    pub fn of_draws(visits: u32, q: f32, draw: f32) -> SumError {
+        let (visits, q) = (f64::from(visits), f64::from(q));
+        SumError { wins: visits * q, squares: visits * q * q, draws: visits * (f64::from(draw) - 1.0) }
+    }
+
     /// The same for the parent, of whose visits so large a share of the node's came.
     pub fn for_parent(self, share: f64) -> SumError {
         SumError { wins: -self.wins * share, squares: self.squares * share, draws: self.draws * share }

@@ -10,7 +10,7 @@ use super::correction::Corrections;
 use super::counters::VisitKind;
 use super::expansion::{Expansion, Leaf};
 use super::history::MoveHistory;
-use super::node::{Fate, NodeId};
+use super::node::{Fate, NodeId, SumError};
 use super::proof::Proof;
 use super::tree::Tree;
 use crate::eval::Wdl;
@@ -28,6 +28,8 @@ pub struct Path {
     worker: usize,
     /// Its factor on exploration.
     exploration: f32,
+    /// Earlier visits to the leaf by the path's last move, which counted as a repetition that is none any more.
+    taken_back: u32,
     /// Whether the visit is counted as in flight.
     counted: bool,
 }
@@ -44,7 +46,7 @@ struct Step {
 impl Path {
     /// A path for the visits of a worker of this number.
     pub fn new(worker: usize) -> Path {
-        Path { steps: Vec::with_capacity(64), leaf: NodeId(0), leaf_visits: 0, worker, exploration: 1.0, counted: false }
+        Path { steps: Vec::with_capacity(64), leaf: NodeId(0), leaf_visits: 0, worker, exploration: 1.0, taken_back: 0, counted: false }
     }
 
     /// Plies from the root to the leaf.
@@ -88,6 +90,7 @@ impl Tree {
         path.steps.clear();
         path.leaf = self.root;
         path.exploration = self.params.puct.of_worker(path.worker);
+        path.taken_back = 0;
         path.counted = false;
     }
 
@@ -131,7 +134,11 @@ impl Tree {
                 let wdl = self.node(taken.child).wdl_for_parent().flipped();
                 return Reached::Known { wdl, transposition: true };
             }
-            if let Some(wdl) = self.known_value(path.leaf, path.steps.len()) {
+            if self.is_taken_back(path.leaf, path.steps.len()) {
+                path.taken_back = self.nodes.link(taken.link).visits();
+                self.node(path.leaf).forget_visits();
+            }
+            if let Some(wdl) = self.known_value(path.leaf) {
                 return Reached::Known { wdl, transposition: false };
             }
         }
@@ -181,19 +188,20 @@ impl Tree {
         Some(Taken { link, child, transposition: false })
     }
 
-    /// The value for the side to move at `id`, `plies` from the root, if it is known without an evaluation.
-    fn known_value(&self, id: NodeId, plies: usize) -> Option<Wdl> {
-        let node = self.node(id);
-        match node.fate() {
+    /// Whether `id`, `plies` from the root, was a repetition in an earlier search and is none in this one: its first
+    /// occurrence was before the current root.
+    #[inline]
+    fn is_taken_back(&self, id: NodeId, plies: usize) -> bool {
+        matches!(self.node(id).fate(), Fate::Twofold(ago) if usize::from(ago) > plies)
+    }
+
+    /// The value for the side to move at `id`, if it is known without an evaluation.
+    #[inline]
+    fn known_value(&self, id: NodeId) -> Option<Wdl> {
+        match self.node(id).fate() {
             Fate::Open => None,
             Fate::Proven(proof) => Some(proof.wdl()),
-            Fate::Threefold => Some(Wdl::DRAW),
-            // The first occurrence was before the current root: no repetition within this search.
-            Fate::Twofold(ago) if usize::from(ago) > plies => {
-                node.forget_visits();
-                None
-            }
-            Fate::Twofold(_) => Some(Wdl::DRAW),
+            Fate::Threefold | Fate::Twofold(_) => Some(Wdl::DRAW),
         }
     }
 
@@ -275,6 +283,9 @@ impl Tree {
         }
         node.add_own(-wdl.q(), wdl.draw, self.shared);
         self.back_up(path, wdl, kind);
+        if path.taken_back > 0 {
+            self.replace_draws(path, wdl);
+        }
         if proof.is_some() {
             self.back_up_proof(path);
         }
@@ -402,6 +413,20 @@ impl Tree {
             } else {
                 break;
             }
+        }
+    }
+
+    /// Gives the visits by the path's last move that counted as draws by repetition the value of the leaf.
+    fn replace_draws(&self, path: &Path, wdl: Wdl) {
+        let mut error = SumError::of_draws(path.taken_back, -wdl.q(), wdl.draw);
+        let mut node = self.node(path.leaf);
+        for (place, step) in path.steps.iter().enumerate().rev() {
+            let (parent, link) = (self.node(step.node), self.nodes.link(step.link));
+            link.refresh(node);
+            let visits = if place + 1 == path.steps.len() { link.visits() } else { node.visits() };
+            error = error.for_parent((f64::from(link.visits()) / f64::from(visits.max(1))).min(1.0));
+            parent.mend(error, self.shared);
+            node = parent;
         }
     }
 
