@@ -110,7 +110,16 @@ const DEVIATION_PRIOR: f32 = 10.0;
 
 impl Default for Puct {
     fn default() -> Puct {
-        Puct { c: 1.745, base: 38_739.0, factor: 3.894, exponent: 0.5, deviation: 0.0, root: 1.0, gini: 0.0, jitter: 0.0 }
+        Puct {
+            c: 1.745,
+            base: 38_739.0,
+            factor: 3.894,
+            exponent: 0.5,
+            deviation: 0.0,
+            root: 1.0,
+            gini: 0.0,
+            jitter: 0.0,
+        }
     }
 }
 
@@ -266,6 +275,8 @@ pub struct Limits {
     pub root_moves: Vec<Move>,
     /// Noise on the root's priors, for self-play.
     pub noise: Option<Noise>,
+    /// A mate in so many moves is all that is wanted: the search ends when it is proven, or that there is none.
+    pub mate: Option<u32>,
     /// All root moves are of interest, not only the best: no smart pruning, and a proven root ends the search only when
     /// all its moves are proven or it is mate in one.
     pub all_moves: bool,

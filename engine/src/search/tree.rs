@@ -204,7 +204,8 @@ impl Tree {
     /// Changes the priors of a root so many plies below the last one, and of its children, from the temperatures that
     /// they had there to those that they have here.
     fn temper(&mut self, plies: usize) {
-        let Params { policy_temperature, root_policy_temperature, reply_policy_temperature, .. } = self.params;
+        let Params { policy_temperature, root_policy_temperature, reply_policy_temperature, .. } =
+            self.params;
         let before = if plies == 1 { reply_policy_temperature } else { policy_temperature };
         self.flatten(self.root, before / root_policy_temperature);
         if reply_policy_temperature != policy_temperature {

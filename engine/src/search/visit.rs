@@ -46,7 +46,15 @@ struct Step {
 impl Path {
     /// A path for the visits of a worker of this number.
     pub fn new(worker: usize) -> Path {
-        Path { steps: Vec::with_capacity(64), leaf: NodeId(0), leaf_visits: 0, worker, exploration: 1.0, taken_back: 0, counted: false }
+        Path {
+            steps: Vec::with_capacity(64),
+            leaf: NodeId(0),
+            leaf_visits: 0,
+            worker,
+            exploration: 1.0,
+            taken_back: 0,
+            counted: false,
+        }
     }
 
     /// Plies from the root to the leaf.
@@ -320,7 +328,8 @@ impl Tree {
     #[inline]
     pub(super) fn record_values(&self, path: &Path, game: &Game) {
         let Some(values) = &self.position_values else { return };
-        let hashes = game.past().iter().map(|past| past.hash()).chain([game.hash()]).skip(self.game.ply() + 1);
+        let hashes =
+            game.past().iter().map(|past| past.hash()).chain([game.hash()]).skip(self.game.ply() + 1);
         for (step, hash) in path.steps.iter().zip(hashes) {
             let node = self.node(self.nodes.link(step.link).child());
             let visits = node.visits();

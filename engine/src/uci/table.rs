@@ -418,7 +418,12 @@ pub static TABLE: &[UciOption] = &[
     UciOption {
         name: "MaterialDamping",
         aliases: &[],
-        kind: OptionKind::Number(0.0, 1.0, |s| s.params.material_damping, |s, v| s.params.material_damping = v),
+        kind: OptionKind::Number(
+            0.0,
+            1.0,
+            |s| s.params.material_damping,
+            |s, v| s.params.material_damping = v,
+        ),
         effect: OptionEffect::Params,
         doc: "a win or loss counts less the fewer pieces are on the board, without any by this part; 0 is off",
     },
@@ -460,10 +465,7 @@ pub static TABLE: &[UciOption] = &[
     UciOption {
         name: "TranspositionValues",
         aliases: &[],
-        kind: OptionKind::Check(
-            |s| s.params.transposition_values,
-            |s, v| s.params.transposition_values = v,
-        ),
+        kind: OptionKind::Check(|s| s.params.transposition_values, |s, v| s.params.transposition_values = v),
         effect: OptionEffect::Params,
         doc: "take a new leaf's value from the same position elsewhere in the tree, whatever its fifty-move counter and repetitions; only with the backend `native`; takes a 64th of `Hash` in addition",
     },

@@ -172,8 +172,7 @@ fn widening_bounds_the_replies() {
 #[test]
 fn dampings_reduce_the_value_of_a_leaf() {
     // After a2a3 no ply counts for the fifty-move rule, after c6b6 ninety do; there are only pawns.
-    let script =
-        Scripted::default().value("a2a3", wdl(0.0, 0.2, 0.8)).value("c6b6", wdl(0.0, 0.2, 0.8));
+    let script = Scripted::default().value("a2a3", wdl(0.0, 0.2, 0.8)).value("c6b6", wdl(0.0, 0.2, 0.8));
     let q = |params| {
         let fen = TWO_REPLIES.replace("0 1", "89 90");
         // Unvisited moves first.
