@@ -33,7 +33,7 @@ impl MoveHistory {
 
     /// Adds a visit by this move with a result for the side that makes it, −1 to 1.
     pub fn add(&self, side: Color, packed: PackedMove, q: f32) {
-        let gain = RATE * 2.0 * q.clamp(-CERTAIN, CERTAIN).atanh();
+        let gain = RATE * 2.0 * libm::atanhf(q.clamp(-CERTAIN, CERTAIN));
         let entry = self.entry(side, packed);
         let before = entry.load(Ordering::Relaxed) as f32 / ONE;
         let after = (before + gain - before * gain.abs()).clamp(-1.0, 1.0);

@@ -178,12 +178,18 @@ impl Params {
                 deviation: own(|params| params.puct.deviation),
                 root: own(|params| params.puct.root),
                 gini: own(|params| params.puct.gini),
+                jitter: own(|params| params.puct.jitter),
             },
             fpu: own(|params| params.fpu),
             policy_temperature: own(|params| params.policy_temperature),
             root_policy_temperature: own(|params| params.root_policy_temperature),
             reply_policy_temperature: own(|params| params.reply_policy_temperature),
             choice_share: own(|params| params.choice_share),
+            widening: own(|params| params.widening),
+            history: own(|params| params.history),
+            correction: own(|params| params.correction),
+            fifty_moves_damping: own(|params| params.fifty_moves_damping),
+            material_damping: own(|params| params.material_damping),
             ..self.clone()
         }
     }

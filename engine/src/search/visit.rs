@@ -396,7 +396,7 @@ impl Tree {
     pub(super) fn recall(&self, turn: Color, temperature: f32, expansion: &mut Expansion) {
         if let Some(history) = &self.history {
             let weight = self.params.history / temperature;
-            expansion.scale(|packed| (weight * history.of(turn, packed)).exp());
+            expansion.scale(|packed| libm::expf(weight * history.of(turn, packed)));
         }
     }
 
