@@ -340,6 +340,23 @@ def self_test_config():
 # --- python-chess, where there is no fastchess -------------------------------------
 
 
+def read_book(chess, path):
+    """Start boards, moves included where the book has them."""
+    boards = []
+    with open(path, encoding="utf-8") as file:
+        if path.suffix == ".pgn":
+            while game := chess.pgn.read_game(file):
+                boards.append(game.end().board())
+        else:
+            for line in filter(str.strip, file):
+                board = chess.Board()
+                board.set_epd(line.strip()) if ";" in line else board.set_fen(line.strip())
+                boards.append(board)
+    if not boards:
+        sys.exit(f"{Path(sys.argv[0]).name}: no openings in {path}")
+    return boards
+
+
 class PythonMatch:
     """The same match by python-chess: rules, clocks and tags as fastchess has them."""
 
@@ -347,25 +364,9 @@ class PythonMatch:
         self.chess = require_chess()
         self.players, self.arguments = players, arguments
         self.base, self.increment = (float(part) for part in arguments.tc.split("+"))
-        self.openings = self.read_book(Path(arguments.book))
+        self.openings = read_book(self.chess, Path(arguments.book))
         self.finished = 0
         self.started = time.monotonic()
-
-    def read_book(self, path):
-        """Start boards, moves included where the book has them."""
-        chess, boards = self.chess, []
-        with open(path, encoding="utf-8") as file:
-            if path.suffix == ".pgn":
-                while game := chess.pgn.read_game(file):
-                    boards.append(game.end().board())
-            else:
-                for line in filter(str.strip, file):
-                    board = chess.Board()
-                    board.set_epd(line.strip()) if ";" in line else board.set_fen(line.strip())
-                    boards.append(board)
-        if not boards:
-            sys.exit(f"match.py: no openings in {path}")
-        return boards
 
     async def play(self):
         rounds = list(range(self.arguments.games // 2))[::-1]

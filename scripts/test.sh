@@ -21,6 +21,7 @@ step cargo test --locked -p trainer --no-default-features --test without_libtorc
 step python3 scripts/match.py --self-test
 step python3 scripts/strength.py --self-test
 step python3 scripts/clocks.py --self-test
+step python3 scripts/tune.py --self-test
 # An engine that hangs must not hang the tests: they take ten seconds.
 step timeout 300 python3 tests/clients/python_chess.py
 printf '\ntest: all passed\n' >&2

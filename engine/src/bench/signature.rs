@@ -48,6 +48,7 @@ fn plain() -> Params {
         puct: Puct { factor: 0.0, ..Puct::default() },
         policy_temperature: 1.0,
         root_policy_temperature: 1.0,
+        reply_policy_temperature: 1.0,
         mates: false,
         ..Params::default()
     }

@@ -2,6 +2,7 @@
 
 use shakmaty::MoveList;
 
+use super::damping::damped;
 use super::expansion::{Leaf, finished};
 use super::observer::EndReason;
 use super::params::{Limits, Params};
@@ -19,6 +20,8 @@ pub(super) struct SearchContext {
     pub params: Params,
     /// [`Params::progress`], or 0 if the root has no bare king or is decided by the tables.
     pub progress: f32,
+    /// Whether a damping is on.
+    damped: bool,
     pub limits: Limits,
     pub tables: Tables,
 }
@@ -42,7 +45,8 @@ impl SearchContext {
         let root_moves = tree.root_moves().iter().copied().collect();
         let wants_progress = is_bare_king(&root) && tables.root(&root).is_none();
         let progress = if wants_progress { params.progress } else { 0.0 };
-        (SearchContext { root, root_moves, params, progress, limits, tables }, kept)
+        let damped = params.fifty_moves_damping > 0.0 || params.material_damping > 0.0;
+        (SearchContext { root, root_moves, params, progress, damped, limits, tables }, kept)
     }
 
     /// Visits that the limit still allows; without a limit more than any search makes.
@@ -62,11 +66,16 @@ impl SearchContext {
 
     /// The temperature of the policy at a leaf so many plies from the root.
     pub fn temperature(&self, plies: usize) -> f32 {
-        if plies == 0 { self.params.root_policy_temperature } else { self.params.policy_temperature }
+        match plies {
+            0 => self.params.root_policy_temperature,
+            1 => self.params.reply_policy_temperature,
+            _ => self.params.policy_temperature,
+        }
     }
 
-    /// An evaluator's value of a leaf as it enters the tree: adjusted by the search's progress.
+    /// An evaluator's value of a leaf as it enters the tree: adjusted by the search's progress and dampings.
     pub fn adjusted(&self, game: &Game, wdl: Wdl) -> Wdl {
+        let wdl = if self.damped { damped(game, wdl, &self.params) } else { wdl };
         if self.progress == 0.0 { wdl } else { towards_mate(game, wdl, self.progress) }
     }
 

@@ -24,6 +24,8 @@ pub enum Leaf<'a> {
     Expanded(Wdl, &'a Expansion),
     /// An evaluated position whose moves are not known yet.
     Valued(Wdl),
+    /// The same with the value of the position elsewhere in the tree.
+    Known(Wdl),
 }
 
 /// The moves of a position with their priors, highest first. The memory is used again and again.
@@ -50,6 +52,14 @@ impl Expansion {
         for (_, prior) in &mut self.moves {
             *prior = if total > 0.0 { *prior / total } else { 1.0 / moves.len() as f32 };
         }
+        self.sort();
+    }
+
+    /// Multiplies the priors and normalises them.
+    pub(super) fn scale(&mut self, factor: impl Fn(PackedMove) -> f32) {
+        self.moves.iter_mut().for_each(|(packed, prior)| *prior *= factor(*packed));
+        let total: f32 = self.moves.iter().map(|(_, prior)| prior).sum();
+        self.moves.iter_mut().for_each(|(_, prior)| *prior /= total);
         self.sort();
     }
 

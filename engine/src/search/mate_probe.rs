@@ -6,6 +6,17 @@ use crate::mates::{ForcedMate, MateLimits, MateResult, MateSearch};
 /// Nodes of a slice.
 const SLICE: u64 = 1000;
 
+/// How many times as many nodes a search spends that is asked for a mate: about half of the time.
+const WANTED: u64 = 10;
+
+/// What the search for a mate at the root has found.
+pub(super) enum ProbeEnd {
+    /// A mate.
+    Mate(ForcedMate),
+    /// There is none within the moves that were asked for.
+    NoMate,
+}
+
 /// One worker's mate search.
 pub(super) struct MateProbe {
     search: MateSearch,
@@ -13,6 +24,8 @@ pub(super) struct MateProbe {
     rate: u64,
     /// Nodes that the visits so far allow.
     allowed: u64,
+    /// The attacker's moves to look for.
+    moves: u8,
     /// Whether this search has had a slice.
     begun: bool,
     finished: bool,
@@ -21,7 +34,7 @@ pub(super) struct MateProbe {
 impl MateProbe {
     /// A probe with so much memory that spends `rate` nodes for each visit.
     pub fn new(bytes: usize, rate: u64) -> MateProbe {
-        MateProbe { search: MateSearch::new(bytes), rate, allowed: 0, begun: false, finished: true }
+        MateProbe { search: MateSearch::new(bytes), rate, allowed: 0, moves: 1, begun: false, finished: true }
     }
 
     /// Before the first visit of a search.
@@ -30,30 +43,41 @@ impl MateProbe {
         // A search of some moves, or of all of them to the end, is not ended by one mate.
         self.finished =
             !context.params.solver || !context.params.mates || !all_moves || context.limits.all_moves;
+        self.moves = MateLimits::default().moves;
+        if let Some(moves) = context.limits.mate {
+            self.finished = !context.params.solver || !all_moves;
+            self.moves = moves.clamp(1, 31) as u8;
+        }
         (self.allowed, self.begun) = (0, false);
     }
 
-    /// Spends what so many more visits allow; returns the mate when it is found.
+    /// Spends what so many more visits allow; returns what ends the search.
     pub fn advance(
         &mut self,
         context: &SearchContext,
         visits: u64,
         stop: &mut dyn FnMut() -> bool,
-    ) -> Option<ForcedMate> {
-        self.allowed += visits * self.rate;
+    ) -> Option<ProbeEnd> {
+        let wanted = context.limits.mate.is_some();
+        self.allowed += visits * self.rate * if wanted { WANTED } else { 1 };
         while !self.finished && self.allowed >= SLICE && !stop() {
             self.allowed -= SLICE;
             if !std::mem::replace(&mut self.begun, true) {
                 // What one search finds does not depend on those before it. Most searches of few visits never get here.
                 self.search.clear();
             }
-            let limits = MateLimits { nodes: SLICE, ..MateLimits::default() };
+            let limits = MateLimits { nodes: SLICE, moves: self.moves, ..MateLimits::default() };
             match self.search.search(&context.root, limits, stop) {
                 MateResult::Mate(mate) => {
                     self.finished = true;
-                    return Some(mate);
+                    return Some(ProbeEnd::Mate(mate));
                 }
-                MateResult::NoMate { .. } => self.finished = true,
+                MateResult::NoMate { .. } => {
+                    self.finished = true;
+                    if wanted {
+                        return Some(ProbeEnd::NoMate);
+                    }
+                }
                 MateResult::Unknown { .. } => {}
             }
         }

@@ -86,6 +86,27 @@ pub(super) struct Node {
     pub references: AtomicU16,
 }
 
+/// How far the sums of a node are from those that its visits should have had, for the side that moved into it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct SumError {
+    wins: f64,
+    squares: f64,
+    draws: f64,
+}
+
+impl SumError {
+    /// Of so many visits that counted as draws and have the result `q`, with this probability of a draw.
+    pub fn of_draws(visits: u32, q: f32, draw: f32) -> SumError {
+        let (visits, q) = (f64::from(visits), f64::from(q));
+        SumError { wins: visits * q, squares: visits * q * q, draws: visits * (f64::from(draw) - 1.0) }
+    }
+
+    /// The same for the parent, of whose visits so large a share of the node's came.
+    pub fn for_parent(self, share: f64) -> SumError {
+        SumError { wins: -self.wins * share, squares: self.squares * share, draws: self.draws * share }
+    }
+}
+
 /// What is known about a position without an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -193,11 +214,45 @@ impl Node {
         self.visits.increase(visits, shared);
     }
 
+    /// What has to be added to the sums so that all visits have had the result `q`, for the side that moved into the
+    /// node, with this probability of a draw.
+    pub fn error_against(&self, q: f32, draw: f32) -> SumError {
+        let visits = f64::from(self.visits());
+        let (q, draw) = (f64::from(q), f64::from(draw));
+        SumError {
+            wins: visits * q - self.wins.load(Ordering::Relaxed) as f64 / ONE,
+            squares: visits * q * q - self.squares.load(Ordering::Relaxed) as f64 / ONE,
+            draws: visits * draw - self.draws.load(Ordering::Relaxed) as f64 / ONE,
+        }
+    }
+
+    /// Adds to the sums, without a visit.
+    pub fn mend(&self, error: SumError, shared: bool) {
+        // Sums of what cannot be negative stay so: several workers may mend at once.
+        let unsigned = |sum: &AtomicU64, by: f64| {
+            let steps = (by * ONE) as i64;
+            if shared {
+                let add = |sum: u64| Some(sum.saturating_add_signed(steps));
+                let _ = sum.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+            } else {
+                sum.store(sum.load(Ordering::Relaxed).saturating_add_signed(steps), Ordering::Relaxed);
+            }
+        };
+        self.wins.increase((error.wins * ONE) as i64, shared);
+        unsigned(&self.squares, error.squares);
+        unsigned(&self.draws, error.draws);
+    }
+
     /// Records the evaluator's value, and that a visit ended here.
     pub fn add_own(&self, q: f32, draw: f32, shared: bool) {
         self.value.store(q.to_bits(), Ordering::Relaxed);
         self.own.increase(1, shared);
         self.add(q, draw, shared);
+    }
+
+    /// Sets the evaluator's value, where it is not that of the visit that ended here.
+    pub fn set_value(&self, q: f32) {
+        self.value.store(q.to_bits(), Ordering::Relaxed);
     }
 
     /// The evaluator's value for the side that moved into the node; `None` before its evaluation.

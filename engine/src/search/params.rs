@@ -18,12 +18,17 @@ pub struct Params {
     pub policy_temperature: f32,
     /// The temperature at the root.
     pub root_policy_temperature: f32,
+    /// The temperature at the positions after the root's moves (Monty).
+    pub reply_policy_temperature: f32,
     /// The move to play has the best Q of those with at least this share of the most visited one's visits (Princhess).
     /// 1 is off: the most visited move.
     pub choice_share: f32,
     /// Transpositions share one node (Czech, Korus, Kersting: Monte-Carlo Graph Search, 2020). On by our own
     /// measurement: see `docs/search.md`.
     pub transpositions: bool,
+    /// A new leaf takes the mean result of the same position elsewhere in the tree, whatever its fifty-move counter and
+    /// repetitions, in place of an evaluation (Monty); for evaluators that answer question by question.
+    pub transposition_values: bool,
     /// Reuse the tree of the last search if it contains the new root.
     pub reuse: bool,
     /// Back up proven values (mate, stalemate, dead positions, tables) (Winands, Björnsson, Saito: Monte-Carlo Tree
@@ -45,6 +50,20 @@ pub struct Params {
     /// Progress in searches of positions with a [bare king](crate::endgames::is_bare_king): the weight of
     /// [`towards_mate`](crate::endgames::towards_mate). 0 is off. Our own default: see `docs/search.md`.
     pub progress: f32,
+    /// A win or loss at a leaf counts less the closer the fifty-move rule is: at 100 plies by half this part (Princhess).
+    /// 0 is off.
+    pub fifty_moves_damping: f32,
+    /// A win or loss at a leaf counts less the fewer pieces are left: without any by this part (Princhess). 0 is off.
+    pub material_damping: f32,
+    /// Butterfly history: the logits of a position's policy are raised by this weight times how well its moves did
+    /// elsewhere, −1 to 1 (Monty). 0 is off.
+    pub history: f32,
+    /// Correction history: an evaluator's value is corrected by this weight times the error of its earlier values in
+    /// positions with the same pawns or material. 0 is off.
+    pub correction: f32,
+    /// Progressive widening: below the root, moves are taken for the first time until their priors sum up to this share,
+    /// at least six of them, and two more for each doubling of the node's visits from eight on (Monty). 1 is off.
+    pub widening: f32,
     /// Virtual loss per in-flight visit: 1 counts it as a loss, 0 leaves Q unchanged. Our own default: see
     /// `docs/search.md`.
     pub virtual_loss: f32,
@@ -73,7 +92,15 @@ pub struct Puct {
     /// `1 + weight · (min(2.1, 0.679 − 1.634 · ln(1 − g + 0.001)) − 1)`, so that a node with an undecided policy is
     /// explored more (Monty). 0 is off.
     pub gini: f32,
+    /// Each worker but the first has its own factor on c, between 1 − jitter and 1 + jitter (Princhess). 0 is off.
+    pub jitter: f32,
 }
+
+/// Moves that progressive widening always allows.
+const WIDENING_MOVES: usize = 6;
+
+/// Visits of a node from which progressive widening allows more moves.
+const WIDENING_VISITS: u32 = 8;
 
 /// The standard deviation of results that multiplies exploration by one.
 const TYPICAL_DEVIATION: f32 = 0.5;
@@ -83,7 +110,16 @@ const DEVIATION_PRIOR: f32 = 10.0;
 
 impl Default for Puct {
     fn default() -> Puct {
-        Puct { c: 1.745, base: 38_739.0, factor: 3.894, exponent: 0.5, deviation: 0.0, root: 1.0, gini: 0.0 }
+        Puct {
+            c: 1.745,
+            base: 38_739.0,
+            factor: 3.894,
+            exponent: 0.5,
+            deviation: 0.0,
+            root: 1.0,
+            gini: 0.0,
+            jitter: 0.0,
+        }
     }
 }
 
@@ -94,8 +130,10 @@ impl Default for Params {
             fpu: 0.33,
             policy_temperature: 1.359,
             root_policy_temperature: 1.359,
+            reply_policy_temperature: 1.359,
             choice_share: 1.0,
             transpositions: true,
+            transposition_values: false,
             reuse: true,
             solver: true,
             mates: true,
@@ -105,6 +143,11 @@ impl Default for Params {
             uncertainty: 0.0,
             draw_sibling_fpu: false,
             progress: 0.6,
+            fifty_moves_damping: 0.0,
+            material_damping: 0.0,
+            history: 0.0,
+            correction: 0.0,
+            widening: 1.0,
             virtual_loss: 0.1,
             batch: 8,
         }
@@ -135,11 +178,18 @@ impl Params {
                 deviation: own(|params| params.puct.deviation),
                 root: own(|params| params.puct.root),
                 gini: own(|params| params.puct.gini),
+                jitter: own(|params| params.puct.jitter),
             },
             fpu: own(|params| params.fpu),
             policy_temperature: own(|params| params.policy_temperature),
             root_policy_temperature: own(|params| params.root_policy_temperature),
+            reply_policy_temperature: own(|params| params.reply_policy_temperature),
             choice_share: own(|params| params.choice_share),
+            widening: own(|params| params.widening),
+            history: own(|params| params.history),
+            correction: own(|params| params.correction),
+            fifty_moves_damping: own(|params| params.fifty_moves_damping),
+            material_damping: own(|params| params.material_damping),
             ..self.clone()
         }
     }
@@ -154,6 +204,15 @@ impl Puct {
             return self.c;
         }
         self.c + self.factor * logf((visits as f32 + self.base) / self.base)
+    }
+
+    /// The factor on it of a worker: 1 for the first, then spread over the range by the golden ratio.
+    pub fn of_worker(&self, worker: usize) -> f32 {
+        const GOLDEN: f64 = 0.618_033_988_749_895;
+        if self.jitter == 0.0 || worker == 0 {
+            return 1.0;
+        }
+        1.0 + self.jitter * (2.0 * (worker as f64 * GOLDEN).fract() - 1.0) as f32
     }
 
     /// The factor on it for this number of visits of all moves.
@@ -184,6 +243,33 @@ impl Puct {
     }
 }
 
+impl Params {
+    /// Whether progressive widening allows a node with so many visits to take one more move, after `taken` ones whose
+    /// priors sum up to `share`; `priors` are those of all moves in their order.
+    #[inline]
+    pub(super) fn widens(
+        &self,
+        visits: u32,
+        taken: usize,
+        share: f32,
+        priors: impl Iterator<Item = f32>,
+    ) -> bool {
+        // Rounding leaves sums of priors a little below 1.
+        if self.widening >= 1.0 || taken < WIDENING_MOVES || share < self.widening {
+            return true;
+        }
+        let mut sum = 0.0;
+        let reached = |prior: &f32| {
+            let before = sum;
+            sum += prior;
+            before < self.widening
+        };
+        let likely = priors.take_while(reached).count();
+        let doublings = (visits / WIDENING_VISITS).checked_ilog2().map_or(0, |doublings| doublings + 1);
+        taken < likely.max(WIDENING_MOVES) + 2 * doublings as usize
+    }
+}
+
 /// When a search ends by itself, and what it searches. The default has no limit and searches all moves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
@@ -195,6 +281,8 @@ pub struct Limits {
     pub root_moves: Vec<Move>,
     /// Noise on the root's priors, for self-play.
     pub noise: Option<Noise>,
+    /// A mate in so many moves is all that is wanted: the search ends when it is proven, or that there is none.
+    pub mate: Option<u32>,
     /// All root moves are of interest, not only the best: no smart pruning, and a proven root ends the search only when
     /// all its moves are proven or it is mate in one.
     pub all_moves: bool,
@@ -224,5 +312,34 @@ mod tests {
         assert!((puct.indecision(|| 0.999) - (1.0 + 0.5 * (0.679 - 1.0))).abs() < 1e-6);
         let plain = Puct::default();
         assert_eq!((plain.growth(9.0), plain.spread(5, || 3.0), plain.indecision(|| 0.1)), (3.0, 1.0, 1.0));
+    }
+
+    #[test]
+    fn each_worker_has_its_own_exploration() {
+        let puct = Puct { jitter: 0.1, ..Puct::default() };
+        assert_eq!((puct.of_worker(0), Puct::default().of_worker(3)), (1.0, 1.0));
+        // 0.618 · 2 − 1 = 0.236, of 1.236 the fraction 0.236 · 2 − 1 = −0.528.
+        assert!((puct.of_worker(1) - 1.0236).abs() < 1e-4 && (puct.of_worker(2) - 0.9472).abs() < 1e-4);
+        let factors: Vec<f32> = (0..64).map(|worker| puct.of_worker(worker)).collect();
+        assert!(factors.iter().all(|factor| (0.9..=1.1).contains(factor)));
+        assert!(factors.iter().enumerate().all(|(n, factor)| !factors[..n].contains(factor)));
+    }
+
+    #[test]
+    fn widening_by_hand() {
+        let params = Params { widening: 0.7, ..Params::default() };
+        let steep = [0.5, 0.1, 0.1, 0.1, 0.05, 0.05, 0.04, 0.03, 0.03];
+        let allowed = |params: &Params, visits, priors: &[f32]| {
+            let more = |taken: usize| {
+                params.widens(visits, taken, priors[..taken].iter().sum(), priors.iter().copied())
+            };
+            (0..priors.len()).take_while(|taken| more(*taken)).count()
+        };
+        assert_eq!(allowed(&params, 7, &steep), 6, "0.7 is reached by three, six are allowed");
+        assert_eq!((allowed(&params, 8, &steep), allowed(&params, 15, &steep)), (8, 8));
+        assert_eq!(allowed(&params, 16, &steep), 9);
+        // Of twenty equal priors fourteen sum up to 0.7.
+        assert_eq!(allowed(&params, 7, &[0.05001; 20]), 14);
+        assert_eq!(allowed(&Params::default(), 1, &steep), 9);
     }
 }

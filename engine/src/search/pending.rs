@@ -3,7 +3,7 @@
 use shakmaty::MoveList;
 
 use super::context::SearchContext;
-use super::expansion::{Expansion, Leaf};
+use super::expansion::Expansion;
 use super::tree::Tree;
 use super::visit::{Expanding, Path, Reached};
 use crate::eval::{Answer, Request};
@@ -115,14 +115,16 @@ impl PendingBatch {
     pub fn apply(&mut self, context: &SearchContext, tree: &Tree, answers: &[Answer], noisy: bool) -> bool {
         let mut root_expanded = false;
         for (leaf, answer) in self.leaves[..self.waiting].iter().zip(answers) {
-            self.expansion.set(&leaf.moves, &answer.priors, context.temperature(leaf.path.plies()));
+            let temperature = context.temperature(leaf.path.plies());
+            self.expansion.set(&leaf.moves, &answer.priors, temperature);
+            tree.recall(leaf.game.turn(), temperature, &mut self.expansion);
             let at_root = leaf.path.plies() == 0;
             if let Some(noise) = context.limits.noise.filter(|_| at_root && noisy) {
                 self.expansion.mix(noise);
             }
             root_expanded |= at_root;
             let wdl = context.adjusted(&leaf.game, answer.wdl);
-            tree.apply(&leaf.path, Leaf::Expanded(wdl, &self.expansion));
+            tree.apply_value(&leaf.path, &leaf.game, wdl, Some(&self.expansion));
         }
         self.waiting = 0;
         root_expanded

@@ -111,7 +111,7 @@ impl Tree {
         if !self.node(self.root).is_expanded() {
             return Vec::new();
         }
-        let context = SelectionContext::new(self, self.root, terms);
+        let context = SelectionContext::new(self, self.root, 1.0, terms);
         let links: Vec<&Link> = self.nodes.links_of(self.root).collect();
         let children = self.children();
         let stats = |edge: usize| {

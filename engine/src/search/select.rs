@@ -3,11 +3,11 @@
 use std::sync::atomic::Ordering;
 
 use super::neuralmateplay::{SelectionTerms, StandardPuct};
-use super::node::{Known, Link, Node, NodeId};
+use super::node::{Candidate, Known, Link, Node, NodeId};
 use super::tree::Tree;
 
 impl Tree {
-    /// The index of the move that the next visit takes at an expanded node.
+    /// The index of the move that the next visit takes at an expanded node, with a factor on its exploration.
     ///
     /// `argmax Q + U` with U as [`Puct`](super::Puct) says. In-flight visits
     /// count as visits, and in Q as [`virtual_loss`](super::Params::virtual_loss) says. An unvisited move's Q is
@@ -16,19 +16,19 @@ impl Tree {
     /// Moves that are proven to lose are skipped while there is another; at the root also those that cannot become the
     /// most visited within the [horizon](Tree::set_horizon).
     #[inline]
-    pub(super) fn select(&self, id: NodeId) -> usize {
+    pub(super) fn select(&self, id: NodeId, factor: f32) -> usize {
         if let Some(edge) = self.forced.filter(|_| id == self.root) {
             return edge;
         }
         match &self.neuralmateplay {
-            None => self.select_with(id, &StandardPuct),
-            Some(terms) => self.select_with(id, terms),
+            None => self.select_with(id, factor, &StandardPuct),
+            Some(terms) => self.select_with(id, factor, terms),
         }
     }
 
     #[inline]
-    fn select_with(&self, id: NodeId, terms: &impl SelectionTerms) -> usize {
-        let context = SelectionContext::new(self, id, terms);
+    fn select_with(&self, id: NodeId, factor: f32, terms: &impl SelectionTerms) -> usize {
+        let context = SelectionContext::new(self, id, factor, terms);
         let mut moves = self.nodes.moves_of(id);
         let links = self.nodes.links_of(id);
         let taken = links.len();
@@ -47,6 +47,7 @@ impl Tree {
         // Moves are in order of falling prior: of the unvisited ones the first has the greatest score.
         if let Some(candidate) = moves.next()
             && context.hopeless_below == 0
+            && (context.widens(taken) || best.0 == f32::NEG_INFINITY)
         {
             let score = context.unvisited_q + context.unvisited_u(candidate.prior());
             if score > best.0 {
@@ -72,11 +73,13 @@ pub(super) struct SelectionContext<'a, T> {
     proven: bool,
     /// Moves with fewer visits than this cannot become the most visited.
     hopeless_below: u32,
+    /// The node, if progressive widening applies to it, with the sum of the priors of its visited moves.
+    widening: Option<(NodeId, f32)>,
 }
 
 impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
     #[inline]
-    pub fn new(tree: &'a Tree, id: NodeId, terms: &'a T) -> SelectionContext<'a, T> {
+    pub fn new(tree: &'a Tree, id: NodeId, factor: f32, terms: &'a T) -> SelectionContext<'a, T> {
         let params = &tree.params;
         let node = tree.node(id);
         let at_root = id == tree.root;
@@ -90,7 +93,8 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
         let reduction =
             if terms.drops_fpu_reduction(siblings) { 0.0 } else { params.fpu * visited_prior.sqrt() };
         let puct = &params.puct;
-        let mut exploration = puct.at(node.visits())
+        let mut exploration = factor
+            * puct.at(node.visits())
             * puct.growth(below.max(1) as f32)
             * puct.spread(node.visits(), || node.variance())
             * puct.indecision(|| tree.nodes.head_of(id).map_or(1.0, Link::squared_priors));
@@ -105,8 +109,17 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
             unvisited_q: -node.q() - reduction,
             unvisited_factor: terms.exploration_factor(|| node),
             proven: node.proof().is_some(),
+            widening: (params.widening < 1.0 && !at_root).then_some((id, visited_prior)),
             hopeless_below: if at_root { tree.hopeless_below.load(Ordering::Relaxed) } else { 0 },
         }
+    }
+
+    /// Whether one more move than these may be taken.
+    #[inline]
+    fn widens(&self, taken: usize) -> bool {
+        let Some((id, share)) = self.widening else { return true };
+        let priors = self.tree.nodes.moves_of(id).map(Candidate::prior);
+        self.tree.params.widens(self.tree.node(id).visits(), taken, share, priors)
     }
 
     fn child(&self, link: &Link) -> &'a Node {

@@ -4,11 +4,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use shakmaty::Move;
 
+use super::correction::Corrections;
 use super::counters::{Counters, SearchCounters};
+use super::history::MoveHistory;
 use super::neuralmateplay::NeuralMatePlayTerms;
 use super::node::{Candidate, Fate, Known, Link, Node, NodeId};
 use super::node_store::NodeStore;
 use super::params::Params;
+use super::position_values::PositionValues;
 use super::proof::Proof;
 use super::recycle::Recycler;
 use crate::eval::Wdl;
@@ -33,6 +36,9 @@ pub struct NodeView {
     /// The evaluator's value for the side that moved into the node, −1 to 1; `None` before its evaluation.
     pub value: Option<f32>,
 }
+
+/// The table of [`Params::transposition_values`] takes this share of the tree's memory, in addition to it.
+const VALUES_SHARE: usize = 64;
 
 /// Visits of a search with a reused tree before the mean path length is meaningful.
 const KEPT_VISITS_UNCOUNTED: u64 = 128;
@@ -68,6 +74,12 @@ pub struct Tree {
     pub(super) forced: Option<usize>,
     /// Root moves with fewer visits than this cannot become the most visited before the search ends.
     pub(super) hopeless_below: AtomicU32,
+    /// How well moves did in this search and those before it, if [`Params::history`] is on.
+    pub(super) history: Option<MoveHistory>,
+    /// The evaluator's errors in this search and those before it, if [`Params::correction`] is on.
+    pub(super) corrections: Option<Corrections>,
+    /// What positions of this tree are worth, if [`Params::transposition_values`] is on.
+    pub(super) position_values: Option<PositionValues>,
     // Grows.
     pub(super) nodes: NodeStore,
     pub(super) root: NodeId,
@@ -97,6 +109,9 @@ impl Tree {
             shared: false,
             forced: None,
             hopeless_below: AtomicU32::new(0),
+            history: None,
+            corrections: None,
+            position_values: None,
             nodes,
             root,
             base: root,
@@ -131,16 +146,36 @@ impl Tree {
     ///
     /// Nodes that are not below the new root stay until their memory is needed.
     pub fn start(&mut self, game: &Game, root_moves: &[Move], params: Params, workers: usize) -> bool {
+        let last_ply = self.game.ply();
         let kept = params.reuse
             && params.policy_temperature == self.params.policy_temperature
             && params.root_policy_temperature == self.params.root_policy_temperature
+            && params.reply_policy_temperature == self.params.reply_policy_temperature
             && params.transpositions == self.params.transpositions
+            && params.transposition_values == self.params.transposition_values
             && params.solver == self.params.solver
             && params.twofold_draws == self.params.twofold_draws
             && params.progress == self.params.progress
+            && params.fifty_moves_damping == self.params.fifty_moves_damping
+            && params.material_damping == self.params.material_damping
             && self.advance(game);
         self.neuralmateplay = NeuralMatePlayTerms::of(&params);
         self.params = params;
+        if self.params.history == 0.0 {
+            self.history = None;
+        } else if self.history.is_none() {
+            self.history = Some(MoveHistory::new());
+        }
+        if self.params.correction == 0.0 {
+            self.corrections = None;
+        } else if self.corrections.is_none() {
+            self.corrections = Some(Corrections::new());
+        }
+        if !self.params.transposition_values {
+            self.position_values = None;
+        } else if !kept || self.position_values.is_none() {
+            self.position_values = PositionValues::new(self.nodes.memory() / VALUES_SHARE);
+        }
         if !kept {
             self.nodes.clear();
             self.recycler = Recycler::default();
@@ -149,10 +184,7 @@ impl Tree {
             self.hold_root();
         }
         if kept && self.tempered != self.root {
-            let Params { policy_temperature, root_policy_temperature, .. } = self.params;
-            if policy_temperature != root_policy_temperature {
-                self.flatten_root(policy_temperature / root_policy_temperature);
-            }
+            self.temper(game.ply() - last_ply);
         }
         self.tempered = self.root;
         self.restrict(root_moves);
@@ -167,6 +199,21 @@ impl Tree {
         self.mate_line.clear();
         self.set_horizon(None);
         kept
+    }
+
+    /// Changes the priors of a root so many plies below the last one, and of its children, from the temperatures that
+    /// they had there to those that they have here.
+    fn temper(&mut self, plies: usize) {
+        let Params { policy_temperature, root_policy_temperature, reply_policy_temperature, .. } =
+            self.params;
+        let before = if plies == 1 { reply_policy_temperature } else { policy_temperature };
+        self.flatten(self.root, before / root_policy_temperature);
+        if reply_policy_temperature != policy_temperature {
+            let children: Vec<NodeId> = self.nodes.links_of(self.root).map(Link::child).collect();
+            for child in children {
+                self.flatten(child, policy_temperature / reply_policy_temperature);
+            }
+        }
     }
 
     /// Makes the node of `game` the root, if it is below the base and has all its moves.

@@ -4,13 +4,17 @@
 //! being evaluated the visit may be counted as in flight, so that other visits avoid its path (virtual loss).
 //! [`Tree::apply`] ends it with a value, [`Tree::cancel`] without.
 
+use shakmaty::Color;
+
+use super::correction::Corrections;
 use super::counters::VisitKind;
 use super::expansion::{Expansion, Leaf};
-use super::node::{Fate, NodeId};
+use super::history::MoveHistory;
+use super::node::{Fate, NodeId, SumError};
 use super::proof::Proof;
 use super::tree::Tree;
 use crate::eval::Wdl;
-use crate::position::Game;
+use crate::position::{Game, PackedMove};
 use crate::tables::TableResult;
 
 /// The nodes and moves of a visit. The memory is used again and again.
@@ -22,6 +26,10 @@ pub struct Path {
     leaf_visits: u32,
     /// The worker whose visit it is.
     worker: usize,
+    /// Its factor on exploration.
+    exploration: f32,
+    /// Earlier visits to the leaf by the path's last move, which counted as a repetition that is none any more.
+    taken_back: u32,
     /// Whether the visit is counted as in flight.
     counted: bool,
 }
@@ -31,13 +39,22 @@ struct Step {
     node: NodeId,
     link: u32,
     /// The move's prior in units of 1/65535.
-    prior: u32,
+    prior: u16,
+    packed: PackedMove,
 }
 
 impl Path {
     /// A path for the visits of a worker of this number.
     pub fn new(worker: usize) -> Path {
-        Path { steps: Vec::with_capacity(64), leaf: NodeId(0), leaf_visits: 0, worker, counted: false }
+        Path {
+            steps: Vec::with_capacity(64),
+            leaf: NodeId(0),
+            leaf_visits: 0,
+            worker,
+            exploration: 1.0,
+            taken_back: 0,
+            counted: false,
+        }
     }
 
     /// Plies from the root to the leaf.
@@ -80,6 +97,8 @@ impl Tree {
     pub fn begin(&self, path: &mut Path) {
         path.steps.clear();
         path.leaf = self.root;
+        path.exploration = self.params.puct.of_worker(path.worker);
+        path.taken_back = 0;
         path.counted = false;
     }
 
@@ -97,7 +116,14 @@ impl Tree {
                 }
                 return if node.claim() { Reached::Unexpanded } else { Reached::Collision };
             }
-            let edge = self.select(path.leaf);
+            if let Some(corrections) = &self.corrections
+                && Corrections::is_due(node.visits())
+                && node.proof().is_none()
+                && let Some(value) = node.value()
+            {
+                corrections.learn(game, node.visits(), value - node.q());
+            }
+            let edge = self.select(path.leaf, path.exploration);
             let candidate = self.nodes.candidate(path.leaf, edge);
             let (packed, prior) = (candidate.packed(), candidate.steps());
             let parent = path.leaf;
@@ -110,13 +136,17 @@ impl Tree {
             });
             game.play(packed.to_legal_move(game.position()));
             let Some(taken) = taken.or_else(|| self.take(path, edge, game)) else { return Reached::Full };
-            path.steps.push(Step { node: parent, link: taken.link, prior });
+            path.steps.push(Step { node: parent, link: taken.link, prior: prior as u16, packed });
             path.leaf = taken.child;
             if taken.transposition && self.node(taken.child).visits() > 0 {
                 let wdl = self.node(taken.child).wdl_for_parent().flipped();
                 return Reached::Known { wdl, transposition: true };
             }
-            if let Some(wdl) = self.known_value(path.leaf, path.steps.len()) {
+            if self.is_taken_back(path.leaf, path.steps.len()) {
+                path.taken_back = self.nodes.link(taken.link).visits();
+                self.node(path.leaf).forget_visits();
+            }
+            if let Some(wdl) = self.known_value(path.leaf) {
                 return Reached::Known { wdl, transposition: false };
             }
         }
@@ -166,19 +196,20 @@ impl Tree {
         Some(Taken { link, child, transposition: false })
     }
 
-    /// The value for the side to move at `id`, `plies` from the root, if it is known without an evaluation.
-    fn known_value(&self, id: NodeId, plies: usize) -> Option<Wdl> {
-        let node = self.node(id);
-        match node.fate() {
+    /// Whether `id`, `plies` from the root, was a repetition in an earlier search and is none in this one: its first
+    /// occurrence was before the current root.
+    #[inline]
+    fn is_taken_back(&self, id: NodeId, plies: usize) -> bool {
+        matches!(self.node(id).fate(), Fate::Twofold(ago) if usize::from(ago) > plies)
+    }
+
+    /// The value for the side to move at `id`, if it is known without an evaluation.
+    #[inline]
+    fn known_value(&self, id: NodeId) -> Option<Wdl> {
+        match self.node(id).fate() {
             Fate::Open => None,
             Fate::Proven(proof) => Some(proof.wdl()),
-            Fate::Threefold => Some(Wdl::DRAW),
-            // The first occurrence was before the current root: no repetition within this search.
-            Fate::Twofold(ago) if usize::from(ago) > plies => {
-                node.forget_visits();
-                None
-            }
-            Fate::Twofold(_) => Some(Wdl::DRAW),
+            Fate::Threefold | Fate::Twofold(_) => Some(Wdl::DRAW),
         }
     }
 
@@ -250,17 +281,64 @@ impl Tree {
                 kind = VisitKind::Evaluation;
                 wdl
             }
+            Leaf::Known(wdl) => {
+                kind = VisitKind::Transposition;
+                wdl
+            }
         };
         if let Some(proof) = proof {
             node.set_fate(Fate::Proven(proof));
         }
         node.add_own(-wdl.q(), wdl.draw, self.shared);
         self.back_up(path, wdl, kind);
+        if path.taken_back > 0 {
+            self.replace_draws(path, wdl);
+        }
         if proof.is_some() {
             self.back_up_proof(path);
         }
         // Last, so that no other visit takes the leaf for one to evaluate.
         self.uncount(path);
+    }
+
+    /// [`Tree::apply`] for an evaluator's value `wdl` of the position at the leaf, `game`, with its moves if they are known
+    /// already: the value is corrected by what earlier ones of like positions came to.
+    pub(super) fn apply_value(&self, path: &Path, game: &Game, wdl: Wdl, expansion: Option<&Expansion>) {
+        let corrected = match &self.corrections {
+            Some(corrections) => corrections.correct(game, wdl, self.params.correction),
+            None => wdl,
+        };
+        match expansion {
+            Some(expansion) => self.apply(path, Leaf::Expanded(corrected, expansion)),
+            None => self.apply(path, Leaf::Valued(corrected)),
+        }
+        if self.corrections.is_some() {
+            self.node(path.leaf).set_value(-wdl.q());
+        }
+    }
+
+    /// The value, for the side to move, of the position of `game` elsewhere in the tree.
+    #[inline]
+    pub(super) fn position_value(&self, game: &Game) -> Option<Wdl> {
+        self.position_values.as_ref()?.get(game.hash())
+    }
+
+    /// Records the values of the positions of a visit that has ended, for [`Tree::position_value`]; `game` is at its
+    /// leaf.
+    #[inline]
+    pub(super) fn record_values(&self, path: &Path, game: &Game) {
+        let Some(values) = &self.position_values else { return };
+        let hashes =
+            game.past().iter().map(|past| past.hash()).chain([game.hash()]).skip(self.game.ply() + 1);
+        for (step, hash) in path.steps.iter().zip(hashes) {
+            let node = self.node(self.nodes.link(step.link).child());
+            let visits = node.visits();
+            // A draw by repetition is one of the path, not of the position.
+            let of_path = matches!(node.fate(), Fate::Threefold | Fate::Twofold(_));
+            if visits.is_power_of_two() && !of_path {
+                values.put(hash, node.wdl_for_parent().flipped(), visits);
+            }
+        }
     }
 
     /// Ends a visit that reached a known value.
@@ -287,7 +365,7 @@ impl Tree {
             if link.add_visits(1, shared) == 0
                 && let Some(head) = self.nodes.head_of(step.node)
             {
-                head.add_visits(step.prior, shared);
+                head.add_visits(u32::from(step.prior), shared);
             }
             link.refresh(child);
             node.add(for_parent, value.draw, shared);
@@ -295,6 +373,31 @@ impl Tree {
             child = node;
         }
         self.counters.add(path.worker, kind, path.steps.len());
+        if let Some(history) = &self.history {
+            self.remember(history, path, value.q());
+        }
+    }
+
+    /// Adds the result `q` for the side to move at the leaf to the moves of its path.
+    fn remember(&self, history: &MoveHistory, path: &Path, q: f32) {
+        let mut side = self.game.turn();
+        let at_leaf = if path.steps.len().is_multiple_of(2) { side } else { !side };
+        for step in &path.steps {
+            // What is proven needs no guess.
+            if self.node(self.nodes.link(step.link).child()).proof().is_none() {
+                history.add(side, step.packed, if side == at_leaf { q } else { -q });
+            }
+            side = !side;
+        }
+    }
+
+    /// Changes the policy of a position, with `turn` to move, by how well its moves did; `temperature` is the policy's.
+    #[inline]
+    pub(super) fn recall(&self, turn: Color, temperature: f32, expansion: &mut Expansion) {
+        if let Some(history) = &self.history {
+            let weight = self.params.history / temperature;
+            expansion.scale(|packed| libm::expf(weight * history.of(turn, packed)));
+        }
     }
 
     /// Backs up the proof of the leaf as far as it proves its ancestors.
@@ -303,18 +406,54 @@ impl Tree {
             return;
         }
         let mut child = self.node(path.leaf);
-        for step in path.steps.iter().rev() {
+        for (place, step) in path.steps.iter().enumerate().rev() {
             self.nodes.link(step.link).refresh(child);
             let never_taken = self.nodes.moves_of(step.node).len() > self.nodes.links_of(step.node).len();
             let proofs = self.nodes.links_of(step.node).map(|link| self.node(link.child()).proof());
             let proof = Proof::of_position(proofs.chain(never_taken.then_some(None)));
             let node = self.node(step.node);
             if let Some(proof) = proof.filter(|proof| node.proof() != Some(*proof)) {
+                let result_is_new = node.proof().is_none_or(|before| before.wdl() != proof.wdl());
                 node.set_fate(Fate::Proven(proof));
+                if result_is_new {
+                    self.mend_sums(path, place, -proof.wdl().q(), proof.wdl().draw);
+                }
                 child = node;
             } else {
                 break;
             }
+        }
+    }
+
+    /// Gives the visits by the path's last move that counted as draws by repetition the value of the leaf.
+    fn replace_draws(&self, path: &Path, wdl: Wdl) {
+        let mut error = SumError::of_draws(path.taken_back, -wdl.q(), wdl.draw);
+        let mut node = self.node(path.leaf);
+        for (place, step) in path.steps.iter().enumerate().rev() {
+            let (parent, link) = (self.node(step.node), self.nodes.link(step.link));
+            link.refresh(node);
+            let visits = if place + 1 == path.steps.len() { link.visits() } else { node.visits() };
+            error = error.for_parent((f64::from(link.visits()) / f64::from(visits.max(1))).min(1.0));
+            parent.mend(error, self.shared);
+            node = parent;
+        }
+    }
+
+    /// Makes the sums of the node of a path's step so as if all its visits had had the result `q`, for the side that moved
+    /// into it, and corrects what they have contributed to its ancestors along the path.
+    ///
+    /// Of a node with several parents a share of the visits came through each: this one's is corrected.
+    fn mend_sums(&self, path: &Path, place: usize, q: f32, draw: f32) {
+        let mut node = self.node(path.steps[place].node);
+        let mut error = node.error_against(q, draw);
+        node.mend(error, self.shared);
+        for step in path.steps[..place].iter().rev() {
+            let (parent, link) = (self.node(step.node), self.nodes.link(step.link));
+            link.refresh(node);
+            let share = f64::from(link.visits()) / f64::from(node.visits().max(1));
+            error = error.for_parent(share.min(1.0));
+            parent.mend(error, self.shared);
+            node = parent;
         }
     }
 }
@@ -344,28 +483,31 @@ impl Tree {
     /// each of [`Tree::children`].
     pub(super) fn mix_into_root(&mut self, epsilon: f32, shares: &[f32]) {
         let mut shares = shares.iter();
-        self.change_root_priors(|prior| {
+        self.change_priors(self.root, |prior| {
             (1.0 - epsilon) * prior + epsilon * shares.next().copied().unwrap_or_default()
         });
     }
 
-    /// Raises the root's priors to a power, normalised.
-    pub(super) fn flatten_root(&mut self, exponent: f32) {
+    /// Raises a node's priors to a power, normalised.
+    pub(super) fn flatten(&mut self, id: NodeId, exponent: f32) {
+        if exponent == 1.0 {
+            return;
+        }
         let flat = |prior: f32| libm::powf(prior, exponent);
-        let total: f32 = self.nodes.moves_of(self.root).map(|candidate| flat(candidate.prior())).sum();
-        self.change_root_priors(|prior| flat(prior) / total);
+        let total: f32 = self.nodes.moves_of(id).map(|candidate| flat(candidate.prior())).sum();
+        self.change_priors(id, |prior| flat(prior) / total);
     }
 
-    fn change_root_priors(&self, mut change: impl FnMut(f32) -> f32) {
-        for candidate in self.nodes.moves_of(self.root) {
+    fn change_priors(&self, id: NodeId, mut change: impl FnMut(f32) -> f32) {
+        for candidate in self.nodes.moves_of(id) {
             candidate.set(candidate.packed(), change(candidate.prior()));
         }
         // Untaken moves are in order of falling prior.
-        let untaken = || self.nodes.moves_of(self.root).skip(self.nodes.links_of(self.root).len());
+        let untaken = || self.nodes.moves_of(id).skip(self.nodes.links_of(id).len());
         let mut ordered: Vec<_> =
             untaken().map(|candidate| (candidate.packed(), candidate.prior())).collect();
         ordered.sort_by(|a, b| b.1.total_cmp(&a.1));
         untaken().zip(ordered).for_each(|(place, (packed, prior))| place.set(packed, prior));
-        self.nodes.recount_priors(self.root);
+        self.nodes.recount_priors(id);
     }
 }

@@ -56,6 +56,7 @@ impl Walker {
             match tree.descend(&mut self.path, &mut self.game, Expanding::AtSecondVisit) {
                 Reached::Known { wdl, transposition } => {
                     tree.finish(&self.path, wdl, transposition);
+                    tree.record_values(&self.path, &self.game);
                     return VisitEnd::Applied;
                 }
                 Reached::Leaf => return self.evaluate(context, tree, evaluator),
@@ -65,7 +66,7 @@ impl Walker {
                     } else {
                         self.game.legal_moves()
                     };
-                    self.ask_policy(context, evaluator, &moves);
+                    self.ask_policy(context, tree, evaluator, &moves);
                     if !tree.expand(&self.path, &self.expansion) {
                         return VisitEnd::Full;
                     }
@@ -92,20 +93,27 @@ impl Walker {
             tree.apply(&self.path, known);
             return VisitEnd::Applied;
         }
+        if let Some(wdl) = tree.position_value(&self.game).filter(|_| self.path.plies() > 0) {
+            tree.apply(&self.path, Leaf::Known(wdl));
+            tree.record_values(&self.path, &self.game);
+            return VisitEnd::Applied;
+        }
         let wdl = context.adjusted(&self.game, evaluator.value(&self.game));
         if self.path.plies() == 0 {
             // The root's moves are wanted even after a single visit.
-            self.ask_policy(context, evaluator, &moves);
-            tree.apply(&self.path, Leaf::Expanded(wdl, &self.expansion));
+            self.ask_policy(context, tree, evaluator, &moves);
+            tree.apply_value(&self.path, &self.game, wdl, Some(&self.expansion));
         } else {
-            tree.apply(&self.path, Leaf::Valued(wdl));
+            tree.apply_value(&self.path, &self.game, wdl, None);
         }
+        tree.record_values(&self.path, &self.game);
         VisitEnd::Applied
     }
 
     fn ask_policy(
         &mut self,
         context: &SearchContext,
+        tree: &Tree,
         evaluator: &mut dyn SplitEvaluator,
         moves: &[shakmaty::Move],
     ) {
@@ -114,6 +122,7 @@ impl Walker {
         let temperature = context.temperature(self.path.plies());
         evaluator.policy(&self.game, moves, temperature, &mut self.priors);
         self.expansion.set(moves, &self.priors, 1.0);
+        tree.recall(self.game.turn(), temperature, &mut self.expansion);
         if let Some(noise) = context.limits.noise.filter(|_| self.path.plies() == 0) {
             self.expansion.mix(noise);
         }

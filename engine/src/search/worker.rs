@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::mate_probe::MateProbe;
+use super::mate_probe::{MateProbe, ProbeEnd};
 use super::observer::EndReason;
 use super::pending::PendingBatch;
 use super::shared::SharedSearch;
@@ -158,10 +158,13 @@ impl Worker {
     }
 }
 
-/// Spends what so many visits allow on a forced mate at the root. One that is found is the end of the search.
+/// Spends what so many visits allow on a forced mate at the root. One that is found is the end of the search; that there
+/// is none ends a search for a mate.
 fn look_for_mate(probe: &mut Option<MateProbe>, search: &SharedSearch, visits: u64) -> Option<EndReason> {
-    let mate = probe.as_mut()?.advance(&search.context, visits, &mut || search.is_stopped())?;
-    search.prove_mate(&mate).then_some(EndReason::Exhausted)
+    match probe.as_mut()?.advance(&search.context, visits, &mut || search.is_stopped())? {
+        ProbeEnd::Mate(mate) => search.prove_mate(&mate).then_some(EndReason::Exhausted),
+        ProbeEnd::NoMate => Some(EndReason::Exhausted),
+    }
 }
 
 /// Checks an evaluator's answers before they are applied to a tree. Callers of

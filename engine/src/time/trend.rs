@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::Duration;
 
-/// The shortest time over which the speed is measured (as in lc0).
+/// The shortest time over which the speed is measured (as in lc0), and the visits that are enough in less time: a fast
+/// network has them after a hundredth of a second.
 const MIN_MEASURED: Duration = Duration::from_millis(200);
+const VISITS_MEASURED: u64 = 512;
 
 /// Visits added to those measured, so that one slow batch does not end a search early.
 const MARGIN: u64 = 32;
@@ -60,8 +62,10 @@ impl SearchTrend {
     pub fn speed(&self, time: Duration, visits: u64) -> Option<f64> {
         let (since, before) = self.first?;
         let measured = time.saturating_sub(since);
-        let visits = visits.saturating_sub(before).saturating_add(MARGIN);
-        (measured >= MIN_MEASURED).then(|| visits as f64 / measured.as_secs_f64())
+        let visits = visits.saturating_sub(before);
+        let enough = measured >= MIN_MEASURED || (visits >= VISITS_MEASURED && !measured.is_zero());
+        let visits = visits.saturating_add(MARGIN);
+        enough.then(|| visits as f64 / measured.as_secs_f64())
     }
 }
 
@@ -128,6 +132,8 @@ mod tests {
         assert_eq!(trend.speed(ms(299), 300), None);
         // 568 visits since the first round, and the margin of 32, in half a second.
         assert_eq!(trend.speed(ms(600), 576), Some(1200.0));
+        // A fast search: 512 visits and the margin in ten milliseconds.
+        assert_eq!((trend.speed(ms(110), 519), trend.speed(ms(110), 520)), (None, Some(54_400.0)));
     }
 
     #[test]

@@ -221,7 +221,9 @@ mod tests {
     fn a_rating_overrides_a_skill_level_and_analysis_both() {
         let skilled = Settings { skill: 3, elo: 2000, ..Settings::default() };
         assert_eq!(skilled.strength(), Strength::of_skill(3));
-        assert!(skilled.search_params().policy_temperature > skilled.params.policy_temperature);
+        let (limited, full) = (skilled.search_params(), &skilled.params);
+        assert!(limited.policy_temperature > full.policy_temperature);
+        assert!(limited.root_policy_temperature > full.root_policy_temperature);
         let rated = Settings { limit_strength: true, ..skilled };
         assert_eq!(rated.strength(), Some(Strength::of_elo(2000)));
         assert_eq!(Settings { player: Some(Player::Minimax), ..rated.clone() }.strength(), None);

@@ -72,8 +72,13 @@ impl Strength {
     /// The search parameters at this strength: a flatter policy, and no reuse of the previous tree, whose visits
     /// would exceed the limit.
     pub fn limit(&self, params: &Params) -> Params {
-        let policy_temperature = params.policy_temperature * self.policy;
-        Params { policy_temperature, reuse: false, ..params.clone() }
+        Params {
+            policy_temperature: params.policy_temperature * self.policy,
+            root_policy_temperature: params.root_policy_temperature * self.policy,
+            reply_policy_temperature: params.reply_policy_temperature * self.policy,
+            reuse: false,
+            ..params.clone()
+        }
     }
 
     /// The index of the report's line to play, chosen randomly by `seed` among the candidates; 0, the best, if there

@@ -1,8 +1,9 @@
 //! Each parameter of the search, by an example in which it makes the difference.
 
 use engine::bench::HashedEvaluator;
+use engine::eval::{Answer, EvalError, Evaluator, Request, Wdl};
 use engine::position::Game;
-use engine::search::{Limits, Noise, Params};
+use engine::search::{Expanding, Expansion, Leaf, Limits, Noise, Params, Path, Pool, Puct, Reached, Tree};
 
 use super::support::*;
 
@@ -111,6 +112,170 @@ fn the_last_visits_go_to_moves_that_can_still_become_best() {
     assert_eq!(with.lines[0].pv[0], without.lines[0].pv[0]);
     assert!(with.lines[0].visits > without.lines[0].visits);
     assert_eq!(run(1.33, true).lines[0].visits, without.lines[0].visits, "all moves are of interest");
+}
+
+/// After a2a3 Black has exactly two moves, a8a7 and a8b8, and both pawns on the h-file are blocked.
+const TWO_REPLIES: &str = "k7/8/2K5/7p/7P/8/P7/8 w - - 0 1";
+
+/// The last move before the leaf of the visit after the first `before`, of a search of one root move.
+fn leaf_after(manual: &mut ManualSearch, before: usize) -> String {
+    (0..before).for_each(|_| manual.visit());
+    assert_eq!(manual.search.gather(1), 1);
+    let m = manual.search.requests().next().unwrap().game.last_move().unwrap();
+    manual.answer();
+    Game::uci(m, false)
+}
+
+#[test]
+fn the_replies_have_a_temperature_of_their_own() {
+    let script = Scripted::default().prior("a8a7", 0.7).prior("a8b8", 0.3);
+    let fourth = |reply_policy_temperature| {
+        let params = Params { reply_policy_temperature, ..plain() };
+        leaf_after(&mut ManualSearch::new(TWO_REPLIES, "a2a3", params, script.clone()), 3)
+    };
+    // One visit of a8a7: 0.7/2 is more than 0.3, but 0.605/2 less than 0.395. (It goes on from a8a7 to a white move.)
+    assert_ne!(fourth(1.0), "a8b8");
+    assert_eq!(fourth(2.0), "a8b8");
+}
+
+#[test]
+fn a_reply_that_becomes_the_root_gets_its_temperature() {
+    let script = Scripted::default().prior("a8a7", 0.8).prior("a8b8", 0.2);
+    let params = Params { reply_policy_temperature: 2.0, ..plain() };
+    let mut manual = ManualSearch::new(TWO_REPLIES, "a2a3", params.clone(), script);
+    (0..6).for_each(|_| manual.visit());
+    let next = played(Some(TWO_REPLIES), "a2a3");
+    manual.search.start(&next, visits(50), params);
+    assert!(manual.tree().root().visits > 1, "the tree is reused");
+    near(manual.child("a8a7").prior, 0.8);
+}
+
+/// Equal priors, Q 0 and no other exploration: without a bound every reply would be visited once before any twice.
+#[test]
+fn widening_bounds_the_replies() {
+    let replies = |widening| {
+        let params = Params { widening, ..plain() };
+        let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4", params, Scripted::default());
+        let mut seen = std::collections::HashSet::new();
+        // The root, e2e4 and 14 visits below it: with 15 visits its node is allowed 6 + 2 moves.
+        for _ in 0..16 {
+            assert_eq!(manual.search.gather(1), 1);
+            let game = manual.search.requests().next().unwrap().game.clone();
+            seen.extend((game.ply() > 1).then(|| game.past().get(2).map_or(game.hash(), |past| past.hash())));
+            manual.answer();
+        }
+        seen.len()
+    };
+    assert_eq!((replies(1.0), replies(0.3)), (14, 8));
+}
+
+#[test]
+fn dampings_reduce_the_value_of_a_leaf() {
+    // After a2a3 no ply counts for the fifty-move rule, after c6b6 ninety do; there are only pawns.
+    let script = Scripted::default().value("a2a3", wdl(0.0, 0.2, 0.8)).value("c6b6", wdl(0.0, 0.2, 0.8));
+    let q = |params| {
+        let fen = TWO_REPLIES.replace("0 1", "89 90");
+        // Unvisited moves first.
+        let params = Params { fpu: -5.0, ..params };
+        let mut manual = ManualSearch::new(&fen, "a2a3 c6b6", params, script.clone());
+        (0..3).for_each(|_| manual.visit());
+        (manual.child("a2a3").q, manual.child("c6b6").q)
+    };
+    assert_eq!(q(plain()), (0.8, 0.8));
+    // (70 + 38)/256 of it is lost.
+    let (advance, king) = q(Params { fifty_moves_damping: 1.0, ..plain() });
+    near(advance, 0.8);
+    near(king, 0.8 * (1.0 - 108.0 / 256.0));
+    let (advance, king) = q(Params { material_damping: 0.25, ..plain() });
+    near(advance, 0.6);
+    near(king, 0.6);
+}
+
+#[test]
+fn each_worker_explores_by_its_own_factor() {
+    let game = Game::new();
+    let moves = game.legal_moves();
+    let mut priors = vec![0.02 / (moves.len() - 2) as f32; moves.len()];
+    (priors[0], priors[1]) = (0.5, 0.48);
+    let chosen = |worker, jitter| {
+        let params = Params { puct: Puct { jitter, ..plain().puct }, ..plain() };
+        let tree = Tree::new(game.clone(), &[], params, 1 << 20);
+        let descend = |path: &mut Path| {
+            let mut game = game.clone();
+            tree.begin(path);
+            assert_eq!(tree.descend(path, &mut game, Expanding::AtOnce), Reached::Leaf);
+            game.last_move()
+        };
+        let mut path = Path::new(0);
+        descend(&mut path);
+        let answer = Answer { wdl: Wdl::DRAW, priors: priors.clone() };
+        tree.apply(&path, Leaf::Expanded(answer.wdl, &Expansion::new(&moves, &answer, 1.0)));
+        descend(&mut path);
+        // The first move's Q is 0.5, that of the unvisited ones half of it.
+        tree.apply(&path, Leaf::Valued(wdl(0.25, 0.0, 0.75)));
+        descend(&mut Path::new(worker)).unwrap()
+    };
+    // 0.5 + 0.5/2 · c against 0.25 + 0.48 · c: level at c = 1.087.
+    assert_eq!((chosen(0, 0.0), chosen(1, 0.0)), (moves[0], moves[0]));
+    // Factors 1, 1 + 0.9 · 0.236 and 1 − 0.9 · 0.528.
+    assert_eq!([0, 1, 2].map(|worker| chosen(worker, 0.9)), [moves[0], moves[1], moves[0]]);
+}
+
+/// A move that did well makes the policy of positions that are expanded later prefer it, in the next search too.
+#[test]
+fn history_prefers_moves_that_did_well() {
+    let script = Scripted::default()
+        .prior("e2e4", 0.5)
+        .prior("d2d4", 0.5)
+        .value("e2e4", wdl(0.9, 0.0, 0.1))
+        .value("d2d4", wdl(0.1, 0.0, 0.9));
+    let prior = |history, visited| {
+        // Unvisited moves first.
+        let params = Params { history, reuse: false, fpu: -5.0, ..plain() };
+        let mut manual = ManualSearch::new(KINGS_AND_PAWNS, "e2e4 d2d4", params.clone(), script.clone());
+        (0..visited).for_each(|_| manual.visit());
+        let game = Game::from_fen(KINGS_AND_PAWNS).unwrap();
+        let root_moves = ["e2e4", "d2d4"].map(|m| game.parse_uci(m).unwrap()).to_vec();
+        manual.search.start(&game, Limits { root_moves, ..Limits::default() }, params);
+        manual.visit();
+        manual.child("d2d4").prior
+    };
+    near(prior(0.0, 3), 0.5);
+    near(prior(0.5, 0), 0.5);
+    // One visit each, Q ±0.8: ±400/8140 · ln 9 = ±0.108; e^(0.5 · 0.216) = 1.114 times the other.
+    near(prior(0.5, 3), 1.114 / 2.114);
+}
+
+/// The root looks level, and everything below it is better for White.
+struct WrongAboutTheRoot;
+
+impl Evaluator for WrongAboutTheRoot {
+    fn max_batch(&self) -> usize {
+        1
+    }
+
+    fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
+        let mut answers = WhiteWins.evaluate(batch)?;
+        for (answer, _) in answers.iter_mut().zip(batch).filter(|(_, request)| request.game.ply() == 0) {
+            answer.wdl = wdl(0.5, 0.0, 0.5);
+        }
+        Ok(answers)
+    }
+}
+
+/// What one search finds out about a value corrects the next one's.
+#[test]
+fn the_error_of_like_positions_corrects_a_leaf() {
+    let root = |correction| {
+        // Blocked pawns: they and the material stay as they are.
+        let game = Game::from_fen("4k3/8/8/p1p1p1p1/P1P1P1P1/8/8/4K3 w - - 0 1").unwrap();
+        let params = Params { correction, reuse: false, ..plain() };
+        let mut pool = Pool::new(vec![Box::new(WrongAboutTheRoot)], params, 16 << 20);
+        search_by(&mut pool, &game, visits(500));
+        search_by(&mut pool, &game, visits(1)).report.lines[0].wdl
+    };
+    assert_eq!(root(0.0), wdl(0.5, 0.0, 0.5));
+    assert!(root(1.0).q() > 0.005, "{:?}", root(1.0));
 }
 
 #[test]

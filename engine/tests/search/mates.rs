@@ -2,7 +2,7 @@
 
 use engine::eval::Evaluator;
 use engine::position::Game;
-use engine::search::{EndReason, Params, Score};
+use engine::search::{EndReason, Limits, Params, Score};
 
 use super::split::split;
 use super::support::*;
@@ -52,7 +52,7 @@ fn mates_end_only_searches_that_they_decide() {
     };
     assert_eq!((found(true), found(false)), (true, false));
     let moves = ["a1a2", "a1b1"].map(|m| game.parse_uci(m).unwrap()).to_vec();
-    let limits = engine::search::Limits { root_moves: moves.clone(), ..visits(3_000) };
+    let limits = Limits { root_moves: moves.clone(), ..visits(3_000) };
     let outcome = search(split(1), &game, limits);
     assert!(moves.contains(&outcome.report.lines[0].pv[0]));
 }
@@ -64,4 +64,16 @@ fn batches_are_helped_too() {
     let evaluator: Box<dyn Evaluator> = Box::new(engine::bench::HashedEvaluator);
     let outcome = search(vec![evaluator], &game, visits(3_000));
     assert!(matches!(outcome.report.lines[0].score, Score::Mate(_)), "{:?}", outcome.report.lines[0]);
+}
+
+/// A search for a mate in so many moves ends with it, or when there is none.
+#[test]
+fn a_wanted_mate_is_found_or_excluded() {
+    let game = Game::from_fen("8/8/8/8/8/6P1/6k1/4KR1R w K - 0 1").unwrap();
+    let wanted = |moves| Limits { mate: Some(moves), all_moves: true, ..visits(2_000) };
+    let found = search(split(1), &game, wanted(3));
+    assert_eq!((found.report.lines[0].score, found.end_reason), (Score::Mate(3), EndReason::Exhausted));
+    let none = search(split(1), &game, wanted(2));
+    assert!(matches!(none.report.lines[0].score, Score::Cp(_)) && none.end_reason == EndReason::Exhausted);
+    assert!(none.report.visits < 2_000);
 }

@@ -1,8 +1,8 @@
 //! Draws by repetition: avoided when winning, sought when losing, and no proof.
 
-use engine::eval::Evaluator;
+use engine::eval::{Answer, EvalError, Evaluator, Request};
 use engine::position::Game;
-use engine::search::{Params, Pool, Score};
+use engine::search::{Params, Pool, Report, Score};
 
 use super::support::*;
 
@@ -59,4 +59,45 @@ fn repetitions_before_a_new_root_are_taken_back() {
     assert!(report.lines.iter().map(|line| line.visits).sum::<u64>() > 3_000, "the tree was kept");
     let line = report.lines.iter().find(|line| Game::uci(line.pv[0], false) == "b2a2").expect("a root move");
     assert!(line.wdl.win > 0.5, "b2a2 g8h8 has occurred only once before: {line:?}");
+}
+
+/// Prefers a line that repeats the position after four plies, and then goes on; White is better everywhere.
+struct Repeater;
+
+impl Evaluator for Repeater {
+    fn max_batch(&self) -> usize {
+        1
+    }
+
+    fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
+        let mut answers = WhiteWins.evaluate(batch)?;
+        for (answer, request) in answers.iter_mut().zip(batch) {
+            let line = ["a2b2", "h8g8", "b2a2", "g8h8", "a2a3"];
+            let wanted = line.get(request.game.ply());
+            for (prior, m) in answer.priors.iter_mut().zip(request.moves) {
+                *prior = if wanted == Some(&Game::uci(*m, false).as_str()) { 0.9 } else { 0.001 };
+            }
+        }
+        Ok(answers)
+    }
+}
+
+/// The draws that such a position counted as leave the sums of the positions above it.
+#[test]
+fn draws_that_are_taken_back_leave_the_sums() {
+    // Unvisited moves are left alone, so that all visits follow the line.
+    let params = Params { fpu: 5.0, mates: false, progress: 0.0, ..plain() };
+    let mut pool = Pool::new(vec![Box::new(Repeater)], params, 16 << 20);
+    let draw = |report: &Report, m: &str| {
+        let line = report.lines.iter().find(|line| Game::uci(line.pv[0], false) == m).expect("a root move");
+        (line.visits, line.wdl.draw)
+    };
+    let first = search_by(&mut pool, &played(Some(ROOK_AHEAD), ""), visits(100)).report;
+    let (visited, drawn) = draw(&first, "a2b2");
+    assert!(visited == 99 && drawn > 0.9, "{visited} visits, most of them repetitions: {drawn}");
+    // Now the first occurrence is before the root: no repetition, and every other value has 0.1 of a draw.
+    let then = search_by(&mut pool, &played(Some(ROOK_AHEAD), "a2b2 h8g8"), visits(4)).report;
+    let (visited, drawn) = draw(&then, "b2a2");
+    assert!(visited > 90, "{visited}");
+    near(drawn, 0.1);
 }

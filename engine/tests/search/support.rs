@@ -17,6 +17,7 @@ pub fn plain() -> Params {
         fpu: 0.0,
         policy_temperature: 1.0,
         root_policy_temperature: 1.0,
+        reply_policy_temperature: 1.0,
         virtual_loss: 1.0,
         smart_pruning: 0.0,
         ..Params::default()

@@ -55,6 +55,7 @@ impl MatchRules {
         Params {
             policy_temperature: self.policy_temperature,
             root_policy_temperature: self.policy_temperature,
+            reply_policy_temperature: self.policy_temperature,
             reuse: false,
             batch: 1,
             ..Params::default()

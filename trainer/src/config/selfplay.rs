@@ -240,6 +240,7 @@ impl SelfPlayRules {
             fpu,
             policy_temperature,
             root_policy_temperature: policy_temperature,
+            reply_policy_temperature: policy_temperature,
             reuse: false,
             smart_pruning: 0.0,
             batch: self.leaves,

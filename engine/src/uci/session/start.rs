@@ -107,6 +107,7 @@ impl Session {
             depth: limits.depth.map(|depth| depth.max(1)),
             root_moves,
             noise: None,
+            mate: limits.mate,
             all_moves: settings.multipv > 1
                 || limits.infinite
                 || limits.mate.is_some()

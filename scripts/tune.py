@@ -1,0 +1,570 @@
+#!/usr/bin/env python3
+"""Tunes numeric UCI options by SPSA over games of the engine against itself.
+
+Simultaneous perturbation stochastic approximation (Spall 1992, as fishtest and
+OpenBench use it): each step draws a direction, plays a pair of games (one opening,
+colours reversed) with all parameters moved along it against all moved the other way,
+and moves the parameters a little to the winner's side.
+
+  c_k = c / k^0.101              distance of the two players from the current values
+  r_k = r / (A + k)^0.602 · k^0.202   step for a game won, in units of c_k
+  value += r_k · c_k · direction · (wins − losses)
+
+A is a tenth of the steps; c and r are such that the last step has c_N = the
+parameter's C and r_N = --rate. C is about the change that is worth a few Elo: a
+twentieth of the range unless given.
+
+The openings are those of the book in an order that the seed determines, the engines
+stay alive from game to game, and the state is written after every step to --state
+(aside, then renamed); the same command goes on from there. Ctrl-C ends it after the
+games that are being played, a second one at once.
+
+SPSA is written out here because no package fits: nevergrad's has fixed gains and 400
+MB of dependencies, noisyopt's cannot be resumed, chess-tuning-tools needs packages
+of 2023.
+
+Examples:
+  scripts/tune.py --state runs/tune.json --param CPuct=1.745:0.5:4 --param FpuValue=0.33:0:1 \\
+      --nodes 400 --options Threads=1 Hash=32 --steps 3000 --book UHO_4060_v3.epd
+  scripts/tune.py --state runs/clock.json --param CPuct=1.745:0.5:4:0.15 --tc 1+0.01 --steps 5000 --concurrency 2
+  scripts/tune.py --state runs/tune.json --show
+"""
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import queue
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import match
+
+# Spall's exponents; A as a share of the steps.
+ALPHA, GAMMA, STABILITY = 0.602, 0.101, 0.1
+# Both players' scores beyond or below which a game is ended: centipawns, moves of each; and the longest game.
+WON, WON_MOVES = 700, 4
+DRAWN, DRAWN_MOVES, DRAWN_FROM = 8, 8, 80
+LONGEST = 400
+# Seconds that a move of fixed nodes, or any answer but a move, may take.
+PATIENCE = 120.0
+
+
+# --- SPSA -------------------------------------------------------------------------
+
+
+@dataclass
+class Parameter:
+    """A UCI option with its first value, its range, and C: its perturbation at the last step."""
+
+    name: str
+    start: float
+    low: float
+    high: float
+    c: float
+    whole: bool = False
+
+    @staticmethod
+    def parse(text):
+        """NAME=START:LOW:HIGH or NAME=START:LOW:HIGH:C."""
+        name, equals, rest = text.partition("=")
+        try:
+            numbers = [float(part) for part in rest.split(":")]
+        except ValueError:
+            numbers = []
+        if not equals or len(numbers) not in (3, 4):
+            raise argparse.ArgumentTypeError(f"{text!r} is not NAME=START:LOW:HIGH or NAME=START:LOW:HIGH:C")
+        start, low, high = numbers[:3]
+        c = numbers[3] if len(numbers) == 4 else (high - low) / 20
+        if not low <= start <= high or not 0 < c <= high - low:
+            raise argparse.ArgumentTypeError(f"{text!r}: the start is not in the range, or C is not")
+        return Parameter(name, start, low, high, c)
+
+    def clamp(self, value):
+        return min(max(value, self.low), self.high)
+
+    def shown(self, value):
+        """The value as the engine gets it."""
+        return str(round(value)) if self.whole else f"{value:.5g}"
+
+
+def gains(step, steps, rate):
+    """The factors of C and of r at a step, counted from 1: c_k / C and r_k."""
+    stable = STABILITY * steps
+    c = (steps / step) ** GAMMA
+    r = rate * ((stable + steps) / (stable + step)) ** ALPHA / c**2
+    return c, r
+
+
+def direction(seed, step, count):
+    """The signs of a step's perturbation: the same whenever they are asked for."""
+    chance = random.Random(f"{seed}:{step}")
+    return [chance.choice((-1, 1)) for _ in range(count)]
+
+
+def perturbed(parameters, values, signs, c):
+    """The values of the two players."""
+    both = list(zip(parameters, values, signs))
+    return tuple([p.clamp(v + side * sign * c * p.c) for p, v, sign in both] for side in (1, -1))
+
+
+def moved(parameters, values, signs, c, r, result):
+    """The values after a step whose first player won `result` more games than it lost."""
+    both = zip(parameters, values, signs)
+    return [p.clamp(v + r * c * p.c * sign * result) for p, v, sign in both]
+
+
+# --- State ------------------------------------------------------------------------
+
+
+@dataclass
+class State:
+    """What a tuning has found so far. `finished` counts steps; steps that were begun and not finished are `open` and
+    begin again."""
+
+    setting: dict
+    values: list
+    mean: list
+    finished: int = 0
+    begun: int = 0
+    open: list = None
+    games: int = 0
+    wins: int = 0
+    draws: int = 0
+    losses: int = 0
+    spent: float = 0.0
+
+    @staticmethod
+    def read(path):
+        try:
+            return State(**json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, TypeError) as error:
+            sys.exit(f"tune.py: {path} is no state of a tuning: {error}")
+
+    def write(self, path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = path.with_name(path.name + ".new")
+        with open(aside, "w", encoding="utf-8") as file:
+            json.dump(self.__dict__, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+
+
+def setting(arguments, engine):
+    """What must not change between the beginning and a resumption."""
+    return {
+        "params": [p.__dict__ for p in arguments.param],
+        "steps": arguments.steps, "pairs": arguments.pairs, "rate": arguments.rate, "seed": arguments.seed,
+        "limit": arguments.limit, "options": sorted(arguments.options), "book": Path(arguments.book).name,
+        "engine": hashlib.sha256(Path(engine).read_bytes()).hexdigest(),
+    }
+
+
+def table(state):
+    """The parameters with what became of them, and the options to play with."""
+    parameters = [Parameter(**p) for p in state.setting["params"]]
+    half = state.setting["steps"] // 2
+    lines = [f"{'parameter':24} {'start':>10} {'now':>10} {'mean':>10} {'change/C':>9}   range"]
+    for p, now, mean in zip(parameters, state.values, state.mean):
+        lines.append(
+            f"{p.name:24} {p.start:10.5g} {now:10.5g} {mean:10.5g} {(now - p.start) / p.c:+9.2f}"
+            f"   {p.low:g} to {p.high:g}, C {p.c:g}"
+        )
+    lines.append(f"step {state.finished} of {state.setting['steps']}, {state.games} games (+{state.wins} "
+                 f"={state.draws} -{state.losses} of the first player); the mean is over the steps after {half}")
+    chosen = state.mean if state.finished > half else state.values
+    lines.append(" ".join(f"{p.name}={p.shown(v)}" for p, v in zip(parameters, chosen)))
+    return "\n".join(lines)
+
+
+# --- Games ------------------------------------------------------------------------
+
+
+class EngineError(Exception):
+    """An engine that does not answer, or not as it should."""
+
+
+class Engine:
+    """A UCI engine that stays alive between games."""
+
+    def __init__(self, command, options):
+        self.process = subprocess.Popen(
+            [command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, bufsize=1,
+            # Ctrl-C is for this script alone, which lets a game end.
+            start_new_session=True,
+        )
+        self.lines = queue.SimpleQueue()
+        threading.Thread(target=self.read, daemon=True).start()
+        self.send("uci")
+        self.kinds = {}
+        for line in iter(self.line, "uciok"):
+            if line.startswith("option name ") and " type " in line:
+                name, _, kind = line[len("option name "):].partition(" type ")
+                self.kinds[name] = kind.split()[0]
+        for name, value in options.items():
+            self.option(name, value)
+        self.ready()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.put(line.rstrip("\n"))
+        self.lines.put(None)
+
+    def send(self, text):
+        try:
+            self.process.stdin.write(text + "\n")
+        except (OSError, ValueError) as error:
+            raise EngineError(f"the engine has ended ({error})") from error
+
+    def line(self, patience=PATIENCE):
+        try:
+            line = self.lines.get(timeout=max(patience, 0.001))
+        except queue.Empty:
+            raise EngineError("no answer") from None
+        if line is None:
+            raise EngineError("the engine has ended")
+        return line
+
+    def option(self, name, value):
+        if name not in self.kinds:
+            sys.exit(f"tune.py: the engine has no option {name}")
+        self.send(f"setoption name {name} value {value}")
+
+    def ready(self):
+        self.send("isready")
+        while self.line() != "readyok":
+            pass
+
+    def move(self, position, limit, patience):
+        """The best move, and the score in centipawns of the last line about it (None without)."""
+        self.send(position)
+        self.send(limit)
+        score, end = None, time.monotonic() + patience
+        while True:
+            words = self.line(end - time.monotonic()).split()
+            if words[:1] == ["bestmove"]:
+                return words[1], score
+            with contextlib.suppress(ValueError, IndexError):
+                at = words.index("score")
+                value = int(words[at + 2])
+                score = value if words[at + 1] == "cp" else (30_000 if value > 0 else -30_000)
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Referee:
+    """Plays single games by the rules of chess."""
+
+    def __init__(self, chess, arguments):
+        self.chess, self.nodes = chess, arguments.nodes
+        self.base, self.increment = (float(part) for part in arguments.tc.split("+"))
+
+    def game(self, opening, white, black):
+        """White's result: 1, 0 or -1. A player that is late or makes an illegal move loses."""
+        chess, board = self.chess, opening.copy()
+        start = opening.root().fen()
+        clocks = {True: self.base, False: self.base}
+        decided = {"won": 0, "drawn": 0}
+        last = None
+        for engine in (white, black):
+            engine.send("ucinewgame")
+            engine.ready()
+        while True:
+            if board.is_checkmate():
+                return -1 if board.turn else 1
+            drawn = board.is_stalemate() or board.is_insufficient_material() or board.halfmove_clock >= 100
+            if drawn or board.is_repetition(3) or board.ply() > LONGEST:
+                return 0
+            engine = white if board.turn else black
+            moves = " ".join(m.uci() for m in board.move_stack)
+            position = f"position fen {start}" + (f" moves {moves}" if moves else "")
+            began = time.monotonic()
+            if self.nodes:
+                limit, patience = f"go nodes {self.nodes}", PATIENCE
+            else:
+                times = [round(1000 * clocks[side]) for side in (True, False)]
+                each = round(1000 * self.increment)
+                limit = f"go wtime {times[0]} btime {times[1]} winc {each} binc {each}"
+                patience = clocks[board.turn] + 1
+            move, score = engine.move(position, limit, patience)
+            if not self.nodes:
+                clocks[board.turn] -= time.monotonic() - began
+                if clocks[board.turn] < 0:
+                    return -1 if board.turn else 1
+                clocks[board.turn] += self.increment
+            try:
+                board.push_uci(move)
+            except ValueError:
+                return -1 if not board.turn else 1
+            # Both players must agree, each from its side.
+            for_white = None if score is None else (-score if board.turn else score)
+            agree = None not in (last, for_white)
+            won = agree and min(abs(last), abs(for_white)) >= WON and (last > 0) == (for_white > 0)
+            drawn = agree and max(abs(last), abs(for_white)) <= DRAWN and board.ply() >= DRAWN_FROM
+            decided["won"] = decided["won"] + 1 if won else 0
+            decided["drawn"] = decided["drawn"] + 1 if drawn else 0
+            last = for_white
+            if decided["won"] >= 2 * WON_MOVES:
+                return 1 if for_white > 0 else -1
+            if decided["drawn"] >= 2 * DRAWN_MOVES:
+                return 0
+
+
+class Tuning:
+    """The steps of a tuning, played by several workers, each with two engines of its own."""
+
+    def __init__(self, arguments, state, command, openings, chess):
+        self.arguments, self.state, self.command = arguments, state, command
+        self.parameters = [Parameter(**p) for p in state.setting["params"]]
+        self.options = dict(option.split("=", 1) for option in arguments.options)
+        self.openings, self.referee = openings, Referee(chess, arguments)
+        random.Random(arguments.seed).shuffle(self.openings)
+        self.lock = threading.Lock()
+        self.stopping = threading.Event()
+        self.playing = set()
+        self.failures = 0
+        self.error = None
+        self.spent_before = state.spent
+        self.finished_before = state.finished
+        self.began = self.shown = time.monotonic()
+
+    def work(self):
+        engines = []
+        try:
+            while not self.stopping.is_set() and (step := self.take()):
+                try:
+                    if not engines:
+                        engines = [Engine(self.command, self.options) for _ in range(2)]
+                    self.play(step, engines)
+                except EngineError as error:
+                    self.fail(step, error)
+                    while engines:
+                        engines.pop().close()
+        except BaseException as error:  # shown by the main thread
+            self.error = error
+            self.stopping.set()
+        finally:
+            for engine in engines:
+                engine.close()
+
+    def take(self):
+        """A step that nobody plays."""
+        with self.lock:
+            state = self.state
+            for step in state.open:
+                if step not in self.playing:
+                    self.playing.add(step)
+                    return step
+            if state.begun >= state.setting["steps"]:
+                return None
+            state.begun += 1
+            state.open.append(state.begun)
+            self.playing.add(state.begun)
+            return state.begun
+
+    def fail(self, step, error):
+        with self.lock:
+            self.playing.discard(step)
+            self.failures += 1
+            print(f"tune.py: step {step} begins again: {error}", file=sys.stderr, flush=True)
+            if self.failures > 20:
+                raise EngineError("twenty failures: something is wrong with the engine")
+
+    def play(self, step, engines):
+        setting = self.state.setting
+        c, r = gains(step, setting["steps"], setting["rate"])
+        signs = direction(setting["seed"], step, len(self.parameters))
+        with self.lock:
+            values = list(self.state.values)
+        for engine, player in zip(engines, perturbed(self.parameters, values, signs, c)):
+            for parameter, value in zip(self.parameters, player):
+                engine.option(parameter.name, parameter.shown(value))
+        plus, minus = engines
+        results = []
+        for pair in range(setting["pairs"]):
+            opening = self.openings[((step - 1) * setting["pairs"] + pair) % len(self.openings)]
+            results.append(self.referee.game(opening, plus, minus))
+            results.append(-self.referee.game(opening, minus, plus))
+        self.finish(step, signs, c, r, results)
+
+    def finish(self, step, signs, c, r, results):
+        with self.lock:
+            state = self.state
+            state.values = moved(self.parameters, state.values, signs, c, r, sum(results))
+            state.finished += 1
+            state.open.remove(step)
+            self.playing.discard(step)
+            after = state.finished - state.setting["steps"] // 2
+            state.mean = [m + (v - m) / max(after, 1) for m, v in zip(state.mean, state.values)]
+            state.games += len(results)
+            state.wins += results.count(1)
+            state.draws += results.count(0)
+            state.losses += results.count(-1)
+            now = time.monotonic()
+            state.spent = self.spent_before + now - self.began
+            state.write(self.arguments.state)
+            with open(self.arguments.state.with_suffix(".tsv"), "a", encoding="utf-8") as file:
+                print(step, sum(results), *(f"{v:.6g}" for v in state.values), sep="\t", file=file)
+            if now - self.shown >= self.arguments.every:
+                self.shown = now
+                self.progress(now)
+
+    def progress(self, now):
+        state = self.state
+        each = (now - self.began) / (state.finished - self.finished_before)
+        left = (state.setting["steps"] - state.finished) * each
+        values = " ".join(f"{p.name}={p.shown(v)}" for p, v in zip(self.parameters, state.values))
+        rate = 3600 / each * 2 * state.setting["pairs"]
+        print(
+            f"step {state.finished} of {state.setting['steps']}, {state.games} games, {rate:.0f} an hour, "
+            f"{int(left) // 3600}:{int(left) % 3600 // 60:02} left: {values}",
+            file=sys.stderr, flush=True,
+        )
+
+    def interrupt(self, *_):
+        if self.stopping.is_set():
+            # What was finished is written.
+            print("tune.py: ended; the same command goes on", file=sys.stderr, flush=True)
+            os._exit(130)
+        print("tune.py: ending after the games that are being played; again to end at once", file=sys.stderr)
+        self.stopping.set()
+
+    def run(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self.interrupt)
+        workers = [threading.Thread(target=self.work, daemon=True) for _ in range(self.arguments.concurrency)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        if self.error:
+            sys.exit(f"tune.py: {self.error}")
+
+
+# --- Checks -----------------------------------------------------------------------
+
+
+def self_test():
+    """Gains by hand, a resumption that is no other tuning, and a function whose maximum SPSA must find."""
+    c, r = gains(1000, 1000, 0.01)
+    assert (c, r) == (1.0, 0.01), "the last step has the gains that were asked for"
+    c, r = gains(1, 1000, 0.01)
+    assert abs(c - 1000**0.101) < 1e-9 and abs(r - 0.01 * (1100 / 101) ** 0.602 / c**2) < 1e-9
+    one = Parameter.parse("CPuct=1.745:0.5:4")
+    assert (one.name, one.start, one.low, one.high, one.c) == ("CPuct", 1.745, 0.5, 4, 0.175)
+    assert Parameter.parse("X=1:0:2:0.3").c == 0.3 and one.clamp(9) == 4
+    parameters = [one, Parameter.parse("Y=3:0:10:0.5")]
+    # Wins move both along the signs by r · c · C · 2 = 0.1 · 2 · C · 2.
+    after = moved(parameters, [1.0, 3.0], [1, -1], 2.0, 0.1, 2)
+    assert all(abs(x - y) < 1e-12 for x, y in zip(after, [1.0 + 0.07, 3.0 - 0.2]))
+    plus, minus = perturbed(parameters, [3.9, 3.0], [1, -1], 1.0)
+    assert plus == [4, 2.5] and minus == [3.9 - 0.175, 3.5]
+    assert direction(7, 5, 9) == direction(7, 5, 9) != direction(7, 6, 9)
+    # 4,000 pairs of noisy games, the best at (2.5, 6): a pair's mean is the difference of two parabolas.
+    chance, values = random.Random(1), [p.start for p in parameters]
+
+    def strength(x):
+        return -((x[0] - 2.5) / 1.0) ** 2 - ((x[1] - 6) / 3) ** 2
+
+    for step in range(1, 4001):
+        c, r = gains(step, 4000, 0.02)
+        signs = direction(1, step, 2)
+        plus, minus = perturbed(parameters, values, signs, c)
+        edge = min(max((strength(plus) - strength(minus)) / 4, -0.5), 0.5)
+        result = sum(1 if chance.random() < 0.5 + edge else -1 for _ in range(2))
+        values = moved(parameters, values, signs, c, r, result)
+    assert abs(values[0] - 2.5) < 0.2 and abs(values[1] - 6) < 0.6, values
+    print("tune.py: gains agree with those worked out by hand, and SPSA finds the maximum")
+
+
+# --- Command line -----------------------------------------------------------------
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--param", action="append", type=Parameter.parse, default=[], metavar="NAME=START:LOW:HIGH[:C]",
+        help="an option to tune; give it once for each")
+    add("--state", type=Path, metavar="JSON", help="the state to begin or to go on from; every step is added to its .tsv")
+    add("--show", action="store_true", help="play nothing, show the parameters of --state")
+    add("--steps", type=int, default=2000, help="steps in all (default: %(default)s)")
+    add("--pairs", type=int, default=1, help="pairs of games a step (default: %(default)s)")
+    add("--rate", type=float, default=0.01,
+        help="r at the last step; fishtest has 0.002 for tens of thousands of games (default: %(default)s)")
+    add("--engine", default=str(match.ROOT / "target/release/philidor"), help="the engine (default: %(default)s)")
+    add("--options", nargs="*", default=["Threads=1", "Hash=32"], metavar="NAME=VALUE",
+        help="options of both players that stay (default: Threads=1 Hash=32)")
+    add("--nodes", type=int, help="this many nodes a move instead of a clock")
+    add("--tc", default="1+0.01", help="seconds for the game + seconds a move (default: %(default)s)")
+    add("--book", default=str(match.ROOT / "tests/data/openings.pgn"), help=".pgn or .epd (default: %(default)s)")
+    add("--seed", type=int, default=1, help="of directions and the order of openings (default: %(default)s)")
+    add("--concurrency", type=int, default=1, help="pairs at once (default: %(default)s)")
+    add("--every", type=float, default=30, help="seconds between two lines of progress (default: %(default)s)")
+    add("--self-test", action="store_true", help="check the arithmetic against numbers worked out by hand")
+    arguments = parser.parse_args()
+    if arguments.self_test:
+        return arguments
+    if not arguments.state:
+        parser.error("--state is needed")
+    if not arguments.show and not arguments.param:
+        parser.error("at least one --param is needed")
+    if min(arguments.steps, arguments.pairs, arguments.concurrency) < 1:
+        parser.error("--steps, --pairs and --concurrency are positive")
+    if any("=" not in option for option in arguments.options):
+        parser.error("--options are of the form NAME=VALUE")
+    try:
+        [float(part) for part in arguments.tc.split("+", 1)][1]
+    except (ValueError, IndexError):
+        parser.error("--tc is seconds+seconds, as in 1+0.01")
+    arguments.limit = f"{arguments.nodes} nodes a move" if arguments.nodes else arguments.tc
+    return arguments
+
+
+def begin(arguments, command):
+    """The state to go on from: a new one, or that of the file if it is of the same tuning."""
+    probe = Engine(command, {})
+    for parameter in arguments.param:
+        if parameter.name not in probe.kinds:
+            sys.exit(f"tune.py: the engine has no option {parameter.name}")
+        parameter.whole = probe.kinds[parameter.name] == "spin"
+    probe.close()
+    now = setting(arguments, command)
+    if not arguments.state.exists():
+        starts = [p.start for p in arguments.param]
+        return State(now, starts, list(starts), open=[])
+    state = State.read(arguments.state)
+    changed = [key for key, value in now.items() if state.setting.get(key) != value]
+    if changed == ["engine"]:
+        print("tune.py: the engine is another build than the tuning began with", file=sys.stderr)
+    elif changed:
+        sys.exit(f"tune.py: {arguments.state} was begun with other settings ({', '.join(changed)}): name another file")
+    print(f"tune.py: going on after step {state.finished}", file=sys.stderr)
+    return state
+
+
+def main():
+    arguments = parse()
+    if arguments.self_test:
+        return self_test()
+    if arguments.show:
+        return print(table(State.read(arguments.state)))
+    chess = match.require_chess()
+    command = match.player(None, arguments.engine, []).command
+    state = begin(arguments, command)
+    openings = match.read_book(chess, Path(arguments.book))
+    Tuning(arguments, state, command, openings, chess).run()
+    print(table(state))
+
+
+if __name__ == "__main__":
+    main()
