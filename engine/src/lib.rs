@@ -28,5 +28,7 @@ pub mod players;
 pub mod time;
 /// The UCI protocol: commands, options, the session with a GUI.
 pub mod uci;
+/// Analysis for programs: JSON queries in, answers out.
+pub mod analysis;
 /// Benchmarks: the signature, and the speed of a network.
 pub mod bench;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use engine::analysis::{self, config::AnalyseConfig};
 use engine::bench::signature::SignatureConfig;
 use engine::bench::speed::SpeedConfig;
 use engine::bench::{lesson, perft, signature, speed, version};
@@ -30,6 +31,11 @@ struct Arguments {
 enum Command {
     /// Run UCI on stdin and stdout (the default)
     Uci,
+    /// Analyse positions for a program: queries on stdin, answers on stdout, each a line of JSON
+    #[command(
+        after_help = "Example: echo '{\"id\": 1, \"nodes\": 400}' | philidor analyse\nSee docs/analysis.md."
+    )]
+    Analyse(AnalyseConfig),
     /// Search fixed positions: the same nodes and checksum on every machine; then the network's speed
     #[command(after_help = "Example: philidor bench --visits 5000")]
     Bench(SignatureConfig),
@@ -74,6 +80,7 @@ fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>>
     match arguments.command {
         _ if arguments.version => version::print(out)?,
         None | Some(Command::Uci) => uci::run(io::stdin(), io::stdout())?,
+        Some(Command::Analyse(config)) => analysis::run(&config, io::stdin(), io::stdout())?,
         Some(Command::Bench(config)) => signature::print(config, out)?,
         Some(Command::Backendbench { weights, precision, config }) => {
             speed::print(weights.as_deref(), precision, &config, out)?;

@@ -12,7 +12,7 @@
 //! 4. The [`SearchObserver`] decides whether to continue.
 //!
 //! The tree has no clock, threads, channels or random numbers of its own, and no lock: its statistics are atomic.
-//! [`Pool`] runs a search on threads; [`SteppedSearch`] is driven by its caller, many of them with one evaluator.
+//! [`Pool`] runs a search on threads, [`MultiPool`] many at once; [`SteppedSearch`] is driven by its caller, many of them with one evaluator.
 
 mod proof;
 mod noise;
@@ -40,12 +40,14 @@ mod mate_probe;
 mod shared;
 mod worker;
 mod pool;
+mod multi_pool;
 mod gumbel;
 mod stepped;
 
 pub use counters::SearchCounters;
 pub use expansion::{Expansion, Leaf};
 pub use gumbel::{Gumbel, ImprovedPolicy};
+pub use multi_pool::{MultiPool, RunningId, SearchTask};
 pub use noise::{Noise, sample_by_visits};
 pub use observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
 pub use params::{Limits, Params, Puct};

@@ -46,6 +46,11 @@ impl SearchObserver for OutcomeSender {
     }
 }
 
+/// Bytes of the mate search's table, where a search has so many.
+pub(super) fn mate_memory(memory: usize) -> usize {
+    (memory / 32).clamp(LEAST_MATE_MEMORY, MOST_MATE_MEMORY)
+}
+
 impl Pool {
     /// Starts one worker for each of `evaluators`, of which there must be at least one. `memory` in bytes bounds the
     /// tree and the table of the mate search. If the evaluators are not native, searches are
@@ -58,7 +63,7 @@ impl Pool {
         let native = evaluators.iter_mut().all(|evaluator| evaluator.split().is_some());
         let mut jobs = Vec::new();
         let mut threads = Vec::new();
-        let mates = (memory / 32).clamp(LEAST_MATE_MEMORY, MOST_MATE_MEMORY);
+        let mates = mate_memory(memory);
         for (index, evaluator) in evaluators.into_iter().enumerate() {
             let (sender, receiver) = unbounded();
             let mate_memory = (index == 0).then_some(mates);

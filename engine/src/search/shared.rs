@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 use std::time::Duration;
 
 use shakmaty::Move;
@@ -42,7 +42,7 @@ pub(super) struct SharedSearch {
 }
 
 /// Locks even after a panic elsewhere: the guarded data is valid between any two calls.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -75,6 +75,16 @@ impl SharedSearch {
     /// The tree, to visit it. A worker gives it back between its rounds.
     pub fn tree(&self) -> RwLockReadGuard<'_, Tree> {
         self.tree.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The tree, to visit it, unless another worker is waiting to free memory in it. A worker that has other trees must
+    /// not wait for one.
+    pub fn try_tree(&self) -> Option<RwLockReadGuard<'_, Tree>> {
+        match self.tree.try_read() {
+            Ok(tree) => Some(tree),
+            Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// Takes the right to begin up to `wanted` visits; returns how many. Rights that are not used must be returned.
@@ -157,6 +167,11 @@ impl SharedSearch {
             }
             SearchControl::Stop => Some(EndReason::Stopped),
         }
+    }
+
+    /// One more worker joins the search; it is not over yet.
+    pub fn join(&self) {
+        self.running_workers.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Called by each worker when it leaves the search; the last one delivers the outcome.

@@ -6,11 +6,12 @@ use super::mate_probe::{MateProbe, ProbeEnd};
 use super::observer::EndReason;
 use super::pending::PendingBatch;
 use super::shared::SharedSearch;
+use super::tree::Tree;
 use super::walker::{VisitEnd, Walker};
-use crate::eval::{Answer, EvalError, Evaluator, Request};
+use crate::eval::{Answer, EvalError, Evaluator, Request, SplitEvaluator};
 
 /// How often a round gathers to fill its batch, where some leaves turn out to need no evaluation.
-const GATHER_PASSES: usize = 4;
+pub(super) const GATHER_PASSES: usize = 4;
 
 /// Visits one at a time between two looks at the clock and at the limits: about a third of a millisecond.
 const VISITS_PER_ROUND: u64 = 32;
@@ -31,12 +32,12 @@ pub(super) struct Worker {
 impl Worker {
     /// A worker of this number; with `mate_memory` bytes it also looks for a forced mate at the root.
     pub fn new(mut evaluator: Box<dyn Evaluator>, number: usize, mate_memory: Option<usize>) -> Worker {
-        let rate = if evaluator.split().is_some() { MATE_NODES } else { MATE_NODES_BATCHED };
+        let is_split = evaluator.split().is_some();
         Worker {
             evaluator,
             batch: PendingBatch::new(number),
             walker: Walker::new(number),
-            mates: mate_memory.map(|bytes| MateProbe::new(bytes, rate)),
+            mates: mate_memory.map(|bytes| mate_probe(bytes, is_split)),
         }
     }
 
@@ -61,43 +62,13 @@ impl Worker {
 
     /// Visits one at a time until the search ends.
     fn walk(&mut self, search: &SharedSearch) -> Option<EndReason> {
-        let context = &search.context;
-        self.walker.start(context);
+        self.walker.start(&search.context);
         let evaluator = self.evaluator.split()?;
         while !search.is_stopped() {
-            let tickets = search.take_tickets(VISITS_PER_ROUND);
-            if tickets == 0 {
-                return None;
-            }
-            let mut left = tickets;
-            let mut full = false;
-            let mut reason = None;
-            let tree = search.tree();
-            let recycled = tree.recycled();
-            tree.set_horizon(context.horizon(&tree, search.expected_visits()));
-            while left > 0 && !search.is_stopped() && reason.is_none() {
-                match self.walker.visit(context, &tree, evaluator) {
-                    VisitEnd::Applied => {
-                        left -= 1;
-                        // The limit of visits ends with the tickets: summing up all workers' visits can wait.
-                        if tree.is_proven() || context.limits.depth.is_some() {
-                            reason = context.end_reason(&tree);
-                        }
-                    }
-                    VisitEnd::Collided => std::thread::yield_now(),
-                    VisitEnd::Full => {
-                        full = true;
-                        break;
-                    }
-                }
-            }
-            let reason = reason.or_else(|| context.end_reason(&tree));
-            drop(tree);
-            search.return_tickets(left);
-            let reason = reason.or_else(|| full.then(|| search.recycle(recycled)).flatten());
-            let reason = reason.or_else(|| look_for_mate(&mut self.mates, search, tickets - left));
-            if let Some(reason) = reason.or_else(|| search.observe_round()) {
-                return Some(reason);
+            match walk_round(search, &mut self.walker, evaluator, self.mates.as_mut()) {
+                WalkedRound::Nothing => return None,
+                WalkedRound::Visited(None) => {}
+                WalkedRound::Visited(reason) => return reason,
             }
         }
         None
@@ -105,63 +76,173 @@ impl Worker {
 
     /// One round of at most `size` evaluations.
     fn round(&mut self, search: &SharedSearch, size: usize) -> Result<Option<EndReason>, EvalError> {
-        let context = &search.context;
         let tree = search.tree();
-        let recycled = tree.recycled();
-        let (mut full, mut progress) = (false, false);
+        let mut round = GatherRound::new(&tree);
         for _ in 0..GATHER_PASSES {
-            tree.set_horizon(context.horizon(&tree, search.expected_visits()));
-            let tickets = search.take_tickets((size - self.batch.len()) as u64);
-            let before = self.batch.len();
-            let status = self.batch.gather(context, &tree, size, tickets as usize);
-            let used = status.finished + self.batch.len() - before;
-            search.return_tickets(tickets - used as u64);
-            progress |= used > 0;
-            full |= status.full;
-            if status.collided || status.full || tickets == 0 || self.batch.len() == size || tree.is_proven()
-            {
+            round.gather(search, &tree, &mut self.batch, size);
+            if round.is_over || self.batch.len() == size {
                 break;
             }
         }
-        if !progress && !full {
+        if !round.progress && !round.full {
             drop(tree);
             return Ok(search.wait_for_change());
         }
-        let answers = match self.evaluate() {
+        let requests: Vec<Request<'_>> = self.batch.requests().collect();
+        let answers = match evaluate(self.evaluator.as_mut(), &requests) {
             Ok(answers) => answers,
             Err(error) => {
                 self.batch.cancel(&tree);
                 return Err(error);
             }
         };
-        let evaluated = answers.len() as u64;
-        self.batch.apply(context, &tree, &answers, true);
-        let reason = context.end_reason(&tree);
+        round.apply(search, &tree, &mut self.batch, &answers);
         drop(tree);
         search.changed();
-        let reason = reason.or_else(|| full.then(|| search.recycle(recycled)).flatten());
-        let reason = reason.or_else(|| look_for_mate(&mut self.mates, search, evaluated));
-        Ok(reason.or_else(|| search.observe_round()))
+        Ok(round.end(search, self.mates.as_mut()))
+    }
+}
+
+/// A probe with so much memory, at the rate for this kind of evaluator.
+pub(super) fn mate_probe(bytes: usize, is_split: bool) -> MateProbe {
+    MateProbe::new(bytes, if is_split { MATE_NODES } else { MATE_NODES_BATCHED })
+}
+
+/// Evaluates a batch. A panic of the evaluator is an error like any other.
+///
+/// # Errors
+///
+/// If the evaluator fails or leaves something unanswered.
+pub(super) fn evaluate(
+    evaluator: &mut dyn Evaluator,
+    requests: &[Request<'_>],
+) -> Result<Vec<Answer>, EvalError> {
+    if requests.is_empty() {
+        return Ok(Vec::new());
+    }
+    let answers = catch_unwind(AssertUnwindSafe(|| evaluator.evaluate(requests)))
+        .unwrap_or_else(|_| Err(EvalError("the evaluator panicked".into())))?;
+    check_answers(requests, &answers)?;
+    Ok(answers)
+}
+
+/// One worker's round in one search, from gathering to the observer.
+pub(super) struct GatherRound {
+    /// How often the tree had been recycled.
+    recycled: u64,
+    evaluated: u64,
+    reason: Option<EndReason>,
+    /// Visits have been gathered or ended.
+    pub progress: bool,
+    /// The memory is full.
+    pub full: bool,
+    /// No more can be gathered before what was gathered is applied.
+    pub is_over: bool,
+}
+
+impl GatherRound {
+    pub fn new(tree: &Tree) -> GatherRound {
+        GatherRound {
+            recycled: tree.recycled(),
+            evaluated: 0,
+            reason: None,
+            progress: false,
+            full: false,
+            is_over: false,
+        }
     }
 
-    /// Evaluates the batch. A panic of the evaluator is an error like any other.
-    fn evaluate(&mut self) -> Result<Vec<Answer>, EvalError> {
-        let requests: Vec<Request<'_>> = self.batch.requests().collect();
-        if requests.is_empty() {
-            return Ok(Vec::new());
-        }
-        let evaluator = &mut self.evaluator;
-        let answers = catch_unwind(AssertUnwindSafe(|| evaluator.evaluate(&requests)))
-            .unwrap_or_else(|_| Err(EvalError("the evaluator panicked".into())))?;
-        check_answers(&requests, &answers)?;
-        Ok(answers)
+    /// Gathers until `batch` has `size` leaves, or fewer if some visits need no evaluation.
+    pub fn gather(&mut self, search: &SharedSearch, tree: &Tree, batch: &mut PendingBatch, size: usize) {
+        let context = &search.context;
+        tree.set_horizon(context.horizon(tree, search.expected_visits()));
+        let tickets = search.take_tickets((size - batch.len()) as u64);
+        let before = batch.len();
+        let status = batch.gather(context, tree, size, tickets as usize);
+        let used = status.finished + batch.len() - before;
+        search.return_tickets(tickets - used as u64);
+        self.progress |= used > 0;
+        self.full |= status.full;
+        self.is_over = status.collided || status.full || tickets == 0 || tree.is_proven();
     }
+
+    /// Applies the evaluator's answers.
+    pub fn apply(
+        &mut self,
+        search: &SharedSearch,
+        tree: &Tree,
+        batch: &mut PendingBatch,
+        answers: &[Answer],
+    ) {
+        self.evaluated = answers.len() as u64;
+        batch.apply(&search.context, tree, answers, true);
+        self.reason = search.context.end_reason(tree);
+    }
+
+    /// What follows when the worker has given the tree back: freeing memory, looking for a mate, calling the observer.
+    /// Returns the reason if the search is over.
+    pub fn end(self, search: &SharedSearch, mates: Option<&mut MateProbe>) -> Option<EndReason> {
+        self.reason
+            .or_else(|| self.full.then(|| search.recycle(self.recycled)).flatten())
+            .or_else(|| look_for_mate(mates, search, self.evaluated))
+            .or_else(|| search.observe_round())
+    }
+}
+
+/// What a worker that visits one leaf at a time did in a round.
+pub(super) enum WalkedRound {
+    /// Nothing: all visits that the limits allow have begun.
+    Nothing,
+    /// Visits, which ended the search if there is a reason.
+    Visited(Option<EndReason>),
+}
+
+/// One round of visits, one at a time; the walker was [started](Walker::start) on this search.
+pub(super) fn walk_round(
+    search: &SharedSearch,
+    walker: &mut Walker,
+    evaluator: &mut dyn SplitEvaluator,
+    mates: Option<&mut MateProbe>,
+) -> WalkedRound {
+    let context = &search.context;
+    let tickets = search.take_tickets(VISITS_PER_ROUND);
+    if tickets == 0 {
+        return WalkedRound::Nothing;
+    }
+    let mut left = tickets;
+    let mut full = false;
+    let mut reason = None;
+    let tree = search.tree();
+    let recycled = tree.recycled();
+    tree.set_horizon(context.horizon(&tree, search.expected_visits()));
+    while left > 0 && !search.is_stopped() && reason.is_none() {
+        match walker.visit(context, &tree, evaluator) {
+            VisitEnd::Applied => {
+                left -= 1;
+                // The limit of visits ends with the tickets: summing up all workers' visits can wait.
+                if tree.is_proven() || context.limits.depth.is_some() {
+                    reason = context.end_reason(&tree);
+                }
+            }
+            VisitEnd::Collided => std::thread::yield_now(),
+            VisitEnd::Full => {
+                full = true;
+                break;
+            }
+        }
+    }
+    let reason = reason.or_else(|| context.end_reason(&tree));
+    drop(tree);
+    search.return_tickets(left);
+    let reason = reason.or_else(|| full.then(|| search.recycle(recycled)).flatten());
+    let reason = reason.or_else(|| look_for_mate(mates, search, tickets - left));
+    WalkedRound::Visited(reason.or_else(|| search.observe_round()))
 }
 
 /// Spends what so many visits allow on a forced mate at the root. One that is found is the end of the search; that there
 /// is none ends a search for a mate.
-fn look_for_mate(probe: &mut Option<MateProbe>, search: &SharedSearch, visits: u64) -> Option<EndReason> {
-    match probe.as_mut()?.advance(&search.context, visits, &mut || search.is_stopped())? {
+fn look_for_mate(probe: Option<&mut MateProbe>, search: &SharedSearch, visits: u64) -> Option<EndReason> {
+    match probe?.advance(&search.context, visits, &mut || search.is_stopped())? {
         ProbeEnd::Mate(mate) => search.prove_mate(&mate).then_some(EndReason::Exhausted),
         ProbeEnd::NoMate => Some(EndReason::Exhausted),
     }

@@ -73,39 +73,19 @@ impl Engine {
     }
 
     fn new_pool(&mut self, settings: &Settings, notes: &mut Vec<String>) -> Result<Pool, LoadError> {
-        let workers = workers(settings);
-        if workers < settings.threads {
-            log::warn!("{} workers are too many for this machine: starting {workers}", settings.threads);
-        }
-        let evaluators = self.evaluators(settings, workers, notes)?;
-        let (tree, cache) = settings.memory();
-        let input = self.network.as_ref().map_or(Some(Input::Planes72), LoadedNetwork::cached_input);
-        let Some(input) = input.filter(|_| cache > 0) else {
-            self.cache = None;
-            return Ok(Pool::new(evaluators, settings.search_params(), tree + cache));
-        };
-        let shared = Arc::new(EvalCache::new(cache));
-        let cached = |inner| Box::new(CachedEvaluator::new(inner, input, Arc::clone(&shared))) as Box<_>;
-        let evaluators = evaluators.into_iter().map(cached).collect();
-        self.cache = Some(shared);
-        Ok(Pool::new(evaluators, settings.search_params(), tree))
+        self.load_missing(settings, notes)?;
+        let WorkerEvaluators { evaluators, cache, tree_memory } =
+            WorkerEvaluators::new(self.network.as_ref(), settings)?;
+        self.cache = cache;
+        Ok(Pool::new(evaluators, settings.search_params(), tree_memory))
     }
 
-    /// Evaluators for so many workers; loads the network if it is needed and not loaded yet.
-    fn evaluators(
-        &mut self,
-        settings: &Settings,
-        workers: usize,
-        notes: &mut Vec<String>,
-    ) -> Result<Vec<Box<dyn Evaluator>>, LoadError> {
-        if settings.backend == Backend::Uniform {
-            return Ok(uniform(workers));
+    /// Loads the network, if it is needed and not loaded yet.
+    fn load_missing(&mut self, settings: &Settings, notes: &mut Vec<String>) -> Result<(), LoadError> {
+        if self.network.is_none() && settings.backend != Backend::Uniform {
+            self.network = Some(LoadedNetwork::load(settings, notes)?);
         }
-        let network = match &mut self.network {
-            Some(network) => network,
-            none => none.insert(LoadedNetwork::load(settings, notes)?),
-        };
-        (0..workers).map(|_| network.evaluator(settings)).collect()
+        Ok(())
     }
 
     /// The workers, if they exist.
@@ -168,13 +148,13 @@ impl Engine {
         settings: &Settings,
         notes: &mut Vec<String>,
     ) -> Result<Answer, String> {
-        let mut evaluators = self.evaluators(settings, 1, notes).map_err(|error| error.to_string())?;
+        let mut evaluator = self
+            .load_missing(settings, notes)
+            .and_then(|()| evaluator(self.network.as_ref(), settings))
+            .map_err(|error| error.to_string())?;
         let moves = game.legal_moves();
         let request = [Request { game, moves: &moves }];
-        let answers = match evaluators.first_mut() {
-            Some(evaluator) => evaluator.evaluate(&request).map_err(|error: EvalError| error.to_string())?,
-            None => Vec::new(),
-        };
+        let answers = evaluator.evaluate(&request).map_err(|error: EvalError| error.to_string())?;
         answers.into_iter().next().ok_or_else(|| "the evaluator returned no answer".to_owned())
     }
 }
@@ -188,6 +168,47 @@ pub fn workers(settings: &Settings) -> usize {
     }
 }
 
-fn uniform(workers: usize) -> Vec<Box<dyn Evaluator>> {
-    (0..workers).map(|_| Box::new(Uniform) as Box<dyn Evaluator>).collect()
+/// The evaluators of the workers, with what they share.
+pub struct WorkerEvaluators {
+    /// One for each worker.
+    pub evaluators: Vec<Box<dyn Evaluator>>,
+    /// The cache of their answers, if that is faster than asking again.
+    pub cache: Option<Arc<EvalCache>>,
+    /// The bytes of `Hash` that are left for trees.
+    pub tree_memory: usize,
+}
+
+impl WorkerEvaluators {
+    /// As many as the settings say, of this network; it may be missing only with [`Backend::Uniform`].
+    ///
+    /// # Errors
+    ///
+    /// If an evaluator cannot be made.
+    pub fn new(network: Option<&LoadedNetwork>, settings: &Settings) -> Result<WorkerEvaluators, LoadError> {
+        let workers = workers(settings);
+        if workers < settings.threads {
+            log::warn!("{} workers are too many for this machine: starting {workers}", settings.threads);
+        }
+        let evaluators: Vec<_> =
+            (0..workers).map(|_| evaluator(network, settings)).collect::<Result<_, _>>()?;
+        let (tree, cache) = settings.memory();
+        let input = used(network, settings).map_or(Some(Input::Planes72), LoadedNetwork::cached_input);
+        let Some(input) = input.filter(|_| cache > 0) else {
+            return Ok(WorkerEvaluators { evaluators, cache: None, tree_memory: tree + cache });
+        };
+        let shared = Arc::new(EvalCache::new(cache));
+        let cached = |inner| Box::new(CachedEvaluator::new(inner, input, Arc::clone(&shared))) as Box<_>;
+        let evaluators = evaluators.into_iter().map(cached).collect();
+        Ok(WorkerEvaluators { evaluators, cache: Some(shared), tree_memory: tree })
+    }
+}
+
+fn evaluator(network: Option<&LoadedNetwork>, settings: &Settings) -> Result<Box<dyn Evaluator>, LoadError> {
+    used(network, settings)
+        .map_or_else(|| Ok(Box::new(Uniform) as Box<_>), |network| network.evaluator(settings))
+}
+
+/// The network, unless the settings do without.
+fn used<'a>(network: Option<&'a LoadedNetwork>, settings: &Settings) -> Option<&'a LoadedNetwork> {
+    network.filter(|_| settings.backend != Backend::Uniform)
 }

@@ -123,6 +123,11 @@ impl Writer {
         let _ = self.0.send(OutputItem::Line(line.into()));
     }
 
+    /// Lines that wait to be written.
+    pub fn backlog(&self) -> usize {
+        self.0.len()
+    }
+
     /// Writes one `info string`: on one line whatever the text, and cut at a maximal length.
     pub fn say(&self, text: impl Display) {
         self.line(format!("info string {}", one_line(&text.to_string())));

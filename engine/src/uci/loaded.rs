@@ -93,6 +93,15 @@ impl LoadedNetwork {
         }
     }
 
+    /// The network's name, its encodings and what runs it, in one line.
+    pub fn describe(&self) -> String {
+        match self {
+            LoadedNetwork::Onnx(network) => network.describe(),
+            LoadedNetwork::Native(network) => network.describe(),
+            LoadedNetwork::OnnxSparse(_) => "a network of the family sparse, run by ONNX Runtime".to_owned(),
+        }
+    }
+
     /// The input scheme that keys the evaluation cache; `None` if a look-up would cost more than an evaluation.
     pub fn cached_input(&self) -> Option<Input> {
         match self {

@@ -45,8 +45,10 @@ use std::ops::ControlFlow;
 
 use crossbeam_channel::select;
 
+pub use self::engine::{WorkerEvaluators, workers};
 use self::io::{OutputThread, TrafficLog};
-pub use self::loaded::LoadError;
+pub use self::knowledge::Knowledge;
+pub use self::loaded::{LoadError, LoadedNetwork};
 use self::session::Session;
 
 /// Runs a session until `quit`, the end of the input, or until the output is closed.

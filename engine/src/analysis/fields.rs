@@ -1,0 +1,74 @@
+//! The keys of one JSON object, taken one by one, so that each error names its key.
+
+use std::fmt;
+
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+/// A key with what is wrong with its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldError {
+    /// The key.
+    pub key: String,
+    /// What is wrong.
+    pub error: String,
+}
+
+impl FieldError {
+    /// An error at this key.
+    pub fn new(key: &str, error: impl fmt::Display) -> FieldError {
+        FieldError { key: key.to_owned(), error: error.to_string() }
+    }
+}
+
+/// The keys and values of a JSON object that have not been taken, in their order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fields(Vec<(String, Value)>);
+
+impl Fields {
+    /// Takes the value of a key; `None` if there is none, or if it is `null`.
+    ///
+    /// # Errors
+    ///
+    /// If the value is of another type, or the key is there more than once.
+    pub fn take<T: DeserializeOwned>(&mut self, key: &str) -> Result<Option<T>, FieldError> {
+        let Some(place) = self.0.iter().position(|(name, _)| name == key) else { return Ok(None) };
+        let (_, value) = self.0.remove(place);
+        if self.0.iter().any(|(name, _)| name == key) {
+            return Err(FieldError::new(key, "the key is there more than once"));
+        }
+        serde_json::from_value(value).map_err(|error| FieldError::new(key, error))
+    }
+
+    /// Checks that all keys were taken.
+    ///
+    /// # Errors
+    ///
+    /// Names the first that was not, which nobody knows.
+    pub fn end(&self) -> Result<(), FieldError> {
+        self.0.first().map_or(Ok(()), |(key, _)| Err(FieldError::new(key, "unknown key")))
+    }
+}
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Fields, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    fields.push(pair);
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(Pairs)
+    }
+}

@@ -1,0 +1,161 @@
+//! Which searches run, and which wait.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use super::request::{Query, QueryId};
+use crate::search::RunningId;
+
+/// Bytes of memory for each visit of a search: more than the tree of any but the widest positions needs.
+const BYTES_PER_VISIT: u64 = 512;
+
+/// Bytes of the smallest search's memory.
+const LEAST_MEMORY: u64 = 256 << 10;
+
+/// One position to search.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The query.
+    pub query: Arc<Query>,
+    /// The turn.
+    pub turn: usize,
+}
+
+/// A search that runs.
+#[derive(Debug)]
+pub struct RunningJob {
+    /// The position.
+    pub job: Job,
+    /// The search, to stop it.
+    pub id: RunningId,
+    /// Bytes of its share of the memory.
+    pub memory: usize,
+    /// When it has to end.
+    pub deadline: Option<Instant>,
+    /// Whether a request has stopped it.
+    pub is_terminated: Arc<AtomicBool>,
+}
+
+/// The searches that wait, without a tree, and those that run, by their numbers: a query's turns in its order, and
+/// queries in theirs.
+#[derive(Debug)]
+pub struct JobQueue {
+    /// By falling priority, then by number.
+    waiting: BTreeMap<(Reverse<i64>, u64), Job>,
+    running: BTreeMap<u64, RunningJob>,
+    numbered: u64,
+    /// The positions of each query that are not answered yet.
+    open: HashMap<QueryId, usize>,
+    /// The most searches of a priority, or of that and higher ones, that run at once.
+    capacity: usize,
+    /// Bytes of all trees.
+    memory: usize,
+}
+
+impl JobQueue {
+    /// An empty queue.
+    pub fn new(capacity: usize, memory: usize) -> JobQueue {
+        JobQueue {
+            waiting: BTreeMap::new(),
+            running: BTreeMap::new(),
+            numbered: 0,
+            open: HashMap::new(),
+            capacity,
+            memory,
+        }
+    }
+
+    /// Adds all turns of a query.
+    pub fn add(&mut self, query: &Arc<Query>) {
+        *self.open.entry(query.id.clone()).or_default() += query.turns.len();
+        for turn in &query.turns {
+            self.numbered += 1;
+            let job = Job { query: Arc::clone(query), turn: *turn };
+            self.waiting.insert((Reverse(query.priority), self.numbered), job);
+        }
+    }
+
+    /// Takes the search that comes next, with its number and its memory, if it may run now: fewer than the capacity of
+    /// its priority and higher ones are running, and there is memory for it. Otherwise no other one may run either, so
+    /// that searches of the same priority begin in their order.
+    pub fn next(&mut self) -> Option<(u64, Job, usize)> {
+        let (&(Reverse(priority), number), job) = self.waiting.first_key_value()?;
+        let before = self.running.values().filter(|running| running.job.query.priority >= priority).count();
+        let used: usize = self.running.values().map(|running| running.memory).sum();
+        let memory = self.memory_of(&job.query);
+        let may_run = self.running.is_empty() || (before < self.capacity && used + memory <= self.memory);
+        if !may_run {
+            return None;
+        }
+        let job = self.waiting.remove(&(Reverse(priority), number))?;
+        Some((number, job, memory))
+    }
+
+    /// What its visits need; no search has more than three eighths of the memory, so that there is some left for small
+    /// searches beside two large ones.
+    fn memory_of(&self, query: &Query) -> usize {
+        let most = self.memory / 8 * 3;
+        let needed = query.nodes.map_or(u64::MAX, |nodes| LEAST_MEMORY + nodes * BYTES_PER_VISIT);
+        usize::try_from(needed).unwrap_or(usize::MAX).min(most)
+    }
+
+    /// A search that was taken is running.
+    pub fn begin(&mut self, number: u64, running: RunningJob) {
+        self.running.insert(number, running);
+    }
+
+    /// A search has ended.
+    pub fn end(&mut self, number: u64) {
+        if let Some(running) = self.running.remove(&number) {
+            self.close(&running.job.query.id);
+        }
+    }
+
+    /// One position of a query is answered.
+    fn close(&mut self, id: &QueryId) {
+        if let Some(left) = self.open.get_mut(id) {
+            *left -= 1;
+            if *left == 0 {
+                self.open.remove(id);
+            }
+        }
+    }
+
+    /// The searches that run.
+    pub fn running(&self) -> impl Iterator<Item = &RunningJob> {
+        self.running.values()
+    }
+
+    /// The searches that run and have to end by `now`, which then have no deadline any more.
+    pub fn overdue(&mut self, now: Instant) -> Vec<RunningId> {
+        let is_overdue = |running: &&mut RunningJob| running.deadline.is_some_and(|deadline| deadline <= now);
+        let overdue = self.running.values_mut().filter(is_overdue);
+        overdue.map(|running| (running.deadline = None, running.id).1).collect()
+    }
+
+    /// Removes the waiting searches that are wanted, in the order in which they would have begun.
+    pub fn remove(&mut self, is_wanted: impl Fn(&Job) -> bool) -> Vec<Job> {
+        let removed: Vec<Job> =
+            self.waiting.extract_if(.., |_, job| is_wanted(job)).map(|(_, job)| job).collect();
+        removed.iter().for_each(|job| self.close(&job.query.id));
+        removed
+    }
+
+    /// Whether a query of this id is not answered yet.
+    pub fn has(&self, id: &QueryId) -> bool {
+        self.open.contains_key(id)
+    }
+
+    /// Searches that wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether none wait or run.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && self.running.is_empty()
+    }
+}

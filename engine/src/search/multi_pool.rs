@@ -1,0 +1,358 @@
+//! Many searches at once on the same worker threads.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::context::SearchContext;
+use super::mate_probe::MateProbe;
+use super::observer::{EndReason, SearchObserver};
+use super::params::{Limits, Params};
+use super::pending::PendingBatch;
+use super::pool::mate_memory;
+use super::shared::{SharedSearch, lock};
+use super::tree::Tree;
+use super::walker::Walker;
+use super::worker::{GATHER_PASSES, GatherRound, WalkedRound, evaluate, mate_probe, walk_round};
+use crate::eval::{EvalError, Evaluator, Request};
+use crate::position::Game;
+use crate::tables::Tables;
+
+/// How long a worker that finds nothing to do waits, if it is not notified.
+const WAIT: Duration = Duration::from_millis(1);
+
+/// Worker threads, each with its evaluator, that work on any number of searches at once.
+///
+/// A worker's batch has leaves of several searches, so that it is full although each search adds few, and a search that
+/// is alone is done by all workers. Searches of a lower [priority](SearchTask::priority) wait for those of a higher one.
+///
+/// Dropping the pool stops all searches and joins the threads.
+pub struct MultiPool {
+    desk: Arc<Desk>,
+    tables: Tables,
+    capacity: usize,
+    is_split: bool,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// A search to be started.
+#[derive(Clone, Debug)]
+pub struct SearchTask {
+    /// The position with its history.
+    pub root: Game,
+    /// When the search ends by itself.
+    pub limits: Limits,
+    /// How it chooses moves. [`Params::batch`] is the most leaves that a worker adds to a batch.
+    pub params: Params,
+    /// Searches of the highest priority run, the others wait.
+    pub priority: i64,
+    /// Bytes for the tree and the table of the mate search.
+    pub memory: usize,
+}
+
+/// A search that a [`MultiPool`] runs, to stop it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RunningId(u64);
+
+/// What the workers share.
+#[derive(Default)]
+struct Desk {
+    state: Mutex<DeskState>,
+    /// A search was added, or visits were applied while a worker waits for that.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct DeskState {
+    /// By falling priority, then in the order of their start.
+    entries: Vec<DeskEntry>,
+    started: u64,
+    waiting: usize,
+    is_closed: bool,
+}
+
+struct DeskEntry {
+    running: Arc<Running>,
+    /// Workers that are in a round of it.
+    users: usize,
+}
+
+/// A running search. The desk counts as one of its workers until it has ended.
+struct Running {
+    id: RunningId,
+    priority: i64,
+    search: SharedSearch,
+    mates: Mutex<MateProbe>,
+}
+
+impl MultiPool {
+    /// Starts one worker for each of `evaluators`, of which there must be at least one; each evaluates at most `batch`
+    /// positions at once.
+    ///
+    /// # Panics
+    ///
+    /// If the operating system cannot start a thread.
+    pub fn new(mut evaluators: Vec<Box<dyn Evaluator>>, tables: Tables, batch: usize) -> MultiPool {
+        let desk = Arc::<Desk>::default();
+        let workers = evaluators.len();
+        let is_split = evaluators.iter_mut().any(|evaluator| evaluator.split().is_some());
+        // A worker whose search has ended finds another one although its successor has not been started yet.
+        let capacity = if is_split { 2 * workers } else { workers * batch };
+        let start = |(number, evaluator)| {
+            let desk = Arc::clone(&desk);
+            let thread = std::thread::Builder::new().name(format!("search-{number}"));
+            let work = move || work(&desk, MultiWorker::new(evaluator, number, workers, batch));
+            thread.spawn(work).expect("a thread for a worker")
+        };
+        let threads = evaluators.into_iter().enumerate().map(start).collect();
+        MultiPool { desk, tables, capacity, is_split, threads }
+    }
+
+    /// How many searches of a few leaves each keep the workers busy. More may run.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Starts a search and returns at once. The observer receives its outcome, if there is nothing to search before this
+    /// returns.
+    pub fn start(&self, task: SearchTask, observer: Box<dyn SearchObserver>) -> RunningId {
+        let SearchTask { root, limits, params, priority, memory } = task;
+        let (params, workers) = (Params { reuse: false, ..params }, self.threads.len());
+        let mates = mate_memory(memory);
+        let mut tree = Tree::empty(memory.saturating_sub(mates));
+        let (context, _) =
+            SearchContext::start(&mut tree, root, limits, params, self.tables.clone(), workers);
+        let search = SharedSearch::new(context, tree, observer, 1);
+        let mut probe = mate_probe(mates, self.is_split);
+        probe.start(&search.context);
+        let has_nothing = search.context.root_moves.is_empty();
+        let is_over = has_nothing || search.context.limits.visits == Some(0);
+        let mut state = lock(&self.desk.state);
+        state.started += 1;
+        let id = RunningId(state.started);
+        if is_over {
+            drop(state);
+            search.end(if has_nothing { EndReason::Exhausted } else { EndReason::Limit }, None);
+            search.leave();
+            return id;
+        }
+        let running = Arc::new(Running { id, priority, search, mates: Mutex::new(probe) });
+        let place = state.entries.partition_point(|entry| entry.running.priority >= priority);
+        state.entries.insert(place, DeskEntry { running, users: 0 });
+        drop(state);
+        self.desk.changed.notify_all();
+        id
+    }
+
+    /// Stops a search, if it is still running; returns at once.
+    pub fn stop(&self, id: RunningId) {
+        let mut state = lock(&self.desk.state);
+        let Some(place) = state.entries.iter().position(|entry| entry.running.id == id) else { return };
+        let entry = state.entries.remove(place);
+        drop(state);
+        entry.running.search.end(EndReason::Stopped, None);
+        entry.running.search.leave();
+    }
+}
+
+impl Drop for MultiPool {
+    fn drop(&mut self) {
+        let entries = {
+            let mut state = lock(&self.desk.state);
+            state.is_closed = true;
+            std::mem::take(&mut state.entries)
+        };
+        self.desk.changed.notify_all();
+        for entry in entries {
+            entry.running.search.end(EndReason::Stopped, None);
+            entry.running.search.leave();
+        }
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                log::error!("a search worker panicked");
+            }
+        }
+    }
+}
+
+impl Desk {
+    /// Waits for searches and takes those of a worker's next round, `most` at most: its share of the searches of the
+    /// highest priority, first those that no other worker has. `None` when the pool is dropped.
+    fn take(&self, workers: usize, most: usize) -> Option<Vec<Arc<Running>>> {
+        let mut state = lock(&self.state);
+        loop {
+            if state.is_closed {
+                return None;
+            }
+            if let Some(highest) = state.entries.first().map(|entry| entry.running.priority) {
+                let of_highest = |entry: &&mut DeskEntry| entry.running.priority == highest;
+                let mut entries: Vec<_> = state.entries.iter_mut().take_while(of_highest).collect();
+                let share = entries.len().div_ceil(workers).min(most);
+                entries.sort_by_key(|entry| entry.users);
+                let taken = entries.into_iter().take(share).map(|entry| {
+                    entry.users += 1;
+                    entry.running.search.join();
+                    Arc::clone(&entry.running)
+                });
+                return Some(taken.collect());
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Gives searches back after a round; those that have ended leave the desk.
+    fn give_back(&self, taken: Vec<Arc<Running>>) {
+        let mut ended = Vec::new();
+        let mut state = lock(&self.state);
+        for running in &taken {
+            // It is not there if it was ended elsewhere.
+            if let Some(place) = state.entries.iter().position(|entry| entry.running.id == running.id) {
+                state.entries[place].users -= 1;
+                if running.search.is_stopped() {
+                    ended.push(state.entries.remove(place).running);
+                }
+            }
+        }
+        let is_awaited = state.waiting > 0;
+        drop(state);
+        if is_awaited {
+            self.changed.notify_all();
+        }
+        // Once for this worker, and once for the desk.
+        taken.iter().chain(&ended).for_each(|running| running.search.leave());
+    }
+
+    /// Waits a moment for other workers' results.
+    fn wait(&self) {
+        let mut state = lock(&self.state);
+        state.waiting += 1;
+        let (mut state, _) = self.changed.wait_timeout(state, WAIT).unwrap_or_else(PoisonError::into_inner);
+        state.waiting -= 1;
+    }
+}
+
+/// An evaluator and the visits that wait for it.
+struct MultiWorker {
+    evaluator: Box<dyn Evaluator>,
+    number: usize,
+    workers: usize,
+    /// The most positions to evaluate at once, and the most searches of a round.
+    size: usize,
+    walker: Walker,
+    /// One for each search of a round.
+    batches: Vec<PendingBatch>,
+}
+
+fn work(desk: &Desk, mut worker: MultiWorker) {
+    while let Some(taken) = desk.take(worker.workers, worker.size) {
+        // Whatever happens in a worker, each search must end and its observer must receive the outcome.
+        let progress = match catch_unwind(AssertUnwindSafe(|| worker.round(&taken))) {
+            Ok(Ok(progress)) => progress,
+            Ok(Err(error)) => {
+                for running in &taken {
+                    running.search.end(EndReason::Failed, Some(error.to_string()));
+                }
+                true
+            }
+            Err(_) => {
+                worker.batches.clear();
+                taken.iter().for_each(|running| running.search.end_broken());
+                true
+            }
+        };
+        desk.give_back(taken);
+        if !progress {
+            desk.wait();
+        }
+    }
+}
+
+impl MultiWorker {
+    fn new(mut evaluator: Box<dyn Evaluator>, number: usize, workers: usize, batch: usize) -> MultiWorker {
+        let size = if evaluator.split().is_some() { 1 } else { batch.clamp(1, evaluator.max_batch()) };
+        MultiWorker { evaluator, number, workers, size, walker: Walker::new(number), batches: Vec::new() }
+    }
+
+    /// One round in the searches taken; returns whether there was anything to do.
+    ///
+    /// # Errors
+    ///
+    /// If the evaluator fails; none of this worker's visits are in flight then.
+    fn round(&mut self, taken: &[Arc<Running>]) -> Result<bool, EvalError> {
+        if let (Some(evaluator), [running]) = (self.evaluator.split(), taken) {
+            self.walker.start(&running.search.context);
+            let mut mates = running.mates.try_lock().ok();
+            let round = walk_round(&running.search, &mut self.walker, evaluator, mates.as_deref_mut());
+            let WalkedRound::Visited(reason) = round else { return Ok(false) };
+            if let Some(reason) = reason {
+                running.search.end(reason, None);
+            }
+            return Ok(true);
+        }
+        self.batch_round(taken)
+    }
+
+    fn batch_round(&mut self, taken: &[Arc<Running>]) -> Result<bool, EvalError> {
+        while self.batches.len() < taken.len() {
+            self.batches.push(PendingBatch::new(self.number));
+        }
+        // All trees are held until the evaluator has answered, so none may be waited for.
+        let trees: Vec<_> = taken
+            .iter()
+            .zip(0..)
+            .filter_map(|(running, place)| Some((place, running.search.try_tree()?)))
+            .collect();
+        let mut rounds: Vec<GatherRound> = trees.iter().map(|(_, tree)| GatherRound::new(tree)).collect();
+        let mut gathered = 0;
+        for pass in 1..=GATHER_PASSES {
+            for ((place, tree), round) in trees.iter().zip(&mut rounds) {
+                let (search, batch) = (&taken[*place].search, &mut self.batches[*place]);
+                // In the first pass all searches contribute alike, then they fill up what others left.
+                let share = (pass * self.size.div_ceil(taken.len())).min(search.context.params.batch);
+                let target = share.min(batch.len() + self.size - gathered);
+                if !round.is_over && batch.len() < target {
+                    let before = batch.len();
+                    round.gather(search, tree, batch, target);
+                    gathered += batch.len() - before;
+                }
+            }
+        }
+        let requests: Vec<Request<'_>> =
+            trees.iter().flat_map(|(place, _)| self.batches[*place].requests()).collect();
+        let answers = match evaluate(self.evaluator.as_mut(), &requests) {
+            Ok(answers) => answers,
+            Err(error) => {
+                for (place, tree) in &trees {
+                    self.batches[*place].cancel(tree);
+                }
+                return Err(error);
+            }
+        };
+        let mut answers = &answers[..];
+        for ((place, tree), round) in trees.iter().zip(&mut rounds) {
+            let batch = &mut self.batches[*place];
+            let (own, others) = answers.split_at(batch.len());
+            round.apply(&taken[*place].search, tree, batch, own);
+            answers = others;
+        }
+        // What follows may wait for other workers to give back the trees that they hold.
+        let places: Vec<usize> = trees.into_iter().map(|(place, _)| place).collect();
+        let mut progress = false;
+        for (place, round) in places.into_iter().zip(rounds) {
+            let running = &taken[place];
+            if !round.progress && !round.full {
+                continue;
+            }
+            progress = true;
+            let mut mates = running.mates.try_lock().ok();
+            if let Some(reason) = round.end(&running.search, mates.as_deref_mut()) {
+                running.search.end(reason, None);
+            }
+        }
+        Ok(progress)
+    }
+}
+
+#[cfg(test)]
+mod tests;
