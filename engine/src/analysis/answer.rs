@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use shakmaty::{Color, Move};
+use shakmaty::Move;
 
 use super::request::{Include, Query, QueryId, RequestError};
 use crate::eval::Wdl;
@@ -20,7 +20,7 @@ pub struct Answer<'a> {
     #[serde(rename = "final")]
     is_final: bool,
     to_move: &'static str,
-    /// How the game has ended, if it has.
+    /// How the game has ended, if it has and was searched.
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<&'static str>,
     /// Why the search ended; only in the final answer.
@@ -118,34 +118,8 @@ impl Asked<'_> {
             depth: report.depth,
             seldepth: report.seldepth.max(report.depth),
             tbhits: report.tbhits + self.root_hits,
-            ..self.blank()
-        }
-    }
-
-    /// The final answer of a search that never began.
-    pub fn unsearched(&self) -> Answer<'_> {
-        let Include { policy, children, .. } = self.query.include;
-        let (policy, children) = (policy.then(|| MoveMap(Vec::new())), children.then(Vec::new));
-        Answer { policy, children, ..self.blank() }.ending("terminated", None)
-    }
-
-    fn blank(&self) -> Answer<'_> {
-        Answer {
-            id: &self.query.id,
-            turn: self.turn,
-            is_final: false,
-            to_move: color_name(self.game.turn()),
             outcome: self.game.outcome().map(outcome_name),
-            ended: None,
-            error: None,
-            nodes: 0,
-            time_ms: 0,
-            depth: 0,
-            seldepth: 0,
-            tbhits: 0,
-            lines: Vec::new(),
-            policy: None,
-            children: None,
+            ..Answer::blank(self.query, self.turn)
         }
     }
 
@@ -194,16 +168,41 @@ impl Asked<'_> {
     }
 }
 
-impl Answer<'_> {
+impl<'a> Answer<'a> {
+    /// The final answer of a search that never began.
+    pub fn unsearched(query: &'a Query, turn: usize) -> Answer<'a> {
+        let Include { policy, children, .. } = query.include;
+        let (policy, children) = (policy.then(|| MoveMap(Vec::new())), children.then(Vec::new));
+        Answer { policy, children, ..Answer::blank(query, turn) }.ending("terminated", None)
+    }
+
+    fn blank(query: &'a Query, turn: usize) -> Answer<'a> {
+        let first = query.start.turn();
+        let to_move = if turn.is_multiple_of(2) { first } else { !first };
+        Answer {
+            id: &query.id,
+            turn,
+            is_final: false,
+            to_move: to_move.fold_wb("white", "black"),
+            outcome: None,
+            ended: None,
+            error: None,
+            nodes: 0,
+            time_ms: 0,
+            depth: 0,
+            seldepth: 0,
+            tbhits: 0,
+            lines: Vec::new(),
+            policy: None,
+            children: None,
+        }
+    }
+
     /// The same as the final answer.
     #[must_use]
-    pub fn ending(self, why: &'static str, error: Option<String>) -> Self {
+    pub fn ending(self, why: &'static str, error: Option<String>) -> Answer<'a> {
         Answer { is_final: true, ended: Some(why), error, ..self }
     }
-}
-
-fn color_name(color: Color) -> &'static str {
-    color.fold_wb("white", "black")
 }
 
 fn outcome_name(outcome: Outcome) -> &'static str {
@@ -260,6 +259,9 @@ pub enum ActionReply<'a> {
     },
     /// All searches were stopped.
     TerminateAll {
+        /// The request's own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<QueryId>,
         /// How many positions were not answered yet.
         stopped: usize,
     },

@@ -10,7 +10,7 @@ use crate::uci::settings::{Backend, Settings};
 use crate::uci::{Knowledge, LoadError, LoadedNetwork, WorkerEvaluators};
 
 /// Positions that a worker evaluates at once when several searches run: `docs/results/speed.md`.
-const BATCH: usize = 32;
+const BATCH: usize = 64;
 
 /// Arguments of `philidor analyse`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
@@ -84,15 +84,19 @@ impl AnalyseConfig {
         let mut knowledge = Knowledge::default();
         knowledge.open_tables(&settings).map_err(|error| unusable("SyzygyPath", error.to_string()))?;
         // One search adds no more than MinibatchSize to a batch, several together may add more.
-        let batch = settings.params.batch.max(BATCH);
         let mut together = settings.clone();
-        together.params.batch = batch;
+        together.params.batch = settings.params.batch.max(BATCH);
         let mut notes = Vec::new();
         let network = match settings.backend {
             Backend::Uniform => None,
             _ => Some(LoadedNetwork::load(&together, &mut notes)?),
         };
         notes.iter().for_each(|note| log::warn!("{note}"));
+        if matches!(network, Some(LoadedNetwork::OnnxSparse(_))) {
+            // ONNX Runtime gathers the rows of a large batch outside the processor's cache.
+            together.params.batch = settings.params.batch;
+        }
+        let batch = together.params.batch;
         let workers = WorkerEvaluators::new(network.as_ref(), &together)?;
         let network = network.map_or_else(|| "none".to_owned(), |network| network.describe());
         Ok(AnalysisSetup { settings, knowledge, workers, batch, network, nodes: self.nodes })

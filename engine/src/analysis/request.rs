@@ -38,7 +38,10 @@ pub enum Request {
         turns: Option<Vec<usize>>,
     },
     /// To stop all searches.
-    TerminateAll,
+    TerminateAll {
+        /// The request's own, if it has one.
+        id: Option<QueryId>,
+    },
     /// To say what is running.
     Version {
         /// The request's own, if it has one.
@@ -180,7 +183,7 @@ fn request(id: Option<QueryId>, mut fields: Fields, defaults: QueryDefaults) -> 
                 .map(|query| Request::Query(Box::new(query)));
         }
         Action::Terminate => Request::Terminate { id: id.ok_or_else(missing)?, turns: fields.take("turns")? },
-        Action::TerminateAll => Request::TerminateAll,
+        Action::TerminateAll => Request::TerminateAll { id },
         Action::Version => Request::Version { id },
     };
     fields.end()?;

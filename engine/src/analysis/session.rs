@@ -7,7 +7,7 @@ use std::time::Instant;
 use crossbeam_channel::{Receiver, Sender, at, never, unbounded};
 use shakmaty::Move;
 
-use super::answer::{ActionReply, Asked, ErrorReply, line};
+use super::answer::{ActionReply, Answer, ErrorReply, line};
 use super::config::AnalysisSetup;
 use super::observer::AnswerWriter;
 use super::queue::{Job, JobQueue, RunningJob};
@@ -122,7 +122,11 @@ impl Session {
     }
 
     /// Ends the searches that are meant. The reply comes before their answers.
-    fn terminate<'a>(&mut self, is_meant: impl Fn(&Job) -> bool, reply: impl Fn(usize) -> ActionReply<'a>) {
+    fn terminate<'a>(
+        &mut self,
+        is_meant: impl Fn(&Job) -> bool,
+        reply: impl FnOnce(usize) -> ActionReply<'a>,
+    ) {
         let waiting = self.queue.remove(&is_meant);
         let running: Vec<_> = self
             .queue
@@ -135,9 +139,7 @@ impl Session {
             .collect();
         self.out.line(line(&reply(waiting.len() + running.len())));
         for Job { query, turn } in waiting {
-            let game = query.game(turn);
-            let asked = Asked { query: &query, turn, game: &game, root_hits: 0, temperature: 1.0 };
-            self.out.line(line(&asked.unsearched()));
+            self.out.line(line(&Answer::unsearched(&query, turn)));
         }
         running.into_iter().for_each(|id| self.pool.stop(id));
         self.start_searches();

@@ -353,6 +353,3 @@ impl MultiWorker {
         Ok(progress)
     }
 }
-
-#[cfg(test)]
-mod tests;

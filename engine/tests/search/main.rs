@@ -11,5 +11,6 @@ mod repetition;
 mod reuse;
 mod solver;
 mod pool;
+mod multi_pool;
 mod split;
 mod stepped;
