@@ -13,7 +13,7 @@ use crate::search::{MoveStats, Proof, PvLine, Report, Score};
 
 /// An answer about one position; all values are for the side to move there.
 #[derive(Debug, Serialize)]
-pub struct Answer<'a> {
+pub struct AnalysisAnswer<'a> {
     id: &'a QueryId,
     turn: usize,
     /// The last answer about this position.
@@ -106,10 +106,10 @@ pub struct Asked<'a> {
 
 impl Asked<'_> {
     /// The answer with what the search has found after so much time; `report` has [`Query::multipv`] lines.
-    pub fn answer(&self, report: &Report, stats: &[MoveStats], time: Duration) -> Answer<'_> {
+    pub fn answer(&self, report: &Report, stats: &[MoveStats], time: Duration) -> AnalysisAnswer<'_> {
         let Include { policy, children, .. } = self.query.include;
         let lines = report.lines.iter().take(self.query.multipv).filter(|_| report.visits > 0);
-        Answer {
+        AnalysisAnswer {
             lines: lines.map(|line| self.line(line)).collect(),
             policy: policy.then(|| self.policy(stats)),
             children: children.then(|| stats.iter().map(|stats| self.child(stats)).collect()),
@@ -119,7 +119,7 @@ impl Asked<'_> {
             seldepth: report.seldepth.max(report.depth),
             tbhits: report.tbhits + self.root_hits,
             outcome: self.game.outcome().map(outcome_name),
-            ..Answer::blank(self.query, self.turn)
+            ..AnalysisAnswer::blank(self.query, self.turn)
         }
     }
 
@@ -168,18 +168,18 @@ impl Asked<'_> {
     }
 }
 
-impl<'a> Answer<'a> {
+impl<'a> AnalysisAnswer<'a> {
     /// The final answer of a search that never began.
-    pub fn unsearched(query: &'a Query, turn: usize) -> Answer<'a> {
+    pub fn unsearched(query: &'a Query, turn: usize) -> AnalysisAnswer<'a> {
         let Include { policy, children, .. } = query.include;
         let (policy, children) = (policy.then(|| MoveMap(Vec::new())), children.then(Vec::new));
-        Answer { policy, children, ..Answer::blank(query, turn) }.ending("terminated", None)
+        AnalysisAnswer { policy, children, ..AnalysisAnswer::blank(query, turn) }.ending("terminated", None)
     }
 
-    fn blank(query: &'a Query, turn: usize) -> Answer<'a> {
+    fn blank(query: &'a Query, turn: usize) -> AnalysisAnswer<'a> {
         let first = query.start.turn();
         let to_move = if turn.is_multiple_of(2) { first } else { !first };
-        Answer {
+        AnalysisAnswer {
             id: &query.id,
             turn,
             is_final: false,
@@ -200,8 +200,8 @@ impl<'a> Answer<'a> {
 
     /// The same as the final answer.
     #[must_use]
-    pub fn ending(self, why: &'static str, error: Option<String>) -> Answer<'a> {
-        Answer { is_final: true, ended: Some(why), error, ..self }
+    pub fn ending(self, why: &'static str, error: Option<String>) -> AnalysisAnswer<'a> {
+        AnalysisAnswer { is_final: true, ended: Some(why), error, ..self }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Analysis for programs: one line of JSON in, answers out (`philidor analyse`; `docs/analysis.md`).
 //!
-//! The path of a line: `uci::io::read` (a thread that owns stdin) → [`request::parse`] → [`session::Session`], which
+//! The path of a line: `uci::io::read` (a thread that owns stdin) → [`request::parse`] → [`session::AnalysisSession`], which
 //! queues the positions asked about and starts their searches on one [`MultiPool`](crate::search::MultiPool), with an
 //! [`AnswerWriter`](observer::AnswerWriter) each; that writes the [`answer`]s to the one thread that owns stdout, and
 //! tells the session when the search has ended.
@@ -22,7 +22,7 @@ use std::time::Instant;
 use crossbeam_channel::{never, select};
 
 use self::config::{AnalyseConfig, AnalyseError};
-use self::session::Session;
+use self::session::AnalysisSession;
 use crate::uci::io::{OutputThread, TrafficLog, read};
 
 /// Answers queries until the input has ended and all of them are answered, or until the output is closed.
@@ -38,7 +38,7 @@ pub fn run(
     let traffic = TrafficLog::default();
     let setup = config.setup(&traffic)?;
     let (writer, output) = OutputThread::start(output, traffic.clone());
-    let mut session = Session::new(setup, writer);
+    let mut session = AnalysisSession::new(setup, writer);
     let mut lines = read(input, traffic);
     let mut has_ended = false;
     while !(has_ended && session.is_idle()) {

@@ -1,4 +1,4 @@
-//! The parser: one line of JSON to one [`Request`].
+//! The parser: one line of JSON to one [`AnalysisRequest`].
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub const LONGEST_ID: usize = 1000;
 
 /// What a line asks for.
 #[derive(Clone, Debug)]
-pub enum Request {
+pub enum AnalysisRequest {
     /// To search positions.
     Query(Box<Query>),
     /// To stop searches of a query: those of some turns, or all.
@@ -148,7 +148,7 @@ pub struct RequestError {
 /// # Errors
 ///
 /// If it is not a JSON object, or for the first key that is unknown or has a value that it cannot have.
-pub fn parse(text: &str, defaults: QueryDefaults) -> Result<Request, RequestError> {
+pub fn parse(text: &str, defaults: QueryDefaults) -> Result<AnalysisRequest, RequestError> {
     let mut fields: Fields = serde_json::from_str(text).map_err(|error| RequestError {
         id: None,
         key: None,
@@ -175,16 +175,22 @@ fn read_id(fields: &mut Fields) -> Result<Option<QueryId>, FieldError> {
     }
 }
 
-fn request(id: Option<QueryId>, mut fields: Fields, defaults: QueryDefaults) -> Result<Request, FieldError> {
+fn request(
+    id: Option<QueryId>,
+    mut fields: Fields,
+    defaults: QueryDefaults,
+) -> Result<AnalysisRequest, FieldError> {
     let missing = || FieldError::new("id", "missing");
     let request = match fields.take("action")?.unwrap_or(Action::Query) {
         Action::Query => {
             return query(id.ok_or_else(missing)?, fields, defaults)
-                .map(|query| Request::Query(Box::new(query)));
+                .map(|query| AnalysisRequest::Query(Box::new(query)));
         }
-        Action::Terminate => Request::Terminate { id: id.ok_or_else(missing)?, turns: fields.take("turns")? },
-        Action::TerminateAll => Request::TerminateAll { id },
-        Action::Version => Request::Version { id },
+        Action::Terminate => {
+            AnalysisRequest::Terminate { id: id.ok_or_else(missing)?, turns: fields.take("turns")? }
+        }
+        Action::TerminateAll => AnalysisRequest::TerminateAll { id },
+        Action::Version => AnalysisRequest::Version { id },
     };
     fields.end()?;
     Ok(request)

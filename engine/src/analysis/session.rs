@@ -7,11 +7,11 @@ use std::time::Instant;
 use crossbeam_channel::{Receiver, Sender, at, never, unbounded};
 use shakmaty::Move;
 
-use super::answer::{ActionReply, Answer, ErrorReply, line};
+use super::answer::{ActionReply, AnalysisAnswer, ErrorReply, line};
 use super::config::AnalysisSetup;
 use super::observer::AnswerWriter;
 use super::queue::{Job, JobQueue, RunningJob};
-use super::request::{self, Query, QueryDefaults, QueryId, Request, RequestError};
+use super::request::{self, AnalysisRequest, Query, QueryDefaults, QueryId, RequestError};
 use crate::search::{Limits, MultiPool, Params, SearchTask};
 use crate::uci::io::{InputLine, Writer};
 use crate::uci::{Knowledge, workers};
@@ -20,7 +20,7 @@ use crate::uci::{Knowledge, workers};
 pub const MOST_WAITING: usize = 100_000;
 
 /// The state of `philidor analyse`.
-pub struct Session {
+pub struct AnalysisSession {
     out: Writer,
     defaults: QueryDefaults,
     knowledge: Knowledge,
@@ -33,13 +33,13 @@ pub struct Session {
     ended: Receiver<u64>,
 }
 
-impl Session {
+impl AnalysisSession {
     /// A session that was asked nothing.
-    pub fn new(setup: AnalysisSetup, out: Writer) -> Session {
+    pub fn new(setup: AnalysisSetup, out: Writer) -> AnalysisSession {
         let AnalysisSetup { settings, knowledge, workers: evaluators, batch, network, nodes } = setup;
         let pool = MultiPool::new(evaluators.evaluators, knowledge.tables().clone(), batch);
         let (sender, ended) = unbounded();
-        Session {
+        AnalysisSession {
             out,
             defaults: QueryDefaults { nodes, multipv: settings.multipv, chess960: settings.chess960 },
             params: settings.search_params(),
@@ -82,19 +82,19 @@ impl Session {
         }
     }
 
-    fn execute(&mut self, request: Request) -> Result<(), RequestError> {
+    fn execute(&mut self, request: AnalysisRequest) -> Result<(), RequestError> {
         match request {
-            Request::Query(query) => self.ask(*query)?,
-            Request::Terminate { id, turns } => {
+            AnalysisRequest::Query(query) => self.ask(*query)?,
+            AnalysisRequest::Terminate { id, turns } => {
                 let is_meant = |job: &Job| {
                     job.query.id == id && turns.as_ref().is_none_or(|turns| turns.contains(&job.turn))
                 };
                 self.terminate(is_meant, |stopped| ActionReply::Terminate { id: &id, stopped });
             }
-            Request::TerminateAll => {
-                self.terminate(|_| true, |stopped| ActionReply::TerminateAll { stopped })
+            AnalysisRequest::TerminateAll { id } => {
+                self.terminate(|_| true, |stopped| ActionReply::TerminateAll { id, stopped });
             }
-            Request::Version { id } => self.out.line(line(&ActionReply::Version {
+            AnalysisRequest::Version { id } => self.out.line(line(&ActionReply::Version {
                 id,
                 version: env!("CARGO_PKG_VERSION"),
                 commit: env!("PHILIDOR_COMMIT"),
@@ -139,7 +139,7 @@ impl Session {
             .collect();
         self.out.line(line(&reply(waiting.len() + running.len())));
         for Job { query, turn } in waiting {
-            self.out.line(line(&Answer::unsearched(&query, turn)));
+            self.out.line(line(&AnalysisAnswer::unsearched(&query, turn)));
         }
         running.into_iter().for_each(|id| self.pool.stop(id));
         self.start_searches();
