@@ -86,16 +86,20 @@ impl Program {
         error
     }
 
-    /// Starts a search that only a request ends, and before which no other of its priority or a lower one goes on.
+    /// Starts searches that only a request ends. No other goes on meanwhile, and none begins: the third of them waits
+    /// for memory, and the others for that.
     pub fn hold(&mut self) {
-        self.send(&json!({"id": "hold", "nodes": 1_000_000_000, "priority": 1_000_000}));
+        let moves = ["e2e4", "e7e5"];
+        self.send(&json!({"id": "hold", "moves": moves, "turns": [0, 1, 2], "nodes": 1_000_000_000, "priority": 1_000_000}));
     }
 
-    /// Ends it, and reads what that says.
+    /// Ends them, and reads what that says.
     pub fn release(&mut self) {
         self.send(&json!({"action": "terminate", "id": "hold"}));
-        assert_eq!(self.line(), json!({"action": "terminate", "id": "hold", "stopped": 1}));
-        assert_eq!(self.line()["ended"], "terminated");
+        assert_eq!(self.line(), json!({"action": "terminate", "id": "hold", "stopped": 3}));
+        for answer in self.take(3) {
+            assert_eq!((&answer["id"], &answer["ended"]), (&json!("hold"), &json!("terminated")));
+        }
     }
 
     /// Ends the input.

@@ -246,7 +246,7 @@ fn a_failing_evaluator_ends_its_searches_and_no_others() {
     for panics in [false, true] {
         let pool = MultiPool::new(vec![Box::new(FailsForBlack { panics })], Tables::default(), 8);
         let (sender, outcomes) = channel();
-        let mut run = |limit| {
+        let run = |limit| {
             pool.start(task(POSITIONS[0], visits(limit), 0), Box::new(Numbered(0, sender.clone())));
             outcomes.recv_timeout(PATIENCE).expect("an outcome").1
         };
