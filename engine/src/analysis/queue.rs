@@ -81,7 +81,7 @@ impl JobQueue {
     /// Takes the search that comes next, with its number and its memory, if it may run now: fewer than the capacity of
     /// its priority and higher ones are running, and there is memory for it. Otherwise no other one may run either, so
     /// that searches of the same priority begin in their order.
-    pub fn next(&mut self) -> Option<(u64, Job, usize)> {
+    pub fn take_next(&mut self) -> Option<(u64, Job, usize)> {
         let (&(Reverse(priority), number), job) = self.waiting.first_key_value()?;
         let before = self.running.values().filter(|running| running.job.query.priority >= priority).count();
         let used: usize = self.running.values().map(|running| running.memory).sum();

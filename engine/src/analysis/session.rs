@@ -158,7 +158,7 @@ impl AnalysisSession {
     }
 
     fn start_searches(&mut self) {
-        while let Some((number, job, memory)) = self.queue.next() {
+        while let Some((number, job, memory)) = self.queue.take_next() {
             self.start(number, job, memory);
         }
     }
