@@ -32,7 +32,7 @@ pub struct MultiPool {
     desk: Arc<Desk>,
     tables: Tables,
     capacity: usize,
-    is_split: bool,
+    native: bool,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -96,9 +96,9 @@ impl MultiPool {
     pub fn new(mut evaluators: Vec<Box<dyn Evaluator>>, tables: Tables, batch: usize) -> MultiPool {
         let desk = Arc::<Desk>::default();
         let workers = evaluators.len();
-        let is_split = evaluators.iter_mut().any(|evaluator| evaluator.split().is_some());
+        let native = evaluators.iter_mut().any(|evaluator| evaluator.split().is_some());
         // A worker whose search has ended finds another one although its successor has not been started yet.
-        let capacity = if is_split { 2 * workers } else { workers * batch };
+        let capacity = if native { 2 * workers } else { workers * batch };
         let start = |(number, evaluator)| {
             let desk = Arc::clone(&desk);
             let thread = std::thread::Builder::new().name(format!("search-{number}"));
@@ -106,7 +106,7 @@ impl MultiPool {
             thread.spawn(work).expect("a thread for a worker")
         };
         let threads = evaluators.into_iter().enumerate().map(start).collect();
-        MultiPool { desk, tables, capacity, is_split, threads }
+        MultiPool { desk, tables, capacity, native, threads }
     }
 
     /// How many searches of a few leaves each keep the workers busy. More may run.
@@ -114,17 +114,23 @@ impl MultiPool {
         self.capacity
     }
 
+    /// The parameters with which searches are made: those of a task, with the defaults that its evaluators have.
+    pub fn params(&self, params: &Params) -> Params {
+        let params = if self.native { params.clone() } else { params.for_batches() };
+        Params { reuse: false, ..params }
+    }
+
     /// Starts a search and returns at once. The observer receives its outcome, if there is nothing to search before this
     /// returns.
     pub fn start(&self, task: SearchTask, observer: Box<dyn SearchObserver>) -> RunningId {
         let SearchTask { root, limits, params, priority, memory } = task;
-        let (params, workers) = (Params { reuse: false, ..params }, self.threads.len());
+        let (params, workers) = (self.params(&params), self.threads.len());
         let mates = mate_memory(memory);
         let mut tree = Tree::empty(memory.saturating_sub(mates));
         let (context, _) =
             SearchContext::start(&mut tree, root, limits, params, self.tables.clone(), workers);
         let search = SharedSearch::new(context, tree, observer, 1);
-        let mut probe = mate_probe(mates, self.is_split);
+        let mut probe = mate_probe(mates, self.native);
         probe.start(&search.context);
         let has_nothing = search.context.root_moves.is_empty();
         let is_over = has_nothing || search.context.limits.visits == Some(0);

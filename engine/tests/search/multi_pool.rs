@@ -216,12 +216,12 @@ fn a_forced_mate_beyond_the_visits_is_found() {
 fn dropping_the_pool_delivers_every_outcome() {
     let pool = MultiPool::new(hashed(2), Tables::default(), 8);
     let (sender, outcomes) = channel();
-    for number in 0..20 {
-        let task = task(POSITIONS[number], Limits::default(), number as i64 % 3);
+    for (number, fen) in POSITIONS.iter().enumerate() {
+        let task = task(fen, Limits::default(), number as i64 % 3);
         pool.start(task, Box::new(Numbered(number, sender.clone())));
     }
     drop((pool, sender));
-    assert_eq!(outcomes.iter().count(), 20);
+    assert_eq!(outcomes.iter().count(), POSITIONS.len());
 }
 
 /// Fails or panics when it is asked about black.
