@@ -60,7 +60,7 @@ fn version_names_commit_encodings_and_network() {
 #[test]
 fn help_lists_every_command_and_options_prints_a_table() {
     let help = text(&["--help"]);
-    for command in ["uci", "bench", "backendbench", "perft", "lesson", "options", "Example"] {
+    for command in ["uci", "analyse", "bench", "backendbench", "perft", "lesson", "options", "Example"] {
         assert!(help.contains(command), "{help}");
     }
     assert!(text(&["options"]).starts_with("| option |"));

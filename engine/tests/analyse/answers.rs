@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::program::Program;
+use super::schema::Schema;
 
 /// The moves of an answer's lines.
 fn line_moves(answer: &Value) -> Vec<&str> {
@@ -24,6 +25,29 @@ fn a_query_has_one_final_answer_with_its_id() {
     }
     let (rest, status) = program.close();
     assert!(rest.is_empty() && status.success(), "{rest:?}");
+}
+
+#[test]
+fn every_key_of_the_schema_is_understood() {
+    let query = json!({
+        "action": "query",
+        "id": 1,
+        "fen": "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1",
+        "moves": ["a1a2", "a8a7"],
+        "turns": [0, 2],
+        "nodes": 10,
+        "movetime": 60_000,
+        "multipv": 2,
+        "searchmoves": ["e1f1", "e1d1"],
+        "priority": -1,
+        "include": ["policy", "wdl", "children", "pv"],
+        "report_every_ms": 60_000,
+        "chess960": true,
+    });
+    assert_eq!(keys(&query), keys(&Schema::of_the_docs().definition("query")["properties"]));
+    let mut program = Program::uniform();
+    program.send(&query);
+    assert!(program.take(2).iter().all(|answer| answer["ended"] == "nodes"));
 }
 
 #[test]
