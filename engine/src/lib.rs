@@ -2,10 +2,16 @@
 //!
 //! The modules are in dependency order: each imports only from those above it.
 
+/// Ctrl-C: the first ends a command cleanly, the second at once.
+pub mod interrupt;
 /// The board with its game: history, repetition, the fifty-move rule, outcome.
 pub mod position;
 /// Opening books in the Polyglot format.
 pub mod book;
+/// Names and ECO codes of openings.
+pub mod openings;
+/// Games in PGN: read with all that is written about them, and written back.
+pub mod pgn;
 /// Syzygy endgame tables.
 pub mod tables;
 /// Proofs of forced mates.
@@ -30,5 +36,9 @@ pub mod time;
 pub mod uci;
 /// Analysis for programs: JSON queries in, answers out.
 pub mod analysis;
+/// UCI engines in child processes.
+pub mod uci_client;
+/// Reviews of games: judged moves, as PGN and as a page.
+pub mod review;
 /// Benchmarks: the signature, and the speed of a network.
 pub mod bench;

@@ -12,7 +12,8 @@ use engine::bench::speed::SpeedConfig;
 use engine::bench::{lesson, perft, signature, speed, version};
 use engine::eval::Precision;
 use engine::position::Game;
-use engine::uci;
+use engine::review::{self, ReviewConfig};
+use engine::{interrupt, uci};
 
 /// A UCI chess engine with a neural network.
 ///
@@ -36,6 +37,11 @@ enum Command {
         after_help = "Example: echo '{\"id\": 1, \"nodes\": 400}' | philidor analyse\nSee docs/analysis.md."
     )]
     Analyse(AnalyseConfig),
+    /// Review the games of a PGN file: judged moves, better lines, accuracy, as PGN and as a page
+    #[command(
+        after_help = "Example: philidor review games.pgn --nodes 50000\n         philidor review games.pgn --judge stockfish --nodes 500000"
+    )]
+    Review(ReviewConfig),
     /// Search fixed positions: the same nodes and checksum on every machine; then the network's speed
     #[command(after_help = "Example: philidor bench --visits 5000")]
     Bench(SignatureConfig),
@@ -81,6 +87,7 @@ fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>>
         _ if arguments.version => version::print(out)?,
         None | Some(Command::Uci) => uci::run(io::stdin(), io::stdout())?,
         Some(Command::Analyse(config)) => analysis::run(&config, io::stdin(), io::stdout())?,
+        Some(Command::Review(config)) => review::run(&config, &interrupt::flag()?, out)?,
         Some(Command::Bench(config)) => signature::print(config, out)?,
         Some(Command::Backendbench { weights, precision, config }) => {
             speed::print(weights.as_deref(), precision, &config, out)?;

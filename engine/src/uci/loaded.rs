@@ -76,6 +76,15 @@ impl LoadedNetwork {
         Ok(LoadedNetwork::Onnx(Box::new(chosen.network)))
     }
 
+    /// The network's name.
+    pub fn name(&self) -> &str {
+        match self {
+            LoadedNetwork::Onnx(network) => network.name(),
+            LoadedNetwork::Native(network) => network.name(),
+            LoadedNetwork::OnnxSparse(_) => "sparse",
+        }
+    }
+
     /// An evaluator for one worker.
     ///
     /// # Errors

@@ -1,12 +1,12 @@
 //! The arguments of the commands that run UCI engines.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::Context;
 use clap::Args;
+use engine::uci_client::{find_program, name_and_value};
 
 use super::out_args::count;
 use crate::config::bounds::{MAX_DEPTH, MAX_SECONDS, MAX_THREADS};
@@ -36,11 +36,6 @@ pub struct EngineArgs {
     /// Seconds without an answer after which an engine is restarted
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=MAX_SECONDS))]
     patience: u64,
-}
-
-fn name_and_value(text: &str) -> anyhow::Result<(String, String)> {
-    let (name, value) = text.split_once('=').context("an option is NAME=VALUE")?;
-    Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
 impl EngineArgs {
@@ -75,17 +70,12 @@ impl EngineArgs {
     /// How an engine is started.
     pub fn command(&self) -> EngineCommand {
         let options = self.options.clone();
-        EngineCommand { program: find(&self.engine), options, timeout: Duration::from_secs(self.patience) }
+        EngineCommand {
+            program: find_program(&self.engine),
+            options,
+            timeout: Duration::from_secs(self.patience),
+        }
     }
-}
-
-/// Debian installs Stockfish in a folder that is not in root's PATH.
-fn find(program: &Path) -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let games = Path::new("/usr/games").join(program);
-    let known = program.components().count() > 1
-        || std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
-    if !known && games.is_file() { games } else { program.to_owned() }
 }
 
 #[cfg(test)]

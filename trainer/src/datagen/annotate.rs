@@ -9,8 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, bail};
 
 use super::engine_pool::EngineTask;
-use super::uci_engine::{EngineError, Limit, UciEngine};
-use super::{best_move_record, position_after};
+use super::{EngineError, Limit, UciEngine, best_move_record, position_after, stored_eval};
 use crate::dataset::{self, PendingGame, replay_game};
 use crate::import::{Filters, ImportError, ReadEvent, ReadOptions, ReadReport, read_games};
 use crate::record::{EvalSide, GameRecord, NO_EVAL, SearchRecord};
@@ -118,11 +117,12 @@ impl Annotate {
         while *done < game.moves.len() {
             // A game may continue after a draw by rule that nobody claimed.
             if !self.keep_known || game.evals[*done] == NO_EVAL {
-                let best = engine.best(&position, self.limit, 1, stop)?[0];
-                game.evals[*done] = best.eval;
+                let best = &engine.best(&position, self.limit, 1, stop)?[0];
+                let mover = position.game.turn();
+                game.evals[*done] = stored_eval(best, mover);
                 if self.record_best {
                     game.searches.resize(game.moves.len(), SearchRecord::default());
-                    game.searches[*done] = best_move_record(&best, position.game.turn());
+                    game.searches[*done] = best_move_record(best, mover);
                 }
             }
             position.play(game.moves[*done].to_legal_move(position.game.position()));

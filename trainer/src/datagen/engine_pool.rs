@@ -10,7 +10,7 @@ use anyhow::bail;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use indicatif::{HumanCount, ProgressBar};
 
-use super::uci_engine::{EngineCommand, EngineError, UciEngine};
+use super::{EngineCommand, EngineError, UciEngine};
 use crate::dataset::{PendingGame, Store};
 use crate::record::GameRecord;
 

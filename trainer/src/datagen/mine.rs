@@ -8,8 +8,7 @@ use engine::position::{Outcome, PackedMove};
 use super::engine_pool::EngineTask;
 use super::move_choice::MoveChoice;
 use super::start_positions::StartPositions;
-use super::uci_engine::{EngineError, Limit, ScoredMove, UciEngine};
-use super::{best_move_record, position_after};
+use super::{EngineError, Limit, UciEngine, best_move_record, position_after, stored_eval};
 use crate::dataset::PendingGame;
 use crate::record::{FLAG_CHESS960, GameRecord, GameResult, game_rng};
 
@@ -70,11 +69,12 @@ impl Mine {
             let moves = engine.best(&position, self.limit, self.choice.moves(), stop)?;
             // The random numbers of ply 0 were used for the start position.
             let mut rng = game_rng(self.seed, number, game.moves.len() as u64 + 1);
-            let ScoredMove { m, .. } = moves[self.choice.draw(moves.len(), &mut rng)];
+            let m = moves[self.choice.draw(moves.len(), &mut rng)].m;
             game.moves.push(PackedMove::new(m));
-            game.evals.push(moves[0].eval);
+            let mover = position.game.turn();
+            game.evals.push(stored_eval(&moves[0], mover));
             if self.record_best {
-                game.searches.push(best_move_record(&moves[0], position.game.turn()));
+                game.searches.push(best_move_record(&moves[0], mover));
             }
             position.play(m);
         }

@@ -14,7 +14,7 @@ use shakmaty::{EnPassantMode, Position, Role};
 use thiserror::Error;
 
 use super::move_choice::MoveChoice;
-use super::uci_engine::{EngineError, Limit, UciEngine, UciPosition};
+use super::{EngineError, Limit, UciEngine, UciPosition};
 use crate::import::{Filters, ImportError, ReadEvent, ReadOptions, open, read_games, start_position};
 use crate::record::game_rng;
 

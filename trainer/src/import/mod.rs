@@ -3,13 +3,12 @@
 //! [`read_games`] reads files of PGN or of puzzles in parallel, as a stream of games, and counts those that it leaves out.
 
 mod blocks;
-mod repair;
 mod pgn;
 mod puzzles;
 mod reader;
 
 pub use blocks::Compression;
-pub(crate) use blocks::{game_starts, open};
+pub(crate) use blocks::open;
 pub(crate) use pgn::start_position;
 pub use pgn::{BrokenGame, Exclusion, GameError};
 pub use reader::{Filters, ImportError, ReadEvent, ReadOptions, ReadReport, read_games};

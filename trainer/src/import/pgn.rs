@@ -1,20 +1,17 @@
 //! Games of PGN text, replayed: each becomes a record, is excluded by a filter, or is broken.
 
 use std::fmt;
-use std::io::Cursor;
 use std::ops::ControlFlow;
 
+use engine::pgn::{GameVisitor, each_game, is_chess960, san_to_move};
 use engine::position::{Game, PackedMove};
-use memchr::{memchr_iter, memmem};
-use pgn_reader::{RawComment, RawTag, Reader, SanPlus, Visitor};
-use shakmaty::san::San;
-use shakmaty::uci::UciMove;
-use shakmaty::{CastlingMode, Chess, KnownOutcome, Move, Position, Role, Square};
+use memchr::memmem;
+use pgn_reader::{RawComment, RawTag, SanPlus, Visitor};
+use shakmaty::{CastlingMode, Chess, KnownOutcome, Position};
 use thiserror::Error;
 
-use super::blocks::{TextBlock, game_starts};
+use super::blocks::TextBlock;
 use super::reader::Filters;
-use super::repair::{has_tags, repair};
 use crate::record::{
     EvalSide, FLAG_ADJUDICATED, FLAG_CHESS960, GameRecord, GameResult, INITIAL_FEN, NO_EVAL, find_eval,
 };
@@ -120,68 +117,22 @@ pub(crate) enum ParsedGame {
 
 /// Parses all games of a block in their order.
 pub(crate) fn parse_block(block: &TextBlock, evals: EvalSide, filters: &Filters) -> Vec<ParsedGame> {
-    let starts = game_starts(&block.text);
-    let mut parsed = Vec::with_capacity(starts.len());
-    let mut line = block.first_line;
-    for (index, start) in starts.iter().enumerate() {
-        let end = starts.get(index + 1).copied().unwrap_or(block.text.len());
-        let text = &block.text[*start..end];
-        parse_section(text, line, evals, filters, &mut parsed);
-        line += memchr_iter(b'\n', text).count() as u64;
-    }
-    parsed
-}
-
-/// Parses the games of a section: one, or several if they have no tags.
-fn parse_section(
-    original: &[u8],
-    first_line: u64,
-    evals: EvalSide,
-    filters: &Filters,
-    parsed: &mut Vec<ParsedGame>,
-) {
-    let text = &*repair(original);
-    // Repairs keep every byte's offset but may remove newlines.
-    let line_at = |offset: usize| first_line + memchr_iter(b'\n', &original[..offset]).count() as u64;
-    let mut visitor = GameVisitor { evals, filters, ended: false };
-    let tagged = has_tags(text);
-    let mut offset = 0;
-    loop {
-        offset = text.len() - text[offset..].trim_ascii_start().len();
-        let game_line = line_at(offset);
-        let mut reader = Reader::new(Cursor::new(&text[offset..]));
-        let outcome = reader.read_game(&mut visitor);
-        let unread = reader.buffer().len();
-        offset += reader.into_inner().position() as usize - unread;
-        let rejection = match outcome {
-            Ok(None) => return,
-            Ok(Some(Ok(game))) => {
-                parsed.push(ParsedGame::Game(game));
-                continue;
-            }
-            Ok(Some(Err(rejection))) => rejection,
-            Err(error) => Rejection::Broken(GameError::Text(error.to_string())),
-        };
-        parsed.push(match rejection {
-            Rejection::Excluded(why) => ParsedGame::Excluded(why),
-            Rejection::Broken(error) => {
-                ParsedGame::Broken(BrokenGame { game_line, line: line_at(offset), error })
+    let mut parsed = Vec::new();
+    let mut parser = GameParser { evals, filters, ended: false };
+    each_game(&block.text, block.first_line, false, &mut parser, |read| {
+        let output = read.output.unwrap_or_else(|error| {
+            let error = GameError::Text(error.to_string());
+            Err(Rejection::Broken(error))
+        });
+        parsed.push(match output {
+            Ok(game) => ParsedGame::Game(game),
+            Err(Rejection::Excluded(why)) => ParsedGame::Excluded(why),
+            Err(Rejection::Broken(error)) => {
+                ParsedGame::Broken(BrokenGame { game_line: read.game_line, line: read.line, error })
             }
         });
-        if !visitor.ended {
-            // The reader stopped inside the game. What follows an empty line is another game if
-            // the games have no tags, else it is no game.
-            match empty_line(&text[offset..]) {
-                Some(gap) if !tagged => offset += gap,
-                _ => return,
-            }
-        }
-    }
-}
-
-/// Where the next empty line is.
-fn empty_line(text: &[u8]) -> Option<usize> {
-    memchr_iter(b'\n', text).find(|newline| matches!(text[newline + 1..], [b'\n', ..] | [b'\r', b'\n', ..]))
+    });
+    parsed
 }
 
 enum Rejection {
@@ -191,7 +142,7 @@ enum Rejection {
 
 type Outcome = Result<GameRecord, Rejection>;
 
-struct GameVisitor<'a> {
+struct GameParser<'a> {
     evals: EvalSide,
     filters: &'a Filters,
     /// Whether the last game was read to its end.
@@ -221,7 +172,13 @@ struct Moves {
     side: EvalSide,
 }
 
-impl Visitor for GameVisitor<'_> {
+impl GameVisitor for GameParser<'_> {
+    fn ended(&self) -> bool {
+        self.ended
+    }
+}
+
+impl Visitor for GameParser<'_> {
     type Tags = Tags;
     type Movetext = Moves;
     type Output = Outcome;
@@ -236,7 +193,7 @@ impl Visitor for GameVisitor<'_> {
             b"FEN" => {
                 tags.start = Some(value.decode_utf8_lossy().trim().to_owned()).filter(|fen| !fen.is_empty())
             }
-            b"Variant" => match variant(value.as_bytes()) {
+            b"Variant" => match is_chess960(value.as_bytes()) {
                 Some(chess960) => tags.chess960 = chess960,
                 None => tags.other_variant = true,
             },
@@ -295,7 +252,7 @@ impl Visitor for GameVisitor<'_> {
     fn san(&mut self, moves: &mut Moves, san: SanPlus) -> ControlFlow<Outcome> {
         let reject = |error| ControlFlow::Break(Err(Rejection::Broken(error)));
         let ply = moves.game.moves.len();
-        let Some(m) = to_move(&san.san, &moves.position) else {
+        let Some(m) = san_to_move(&san.san, &moves.position) else {
             let dots = moves.position.turn().fold_wb(".", "…");
             let text = format!("{}{dots}{san}", moves.position.fullmoves());
             return reject(GameError::Move { ply, text });
@@ -359,17 +316,6 @@ impl Visitor for GameVisitor<'_> {
     }
 }
 
-/// The legal move of a SAN, or of both squares (`g1f3`), which the parser takes for a pawn move.
-fn to_move(san: &San, position: &Chess) -> Option<Move> {
-    san.to_move(position).ok().or_else(|| match *san {
-        San::Normal { role: Role::Pawn, file: Some(file), rank: Some(rank), to, promotion, .. } => {
-            let from = Square::from_coords(file, rank);
-            UciMove::Normal { from, to, promotion }.to_move(position).ok()
-        }
-        _ => None,
-    })
-}
-
 /// A start as it is stored (`None` for the initial position) and as a position.
 ///
 /// # Errors
@@ -382,25 +328,6 @@ pub(crate) fn start_position(fen: &str) -> Result<(Option<String>, Chess), GameE
         return Err(GameError::Start(format!("a FEN of more than {LONGEST_FEN} bytes: {fen}")));
     }
     Ok(((fen != INITIAL_FEN).then_some(fen), start.position().clone()))
-}
-
-/// Whether a Variant tag means Chess960; `None` for other variants.
-fn variant(value: &[u8]) -> Option<bool> {
-    let name: Vec<u8> =
-        value.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase).collect();
-    match name.as_slice() {
-        b"" | b"standard" | b"chess" | b"normal" | b"classical" | b"fromposition" => Some(false),
-        b"chess960"
-        | b"fischerandom"
-        | b"fischerrandom"
-        | b"fischerandomchess"
-        | b"frc"
-        | b"dfrc"
-        | b"doublechess960"
-        | b"doublefischerandom"
-        | b"freestyle" => Some(true),
-        _ => None,
-    }
 }
 
 fn result(value: &[u8]) -> Option<GameResult> {

@@ -17,10 +17,11 @@ use serde::{Deserialize, Serialize};
 use shakmaty::Color;
 use xxhash_rust::xxh3::Xxh3;
 
+pub use engine::openings::{LONGEST_LINE, Opening, opening_of};
 pub(crate) use evals::{EvalComment, find as find_eval};
 pub use evals::{EvalSide, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS, NO_EVAL, wdl_of_eval};
 pub use notation::{PlayedMove, date, eval_text, played_moves, write_pgn};
-pub use openings::{LONGEST_LINE, Opening, opening, opening_of};
+pub use openings::opening;
 pub use random::{RngStream, game_rng, stream_rng};
 pub use search::{SearchColumns, SearchRecord, SearchView, wdl_of_search};
 pub use view::{DamagedGame, GameView};

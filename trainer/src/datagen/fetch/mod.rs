@@ -17,7 +17,7 @@ use jiff::Timestamp;
 
 use self::client::{FetchError, HttpClient, Pause};
 use crate::files::{make_folder, write_file};
-use crate::import::game_starts;
+use engine::pgn::game_starts;
 
 pub use month::Month;
 pub use site::Site;

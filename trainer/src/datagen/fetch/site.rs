@@ -14,7 +14,7 @@ use ureq::Body;
 
 use super::client::{FetchError, HttpClient};
 use super::month::Month;
-use crate::import::game_starts;
+use engine::pgn::game_starts;
 
 /// A site with a public interface to its games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

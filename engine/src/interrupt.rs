@@ -3,22 +3,19 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Context;
-
 /// A flag that the first Ctrl-C sets. The second ends the program at once: files are written under temporary names and
 /// renamed, so none is left incomplete.
 ///
 /// # Errors
 ///
 /// If no handler can be installed, or one is installed already.
-pub fn flag() -> anyhow::Result<Arc<AtomicBool>> {
+pub fn flag() -> Result<Arc<AtomicBool>, ctrlc::Error> {
     let stop = Arc::new(AtomicBool::new(false));
     let set = Arc::clone(&stop);
-    let handler = ctrlc::set_handler(move || {
+    ctrlc::set_handler(move || {
         if set.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-    });
-    handler.context("cannot listen for Ctrl-C")?;
+    })?;
     Ok(stop)
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memchr_iter};
 
-use super::blocks::{resembles_tag, without_byte_order_mark};
+use super::split::{resembles_tag, without_byte_order_mark};
 
 /// The repaired text of a game; every byte keeps its offset.
 ///

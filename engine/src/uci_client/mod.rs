@@ -1,24 +1,23 @@
-//! A UCI engine in a child process that evaluates positions.
+//! UCI engines in child processes that evaluate positions.
 //!
 //! Its output is parsed here word by word, as GUIs do: `shakmaty-uci` rejects lines with `wdl` and mates in more than
 //! 127 moves.
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
-use engine::position::{Game, PositionError};
 use serde::{Deserialize, Serialize};
 use shakmaty::{Move, Position};
 use thiserror::Error;
 
-use crate::files::file_name;
-use crate::record::{EvalComment, MAX_CENTIPAWNS, NO_EVAL};
+use crate::position::{Game, PositionError};
+use crate::search::Score;
 
 /// How often the stop flag is checked while waiting for an engine.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -63,7 +62,7 @@ impl fmt::Display for Limit {
 #[derive(Debug, Error)]
 pub enum EngineError {
     /// It cannot be started.
-    #[error("cannot start the engine {}: {}; name one with --engine", .0.display(), .1)]
+    #[error("cannot start the engine {}: {}", .0.display(), .1)]
     Start(PathBuf, std::io::Error),
     /// It lacks an option.
     #[error("the engine {} {}", .0.display(), .1)]
@@ -115,14 +114,15 @@ impl UciPosition {
     }
 }
 
-/// A move with the engine's evaluation: the first move of a principal variation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A move with the engine's evaluation.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScoredMove {
     /// The move.
     pub m: Move,
-    /// The score of the position if it is played, as in `games/1`: centipawns for White, or a mate in plies;
-    /// [`NO_EVAL`] if the engine reported none.
-    pub eval: i16,
+    /// The principal variation, which begins with it, as far as its moves are legal.
+    pub pv: Vec<Move>,
+    /// The score for the mover if it is played; `None` if the engine reported none.
+    pub score: Option<Score>,
     /// Win, draw and loss for the mover in thousandths, if the engine reports them (`UCI_ShowWDL`).
     pub wdl: Option<[u16; 3]>,
 }
@@ -168,7 +168,7 @@ impl UciEngine {
             }
         });
         let timeout = command.timeout;
-        let name = file_name(&program);
+        let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (options, multi_pv, chess960) = (Vec::new(), 1, false);
         let mut engine =
             UciEngine { program, child, input, lines, timeout, name, options, multi_pv, chess960 };
@@ -193,6 +193,19 @@ impl UciEngine {
                 return Ok(());
             }
         }
+    }
+
+    /// Sets a check option if the engine has it, and returns whether it has.
+    ///
+    /// # Errors
+    ///
+    /// If the engine has ended.
+    pub fn try_check(&mut self, name: &str, value: bool) -> Result<bool, EngineError> {
+        let known = self.options.contains(&name.to_ascii_lowercase());
+        if known {
+            self.set_option(name, if value { "true" } else { "false" })?;
+        }
+        Ok(known)
     }
 
     fn set_option(&mut self, name: &str, value: &str) -> Result<(), EngineError> {
@@ -280,14 +293,15 @@ impl UciEngine {
         let mut moves: Vec<ScoredMove> = found.into_iter().map_while(|scored| scored).collect();
         // `bestmove` decides: the engine may have changed its choice after its last `info`, or sent none.
         if moves.first().is_none_or(|first| first.m != m) {
-            let (eval, wdl) = moves.first().map_or((NO_EVAL, None), |first| (first.eval, first.wdl));
+            let (score, wdl) = moves.first().map_or((None, None), |first| (first.score, first.wdl));
             moves.retain(|scored| scored.m != m);
-            moves.insert(0, ScoredMove { m, eval, wdl });
+            moves.insert(0, ScoredMove { m, pv: vec![m], score, wdl });
         }
         Ok(moves)
     }
 
-    pub(crate) fn failed(&self, why: String) -> EngineError {
+    /// The error of an engine that failed for this reason.
+    pub fn failed(&self, why: String) -> EngineError {
         EngineError::Failed(self.program.clone(), why)
     }
 
@@ -335,27 +349,40 @@ impl Drop for UciEngine {
     }
 }
 
+/// A program's path: Debian installs Stockfish in a folder that is not in root's PATH.
+pub fn find_program(program: &Path) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let games = Path::new("/usr/games").join(program);
+    let known = program.components().count() > 1
+        || std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
+    if !known && games.is_file() { games } else { program.to_owned() }
+}
+
+/// An option to set, as `NAME=VALUE`.
+///
+/// # Errors
+///
+/// If there is no `=`.
+pub fn name_and_value(text: &str) -> Result<(String, String), &'static str> {
+    let (name, value) = text.split_once('=').ok_or("an option is NAME=VALUE")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
 /// The rank (`multipv`, from 0) and the scored move of an `info` line.
 ///
 /// `None` for bounds and for lines without a move or a score.
 fn read_info<'a>(game: &Game, mut words: impl Iterator<Item = &'a str>) -> Option<(usize, ScoredMove)> {
-    let turn = game.turn();
     let mut rank = 0;
-    let (mut eval, mut wdl) = (None, None);
+    let (mut score, mut wdl) = (None, None);
     while let Some(word) = words.next() {
         match word {
             "multipv" => rank = words.next()?.parse::<usize>().ok()?.checked_sub(1)?,
             "score" => {
                 let kind = words.next()?;
                 let number: i32 = words.next()?.parse().ok()?;
-                let for_mover = |n: i32| turn.fold_wb(n, -n);
-                let limit = i32::from(MAX_CENTIPAWNS);
-                eval = Some(match kind {
-                    "cp" => for_mover(number).clamp(-limit, limit) as i16,
-                    "mate" => {
-                        let winner = if number > 0 { turn } else { !turn };
-                        EvalComment::Mate { winner, count: number.unsigned_abs() }.after(turn)
-                    }
+                score = Some(match kind {
+                    "cp" => Score::Cp(number),
+                    "mate" => Score::Mate(number),
                     _ => return None,
                 });
             }
@@ -365,8 +392,14 @@ fn read_info<'a>(game: &Game, mut words: impl Iterator<Item = &'a str>) -> Optio
             }
             "lowerbound" | "upperbound" | "string" => return None,
             "pv" => {
-                let m = game.parse_uci(words.next()?).ok()?;
-                return Some((rank, ScoredMove { m, eval: eval?, wdl }));
+                let mut after = game.clone();
+                let legal = |word| {
+                    let m = after.parse_uci(word).ok()?;
+                    after.play(m);
+                    Some(m)
+                };
+                let pv: Vec<Move> = words.map_while(legal).collect();
+                return Some((rank, ScoredMove { m: *pv.first()?, pv, score: Some(score?), wdl }));
             }
             _ => (),
         }
@@ -378,28 +411,23 @@ fn read_info<'a>(game: &Game, mut words: impl Iterator<Item = &'a str>) -> Optio
 mod tests {
     use super::*;
 
-    fn info(fen: &str, line: &str) -> Option<(usize, String, i16)> {
-        let game = Game::from_fen(fen).unwrap();
-        read_info(&game, line.split_ascii_whitespace())
-            .map(|(rank, best)| (rank, Game::uci(best.m, false), best.eval))
+    fn info(fen: &str, line: &str) -> Option<(usize, ScoredMove)> {
+        read_info(&Game::from_fen(fen).unwrap(), line.split_ascii_whitespace())
     }
 
     const WHITE: &str = "4k3/8/8/8/8/8/4P3/4K2R w K - 0 1";
     const BLACK: &str = "4k3/8/8/8/8/8/4P3/4K2R b K - 0 1";
 
     #[test]
-    fn scores_are_turned_to_white_and_mates_count_plies() {
-        let read = |fen, line| info(fen, line).map(|(_, _, eval)| eval);
-        assert_eq!(
-            info(WHITE, "depth 9 multipv 2 score cp 35 nodes 7 pv e1g1 e8d8"),
-            Some((1, "e1g1".into(), 35))
-        );
-        assert_eq!(read(BLACK, "depth 9 score cp 35 wdl 1 2 3 pv e8d8"), Some(-35));
-        assert_eq!(read(BLACK, "score cp -99999 pv e8d8"), Some(29_000));
-        assert_eq!(read(WHITE, "score mate 3 pv e2e4"), Some(29_995), "the mover mates with the third move");
-        assert_eq!(read(WHITE, "score mate -3 pv e2e4"), Some(-29_994));
-        assert_eq!(read(BLACK, "score mate 1 pv e8d8"), Some(-29_999));
-        assert_eq!(read(BLACK, "score mate -200 pv e8d8"), Some(29_600));
+    fn a_line_has_its_rank_its_score_for_the_mover_and_its_legal_moves() {
+        let (rank, found) = info(WHITE, "depth 9 multipv 2 score cp 35 nodes 7 pv e1g1 e8d8 e2e5").unwrap();
+        let pv: Vec<String> = found.pv.iter().map(|m| Game::uci(*m, false)).collect();
+        assert_eq!((rank, found.score, found.wdl), (1, Some(Score::Cp(35)), None));
+        assert_eq!((pv, found.m), (vec!["e1g1".to_owned(), "e8d8".to_owned()], found.pv[0]));
+        let score = |line| info(BLACK, line).and_then(|(_, found)| found.score);
+        assert_eq!(score("depth 9 score cp -35 wdl 1 2 3 pv e8d8"), Some(Score::Cp(-35)));
+        assert_eq!(score("score mate -200 pv e8d8"), Some(Score::Mate(-200)));
+        assert_eq!(info(BLACK, "score cp 0 wdl 1 2 997 pv e8d8").unwrap().1.wdl, Some([1, 2, 997]));
     }
 
     #[test]
