@@ -40,5 +40,7 @@ pub mod analysis;
 pub mod uci_client;
 /// Reviews of games: judged moves, as PGN and as a page.
 pub mod review;
+/// What a move is worth, what answers it, and what it gives up.
+pub mod explain;
 /// Benchmarks: the signature, and the speed of a network.
 pub mod bench;

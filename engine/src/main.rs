@@ -11,6 +11,7 @@ use engine::bench::signature::SignatureConfig;
 use engine::bench::speed::SpeedConfig;
 use engine::bench::{lesson, perft, signature, speed, version};
 use engine::eval::Precision;
+use engine::explain::{self, ExplainConfig};
 use engine::position::Game;
 use engine::review::{self, ReviewConfig};
 use engine::{interrupt, uci};
@@ -42,6 +43,11 @@ enum Command {
         after_help = "Example: philidor review games.pgn --nodes 50000\n         philidor review games.pgn --judge stockfish --nodes 500000"
     )]
     Review(ReviewConfig),
+    /// Explain a move and the best three: worth, refutation, what is given up
+    #[command(
+        after_help = "Example: philidor explain --fen 'r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1' --move Rxa8+"
+    )]
+    Explain(ExplainConfig),
     /// Search fixed positions: the same nodes and checksum on every machine; then the network's speed
     #[command(after_help = "Example: philidor bench --visits 5000")]
     Bench(SignatureConfig),
@@ -88,6 +94,7 @@ fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>>
         None | Some(Command::Uci) => uci::run(io::stdin(), io::stdout())?,
         Some(Command::Analyse(config)) => analysis::run(&config, io::stdin(), io::stdout())?,
         Some(Command::Review(config)) => review::run(&config, &interrupt::flag()?, out)?,
+        Some(Command::Explain(config)) => explain::run(&config, &interrupt::flag()?, out)?,
         Some(Command::Bench(config)) => signature::print(config, out)?,
         Some(Command::Backendbench { weights, precision, config }) => {
             speed::print(weights.as_deref(), precision, &config, out)?;

@@ -3,8 +3,6 @@
 //! The files are listed in the order of the pipeline. The `run` of each command calls a module of the library and
 //! prints the result.
 
-/// Ctrl-C.
-pub mod interrupt;
 mod engine_args;
 mod out_args;
 mod setting_args;
@@ -34,6 +32,8 @@ mod convert_lc0;
 mod evaluate;
 mod heatmap;
 mod rl;
+
+use engine::interrupt;
 
 pub use annotate::AnnotateArgs;
 pub use arena::ArenaArgs;

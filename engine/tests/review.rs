@@ -1,0 +1,181 @@
+//! `philidor review` and `philidor explain`, with the built program.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use engine::pgn::{PgnGame, PgnToken, read_games};
+
+const GAMES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/review.pgn");
+
+fn philidor() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_philidor"))
+}
+
+fn run(arguments: &[&str]) -> Output {
+    philidor().args(arguments).output().expect("the program runs")
+}
+
+/// A folder of its own, which is removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("philidor-review-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn games(path: &str) -> Vec<PgnGame> {
+    read_games(&fs::read(path).unwrap()).0.into_iter().map(|(_, game)| game).collect()
+}
+
+/// Whether all of `part` is in `whole`, in this order.
+fn is_in(part: &[PgnToken], whole: &[PgnToken]) -> bool {
+    let mut whole = whole.iter();
+    part.iter().all(|token| whole.any(|other| other == token))
+}
+
+#[test]
+fn reviewed_games_are_as_they_were_but_for_what_was_added() {
+    let folder = Folder::new("kept");
+    let out = folder.path("out");
+    let output = run(&["review", GAMES, "--out", &out, "--nodes", "40", "--threads", "1"]);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{errors}");
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{out}.pgn\n{out}.html\n"));
+    assert!(
+        errors.contains("review.pgn: game 2, line 22: illegal or ambiguous move 2.Ke3, skipped"),
+        "{errors}"
+    );
+    let (before, after) = (games(GAMES), games(&format!("{out}.pgn")));
+    assert_eq!((before.len(), after.len()), (3, 3));
+    for (before, after) in before.iter().zip(&after) {
+        assert_eq!(before.tags[..], after.tags[..before.tags.len()]);
+        let (name, value) = after.tags.last().unwrap();
+        assert!(name == b"Annotator" && value.starts_with(b"Philidor "));
+        assert_eq!(before.moves, after.moves);
+        assert!(is_in(&before.tokens, &after.tokens), "{:?}", after.tokens);
+        // Every move has an evaluation, before all other comments; mate on the board has none.
+        let mates = u8::from(after.tag("White").is_some());
+        let comments = after.comments();
+        let evals = comments
+            .iter()
+            .filter(|comments| comments.first().is_some_and(|comment| comment.trim().starts_with("[%eval ")));
+        assert_eq!(evals.count() + usize::from(mates), after.moves.len());
+    }
+    let marks = |game: &PgnGame| game.tokens.iter().filter(|token| matches!(token, PgnToken::Nag(4))).count();
+    assert!(marks(&after[1]) >= 1, "2. g4 is a blunder");
+    assert!(fs::read_to_string(format!("{out}.html")).unwrap().contains("M&lt;ü&gt;ller &amp; Son (1500)"));
+    assert!(!Path::new(&format!("{out}.part")).exists());
+}
+
+#[test]
+fn only_what_is_asked_for_is_judged() {
+    let folder = Folder::new("scope");
+    let out = folder.path("out");
+    let judged = ["--nodes", "40", "--threads", "1", "--side", "black", "--from-ply", "3"];
+    let output = run(&[&["review", GAMES, "--out", &out][..], &judged].concat());
+    assert!(output.status.success());
+    let before = games(GAMES);
+    for (before, after) in before.iter().zip(&games(&format!("{out}.pgn"))) {
+        let first_is_black = usize::from(before.tag("FEN").is_some());
+        for (ply, comments) in after.comments().iter().enumerate() {
+            let ours = comments.iter().filter(|comment| comment.contains("was best")).count();
+            let theirs = before.comments()[ply].len();
+            assert!(ply >= 3 || comments.len() == theirs, "ply {ply} was left out");
+            assert!(ours == 0 || (ply + first_is_black) % 2 == 1, "ply {ply} is White's");
+        }
+    }
+    let nothing = folder.path("empty.pgn");
+    fs::write(&nothing, "1. e5 *\n").unwrap();
+    let output = run(&["review", &nothing, "--nodes", "1"]);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && errors.contains("no game that can be read"), "{errors}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_review_loses_nothing_and_is_resumed() {
+    let folder = Folder::new("resumed");
+    let out = folder.path("out");
+    let part = format!("{out}.part");
+    let mut arguments = vec!["review", GAMES, "--out", &out, "--threads", "1", "--nodes", "3000"];
+    let child = philidor().args(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let lines = || fs::read_to_string(&part).map_or(0, |text| text.lines().count());
+    while lines() < 4 {
+        std::thread::yield_now();
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && errors.contains("--resume continues"), "{errors}");
+    let kept = fs::read_to_string(&part).unwrap();
+    let refused = run(&arguments);
+    assert!(!refused.status.success(), "an unfinished review is not overwritten");
+    assert!(String::from_utf8(refused.stderr).unwrap().contains("holds an unfinished review"));
+    assert_eq!(fs::read_to_string(&part).unwrap(), kept);
+    arguments.push("--resume");
+    let other = run(&[&arguments[..], &["--nodes", "2999"]].concat());
+    assert!(!other.status.success());
+    assert!(run(&arguments).status.success());
+    assert!(!Path::new(&part).exists());
+    let reviewed = games(&format!("{out}.pgn"));
+    assert_eq!(reviewed.len(), 3);
+    // What had been evaluated was not evaluated again: the comment behind the first move is the kept value of ply 1.
+    let ply_1 = kept.lines().nth(2).unwrap();
+    let record: serde_json::Value = serde_json::from_str(ply_1).unwrap();
+    assert_eq!((&record["game"], &record["ply"]), (&0.into(), &1.into()));
+    let white = record["lines"][0]["white"].as_f64().unwrap() / 100.0;
+    let eval = format!("[%eval {:.2}]", (white / (1.0 - white)).ln() / 0.368_208);
+    assert!(reviewed[0].comments()[0][0].contains(&eval), "{:?}: {eval}", reviewed[0].comments()[0]);
+}
+
+#[test]
+fn another_engine_judges() {
+    // Ourselves, over UCI, with win, draw and loss.
+    let folder = Folder::new("judge");
+    let out = folder.path("out");
+    let us = env!("CARGO_BIN_EXE_philidor");
+    let judged = ["--judge", us, "--judge-option", "Threads=1", "--nodes", "40"];
+    let output = run(&[&["review", GAMES, "--out", &out][..], &judged].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(games(&format!("{out}.pgn")).len(), 3);
+    let missing = run(&["review", GAMES, "--out", &out, "--judge", "no-such-engine"]);
+    let errors = String::from_utf8(missing.stderr).unwrap();
+    assert!(!missing.status.success() && errors.contains("cannot start the engine"), "{errors}");
+}
+
+#[test]
+fn a_move_is_explained_in_words_and_as_json() {
+    let fen = "6k1/Rp3ppp/8/8/8/1r6/5PPP/6K1 w - - 0 1";
+    let asked = ["explain", "--fen", fen, "--move", "Ra6", "--nodes", "300", "--threads", "1"];
+    let output = run(&asked);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("Ra6??: Black mates in 1. It misses a forced mate in 1."), "{text}");
+    assert!(text.contains("Ra8# is checkmate."), "{text}");
+    let output = run(&[&asked[..], &["--json"]].concat());
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&json["move"]["mate"], &json["move"]["mark"]), (&(-1).into(), &"??".into()));
+    assert_eq!(json["best"][0]["uci"], "a7a8");
+    for (bad, why) in [
+        (vec!["explain", "--move", "Ke4"], "no legal move"),
+        (vec!["explain", "--fen", "x"], "not a FEN"),
+        (vec!["explain", "--fen", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"], "the game is over"),
+    ] {
+        let output = run(&bad);
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && errors.contains(why), "{errors}");
+    }
+}
