@@ -10,8 +10,8 @@ Usage: scripts/setup.sh [engine|all|tools]
   engine   what building and running the engine needs: checks Rust, installs a
            C compiler if there is none, puts ONNX Runtime into .deps/lib
   all      (default) the engine's part, and what the trainer and the tests need:
-           HDF5, a C++ compiler, rustfmt and clippy, libtorch in .deps/libtorch,
-           python-chess in .deps/python
+           HDF5, a C++ compiler, chromium, rustfmt and clippy, libtorch in
+           .deps/libtorch, python-chess in .deps/python
   tools    what matches need (scripts/match.py, scripts/strength.py): the opponents
            Stockfish, Glaurung, Toga II and GNU Chess; python-chess in .deps/python;
            says how to get fastchess, if it is not installed
@@ -98,6 +98,8 @@ check_packages() {
         command -v pkg-config >/dev/null || missing+=(pkg-config)
         [[ -n ${HDF5_DIR:-} ]] || pkg-config --exists hdf5 2>/dev/null ||
             has_package libhdf5-dev || missing+=(libhdf5-dev)
+        # The review's page is tested in it.
+        command -v "${BROWSER:-chromium}" >/dev/null || missing+=(chromium)
     fi
     if ((${#missing[@]})); then install_packages "${missing[@]}"; else say "packages for $part: already there"; fi
 }

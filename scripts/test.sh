@@ -25,4 +25,5 @@ step python3 scripts/tune.py --self-test
 # An engine that hangs must not hang the tests: they take ten seconds.
 step timeout 300 python3 tests/clients/python_chess.py
 step timeout 120 python3 tests/clients/analyse_example.py
+step timeout 300 python3 tests/clients/review.py
 printf '\ntest: all passed\n' >&2

@@ -66,7 +66,7 @@ pub enum LikelyResult {
 
 /// What the opponent's answer does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Reply {
+pub struct OpponentReply {
     /// In SAN.
     pub san: String,
     /// The piece that it takes, as a lower-case letter.
@@ -152,7 +152,7 @@ fn balanced(trade: Trade) -> Trade {
 }
 
 /// What the second move of a line does.
-pub fn reply(game: &Game, line: &[Move]) -> Option<Reply> {
+pub fn reply(game: &Game, line: &[Move]) -> Option<OpponentReply> {
     let (first, answer) = (line.first()?, line.get(1)?);
     let san = crate::review::sans(game, &line[..2]).pop()?;
     let mut position = game.position().clone();
@@ -160,7 +160,7 @@ pub fn reply(game: &Game, line: &[Move]) -> Option<Reply> {
     let taken = answer.capture();
     position.play_unchecked(*answer);
     let forks = forked(position.board(), answer.to());
-    Some(Reply {
+    Some(OpponentReply {
         san,
         takes: taken.map(|role| role.char()),
         check: position.is_check(),

@@ -20,7 +20,7 @@ use crate::position::{Game, PositionError};
 use crate::review::judgement::{Mark, judge_error};
 use crate::review::{JudgeError, JudgedLine, OwnJudge, OwnSearchArgs, judged_line, sans, value_of_end};
 
-pub use facts::{GivenUp, LikelyResult, Reply};
+pub use facts::{GivenUp, LikelyResult, OpponentReply};
 
 /// Moves that are shown besides the one asked about.
 const BEST_MOVES: usize = 3;
@@ -93,7 +93,7 @@ pub struct MoveExplanation {
     pub line: Vec<String>,
     /// What the opponent's answer in the line does.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reply: Option<Reply>,
+    pub reply: Option<OpponentReply>,
     /// Pieces lost in the line, in UCI's letters, most valuable first; pieces won for them are left out of both.
     pub loses: String,
     /// Pieces won in the line.

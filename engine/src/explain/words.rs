@@ -154,7 +154,7 @@ fn joined(parts: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::facts::Reply;
+    use crate::explain::facts::OpponentReply;
 
     #[test]
     fn pieces_are_counted() {
@@ -176,7 +176,12 @@ mod tests {
             loss: 24.6,
             mark: Some("??"),
             line: vec!["e3".to_owned(), "Nc2+".to_owned()],
-            reply: Some(Reply { san: "Nc2+".to_owned(), takes: None, check: true, forks: "kr".to_owned() }),
+            reply: Some(OpponentReply {
+                san: "Nc2+".to_owned(),
+                takes: None,
+                check: true,
+                forks: "kr".to_owned(),
+            }),
             loses: "r".to_owned(),
             wins: "n".to_owned(),
             gives_up: vec![GivenUp::Material { centipawns: 200 }, GivenUp::Draw],

@@ -152,7 +152,7 @@ impl MovetextWriter {
     fn san(&mut self, ply: usize, san: &str) {
         let ply = self.first_ply + ply;
         let number = ply / 2 + 1;
-        if ply % 2 == 0 {
+        if ply.is_multiple_of(2) {
             self.word(format!("{number}.").as_bytes());
         } else if self.interrupted {
             self.word(format!("{number}...").as_bytes());
@@ -222,8 +222,7 @@ mod tests {
         };
         let black_first =
             "[FEN \"4k3/8/8/8/8/8/8/R3K3 b Q - 3 40\"]\n\nKd8 41. O-O-O+ (41. Ra8+) 41... Ke8 *\n\n";
-        let long =
-            format!("1. e4 {{{}}} e5 {{x}} {}*\n\n", "long ".repeat(60), "2. Nf3 (2. Nc3 Nf6) ".repeat(1));
+        let long = format!("1. e4 {{{}}} e5 {{x}} {}*\n\n", "long ".repeat(60), "2. Nf3 (2. Nc3 Nf6) ");
         for game in [GAME, black_first, &long, "[Event \"no moves\"]\n\n*\n\n"] {
             let again = written(game, &Additions::default());
             assert_eq!(tokens(&again), tokens(game), "{again}");

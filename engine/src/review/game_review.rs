@@ -160,7 +160,7 @@ impl<'a> GameReview<'a> {
                 spent: spent[ply],
             });
         }
-        let opening = games.iter().take(LONGEST_LINE + 1).filter_map(opening_of).last();
+        let opening = games.iter().take(LONGEST_LINE + 1).filter_map(opening_of).next_back();
         let players = summaries(&moves, &values);
         GameReview { game, moves, players, opening }
     }
@@ -233,7 +233,7 @@ fn summaries(moves: &[ReviewedMove], values: &[Option<PositionValue>]) -> [Playe
 mod tests {
     use super::*;
     use crate::pgn::read_games;
-    use crate::review::judgement::ForcedMate;
+    use crate::review::judgement::JudgedMate;
 
     /// Lines in every position: the best move with White's win probability, and the second best with its own.
     fn lines(game: &PgnGame, best: &[(&str, f64)], second: &[f64]) -> Vec<Vec<JudgedLine>> {
@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(marks, [Some(Mark::Inaccuracy), None, Some(Mark::Blunder), Some(Mark::Good)]);
         assert_eq!(review.moves[2].san, "2. g4");
         assert_eq!(review.moves[2].best_san, ["e4"]);
-        assert_eq!(review.moves[3].after.mate, Some(ForcedMate { winner: Color::Black, moves: 0 }));
+        assert_eq!(review.moves[3].after.mate, Some(JudgedMate { winner: Color::Black, moves: 0 }));
         let [white, black] = &review.players;
         assert_eq!((white.moves, white.inaccuracies, white.mistakes, white.blunders), (2, 1, 0, 1));
         assert_eq!((black.moves, black.accuracy), (2, Some(100.0)));

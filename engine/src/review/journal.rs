@@ -11,7 +11,7 @@ use shakmaty::{Color, Position};
 use thiserror::Error;
 
 use super::judge::JudgedLine;
-use super::judgement::{ForcedMate, PositionValue};
+use super::judgement::{JudgedMate, PositionValue};
 use crate::position::Game;
 
 /// The version of the file.
@@ -181,7 +181,7 @@ impl JournalLine {
             game.position().is_legal(m).then(|| game.play(m))?;
             pv.push(m);
         }
-        let mate = self.mate.map(|moves| ForcedMate {
+        let mate = self.mate.map(|moves| JudgedMate {
             winner: if moves < 0 { Color::Black } else { Color::White },
             moves: moves.unsigned_abs() as u32,
         });
@@ -203,7 +203,7 @@ mod tests {
         let games = vec![vec![Game::new(), Game::from_uci(None, ["e2e4"]).unwrap()]];
         let key = ReviewKey::new(b"text", "us".to_owned());
         let m = games[0][0].parse_uci("e2e4").unwrap();
-        let mate = Some(ForcedMate { winner: Color::Black, moves: 3 });
+        let mate = Some(JudgedMate { winner: Color::Black, moves: 3 });
         let lines = [JudgedLine { value: PositionValue { white: 12.345, mate }, wdl: None, pv: vec![m] }];
         let (mut journal, evaluations) = Journal::open(&path, &key, false, &games).unwrap();
         assert_eq!(evaluations, [vec![None, None]]);

@@ -8,11 +8,11 @@ use crossbeam_channel::{Sender, bounded};
 use shakmaty::{Color, Move};
 use thiserror::Error;
 
-use super::judgement::{ForcedMate, PositionValue};
+use super::judgement::{JudgedMate, PositionValue};
 use crate::eval::Wdl;
 use crate::position::Game;
 use crate::search::{Limits, Pool, PvLine, Score, SearchControl, SearchObserver, SearchOutcome, SearchView};
-use crate::uci_client::{EngineError, Limit, ScoredMove, UciEngine, UciPosition};
+use crate::uci_client::{EngineError, EngineMove, Limit, UciEngine, UciPosition};
 
 /// A move with its value and the line that follows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,9 +138,9 @@ pub fn judged_line(line: &PvLine, mover: Color) -> JudgedLine {
 }
 
 /// A mate in UCI's count: negative if `mover` is mated.
-fn forced_mate(moves: i32, mover: Color) -> ForcedMate {
+fn forced_mate(moves: i32, mover: Color) -> JudgedMate {
     let winner = if moves > 0 { mover } else { !mover };
-    ForcedMate { winner, moves: moves.unsigned_abs() }
+    JudgedMate { winner, moves: moves.unsigned_abs() }
 }
 
 /// Ends a search at its deadline, or when the stop flag is set.
@@ -220,7 +220,7 @@ impl Judge for UciJudge {
 }
 
 /// A line of another engine: its win, draw and loss, or else Lichess's curve of its centipawns.
-fn engine_line(scored: ScoredMove, mover: Color) -> Option<JudgedLine> {
+fn engine_line(scored: EngineMove, mover: Color) -> Option<JudgedLine> {
     let mate = match scored.score {
         Some(Score::Mate(moves)) => Some(forced_mate(moves, mover)),
         _ => None,
@@ -247,7 +247,7 @@ mod tests {
     fn another_engines_values_are_its_wdl_or_else_its_centipawns() {
         let m = Game::new().legal_moves()[0];
         let line = |score, wdl, mover| {
-            engine_line(ScoredMove { m, pv: vec![m], score, wdl }, mover).map(|line| line.value)
+            engine_line(EngineMove { m, pv: vec![m], score, wdl }, mover).map(|line| line.value)
         };
         let cp = Some(Score::Cp(100));
         assert!((line(cp, None, White).unwrap().white - 59.10).abs() < 0.01);
@@ -255,10 +255,10 @@ mod tests {
         let value = line(cp, Some([200, 700, 100]), Black).unwrap();
         assert!((value.white - 45.0).abs() < 1e-4 && value.mate.is_none());
         let mated = line(Some(Score::Mate(-3)), None, White).unwrap();
-        assert_eq!(mated.mate, Some(ForcedMate { winner: Black, moves: 3 }));
+        assert_eq!(mated.mate, Some(JudgedMate { winner: Black, moves: 3 }));
         assert!((mated.white - 2.455).abs() < 1e-3);
         let mates = line(Some(Score::Mate(2)), Some([1000, 0, 0]), Black).unwrap();
-        assert_eq!((mates.white, mates.mate), (0.0, Some(ForcedMate { winner: Black, moves: 2 })));
+        assert_eq!((mates.white, mates.mate), (0.0, Some(JudgedMate { winner: Black, moves: 2 })));
         assert_eq!(line(None, None, White), None);
     }
 }

@@ -23,7 +23,7 @@ const GAIN: f64 = 5.0;
 
 /// A forced mate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ForcedMate {
+pub struct JudgedMate {
     /// The side that mates.
     pub winner: Color,
     /// In so many moves; 0 if it is on the board.
@@ -36,7 +36,7 @@ pub struct PositionValue {
     /// White's win probability, a draw counting as half, in per cent.
     pub white: f64,
     /// The mate, if one is known.
-    pub mate: Option<ForcedMate>,
+    pub mate: Option<JudgedMate>,
 }
 
 impl PositionValue {
@@ -44,7 +44,7 @@ impl PositionValue {
     pub const DRAW: PositionValue = PositionValue { white: 50.0, mate: None };
 
     /// The value of win, draw and loss for `mover`: `100·(W + D/2)`.
-    pub fn from_wdl(wdl: Wdl, mover: Color, mate: Option<ForcedMate>) -> PositionValue {
+    pub fn from_wdl(wdl: Wdl, mover: Color, mate: Option<JudgedMate>) -> PositionValue {
         let percent = 100.0 * (f64::from(wdl.win) + f64::from(wdl.draw) / 2.0);
         PositionValue { white: mover.fold_wb(percent, 100.0 - percent), mate }
     }
@@ -56,7 +56,7 @@ impl PositionValue {
     }
 
     /// The value of a mate of an engine without win, draw and loss: as Lichess takes it.
-    pub fn from_mate(mate: ForcedMate) -> PositionValue {
+    pub fn from_mate(mate: JudgedMate) -> PositionValue {
         let value = PositionValue::from_centipawns(CENTIPAWN_CEILING, mate.winner);
         PositionValue { mate: Some(mate), ..value }
     }
@@ -65,7 +65,7 @@ impl PositionValue {
     pub fn of_end(winner: Option<Color>) -> PositionValue {
         winner.map_or(PositionValue::DRAW, |winner| PositionValue {
             white: winner.fold_wb(100.0, 0.0),
-            mate: Some(ForcedMate { winner, moves: 0 }),
+            mate: Some(JudgedMate { winner, moves: 0 }),
         })
     }
 
@@ -84,8 +84,8 @@ impl PositionValue {
     pub fn comment(&self) -> Option<String> {
         match self.mate {
             None => Some(format!("{:.2}", self.centipawns() / 100.0).replace("-0.00", "0.00")),
-            Some(ForcedMate { moves: 0, .. }) => None,
-            Some(ForcedMate { winner, moves }) => Some(format!("#{}{moves}", winner.fold_wb("", "-"))),
+            Some(JudgedMate { moves: 0, .. }) => None,
+            Some(JudgedMate { winner, moves }) => Some(format!("#{}{moves}", winner.fold_wb("", "-"))),
         }
     }
 }
@@ -242,7 +242,7 @@ pub fn game_accuracy(values: &[PositionValue], first: Color) -> [Option<f64>; 2]
     let weights: Vec<f64> = windows.map(|window| deviation(window).clamp(0.5, 12.0)).collect();
     let accuracies = |side: Color| -> Vec<(f64, f64)> {
         let of = |ply: usize| side.fold_wb(white[ply], 100.0 - white[ply]);
-        let own = |ply: &usize| (ply % 2 == 0) == (side == first);
+        let own = |ply: &usize| ply.is_multiple_of(2) == (side == first);
         (0..moves).filter(own).map(|ply| (move_accuracy(of(ply), of(ply + 1)), weights[ply])).collect()
     };
     [Color::White, Color::Black].map(|side| mean_accuracy(&accuracies(side)))
@@ -277,7 +277,7 @@ mod tests {
 
     fn mate(winner: Color, moves: u32) -> PositionValue {
         let wdl = if winner == White { Wdl::WIN } else { Wdl::LOSS };
-        PositionValue::from_wdl(wdl, White, Some(ForcedMate { winner, moves }))
+        PositionValue::from_wdl(wdl, White, Some(JudgedMate { winner, moves }))
     }
 
     #[test]
@@ -289,7 +289,7 @@ mod tests {
         // 100 / (1 + e^(−0.368208)) = 59.10; 100 / (1 + e^(−3.68208)) = 97.54.
         assert!((cp(100).white - 59.102).abs() < 1e-3 && (cp(-100).white - 40.898).abs() < 1e-3);
         assert!((cp(5000).white - 97.545).abs() < 1e-3, "{}", cp(5000).white);
-        assert_eq!(PositionValue::from_mate(ForcedMate { winner: Black, moves: 3 }).white, cp(-1000).white);
+        assert_eq!(PositionValue::from_mate(JudgedMate { winner: Black, moves: 3 }).white, cp(-1000).white);
         assert_eq!(PositionValue::from_centipawns(30, Black).white, cp(-30).white);
     }
 

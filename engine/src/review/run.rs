@@ -113,14 +113,14 @@ fn review_all(
         }
         judge.new_game(stop).map_err(judged)?;
         let mut position = UciPosition::new(Some(&game.start.fen())).expect("a position that was read");
-        for ply in 0..=game.moves.len() {
-            if wanted.contains(&ply) && evaluations[index][ply].is_none() {
+        for (ply, known) in evaluations[index].iter_mut().enumerate() {
+            if wanted.contains(&ply) && known.is_none() {
                 let lines: Vec<JudgedLine> = match value_of_end(&position.game) {
                     Some(_) => Vec::new(),
                     None => judge.judge(&position, LINES, stop).map_err(judged)?,
                 };
                 journal.append(index, ply, &lines)?;
-                evaluations[index][ply] = Some(lines);
+                *known = Some(lines);
                 bar.inc(1);
             }
             if let Some(m) = game.moves.get(ply) {

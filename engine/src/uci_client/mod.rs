@@ -116,7 +116,7 @@ impl UciPosition {
 
 /// A move with the engine's evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScoredMove {
+pub struct EngineMove {
     /// The move.
     pub m: Move,
     /// The principal variation, which begins with it, as far as its moves are legal.
@@ -248,7 +248,7 @@ impl UciEngine {
         limit: Limit,
         count: usize,
         stop: &AtomicBool,
-    ) -> Result<Vec<ScoredMove>, EngineError> {
+    ) -> Result<Vec<EngineMove>, EngineError> {
         if self.multi_pv != count {
             self.set_option("MultiPV", &count.to_string())?;
             self.multi_pv = count;
@@ -263,7 +263,7 @@ impl UciEngine {
             Limit::Movetime(milliseconds) => Duration::from_millis(milliseconds),
             Limit::Depth(_) | Limit::Nodes(_) => Duration::ZERO,
         };
-        let mut found: Vec<Option<ScoredMove>> = vec![None; count];
+        let mut found: Vec<Option<EngineMove>> = vec![None; count];
         loop {
             let line = self.receive(self.timeout + search_time, stop)?;
             let mut words = line.split_ascii_whitespace();
@@ -285,17 +285,17 @@ impl UciEngine {
         &self,
         position: &UciPosition,
         best: &str,
-        found: Vec<Option<ScoredMove>>,
-    ) -> Result<Vec<ScoredMove>, EngineError> {
+        found: Vec<Option<EngineMove>>,
+    ) -> Result<Vec<EngineMove>, EngineError> {
         let m = position.game.parse_uci(best).map_err(|error| {
             self.failed(format!("answered \"bestmove {best}\" in {}: {error}", position.game.fen()))
         })?;
-        let mut moves: Vec<ScoredMove> = found.into_iter().map_while(|scored| scored).collect();
+        let mut moves: Vec<EngineMove> = found.into_iter().map_while(|scored| scored).collect();
         // `bestmove` decides: the engine may have changed its choice after its last `info`, or sent none.
         if moves.first().is_none_or(|first| first.m != m) {
             let (score, wdl) = moves.first().map_or((None, None), |first| (first.score, first.wdl));
             moves.retain(|scored| scored.m != m);
-            moves.insert(0, ScoredMove { m, pv: vec![m], score, wdl });
+            moves.insert(0, EngineMove { m, pv: vec![m], score, wdl });
         }
         Ok(moves)
     }
@@ -371,7 +371,7 @@ pub fn name_and_value(text: &str) -> Result<(String, String), &'static str> {
 /// The rank (`multipv`, from 0) and the scored move of an `info` line.
 ///
 /// `None` for bounds and for lines without a move or a score.
-fn read_info<'a>(game: &Game, mut words: impl Iterator<Item = &'a str>) -> Option<(usize, ScoredMove)> {
+fn read_info<'a>(game: &Game, mut words: impl Iterator<Item = &'a str>) -> Option<(usize, EngineMove)> {
     let mut rank = 0;
     let (mut score, mut wdl) = (None, None);
     while let Some(word) = words.next() {
@@ -399,7 +399,7 @@ fn read_info<'a>(game: &Game, mut words: impl Iterator<Item = &'a str>) -> Optio
                     Some(m)
                 };
                 let pv: Vec<Move> = words.map_while(legal).collect();
-                return Some((rank, ScoredMove { m: *pv.first()?, pv, score: Some(score?), wdl }));
+                return Some((rank, EngineMove { m: *pv.first()?, pv, score: Some(score?), wdl }));
             }
             _ => (),
         }
@@ -411,7 +411,7 @@ fn read_info<'a>(game: &Game, mut words: impl Iterator<Item = &'a str>) -> Optio
 mod tests {
     use super::*;
 
-    fn info(fen: &str, line: &str) -> Option<(usize, ScoredMove)> {
+    fn info(fen: &str, line: &str) -> Option<(usize, EngineMove)> {
         read_info(&Game::from_fen(fen).unwrap(), line.split_ascii_whitespace())
     }
 

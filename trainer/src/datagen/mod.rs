@@ -18,7 +18,7 @@ use shakmaty::Color;
 use crate::record::{EvalComment, GameRecord, MAX_CENTIPAWNS, NO_EVAL, SearchRecord, wdl_of_eval};
 
 pub use annotate::Annotate;
-pub use engine::uci_client::{EngineCommand, EngineError, Limit, ScoredMove, UciEngine, UciPosition};
+pub use engine::uci_client::{EngineCommand, EngineError, EngineMove, Limit, UciEngine, UciPosition};
 pub use engine_pool::{DatagenSummary, EngineTask, run_tasks};
 pub use mine::Mine;
 pub use move_choice::MoveChoice;
@@ -26,7 +26,7 @@ pub use start_positions::{StartError, StartPositions, StartRules};
 
 /// A position's best move as the record of a search: a policy of this move alone, and win, draw and loss as the engine
 /// reports them or else by [`wdl_of_eval`]. Without a score nothing is recorded.
-fn best_move_record(best: &ScoredMove, mover: Color) -> SearchRecord {
+fn best_move_record(best: &EngineMove, mover: Color) -> SearchRecord {
     let [win, draw, loss] = match best.wdl {
         Some(wdl) => wdl.map(|thousandths| f32::from(thousandths) / 1000.0),
         None if best.score.is_none() => return SearchRecord::default(),
@@ -39,7 +39,7 @@ fn best_move_record(best: &ScoredMove, mover: Color) -> SearchRecord {
 }
 
 /// The score of a move as in `games/1`: centipawns for White, or a mate in plies.
-fn stored_eval(scored: &ScoredMove, mover: Color) -> i16 {
+fn stored_eval(scored: &EngineMove, mover: Color) -> i16 {
     let limit = i32::from(MAX_CENTIPAWNS);
     match scored.score {
         None => NO_EVAL,
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn scores_are_turned_to_white_and_mates_count_plies() {
         let m = engine::position::Game::new().legal_moves()[0];
-        let stored = |score, mover| stored_eval(&ScoredMove { m, pv: vec![m], score, wdl: None }, mover);
+        let stored = |score, mover| stored_eval(&EngineMove { m, pv: vec![m], score, wdl: None }, mover);
         for (score, mover, eval) in [
             (Score::Cp(35), Color::White, 35),
             (Score::Cp(35), Color::Black, -35),
