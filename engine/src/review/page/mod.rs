@@ -74,7 +74,7 @@ fn write_contents(reviews: &[GameReview<'_>], out: &mut dyn Write) -> io::Result
             index + 1,
             Escaped(&players(review.game)),
             result(review.game),
-            percent(white.accuracy),
+            percent(white.accuracy).trim_end_matches(" %"),
             percent(black.accuracy),
             white.blunders,
             black.blunders,
