@@ -39,14 +39,8 @@ enum Command {
     )]
     Analyse(AnalyseConfig),
     /// Review the games of a PGN file: judged moves, better lines, accuracy, as PGN and as a page
-    #[command(
-        after_help = "Example: philidor review games.pgn --nodes 50000\n         philidor review games.pgn --judge stockfish --nodes 500000"
-    )]
     Review(ReviewConfig),
     /// Explain a move and the best three: worth, refutation, what is given up
-    #[command(
-        after_help = "Example: philidor explain --fen 'r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1' --move Rxa8+"
-    )]
     Explain(ExplainConfig),
     /// Search fixed positions: the same nodes and checksum on every machine; then the network's speed
     #[command(after_help = "Example: philidor bench --visits 5000")]

@@ -29,6 +29,7 @@ const LINE_LENGTH: usize = 12;
 
 /// Arguments of `philidor explain`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "Example: philidor explain --fen 'r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1' --move Rxa8+")]
 pub struct ExplainConfig {
     /// The position [default: the initial position]
     #[arg(long)]

@@ -63,6 +63,8 @@ impl From<Side> for Option<Color> {
 
 /// Arguments of `philidor review`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "Example: philidor review games.pgn --nodes 50000
+         philidor review games.pgn --judge stockfish --nodes 500000")]
 pub struct ReviewConfig {
     /// PGN file, with any number of games
     pub game: PathBuf,

@@ -114,14 +114,18 @@ pub fn numbered(game: &Game, sans: &[String]) -> String {
 }
 
 impl<'a> GameReview<'a> {
-    /// The review of a game from the lines in its positions, of which there is one more than moves; those that were not
-    /// evaluated, and those in which the game is over, have none. With `side`, only its moves are marked.
-    pub fn new(game: &'a PgnGame, positions: &[Vec<JudgedLine>], side: Option<Color>) -> GameReview<'a> {
-        let games = games_of(game);
+    /// The review of a game from the lines in its positions, of which there is one more than moves; those in which the
+    /// game is over are empty, and those that were not evaluated `None`. With `side`, only its moves are marked.
+    pub fn new(
+        game: &'a PgnGame,
+        positions: &[Option<Vec<JudgedLine>>],
+        side: Option<Color>,
+    ) -> GameReview<'a> {
+        let games = positions_of(game);
         let values: Vec<Option<PositionValue>> = games
             .iter()
             .zip(positions)
-            .map(|(game, lines)| value_of_end(game).or_else(|| Some(lines.first()?.value)))
+            .map(|(game, lines)| value_of_end(game).or_else(|| Some(lines.as_ref()?.first()?.value)))
             .collect();
         let spent = times_spent(game);
         let mut phase = Phase::Opening;
@@ -130,7 +134,7 @@ impl<'a> GameReview<'a> {
             phase = Phase::after(phase, games[ply].position().board());
             let (Some(before), Some(after)) = (values[ply], values[ply + 1]) else { continue };
             let mover = games[ply].turn();
-            let lines = &positions[ply];
+            let lines = positions[ply].as_deref().unwrap_or_default();
             let earlier = ply.checked_sub(1).and_then(|ply| values[ply]).map(|value| value.of(mover));
             let (mark, mate) = match side.is_none_or(|side| side == mover) {
                 true => judge_move(&games[ply], *m, lines, (before, after), earlier),
@@ -167,7 +171,7 @@ impl<'a> GameReview<'a> {
 }
 
 /// The positions of a game with their history, the start first.
-fn games_of(game: &PgnGame) -> Vec<Game> {
+pub fn positions_of(game: &PgnGame) -> Vec<Game> {
     let mut now = game.start.clone();
     let mut games = vec![now.clone()];
     for m in &game.moves {
@@ -236,12 +240,12 @@ mod tests {
     use crate::review::judgement::JudgedMate;
 
     /// Lines in every position: the best move with White's win probability, and the second best with its own.
-    fn lines(game: &PgnGame, best: &[(&str, f64)], second: &[f64]) -> Vec<Vec<JudgedLine>> {
+    fn lines(game: &PgnGame, best: &[(&str, f64)], second: &[f64]) -> Vec<Option<Vec<JudgedLine>>> {
         let line = |now: &Game, m: &str, white| {
             let pv = now.parse_uci(m).into_iter().collect();
             JudgedLine { value: PositionValue { white, mate: None }, wdl: None, pv }
         };
-        let games = games_of(game);
+        let games = positions_of(game);
         let judged = games.iter().zip(best).zip(second).map(|((now, (m, white)), second)| {
             let other = now.legal_moves().into_iter().next().map_or(String::new(), |m| Game::uci(m, false));
             if value_of_end(now).is_some() {
@@ -250,7 +254,7 @@ mod tests {
                 vec![line(now, m, *white), line(now, &other, *second)]
             }
         });
-        judged.collect()
+        judged.map(Some).collect()
     }
 
     #[test]
@@ -274,7 +278,7 @@ mod tests {
         let white_only = GameReview::new(game, &positions, Some(Color::White));
         assert_eq!(white_only.moves.iter().filter(|played| played.mark.is_some()).count(), 2);
         let mut late = positions.clone();
-        late[..2].iter_mut().for_each(Vec::clear);
+        late[..2].fill(None);
         let review = GameReview::new(game, &late, None);
         assert_eq!((review.moves.len(), review.players[0].moves), (2, 1));
         assert_eq!(review.players[1].accuracy, Some(100.0));

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use super::annotate::additions;
 use super::config::ReviewConfig;
-use super::game_review::{GameReview, value_of_end};
+use super::game_review::{GameReview, positions_of, value_of_end};
 use super::journal::{Evaluations, Journal, JournalError, ReviewKey};
 use super::judge::{Judge, JudgeError, JudgedLine};
 use super::page::{self, PageTitle};
@@ -137,17 +137,6 @@ fn review_all(
     Ok(())
 }
 
-/// The positions of a game, the start first.
-fn positions_of(game: &PgnGame) -> Vec<Game> {
-    let mut now = game.start.clone();
-    let mut positions = vec![now.clone()];
-    for m in &game.moves {
-        now.play(*m);
-        positions.push(now.clone());
-    }
-    positions
-}
-
 fn progress_bar(total: u64, done: u64) -> ProgressBar {
     let bar = ProgressBar::new(total);
     let template = "{wide_bar} {human_pos}/{human_len} positions, {msg}, {eta} left";
@@ -183,9 +172,7 @@ impl Results<'_> {
         for (game, positions) in self.games.iter().zip(evaluations) {
             let first = self.config.from_ply.min(game.moves.len());
             if positions[first..].iter().all(Option::is_some) {
-                let lines: Vec<Vec<JudgedLine>> =
-                    positions.iter().map(|lines| lines.clone().unwrap_or_default()).collect();
-                reviews.push(GameReview::new(game, &lines, side));
+                reviews.push(GameReview::new(game, positions, side));
             }
         }
         write_aside(&self.paths.pgn, |file| {

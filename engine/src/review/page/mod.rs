@@ -301,9 +301,10 @@ mod tests {
             1. f3 {[%clk 0:01:00]} e5 2. g4 {[%clk 0:00:48]} Qh4# 0-1";
         let (games, _) = read_games(pgn.as_bytes());
         let game = &games[0].1;
-        let line =
-            |white| vec![JudgedLine { value: PositionValue { white, mate: None }, wdl: None, pv: vec![] }];
-        let positions = vec![line(54.0), line(45.0), line(43.0), line(0.0), vec![]];
+        let line = |white| {
+            Some(vec![JudgedLine { value: PositionValue { white, mate: None }, wdl: None, pv: vec![] }])
+        };
+        let positions = vec![line(54.0), line(45.0), line(43.0), line(0.0), Some(vec![])];
         let review = GameReview::new(game, &positions, None);
         let mut page = Vec::new();
         let title = PageTitle { file: Path::new("a/<b>.pgn"), judge: "us" };
