@@ -154,7 +154,7 @@ fn balanced(trade: Trade) -> Trade {
 /// What the second move of a line does.
 pub fn reply(game: &Game, line: &[Move]) -> Option<OpponentReply> {
     let (first, answer) = (line.first()?, line.get(1)?);
-    let san = crate::review::sans(game, &line[..2]).pop()?;
+    let san = crate::review::sans(game.position(), &line[..2]).pop()?;
     let mut position = game.position().clone();
     position.play_unchecked(*first);
     let taken = answer.capture();

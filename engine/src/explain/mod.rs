@@ -193,14 +193,14 @@ fn explain_move(game: &Game, line: &JudgedLine, best: &JudgedLine) -> MoveExplan
     let error = judge_error(&best.value, &line.value, mover).filter(|_| !is_best);
     let trade = facts::trade(game, &pv);
     let mut explanation = MoveExplanation {
-        san: sans(game, &[m]).remove(0),
+        san: sans(game.position(), &[m]).remove(0),
         uci: Game::uci(m, game.position().castles().mode().is_chess960()),
         win_probability: line.value.of(mover),
         wdl: line.wdl.map_or([0.0; 3], |wdl| [wdl.win, wdl.draw, wdl.loss]),
         mate: line.value.mate.map(|mate| if mate.winner == mover { 1 } else { -1 } * i64::from(mate.moves)),
         loss: (best.value.of(mover) - line.value.of(mover)).max(0.0),
         mark: error.map(|(mark, _): (Mark, _)| mark.symbol()),
-        line: sans(game, &pv),
+        line: sans(game.position(), &pv),
         reply: facts::reply(game, &pv),
         loses: facts::letters(&trade.lost),
         wins: facts::letters(&trade.won),

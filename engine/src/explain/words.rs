@@ -15,11 +15,11 @@ pub fn text(game: &Game, explanation: &Explanation) -> String {
     let mut text = format!("{}\n{mover} to move.\n", explanation.fen);
     if let Some(asked) = &explanation.asked {
         let _ = writeln!(text, "\n{}", asked.words);
-        let _ = writeln!(text, "  {}", numbered(game, &asked.line));
+        let _ = writeln!(text, "  {}", numbered(game.position(), &asked.line));
     }
     text += "\nThe best moves:\n";
     for explained in &explanation.best {
-        let _ = writeln!(text, "\n{}\n  {}", explained.words, numbered(game, &explained.line));
+        let _ = writeln!(text, "\n{}\n  {}", explained.words, numbered(game.position(), &explained.line));
     }
     text
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use shakmaty::san::SanPlus;
-use shakmaty::{Color, Move, Position};
+use shakmaty::{Chess, Color, Move, Position};
 
 use super::clocks::times_spent;
 use super::judge::JudgedLine;
@@ -21,8 +21,10 @@ const LINE_LENGTH: usize = 10;
 pub struct ReviewedMove {
     /// Plies before it.
     pub ply: usize,
-    /// The game before it.
-    pub game: Game,
+    /// The position before it.
+    pub position: Chess,
+    /// The opponent's move that led there.
+    pub last_move: Option<Move>,
     /// The move.
     pub m: Move,
     /// The move in SAN, with its number.
@@ -90,15 +92,15 @@ pub fn value_of_end(game: &Game) -> Option<PositionValue> {
 }
 
 /// Moves in SAN, from a position.
-pub fn sans(game: &Game, line: &[Move]) -> Vec<String> {
-    let mut position = game.position().clone();
+pub fn sans(position: &Chess, line: &[Move]) -> Vec<String> {
+    let mut position = position.clone();
     line.iter().map(|m| SanPlus::from_move_and_play_unchecked(&mut position, *m).to_string()).collect()
 }
 
 /// Moves in SAN with their numbers, from a position: `12... Nf6 13. Bg5`.
-pub fn numbered(game: &Game, sans: &[String]) -> String {
-    let first = usize::from(game.turn() == Color::Black);
-    let number = u32::from(game.position().fullmoves()) as usize;
+pub fn numbered(position: &Chess, sans: &[String]) -> String {
+    let first = usize::from(position.turn() == Color::Black);
+    let number = u32::from(position.fullmoves()) as usize;
     let mut text = String::new();
     for (index, san) in sans.iter().enumerate() {
         let ply = first + index;
@@ -131,13 +133,14 @@ impl<'a> GameReview<'a> {
         let mut phase = Phase::Opening;
         let mut moves = Vec::new();
         for (ply, m) in game.moves.iter().enumerate() {
-            phase = Phase::after(phase, games[ply].position().board());
+            let position = games[ply].position();
+            phase = Phase::after(phase, position.board());
             let (Some(before), Some(after)) = (values[ply], values[ply + 1]) else { continue };
-            let mover = games[ply].turn();
+            let mover = position.turn();
             let lines = positions[ply].as_deref().unwrap_or_default();
             let earlier = ply.checked_sub(1).and_then(|ply| values[ply]).map(|value| value.of(mover));
             let (mark, mate) = match side.is_none_or(|side| side == mover) {
-                true => judge_move(&games[ply], *m, lines, (before, after), earlier),
+                true => judge_move(position, *m, lines, (before, after), earlier),
                 false => (None, None),
             };
             let best: Vec<Move> = match lines.first() {
@@ -147,17 +150,18 @@ impl<'a> GameReview<'a> {
                 _ => Vec::new(),
             };
             let dots = mover.fold_wb(".", "...");
-            let number = games[ply].position().fullmoves();
+            let number = position.fullmoves();
             moves.push(ReviewedMove {
                 ply,
-                game: games[ply].clone(),
+                position: position.clone(),
+                last_move: games[ply].last_move(),
                 m: *m,
-                san: format!("{number}{dots} {}", sans(&games[ply], &[*m])[0]),
+                san: format!("{number}{dots} {}", sans(position, &[*m])[0]),
                 before,
                 after,
                 mark,
                 mate,
-                best_san: sans(&games[ply], &best),
+                best_san: sans(position, &best),
                 best,
                 accuracy: move_accuracy(before.of(mover), after.of(mover)),
                 phase,
@@ -183,20 +187,19 @@ pub fn positions_of(game: &PgnGame) -> Vec<Game> {
 
 /// The mark of a move. A move that the judge would have played is no error: there was none better.
 fn judge_move(
-    game: &Game,
+    position: &Chess,
     m: Move,
     lines: &[JudgedLine],
     (before, after): (PositionValue, PositionValue),
     earlier: Option<f64>,
 ) -> (Option<Mark>, Option<MateChange>) {
-    let mover = game.turn();
+    let mover = position.turn();
     if lines.first().is_some_and(|line| line.pv.first() == Some(&m)) {
         let best = before.of(mover);
         let second = lines.get(1).map(|line| line.value.of(mover));
         let praise = Praise { earlier, best, second, sacrifice: false };
         // Whether it is a sacrifice is only of interest if it is the only good move.
-        let sacrifice =
-            Praise { sacrifice: true, ..praise }.mark().is_some() && is_sacrifice(game.position(), m);
+        let sacrifice = Praise { sacrifice: true, ..praise }.mark().is_some() && is_sacrifice(position, m);
         // A move that turned out bad is not praised.
         let turned_out = judge_error(&before, &after, mover).is_none();
         return (Praise { sacrifice, ..praise }.mark().filter(|_| turned_out), None);
@@ -211,9 +214,9 @@ fn summaries(moves: &[ReviewedMove], values: &[Option<PositionValue>]) -> [Playe
     let Some(first) = moves.first() else { return Default::default() };
     let known: Vec<PositionValue> =
         values.iter().copied().skip_while(Option::is_none).map_while(|v| v).collect();
-    let accuracy = game_accuracy(&known, first.game.turn());
+    let accuracy = game_accuracy(&known, first.position.turn());
     let of = |side: Color, accuracy| {
-        let own: Vec<&ReviewedMove> = moves.iter().filter(|played| played.game.turn() == side).collect();
+        let own: Vec<&ReviewedMove> = moves.iter().filter(|played| played.position.turn() == side).collect();
         let count = |mark| own.iter().filter(|played| played.mark == Some(mark)).count();
         let mean = |phase| {
             let of_phase: Vec<f64> =

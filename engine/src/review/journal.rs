@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{Color, Position};
 use thiserror::Error;
 
+use super::game_review::positions_of;
 use super::judge::JudgedLine;
 use super::judgement::{JudgedMate, PositionValue};
+use crate::pgn::PgnGame;
 use crate::position::Game;
 
 /// The version of the file.
@@ -84,7 +86,7 @@ impl ReviewKey {
 }
 
 impl Journal {
-    /// Opens the journal of a review of games that consist of these positions, and the evaluations in it.
+    /// Opens the journal of a review of these games, and the evaluations in it.
     ///
     /// # Errors
     ///
@@ -93,10 +95,13 @@ impl Journal {
         path: &Path,
         key: &ReviewKey,
         resume: bool,
-        games: &[Vec<Game>],
+        games: &[PgnGame],
     ) -> Result<(Journal, Evaluations), JournalError> {
         let failed = |error| JournalError::Io(path.to_owned(), error);
-        let mut evaluations: Evaluations = games.iter().map(|game| vec![None; game.len()]).collect();
+        let mut evaluations: Evaluations =
+            games.iter().map(|game| vec![None; game.moves.len() + 1]).collect();
+        // The positions of the last game that was read about: its records follow one another.
+        let mut positions: (usize, Vec<Game>) = (usize::MAX, Vec::new());
         let text = match std::fs::read(path) {
             Ok(_) if !resume => return Err(JournalError::Unfinished(path.to_owned())),
             Ok(text) => text,
@@ -120,8 +125,10 @@ impl Journal {
                 continue;
             }
             let record: JournalRecord = serde_json::from_slice(line).map_err(|_| damaged())?;
-            let position =
-                games.get(record.game).and_then(|game| game.get(record.ply)).ok_or_else(damaged)?;
+            if positions.0 != record.game {
+                positions = (record.game, positions_of(games.get(record.game).ok_or_else(damaged)?));
+            }
+            let position = positions.1.get(record.ply).ok_or_else(damaged)?;
             let lines: Option<Vec<JudgedLine>> =
                 record.lines.iter().map(|line| line.read(position)).collect();
             evaluations[record.game][record.ply] = Some(lines.ok_or_else(damaged)?);
@@ -192,17 +199,22 @@ impl JournalLine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pgn::read_games;
 
     fn path(name: &str) -> PathBuf {
         std::env::temp_dir().join(format!("philidor-journal-{}-{name}", std::process::id()))
     }
 
+    fn game() -> PgnGame {
+        read_games(b"1. e4 *").0.remove(0).1
+    }
+
     #[test]
     fn evaluations_are_read_back_up_to_a_half_written_line() {
         let path = path("read");
-        let games = vec![vec![Game::new(), Game::from_uci(None, ["e2e4"]).unwrap()]];
+        let games = [game()];
         let key = ReviewKey::new(b"text", "us".to_owned());
-        let m = games[0][0].parse_uci("e2e4").unwrap();
+        let m = Game::new().parse_uci("e2e4").unwrap();
         let mate = Some(JudgedMate { winner: Color::Black, moves: 3 });
         let lines = [JudgedLine { value: PositionValue { white: 12.345, mate }, wdl: None, pv: vec![m] }];
         let (mut journal, evaluations) = Journal::open(&path, &key, false, &games).unwrap();
@@ -238,7 +250,7 @@ mod tests {
             (format!("{head}\n{}\n", line("").replace("\"ply\":0", "\"ply\":7")), 2),
         ] {
             std::fs::write(&path, &text).unwrap();
-            let error = Journal::open(&path, &key, true, &[vec![Game::new()]]).err();
+            let error = Journal::open(&path, &key, true, &[game()]).err();
             assert!(
                 matches!(error, Some(JournalError::Damaged(_, line)) if line == bad),
                 "{text}: {error:?}"

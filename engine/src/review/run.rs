@@ -12,12 +12,11 @@ use thiserror::Error;
 
 use super::annotate::additions;
 use super::config::ReviewConfig;
-use super::game_review::{GameReview, positions_of, value_of_end};
+use super::game_review::{GameReview, value_of_end};
 use super::journal::{Evaluations, Journal, JournalError, ReviewKey};
 use super::judge::{Judge, JudgeError, JudgedLine};
 use super::page::{self, PageTitle};
 use crate::pgn::{PgnGame, read_games};
-use crate::position::Game;
 use crate::uci_client::UciPosition;
 
 /// Moves that are evaluated in a position: the second tells whether the best was the only good one.
@@ -68,8 +67,7 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
     let title = format!("{}, {} a position", judge.name(), config.limit_text());
     let paths = config.paths();
     let key = ReviewKey::new(&text, title.clone());
-    let positions: Vec<Vec<Game>> = games.iter().map(positions_of).collect();
-    let (mut journal, mut evaluations) = Journal::open(&paths.journal, &key, config.resume, &positions)?;
+    let (mut journal, mut evaluations) = Journal::open(&paths.journal, &key, config.resume, &games)?;
     let results = Results {
         config,
         games: &games,

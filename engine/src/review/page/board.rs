@@ -2,10 +2,9 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use shakmaty::{Color, File, Move, Position, Rank, Square};
+use shakmaty::{Chess, Color, File, Move, Position, Rank, Square};
 
 use super::Escaped;
-use crate::position::Game;
 
 /// The side of a square; the pieces are drawn for it.
 const SQUARE: f64 = 45.0;
@@ -23,7 +22,9 @@ pub struct Arrow {
 #[derive(Clone, Debug)]
 pub struct Board<'a> {
     /// The position.
-    pub game: &'a Game,
+    pub position: &'a Chess,
+    /// The move that led to it.
+    pub last_move: Option<Move>,
     /// The moves.
     pub arrows: Vec<Arrow>,
     /// What is said instead of the picture.
@@ -86,7 +87,7 @@ fn ends(m: Move) -> Option<(Square, Square)> {
 
 impl Display for Board<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let seen_by = self.game.turn();
+        let seen_by = self.position.turn();
         let side = 8.0 * SQUARE;
         let board = seen_by.fold_wb("white", "black");
         write!(
@@ -95,13 +96,13 @@ impl Display for Board<'_> {
             Escaped(&self.label)
         )?;
         // The opponent's last move.
-        if let Some((from, to)) = self.game.last_move().and_then(ends) {
+        if let Some((from, to)) = self.last_move.and_then(ends) {
             for square in [from, to] {
                 let (x, y) = corner(square, seen_by);
                 write!(f, "<path class=\"moved\" d=\"M{x} {y}h45v45h-45z\"/>")?;
             }
         }
-        for (square, piece) in self.game.position().board().iter() {
+        for (square, piece) in self.position.board().iter() {
             let (x, y) = corner(square, seen_by);
             let color = piece.color.fold_wb('w', 'b');
             let role = piece.role.upper_char();
@@ -139,16 +140,22 @@ fn outline(from: Square, to: Square, seen_by: Color) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::position::Game;
+
+    fn board(game: &Game, label: &str) -> String {
+        let (position, label) = (game.position(), label.to_owned());
+        Board { position, last_move: None, arrows: Vec::new(), label }.to_string()
+    }
 
     #[test]
     fn a_board_is_seen_by_the_side_to_move() {
         let game = Game::from_fen("8/8/8/8/8/8/8/K6k b - - 0 1").unwrap();
-        let svg = Board { game: &game, arrows: Vec::new(), label: "a <b>".to_owned() }.to_string();
+        let svg = board(&game, "a <b>");
         assert!(svg.contains("#black") && svg.contains("aria-label=\"a &lt;b&gt;\""), "{svg}");
         // Black sees h1 at the upper left, a1 at the upper right.
         assert!(svg.contains("#bK\" x=\"0\" y=\"0\"") && svg.contains("#wK\" x=\"315\" y=\"0\""), "{svg}");
         let white = Game::from_fen("8/8/8/8/8/8/8/K6k w - - 0 1").unwrap();
-        let svg = Board { game: &white, arrows: Vec::new(), label: String::new() }.to_string();
+        let svg = board(&white, "");
         assert!(svg.contains("#wK\" x=\"0\" y=\"315\""), "{svg}");
     }
 

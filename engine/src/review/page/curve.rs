@@ -65,7 +65,7 @@ impl Display for Curve<'_> {
         f.write_str("</svg></div>\n<div class=\"axis\">")?;
         let step = moves.len().div_ceil(LABELS).max(1).next_multiple_of(2);
         for (index, played) in moves.iter().enumerate().step_by(step) {
-            let number = played.game.position().fullmoves();
+            let number = played.position.fullmoves();
             write!(
                 f,
                 "<span style=\"left:{:.1}%\">{number}</span>",

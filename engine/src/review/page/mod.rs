@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use shakmaty::Color;
+use shakmaty::{Color, Position};
 
 use self::board::{Arrow, Board};
 use self::curve::Curve;
@@ -149,14 +149,15 @@ fn write_players(review: &GameReview<'_>, out: &mut dyn Write) -> io::Result<()>
 
 fn write_moment(number: usize, played: &ReviewedMove, out: &mut dyn Write) -> io::Result<()> {
     let Some(mark) = played.mark else { return Ok(()) };
-    let mover = played.game.turn();
+    let mover = played.position.turn();
     let better = played.best.first().copied().filter(|_| mark.is_error());
     let arrows = [
         Some(Arrow { m: played.m, class: if mark.is_error() { "played" } else { "better" } }),
         better.map(|m| Arrow { m, class: "better" }),
     ];
     let board = Board {
-        game: &played.game,
+        position: &played.position,
+        last_move: played.last_move,
         arrows: arrows.into_iter().flatten().collect(),
         label: format!("Position before {}", played.san),
     };
@@ -177,7 +178,7 @@ fn write_moment(number: usize, played: &ReviewedMove, out: &mut dyn Write) -> io
         value(played, false),
     )?;
     if better.is_some() {
-        let line = numbered(&played.game, &played.best_san);
+        let line = numbered(&played.position, &played.best_san);
         writeln!(out, "<p class=\"faint\">Better: {}</p>", Escaped(&line))?;
     }
     if let Some(spent) = played.spent {
@@ -191,7 +192,7 @@ fn write_moment(number: usize, played: &ReviewedMove, out: &mut dyn Write) -> io
 /// The mover's win probability before or after a move, with the mate if there is one.
 fn value(played: &ReviewedMove, before: bool) -> String {
     let value = if before { played.before } else { played.after };
-    let percent = format!("{:.0} %", value.of(played.game.turn()));
+    let percent = format!("{:.0} %", value.of(played.position.turn()));
     match value.mate {
         Some(mate) if mate.moves == 0 => "mate".to_owned(),
         Some(mate) => {
