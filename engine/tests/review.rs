@@ -56,7 +56,7 @@ fn reviewed_games_are_as_they_were_but_for_what_was_added() {
     assert!(output.status.success(), "{errors}");
     assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{out}.pgn\n{out}.html\n"));
     assert!(
-        errors.contains("review.pgn: game 2, line 22: illegal or ambiguous move 2.Ke3, skipped"),
+        errors.contains("review.pgn: game 2, line 19: illegal or ambiguous move 2.Ke3, skipped"),
         "{errors}"
     );
     let (before, after) = (games(GAMES), games(&format!("{out}.pgn")));

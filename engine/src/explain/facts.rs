@@ -200,11 +200,13 @@ pub fn given_up(game: &Game, line: &JudgedLine, best: &JudgedLine) -> Vec<GivenU
     }
     given.extend(mated.map(|moves| GivenUp::Mated { moves }));
     let centipawns = trade(game, &best.pv).balance() - trade(game, &line.pv).balance();
-    // Material means nothing beside a mate.
+    // Material and the likeliest result mean nothing beside a mate.
     if centipawns >= 100 && line.value.mate.is_none() && best.value.of(mover) > line.value.of(mover) {
         given.push(GivenUp::Material { centipawns });
     }
-    if let (Some(before), Some(now)) = (best.wdl.map(LikelyResult::of), line.wdl.map(LikelyResult::of)) {
+    if let (None, Some(before), Some(now)) =
+        (mated, best.wdl.map(LikelyResult::of), line.wdl.map(LikelyResult::of))
+    {
         match (before, now) {
             (LikelyResult::Win, LikelyResult::Draw | LikelyResult::Loss) => given.push(GivenUp::Win { now }),
             (LikelyResult::Draw, LikelyResult::Loss) => given.push(GivenUp::Draw),

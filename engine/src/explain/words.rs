@@ -101,7 +101,8 @@ fn answer(game: &Game, explained: &MoveExplanation) -> Option<String> {
     // A fork of the king says that it is check.
     let check = (reply.check && !reply.forks.contains('k')).then(|| "gives check".to_owned());
     let does: Vec<String> = takes.into_iter().chain(check).chain(attacks).collect();
-    Some(match does.is_empty() {
+    // Mate says enough.
+    Some(match does.is_empty() || reply.san.ends_with('#') {
         true => format!("{them} answers {}.", reply.san),
         false => format!("{them} answers {}, which {}.", reply.san, joined(&does)),
     })
