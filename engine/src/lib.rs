@@ -34,10 +34,10 @@ pub mod players;
 pub mod time;
 /// The UCI protocol: commands, options, the session with a GUI.
 pub mod uci;
-/// Analysis for programs: JSON queries in, answers out.
-pub mod analysis;
 /// UCI engines in child processes.
 pub mod uci_client;
+/// Analysis for programs: JSON queries in, answers out.
+pub mod analysis;
 /// Reviews of games: judged moves, as PGN and as a page.
 pub mod review;
 /// What a move is worth, what answers it, and what it gives up.

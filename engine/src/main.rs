@@ -11,10 +11,8 @@ use engine::bench::signature::SignatureConfig;
 use engine::bench::speed::SpeedConfig;
 use engine::bench::{lesson, perft, signature, speed, version};
 use engine::eval::Precision;
-use engine::explain::{self, ExplainConfig};
 use engine::position::Game;
-use engine::review::{self, ReviewConfig};
-use engine::{interrupt, uci};
+use engine::{explain, interrupt, review, uci};
 
 /// A UCI chess engine with a neural network.
 ///
@@ -34,14 +32,11 @@ enum Command {
     /// Run UCI on stdin and stdout (the default)
     Uci,
     /// Analyse positions for a program: queries on stdin, answers on stdout, each a line of JSON
-    #[command(
-        after_help = "Example: echo '{\"id\": 1, \"nodes\": 400}' | philidor analyse\nSee docs/analysis.md."
-    )]
     Analyse(AnalyseConfig),
     /// Review the games of a PGN file: judged moves, better lines, accuracy, as PGN and as a page
-    Review(ReviewConfig),
+    Review(review::ReviewConfig),
     /// Explain a move and the best three: worth, refutation, what is given up
-    Explain(ExplainConfig),
+    Explain(explain::ExplainConfig),
     /// Search fixed positions: the same nodes and checksum on every machine; then the network's speed
     #[command(after_help = "Example: philidor bench --visits 5000")]
     Bench(SignatureConfig),

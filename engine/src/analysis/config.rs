@@ -8,12 +8,16 @@ use crate::uci::io::TrafficLog;
 use crate::uci::options::{self, OptionError};
 use crate::uci::settings::{Backend, Settings};
 use crate::uci::{Knowledge, LoadError, LoadedNetwork, WorkerEvaluators};
+use crate::uci_client::name_and_value;
 
 /// Positions that a worker evaluates at once when several searches run: `docs/results/speed.md`.
 const BATCH: usize = 64;
 
 /// Arguments of `philidor analyse`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
+#[command(
+    after_help = "Example: echo '{\"id\": 1, \"nodes\": 400}' | philidor analyse\nSee docs/analysis.md."
+)]
 pub struct AnalyseConfig {
     /// A UCI option to set, NAME=VALUE; can be repeated
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = name_and_value)]
@@ -24,11 +28,6 @@ pub struct AnalyseConfig {
     /// End with the input, without finishing what was asked
     #[arg(long)]
     pub quit_at_once: bool,
-}
-
-fn name_and_value(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("an option is NAME=VALUE")?;
-    Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
 /// Why nothing can be analysed.
