@@ -67,7 +67,7 @@ fn gives_up(game: &Game, given: GivenUp) -> Option<String> {
     match given {
         GivenUp::MissedMate { moves } => Some(format!("It misses a forced mate in {moves}.")),
         GivenUp::Win { now: LikelyResult::Loss } => {
-            Some(format!("It turns a likely win into a likely win of {them}'s."))
+            Some("It turns a likely win into a likely loss.".to_owned())
         }
         GivenUp::Win { .. } => Some("It gives up the win: a draw is now the likeliest result.".to_owned()),
         GivenUp::Draw => Some(format!("It gives up the draw: {them} is now likely to win.")),
