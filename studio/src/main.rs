@@ -14,7 +14,10 @@ use tokio::net::TcpListener;
 
 /// Play against Philidor and other UCI engines, and follow training runs, in a browser on this machine.
 #[derive(Parser)]
-#[command(version, after_help = "Example: philidor-studio --open --run runs/first --engine 'Stockfish=/usr/games/stockfish'")]
+#[command(
+    version,
+    after_help = "Example: philidor-studio --open --run runs/first --engine 'Stockfish=/usr/games/stockfish'"
+)]
 struct Arguments {
     /// Port of the server; 0 takes a free one
     #[arg(long, default_value_t = 8645)]
@@ -72,7 +75,10 @@ async fn run(arguments: Arguments) -> Result<()> {
     let roster = Roster::new(philidor.as_deref(), arguments.engines)?;
     let address = arguments.listen.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
     let listener = TcpListener::bind((address, arguments.port)).await.with_context(|| {
-        format!("cannot listen at {address}:{0}: is the studio running already? Choose another --port", arguments.port)
+        format!(
+            "cannot listen at {address}:{0}: is the studio running already? Choose another --port",
+            arguments.port
+        )
     })?;
     let bound = listener.local_addr()?;
     // Two studios on two ports have two games.

@@ -58,7 +58,7 @@ export function evaluationLines(game, thoughts, point) {
   return html`
     <section class="evaluation" aria-label="Evaluation">
       <p class="wdl">${wdl
-        ? html`White wins ${percent(wdl[0])}, draw ${percent(wdl[1])}, Black wins ${percent(wdl[2])}`
+        ? html`White ${percent(wdl[0])}, draw ${percent(wdl[1])}, Black ${percent(wdl[2])}`
         : best ? nothing : 'Thinking …'}</p>
       <ol>
         ${lines.map((line) => html`

@@ -27,8 +27,8 @@ export function moveList(game, shown, go) {
         @click=${() => go(index + 1)}>${game.moves[index].san}</button></td>`;
   return html`
     <div class="moves" tabindex="0" role="region" aria-label="Moves">
-      <table>
-        <thead class="unseen"><tr><th>Number</th><th>White</th><th>Black</th></tr></thead>
+      <table aria-label="Moves by number, White, Black">
+        <colgroup><col class="number"><col><col></colgroup>
         <tbody>
           ${rows.map((row) => html`
             <tr><th scope="row">${row.number}.</th>${cell(row.white, true)}${cell(row.black, false)}</tr>`)}

@@ -268,7 +268,7 @@ export class PlayRoom {
     const bottom = this.#orientation();
     const top = bottom === 'white' ? 'black' : 'white';
     return html`
-      <div class="table ${game?.analysis ? 'with-bar' : ''}">
+      <div class="table" data-revision=${game?.revision ?? nothing}>
         <div class="sides">
           ${this.#player(top)}
           <div class="boards">
@@ -371,8 +371,8 @@ export class PlayRoom {
       html`<button type="button" aria-label=${label} ?disabled=${disabled} @click=${() => this.#go(to)}>${sign}</button>`;
     return html`
       <div class="buttons browse" role="group" aria-label="Positions of the game">
-        ${button('⏮', 'Start position', 0, ply === 0)}${button('◀', 'One move back', ply - 1, ply === 0)}
-        ${button('▶', 'One move on', ply + 1, ply === last)}${button('⏭', 'Last position', last, ply === last)}
+        ${button('«', 'Start position', 0, ply === 0)}${button('‹', 'One move back', ply - 1, ply === 0)}
+        ${button('›', 'One move on', ply + 1, ply === last)}${button('»', 'Last position', last, ply === last)}
       </div>
       <div class="buttons" role="group" aria-label="Files">
         <button type="button" @click=${() => this.#save()}>Save PGN</button>

@@ -35,7 +35,7 @@ export function plan(curves) {
   const names = Object.keys(curves);
   return CHARTS.flatMap(([key, title, unit]) => {
     const found = names.filter((name) => name === key || name.endsWith(`.${key}`));
-    const label = (/** @type {string} */ name) => (name === key ? 'training' : name.slice(0, -key.length - 1));
+    const label = (/** @type {string} */ name) => (name === key ? 'training' : name.slice(0, -key.length - 1).replace(/^sources\./, ''));
     const order = (/** @type {string} */ name) => (name === key ? 0 : name === `validation.${key}` ? 1 : 2);
     found.sort((a, b) => order(a) - order(b) || a.localeCompare(b));
     if (found.length === 0) return [];

@@ -23,7 +23,7 @@ function duration(seconds) {
 
 /** @param {number | null} value */
 function number(value) {
-  return value === null ? '–' : value.toLocaleString('en', { maximumSignificantDigits: value < 1 ? 3 : 6 });
+  return value === null ? '–' : value >= 1000 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(4)));
 }
 
 export class TrainRoom {

@@ -120,11 +120,13 @@ async fn run(
     // Its own process group: Ctrl-C in the terminal must not reach the engine before we are done with it.
     #[cfg(unix)]
     command.process_group(0);
-    let mut child =
-        command.spawn().map_err(|error| format!("cannot be started ({}: {error})", spec.program.display()))?;
+    let mut child = command
+        .spawn()
+        .map_err(|error| format!("cannot be started ({}: {error})", spec.program.display()))?;
     let input = child.stdin.take().expect("it is piped");
     let output = BufReader::new(child.stdout.take().expect("it is piped")).lines();
-    let mut conversation = Conversation { input, output, known: Vec::new(), set: HashMap::new(), current: None };
+    let mut conversation =
+        Conversation { input, output, known: Vec::new(), set: HashMap::new(), current: None };
     let result = async {
         let name = conversation.greet(spec).await?;
         report(EngineEvent::Ready { name, options: conversation.known.clone() });
@@ -320,7 +322,9 @@ mod tests {
 
     /// An engine written in shell: `body` handles the line `$l`.
     fn shell(body: &str) -> EngineSpec {
-        let script = format!("while read -r l; do case $l in uci) echo option name Hash type spin min 1 max 9; echo uciok;; isready) echo readyok;; quit) exit;; {body} esac; done");
+        let script = format!(
+            "while read -r l; do case $l in uci) echo option name Hash type spin min 1 max 9; echo uciok;; isready) echo readyok;; quit) exit;; {body} esac; done"
+        );
         EngineSpec {
             name: "shell".into(),
             program: "/bin/sh".into(),
@@ -363,7 +367,9 @@ mod tests {
         let handle = start(&spec, move |event| {
             let _ = report.send(event);
         });
-        assert!(matches!(reported.recv().await, Some(EngineEvent::Ready { options, .. }) if options.len() == 1));
+        assert!(
+            matches!(reported.recv().await, Some(EngineEvent::Ready { options, .. }) if options.len() == 1)
+        );
         for id in [1, 2] {
             handle.search(order(id));
             let best = EngineEvent::Best { id, text: "n1".into() };
@@ -390,7 +396,9 @@ mod tests {
     async fn a_program_that_is_not_there_is_told() {
         let spec = EngineSpec { program: "/nonexistent/engine".into(), ..shell("") };
         let events = events(&spec, &[], 1).await;
-        assert!(matches!(&events[0], EngineEvent::Failed { reason } if reason.contains("/nonexistent/engine")));
+        assert!(
+            matches!(&events[0], EngineEvent::Failed { reason } if reason.contains("/nonexistent/engine"))
+        );
     }
 
     #[tokio::test]

@@ -136,7 +136,8 @@ mod tests {
 
     #[test]
     fn a_command_has_arguments_and_options() {
-        let spec: EngineSpec = "My net='/a b/philidor' uci -- WeightsFile=/n.onnx 'Move Overhead=50'".parse().unwrap();
+        let spec: EngineSpec =
+            "My net='/a b/philidor' uci -- WeightsFile=/n.onnx 'Move Overhead=50'".parse().unwrap();
         assert_eq!((spec.name.as_str(), spec.program.to_str()), ("My net", Some("/a b/philidor")));
         assert_eq!(spec.arguments, ["uci"]);
         let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());

@@ -5,8 +5,8 @@
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use shakmaty::Color;
 use shakmaty::ByColor;
+use shakmaty::Color;
 
 /// Thinking time for the game and for each move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

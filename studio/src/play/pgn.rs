@@ -100,7 +100,9 @@ impl Visitor for GameReader {
 
     fn begin_movetext(&mut self, tags: Tags) -> ControlFlow<Read, Movetext> {
         match PlayedGame::new(tags.fen) {
-            Ok(game) => ControlFlow::Continue(Movetext { game, names: tags.names, end: None, tagged: tags.any }),
+            Ok(game) => {
+                ControlFlow::Continue(Movetext { game, names: tags.names, end: None, tagged: tags.any })
+            }
             Err(error) => ControlFlow::Break(Err(format!("the game's start position: {error}"))),
         }
     }

@@ -209,7 +209,9 @@ impl PlayedGame {
         spellings(text).iter().find_map(|text| read(text)).ok_or_else(|| {
             let shown: String = text.chars().take(12).collect();
             let side = self.turn().fold_wb("White", "Black");
-            format!("{shown} is not a legal move for {side} here. Write moves like Nf3, exd5, O-O, e8=Q or e2e4.")
+            format!(
+                "{shown} is not a legal move for {side} here. Write moves like Nf3, exd5, O-O, e8=Q or e2e4."
+            )
         })
     }
 

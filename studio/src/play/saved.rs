@@ -207,6 +207,9 @@ mod tests {
         assert!(matches!(read(&text[..text.len() / 2]), Err(SavedError::Form(_))));
         assert!(matches!(read(&text.replace("game/1", "game/2")), Err(SavedError::Version(_))));
         assert!(matches!(read(&text.replace("e2e4", "e2e5")), Err(SavedError::Game(_))));
-        assert!(matches!(read(&text.replace("\"before\":[[", "\"before\":[[0,0],[")), Err(SavedError::Game(_))));
+        assert!(matches!(
+            read(&text.replace("\"before\":[[", "\"before\":[[0,0],[")),
+            Err(SavedError::Game(_))
+        ));
     }
 }

@@ -110,7 +110,8 @@ impl Session {
                 "A clock has 1 second to 24 hours for the game and up to an hour a move.".to_owned(),
             ));
         }
-        let start = new.start.fen().map_err(|error| invalid(format!("The start position is wrong: {error}.")))?;
+        let start =
+            new.start.fen().map_err(|error| invalid(format!("The start position is wrong: {error}.")))?;
         let game = PlayedGame::new(start).map_err(|error| invalid(error.to_string()))?;
         let end = game.end();
         Ok(Session {
@@ -207,14 +208,23 @@ impl Session {
     /// # Errors
     ///
     /// If it is not legal, or not a person's turn.
-    pub fn move_by_person(&mut self, text: &str, ply: Option<usize>, now: Instant) -> Result<(), ActionError> {
+    pub fn move_by_person(
+        &mut self,
+        text: &str,
+        ply: Option<usize>,
+        now: Instant,
+    ) -> Result<(), ActionError> {
         self.check_running()?;
         if !self.person_moves() {
             let name = self.seats.get(self.game.turn()).label();
-            return Err(ActionError::NotNow(format!("It is {name}'s move: wait for it, or take your move back.")));
+            return Err(ActionError::NotNow(format!(
+                "It is {name}'s move: wait for it, or take your move back."
+            )));
         }
         if ply.is_some_and(|ply| ply != self.game.ply()) {
-            return Err(ActionError::NotNow("The position has changed meanwhile: look at the board again.".into()));
+            return Err(ActionError::NotNow(
+                "The position has changed meanwhile: look at the board again.".into(),
+            ));
         }
         self.play(text, now)
     }
@@ -308,7 +318,11 @@ impl Session {
     pub fn resign(&mut self, now: Instant) -> Result<(), ActionError> {
         self.check_running()?;
         let side = match self.persons() {
-            0 => return Err(ActionError::NotNow("Two engines are playing: start a new game to stop them.".into())),
+            0 => {
+                return Err(ActionError::NotNow(
+                    "Two engines are playing: start a new game to stop them.".into(),
+                ));
+            }
             1 if self.seats.white == Seat::Person => Color::White,
             1 => Color::Black,
             _ => self.game.turn(),
@@ -415,7 +429,8 @@ mod tests {
     fn taking_back_gives_the_time_back_and_revives_a_game() {
         let begin = Instant::now();
         let at = |s| begin + Duration::from_secs(s);
-        let mut session = session(Seat::Person, Seat::Person, Some(TimeControl { base_s: 60, increment_s: 0 }));
+        let mut session =
+            session(Seat::Person, Seat::Person, Some(TimeControl { base_s: 60, increment_s: 0 }));
         for (s, text) in [(0, "f3"), (10, "e5"), (15, "g4"), (25, "Qh4")] {
             session.move_by_person(text, None, at(s)).unwrap();
         }
@@ -432,7 +447,8 @@ mod tests {
     fn the_flag_ends_the_game_once_and_no_move_comes_after() {
         let begin = Instant::now();
         let at = |s| begin + Duration::from_secs(s);
-        let mut session = session(Seat::Person, Seat::Person, Some(TimeControl { base_s: 60, increment_s: 0 }));
+        let mut session =
+            session(Seat::Person, Seat::Person, Some(TimeControl { base_s: 60, increment_s: 0 }));
         session.move_by_person("e4", None, at(500)).unwrap();
         assert!(!session.flag(at(559)), "the clock began with the first move");
         session.move_by_person("e5", None, at(561)).unwrap();

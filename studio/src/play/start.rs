@@ -31,7 +31,9 @@ impl StartChoice {
             StartChoice::Chess960(number) => {
                 let number = number.unwrap_or_else(|| any_number(960));
                 let fen = chess960_fen(number).ok_or_else(|| {
-                    PositionError::Fen(format!("positions of Chess960 have the numbers 0 to 959, not {number}"))
+                    PositionError::Fen(format!(
+                        "positions of Chess960 have the numbers 0 to 959, not {number}"
+                    ))
                 })?;
                 Ok(Some(fen))
             }

@@ -265,7 +265,8 @@ impl Table {
                 self.replace(Session::new(new)?);
             }
             Action::Load { pgn } => {
-                let pgn = read_pgn(pgn.as_bytes()).map_err(|error| ActionError::Invalid(error.to_string()))?;
+                let pgn =
+                    read_pgn(pgn.as_bytes()).map_err(|error| ActionError::Invalid(error.to_string()))?;
                 self.replace(Session::loaded(pgn));
             }
             Action::Move { text, ply } => self.session.move_by_person(&text, ply, now)?,
@@ -329,7 +330,8 @@ impl Table {
                     self.engines.remove(&role);
                 }
                 Seat::Engine { name, elo } => {
-                    let moves = self.session.engine_to_move().is_some() && self.session.game().turn() == color;
+                    let moves =
+                        self.session.engine_to_move().is_some() && self.session.game().turn() == color;
                     if moves && !self.stalled {
                         let (go, longest) = self.session.go(Instant::now());
                         self.ask(role, &name, player_options(elo), go, longest);
@@ -362,7 +364,14 @@ impl Table {
         }
     }
 
-    fn ask(&mut self, role: Role, name: &str, mut options: Vec<(String, String)>, go: String, longest: Duration) {
+    fn ask(
+        &mut self,
+        role: Role,
+        name: &str,
+        mut options: Vec<(String, String)>,
+        go: String,
+        longest: Duration,
+    ) {
         let revision = self.session.revision();
         if self.engines.get(&role).is_none_or(|running| running.name != name) {
             let Some(spec) = self.roster.find(name) else {
@@ -431,7 +440,9 @@ impl Table {
         self.notice = Some(match (stays_down, role) {
             (false, _) => format!("{name} {reason}. It was started again."),
             (true, Role::Player(_)) => {
-                format!("{name} {reason}, again. Start it once more, or begin a new game against another engine.")
+                format!(
+                    "{name} {reason}, again. Start it once more, or begin a new game against another engine."
+                )
             }
             (true, Role::Analyst) => format!("{name} {reason}, again. The evaluation is switched off."),
         });
@@ -488,7 +499,10 @@ fn first_session(roster: &Roster, state_file: &std::path::Path) -> (Session, boo
             if !matches!(error, SavedError::Io(_)) {
                 let _ = std::fs::rename(state_file, &kept);
             }
-            Some(format!("The last game could not be read ({error}). Its file is kept as {}.", kept.display()))
+            Some(format!(
+                "The last game could not be read ({error}). Its file is kept as {}.",
+                kept.display()
+            ))
         }
     };
     let black = match roster.engines().first() {

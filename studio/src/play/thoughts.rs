@@ -93,7 +93,8 @@ mod tests {
         let mut game = PlayedGame::new(None).unwrap();
         game.play(game.parse("e4").unwrap()).unwrap();
         let mut thoughts = Thoughts::default();
-        let heard = thoughts.hear(&game, &info("info depth 4 score cp 30 wdl 500 300 200 nodes 9 pv e7e5 g1f3 g1f3"));
+        let heard =
+            thoughts.hear(&game, &info("info depth 4 score cp 30 wdl 500 300 200 nodes 9 pv e7e5 g1f3 g1f3"));
         assert!(heard && thoughts.ply == 1);
         let line = &thoughts.lines[0];
         assert_eq!((line.score, line.wdl), (SearchScore::Cp(-30), Some([200, 300, 500])));

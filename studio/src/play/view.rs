@@ -120,7 +120,8 @@ impl TableView {
             black: view(&seats.black, black),
             clock: session.clock().map(|clock| {
                 let left = clock.left(now);
-                let milliseconds = |left: std::time::Duration| left.as_millis().min(u128::from(u64::MAX)) as u64;
+                let milliseconds =
+                    |left: std::time::Duration| left.as_millis().min(u128::from(u64::MAX)) as u64;
                 ClockView {
                     white_ms: milliseconds(left.white),
                     black_ms: milliseconds(left.black),

@@ -106,16 +106,15 @@ impl RunBoard {
 fn view(id: usize, run: &RunFollower) -> RunView {
     let folder = run.folder();
     let last = |name: &str| run.series().last(name);
-    let name = folder.file_name().map_or_else(|| folder.display().to_string(), |n| n.to_string_lossy().into());
+    let name =
+        folder.file_name().map_or_else(|| folder.display().to_string(), |n| n.to_string_lossy().into());
     RunView {
         id,
         name,
         kind: run.kind(),
         lines: run.lines(),
         damaged: run.damaged(),
-        modified_s: run
-            .modified()
-            .and_then(|time| Some(time.duration_since(UNIX_EPOCH).ok()?.as_secs())),
+        modified_s: run.modified().and_then(|time| Some(time.duration_since(UNIX_EPOCH).ok()?.as_secs())),
         problem: run.problem().map(str::to_owned),
         done: last("step").or_else(|| last("iteration")),
         samples: last("samples"),
@@ -136,11 +135,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let run = folder.path().join("first");
         std::fs::create_dir(&run).unwrap();
-        std::fs::write(run.join("metrics.jsonl"), "{\"step\":1,\"lr\":0.5}\n{\"step\":2,\"lr\":0.25}\n").unwrap();
+        std::fs::write(run.join("metrics.jsonl"), "{\"step\":1,\"lr\":0.5}\n{\"step\":2,\"lr\":0.25}\n")
+            .unwrap();
         let mut board = RunBoard::start(vec![run]);
         board.list.changed().await.unwrap();
         let list: serde_json::Value = serde_json::from_str(&board.list.borrow()).unwrap();
-        assert_eq!((&list[0]["name"], &list[0]["lr"], &list[0]["done"]), (&"first".into(), &0.25.into(), &2.0.into()));
+        assert_eq!(
+            (&list[0]["name"], &list[0]["lr"], &list[0]["done"]),
+            (&"first".into(), &0.25.into(), &2.0.into())
+        );
         let curves = board.curves(0, 100).unwrap();
         assert_eq!(curves[0], ("lr".to_owned(), vec![(1.0, 0.5), (2.0, 0.25)]));
         assert!(board.curves(1, 100).is_none());

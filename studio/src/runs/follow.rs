@@ -197,7 +197,13 @@ mod tests {
 
     fn append(folder: &Path, text: &str) {
         let path = folder.join("metrics.jsonl");
-        fs::OpenOptions::new().create(true).append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+        fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path)
+            .unwrap()
+            .write_all(text.as_bytes())
+            .unwrap();
     }
 
     #[test]
@@ -214,7 +220,10 @@ mod tests {
         assert_eq!((run.seconds_left(), run.kind()), (Some(8.0), Some(RunKind::Train)));
         append(run.folder(), "ples\":400}\n");
         assert!(run.poll());
-        assert_eq!((run.lines(), run.series().last("samples"), run.seconds_left()), (2, Some(400.0), Some(6.0)));
+        assert_eq!(
+            (run.lines(), run.series().last("samples"), run.seconds_left()),
+            (2, Some(400.0), Some(6.0))
+        );
     }
 
     #[test]

@@ -66,7 +66,10 @@ mod tests {
     #[test]
     fn numbers_are_found_wherever_they_stand() {
         let mut series = RunSeries::default();
-        assert!(series.add(&json!({"step": 5, "lr": 0.1, "name": "x", "validation": {"top1": 0.5, "a": {"b": 2}}})));
+        assert!(
+            series
+                .add(&json!({"step": 5, "lr": 0.1, "name": "x", "validation": {"top1": 0.5, "a": {"b": 2}}}))
+        );
         assert!(series.add(&json!({"iteration": 6, "lr": 0.2, "list": [1]})));
         assert!(!series.add(&json!({"lr": 0.3})) && !series.add(&json!([1])));
         let names: Vec<&str> = series.curves().keys().map(String::as_str).collect();

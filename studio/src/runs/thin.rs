@@ -19,7 +19,8 @@ pub fn thinned(points: &[Point], count: usize) -> Vec<Point> {
     for index in 0..count - 2 {
         let next = if index + 1 < count - 2 { mean(stretch(index + 1)) } else { last };
         let from = kept[index];
-        let area = |(x, y): Point| ((from.0 - next.0) * (y - from.1) - (from.0 - x) * (next.1 - from.1)).abs();
+        let area =
+            |(x, y): Point| ((from.0 - next.0) * (y - from.1) - (from.0 - x) * (next.1 - from.1)).abs();
         let best = stretch(index).iter().copied().max_by(|a, b| area(*a).total_cmp(&area(*b)));
         kept.push(best.expect("there are more points than stretches"));
     }

@@ -35,7 +35,9 @@ impl Denied {
     /// What to do, as a sentence.
     pub fn text(&self) -> &'static str {
         match self {
-            Denied::Host => "This server answers at http://localhost and http://127.0.0.1 with its port only.",
+            Denied::Host => {
+                "This server answers at http://localhost and http://127.0.0.1 with its port only."
+            }
             Denied::Origin => "This request comes from another site.",
             Denied::Token => "Open the address with ?token=… as the server printed it when it started.",
             Denied::SetCookie(_) => "Go to the start page.",
@@ -59,7 +61,10 @@ impl Access {
         if text(header::ORIGIN).is_some_and(is_foreign) {
             return Err(Denied::Origin);
         }
-        let from_elsewhere = matches!(text(header::HeaderName::from_static("sec-fetch-site")), Some("cross-site" | "same-site"));
+        let from_elsewhere = matches!(
+            text(header::HeaderName::from_static("sec-fetch-site")),
+            Some("cross-site" | "same-site")
+        );
         if from_elsewhere && method != Method::GET {
             return Err(Denied::Origin);
         }
@@ -87,7 +92,8 @@ impl Access {
             return true;
         }
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut pairs = cookies.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        let mut pairs =
+            cookies.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
         pairs.any(|(name, given)| name == COOKIE && equal(given, token))
     }
 }
@@ -124,7 +130,9 @@ mod tests {
         for host in ["localhost:8645", "127.0.0.1:8645", "[::1]:8645"] {
             assert_eq!(check(None, "/", &[("host", host)]), Ok(()), "{host}");
         }
-        for host in ["evil.example:8645", "localhost", "localhost:80", "127.0.0.1.evil.example:8645", "", "[::1]"] {
+        for host in
+            ["evil.example:8645", "localhost", "localhost:80", "127.0.0.1.evil.example:8645", "", "[::1]"]
+        {
             assert_eq!(check(None, "/", &[("host", host)]), Err(Denied::Host), "{host}");
         }
         assert_eq!(check(None, "/", &[]), Err(Denied::Host));
@@ -146,7 +154,10 @@ mod tests {
         let token = Some("0123456789abcdef");
         let host = ("host", "192.168.0.7:8645");
         assert_eq!(check(token, "/", &[host]), Err(Denied::Token));
-        assert_eq!(check(token, "/", &[host, ("cookie", "philidor_studio=0123456789abcdeX")]), Err(Denied::Token));
+        assert_eq!(
+            check(token, "/", &[host, ("cookie", "philidor_studio=0123456789abcdeX")]),
+            Err(Denied::Token)
+        );
         assert_eq!(check(token, "/", &[host, ("cookie", "a=b; philidor_studio=0123456789abcdef")]), Ok(()));
         assert_eq!(check(token, "/", &[host, ("authorization", "Bearer 0123456789abcdef")]), Ok(()));
         assert!(matches!(check(token, "/?token=0123456789abcdef", &[host]), Err(Denied::SetCookie(_))));

@@ -61,7 +61,8 @@ impl EventSource {
         topics.iter_mut().for_each(|(_, state)| state.mark_changed());
         let begin = (topics, seat, None::<Instant>);
         Some(stream::unfold(begin, |(mut topics, seat, last)| async move {
-            let (_, changed, _) = select_all(topics.iter_mut().map(|(_, state)| Box::pin(change(state)))).await;
+            let (_, changed, _) =
+                select_all(topics.iter_mut().map(|(_, state)| Box::pin(change(state)))).await;
             // Waiting for the change has marked it as seen.
             topics[changed].1.mark_changed();
             if let Some(last) = last {
@@ -82,9 +83,9 @@ async fn change(state: &mut watch::Receiver<Arc<str>>) {
 fn message(topics: &mut [Topic]) -> String {
     let mut parts = Vec::new();
     for (name, state) in topics {
-        // An error would mean that its owner has ended: nothing new, or the last word of it.
-        if state.has_changed().unwrap_or(false) {
-            parts.push(format!("\"{name}\":{}", &**state.borrow_and_update()));
+        let present = state.borrow_and_update();
+        if present.has_changed() {
+            parts.push(format!("\"{name}\":{}", &**present));
         }
     }
     format!("{{{}}}", parts.join(","))
@@ -110,7 +111,9 @@ mod tests {
         assert!(begin.elapsed() >= INTERVAL);
         b.send_replace(Arc::from("2"));
         assert_eq!(messages.next().await.unwrap(), "{\"b\":2}");
+        b.send_replace(Arc::from("3"));
         drop(b);
+        assert_eq!(messages.next().await.unwrap(), "{\"b\":3}", "the last word of an owner that has ended");
         a.send_replace(Arc::from("50"));
         assert_eq!(messages.next().await.unwrap(), "{\"a\":50}", "an owner that has ended ends no stream");
         assert!(begin.elapsed() >= 2 * INTERVAL);

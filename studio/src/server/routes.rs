@@ -30,11 +30,13 @@ const ACTIONS_PER_S: f64 = 20.0;
 /// Points of a curve that may be asked for.
 const POINTS: std::ops::RangeInclusive<usize> = 3..=5000;
 
-/// Sent with every answer: nothing is loaded from elsewhere, and nobody else may show or read the page.
+/// Sent with every answer: nothing is loaded from elsewhere, and nobody else may show or read the page. Attributes named
+/// `style` are allowed because chessground writes some.
 const HEADERS: [(&str, &str); 5] = [
     (
         "content-security-policy",
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+        "default-src 'none'; script-src 'self'; style-src 'self'; \
+         style-src-attr 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; \
          base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     ),
     ("x-content-type-options", "nosniff"),
@@ -73,8 +75,11 @@ impl Budget {
 impl Studio {
     /// A server for this table and these runs.
     pub fn new(table: TableHandle, runs: RunBoard, access: Access) -> Studio {
-        let topics =
-            vec![("game", table.game.clone()), ("thoughts", table.thoughts.clone()), ("runs", runs.list.clone())];
+        let topics = vec![
+            ("game", table.game.clone()),
+            ("thoughts", table.thoughts.clone()),
+            ("runs", runs.list.clone()),
+        ];
         let budget = Arc::new(Mutex::new(Budget { left: BURST, at: Instant::now() }));
         Studio { table, runs, events: EventSource::new(topics), access: Arc::new(access), budget }
     }
@@ -84,7 +89,10 @@ impl Studio {
 pub fn router(studio: Studio) -> Router {
     Router::new()
         .route("/", get(|headers: HeaderMap| async move { assets::serve("", &headers) }))
-        .route("/{*path}", get(|Path(path): Path<String>, headers: HeaderMap| async move { assets::serve(&path, &headers) }))
+        .route(
+            "/{*path}",
+            get(|Path(path): Path<String>, headers: HeaderMap| async move { assets::serve(&path, &headers) }),
+        )
         .route("/api/events", get(events))
         .route("/api/play", post(play))
         .route("/api/play/pgn", get(pgn))
@@ -106,7 +114,8 @@ async fn guard(State(studio): State<Studio>, request: Request, next: Next) -> Re
         }
         Ok(()) => next.run(request).await,
         Err(Denied::SetCookie(cookie)) => {
-            (StatusCode::SEE_OTHER, [(header::LOCATION, "/".to_owned()), (header::SET_COOKIE, cookie)]).into_response()
+            (StatusCode::SEE_OTHER, [(header::LOCATION, "/".to_owned()), (header::SET_COOKIE, cookie)])
+                .into_response()
         }
         Err(denied) => refuse(StatusCode::FORBIDDEN, denied.text()),
     };
@@ -155,7 +164,8 @@ struct PgnQuery {
 }
 
 async fn pgn(State(studio): State<Studio>, Query(query): Query<PgnQuery>) -> Response {
-    let is_date = query.date.len() == 10 && query.date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let is_date =
+        query.date.len() == 10 && query.date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let date = if is_date { query.date } else { "????.??.??".to_owned() };
     match studio.table.pgn(date).await {
         Some(text) => {
@@ -179,7 +189,11 @@ fn default_points() -> usize {
     600
 }
 
-async fn curves(State(studio): State<Studio>, Path(id): Path<usize>, Query(query): Query<CurvesQuery>) -> Response {
+async fn curves(
+    State(studio): State<Studio>,
+    Path(id): Path<usize>,
+    Query(query): Query<CurvesQuery>,
+) -> Response {
     let points = query.points.clamp(*POINTS.start(), *POINTS.end());
     // Thinning out a long run takes a while, and may wait for the reader.
     let curves = tokio::task::spawn_blocking(move || studio.runs.curves(id, points)).await;
@@ -194,7 +208,9 @@ async fn curves(State(studio): State<Studio>, Path(id): Path<usize>, Query(query
                 .collect();
             Json(object).into_response()
         }
-        _ => refuse(StatusCode::NOT_FOUND, "There is no such run: the server follows those named with --run."),
+        _ => {
+            refuse(StatusCode::NOT_FOUND, "There is no such run: the server follows those named with --run.")
+        }
     }
 }
 
@@ -266,7 +282,9 @@ mod tests {
         assert_eq!(play("{\"do\":\"format_disk\"}").await.0, StatusCode::UNPROCESSABLE_ENTITY);
         assert_eq!(play("{").await.0, StatusCode::BAD_REQUEST);
         let (status, headers, body) = ask(&app, "GET", "/api/play/pgn?date=2026.01.02", "").await;
-        assert!(status == StatusCode::OK && body.contains("[Date \"2026.01.02\"]") && body.ends_with("1. e4 *\n"));
+        assert!(
+            status == StatusCode::OK && body.contains("[Date \"2026.01.02\"]") && body.ends_with("1. e4 *\n")
+        );
         assert!(headers["content-disposition"].to_str().unwrap().contains("game.pgn"));
     }
 

@@ -23,10 +23,11 @@ function program(name, variable, kinds) {
   return found;
 }
 
-/** An engine in shell that answers with these moves, one after the other; `crash` ends it, `think` never answers. */
+/** An engine in shell that answers with these moves, one after the other; `crash` ends it, `think` waits for `stop`. */
 export function scripted(name, moves) {
   const script = `set -- ${moves}; while read -r l; do case $l in uci) echo uciok;; isready) echo readyok;; quit) exit;; `
-    + 'go*) if [ "$1" = crash ]; then exit 9; fi; [ "$1" = think ] || echo bestmove $1; shift;; esac; done';
+    + 'go*) if [ "$1" = crash ]; then exit 9; fi; [ "$1" = think ] || echo bestmove $1; shift;; '
+    + 'stop) echo bestmove 0000;; esac; done';
   return `${name}=/bin/sh -c '${script}'`;
 }
 
@@ -121,7 +122,11 @@ export async function newGame(page, choices) {
     else if (await field.evaluate((element) => element.tagName === 'SELECT')) await field.selectOption(value);
     else await field.fill(value);
   }
+  const revision = page.locator('.table').first();
+  const before = await revision.getAttribute('data-revision');
   await page.getByRole('button', { name: 'Begin' }).click();
+  await page.locator('#new-game').waitFor({ state: 'detached' });
+  await page.waitForFunction((old) => document.querySelector('.table')?.getAttribute('data-revision') !== old, before);
 }
 
 /** Looks for what keeps people out, in light and dark. */

@@ -12,16 +12,14 @@ before(async () => {
 });
 after(() => browser.close());
 
-/** Moves of the engine "Script" of the next test. */
-let script = 'e7e5 b8c6 g8f6';
 beforeEach(async () => {
-  server = await Server.start({ engines: [scripted('Script', script), scripted('Mortal', 'crash'), scripted('Slow', 'think')] });
+  server = await Server.start({ engines: [scripted('Script', 'e7e5 b8c6 g8f6'), scripted('Mortal', 'crash'), scripted('Slow', 'think')] });
   page = await openTab(browser, server.url);
 });
 afterEach(async () => {
-  assert.deepEqual(page.faults, []);
   await page.context().close();
   await server.remove();
+  assert.deepEqual(page.faults, []);
 });
 
 const status = (text) => page.locator('#status', { hasText: text }).waitFor();
@@ -35,7 +33,7 @@ test('Philidor answers the first move, and the evaluation is shown when it is as
   assert.equal(played[0], 'e4');
   await page.getByRole('button', { name: 'Evaluation' }).click();
   await page.locator('.evaluation li').first().waitFor();
-  await page.locator('.wdl', { hasText: /White wins \d+ %/ }).waitFor();
+  await page.locator('.wdl', { hasText: /White \d+ %, draw \d+ %/ }).waitFor();
   assert.match(await page.locator('.bar').getAttribute('aria-label'), /Evaluation [+−#]/);
 });
 
@@ -80,10 +78,10 @@ test('moves are taken back, and a game is resigned only after a question', async
 
 test('a pawn is promoted to the piece that is chosen, by mouse and keyboard', async () => {
   await newGame(page, { side: 'both', start: 'fen', fen: '8/4P3/8/8/8/2k5/8/K7 w - - 0 1' });
-  await page.locator('piece.pawn').waitFor();
+  await page.locator('piece.white.pawn:not(.anim)').waitFor();
   await drag(page, 'e7', 'e8');
   await page.getByRole('button', { name: 'Cancel' }).click();
-  await page.locator('piece.pawn').waitFor();
+  await page.locator('piece.white.pawn:not(.anim)').waitFor();
   await drag(page, 'e7', 'e8');
   await page.getByRole('button', { name: 'Knight' }).press('Enter');
   assert.deepEqual(await moves(page, 1), ['e8=N']);
@@ -92,7 +90,6 @@ test('a pawn is promoted to the piece that is chosen, by mouse and keyboard', as
 test('Chess960 is played, with castling by king takes rook', async () => {
   // bbqnnrkr: the king stands beside its rook.
   await newGame(page, { side: 'both', start: 'chess960', number: '0' });
-  await page.locator('.text-board').waitFor({ state: 'attached' });
   await drag(page, 'g1', 'h1');
   assert.deepEqual(await moves(page, 1), ['O-O']);
   await type(page, '0-0');
