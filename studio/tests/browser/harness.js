@@ -15,9 +15,9 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** A loaded machine takes its time: this only ends tests that hang. */
 export const PATIENCE_MS = 60_000;
 
-/** A program that was built: where the environment says, else the release or the debug build. */
-function program(name, variable, kinds) {
-  const paths = process.env[variable] ? [process.env[variable]] : kinds.map((kind) => join(TARGET, kind, name));
+/** A program that was built: where the environment says, else the debug or the release build. */
+function program(name, variable) {
+  const paths = process.env[variable] ? [process.env[variable]] : ['debug', 'release'].map((kind) => join(TARGET, kind, name));
   const found = paths.find((path) => existsSync(path));
   if (!found) throw new Error(`${name} is not built: run 'cargo build -p engine -p studio' (looked for ${paths.join(', ')})`);
   return found;
@@ -36,11 +36,11 @@ export class Server {
   static async start(options = {}) {
     const server = new Server();
     server.folder = options.folder ?? mkdtempSync(join(tmpdir(), 'philidor-studio-'));
-    const philidor = program('philidor', 'PHILIDOR', ['release', 'debug']);
+    const philidor = program('philidor', 'PHILIDOR');
     const engines = (options.engines ?? []).flatMap((engine) => ['--engine', engine]);
     const runs = (options.runs ?? []).flatMap((run) => ['--run', run]);
     const flags = ['--port', '0', '--state', server.folder, '--philidor', philidor, ...engines, ...runs];
-    server.child = spawn(program('philidor-studio', 'PHILIDOR_STUDIO', ['debug', 'release']), flags, {
+    server.child = spawn(program('philidor-studio', 'PHILIDOR_STUDIO'), flags, {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     for await (const line of createInterface({ input: server.child.stdout })) {

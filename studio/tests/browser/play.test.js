@@ -78,19 +78,19 @@ test('moves are taken back, and a game is resigned only after a question', async
 
 test('a pawn is promoted to the piece that is chosen, by mouse and keyboard', async () => {
   await newGame(page, { side: 'both', start: 'fen', fen: '8/4P3/8/8/8/2k5/8/K7 w - - 0 1' });
-  await page.locator('piece.white.pawn:not(.anim)').waitFor();
+  await page.locator('cg-board piece.white.pawn:not(.anim)').waitFor();
   await drag(page, 'e7', 'e8');
   await page.getByRole('button', { name: 'Cancel' }).click();
-  await page.locator('piece.white.pawn:not(.anim)').waitFor();
+  await page.locator('cg-board piece.white.pawn:not(.anim)').waitFor();
   await drag(page, 'e7', 'e8');
   await page.getByRole('button', { name: 'Knight' }).press('Enter');
   assert.deepEqual(await moves(page, 1), ['e8=N']);
 });
 
 test('Chess960 is played, with castling by king takes rook', async () => {
-  // bbqnnrkr: the king stands beside its rook.
-  await newGame(page, { side: 'both', start: 'chess960', number: '0' });
-  await drag(page, 'g1', 'h1');
+  // bqnnrkrb: king and rook change places.
+  await newGame(page, { side: 'both', start: 'chess960', number: '3' });
+  await drag(page, 'f1', 'g1');
   assert.deepEqual(await moves(page, 1), ['O-O']);
   await type(page, '0-0');
   await moves(page, 2);
