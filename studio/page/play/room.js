@@ -46,6 +46,8 @@ export class PlayRoom {
   #arrow = null;
   /** @type {Board | null} */
   #board = null;
+  /** The position for which the list of moves was last scrolled. */
+  #scrolled = '';
 
   /**
    * @param {HTMLElement} root
@@ -256,11 +258,25 @@ export class PlayRoom {
       this.#board = new Board(square, (from, to, premove) => this.#moved(from, to, premove));
     }
     if (this.#game) this.#board?.show(this.#game, this.#ply(), this.#orientation(), this.#arrow);
+    this.#scrollMoves();
     for (const [id, open] of /** @type {const} */ ([['new-game', this.#form], ['promotion', this.#promotions.length]])) {
       const dialog = this.#root.querySelector(`#${id}`);
       if (!(dialog instanceof HTMLDialogElement)) continue;
       if (open && !dialog.open) dialog.showModal();
     }
+  }
+
+  /** Brings the shown move into view, within the list only. */
+  #scrollMoves() {
+    const list = this.#root.querySelector('.moves');
+    const move = list?.querySelector('[aria-current]');
+    const state = `${this.#game?.revision} ${this.#ply()}`;
+    if (!list || state === this.#scrolled) return;
+    this.#scrolled = state;
+    const from = list.getBoundingClientRect();
+    const at = move?.getBoundingClientRect() ?? { top: from.top, bottom: from.top };
+    if (at.top < from.top) list.scrollTop -= from.top - at.top;
+    else if (at.bottom > from.bottom) list.scrollTop += at.bottom - from.bottom;
   }
 
   #view() {

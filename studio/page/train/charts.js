@@ -75,8 +75,9 @@ function short(value) {
  * @param {HTMLElement} element
  * @param {ChartPlan} chart
  * @param {Curves} curves
+ * @param {string} x what is counted from left to right
  */
-export function drawChart(Plot, element, chart, curves) {
+export function drawChart(Plot, element, chart, curves, x) {
   const style = getComputedStyle(element);
   const ink = style.color;
   const line = style.borderColor;
@@ -89,7 +90,7 @@ export function drawChart(Plot, element, chart, curves) {
     scales: { x: { time: false } },
     axes: [{ ...axis, values }, { ...axis, size: 62, values }],
     series: [
-      { label: 'step' },
+      { label: x },
       ...chart.curves.map(([name, label], index) => ({
         label,
         stroke: COLOURS[index],

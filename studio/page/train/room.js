@@ -88,10 +88,11 @@ export class TrainRoom {
   async #drawCharts() {
     const curves = this.#curves;
     if (!curves || !this.#isShown) return;
+    const x = this.#runs[this.#chosen]?.kind === 'rl' ? 'iteration' : 'step';
     const Plot = await loadPlot();
     for (const chart of plan(curves)) {
       const element = this.#root.querySelector(`[data-chart="${chart.title}"]`);
-      if (element instanceof HTMLElement) drawChart(Plot, element, chart, curves);
+      if (element instanceof HTMLElement) drawChart(Plot, element, chart, curves, x);
     }
   }
 
