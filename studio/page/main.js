@@ -6,6 +6,7 @@
 import { PlayRoom } from './play/room.js';
 import { listen } from './server.js';
 import { TrainRoom } from './train/room.js';
+import { WatchRoom } from './watch/room.js';
 
 /** @param {string} id */
 function part(id) {
@@ -15,24 +16,32 @@ function part(id) {
 }
 
 const play = new PlayRoom(part('play'), part('announcement'));
+const watch = new WatchRoom(part('watch'));
 const train = new TrainRoom(part('train'));
+
+const ROOMS = ['play', 'watch', 'train'];
 
 /** Shows the room that the address names. */
 function enter() {
-  const isTrain = location.hash === '#train';
-  part('train').hidden = !isTrain;
-  part('play').hidden = isTrain;
-  for (const [id, here] of /** @type {const} */ ([['to-train', isTrain], ['to-play', !isTrain]])) {
-    if (here) part(id).setAttribute('aria-current', 'page');
-    else part(id).removeAttribute('aria-current');
+  const named = location.hash.slice(1);
+  const here = ROOMS.includes(named) ? named : 'play';
+  for (const room of ROOMS) {
+    part(room).hidden = room !== here;
+    if (room === here) part(`to-${room}`).setAttribute('aria-current', 'page');
+    else part(`to-${room}`).removeAttribute('aria-current');
   }
-  train.show(isTrain);
+  watch.show(here === 'watch');
+  train.show(here === 'train');
 }
 
 /** @param {Message} message */
 function receive(message) {
-  if (message.game) play.receiveGame(message.game);
+  if (message.game) {
+    play.receiveGame(message.game);
+    watch.receiveEngines(message.game.engines);
+  }
   if (message.thoughts !== undefined) play.receiveThoughts(message.thoughts);
+  if (message.match !== undefined) watch.receive(message.match);
   if (message.runs) train.receive(message.runs);
 }
 

@@ -28,13 +28,14 @@ export function listen(receive, connection) {
 /**
  * Asks the server for an action.
  *
- * @param {object} action see `Action` in `studio/src/play/table.rs`
+ * @param {object} action see `Action` in `studio/src/play/table.rs`, `MatchCommand` in `studio/src/matches/runner.rs`
+ * @param {'play' | 'match'} [room]
  * @returns {Promise<string | null>} what went wrong
  */
-export async function act(action) {
+export async function act(action, room = 'play') {
   try {
     const headers = { 'content-type': 'application/json' };
-    const response = await fetch('/api/play', { method: 'POST', headers, body: JSON.stringify(action) });
+    const response = await fetch(`/api/${room}`, { method: 'POST', headers, body: JSON.stringify(action) });
     return response.ok ? null : String((await response.json()).error);
   } catch {
     return 'The server does not answer: is philidor-studio still running?';

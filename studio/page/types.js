@@ -1,5 +1,6 @@
 /**
- * What the server sends: see `studio/src/play/view.rs`, `thoughts.rs` and `studio/src/runs/board.rs`.
+ * What the server sends: see `studio/src/play/view.rs`, `thoughts.rs`, `studio/src/matches/runner.rs` and
+ * `studio/src/runs/board.rs`.
  *
  * @typedef {'white' | 'black'} Side
  * @typedef {{uci: string, san: string, fen: string, check: boolean}} PlayedMove
@@ -34,6 +35,22 @@
  *   san: string[], uci: string[]}} ThoughtLine
  * @typedef {{ply: number, lines: ThoughtLine[]}} Thoughts
  *
+ * @typedef {{white: string, black: string, opening: string, result: string, text: string, plies: number}} FinishedGame
+ * @typedef {{white: string, black: string, opening: string, start_fen: string, ply: number, last: PlayedMove | null}}
+ *   LiveBoard
+ *
+ * @typedef {object} Match
+ * @property {'playing' | 'finishing' | 'ended'} phase
+ * @property {string} first
+ * @property {string} second
+ * @property {number} games
+ * @property {number} move_time_ms
+ * @property {{wins: number, draws: number, losses: number, pairs: number[]}} score of the first engine
+ * @property {{elo: number, error: number} | null} rated
+ * @property {FinishedGame[]} finished the last games
+ * @property {LiveBoard | null} board
+ * @property {string | null} notice
+ *
  * @typedef {object} Run
  * @property {number} id
  * @property {string} name
@@ -51,6 +68,6 @@
  * @property {number | null} seconds_left
  *
  * @typedef {Record<string, [number[], number[]]>} Curves x and y of every curve, by name
- * @typedef {{game?: GameView, thoughts?: Thoughts | null, runs?: Run[]}} Message
+ * @typedef {{game?: GameView, thoughts?: Thoughts | null, match?: Match | null, runs?: Run[]}} Message
  */
 export {};

@@ -1,4 +1,5 @@
-//! Philidor's studio: a web server on this machine whose page plays against engines and follows training runs.
+//! Philidor's studio: a web server on this machine whose page plays against engines, shows matches
+//! between them and follows training runs.
 //!
 //! The modules are in dependency order: each imports only from those above it.
 
@@ -6,6 +7,8 @@
 pub mod engines;
 /// The game at the board.
 pub mod play;
+/// Matches between two engines.
+pub mod matches;
 /// Training runs, read while they are written.
 pub mod runs;
 /// The web server: access, the page's files, events, actions.

@@ -7,12 +7,13 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use studio::engines::{EngineSpec, Roster};
+use studio::matches::start_matches;
 use studio::play::Table;
 use studio::runs::RunBoard;
 use studio::server::{Access, Studio, router};
 use tokio::net::TcpListener;
 
-/// Play against Philidor and other UCI engines, and follow training runs, in a browser on this machine.
+/// Play against Philidor and other UCI engines, watch matches and follow training runs, in a browser on this machine.
 #[derive(Parser)]
 #[command(
     version,
@@ -83,6 +84,7 @@ async fn run(arguments: Arguments) -> Result<()> {
     let bound = listener.local_addr()?;
     // Two studios on two ports have two games.
     let folder = arguments.state.map_or_else(state_folder, Ok)?;
+    let matches = start_matches(roster.clone());
     let table = Table::start(roster, folder.join(format!("game-{}.json", arguments.port)));
     let runs = RunBoard::start(arguments.runs);
     let query = arguments.token.as_ref().map(|token| format!("?token={token}")).unwrap_or_default();
@@ -91,7 +93,8 @@ async fn run(arguments: Arguments) -> Result<()> {
     if arguments.open {
         open(&url);
     }
-    let app = router(Studio::new(table, runs, Access { port: bound.port(), token: arguments.token }));
+    let access = Access { port: bound.port(), token: arguments.token };
+    let app = router(Studio::new(table, matches, runs, access));
     tokio::select! {
         served = axum::serve(listener, app) => served.context("the server has ended"),
         () = ended() => Ok(()),

@@ -46,6 +46,8 @@ pub enum EndReason {
     Time,
     /// A draw was agreed.
     Agreement,
+    /// The game is longer than games may be.
+    TooLong,
     /// The game was loaded with this result.
     Recorded,
 }
@@ -80,6 +82,7 @@ impl GameEnd {
             EndReason::Resignation => "by resignation",
             EndReason::Time => "on time",
             EndReason::Agreement => "by agreement",
+            EndReason::TooLong => "because the game is too long",
             EndReason::Recorded => "as recorded",
         };
         match self.winner {

@@ -17,6 +17,7 @@ use serde_json::json;
 use super::access::{Access, Denied};
 use super::assets;
 use super::events::EventSource;
+use crate::matches::{MatchCommand, MatchHandle};
 use crate::play::{Action, ActionError, TableHandle};
 use crate::runs::RunBoard;
 
@@ -49,6 +50,7 @@ const HEADERS: [(&str, &str); 5] = [
 #[derive(Clone, Debug)]
 pub struct Studio {
     table: TableHandle,
+    matches: MatchHandle,
     runs: RunBoard,
     events: EventSource,
     access: Arc<Access>,
@@ -73,15 +75,16 @@ impl Budget {
 }
 
 impl Studio {
-    /// A server for this table and these runs.
-    pub fn new(table: TableHandle, runs: RunBoard, access: Access) -> Studio {
+    /// A server for this table, these matches and these runs.
+    pub fn new(table: TableHandle, matches: MatchHandle, runs: RunBoard, access: Access) -> Studio {
         let topics = vec![
             ("game", table.game.clone()),
             ("thoughts", table.thoughts.clone()),
+            ("match", matches.state.clone()),
             ("runs", runs.list.clone()),
         ];
         let budget = Arc::new(Mutex::new(Budget { left: BURST, at: Instant::now() }));
-        Studio { table, runs, events: EventSource::new(topics), access: Arc::new(access), budget }
+        Studio { table, matches, runs, events: EventSource::new(topics), access: Arc::new(access), budget }
     }
 }
 
@@ -96,6 +99,8 @@ pub fn router(studio: Studio) -> Router {
         .route("/api/events", get(events))
         .route("/api/play", post(play))
         .route("/api/play/pgn", get(pgn))
+        .route("/api/match", post(act_match))
+        .route("/api/match/pgn", get(match_pgn))
         .route("/api/runs/{id}/curves", get(curves))
         .layer(DefaultBodyLimit::max(LONGEST_BODY))
         .layer(middleware::from_fn_with_state(studio.clone(), guard))
@@ -142,18 +147,49 @@ async fn events(State(studio): State<Studio>) -> Response {
 }
 
 async fn play(State(studio): State<Studio>, action: Result<Json<Action>, JsonRejection>) -> Response {
-    let action = match action {
-        Ok(Json(action)) => action,
-        Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-            return refuse(rejection.status(), "That is too large: a PGN may have a megabyte.");
+    match action {
+        Ok(Json(action)) => answer(studio.table.act(action).await),
+        Err(rejection) => reject(&rejection),
+    }
+}
+
+async fn act_match(
+    State(studio): State<Studio>,
+    command: Result<Json<MatchCommand>, JsonRejection>,
+) -> Response {
+    match command {
+        Ok(Json(command)) => answer(studio.matches.act(command).await),
+        Err(rejection) => reject(&rejection),
+    }
+}
+
+fn reject(rejection: &JsonRejection) -> Response {
+    match rejection.status() {
+        status @ StatusCode::PAYLOAD_TOO_LARGE => {
+            refuse(status, "That is too large: a PGN may have a megabyte.")
         }
-        Err(rejection) => return refuse(rejection.status(), &rejection.body_text()),
-    };
-    match studio.table.act(action).await {
+        status => refuse(status, &rejection.body_text()),
+    }
+}
+
+fn answer(result: Result<(), ActionError>) -> Response {
+    match result {
         Ok(()) => Json(json!({})).into_response(),
         Err(error @ ActionError::Invalid(_)) => refuse(StatusCode::BAD_REQUEST, &error.to_string()),
         Err(error @ ActionError::NotNow(_)) => refuse(StatusCode::CONFLICT, &error.to_string()),
     }
+}
+
+async fn match_pgn(State(studio): State<Studio>) -> Response {
+    pgn_file("match.pgn", studio.matches.pgn())
+}
+
+fn pgn_file(name: &str, text: String) -> Response {
+    let head = [
+        (header::CONTENT_TYPE, "application/x-chess-pgn; charset=utf-8".to_owned()),
+        (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")),
+    ];
+    (head, text).into_response()
 }
 
 #[derive(Deserialize)]
@@ -168,13 +204,7 @@ async fn pgn(State(studio): State<Studio>, Query(query): Query<PgnQuery>) -> Res
         query.date.len() == 10 && query.date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let date = if is_date { query.date } else { "????.??.??".to_owned() };
     match studio.table.pgn(date).await {
-        Some(text) => {
-            let head = [
-                (header::CONTENT_TYPE, "application/x-chess-pgn; charset=utf-8"),
-                (header::CONTENT_DISPOSITION, "attachment; filename=\"game.pgn\""),
-            ];
-            (head, text).into_response()
-        }
+        Some(text) => pgn_file("game.pgn", text),
         None => refuse(StatusCode::SERVICE_UNAVAILABLE, "The server is shutting down."),
     }
 }
@@ -218,6 +248,7 @@ async fn curves(
 mod tests {
     use super::*;
     use crate::engines::Roster;
+    use crate::matches::start_matches;
     use crate::play::Table;
     use axum::body::{Body, to_bytes};
     use tower::ServiceExt;
@@ -225,7 +256,7 @@ mod tests {
     fn app(folder: &tempfile::TempDir) -> Router {
         let table = Table::start(Roster::default(), folder.path().join("game.json"));
         let runs = RunBoard::start(vec![folder.path().to_owned()]);
-        router(Studio::new(table, runs, Access { port: 8645, token: None }))
+        router(Studio::new(table, start_matches(Roster::default()), runs, Access { port: 8645, token: None }))
     }
 
     async fn ask(app: &Router, method: &str, path: &str, body: &str) -> (StatusCode, HeaderMap, String) {
@@ -308,7 +339,12 @@ mod tests {
         let table = Table::start(Roster::default(), folder.path().join("game.json"));
         let mut runs = RunBoard::start(vec![folder.path().to_owned()]);
         runs.list.changed().await.unwrap();
-        let app = router(Studio::new(table, runs, Access { port: 8645, token: None }));
+        let app = router(Studio::new(
+            table,
+            start_matches(Roster::default()),
+            runs,
+            Access { port: 8645, token: None },
+        ));
         let (status, _, body) = ask(&app, "GET", "/api/runs/0/curves?points=50", "").await;
         let curves: serde_json::Value = serde_json::from_str(&body).unwrap();
         assert_eq!((status, curves["lr"][0].as_array().unwrap().len()), (StatusCode::OK, 50));
