@@ -157,7 +157,8 @@ export class WatchRoom {
     const { wins, draws, losses, pairs } = match.score;
     const played = wins + draws + losses;
     const points = wins + draws / 2;
-    const state = match.phase === 'ended' ? 'Ended' : match.phase === 'finishing' ? 'Last game' : `Game ${played + 1}`;
+    const state = match.phase === 'ended' ? `ended after ${played}` : match.phase === 'finishing'
+      ? `last game, ${played + 1}` : `game ${played + 1}`;
     return html`
       <p class="status" role="status">${match.first} against ${match.second}: ${state} of ${match.games}.</p>
       ${match.notice ? html`<p class="notice">${match.notice}</p>` : nothing}

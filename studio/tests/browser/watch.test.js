@@ -28,7 +28,7 @@ async function begin(first, second, games) {
 test('a match of four games is watched to its end', async () => {
   await begin('Random moves', 'Random moves', 4);
   await page.locator('#watch cg-board piece').first().waitFor();
-  await page.locator('.status', { hasText: 'Ended of 4' }).waitFor();
+  await page.locator('.status', { hasText: 'ended after 4 of 4' }).waitFor();
   const rows = await page.locator('.results tbody tr').count();
   assert.equal(rows, 4);
   const [won, drawn, lost] = (await page.getByText(/\d won, /).textContent()).match(/\d+/g).map(Number);
@@ -47,7 +47,7 @@ test('a match can be stopped, and one with an engine that dies is', async () => 
   await page.locator('.notice', { hasText: 'Mortal ended (exit status: 9)' }).waitFor();
   await begin('Philidor', 'Random moves', 1000);
   await page.getByRole('button', { name: 'Finish this game' }).click();
-  await page.locator('.status', { hasText: /Last game|Ended/ }).waitFor();
+  await page.locator('.status', { hasText: /last game|ended/ }).waitFor();
   await page.getByRole('button', { name: 'Stop now' }).or(page.getByRole('button', { name: 'Begin' })).first().waitFor();
   assert.deepEqual(page.faults, []);
 });
