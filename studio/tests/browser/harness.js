@@ -51,6 +51,12 @@ export class Server {
     return server;
   }
 
+  /** Kills the engines, as a crash or somebody else would. */
+  killEngines() {
+    const children = readFileSync(`/proc/${this.child.pid}/task/${this.child.pid}/children`, 'utf8');
+    for (const pid of children.trim().split(' ').filter(Boolean)) process.kill(Number(pid), 'SIGKILL');
+  }
+
   async stop() {
     const ended = new Promise((resolve) => this.child.once('exit', resolve));
     this.child.kill('SIGTERM');

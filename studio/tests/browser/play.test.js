@@ -142,6 +142,15 @@ test('an engine that dies is told, and the game goes on', async () => {
   await moves(page, 2);
 });
 
+test('Philidor is killed while it thinks, is started again, and moves', async () => {
+  await against('Philidor', { move_time: '3' });
+  await type(page, 'e4');
+  await page.getByText('is thinking').waitFor();
+  server.killEngines();
+  await page.locator('.notice', { hasText: 'Philidor ended (signal: 9 (SIGKILL)). It was started again.' }).waitFor();
+  await moves(page, 2);
+});
+
 test('an engine that thinks for ever can be interrupted', async () => {
   await against('Slow');
   await type(page, 'e4');
