@@ -1,6 +1,6 @@
 /** A studio on a free port and a browser in front of it, for the tests. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -70,7 +70,8 @@ export class Server {
 }
 
 export function launch() {
-  const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+  const name = process.env.BROWSER ?? 'chromium';
+  const executablePath = execFileSync('/bin/sh', ['-c', 'command -v "$0"', name], { encoding: 'utf8' }).trim();
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
 }
 
