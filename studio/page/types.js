@@ -16,6 +16,7 @@
  * @property {boolean} chess960
  * @property {number} first_ply
  * @property {PlayedMove[]} moves
+ * @property {string | null} opening
  * @property {boolean} start_check
  * @property {Side} turn
  * @property {LegalMove[]} legal

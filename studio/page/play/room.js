@@ -310,6 +310,7 @@ export class PlayRoom {
             this.#arrow = uci;
             this.#draw();
           }) : nothing}
+          ${game ? html`<p class="small opening">${game.opening ?? nothing}</p>` : nothing}
           ${game ? moveList(game, this.#ply(), (ply) => this.#go(ply)) : nothing}
           ${game ? this.#browse(game) : nothing}
           ${game ? this.#asText(game) : nothing}

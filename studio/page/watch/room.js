@@ -22,6 +22,7 @@ function asGame(live) {
     chess960: false,
     first_ply: 0,
     moves: live.last ? [live.last] : [],
+    opening: null,
     start_check: false,
     turn: 'white',
     legal: [],

@@ -157,6 +157,10 @@ pub fn write_pgn(game: &PlayedGame, names: [&str; 2], end: Option<GameEnd>, date
     if game.is_chess960() {
         tag("Variant", "Chess960");
     }
+    if let Some(opening) = game.opening() {
+        tag("ECO", &opening.eco);
+        tag("Opening", &opening.name);
+    }
     pgn.push('\n');
     let mut column = 0;
     let mut word = |text: &str| {
@@ -210,6 +214,7 @@ mod tests {
         assert_eq!(read.end.unwrap().result(), "1-0");
         let text = write_pgn(&read.game, ["A \"B\"", "C"], read.end, "2026.01.02");
         assert!(text.contains("[White \"A \\\"B\\\"\"]\n"), "{text}");
+        assert!(text.contains("[ECO \"C44\"]"), "{text}");
         assert!(text.ends_with("\n\n1. e4 e5 2. Nf3 Nc6 1-0\n"), "{text}");
         assert_eq!(read_pgn(text.as_bytes()).unwrap().game.ply(), 4);
     }

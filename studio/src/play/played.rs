@@ -1,5 +1,6 @@
 //! A game with what people see of it: SAN, positions, result.
 
+use engine::openings::{Opening, opening_of};
 use engine::position::{DrawReason, Game, Outcome, PositionError};
 use serde::{Deserialize, Serialize};
 use shakmaty::san::{San, SanPlus};
@@ -134,6 +135,8 @@ pub struct PlayedGame {
     start: Option<String>,
     game: Game,
     moves: Vec<PlayedMove>,
+    /// The opening after each move, if that position has a name or one before it had.
+    openings: Vec<Option<&'static Opening>>,
 }
 
 impl PlayedGame {
@@ -144,7 +147,7 @@ impl PlayedGame {
     /// If the FEN is no position.
     pub fn new(start: Option<String>) -> Result<PlayedGame, PositionError> {
         let game = start.as_deref().map_or_else(|| Ok(Game::new()), Game::from_fen)?;
-        Ok(PlayedGame { start, game, moves: Vec::new() })
+        Ok(PlayedGame { start, game, moves: Vec::new(), openings: Vec::new() })
     }
 
     /// The position and its history.
@@ -231,6 +234,7 @@ impl PlayedGame {
         let san = SanPlus::from_move(self.game.position().clone(), m).to_string();
         self.game.play(m);
         let check = self.game.position().is_check();
+        self.openings.push(opening_of(&self.game).or(self.opening()));
         self.moves.push(PlayedMove { uci, san, fen: self.game.fen(), check });
         Ok(())
     }
@@ -242,6 +246,12 @@ impl PlayedGame {
         self.game = Game::from_uci(self.start.as_deref(), moves.iter().map(String::as_str))
             .expect("these moves were legal when they were played");
         self.moves.truncate(keep);
+        self.openings.truncate(keep);
+    }
+
+    /// The opening: that of the last position that has one.
+    pub fn opening(&self) -> Option<&'static Opening> {
+        *self.openings.last()?
     }
 
     /// The end by the rules.
@@ -339,6 +349,17 @@ mod tests {
         assert_eq!((sans(&game).as_str(), game.turn()), ("e4", Color::Black));
         game.take_back(9);
         assert_eq!((game.ply(), game.position_command().as_str()), (0, "position startpos"));
+    }
+
+    #[test]
+    fn the_last_named_position_names_the_game() {
+        let name = |game: &PlayedGame| game.opening().map(ToString::to_string).unwrap_or_default();
+        let mut game = played(None, "e4 e5 Nf3 Nc6 Bb5 a6 Ba4 a5 a3");
+        assert_eq!(name(&game), "C70 Ruy Lopez: Morphy Defense");
+        game.take_back(4);
+        assert_eq!(name(&game), "C60 Ruy Lopez");
+        game.take_back(9);
+        assert_eq!(name(&game), "");
     }
 
     #[test]

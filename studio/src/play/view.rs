@@ -66,6 +66,8 @@ pub struct TableView {
     pub first_ply: usize,
     /// The moves played.
     pub moves: Vec<PlayedMove>,
+    /// Code and name of the opening.
+    pub opening: Option<String>,
     /// Whether the side to move is in check in the start position.
     pub start_check: bool,
     /// The side to move.
@@ -113,6 +115,7 @@ impl TableView {
             chess960: game.is_chess960(),
             first_ply: first_ply(game),
             moves: game.moves().to_vec(),
+            opening: game.opening().map(ToString::to_string),
             start_check: start.is_ok_and(|start| start.game().position().is_check()),
             turn: side(game.turn()),
             legal: if session.person_moves() { game.legal() } else { Vec::new() },

@@ -46,6 +46,7 @@ test('a whole game by mouse and keyboard, to mate', async () => {
   await page.keyboard.type('dxe');
   await page.keyboard.press('Enter');
   await page.getByRole('alert').filter({ hasText: 'not a legal move' }).waitFor();
+  await page.locator('.opening', { hasText: 'Bishop\'s Opening' }).waitFor();
   await drag(page, 'd1', 'h5');
   await moves(page, 6);
   await type(page, 'Qxf7');
