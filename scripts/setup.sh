@@ -10,15 +10,17 @@ Usage: scripts/setup.sh [engine|all|tools]
   engine   what building and running the engine needs: checks Rust, installs a
            C compiler if there is none, puts ONNX Runtime into .deps/lib
   all      (default) the engine's part, and what the trainer and the tests need:
-           HDF5, a C++ compiler, chromium, rustfmt and clippy, libtorch in
-           .deps/libtorch, python-chess in .deps/python
+           HDF5, a C++ compiler, Chromium, Node.js, npm, rustfmt and clippy, libtorch
+           in .deps/libtorch, python-chess in .deps/python, and what drives the
+           browser in studio/node_modules
   tools    what matches need (scripts/match.py, scripts/strength.py): the opponents
            Stockfish, Glaurung, Toga II and GNU Chess; python-chess in .deps/python;
            says how to get fastchess, if it is not installed
 
 Debian packages come by apt (with sudo when not root), the two runtimes from
-their Python wheels and python-chess by pip, pinned in scripts/deps-*.txt. What is
-installed already is left alone. All messages go to stderr.
+their Python wheels and python-chess by pip, pinned in scripts/deps-*.txt, what
+drives the browser by npm, pinned in studio/package-lock.json. What is installed
+already is left alone. All messages go to stderr.
 
 Example: scripts/setup.sh all && cargo build --release
 TEXT
@@ -98,8 +100,10 @@ check_packages() {
         command -v pkg-config >/dev/null || missing+=(pkg-config)
         [[ -n ${HDF5_DIR:-} ]] || pkg-config --exists hdf5 2>/dev/null ||
             has_package libhdf5-dev || missing+=(libhdf5-dev)
-        # The review's page is tested in it.
+        # The review's page and the studio are tested in them.
         command -v "${BROWSER:-chromium}" >/dev/null || missing+=(chromium)
+        command -v node >/dev/null || missing+=(nodejs)
+        command -v npm >/dev/null || missing+=(npm)
     fi
     if ((${#missing[@]})); then install_packages "${missing[@]}"; else say "packages for $part: already there"; fi
 }
@@ -226,6 +230,19 @@ get_chess() {
     say "python-chess is in .deps/python"
 }
 
+have_browser_driver() {
+    cmp -s "$ROOT/studio/package-lock.json" "$ROOT/studio/node_modules/lock.pins"
+}
+
+# npm empties the folder first; the copy of the lock file says that everything is there.
+get_browser_driver() {
+    say "fetching what the browser tests need by npm (about 40 MB)"
+    (cd "$ROOT/studio" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error) >&2 ||
+        die "npm could not fetch what studio/package-lock.json pins: is there a network, and a registry for npm?"
+    cp "$ROOT/studio/package-lock.json" "$ROOT/studio/node_modules/lock.pins"
+    say "what the browser tests need is in studio/node_modules"
+}
+
 # once NAME: gets it unless it is there, one run at a time.
 once() {
     local name=$1
@@ -296,6 +313,7 @@ main() {
         check_components
         once libtorch
         once chess
+        once browser_driver
     fi
     say "$part is ready"
 }

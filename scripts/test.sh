@@ -13,10 +13,15 @@ step() {
 
 step cargo fmt --all --check
 step python3 scripts/check_names.py
+step python3 scripts/check_vendored.py
+step npm --prefix studio run types
 step cargo clippy --locked --workspace --all-targets -- -D warnings
 step cargo clippy --locked -p trainer --no-default-features --all-targets -- -D warnings
 step cargo test --locked --workspace
 step cargo test --locked -p trainer --no-default-features --test without_libtorch --test sparse
+# The studio in a real browser, with the engine beside it; a browser that hangs must not hang the tests.
+step cargo build --locked -p engine -p studio
+step timeout 900 npm --prefix studio test
 # Statistics are those of the philidor-trainer that was just built.
 step python3 scripts/match.py --self-test
 step python3 scripts/strength.py --self-test

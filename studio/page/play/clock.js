@@ -1,0 +1,30 @@
+/**
+ * The clocks, which run on between two messages of the server.
+ *
+ * @import {GameView, Side} from '../types.js'
+ */
+
+/** @param {number} ms */
+function clockText(ms) {
+  const tenths = Math.floor(ms / 100);
+  const seconds = Math.floor(tenths / 10);
+  const two = (/** @type {number} */ n) => String(n).padStart(2, '0');
+  if (seconds < 20) return `0:${two(seconds)}.${tenths % 10}`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}:${two(seconds % 60)}`;
+  return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`;
+}
+
+/**
+ * What a side's clock shows, `since` milliseconds after the message came.
+ *
+ * @param {GameView} game
+ * @param {Side} side
+ * @param {number} since
+ */
+export function clockShows(game, side, since) {
+  const clock = game.clock;
+  if (!clock) return '';
+  const left = side === 'white' ? clock.white_ms : clock.black_ms;
+  return clockText(Math.max(0, clock.running === side ? left - since : left));
+}

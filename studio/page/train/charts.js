@@ -1,0 +1,109 @@
+/**
+ * Which curves stand in which chart, and how they are drawn.
+ *
+ * @import {Curves} from '../types.js'
+ */
+
+/** @typedef {{title: string, unit: string, curves: [string, string][]}} ChartPlan names and labels of curves */
+
+/** Colours that are told apart in light and dark, also by most of the colour-blind (Okabe and Ito 2008). */
+const COLOURS = ['#0072b2', '#e69f00', '#009e73', '#d55e00', '#cc79a7', '#56b4e9', '#8c8c00', '#7f7f7f'];
+
+/** Height of a chart in pixels, without its legend. */
+const HEIGHT = 220;
+
+/** The charts by the last part of a curve's name: title, unit. */
+const CHARTS = /** @type {const} */ ([
+  ['policy_loss', 'Policy loss', 'nat'],
+  ['wdl_loss', 'WDL loss', 'nat'],
+  ['top1', 'First move right', 'share'],
+  ['top5', 'Among the first five', 'share'],
+  ['lr', 'Learning rate', ''],
+  ['samples_per_s', 'Samples per second', ''],
+  ['kl', 'KL from the first network', 'nat'],
+  ['positions_per_s', 'Positions per second', ''],
+  ['score', 'Score', 'share'],
+]);
+
+/**
+ * The charts for which there are curves: training and validation side by side, sources one by one.
+ *
+ * @param {Curves} curves
+ * @returns {ChartPlan[]}
+ */
+export function plan(curves) {
+  const names = Object.keys(curves);
+  return CHARTS.flatMap(([key, title, unit]) => {
+    const found = names.filter((name) => name === key || name.endsWith(`.${key}`));
+    const label = (/** @type {string} */ name) => (name === key ? 'training' : name.slice(0, -key.length - 1).replace(/^sources\./, ''));
+    const order = (/** @type {string} */ name) => (name === key ? 0 : name === `validation.${key}` ? 1 : 2);
+    found.sort((a, b) => order(a) - order(b) || a.localeCompare(b));
+    if (found.length === 0) return [];
+    const labelled = found.slice(0, COLOURS.length).map((name) => /** @type {[string, string]} */ ([name, label(name)]));
+    return [{ title, unit, curves: labelled }];
+  });
+}
+
+/** Loads uPlot, which is a plain script. @returns {Promise<typeof import('uplot')>} */
+export function loadPlot() {
+  const loaded = /** @type {any} */ (window).uPlot;
+  if (loaded) return Promise.resolve(loaded);
+  return new Promise((resolve, reject) => {
+    const script = document.createElement('script');
+    script.src = 'vendor/uPlot.iife.min.js';
+    script.onload = () => resolve(/** @type {any} */ (window).uPlot);
+    script.onerror = reject;
+    document.head.append(script);
+  });
+}
+
+/** The last value of a curve. @param {[number[], number[]]} curve */
+function last([, y]) {
+  return y[y.length - 1];
+}
+
+/** @param {number | null | undefined} value */
+function short(value) {
+  if (value === null || value === undefined) return '–';
+  return Math.abs(value) >= 1000 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(4)));
+}
+
+/**
+ * Draws a chart into an element, in place of what is there.
+ *
+ * @param {typeof import('uplot')} Plot
+ * @param {HTMLElement} element
+ * @param {ChartPlan} chart
+ * @param {Curves} curves
+ * @param {string} x what is counted from left to right
+ */
+export function drawChart(Plot, element, chart, curves, x) {
+  const style = getComputedStyle(element);
+  const ink = style.color;
+  const line = style.borderColor;
+  const tables = chart.curves.map(([name]) => /** @type {import('uplot').AlignedData} */ (curves[name]));
+  const axis = { stroke: ink, grid: { stroke: line, width: 0.5 }, ticks: { stroke: line, width: 0.5 } };
+  const values = (/** @type {unknown} */ _, /** @type {number[]} */ splits) => splits.map(short);
+  const options = {
+    width: element.clientWidth - 16,
+    height: HEIGHT,
+    scales: { x: { time: false } },
+    axes: [{ ...axis, values }, { ...axis, size: 62, values }],
+    series: [
+      { label: x },
+      ...chart.curves.map(([name, label], index) => ({
+        label,
+        stroke: COLOURS[index],
+        width: 1.5,
+        spanGaps: true,
+        points: { show: curves[name][0].length < 40 },
+        value: (/** @type {unknown} */ _, /** @type {number | null} */ value) => short(value),
+      })),
+    ],
+  };
+  element.querySelector('.uplot')?.remove();
+  const plot = new Plot(options, Plot.join(tables), element);
+  const words = chart.curves.map(([name, label]) => `${label} ${short(last(curves[name]))}`).join(', ');
+  plot.root.querySelector('canvas')?.setAttribute('aria-label', `${chart.title}: now ${words}`);
+  plot.root.querySelector('canvas')?.setAttribute('role', 'img');
+}

@@ -1,0 +1,1 @@
+export { Chessground } from '@lichess-org/chessground';

@@ -1,0 +1,9 @@
+//! UCI engines: which ones there are, what they write, and the child processes that they run in.
+
+mod line;
+mod process;
+mod roster;
+
+pub use line::{EngineLine, OptionSpec, SearchInfo, SearchScore};
+pub use process::{EngineEvent, EngineHandle, SearchOrder, start};
+pub use roster::{EngineSpec, Roster, RosterError};

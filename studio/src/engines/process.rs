@@ -1,0 +1,410 @@
+//! An engine in a child process.
+//!
+//! A task owns the process, passes orders on and reports what the engine answers. Whatever goes wrong with the engine
+//! ends the task with [`EngineEvent::Failed`], never the server.
+
+use std::collections::HashMap;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::line::{EngineLine, OptionSpec, SearchInfo};
+use super::roster::EngineSpec;
+
+/// How long an engine may take to start, to become ready, and to answer after the time of its search or after `stop`.
+const ANSWER_TIME: Duration = Duration::from_secs(20);
+
+/// How long an engine may take to exit after `quit` before it is killed.
+const EXIT_TIME: Duration = Duration::from_millis(500);
+
+/// Bytes of a line; what an engine writes beyond that in one line is an error.
+const LONGEST_LINE: usize = 1 << 20;
+
+/// A search to make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchOrder {
+    /// Comes back with every report of this search.
+    pub id: u64,
+    /// Options to set before, if the engine has them; those of an earlier search that have not changed are not sent.
+    pub options: Vec<(String, String)>,
+    /// Whether it belongs to another game than the search before.
+    pub new_game: bool,
+    /// The `position` command.
+    pub position: String,
+    /// The `go` command.
+    pub go: String,
+    /// How long the search may take.
+    pub longest: Duration,
+}
+
+/// What an engine reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EngineEvent {
+    /// It has started: its name and its options.
+    Ready {
+        /// `id name`.
+        name: String,
+        /// Its options.
+        options: Vec<OptionSpec>,
+    },
+    /// A variation of search `id`.
+    Info {
+        /// The search.
+        id: u64,
+        /// The variation.
+        info: SearchInfo,
+    },
+    /// The move of search `id`, as it was written.
+    Best {
+        /// The search.
+        id: u64,
+        /// In UCI notation, if the engine keeps to the rules.
+        text: String,
+    },
+    /// The process has ended, or was ended because it did not answer.
+    Failed {
+        /// A part of a sentence: "ended (exit status: 1)".
+        reason: String,
+    },
+}
+
+enum Order {
+    Search(SearchOrder),
+    Stop,
+}
+
+/// A running engine; dropping it ends the process.
+#[derive(Debug)]
+pub struct EngineHandle {
+    orders: UnboundedSender<Order>,
+}
+
+impl EngineHandle {
+    /// Searches; a search that is running is stopped first, and reports nothing more.
+    pub fn search(&self, order: SearchOrder) {
+        // A process that has ended has reported that.
+        let _ = self.orders.send(Order::Search(order));
+    }
+
+    /// Stops the search that is running, if there is one; it reports nothing more.
+    pub fn stop(&self) {
+        let _ = self.orders.send(Order::Stop);
+    }
+}
+
+/// Starts an engine whose events go to `report`.
+pub fn start(spec: &EngineSpec, report: impl Fn(EngineEvent) + Send + Sync + 'static) -> EngineHandle {
+    let (orders, received) = unbounded_channel();
+    let spec = spec.clone();
+    tokio::spawn(async move {
+        if let Err(reason) = run(&spec, received, &report).await {
+            log::warn!("the engine {} {reason}", spec.name);
+            report(EngineEvent::Failed { reason });
+        }
+    });
+    EngineHandle { orders }
+}
+
+async fn run(
+    spec: &EngineSpec,
+    orders: UnboundedReceiver<Order>,
+    report: &(impl Fn(EngineEvent) + Send + Sync),
+) -> Result<(), String> {
+    let mut command = Command::new(&spec.program);
+    command.args(&spec.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.kill_on_drop(true);
+    // Its own process group: Ctrl-C in the terminal must not reach the engine before we are done with it.
+    #[cfg(unix)]
+    command.process_group(0);
+    let mut child = command
+        .spawn()
+        .map_err(|error| format!("cannot be started ({}: {error})", spec.program.display()))?;
+    let input = child.stdin.take().expect("it is piped");
+    let output = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+    let mut conversation =
+        Conversation { input, output, known: Vec::new(), set: HashMap::new(), current: None };
+    let result = async {
+        let name = conversation.greet(spec).await?;
+        report(EngineEvent::Ready { name, options: conversation.known.clone() });
+        conversation.serve(orders, report).await
+    }
+    .await;
+    match result {
+        Ok(()) => {
+            let _ = conversation.send("quit").await;
+            drop(conversation);
+            if timeout(EXIT_TIME, child.wait()).await.is_err() {
+                let _ = child.kill().await;
+            }
+            Ok(())
+        }
+        Err(fault) => Err(fault.describe(&mut child).await),
+    }
+}
+
+/// What goes wrong in a conversation.
+enum Fault {
+    /// A pipe is closed.
+    Closed,
+    /// It did not answer.
+    Silent,
+    /// It wrote what nobody can read.
+    Garbled(String),
+}
+
+impl Fault {
+    async fn describe(self, child: &mut Child) -> String {
+        let reason = match self {
+            // The exit status comes a moment after the pipes are closed.
+            Fault::Closed => match timeout(EXIT_TIME, child.wait()).await {
+                Ok(Ok(status)) => return format!("ended ({status})"),
+                _ => "closed its output".to_owned(),
+            },
+            Fault::Silent => format!("did not answer within {} s", ANSWER_TIME.as_secs()),
+            Fault::Garbled(what) => what,
+        };
+        let _ = child.kill().await;
+        reason
+    }
+}
+
+struct Search {
+    id: u64,
+    is_wanted: bool,
+    deadline: Instant,
+}
+
+struct Conversation {
+    input: ChildStdin,
+    output: Lines<BufReader<ChildStdout>>,
+    known: Vec<OptionSpec>,
+    set: HashMap<String, String>,
+    current: Option<Search>,
+}
+
+impl Conversation {
+    async fn send(&mut self, line: &str) -> Result<(), Fault> {
+        let text = format!("{line}\n");
+        let written = timeout(ANSWER_TIME, self.input.write_all(text.as_bytes())).await;
+        written.map_err(|_| Fault::Silent)?.map_err(|_| Fault::Closed)
+    }
+
+    /// Says `uci`, sets the options of the command line, and waits until the engine is ready.
+    async fn greet(&mut self, spec: &EngineSpec) -> Result<String, Fault> {
+        let mut name = spec.name.clone();
+        self.send("uci").await?;
+        loop {
+            match self.answer().await? {
+                EngineLine::Name(text) => name = text,
+                EngineLine::Option(option) => self.known.push(option),
+                EngineLine::UciOk => break,
+                _ => (),
+            }
+        }
+        for (option, value) in &spec.options {
+            if !self.knows(option) {
+                return Err(Fault::Garbled(format!("has no option \"{option}\"")));
+            }
+            self.send(&format!("setoption name {option} value {value}")).await?;
+        }
+        self.wait_until_ready().await?;
+        Ok(name)
+    }
+
+    fn knows(&self, option: &str) -> bool {
+        self.known.iter().any(|known| known.name.eq_ignore_ascii_case(option))
+    }
+
+    async fn wait_until_ready(&mut self) -> Result<(), Fault> {
+        self.send("isready").await?;
+        while self.answer().await? != EngineLine::ReadyOk {}
+        Ok(())
+    }
+
+    async fn answer(&mut self) -> Result<EngineLine, Fault> {
+        let line = timeout(ANSWER_TIME, next_line(&mut self.output)).await.map_err(|_| Fault::Silent)??;
+        Ok(EngineLine::parse(&line))
+    }
+
+    async fn serve(
+        &mut self,
+        mut orders: UnboundedReceiver<Order>,
+        report: &(impl Fn(EngineEvent) + Send + Sync),
+    ) -> Result<(), Fault> {
+        let mut next: Option<SearchOrder> = None;
+        loop {
+            let deadline = self.current.as_ref().map(|search| search.deadline);
+            tokio::select! {
+                order = orders.recv() => match order {
+                    None => return Ok(()),
+                    Some(order) => {
+                        next = match order {
+                            Order::Search(search) => Some(search),
+                            Order::Stop => None,
+                        };
+                        self.abandon().await?;
+                    }
+                },
+                line = next_line(&mut self.output) => self.hear(&line?, report),
+                () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
+                    return Err(Fault::Silent);
+                }
+            }
+            if self.current.is_none()
+                && let Some(order) = next.take()
+            {
+                self.begin(order).await?;
+            }
+        }
+    }
+
+    /// Stops the running search, whose answers are not wanted any more.
+    async fn abandon(&mut self) -> Result<(), Fault> {
+        if let Some(search) = self.current.as_mut().filter(|search| search.is_wanted) {
+            search.is_wanted = false;
+            search.deadline = Instant::now() + ANSWER_TIME;
+            self.send("stop").await?;
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, line: &str, report: &impl Fn(EngineEvent)) {
+        let Some(search) = &self.current else { return };
+        let id = search.id;
+        match EngineLine::parse(line) {
+            EngineLine::Info(info) if search.is_wanted => report(EngineEvent::Info { id, info }),
+            EngineLine::Best(text) => {
+                if search.is_wanted {
+                    report(EngineEvent::Best { id, text });
+                }
+                self.current = None;
+            }
+            _ => (),
+        }
+    }
+
+    async fn begin(&mut self, order: SearchOrder) -> Result<(), Fault> {
+        for (name, value) in order.options {
+            if self.knows(&name) && self.set.get(&name) != Some(&value) {
+                self.send(&format!("setoption name {name} value {value}")).await?;
+                self.set.insert(name, value);
+            }
+        }
+        if order.new_game {
+            self.send("ucinewgame").await?;
+            self.wait_until_ready().await?;
+        }
+        self.send(&order.position).await?;
+        self.send(&order.go).await?;
+        let deadline = Instant::now() + order.longest + ANSWER_TIME;
+        self.current = Some(Search { id: order.id, is_wanted: true, deadline });
+        Ok(())
+    }
+}
+
+async fn next_line<R: AsyncRead + Unpin>(lines: &mut Lines<BufReader<R>>) -> Result<String, Fault> {
+    match lines.next_line().await {
+        Ok(Some(line)) if line.len() <= LONGEST_LINE => Ok(line),
+        Ok(Some(_)) => Err(Fault::Garbled("wrote a line of more than a megabyte".to_owned())),
+        Ok(None) => Err(Fault::Closed),
+        Err(_) => Err(Fault::Garbled("wrote bytes that are not text".to_owned())),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use tokio::sync::mpsc::unbounded_channel;
+
+    /// An engine written in shell: `body` handles the line `$l`.
+    fn shell(body: &str) -> EngineSpec {
+        let script = format!(
+            "while read -r l; do case $l in uci) echo option name Hash type spin min 1 max 9; echo uciok;; isready) echo readyok;; quit) exit;; {body} esac; done"
+        );
+        EngineSpec {
+            name: "shell".into(),
+            program: "/bin/sh".into(),
+            arguments: vec!["-c".into(), script],
+            options: Vec::new(),
+        }
+    }
+
+    fn order(id: u64) -> SearchOrder {
+        SearchOrder {
+            id,
+            options: vec![("Hash".into(), "2".into()), ("Unknown".into(), "1".into())],
+            new_game: id == 1,
+            position: "position startpos".into(),
+            go: "go".into(),
+            longest: Duration::ZERO,
+        }
+    }
+
+    async fn events(spec: &EngineSpec, orders: &[u64], count: usize) -> Vec<EngineEvent> {
+        let (report, mut reported) = unbounded_channel();
+        let handle = start(spec, move |event| {
+            let _ = report.send(event);
+        });
+        for id in orders {
+            handle.search(order(*id));
+        }
+        let mut events = Vec::new();
+        while events.len() < count {
+            events.push(reported.recv().await.expect("the engine reports"));
+        }
+        events
+    }
+
+    #[tokio::test]
+    async fn a_search_answers_and_options_are_set_once() {
+        // The answer says how many options were set.
+        let spec = shell("setoption*) n=$((n+1));; go*) echo bestmove n$n;;");
+        let (report, mut reported) = unbounded_channel();
+        let handle = start(&spec, move |event| {
+            let _ = report.send(event);
+        });
+        assert!(
+            matches!(reported.recv().await, Some(EngineEvent::Ready { options, .. }) if options.len() == 1)
+        );
+        for id in [1, 2] {
+            handle.search(order(id));
+            let best = EngineEvent::Best { id, text: "n1".into() };
+            assert_eq!(reported.recv().await, Some(best), "Hash once, Unknown never");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_search_that_is_replaced_reports_nothing_more() {
+        // It answers only to `stop`, the second search at once.
+        let spec = shell("go*) n=$((n+1)); [ $n = 1 ] || echo bestmove second;; stop) echo bestmove first;;");
+        let events = events(&spec, &[1, 2], 2).await;
+        assert_eq!(events[1], EngineEvent::Best { id: 2, text: "second".into() });
+    }
+
+    #[tokio::test]
+    async fn an_engine_that_dies_is_told_with_its_status() {
+        let events = events(&shell("go*) exit 3;;"), &[1], 2).await;
+        let EngineEvent::Failed { reason } = &events[1] else { panic!("{events:?}") };
+        assert!(reason.contains("ended") && reason.contains('3'), "{reason}");
+    }
+
+    #[tokio::test]
+    async fn a_program_that_is_not_there_is_told() {
+        let spec = EngineSpec { program: "/nonexistent/engine".into(), ..shell("") };
+        let events = events(&spec, &[], 1).await;
+        assert!(
+            matches!(&events[0], EngineEvent::Failed { reason } if reason.contains("/nonexistent/engine"))
+        );
+    }
+
+    #[tokio::test]
+    async fn an_option_that_the_engine_lacks_is_told() {
+        let spec = EngineSpec { options: vec![("Nonsense".into(), "1".into())], ..shell("") };
+        let events = events(&spec, &[], 1).await;
+        assert!(matches!(&events[0], EngineEvent::Failed { reason } if reason.contains("Nonsense")));
+    }
+}

@@ -1,0 +1,15 @@
+//! Philidor's studio: a web server on this machine whose page plays against engines, shows matches
+//! between them and follows training runs.
+//!
+//! The modules are in dependency order: each imports only from those above it.
+
+/// UCI engines in child processes.
+pub mod engines;
+/// The game at the board.
+pub mod play;
+/// Matches between two engines.
+pub mod matches;
+/// Training runs, read while they are written.
+pub mod runs;
+/// The web server: access, the page's files, events, actions.
+pub mod server;

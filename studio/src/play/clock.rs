@@ -1,0 +1,124 @@
+//! A chess clock.
+//!
+//! It never asks for the time: every method is told what time it is.
+
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use shakmaty::ByColor;
+use shakmaty::Color;
+
+/// Thinking time for the game and for each move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TimeControl {
+    /// Seconds for the game.
+    pub base_s: u32,
+    /// Seconds added after each move.
+    pub increment_s: u32,
+}
+
+impl TimeControl {
+    /// Seconds that a base time and an increment may have: a day, an hour.
+    pub const LONGEST: TimeControl = TimeControl { base_s: 86_400, increment_s: 3_600 };
+
+    /// Whether it can be played with.
+    pub fn is_sensible(self) -> bool {
+        (1..=Self::LONGEST.base_s).contains(&self.base_s) && self.increment_s <= Self::LONGEST.increment_s
+    }
+}
+
+/// The clock of a game.
+#[derive(Clone, Debug)]
+pub struct ChessClock {
+    control: TimeControl,
+    /// At the moment when the running side's turn began.
+    left: ByColor<Duration>,
+    running: Option<(Color, Instant)>,
+}
+
+impl ChessClock {
+    /// A clock that stands at the base time.
+    pub fn new(control: TimeControl) -> ChessClock {
+        let base = Duration::from_secs(u64::from(control.base_s));
+        ChessClock { control, left: ByColor { white: base, black: base }, running: None }
+    }
+
+    /// The time control.
+    pub fn control(&self) -> TimeControl {
+        self.control
+    }
+
+    /// The side whose time runs.
+    pub fn running(&self) -> Option<Color> {
+        self.running.map(|(color, _)| color)
+    }
+
+    /// Lets a side's time run from `now` on.
+    pub fn run(&mut self, color: Color, now: Instant) {
+        self.stop(now);
+        self.running = Some((color, now));
+    }
+
+    /// Stops the clock without an increment.
+    pub fn stop(&mut self, now: Instant) {
+        self.left = self.left(now);
+        self.running = None;
+    }
+
+    /// A side has moved: it receives its increment, and the other side's time runs.
+    pub fn press(&mut self, mover: Color, now: Instant) {
+        self.stop(now);
+        *self.left.get_mut(mover) += Duration::from_secs(u64::from(self.control.increment_s));
+        self.running = Some((!mover, now));
+    }
+
+    /// The time that each side has left.
+    pub fn left(&self, now: Instant) -> ByColor<Duration> {
+        let mut left = self.left;
+        if let Some((color, since)) = self.running {
+            let side = left.get_mut(color);
+            *side = side.saturating_sub(now.saturating_duration_since(since));
+        }
+        left
+    }
+
+    /// Sets the time that each side has left, and stops the clock.
+    pub fn set_left(&mut self, left: ByColor<Duration>) {
+        self.left = left;
+        self.running = None;
+    }
+
+    /// When the running side's time will be over.
+    pub fn flag_falls(&self) -> Option<Instant> {
+        self.running.map(|(color, since)| since + *self.left.get(color))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(clock: &ChessClock, now: Instant) -> (u64, u64) {
+        let left = clock.left(now);
+        (left.white.as_secs(), left.black.as_secs())
+    }
+
+    #[test]
+    fn time_runs_for_one_side_and_increments_come_after_moves() {
+        let begin = Instant::now();
+        let at = |s| begin + Duration::from_secs(s);
+        let mut clock = ChessClock::new(TimeControl { base_s: 60, increment_s: 5 });
+        assert_eq!(seconds(&clock, at(30)), (60, 60), "nobody's time runs yet");
+        clock.run(Color::White, at(30));
+        assert_eq!(seconds(&clock, at(40)), (50, 60));
+        assert_eq!(clock.flag_falls(), Some(at(90)));
+        clock.press(Color::White, at(40));
+        assert_eq!(seconds(&clock, at(43)), (55, 57));
+        clock.stop(at(43));
+        assert_eq!(seconds(&clock, at(100)), (55, 57));
+        assert_eq!(clock.flag_falls(), None);
+        clock.run(Color::Black, at(100));
+        assert_eq!(seconds(&clock, at(1000)), (55, 0), "never below zero");
+    }
+}

@@ -1,0 +1,215 @@
+//! The state file: a game that outlives the server.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use shakmaty::ByColor;
+use thiserror::Error;
+
+use super::clock::{ChessClock, TimeControl};
+use super::played::{GameEnd, PlayedGame};
+use super::session::{Seat, Session};
+
+/// The version of the format.
+const FORMAT: &str = "studio-game/1";
+
+/// Why a state file cannot be used.
+#[derive(Debug, Error)]
+pub enum SavedError {
+    /// It cannot be read or written.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// It is not in the format.
+    #[error("it is not a saved game: {0}")]
+    Form(#[from] serde_json::Error),
+    /// It is of another version.
+    #[error("it has the format \"{0}\", not \"studio-game/1\"")]
+    Version(String),
+    /// Its game is wrong.
+    #[error("its game is wrong: {0}")]
+    Game(String),
+}
+
+/// What a state file holds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SavedGame {
+    format: String,
+    start: Option<String>,
+    moves: Vec<String>,
+    white: Seat,
+    black: Seat,
+    names: Option<[String; 2]>,
+    clock: Option<SavedClock>,
+    move_time_ms: u32,
+    end: Option<GameEnd>,
+    /// Whether the evaluation is shown.
+    pub analysis: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedClock {
+    control: TimeControl,
+    /// Milliseconds of White and Black.
+    left: [u64; 2],
+    before: Vec<[u64; 2]>,
+}
+
+fn milliseconds(left: ByColor<Duration>) -> [u64; 2] {
+    [left.white, left.black].map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn durations([white, black]: [u64; 2]) -> ByColor<Duration> {
+    ByColor { white: Duration::from_millis(white), black: Duration::from_millis(black) }
+}
+
+impl SavedGame {
+    /// What is to be saved of a session.
+    pub fn of(session: &Session, analysis: bool, now: Instant) -> SavedGame {
+        let clock = session.clock.as_ref().map(|clock| SavedClock {
+            control: clock.control(),
+            left: milliseconds(clock.left(now)),
+            before: session.clock_before.iter().copied().map(milliseconds).collect(),
+        });
+        SavedGame {
+            format: FORMAT.to_owned(),
+            start: session.game.start().map(str::to_owned),
+            moves: session.game.moves().iter().map(|m| m.uci.clone()).collect(),
+            white: session.seats.white.clone(),
+            black: session.seats.black.clone(),
+            names: session.names.clone(),
+            clock,
+            move_time_ms: session.move_time_ms,
+            end: session.end,
+            analysis,
+        }
+    }
+
+    /// The session, with its clock stopped.
+    ///
+    /// # Errors
+    ///
+    /// If the game or its clock is wrong.
+    pub fn session(self) -> Result<Session, SavedError> {
+        let wrong = SavedError::Game;
+        let new = super::session::NewGame {
+            white: self.white,
+            black: self.black,
+            start: super::start::StartChoice::Standard,
+            clock: self.clock.as_ref().map(|clock| clock.control),
+            move_time_ms: self.move_time_ms,
+        };
+        let mut session = Session::new(new).map_err(|error| wrong(error.to_string()))?;
+        session.game = PlayedGame::new(self.start).map_err(|error| wrong(error.to_string()))?;
+        for text in &self.moves {
+            let m = session.game.parse(text).map_err(wrong)?;
+            session.game.play(m).map_err(wrong)?;
+        }
+        if let Some(saved) = self.clock {
+            if saved.before.len() != session.game.ply() {
+                return Err(wrong("its clock does not fit its moves".to_owned()));
+            }
+            let mut clock = ChessClock::new(saved.control);
+            clock.set_left(durations(saved.left));
+            session.clock = Some(clock);
+            session.clock_before = saved.before.into_iter().map(durations).collect();
+        }
+        session.names = self.names;
+        session.end = self.end.or(session.game.end());
+        Ok(session)
+    }
+
+    /// Reads a state file; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or is of another version.
+    pub fn read(path: &Path) -> Result<Option<SavedGame>, SavedError> {
+        let text = match std::fs::read(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let saved: SavedGame = serde_json::from_slice(&text)?;
+        if saved.format == FORMAT { Ok(Some(saved)) } else { Err(SavedError::Version(saved.format)) }
+    }
+
+    /// Writes the state file aside and renames it, so that it is never half written.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), SavedError> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let aside = path.with_extension("json.part");
+        let mut file = std::fs::File::create(&aside)?;
+        file.write_all(&serde_json::to_vec(self)?)?;
+        file.sync_all()?;
+        std::fs::rename(&aside, path)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::session::NewGame;
+    use super::super::start::StartChoice;
+    use super::*;
+
+    fn session() -> Session {
+        let new = NewGame {
+            white: Seat::Person,
+            black: Seat::Engine { name: "Philidor".into(), elo: Some(1200) },
+            start: StartChoice::Chess960(Some(3)),
+            clock: Some(TimeControl { base_s: 60, increment_s: 1 }),
+            move_time_ms: 700,
+        };
+        let now = Instant::now();
+        let mut session = Session::new(new).unwrap();
+        session.move_by_person("e2e4", None, now).unwrap();
+        session.move_by_engine(1, "e7e5", now + Duration::from_secs(10)).unwrap();
+        session
+    }
+
+    #[test]
+    fn a_game_is_written_and_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/game.json");
+        assert!(SavedGame::read(&path).unwrap().is_none());
+        let session = session();
+        SavedGame::of(&session, true, Instant::now()).write(&path).unwrap();
+        let saved = SavedGame::read(&path).unwrap().unwrap();
+        assert!(saved.analysis);
+        let mut read = saved.session().unwrap();
+        assert_eq!(read.game().game().fen(), session.game().game().fen());
+        assert_eq!(read.seats(), session.seats());
+        let clock = read.clock().unwrap();
+        assert_eq!((clock.running(), clock.left(Instant::now()).black.as_secs()), (None, 51));
+        assert!(read.attach(Instant::now()), "the clock runs again when somebody looks");
+        read.take_back(Instant::now()).unwrap();
+        assert_eq!(read.game().ply(), 0);
+        assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left aside");
+    }
+
+    #[test]
+    fn damaged_files_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("game.json");
+        let text = serde_json::to_string(&SavedGame::of(&session(), false, Instant::now())).unwrap();
+        let read = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            SavedGame::read(&path).and_then(|saved| saved.unwrap().session())
+        };
+        assert!(read(&text).is_ok());
+        assert!(matches!(read(&text[..text.len() / 2]), Err(SavedError::Form(_))));
+        assert!(matches!(read(&text.replace("game/1", "game/2")), Err(SavedError::Version(_))));
+        assert!(matches!(read(&text.replace("e2e4", "e2e5")), Err(SavedError::Game(_))));
+        assert!(matches!(
+            read(&text.replace("\"before\":[[", "\"before\":[[0,0],[")),
+            Err(SavedError::Game(_))
+        ));
+    }
+}

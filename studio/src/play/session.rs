@@ -1,0 +1,486 @@
+//! The rules of a session at the board: who may do what, and when. Nothing here waits or asks for the time.
+
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use shakmaty::{ByColor, Color};
+use thiserror::Error;
+
+use super::clock::{ChessClock, TimeControl};
+use super::pgn::PgnGame;
+use super::played::{EndReason, GameEnd, PlayedGame, Winner};
+use super::start::StartChoice;
+use crate::engines::SearchScore;
+
+/// Milliseconds that an engine may be given for a move.
+const MOVE_TIMES: std::ops::RangeInclusive<u32> = 10..=600_000;
+
+/// Who has a side.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Seat {
+    /// Somebody at the browser.
+    Person,
+    /// An engine of the roster.
+    Engine {
+        /// Its name in the roster.
+        name: String,
+        /// The rating to play at; full strength without one.
+        #[serde(default)]
+        elo: Option<u32>,
+    },
+}
+
+impl Seat {
+    /// What the player is called.
+    pub fn label(&self) -> String {
+        match self {
+            Seat::Person => "You".to_owned(),
+            Seat::Engine { name, elo: None } => name.clone(),
+            Seat::Engine { name, elo: Some(elo) } => format!("{name} ({elo})"),
+        }
+    }
+}
+
+/// A game to begin.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewGame {
+    /// White's player.
+    pub white: Seat,
+    /// Black's player.
+    pub black: Seat,
+    /// The start position.
+    #[serde(default)]
+    pub start: StartChoice,
+    /// The clock; none is a game without one.
+    #[serde(default)]
+    pub clock: Option<TimeControl>,
+    /// What engines think per move in a game without a clock, in milliseconds.
+    #[serde(default = "one_second")]
+    pub move_time_ms: u32,
+}
+
+fn one_second() -> u32 {
+    1000
+}
+
+/// Why something cannot be done.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ActionError {
+    /// It makes no sense: an illegal move, a wrong FEN.
+    #[error("{0}")]
+    Invalid(String),
+    /// It is not possible now: it is not your move, the game is over.
+    #[error("{0}")]
+    NotNow(String),
+}
+
+/// A game with its players, clock and result.
+#[derive(Clone, Debug)]
+pub struct Session {
+    pub(super) game: PlayedGame,
+    pub(super) seats: ByColor<Seat>,
+    /// Names of a game that was loaded.
+    pub(super) names: Option<[String; 2]>,
+    pub(super) clock: Option<ChessClock>,
+    /// What the clock showed before each move, for taking moves back.
+    pub(super) clock_before: Vec<ByColor<Duration>>,
+    pub(super) move_time_ms: u32,
+    pub(super) end: Option<GameEnd>,
+    /// Grows with every change of the position: answers to an older one are not wanted.
+    revision: u64,
+}
+
+impl Session {
+    /// Begins a game.
+    ///
+    /// # Errors
+    ///
+    /// If the start position or the times are wrong.
+    pub fn new(new: NewGame) -> Result<Session, ActionError> {
+        let invalid = |text: String| ActionError::Invalid(text);
+        if !MOVE_TIMES.contains(&new.move_time_ms) {
+            return Err(invalid("An engine's time for a move is 0.01 to 600 seconds.".to_owned()));
+        }
+        if let Some(clock) = new.clock
+            && !clock.is_sensible()
+        {
+            return Err(invalid(
+                "A clock has 1 second to 24 hours for the game and up to an hour a move.".to_owned(),
+            ));
+        }
+        let start =
+            new.start.fen().map_err(|error| invalid(format!("The start position is wrong: {error}.")))?;
+        let game = PlayedGame::new(start).map_err(|error| invalid(error.to_string()))?;
+        let end = game.end();
+        Ok(Session {
+            game,
+            seats: ByColor { white: new.white, black: new.black },
+            names: None,
+            clock: new.clock.map(ChessClock::new),
+            clock_before: Vec::new(),
+            move_time_ms: new.move_time_ms,
+            end,
+            revision: 0,
+        })
+    }
+
+    /// A game that was read from a PGN, for two people.
+    pub fn loaded(pgn: PgnGame) -> Session {
+        let named = pgn.names.iter().any(|name| !name.is_empty());
+        Session {
+            game: pgn.game,
+            seats: ByColor { white: Seat::Person, black: Seat::Person },
+            names: named.then_some(pgn.names),
+            clock: None,
+            clock_before: Vec::new(),
+            move_time_ms: one_second(),
+            end: pgn.end,
+            revision: 0,
+        }
+    }
+
+    /// The game.
+    pub fn game(&self) -> &PlayedGame {
+        &self.game
+    }
+
+    /// Who plays.
+    pub fn seats(&self) -> &ByColor<Seat> {
+        &self.seats
+    }
+
+    /// The end, if it has come.
+    pub fn end(&self) -> Option<GameEnd> {
+        self.end
+    }
+
+    /// The clock, if there is one.
+    pub fn clock(&self) -> Option<&ChessClock> {
+        self.clock.as_ref()
+    }
+
+    /// The number of the present position; it never returns.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// Makes the revision follow that of an earlier session.
+    pub fn continue_revisions(&mut self, earlier: u64) {
+        self.revision += earlier + 1;
+    }
+
+    /// The names of the players, as they stand in a PGN.
+    pub fn labels(&self) -> [String; 2] {
+        match &self.names {
+            Some(names) => names.clone(),
+            None => [self.seats.white.label(), self.seats.black.label()],
+        }
+    }
+
+    /// Whether a person has the move.
+    pub fn person_moves(&self) -> bool {
+        self.end.is_none() && *self.seats.get(self.game.turn()) == Seat::Person
+    }
+
+    /// The engine that has the move.
+    pub fn engine_to_move(&self) -> Option<&Seat> {
+        let seat = self.seats.get(self.game.turn());
+        (self.end.is_none() && *seat != Seat::Person).then_some(seat)
+    }
+
+    fn persons(&self) -> usize {
+        self.seats.iter().filter(|seat| **seat == Seat::Person).count()
+    }
+
+    fn check_running(&self) -> Result<(), ActionError> {
+        match self.end {
+            None => Ok(()),
+            Some(end) => {
+                Err(ActionError::NotNow(format!("The game is over: {} Start a new one.", end.sentence())))
+            }
+        }
+    }
+
+    /// A person's move, as it was typed or made on the board. `ply` is the number of plies that the person saw.
+    ///
+    /// # Errors
+    ///
+    /// If it is not legal, or not a person's turn.
+    pub fn move_by_person(
+        &mut self,
+        text: &str,
+        ply: Option<usize>,
+        now: Instant,
+    ) -> Result<(), ActionError> {
+        self.check_running()?;
+        if !self.person_moves() {
+            let name = self.seats.get(self.game.turn()).label();
+            return Err(ActionError::NotNow(format!(
+                "It is {name}'s move: wait for it, or take your move back."
+            )));
+        }
+        if ply.is_some_and(|ply| ply != self.game.ply()) {
+            return Err(ActionError::NotNow(
+                "The position has changed meanwhile: look at the board again.".into(),
+            ));
+        }
+        self.play(text, now)
+    }
+
+    /// An engine's move in the position numbered `revision`; one for another position is ignored.
+    ///
+    /// # Errors
+    ///
+    /// If it is not legal.
+    pub fn move_by_engine(&mut self, revision: u64, text: &str, now: Instant) -> Result<(), ActionError> {
+        if revision != self.revision || self.engine_to_move().is_none() {
+            return Ok(());
+        }
+        self.play(text, now)
+    }
+
+    fn play(&mut self, text: &str, now: Instant) -> Result<(), ActionError> {
+        let mover = self.game.turn();
+        if self.flag(now) {
+            return Ok(());
+        }
+        let m = self.game.parse(text).map_err(ActionError::Invalid)?;
+        self.game.play(m).map_err(ActionError::NotNow)?;
+        if let Some(clock) = &mut self.clock {
+            self.clock_before.push(clock.left(now));
+            clock.press(mover, now);
+        }
+        self.changed(self.game.end(), now);
+        Ok(())
+    }
+
+    fn changed(&mut self, end: Option<GameEnd>, now: Instant) {
+        self.end = end;
+        self.revision += 1;
+        if let Some(clock) = &mut self.clock
+            && end.is_some()
+        {
+            clock.stop(now);
+        }
+    }
+
+    /// Ends the game if the time of the side to move is over; says whether.
+    pub fn flag(&mut self, now: Instant) -> bool {
+        let fallen = self.clock.as_ref().and_then(ChessClock::flag_falls).is_some_and(|falls| falls <= now);
+        if fallen && self.end.is_none() {
+            self.changed(Some(self.game.end_on_time()), now);
+        }
+        fallen
+    }
+
+    /// Plies that taking back would take: to a person's turn, at least one.
+    pub fn plies_to_take_back(&self) -> usize {
+        let ply = self.game.ply();
+        let plies = match self.persons() {
+            0 => 0,
+            1 if *self.seats.get(self.game.turn()) == Seat::Person => 2,
+            _ => 1,
+        };
+        if plies <= ply { plies } else { 0 }
+    }
+
+    /// Takes the last moves back, to a person's turn.
+    ///
+    /// # Errors
+    ///
+    /// If there is nothing to take back.
+    pub fn take_back(&mut self, now: Instant) -> Result<(), ActionError> {
+        let plies = self.plies_to_take_back();
+        if plies == 0 {
+            return Err(ActionError::NotNow("There is no move of yours to take back.".into()));
+        }
+        self.game.take_back(plies);
+        if let Some(clock) = &mut self.clock {
+            if let Some(left) = self.clock_before.get(self.game.ply()) {
+                clock.set_left(*left);
+            }
+            self.clock_before.truncate(self.game.ply());
+            if self.game.ply() > 0 {
+                clock.run(self.game.turn(), now);
+            }
+        }
+        self.changed(self.game.end(), now);
+        Ok(())
+    }
+
+    /// The person resigns; of two, the one to move.
+    ///
+    /// # Errors
+    ///
+    /// If the game is over or nobody at the board is a person.
+    pub fn resign(&mut self, now: Instant) -> Result<(), ActionError> {
+        self.check_running()?;
+        let side = match self.persons() {
+            0 => {
+                return Err(ActionError::NotNow(
+                    "Two engines are playing: start a new game to stop them.".into(),
+                ));
+            }
+            1 if self.seats.white == Seat::Person => Color::White,
+            1 => Color::Black,
+            _ => self.game.turn(),
+        };
+        self.changed(Some(GameEnd { winner: (!side).into(), reason: EndReason::Resignation }), now);
+        Ok(())
+    }
+
+    /// A draw is offered: two people agree, an engine does if its last score, for its side, is not above zero.
+    ///
+    /// # Errors
+    ///
+    /// If the game is over or the engine declines.
+    pub fn draw(&mut self, engine_score: Option<SearchScore>, now: Instant) -> Result<(), ActionError> {
+        self.check_running()?;
+        let declines = match engine_score {
+            _ if self.persons() == 2 => false,
+            Some(SearchScore::Cp(cp)) => cp > 0,
+            Some(SearchScore::Mate(moves)) => moves > 0,
+            None => true,
+        };
+        if self.persons() == 0 || declines {
+            return Err(ActionError::NotNow("The draw is declined: play on.".into()));
+        }
+        self.changed(Some(GameEnd { winner: Winner::Draw, reason: EndReason::Agreement }), now);
+        Ok(())
+    }
+
+    /// Somebody looks at the board: a clock that a restart has stopped runs again.
+    pub fn attach(&mut self, now: Instant) -> bool {
+        let ply = self.game.ply();
+        let turn = self.game.turn();
+        match &mut self.clock {
+            Some(clock) if self.end.is_none() && ply > 0 && clock.running().is_none() => {
+                clock.run(turn, now);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The `go` command for the engine that has the move, and how long it may think.
+    pub fn go(&self, now: Instant) -> (String, Duration) {
+        let Some(clock) = &self.clock else {
+            return (format!("go movetime {}", self.move_time_ms), self.move_time());
+        };
+        let left = clock.left(now);
+        let increment = clock.control().increment_s * 1000;
+        let (white, black) = (left.white.as_millis().max(1), left.black.as_millis().max(1));
+        let go = format!("go wtime {white} btime {black} winc {increment} binc {increment}");
+        (go, *left.get(self.game.turn()))
+    }
+
+    fn move_time(&self) -> Duration {
+        Duration::from_millis(u64::from(self.move_time_ms))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn engine() -> Seat {
+        Seat::Engine { name: "Philidor".into(), elo: None }
+    }
+
+    fn session(white: Seat, black: Seat, clock: Option<TimeControl>) -> Session {
+        let start = StartChoice::Standard;
+        Session::new(NewGame { white, black, start, clock, move_time_ms: 500 }).unwrap()
+    }
+
+    #[test]
+    fn a_person_moves_only_in_turn() {
+        let now = Instant::now();
+        let mut session = session(Seat::Person, engine(), None);
+        session.move_by_person("e4", Some(0), now).unwrap();
+        assert!(matches!(session.move_by_person("e5", None, now), Err(ActionError::NotNow(_))));
+        session.move_by_engine(session.revision() - 1, "a7a6", now).unwrap();
+        assert_eq!(session.game().ply(), 1, "an answer to an older position is ignored");
+        assert!(session.move_by_engine(session.revision(), "e2e4", now).is_err());
+        session.move_by_engine(session.revision(), "e7e5", now).unwrap();
+        assert!(matches!(session.move_by_person("Nf3", Some(1), now), Err(ActionError::NotNow(_))));
+        assert!(matches!(session.move_by_person("Ke3", Some(2), now), Err(ActionError::Invalid(_))));
+        assert_eq!(session.go(now).0, "go movetime 500");
+    }
+
+    #[test]
+    fn taking_back_returns_to_the_persons_turn() {
+        let now = Instant::now();
+        let mut session = session(engine(), Seat::Person, None);
+        session.move_by_engine(0, "e2e4", now).unwrap();
+        assert_eq!(session.plies_to_take_back(), 0, "there is only the engine's move");
+        assert!(session.take_back(now).is_err());
+        session.move_by_person("e5", None, now).unwrap();
+        session.take_back(now).unwrap();
+        assert_eq!((session.game().ply(), session.person_moves()), (1, true));
+        session.move_by_person("c5", None, now).unwrap();
+        session.move_by_engine(session.revision(), "g1f3", now).unwrap();
+        session.take_back(now).unwrap();
+        assert_eq!((session.game().ply(), session.person_moves()), (1, true));
+    }
+
+    #[test]
+    fn taking_back_gives_the_time_back_and_revives_a_game() {
+        let begin = Instant::now();
+        let at = |s| begin + Duration::from_secs(s);
+        let mut session =
+            session(Seat::Person, Seat::Person, Some(TimeControl { base_s: 60, increment_s: 0 }));
+        for (s, text) in [(0, "f3"), (10, "e5"), (15, "g4"), (25, "Qh4")] {
+            session.move_by_person(text, None, at(s)).unwrap();
+        }
+        assert_eq!(session.end().unwrap().reason, EndReason::Checkmate);
+        assert_eq!(session.clock().unwrap().running(), None);
+        session.take_back(at(30)).unwrap();
+        let left = session.clock().unwrap().left(at(30));
+        assert_eq!((left.white.as_secs(), left.black.as_secs()), (55, 40));
+        assert_eq!((session.end(), session.clock().unwrap().running()), (None, Some(Color::Black)));
+        assert_eq!(session.go(at(31)).0, "go wtime 55000 btime 39000 winc 0 binc 0");
+    }
+
+    #[test]
+    fn the_flag_ends_the_game_once_and_no_move_comes_after() {
+        let begin = Instant::now();
+        let at = |s| begin + Duration::from_secs(s);
+        let mut session =
+            session(Seat::Person, Seat::Person, Some(TimeControl { base_s: 60, increment_s: 0 }));
+        session.move_by_person("e4", None, at(500)).unwrap();
+        assert!(!session.flag(at(559)), "the clock began with the first move");
+        session.move_by_person("e5", None, at(561)).unwrap();
+        assert_eq!(session.end().unwrap().sentence(), "White wins on time.");
+        assert_eq!(session.game().ply(), 1);
+        assert!(session.move_by_person("e5", None, at(562)).is_err());
+    }
+
+    #[test]
+    fn resigning_and_draws() {
+        let now = Instant::now();
+        let mut against = session(engine(), Seat::Person, None);
+        assert!(against.clone().draw(Some(SearchScore::Cp(30)), now).is_err());
+        assert!(against.clone().draw(None, now).is_err());
+        let mut drawn = against.clone();
+        drawn.draw(Some(SearchScore::Cp(-1)), now).unwrap();
+        assert_eq!(drawn.end().unwrap().winner, Winner::Draw);
+        against.resign(now).unwrap();
+        assert_eq!(against.end().unwrap().winner, Winner::White);
+        assert!(against.resign(now).is_err());
+        assert!(session(engine(), engine(), None).resign(now).is_err());
+    }
+
+    #[test]
+    fn times_that_make_no_sense_are_refused() {
+        let new = |clock, move_time_ms| {
+            let (white, black, start) = (Seat::Person, Seat::Person, StartChoice::Standard);
+            Session::new(NewGame { white, black, start, clock, move_time_ms }).is_err()
+        };
+        assert!(new(Some(TimeControl { base_s: 0, increment_s: 1 }), 500));
+        assert!(new(Some(TimeControl { base_s: u32::MAX, increment_s: 1 }), 500));
+        assert!(new(None, 0));
+        assert!(!new(None, 500));
+    }
+}

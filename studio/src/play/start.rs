@@ -1,0 +1,86 @@
+//! The positions that a game can begin with.
+
+use std::hash::{BuildHasher, RandomState};
+
+use engine::position::{Game, PositionError};
+use serde::Deserialize;
+use shakmaty::{Bitboard, Board, Rank, Role};
+
+/// What a new game begins with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StartChoice {
+    /// The initial position.
+    #[default]
+    Standard,
+    /// A position of Chess960 by its number, or a random one.
+    Chess960(Option<u16>),
+    /// A FEN.
+    Fen(String),
+}
+
+impl StartChoice {
+    /// The FEN, or `None` for the initial position.
+    ///
+    /// # Errors
+    ///
+    /// If it is no position, or the number is above 959.
+    pub fn fen(&self) -> Result<Option<String>, PositionError> {
+        match self {
+            StartChoice::Standard => Ok(None),
+            StartChoice::Chess960(number) => {
+                let number = number.unwrap_or_else(|| any_number(960));
+                let fen = chess960_fen(number).ok_or_else(|| {
+                    PositionError::Fen(format!(
+                        "positions of Chess960 have the numbers 0 to 959, not {number}"
+                    ))
+                })?;
+                Ok(Some(fen))
+            }
+            StartChoice::Fen(fen) => Game::from_fen(fen).map(|game| Some(game.fen())),
+        }
+    }
+}
+
+/// A number below `count`: the standard library's hash keys are random.
+fn any_number(count: u16) -> u16 {
+    (RandomState::new().hash_one(0) % u64::from(count)) as u16
+}
+
+/// The position of Chess960 with that number, as a Shredder-FEN; `None` above 959.
+pub fn chess960_fen(number: u16) -> Option<String> {
+    if number >= 960 {
+        return None;
+    }
+    let board = Board::chess960(u32::from(number));
+    let rooks = Bitboard::from_rank(Rank::First) & board.by_role(Role::Rook);
+    // The files of the rooks name the castling rights, whatever the geometry.
+    let rights: String = rooks.into_iter().rev().map(|rook| rook.file().char()).collect();
+    Some(format!("{} w {}{rights} - 0 1", board.board_fen(), rights.to_uppercase()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chess960_positions_are_numbered_as_usual() {
+        let pieces = |number| chess960_fen(number).unwrap().split('/').next().unwrap().to_owned();
+        assert_eq!(pieces(518), "rnbqkbnr");
+        assert_eq!(pieces(0), "bbqnnrkr");
+        assert_eq!(pieces(959), "rkrnnqbb");
+        assert_eq!(chess960_fen(960), None);
+    }
+
+    #[test]
+    fn every_position_is_read_back_with_both_castlings() {
+        for number in 0..960 {
+            let game = Game::from_fen(&chess960_fen(number).unwrap()).unwrap();
+            use shakmaty::Position;
+            assert_eq!(game.position().castles().castling_rights().count(), 4, "{number}");
+        }
+        assert!(StartChoice::Chess960(Some(960)).fen().is_err());
+        assert!(StartChoice::Fen("nonsense".into()).fen().is_err());
+        assert!(StartChoice::Chess960(None).fen().unwrap().is_some());
+    }
+}

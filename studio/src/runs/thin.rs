@@ -1,0 +1,60 @@
+//! Curves thinned out for a screen.
+
+use super::series::Point;
+
+/// At most `count` points that look like the curve: the first, the last, and of each stretch between the point that
+/// spans the largest triangle with its neighbours (largest triangle three buckets, Steinarsson 2013).
+pub fn thinned(points: &[Point], count: usize) -> Vec<Point> {
+    let count = count.max(3);
+    let (Some(&first), Some(&last)) = (points.first(), points.last()) else { return Vec::new() };
+    if points.len() <= count {
+        return points.to_vec();
+    }
+    let inner = &points[1..points.len() - 1];
+    let stretch = |index: usize| {
+        let bound = |index: usize| index * inner.len() / (count - 2);
+        &inner[bound(index)..bound(index + 1)]
+    };
+    let mut kept = vec![first];
+    for index in 0..count - 2 {
+        let next = if index + 1 < count - 2 { mean(stretch(index + 1)) } else { last };
+        let from = kept[index];
+        let area =
+            |(x, y): Point| ((from.0 - next.0) * (y - from.1) - (from.0 - x) * (next.1 - from.1)).abs();
+        let best = stretch(index).iter().copied().max_by(|a, b| area(*a).total_cmp(&area(*b)));
+        kept.push(best.expect("there are more points than stretches"));
+    }
+    kept.push(last);
+    kept
+}
+
+fn mean(points: &[Point]) -> Point {
+    let n = points.len() as f64;
+    let (x, y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0, y + point.1));
+    (x / n, y / n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spike_and_both_ends_are_kept() {
+        let mut points: Vec<Point> = (0..10_000).map(|x| (f64::from(x), 1.0)).collect();
+        points[7_345].1 = 9.0;
+        let thin = thinned(&points, 100);
+        assert_eq!(thin.len(), 100);
+        assert!(thin.contains(&(7_345.0, 9.0)));
+        assert_eq!((thin[0], thin[99]), (points[0], points[9_999]));
+        assert!(thin.is_sorted_by(|a, b| a.0 < b.0));
+    }
+
+    #[test]
+    fn short_curves_stay_as_they_are() {
+        assert_eq!(thinned(&[], 10), []);
+        assert_eq!(thinned(&[(1.0, 2.0)], 10), [(1.0, 2.0)]);
+        let four = [(0.0, 0.0), (1.0, 5.0), (2.0, 1.0), (3.0, 0.0)];
+        assert_eq!(thinned(&four, 4), four);
+        assert_eq!(thinned(&four, 1), [four[0], four[1], four[3]], "never fewer than three");
+    }
+}

@@ -1,0 +1,166 @@
+//! Who may ask the server for something.
+//!
+//! Without a token the server is bound to the loopback interface, and what a browser could be talked into by another
+//! site is refused: a foreign `Host` (DNS rebinding) and a foreign `Origin` (requests across sites). With a token, whoever
+//! has it may ask; `Origin` is checked all the same.
+
+use axum::http::{HeaderMap, Method, Uri, header};
+
+/// The cookie that holds the token.
+const COOKIE: &str = "philidor_studio";
+
+/// What is allowed.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// The port of the server.
+    pub port: u16,
+    /// The token, if the server listens beyond loopback.
+    pub token: Option<String>,
+}
+
+/// Why a request is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Denied {
+    /// The `Host` is not this server.
+    Host,
+    /// The request comes from another site.
+    Origin,
+    /// The token is missing or wrong.
+    Token,
+    /// The token stands in the address: it moves into a cookie.
+    SetCookie(String),
+}
+
+impl Denied {
+    /// What to do, as a sentence.
+    pub fn text(&self) -> &'static str {
+        match self {
+            Denied::Host => {
+                "This server answers at http://localhost and http://127.0.0.1 with its port only."
+            }
+            Denied::Origin => "This request comes from another site.",
+            Denied::Token => "Open the address with ?token=… as the server printed it when it started.",
+            Denied::SetCookie(_) => "Go to the start page.",
+        }
+    }
+}
+
+impl Access {
+    /// Whether a request is allowed.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not.
+    pub fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Denied> {
+        let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+        let host = text(header::HOST).ok_or(Denied::Host)?;
+        if self.token.is_none() && !self.is_loopback(host) {
+            return Err(Denied::Host);
+        }
+        let is_foreign = |origin: &str| origin != format!("http://{host}");
+        if text(header::ORIGIN).is_some_and(is_foreign) {
+            return Err(Denied::Origin);
+        }
+        let from_elsewhere = matches!(
+            text(header::HeaderName::from_static("sec-fetch-site")),
+            Some("cross-site" | "same-site")
+        );
+        if from_elsewhere && method != Method::GET {
+            return Err(Denied::Origin);
+        }
+        let Some(token) = &self.token else { return Ok(()) };
+        if self.has_token(token, headers) {
+            return Ok(());
+        }
+        match from_query(uri) {
+            Some(given) if equal(given, token) => Err(Denied::SetCookie(cookie(token))),
+            _ => Err(Denied::Token),
+        }
+    }
+
+    fn is_loopback(&self, host: &str) -> bool {
+        let (name, port) = match host.rsplit_once(':') {
+            Some((name, port)) if !port.ends_with(']') => (name, port.parse().ok()),
+            _ => (host, Some(80)),
+        };
+        port == Some(self.port) && matches!(name, "localhost" | "127.0.0.1" | "[::1]")
+    }
+
+    fn has_token(&self, token: &str, headers: &HeaderMap) -> bool {
+        let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        if bearer.and_then(|value| value.strip_prefix("Bearer ")).is_some_and(|given| equal(given, token)) {
+            return true;
+        }
+        let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut pairs =
+            cookies.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        pairs.any(|(name, given)| name == COOKIE && equal(given, token))
+    }
+}
+
+fn from_query(uri: &Uri) -> Option<&str> {
+    uri.query()?.split('&').find_map(|pair| pair.strip_prefix("token="))
+}
+
+fn cookie(token: &str) -> String {
+    format!("{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/")
+}
+
+/// Compares in a time that does not depend on where the texts differ.
+fn equal(given: &str, token: &str) -> bool {
+    let difference = given.bytes().zip(token.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
+    given.len() == token.len() && difference == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(token: Option<&str>, uri: &str, headers: &[(&'static str, &str)]) -> Result<(), Denied> {
+        let access = Access { port: 8645, token: token.map(str::to_owned) };
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.parse().unwrap());
+        }
+        access.check(&Method::POST, &uri.parse().unwrap(), &map)
+    }
+
+    #[test]
+    fn only_loopback_names_with_the_port_are_hosts() {
+        for host in ["localhost:8645", "127.0.0.1:8645", "[::1]:8645"] {
+            assert_eq!(check(None, "/", &[("host", host)]), Ok(()), "{host}");
+        }
+        for host in
+            ["evil.example:8645", "localhost", "localhost:80", "127.0.0.1.evil.example:8645", "", "[::1]"]
+        {
+            assert_eq!(check(None, "/", &[("host", host)]), Err(Denied::Host), "{host}");
+        }
+        assert_eq!(check(None, "/", &[]), Err(Denied::Host));
+    }
+
+    #[test]
+    fn requests_from_other_sites_are_refused() {
+        let host = ("host", "localhost:8645");
+        assert_eq!(check(None, "/", &[host, ("origin", "http://localhost:8645")]), Ok(()));
+        for origin in ["http://evil.example", "null", "http://localhost:9999", "https://localhost:8645"] {
+            assert_eq!(check(None, "/", &[host, ("origin", origin)]), Err(Denied::Origin), "{origin}");
+        }
+        assert_eq!(check(None, "/", &[host, ("sec-fetch-site", "cross-site")]), Err(Denied::Origin));
+        assert_eq!(check(None, "/", &[host, ("sec-fetch-site", "same-origin")]), Ok(()));
+    }
+
+    #[test]
+    fn a_token_is_asked_for_in_a_cookie_or_header_and_moves_out_of_the_address() {
+        let token = Some("0123456789abcdef");
+        let host = ("host", "192.168.0.7:8645");
+        assert_eq!(check(token, "/", &[host]), Err(Denied::Token));
+        assert_eq!(
+            check(token, "/", &[host, ("cookie", "philidor_studio=0123456789abcdeX")]),
+            Err(Denied::Token)
+        );
+        assert_eq!(check(token, "/", &[host, ("cookie", "a=b; philidor_studio=0123456789abcdef")]), Ok(()));
+        assert_eq!(check(token, "/", &[host, ("authorization", "Bearer 0123456789abcdef")]), Ok(()));
+        assert!(matches!(check(token, "/?token=0123456789abcdef", &[host]), Err(Denied::SetCookie(_))));
+        assert_eq!(check(token, "/?token=0", &[host]), Err(Denied::Token));
+    }
+}

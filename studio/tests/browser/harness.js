@@ -1,0 +1,150 @@
+/** A studio on a free port and a browser in front of it, for the tests. */
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+
+const TARGET = fileURLToPath(new URL('../../../target/', import.meta.url));
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** A loaded machine takes its time: this only ends tests that hang. */
+export const PATIENCE_MS = 60_000;
+
+/** A program that was built: where the environment says, else the debug or the release build. */
+function program(name, variable) {
+  const paths = process.env[variable] ? [process.env[variable]] : ['debug', 'release'].map((kind) => join(TARGET, kind, name));
+  const found = paths.find((path) => existsSync(path));
+  if (!found) throw new Error(`${name} is not built: run 'cargo build -p engine -p studio' (looked for ${paths.join(', ')})`);
+  return found;
+}
+
+/** An engine in shell that answers with these moves, one after the other; `crash` ends it, `think` waits for `stop`. */
+export function scripted(name, moves) {
+  const script = `set -- ${moves}; while read -r l; do case $l in uci) echo uciok;; isready) echo readyok;; quit) exit;; `
+    + 'go*) if [ "$1" = crash ]; then exit 9; fi; [ "$1" = think ] || echo bestmove $1; shift;; '
+    + 'stop) echo bestmove 0000;; esac; done';
+  return `${name}=/bin/sh -c '${script}'`;
+}
+
+/** A running server. */
+export class Server {
+  static async start(options = {}) {
+    const server = new Server();
+    server.folder = options.folder ?? mkdtempSync(join(tmpdir(), 'philidor-studio-'));
+    const philidor = program('philidor', 'PHILIDOR');
+    const engines = (options.engines ?? []).flatMap((engine) => ['--engine', engine]);
+    const runs = (options.runs ?? []).flatMap((run) => ['--run', run]);
+    const flags = ['--port', '0', '--state', server.folder, '--philidor', philidor, ...engines, ...runs];
+    server.child = spawn(program('philidor-studio', 'PHILIDOR_STUDIO'), flags, {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    for await (const line of createInterface({ input: server.child.stdout })) {
+      server.url = line.match(/http:\/\/\S+/)?.[0];
+      break;
+    }
+    assert.ok(server.url, 'the server says where it is');
+    return server;
+  }
+
+  /** Kills the engines, as a crash or somebody else would. */
+  killEngines() {
+    const children = readFileSync(`/proc/${this.child.pid}/task/${this.child.pid}/children`, 'utf8');
+    for (const pid of children.trim().split(' ').filter(Boolean)) process.kill(Number(pid), 'SIGKILL');
+  }
+
+  async stop() {
+    const ended = new Promise((resolve) => this.child.once('exit', resolve));
+    this.child.kill('SIGTERM');
+    await ended;
+  }
+
+  async remove() {
+    await this.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+export function launch() {
+  const name = process.env.BROWSER ?? 'chromium';
+  const executablePath = execFileSync('/bin/sh', ['-c', 'command -v "$0"', name], { encoding: 'utf8' }).trim();
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+}
+
+/** A tab whose errors and requests are watched: nothing may go elsewhere, and nothing may go wrong unnoticed. */
+export async function openTab(browser, url, options = {}) {
+  const context = options.context ?? await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  page.faults = [];
+  page.on('pageerror', (error) => page.faults.push(`error: ${error.message}`));
+  page.on('console', (message) => {
+    // The browser itself reports refused actions, which tests provoke.
+    if (message.type() === 'error' && !/status of 4\d\d/.test(message.text())) page.faults.push(message.text());
+  });
+  page.on('request', (request) => {
+    const isOurs = request.url().startsWith(new URL(url).origin) || request.url().startsWith('data:');
+    if (!isOurs) page.faults.push(`asks for ${request.url()}`);
+  });
+  await page.goto(url);
+  return page;
+}
+
+/** Clicks from one square to another; `side` is the one at the bottom. */
+export async function drag(page, from, to, side = 'white') {
+  const box = await page.locator('.board cg-board').boundingBox();
+  const at = (square) => {
+    const file = square.charCodeAt(0) - 97;
+    const rank = Number(square[1]) - 1;
+    const [column, row] = side === 'white' ? [file, 7 - rank] : [7 - file, rank];
+    return [box.x + (column + 0.5) * box.width / 8, box.y + (row + 0.5) * box.height / 8];
+  };
+  await page.mouse.move(...at(from));
+  await page.mouse.down();
+  await page.mouse.move(...at(to), { steps: 4 });
+  await page.mouse.up();
+}
+
+export async function type(page, move) {
+  await page.locator('#typed').fill(move);
+  await page.locator('#typed').press('Enter');
+}
+
+/** The moves in the list, once there are `count`. */
+export async function moves(page, count) {
+  await page.waitForFunction((n) => document.querySelectorAll('.move').length === n, count);
+  return page.locator('.move').allTextContents();
+}
+
+/** Begins a game in the form: values by name, `true` for a box to tick. */
+export async function newGame(page, choices) {
+  await page.getByRole('button', { name: 'New game', exact: true }).click();
+  for (const [name, value] of Object.entries(choices)) {
+    const field = page.locator(`#new-game [name=${name}]`);
+    if (value === true) await field.check();
+    else if (await field.evaluate((element) => element.tagName === 'SELECT')) await field.selectOption(value);
+    else await field.fill(value);
+  }
+  const revision = page.locator('.table').first();
+  const before = await revision.getAttribute('data-revision');
+  await page.getByRole('button', { name: 'Begin' }).click();
+  await page.locator('#new-game').waitFor({ state: 'detached' });
+  await page.waitForFunction((old) => document.querySelector('.table')?.getAttribute('data-revision') !== old, before);
+}
+
+/** Looks for what keeps people out, in light and dark. */
+export async function accessible(page) {
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme });
+    // By the debugger: the page's own policy allows no script but its own.
+    await page.evaluate(AXE);
+    const { violations } = await page.evaluate(() => window.axe.run());
+    const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`);
+    assert.deepEqual(found, [], colorScheme);
+  }
+  await page.emulateMedia({ colorScheme: null });
+}

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { Server, accessible, drag, launch, moves, newGame, openTab, scripted, type } from './harness.js';
+
+let browser;
+let server;
+let page;
+
+before(async () => {
+  browser = await launch();
+});
+after(() => browser.close());
+
+beforeEach(async () => {
+  server = await Server.start({ engines: [scripted('Script', 'e7e5 b8c6 g8f6'), scripted('Mortal', 'crash'), scripted('Slow', 'think')] });
+  page = await openTab(browser, server.url);
+});
+afterEach(async () => {
+  await page.context().close();
+  await server.remove();
+  assert.deepEqual(page.faults, []);
+});
+
+const status = (text) => page.locator('#status', { hasText: text }).waitFor();
+const against = (engine, more = {}) => newGame(page, { engine, move_time: '0.1', ...more });
+
+test('Philidor answers the first move, and the evaluation is shown when it is asked for', async () => {
+  await status('White to move');
+  assert.equal(await page.locator('.evaluation').count(), 0);
+  await drag(page, 'e2', 'e4');
+  const played = await moves(page, 2);
+  assert.equal(played[0], 'e4');
+  await page.getByRole('button', { name: 'Evaluation' }).click();
+  await page.locator('.evaluation li').first().waitFor();
+  await page.locator('.wdl', { hasText: /White \d+ %, draw \d+ %/ }).waitFor();
+  assert.match(await page.locator('.bar').getAttribute('aria-label'), /Evaluation [+−#]/);
+});
+
+test('a whole game by mouse and keyboard, to mate', async () => {
+  await against('Script');
+  await drag(page, 'e2', 'e4');
+  await moves(page, 2);
+  await type(page, 'bc4');
+  await moves(page, 4);
+  await page.keyboard.type('dxe');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').filter({ hasText: 'not a legal move' }).waitFor();
+  await page.locator('.opening', { hasText: 'Bishop\'s Opening' }).waitFor();
+  await drag(page, 'd1', 'h5');
+  await moves(page, 6);
+  await type(page, 'Qxf7');
+  await status('White wins by checkmate. 1-0');
+  assert.deepEqual(await moves(page, 7), ['e4', 'e5', 'Bc4', 'Nc6', 'Qh5', 'Nf6', 'Qxf7#']);
+  assert.match(await page.locator('#announcement').textContent(), /White: queen takes f7, checkmate\. White wins by checkmate/);
+  await page.keyboard.press('Home');
+  await status('Looking at move 0');
+  await page.keyboard.press('End');
+  await status('White wins');
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save PGN' }).click()]);
+  const pgn = readFileSync(await download.path(), 'utf8');
+  assert.match(pgn, /1\. e4 e5 2\. Bc4 Nc6 3\. Qh5 Nf6 4\. Qxf7# 1-0/);
+  await newGame(page, { side: 'both' });
+  await status('White to move: your move');
+  await page.locator('input[type=file]').setInputFiles({ name: 'g.pgn', mimeType: 'text/plain', buffer: Buffer.from(pgn) });
+  await status('White wins by checkmate');
+});
+
+test('moves are taken back, and a game is resigned only after a question', async () => {
+  await against('Script');
+  await type(page, 'e4');
+  await moves(page, 2);
+  await page.getByRole('button', { name: 'Take back' }).click();
+  await moves(page, 0);
+  await page.getByRole('button', { name: 'Resign', exact: true }).click();
+  await page.getByRole('button', { name: 'Yes, resign' }).click();
+  await status('Black wins by resignation. 0-1');
+});
+
+test('a pawn is promoted to the piece that is chosen, by mouse and keyboard', async () => {
+  await newGame(page, { side: 'both', start: 'fen', fen: '8/4P3/8/8/8/2k5/8/K7 w - - 0 1' });
+  await page.locator('cg-board piece.white.pawn:not(.anim)').waitFor();
+  await drag(page, 'e7', 'e8');
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.locator('cg-board piece.white.pawn:not(.anim)').waitFor();
+  await drag(page, 'e7', 'e8');
+  await page.getByRole('button', { name: 'Knight' }).press('Enter');
+  assert.deepEqual(await moves(page, 1), ['e8=N']);
+});
+
+test('Chess960 is played, with castling by king takes rook', async () => {
+  // bqnnrkrb: king and rook change places.
+  await newGame(page, { side: 'both', start: 'chess960', number: '3' });
+  await drag(page, 'f1', 'g1');
+  assert.deepEqual(await moves(page, 1), ['O-O']);
+  await type(page, '0-0');
+  await moves(page, 2);
+});
+
+test('a game survives a reload and a restart of the server', async () => {
+  await against('Script');
+  await type(page, 'e4');
+  await moves(page, 2);
+  await page.reload();
+  assert.deepEqual(await moves(page, 2), ['e4', 'e5']);
+  const { folder } = server;
+  await server.stop();
+  await page.locator('#connection', { hasText: 'No connection' }).waitFor();
+  server = await Server.start({ folder, engines: [scripted('Script', 'b8c6')] });
+  page.faults.length = 0;
+  await page.context().close();
+  page = await openTab(browser, server.url);
+  assert.deepEqual(await moves(page, 2), ['e4', 'e5']);
+  await type(page, 'Nf3');
+  assert.deepEqual(await moves(page, 4), ['e4', 'e5', 'Nf3', 'Nc6']);
+});
+
+test('two tabs show the same game, and a move made in one is not made again in the other', async () => {
+  await newGame(page, { side: 'both' });
+  const other = await openTab(browser, server.url, { context: page.context() });
+  await drag(other, 'e2', 'e4');
+  assert.deepEqual(await moves(page, 1), ['e4']);
+  const refused = await page.evaluate(() => fetch('/api/play', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ do: 'move', text: 'e5', ply: 0 }),
+  }).then((answer) => answer.status));
+  assert.equal(refused, 409);
+  assert.deepEqual(other.faults, []);
+});
+
+test('an engine that dies is told, and the game goes on', async () => {
+  await against('Mortal');
+  await type(page, 'e4');
+  await page.locator('.notice', { hasText: 'Mortal ended (exit status: 9), again' }).waitFor();
+  await page.getByRole('button', { name: 'Start it again' }).click();
+  await page.locator('.notice', { hasText: 'Mortal' }).waitFor();
+  await page.getByRole('button', { name: 'Take back' }).click();
+  await moves(page, 0);
+  assert.equal(await page.locator('.notice').count(), 0);
+  await against('Script');
+  await type(page, 'e4');
+  await moves(page, 2);
+});
+
+test('Philidor is killed while it thinks, is started again, and moves', async () => {
+  await against('Philidor', { move_time: '3' });
+  await type(page, 'e4');
+  await page.getByText('is thinking').waitFor();
+  server.killEngines();
+  await page.locator('.notice', { hasText: 'Philidor ended (signal: 9 (SIGKILL)). It was started again.' }).waitFor();
+  await moves(page, 2);
+});
+
+test('an engine that thinks for ever can be interrupted', async () => {
+  await against('Slow');
+  await type(page, 'e4');
+  await page.getByText('is thinking').waitFor();
+  await page.getByRole('button', { name: 'Take back' }).click();
+  await moves(page, 0);
+});
+
+test('a premove is made as soon as the engine has moved', async () => {
+  await against('Philidor', { side: 'white', move_time: '1' });
+  await type(page, 'd4');
+  await drag(page, 'a2', 'a3');
+  assert.deepEqual((await moves(page, 4)).filter((_, index) => index % 2 === 0), ['d4', 'a3']);
+});
+
+test('clocks run, and rating and position are asked for', async () => {
+  await newGame(page, { engine: 'Philidor', elo: '900', timed: true, minutes: '5', increment: '0' });
+  await page.getByText('Philidor (900)').waitFor();
+  await type(page, 'e4');
+  await moves(page, 2);
+  await page.waitForFunction(() => document.querySelector('.clock.white')?.textContent !== '5:00');
+  await page.getByRole('button', { name: 'New game', exact: true }).click();
+  await page.locator('[name=start]').selectOption('fen');
+  await page.locator('[name=fen]').fill('nonsense');
+  await page.getByRole('button', { name: 'Begin' }).click();
+  await page.getByRole('alert').filter({ hasText: 'The start position is wrong' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.locator('#new-game').waitFor({ state: 'detached' });
+});
+
+test('nobody is kept out, and a phone shows it all', async () => {
+  await type(page, 'e4');
+  await moves(page, 2);
+  await page.getByRole('button', { name: 'Evaluation' }).click();
+  await page.locator('.evaluation li').first().waitFor();
+  await accessible(page);
+  await page.setViewportSize({ width: 390, height: 844 });
+  const width = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(width <= 390, `the page is ${width} pixels wide`);
+  await accessible(page);
+  await page.getByRole('button', { name: 'New game', exact: true }).click();
+  await accessible(page);
+});
+
+test('nothing shifts while the page loads', async () => {
+  await page.addInitScript(() => {
+    window.shift = 0;
+    new PerformanceObserver((list) => list.getEntries().forEach((entry) => { window.shift += entry.value; }))
+      .observe({ type: 'layout-shift', buffered: true });
+  });
+  await page.reload();
+  await status('to move');
+  await page.locator('piece').first().waitFor();
+  const shift = await page.evaluate(() => window.shift);
+  assert.ok(shift < 0.02, `layout shift ${shift}`);
+});
