@@ -246,6 +246,11 @@ impl Tree {
         self.nodes.set_moves(path.leaf, expansion.moves())
     }
 
+    /// Gives up the right to expand the path's last node.
+    pub fn give_up_expansion(&self, path: &Path) {
+        self.node(path.leaf).set_moves(0);
+    }
+
     /// Ends a visit to a leaf with what was found there: every node of the path has one visit more. Proofs are backed up
     /// as far as they reach.
     pub fn apply(&self, path: &Path, leaf: Leaf<'_>) {

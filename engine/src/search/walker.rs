@@ -66,6 +66,11 @@ impl Walker {
                     } else {
                         self.game.legal_moves()
                     };
+                    if moves.is_empty() {
+                        // Another worker has just found that the game ends here.
+                        tree.give_up_expansion(&self.path);
+                        return VisitEnd::Collided;
+                    }
                     self.ask_policy(context, tree, evaluator, &moves);
                     if !tree.expand(&self.path, &self.expansion) {
                         return VisitEnd::Full;
@@ -125,6 +130,30 @@ impl Walker {
         tree.recall(self.game.turn(), temperature, &mut self.expansion);
         if let Some(noise) = context.limits.noise.filter(|_| self.path.plies() == 0) {
             self.expansion.mix(noise);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::{Limits, Params};
+    use crate::sparse::SparseNetwork;
+    use crate::tables::Tables;
+
+    /// As another worker leaves it that has counted its visit of an ended game, before this one sees why.
+    #[test]
+    fn an_ended_game_that_was_visited_is_not_expanded_again_and_again() {
+        let stalemate = Game::from_fen("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1").unwrap();
+        let mut tree = Tree::empty(1 << 20);
+        let (limits, tables) = (Limits::default(), Tables::default());
+        let (context, _) = SearchContext::start(&mut tree, stalemate, limits, Params::native(), tables, 2);
+        tree.node(tree.root).add(0.0, 1.0, true);
+        let (mut walker, mut evaluator) = (Walker::new(0), SparseNetwork::embedded().evaluator());
+        walker.start(&context);
+        for _ in 0..3 {
+            let end = walker.visit(&context, &tree, &mut evaluator);
+            assert!(matches!(end, VisitEnd::Collided));
         }
     }
 }
