@@ -12,7 +12,7 @@ use super::run::{ReviewError, ReviewPaths};
 use crate::search::Pool;
 use crate::uci::settings::Settings;
 use crate::uci::{Knowledge, LoadedNetwork, WorkerEvaluators};
-use crate::uci_client::{EngineCommand, Limit, UciEngine, find_program, name_and_value};
+use crate::uci_client::{EngineCommand, EngineError, Limit, UciEngine, find_program, name_and_value};
 
 /// How long another engine may take to answer, beyond its time for a search.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -140,7 +140,10 @@ impl ReviewConfig {
         };
         let (program, options) = (find_program(program), self.judge_options.clone());
         let command = EngineCommand { program, options, timeout: PATIENCE };
-        let engine = UciEngine::start(&command, stop).map_err(|error| failed(&error))?;
+        let engine = UciEngine::start(&command, stop).map_err(|error| match error {
+            EngineError::Start(..) => failed(&format!("{error}; name one with --judge")),
+            error => failed(&error),
+        })?;
         let judge = UciJudge::new(engine, self.search.limit()).map_err(|error| failed(&error))?;
         Ok(Box::new(judge))
     }

@@ -5,12 +5,14 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
+use anyhow::bail;
+use anyhow::bail;
 use clap::Args;
-use engine::uci_client::{find_program, name_and_value};
+use engine::uci_client::{EngineError, find_program, name_and_value};
 
 use super::out_args::count;
 use crate::config::bounds::{MAX_DEPTH, MAX_SECONDS, MAX_THREADS};
-use crate::datagen::{EngineCommand, Limit, UciEngine};
+use crate::datagen::{EngineCommand, EngineError, Limit, UciEngine};
 
 /// Which engine, how many of it, and the limits of their searches.
 #[derive(Args, Debug)]
@@ -64,7 +66,11 @@ impl EngineArgs {
     ///
     /// If it cannot be started, or lacks an option that is to be set.
     pub fn name(&self, stop: &AtomicBool) -> anyhow::Result<String> {
-        Ok(UciEngine::start(&self.command(), stop)?.name().to_owned())
+        match UciEngine::start(&self.command(), stop) {
+            Ok(engine) => Ok(engine.name().to_owned()),
+            Err(error @ EngineError::Start(..)) => bail!("{error}; name one with --engine"),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// How an engine is started.
