@@ -6,9 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::bail;
-use anyhow::bail;
 use clap::Args;
-use engine::uci_client::{EngineError, find_program, name_and_value};
+use engine::uci_client::{find_program, name_and_value};
 
 use super::out_args::count;
 use crate::config::bounds::{MAX_DEPTH, MAX_SECONDS, MAX_THREADS};
