@@ -241,12 +241,10 @@ impl Tree {
             };
             (rank, link.visits(), child.q())
         };
-        let mut order: Vec<usize> = (0..self.nodes.moves_of(id).len()).collect();
-        order.sort_by(|a, b| {
-            let (a, b) = (key(*a), key(*b));
-            b.0.cmp(&a.0).then(b.1.cmp(&a.1)).then(b.2.total_cmp(&a.2))
-        });
-        order
+        // Read once: other workers change them meanwhile, and a sort whose order changes may panic.
+        let mut order: Vec<_> = (0..self.nodes.moves_of(id).len()).map(|index| (key(index), index)).collect();
+        order.sort_by(|(a, _), (b, _)| b.0.cmp(&a.0).then(b.1.cmp(&a.1)).then(b.2.total_cmp(&a.2)));
+        order.into_iter().map(|(_, index)| index).collect()
     }
 }
 

@@ -136,6 +136,32 @@ impl SearchObserver for OutcomeSender {
     }
 }
 
+/// Asks for the order of the root's moves again and again, while other workers change it.
+struct Ranking(mpsc::Sender<SearchOutcome>);
+
+impl SearchObserver for Ranking {
+    fn round(&mut self, view: &dyn SearchView) -> SearchControl {
+        (0..30).for_each(|_| assert!(view.best().is_some()));
+        SearchControl::Continue { expected_visits: None }
+    }
+
+    fn done(&mut self, outcome: SearchOutcome) {
+        self.0.send(outcome).expect("the test waits");
+    }
+}
+
+#[test]
+fn moves_are_ranked_while_workers_change_their_statistics() {
+    // 218 moves, all with equal priors: their order by visits changes with nearly every visit.
+    let game = Game::from_fen("R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1").unwrap();
+    let mut pool =
+        Pool::new(uniform(4), Params { mates: false, solver: false, ..Params::default() }, 64 << 20);
+    let (sender, receiver) = mpsc::channel();
+    pool.start(game, visits(400_000), Box::new(Ranking(sender)));
+    let outcome = receiver.recv().expect("an outcome");
+    assert_eq!((outcome.end_reason, outcome.error), (EndReason::Limit, None));
+}
+
 #[test]
 fn dropping_a_pool_in_mid_search_ends_it() {
     let mut pool = Pool::new(uniform(2), Params::default(), 64 << 20);
