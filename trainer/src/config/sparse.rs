@@ -98,6 +98,9 @@ pub struct SparseSourceConfig {
     pub stride: usize,
     /// Value target: λ · game result + (1 − λ) · recorded evaluation, with λ this value.
     pub value_lambda: f64,
+    /// Policy target where a search or an engine's best move is recorded: λ · move played + (1 − λ) · recorded, with λ
+    /// this value.
+    pub policy_lambda: f64,
     /// Share of a policy target that is spread evenly over the legal moves, where it is the move played alone.
     pub label_smoothing: f64,
     /// Share of samples without last move and repetitions, as positions that were set up.
@@ -117,6 +120,7 @@ impl Default for SparseSourceConfig {
             select: Selection::default(),
             stride: 8,
             value_lambda: 0.3,
+            policy_lambda: 0.0,
             label_smoothing: 0.0,
             history_dropout: 0.0,
             policy_weight: 1.0,
@@ -138,6 +142,7 @@ impl SparseSourceConfig {
         ensure!((1..=1000).contains(&self.stride), "source {name}: stride must be 1 to 1000");
         for (key, value) in [
             ("value_lambda", self.value_lambda),
+            ("policy_lambda", self.policy_lambda),
             ("label_smoothing", self.label_smoothing),
             ("history_dropout", self.history_dropout),
         ] {

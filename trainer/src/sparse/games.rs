@@ -43,6 +43,8 @@ pub struct GameStore {
 pub struct SparseRecipe {
     /// What the value should answer.
     pub target: ValueTarget,
+    /// The weight of the move played in a policy target where a policy is recorded; that has the rest.
+    pub policy_lambda: f32,
     /// The share of samples that forget the game before them: as a position that was set up.
     pub forget: f64,
     /// How much of a policy target is spread evenly over the legal moves, where it is the move played alone.
@@ -57,6 +59,7 @@ impl Default for SparseRecipe {
     fn default() -> SparseRecipe {
         SparseRecipe {
             target: ValueTarget { lambda: 0.3 },
+            policy_lambda: 0.0,
             forget: 0.0,
             smoothing: 0.0,
             policy_weight: 1.0,
@@ -70,6 +73,7 @@ impl SparseSourceConfig {
     pub fn recipe(&self) -> SparseRecipe {
         SparseRecipe {
             target: ValueTarget { lambda: self.value_lambda as f32 },
+            policy_lambda: self.policy_lambda as f32,
             forget: self.history_dropout,
             smoothing: self.label_smoothing as f32,
             policy_weight: self.policy_weight as f32,
@@ -226,18 +230,23 @@ impl Labels<'_> {
         };
         let mut smoothing = recipe.smoothing;
         let mut shares: Vec<f32> = Vec::new();
+        let played = recipe.policy_lambda;
         let best = match self.shares {
             [] => find(self.played)?,
-            [(only, _)] => {
+            _ if played >= 1.0 => find(self.played)?,
+            [(only, _)] if played == 0.0 => {
                 smoothing = 0.0;
                 find(PackedMove(*only))?
             }
-            several => {
+            recorded => {
                 smoothing = 0.0;
-                let total: f32 = several.iter().map(|(_, share)| f32::from(*share)).sum();
+                let total: f32 = recorded.iter().map(|(_, share)| f32::from(*share)).sum();
                 shares.resize(moves.len(), 0.0);
-                for (m, share) in several {
-                    shares[find(PackedMove(*m))?] += f32::from(*share) / total.max(1.0);
+                for (m, share) in recorded {
+                    shares[find(PackedMove(*m))?] += (1.0 - played) * f32::from(*share) / total.max(1.0);
+                }
+                if played > 0.0 {
+                    shares[find(self.played)?] += played;
                 }
                 (0..shares.len()).max_by(|a, b| shares[*a].total_cmp(&shares[*b]))?
             }
@@ -324,6 +333,26 @@ mod tests {
         assert_eq!(batch.wdl[1], [0.3, 0.0, 0.7], "Black won, but is mated in the evaluation");
         assert_eq!(batch.wdl[2], [0.0, 0.0, 1.0], "no evaluation");
         assert_eq!(batch.value_weight, [1.0; 6]);
+    }
+
+    #[test]
+    fn a_recorded_policy_is_mixed_with_the_move_played() {
+        let mut games = GameStore::default();
+        let mut columns = SearchColumns::default();
+        // Not the move played.
+        columns.push(0, 32768, [(11 | 27 << 6, 65535)].into_iter());
+        columns.pad(1);
+        games.push(&GameView { moves: &MOVES[..1], searches: columns.get(0..1), ..GameView::default() });
+        let shares = |policy_lambda| {
+            let recipe = SparseRecipe { policy_lambda, smoothing: 0.5, ..SparseRecipe::default() };
+            let batch = sampled(&games, &recipe);
+            let played = Game::default().legal_moves().iter().position(|m| PackedMove::new(*m).0 == MOVES[0]);
+            let shares = &batch.shares[batch.moves(0)];
+            let most = usize::from(batch.best[0]);
+            (shares[most], shares[played.unwrap()])
+        };
+        assert_eq!([shares(0.0), shares(0.25), shares(0.75)], [(1.0, 0.0), (0.75, 0.25), (0.75, 0.75)]);
+        assert_eq!(shares(1.0), (0.525, 0.525), "smoothed over twenty moves, as the move played alone is");
     }
 
     #[test]
