@@ -28,7 +28,7 @@ impl Default for SignatureConfig {
 }
 
 /// The signature, and the speed at which it was computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// Nodes on the paths of all evaluated visits.
     pub nodes: u64,
@@ -40,6 +40,8 @@ pub struct Signature {
     pub visits_per_second: u64,
     /// Visits per second with the embedded network.
     pub network_visits_per_second: u64,
+    /// One line about that network.
+    pub network: String,
 }
 
 /// The parameters of the searches without a network: the speed is that of the tree alone.
@@ -92,8 +94,9 @@ pub fn compute(config: SignatureConfig, out: &mut impl Write) -> io::Result<Sign
         let (more, longer) = search_all(name, evaluator, plain())?;
         (visits, time) = (visits + more, time + longer);
     }
-    let network = CountingEvaluator::new(SparseNetwork::embedded().evaluator(), Arc::clone(&nodes));
-    let (network_visits, network_time) = search_all("network", Box::new(network), Params::native())?;
+    let network = SparseNetwork::embedded();
+    let evaluator = Box::new(CountingEvaluator::new(network.evaluator(), Arc::clone(&nodes)));
+    let (network_visits, network_time) = search_all("network", evaluator, Params::native())?;
     let nodes = nodes.load(Ordering::Relaxed);
     Ok(Signature {
         nodes,
@@ -101,6 +104,7 @@ pub fn compute(config: SignatureConfig, out: &mut impl Write) -> io::Result<Sign
         nps: per_second(nodes, time + network_time),
         visits_per_second: per_second(visits, time),
         network_visits_per_second: per_second(network_visits, network_time),
+        network: network.describe(),
     })
 }
 
@@ -115,10 +119,10 @@ fn per_second(count: u64, time: Duration) -> u64 {
 ///
 /// If writing to `out` fails.
 pub fn print(config: SignatureConfig, out: &mut impl Write) -> io::Result<()> {
-    let Signature { nodes, checksum, nps, visits_per_second, network_visits_per_second } =
+    let Signature { nodes, checksum, nps, visits_per_second, network_visits_per_second, network } =
         compute(config, out)?;
     writeln!(out, "the tree alone: {visits_per_second} visits/s")?;
-    writeln!(out, "{}: {network_visits_per_second} visits/s", SparseNetwork::embedded().describe())?;
+    writeln!(out, "{network}: {network_visits_per_second} visits/s")?;
     writeln!(out, "checksum {checksum:016x}")?;
     writeln!(out, "{nodes} nodes {nps} nps")
 }

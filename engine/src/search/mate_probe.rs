@@ -41,13 +41,12 @@ impl MateProbe {
     pub fn start(&mut self, context: &SearchContext) {
         let all_moves = context.root_moves.len() == context.root.legal_moves().len();
         // A search of some moves, or of all of them to the end, is not ended by one mate.
-        self.finished =
-            !context.params.solver || !context.params.mates || !all_moves || context.limits.all_moves;
-        self.moves = MateLimits::default().moves;
-        if let Some(moves) = context.limits.mate {
-            self.finished = !context.params.solver || !all_moves;
-            self.moves = moves.clamp(1, 31) as u8;
-        }
+        let (looks, moves) = match context.limits.mate {
+            Some(moves) => (true, moves.clamp(1, 31) as u8),
+            None => (context.params.mates && !context.limits.all_moves, MateLimits::default().moves),
+        };
+        self.finished = !(looks && context.params.solver && all_moves);
+        self.moves = moves;
         (self.allowed, self.begun) = (0, false);
     }
 

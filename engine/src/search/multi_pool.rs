@@ -10,7 +10,7 @@ use super::mate_probe::MateProbe;
 use super::observer::{EndReason, SearchObserver};
 use super::params::{Limits, Params};
 use super::pending::PendingBatch;
-use super::pool::mate_memory;
+use super::pool::{are_native, mate_memory};
 use super::shared::{SharedSearch, lock};
 use super::tree::Tree;
 use super::walker::Walker;
@@ -96,7 +96,7 @@ impl MultiPool {
     pub fn new(mut evaluators: Vec<Box<dyn Evaluator>>, tables: Tables, batch: usize) -> MultiPool {
         let desk = Arc::<Desk>::default();
         let workers = evaluators.len();
-        let native = evaluators.iter_mut().any(|evaluator| evaluator.split().is_some());
+        let native = are_native(&mut evaluators);
         // A worker whose search has ended finds another one although its successor has not been started yet.
         let capacity = if native { 2 * workers } else { workers * batch };
         let start = |(number, evaluator)| {
@@ -116,8 +116,7 @@ impl MultiPool {
 
     /// The parameters with which searches are made: those of a task, with the defaults that its evaluators have.
     pub fn params(&self, params: &Params) -> Params {
-        let params = if self.native { params.clone() } else { params.for_batches() };
-        Params { reuse: false, ..params }
+        Params { reuse: false, ..params.for_evaluators(self.native) }
     }
 
     /// Starts a search and returns at once. The observer receives its outcome, if there is nothing to search before this

@@ -164,8 +164,12 @@ impl Params {
         }
     }
 
-    /// These parameters for a network that is not native: those that have the native default take the general one.
-    pub fn for_batches(&self) -> Params {
+    /// These parameters for evaluators that are native or not: in the second case those that have the native default take
+    /// the general one.
+    pub fn for_evaluators(&self, are_native: bool) -> Params {
+        if are_native {
+            return self.clone();
+        }
         let (native, general) = (Params::native(), Params::default());
         let own =
             |value: fn(&Params) -> f32| value(if value(self) == value(&native) { &general } else { self });
@@ -243,6 +247,34 @@ impl Puct {
     }
 }
 
+/// [`Puct::growth`] for the visits that most nodes have: a power takes longer than all else in a move's exploration.
+#[derive(Clone, Debug, Default)]
+pub(super) struct GrowthTable {
+    /// Of `powers`.
+    exponent: f32,
+    powers: Vec<f32>,
+}
+
+impl GrowthTable {
+    /// Visits in the table; nodes with more are few.
+    const VISITS: u32 = 4096;
+
+    /// Prepares the table for these parameters. A square root needs none.
+    pub fn follow(&mut self, puct: &Puct) {
+        if puct.exponent != self.exponent {
+            self.exponent = puct.exponent;
+            let visits = if puct.exponent == 0.5 { 0 } else { GrowthTable::VISITS };
+            self.powers = (0..visits).map(|visits| puct.growth(visits as f32)).collect();
+        }
+    }
+
+    /// The same as `puct.growth(visits)`, for the parameters that it was prepared for.
+    #[inline]
+    pub fn of(&self, puct: &Puct, visits: u32) -> f32 {
+        self.powers.get(visits as usize).copied().unwrap_or_else(|| puct.growth(visits as f32))
+    }
+}
+
 impl Params {
     /// Whether progressive widening allows a node with so many visits to take one more move, after `taken` ones whose
     /// priors sum up to `share`; `priors` are those of all moves in their order.
@@ -295,9 +327,10 @@ mod tests {
     #[test]
     fn a_network_that_is_not_native_has_the_general_defaults_and_what_was_chosen() {
         assert_ne!(Params::native(), Params::default());
-        assert_eq!(Params::native().for_batches(), Params::default());
+        assert_eq!(Params::native().for_evaluators(false), Params::default());
         let chosen = Params { fpu: 0.11, batch: 32, ..Params::native() };
-        assert_eq!(chosen.for_batches(), Params { fpu: 0.11, batch: 32, ..Params::default() });
+        assert_eq!(chosen.for_evaluators(false), Params { fpu: 0.11, batch: 32, ..Params::default() });
+        assert_eq!(chosen.for_evaluators(true), chosen);
     }
 
     #[test]
@@ -312,6 +345,18 @@ mod tests {
         assert!((puct.indecision(|| 0.999) - (1.0 + 0.5 * (0.679 - 1.0))).abs() < 1e-6);
         let plain = Puct::default();
         assert_eq!((plain.growth(9.0), plain.spread(5, || 3.0), plain.indecision(|| 0.1)), (3.0, 1.0, 1.0));
+    }
+
+    #[test]
+    fn the_table_of_growth_follows_its_parameters() {
+        let mut table = GrowthTable::default();
+        for exponent in [0.5, 0.62, 0.7, 0.5] {
+            let puct = Puct { exponent, ..Puct::default() };
+            table.follow(&puct);
+            for visits in [0, 1, 7, 4095, 4096, 1_000_000] {
+                assert_eq!(table.of(&puct, visits), puct.growth(visits as f32), "{exponent} {visits}");
+            }
+        }
     }
 
     #[test]

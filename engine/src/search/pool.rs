@@ -51,16 +51,21 @@ pub(super) fn mate_memory(memory: usize) -> usize {
     (memory / 32).clamp(LEAST_MATE_MEMORY, MOST_MATE_MEMORY)
 }
 
+/// Whether these evaluators of one network are native: they answer value and policy apart.
+pub(super) fn are_native(evaluators: &mut [Box<dyn Evaluator>]) -> bool {
+    evaluators.iter_mut().all(|evaluator| evaluator.split().is_some())
+}
+
 impl Pool {
     /// Starts one worker for each of `evaluators`, of which there must be at least one. `memory` in bytes bounds the
     /// tree and the table of the mate search. If the evaluators are not native, searches are
-    /// [for batches](Params::for_batches).
+    /// [for such](Params::for_evaluators).
     ///
     /// # Panics
     ///
     /// If the operating system cannot start a thread.
     pub fn new(mut evaluators: Vec<Box<dyn Evaluator>>, params: Params, memory: usize) -> Pool {
-        let native = evaluators.iter_mut().all(|evaluator| evaluator.split().is_some());
+        let native = are_native(&mut evaluators);
         let mut jobs = Vec::new();
         let mut threads = Vec::new();
         let mates = mate_memory(memory);
@@ -97,7 +102,7 @@ impl Pool {
         self.wait();
         let last = self.current.take().and_then(|search| search.take_tree());
         let mut tree = last.unwrap_or_else(|| Tree::empty(self.memory));
-        let params = if self.native { self.params.clone() } else { self.params.for_batches() };
+        let params = self.params.for_evaluators(self.native);
         let (tables, workers) = (self.tables.clone(), self.jobs.len());
         let (context, kept) = SearchContext::start(&mut tree, root, limits, params, tables, workers);
         if kept {

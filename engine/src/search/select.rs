@@ -95,7 +95,7 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
         let puct = &params.puct;
         let mut exploration = factor
             * puct.at(node.visits())
-            * puct.growth(below.max(1) as f32)
+            * tree.growth.of(puct, below.max(1))
             * puct.spread(node.visits(), || node.variance())
             * puct.indecision(|| tree.nodes.head_of(id).map_or(1.0, Link::squared_priors));
         if at_root {

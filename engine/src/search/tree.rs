@@ -10,7 +10,7 @@ use super::history::MoveHistory;
 use super::neuralmateplay::NeuralMatePlayTerms;
 use super::node::{Candidate, Fate, Known, Link, Node, NodeId};
 use super::node_store::NodeStore;
-use super::params::Params;
+use super::params::{GrowthTable, Params};
 use super::position_values::PositionValues;
 use super::proof::Proof;
 use super::recycle::Recycler;
@@ -39,6 +39,11 @@ pub struct NodeView {
 
 /// The table of [`Params::transposition_values`] takes this share of the tree's memory, in addition to it.
 const VALUES_SHARE: usize = 64;
+
+/// Keeps a table from search to search while it is wanted, beginning with a new one.
+fn keep_if<T>(wanted: bool, table: &mut Option<T>, new: impl FnOnce() -> T) {
+    *table = wanted.then(|| table.take().unwrap_or_else(new));
+}
 
 /// Visits of a search with a reused tree before the mean path length is meaningful.
 const KEPT_VISITS_UNCOUNTED: u64 = 128;
@@ -74,6 +79,8 @@ pub struct Tree {
     pub(super) forced: Option<usize>,
     /// Root moves with fewer visits than this cannot become the most visited before the search ends.
     pub(super) hopeless_below: AtomicU32,
+    /// How exploration grows with the visits.
+    pub(super) growth: GrowthTable,
     /// How well moves did in this search and those before it, if [`Params::history`] is on.
     pub(super) history: Option<MoveHistory>,
     /// The evaluator's errors in this search and those before it, if [`Params::correction`] is on.
@@ -109,6 +116,7 @@ impl Tree {
             shared: false,
             forced: None,
             hopeless_below: AtomicU32::new(0),
+            growth: GrowthTable::default(),
             history: None,
             corrections: None,
             position_values: None,
@@ -161,16 +169,9 @@ impl Tree {
             && self.advance(game);
         self.neuralmateplay = NeuralMatePlayTerms::of(&params);
         self.params = params;
-        if self.params.history == 0.0 {
-            self.history = None;
-        } else if self.history.is_none() {
-            self.history = Some(MoveHistory::new());
-        }
-        if self.params.correction == 0.0 {
-            self.corrections = None;
-        } else if self.corrections.is_none() {
-            self.corrections = Some(Corrections::new());
-        }
+        self.growth.follow(&self.params.puct);
+        keep_if(self.params.history != 0.0, &mut self.history, MoveHistory::new);
+        keep_if(self.params.correction != 0.0, &mut self.corrections, Corrections::new);
         if !self.params.transposition_values {
             self.position_values = None;
         } else if !kept || self.position_values.is_none() {
