@@ -8,8 +8,10 @@ const MOVES: usize = 16;
 /// A measured overhead is at most the clock divided by this, so that a wrong estimate cannot use up the game.
 const MAX_SHARE: u32 = 10;
 
-/// The moves of which the cost of a usual one is known; before, the option's value is assumed.
+/// The moves of which the cost of a usual one is known; before, the option's value is assumed, up to the clock divided
+/// by [`ASSUMED_SHARE`].
 const MIN_MOVES: usize = 3;
+const ASSUMED_SHARE: u32 = 200;
 
 /// What moves cost outside the engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,11 +72,12 @@ impl OverheadEstimate {
 
     /// The overhead to assume on this clock. Of the margin, `set`, the option's value, is the least; the measured one
     /// counts if it is larger, up to a tenth of the clock. The cost of the moves to come is as measured, which may be
-    /// far below `set`.
+    /// far below `set`; before enough is known, it is `set` or a two-hundredth of the clock.
     pub fn on(&self, clock: Option<Duration>, set: Duration) -> Overhead {
         let Some(clock) = clock else { return Overhead { margin: set, cost: set } };
         let margin = self.largest().min(clock / MAX_SHARE).max(set);
-        Overhead { margin, cost: self.usual().unwrap_or(set).min(margin) }
+        let assumed = set.min(clock / ASSUMED_SHARE);
+        Overhead { margin, cost: self.usual().unwrap_or(assumed).min(margin) }
     }
 }
 
@@ -164,6 +167,8 @@ mod tests {
         let clock = Some(ms(60_000));
         let cost = |costs: &[u64]| after(costs).on(clock, ms(100));
         assert_eq!(cost(&[1]), Overhead { margin: ms(100), cost: ms(100) }, "too little is known");
+        let unknown = OverheadEstimate::default().on(Some(ms(2000)), ms(100));
+        assert_eq!(unknown, Overhead { margin: ms(100), cost: ms(10) }, "not all of a short clock is reserved");
         assert_eq!(cost(&[1, 1, 400]), Overhead { margin: ms(100), cost: ms(1) });
         assert_eq!(cost(&[400; 8]), Overhead { margin: ms(400), cost: ms(400) });
         assert_eq!(cost(&[[400; 8], [1; 8], [1; 8]].concat()), Overhead { margin: ms(100), cost: ms(1) });

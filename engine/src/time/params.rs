@@ -63,7 +63,7 @@ impl Default for TimeParams {
             largest_share: 0.4,
             emergency_share: 0.02,
             max_factor: 4.0,
-            visits_base: 1.6,
+            visits_base: 2.4,
             visits_slope: 1.0,
             instability: 0.5,
             falling: 3.0,

@@ -141,7 +141,7 @@ mod tests {
         Budget { soft: Some(Duration::from_millis(1000)), hard: Some(Duration::from_millis(2500)) };
 
     fn params() -> TimeParams {
-        TimeParams { smart_pruning: 1.25, ..TimeParams::default() }
+        TimeParams { smart_pruning: 1.25, visits_base: 1.6, ..TimeParams::default() }
     }
 
     fn stops(budget: &Budget, now: &IterationStats) -> bool {
@@ -210,7 +210,7 @@ mod tests {
         let params = TimeParams::default();
         factor_is(
             visits_factor,
-            &[(share(None), 1.0), (share(Some(1.0)), 0.6), (share(Some(0.6)), 1.0), (share(Some(0.2)), 1.4)],
+            &[(share(None), 1.0), (share(Some(1.0)), 1.4), (share(Some(0.6)), 1.8), (share(Some(0.2)), 2.2)],
             &[TimeParams { visits_base: 2.0, ..params }, TimeParams { visits_slope: 0.5, ..params }],
         );
     }
