@@ -107,6 +107,28 @@ impl SumError {
     }
 }
 
+/// The results of visits, summed up.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Results {
+    pub visits: u32,
+    /// For one side, −1 to 1 each.
+    pub q: f64,
+    squares: f64,
+    draws: f64,
+}
+
+impl Results {
+    /// Adds one result.
+    #[inline]
+    pub fn add(&mut self, q: f32, draw: f32) {
+        let (q, draw) = (f64::from(q), f64::from(draw));
+        self.visits += 1;
+        self.q += q;
+        self.squares += q * q;
+        self.draws += draw;
+    }
+}
+
 /// What is known about a position without an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -212,6 +234,15 @@ impl Node {
         self.squares.increase((q * q * ONE) as u64 * count, shared);
         self.draws.increase((f64::from(draw) * ONE) as u64 * count, shared);
         self.visits.increase(visits, shared);
+    }
+
+    /// Adds the results of visits, for the side that moved into the node.
+    #[inline]
+    pub fn add_results(&self, results: &Results, shared: bool) {
+        self.wins.increase((results.q * ONE) as i64, shared);
+        self.squares.increase((results.squares * ONE) as u64, shared);
+        self.draws.increase((results.draws * ONE) as u64, shared);
+        self.visits.increase(results.visits, shared);
     }
 
     /// What has to be added to the sums so that all visits have had the result `q`, for the side that moved into the

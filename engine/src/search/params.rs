@@ -61,6 +61,9 @@ pub struct Params {
     /// Correction history: an evaluator's value is corrected by this weight times the error of its earlier values in
     /// positions with the same pawns or material. 0 is off.
     pub correction: f32,
+    /// The most visits that a worker makes in a row below a node with thousands of visits before the nodes above get their
+    /// results, where each visit is evaluated by itself. 1 is off.
+    pub series: u32,
     /// Progressive widening: below the root, moves are taken for the first time until their priors sum up to this share,
     /// at least six of them, and two more for each doubling of the node's visits from eight on (Monty). 1 is off.
     pub widening: f32,
@@ -147,6 +150,7 @@ impl Default for Params {
             material_damping: 0.0,
             history: 0.0,
             correction: 0.0,
+            series: 16,
             widening: 1.0,
             virtual_loss: 0.1,
             batch: 8,

@@ -72,7 +72,7 @@ impl PendingBatch {
             }
             let PendingLeaf { path, game, moves } = &mut self.leaves[self.waiting];
             game.clone_from(&context.root);
-            tree.begin(path);
+            tree.begin(path, false);
             match tree.descend(path, game, Expanding::AtOnce) {
                 Reached::Known { wdl, transposition } => {
                     tree.finish(path, wdl, transposition);
@@ -114,7 +114,7 @@ impl PendingBatch {
     /// into the root's priors if `noisy`. Returns whether the root was among the leaves, which then has its moves.
     pub fn apply(&mut self, context: &SearchContext, tree: &Tree, answers: &[Answer], noisy: bool) -> bool {
         let mut root_expanded = false;
-        for (leaf, answer) in self.leaves[..self.waiting].iter().zip(answers) {
+        for (leaf, answer) in self.leaves[..self.waiting].iter_mut().zip(answers) {
             let temperature = context.temperature(leaf.path.plies());
             self.expansion.set(&leaf.moves, &answer.priors, temperature);
             tree.recall(leaf.game.turn(), temperature, &mut self.expansion);
@@ -124,7 +124,7 @@ impl PendingBatch {
             }
             root_expanded |= at_root;
             let wdl = context.adjusted(&leaf.game, answer.wdl);
-            tree.apply_value(&leaf.path, &leaf.game, wdl, Some(&self.expansion));
+            tree.apply_value(&mut leaf.path, &leaf.game, wdl, Some(&self.expansion));
         }
         self.waiting = 0;
         root_expanded

@@ -1,8 +1,9 @@
 //! A visit: down to a leaf, and its value back up.
 //!
-//! [`Tree::descend`] plays the selected moves until a node without moves, or one whose value is known. While the leaf is
-//! being evaluated the visit may be counted as in flight, so that other visits avoid its path (virtual loss).
-//! [`Tree::apply`] ends it with a value, [`Tree::cancel`] without.
+//! [`Tree::descend`] plays the selected moves until a node without moves, or one whose value is known. The visit may be
+//! counted as in flight, so that others avoid its path (virtual loss): from the move on, if each worker visits one leaf
+//! at a time, or only while the leaf waits for its evaluation in a batch. [`Tree::apply`] and [`Tree::finish`] end it with
+//! a value, [`Tree::cancel`] without.
 
 use shakmaty::Color;
 
@@ -10,7 +11,7 @@ use super::correction::Corrections;
 use super::counters::VisitKind;
 use super::expansion::{Expansion, Leaf};
 use super::history::MoveHistory;
-use super::node::{Fate, NodeId, SumError};
+use super::node::{Fate, Node, NodeId, Results, SumError};
 use super::proof::Proof;
 use super::tree::Tree;
 use crate::eval::Wdl;
@@ -30,8 +31,25 @@ pub struct Path {
     exploration: f32,
     /// Earlier visits to the leaf by the path's last move, which counted as a repetition that is none any more.
     taken_back: u32,
-    /// Whether the visit is counted as in flight.
-    counted: bool,
+    /// The node from which the visits of a series begin, and its plies from the root.
+    fork: NodeId,
+    fork_plies: usize,
+    /// The results of the series that the nodes above the fork have not got yet.
+    behind: Results,
+    /// Where the visit is counted as in flight.
+    counted: Counted,
+}
+
+/// Where a visit is counted as in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counted {
+    Nowhere,
+    /// On each move as it is taken.
+    OnMoves,
+    /// On each move, and on the leaf.
+    OnMovesAndLeaf,
+    /// On all moves and nodes.
+    Everywhere,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +71,10 @@ impl Path {
             worker,
             exploration: 1.0,
             taken_back: 0,
-            counted: false,
+            fork: NodeId(0),
+            fork_plies: 0,
+            behind: Results::default(),
+            counted: Counted::Nowhere,
         }
     }
 
@@ -62,6 +83,12 @@ impl Path {
         self.steps.len()
     }
 }
+
+/// A series of visits begins at the first node of the path with fewer visits than this.
+const FORK_VISITS: u32 = 1024;
+
+/// A series has one visit more for each so many visits of its fork.
+const SERIES_SHARE: u32 = 64;
 
 /// Where a descent ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,63 +120,135 @@ pub enum Expanding {
 }
 
 impl Tree {
-    /// Begins a visit at the root, where `game` has to be.
-    pub fn begin(&self, path: &mut Path) {
+    /// Begins a visit at the root, where `game` has to be; `counted`: its moves count as in flight as they are taken.
+    pub fn begin(&self, path: &mut Path, counted: bool) {
         path.steps.clear();
         path.leaf = self.root;
         path.exploration = self.params.puct.of_worker(path.worker);
         path.taken_back = 0;
-        path.counted = false;
+        (path.fork, path.fork_plies) = (self.root, 0);
+        path.counted = if counted { Counted::OnMoves } else { Counted::Nowhere };
+    }
+
+    /// Follows selection from the root, playing the moves in `game`, to the first node with few enough visits for a
+    /// series that begins there, and returns the length of the series; or returns where the descent ended before.
+    pub fn fork(&self, path: &mut Path, game: &mut Game) -> Result<u32, Reached> {
+        while self.node(path.leaf).visits() >= FORK_VISITS {
+            if let Some(reached) = self.step(path, game, Expanding::AtSecondVisit) {
+                return Err(reached);
+            }
+        }
+        (path.fork, path.fork_plies) = (path.leaf, path.plies());
+        Ok(self.params.series.min(1 + self.node(path.fork).visits() / SERIES_SHARE))
+    }
+
+    /// Begins the next visit of a series at its fork, where `game` has to be.
+    pub fn begin_again(&self, path: &mut Path) {
+        path.steps.truncate(path.fork_plies);
+        path.leaf = path.fork;
+        path.taken_back = 0;
+        if path.counted != Counted::Nowhere {
+            path.counted = Counted::OnMoves;
+        }
+    }
+
+    /// Ends a series: the nodes above its fork get its results.
+    pub fn end_series(&self, path: &mut Path) {
+        self.catch_up(path);
+        if path.counted != Counted::Nowhere {
+            path.steps[..path.fork_plies].iter().for_each(|step| self.nodes.link(step.link).end_visit());
+        }
+    }
+
+    /// Gives the nodes above the fork what the series has found so far.
+    fn catch_up(&self, path: &mut Path) {
+        let mut results = std::mem::take(&mut path.behind);
+        if results.visits == 0 {
+            return;
+        }
+        let mut child = self.node(path.fork);
+        for step in path.steps[..path.fork_plies].iter().rev() {
+            let node = self.add_to_step(step, child, results.visits);
+            node.add_results(&results, self.shared);
+            results.q = -results.q;
+            child = node;
+        }
+    }
+
+    /// A step of a path, which leads to `child`, has so many visits more. Returns the node that it is a step of.
+    #[inline]
+    fn add_to_step(&self, step: &Step, child: &Node, visits: u32) -> &Node {
+        let link = self.nodes.link(step.link);
+        if link.add_visits(visits, self.shared) == 0
+            && let Some(head) = self.nodes.head_of(step.node)
+        {
+            head.add_visits(u32::from(step.prior), self.shared);
+        }
+        link.refresh(child);
+        self.node(step.node)
     }
 
     /// Follows selection from where the path ends, playing the moves in `game`.
     ///
-    /// After [`Reached::Leaf`] the visit is [applied](Tree::apply) or [cancelled](Tree::cancel); after a known value it
-    /// is [finished](Tree::finish); otherwise it is abandoned and has changed nothing.
+    /// After [`Reached::Leaf`] the visit is [applied](Tree::apply), after a known value it is [finished](Tree::finish);
+    /// otherwise it is [cancelled](Tree::cancel). A series [ends](Tree::end_series) after its last visit.
     pub fn descend(&self, path: &mut Path, game: &mut Game, expanding: Expanding) -> Reached {
         loop {
-            let node = self.node(path.leaf);
-            if !node.is_expanded() {
-                path.leaf_visits = node.visits();
-                if path.leaf_visits == 0 || expanding == Expanding::AtOnce {
-                    return Reached::Leaf;
-                }
-                return if node.claim() { Reached::Unexpanded } else { Reached::Collision };
-            }
-            if let Some(corrections) = &self.corrections
-                && Corrections::is_due(node.visits())
-                && node.proof().is_none()
-                && let Some(value) = node.value()
-            {
-                corrections.learn(game, node.visits(), value - node.q());
-            }
-            let edge = self.select(path.leaf, path.exploration);
-            let candidate = self.nodes.candidate(path.leaf, edge);
-            let (packed, prior) = (candidate.packed(), candidate.steps());
-            let parent = path.leaf;
-            // The child's cache line is fetched while the move is played.
-            let taken = (edge < node.links()).then(|| {
-                let link = self.nodes.link_id(parent, edge);
-                let child = self.nodes.link(link).child();
-                std::hint::black_box(self.node(child).visits());
-                Taken { link, child, transposition: false }
-            });
-            game.play(packed.to_legal_move(game.position()));
-            let Some(taken) = taken.or_else(|| self.take(path, edge, game)) else { return Reached::Full };
-            path.steps.push(Step { node: parent, link: taken.link, prior: prior as u16, packed });
-            path.leaf = taken.child;
-            if taken.transposition && self.node(taken.child).visits() > 0 {
-                let wdl = self.node(taken.child).wdl_for_parent().flipped();
-                return Reached::Known { wdl, transposition: true };
-            }
-            if self.is_taken_back(path.leaf, path.steps.len()) {
-                path.taken_back = self.nodes.link(taken.link).visits();
-                self.node(path.leaf).forget_visits();
-            }
-            if let Some(wdl) = self.known_value(path.leaf) {
-                return Reached::Known { wdl, transposition: false };
+            if let Some(reached) = self.step(path, game, expanding) {
+                return reached;
             }
         }
+    }
+
+    /// Follows selection by one ply; returns where the descent ended, if it did.
+    #[inline]
+    fn step(&self, path: &mut Path, game: &mut Game, expanding: Expanding) -> Option<Reached> {
+        let node = self.node(path.leaf);
+        if !node.is_expanded() {
+            // Another worker may have found it while this one waited here.
+            if let Some(wdl) = self.known_value(path.leaf).filter(|_| path.plies() > 0) {
+                return Some(Reached::Known { wdl, transposition: false });
+            }
+            path.leaf_visits = node.visits();
+            if path.leaf_visits == 0 || expanding == Expanding::AtOnce {
+                return Some(Reached::Leaf);
+            }
+            return Some(if node.claim() { Reached::Unexpanded } else { Reached::Collision });
+        }
+        if let Some(corrections) = &self.corrections
+            && Corrections::is_due(node.visits())
+            && node.proof().is_none()
+            && let Some(value) = node.value()
+        {
+            corrections.learn(game, node.visits(), value - node.q());
+        }
+        let edge = self.select(path.leaf, path.exploration);
+        let candidate = self.nodes.candidate(path.leaf, edge);
+        let (packed, prior) = (candidate.packed(), candidate.steps());
+        let parent = path.leaf;
+        // The child's cache line is fetched while the move is played.
+        let taken = (edge < node.links()).then(|| {
+            let link = self.nodes.link_id(parent, edge);
+            let child = self.nodes.link(link).child();
+            std::hint::black_box(self.node(child).visits());
+            Taken { link, child, transposition: false }
+        });
+        game.play(packed.to_legal_move(game.position()));
+        let Some(taken) = taken.or_else(|| self.take(path, edge, game)) else { return Some(Reached::Full) };
+        path.steps.push(Step { node: parent, link: taken.link, prior: prior as u16, packed });
+        if path.counted != Counted::Nowhere {
+            self.nodes.link(taken.link).begin_visit();
+        }
+        path.leaf = taken.child;
+        if taken.transposition && self.node(taken.child).visits() > 0 {
+            let wdl = self.node(taken.child).wdl_for_parent().flipped();
+            return Some(Reached::Known { wdl, transposition: true });
+        }
+        if self.is_taken_back(path.leaf, path.steps.len()) {
+            path.taken_back = self.nodes.link(taken.link).visits();
+            self.node(path.leaf).forget_visits();
+        }
+        self.known_value(path.leaf).map(|wdl| Reached::Known { wdl, transposition: false })
     }
 
     /// Takes a move for the first time; `game` is after it. `None` if the memory is full.
@@ -214,7 +313,7 @@ impl Tree {
     }
 
     /// Counts a visit to a leaf as in flight; returns whether the leaf is this visit's to evaluate. If not, another
-    /// visit's evaluation is in flight, and this one is abandoned.
+    /// visit's evaluation is in flight, and this one is to be [cancelled](Tree::cancel).
     pub fn count(&self, path: &mut Path) -> bool {
         let leaf = self.node(path.leaf);
         // Another visit may even have ended there meanwhile.
@@ -222,21 +321,27 @@ impl Tree {
             leaf.end_visit();
             return false;
         }
+        if path.counted == Counted::OnMoves {
+            path.counted = Counted::OnMovesAndLeaf;
+            return true;
+        }
         for step in &path.steps {
             self.node(step.node).begin_visit();
             self.nodes.link(step.link).begin_visit();
         }
-        path.counted = true;
+        path.counted = Counted::Everywhere;
         true
     }
 
     fn uncount(&self, path: &Path) {
-        if path.counted {
+        if matches!(path.counted, Counted::OnMovesAndLeaf | Counted::Everywhere) {
             self.node(path.leaf).end_visit();
-            for step in &path.steps {
-                self.node(step.node).end_visit();
-                self.nodes.link(step.link).end_visit();
-            }
+        }
+        if path.counted != Counted::Nowhere {
+            path.steps[path.fork_plies..].iter().for_each(|step| self.nodes.link(step.link).end_visit());
+        }
+        if path.counted == Counted::Everywhere {
+            path.steps.iter().for_each(|step| self.node(step.node).end_visit());
         }
     }
 
@@ -253,7 +358,7 @@ impl Tree {
 
     /// Ends a visit to a leaf with what was found there: every node of the path has one visit more. Proofs are backed up
     /// as far as they reach.
-    pub fn apply(&self, path: &Path, leaf: Leaf<'_>) {
+    pub fn apply(&self, path: &mut Path, leaf: Leaf<'_>) {
         let node = self.node(path.leaf);
         let (mut kind, mut proof) = (VisitKind::Known, None);
         let wdl = match leaf {
@@ -297,9 +402,11 @@ impl Tree {
         node.add_own(-wdl.q(), wdl.draw, self.shared);
         self.back_up(path, wdl, kind);
         if path.taken_back > 0 {
+            self.catch_up(path);
             self.replace_draws(path, wdl);
         }
         if proof.is_some() {
+            self.catch_up(path);
             self.back_up_proof(path);
         }
         // Last, so that no other visit takes the leaf for one to evaluate.
@@ -308,7 +415,7 @@ impl Tree {
 
     /// [`Tree::apply`] for an evaluator's value `wdl` of the position at the leaf, `game`, with its moves if they are known
     /// already: the value is corrected by what earlier ones of like positions came to.
-    pub(super) fn apply_value(&self, path: &Path, game: &Game, wdl: Wdl, expansion: Option<&Expansion>) {
+    pub(super) fn apply_value(&self, path: &mut Path, game: &Game, wdl: Wdl, expansion: Option<&Expansion>) {
         let corrected = match &self.corrections {
             Some(corrections) => corrections.correct(game, wdl, self.params.correction),
             None => wdl,
@@ -347,12 +454,14 @@ impl Tree {
     }
 
     /// Ends a visit that reached a known value.
-    pub fn finish(&self, path: &Path, wdl: Wdl, transposition: bool) {
+    pub fn finish(&self, path: &mut Path, wdl: Wdl, transposition: bool) {
         let kind = if transposition { VisitKind::Transposition } else { VisitKind::Known };
         self.back_up(path, wdl, kind);
         if self.node(path.leaf).proof().is_some() {
+            self.catch_up(path);
             self.back_up_proof(path);
         }
+        self.uncount(path);
     }
 
     /// Cancels a visit: the statistics are as if it had never been.
@@ -360,22 +469,19 @@ impl Tree {
         self.uncount(path);
     }
 
-    /// Adds a value, for the side to move at the leaf, to all nodes above it.
-    fn back_up(&self, path: &Path, value: Wdl, kind: VisitKind) {
-        let shared = self.shared;
+    /// Adds a value, for the side to move at the leaf, to all nodes above it; to those above the fork at the end of the
+    /// series.
+    fn back_up(&self, path: &mut Path, value: Wdl, kind: VisitKind) {
         let mut for_parent = value.q();
         let mut child = self.node(path.leaf);
-        for step in path.steps.iter().rev() {
-            let (node, link) = (self.node(step.node), self.nodes.link(step.link));
-            if link.add_visits(1, shared) == 0
-                && let Some(head) = self.nodes.head_of(step.node)
-            {
-                head.add_visits(u32::from(step.prior), shared);
-            }
-            link.refresh(child);
-            node.add(for_parent, value.draw, shared);
+        for step in path.steps[path.fork_plies..].iter().rev() {
+            let node = self.add_to_step(step, child, 1);
+            node.add(for_parent, value.draw, self.shared);
             for_parent = -for_parent;
             child = node;
+        }
+        if path.fork_plies > 0 {
+            path.behind.add(for_parent, value.draw);
         }
         self.counters.add(path.worker, kind, path.steps.len());
         if let Some(history) = &self.history {

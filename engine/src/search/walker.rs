@@ -12,9 +12,15 @@ use crate::position::Game;
 pub(super) struct Walker {
     path: Path,
     game: Game,
+    /// The game at the node where a series of visits begins.
+    fork: Game,
     priors: Vec<f32>,
     expansion: Expansion,
 }
+
+/// How often a visit looks again at a leaf that another worker evaluates or expands, which takes two microseconds; then
+/// it begins anew.
+const MAX_WAITS: u32 = 100;
 
 /// How a visit ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +39,7 @@ impl Walker {
         Walker {
             path: Path::new(worker),
             game: Game::new(),
+            fork: Game::new(),
             priors: Vec::new(),
             expansion: Expansion::default(),
         }
@@ -43,23 +50,70 @@ impl Walker {
         self.game.clone_from(&context.root);
     }
 
-    /// One visit.
+    /// A series of at most so many visits; returns how many were applied, and how the last one ended.
     pub fn visit(
         &mut self,
         context: &SearchContext,
         tree: &Tree,
         evaluator: &mut dyn SplitEvaluator,
-    ) -> VisitEnd {
+        most: u64,
+    ) -> (u64, VisitEnd) {
         self.game.rewind_to(&context.root);
-        tree.begin(&mut self.path);
-        loop {
-            match tree.descend(&mut self.path, &mut self.game, Expanding::AtSecondVisit) {
+        // A worker alone has nothing in flight.
+        tree.begin(&mut self.path, tree.shared);
+        let series = match tree.fork(&mut self.path, &mut self.game) {
+            Ok(length) => u64::from(length).min(most),
+            Err(reached) => {
+                let end = self.end_visit(context, tree, evaluator, reached);
+                return (u64::from(end == VisitEnd::Applied), end);
+            }
+        };
+        if series > 1 {
+            self.fork.clone_from(&self.game);
+        }
+        for done in 0..series {
+            if done > 0 {
+                self.game.rewind_to(&self.fork);
+                tree.begin_again(&mut self.path);
+            }
+            let reached = tree.descend(&mut self.path, &mut self.game, Expanding::AtSecondVisit);
+            let end = self.end_visit(context, tree, evaluator, reached);
+            if end != VisitEnd::Applied || tree.is_proven() {
+                tree.end_series(&mut self.path);
+                return (done + u64::from(end == VisitEnd::Applied), end);
+            }
+        }
+        tree.end_series(&mut self.path);
+        (series, VisitEnd::Applied)
+    }
+
+    /// From where a descent ended to the end of the visit.
+    fn end_visit(
+        &mut self,
+        context: &SearchContext,
+        tree: &Tree,
+        evaluator: &mut dyn SplitEvaluator,
+        mut reached: Reached,
+    ) -> VisitEnd {
+        let mut waits = 0;
+        let end = loop {
+            match reached {
                 Reached::Known { wdl, transposition } => {
-                    tree.finish(&self.path, wdl, transposition);
+                    tree.finish(&mut self.path, wdl, transposition);
                     tree.record_values(&self.path, &self.game);
                     return VisitEnd::Applied;
                 }
-                Reached::Leaf => return self.evaluate(context, tree, evaluator),
+                Reached::Leaf if !tree.shared || tree.count(&mut self.path) => {
+                    self.evaluate(context, tree, evaluator);
+                    return VisitEnd::Applied;
+                }
+                Reached::Leaf | Reached::Collision => {
+                    if waits == MAX_WAITS {
+                        break VisitEnd::Collided;
+                    }
+                    waits += 1;
+                    std::hint::spin_loop();
+                }
                 Reached::Unexpanded => {
                     let moves = if self.path.plies() == 0 {
                         context.root_moves.clone()
@@ -69,50 +123,42 @@ impl Walker {
                     if moves.is_empty() {
                         // Another worker has just found that the game ends here.
                         tree.give_up_expansion(&self.path);
-                        return VisitEnd::Collided;
+                        break VisitEnd::Collided;
                     }
                     self.ask_policy(context, tree, evaluator, &moves);
                     if !tree.expand(&self.path, &self.expansion) {
-                        return VisitEnd::Full;
+                        break VisitEnd::Full;
                     }
                 }
-                Reached::Collision => return VisitEnd::Collided,
-                Reached::Full => return VisitEnd::Full,
+                Reached::Full => break VisitEnd::Full,
             }
-        }
+            reached = tree.descend(&mut self.path, &mut self.game, Expanding::AtSecondVisit);
+        };
+        tree.cancel(&self.path);
+        end
     }
 
-    /// Evaluates the leaf, unless another worker does, and backs its value up.
-    fn evaluate(
-        &mut self,
-        context: &SearchContext,
-        tree: &Tree,
-        evaluator: &mut dyn SplitEvaluator,
-    ) -> VisitEnd {
-        // A worker alone has nothing in flight.
-        if tree.shared && !tree.count(&mut self.path) {
-            return VisitEnd::Collided;
-        }
+    /// Evaluates the leaf and backs its value up.
+    fn evaluate(&mut self, context: &SearchContext, tree: &Tree, evaluator: &mut dyn SplitEvaluator) {
         let (moves, known) = context.judge(&self.game, self.path.plies());
         if let Some(known) = known {
-            tree.apply(&self.path, known);
-            return VisitEnd::Applied;
+            tree.apply(&mut self.path, known);
+            return;
         }
         if let Some(wdl) = tree.position_value(&self.game).filter(|_| self.path.plies() > 0) {
-            tree.apply(&self.path, Leaf::Known(wdl));
+            tree.apply(&mut self.path, Leaf::Known(wdl));
             tree.record_values(&self.path, &self.game);
-            return VisitEnd::Applied;
+            return;
         }
         let wdl = context.adjusted(&self.game, evaluator.value(&self.game));
         if self.path.plies() == 0 {
             // The root's moves are wanted even after a single visit.
             self.ask_policy(context, tree, evaluator, &moves);
-            tree.apply_value(&self.path, &self.game, wdl, Some(&self.expansion));
+            tree.apply_value(&mut self.path, &self.game, wdl, Some(&self.expansion));
         } else {
-            tree.apply_value(&self.path, &self.game, wdl, None);
+            tree.apply_value(&mut self.path, &self.game, wdl, None);
         }
         tree.record_values(&self.path, &self.game);
-        VisitEnd::Applied
     }
 
     fn ask_policy(
@@ -152,8 +198,55 @@ mod tests {
         let (mut walker, mut evaluator) = (Walker::new(0), SparseNetwork::embedded().evaluator());
         walker.start(&context);
         for _ in 0..3 {
-            let end = walker.visit(&context, &tree, &mut evaluator);
-            assert!(matches!(end, VisitEnd::Collided));
+            assert_eq!(walker.visit(&context, &tree, &mut evaluator, 1), (0, VisitEnd::Collided));
+        }
+    }
+
+    /// A tree after so many visits, with the walks that they took.
+    fn visited(params: Params, workers: usize, visits: u64) -> (Tree, u64) {
+        let game =
+            Game::from_fen("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1").unwrap();
+        let mut tree = Tree::empty(1 << 25);
+        let (limits, tables) = (Limits::default(), Tables::default());
+        let (context, _) = SearchContext::start(&mut tree, game, limits, params, tables, workers);
+        let (mut walker, mut evaluator) = (Walker::new(0), SparseNetwork::embedded().evaluator());
+        walker.start(&context);
+        let (mut done, mut walks) = (0, 0);
+        while done < visits {
+            let (more, end) = walker.visit(&context, &tree, &mut evaluator, visits - done);
+            assert_eq!(end, VisitEnd::Applied);
+            (done, walks) = (done + more, walks + 1);
+        }
+        (tree, walks)
+    }
+
+    /// After a series all nodes know what came of it, as if each visit had been backed up by itself.
+    #[test]
+    fn series_leave_every_sum_as_single_visits_do() {
+        let params = |series| Params { series, transpositions: false, solver: false, ..Params::native() };
+        for workers in [1, 2] {
+            for (series, most_walks) in [(1, 6000), (16, 4000)] {
+                let (tree, walks) = visited(params(series), workers, 6000);
+                assert!(walks <= most_walks && (series > 1 || walks == 6000), "{series}: {walks} walks");
+                let mut open = vec![tree.root];
+                while let Some(id) = open.pop() {
+                    let node = tree.node(id);
+                    let children = || tree.nodes.links_of(id).map(|link| (link, tree.node(link.child())));
+                    let (below, q) = children().fold((0, 0.0), |(below, q), (link, child)| {
+                        // Visits that end at a known value do not count there.
+                        assert!(link.visits() == child.visits() || child.own() == child.visits());
+                        assert_eq!(link.in_flight(), 0);
+                        (below + link.visits(), q - f64::from(child.q()) * f64::from(link.visits()))
+                    });
+                    assert_eq!((node.visits(), node.in_flight()), (node.own() + below, 0));
+                    if below > 0 && children().all(|(_, child)| child.proof().is_none()) {
+                        let own = f64::from(node.value().unwrap()) * f64::from(node.own());
+                        let error = f64::from(node.q()) * f64::from(node.visits()) - own - q;
+                        assert!(error.abs() < 0.01, "{error} in a node of {} visits", node.visits());
+                    }
+                    open.extend(tree.nodes.links_of(id).map(|link| link.child()));
+                }
+            }
         }
     }
 }

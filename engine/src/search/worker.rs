@@ -216,9 +216,10 @@ pub(super) fn walk_round(
     let recycled = tree.recycled();
     tree.set_horizon(context.horizon(&tree, search.expected_visits()));
     while left > 0 && !search.is_stopped() && reason.is_none() {
-        match walker.visit(context, &tree, evaluator) {
+        let (visits, end) = walker.visit(context, &tree, evaluator, left);
+        left -= visits;
+        match end {
             VisitEnd::Applied => {
-                left -= 1;
                 // The limit of visits ends with the tickets: summing up all workers' visits can wait.
                 if tree.is_proven() || context.limits.depth.is_some() {
                     reason = context.end_reason(&tree);

@@ -168,7 +168,11 @@ mod tests {
         let cost = |costs: &[u64]| after(costs).on(clock, ms(100));
         assert_eq!(cost(&[1]), Overhead { margin: ms(100), cost: ms(100) }, "too little is known");
         let unknown = OverheadEstimate::default().on(Some(ms(2000)), ms(100));
-        assert_eq!(unknown, Overhead { margin: ms(100), cost: ms(10) }, "not all of a short clock is reserved");
+        assert_eq!(
+            unknown,
+            Overhead { margin: ms(100), cost: ms(10) },
+            "not all of a short clock is reserved"
+        );
         assert_eq!(cost(&[1, 1, 400]), Overhead { margin: ms(100), cost: ms(1) });
         assert_eq!(cost(&[400; 8]), Overhead { margin: ms(400), cost: ms(400) });
         assert_eq!(cost(&[[400; 8], [1; 8], [1; 8]].concat()), Overhead { margin: ms(100), cost: ms(1) });

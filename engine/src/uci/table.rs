@@ -484,6 +484,18 @@ pub static TABLE: &[UciOption] = &[
         doc: "propagate proven wins, losses and draws up the tree",
     },
     UciOption {
+        name: "VisitSeries",
+        aliases: &[],
+        kind: OptionKind::Spin(
+            1,
+            1024,
+            |s| i64::from(s.params.series),
+            |s, v| s.params.series = u32::try_from(v).unwrap_or(1),
+        ),
+        effect: OptionEffect::Params,
+        doc: "most visits in a row below a node with thousands of them before the nodes above get their results, with the backend `native`; 1 is off",
+    },
+    UciOption {
         name: "MateSearch",
         aliases: &[],
         kind: OptionKind::Check(|s| s.params.mates, |s, v| s.params.mates = v),

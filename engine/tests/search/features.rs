@@ -202,17 +202,17 @@ fn each_worker_explores_by_its_own_factor() {
         let tree = Tree::new(game.clone(), &[], params, 1 << 20);
         let descend = |path: &mut Path| {
             let mut game = game.clone();
-            tree.begin(path);
+            tree.begin(path, false);
             assert_eq!(tree.descend(path, &mut game, Expanding::AtOnce), Reached::Leaf);
             game.last_move()
         };
         let mut path = Path::new(0);
         descend(&mut path);
         let answer = Answer { wdl: Wdl::DRAW, priors: priors.clone() };
-        tree.apply(&path, Leaf::Expanded(answer.wdl, &Expansion::new(&moves, &answer, 1.0)));
+        tree.apply(&mut path, Leaf::Expanded(answer.wdl, &Expansion::new(&moves, &answer, 1.0)));
         descend(&mut path);
         // The first move's Q is 0.5, that of the unvisited ones half of it.
-        tree.apply(&path, Leaf::Valued(wdl(0.25, 0.0, 0.75)));
+        tree.apply(&mut path, Leaf::Valued(wdl(0.25, 0.0, 0.75)));
         descend(&mut Path::new(worker)).unwrap()
     };
     // 0.5 + 0.5/2 · c against 0.25 + 0.48 · c: level at c = 1.087.
