@@ -35,8 +35,12 @@ pub(super) struct Arena<T> {
     /// A chunk has `1 << shift` entries.
     shift: u32,
     /// Entries taken so far, and those left over at the ends of chunks.
-    used: AtomicU32,
+    used: Apart,
 }
+
+/// A number in cache lines of its own: workers that change it would slow down those that read what lies beside it.
+#[repr(align(128))]
+struct Apart(AtomicU32);
 
 impl<T: Default> Arena<T> {
     /// An empty arena for `bytes` at most, in chunks of `chunk_bytes` or a little less.
@@ -44,7 +48,11 @@ impl<T: Default> Arena<T> {
         let shift = (chunk_bytes / size_of::<T>()).max(2).ilog2();
         // Ids have 32 bits, and the greatest means 'none'.
         let chunks = (bytes >> shift).div_ceil(size_of::<T>()).clamp(1, (u32::MAX >> shift) as usize);
-        Arena { chunks: (0..chunks).map(|_| OnceLock::new()).collect(), shift, used: AtomicU32::new(0) }
+        Arena {
+            chunks: (0..chunks).map(|_| OnceLock::new()).collect(),
+            shift,
+            used: Apart(AtomicU32::new(0)),
+        }
     }
 
     /// Takes `count` adjacent entries, with the contents that they happen to have, and returns the id of the first;
@@ -53,13 +61,13 @@ impl<T: Default> Arena<T> {
         let chunk = 1 << self.shift;
         debug_assert!(count <= chunk);
         loop {
-            let used = self.used.load(Ordering::Relaxed);
+            let used = self.used.0.load(Ordering::Relaxed);
             let left = chunk - (used & (chunk - 1));
             // A block does not reach over the end of a chunk.
             let first = if left < count { used.checked_add(left)? } else { used };
             self.ensure((first >> self.shift) as usize, budget)?;
             let end = first + count;
-            let taken = self.used.compare_exchange_weak(used, end, Ordering::Relaxed, Ordering::Relaxed);
+            let taken = self.used.0.compare_exchange_weak(used, end, Ordering::Relaxed, Ordering::Relaxed);
             if taken.is_ok() {
                 return Some(first);
             }
@@ -94,12 +102,12 @@ impl<T: Default> Arena<T> {
 impl<T> Arena<T> {
     /// Forgets all entries, but keeps the chunks.
     pub fn clear(&mut self) {
-        *self.used.get_mut() = 0;
+        *self.used.0.get_mut() = 0;
     }
 
     /// All ids that may have been taken are below this one.
     pub fn end(&self) -> u32 {
-        self.used.load(Ordering::Relaxed)
+        self.used.0.load(Ordering::Relaxed)
     }
 
     /// An entry that was taken.

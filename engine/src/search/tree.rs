@@ -376,7 +376,10 @@ impl Tree {
     /// visited get none of them.
     pub fn set_horizon(&self, visits: Option<u64>) {
         let hopeless_below = visits.map_or(0, |visits| self.lead().0.saturating_sub(visits));
-        self.hopeless_below.store(hopeless_below as u32, Ordering::Relaxed);
+        // Every descent reads what lies beside it.
+        if self.hopeless_below.load(Ordering::Relaxed) != hopeless_below as u32 {
+            self.hopeless_below.store(hopeless_below as u32, Ordering::Relaxed);
+        }
     }
 
     /// Makes visits take this root move, an index into [`Tree::children`], until the next call. Moves must be taken for
