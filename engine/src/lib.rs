@@ -4,6 +4,8 @@
 
 /// Ctrl-C: the first ends a command cleanly, the second at once.
 pub mod interrupt;
+/// Files written aside, then renamed.
+pub mod files;
 /// The board with its game: history, repetition, the fifty-move rule, outcome.
 pub mod position;
 /// Opening books in the Polyglot format.
@@ -42,5 +44,13 @@ pub mod analysis;
 pub mod review;
 /// What a move is worth, what answers it, and what it gives up.
 pub mod explain;
+/// A game at a terminal.
+pub mod terminal;
+/// The shipped networks, and what a network file is.
+pub mod nets;
 /// Benchmarks: the signature, and the speed of a network.
 pub mod bench;
+/// What this machine has, what is fastest on it, and what to tell a GUI.
+pub mod doctor;
+/// The command line, its man pages and its completions.
+pub mod cli;

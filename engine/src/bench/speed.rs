@@ -92,7 +92,7 @@ pub struct SpeedRow {
 const SEARCH_VISITS: u64 = 3000;
 
 /// The same for a network of our own kernels.
-const NATIVE_SEARCH_VISITS: u64 = 50_000;
+pub const NATIVE_SEARCH_VISITS: u64 = 50_000;
 
 /// Measures a network, the embedded one by default, and prints its name and a table: of ONNX Runtime in one precision or
 /// in both, or of our own kernels.
@@ -223,15 +223,11 @@ pub fn native_table(
         for (workers, samples) in config.workers.iter().zip(&mut samples[3..]) {
             let evaluators = (0..*workers).map(|_| Box::new(network.evaluator()) as Box<dyn Evaluator>);
             let mut pool = Pool::new(evaluators.collect(), Params::native(), 256 << 20);
-            let start = Instant::now();
-            let mut visits = 0;
-            for (game, _) in games.iter().cycle() {
-                visits += searched(&mut pool, game, NATIVE_SEARCH_VISITS)?;
-                if start.elapsed() >= Duration::from_millis(config.time_ms) {
-                    break;
-                }
-            }
-            samples.push(visits as f64 / start.elapsed().as_secs_f64());
+            samples.push(search_rate(
+                &mut pool,
+                NATIVE_SEARCH_VISITS,
+                Duration::from_millis(config.time_ms),
+            )?);
         }
     }
     let medians: Vec<f64> = samples.iter_mut().map(|samples| median(samples)).collect();
@@ -305,16 +301,25 @@ impl SpeedBench {
         let (_, pool) =
             self.pools.iter_mut().find(|(count, _)| *count == workers).expect("a pool for each count");
         pool.set_params(Params { batch, ..Params::default() });
-        let start = Instant::now();
-        let mut visits = 0;
-        for game in self.games.iter().cycle() {
-            visits += searched(pool, game, SEARCH_VISITS)?;
-            if start.elapsed() >= self.time {
-                break;
-            }
-        }
-        Ok(visits as f64 / start.elapsed().as_secs_f64())
+        search_rate(pool, SEARCH_VISITS, self.time)
     }
+}
+
+/// Evaluations per second in searches of the fixed positions, each of so many visits, for at least `time`.
+///
+/// # Errors
+///
+/// If a search fails.
+pub fn search_rate(pool: &mut Pool, visits: u64, time: Duration) -> Result<f64, SpeedError> {
+    let start = Instant::now();
+    let mut evaluations = 0;
+    for game in games().iter().cycle() {
+        evaluations += searched(pool, game, visits)?;
+        if start.elapsed() >= time {
+            break;
+        }
+    }
+    Ok(evaluations as f64 / start.elapsed().as_secs_f64())
 }
 
 fn searched(pool: &mut Pool, game: &Game, visits: u64) -> Result<u64, SpeedError> {

@@ -11,11 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
-use shakmaty::san::San;
 use shakmaty::{Color, Move, Position};
 use thiserror::Error;
 
-use crate::pgn::san_to_move;
+use crate::pgn::read_move;
 use crate::position::{Game, PositionError};
 use crate::review::judgement::{Mark, judge_error};
 use crate::review::{JudgeError, JudgedLine, OwnJudge, OwnSearchArgs, judged_line, sans, value_of_end};
@@ -141,9 +140,7 @@ pub fn run(config: &ExplainConfig, stop: &Arc<AtomicBool>, out: &mut impl Write)
 
 /// A legal move in SAN or UCI notation.
 fn legal_move(game: &Game, text: &str) -> Result<Move, ExplainError> {
-    let text = text.trim().trim_end_matches(['!', '?', '+', '#']);
-    let san = San::from_ascii(text.as_bytes()).ok().and_then(|san| san_to_move(&san, game.position()));
-    san.or_else(|| game.parse_uci(text).ok()).ok_or_else(|| ExplainError::Move(text.to_owned()))
+    read_move(game, text).ok_or_else(|| ExplainError::Move(text.trim().to_owned()))
 }
 
 /// Explains a position in which there is a legal move.

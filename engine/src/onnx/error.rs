@@ -4,18 +4,28 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use super::runtime::LIBRARY;
 use crate::eval::{CardError, EvalError, GoldenError};
 
 /// ONNX Runtime's library was not found or is too old.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "ONNX Runtime's library (libonnxruntime.so 1.31 or newer) cannot be loaded; run scripts/setup.sh, put it beside \
-     the program, or name it in ORT_DYLIB_PATH ({})",
-    tried.join("; ")
-)]
+#[error("ONNX Runtime's library ({LIBRARY} 1.31 or newer) cannot be loaded; {MEND} ({})", list(tried))]
 pub struct RuntimeError {
     /// Each path tried, with its error.
     pub(super) tried: Vec<String>,
+}
+
+/// What to do where the library is missing.
+const MEND: &str = if cfg!(windows) {
+    "put it beside the program, or name it in ORT_DYLIB_PATH; it needs Microsoft's Visual C++ Redistributable for x64, \
+     which Microsoft's site has under that name. The network inside the program needs neither"
+} else {
+    "run scripts/setup.sh, put it beside the program, or name it in ORT_DYLIB_PATH; the network inside the program does \
+     not need it"
+};
+
+fn list(tried: &[String]) -> String {
+    if tried.is_empty() { "there is none".to_owned() } else { tried.join("; ") }
 }
 
 /// Why a network cannot be used; the text is one line and names the file.

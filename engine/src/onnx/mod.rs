@@ -23,6 +23,7 @@ pub use network::Network;
 pub use network_pair::{ChosenNetwork, NetworkPair};
 pub use precision_cache::PrecisionCache;
 pub use recurrence::{MAX_STEPS, StepLimits};
+pub use runtime::library as runtime_library;
 pub use session::{Logits, OnnxSession};
 pub use sparse::OnnxSparseEvaluator;
 pub use timing::PrecisionTiming;

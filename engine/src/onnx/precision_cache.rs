@@ -42,12 +42,20 @@ struct Measurement {
 }
 
 impl PrecisionCache {
-    /// The user's cache: `philidor/precision.json` in `$XDG_CACHE_HOME` or `~/.cache`.
+    /// The user's cache: `philidor/precision.json` in `$XDG_CACHE_HOME` or `~/.cache`, on Windows in
+    /// `%LOCALAPPDATA%`.
     pub fn of_user() -> PrecisionCache {
         let absolute =
             |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
+        let local = || absolute("LOCALAPPDATA").filter(|_| cfg!(windows));
+        let cache =
+            absolute("XDG_CACHE_HOME").or_else(local).or_else(|| Some(absolute("HOME")?.join(".cache")));
         PrecisionCache { file: cache.map(|cache| cache.join("philidor/precision.json")) }
+    }
+
+    /// The file.
+    pub fn path(&self) -> Option<&Path> {
+        self.file.as_deref()
     }
 
     /// A cache in `file`, which need not exist yet.

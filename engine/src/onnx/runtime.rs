@@ -8,7 +8,13 @@ use ort::logging::LogLevel;
 
 use super::error::RuntimeError;
 
-static ENVIRONMENT: OnceLock<Result<Environment, RuntimeError>> = OnceLock::new();
+static RUNTIME: OnceLock<Result<LoadedRuntime, RuntimeError>> = OnceLock::new();
+
+/// The library with its environment.
+struct LoadedRuntime {
+    environment: Environment,
+    library: PathBuf,
+}
 
 /// The process's ONNX Runtime environment, loaded on the first call.
 ///
@@ -16,7 +22,21 @@ static ENVIRONMENT: OnceLock<Result<Environment, RuntimeError>> = OnceLock::new(
 ///
 /// If none of the [`candidates`] can be loaded, or none is new enough.
 pub(super) fn environment() -> Result<&'static Environment, RuntimeError> {
-    ENVIRONMENT.get_or_init(load).as_ref().map_err(Clone::clone)
+    runtime().map(|runtime| &runtime.environment)
+}
+
+fn runtime() -> Result<&'static LoadedRuntime, RuntimeError> {
+    RUNTIME.get_or_init(load).as_ref().map_err(Clone::clone)
+}
+
+/// The file of the loaded ONNX Runtime; its name usually has the version.
+///
+/// # Errors
+///
+/// As [`environment`].
+pub fn library() -> Result<PathBuf, RuntimeError> {
+    let library = &runtime()?.library;
+    Ok(library.canonicalize().unwrap_or_else(|_| library.clone()))
 }
 
 /// The version and build of the loaded ONNX Runtime, as it reports them.
@@ -28,7 +48,7 @@ pub(super) fn version() -> Result<&'static str, RuntimeError> {
     environment().map(|_| ort::info())
 }
 
-fn load() -> Result<Environment, RuntimeError> {
+fn load() -> Result<LoadedRuntime, RuntimeError> {
     let mut tried = Vec::new();
     for path in candidates() {
         match ort::init_from(&path) {
@@ -36,7 +56,7 @@ fn load() -> Result<Environment, RuntimeError> {
                 Ok(environment) => {
                     environment.set_log_level(LogLevel::Error);
                     log::info!("ONNX Runtime from {}", path.display());
-                    return Ok(environment);
+                    return Ok(LoadedRuntime { environment, library: path });
                 }
                 Err(error) => tried.push(one_line(&format!("{}: {error}", path.display()))),
             },
@@ -46,34 +66,66 @@ fn load() -> Result<Environment, RuntimeError> {
     Err(RuntimeError { tried })
 }
 
-/// `ORT_DYLIB_PATH` alone if it is set; else the program's folder, `../lib`, `.deps/lib` of each folder
-/// above the program, and the system's search path.
+/// The library's file name, without a version.
+pub(super) const LIBRARY: &str = if cfg!(windows) {
+    "onnxruntime.dll"
+} else if cfg!(target_os = "macos") {
+    "libonnxruntime.dylib"
+} else {
+    "libonnxruntime.so"
+};
+
+/// `ORT_DYLIB_PATH` alone if it is set; else the files in [`folders`]. Except on Windows, which may have an older one of
+/// its own, the system's search path comes last.
 fn candidates() -> Vec<PathBuf> {
     if let Some(path) = std::env::var_os("ORT_DYLIB_PATH").filter(|path| !path.is_empty()) {
         return vec![path.into()];
     }
+    // The program may have been started through a link to it.
+    let program = std::env::current_exe().ok();
+    let real = program.as_ref().and_then(|program| program.canonicalize().ok());
     let mut all = Vec::new();
-    if let Some(folder) = std::env::current_exe().ok().as_deref().and_then(Path::parent) {
-        all.extend(libraries_in(folder));
-        all.extend(libraries_in(&folder.join("../lib")));
-        for ancestor in folder.ancestors() {
-            all.extend(libraries_in(&ancestor.join(".deps/lib")));
+    for folder in [&program, &real].into_iter().flatten().filter_map(|program| program.parent()) {
+        for library in folders(folder).iter().flat_map(|folder| libraries_in(folder)) {
+            if !all.contains(&library) {
+                all.push(library);
+            }
         }
     }
-    all.push("libonnxruntime.so".into());
+    if cfg!(not(windows)) {
+        all.push(LIBRARY.into());
+    }
     all
 }
 
-/// The files `libonnxruntime.so*` of a folder: the unversioned name first, then the newest version.
+/// Where the library is looked for, of a program in `folder`: beside it, where archives and packages put it, in the
+/// Python packages of the environment that it was installed in, and in `.deps/lib` of each folder above.
+fn folders(folder: &Path) -> Vec<PathBuf> {
+    let mut all = vec![folder.to_owned(), folder.join("../lib"), folder.join("../lib/philidor")];
+    let mut packages = vec![folder.join("../Lib/site-packages")];
+    for lib in ["../lib", "../lib64"] {
+        let versions = std::fs::read_dir(folder.join(lib)).into_iter().flatten().flatten();
+        let mut versions: Vec<PathBuf> = versions
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with("python3"))
+            .map(|entry| entry.path())
+            .collect();
+        versions.sort();
+        for python in versions {
+            packages.extend([python.join("site-packages"), python.join("dist-packages")]);
+        }
+    }
+    all.extend(packages.iter().map(|packages| packages.join("onnxruntime/capi")));
+    all.extend(folder.ancestors().map(|ancestor| ancestor.join(".deps/lib")));
+    all
+}
+
+/// The library's files in a folder: the unversioned name first, then the newest version.
 fn libraries_in(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut found: Vec<PathBuf> = entries
         .flatten()
         .map(|entry| entry.path())
-        .filter(|path| {
-            let name = path.file_name().map(|name| name.to_string_lossy());
-            name.is_some_and(|name| name.starts_with("libonnxruntime.so"))
-        })
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(LIBRARY)))
         .collect();
     found.sort_by_key(|path| (path.as_os_str().len(), std::cmp::Reverse(path.clone())));
     found
@@ -82,4 +134,38 @@ fn libraries_in(folder: &Path) -> Vec<PathBuf> {
 /// The text on one line: errors of ONNX Runtime span several.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_is_found_where_archives_packages_and_wheels_put_it() {
+        let root = std::env::temp_dir().join(format!("philidor-runtime-{}", std::process::id()));
+        let file = |path: &str| {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "").unwrap();
+        };
+        let versioned = format!("{LIBRARY}.1.31.1");
+        for (place, program) in [
+            (LIBRARY.to_owned(), ""),
+            (format!("lib/{versioned}"), "bin"),
+            (format!("lib/philidor/{versioned}"), "bin"),
+            (format!("lib/python3.11/site-packages/onnxruntime/capi/{versioned}"), "bin"),
+            (format!("lib64/python3.13/site-packages/onnxruntime/capi/{versioned}"), "bin"),
+            (format!("Lib/site-packages/onnxruntime/capi/{LIBRARY}"), "Scripts"),
+            (format!(".deps/lib/{LIBRARY}"), "target/release"),
+        ] {
+            file(&place);
+            let program = root.join(program);
+            std::fs::create_dir_all(&program).unwrap();
+            let found: Vec<PathBuf> =
+                folders(&program).iter().flat_map(|folder| libraries_in(folder)).collect();
+            let [found] = found.as_slice() else { panic!("{place}: {found:?}") };
+            assert_eq!(found.canonicalize().unwrap(), root.canonicalize().unwrap().join(&place));
+            std::fs::remove_dir_all(&root).unwrap();
+        }
+    }
 }

@@ -11,7 +11,7 @@ mod section;
 mod tree;
 mod write;
 
-pub use moves::{is_chess960, san_to_move};
+pub use moves::{is_chess960, read_move, san_to_move};
 pub use section::{GameVisitor, ReadGame, each_game};
 pub use split::{game_starts, last_game_start, without_byte_order_mark};
 pub use tree::{BrokenPgn, PgnGame, PgnToken, read_games};

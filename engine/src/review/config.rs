@@ -114,17 +114,26 @@ impl OwnSearchArgs {
             analyse: true,
             ..Settings::default()
         };
-        let mut notes = Vec::new();
-        let network = LoadedNetwork::load(&settings, &mut notes).map_err(|error| error.to_string())?;
-        notes.iter().for_each(|note| log::info!("{note}"));
-        let workers = WorkerEvaluators::new(Some(&network), &settings).map_err(|error| error.to_string())?;
-        let mut knowledge = Knowledge::default();
-        knowledge.open_tables(&settings).map_err(|error| error.to_string())?;
-        let mut pool = Pool::new(workers.evaluators, settings.search_params(), workers.tree_memory);
-        pool.set_tables(knowledge.tables().clone());
-        let name = format!("Philidor {} ({})", env!("CARGO_PKG_VERSION"), network.name());
-        Ok(OwnJudge::new(name, pool, self.limit()))
+        own_judge(&settings, self.limit())
     }
+}
+
+/// Our own search with these settings.
+///
+/// # Errors
+///
+/// What is wrong with the network or the tables.
+pub fn own_judge(settings: &Settings, limit: Limit) -> Result<OwnJudge, String> {
+    let mut notes = Vec::new();
+    let network = LoadedNetwork::load(settings, &mut notes).map_err(|error| error.to_string())?;
+    notes.iter().for_each(|note| log::info!("{note}"));
+    let workers = WorkerEvaluators::new(Some(&network), settings).map_err(|error| error.to_string())?;
+    let mut knowledge = Knowledge::default();
+    knowledge.open_tables(settings).map_err(|error| error.to_string())?;
+    let mut pool = Pool::new(workers.evaluators, settings.search_params(), workers.tree_memory);
+    pool.set_tables(knowledge.tables().clone());
+    let name = format!("Philidor {} ({})", env!("CARGO_PKG_VERSION"), network.name());
+    Ok(OwnJudge::new(name, pool, limit))
 }
 
 impl ReviewConfig {

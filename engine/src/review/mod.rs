@@ -16,7 +16,7 @@ pub mod page;
 mod run;
 
 pub use annotate::{additions, remark};
-pub use config::{OwnSearchArgs, ReviewConfig, Side};
+pub use config::{OwnSearchArgs, ReviewConfig, Side, own_judge};
 pub use game_review::{GameReview, PlayerSummary, ReviewedMove, numbered, sans, value_of_end};
 pub use judge::{Judge, JudgeError, JudgedLine, OwnJudge, UciJudge, judged_line};
 pub use material::{Phase, settled, value_of};

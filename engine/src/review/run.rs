@@ -16,6 +16,7 @@ use super::game_review::{GameReview, value_of_end};
 use super::journal::{Evaluations, Journal, JournalError, ReviewKey};
 use super::judge::{Judge, JudgeError, JudgedLine};
 use super::page::{self, PageTitle};
+use crate::files::write_aside;
 use crate::pgn::{PgnGame, read_games};
 use crate::uci_client::UciPosition;
 
@@ -181,18 +182,4 @@ impl Results<'_> {
         write_aside(&self.paths.page, |file| page::write(&self.title, &reviews, file))?;
         Ok(reviews.len())
     }
-}
-
-/// Writes a file under another name, flushes it to the disk, and renames it, so that nobody sees half of it.
-fn write_aside(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let aside = PathBuf::from(name);
-    let attempt = || {
-        let mut file = io::BufWriter::new(std::fs::File::create(&aside)?);
-        write(&mut file)?;
-        file.into_inner()?.sync_all()?;
-        std::fs::rename(&aside, path)
-    };
-    attempt().inspect_err(|_| drop(std::fs::remove_file(&aside)))
 }

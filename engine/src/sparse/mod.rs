@@ -18,7 +18,8 @@ mod evaluator;
 mod network;
 
 pub use evaluator::SparseEvaluator;
-pub use network::{SparseError, SparseFile, SparseNetwork};
+pub use network::{SparseError, SparseFile, SparseNetwork, TOLERANCE};
+pub use protobuf::FileContents;
 pub use tensors::SparseTensors;
 
 #[cfg(test)]

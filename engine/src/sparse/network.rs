@@ -14,7 +14,7 @@ use crate::encoding::{moves1, sparse1};
 use crate::eval::{CARD_FORMAT, CardError, Golden, GoldenError, ValueScheme, golden};
 
 /// Largest difference of a probability from its golden answer, which is computed in fp32.
-const TOLERANCE: f32 = 0.02;
+pub const TOLERANCE: f32 = 0.02;
 
 /// A network of the family `sparse` as integers: cheap to clone.
 #[derive(Clone, Debug)]
@@ -93,6 +93,15 @@ impl SparseFile {
         let network = SparseNetwork { name, ..SparseNetwork::new(&SparseTensors::read(file)?)? };
         golden::compare(&mut network.evaluator(), &golden, ValueScheme::Wdl, TOLERANCE)?;
         Ok(network)
+    }
+
+    /// Has an evaluator reproduce the card's golden answers.
+    ///
+    /// # Errors
+    ///
+    /// If the card is wrong or an answer differs by more than [`TOLERANCE`].
+    pub fn check(&self, evaluator: &mut SparseEvaluator) -> Result<(), SparseError> {
+        Ok(golden::compare(evaluator, &card(&self.0)?, ValueScheme::Wdl, TOLERANCE)?)
     }
 }
 

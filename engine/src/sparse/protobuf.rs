@@ -70,6 +70,28 @@ pub(super) enum Values {
     Other(i32),
 }
 
+/// What any ONNX file says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileContents {
+    /// The model's properties.
+    pub metadata: HashMap<String, String>,
+    /// The numbers in all constant tensors.
+    pub parameters: usize,
+}
+
+impl FileContents {
+    /// Reads a file's bytes.
+    ///
+    /// # Errors
+    ///
+    /// If they are not an ONNX model.
+    pub fn read(bytes: &[u8]) -> Result<FileContents, String> {
+        let OnnxFile { metadata, initialisers } = OnnxFile::read(bytes)?;
+        let parameters = initialisers.values().map(|tensor| tensor.shape.iter().product::<usize>()).sum();
+        Ok(FileContents { metadata, parameters })
+    }
+}
+
 impl OnnxFile {
     /// Reads a file's bytes.
     ///

@@ -1,0 +1,30 @@
+//! Man pages and shell completions, made of the command line itself.
+
+use std::io;
+use std::path::Path;
+
+use clap::Command;
+use clap_complete::{Shell, generate_to};
+
+/// Writes into `folder`, which is made if it is missing: `man1/`, a page for the program and one for each command, and
+/// `completions/`, for bash, zsh and fish.
+///
+/// # Errors
+///
+/// If a file cannot be written.
+pub fn write(command: Command, folder: &Path) -> io::Result<()> {
+    let name = command.get_name().to_owned();
+    let command = match command.get_version() {
+        Some(_) => command,
+        // A program with an option --version of its own has no version for clap.
+        None => command.version(env!("CARGO_PKG_VERSION")).disable_version_flag(true),
+    };
+    let (pages, completions) = (folder.join("man1"), folder.join("completions"));
+    std::fs::create_dir_all(&pages)?;
+    std::fs::create_dir_all(&completions)?;
+    clap_mangen::generate_to(command.clone(), &pages)?;
+    for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+        generate_to(shell, &mut command.clone(), &name, &completions)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! Files written aside, then renamed.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Writes a file under another name, flushes it to the disk, and renames it, so that nobody sees half of it.
+///
+/// # Errors
+///
+/// If `write` fails, or the file system does.
+pub fn write_aside(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let aside = PathBuf::from(name);
+    let attempt = || {
+        let mut file = io::BufWriter::new(std::fs::File::create(&aside)?);
+        write(&mut file)?;
+        file.into_inner()?.sync_all()?;
+        std::fs::rename(&aside, path)
+    };
+    attempt().inspect_err(|_| drop(std::fs::remove_file(&aside)))
+}

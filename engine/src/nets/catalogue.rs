@@ -1,0 +1,83 @@
+//! The shipped networks: their measured strength and speed, and where they are installed.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+/// The file that is also inside the program.
+pub const EMBEDDED_FILE: &str = "philidor.int8.onnx";
+
+/// The list of shipped networks, `nets/catalogue.json`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Catalogue {
+    /// The machine of the speeds.
+    pub machine: String,
+    /// The networks, the strongest first.
+    pub networks: Vec<ShippedNetwork>,
+}
+
+/// A shipped network.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShippedNetwork {
+    /// The name of its file.
+    pub file: String,
+    /// Its strength, as measured in matches.
+    pub strength: String,
+    /// Positions per second in a search with one worker.
+    pub speed: u64,
+}
+
+impl Catalogue {
+    /// The list that this version of the program is shipped with.
+    ///
+    /// # Panics
+    ///
+    /// If it is damaged, which a test excludes.
+    pub fn shipped() -> Catalogue {
+        let text = include_str!("../../../nets/catalogue.json");
+        serde_json::from_str(text).expect("the catalogue is sound")
+    }
+
+    /// The network of this file name.
+    pub fn named(&self, file: &str) -> Option<&ShippedNetwork> {
+        self.networks.iter().find(|network| network.file == file)
+    }
+}
+
+/// The installed file of a shipped network, if there is one.
+pub fn find(file: &str) -> Option<PathBuf> {
+    folders().into_iter().map(|folder| folder.join(file)).find(|path| path.is_file())
+}
+
+/// Where networks are looked for: `nets` beside the program and one and two folders above it, and
+/// `../share/philidor/nets`.
+fn folders() -> Vec<PathBuf> {
+    let program = std::env::current_exe().and_then(|program| program.canonicalize());
+    program.ok().as_deref().and_then(Path::parent).map(folders_of).unwrap_or_default()
+}
+
+fn folders_of(folder: &Path) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = folder.ancestors().take(4).map(|above| above.join("nets")).collect();
+    all.extend(folder.parent().map(|above| above.join("share/philidor/nets")));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_are_looked_for_where_packages_put_them() {
+        for (program, nets) in [
+            ("/opt/philidor/bin", "/opt/philidor/nets"),
+            ("/usr/bin", "/usr/share/philidor/nets"),
+            ("/home/me/philidor/target/release", "/home/me/philidor/nets"),
+            ("/home/me/philidor/target/release/deps", "/home/me/philidor/nets"),
+            ("/games/Philidor", "/games/Philidor/nets"),
+        ] {
+            assert!(folders_of(Path::new(program)).contains(&PathBuf::from(nets)), "{program}");
+        }
+    }
+}
