@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use studio::engines::{EngineSpec, Roster};
 use studio::matches::start_matches;
 use studio::play::Table;
@@ -16,6 +16,7 @@ use tokio::net::TcpListener;
 /// Play against Philidor and other UCI engines, watch matches and follow training runs, in a browser on this machine.
 #[derive(Parser)]
 #[command(
+    name = "philidor-studio",
     version,
     after_help = "Example: philidor-studio --open --run runs/first --engine 'Stockfish=/usr/games/stockfish'"
 )]
@@ -44,6 +45,9 @@ struct Arguments {
     /// Folder for the game in progress [default: philidor-studio in $XDG_STATE_HOME or ~/.local/state]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
+    /// Write a man page and completions for bash, zsh and fish into a folder, and end
+    #[arg(long, value_name = "DIR", exclusive = true)]
+    manual: Option<PathBuf>,
 }
 
 fn token(text: &str) -> Result<String, String> {
@@ -69,6 +73,10 @@ fn main() -> ExitCode {
 }
 
 async fn run(arguments: Arguments) -> Result<()> {
+    if let Some(folder) = arguments.manual {
+        return engine::cli::manual::write(Arguments::command(), &folder)
+            .with_context(|| format!("cannot write into {}", folder.display()));
+    }
     let philidor = arguments.philidor.or_else(beside_us);
     if philidor.is_none() && arguments.engines.is_empty() {
         bail!("there is no engine: build philidor beside this program, or name one with --engine NAME=CMD");

@@ -1,0 +1,285 @@
+#!/usr/bin/env bash
+# Makes what a release page holds.
+set -euo pipefail
+
+usage() {
+    cat <<'TEXT'
+Usage: scripts/package.sh [--out FOLDER] [tar] [deb] [wheel] [windows] [sbom]
+
+Builds the files of a release from this checkout (default: all of them) into
+target/packages, with SHA256SUMS:
+
+  tar      philidor-VERSION-linux-x86_64.tar.gz
+  deb      philidor_VERSION-1_amd64.deb            needs cargo-deb
+  wheel    philidor-VERSION-py3-none-….whl         needs maturin
+  windows  philidor-VERSION-windows-x86_64.zip     needs Debian's rustc-web, cargo-web,
+           rust-web-src and gcc-mingw-w64-x86-64, zip
+  sbom     philidor-VERSION.cdx.json, CycloneDX    needs cargo-cyclonedx
+
+With cargo-zigbuild and ziglang (pip) the Linux programs run on glibc 2.28 and newer,
+without on the glibc of this machine and newer; it says so. What a part needs and is
+missing is named, and how to get it. ONNX Runtime comes by pip, pinned in
+scripts/deps-engine.txt and scripts/deps-windows.txt.
+
+The same commit gives the same bytes: times are the commit's, paths are left out.
+Set CARGO_TARGET_DIR to build elsewhere. Try the files by scripts/try_packages.sh.
+
+Example: scripts/package.sh tar deb
+TEXT
+}
+
+ROOT=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
+OUT=$ROOT/target/packages
+WORK=$ROOT/target/package
+TARGET=x86_64-unknown-linux-gnu
+GLIBC=2.28
+BUILD=${CARGO_TARGET_DIR:-$ROOT/target/dist-build}
+
+say() { printf 'package: %s\n' "$*" >&2; }
+die() {
+    say "$*"
+    exit 1
+}
+
+# need PROGRAM HOW: dies if there is no such program.
+need() { command -v "$1" >/dev/null || die "$1 is missing: $2"; }
+
+# --- What all share -----------------------------------------------------------
+
+settings() {
+    VERSION=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' "$ROOT/Cargo.toml")
+    PHILIDOR_COMMIT=$(git -C "$ROOT" describe --always --dirty --abbrev=12 '--exclude=*')
+    SOURCE_DATE_EPOCH=$(git -C "$ROOT" log -1 --format=%ct)
+    export PHILIDOR_COMMIT SOURCE_DATE_EPOCH LC_ALL=C TZ=UTC
+    # The wheel's builder and cargo have folders of their own; no path may get into the programs.
+    export CARGO_ENCODED_RUSTFLAGS
+    CARGO_ENCODED_RUSTFLAGS=$(printf -- '--remap-path-prefix=%s=.\x1f--remap-path-prefix=%s=cargo\x1f--remap-path-prefix=%s=target' \
+        "$ROOT" "${CARGO_HOME:-$HOME/.cargo}" "$BUILD")
+    [[ $PHILIDOR_COMMIT != *-dirty ]] || say "there are changes that are not committed: the version says so"
+}
+
+# Programs for Linux, in $BIN.
+build_linux() {
+    [[ -z ${BIN:-} ]] || return 0
+    local arguments=(--locked --profile dist --target-dir "$BUILD" -p engine -p studio)
+    if command -v cargo-zigbuild >/dev/null; then
+        say "building for glibc $GLIBC and newer"
+        (cd "$ROOT" && cargo zigbuild "${arguments[@]}" --target "$TARGET.$GLIBC") >&2
+    else
+        say "no cargo-zigbuild: the programs will need this machine's glibc or a newer one"
+        (cd "$ROOT" && cargo build "${arguments[@]}" --target "$TARGET") >&2
+    fi
+    BIN=$BUILD/$TARGET/dist
+}
+
+# wheel PINS PLATFORM...: downloads the wheel that the file pins, prints its path.
+wheel_of() {
+    local pins=$1 folder=$WORK/wheels/$(basename "$1" .txt) platforms=() platform
+    shift
+    for platform in "$@"; do platforms+=(--platform "$platform"); done
+    if ! compgen -G "$folder/onnxruntime-*.whl" >/dev/null; then
+        say "fetching ONNX Runtime for $1"
+        mkdir -p "$folder"
+        python3 -m pip download --quiet --disable-pip-version-check --no-deps --require-hashes --only-binary=:all: \
+            --python-version 3.11 --implementation cp --abi cp311 "${platforms[@]}" --dest "$folder" \
+            --requirement "$pins" >&2 || die "pip could not fetch what $(basename "$pins") pins"
+    fi
+    compgen -G "$folder/onnxruntime-*.whl"
+}
+
+# unpack WHEEL FOLDER PREFIX...: those members of the wheel that begin so, without their folders.
+unpack() {
+    python3 - "$@" <<'PYTHON'
+import pathlib, sys, zipfile
+wheel, folder, *prefixes = sys.argv[1:]
+pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+with zipfile.ZipFile(wheel) as archive:
+    for name in archive.namelist():
+        if name.startswith(tuple(prefixes)):
+            (pathlib.Path(folder) / name.rsplit("/", 1)[1]).write_bytes(archive.read(name))
+PYTHON
+}
+
+linux_runtime() { wheel_of "$ROOT/scripts/deps-engine.txt" manylinux_2_28_x86_64 manylinux_2_27_x86_64; }
+
+# licences FOLDER TARGET WHEEL CRATE...
+licences() {
+    local folder=$1 target=$2 wheel=$3
+    shift 3
+    mkdir -p "$folder"
+    cp "$ROOT/LICENSE" "$folder/philidor.txt"
+    (cd "$ROOT" && python3 scripts/licences.py --target "$target" "$@") >"$folder/crates.txt"
+    unpack "$wheel" "$WORK/runtime-licences" onnxruntime/LICENSE onnxruntime/ThirdPartyNotices.txt
+    cp "$WORK/runtime-licences/LICENSE" "$folder/onnxruntime.txt"
+    cp "$WORK/runtime-licences/ThirdPartyNotices.txt" "$folder/onnxruntime-third-parties.txt"
+}
+
+# nets FOLDER: the network files with their cards.
+nets() {
+    mkdir -p "$1"
+    cp "$ROOT"/nets/*.onnx "$ROOT"/nets/{philidor,resnet,mlp,linear,trm}.md "$1/"
+}
+
+readme() { sed "s/@VERSION@/$VERSION/; s/@COMMIT@/$PHILIDOR_COMMIT/" "$ROOT/packaging/README.txt"; }
+
+# manuals FOLDER: man1/ and completions/ of both programs.
+manuals() {
+    rm -rf "$1"
+    "$BIN/philidor" manual "$1"
+    "$BIN/philidor-studio" --manual "$1"
+}
+
+# plain FOLDER: the modes that everybody may have, and the commit's time.
+plain() {
+    find "$1" -type d -exec chmod 755 {} +
+    find "$1" -type f -exec chmod 644 {} +
+    find "$1" -path '*/bin/*' -type f -exec chmod 755 {} +
+    find "$1" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+}
+
+# finished FILE: reports a file.
+finished() { say "$(basename "$1"): $(($(stat -c %s "$1") / 1000)) kB"; }
+
+# --- The files ----------------------------------------------------------------
+
+make_tar() {
+    build_linux
+    local name=philidor-$VERSION-linux-x86_64 wheel
+    wheel=$(linux_runtime)
+    local stage=$WORK/tar/$name
+    rm -rf "$WORK/tar"
+    mkdir -p "$stage/bin" "$stage/share/games/plugins/uci"
+    cp "$BIN/philidor" "$BIN/philidor-studio" "$stage/bin/"
+    unpack "$wheel" "$stage/lib" onnxruntime/capi/libonnxruntime.so.
+    nets "$stage/nets"
+    licences "$stage/licences" "$TARGET" "$wheel" engine studio
+    readme >"$stage/README.txt"
+    manuals "$WORK/manuals"
+    mkdir -p "$stage/share/man" "$stage/share/bash-completion/completions" "$stage/share/zsh/site-functions" \
+        "$stage/share/fish/vendor_completions.d"
+    cp -r "$WORK/manuals/man1" "$stage/share/man/"
+    install_completions "$stage/share/bash-completion/completions" "$stage/share/zsh/site-functions" \
+        "$stage/share/fish/vendor_completions.d"
+    cp "$ROOT/packaging/philidor.eng" "$stage/share/games/plugins/uci/"
+    plain "$stage"
+    tar --create --sort=name --format=ustar --owner=0 --group=0 --numeric-owner --directory "$WORK/tar" "$name" |
+        gzip -9n >"$OUT/$name.tar.gz.new"
+    mv "$OUT/$name.tar.gz.new" "$OUT/$name.tar.gz"
+    finished "$OUT/$name.tar.gz"
+}
+
+# install_completions BASH ZSH FISH: into these folders.
+install_completions() {
+    local from=$WORK/manuals/completions program
+    for program in philidor philidor-studio; do
+        cp "$from/$program.bash" "$1/$program"
+        cp "$from/_$program" "$2/"
+        cp "$from/$program.fish" "$3/"
+    done
+}
+
+make_deb() {
+    need cargo-deb "cargo install cargo-deb"
+    build_linux
+    local wheel stage=$WORK/deb
+    wheel=$(linux_runtime)
+    rm -rf "$stage"
+    mkdir -p "$stage"/{bin,lib,bash,zsh,fish,plugins,doc}
+    cp "$BIN/philidor" "$BIN/philidor-studio" "$stage/bin/"
+    unpack "$wheel" "$stage/lib" onnxruntime/capi/libonnxruntime.so.
+    nets "$stage/nets"
+    licences "$stage/licences" "$TARGET" "$wheel" engine studio
+    readme | sed 's/^  bin\//  \/usr\/bin\//' >"$stage/doc/README.txt"
+    {
+        printf 'Philidor is free software under the GPL, version 3 or later; on Debian systems its text is in\n'
+        printf '/usr/share/common-licenses/GPL-3. What else is inside:\n\n'
+        cat "$stage/licences"/{crates,onnxruntime,onnxruntime-third-parties}.txt
+    } >"$stage/copyright"
+    manuals "$WORK/manuals"
+    cp -r "$WORK/manuals/man1" "$stage/man1"
+    install_completions "$stage/bash" "$stage/zsh" "$stage/fish"
+    cp "$ROOT/packaging/philidor.eng" "$stage/plugins/"
+    rm -rf "$stage/licences"
+    plain "$stage"
+    # The folder of the programs is given; nothing is built or stripped again.
+    local file=$OUT/philidor_$VERSION-1_amd64.deb
+    (cd "$ROOT" && cargo deb --quiet --locked --no-build --no-strip -p engine --output "$file.new") >&2
+    mv "$file.new" "$file"
+    finished "$file"
+}
+
+make_wheel() {
+    need maturin "pip install maturin"
+    local arguments=(build --quiet --locked --out "$WORK/wheel" --target-dir "$BUILD")
+    if command -v cargo-zigbuild >/dev/null; then
+        arguments+=(--zig --target "$TARGET" --compatibility manylinux_2_28)
+    fi
+    rm -rf "$WORK/wheel"
+    (cd "$ROOT/packaging" && maturin "${arguments[@]}") >&2
+    local file
+    file=$(compgen -G "$WORK/wheel/*.whl") || die "maturin made no wheel"
+    mv "$file" "$OUT/"
+    finished "$OUT/$(basename "$file")"
+}
+
+make_windows() {
+    need x86_64-w64-mingw32-gcc-posix "apt install gcc-mingw-w64-x86-64"
+    need zip "apt install zip"
+    [[ -d /usr/src/rustc-web || -d /usr/lib/rustlib/src || -d /usr/lib/rust-web/lib/rustlib/src ]] ||
+        say "Debian's rust-web-src seems to be missing: apt install rustc-web cargo-web rust-web-src"
+    local triple=x86_64-pc-windows-gnu name=philidor-$VERSION-windows-x86_64 wheel
+    # Debian's compiler with the sources of its library: no other has this target here.
+    say "building for Windows"
+    (
+        cd "$ROOT"
+        PATH=/usr/bin:$PATH RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 \
+            CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER=x86_64-w64-mingw32-gcc-posix \
+            /usr/bin/cargo build --locked --profile dist --target-dir "$BUILD-windows" -p engine \
+            -Zbuild-std=std,panic_unwind,panic_abort --target "$triple"
+    ) >&2
+    wheel=$(wheel_of "$ROOT/scripts/deps-windows.txt" win_amd64)
+    local stage=$WORK/windows/$name
+    rm -rf "$WORK/windows"
+    mkdir -p "$stage"
+    cp "$BUILD-windows/$triple/dist/philidor.exe" "$stage/"
+    unpack "$wheel" "$stage" onnxruntime/capi/onnxruntime.dll
+    nets "$stage/nets"
+    licences "$stage/licences" "$triple" "$wheel" engine
+    readme | sed 's/$/\r/' >"$stage/README.txt"
+    plain "$stage"
+    rm -f "$OUT/$name.zip"
+    (cd "$WORK/windows" && find "$name" | sort | zip --quiet -X -9 --names-stdin "$OUT/$name.zip")
+    finished "$OUT/$name.zip"
+}
+
+make_sbom() {
+    need cargo-cyclonedx "cargo install cargo-cyclonedx"
+    # It writes beside each manifest.
+    (cd "$ROOT" && cargo cyclonedx --quiet --format json --target "$TARGET" --override-filename philidor-sbom \
+        --manifest-path engine/Cargo.toml --spec-version 1.5) >&2
+    mv "$ROOT/engine/philidor-sbom.json" "$OUT/philidor-$VERSION.cdx.json"
+    find "$ROOT"/{trainer,studio} -maxdepth 1 -name 'philidor-sbom.json' -delete
+    finished "$OUT/philidor-$VERSION.cdx.json"
+}
+
+parts=()
+while (($#)); do
+    case $1 in
+    -h | --help) usage && exit ;;
+    --out)
+        (($# > 1)) || die "--out needs a folder"
+        OUT=$(mkdir -p "$2" && cd "$2" && pwd)
+        shift
+        ;;
+    tar | deb | wheel | windows | sbom) parts+=("$1") ;;
+    *) usage >&2 && exit 2 ;;
+    esac
+    shift
+done
+((${#parts[@]})) || parts=(tar deb wheel windows sbom)
+mkdir -p "$OUT" "$WORK"
+settings
+for part in "${parts[@]}"; do "make_$part"; done
+(cd "$OUT" && find . -maxdepth 1 -type f ! -name SHA256SUMS ! -name '*.new' -printf '%f\n' | sort | xargs sha256sum >SHA256SUMS.new)
+mv "$OUT/SHA256SUMS.new" "$OUT/SHA256SUMS"
+say "done: $OUT"
