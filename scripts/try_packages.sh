@@ -1,0 +1,196 @@
+#!/usr/bin/env bash
+# Tries what scripts/package.sh made, each file where nothing else is installed.
+set -euo pipefail
+
+usage() {
+    cat <<'TEXT'
+Usage: scripts/try_packages.sh [--from FOLDER] [tar] [deb] [wheel] [windows] [cpu]
+
+Installs the files of target/packages and plays with them (default: all of them):
+
+  tar      unpacked in a bare Debian 12                        needs root, debootstrap
+  deb      installed there, played, removed: nothing is left   needs root, debootstrap
+  wheel    in a fresh virtual environment                      needs pip with an index
+  windows  under Wine                                          needs wine64, mingw-w64
+  cpu      bench on emulated old processors: the same nodes    needs qemu-user
+
+The bare systems are made once, in target/package/systems; DEBIAN=bullseye takes another
+(glibc 2.31). Games are played by scripts/try_engine.py. All messages go to stdout.
+
+Example: scripts/try_packages.sh tar deb
+TEXT
+}
+
+ROOT=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
+FROM=$ROOT/target/packages
+SYSTEMS=$ROOT/target/package/systems
+DEBIAN=${DEBIAN:-bookworm}
+TC=2+0.1
+TRY=$ROOT/scripts/try_engine.py
+
+say() { printf '\n== %s\n' "$*"; }
+die() {
+    printf 'try_packages: %s\n' "$*" >&2
+    exit 1
+}
+need() { command -v "$1" >/dev/null || die "$1 is missing: $2"; }
+
+file_of() { compgen -G "$FROM/$1" | head -n 1 || die "there is no $1 in $FROM: run scripts/package.sh"; }
+
+# system NAME: a copy of a bare system, in $SYSTEM.
+system() {
+    ((EUID == 0)) || die "a bare system needs root"
+    need debootstrap "apt install debootstrap"
+    local bare=$SYSTEMS/$DEBIAN
+    if [[ ! -e $bare/etc/debian_version ]]; then
+        mkdir -p "$SYSTEMS"
+        debootstrap --variant=minbase "$DEBIAN" "$bare.new" >&2
+        mv "$bare.new" "$bare"
+    fi
+    SYSTEM=$SYSTEMS/$DEBIAN-$1
+    rm -rf "$SYSTEM"
+    cp -a "$bare" "$SYSTEM"
+    say "$1 in Debian $(cat "$SYSTEM/etc/debian_version"), $(chroot "$SYSTEM" ldd --version | head -n 1)"
+}
+
+# measured COMMAND...: with its time.
+measured() {
+    local start end
+    start=$(date +%s%N)
+    "$@"
+    end=$(date +%s%N)
+    echo "(${*: -1} … took $(((end - start) / 1000000)) ms)"
+}
+
+try_tar() {
+    local file name
+    file=$(file_of 'philidor-*-linux-x86_64.tar.gz')
+    system tar
+    name=$(basename "$file" .tar.gz)
+    measured tar --extract --gzip --file "$file" --directory "$SYSTEM/opt"
+    mount --bind /proc "$SYSTEM/proc"
+    trap 'umount "$SYSTEM/proc" 2>/dev/null || true' EXIT
+    local inside=(chroot "$SYSTEM" "/opt/$name/bin/philidor")
+    "${inside[@]}" --version
+    "${inside[@]}" net list | grep -c 'file:     /opt'
+    "${inside[@]}" net check "/opt/$name/nets/resnet.int8.onnx"
+    chroot "$SYSTEM" "/opt/$name/bin/philidor-studio" --version
+    "$TRY" --games 2 --tc "$TC" --crlf -- "${inside[@]}"
+    umount "$SYSTEM/proc"
+    trap - EXIT
+}
+
+# files SYSTEM: all files but those that apt and dpkg themselves change.
+files() {
+    (cd "$1" && find . -xdev ! -path './var/lib/dpkg/*' ! -path './var/log/*' ! -path './var/cache/*' \
+        ! -path './var/lib/apt/*' ! -path './proc/*' ! -path './tmp/*' | sort)
+}
+
+try_deb() {
+    local file
+    file=$(file_of 'philidor_*_amd64.deb')
+    system deb
+    cp "$file" "$SYSTEM/tmp/"
+    files "$SYSTEM" >"$SYSTEMS/before"
+    mount --bind /proc "$SYSTEM/proc"
+    trap 'umount "$SYSTEM/proc" 2>/dev/null || true' EXIT
+    local apt=(chroot "$SYSTEM" env DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes --no-install-recommends)
+    measured "${apt[@]}" install "/tmp/$(basename "$file")"
+    chroot "$SYSTEM" philidor --version
+    chroot "$SYSTEM" philidor net check /usr/share/philidor/nets/resnet.int8.onnx
+    chroot "$SYSTEM" dpkg -L philidor | grep -E 'games/plugins|bash-completion/completions/|zsh/|fish/|man1/philidor\.1'
+    "$TRY" --games 2 --tc "$TC" --crlf -- chroot "$SYSTEM" philidor
+    "${apt[@]}" remove philidor
+    umount "$SYSTEM/proc"
+    trap - EXIT
+    files "$SYSTEM" >"$SYSTEMS/after"
+    if diff "$SYSTEMS/before" "$SYSTEMS/after"; then echo "removed: nothing is left"; else die "apt remove left files"; fi
+}
+
+try_wheel() {
+    local file folder=$SYSTEMS/wheel
+    file=$(file_of 'philidor-*.whl')
+    say "wheel in a fresh environment of $(python3 --version)"
+    rm -rf "$folder"
+    python3 -m venv "$folder"
+    measured "$folder/bin/pip" install --quiet --disable-pip-version-check "$file"
+    "$folder/bin/philidor" --version
+    "$folder/bin/philidor" net check "$ROOT/nets/resnet.int8.onnx"
+    "$TRY" --games 2 --tc "$TC" --ponder -- "$folder/bin/philidor"
+    "$folder/bin/pip" uninstall --quiet --disable-pip-version-check --yes philidor
+    [[ ! -e $folder/bin/philidor ]] || die "pip uninstall left the program"
+    echo "uninstalled"
+}
+
+try_windows() {
+    local file folder=$SYSTEMS/windows wine
+    file=$(file_of 'philidor-*-windows-x86_64.zip')
+    wine=$(command -v wine64 || compgen -G '/usr/lib/wine/wine64') || die "wine64 is missing: apt install wine64"
+    need x86_64-w64-mingw32-gcc-posix "apt install gcc-mingw-w64-x86-64"
+    say "windows under $("$wine" --version 2>/dev/null)"
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    measured unzip -q "$file" -d "$folder"
+    folder=$(compgen -G "$folder/philidor-*")
+    # Wine 8 lacks the library that Rust's standard library takes random numbers from.
+    cat >"$SYSTEMS/bcryptprimitives.c" <<'C'
+#include <windows.h>
+BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
+__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T size) { return SystemFunction036(data, (ULONG)size); }
+C
+    x86_64-w64-mingw32-gcc-posix -shared -o "$folder/bcryptprimitives.dll" "$SYSTEMS/bcryptprimitives.c" -ladvapi32
+    export WINEPREFIX=$SYSTEMS/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
+    local engine=("$wine" "$folder/philidor.exe") tables
+    tables=$(printf 'Z:%s' "$ROOT/tests/data/syzygy" | tr / '\\')
+    "${engine[@]}" --version
+    "${engine[@]}" net check || true
+    "${engine[@]}" net check 'Z:'"$(printf %s "$ROOT/nets/resnet.int8.onnx" | tr / '\\')" || echo "(ONNX Runtime: see above)"
+    say "options with Windows paths, CRLF, SyzygyPath with ;"
+    "$TRY" --games 0 --crlf --option "SyzygyPath=$tables;$tables" --option 'Debug Log File=C:\philidor.log' \
+        --expect 'uciok' -- "${engine[@]}"
+    say "without onnxruntime.dll"
+    mv "$folder/onnxruntime.dll" "$SYSTEMS/"
+    "$TRY" --games 0 --crlf -- "${engine[@]}"
+    mv "$SYSTEMS/onnxruntime.dll" "$folder/"
+    say "games"
+    "$TRY" --games "${WINDOWS_GAMES:-20}" --tc "$TC" --option Threads=1 --option Hash=64 -- "${engine[@]}"
+}
+
+try_cpu() {
+    need qemu-x86_64 "apt install qemu-user"
+    local file folder=$SYSTEMS/cpu cpu native
+    file=$(file_of 'philidor-*-linux-x86_64.tar.gz')
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    tar --extract --gzip --file "$file" --directory "$folder" --strip-components 1
+    say "glibc: $(objdump -T "$folder/bin/philidor" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1) is the newest that philidor asks for"
+    objdump -T "$folder"/lib/libonnxruntime.so.* | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1
+    native=$("$folder/bin/philidor" bench --visits 100 | grep -E '^checksum|nodes [0-9]+ nps$' | sed 's/ [0-9]* nps//')
+    echo "here: $native"
+    for cpu in Nehalem SandyBridge Opteron_G2 Haswell; do
+        say "cpu $cpu"
+        measured qemu-x86_64 -cpu "$cpu" "$folder/bin/philidor" bench --visits 100 >"$SYSTEMS/bench" 2>&1
+        grep -E '^(checksum|sparse|\()|nodes' "$SYSTEMS/bench" | tail -n 4
+        [[ $(grep -E '^checksum|nodes [0-9]+ nps$' "$SYSTEMS/bench" | sed 's/ [0-9]* nps//') == "$native" ]] ||
+            die "another result than here"
+    done
+}
+
+parts=()
+while (($#)); do
+    case $1 in
+    -h | --help) usage && exit ;;
+    --from)
+        (($# > 1)) || die "--from needs a folder"
+        FROM=$(cd "$2" && pwd)
+        shift
+        ;;
+    tar | deb | wheel | windows | cpu) parts+=("$1") ;;
+    *) usage >&2 && exit 2 ;;
+    esac
+    shift
+done
+((${#parts[@]})) || parts=(tar deb wheel windows cpu)
+mkdir -p "$SYSTEMS"
+for part in "${parts[@]}"; do "try_$part"; done
+say "all passed: ${parts[*]}"
