@@ -5,7 +5,7 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-Usage: scripts/setup.sh [engine|all|tools]
+Usage: scripts/setup.sh [engine|all|tools|fleet]
 
   engine   what building and running the engine needs: checks Rust, installs a
            C compiler if there is none, puts ONNX Runtime into .deps/lib
@@ -16,6 +16,8 @@ Usage: scripts/setup.sh [engine|all|tools]
   tools    what matches need (scripts/match.py, scripts/strength.py): the opponents
            Stockfish, Glaurung, Toga II and GNU Chess; python-chess in .deps/python;
            says how to get fastchess, if it is not installed
+  fleet    what scripts/fleet.py needs to work on many machines: Ray in .deps/fleet,
+           a virtual environment of Python (240 MB)
 
 Debian packages come by apt (with sudo when not root), the two runtimes from
 their Python wheels and python-chess by pip, pinned in scripts/deps-*.txt, what
@@ -243,6 +245,32 @@ get_browser_driver() {
     say "what the browser tests need is in studio/node_modules"
 }
 
+have_ray() { cmp -s "$ROOT/scripts/deps-fleet.txt" "$DEPS/fleet/ray.pins" && [[ -x $DEPS/fleet/bin/ray ]]; }
+
+# A virtual environment cannot be renamed: the copy of the pins says that everything is there.
+get_ray() {
+    say "fetching Ray (about 80 MB, of which 240 MB stay)"
+    local python pins=$ROOT/scripts/deps-fleet.txt checked=(--require-hashes)
+    python=$(command -v python3 || echo /usr/bin/python3)
+    rm -rf "$DEPS/fleet"
+    "$python" -m venv "$DEPS/fleet" >&2 || {
+        install_packages python3-venv
+        "$python" -m venv --clear "$DEPS/fleet" >&2
+    }
+    scratch
+    if [[ $("$python" -c 'import sys; print(*sys.version_info[:2])')-$(uname -m) != '3 11-x86_64' ]]; then
+        say "the sums of scripts/deps-fleet.txt are for Python 3.11 on x86-64: not checked here"
+        sed -n 's/ *\\$//; /^[a-z]/p' "$pins" >"$SCRATCH/pins"
+        pins=$SCRATCH/pins checked=()
+    fi
+    TMPDIR=$SCRATCH "$DEPS/fleet/bin/python" -m pip install --quiet --disable-pip-version-check --no-cache-dir \
+        --only-binary=:all: "${checked[@]}" --requirement "$pins" >&2 ||
+        die "pip could not fetch Ray: is there a network, and a package index for pip?"
+    cp "$ROOT/scripts/deps-fleet.txt" "$DEPS/fleet/ray.pins"
+    rm -rf "$SCRATCH"
+    say "Ray is in .deps/fleet"
+}
+
 # once NAME: gets it unless it is there, one run at a time.
 once() {
     local name=$1
@@ -291,7 +319,7 @@ TEXT
 main() {
     local part=${1:-all}
     case $part in
-    engine | all | tools) ;;
+    engine | all | tools | fleet) ;;
     -h | --help) usage && exit 0 ;;
     *) usage >&2 && exit 2 ;;
     esac
@@ -303,6 +331,11 @@ main() {
         check_opponents
         once chess
         check_fastchess
+        say "$part is ready"
+        return
+    fi
+    if [[ $part == fleet ]]; then
+        once ray
         say "$part is ready"
         return
     fi

@@ -114,7 +114,7 @@ impl Setting {
             cache: 0,
             ..SelfPlayRules::default()
         };
-        let plan = SelfPlayPlan { rules, seed: 1, games: u64::MAX, ahead: 0 };
+        let plan = SelfPlayPlan { rules, seed: 1, games: u64::MAX };
         let networks = SelfPlayNetworks { network: Arc::clone(&self.network), other: None };
         let stop = AtomicBool::new(false);
         let session = std::thread::scope(|scope| {

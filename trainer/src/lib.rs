@@ -32,6 +32,8 @@ pub mod gameplay;
 pub mod selfplay;
 /// Matches of networks and classical players, and their statistics.
 pub mod arena;
+/// Units of work as values, done by this process or on other machines.
+pub mod units;
 /// Networks of the family `sparse`: training and files, in plain Rust.
 pub mod sparse;
 /// The network families, in libtorch.

@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use trainer::cli::{
     AnnotateArgs, ArenaArgs, ConvertLc0Args, EvaluateArgs, ExportArgs, ExportPgnArgs, FetchGamesArgs,
     HeatmapArgs, ImportArgs, InspectArgs, LrFinderArgs, MineArgs, OverfitArgs, PlotArgs, QuantiseArgs,
-    RateArgs, RlArgs, SelfPlayArgs, TrainArgs, VerifyArgs,
+    RateArgs, RlArgs, SelfPlayArgs, TrainArgs, VerifyArgs, WorkArgs,
 };
 
 /// Philidor's trainer: from games to networks.
@@ -41,6 +41,7 @@ enum Command {
     Heatmap(HeatmapArgs),
     #[command(alias = "learn")]
     Rl(RlArgs),
+    Work(WorkArgs),
 }
 
 fn main() -> ExitCode {
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
         Command::Evaluate(args) => args.run(),
         Command::Heatmap(args) => args.run(),
         Command::Rl(args) => args.run(),
+        Command::Work(args) => args.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

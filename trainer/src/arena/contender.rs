@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result, ensure};
 use engine::players::{Player, PlayerTask, UctParams};
 use engine::position::Game;
-use engine::search::Limits;
+use engine::search::{Limits, Params};
 use shakmaty::Move;
 
 use crate::config::bounds::{MAX_DEPTH, MAX_VISITS};
@@ -31,6 +31,8 @@ pub enum Contender {
         network: Arc<dyn Backend>,
         /// Visits a move.
         visits: u64,
+        /// Parameters of its search; none for those of the match's rules.
+        params: Option<Box<Params>>,
     },
     /// One of the engine's classical players.
     Classical {
@@ -63,7 +65,7 @@ impl Contender {
             return Ok(Contender::Classical { player, effort });
         }
         let network = load_network(Path::new(name))?;
-        Ok(Contender::Network { name: name.to_owned(), network: Arc::new(network), visits })
+        Ok(Contender::Network { name: name.to_owned(), network: Arc::new(network), visits, params: None })
     }
 
     /// A network's visits a move; 1 for other players.

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use anyhow::{Result, ensure};
 use engine::players::Player;
 use engine::position::{Game, PackedMove};
-use engine::search::{Limits, SteppedSearch};
+use engine::search::{Limits, Params, SteppedSearch};
 use engine::tables::Tables;
 use shakmaty::Color;
 
@@ -29,6 +30,8 @@ pub struct MatchSetup {
     pub sides: [Side; 2],
     /// How the games are played.
     pub rules: MatchRules,
+    /// Each player's search parameters.
+    pub params: [Params; 2],
     /// Endgame tables that adjudicate.
     pub tables: Tables,
     /// Seed of all random numbers.
@@ -47,11 +50,44 @@ pub struct FinishedMatchGame {
 impl FinishedMatchGame {
     /// The first player's points, in halves.
     pub fn halves(&self) -> u8 {
-        match self.game.result.winner() {
-            None => 1,
-            Some(winner) => 2 * u8::from(winner == first_players_colour(self.number)),
+        halves_of(self.number, &self.game)
+    }
+}
+
+/// The first player's points in game `number`, in halves.
+pub fn halves_of(number: u64, game: &GameRecord) -> u8 {
+    match game.result.winner() {
+        None => 1,
+        Some(winner) => 2 * u8::from(winner == first_players_colour(number)),
+    }
+}
+
+/// Checks that a replayed game can be one of a match by these rules: that it ends where they say, with that result. Who
+/// would have resigned is not known, as no searches are stored.
+///
+/// # Errors
+///
+/// It is not; the text says why.
+pub fn check_match_game(rules: &MatchRules, tables: &Tables, stored: &GameRecord) -> Result<()> {
+    let mut game = Game::from_fen(&stored.start_fen())?;
+    let plies = stored.moves.len();
+    for (ply, packed) in stored.moves.iter().enumerate() {
+        let is_over = known_result(&game, tables).is_some() || ply >= rules.max_plies;
+        ensure!(!is_over, "it was over after {ply} plies, and has {plies}");
+        game.play(packed.to_legal_move(game.position()));
+    }
+    let cut = || (plies >= rules.max_plies).then_some((GameResult::Draw, FLAG_ADJUDICATED));
+    let found = (stored.result, stored.flags);
+    match known_result(&game, tables).or_else(cut) {
+        Some(expected) => ensure!(found == expected, "it ends as {found:?}, expected {expected:?}"),
+        None => {
+            let resigned = rules.resign_threshold < 1.0
+                && stored.result.winner().is_some()
+                && stored.flags == FLAG_ADJUDICATED;
+            ensure!(resigned, "it is not over after its {plies} plies");
         }
     }
+    Ok(())
 }
 
 /// Which colour the first player has.
@@ -82,10 +118,9 @@ impl MatchGame {
         MatchGame { setup, number, game, record, solo, searching: false, lost: [0; 2] }
     }
 
-    /// The side to move.
-    fn side(&self) -> Side {
-        let first = self.game.turn() == first_players_colour(self.number);
-        self.setup.sides[usize::from(!first)]
+    /// The index of the player to move.
+    fn player(&self) -> usize {
+        usize::from(self.game.turn() != first_players_colour(self.number))
     }
 
     fn play(&mut self, m: shakmaty::Move) {
@@ -128,10 +163,10 @@ impl BatchedGame for MatchGame {
                 let game = GameRecord { result, flags, ..std::mem::take(&mut self.record) };
                 return Next::Over(FinishedMatchGame { number: self.number, game });
             }
-            match self.side() {
+            match self.setup.sides[self.player()] {
                 Side::Search(evaluator, visits) => {
                     let limits = Limits { visits: Some(visits), ..Limits::default() };
-                    self.solo.start(&self.game, limits, self.setup.rules.params());
+                    self.solo.start(&self.game, limits, self.setup.params[self.player()].clone());
                     self.searching = true;
                     return Next::Search(evaluator);
                 }

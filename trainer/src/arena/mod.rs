@@ -15,6 +15,7 @@ mod game;
 mod play;
 
 pub use contender::Contender;
+pub use game::{check_match_game, halves_of};
 pub use pgn::{PgnGame, read_pgn};
 pub use play::{MatchPlan, MatchReport, play_match};
 pub use rating::{HeadToHead, Rating, rate};

@@ -8,6 +8,7 @@ use std::thread;
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, unbounded};
 use engine::eval::Evaluator;
+use engine::search::Params;
 use indicatif::ProgressBar;
 
 use super::contender::Contender;
@@ -21,6 +22,8 @@ use crate::record::GameRecord;
 /// Which games of a match to play, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatchPlan {
+    /// Number of the first pair.
+    pub first: u64,
     /// Largest number of pairs of games.
     pub pairs: u64,
     /// A test that ends the match earlier.
@@ -29,8 +32,6 @@ pub struct MatchPlan {
     pub rules: MatchRules,
     /// Seed of openings and games.
     pub seed: u64,
-    /// Results of an interrupted match, which is continued with the next pair.
-    pub earlier: MatchResults,
 }
 
 impl MatchPlan {
@@ -44,9 +45,9 @@ impl MatchPlan {
 /// The outcome of a match.
 #[derive(Clone, Debug, Default)]
 pub struct MatchReport {
-    /// The first player's results, including those of earlier calls.
+    /// The first player's results.
     pub results: MatchResults,
-    /// The games counted in this call, in order; in an opening's first game the first player has White.
+    /// The games, in order; in an opening's first game the first player has White.
     pub games: Vec<GameRecord>,
     /// Whether it was stopped before the end.
     pub stopped: bool,
@@ -69,15 +70,16 @@ pub fn play_match(
 ) -> Result<MatchReport> {
     let rules = &plan.rules;
     rules.check_visits(first.visits().max(second.visits()))?;
-    if plan.is_decided(&plan.earlier) {
-        return Ok(MatchReport { results: plan.earlier, ..MatchReport::default() });
-    }
     let OpeningsAndTables { starts, tables } =
         OpeningsAndTables::open(&rules.book, rules.random_plies, &rules.syzygy, plan.seed)?;
     let mut networks = Vec::new();
     let sides = [side(first, &mut networks), side(second, &mut networks)];
-    let setup = Arc::new(MatchSetup { sides, rules: rules.clone(), tables, seed: plan.seed });
-    let (next, halt) = (AtomicU64::new(2 * plan.earlier.count()), AtomicBool::new(false));
+    let params = [first, second].map(|player| match player {
+        Contender::Network { params: Some(own), .. } => Params::clone(own),
+        _ => rules.params(),
+    });
+    let setup = Arc::new(MatchSetup { sides, rules: rules.clone(), params, tables, seed: plan.seed });
+    let (next, halt) = (AtomicU64::new(2 * plan.first), AtomicBool::new(false));
     let (report, reports) = unbounded();
     thread::scope(|scope| {
         let (setup, starts, networks, next, halt) = (&setup, &starts, &networks, &next, &halt);
@@ -87,7 +89,7 @@ pub fn play_match(
                 let failed = Mutex::new(None);
                 let mut deal = || {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= 2 * plan.pairs {
+                    if number >= 2 * (plan.first + plan.pairs) {
                         return None;
                     }
                     let start = starts.without_engine(number / 2);
@@ -145,13 +147,13 @@ fn count(
     [stop, halt]: [&AtomicBool; 2],
     counted: &mut dyn FnMut(&MatchResults) -> Result<()>,
 ) -> Result<MatchReport> {
-    let mut report = MatchReport { results: plan.earlier, ..MatchReport::default() };
+    let mut report = MatchReport::default();
     let mut early: BTreeMap<u64, FinishedMatchGame> = BTreeMap::new();
     for played in reports {
         let played = played?;
         early.insert(played.number, played);
         bar.inc(1);
-        let mut next = 2 * report.results.count();
+        let mut next = 2 * (plan.first + report.results.count());
         let is_running = || !stop.load(Ordering::Relaxed);
         while is_running() && early.contains_key(&next) && early.contains_key(&(next + 1)) {
             let pair = [next, next + 1].map(|number| early.remove(&number).expect("both are there"));
@@ -178,18 +180,21 @@ fn count(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arena::check_match_game;
+    use crate::record::GameResult;
+    use engine::tables::Tables;
 
     fn played(pairs: u64, seed: u64, sprt: Option<Sprt>) -> MatchReport {
-        resumed(MatchResults::default(), pairs, seed, sprt)
+        part(0, pairs, seed, sprt)
     }
 
-    /// A match that is continued after the results `earlier`.
-    fn resumed(earlier: MatchResults, pairs: u64, seed: u64, sprt: Option<Sprt>) -> MatchReport {
+    /// The pairs of a match from number `first` on.
+    fn part(first: u64, pairs: u64, seed: u64, sprt: Option<Sprt>) -> MatchReport {
         let player = |name| Contender::named(name, 1).unwrap();
         let rules = MatchRules { games: 4, workers: 1, max_plies: 120, ..MatchRules::default() };
-        let plan = MatchPlan { pairs, sprt, rules, seed, earlier };
+        let plan = MatchPlan { first, pairs, sprt, rules: rules.clone(), seed };
         let stop = AtomicBool::new(false);
-        let mut last = earlier;
+        let mut last = MatchResults::default();
         let mut counted = |results: &MatchResults| {
             assert_eq!(results.count(), last.count() + 1);
             last = *results;
@@ -198,19 +203,34 @@ mod tests {
         let players = [&player("uct-value:40"), &player("random")];
         let report = super::play_match(players, &plan, &ProgressBar::hidden(), &stop, &mut counted).unwrap();
         assert_eq!(report.results, last);
+        for game in &report.games {
+            check_match_game(&rules, &Tables::default(), game).unwrap();
+        }
         report
     }
 
     #[test]
-    fn an_interrupted_match_is_continued_with_the_next_pair() {
+    fn a_part_of_a_match_has_the_same_games_as_the_whole() {
         let whole = played(6, 7, None);
-        // The results after two pairs, in whatever order the games end.
-        let first = played(2, 7, None);
-        let rest = resumed(first.results, 6, 7, None);
-        assert_eq!(rest.results, whole.results);
-        assert_eq!([first.games, rest.games].concat(), whole.games);
-        let over = resumed(whole.results, 6, 7, None);
-        assert_eq!((over.results, over.games.len(), over.stopped), (whole.results, 0, false));
+        let parts = [played(2, 7, None), part(2, 4, 7, None)];
+        assert_eq!(parts.map(|part| part.games).concat(), whole.games);
+    }
+
+    #[test]
+    fn games_by_other_rules_are_refused_with_a_reason() {
+        let game = played(1, 7, None).games.remove(0);
+        let why = |rules: &MatchRules, game: &GameRecord| {
+            check_match_game(rules, &Tables::default(), game).unwrap_err().to_string()
+        };
+        let rules = MatchRules { max_plies: 120, ..MatchRules::default() };
+        let plies = game.moves.len();
+        let other = GameRecord { result: GameResult::Unknown, ..game.clone() };
+        assert!(why(&rules, &other).starts_with("it ends as (Unknown"));
+        let mut cut = game.clone();
+        cut.moves.pop();
+        assert_eq!(why(&rules, &cut), format!("it is not over after its {} plies", plies - 1));
+        let shorter = MatchRules { max_plies: plies - 1, ..rules };
+        assert_eq!(why(&shorter, &game), format!("it was over after {} plies, and has {plies}", plies - 1));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::ensure;
 use clap::Args;
@@ -10,11 +11,13 @@ use serde_json::json;
 use super::engine_args::EngineArgs;
 use super::interrupt;
 use super::out_args::{OutArgs, report};
+use crate::config::bounds::MAX_SECONDS;
 use crate::datagen::{Annotate, DatagenSummary, run_tasks};
 use crate::dataset::Store;
 use crate::files::{file_name, stem};
 use crate::progress::progress;
 use crate::record::EvalSide;
+use crate::units::{AnnotateRules, Inbox, OwnWork, label_by_units};
 
 /// Give games the evaluations of a UCI engine: PGN or files of games in, files of games (games/1) out
 ///
@@ -22,7 +25,8 @@ use crate::record::EvalSide;
 /// same command with --resume continues.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer annotate data/mine-*.h5 --nodes 20000\n  \
-    philidor-trainer annotate games.pgn.zst --name judged --movetime 100 --keep-known")]
+    philidor-trainer annotate games.pgn.zst --name judged --movetime 100 --keep-known\n  \
+    philidor-trainer annotate data/mine-*.h5 --nodes 20000 --inbox runs/inbox")]
 pub struct AnnotateArgs {
     /// PGN files (plain, .gz, .zst, .bz2) or files of games
     #[arg(required = true)]
@@ -40,6 +44,12 @@ pub struct AnnotateArgs {
     /// Also record each position's best move, with win, draw and loss, as its policy target
     #[arg(long)]
     best_move: bool,
+    /// Let others label: units of work are listed in DIR/wanted.json, their results are taken from DIR
+    #[arg(long, value_name = "DIR")]
+    inbox: Option<PathBuf>,
+    /// With --inbox: seconds without any result after which this process labels too
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=MAX_SECONDS))]
+    inbox_patience: u64,
     /// To which position an [%eval] comment of a PGN belongs
     #[arg(long, value_enum, default_value_t = EvalSide::Auto)]
     eval: EvalSide,
@@ -82,6 +92,25 @@ impl AnnotateArgs {
         let interrupted = stop.load(Ordering::Relaxed);
         ensure!(games > 0 || interrupted, "no games to annotate: {}", read.reasons());
         let bar = progress(all, done, "positions");
-        run_tasks(&task, (&self.engines.command(), self.engines.count()), store, &bar, stop)
+        let command = self.engines.command();
+        let Some(folder) = &self.inbox else {
+            return run_tasks(&task, (&command, self.engines.count()), store, &bar, stop);
+        };
+        let rules = AnnotateRules {
+            program: self.engines.program(),
+            engine,
+            options: command.options,
+            limit: limit.to_string(),
+            patience: command.timeout.as_secs(),
+            keep_known,
+            best_move: record_best,
+        };
+        rules.limit()?;
+        let own = OwnWork {
+            threads: self.engines.count(),
+            folder: self.out.out.join(format!("{name}.units")),
+            patience: Duration::from_secs(self.inbox_patience),
+        };
+        label_by_units((&task, &rules), &Inbox::open(folder, true)?, &own, store, &bar, stop)
     }
 }

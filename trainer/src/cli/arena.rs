@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::interrupt;
 use super::out_args::count;
-use crate::arena::{Contender, MatchPlan, MatchReport, MatchResults, play_match};
+use crate::arena::{Contender, MatchPlan, MatchReport, play_match};
 use crate::config::bounds::{MAX_AT_ONCE, MAX_GAMES, MAX_PLIES, MAX_RANDOM_PLIES, MAX_THREADS, MAX_VISITS};
 use crate::config::{MatchRules, Sprt};
 use crate::dataset::{Chunk, write};
@@ -98,13 +98,7 @@ impl ArenaArgs {
         };
         let pairs = self.games.div_ceil(2);
         let bar = progress(2 * pairs, 0, "games");
-        let plan = MatchPlan {
-            pairs,
-            sprt: self.sprt.clone(),
-            rules,
-            seed: self.seed,
-            earlier: MatchResults::default(),
-        };
+        let plan = MatchPlan { first: 0, pairs, sprt: self.sprt.clone(), rules, seed: self.seed };
         let report = play_match([&first, &second], &plan, &bar, stop, &mut |_| Ok(()))?;
         bar.finish_and_clear();
         if let Some(path) = &self.out {

@@ -72,6 +72,11 @@ impl EngineArgs {
         }
     }
 
+    /// The program as it was named.
+    pub fn program(&self) -> String {
+        self.engine.display().to_string()
+    }
+
     /// How an engine is started.
     pub fn command(&self) -> EngineCommand {
         let options = self.options.clone();

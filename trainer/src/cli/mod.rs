@@ -32,6 +32,7 @@ mod convert_lc0;
 mod evaluate;
 mod heatmap;
 mod rl;
+mod work;
 
 use engine::interrupt;
 
@@ -60,3 +61,4 @@ pub use torch::QuantiseArgs;
 pub use torch::WithoutLibtorch as QuantiseArgs;
 pub use train::TrainArgs;
 pub use verify::VerifyArgs;
+pub use work::WorkArgs;

@@ -9,9 +9,10 @@ use anyhow::{Result, ensure};
 use clap::Args;
 
 use super::{DeviceChoice, interrupt, torch};
-use crate::config::{LearnerConfig, RlConfig, RlPreset, RlSettings, layers};
+use crate::config::bounds::MAX_SECONDS;
+use crate::config::{LearnerConfig, RlConfig, RlPreset, RlSettings, Runtime, layers};
 use crate::files::make_folder;
-use crate::rl::{LoopLearner, RlLoop, RlOutcome, SparseLoop, check_model_keys};
+use crate::rl::{LoopLearner, Others, RlLoop, RlOutcome, SparseLoop, check_model_keys};
 
 /// Reinforcement learning: self-play, training and matches against earlier networks, in a loop
 ///
@@ -23,6 +24,7 @@ use crate::rl::{LoopLearner, RlLoop, RlOutcome, SparseLoop, check_model_keys};
 #[command(after_help = "Examples:\n  philidor-trainer rl --preset tiny --run runs/tiny --iterations 40\n  \
     philidor-trainer rl --config rl.json --run runs/rl --hours 8\n  \
     philidor-trainer rl --run runs/rl --resume --hours 8\n  \
+    philidor-trainer rl --run runs/rl --resume --inbox runs/inbox\n  \
     philidor-trainer rl --set start=nets/philidor.int8.onnx --set pretrain_mix_ratio=0 --run runs/sparse\n\n\
     A configuration for the CPU preset names a network's weights and the games that it was trained on; every other key \
     has a default, which RUN/config.json shows:\n  \
@@ -49,6 +51,12 @@ pub struct RlArgs {
     /// Stop after this many hours
     #[arg(long)]
     hours: Option<f64>,
+    /// Let others play: units of work are listed in DIR/wanted.json, their results are taken from DIR
+    #[arg(long, value_name = "DIR")]
+    inbox: Option<PathBuf>,
+    /// With --inbox: seconds without any result after which this process plays too
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=MAX_SECONDS))]
+    patience: u64,
     /// Device to train on; on a GPU the positions of games are evaluated there too
     #[arg(long, value_enum, default_value_t = DeviceChoice::Auto)]
     device: DeviceChoice,
@@ -69,6 +77,11 @@ impl RlArgs {
         let time = self.hours.map(duration).transpose()?;
         let settings = self.settings()?;
         let mut config = settings.config()?;
+        let others = Others { inbox: self.inbox.clone(), patience: Duration::from_secs(self.patience) };
+        if others.inbox.is_some() && config.runtime != Runtime::Onnx && config.train.torch().is_some() {
+            log::info!("runtime is set to onnx, in which others play the same games");
+            config.runtime = Runtime::Onnx;
+        }
         let learner = self.learner(&mut config)?;
         let stop = interrupt::flag()?;
         let until = time.map(|time| {
@@ -78,9 +91,9 @@ impl RlArgs {
         make_folder(&self.run)?;
         check_model_keys(&*learner, &self.run, self.resume, &config, &settings.model_keys()?)?;
         let mut rl_loop = if self.resume {
-            RlLoop::resume(&self.run, config, learner, stop)?
+            RlLoop::resume(&self.run, config, learner, &others, stop)?
         } else {
-            RlLoop::start(&self.run, config, learner, stop)?
+            RlLoop::start(&self.run, config, learner, &others, stop)?
         };
         let ended = rl_loop.run(self.iterations.unwrap_or(u64::MAX), until)?;
         let state = rl_loop.state();

@@ -80,7 +80,7 @@ impl SelfPlayArgs {
         });
         let store = Store::open(&self.out.options(), &self.name, &source, settings)?;
         let bar = progress(self.games, store.games(), "games");
-        let plan = SelfPlayPlan { rules, seed: self.seed, games: self.games, ahead: 0 };
+        let plan = SelfPlayPlan { rules, seed: self.seed, games: self.games };
         play(&plan, &SelfPlayNetworks { network: Arc::new(network), other: None }, store, &bar, stop)
     }
 

@@ -29,6 +29,11 @@ pub struct RlConfig {
     pub play: SelfPlayRules,
     /// Self-play games per iteration.
     pub games_per_iteration: u64,
+    /// Games of a unit of work, which one thread plays.
+    pub games_per_unit: u64,
+    /// Iterations by which the networks that play may be behind: 0, or 1 so that other machines play the next games
+    /// while a network learns.
+    pub lag: u64,
     /// Share of the games that the network in training plays; the best network so far plays the others.
     pub current_share: f64,
     /// Capacity of the replay buffer: the newest positions to learn from.
@@ -220,6 +225,8 @@ impl Default for RlConfig {
             runtime: Runtime::default(),
             play: SelfPlayRules::default(),
             games_per_iteration: 100,
+            games_per_unit: 16,
+            lag: 0,
             current_share: 0.0,
             buffer_size: 500_000,
             recent_weight: 2.0,
@@ -487,6 +494,8 @@ impl RlConfig {
         let most_mebibytes = u64::MAX >> 20;
         bounds::in_range(&[
             ("games_per_iteration", 1, self.games_per_iteration, bounds::MAX_GAMES),
+            ("games_per_unit", 1, self.games_per_unit, bounds::MAX_GAMES),
+            ("lag", 0, self.lag, 1),
             ("buffer_size", 1, self.buffer_size, u64::MAX),
             ("arena.every", 1, self.arena.every, u64::MAX),
             ("arena.visits", 1, self.arena.visits, bounds::MAX_VISITS),

@@ -19,7 +19,7 @@ pub use game_text::describe as describe_game;
 pub use hdf5_file::{ChunkError, DatasetLayout, layouts, read, read_replayed, write};
 pub use inspect::{Inspection, describe as describe_file, inspect, replay_game};
 pub use paths::matching;
-pub use store::{KeptGames, PendingGame, Store, StoreOptions};
+pub use store::{PendingGame, Store, StoreOptions};
 pub use writer::ChunkWriter;
 
 /// The attribute `format` of a file.

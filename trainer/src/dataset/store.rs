@@ -156,6 +156,12 @@ impl Store {
         self.held.values().filter(|pending| pending.finished).map(|pending| pending.number)
     }
 
+    /// Whether this game is finished and here.
+    pub fn has(&self, number: u64) -> bool {
+        (self.numbers.start..self.next).contains(&number)
+            || self.held.get(&number).is_some_and(|pending| pending.finished)
+    }
+
     /// The games that are begun and not finished.
     pub fn begun(&self) -> Vec<PendingGame> {
         self.held.values().filter(|pending| !pending.finished).cloned().collect()
@@ -234,31 +240,6 @@ impl Store {
             self.run_file = text;
         }
         Ok(())
-    }
-}
-
-/// What a closed [`Store`] kept for later.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct KeptGames {
-    /// Its settings.
-    pub settings: Value,
-    /// The games that are not in its files.
-    pub games: Vec<PendingGame>,
-}
-
-impl KeptGames {
-    /// Those of the store `NAME.json` in `folder`; none if there is no such file.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read.
-    pub fn read(folder: &Path, name: &str) -> anyhow::Result<KeptGames> {
-        let path = folder.join(format!("{name}.json"));
-        if !path.exists() {
-            return Ok(KeptGames::default());
-        }
-        let RunFile { settings, pending, .. } = parse(&path, &read(&path)?)?;
-        Ok(KeptGames { settings, games: pending })
     }
 }
 
@@ -413,12 +394,8 @@ mod tests {
         assert_eq!((store.games(), store.held()), (2, BTreeSet::from([12, 13, 14])));
         store.close().unwrap();
         assert_eq!(stored(at), [10, 11]);
-        let kept = KeptGames::read(at, "x").unwrap().games;
-        assert_eq!(
-            kept.iter().map(|pending| (pending.number, pending.finished)).collect::<Vec<_>>(),
-            [(12, true), (13, false), (14, true)]
-        );
-        assert_eq!(KeptGames::read(at, "y").unwrap(), KeptGames::default());
-        assert_eq!(Store::open(&options(at, 10..12), "x", "test", json!(0)).unwrap().games(), 2);
+        let store = Store::open(&options(at, 10..12), "x", "test", json!(0)).unwrap();
+        assert_eq!((store.games(), store.held()), (2, BTreeSet::from([12, 13, 14])));
+        assert!([10, 11, 12, 14].into_iter().all(|number| store.has(number)) && !store.has(13));
     }
 }

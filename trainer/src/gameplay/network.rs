@@ -21,6 +21,11 @@ pub trait Backend: Send + Sync {
     ///
     /// The runtime cannot be started, or refuses the network.
     fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>>;
+
+    /// Whether its answers are the same to the last bit on every machine and in every batch.
+    fn is_exact(&self) -> bool {
+        false
+    }
 }
 
 /// ONNX Runtime, on the worker's own thread.
@@ -42,6 +47,10 @@ impl Backend for SparseNetwork {
 
     fn evaluator(&self, _max_batch: usize) -> Result<Box<dyn Evaluator>> {
         Ok(Box::new(SparseNetwork::evaluator(self)))
+    }
+
+    fn is_exact(&self) -> bool {
+        true
     }
 }
 
@@ -124,6 +133,10 @@ impl Backend for LoadedNet {
             LoadedNet::Onnx(network) => Backend::evaluator(&**network, max_batch),
             LoadedNet::Native(network) => Backend::evaluator(network, max_batch),
         }
+    }
+
+    fn is_exact(&self) -> bool {
+        matches!(self, LoadedNet::Native(_))
     }
 }
 

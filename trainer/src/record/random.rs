@@ -31,6 +31,8 @@ pub enum RngStream {
     Matches,
     /// Reinforcement learning: the older network that one of the matches is against.
     Older,
+    /// A unit of work: the search that is made again to check its result.
+    Recheck,
 }
 
 /// The random number generator of a stream for ply `ply` of game `number`.

@@ -1,17 +1,15 @@
 //! The gate: which opponents a network is tested against, and what the results decide.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use anyhow::Result;
 
 use super::escalation::GateDecision;
 use super::networks::RunNetworks;
 use super::state::{RunState, START};
-use crate::arena::{Contender, MatchResults, SprtDecision};
+use crate::arena::{MatchResults, SprtDecision};
 use crate::config::{ArenaRules, Sprt};
 use crate::evaluate::{self, CATEGORIES, JudgedNetwork, canaries};
-use crate::gameplay::Backend;
 use crate::metrics::{Validation, Validations};
 use crate::record::{RngStream, stream_rng};
 use crate::samples::Phase;
@@ -62,6 +60,11 @@ impl OpponentRole {
         }
     }
 
+    /// Whether the opponent is a network of the run.
+    pub fn is_network(self) -> bool {
+        !matches!(self, OpponentRole::Random | OpponentRole::Uct)
+    }
+
     /// Largest number of games, and the test that may end the match earlier.
     pub fn games(self, rules: &ArenaRules) -> (u64, Option<Sprt>) {
         match self {
@@ -79,26 +82,6 @@ pub struct Opponent {
     pub role: OpponentRole,
     /// Name of a network of the run, or of a classical player.
     pub name: String,
-}
-
-impl Opponent {
-    /// The player; `load` loads a network of the run.
-    ///
-    /// # Errors
-    ///
-    /// Its network cannot be loaded.
-    pub fn contender(
-        &self,
-        load: impl Fn(&str) -> Result<Arc<dyn Backend>>,
-        visits: u64,
-    ) -> Result<Contender> {
-        match self.role {
-            OpponentRole::Random | OpponentRole::Uct => Contender::named(&self.name, visits),
-            OpponentRole::Best | OpponentRole::Older | OpponentRole::Pretrained => {
-                Ok(Contender::Network { name: self.name.clone(), network: load(&self.name)?, visits })
-            }
-        }
-    }
 }
 
 /// The opponents of the current iteration's network. None of them was vetoed, and no network occurs twice: if the best is

@@ -106,6 +106,16 @@ impl LearntNetwork {
     }
 }
 
+/// A network of the run, ready to play.
+pub struct LearntPlayer {
+    /// The network.
+    pub network: Arc<dyn Backend>,
+    /// The file that holds what plays.
+    pub file: PathBuf,
+    /// A line for the log, if there is something to say.
+    pub news: Option<String>,
+}
+
 /// The learner of a run.
 pub trait LoopLearner {
     /// One line on what trains and plays.
@@ -133,18 +143,12 @@ pub trait LoopLearner {
     /// The first network or the games cannot be read.
     fn open(&mut self, config: &mut RlConfig, nets: &RunNetworks, folder: &Path) -> Result<()>;
 
-    /// A network of the run, ready to play, and a line for the log if there is something to say; `games` are the newest
-    /// games' files.
+    /// A network of the run, ready to play; `games` are the newest games' files.
     ///
     /// # Errors
     ///
     /// The network cannot be loaded.
-    fn player(
-        &self,
-        context: &LoopContext<'_>,
-        name: &str,
-        games: &[PathBuf],
-    ) -> Result<(Arc<dyn Backend>, Option<String>)>;
+    fn player(&self, context: &LoopContext<'_>, name: &str, games: &[PathBuf]) -> Result<LearntPlayer>;
 
     /// A network of the run, ready to be judged.
     ///

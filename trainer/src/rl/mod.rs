@@ -21,8 +21,8 @@ mod run;
 pub use buffer::{BufferEntry, ReplayBuffer};
 pub use escalation::{Escalation, GateDecision, VetoResponse};
 pub use learner::LoopLearner;
-pub use run::{RlLoop, RlOutcome, check_model_keys};
+pub use run::{Others, RlLoop, RlOutcome, check_model_keys};
 pub use sparse::SparseLoop;
-pub use state::{RunState, Stage};
+pub use state::{Lineup, RunState, Stage};
 #[cfg(feature = "libtorch")]
 pub use torch::TorchLoop;

@@ -8,14 +8,15 @@ use anyhow::{Context, Result, ensure};
 use engine::sparse::SparseNetwork;
 use serde_json::Value;
 
-use super::learner::{LearntNetwork, LoopContext, LoopGames, LoopLearner, TrainOutcome, TrainTask};
+use super::learner::{
+    LearntNetwork, LearntPlayer, LoopContext, LoopGames, LoopLearner, TrainOutcome, TrainTask,
+};
 use super::networks::RunNetworks;
 use super::state::START;
 use crate::config::{RateDecay, RlConfig, SparseModelConfig, SparseTrainConfig, worker_count};
 use crate::evaluate::JudgedNetwork;
 use crate::export::{OnnxStorage, sparse_onnx};
 use crate::files::write_file;
-use crate::gameplay::Backend;
 use crate::metrics::{PolicyDivergence, Validations};
 use crate::record::Split;
 use crate::sparse::{
@@ -197,13 +198,9 @@ impl LoopLearner for SparseLoop {
         Ok(())
     }
 
-    fn player(
-        &self,
-        context: &LoopContext<'_>,
-        name: &str,
-        _games: &[PathBuf],
-    ) -> Result<(Arc<dyn Backend>, Option<String>)> {
-        Ok((Arc::new(self.load(context.nets, name, training(context.config)?)?), None))
+    fn player(&self, context: &LoopContext<'_>, name: &str, _games: &[PathBuf]) -> Result<LearntPlayer> {
+        let network = Arc::new(self.load(context.nets, name, training(context.config)?)?);
+        Ok(LearntPlayer { network, file: context.nets.onnx(name), news: None })
     }
 
     fn judged(&self, nets: &RunNetworks, name: &str) -> Result<JudgedNetwork> {

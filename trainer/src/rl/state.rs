@@ -65,6 +65,10 @@ pub struct RunState {
     pub meetings: Vec<HeadToHead>,
     /// Ratings by Elo's own update with K = 32, for comparison.
     pub k32: BTreeMap<String, f64>,
+    /// The networks that play the games of an iteration, fixed before the first of them is played: of the present one,
+    /// and with `lag` of the next one.
+    #[serde(default)]
+    pub lineups: BTreeMap<u64, Lineup>,
     /// Entries of the current iteration's line of metrics.
     pub notes: serde_json::Map<String, serde_json::Value>,
     /// Networks that were vetoed: they are never opponents, and are not kept.
@@ -72,6 +76,17 @@ pub struct RunState {
     pub vetoed: BTreeSet<String>,
     /// Sums over the run.
     pub totals: RunTotals,
+}
+
+/// The networks that play an iteration's games.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Lineup {
+    /// The best network.
+    pub best: String,
+    /// The network in training.
+    pub current: String,
+    /// Share of the games that it plays.
+    pub share: f64,
 }
 
 /// Sums over a run.
@@ -108,6 +123,7 @@ impl Default for RunState {
             unfinished: BTreeMap::new(),
             meetings: Vec::new(),
             k32: BTreeMap::new(),
+            lineups: BTreeMap::new(),
             notes: serde_json::Map::new(),
             vetoed: BTreeSet::new(),
             totals: RunTotals::default(),

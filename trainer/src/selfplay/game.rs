@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use engine::eval::centipawns_of_q;
+use anyhow::{Context, Result, ensure};
+use engine::eval::{Evaluator, Request, centipawns_of_q};
 use engine::position::{Game, PackedMove};
-use engine::search::{Gumbel, Limits, Noise, Proof, SteppedSearch, sample_by_visits};
+use engine::search::{Gumbel, Limits, Noise, Proof, SteppedSearch, check_answers, sample_by_visits};
 use engine::tables::Tables;
 use shakmaty::{Color, Move};
 
@@ -217,6 +218,67 @@ impl FinishedGame {
         let would_resign = loser.filter(|_| resigned.is_none());
         FinishedGame { number, game, resigned, would_resign }
     }
+}
+
+/// Checks that a stored game can be game `number` of this setup: that it ends where and as the rules say, not earlier or
+/// later, and has the result of every search. Its moves must have been replayed ([`replay_game`](crate::dataset::replay_game)).
+///
+/// # Errors
+///
+/// It is not; the text says why.
+pub fn check_game(setup: &SelfPlaySetup, number: u64, game: &GameRecord) -> Result<()> {
+    let (plies, searches) = (game.moves.len(), game.searches.len());
+    ensure!(searches == plies, "it has {searches} searches for {plies} plies");
+    let start = GameRecord { start: game.start.clone(), ..GameRecord::default() };
+    let mut replayed = SelfPlayGame::new(Arc::new(setup.clone()), number, 0, start);
+    for (ply, (packed, searched)) in game.moves.iter().zip(&game.searches).enumerate() {
+        ensure!(replayed.end().is_none(), "it was over after {ply} plies, and has {plies}");
+        replayed.record.moves.push(*packed);
+        replayed.record.searches.push(SearchRecord { shares: Vec::new(), ..*searched });
+        replayed.game.play(packed.to_legal_move(replayed.game.position()));
+    }
+    let (result, flag, _) =
+        replayed.end().with_context(|| format!("it is not over after its {plies} plies"))?;
+    ensure!(game.result == result, "its result is {:?}, expected {result:?}", game.result);
+    let flags = FLAG_SELF_PLAY | flag;
+    ensure!(game.flags == flags, "its flags are {:#06x}, expected {flags:#06x}", game.flags);
+    Ok(())
+}
+
+/// Makes the search at `ply` of a stored game again; returns the move that it plays and its record.
+///
+/// # Errors
+///
+/// The game is over there, or the evaluator fails.
+pub fn search_again(
+    setup: Arc<SelfPlaySetup>,
+    number: u64,
+    game: &GameRecord,
+    ply: usize,
+    evaluator: &mut dyn Evaluator,
+) -> Result<(PackedMove, SearchRecord)> {
+    let before = GameRecord {
+        start: game.start.clone(),
+        moves: game.moves[..ply].to_vec(),
+        evals: game.evals[..ply].to_vec(),
+        searches: game.searches[..ply].to_vec(),
+        ..GameRecord::default()
+    };
+    let leaves = setup.rules.leaves;
+    let mut again = SelfPlayGame::new(setup, number, 0, before);
+    ensure!(again.end().is_none(), "it is over before ply {ply}");
+    again.start_search();
+    while again.solo.gather(leaves) > 0 {
+        let requests: Vec<Request<'_>> = again.solo.requests().collect();
+        let answers = evaluator.evaluate(&requests)?;
+        check_answers(&requests, &answers)?;
+        drop(requests);
+        again.solo.answer(&answers);
+    }
+    let is_target = again.searching.take().unwrap_or_default();
+    again.finish_search(is_target);
+    let (m, searched) = (again.record.moves.pop(), again.record.searches.pop());
+    Ok((m.context("no move")?, searched.context("no search")?))
 }
 
 /// The side that makes the first recorded move.

@@ -11,5 +11,6 @@ mod play;
 #[cfg(test)]
 mod tests;
 
-pub use play::{SelfPlayNetworks, SelfPlayPlan, SelfPlayReport, play};
+pub use game::{SelfPlaySetup, check_game, search_again};
+pub use play::{SelfPlayNetworks, SelfPlayPlan, SelfPlayReport, network_of, play};
 pub use stats::SelfPlayStats;

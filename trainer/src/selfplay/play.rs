@@ -42,15 +42,12 @@ pub struct SelfPlayPlan {
     pub seed: u64,
     /// Number of games, including those in the files already.
     pub games: u64,
-    /// Number of games after these that may be begun while the last of these are played, so that batches stay full. The
-    /// store keeps them for later.
-    pub ahead: u64,
 }
 
 /// The outcome of one call of [`play`]; games of earlier calls are not included unless said.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SelfPlayReport {
-    /// Statistics of the games, also of those that the store keeps for later.
+    /// Statistics of the games.
     pub stats: SelfPlayStats,
     /// Positions evaluated, including those answered by the cache.
     pub evaluated: u64,
@@ -72,8 +69,6 @@ struct SharedState<'a> {
     starts: StartPositions,
     networks: &'a SelfPlayNetworks,
     queue: Mutex<GameQueue>,
-    /// The first number that is not one of the planned games.
-    end: u64,
     /// Planned games that are not finished; at 0 all workers stop.
     left: AtomicU64,
     evaluated: AtomicU64,
@@ -147,8 +142,8 @@ enum WorkerMessage {
 
 /// Plays until `store` holds as many games as planned; `bar` counts them.
 ///
-/// Raising `stop` ends it soon; unfinished games, also those ahead, are stored too and continued by the next call. With one worker the
-/// same plan makes the same games.
+/// Raising `stop` ends it soon; unfinished games are stored too and continued by the next call. With one worker the same
+/// plan makes the same games.
 ///
 /// # Errors
 ///
@@ -169,18 +164,12 @@ pub fn play(
     let next = first + store.games();
     let waiting = store.waiting().filter(|number| *number < end).count() as u64;
     let left = end.saturating_sub(next) - waiting;
-    let queue = GameQueue {
-        unfinished: store.begun().into(),
-        held: store.held(),
-        next,
-        end: end.saturating_add(plan.ahead),
-    };
+    let queue = GameQueue { unfinished: store.begun().into(), held: store.held(), next, end };
     let shared = SharedState {
         setup: Arc::new(SelfPlaySetup { rules: rules.clone(), seed: plan.seed, tables }),
         starts,
         networks,
         queue: Mutex::new(queue),
-        end,
         left: AtomicU64::new(left),
         evaluated: AtomicU64::new(0),
         batches: Arc::default(),
@@ -238,7 +227,7 @@ fn work(shared: &SharedState<'_>, sender: &Sender<WorkerMessage>) -> Result<()> 
     };
     let mut done = |finished: FinishedGame| {
         // Here and not in the collector, so that a single worker always stops at the same moment.
-        if finished.number < shared.end && shared.left.fetch_sub(1, Ordering::Relaxed) == 1 {
+        if shared.left.fetch_sub(1, Ordering::Relaxed) == 1 {
             shared.halt.store(true, Ordering::Relaxed);
         }
         _ = sender.send(WorkerMessage::Finished(finished));
@@ -281,9 +270,20 @@ fn start_game(shared: &SharedState<'_>, unfinished: PendingGame) -> Result<SelfP
     } else {
         game
     };
-    let others = shared.networks.other.as_ref().map_or(0.0, |(_, share)| *share);
-    let evaluator = usize::from(stream_rng(RngStream::Network, shared.setup.seed, number, 0).f64() < others);
+    let evaluator = usize::from(is_others(shared.networks, shared.setup.seed, number));
     Ok(SelfPlayGame::new(Arc::clone(&shared.setup), number, evaluator, record))
+}
+
+/// Whether the other network plays this game.
+fn is_others(networks: &SelfPlayNetworks, seed: u64, number: u64) -> bool {
+    let others = networks.other.as_ref().map_or(0.0, |(_, share)| *share);
+    stream_rng(RngStream::Network, seed, number, 0).f64() < others
+}
+
+/// The network that plays this game.
+pub fn network_of(networks: &SelfPlayNetworks, seed: u64, number: u64) -> &dyn Backend {
+    let other = networks.other.as_ref().filter(|_| is_others(networks, seed, number));
+    other.map_or(&*networks.network, |(other, _)| &**other)
 }
 
 /// Stores what the workers send until all of them have ended.
@@ -310,7 +310,7 @@ fn collect(
             match message {
                 WorkerMessage::Finished(finished) => {
                     stats.add(&finished);
-                    bar.inc(u64::from(finished.number < shared.end));
+                    bar.inc(1);
                     let FinishedGame { number, game, .. } = finished;
                     let done = game.moves.len();
                     store.push(PendingGame { number, done, game, finished: true })?;

@@ -9,10 +9,10 @@ use engine::eval::{Answer, EvalError, Evaluator, Request};
 use engine::tables::Tables;
 use indicatif::ProgressBar;
 
-use super::game::{FinishedGame, SelfPlayGame, SelfPlaySetup};
+use super::game::{FinishedGame, SelfPlayGame, SelfPlaySetup, check_game};
 use super::play::{SelfPlayNetworks, SelfPlayPlan, play};
 use crate::config::{ResignRules, SelfPlayRules};
-use crate::dataset::{Chunk, KeptGames, Store, StoreOptions, inspect};
+use crate::dataset::{Chunk, Store, StoreOptions, inspect};
 use crate::gameplay::{Backend, drive};
 use crate::record::{FLAG_ADJUDICATED, FLAG_SELF_PLAY, GameRecord, GameResult};
 
@@ -153,7 +153,7 @@ fn one_worker_asks_its_network_about_all_its_games_at_once() {
         cache: 0,
         ..SelfPlayRules::default()
     };
-    let plan = SelfPlayPlan { rules, seed: 1, games: 600, ahead: 0 };
+    let plan = SelfPlayPlan { rules, seed: 1, games: 600 };
     let asked = Arc::new(RecordingBackend::default());
     let networks = SelfPlayNetworks { network: Arc::clone(&asked) as _, other: None };
     let store = Store::open(&out, "games", "a test", serde_json::Value::Null).unwrap();
@@ -170,7 +170,7 @@ fn one_worker_asks_its_network_about_all_its_games_at_once() {
 }
 
 #[test]
-fn games_played_ahead_fill_the_batches_and_are_the_same_games() {
+fn a_part_of_the_games_is_the_same_alone_as_among_all() {
     let resign = ResignRules { threshold: 0.0, moves: 2, played_on: 0.5 };
     let rules = SelfPlayRules {
         visits: 8,
@@ -182,50 +182,55 @@ fn games_played_ahead_fill_the_batches_and_are_the_same_games() {
         cache: 0,
         ..SelfPlayRules::default()
     };
-    // Three iterations of thirty games, each as its own store; the games in the files, and the sizes of the batches.
-    let iterations = |ahead| {
+    let played = |first: u64, games: u64| {
         let folder = tempfile::tempdir().unwrap();
-        let (mut games, mut sizes, mut carried) = (Vec::new(), Vec::new(), Vec::new());
-        for (iteration, first) in [0, 30, 60].into_iter().enumerate() {
-            let out = StoreOptions {
-                folder: folder.path().into(),
-                chunk_size: 1 << 20,
-                save_every: std::time::Duration::ZERO,
-                resume: true,
-                numbers: first..first + 30,
-            };
-            let name = |iteration: usize| format!("games-{iteration}");
-            let mut store = Store::open(&out, &name(iteration), "a test", serde_json::Value::Null).unwrap();
-            if iteration > 0 {
-                let kept = KeptGames::read(folder.path(), &name(iteration - 1)).unwrap().games;
-                assert!(kept.iter().all(|pending| (first..first + 30).contains(&pending.number)));
-                carried.push(kept.iter().map(|pending| pending.done).sum::<usize>());
-                kept.into_iter().for_each(|pending| store.push(pending).unwrap());
-            }
-            let plan = SelfPlayPlan { rules: rules.clone(), seed: 1, games: 30, ahead };
-            let asked = Arc::new(RecordingBackend::default());
-            let networks = SelfPlayNetworks { network: Arc::clone(&asked) as _, other: None };
-            let report =
-                play(&plan, &networks, store, &ProgressBar::hidden(), &AtomicBool::new(false)).unwrap();
-            assert_eq!((report.games, report.stopped), (30, false));
-            sizes.extend(asked.sizes.lock().unwrap().iter().copied());
-            let chunk =
-                crate::dataset::read(&folder.path().join(format!("games-{iteration}-00000.h5"))).unwrap();
-            games.extend((0..chunk.games()).map(|game| chunk.game(game)));
+        let out = StoreOptions {
+            folder: folder.path().into(),
+            chunk_size: 1 << 20,
+            save_every: std::time::Duration::ZERO,
+            resume: true,
+            numbers: first..first + games,
+        };
+        let store = Store::open(&out, "games", "a test", serde_json::Value::Null).unwrap();
+        let plan = SelfPlayPlan { rules: rules.clone(), seed: 1, games };
+        let networks = SelfPlayNetworks { network: Arc::new(RecordingBackend::default()), other: None };
+        play(&plan, &networks, store, &ProgressBar::hidden(), &AtomicBool::new(false)).unwrap();
+        let chunk = crate::dataset::read(&folder.path().join("games-00000.h5")).unwrap();
+        let games: Vec<GameRecord> = (0..chunk.games()).map(|game| chunk.game(game)).collect();
+        let checked = SelfPlaySetup { rules: rules.clone(), seed: 1, tables: Tables::default() };
+        for (number, game) in (first..).zip(&games) {
+            check_game(&checked, number, game).unwrap();
         }
-        (games, sizes, carried)
+        games
     };
-    let (games, sizes, carried) = iterations(0);
-    assert_eq!((games.len(), carried), (90, vec![0, 0]));
-    assert!(sizes.iter().filter(|size| **size < 16).count() * 4 > sizes.len(), "half-empty batches");
-    let (same, sizes, carried) = iterations(30);
-    assert_eq!(same, games, "a game is the same whenever it is played");
-    assert!(carried.iter().all(|positions| *positions > 0), "{carried:?}");
-    // A game that ends leaves its place empty only where it ended at the start of a search.
-    let full = sizes.iter().filter(|size| **size >= 15).count();
-    assert!(full * 100 > sizes.len() * 98, "{full} of {} batches are full", sizes.len());
-    let again = iterations(30);
-    assert_eq!((again.0, again.1, again.2), (games, sizes, carried), "one worker is deterministic");
+    let all = played(0, 60);
+    assert_eq!([played(0, 20), played(20, 20), played(40, 20)].concat(), all);
+}
+
+#[test]
+fn games_by_other_rules_are_refused_with_a_reason() {
+    let setup =
+        |rules: &SelfPlayRules| SelfPlaySetup { rules: rules.clone(), seed: 1, tables: Tables::default() };
+    let rules = SelfPlayRules { max_plies: 6, ..short() };
+    let game = played(&rules, 1).remove(0);
+    let why = |rules: &SelfPlayRules, game: &GameRecord| {
+        check_game(&setup(rules), 0, game).map_err(|error| error.to_string())
+    };
+    assert_eq!(why(&rules, &game), Ok(()));
+    let with = |change: &dyn Fn(&mut GameRecord)| {
+        let mut changed = game.clone();
+        change(&mut changed);
+        why(&rules, &changed).unwrap_err()
+    };
+    assert_eq!(with(&|game| game.result = GameResult::White), "its result is White, expected Draw");
+    assert!(with(&|game| game.flags = 0).starts_with("its flags are 0x0000"));
+    let cut = |game: &mut GameRecord| {
+        (game.moves.pop(), game.searches.pop());
+    };
+    assert_eq!(with(&cut), "it is not over after its 5 plies");
+    assert_eq!(with(&|game| _ = game.searches.pop()), "it has 5 searches for 6 plies");
+    let shorter = SelfPlayRules { max_plies: 4, ..rules.clone() };
+    assert_eq!(why(&shorter, &game), Err("it was over after 4 plies, and has 6".into()));
 }
 
 /// Leaves out a part of every answer.

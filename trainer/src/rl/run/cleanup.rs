@@ -21,6 +21,8 @@ impl RlLoop {
         let recent = iterations.iter().rev().take(2).copied();
         let needed = recent.chain(iterations.iter().copied().filter(milestone)).map(RunNetworks::name);
         kept.extend(needed);
+        let lineups = self.state.lineups.values();
+        kept.extend(lineups.flat_map(|lineup| [&lineup.best, &lineup.current]).cloned());
         self.nets.keep(&kept);
         let used: BTreeSet<String> = self.state.buffer.names().into_iter().map(str::to_owned).collect();
         // What a killed process may have left: half a file, a list of unfinished games, an older training run.
@@ -32,10 +34,7 @@ impl RlLoop {
         (0..self.state.training).for_each(|number| _ = std::fs::remove_dir_all(self.training(number)));
         for iteration in 1..self.state.iteration {
             let name = self.games_name_of(iteration);
-            // The next iteration needs the last one's.
-            if iteration + 1 < self.state.iteration {
-                _ = std::fs::remove_file(self.games().join(format!("{name}.json")));
-            }
+            _ = std::fs::remove_file(self.games().join(format!("{name}.json")));
             if !used.contains(&name) {
                 self.remove_games(&name);
             }

@@ -1,20 +1,23 @@
 //! The loop of self-play, training and testing.
 //!
 //! This file starts, resumes and runs the iterations. The stages are beside it: `play` plays the games, `train` learns
-//! from them, `arena` plays the matches, `decision` applies their result, and `cleanup` deletes files.
+//! from them, `arena` plays the matches, `decision` applies their result, and `cleanup` deletes files. Games are played as
+//! `units` of work, by this process or by others.
 
+mod units;
 mod play;
 mod train;
 mod arena;
 mod decision;
 mod cleanup;
 
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use indicatif::HumanDuration;
 use serde_json::{Value, json};
 
@@ -27,8 +30,17 @@ use super::{buffer, curves};
 use crate::arena::rate;
 use crate::config::RlConfig;
 use crate::files::write_file;
-use crate::gameplay::Backend;
 use crate::record::{RngStream, stream_rng};
+use crate::units::Inbox;
+
+/// The part of others in a run.
+#[derive(Clone, Debug, Default)]
+pub struct Others {
+    /// The folder in which they find what is wanted, and put their results; none if this process works alone.
+    pub inbox: Option<PathBuf>,
+    /// Time without any result of theirs after which this process works itself.
+    pub patience: Duration,
+}
 
 /// How [`RlLoop::run`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +96,12 @@ pub struct RlLoop {
     nets: RunNetworks,
     log: RunLog,
     stop: Arc<AtomicBool>,
+    /// Where results of units of work come.
+    inbox: Arc<Inbox>,
+    /// Time without any result of others after which this process works itself.
+    patience: Duration,
+    /// Held as long as this process writes the state.
+    _lock: File,
     /// Time up to which the run time is counted.
     counted: Instant,
 }
@@ -98,6 +116,7 @@ impl RlLoop {
         folder: &Path,
         config: RlConfig,
         learner: Box<dyn LoopLearner>,
+        others: &Others,
         stop: Arc<AtomicBool>,
     ) -> Result<RlLoop> {
         if RunState::exists(folder) {
@@ -105,7 +124,7 @@ impl RlLoop {
             bail!("{folder} holds a run already: add --resume, or name another folder with --run");
         }
         learner.begin(&config, &RunNetworks::of(folder)?)?;
-        let new = RlLoop::open(folder, RunState::default(), config, learner, stop)?;
+        let new = RlLoop::open(folder, RunState::default(), config, learner, others, stop)?;
         // The folder holds a run once it has a state.
         new.save()?;
         Ok(new)
@@ -120,9 +139,10 @@ impl RlLoop {
         folder: &Path,
         config: RlConfig,
         learner: Box<dyn LoopLearner>,
+        others: &Others,
         stop: Arc<AtomicBool>,
     ) -> Result<RlLoop> {
-        let mut resumed = RlLoop::open(folder, RunState::load(folder)?, config, learner, stop)?;
+        let mut resumed = RlLoop::open(folder, RunState::load(folder)?, config, learner, others, stop)?;
         resumed.recover()?;
         Ok(resumed)
     }
@@ -170,8 +190,10 @@ impl RlLoop {
         state: RunState,
         mut config: RlConfig,
         mut learner: Box<dyn LoopLearner>,
+        others: &Others,
         stop: Arc<AtomicBool>,
     ) -> Result<RlLoop> {
+        let lock = lock(folder)?;
         let nets = RunNetworks::of(folder)?;
         if config.start.is_empty() && config.kl.cost.weight > 0.0 {
             log::warn!(
@@ -185,8 +207,11 @@ impl RlLoop {
         // Last of all, so that an invalid configuration leaves the run's own as it was.
         let text = serde_json::to_string_pretty(&config.to_json()).expect("numbers and text make JSON");
         write_file(&folder.join("config.json"), (text + "\n").as_bytes())?;
-        let (folder, counted) = (folder.to_owned(), Instant::now());
-        Ok(RlLoop { config, folder, learner, state, nets, log, stop, counted })
+        let own = folder.join("inbox");
+        let inbox = Inbox::open(others.inbox.as_deref().unwrap_or(&own), others.inbox.is_some())?;
+        let (folder, counted, patience) = (folder.to_owned(), Instant::now(), others.patience);
+        let inbox = Arc::new(inbox);
+        Ok(RlLoop { config, folder, learner, state, nets, log, stop, inbox, patience, _lock: lock, counted })
     }
 
     /// The state of the run.
@@ -205,7 +230,10 @@ impl RlLoop {
         while self.state.iteration <= iterations {
             let done = match self.state.stage {
                 Stage::Play => self.play()?,
-                Stage::Train => self.train()?,
+                Stage::Train => {
+                    self.publish_ahead()?;
+                    self.train()?
+                }
                 Stage::Arena => self.arena()?,
             };
             self.clock();
@@ -221,6 +249,7 @@ impl RlLoop {
                 log_time_left(each, left, until);
             }
         }
+        self.inbox.publish(std::iter::empty(), &json!({ "finished": true }))?;
         Ok(RlOutcome::Finished)
     }
 
@@ -255,18 +284,6 @@ impl RlLoop {
             iteration: self.state.iteration,
             stop: &self.stop,
         }
-    }
-
-    /// A network of the run, ready to play.
-    fn player(&self, name: &str) -> Result<Arc<dyn Backend>> {
-        let (network, news) = self.learner.player(&self.context(), name, &self.newest_games())?;
-        news.map_or(Ok(()), |news| self.log_event(&news))?;
-        Ok(network)
-    }
-
-    /// Number of threads to play on, where the settings say `workers`.
-    fn workers(&self, workers: usize) -> usize {
-        self.learner.workers(&self.config, workers)
     }
 
     /// The files of the newest iteration in the buffer.
@@ -322,6 +339,8 @@ impl RlLoop {
         line.as_object_mut().expect("an object").extend(notes);
         self.log.metrics(&line)?;
         if decision == Some(GateDecision::Vetoed) {
+            // Games that the vetoed network would play are not wanted any more.
+            self.state.lineups.retain(|at, _| *at <= self.state.iteration);
             // The old training run is deleted after the state has been written.
             self.state.training += 1;
             self.state.target = 0;
@@ -336,6 +355,23 @@ impl RlLoop {
             curves::draw(&self.folder)?;
         }
         self.clean_up()
+    }
+}
+
+/// Locks the run: two processes that write its state would lose each other's games.
+fn lock(folder: &Path) -> Result<File> {
+    let path = folder.join("lock");
+    let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            bail!("another process is at {}: it must end first", folder.display())
+        }
+        Err(TryLockError::Error(error)) => {
+            // Some network file systems have no locks.
+            log::warn!("{} cannot be locked: {error}", path.display());
+            Ok(file)
+        }
     }
 }
 

@@ -1,33 +1,35 @@
 //! Self-play of an iteration.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use serde_json::{Value, json};
+use indicatif::HumanCount;
+use serde_json::json;
 
 use crate::config::SelfPlayRules;
-use crate::dataset::{KeptGames, Store, StoreOptions};
+use crate::dataset::{PendingGame, Store, StoreOptions};
 use crate::progress::progress;
-use crate::record::{RngStream, stream_rng};
 use crate::rl::buffer::{self, BufferEntry};
-use crate::rl::state::{RunState, Stage};
-use crate::selfplay::{self, SelfPlayNetworks, SelfPlayPlan, play};
+use crate::rl::state::{Lineup, Stage};
+use crate::selfplay;
+use crate::units::{Admission, Gathering, ResultCheck, UnitTask, check_result};
 
 use super::RlLoop;
+use super::units::{IterationGames, show_rate};
 
 /// Seconds between writes of finished games.
 const SAVE_EVERY: u64 = 5;
 /// Approximate number of positions per file of games.
 const CHUNK: usize = 1_000_000;
+/// Without a terminal, progress is logged this often.
+const LOG_EVERY: Duration = Duration::from_secs(30);
 
 impl RlLoop {
     /// Plays this iteration's games; false if it was stopped before their end.
     pub(super) fn play(&mut self) -> Result<bool> {
         let name = self.games_name();
-        let RunState { best, current, escalation, .. } = &self.state;
-        let network = self.player(best)?;
-        let share = escalation.explore(self.config.current_share, &self.config.veto);
-        let other = if share > 0.0 && current != best { Some((self.player(current)?, share)) } else { None };
+        let (now, lineup) = (self.lineup_now(), self.fix_lineups()?);
+        let Lineup { best, current, share } = &lineup;
         let settings = json!({ "best": best, "current": current, "share": share, "seed": self.config.seed });
         let source = format!(
             "self-play: {best}, {} visits, iteration {}",
@@ -39,29 +41,62 @@ impl RlLoop {
         let games = self.config.games_per_iteration;
         let numbers = first..first + games;
         let out = StoreOptions { folder, chunk_size: CHUNK, save_every, resume: true, numbers };
-        let mut store = Store::open(&out, &name, &source, settings.clone())?;
-        if store.is_new() {
-            self.carry_over(&mut store, &settings)?;
-        }
-        let plan = SelfPlayPlan {
-            rules: SelfPlayRules {
-                workers: self.workers(self.config.play.workers),
-                ..self.config.play.clone()
+        let mut store = Store::open(&out, &name, &source, settings)?;
+        let IterationGames { mut units, networks } = self.iteration_games(&lineup, first)?;
+        units.retain(|unit| !unit.numbers().all(|number| store.has(number)));
+        let ahead = self.units_ahead(first + games)?;
+        let rules = SelfPlayRules { workers: 1, ..self.config.play.clone() };
+        let task = UnitTask::SelfPlay(rules.clone(), networks);
+        let seed = units.first().map_or(0, |unit| unit.seed);
+        let check = ResultCheck::new(task.clone(), seed)?;
+        let before = games - units.iter().map(|unit| unit.count).sum::<u64>();
+        let bar = progress(games, before, "games");
+        let (begun, mut logged, mut new) = (Instant::now(), Instant::now(), [0; 2]);
+        let (own, about, stop) = (self.own_work(self.config.play.workers), self.about(), self.stop.clone());
+        let gathering = Gathering { inbox: &self.inbox, own, ahead: &ahead, about, stop: &stop };
+        let progressed = std::cell::Cell::new(new);
+        let report = gathering.run(
+            &units,
+            &|_| Ok(task.clone()),
+            &mut |unit, path| {
+                let records = match check_result(unit, path, &check) {
+                    Ok(records) => records,
+                    Err(why) => return Ok(Admission::Refused(format!("{why:#}"))),
+                };
+                for (number, game) in unit.numbers().zip(records) {
+                    if !store.has(number) {
+                        new = [new[0] + 1, new[1] + game.moves.len() as u64];
+                        store.push(PendingGame { number, done: game.moves.len(), game, finished: true })?;
+                    }
+                }
+                // Before its file is removed.
+                store.save()?;
+                progressed.set(new);
+                Ok(Admission::Taken(Vec::new()))
             },
-            seed: stream_rng(RngStream::Games, self.config.seed, 0, 0).u64(..),
-            games,
-            // Of the next iteration only, so that no game is begun by a network before the last one.
-            ahead: games,
-        };
-        let bar = progress(plan.games, store.games(), "games");
-        let session = play(&plan, &SelfPlayNetworks { network, other }, store, &bar, &self.stop)?;
-        if session.stopped {
+            &mut |report| {
+                bar.set_position(before + progressed.get()[0]);
+                show_rate(&bar, progressed.get(), report, begun.elapsed().as_secs_f64());
+                if bar.is_hidden() && logged.elapsed() >= LOG_EVERY {
+                    logged = Instant::now();
+                    log::info!(
+                        "{}/{} games, {}",
+                        HumanCount(bar.position()),
+                        HumanCount(games),
+                        bar.message()
+                    );
+                }
+            },
+        )?;
+        bar.finish_and_clear();
+        store.close()?;
+        if report.stopped {
             return Ok(false);
         }
         // Including games that were played before the iteration was interrupted.
         let chunks = buffer::read_all(&self.games(), &name)?;
         let all = chunks.iter().flat_map(|chunk| (0..chunk.games()).map(move |game| chunk.game(game)));
-        let stats = selfplay::SelfPlayStats::of(all, &plan.rules);
+        let stats = selfplay::SelfPlayStats::of(all, &rules);
         let entry = BufferEntry::new(&name, &chunks);
         let games = entry.positions.len() as u64;
         let positions = entry.total();
@@ -69,19 +104,29 @@ impl RlLoop {
         self.state.totals.games += games;
         self.state.totals.positions += positions;
         self.state.target += self.samples_for(positions);
-        let hours = session.seconds.max(1e-3) / 3600.0;
         // Rates are those of this call; a call that found all games done has none.
-        let rate = |count: u64| (session.stats.games > 0).then(|| (count as f64 / hours).round());
+        let rate = |count: u64, time: f64| (count > 0).then(|| (count as f64 / time).round());
+        let seconds = report.seconds.max(1e-3);
+        let hours = seconds / 3600.0;
+        let lag = u64::from(lineup != now);
         self.note(
             "play",
             json!({
-                "games": stats, "new_positions": positions, "seconds": session.seconds,
-                "boards": plan.rules.games * plan.rules.workers,
-                "games_per_h": rate(session.stats.games), "positions_per_h": rate(session.stats.plies),
-                "evaluations_per_s": (session.evaluated as f64 / session.seconds.max(1e-3)).round(),
-                "batch": (session.batch > 0.0).then_some(session.batch),
+                "games": stats, "new_positions": positions, "seconds": report.seconds,
+                "boards": rules.games * self.own_work(self.config.play.workers).threads,
+                "games_per_h": rate(progressed.get()[0], hours), "positions_per_h": rate(progressed.get()[1], hours),
+                "evaluations_per_s": rate(report.evaluated, seconds),
+                "batch": (report.batch > 0.0).then_some(report.batch),
             }),
         );
+        self.note("lag", json!({ "networks": lag, "positions": lag * positions }));
+        if lag > 0 {
+            let networks = format!("{best}, {current}");
+            self.log_event(&format!(
+                "{positions} positions are of the networks before the newest: {networks}"
+            ))?;
+        }
+        self.note_work("units", &report)?;
         self.log_event(&format!(
             "{stats}; buffer {} positions of {} games",
             self.state.buffer.positions(),
@@ -89,32 +134,5 @@ impl RlLoop {
         ))?;
         self.state.stage = Stage::Train;
         Ok(true)
-    }
-
-    /// Takes over the games that were begun while the last iteration's last games were played, and notes how much of
-    /// them other networks have played than those that play now.
-    fn carry_over(&mut self, store: &mut Store, settings: &Value) -> Result<()> {
-        let KeptGames { settings: before, mut games } =
-            KeptGames::read(&self.games(), &self.games_name_of(self.state.iteration - 1))?;
-        games.retain(|pending| pending.number >= store.numbers().start);
-        let positions: usize = games.iter().map(|pending| pending.game.moves.len()).sum();
-        let finished = games.iter().filter(|pending| pending.finished).count();
-        let count = games.len();
-        games.into_iter().try_for_each(|pending| store.push(pending))?;
-        store.save()?;
-        let share = |settings: &Value| settings["share"].as_f64().unwrap_or(0.0);
-        let is_older = before["best"] != settings["best"]
-            || (share(&before) > 0.0 && before["current"] != settings["current"]);
-        let older = if is_older { positions } else { 0 };
-        self.note(
-            "carried",
-            json!({ "games": count, "finished": finished, "positions": positions, "older_network": older }),
-        );
-        if older > 0 {
-            self.log_event(&format!(
-                "{count} games were begun by the last iteration's network, which played {older} of their positions"
-            ))?;
-        }
-        self.save()
     }
 }

@@ -11,13 +11,12 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use tch::Device;
 
-use super::learner::{LoopContext, LoopGames, LoopLearner, TrainOutcome, TrainTask};
+use super::learner::{LearntPlayer, LoopContext, LoopGames, LoopLearner, TrainOutcome, TrainTask};
 use super::networks::RunNetworks;
 use super::state::START;
 use crate::config::{RlConfig, TrainConfig};
 use crate::evaluate::JudgedNetwork;
 use crate::export::network;
-use crate::gameplay::Backend;
 use crate::metrics::Validations;
 use crate::train::{Checkpoint, Learner, Sources, checkpoint, validate};
 
@@ -87,21 +86,21 @@ impl LoopLearner for TorchLoop {
         Ok(())
     }
 
-    fn player(
-        &self,
-        context: &LoopContext<'_>,
-        name: &str,
-        games: &[PathBuf],
-    ) -> Result<(Arc<dyn Backend>, Option<String>)> {
+    fn player(&self, context: &LoopContext<'_>, name: &str, games: &[PathBuf]) -> Result<LearntPlayer> {
         let (config, nets) = (context.config, context.nets);
         if config.runtime.is_torch(self.device) {
-            return Ok((Arc::new(nets.load_torch(name, self.device)?), None));
+            let network = Arc::new(nets.load_torch(name, self.device)?);
+            return Ok(LearntPlayer { network, file: nets.weights(name), news: None });
         }
         if !config.quantise || games.is_empty() {
-            return Ok((Arc::new(nets.load(name)?), None));
+            let network = Arc::new(nets.load(name)?);
+            return Ok(LearntPlayer { network, file: nets.onnx(name), news: None });
         }
         let (network, news) = nets.load_int8(name, games)?;
-        Ok((Arc::new(network), news))
+        // A network that int8 would change too much stays in fp32.
+        let int8 = nets.int8(name);
+        let file = if int8.exists() { int8 } else { nets.onnx(name) };
+        Ok(LearntPlayer { network: Arc::new(network), file, news })
     }
 
     fn judged(&self, nets: &RunNetworks, name: &str) -> Result<JudgedNetwork> {

@@ -1,0 +1,56 @@
+//! `work`: one unit of work.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+
+use super::interrupt;
+use crate::files::{file_name, make_folder_of};
+use crate::units::{HashedFiles, Unit, UnitTask};
+
+/// Do one unit of work of `rl --inbox` or `annotate --inbox`: games of self-play, pairs of a match, or labels
+///
+/// It works on one thread. The files that the unit names by hash are taken from --files and checked; with the same files
+/// every machine writes the same bytes. Kinds: self-play, arena, annotate, match. The result is written aside and renamed.
+#[derive(Args, Debug)]
+#[command(after_help = "Example, with a unit of runs/inbox/wanted.json:\n  \
+    philidor-trainer work unit.json --files runs/inbox/files --out result.h5")]
+pub struct WorkArgs {
+    /// The unit (JSON)
+    unit: PathBuf,
+    /// The file of the result
+    #[arg(long)]
+    out: PathBuf,
+    /// Folder of the files that the unit names [default: `files` beside the unit]
+    #[arg(long)]
+    files: Option<PathBuf>,
+}
+
+impl WorkArgs {
+    /// Does the unit, and prints its name.
+    ///
+    /// # Errors
+    ///
+    /// The unit or a file that it names cannot be read, a network or an engine fails, the result cannot be written, or it
+    /// is interrupted.
+    pub fn run(&self) -> Result<()> {
+        let stop = interrupt::flag()?;
+        let unit = Unit::read(&self.unit)?;
+        let beside = || self.unit.parent().unwrap_or(Path::new("")).join("files");
+        let files = HashedFiles::new(self.files.clone().unwrap_or_else(beside), false);
+        let task = UnitTask::load(&unit, &files).with_context(|| unit.name())?;
+        make_folder_of(&self.out)?;
+        // On the file system of the result, so that it can be renamed.
+        let folder =
+            self.out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let aside =
+            tempfile::Builder::new().prefix(&format!(".{}.", file_name(&self.out))).tempdir_in(folder)?;
+        let Some((file, _)) = task.finish(&unit, aside.path(), &stop).with_context(|| unit.name())? else {
+            bail!("stopped; there is no result");
+        };
+        std::fs::rename(&file, &self.out).with_context(|| format!("cannot write {}", self.out.display()))?;
+        println!("{}", unit.name());
+        Ok(())
+    }
+}

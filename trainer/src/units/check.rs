@@ -1,0 +1,132 @@
+//! Whether a file is the result of a unit.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use engine::tables::Tables;
+
+use super::task::UnitTask;
+use super::unit::Unit;
+use crate::arena::check_match_game;
+use crate::config::SelfPlayRules;
+use crate::datagen::StartPositions;
+use crate::dataset::{self, Chunk, replay_game};
+use crate::gameplay::OpeningsAndTables;
+use crate::record::{GameRecord, NO_EVAL, RngStream, stream_rng};
+use crate::selfplay::{SelfPlayNetworks, SelfPlaySetup, check_game, network_of, search_again};
+
+/// What results of the units of one kind and seed are checked with.
+pub struct ResultCheck {
+    task: UnitTask,
+    starts: StartPositions,
+    tables: Tables,
+    seed: u64,
+}
+
+impl ResultCheck {
+    /// What results of units with this task and seed are checked with.
+    ///
+    /// # Errors
+    ///
+    /// The book or the tables cannot be read.
+    pub fn new(task: UnitTask, seed: u64) -> Result<ResultCheck> {
+        let (book, random_plies, syzygy) = match &task {
+            UnitTask::SelfPlay(rules, _) => (&*rules.book, rules.random_plies, &*rules.syzygy),
+            UnitTask::Match(rules, _) => (&*rules.rules.book, rules.rules.random_plies, &*rules.rules.syzygy),
+            UnitTask::Annotate(..) => ("", 0, ""),
+        };
+        let OpeningsAndTables { starts, tables } = OpeningsAndTables::open(book, random_plies, syzygy, seed)?;
+        Ok(ResultCheck { task, starts, tables, seed })
+    }
+}
+
+/// The games of a result, in order, after replaying each: it says that it is of this unit, whose name covers its
+/// networks, rules and seed; has its number of games, each from its start, by its rules, with its result. One search of
+/// self-play, another one in each unit, is made again if the networks' answers are the same on every machine.
+///
+/// # Errors
+///
+/// The file is no result of this unit; the text says why.
+pub fn check_result(unit: &Unit, path: &Path, check: &ResultCheck) -> Result<Vec<GameRecord>> {
+    let chunk = dataset::read(path)?;
+    ensure!(chunk.source == unit.source(), "it is \"{}\", not \"{}\"", chunk.source, unit.source());
+    let (games, count) = (chunk.games() as u64, expected_games(unit, &check.task));
+    ensure!(games == count, "it has {games} games, not {count}");
+    for index in 0..chunk.games() {
+        replay_game(&chunk, index)?;
+    }
+    let records: Vec<GameRecord> = (0..chunk.games()).map(|index| chunk.game(index)).collect();
+    let of = |index: usize, why: anyhow::Error| why.context(format!("game {index}"));
+    match &check.task {
+        UnitTask::SelfPlay(rules, networks) => {
+            let setup = setup(check, rules);
+            for (index, game) in records.iter().enumerate() {
+                let number = unit.number + index as u64;
+                ensure!(
+                    game.start == check.starts.without_engine(number)?,
+                    "game {index}: it has another start"
+                );
+                check_game(&setup, number, game).map_err(|why| of(index, why))?;
+            }
+            search_one_again(unit, &records, setup, networks)?;
+        }
+        UnitTask::Match(rules, _) => {
+            for (index, game) in records.iter().enumerate() {
+                let start = check.starts.without_engine(unit.number + index as u64 / 2)?;
+                ensure!(game.start == start, "game {index}: it has another start");
+                check_match_game(&rules.rules, &check.tables, game).map_err(|why| of(index, why))?;
+            }
+        }
+        UnitTask::Annotate(_, original) => {
+            let original = dataset::read(original)?;
+            ensure!(is_labelled(&chunk, &original), "its games are not those of the unit");
+            let evals = records.iter().flat_map(|game| &game.evals);
+            let missing = evals.filter(|eval| **eval == NO_EVAL).count();
+            ensure!(missing == 0, "{missing} positions have no evaluation");
+        }
+    }
+    Ok(records)
+}
+
+fn expected_games(unit: &Unit, task: &UnitTask) -> u64 {
+    if matches!(task, UnitTask::Match(..)) { 2 * unit.count } else { unit.count }
+}
+
+fn setup(check: &ResultCheck, rules: &SelfPlayRules) -> SelfPlaySetup {
+    SelfPlaySetup { rules: rules.clone(), seed: check.seed, tables: check.tables.clone() }
+}
+
+/// Whether the chunk has the same games, whatever their labels.
+fn is_labelled(chunk: &Chunk, original: &Chunk) -> bool {
+    let same = |index| {
+        let [new, old] = [chunk, original].map(|chunk| chunk.game(index));
+        let bare = |game: GameRecord| GameRecord { evals: Vec::new(), searches: Vec::new(), ..game };
+        bare(new) == bare(old)
+    };
+    chunk.games() == original.games() && (0..chunk.games()).all(same)
+}
+
+/// Makes one search again: a result of another network or of a broken program has another one there.
+fn search_one_again(
+    unit: &Unit,
+    games: &[GameRecord],
+    setup: SelfPlaySetup,
+    networks: &SelfPlayNetworks,
+) -> Result<()> {
+    let mut rng = stream_rng(RngStream::Recheck, unit.seed, unit.number, 0);
+    let index = rng.usize(..games.len().max(1));
+    let Some(game) = games.get(index).filter(|game| !game.moves.is_empty()) else { return Ok(()) };
+    let (ply, number) = (rng.usize(..game.moves.len()), unit.number + index as u64);
+    let network = network_of(networks, unit.seed, number);
+    if !network.is_exact() {
+        return Ok(());
+    }
+    let mut evaluator = network.evaluator(setup.rules.leaves)?;
+    let again = search_again(Arc::new(setup), number, game, ply, evaluator.as_mut())?;
+    ensure!(
+        again == (game.moves[ply], game.searches[ply].clone()),
+        "game {index}: the search at ply {ply} is not this network's by these rules"
+    );
+    Ok(())
+}

@@ -1,0 +1,289 @@
+//! Collects the results of units: what others bring, and what the process's own threads make.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
+use serde_json::Value;
+
+use super::inbox::Inbox;
+use super::task::UnitTask;
+use super::unit::Unit;
+use crate::selfplay::SelfPlayReport;
+
+/// How often the inbox and the stop flag are looked at.
+const POLL_EVERY: Duration = Duration::from_millis(100);
+
+/// What becomes of a unit's result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// It is taken over; its file is removed. These other units' files are not wanted any more.
+    Taken(Vec<String>),
+    /// Its turn is later; its file stays.
+    Later,
+    /// It is no result of the unit, for this reason.
+    Refused(String),
+}
+
+/// The process's own share of the work.
+#[derive(Clone, Debug)]
+pub struct OwnWork {
+    /// Number of threads.
+    pub threads: usize,
+    /// Folder for units that are begun.
+    pub folder: PathBuf,
+    /// Time without any result of others after which they begin.
+    pub patience: Duration,
+}
+
+/// What a collection brought.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GatherReport {
+    /// Whether it was stopped before its end.
+    pub stopped: bool,
+    /// Results that own threads made.
+    pub own: u64,
+    /// Results that others made.
+    pub others: u64,
+    /// Files that were refused.
+    pub refused: u64,
+    /// Results of units that had been taken over already.
+    pub duplicates: u64,
+    /// Positions that own threads evaluated.
+    pub evaluated: u64,
+    /// Mean number of positions in a network's batch, of own threads.
+    pub batch: f64,
+    /// Duration in seconds.
+    pub seconds: f64,
+}
+
+/// Collects results.
+pub struct Gathering<'a> {
+    /// Where they come.
+    pub inbox: &'a Inbox,
+    /// What own threads do.
+    pub own: OwnWork,
+    /// Units that are wanted later: their results stay where they are.
+    pub ahead: &'a [Unit],
+    /// What the list of units says beside them.
+    pub about: Value,
+    /// Raised to end it.
+    pub stop: &'a AtomicBool,
+}
+
+/// The units that own threads may do.
+struct OwnQueue {
+    left: VecDeque<Unit>,
+    /// Names of results that are there or were taken over.
+    done: BTreeSet<String>,
+    /// Names of those that own threads have made.
+    own: BTreeSet<String>,
+}
+
+/// What an own thread says of a unit whose result is in the inbox.
+type OwnReport = Result<SelfPlayReport>;
+
+impl Gathering<'_> {
+    /// Collects the results of all `units`, which own threads do in this order, unless others bring them first. `task`
+    /// gives what a unit takes; `admit` is called with each unit and its file, once for each file, again only after
+    /// [`Admission::Later`]; `shown` after each round, to show progress.
+    ///
+    /// # Errors
+    ///
+    /// A unit cannot be done, a file cannot be read or written, or `admit` fails.
+    pub fn run(
+        self,
+        units: &[Unit],
+        task: &(dyn Fn(&Unit) -> Result<UnitTask> + Sync),
+        admit: &mut dyn FnMut(&Unit, &std::path::Path) -> Result<Admission>,
+        shown: &mut dyn FnMut(&GatherReport),
+    ) -> Result<GatherReport> {
+        self.inbox.publish(units.iter().chain(self.ahead), &self.about)?;
+        let begin = Instant::now();
+        let queue = Mutex::new(OwnQueue {
+            left: units.iter().cloned().collect(),
+            done: BTreeSet::new(),
+            own: BTreeSet::new(),
+        });
+        let (halt, active) = (AtomicBool::new(false), AtomicBool::new(!self.inbox.is_published()));
+        let (sender, messages) = unbounded();
+        let inbox = self.inbox;
+        let mut report = GatherReport::default();
+        let collected = thread::scope(|scope| {
+            for number in 0..if units.is_empty() { 0 } else { self.own.threads.min(units.len()) } {
+                let (sender, queue, halt, active) = (sender.clone(), &queue, &halt, &active);
+                let folder = &self.own.folder;
+                let work = move || {
+                    while let Some(done) = next_own(inbox, folder, queue, [halt, active], task) {
+                        if sender.send(done).is_err() {
+                            return;
+                        }
+                    }
+                };
+                let worker = thread::Builder::new().name(format!("unit-{number}"));
+                worker.spawn_scoped(scope, work).context("cannot start a thread to work on")?;
+            }
+            let wanted = units.iter().map(|unit| (unit.file(), unit)).collect();
+            let mut collector = Collector { gathering: &self, units, queue: &queue, active: &active, wanted };
+            let collected = collector.collect(&messages, admit, shown, &mut report);
+            halt.store(true, Ordering::Relaxed);
+            collected
+        });
+        // A unit that own threads have begun, and that somebody else has finished, is not needed any more.
+        if collected.is_ok() && !report.stopped {
+            _ = std::fs::remove_dir_all(&self.own.folder);
+        }
+        report.seconds = begin.elapsed().as_secs_f64();
+        collected.map(|()| report)
+    }
+}
+
+/// Does the next unit that nobody has done; none when the work has ended.
+fn next_own(
+    inbox: &Inbox,
+    folder: &std::path::Path,
+    queue: &Mutex<OwnQueue>,
+    [halt, active]: [&AtomicBool; 2],
+    task: &(dyn Fn(&Unit) -> Result<UnitTask> + Sync),
+) -> Option<OwnReport> {
+    while !halt.load(Ordering::Relaxed) {
+        let unit = if active.load(Ordering::Relaxed) { lock(queue).next() } else { None };
+        let Some(unit) = unit else {
+            thread::sleep(POLL_EVERY);
+            continue;
+        };
+        let done = task(&unit).and_then(|task| task.finish(&unit, folder, halt));
+        return match done {
+            Ok(Some((file, report))) => {
+                // Only if nobody was faster.
+                let put = if inbox.path(&unit.file()).exists() {
+                    Ok(())
+                } else {
+                    lock(queue).own.insert(unit.file());
+                    inbox.put(&file, &unit)
+                };
+                Some(put.map(|()| report))
+            }
+            Ok(None) => None,
+            Err(why) => Some(Err(why.context(unit.name()))),
+        };
+    }
+    None
+}
+
+impl OwnQueue {
+    fn next(&mut self) -> Option<Unit> {
+        while let Some(unit) = self.left.pop_front() {
+            if !self.done.contains(&unit.file()) {
+                return Some(unit);
+            }
+        }
+        None
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The thread that takes results over.
+struct Collector<'a> {
+    gathering: &'a Gathering<'a>,
+    units: &'a [Unit],
+    queue: &'a Mutex<OwnQueue>,
+    active: &'a AtomicBool,
+    /// Units whose results are not taken over, by file.
+    wanted: BTreeMap<String, &'a Unit>,
+}
+
+impl Collector<'_> {
+    fn collect(
+        &mut self,
+        messages: &Receiver<OwnReport>,
+        admit: &mut dyn FnMut(&Unit, &std::path::Path) -> Result<Admission>,
+        shown: &mut dyn FnMut(&GatherReport),
+        report: &mut GatherReport,
+    ) -> Result<()> {
+        let Gathering { inbox, stop, .. } = *self.gathering;
+        let ahead: BTreeSet<String> = self.gathering.ahead.iter().map(Unit::file).collect();
+        let (mut taken, mut batches) = (BTreeSet::new(), 0);
+        let mut heard = Instant::now();
+        loop {
+            let before = self.wanted.len();
+            for name in inbox.results()? {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                let Some(unit) = self.wanted.get(&name).copied() else {
+                    if taken.contains(&name) {
+                        inbox.remove(&name);
+                        report.duplicates += 1;
+                    } else if !ahead.contains(&name) {
+                        refuse(inbox, &name, "no such unit is wanted, or not any more", report)?;
+                    }
+                    continue;
+                };
+                lock(self.queue).done.insert(name.clone());
+                match admit(unit, &inbox.path(&name))? {
+                    Admission::Taken(obsolete) => {
+                        let is_own = lock(self.queue).own.contains(&name);
+                        *(if is_own { &mut report.own } else { &mut report.others }) += 1;
+                        heard = if is_own { heard } else { Instant::now() };
+                        inbox.remove(&name);
+                        for name in obsolete.into_iter().chain([name]) {
+                            self.wanted.remove(&name);
+                            lock(self.queue).done.insert(name.clone());
+                            taken.insert(name);
+                        }
+                    }
+                    Admission::Later => {}
+                    Admission::Refused(reason) => {
+                        refuse(inbox, &name, &reason, report)?;
+                        let mut queue = lock(self.queue);
+                        queue.done.remove(&name);
+                        queue.own.remove(&name);
+                        queue.left.push_front(unit.clone());
+                    }
+                }
+            }
+            shown(report);
+            if self.wanted.is_empty() {
+                return Ok(());
+            }
+            if self.wanted.len() < before {
+                let left = self.units.iter().filter(|unit| self.wanted.contains_key(&unit.file()));
+                inbox.publish(left.chain(self.gathering.ahead), &self.gathering.about)?;
+            }
+            if stop.load(Ordering::Relaxed) {
+                report.stopped = true;
+                return Ok(());
+            }
+            if inbox.is_published() {
+                self.active.store(heard.elapsed() >= self.gathering.own.patience, Ordering::Relaxed);
+            }
+            match messages.recv_timeout(POLL_EVERY) {
+                Ok(done) => {
+                    for done in std::iter::once(done).chain(messages.try_iter()) {
+                        let own = done?;
+                        report.evaluated += own.evaluated;
+                        batches += 1;
+                        report.batch += (own.batch - report.batch) / f64::from(batches);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => thread::sleep(POLL_EVERY),
+            }
+        }
+    }
+}
+
+fn refuse(inbox: &Inbox, name: &str, reason: &str, report: &mut GatherReport) -> Result<()> {
+    log::warn!("{name} is refused: {reason}");
+    report.refused += 1;
+    inbox.refuse(name, reason)
+}

@@ -1,0 +1,184 @@
+//! A unit with all that it takes, ready to be done.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use engine::uci_client::find_program;
+use indicatif::ProgressBar;
+use serde_json::{Value, json};
+
+use super::hashed_files::HashedFiles;
+use super::unit::{Unit, UnitKind};
+use super::unit_rules::{AnnotateRules, MatchUnitRules};
+use crate::arena::{Contender, MatchPlan, play_match};
+use crate::config::{MatchRules, SelfPlayRules};
+use crate::datagen::{Annotate, EngineCommand, UciEngine, run_tasks};
+use crate::dataset::{self, Chunk, Store, StoreOptions};
+use crate::files::{make_folder, write_file};
+use crate::gameplay::load_network;
+use crate::record::{EvalSide, GameRecord, played_moves};
+use crate::selfplay::{SelfPlayNetworks, SelfPlayPlan, SelfPlayReport, play};
+
+/// Interval between saves of a unit that is not finished.
+const SAVE_EVERY: Duration = Duration::from_secs(5);
+
+/// What a unit takes: its rules and what its inputs name, loaded.
+#[derive(Clone)]
+pub enum UnitTask {
+    /// Games of self-play.
+    SelfPlay(SelfPlayRules, SelfPlayNetworks),
+    /// Pairs of games, for `arena` and `match`.
+    Match(MatchUnitRules, [Contender; 2]),
+    /// Labels for these games, a file of games.
+    Annotate(AnnotateRules, PathBuf),
+}
+
+impl UnitTask {
+    /// Loads what a unit names from `files`.
+    ///
+    /// # Errors
+    ///
+    /// A file is missing or damaged, or a value invalid.
+    pub fn load(unit: &Unit, files: &HashedFiles) -> Result<UnitTask> {
+        let network = |name: &String| load_network(&files.path(name)?);
+        // A book is a file by its hash as well.
+        let book = |book: &mut String| -> Result<()> {
+            if !book.is_empty() {
+                *book = files.path(book)?.display().to_string();
+            }
+            Ok(())
+        };
+        match unit.kind {
+            UnitKind::SelfPlay => {
+                let mut rules: SelfPlayRules = files.json(&unit.rules)?;
+                book(&mut rules.book)?;
+                let others = usize::from(unit.share > 0.0);
+                ensure!(unit.inputs.len() == 1 + others, "it names {} networks", unit.inputs.len());
+                let network = |name: &String| Ok::<_, anyhow::Error>(Arc::new(network(name)?));
+                let first = network(&unit.inputs[0])?;
+                let other = match unit.inputs.get(1) {
+                    Some(name) => Some((network(name)? as _, unit.share)),
+                    None => None,
+                };
+                Ok(UnitTask::SelfPlay(rules, SelfPlayNetworks { network: first, other }))
+            }
+            UnitKind::Arena | UnitKind::Match => {
+                let mut rules: MatchUnitRules = files.json(&unit.rules)?;
+                book(&mut rules.rules.book)?;
+                let [first, second] = unit.inputs.as_slice() else {
+                    bail!("it names {} players, not two", unit.inputs.len());
+                };
+                let player = |index: usize, name: &String| -> Result<Contender> {
+                    let (visits, params) = (rules.visits, rules.params(index)?.map(Box::new));
+                    if name.contains('.') {
+                        let network = Arc::new(network(name)?);
+                        return Ok(Contender::Network { name: name.clone(), network, visits, params });
+                    }
+                    Contender::named(name, visits)
+                };
+                let players = [player(0, first)?, player(1, second)?];
+                Ok(UnitTask::Match(rules, players))
+            }
+            UnitKind::Annotate => {
+                let games = unit.inputs.first().context("it names no games")?;
+                Ok(UnitTask::Annotate(files.json(&unit.rules)?, files.path(games)?))
+            }
+        }
+    }
+
+    /// Does a unit on one thread; returns the file with the result, in `folder`, and how self-play went. None if it was
+    /// stopped: what is begun stays in the folder, and the next call continues it.
+    ///
+    /// # Errors
+    ///
+    /// The rules are invalid, a network or an engine fails, or a file cannot be written.
+    pub fn finish(
+        &self,
+        unit: &Unit,
+        folder: &Path,
+        stop: &AtomicBool,
+    ) -> Result<Option<(PathBuf, SelfPlayReport)>> {
+        make_folder(folder)?;
+        let store = |numbers| {
+            let folder = folder.to_owned();
+            let out = StoreOptions {
+                folder,
+                chunk_size: usize::MAX,
+                save_every: SAVE_EVERY,
+                resume: true,
+                numbers,
+            };
+            Store::open(&out, &unit.name(), &unit.source(), Value::Null)
+        };
+        let stored = folder.join(format!("{}-00000.h5", unit.name()));
+        let bar = ProgressBar::hidden();
+        let mut report = SelfPlayReport::default();
+        let file = match self {
+            UnitTask::SelfPlay(rules, networks) => {
+                let rules = SelfPlayRules { workers: 1, ..rules.clone() };
+                let plan = SelfPlayPlan { rules, seed: unit.seed, games: unit.count };
+                report = play(&plan, networks, store(unit.numbers())?, &bar, stop)?;
+                (!report.stopped).then_some(stored)
+            }
+            UnitTask::Match(rules, [first, second]) => {
+                let plan = MatchPlan {
+                    first: unit.number,
+                    pairs: unit.count,
+                    sprt: None,
+                    rules: MatchRules { workers: 1, ..rules.rules.clone() },
+                    seed: unit.seed,
+                };
+                let played = play_match([first, second], &plan, &bar, stop, &mut |_| Ok(()))?;
+                let file = folder.join(unit.file());
+                match unit.kind {
+                    _ if played.stopped => None,
+                    UnitKind::Match => {
+                        write_file(&file, match_json(unit, &played.games)?.as_bytes())?;
+                        Some(file)
+                    }
+                    _ => {
+                        let mut chunk = Chunk::new(&unit.source());
+                        played.games.iter().for_each(|game| chunk.push(game));
+                        dataset::write(&chunk, &file)?;
+                        Some(file)
+                    }
+                }
+            }
+            UnitTask::Annotate(rules, games) => {
+                let command = EngineCommand {
+                    program: find_program(Path::new(&rules.program)),
+                    options: rules.options.clone(),
+                    timeout: Duration::from_secs(rules.patience),
+                };
+                let name = UciEngine::start(&command, stop)?.name().to_owned();
+                ensure!(name == rules.engine, "{} is {name}, not {}", rules.program, rules.engine);
+                let task = Annotate {
+                    files: vec![games.clone()],
+                    eval: EvalSide::Auto,
+                    keep_known: rules.keep_known,
+                    record_best: rules.best_move,
+                    limit: rules.limit()?,
+                };
+                let done = run_tasks(&task, (&command, 1), store(0..unit.count)?, &bar, stop)?;
+                (!done.stopped).then_some(stored)
+            }
+        };
+        if file.is_some() {
+            _ = std::fs::remove_file(folder.join(format!("{}.json", unit.name())));
+        }
+        Ok(file.map(|file| (file, report)))
+    }
+}
+
+/// The games of a match as JSON, in their order: in an opening's first game the first player has White.
+fn match_json(unit: &Unit, games: &[GameRecord]) -> Result<String> {
+    let game = |game: &GameRecord| -> Result<Value> {
+        let moves: Vec<String> = played_moves(game)?.into_iter().map(|played| played.san).collect();
+        Ok(json!({ "start": game.start_fen(), "moves": moves.join(" "), "result": game.result.code() }))
+    };
+    let games = games.iter().map(game).collect::<Result<Vec<Value>>>()?;
+    Ok(json!({ "format": "philidor-match/1", "source": unit.source(), "games": games }).to_string() + "\n")
+}
