@@ -104,7 +104,7 @@ def sweep(folder):
 
 
 @ray.remote(num_cpus=1, max_retries=-1)
-def work(unit, program, files):
+def work(unit, program, library, files):
     """Does a unit: the bytes of its result, or None and what the program said."""
     sweep(cache())
     with tempfile.TemporaryDirectory(prefix=f"work-{os.getpid()}-", dir=cache()) as scratch:
@@ -114,7 +114,8 @@ def work(unit, program, files):
             (scratch / "files" / name).symlink_to(have(name, reference))
         (scratch / "unit.json").write_text(json.dumps(unit), encoding="utf-8")
         command = [have(*program, 0o755), "work", scratch / "unit.json", "--out", scratch / "result"]
-        process = child(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        more = {"ORT_DYLIB_PATH": str(have(*library))} if library else {}
+        process = child(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, **more})
         said = process.communicate()[1]
         if process.returncode:
             return None, f"status {process.returncode}: {said.strip()[-500:]}"
@@ -146,16 +147,22 @@ class Learner:
 class Driver:
     """Hands out what is wanted and puts what comes back into the inbox."""
 
-    def __init__(self, inbox, program):
+    def __init__(self, inbox, program, library):
         self.inbox = inbox
-        data = program.read_bytes()
-        self.program = (f"trainer-{hashlib.sha256(data).hexdigest()[:32]}", ray.put(data))
+        self.program = self.shipped(program)
+        self.library = self.shipped(library) if library.exists() else None
         self.references = {}
         self.pending = {}
         self.put = {}
         self.failures = {}
         self.given_up = set()
         self.done = 0
+
+    @staticmethod
+    def shipped(path):
+        """A file by its hash, as an object of Ray."""
+        data = path.read_bytes()
+        return f"{path.name}-{hashlib.sha256(data).hexdigest()[:32]}", ray.put(data)
 
     def wanted(self):
         """The units by file, in order, and whether that is all for ever."""
@@ -188,7 +195,7 @@ class Driver:
             if time.monotonic() - self.put.get(name, -REFUSED) < REFUSED:
                 continue
             if (files := self.files(unit)) is not None:
-                self.pending[work.remote(unit, self.program, files)] = (name, unit)
+                self.pending[work.remote(unit, self.program, self.library, files)] = (name, unit)
 
     def call_off(self, wanted):
         """Ends units that are not wanted any more, and forgets files that none of them names."""
@@ -247,7 +254,7 @@ def start_learner(arguments):
 
 
 def parse(argv):
-    own, _, learner = (argv[: argv.index("--")], None, argv[argv.index("--") + 1:]) if "--" in argv else (argv, None, [])
+    end = argv.index("--") if "--" in argv else len(argv)
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="%(prog)s --inbox DIR [options] [-- rl|annotate ARGUMENTS]",
@@ -259,9 +266,11 @@ def parse(argv):
     parser.add_argument("--program", type=Path, default=program,
                         help="the philidor-trainer that the machines run [default: %(default)s]")
     parser.add_argument("--learner-program", type=Path, help="the one that learns [default: that of --program]")
+    parser.add_argument("--onnxruntime", type=Path, default=ROOT / ".deps/lib/libonnxruntime.so",
+                        help="the library that runs networks other than the family sparse, sent along if it is there")
     parser.add_argument("--until-done", action="store_true", help="end when nothing is wanted any more")
-    arguments = parser.parse_args(own)
-    arguments.learner = learner
+    arguments = parser.parse_args(argv[:end])
+    arguments.learner = argv[end + 1:]
     arguments.inbox = arguments.inbox.resolve()
     arguments.program = arguments.program.resolve()
     arguments.learner_program = (arguments.learner_program or arguments.program).resolve()
@@ -281,7 +290,7 @@ def main():
     # What an earlier driver did not finish writing.
     for left in arguments.inbox.glob(".*.tmp"):
         left.unlink(missing_ok=True)
-    driver = Driver(arguments.inbox, arguments.program)
+    driver = Driver(arguments.inbox, arguments.program, arguments.onnxruntime)
     learner, learnt = start_learner(arguments) if arguments.learner else (None, None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     begun = shown = time.monotonic()

@@ -1,0 +1,266 @@
+//! Units of work, by the built program: what others do of a run is what it would have done alone.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use trainer::dataset;
+use trainer::files::write_file;
+
+fn trainer(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_philidor-trainer"));
+    command.current_dir(folder).args(arguments).stderr(Stdio::piped()).stdout(Stdio::piped());
+    command
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+fn succeeds(mut command: Command) -> String {
+    let output = command.output().expect("the trainer starts");
+    assert!(output.status.success(), "{}", said(&output));
+    said(&output)
+}
+
+/// A run of a second or two: a tiny network of the family sparse and short games, the second iteration by the networks
+/// before the newest.
+fn write_config(folder: &Path) {
+    let config = json!({
+        "play": { "visits": 6, "max_plies": 14, "games": 4, "workers": 1 },
+        "games_per_iteration": 12, "games_per_unit": 4, "lag": 1, "samples_per_position": 2,
+        "train": { "model": { "family": "sparse" }, "batch": 16, "block": 4, "threads": 1, "validation_samples": 20 },
+        "arena": {
+            "every": 2, "visits": 4, "games": 8, "promotion": { "elo0": -400, "elo1": 0 }, "veto_games": 4,
+            "sanity_games": 4, "uct_visits": 3, "rules": { "max_plies": 16, "games": 4, "workers": 1 }
+        }
+    });
+    std::fs::write(folder.join("rl.json"), config.to_string()).expect("a file");
+}
+
+fn learn<'a>(run: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let first = ["rl", "--preset", "tiny", "--config", "rl.json", "--run", run];
+    first.into_iter().chain(more.iter().copied()).collect()
+}
+
+/// The hashes of all games of a run, after checking every file of its buffer.
+fn games(run: &Path) -> BTreeSet<u64> {
+    let mut hashes = BTreeSet::new();
+    for entry in std::fs::read_dir(run.join("games")).expect("a folder").flatten() {
+        let path = entry.path();
+        assert!(path.extension().is_some_and(|ending| ending == "h5"), "{}", path.display());
+        let chunk = dataset::read(&path).expect("a sound file");
+        dataset::inspect(&chunk, true).expect("sound games");
+        hashes.extend((0..chunk.games()).map(|game| chunk.identity(game)));
+    }
+    hashes
+}
+
+fn lines(run: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(run.join("metrics.jsonl")).expect("metrics");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// What a run learnt and how its networks were judged, which follows from its games.
+fn learnt(run: &Path) -> Vec<Value> {
+    let kept = |line: &Value| json!([line["iteration"], line["play"]["games"], line["learn"]["policy_loss"], line["arena"]]);
+    lines(run).iter().map(kept).collect()
+}
+
+/// The units that an inbox wants, each with its file.
+fn wanted(inbox: &Path) -> Vec<(String, Value)> {
+    let text = std::fs::read_to_string(inbox.join("wanted.json")).unwrap_or_default();
+    let list: Value = serde_json::from_str(&text).unwrap_or_default();
+    let entry = |entry: &Value| (entry["file"].as_str().expect("a name").to_owned(), entry["unit"].clone());
+    list["units"].as_array().into_iter().flatten().map(entry).collect()
+}
+
+/// Does a unit; none if its files are not wanted any more.
+fn work(folder: &Path, inbox: &Path, unit: &Value) -> Option<Vec<u8>> {
+    let (file, out) = (folder.join("unit.json"), folder.join("result"));
+    std::fs::write(&file, unit.to_string()).expect("a file");
+    let mut command = trainer(folder, &["work", "unit.json", "--out", "result", "--files"]);
+    let output = command.arg(inbox.join("files")).output().expect("the trainer starts");
+    if !output.status.success() {
+        assert!(said(&output).contains("cannot read"), "{}", said(&output));
+        return None;
+    }
+    let result = std::fs::read(&out).expect("a result");
+    std::fs::remove_file(out).expect("it is removed");
+    Some(result)
+}
+
+/// Does all that is wanted until the learner ends; `spoil` may put something else there before a result.
+fn serve(folder: &Path, mut learner: Child, spoil: &mut dyn FnMut(&Path, &str, &[u8])) -> String {
+    let inbox = folder.join("inbox");
+    let begin = Instant::now();
+    while learner.try_wait().expect("a process").is_none() {
+        assert!(begin.elapsed() < Duration::from_secs(400), "it does not end");
+        let next = wanted(&inbox).into_iter().find(|(file, _)| !inbox.join(file).exists());
+        let Some((file, unit)) = next else {
+            thread::yield_now();
+            continue;
+        };
+        if let Some(result) = work(folder, &inbox, &unit) {
+            spoil(&inbox, &file, &result);
+            write_file(&inbox.join(&file), &result).expect("a result");
+        }
+    }
+    let output = learner.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{}", said(&output));
+    said(&output)
+}
+
+#[test]
+fn a_run_with_others_is_the_run_alone_whatever_they_send() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write_config(at);
+    succeeds(trainer(at, &learn("alone", &["--iterations", "3"])));
+    let alone = games(&at.join("alone"));
+    assert_eq!(alone.len(), 36);
+    // The second and the third iteration were played by the networks before the newest: never by older ones.
+    let lag = |run: &str| -> Vec<Value> { lines(&at.join(run)).iter().map(|line| line["lag"].clone()).collect() };
+    let behind: Vec<u64> = lag("alone").iter().filter_map(|lag| lag["networks"].as_u64()).collect();
+    assert_eq!(behind, [0, 1, 1]);
+    assert!(lag("alone")[1]["positions"].as_u64().is_some_and(|positions| positions > 100));
+
+    // Others do every unit, but first send rubbish, half a file, and what another unit's is.
+    let patient = ["--iterations", "3", "--inbox", "inbox", "--patience", "100000"];
+    let learner = trainer(at, &learn("fleet", &patient)).spawn().expect("the trainer starts");
+    let mut last: Vec<u8> = Vec::new();
+    let mut sent = 0;
+    let mut spoil = |inbox: &Path, file: &str, result: &[u8]| {
+        sent += 1;
+        let bad: &[u8] = match sent {
+            1 => b"rubbish",
+            3 => &result[..result.len() / 2],
+            4 | 10 => &last,
+            _ => {
+                last = result.to_vec();
+                return;
+            }
+        };
+        write_file(&inbox.join(file), bad).expect("a file");
+        let refused = inbox.join("refused").join(format!("{file}.txt"));
+        let begin = Instant::now();
+        // If the unit is of the next iteration, it is looked at when its turn comes.
+        while !refused.exists() && begin.elapsed() < Duration::from_secs(3) {
+            thread::yield_now();
+        }
+        last = result.to_vec();
+    };
+    serve(at, learner, &mut spoil);
+    assert_eq!(games(&at.join("fleet")), alone);
+    assert_eq!((learnt(&at.join("fleet")), lag("fleet")), (learnt(&at.join("alone")), lag("alone")));
+    let count = |key: &str| -> u64 {
+        let of = |line: &Value| line["units"][key].as_u64().unwrap_or(0) + line["arena_units"][key].as_u64().unwrap_or(0);
+        lines(&at.join("fleet")).iter().map(of).sum()
+    };
+    assert!(count("refused") >= 2 && count("own") == 0 && count("others") >= 9, "{:?}", lines(&at.join("fleet")));
+    let left: Vec<PathBuf> = std::fs::read_dir(at.join("inbox")).expect("a folder").flatten().map(|e| e.path()).collect();
+    let results = left.iter().filter(|path| path.extension().is_some_and(|ending| ending == "h5"));
+    assert_eq!(results.count(), 0, "{left:?}");
+
+    // Nobody comes: after a while the run plays itself, the same games.
+    let impatient = ["--iterations", "3", "--inbox", "inbox2", "--patience", "0"];
+    succeeds(trainer(at, &learn("lonely", &impatient)));
+    assert_eq!((games(&at.join("lonely")), learnt(&at.join("lonely"))), (alone, learnt(&at.join("alone"))));
+    assert_eq!(wanted(&at.join("inbox2")), []);
+}
+
+#[test]
+fn a_unit_has_the_same_bytes_each_time_and_one_of_an_older_network_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write_config(at);
+    // One iteration, and the next one's units behind it.
+    let patient = ["--iterations", "1", "--inbox", "inbox", "--patience", "100000"];
+    let mut learner = trainer(at, &learn("run", &patient)).spawn().expect("the trainer starts");
+    let inbox = at.join("inbox");
+    let begin = Instant::now();
+    while wanted(&inbox).is_empty() {
+        assert!(begin.elapsed() < Duration::from_secs(100) && learner.try_wait().expect("a process").is_none());
+        thread::yield_now();
+    }
+    let units = wanted(&inbox);
+    assert_eq!(units.len(), 6);
+    let (file, unit) = &units[0];
+    let first = work(at, &inbox, unit).expect("a result");
+    assert!(work(at, &inbox, unit).expect("a result") == first, "other bytes");
+
+    // The games of another network under this unit's name: the name of the unit inside is right, the searches are not.
+    let rules = unit["rules"].as_str().expect("a name");
+    let seed = unit["seed"].to_string();
+    let more: Vec<String> = std::fs::read_to_string(inbox.join("files").join(rules)).into_iter().collect();
+    std::fs::write(at.join("rules.json"), &more[0]).expect("a file");
+    let play = ["self-play", "--net", "embedded", "--games", "4", "--rules", "rules.json", "--seed", &seed, "--out", "other"];
+    succeeds(trainer(at, &play));
+    let mut other = dataset::read(&at.join("other/self-play-00000.h5")).expect("games");
+    other.source = format!("unit {}", file.trim_end_matches(".h5"));
+    dataset::write(&other, &inbox.join(file)).expect("a file");
+    let reason = inbox.join("refused").join(format!("{file}.txt"));
+    // And a unit that nobody wants.
+    let stranger = file.replace("self-play-00000000", "self-play-00000777");
+    write_file(&inbox.join(&stranger), &first).expect("a file");
+    let strangers = inbox.join("refused").join(format!("{stranger}.txt"));
+    while !(reason.exists() && strangers.exists()) {
+        assert!(begin.elapsed() < Duration::from_secs(200), "they are not refused");
+        thread::yield_now();
+    }
+    let read = |path: &Path| std::fs::read_to_string(path).expect("a reason");
+    assert!(read(&reason).contains("is not this network's by these rules"), "{}", read(&reason));
+    assert!(read(&strangers).contains("no such unit is wanted"), "{}", read(&strangers));
+    // A second process would write the same state.
+    let second = trainer(at, &["rl", "--run", "run", "--resume"]).output().expect("the trainer starts");
+    assert!(!second.status.success() && said(&second).contains("another process is at run"), "{}", said(&second));
+    serve(at, learner, &mut |_, _, _| ());
+    assert_eq!(games(&at.join("run")).len(), 12);
+    // A file that is damaged on its way is noticed before it plays.
+    std::fs::write(at.join("unit.json"), units[5].1.to_string()).expect("a file");
+    let missing = trainer(at, &["work", "unit.json", "--out", "x.h5"]).output().expect("the trainer starts");
+    assert!(said(&missing).contains("cannot read files/"), "{}", said(&missing));
+}
+
+#[test]
+fn the_settings_of_two_players_are_compared_by_a_match() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write_config(at);
+    succeeds(trainer(at, &learn("run", &["--iterations", "1"])));
+    let network = std::fs::read(at.join("run/nets/00001.onnx")).expect("a network");
+    let name = trainer::units::hash_of(&network, "onnx");
+    let rules = json!({
+        "rules": { "max_plies": 20, "games": 2 }, "visits": 8, "options": [[["CPuct", "4"]], []]
+    });
+    let rules = rules.to_string();
+    let rules_name = trainer::units::hash_of(rules.as_bytes(), "json");
+    write_file(&at.join("rules"), rules.as_bytes()).expect("a file");
+    std::fs::create_dir(at.join("files")).expect("a folder");
+    write_file(&at.join("files").join(&name), &network).expect("a file");
+    write_file(&at.join("files").join(&rules_name), rules.as_bytes()).expect("a file");
+    let unit = json!({
+        "format": "philidor-unit/1", "kind": "match", "inputs": [name, name], "rules": rules_name,
+        "seed": 3, "share": 0.0, "number": 5, "count": 2
+    });
+    std::fs::write(at.join("unit.json"), unit.to_string()).expect("a file");
+    let done = || {
+        succeeds(trainer(at, &["work", "unit.json", "--out", "match.json"]));
+        std::fs::read_to_string(at.join("match.json")).expect("a result")
+    };
+    let first = done();
+    assert_eq!(first, done());
+    let result: Value = serde_json::from_str(&first).expect("JSON");
+    let games = result["games"].as_array().expect("games");
+    assert_eq!((games.len(), &games[0]["start"]), (4, &games[1]["start"]));
+    assert!(games[0]["moves"].as_str().is_some_and(|moves| moves.split(' ').count() <= 20));
+    // The same player with the same settings plays the other one's game with colours reversed, the same game.
+    assert_ne!(games[0]["moves"], games[1]["moves"], "CPuct makes a difference");
+    let broken = unit.to_string().replace("philidor-unit/1", "philidor-unit/9");
+    std::fs::write(at.join("unit.json"), broken).expect("a file");
+    let refused = trainer(at, &["work", "unit.json", "--out", "match.json"]).output().expect("the trainer starts");
+    assert!(said(&refused).contains("expected \"philidor-unit/1\""), "{}", said(&refused));
+}
