@@ -203,7 +203,7 @@ make_deb() {
     plain "$stage"
     # The folder of the programs is given; nothing is built or stripped again.
     local file=$OUT/philidor_$VERSION-1_amd64.deb
-    (cd "$ROOT" && cargo deb --quiet --locked --no-build --no-strip -p engine --output "$file.new") >&2
+    (cd "$ROOT" && cargo deb --quiet --locked --no-build --no-strip --compress-type gz --compress-system -p engine --output "$file.new") >&2
     mv "$file.new" "$file"
     finished "$file"
 }
