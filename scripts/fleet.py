@@ -126,12 +126,13 @@ def work(unit, program, library, files):
 class Learner:
     """The learner's process. A killed one is started again; so is this actor, by Ray."""
 
-    def run(self, command, run):
+    def run(self, command, run, folder):
         short = 0
         while True:
             begun = time.monotonic()
-            resume = run and (Path(run) / "state.json").exists() and "--resume" not in command
-            process = child([*command, "--resume"] if resume else command)
+            begun_before = run and (Path(folder) / run / "state.json").exists()
+            resume = begun_before and "--resume" not in command
+            process = child([*command, "--resume"] if resume else command, cwd=folder)
             status = process.wait()
             # One that ends by itself at once may have met the last one, which is being killed.
             short = short + 1 if time.monotonic() - begun < 10 else 0
@@ -250,7 +251,7 @@ def start_learner(arguments):
     gpu = ray.cluster_resources().get("GPU", 0) > 0
     place = {"num_gpus": 1} if gpu else {"num_cpus": 0, "scheduling_strategy": here}
     learner = Learner.options(**place).remote()
-    return learner, learner.run.remote(command, run and str(Path(run).resolve()))
+    return learner, learner.run.remote(command, run, os.getcwd())
 
 
 def parse(argv):

@@ -66,7 +66,9 @@ fn lines(run: &Path) -> Vec<Value> {
 
 /// What a run learnt and how its networks were judged, which follows from its games.
 fn learnt(run: &Path) -> Vec<Value> {
-    let kept = |line: &Value| json!([line["iteration"], line["play"]["games"], line["learn"]["policy_loss"], line["arena"]]);
+    let kept = |line: &Value| {
+        json!([line["iteration"], line["play"]["games"], line["learn"]["policy_loss"], line["arena"]])
+    };
     lines(run).iter().map(kept).collect()
 }
 
@@ -123,7 +125,8 @@ fn a_run_with_others_is_the_run_alone_whatever_they_send() {
     let alone = games(&at.join("alone"));
     assert_eq!(alone.len(), 36);
     // The second and the third iteration were played by the networks before the newest: never by older ones.
-    let lag = |run: &str| -> Vec<Value> { lines(&at.join(run)).iter().map(|line| line["lag"].clone()).collect() };
+    let lag =
+        |run: &str| -> Vec<Value> { lines(&at.join(run)).iter().map(|line| line["lag"].clone()).collect() };
     let behind: Vec<u64> = lag("alone").iter().filter_map(|lag| lag["networks"].as_u64()).collect();
     assert_eq!(behind, [0, 1, 1]);
     assert!(lag("alone")[1]["positions"].as_u64().is_some_and(|positions| positions > 100));
@@ -157,11 +160,18 @@ fn a_run_with_others_is_the_run_alone_whatever_they_send() {
     assert_eq!(games(&at.join("fleet")), alone);
     assert_eq!((learnt(&at.join("fleet")), lag("fleet")), (learnt(&at.join("alone")), lag("alone")));
     let count = |key: &str| -> u64 {
-        let of = |line: &Value| line["units"][key].as_u64().unwrap_or(0) + line["arena_units"][key].as_u64().unwrap_or(0);
+        let of = |line: &Value| {
+            line["units"][key].as_u64().unwrap_or(0) + line["arena_units"][key].as_u64().unwrap_or(0)
+        };
         lines(&at.join("fleet")).iter().map(of).sum()
     };
-    assert!(count("refused") >= 2 && count("own") == 0 && count("others") >= 9, "{:?}", lines(&at.join("fleet")));
-    let left: Vec<PathBuf> = std::fs::read_dir(at.join("inbox")).expect("a folder").flatten().map(|e| e.path()).collect();
+    assert!(
+        count("refused") >= 2 && count("own") == 0 && count("others") >= 9,
+        "{:?}",
+        lines(&at.join("fleet"))
+    );
+    let left: Vec<PathBuf> =
+        std::fs::read_dir(at.join("inbox")).expect("a folder").flatten().map(|e| e.path()).collect();
     let results = left.iter().filter(|path| path.extension().is_some_and(|ending| ending == "h5"));
     assert_eq!(results.count(), 0, "{left:?}");
 
@@ -183,7 +193,9 @@ fn a_unit_has_the_same_bytes_each_time_and_one_of_an_older_network_is_refused() 
     let inbox = at.join("inbox");
     let begin = Instant::now();
     while wanted(&inbox).is_empty() {
-        assert!(begin.elapsed() < Duration::from_secs(100) && learner.try_wait().expect("a process").is_none());
+        assert!(
+            begin.elapsed() < Duration::from_secs(100) && learner.try_wait().expect("a process").is_none()
+        );
         thread::yield_now();
     }
     let units = wanted(&inbox);
@@ -197,7 +209,19 @@ fn a_unit_has_the_same_bytes_each_time_and_one_of_an_older_network_is_refused() 
     let seed = unit["seed"].to_string();
     let more: Vec<String> = std::fs::read_to_string(inbox.join("files").join(rules)).into_iter().collect();
     std::fs::write(at.join("rules.json"), &more[0]).expect("a file");
-    let play = ["self-play", "--net", "embedded", "--games", "4", "--rules", "rules.json", "--seed", &seed, "--out", "other"];
+    let play = [
+        "self-play",
+        "--net",
+        "embedded",
+        "--games",
+        "4",
+        "--rules",
+        "rules.json",
+        "--seed",
+        &seed,
+        "--out",
+        "other",
+    ];
     succeeds(trainer(at, &play));
     let mut other = dataset::read(&at.join("other/self-play-00000.h5")).expect("games");
     other.source = format!("unit {}", file.trim_end_matches(".h5"));
@@ -216,7 +240,11 @@ fn a_unit_has_the_same_bytes_each_time_and_one_of_an_older_network_is_refused() 
     assert!(read(&strangers).contains("no such unit is wanted"), "{}", read(&strangers));
     // A second process would write the same state.
     let second = trainer(at, &["rl", "--run", "run", "--resume"]).output().expect("the trainer starts");
-    assert!(!second.status.success() && said(&second).contains("another process is at run"), "{}", said(&second));
+    assert!(
+        !second.status.success() && said(&second).contains("another process is at run"),
+        "{}",
+        said(&second)
+    );
     serve(at, learner, &mut |_, _, _| ());
     assert_eq!(games(&at.join("run")).len(), 12);
     // A file that is damaged on its way is noticed before it plays.
@@ -261,6 +289,7 @@ fn the_settings_of_two_players_are_compared_by_a_match() {
     assert_ne!(games[0]["moves"], games[1]["moves"], "CPuct makes a difference");
     let broken = unit.to_string().replace("philidor-unit/1", "philidor-unit/9");
     std::fs::write(at.join("unit.json"), broken).expect("a file");
-    let refused = trainer(at, &["work", "unit.json", "--out", "match.json"]).output().expect("the trainer starts");
+    let refused =
+        trainer(at, &["work", "unit.json", "--out", "match.json"]).output().expect("the trainer starts");
     assert!(said(&refused).contains("expected \"philidor-unit/1\""), "{}", said(&refused));
 }

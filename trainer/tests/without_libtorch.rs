@@ -51,6 +51,7 @@ fn the_other_commands_are_there() {
         "convert-lc0",
         "evaluate",
         "heatmap",
+        "work",
     ] {
         let output = trainer(&[command, "--help"]);
         assert!(output.status.success(), "{command}: {output:?}");

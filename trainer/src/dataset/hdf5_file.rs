@@ -67,7 +67,11 @@ pub fn write(chunk: &Chunk, path: &Path) -> Result<(), ChunkError> {
 
 fn write_file(chunk: &Chunk, path: &Path) -> hdf5::Result<()> {
     // The format of HDF5 1.10 has checksums for its own structures, too.
-    let file = File::with_options().with_fapl(|access| unlocked(access).libver_v110()).create(path)?;
+    // Without times: equal games make equal files, whenever they are written.
+    let mut options = File::with_options();
+    options.with_fapl(|access| unlocked(access).libver_v110());
+    let file = options.with_fcpl(|creation| creation.obj_track_times(false)).create(path)?;
+    let new_group = |name: &str| file.create_group_builder().obj_track_times(false).create(name);
     let text = |name: &str, value: &str| -> hdf5::Result<()> {
         let value = Text::from_str(&value[..value.floor_char_boundary(TEXT)]);
         let value = value.map_err(|_| hdf5::Error::from(format!("{name} holds a NUL character")))?;
@@ -79,7 +83,7 @@ fn write_file(chunk: &Chunk, path: &Path) -> hdf5::Result<()> {
     file.new_attr::<u64>().create("positions")?.write_scalar(&(chunk.positions() as u64))?;
     file.new_attr::<u64>().create("games")?.write_scalar(&(chunk.games() as u64))?;
 
-    let games = file.create_group("games")?;
+    let games = new_group("games")?;
     put(&games, "first_ply", &chunk.first_ply)?;
     put(&games, "plies", &chunk.plies)?;
     put(&games, "result", &chunk.result)?;
@@ -96,14 +100,14 @@ fn write_file(chunk: &Chunk, path: &Path) -> hdf5::Result<()> {
         })
         .collect::<Result<_, _>>()?;
     put(&file, "starts", &starts)?;
-    let plies = file.create_group("plies")?;
+    let plies = new_group("plies")?;
     put(&plies, "move", &chunk.moves)?;
     put(&plies, "eval", &chunk.evals)?;
     let searches = &chunk.searches;
     if !searches.q.is_empty() {
         put(&plies, "q", &searches.q)?;
         put(&plies, "d", &searches.d)?;
-        let policy = file.create_group("policy")?;
+        let policy = new_group("policy")?;
         put(&policy, "first", &searches.first)?;
         put(&policy, "len", &searches.len)?;
         put(&policy, "move", &searches.moves)?;
@@ -125,7 +129,7 @@ fn unlocked(access: &mut FileAccessBuilder) -> &mut FileAccessBuilder {
 }
 
 fn put<T: H5Type>(group: &Group, name: &str, data: &[T]) -> hdf5::Result<()> {
-    let builder = group.new_dataset_builder();
+    let builder = group.new_dataset_builder().obj_track_times(false);
     if data.is_empty() {
         // HDF5 has no empty chunks.
         return builder.empty::<T>().shape(0).create(name).map(drop);
