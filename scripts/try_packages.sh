@@ -15,7 +15,7 @@ Installs the files of target/packages and plays with them (default: all of them)
   cpu      bench on emulated old processors: the same nodes    needs qemu-user
 
 The bare systems are made once, in target/package/systems; DEBIAN=bullseye takes another
-(glibc 2.31). Games are played by scripts/try_engine.py. All messages go to stdout.
+(glibc 2.31), TC=5+0.5 another clock. Games are played by scripts/try_engine.py. All messages go to stdout.
 
 Example: scripts/try_packages.sh tar deb
 TEXT
@@ -25,7 +25,7 @@ ROOT=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.." && pwd)
 FROM=$ROOT/target/packages
 SYSTEMS=$ROOT/target/package/systems
 DEBIAN=${DEBIAN:-bookworm}
-TC=2+0.1
+TC=${TC:-2+0.1}
 TRY=$ROOT/scripts/try_engine.py
 
 say() { printf '\n== %s\n' "$*"; }
@@ -80,10 +80,10 @@ try_tar() {
     trap - EXIT
 }
 
-# files SYSTEM: all files but those that apt and dpkg themselves change.
+# files SYSTEM: all files but those that apt and dpkg themselves change and those of people (ONNX Runtime makes some).
 files() {
     (cd "$1" && find . -xdev ! -path './var/lib/dpkg/*' ! -path './var/log/*' ! -path './var/cache/*' \
-        ! -path './var/lib/apt/*' ! -path './proc/*' ! -path './tmp/*' | sort)
+        ! -path './var/lib/apt/*' ! -path './proc/*' ! -path './tmp/*' ! -path './root/*' | sort)
 }
 
 try_deb() {

@@ -135,3 +135,19 @@ fn pages_and_completions_are_written_for_every_command() {
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn onnx_runtime_leaves_nothing_in_the_home_folder() {
+    let home = std::env::temp_dir().join(format!("philidor-home-{}", std::process::id()));
+    std::fs::create_dir_all(&home).unwrap();
+    let network = concat!(env!("CARGO_MANIFEST_DIR"), "/../nets/mlp.int8.onnx");
+    let output = Command::new(env!("CARGO_BIN_EXE_philidor"))
+        .args(["net", "check", network])
+        .env("HOME", &home)
+        .env_remove("XDG_CACHE_HOME")
+        .output()
+        .expect("the program runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(std::fs::read_dir(&home).unwrap().count(), 0);
+    std::fs::remove_dir_all(&home).unwrap();
+}

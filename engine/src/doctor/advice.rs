@@ -32,7 +32,7 @@ impl GuiAdvice {
             threads: measured.best_workers(),
             hash: hash(machine.free_memory),
             move_overhead: 100,
-            move_overhead_online: 1000,
+            move_overhead_online: 300,
             weights: "<embedded>",
         }
     }

@@ -49,6 +49,12 @@ pub(super) fn version() -> Result<&'static str, RuntimeError> {
 }
 
 fn load() -> Result<LoadedRuntime, RuntimeError> {
+    // From 1.31 on it makes an identifier and a queue of events in the home folder, and sends them, before it can be
+    // told through its interface not to.
+    temp_env::with_var("ORT_DISABLE_TELEMETRY", Some("1"), load_silent)
+}
+
+fn load_silent() -> Result<LoadedRuntime, RuntimeError> {
     let mut tried = Vec::new();
     for path in candidates() {
         match ort::init_from(&path) {
