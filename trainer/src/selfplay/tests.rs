@@ -225,7 +225,8 @@ fn games_by_other_rules_are_refused_with_a_reason() {
     assert_eq!(with(&|game| game.result = GameResult::White), "its result is White, expected Draw");
     assert!(with(&|game| game.flags = 0).starts_with("its flags are 0x0000"));
     let cut = |game: &mut GameRecord| {
-        (game.moves.pop(), game.searches.pop());
+        game.moves.pop();
+        game.searches.pop();
     };
     assert_eq!(with(&cut), "it is not over after its 5 plies");
     assert_eq!(with(&|game| _ = game.searches.pop()), "it has 5 searches for 6 plies");

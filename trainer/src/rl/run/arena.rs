@@ -1,6 +1,7 @@
 //! Matches of the network in training against others.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -135,10 +136,10 @@ impl RlLoop {
                 let index = of[&unit.name()];
                 let (open, own) = (&matches[index], &mut results[index]);
                 let at = (index, unit.number);
-                if !early.contains_key(&at) {
+                if let Entry::Vacant(place) = early.entry(at) {
                     let check = check.as_ref().expect("there is a match");
                     match check_result(unit, path, check) {
-                        Ok(games) => _ = early.insert(at, games),
+                        Ok(games) => _ = place.insert(games),
                         Err(why) => return Ok(Admission::Refused(format!("{why:#}"))),
                     }
                 }
