@@ -157,6 +157,45 @@ fn another_engine_judges() {
     assert!(!missing.status.success() && errors.contains("cannot start the engine"), "{errors}");
 }
 
+/// An engine without MultiPV that searches until it is told to stop, whatever its limit.
+#[cfg(unix)]
+const SIMPLE_ENGINE: &str = r#"#!/bin/sh
+while read -r word rest; do
+    case $word in
+        uci) echo "id name Simple"; echo uciok ;;
+        isready) echo readyok ;;
+        position) case $rest in *moves*) move=e7e5 ;; *) move=e2e4 ;; esac ;;
+        go) echo "info depth 9 score cp 30 nodes 1000000 pv $move" ;;
+        stop) echo "bestmove $move" ;;
+    esac
+done
+"#;
+
+#[cfg(unix)]
+#[test]
+fn an_engine_judges_without_multipv_and_without_node_limits() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("simple");
+    let (engine, pgn) = (folder.path("engine"), folder.path("game.pgn"));
+    fs::write(&engine, SIMPLE_ENGINE).unwrap();
+    fs::set_permissions(&engine, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(&pgn, "1. e4 *\n").unwrap();
+    let output = run(&["review", &pgn, "--judge", &engine, "--nodes", "1000"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let reviewed = games(&folder.path("game.review.pgn"));
+    // 30 centipawns of Black's, written for White.
+    assert_eq!(reviewed[0].comments(), [vec![" [%eval -0.30] "]]);
+    // Its answer after two moves is no move: what was evaluated is kept.
+    fs::write(&pgn, "1. e4 e5 *\n").unwrap();
+    let output = run(&["review", &pgn, "--judge", &engine, "--nodes", "1000"]);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        errors.contains("bestmove e7e5") && errors.contains("after 0 of 1 games; --resume continues"),
+        "{errors}"
+    );
+    assert_eq!(fs::read_to_string(folder.path("game.review.part")).unwrap().lines().count(), 3);
+}
+
 #[test]
 fn a_move_is_explained_in_words_and_as_json() {
     let fen = "6k1/Rp3ppp/8/8/8/1r6/5PPP/6K1 w - - 0 1";
@@ -170,7 +209,8 @@ fn a_move_is_explained_in_words_and_as_json() {
     assert_eq!((&json["move"]["mate"], &json["move"]["mark"]), (&(-1).into(), &"??".into()));
     assert_eq!(json["best"][0]["uci"], "a7a8");
     for (bad, why) in [
-        (vec!["explain", "--move", "Ke4"], "no legal move"),
+        (vec!["explain", "--move", "Ke4"], "no legal move here: Ke4"),
+        (vec!["explain", "--moves", "e4 e7e5 Ke3"], "--moves, ply 3: no legal move there: Ke3"),
         (vec!["explain", "--fen", "x"], "not a FEN"),
         (vec!["explain", "--fen", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"], "the game is over"),
     ] {

@@ -36,6 +36,9 @@ pub enum JudgeError {
     Failed(String),
 }
 
+/// What a judge finds in a position: the best moves, best first.
+pub type Judged = Result<Vec<JudgedLine>, JudgeError>;
+
 /// Evaluates positions.
 pub trait Judge {
     /// Its name.
@@ -53,12 +56,7 @@ pub trait Judge {
     /// # Errors
     ///
     /// If the engine fails or `stop` is set.
-    fn judge(
-        &mut self,
-        position: &UciPosition,
-        count: usize,
-        stop: &Arc<AtomicBool>,
-    ) -> Result<Vec<JudgedLine>, JudgeError>;
+    fn judge(&mut self, position: &UciPosition, count: usize, stop: &Arc<AtomicBool>) -> Judged;
 }
 
 /// Our own search.
@@ -115,12 +113,7 @@ impl Judge for OwnJudge {
         Ok(())
     }
 
-    fn judge(
-        &mut self,
-        position: &UciPosition,
-        count: usize,
-        stop: &Arc<AtomicBool>,
-    ) -> Result<Vec<JudgedLine>, JudgeError> {
+    fn judge(&mut self, position: &UciPosition, count: usize, stop: &Arc<AtomicBool>) -> Judged {
         let mover = position.game.turn();
         let outcome = self.search(&position.game, &[], stop)?;
         Ok(outcome.report.lines.iter().take(count).map(|line| judged_line(line, mover)).collect())
@@ -202,13 +195,10 @@ impl Judge for UciJudge {
         Ok(self.engine.new_game(stop)?)
     }
 
-    fn judge(
-        &mut self,
-        position: &UciPosition,
-        count: usize,
-        stop: &Arc<AtomicBool>,
-    ) -> Result<Vec<JudgedLine>, JudgeError> {
+    fn judge(&mut self, position: &UciPosition, count: usize, stop: &Arc<AtomicBool>) -> Judged {
         let mover = position.game.turn();
+        // An engine without MultiPV has one line, and nothing is praised.
+        let count = if self.engine.has_option("MultiPV") { count } else { 1 };
         let moves = self.engine.best(position, self.limit, count, stop)?;
         let lines: Vec<JudgedLine> =
             moves.into_iter().map_while(|scored| engine_line(scored, mover)).collect();

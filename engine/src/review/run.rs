@@ -40,6 +40,9 @@ pub enum ReviewError {
     /// The judge cannot be started, or failed.
     #[error("{0}")]
     Judge(String),
+    /// The judge failed after so many games of all.
+    #[error("{2}, after {0} of {1} games; --resume continues")]
+    Failed(usize, usize, String),
     /// It was interrupted after so many games of all.
     #[error("interrupted after {0} of {1} games; --resume continues")]
     Interrupted(usize, usize),
@@ -82,6 +85,7 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
         Err(ReviewError::Judge(_)) if stop.load(Ordering::Relaxed) => {
             return Err(ReviewError::Interrupted(finished, games.len()));
         }
+        Err(ReviewError::Judge(why)) => return Err(ReviewError::Failed(finished, games.len(), why)),
         Err(error) => return Err(error),
     }
     let written = writeln!(out, "{}\n{}", paths.pgn.display(), paths.page.display());

@@ -22,6 +22,11 @@ use crate::search::Score;
 /// How often the stop flag is checked while waiting for an engine.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
+/// An engine that has visited more than so many times its node limit, and more than so many nodes, does not know the
+/// limit and is told to stop.
+const NODE_LIMIT_FACTOR: u64 = 2;
+const LEAST_EXCESS_NODES: u64 = 10_000;
+
 /// How long an engine that has closed its pipes may take to exit.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -195,13 +200,18 @@ impl UciEngine {
         }
     }
 
+    /// Whether the engine has an option of this name.
+    pub fn has_option(&self, name: &str) -> bool {
+        self.options.contains(&name.to_ascii_lowercase())
+    }
+
     /// Sets a check option if the engine has it, and returns whether it has.
     ///
     /// # Errors
     ///
     /// If the engine has ended.
     pub fn try_check(&mut self, name: &str, value: bool) -> Result<bool, EngineError> {
-        let known = self.options.contains(&name.to_ascii_lowercase());
+        let known = self.has_option(name);
         if known {
             self.set_option(name, if value { "true" } else { "false" })?;
         }
@@ -209,7 +219,7 @@ impl UciEngine {
     }
 
     fn set_option(&mut self, name: &str, value: &str) -> Result<(), EngineError> {
-        if !self.options.contains(&name.to_ascii_lowercase()) {
+        if !self.has_option(name) {
             return Err(EngineError::Unfit(self.program.clone(), format!("has no option \"{name}\"")));
         }
         self.send(&format!("setoption name {name} value {value}"))
@@ -237,7 +247,7 @@ impl UciEngine {
     }
 
     /// The engine's `count` best moves (fewer if there are fewer), best first, in a position where the game is not
-    /// over.
+    /// over. An engine that ignores a limit in nodes is told to stop soon after it.
     ///
     /// # Errors
     ///
@@ -264,11 +274,16 @@ impl UciEngine {
             Limit::Depth(_) | Limit::Nodes(_) => Duration::ZERO,
         };
         let mut found: Vec<Option<EngineMove>> = vec![None; count];
+        let mut is_told_to_stop = false;
         loop {
             let line = self.receive(self.timeout + search_time, stop)?;
             let mut words = line.split_ascii_whitespace();
             match words.next() {
                 Some("info") => {
+                    if !is_told_to_stop && ignores_limit(words.clone(), limit) {
+                        self.send("stop")?;
+                        is_told_to_stop = true;
+                    }
                     if let Some((rank, scored)) = read_info(&position.game, words)
                         && let Some(place) = found.get_mut(rank)
                     {
@@ -366,6 +381,14 @@ pub fn find_program(program: &Path) -> PathBuf {
 pub fn name_and_value(text: &str) -> Result<(String, String), &'static str> {
     let (name, value) = text.split_once('=').ok_or("an option is NAME=VALUE")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// Whether an `info` line has so many nodes that the engine does not know the limit.
+fn ignores_limit<'a>(words: impl Iterator<Item = &'a str>, limit: Limit) -> bool {
+    let Limit::Nodes(most) = limit else { return false };
+    let nodes: Option<u64> =
+        words.skip_while(|word| *word != "nodes").nth(1).and_then(|nodes| nodes.parse().ok());
+    nodes.is_some_and(|nodes| nodes > most.saturating_mul(NODE_LIMIT_FACTOR).max(LEAST_EXCESS_NODES))
 }
 
 /// The rank (`multipv`, from 0) and the scored move of an `info` line.
