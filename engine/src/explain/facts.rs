@@ -1,11 +1,11 @@
 //! What a line shows: pieces lost and won, the opponent's answer, the result given up.
 
 use serde::Serialize;
-use shakmaty::{Board, Chess, Color, Move, Position, Role, Square};
+use shakmaty::{Board, Color, Move, Position, Role, Square};
 
 use crate::eval::Wdl;
 use crate::position::Game;
-use crate::review::{JudgedLine, settled, value_of};
+use crate::review::{JudgedLine, balance, settled, value_of};
 
 /// Pieces that a side lost and won in a line, without those that balance each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,12 +43,12 @@ pub enum GivenUp {
         /// Centipawns less than after the best move's line.
         centipawns: i32,
     },
-    /// A win was the likeliest result.
+    /// A win was more likely than not.
     Win {
-        /// What it is now.
+        /// The likeliest result now.
         now: LikelyResult,
     },
-    /// A draw was the likeliest result, and a loss is now.
+    /// A draw was more likely than not, and a loss is now the likeliest result.
     Draw,
 }
 
@@ -72,6 +72,8 @@ pub struct OpponentReply {
     /// The piece that it takes, as a lower-case letter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub takes: Option<char>,
+    /// Whether that piece has just taken another.
+    pub recaptures: bool,
     /// Whether it gives check.
     pub check: bool,
     /// The pieces that it attacks at once, as lower-case letters: two or more that are worth more than the attacker, or
@@ -109,29 +111,11 @@ pub fn trade(game: &Game, line: &[Move]) -> Trade {
             given.push(Role::Pawn);
         }
         position.play_unchecked(*m);
-        if is_quiet(&position) {
+        if !position.is_check() && settled(&position) == balance(&position) {
             last_quiet = so_far.clone();
         }
     }
     balanced(last_quiet)
-}
-
-fn is_quiet(position: &Chess) -> bool {
-    !position.is_check() && settled(position) == settled_without_captures(position)
-}
-
-/// The balance of the side to move as it stands.
-fn settled_without_captures(position: &Chess) -> i32 {
-    let of = |color: Color| -> i32 {
-        position
-            .board()
-            .by_color(color)
-            .into_iter()
-            .filter_map(|square| position.board().role_at(square))
-            .map(value_of)
-            .sum()
-    };
-    of(position.turn()) - of(!position.turn())
 }
 
 /// Without the pieces of equal value on both sides.
@@ -158,11 +142,13 @@ pub fn reply(game: &Game, line: &[Move]) -> Option<OpponentReply> {
     let mut position = game.position().clone();
     position.play_unchecked(*first);
     let taken = answer.capture();
+    let recaptures = first.is_capture() && taken.is_some() && answer.to() == first.to();
     position.play_unchecked(*answer);
     let forks = forked(position.board(), answer.to());
     Some(OpponentReply {
         san,
         takes: taken.map(|role| role.char()),
+        recaptures,
         check: position.is_check(),
         forks: letters(&forks),
     })
@@ -187,9 +173,8 @@ fn forked(board: &Board, square: Square) -> Vec<Role> {
     if found.len() < 2 { Vec::new() } else { found }
 }
 
-/// What a move gives up, compared with the best one.
-pub fn given_up(game: &Game, line: &JudgedLine, best: &JudgedLine) -> Vec<GivenUp> {
-    let mover = game.turn();
+/// What a move gives up, compared with the best one: their lines, and the centipawns that its line has less.
+pub fn given_up(mover: Color, line: &JudgedLine, best: &JudgedLine, centipawns: i32) -> Vec<GivenUp> {
     let mut given = Vec::new();
     let mate = |line: &JudgedLine, by: Color| {
         line.value.mate.filter(|mate| mate.winner == by).map(|mate| mate.moves)
@@ -199,13 +184,13 @@ pub fn given_up(game: &Game, line: &JudgedLine, best: &JudgedLine) -> Vec<GivenU
         given.push(GivenUp::MissedMate { moves });
     }
     given.extend(mated.map(|moves| GivenUp::Mated { moves }));
-    let centipawns = trade(game, &best.pv).balance() - trade(game, &line.pv).balance();
     // Material and the likeliest result mean nothing beside a mate.
     if centipawns >= 100 && line.value.mate.is_none() && best.value.of(mover) > line.value.of(mover) {
         given.push(GivenUp::Material { centipawns });
     }
+    let probable = |wdl: &Wdl| wdl.win.max(wdl.draw).max(wdl.loss) > 0.5;
     if let (None, Some(before), Some(now)) =
-        (mated, best.wdl.map(LikelyResult::of), line.wdl.map(LikelyResult::of))
+        (mated, best.wdl.filter(probable).map(LikelyResult::of), line.wdl.map(LikelyResult::of))
     {
         match (before, now) {
             (LikelyResult::Win, LikelyResult::Draw | LikelyResult::Loss) => given.push(GivenUp::Win { now }),
@@ -261,7 +246,13 @@ mod tests {
             ("Nc2+", None, true, "kr")
         );
         let quiet = reply(&game, &line(&game, "a1a8 e8e7")).unwrap();
-        assert_eq!((quiet.check, quiet.forks.as_str()), (false, ""));
+        assert_eq!((quiet.check, quiet.recaptures, quiet.forks.as_str()), (false, false, ""));
+        let exchange = Game::from_fen("r3k3/8/8/8/8/8/4P3/R3K2q w Q - 0 1").unwrap();
+        let answered = |moves| reply(&exchange, &line(&exchange, moves)).unwrap();
+        assert!(!answered("e1d2 a8a1").recaptures);
+        let game = Game::from_fen("r3k3/p7/8/8/8/8/4P3/R3K3 w - - 0 1").unwrap();
+        let back = reply(&game, &line(&game, "a1a7 a8a7")).unwrap();
+        assert_eq!((back.takes, back.recaptures), (Some('r'), true));
         assert_eq!(reply(&game, &line(&game, "e2e3")), None);
     }
 
@@ -276,9 +267,13 @@ mod tests {
         };
         let (won, drawn, lost) =
             (judged("e2e4", 0.8, 0.1), judged("d2d4", 0.2, 0.6), judged("g2g4", 0.1, 0.2));
-        assert_eq!(given_up(&game, &drawn, &won), [GivenUp::Win { now: LikelyResult::Draw }]);
-        assert_eq!(given_up(&game, &lost, &won), [GivenUp::Win { now: LikelyResult::Loss }]);
-        assert_eq!(given_up(&game, &lost, &drawn), [GivenUp::Draw]);
-        assert_eq!(given_up(&game, &won, &won), []);
+        let given = |line, best| given_up(Color::White, line, best, 0);
+        assert_eq!(given(&drawn, &won), [GivenUp::Win { now: LikelyResult::Draw }]);
+        assert_eq!(given(&lost, &won), [GivenUp::Win { now: LikelyResult::Loss }]);
+        assert_eq!(given(&lost, &drawn), [GivenUp::Draw]);
+        assert_eq!(given(&won, &won), []);
+        // Nobody was likely to win.
+        let unclear = judged("e2e4", 0.4, 0.35);
+        assert_eq!(given(&drawn, &unclear), []);
     }
 }

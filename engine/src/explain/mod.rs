@@ -19,7 +19,7 @@ use crate::position::{Game, PositionError};
 use crate::review::judgement::{Mark, judge_error};
 use crate::review::{JudgeError, JudgedLine, OwnJudge, OwnSearchArgs, judged_line, sans, value_of_end};
 
-pub use facts::{GivenUp, LikelyResult, OpponentReply};
+pub use facts::{GivenUp, LikelyResult, OpponentReply, Trade};
 
 /// Moves that are shown besides the one asked about.
 const BEST_MOVES: usize = 3;
@@ -33,7 +33,7 @@ pub struct ExplainConfig {
     /// The position [default: the initial position]
     #[arg(long)]
     pub fen: Option<String>,
-    /// Moves from there in UCI notation, which tell the search what has been repeated
+    /// Moves from there, in SAN or UCI notation; they tell the search what has been repeated
     #[arg(long, value_delimiter = ' ')]
     pub moves: Vec<String>,
     /// The move asked about, in SAN (Nf3) or UCI notation (g1f3)
@@ -50,9 +50,12 @@ pub struct ExplainConfig {
 /// Why nothing can be explained.
 #[derive(Debug, Error)]
 pub enum ExplainError {
-    /// The position or a move before it.
+    /// The position.
     #[error(transparent)]
     Position(#[from] PositionError),
+    /// A move before it is not legal: its ply, from 1, and its text.
+    #[error("--moves, ply {0}: no legal move there: {1}")]
+    Before(usize, String),
     /// The move asked about is not legal.
     #[error("no legal move here: {0}")]
     Move(String),
@@ -122,8 +125,13 @@ pub struct Explanation {
 ///
 /// If the position or the move is wrong, the search fails, or `stop` is set.
 pub fn run(config: &ExplainConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) -> Result<(), ExplainError> {
-    let game = Game::from_uci(config.fen.as_deref(), config.moves.iter().map(String::as_str))?;
-    let asked = config.asked.as_deref().map(|text| legal_move(&game, text)).transpose()?;
+    let mut game = Game::from_uci(config.fen.as_deref(), [])?;
+    for (text, ply) in config.moves.iter().filter(|text| !text.is_empty()).zip(1..) {
+        let m = read_move(&game, text).ok_or_else(|| ExplainError::Before(ply, text.clone()))?;
+        game.play(m);
+    }
+    let legal = |text: &String| read_move(&game, text).ok_or_else(|| ExplainError::Move(text.clone()));
+    let asked = config.asked.as_ref().map(legal).transpose()?;
     if game.legal_moves().is_empty() || value_of_end(&game).is_some() {
         return Err(ExplainError::Over);
     }
@@ -136,11 +144,6 @@ pub fn run(config: &ExplainConfig, stop: &Arc<AtomicBool>, out: &mut impl Write)
         write!(out, "{}", words::text(&game, &explanation))?;
     }
     Ok(())
-}
-
-/// A legal move in SAN or UCI notation.
-fn legal_move(game: &Game, text: &str) -> Result<Move, ExplainError> {
-    read_move(game, text).ok_or_else(|| ExplainError::Move(text.trim().to_owned()))
 }
 
 /// Explains a position in which there is a legal move.
@@ -167,7 +170,8 @@ pub fn explain(
     // Each has been searched as long as the others, so their values can be compared.
     lines.sort_by(|a, b| rank(b, mover).total_cmp(&rank(a, mover)));
     let best = lines.first().cloned().ok_or(ExplainError::Over)?;
-    let explained = |line: &JudgedLine| explain_move(game, line, &best);
+    let best_line = ShownLine::new(game, &best);
+    let explained = |line: &JudgedLine| explain_move(game, line, &best, &best_line);
     let asked = asked.and_then(|m| lines.iter().find(|line| line.pv.first() == Some(&m))).map(explained);
     let best = lines.iter().take(BEST_MOVES).map(explained).collect();
     Ok(Explanation { fen: game.fen(), asked, best })
@@ -182,29 +186,45 @@ fn rank(line: &JudgedLine, mover: Color) -> f64 {
     line.value.of(mover) + mate
 }
 
-fn explain_move(game: &Game, line: &JudgedLine, best: &JudgedLine) -> MoveExplanation {
+/// A line as far as it is shown.
+struct ShownLine {
+    pv: Vec<Move>,
+    /// Its moves in SAN.
+    sans: Vec<String>,
+    /// The pieces lost and won in it.
+    trade: Trade,
+}
+
+impl ShownLine {
+    fn new(game: &Game, line: &JudgedLine) -> ShownLine {
+        let pv: Vec<Move> = line.pv.iter().copied().take(LINE_LENGTH).collect();
+        ShownLine { sans: sans(game.position(), &pv), trade: facts::trade(game, &pv), pv }
+    }
+}
+
+fn explain_move(game: &Game, line: &JudgedLine, best: &JudgedLine, best_line: &ShownLine) -> MoveExplanation {
     let mover = game.turn();
-    let pv: Vec<Move> = line.pv.iter().copied().take(LINE_LENGTH).collect();
+    let ShownLine { pv, sans, trade } = ShownLine::new(game, line);
     let m = pv[0];
-    let is_best = best.pv.first() == Some(&m);
+    let is_best = best_line.pv.first() == Some(&m);
     let error = judge_error(&best.value, &line.value, mover).filter(|_| !is_best);
-    let trade = facts::trade(game, &pv);
+    let less = best_line.trade.balance() - trade.balance();
     let mut explanation = MoveExplanation {
-        san: sans(game.position(), &[m]).remove(0),
+        san: sans[0].clone(),
         uci: Game::uci(m, game.position().castles().mode().is_chess960()),
         win_probability: line.value.of(mover),
         wdl: line.wdl.map_or([0.0; 3], |wdl| [wdl.win, wdl.draw, wdl.loss]),
         mate: line.value.mate.map(|mate| if mate.winner == mover { 1 } else { -1 } * i64::from(mate.moves)),
         loss: (best.value.of(mover) - line.value.of(mover)).max(0.0),
         mark: error.map(|(mark, _): (Mark, _)| mark.symbol()),
-        line: sans(game.position(), &pv),
+        line: sans,
         reply: facts::reply(game, &pv),
         loses: facts::letters(&trade.lost),
         wins: facts::letters(&trade.won),
-        gives_up: if is_best { Vec::new() } else { facts::given_up(game, line, best) },
+        gives_up: if is_best { Vec::new() } else { facts::given_up(mover, line, best, less) },
         words: String::new(),
     };
-    explanation.words = words::of_move(game, &explanation, is_best, &trade);
+    explanation.words = words::of_move(game, &explanation, &trade, (!is_best).then_some(best_line));
     explanation
 }
 
@@ -219,7 +239,7 @@ mod tests {
         let pool = Pool::new(vec![Box::new(Uniform)], Params::default(), 16 << 20);
         let mut judge = OwnJudge::new("test".to_owned(), pool, Limit::Nodes(3000));
         let game = Game::from_fen(fen).unwrap();
-        let asked = legal_move(&game, asked).unwrap();
+        let asked = read_move(&game, asked).unwrap();
         explain(&game, Some(asked), &mut judge, &Arc::default()).unwrap()
     }
 
@@ -246,10 +266,25 @@ mod tests {
     fn moves_are_read_as_they_are_written() {
         let game = Game::new();
         for text in ["Nf3", "g1f3", " Nf3! ", "Ng1f3"] {
-            assert_eq!(Game::uci(legal_move(&game, text).unwrap(), false), "g1f3", "{text}");
+            assert_eq!(Game::uci(read_move(&game, text).unwrap(), false), "g1f3", "{text}");
         }
-        assert!(matches!(legal_move(&game, "Nf4"), Err(ExplainError::Move(_))));
+        assert_eq!(read_move(&game, "Nf4"), None);
         let castling = Game::from_fen("4k3/8/8/8/8/8/8/4K2R w K - 0 1").unwrap();
-        assert_eq!(legal_move(&castling, "O-O").unwrap(), legal_move(&castling, "e1g1").unwrap());
+        for text in ["O-O", "0-0", "e1h1"] {
+            assert_eq!(
+                read_move(&castling, text).unwrap(),
+                read_move(&castling, "e1g1").unwrap(),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_missed_piece_is_named() {
+        // Black's queen can be taken.
+        let fen = "rnb1kbnr/pppp1ppp/8/4p3/4P2q/5N2/PPPP1PPP/RNBQKB1R w KQkq - 0 1";
+        let asked = explained(fen, "a3").asked.unwrap();
+        // Which pawn falls besides depends on the search.
+        assert!(asked.words.contains("It misses Nxh4, which wins the queen"), "{}", asked.words);
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use shakmaty::Role;
 
 use super::facts::{GivenUp, LikelyResult, Trade};
-use super::{Explanation, MoveExplanation};
+use super::{Explanation, MoveExplanation, ShownLine};
 use crate::position::Game;
 use crate::review::numbered;
 
@@ -24,10 +24,17 @@ pub fn text(game: &Game, explanation: &Explanation) -> String {
     text
 }
 
-/// A move in words: what it is worth, what it gives up, what answers it.
-pub(super) fn of_move(game: &Game, explained: &MoveExplanation, is_best: bool, trade: &Trade) -> String {
-    let mut sentences = vec![worth(game, explained, is_best)];
-    sentences.extend(explained.gives_up.iter().filter_map(|given| gives_up(game, *given)));
+/// A move in words: what it is worth, what it gives up, what answers it. `best` is the line of the best move, if this is
+/// another.
+pub(super) fn of_move(
+    game: &Game,
+    explained: &MoveExplanation,
+    trade: &Trade,
+    best: Option<&ShownLine>,
+) -> String {
+    let mut sentences = vec![worth(game, explained, best.is_none())];
+    sentences.extend(explained.gives_up.iter().filter_map(|given| gives_up(*given)));
+    sentences.extend(best.filter(|_| explained.mark.is_some()).and_then(|best| missed(explained, best)));
     if explained.mate.is_none() {
         sentences.extend(exchanged(game, trade));
     }
@@ -46,7 +53,9 @@ fn worth(game: &Game, explained: &MoveExplanation, is_best: bool) -> String {
         (Some(moves), _) if moves > 0 => format!("{san}: {us} mates in {moves}."),
         (Some(moves), _) => format!("{san}{mark}: {them} mates in {}.", -moves),
         (None, true) => {
-            format!("{san} is the best move found: {us}'s win probability is {win_probability:.0} %.")
+            let what =
+                if game.legal_moves().len() == 1 { "the only legal move" } else { "the best move found" };
+            format!("{san} is {what}: {us}'s win probability is {win_probability:.0} %.")
         }
         (None, false) => {
             let kind = match mark {
@@ -55,25 +64,41 @@ fn worth(game: &Game, explained: &MoveExplanation, is_best: bool) -> String {
                 "?!" => " is an inaccuracy",
                 _ => "",
             };
-            format!(
-                "{san}{mark}{kind}: {us}'s win probability is {win_probability:.0} %, {loss:.0} less than with the best move."
-            )
+            // As the numbers that are shown differ.
+            let less = match (win_probability + loss).round() - win_probability.round() {
+                0.0 => "as with the best move".to_owned(),
+                1.0 => "1 point less than with the best move".to_owned(),
+                points => format!("{points:.0} points less than with the best move"),
+            };
+            format!("{san}{mark}{kind}: {us}'s win probability is {win_probability:.0} %, {less}.")
         }
     }
 }
 
-fn gives_up(game: &Game, given: GivenUp) -> Option<String> {
-    let them = side(game, false);
+fn gives_up(given: GivenUp) -> Option<String> {
+    let result = |lost: &str, now: &str| {
+        Some(format!("It gives up a likely {lost}: a {now} is now the likeliest result."))
+    };
     match given {
         GivenUp::MissedMate { moves } => Some(format!("It misses a forced mate in {moves}.")),
-        GivenUp::Win { now: LikelyResult::Loss } => {
-            Some("It turns a likely win into a likely loss.".to_owned())
-        }
-        GivenUp::Win { .. } => Some("It gives up the win: a draw is now the likeliest result.".to_owned()),
-        GivenUp::Draw => Some(format!("It gives up the draw: {them} is now likely to win.")),
-        // These are said already.
+        GivenUp::Win { now: LikelyResult::Loss } => result("win", "loss"),
+        GivenUp::Win { .. } => result("win", "draw"),
+        GivenUp::Draw => result("draw", "loss"),
+        // Said of the move's worth, and by `missed` and `exchanged`.
         GivenUp::Mated { .. } | GivenUp::Material { .. } => None,
     }
+}
+
+/// The material that the best move wins, if the move explained leaves some of it.
+fn missed(explained: &MoveExplanation, best: &ShownLine) -> Option<String> {
+    let mates = |given: &GivenUp| matches!(given, GivenUp::MissedMate { .. });
+    let leaves = explained.gives_up.iter().any(|given| matches!(given, GivenUp::Material { .. }));
+    if !leaves || explained.gives_up.iter().any(mates) || best.trade.balance() <= 0 {
+        return None;
+    }
+    let (lost, won) = (pieces(&best.trade.lost), pieces(&best.trade.won));
+    let price = if lost.is_empty() { String::new() } else { format!(" for {lost}") };
+    Some(format!("It misses {}, which wins {won}{price}.", best.sans.first()?))
 }
 
 /// What the line wins or loses.
@@ -82,11 +107,11 @@ fn exchanged(game: &Game, trade: &Trade) -> Option<String> {
     let (lost, won) = (pieces(&trade.lost), pieces(&trade.won));
     match (trade.lost.is_empty(), trade.won.is_empty()) {
         (true, true) => None,
-        (false, true) => Some(format!("{us} loses {lost}.")),
-        (true, false) => Some(format!("{us} wins {won}.")),
-        _ if trade.balance() < 0 => Some(format!("{us} loses {lost} for {won}.")),
-        _ if trade.balance() > 0 => Some(format!("{us} wins {won} for {lost}.")),
-        _ => Some(format!("{us} exchanges {lost} for {won}.")),
+        (false, true) => Some(format!("In this line {us} loses {lost}.")),
+        (true, false) => Some(format!("In this line {us} wins {won}.")),
+        _ if trade.balance() < 0 => Some(format!("In this line {us} loses {lost} for {won}.")),
+        _ if trade.balance() > 0 => Some(format!("In this line {us} wins {won} for {lost}.")),
+        _ => Some(format!("In this line {us} exchanges {lost} for {won}.")),
     }
 }
 
@@ -94,10 +119,13 @@ fn exchanged(game: &Game, trade: &Trade) -> Option<String> {
 fn answer(game: &Game, explained: &MoveExplanation) -> Option<String> {
     let reply = explained.reply.as_ref()?;
     let them = side(game, false);
-    let role = |letter| Role::from_char(letter).map_or("piece", name);
-    let takes = reply.takes.map(|letter| format!("takes the {}", role(letter)));
-    let attacks: Vec<String> = reply.forks.chars().map(|letter| format!("the {}", role(letter))).collect();
-    let attacks = (!attacks.is_empty()).then(|| format!("attacks {} at once", joined(&attacks)));
+    let the = |role| format!("the {}", name(role));
+    let takes = reply.takes.and_then(Role::from_char).map(|role| match reply.recaptures {
+        true => "recaptures".to_owned(),
+        false => format!("takes {}", the(role)),
+    });
+    let forked: Vec<Role> = reply.forks.chars().filter_map(Role::from_char).collect();
+    let attacks = (!forked.is_empty()).then(|| format!("attacks {} at once", counted(&forked, the)));
     // A fork of the king says that it is check.
     let check = (reply.check && !reply.forks.contains('k')).then(|| "gives check".to_owned());
     let does: Vec<String> = takes.into_iter().chain(check).chain(attacks).collect();
@@ -127,20 +155,27 @@ fn name(role: Role) -> &'static str {
 
 /// `a knight and two pawns`
 fn pieces(roles: &[Role]) -> String {
-    let mut counted: Vec<(Role, usize)> = Vec::new();
+    counted(roles, |role| match role {
+        Role::Queen => "the queen".to_owned(),
+        role => format!("a {}", name(role)),
+    })
+}
+
+/// Pieces in words, of which `one` names a single one.
+fn counted(roles: &[Role], one: impl Fn(Role) -> String) -> String {
+    let mut counts: Vec<(Role, usize)> = Vec::new();
     for role in roles {
-        match counted.last_mut() {
-            Some((last, count)) if last == role => *count += 1,
-            _ => counted.push((*role, 1)),
+        match counts.iter_mut().find(|(known, _)| known == role) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((*role, 1)),
         }
     }
-    let words = |(role, count): &(Role, usize)| match (count, role) {
-        (1, Role::Queen) => "the queen".to_owned(),
-        (1, role) => format!("a {}", name(*role)),
-        (2, role) => format!("two {}s", name(*role)),
-        (count, role) => format!("{count} {}s", name(*role)),
+    let words = |(role, count): &(Role, usize)| match count {
+        1 => one(*role),
+        2 => format!("two {}s", name(*role)),
+        count => format!("{count} {}s", name(*role)),
     };
-    joined(&counted.iter().map(words).collect::<Vec<_>>())
+    joined(&counts.iter().map(words).collect::<Vec<_>>())
 }
 
 /// `a, b and c`
@@ -164,11 +199,45 @@ mod tests {
             "the queen, a knight and two pawns"
         );
         assert_eq!(pieces(&[]), "");
+        assert_eq!(pieces(&[Role::Knight, Role::Bishop, Role::Knight]), "two knights and a bishop");
     }
 
     #[test]
-    fn a_mistake_is_explained_by_what_it_loses_and_what_answers_it() {
-        let explained = MoveExplanation {
+    fn answers_recapture_and_attack_several_pieces() {
+        let reply = |takes, recaptures, forks: &str| OpponentReply {
+            san: "Nxc2".to_owned(),
+            takes,
+            recaptures,
+            check: false,
+            forks: forks.to_owned(),
+        };
+        let answer =
+            |reply| answer(&Game::new(), &MoveExplanation { reply: Some(reply), ..blunder() }).unwrap();
+        assert_eq!(answer(reply(Some('q'), true, "")), "Black answers Nxc2, which recaptures.");
+        assert_eq!(
+            answer(reply(Some('p'), false, "qrr")),
+            "Black answers Nxc2, which takes the pawn and attacks the queen and two rooks at once."
+        );
+    }
+
+    #[test]
+    fn win_probabilities_and_their_difference_fit_together() {
+        let of = |win_probability, loss| {
+            let mark = None;
+            worth(&Game::new(), &MoveExplanation { win_probability, loss, mark, ..blunder() }, false)
+        };
+        // 97.1 and 96.8; 52.4 and 51.6; 53.4 and 50.6.
+        assert_eq!(of(96.8, 0.3), "e3: White's win probability is 97 %, as with the best move.");
+        assert_eq!(of(51.6, 0.8), "e3: White's win probability is 52 %, as with the best move.");
+        assert_eq!(
+            of(50.6, 2.8),
+            "e3: White's win probability is 51 %, 2 points less than with the best move."
+        );
+        assert!(of(51.4, 0.2).contains("1 point less"));
+    }
+
+    fn blunder() -> MoveExplanation {
+        MoveExplanation {
             san: "e3".to_owned(),
             uci: "e2e3".to_owned(),
             win_probability: 31.4,
@@ -180,6 +249,7 @@ mod tests {
             reply: Some(OpponentReply {
                 san: "Nc2+".to_owned(),
                 takes: None,
+                recaptures: false,
                 check: true,
                 forks: "kr".to_owned(),
             }),
@@ -187,13 +257,23 @@ mod tests {
             wins: "n".to_owned(),
             gives_up: vec![GivenUp::Material { centipawns: 200 }, GivenUp::Draw],
             words: String::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn a_mistake_is_explained_by_what_it_loses_and_what_answers_it() {
         let trade = Trade { lost: vec![Role::Rook], won: vec![Role::Knight] };
+        let said = |best_trade| {
+            let best = ShownLine { pv: vec![], sans: vec!["Kd2".to_owned()], trade: best_trade };
+            of_move(&Game::new(), &blunder(), &trade, Some(&best))
+        };
         assert_eq!(
-            of_move(&Game::new(), &explained, false, &trade),
-            "e3?? is a blunder: White's win probability is 31 %, 25 less than with the best move. It gives up the draw: \
-             Black is now likely to win. White loses a rook for a knight. Black answers Nc2+, which attacks the king and \
-             the rook at once."
+            said(Trade::default()),
+            "e3?? is a blunder: White's win probability is 31 %, 25 points less than with the best move. It gives up a \
+             likely draw: a loss is now the likeliest result. In this line White loses a rook for a knight. Black answers \
+             Nc2+, which attacks the king and the rook at once."
         );
+        let wins = Trade { lost: vec![Role::Pawn], won: vec![Role::Queen] };
+        assert!(said(wins).contains(" It misses Kd2, which wins the queen for a pawn. In this line"));
     }
 }

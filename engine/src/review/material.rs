@@ -21,7 +21,7 @@ pub fn value_of(role: Role) -> i32 {
 }
 
 /// The material of the side to move less that of the other, in centipawns.
-fn balance(position: &Chess) -> i32 {
+pub fn balance(position: &Chess) -> i32 {
     let board = position.board();
     let of = |color| Role::ALL.map(|role| value_of(role) * count(board, color, role)).iter().sum::<i32>();
     of(position.turn()) - of(!position.turn())

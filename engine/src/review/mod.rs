@@ -19,5 +19,5 @@ pub use annotate::{additions, remark};
 pub use config::{OwnSearchArgs, ReviewConfig, Side, own_judge};
 pub use game_review::{GameReview, PlayerSummary, ReviewedMove, numbered, sans, value_of_end};
 pub use judge::{Judge, JudgeError, JudgedLine, OwnJudge, UciJudge, judged_line};
-pub use material::{Phase, settled, value_of};
+pub use material::{Phase, balance, settled, value_of};
 pub use run::{ReviewError, run};
