@@ -70,12 +70,11 @@ fn write_contents(reviews: &[GameReview<'_>], out: &mut dyn Write) -> io::Result
         let [white, black] = &review.players;
         writeln!(
             out,
-            "<tr><td><a href=\"#game-{}\">{}</a></td><td>{}</td><td>{} – {}</td><td>{} – {}</td></tr>",
+            "<tr><td><a href=\"#game-{}\">{}</a></td><td>{}</td><td>{}</td><td>{} – {}</td></tr>",
             index + 1,
             Escaped(&players(review.game)),
             result(review.game),
-            percent(white.accuracy).trim_end_matches(" %"),
-            percent(black.accuracy),
+            accuracies(white, black),
             white.blunders,
             black.blunders,
         )?;
@@ -85,8 +84,8 @@ fn write_contents(reviews: &[GameReview<'_>], out: &mut dyn Write) -> io::Result
 
 fn write_game(number: usize, review: &GameReview<'_>, out: &mut dyn Write) -> io::Result<()> {
     let game = review.game;
-    let place: Vec<String> =
-        ["Event", "Site", "Round", "Date"].iter().filter_map(|name| game.tag(name)).collect();
+    let tags = ["Event", "Site", "Round"].iter().filter_map(|name| game.tag(name));
+    let place: Vec<String> = tags.chain(date(game)).collect();
     writeln!(
         out,
         "<section id=\"game-{number}\">\n<h2>{} <span class=\"faint\">{}</span></h2>\n<p class=\"faint\">{}</p>",
@@ -256,6 +255,22 @@ fn result(game: &PgnGame) -> String {
     }
 }
 
+/// The date as far as it is known: `1858` of `1858.??.??`.
+fn date(game: &PgnGame) -> Option<String> {
+    let date = game.tag("Date")?;
+    let known = date.split(".?").next().unwrap_or_default();
+    (!known.starts_with('?')).then(|| known.to_owned())
+}
+
+/// Both players' accuracy: `85 – 18 %`.
+fn accuracies(white: &PlayerSummary, black: &PlayerSummary) -> String {
+    match (white.accuracy, black.accuracy) {
+        (None, None) => "–".to_owned(),
+        (Some(white), Some(black)) => format!("{white:.0} – {black:.0} %"),
+        (white, black) => format!("{} – {}", percent(white), percent(black)),
+    }
+}
+
 fn percent(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), |value| format!("{value:.0} %"))
 }
@@ -295,6 +310,24 @@ mod tests {
     use crate::pgn::read_games;
     use crate::review::judge::JudgedLine;
     use crate::review::judgement::PositionValue;
+
+    #[test]
+    fn what_is_not_known_is_left_out() {
+        let date_of = |tag: &str| {
+            let (games, _) = read_games(format!("[Date \"{tag}\"]\n\n*").as_bytes());
+            date(&games[0].1)
+        };
+        assert_eq!(date_of("1858.??.??").as_deref(), Some("1858"));
+        assert_eq!(date_of("2026.01.??").as_deref(), Some("2026.01"));
+        assert_eq!((date_of("2026.01.02").as_deref(), date_of("????.??.??")), (Some("2026.01.02"), None));
+        let player = |accuracy| PlayerSummary { accuracy, ..PlayerSummary::default() };
+        let shown = |white, black| accuracies(&player(white), &player(black));
+        assert_eq!(
+            (shown(None, None), shown(Some(84.6), Some(18.0))),
+            ("–".to_owned(), "85 – 18 %".to_owned())
+        );
+        assert_eq!(shown(Some(100.0), None), "100 % – –");
+    }
 
     #[test]
     fn names_from_the_file_are_text_and_nothing_is_loaded() {
