@@ -38,7 +38,8 @@ impl Fields {
         if self.0.iter().any(|(name, _)| name == key) {
             return Err(FieldError::new(key, "the key is there more than once"));
         }
-        serde_json::from_value(value).map_err(|error| FieldError::new(key, error))
+        serde_json::from_value(value)
+            .map_err(|error| FieldError::new(key, in_words_of_json(&error.to_string())))
     }
 
     /// Checks that all keys were taken.
@@ -49,6 +50,18 @@ impl Fields {
     pub fn end(&self) -> Result<(), FieldError> {
         self.0.first().map_or(Ok(()), |(key, _)| Err(FieldError::new(key, "unknown key")))
     }
+}
+
+/// Serde's message about a value, with JSON's words for what was expected instead of Rust's.
+fn in_words_of_json(error: &str) -> String {
+    let Some((found, expected)) = error.rsplit_once(", expected ") else { return error.to_owned() };
+    let expected = match expected {
+        "u64" | "usize" => "a whole number, 0 or more",
+        "i64" => "a whole number",
+        "a sequence" => "a list",
+        other => other,
+    };
+    format!("{}, expected {expected}", found.replace("unknown variant", "unknown value"))
 }
 
 impl<'de> Deserialize<'de> for Fields {

@@ -165,8 +165,8 @@ pub fn parse(text: &str, defaults: QueryDefaults) -> Result<AnalysisRequest, Req
 
 fn read_id(fields: &mut Fields) -> Result<Option<QueryId>, FieldError> {
     let Some(value) = fields.take::<Value>("id")? else { return Ok(None) };
-    let id =
-        serde_json::from_value(value).map_err(|_| FieldError::new("id", "not a string or a whole number"))?;
+    let id = serde_json::from_value(value)
+        .map_err(|_| FieldError::new("id", "not a string or a whole number of 64 bits"))?;
     match &id {
         QueryId::Text(text) if text.len() > LONGEST_ID => {
             Err(FieldError::new("id", format!("longer than {LONGEST_ID} bytes")))
