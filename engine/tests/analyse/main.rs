@@ -1,5 +1,7 @@
 //! `philidor analyse`: the built program, asked in JSON.
 
+#[path = "../child/mod.rs"]
+mod child;
 mod program;
 mod schema;
 mod answers;

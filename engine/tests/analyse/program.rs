@@ -1,23 +1,15 @@
-//! The built program, asked through two pipes. Nothing sleeps: every wait is for a line, and fails after a generous
-//! time.
+//! The built program, asked in JSON.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::process::{Command, ExitStatus, Stdio};
 
 use serde_json::{Value, json};
 
+use super::child::ChildProgram;
 use super::schema::Schema;
-
-/// Far more than any wait takes on a busy machine.
-const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A running `philidor analyse`.
 pub struct Program {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    lines: Receiver<String>,
+    child: ChildProgram,
     schema: Schema,
 }
 
@@ -29,24 +21,12 @@ impl Program {
 
     /// The program with these arguments.
     pub fn with(arguments: &[&str]) -> Program {
-        let mut child = command(arguments).stderr(Stdio::null()).spawn().expect("the program starts");
-        let stdin = child.stdin.take();
-        let stdout = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
-        let (sender, lines) = channel();
-        std::thread::spawn(move || {
-            for line in stdout.lines() {
-                if sender.send(line.expect("stdout is text")).is_err() {
-                    break;
-                }
-            }
-        });
-        Program { child, stdin, lines, schema: Schema::of_the_docs() }
+        Program { child: ChildProgram::start(&mut command(arguments)), schema: Schema::of_the_docs() }
     }
 
     /// Sends a line as it is.
     pub fn send_text(&mut self, text: &[u8]) {
-        let stdin = self.stdin.as_mut().expect("stdin is open");
-        stdin.write_all(text).and_then(|()| stdin.write_all(b"\n")).expect("the program reads");
+        self.child.send(&[text, b"\n"].concat());
     }
 
     /// Sends a request.
@@ -57,14 +37,8 @@ impl Program {
 
     /// The next line, which is as the schema says.
     pub fn line(&mut self) -> Value {
-        let line = self.lines.recv_timeout(TIMEOUT).expect("the program answers");
-        self.read(&line)
-    }
-
-    fn read(&self, line: &str) -> Value {
-        let line = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
-        self.schema.check("reply", &line);
-        line
+        let line = self.child.line();
+        read(&self.schema, &line)
     }
 
     /// The next so many lines.
@@ -104,31 +78,21 @@ impl Program {
 
     /// Ends the input.
     pub fn end_input(&mut self) {
-        self.stdin = None;
+        self.child.end_input();
     }
 
     /// Ends the input, and returns what is still printed, and how the program ended.
-    pub fn close(mut self) -> (Vec<Value>, ExitStatus) {
-        self.end_input();
-        let mut lines = Vec::new();
-        loop {
-            match self.lines.recv_timeout(TIMEOUT) {
-                Ok(line) => lines.push(self.read(&line)),
-                Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => panic!("the program does not end"),
-            }
-        }
-        let status = self.child.wait().expect("the program ends");
-        (lines, status)
+    pub fn close(self) -> (Vec<Value>, ExitStatus) {
+        let (lines, status) = self.child.close();
+        (lines.iter().map(|line| read(&self.schema, line)).collect(), status)
     }
 }
 
-impl Drop for Program {
-    fn drop(&mut self) {
-        // A test that failed must not leave a program thinking.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// A reply, which is as the schema says.
+fn read(schema: &Schema, line: &str) -> Value {
+    let reply = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    schema.check("reply", &reply);
+    reply
 }
 
 /// `philidor analyse` with three pipes.

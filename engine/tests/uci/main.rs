@@ -1,5 +1,7 @@
 //! Scripted sessions with the built program.
 
+#[path = "../child/mod.rs"]
+mod child;
 mod knowledge;
 mod limits;
 mod networks;

@@ -1,19 +1,12 @@
-//! The built program, driven through two pipes. Nothing sleeps: every wait is for a line, and fails after a generous
-//! time.
+//! The built program, driven as a GUI does.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::process::{Command, ExitStatus};
 
-/// Far more than any wait takes on a busy machine.
-const TIMEOUT: Duration = Duration::from_secs(60);
+use super::child::ChildProgram;
 
 /// A running `philidor`.
 pub struct Program {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    lines: Receiver<String>,
+    child: ChildProgram,
 }
 
 impl Program {
@@ -31,31 +24,12 @@ impl Program {
 
     /// The program with more in its environment.
     pub fn start_with(command: &mut Command) -> Program {
-        let mut child = command
-            // Keeps its cache apart from that of the user's own engine.
-            .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the program starts");
-        let stdin = child.stdin.take();
-        let stdout = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
-        let (sender, lines) = channel();
-        std::thread::spawn(move || {
-            for line in stdout.lines() {
-                if sender.send(line.expect("stdout is text")).is_err() {
-                    break;
-                }
-            }
-        });
-        Program { child, stdin, lines }
+        Program { child: ChildProgram::start(command) }
     }
 
     /// Sends bytes as they are.
     pub fn send_bytes(&mut self, bytes: &[u8]) {
-        let stdin = self.stdin.as_mut().expect("stdin is open");
-        stdin.write_all(bytes).and_then(|()| stdin.flush()).expect("the program reads");
+        self.child.send(bytes);
     }
 
     /// Sends lines.
@@ -65,7 +39,7 @@ impl Program {
 
     /// The next line.
     pub fn line(&mut self) -> String {
-        self.lines.recv_timeout(TIMEOUT).expect("the program answers")
+        self.child.line()
     }
 
     /// All lines up to and with the first that begins with `start`.
@@ -97,26 +71,8 @@ impl Program {
     }
 
     /// Ends the input, and returns what is still printed, and how the program ended.
-    pub fn close(mut self) -> (Vec<String>, ExitStatus) {
-        self.stdin = None;
-        let mut lines = Vec::new();
-        loop {
-            match self.lines.recv_timeout(TIMEOUT) {
-                Ok(line) => lines.push(line),
-                Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => panic!("the program does not end"),
-            }
-        }
-        let status = self.child.wait().expect("the program ends");
-        (lines, status)
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        // A test that failed must not leave an engine thinking.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    pub fn close(self) -> (Vec<String>, ExitStatus) {
+        self.child.close()
     }
 }
 
