@@ -53,6 +53,8 @@ GIVEN_UP = 3
 # Seconds between looks at the inbox, between reports, and until a result that was put there
 # and is wanted still is taken to have been refused.
 POLL, REPORT, REFUSED = 0.2, 10.0, 15.0
+# Seconds to wait for a cluster that is starting.
+PATIENCE = 300.0
 
 
 # --- On the machines ----------------------------------------------------------------
@@ -280,11 +282,25 @@ def parse(argv):
     return arguments
 
 
+def connect(address):
+    """Connects to a cluster, which may still be starting."""
+    begun = time.monotonic()
+    while True:
+        try:
+            ray.init(address=address, log_to_driver=True)
+            return
+        except (ConnectionError, RuntimeError) as error:
+            if time.monotonic() - begun > PATIENCE:
+                sys.exit(f"fleet.py: no Ray cluster at {address}: {error}")
+            print(f"fleet.py: waiting for the Ray cluster at {address}", file=sys.stderr, flush=True)
+            time.sleep(POLL)
+
+
 def main():
     arguments = parse(sys.argv[1:])
     arguments.inbox.mkdir(parents=True, exist_ok=True)
     if arguments.address:
-        ray.init(address=arguments.address, log_to_driver=True)
+        connect(arguments.address)
     else:
         # Results are small: a large object store would only take memory.
         ray.init(num_cpus=arguments.cpus, include_dashboard=False, object_store_memory=256 << 20, log_to_driver=True)

@@ -5,6 +5,7 @@ While it plays, a raylet, a worker, the driver and the learner are killed by SIG
 seconds, one machine sends rubbish, and somebody sends an older network's games and results twice.
 
 Usage: tests/fleet/faults.py [PROGRAM]         (default: target/release/philidor-trainer)
+FAULTS_ALONE names the folder of an earlier run alone, FAULTS_FOLDER where files go, FAULTS_LIMIT the most seconds.
 Needs root (ip, unshare), scripts/setup.sh fleet, about 4 GB of memory and some minutes. It ends what it has started.
 """
 
@@ -24,11 +25,12 @@ import runs
 
 ENVIRONMENT = runs.ROOT / ".deps/fleet"
 RAY = ENVIRONMENT / "bin/ray"
-ITERATIONS = 6
+ITERATIONS = 8
 NAMES = ["one", "two", "three"]
+BRIDGE = "10.77.0.254"
 LIMIT = float(os.environ.get("FAULTS_LIMIT", 1500))
-# Longer games than in CI, so that there is time for everything to go wrong.
-SETTINGS = [*runs.SHORT, "--set", "games_per_iteration=96", "--set", "play.visits=48", "--set", "play.max_plies=120"]
+# More games than in CI, so that there is time for everything to go wrong.
+SETTINGS = [*runs.SHORT, "--set", "games_per_iteration=64"]
 
 
 def say(text):
@@ -55,9 +57,11 @@ class Machine:
         self.inside("ip", "address", "add", f"{self.address}/24", "dev", "eth0").wait()
         self.inside("ip", "link", "set", "eth0", "up").wait()
         self.inside("ip", "link", "set", "lo", "up").wait()
+        # Programs find their own address by it.
+        self.inside("ip", "route", "add", "default", "via", BRIDGE).wait()
 
     def inside(self, *command, **more):
-        """A program in the namespace, which sees its own /tmp/ray."""
+        """A program in the namespace, which sees a /tmp/ray of its own."""
         mounted = f"mount --bind {self.folder}/ray /tmp/ray && exec \"$@\""
         environment = {**os.environ, "TMPDIR": str(self.folder), "RAY_health_check_failure_threshold": "3"}
         os.makedirs("/tmp/ray", exist_ok=True)
@@ -65,7 +69,7 @@ class Machine:
         return subprocess.Popen(words, env=environment, start_new_session=True, **more)
 
     def start(self):
-        place = ["--head", "--port=6379", "--include-dashboard=false"] if self.index == 0 else ["--address=10.77.0.1:6379"]
+        place = ["--head", "--port=6379", "--include-dashboard=false", "--temp-dir=/tmp/ray"] if self.index == 0 else ["--address=10.77.0.1:6379"]
         words = [RAY, "start", "--block", *place, f"--node-ip-address={self.address}", "--num-cpus=1",
                  f"--object-store-memory={80 << 20}", "--disable-usage-stats"]
         # As a service manager would: a node that the head has given up ends, and comes back.
@@ -122,6 +126,7 @@ class Trial:
         self.machines = []
         self.driver = None
         ip("link", "add", "fleet-bridge", "type", "bridge")
+        ip("address", "add", f"{BRIDGE}/24", "dev", "fleet-bridge")
         ip("link", "set", "fleet-bridge", "up")
         self.machines = [Machine(index, folder) for index in range(len(NAMES))]
 
@@ -166,9 +171,11 @@ class Trial:
         return folder / "count"
 
     def go(self):
-        for machine in self.machines:
-            machine.start()
+        self.machines[0].start()
+        self.until("head", lambda: self.machines[0].processes("raylet/raylet "))
         time.sleep(5)
+        for machine in self.machines[1:]:
+            machine.start()
         self.drive()
         one, two, three = self.machines
         stored = {}
@@ -229,8 +236,10 @@ class Trial:
 def main():
     program = Path(sys.argv[1] if sys.argv[1:] else runs.ROOT / "target/release/philidor-trainer").resolve()
     folder = Path(tempfile.mkdtemp(prefix="fleet-", dir=os.environ.get("FAULTS_FOLDER")))
-    seconds = runs.alone(program, folder / "alone", ITERATIONS, SETTINGS)
-    say(f"alone: {seconds:.0f} s; files in {folder}")
+    alone = Path(os.environ.get("FAULTS_ALONE", folder / "alone"))
+    if not alone.exists():
+        say(f"alone: {runs.alone(program, alone, ITERATIONS, SETTINGS):.0f} s")
+    say(f"files in {folder}")
     trial = Trial(folder, program)
     try:
         trial.go()
@@ -238,7 +247,7 @@ def main():
             assert machine.index == 0 or not machine.processes(" work "), "a program has outlived its worker"
     finally:
         trial.end()
-    counts = runs.check(program, folder / "run", folder / "inbox", folder / "alone", ITERATIONS)
+    counts = runs.check(program, folder / "run", folder / "inbox", alone, ITERATIONS)
     for path in sorted((folder / "inbox/refused").glob("*.txt")):
         say(f"refused {path.stem}: {path.read_text().strip()}")
     assert counts["refused"] >= 4, counts

@@ -346,6 +346,22 @@ mod tests {
     }
 
     #[test]
+    fn equal_games_make_equal_files_whenever_they_are_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        write(&chunk(), &path).unwrap();
+        // The library would store when each object was made.
+        let file = open(&path).unwrap();
+        assert!(!file.create_plist().unwrap().obj_track_times());
+        for name in ["games", "plies"] {
+            assert!(!file.group(name).unwrap().create_plist().unwrap().obj_track_times(), "{name}");
+        }
+        for name in DATASETS {
+            assert!(!file.dataset(name).unwrap().create_plist().unwrap().obj_track_times(), "{name}");
+        }
+    }
+
+    #[test]
     fn searches_of_self_play_are_written_and_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("games.h5");

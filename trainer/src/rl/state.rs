@@ -11,6 +11,7 @@ use super::escalation::Escalation;
 use crate::arena::{HeadToHead, MatchResults};
 use crate::files::write_file;
 use crate::metrics::PolicyDivergence;
+use crate::selfplay::is_others;
 
 /// Format of the file.
 const FORMAT: &str = "philidor-learn/1";
@@ -87,6 +88,13 @@ pub struct Lineup {
     pub current: String,
     /// Share of the games that it plays.
     pub share: f64,
+}
+
+impl Lineup {
+    /// The network that plays this game.
+    pub fn of(&self, seed: u64, number: u64) -> &str {
+        if is_others(self.share, seed, number) { &self.current } else { &self.best }
+    }
 }
 
 /// Sums over a run.

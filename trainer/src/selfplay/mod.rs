@@ -12,5 +12,5 @@ mod play;
 mod tests;
 
 pub use game::{SelfPlaySetup, check_game, search_again};
-pub use play::{SelfPlayNetworks, SelfPlayPlan, SelfPlayReport, network_of, play};
+pub use play::{SelfPlayNetworks, SelfPlayPlan, SelfPlayReport, is_others, network_of, play};
 pub use stats::SelfPlayStats;

@@ -270,19 +270,19 @@ fn start_game(shared: &SharedState<'_>, unfinished: PendingGame) -> Result<SelfP
     } else {
         game
     };
-    let evaluator = usize::from(is_others(shared.networks, shared.setup.seed, number));
+    let share = shared.networks.other.as_ref().map_or(0.0, |(_, share)| *share);
+    let evaluator = usize::from(is_others(share, shared.setup.seed, number));
     Ok(SelfPlayGame::new(Arc::clone(&shared.setup), number, evaluator, record))
 }
 
-/// Whether the other network plays this game.
-fn is_others(networks: &SelfPlayNetworks, seed: u64, number: u64) -> bool {
-    let others = networks.other.as_ref().map_or(0.0, |(_, share)| *share);
-    stream_rng(RngStream::Network, seed, number, 0).f64() < others
+/// Whether the other network plays this game, if it has this share of them.
+pub fn is_others(share: f64, seed: u64, number: u64) -> bool {
+    stream_rng(RngStream::Network, seed, number, 0).f64() < share
 }
 
 /// The network that plays this game.
 pub fn network_of(networks: &SelfPlayNetworks, seed: u64, number: u64) -> &dyn Backend {
-    let other = networks.other.as_ref().filter(|_| is_others(networks, seed, number));
+    let other = networks.other.as_ref().filter(|(_, share)| is_others(*share, seed, number));
     other.map_or(&*networks.network, |(other, _)| &**other)
 }
 

@@ -166,7 +166,8 @@ impl UnitTask {
                 (!done.stopped).then_some(stored)
             }
         };
-        if file.is_some() {
+        if file.as_ref() == Some(&stored) {
+            // What the store has kept beside it.
             _ = std::fs::remove_file(folder.join(format!("{}.json", unit.name())));
         }
         Ok(file.map(|file| (file, report)))

@@ -102,6 +102,8 @@ pub struct RlLoop {
     patience: Duration,
     /// Held as long as this process writes the state.
     _lock: File,
+    /// The last iteration to run.
+    last: u64,
     /// Time up to which the run time is counted.
     counted: Instant,
 }
@@ -211,7 +213,20 @@ impl RlLoop {
         let inbox = Inbox::open(others.inbox.as_deref().unwrap_or(&own), others.inbox.is_some())?;
         let (folder, counted, patience) = (folder.to_owned(), Instant::now(), others.patience);
         let inbox = Arc::new(inbox);
-        Ok(RlLoop { config, folder, learner, state, nets, log, stop, inbox, patience, _lock: lock, counted })
+        Ok(RlLoop {
+            config,
+            folder,
+            learner,
+            state,
+            nets,
+            log,
+            stop,
+            inbox,
+            patience,
+            _lock: lock,
+            last: u64::MAX,
+            counted,
+        })
     }
 
     /// The state of the run.
@@ -227,6 +242,7 @@ impl RlLoop {
     /// A file cannot be read or written, or a network fails. What was done before is kept.
     pub fn run(&mut self, iterations: u64, until: Option<Instant>) -> Result<RlOutcome> {
         let (begin, first) = (Instant::now(), self.state.iteration);
+        self.last = iterations;
         while self.state.iteration <= iterations {
             let done = match self.state.stage {
                 Stage::Play => self.play()?,

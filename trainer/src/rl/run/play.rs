@@ -47,7 +47,7 @@ impl RlLoop {
         let ahead = self.units_ahead(first + games)?;
         let rules = SelfPlayRules { workers: 1, ..self.config.play.clone() };
         let task = UnitTask::SelfPlay(rules.clone(), networks);
-        let seed = units.first().map_or(0, |unit| unit.seed);
+        let seed = self.games_seed();
         let check = ResultCheck::new(task.clone(), seed)?;
         let before = games - units.iter().map(|unit| unit.count).sum::<u64>();
         let bar = progress(games, before, "games");
@@ -100,6 +100,11 @@ impl RlLoop {
         let entry = BufferEntry::new(&name, &chunks);
         let games = entry.positions.len() as u64;
         let positions = entry.total();
+        // Of other networks than those that would have played them without a lag.
+        let older = (first..)
+            .zip(&entry.positions)
+            .filter(|(number, _)| lineup.of(seed, *number) != now.of(seed, *number));
+        let older: u64 = older.map(|(_, positions)| u64::from(*positions)).sum();
         self.state.buffer.add(entry, self.config.buffer_size);
         self.state.totals.games += games;
         self.state.totals.positions += positions;
@@ -108,7 +113,6 @@ impl RlLoop {
         let rate = |count: u64, time: f64| (count > 0).then(|| (count as f64 / time).round());
         let seconds = report.seconds.max(1e-3);
         let hours = seconds / 3600.0;
-        let lag = u64::from(lineup != now);
         self.note(
             "play",
             json!({
@@ -119,12 +123,9 @@ impl RlLoop {
                 "batch": (report.batch > 0.0).then_some(report.batch),
             }),
         );
-        self.note("lag", json!({ "networks": lag, "positions": lag * positions }));
-        if lag > 0 {
-            let networks = format!("{best}, {current}");
-            self.log_event(&format!(
-                "{positions} positions are of the networks before the newest: {networks}"
-            ))?;
+        self.note("lag", json!({ "networks": u64::from(older > 0), "positions": older }));
+        if older > 0 {
+            self.log_event(&format!("{older} positions are of the networks before the present ones"))?;
         }
         self.note_work("units", &report)?;
         self.log_event(&format!(

@@ -70,7 +70,7 @@ impl RlLoop {
             rules.book = files.add(rules.book.as_ref())?;
         }
         let rules = files.add_json(&rules)?;
-        let seed = stream_rng(RngStream::Games, self.config.seed, 0, 0).u64(..);
+        let seed = self.games_seed();
         let inputs: Vec<String> =
             std::iter::once(&best).chain(&other).map(|player| player.input.clone()).collect();
         let share = if other.is_some() { lineup.share } else { 0.0 };
@@ -84,9 +84,15 @@ impl RlLoop {
         Ok(IterationGames { units, networks: SelfPlayNetworks { network: best.network, other } })
     }
 
+    /// The seed of all games of self-play.
+    pub(super) fn games_seed(&self) -> u64 {
+        stream_rng(RngStream::Games, self.config.seed, 0, 0).u64(..)
+    }
+
     /// The units of the next iteration, if its networks are known already.
     pub(super) fn units_ahead(&self, first: u64) -> Result<Vec<Unit>> {
-        let next = self.state.lineups.get(&(self.state.iteration + 1));
+        let next = self.state.iteration + 1;
+        let next = self.state.lineups.get(&next).filter(|_| next <= self.last);
         next.map_or(Ok(Vec::new()), |next| Ok(self.iteration_games(next, first)?.units))
     }
 
