@@ -77,6 +77,9 @@ class Machine:
         log = open(self.folder / "node.log", "ab")
         self.node = self.inside("sh", "-c", f"while true; do {again}; sleep 2; done", stdout=log, stderr=log)
 
+    def is_up(self):
+        return "Ray runtime started" in (self.folder / "node.log").read_text(encoding="utf-8", errors="replace")
+
     def link(self, state):
         ip("link", "set", f"{self.name[:13]}-h", state)
 
@@ -176,6 +179,9 @@ class Trial:
         time.sleep(5)
         for machine in self.machines[1:]:
             machine.start()
+        for machine in self.machines:
+            self.until(f"node of {machine.name}", machine.is_up)
+        say("three nodes are up")
         self.drive()
         one, two, three = self.machines
         stored = {}
@@ -202,7 +208,7 @@ class Trial:
         old = next(iter(stored.values()))
         (self.inbox / wanted[0]["file"]).write_bytes(old)
         say("a worker is killed")
-        self.until("worker", lambda: two.kill("ray::work"))
+        self.until("worker", lambda: any(machine.kill("ray::work") for machine in (two, three)))
         self.after(2)
         say("the link of machine two is down for 30 seconds")
         two.link("down")

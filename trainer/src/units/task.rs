@@ -166,7 +166,7 @@ impl UnitTask {
                 (!done.stopped).then_some(stored)
             }
         };
-        if file.as_ref() == Some(&stored) {
+        if file.is_some() && !matches!(self, UnitTask::Match(..)) {
             // What the store has kept beside it.
             _ = std::fs::remove_file(folder.join(format!("{}.json", unit.name())));
         }
