@@ -53,6 +53,9 @@ GIVEN_UP = 3
 # Seconds between looks at the inbox, between reports, and until a result that was put there
 # and is wanted still is taken to have been refused.
 POLL, REPORT, REFUSED = 0.2, 10.0, 15.0
+# A unit that takes this many times as long as the longest one so far, and as many seconds at
+# least, is handed out a second time: its machine may be cut off without Ray having noticed.
+LATE, LATE_AT_LEAST = 3, 30.0
 # Seconds to wait for a cluster that is starting.
 PATIENCE = 300.0
 
@@ -160,6 +163,7 @@ class Driver:
         self.failures = {}
         self.given_up = set()
         self.done = 0
+        self.longest = 0.0
 
     @staticmethod
     def shipped(path):
@@ -189,7 +193,9 @@ class Driver:
 
     def hand_out(self, wanted, most):
         there = {entry.name for entry in os.scandir(self.inbox)}
-        busy = {name for name, _ in self.pending.values()}
+        late = time.monotonic() - max(LATE_AT_LEAST, LATE * self.longest)
+        handed = [name for name, _, _ in self.pending.values()]
+        busy = {name for name, _, begun in self.pending.values() if begun > late or handed.count(name) > 1}
         for name, unit in wanted.items():
             if len(self.pending) >= most:
                 break
@@ -198,16 +204,18 @@ class Driver:
             if time.monotonic() - self.put.get(name, -REFUSED) < REFUSED:
                 continue
             if (files := self.files(unit)) is not None:
-                self.pending[work.remote(unit, self.program, self.library, files)] = (name, unit)
+                reference = work.remote(unit, self.program, self.library, files)
+                self.pending[reference] = (name, unit, time.monotonic())
+                handed.append(name)
 
     def call_off(self, wanted):
         """Ends units that are not wanted any more, and forgets files that none of them names."""
-        for reference, (name, _) in list(self.pending.items()):
-            if name not in wanted:
+        for reference, (name, _, _) in list(self.pending.items()):
+            if name not in wanted or (self.inbox / name).exists():
                 ray.cancel(reference, force=True)
                 del self.pending[reference]
         needed = {name for unit in wanted.values() for name in [*unit["inputs"], unit["rules"]]}
-        needed |= {name for _, unit in self.pending.values() for name in [*unit["inputs"], unit["rules"]]}
+        needed |= {name for _, unit, _ in self.pending.values() for name in [*unit["inputs"], unit["rules"]]}
         self.references = {name: kept for name, kept in self.references.items() if name in needed}
 
     def collect(self):
@@ -216,7 +224,7 @@ class Driver:
             return
         ready, _ = ray.wait(list(self.pending), num_returns=len(self.pending), timeout=POLL)
         for reference in ready:
-            name, _ = self.pending.pop(reference)
+            name, _, begun = self.pending.pop(reference)
             try:
                 result, said = ray.get(reference)
             except TaskCancelledError:
@@ -232,6 +240,7 @@ class Driver:
                 continue
             write(self.inbox / name, result)
             self.put[name] = time.monotonic()
+            self.longest = max(self.longest, time.monotonic() - begun)
             self.done += 1
 
     def report(self, wanted, begun):
