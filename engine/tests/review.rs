@@ -208,6 +208,11 @@ fn a_move_is_explained_in_words_and_as_json() {
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&json["move"]["mate"], &json["move"]["mark"]), (&(-1).into(), &"??".into()));
     assert_eq!(json["best"][0]["uci"], "a7a8");
+    // A queen that could have been taken.
+    let fen = "rnb1kbnr/pppp1ppp/8/4p3/4P2q/5N2/PPPP1PPP/RNBQKB1R w KQkq - 0 1";
+    let output = run(&["explain", "--fen", fen, "--move", "a3", "--nodes", "1000", "--threads", "1"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("It misses Nxh4, which wins the queen"), "{text}");
     for (bad, why) in [
         (vec!["explain", "--move", "Ke4"], "no legal move here: Ke4"),
         (vec!["explain", "--moves", "e4 e7e5 Ke3"], "--moves, ply 3: no legal move there: Ke3"),
