@@ -271,11 +271,7 @@ mod tests {
         assert_eq!(read_move(&game, "Nf4"), None);
         let castling = Game::from_fen("4k3/8/8/8/8/8/8/4K2R w K - 0 1").unwrap();
         for text in ["O-O", "0-0", "e1h1"] {
-            assert_eq!(
-                read_move(&castling, text).unwrap(),
-                read_move(&castling, "e1g1").unwrap(),
-                "{text}"
-            );
+            assert_eq!(read_move(&castling, text).unwrap(), read_move(&castling, "e1g1").unwrap(), "{text}");
         }
     }
 }
