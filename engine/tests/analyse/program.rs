@@ -76,11 +76,6 @@ impl Program {
         }
     }
 
-    /// Ends the input.
-    pub fn end_input(&mut self) {
-        self.child.end_input();
-    }
-
     /// Ends the input, and returns what is still printed, and how the program ended.
     pub fn close(self) -> (Vec<Value>, ExitStatus) {
         let (lines, status) = self.child.close();
