@@ -14,6 +14,8 @@ pub mod book;
 pub mod openings;
 /// Games in PGN: read with all that is written about them, and written back.
 pub mod pgn;
+/// Statistics of matches: pairs of games, Elo, the sequential test.
+pub mod matches;
 /// Syzygy endgame tables.
 pub mod tables;
 /// Proofs of forced mates.

@@ -148,7 +148,7 @@ impl ReviewConfig {
             return Ok(Box::new(self.search.judge().map_err(|error| failed(&error))?));
         };
         let (program, options) = (find_program(program), self.judge_options.clone());
-        let command = EngineCommand { program, options, timeout: PATIENCE };
+        let command = EngineCommand { program, arguments: Vec::new(), options, timeout: PATIENCE };
         let engine = UciEngine::start(&command, stop).map_err(|error| match error {
             EngineError::Start(..) => failed(&format!("{error}; name one with --judge")),
             error => failed(&error),

@@ -139,6 +139,11 @@ impl Pool {
         self.current.as_ref().is_some_and(|search| !search.is_finished())
     }
 
+    /// Reads the tree of the last search, also while that is running; `None` if there is none.
+    pub fn read_tree<T>(&self, read: impl FnOnce(&Tree) -> T) -> Option<T> {
+        self.current.as_ref().map(|search| read(&search.tree()))
+    }
+
     /// Drops the last search's tree; a running search is stopped first.
     pub fn clear(&mut self) {
         self.stop();

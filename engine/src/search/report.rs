@@ -1,5 +1,6 @@
 //! Reports: principal variations, scores and statistics of the root moves.
 
+use serde::Serialize;
 use shakmaty::Move;
 
 use super::counters::SearchCounters;
@@ -9,10 +10,11 @@ use super::proof::Proof;
 use super::select::SelectionContext;
 use super::tree::Tree;
 use crate::eval::{Wdl, shown_centipawns};
-use crate::position::PackedMove;
+use crate::position::{Game, PackedMove};
 
 /// A score for the side to move at the root.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Score {
     /// Centipawns.
     Cp(i32),
@@ -24,6 +26,14 @@ impl Score {
     /// Centipawns of an expected result, as users are shown them.
     pub fn from_q(q: f32) -> Score {
         Score::Cp(shown_centipawns(q))
+    }
+
+    /// The same score for the other side.
+    pub fn reversed(self) -> Score {
+        match self {
+            Score::Cp(cp) => Score::Cp(cp.saturating_neg()),
+            Score::Mate(moves) => Score::Mate(moves.saturating_neg()),
+        }
     }
 
     fn from_proof(proof: Proof) -> Score {
@@ -48,7 +58,7 @@ pub struct PvLine {
     pub visits: u64,
 }
 
-/// Statistics of a root move, for the side that makes it.
+/// Statistics of a move, for the side that makes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MoveStats {
     /// The move.
@@ -108,12 +118,39 @@ impl Tree {
     }
 
     fn stats_with(&self, terms: &impl SelectionTerms) -> Vec<MoveStats> {
-        if !self.node(self.root).is_expanded() {
+        self.stats_of(self.root, &self.game, self.ranked_root(), terms)
+    }
+
+    /// Statistics of the moves after `line`, which begins at the root: the best first, empty before the evaluation of
+    /// that position. `None` if the tree does not hold it.
+    pub fn stats_after(&self, line: &[Move]) -> Option<Vec<MoveStats>> {
+        let (mut id, mut game) = (self.root, self.game.clone());
+        for m in line {
+            let mut taken = self.nodes.links_of(id).zip(self.nodes.moves_of(id));
+            let (link, _) = taken.find(|(_, candidate)| candidate.packed() == PackedMove::new(*m))?;
+            id = link.child();
+            game.play(*m);
+        }
+        Some(match (&self.neuralmateplay, id == self.root) {
+            (_, true) => self.stats(),
+            (None, false) => self.stats_of(id, &game, self.ranked(id), &StandardPuct),
+            (Some(terms), false) => self.stats_of(id, &game, self.ranked(id), terms),
+        })
+    }
+
+    fn stats_of(
+        &self,
+        id: NodeId,
+        game: &Game,
+        order: Vec<usize>,
+        terms: &impl SelectionTerms,
+    ) -> Vec<MoveStats> {
+        if !self.node(id).is_expanded() {
             return Vec::new();
         }
-        let context = SelectionContext::new(self, self.root, 1.0, terms);
-        let links: Vec<&Link> = self.nodes.links_of(self.root).collect();
-        let children = self.children();
+        let context = SelectionContext::new(self, id, 1.0, terms);
+        let children = self.children_of(id, game);
+        let links: Vec<&Link> = self.nodes.links_of(id).collect();
         let stats = |edge: usize| {
             let (m, view) = children[edge];
             let visited = view.value.is_some();
@@ -127,13 +164,13 @@ impl Tree {
                 in_flight: u64::from(view.in_flight),
                 prior: view.prior,
                 q: if visited { view.q } else { context.unvisited_q },
-                wdl: if visited { view.wdl } else { self.node(self.root).wdl_for_parent().flipped() },
+                wdl: if visited { view.wdl } else { self.node(id).wdl_for_parent().flipped() },
                 u,
                 value: view.value,
                 proof: view.proof.map(Proof::before),
             }
         };
-        self.ranked_root().into_iter().map(stats).collect()
+        order.into_iter().map(stats).collect()
     }
 
     /// A report with up to `multipv` lines (at least one).

@@ -424,10 +424,15 @@ impl Tree {
     /// The root's moves with the statistics of the positions after them, in order of falling prior (except for noise on
     /// moves already taken); empty before the root's evaluation.
     pub fn children(&self) -> Vec<(Move, NodeView)> {
+        self.children_of(self.root, &self.game)
+    }
+
+    /// As [`Tree::children`], of a node whose position is `game`.
+    pub(super) fn children_of(&self, id: NodeId, game: &Game) -> Vec<(Move, NodeView)> {
         let unvisited = Node::default();
-        let mut links = self.nodes.links_of(self.root);
+        let mut links = self.nodes.links_of(id);
         let child = |candidate: &Candidate| {
-            let m = candidate.packed().to_legal_move(self.game.position());
+            let m = candidate.packed().to_legal_move(game.position());
             let view = match links.next() {
                 Some(link) => {
                     view(self.node(link.child()), link.visits(), link.in_flight(), candidate.prior())
@@ -436,7 +441,7 @@ impl Tree {
             };
             (m, view)
         };
-        self.nodes.moves_of(self.root).map(child).collect()
+        self.nodes.moves_of(id).map(child).collect()
     }
 
     #[inline]

@@ -45,6 +45,11 @@ pub enum Command {
     Show,
     /// `eval`: show the evaluation of the position, without a search.
     Eval,
+    /// `tree [moves …]`: the statistics of the moves after a line of the last search (not in the protocol).
+    Tree {
+        /// The line from the searched position, in UCI notation; not checked yet.
+        moves: Vec<String>,
+    },
 }
 
 /// The arguments of `position`; the FEN and the moves are not checked yet.
@@ -112,6 +117,16 @@ pub fn parse(line: &str) -> Result<Command, CommandError> {
         "d" => return Ok(Command::Show),
         "eval" => return Ok(Command::Eval),
         _ => {}
+    }
+    let mut words = line.split_whitespace();
+    if words.next().is_some_and(|word| word.eq_ignore_ascii_case("tree")) {
+        return match words.next() {
+            None => Ok(Command::Tree { moves: Vec::new() }),
+            Some(word) if word.eq_ignore_ascii_case("moves") => {
+                Ok(Command::Tree { moves: words.map(str::to_owned).collect() })
+            }
+            Some(_) => Err(CommandError::Malformed(line.to_owned())),
+        };
     }
     let mut left = line;
     while !left.is_empty() {
@@ -214,6 +229,8 @@ mod tests {
             ("please setoption name Hash value 64", setoption("Hash", Some("64"))),
             ("d", Command::Show),
             ("eval", Command::Eval),
+            ("tree", Command::Tree { moves: vec![] }),
+            (" Tree  moves e2e4 e7e5", Command::Tree { moves: vec!["e2e4".into(), "e7e5".into()] }),
             ("setoption name Hash value 64", setoption("Hash", Some("64"))),
             ("setoption name Move Overhead value 30", setoption("Move Overhead", Some("30"))),
             ("setoption\tname\tHash\tvalue\t64", setoption("Hash", Some("64"))),
@@ -246,6 +263,7 @@ mod tests {
             ("what is d", unknown("what")),
             ("bestmove e2e4", unknown("bestmove")),
             ("uciok", unknown("uciok")),
+            ("tree e2e4", malformed("tree e2e4")),
             ("debug", malformed("debug")),
             ("debug maybe", malformed("debug maybe")),
             ("setoption", malformed("setoption")),

@@ -38,6 +38,7 @@ mod engine;
 mod knowledge;
 mod running;
 mod show;
+mod tree_view;
 pub mod session;
 
 use std::io::{Read, Write};

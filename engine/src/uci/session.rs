@@ -24,6 +24,7 @@ use super::settings::{Backend, Settings};
 use super::show;
 use super::stats;
 use super::strength;
+use super::tree_view;
 use crate::position::Game;
 use crate::search::SearchOutcome;
 
@@ -117,6 +118,7 @@ impl Session {
             Command::PonderHit => self.ponder_hit(at),
             Command::Show => show::position(&self.game, &self.out),
             Command::Eval => self.show_evaluation(),
+            Command::Tree { moves } => self.show_tree(&moves),
             Command::Nothing | Command::Register | Command::Quit => {}
         }
         Ok(())
@@ -386,6 +388,17 @@ impl Session {
             false => printer.last_lines(&report, time),
         };
         Reply { infos, bestmove }
+    }
+
+    /// Also during a search.
+    fn show_tree(&mut self, moves: &[String]) {
+        let chess960 = self.settings.chess960;
+        let pool = self.engine.existing_pool().filter(|_| self.settings.player.is_none());
+        match pool.and_then(|pool| pool.read_tree(|tree| tree_view::answer(tree, moves, chess960))) {
+            Some(Ok(answer)) => self.out.line(answer),
+            Some(Err(error)) => self.out.say(format!("tree: {error}")),
+            None => self.out.say("tree: nothing was searched with a network yet"),
+        }
     }
 
     fn show_evaluation(&mut self) {

@@ -5,8 +5,6 @@
 //! pairs and estimates the Elo difference, [`Sprt`](crate::config::Sprt) tests hypotheses about it, [`rate`] puts many
 //! players on one scale, and [`Tournament`] reads the results of any games from PGN.
 
-mod results;
-mod sprt;
 mod rating;
 mod pgn;
 mod tournament;
@@ -16,9 +14,8 @@ mod play;
 
 pub use contender::Contender;
 pub use game::{check_match_game, halves_of};
+pub use engine::matches::{EloEstimate, MatchResults, SprtBounds, SprtDecision, elo_of_score, score_of_elo};
 pub use pgn::{PgnGame, read_pgn};
 pub use play::{MatchPlan, MatchReport, play_match};
 pub use rating::{HeadToHead, Rating, rate};
-pub use results::{EloEstimate, MatchResults, elo_of_score, score_of_elo};
-pub use sprt::{SprtBounds, SprtDecision};
 pub use tournament::{PlayerRecord, Tournament};

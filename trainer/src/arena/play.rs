@@ -8,13 +8,12 @@ use std::thread;
 use anyhow::{Context, Result};
 use crossbeam_channel::{Receiver, unbounded};
 use engine::eval::Evaluator;
+use engine::matches::{MatchResults, SprtDecision};
 use engine::search::Params;
 use indicatif::ProgressBar;
 
 use super::contender::Contender;
 use super::game::{FinishedMatchGame, MatchGame, MatchSetup, Side};
-use super::results::MatchResults;
-use super::sprt::SprtDecision;
 use crate::config::{MatchRules, Sprt, worker_count};
 use crate::gameplay::{Backend, OpeningsAndTables, drive};
 use crate::record::GameRecord;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::results::{MatchResults, SIGMAS};
+use engine::matches::{MatchResults, SIGMAS};
 
 /// Natural logarithm of the odds per Elo.
 const LOGIT: f64 = std::f64::consts::LN_10 / 400.0;

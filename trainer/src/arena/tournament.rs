@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::pgn::PgnGame;
 use super::rating::HeadToHead;
-use super::results::MatchResults;
+use engine::matches::MatchResults;
 
 /// One player's results.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -82,6 +82,7 @@ impl EngineArgs {
         let options = self.options.clone();
         EngineCommand {
             program: find_program(&self.engine),
+            arguments: Vec::new(),
             options,
             timeout: Duration::from_secs(self.patience),
         }

@@ -1,8 +1,7 @@
 //! Settings of matches.
 
-use std::str::FromStr;
-
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail};
+pub use engine::matches::Sprt;
 use engine::search::Params;
 use serde::{Deserialize, Serialize};
 
@@ -93,59 +92,6 @@ impl MatchRules {
             bail!("resign_threshold is {}, must not be negative", self.resign_threshold);
         }
         Ok(())
-    }
-}
-
-/// A sequential probability ratio test: two hypotheses on the Elo difference, and the error rates.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Sprt {
-    /// Elo difference of the hypothesis H0, that nothing was gained.
-    pub elo0: f64,
-    /// Elo difference of the hypothesis H1, that something was gained.
-    pub elo1: f64,
-    /// Probability of accepting H1 where H0 is true.
-    pub alpha: f64,
-    /// Probability of accepting H0 where H1 is true.
-    pub beta: f64,
-}
-
-impl Default for Sprt {
-    fn default() -> Sprt {
-        Sprt { elo0: 0.0, elo1: 35.0, alpha: 0.05, beta: 0.05 }
-    }
-}
-
-impl Sprt {
-    /// Checks the values.
-    ///
-    /// # Errors
-    ///
-    /// The hypotheses are not in order, or an error rate is out of range.
-    pub fn check(&self) -> Result<()> {
-        ensure!(
-            self.elo0.is_finite() && self.elo1.is_finite() && self.elo0 < self.elo1,
-            "sprt.elo0 is {}, must be below sprt.elo1, {}",
-            self.elo0,
-            self.elo1
-        );
-        let fits = |share: f64| share > 0.0 && share < 0.5;
-        ensure!(fits(self.alpha) && fits(self.beta), "sprt.alpha and sprt.beta must be between 0 and 0.5");
-        Ok(())
-    }
-}
-
-/// `ELO0,ELO1`, with the default error rates.
-impl FromStr for Sprt {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> Result<Sprt> {
-        let number =
-            |text: &str| text.trim().parse::<f64>().with_context(|| format!("\"{text}\" is no number"));
-        let (elo0, elo1) = text.split_once(',').context("expected two numbers, as in 0,35")?;
-        let sprt = Sprt { elo0: number(elo0)?, elo1: number(elo1)?, ..Sprt::default() };
-        sprt.check()?;
-        Ok(sprt)
     }
 }
 

@@ -89,6 +89,54 @@ fn bad_lines_are_answered_once_and_change_nothing() {
     fixture.is_refused(&"position startpos moves ".repeat(20));
 }
 
+/// What `tree` answers for a line.
+fn tree(fixture: &mut Fixture, line: &str) -> serde_json::Value {
+    let answer = fixture.send(line);
+    let [answer] = answer.as_slice() else { panic!("{answer:?}") };
+    serde_json::from_str(answer.strip_prefix("info string tree ").expect(answer)).unwrap()
+}
+
+#[test]
+fn the_tree_is_shown_to_any_depth_that_it_holds() {
+    let mut fixture = Fixture::new();
+    fixture.is_refused("tree");
+    fixture.send("go nodes 400");
+    fixture.finish();
+    let visits = |answer: &serde_json::Value| -> u64 {
+        answer["children"].as_array().unwrap().iter().map(|child| child["visits"].as_u64().unwrap()).sum()
+    };
+    let mut line = "tree".to_owned();
+    // One of the 400 is the root's own evaluation.
+    let mut before = 400;
+    let mut depth = 0;
+    loop {
+        let answer = tree(&mut fixture, &line);
+        let children = answer["children"].as_array().unwrap().clone();
+        let Some(best) = children.first() else { break };
+        let priors: f64 = children.iter().map(|child| child["prior"].as_f64().unwrap()).sum();
+        assert!((priors - 1.0).abs() < 1e-3, "{line}: {priors}");
+        // Transpositions are visited from elsewhere, too.
+        assert!(visits(&answer) + 1 >= before, "{line}: {} below {before}", visits(&answer));
+        before = best["visits"].as_u64().unwrap();
+        if before == 0 {
+            break;
+        }
+        line += if depth == 0 { " moves " } else { " " };
+        line += best["move"].as_str().unwrap();
+        depth += 1;
+    }
+    assert!(depth >= 2, "{line}");
+    assert_eq!(tree(&mut fixture, "tree moves a7a6 a2a3 a6a5 a3a4 h7h6 h2h3")["held"], false);
+    fixture.is_refused("tree moves e2e4");
+    fixture.is_refused("tree e7e5");
+    fixture.send("go infinite");
+    tree(&mut fixture, "tree");
+    assert!(fixture.send("stop").iter().any(|line| line.starts_with("bestmove ")));
+    // A later position belongs to the next `go`: the tree is still that of the last.
+    fixture.send("position startpos");
+    assert_eq!(tree(&mut fixture, "tree moves b8c6")["held"], true);
+}
+
 /// One `info string` for everything that is wrong with it, and one `bestmove`.
 #[test]
 fn a_bad_go_is_reported_and_answered() {

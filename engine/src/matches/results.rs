@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub const SCORES: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
 /// Half the width of a two-sided 95 % interval of a normal distribution, in standard deviations.
-pub(super) const SIGMAS: f64 = 1.959_964;
+pub const SIGMAS: f64 = 1.959_964;
 /// Probability of a one-sided error where every game was won, or every one lost.
 const ONE_SIDED: f64 = 0.05;
 
@@ -120,12 +120,12 @@ impl MatchResults {
     }
 
     /// Σ (points − games · p)² over pairs and single games: the variance of the points if `p` is the expected score.
-    pub(super) fn squared_residuals(&self, p: f64) -> f64 {
+    pub fn squared_residuals(&self, p: f64) -> f64 {
         self.units().map(|unit| unit.count * (unit.points - unit.games * p).powi(2)).sum()
     }
 
     /// Whether the results differ at all; otherwise their variance cannot be measured.
-    pub(super) fn varies(&self) -> bool {
+    pub fn varies(&self) -> bool {
         self.squared_residuals(self.score()) > 0.0
     }
 

@@ -1,10 +1,61 @@
 //! The sequential probability ratio test on pairs of games.
 
-use serde::{Deserialize, Serialize};
+use std::str::FromStr;
 
-use crate::config::Sprt;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use super::results::{MatchResults, SCORES, score_of_elo};
+
+/// A sequential probability ratio test: two hypotheses on the Elo difference, and the error rates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sprt {
+    /// Elo difference of the hypothesis H0, that nothing was gained.
+    pub elo0: f64,
+    /// Elo difference of the hypothesis H1, that something was gained.
+    pub elo1: f64,
+    /// Probability of accepting H1 where H0 is true.
+    pub alpha: f64,
+    /// Probability of accepting H0 where H1 is true.
+    pub beta: f64,
+}
+
+impl Default for Sprt {
+    fn default() -> Sprt {
+        Sprt { elo0: 0.0, elo1: 35.0, alpha: 0.05, beta: 0.05 }
+    }
+}
+
+/// What is wrong with a test.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum SprtError {
+    /// The hypotheses are not in order.
+    #[error("sprt.elo0 is {0}, must be below sprt.elo1, {1}")]
+    Order(f64, f64),
+    /// An error rate is out of range.
+    #[error("sprt.alpha and sprt.beta must be between 0 and 0.5")]
+    Rates,
+    /// A part of the text is no number.
+    #[error("\"{0}\" is no number")]
+    Number(String),
+    /// The text has no comma.
+    #[error("expected two numbers, as in 0,35")]
+    Form,
+}
+
+/// `ELO0,ELO1`, with the default error rates.
+impl FromStr for Sprt {
+    type Err = SprtError;
+
+    fn from_str(text: &str) -> Result<Sprt, SprtError> {
+        let number = |text: &str| text.trim().parse().map_err(|_| SprtError::Number(text.to_owned()));
+        let (elo0, elo1) = text.split_once(',').ok_or(SprtError::Form)?;
+        let sprt = Sprt { elo0: number(elo0)?, elo1: number(elo1)?, ..Sprt::default() };
+        sprt.check()?;
+        Ok(sprt)
+    }
+}
 
 /// The values of the LLR at which the test ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,6 +79,19 @@ pub enum SprtDecision {
 }
 
 impl Sprt {
+    /// Checks the values.
+    ///
+    /// # Errors
+    ///
+    /// The hypotheses are not in order, or an error rate is out of range.
+    pub fn check(&self) -> Result<(), SprtError> {
+        if !(self.elo0.is_finite() && self.elo1.is_finite() && self.elo0 < self.elo1) {
+            return Err(SprtError::Order(self.elo0, self.elo1));
+        }
+        let fits = |share: f64| share > 0.0 && share < 0.5;
+        if fits(self.alpha) && fits(self.beta) { Ok(()) } else { Err(SprtError::Rates) }
+    }
+
     /// Wald's bounds.
     pub fn bounds(&self) -> SprtBounds {
         SprtBounds {
