@@ -12,7 +12,7 @@ use shakmaty::Color;
 use super::contender::classical_move;
 use crate::config::MatchRules;
 use crate::config::tree_memory;
-use crate::gameplay::{BatchedGame, Next, known_result};
+use crate::gameplay::{BatchedGame, Next, known_result, live};
 use crate::record::{FLAG_ADJUDICATED, GameRecord, GameResult, RngStream, stream_rng};
 
 /// How one side of a match finds its moves.
@@ -125,6 +125,11 @@ impl MatchGame {
 
     fn play(&mut self, m: shakmaty::Move) {
         self.record.moves.push(PackedMove::new(m));
+        let mut players = ["network in training", "opponent"];
+        if first_players_colour(self.number).is_black() {
+            players.reverse();
+        }
+        live::moved(self.number, players, &self.game, m, self.record.moves.len());
         self.game.play(m);
     }
 

@@ -6,6 +6,7 @@
 mod engine_args;
 mod out_args;
 mod setting_args;
+mod stop_file;
 mod fetch_games;
 mod import;
 mod mine;

@@ -3,20 +3,21 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Result, ensure};
 use clap::Args;
 
-use super::{DeviceChoice, interrupt, torch};
+use super::{DeviceChoice, interrupt, stop_file, torch};
 use crate::config::bounds::MAX_SECONDS;
 use crate::config::{LearnerConfig, RlConfig, RlPreset, RlSettings, Runtime, layers};
 use crate::files::make_folder;
+use crate::gameplay::live;
 use crate::rl::{LoopLearner, Others, RlLoop, RlOutcome, SparseLoop, check_model_keys};
 
 /// Reinforcement learning: self-play, training and matches against earlier networks, in a loop
 ///
-/// Ctrl-C stops cleanly; --resume continues, also after a kill, which costs the unfinished games and the last seconds of
+/// Ctrl-C, or a file RUN/stop, stops cleanly; --resume continues, also after a kill, which costs the unfinished games and the last seconds of
 /// finished ones. RUN holds config.json (resolved), state.json, metrics.jsonl (one line per iteration), events.log (in
 /// words), games/, nets/ and the current training run. Keys of `train` that the loop sets itself (samples, schedule,
 /// seed, …) are refused.
@@ -84,6 +85,7 @@ impl RlArgs {
         }
         let learner = self.learner(&mut config)?;
         let stop = interrupt::flag()?;
+        let watched = Arc::clone(&stop);
         let until = time.map(|time| {
             stop_after(time, Arc::clone(&stop));
             Instant::now() + time
@@ -95,7 +97,11 @@ impl RlArgs {
         } else {
             RlLoop::start(&self.run, config, learner, &others, stop)?
         };
-        let ended = rl_loop.run(self.iterations.unwrap_or(u64::MAX), until)?;
+        stop_file::watch(&self.run, &watched);
+        live::begin(&self.run, self.iterations, time.map(|time| SystemTime::now() + time));
+        let ended = rl_loop.run(self.iterations.unwrap_or(u64::MAX), until);
+        live::end();
+        let ended = ended?;
         let state = rl_loop.state();
         let totals = state.totals;
         Ok(format!(

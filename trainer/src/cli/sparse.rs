@@ -44,6 +44,7 @@ pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<(
     let (count, threads) = (run.parameters(), config.thread_count());
     log::info!("{count} parameters, {threads} threads, run {}", args.run.display());
     let SparseGames { train, held_out } = SparseGames::load(&config)?;
+    super::stop_file::watch(&args.run, &stop);
     let finished = run.train(train, &held_out, &|| stop.load(Ordering::Relaxed))?;
     let how = if finished { "finished:" } else { "stopped:" };
     println!("{how} {}", args.run.join("checkpoints/last.safetensors").display());

@@ -41,7 +41,7 @@ pub struct TrainArgs {
 }
 
 impl TrainArgs {
-    /// Runs the command. Ctrl-C writes a checkpoint and ends the run; a second Ctrl-C ends it immediately.
+    /// Runs the command. Ctrl-C, or a file `stop` in the run's folder, writes a checkpoint and ends the run; a second Ctrl-C ends it immediately.
     ///
     /// # Errors
     /// The arguments, the configuration or the games are invalid, or the training fails.

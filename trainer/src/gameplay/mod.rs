@@ -3,6 +3,7 @@
 //! A [`Backend`] is a network together with what runs it. [`OpeningsAndTables`] holds start positions and endgame
 //! tables. [`drive`] plays many games at once on one thread, their positions evaluated in shared batches.
 
+pub mod live;
 mod network;
 mod openings;
 mod driver;

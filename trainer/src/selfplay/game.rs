@@ -12,7 +12,7 @@ use shakmaty::{Color, Move};
 use super::policy_target::policy_target;
 use crate::config::{GumbelRules, SelfPlayRules};
 use crate::gameplay::known_result;
-use crate::gameplay::{BatchedGame, Next};
+use crate::gameplay::{BatchedGame, Next, live};
 use crate::record::{
     FLAG_ADJUDICATED, FLAG_SELF_PLAY, GameRecord, GameResult, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS,
     RngStream, SearchRecord, stream_rng,
@@ -107,6 +107,8 @@ impl SelfPlayGame {
         let m = m.or(stats.first().map(|stats| stats.m)).or(tree.root_moves().first().copied());
         let m = m.expect("the game is not over");
         self.record.moves.push(PackedMove::new(m));
+        let player = if self.evaluator == 0 { "best network" } else { "network in training" };
+        live::moved(self.number, [player; 2], &self.game, m, self.record.moves.len());
         self.game.play(m);
     }
 

@@ -47,6 +47,7 @@ fn trained(args: &TrainArgs) -> Result<TrainEnd> {
         run.learner.elastic = Some(penalty);
     }
     log::info!("{:?}, {} parameters, run {}", device, run.learner.weights.flat.numel(), args.run.display());
+    crate::cli::stop_file::watch(&args.run, &stop);
     run.set_sources(&sources);
     let mut feed = sources.feed(&config, batch_number(&run.progress.loader)?)?;
     let held_out = sources.held_out(&config)?;
