@@ -1,11 +1,23 @@
 /**
  * The server: one stream of events, and actions.
  *
- * @import {Curves, Message} from './types.js'
+ * @import {Curves, Message, OpeningChoice, RunDetails, TreeView} from './types.js'
  */
 
 /** How long the page waits before it connects again, in milliseconds. */
 const AGAIN_MS = 1000;
+
+/** How long the page waits for further changes before it tells the server which boards it shows. */
+const VIEW_MS = 100;
+
+/** This tab's name, another one for every stream. */
+let tab = '';
+
+/** The boards that this tab shows. @type {Set<string>} */
+const shown = new Set();
+
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let telling;
 
 /**
  * Listens to the server; connects again whenever the stream ends.
@@ -14,8 +26,13 @@ const AGAIN_MS = 1000;
  * @param {(connected: boolean) => void} connection
  */
 export function listen(receive, connection) {
-  const source = new EventSource('/api/events');
-  source.onopen = () => connection(true);
+  // Not every browser has crypto.randomUUID beyond this machine, where there is no encryption.
+  tab = [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  const source = new EventSource(`/api/events?tab=${tab}`);
+  source.onopen = () => {
+    connection(true);
+    if (shown.size > 0) tellView();
+  };
   source.onmessage = (event) => receive(JSON.parse(event.data));
   source.onerror = () => {
     connection(false);
@@ -26,20 +43,86 @@ export function listen(receive, connection) {
 }
 
 /**
+ * A board comes into view, or leaves it: the server sends only those that are.
+ *
+ * @param {string} board
+ * @param {boolean} isShown
+ */
+export function view(board, isShown) {
+  if (shown.has(board) === isShown) return;
+  if (isShown) shown.add(board);
+  else shown.delete(board);
+  tellView();
+}
+
+function tellView() {
+  clearTimeout(telling);
+  telling = setTimeout(() => post('/api/view', { tab, boards: [...shown] }), VIEW_MS);
+}
+
+/** @param {string} path @param {object} body */
+function post(path, body) {
+  const headers = { 'content-type': 'application/json' };
+  return fetch(path, { method: 'POST', headers, body: JSON.stringify(body) }).catch(() => null);
+}
+
+/**
  * Asks the server for an action.
  *
- * @param {object} action see `Action` in `studio/src/play/table.rs`, `MatchCommand` in `studio/src/matches/runner.rs`
- * @param {'play' | 'match'} [room]
+ * @param {object} action see `Action`, `ReviewCommand`, `MatchCommand` and `RunCommand` in `studio/src`
+ * @param {string} [room] `play`, `review`, `match` or `runs/N`
  * @returns {Promise<string | null>} what went wrong
  */
 export async function act(action, room = 'play') {
+  const answer = await ask(`/api/${room}`, action);
+  return 'error' in answer ? answer.error : null;
+}
+
+/**
+ * @param {string} path
+ * @param {object} [body] of a POST
+ * @returns {Promise<{value: any} | {error: string}>}
+ */
+async function ask(path, body) {
+  const response = await (body ? post(path, body) : fetch(path).catch(() => null));
+  if (!response) return { error: 'The server does not answer: is philidor-studio still running?' };
   try {
-    const headers = { 'content-type': 'application/json' };
-    const response = await fetch(`/api/${room}`, { method: 'POST', headers, body: JSON.stringify(action) });
-    return response.ok ? null : String((await response.json()).error);
+    const value = await response.json();
+    return response.ok ? { value } : { error: String(value.error) };
   } catch {
-    return 'The server does not answer: is philidor-studio still running?';
+    return { error: `The server answers with ${response.status}.` };
   }
+}
+
+/** @param {string} path @returns {Promise<any>} null if it cannot be had now */
+async function get(path) {
+  const answer = await ask(path);
+  return 'value' in answer ? answer.value : null;
+}
+
+/**
+ * What the search tree holds of the moves after a line.
+ *
+ * @param {string[]} moves
+ * @returns {Promise<{value: TreeView} | {error: string}>}
+ */
+export function tree(moves) {
+  return ask('/api/play/tree', { moves });
+}
+
+/** @param {string} name @returns {Promise<OpeningChoice[]>} */
+export async function openings(name) {
+  return await get(`/api/openings?name=${encodeURIComponent(name)}`) ?? [];
+}
+
+/** The games of the PGN that was loaded last. @returns {Promise<string[]>} */
+export async function fileTitles() {
+  return await get('/api/play/file') ?? [];
+}
+
+/** The books of openings. @returns {Promise<string[]>} */
+export async function books() {
+  return await get('/api/match/books') ?? [];
 }
 
 /**
@@ -47,11 +130,11 @@ export async function act(action, room = 'play') {
  * @param {number} points at most, per curve
  * @returns {Promise<Curves | null>} null if they cannot be had now
  */
-export async function curves(run, points) {
-  try {
-    const response = await fetch(`/api/runs/${run}/curves?points=${points}`);
-    return response.ok ? await response.json() : null;
-  } catch {
-    return null;
-  }
+export function curves(run, points) {
+  return get(`/api/runs/${run}/curves?points=${points}`);
+}
+
+/** @param {number} run @returns {Promise<RunDetails | null>} */
+export function runDetails(run) {
+  return get(`/api/runs/${run}`);
 }

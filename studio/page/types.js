@@ -1,6 +1,6 @@
 /**
- * What the server sends: see `studio/src/play/view.rs`, `thoughts.rs`, `studio/src/matches/runner.rs` and
- * `studio/src/runs/board.rs`.
+ * What the server sends: see `studio/src/play/view.rs`, `thoughts.rs` and `tree.rs`, `studio/src/reviews/view.rs`,
+ * `studio/src/matches/view.rs` and `follow.rs`, `studio/src/boards.rs`, `studio/src/runs/board.rs` and `rl.rs`.
  *
  * @typedef {'white' | 'black'} Side
  * @typedef {{uci: string, san: string, fen: string, check: boolean}} PlayedMove
@@ -12,11 +12,14 @@
  *
  * @typedef {object} GameView
  * @property {number} revision
+ * @property {string} key
+ * @property {{games: number, chosen: number} | null} file
  * @property {string} start_fen
  * @property {boolean} chess960
  * @property {number} first_ply
  * @property {PlayedMove[]} moves
  * @property {string | null} opening
+ * @property {[number | null, number | null]} phases plies after which the middlegame and the endgame have begun
  * @property {boolean} start_check
  * @property {Side} turn
  * @property {LegalMove[]} legal
@@ -33,30 +36,71 @@
  *
  * @typedef {{cp: number} | {mate: number}} Score for White
  * @typedef {{score: Score, wdl: [number, number, number] | null, depth: number, nodes: number,
- *   san: string[], uci: string[]}} ThoughtLine
- * @typedef {{ply: number, lines: ThoughtLine[]}} Thoughts
+ *   san: string[], uci: string[], fens: string[]}} ThoughtLine
+ * @typedef {{san: string, uci: string, visits: number, prior: number, q: number}} MoveThought for the side that moves
+ * @typedef {{ply: number, lines: ThoughtLine[], moves: MoveThought[]}} Thoughts
+ * @typedef {{move: string, san: string, visits: number, prior: number, q: number, wdl: [number, number, number],
+ *   value: number | null, proof: 'win' | 'draw' | 'loss' | null}} TreeMove for the side that moves
+ * @typedef {{moves: string[], held: boolean, children: TreeMove[]}} TreeView
+ * @typedef {{name: string, moves: string}} OpeningChoice
  *
- * @typedef {{white: string, black: string, opening: string, result: string, text: string, plies: number}} FinishedGame
- * @typedef {{white: string, black: string, opening: string, start_fen: string, ply: number, last: PlayedMove | null}}
- *   LiveBoard
+ * @typedef {{ply: number, mark: '!!' | '!' | '?!' | '?' | '??' | null, name: string | null, remark: string | null,
+ *   best: string | null, best_uci: string[], white: number, eval: string | null, accuracy: number}} ReviewedPly
+ * @typedef {{moves: number, accuracy: number | null, errors: [number, number, number],
+ *   phases: [number | null, number | null, number | null]}} ReviewedPlayer
+ *
+ * @typedef {object} Review
+ * @property {string} key of the game
+ * @property {string} judge
+ * @property {number} nodes
+ * @property {number} done
+ * @property {number} total
+ * @property {number | null} seconds_left
+ * @property {boolean} running
+ * @property {string | null} notice
+ * @property {number | null} white before the first move
+ * @property {ReviewedPly[]} moves
+ * @property {[ReviewedPlayer, ReviewedPlayer] | null} players
+ *
+ * @typedef {object} LiveBoard
+ * @property {string} white
+ * @property {string} black
+ * @property {string} title
+ * @property {string} fen
+ * @property {string | null} last
+ * @property {string | null} san
+ * @property {boolean} check
+ * @property {number} ply
+ * @property {[number, number] | null} left_ms
+ * @property {string | null} end
+ *
+ * @typedef {{number: number, white: string, black: string, opening: string, result: string, text: string,
+ *   plies: number}} FinishedGame
+ * @typedef {{llr: number, lower: number, upper: number, decision: 'rejected' | 'open' | 'accepted', text: string}} Llr
+ * @typedef {{games: [number, number, number], pairs: number[], elo: string | null, sprt: Llr | null}} Standing
+ * @typedef {{move_ms: number} | {clock: {base_ms: number, increment_ms: number}}} ThinkingTime
+ * @typedef {{first: string, second: string, games: number, time: ThinkingTime, at_once: number, openings: string}} Order
+ * @typedef {{elo0: number, elo1: number, alpha: number, beta: number}} Sprt
  *
  * @typedef {object} Match
- * @property {'playing' | 'finishing' | 'ended'} phase
- * @property {string} first
- * @property {string} second
- * @property {number} games
- * @property {number} move_time_ms
- * @property {{wins: number, draws: number, losses: number, pairs: number[]}} score of the first engine
- * @property {{elo: number, error: number} | null} rated
+ * @property {'playing' | 'finishing' | 'suspended' | 'ended'} phase
+ * @property {Order} order
+ * @property {Sprt | null} sprt
+ * @property {Standing} standing of the first engine
+ * @property {string[]} boards
  * @property {FinishedGame[]} finished the last games
- * @property {LiveBoard | null} board
  * @property {string | null} notice
+ *
+ * @typedef {{first: string, second: string, standing: Standing}} Pairing
+ * @typedef {{name: string, games: number, broken: number, pairings: Pairing[], boards: string[],
+ *   finished: FinishedGame[], modified_s: number | null, problem: string | null}} Followed
  *
  * @typedef {object} Run
  * @property {number} id
  * @property {string} name
  * @property {'train' | 'rl' | null} kind
  * @property {number} lines
+ * @property {number} read the share of the file that is read
  * @property {number} damaged
  * @property {number | null} modified_s
  * @property {string | null} problem
@@ -64,11 +108,40 @@
  * @property {number | null} samples
  * @property {number | null} total_samples
  * @property {number | null} samples_per_s
+ * @property {number | null} positions_per_h
  * @property {number | null} lr
+ * @property {number | null} kl
+ * @property {'warning' | 'alarm' | null} kl_state
+ * @property {number | null} buffer
  * @property {number | null} time_s
  * @property {number | null} seconds_left
+ * @property {string | null} stage
+ * @property {string[]} boards
+ * @property {'free' | 'stopping' | 'started'} control
+ * @property {boolean} can_resume
  *
  * @typedef {Record<string, [number[], number[]]>} Curves x and y of every curve, by name
- * @typedef {{game?: GameView, thoughts?: Thoughts | null, match?: Match | null, runs?: Run[]}} Message
+ * @typedef {{against: string, games: [number, number, number], score: number, elo: string}} ArenaRow
+ * @typedef {{iteration: number, verdict: string, worse: string | null, rows: ArenaRow[]}} ArenaIteration
+ * @typedef {{name: string, elo: number, error: number, games: number}} RatedNetwork
+ * @typedef {{error: number, bins: [number, number, number][]}} Reliability predicted and seen share, and samples
+ *
+ * @typedef {object} RlDetails
+ * @property {RatedNetwork[]} ratings
+ * @property {ArenaIteration[]} iterations
+ * @property {[number, string][]} vetoes
+ * @property {number} iteration
+ * @property {string} stage
+ * @property {string} best
+ * @property {string} current
+ * @property {{streak?: number, level?: number, lr_factor?: number, left?: number} | null} escalation
+ * @property {ArenaRow[]} playing
+ * @property {number | null} kl_warn
+ * @property {number | null} kl_alarm
+ * @property {number | null} buffer_size
+ *
+ * @typedef {{reliability: Record<string, Reliability> | null, rl: RlDetails | null}} RunDetails
+ * @typedef {{game?: GameView, thoughts?: Thoughts | null, review?: Review | null, match?: Match | null,
+ *   followed?: Followed[], runs?: Run[], boards?: Record<string, LiveBoard>}} Message
  */
 export {};

@@ -6,11 +6,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::{CommandFactory, Parser};
+use studio::boards::Boards;
 use studio::engines::{EngineSpec, Roster};
-use studio::matches::start_matches;
+use studio::matches::{FollowedMatches, OpeningBook, start_matches};
 use studio::play::Table;
-use studio::runs::RunBoard;
-use studio::server::{Access, Studio, router};
+use studio::reviews::ReviewDesk;
+use studio::runs::{RunBoard, Trainers};
+use studio::server::{Access, Rooms, Studio, router};
 use tokio::net::TcpListener;
 
 /// Play against Philidor and other UCI engines, watch matches and follow training runs, in a browser on this machine.
@@ -39,10 +41,19 @@ struct Arguments {
     /// The program `philidor` [default: the one beside this program]
     #[arg(long, value_name = "FILE")]
     philidor: Option<PathBuf>,
+    /// The program `philidor-trainer`, to go on with paused runs [default: the one beside this program]
+    #[arg(long, value_name = "FILE")]
+    trainer: Option<PathBuf>,
+    /// Openings for matches: a PGN, or FENs or EPDs, one a line [repeatable]
+    #[arg(long = "openings", value_name = "FILE")]
+    openings: Vec<PathBuf>,
+    /// PGNs of matches to follow, that fastchess, cutechess or philidor-trainer write
+    #[arg(long = "follow", value_name = "FILE", num_args = 1..)]
+    follow: Vec<PathBuf>,
     /// Folders of training runs to follow
     #[arg(long = "run", value_name = "DIR", num_args = 1..)]
     runs: Vec<PathBuf>,
-    /// Folder for the game in progress [default: philidor-studio in $XDG_STATE_HOME or ~/.local/state]
+    /// Folder for the game and the match in progress [default: philidor-studio in $XDG_STATE_HOME or ~/.local/state]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
     /// Write a man page and completions for bash, zsh and fish into a folder, and end
@@ -78,10 +89,15 @@ async fn run(arguments: Arguments) -> Result<()> {
             .with_context(|| format!("cannot write into {}", folder.display()));
     }
     let philidor = arguments.philidor.or_else(beside_us);
+    let philidor = arguments.philidor.or_else(|| beside_us("philidor"));
     if philidor.is_none() && arguments.engines.is_empty() {
         bail!("there is no engine: build philidor beside this program, or name one with --engine NAME=CMD");
     }
     let roster = Roster::new(philidor.as_deref(), arguments.engines)?;
+    let mut books = vec![OpeningBook::own()];
+    for path in &arguments.openings {
+        books.push(OpeningBook::read(path)?);
+    }
     let address = arguments.listen.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
     let listener = TcpListener::bind((address, arguments.port)).await.with_context(|| {
         format!(
@@ -92,9 +108,15 @@ async fn run(arguments: Arguments) -> Result<()> {
     let bound = listener.local_addr()?;
     // Two studios on two ports have two games.
     let folder = arguments.state.map_or_else(state_folder, Ok)?;
-    let matches = start_matches(roster.clone());
+    let boards = Boards::default();
+    let reviews = ReviewDesk::new(roster.engines().first().cloned());
+    let state = folder.join(format!("match-{}.json", arguments.port));
+    let matches = start_matches(roster.clone(), books, boards.clone(), state);
+    let followed = FollowedMatches::start(arguments.follow, boards.clone());
     let table = Table::start(roster, folder.join(format!("game-{}.json", arguments.port)));
-    let runs = RunBoard::start(arguments.runs);
+    let trainers = Trainers::new(arguments.trainer.or_else(|| beside_us("philidor-trainer")));
+    let runs = RunBoard::start(arguments.runs, trainers, boards.clone());
+    let rooms = Rooms { table, reviews, matches, followed, runs, boards };
     let query = arguments.token.as_ref().map(|token| format!("?token={token}")).unwrap_or_default();
     let url = format!("http://{bound}/{query}");
     println!("Philidor's studio is at {url} (Ctrl-C ends it)");
@@ -102,16 +124,16 @@ async fn run(arguments: Arguments) -> Result<()> {
         open(&url);
     }
     let access = Access { port: bound.port(), token: arguments.token };
-    let app = router(Studio::new(table, matches, runs, access));
+    let app = router(Studio::new(rooms, access));
     tokio::select! {
         served = axum::serve(listener, app) => served.context("the server has ended"),
         () = ended() => Ok(()),
     }
 }
 
-/// `philidor` in the folder of this program.
-fn beside_us() -> Option<PathBuf> {
-    let name = format!("philidor{}", std::env::consts::EXE_SUFFIX);
+/// A program in the folder of this one.
+fn beside_us(name: &str) -> Option<PathBuf> {
+    let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     let path = std::env::current_exe().ok()?.parent()?.join(name);
     path.exists().then_some(path)
 }

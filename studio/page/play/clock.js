@@ -5,7 +5,7 @@
  */
 
 /** @param {number} ms */
-function clockText(ms) {
+export function clockText(ms) {
   const tenths = Math.floor(ms / 100);
   const seconds = Math.floor(tenths / 10);
   const two = (/** @type {number} */ n) => String(n).padStart(2, '0');

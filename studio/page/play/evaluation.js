@@ -1,9 +1,13 @@
 /**
- * The evaluation, when it is asked for: a bar beside the board and the best lines.
+ * The evaluation, when it is asked for: a bar beside the board, the best lines, and what the search knows of the moves.
  *
- * @import {GameView, Score, Thoughts} from '../types.js'
+ * @import {GameView, MoveThought, Score, ThoughtLine, Thoughts} from '../types.js'
+ * @import {Arrow} from './board.js'
  */
 import { html, nothing } from '../vendor/lit-html.js';
+
+/** Moves whose priors are drawn as arrows. */
+const ARROWS = 6;
 
 /** @param {Score} score */
 export function scoreText(score) {
@@ -15,7 +19,7 @@ export function scoreText(score) {
 /**
  * White's expected result from 0 to 100.
  *
- * @param {Thoughts['lines'][0]} line
+ * @param {ThoughtLine} line
  */
 function expected({ score, wdl }) {
   if (wdl) return (wdl[0] + wdl[1] / 2) / 10;
@@ -27,6 +31,22 @@ function expected({ score, wdl }) {
 /** @param {number} perMille */
 function percent(perMille) {
   return `${Math.round(perMille / 10)} %`;
+}
+
+/** Visits, as few characters. @param {number} count */
+export function visitsText(count) {
+  if (count < 10_000) return count.toLocaleString('en');
+  return count < 1_000_000 ? `${Math.round(count / 1000)}k` : `${(count / 1_000_000).toFixed(1)}M`;
+}
+
+/** A prior. @param {number} share */
+export function priorText(share) {
+  return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
+}
+
+/** A mean result. @param {number} q */
+export function qText(q) {
+  return `${q < 0 ? '−' : '+'}${Math.abs(q).toFixed(2)}`;
 }
 
 /**
@@ -47,25 +67,73 @@ export function evaluationBar(thoughts, turned) {
 }
 
 /**
+ * The thoughts about the game's present position.
+ *
  * @param {GameView} game
  * @param {Thoughts | null} thoughts
- * @param {(uci: string | null) => void} point
+ * @returns {Thoughts | null}
  */
-export function evaluationLines(game, thoughts, point) {
-  const lines = thoughts && thoughts.ply === game.moves.length ? thoughts.lines : [];
+export function present(game, thoughts) {
+  return thoughts && thoughts.ply === game.moves.length ? thoughts : null;
+}
+
+/**
+ * How hot each square is: by the sum of the priors of the moves that end there, from 1 to 5.
+ *
+ * @param {MoveThought[]} moves
+ * @returns {Map<string, number>}
+ */
+export function heatOf(moves) {
+  /** @type {Map<string, number>} */
+  const sums = new Map();
+  for (const { uci, prior } of moves) sums.set(uci.slice(2, 4), (sums.get(uci.slice(2, 4)) ?? 0) + prior);
+  const levels = [0.005, 0.03, 0.1, 0.25, 0.5];
+  const level = (/** @type {number} */ share) => levels.filter((bound) => share >= bound).length;
+  return new Map([...sums].map(([square, share]) => /** @type {[string, number]} */ ([square, level(share)]))
+    .filter(([, hot]) => hot > 0));
+}
+
+/**
+ * The moves with the greatest priors, as arrows of that width.
+ *
+ * @param {MoveThought[]} moves
+ * @returns {Arrow[]}
+ */
+export function priorArrows(moves) {
+  const best = [...moves].sort((a, b) => b.prior - a.prior).slice(0, ARROWS);
+  return best.filter((move) => move.prior >= 0.01)
+    .map((move) => ({ uci: move.uci, brush: 'paleBlue', width: 3 + 12 * move.prior }));
+}
+
+/**
+ * @param {GameView} game
+ * @param {Thoughts | null} thoughts
+ * @param {(line: ThoughtLine | null) => void} follow shows a line on the board
+ */
+export function evaluationLines(game, thoughts, follow) {
+  const now = present(game, thoughts);
+  const lines = now?.lines ?? [];
   const best = lines[0];
   const wdl = best?.wdl;
+  const numbers = (/** @type {ThoughtLine} */ line) => now?.moves.find((move) => move.uci === line.uci[0]);
   return html`
     <section class="evaluation" aria-label="Evaluation">
       <p class="wdl">${wdl
         ? html`White ${percent(wdl[0])}, draw ${percent(wdl[1])}, Black ${percent(wdl[2])}`
         : best ? nothing : 'Thinking …'}</p>
       <ol>
-        ${lines.map((line) => html`
-          <li tabindex="0" @mouseenter=${() => point(line.uci[0])} @mouseleave=${() => point(null)}
-              @focus=${() => point(line.uci[0])} @blur=${() => point(null)}>
-            <b>${scoreText(line.score)}</b> ${line.san.join(' ')}
-          </li>`)}
+        ${lines.map((line) => {
+          const known = numbers(line);
+          return html`
+            <li tabindex="0" @mouseenter=${() => follow(line)} @mouseleave=${() => follow(null)}
+                @focus=${() => follow(line)} @blur=${() => follow(null)}>
+              <b>${scoreText(line.score)}</b> <span class="npq">${known
+                ? html`<abbr title="visits">N</abbr> ${visitsText(known.visits)}
+                  <abbr title="prior">P</abbr> ${priorText(known.prior)}
+                  <abbr title="mean result for the side to move">Q</abbr> ${qText(known.q)}` : nothing}</span>
+              ${line.san.join(' ')}
+            </li>`;
+        })}
       </ol>
       <p class="small">${best ? `depth ${best.depth}, ${best.nodes.toLocaleString('en')} nodes` : nothing}</p>
     </section>`;

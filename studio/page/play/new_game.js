@@ -1,7 +1,7 @@
 /**
  * The form for a new game.
  *
- * @import {Engine} from '../types.js'
+ * @import {Engine, OpeningChoice} from '../types.js'
  */
 import { html, nothing } from '../vendor/lit-html.js';
 
@@ -43,6 +43,7 @@ export function newGameAction(form) {
     standard: 'standard',
     chess960: { chess960: number === '' ? null : Number(number) },
     fen: { fen: text(form, 'fen') },
+    opening: { moves: text(form, 'opening') },
   };
   const clock = form.get('timed')
     ? { base_s: Math.round(Number(text(form, 'minutes')) * 60), increment_s: Math.round(Number(text(form, 'increment'))) }
@@ -58,17 +59,25 @@ export function newGameAction(form) {
  * @property {string} start
  * @property {string} fen
  * @property {boolean} timed
+ * @property {OpeningChoice[]} openings those that were found
  * @property {string | null} error
  */
+
+/** @returns {NewGameForm} */
+export function emptyForm() {
+  return { side: 'white', engine: '', start: 'standard', fen: '', timed: false, openings: [], error: null };
+}
 
 /**
  * @param {NewGameForm} chosen
  * @param {Engine[]} engines
- * @param {() => void} changed a choice that shows or hides others
- * @param {(form: FormData) => void} begin
- * @param {() => void} close
+ * @param {object} on
+ * @param {() => void} on.changed a choice that shows or hides others
+ * @param {(name: string) => void} on.search an opening's name was typed
+ * @param {(form: FormData) => void} on.begin
+ * @param {() => void} on.close
  */
-export function newGameDialog(chosen, engines, changed, begin, close) {
+export function newGameDialog(chosen, engines, { changed, search, begin, close }) {
   const playing = chosen.side !== 'both';
   const range = engines.find((engine) => engine.name === chosen.engine)?.elo;
   /** @param {string} name @param {string} selected */
@@ -106,12 +115,23 @@ export function newGameDialog(chosen, engines, changed, begin, close) {
         ${chosen.side === 'neither' ? html`<label>Black's engine ${choices('other', '')}</label>` : nothing}
         <label>Start
           <select name="start" @change=${changed}>
-            ${start('standard', 'initial position')}${start('chess960', 'Chess960')}${start('fen', 'a position (FEN)')}
+            ${start('standard', 'initial position')}${start('opening', 'an opening')}
+            ${start('chess960', 'Chess960')}${start('fen', 'a position (FEN)')}
           </select>
         </label>
         ${chosen.start === 'chess960' ? html`
           <label>Number, 0 to 959 (empty: drawn) <input name="number" type="number" min="0" max="959" step="1"></label>`
           : nothing}
+        ${chosen.start === 'opening' ? html`
+          <label>Name or code
+            <input name="opening_name" autocomplete="off" spellcheck="false" placeholder="Najdorf, C60 …"
+              @input=${(/** @type {Event} */ event) => search(/** @type {HTMLInputElement} */ (event.target).value)}>
+          </label>
+          <label>Opening
+            <select name="opening" size="6" required>${chosen.openings.map((opening, index) => html`
+              <option value=${opening.moves} ?selected=${index === 0}>${opening.name}: ${opening.moves}</option>`)}
+            </select>
+          </label>` : nothing}
         ${chosen.start === 'fen' ? html`
           <label>FEN <input name="fen" required maxlength="120" autocomplete="off" spellcheck="false" .value=${chosen.fen}>
           </label>` : nothing}

@@ -1,26 +1,31 @@
 /**
  * The room in which one plays.
  *
- * @import {GameView, LegalMove, Side, Thoughts} from '../types.js'
+ * @import {GameView, LegalMove, Review, Side, ThoughtLine, Thoughts} from '../types.js'
+ * @import {Overlay} from './board.js'
  * @import {NewGameForm} from './new_game.js'
  */
-import { act } from '../server.js';
+import { act, openings } from '../server.js';
 import { html, nothing, render } from '../vendor/lit-html.js';
 import { Board } from './board.js';
 import { clockShows } from './clock.js';
-import { evaluationBar, evaluationLines } from './evaluation.js';
-import { moveList } from './moves.js';
-import { newGameAction, newGameDialog } from './new_game.js';
+import { boardAsText, browseButtons, gameButtons, playerStrip } from './controls.js';
+import { evaluationBar, evaluationLines, heatOf, present, priorArrows } from './evaluation.js';
+import { FileGames, acceptFiles, savePgn } from './files.js';
+import { moveList, phaseAt } from './moves.js';
+import { emptyForm, newGameAction, newGameDialog } from './new_game.js';
+import { LinePreview } from './preview.js';
 import { promotionDialog } from './promotion.js';
-import { boardRows, sideName, spoken } from './words.js';
+import { marksOf, reviewOf, reviewPanel } from './review.js';
+import { play as playSound, soundOf, toggleSounds } from './sounds.js';
+import { SearchTree } from './tree.js';
+import { sideName, spoken } from './words.js';
 
 /** How often running clocks are drawn, in milliseconds. */
 const CLOCK_MS = 100;
 
-/** @returns {NewGameForm} */
-function emptyForm() {
-  return { side: 'white', engine: '', start: 'standard', fen: '', timed: false, error: null };
-}
+/** Nodes for each position of a game that is dropped on the page. */
+const DROPPED_NODES = 20_000;
 
 export class PlayRoom {
   #root;
@@ -31,6 +36,8 @@ export class PlayRoom {
   #received = 0;
   /** @type {Thoughts | null} */
   #thoughts = null;
+  /** @type {Review | null} */
+  #review = null;
   /** Plies of the position on the board; null follows the game. @type {number | null} */
   #shown = null;
   #flipped = false;
@@ -42,8 +49,13 @@ export class PlayRoom {
   #form = null;
   /** Whether the person has to confirm resigning. */
   #resigning = false;
-  /** @type {string | null} */
+  /** Whether priors are drawn on the board. */
+  #heat = false;
+  /** A move that is pointed at. @type {string | null} */
   #arrow = null;
+  #preview = new LinePreview(() => this.#draw());
+  #tree = new SearchTree(() => this.#draw());
+  #files = new FileGames(() => this.#draw());
   /** @type {Board | null} */
   #board = null;
   /** The position for which the list of moves was last scrolled. */
@@ -58,6 +70,7 @@ export class PlayRoom {
     this.#announcement = announcement;
     document.addEventListener('keydown', (event) => this.#key(event));
     setInterval(() => this.#tick(), CLOCK_MS);
+    acceptFiles((file) => this.#dropped(file));
     this.#draw();
   }
 
@@ -69,9 +82,12 @@ export class PlayRoom {
     if (before && before.revision !== game.revision) {
       this.#shown = null;
       this.#arrow = null;
+      this.#preview.end();
       this.#resigning = false;
       this.#promotions = [];
     }
+    this.#tree.follow(game);
+    this.#files.follow(game);
     this.#announce(before, game);
     this.#draw();
   }
@@ -82,26 +98,43 @@ export class PlayRoom {
     this.#draw();
   }
 
+  /** @param {Review | null} review */
+  receiveReview(review) {
+    const wasRunning = this.#review?.running;
+    this.#review = review;
+    if (wasRunning && review && !review.running) this.#say(review.notice ?? 'The review is complete.');
+    this.#draw();
+  }
+
+  /** @param {string} text */
+  #say(text) {
+    this.#announcement.textContent = text;
+  }
+
   /** @param {GameView | null} before @param {GameView} game */
   #announce(before, game) {
+    /** @type {string[]} */
     const words = [];
     if (before && game.moves.length > before.moves.length) {
-      game.moves.slice(before.moves.length).forEach((move, index) => {
+      const more = game.moves.slice(before.moves.length);
+      more.forEach((move, index) => {
         const ply = game.first_ply + before.moves.length + index;
         words.push(`${ply % 2 === 0 ? 'White' : 'Black'}: ${spoken(move.san)}.`);
       });
+      if (more.length > 2) words.splice(0, words.length, `${game.moves.length} moves.`);
+      playSound(game.end && !before.end ? 'end' : soundOf(more[more.length - 1].san));
     } else if (before && game.moves.length < before.moves.length) {
       words.push(game.moves.length === 0 ? 'New game.' : `Back to move ${Math.floor(game.moves.length / 2) + 1}.`);
     }
     if (game.end && !before?.end) words.push(game.end.text);
     else if (words.length > 0 && game.legal.length > 0) words.push('Your move.');
     if (game.notice && game.notice !== before?.notice) words.push(game.notice);
-    if (words.length > 0) this.#announcement.textContent = words.join(' ');
+    if (words.length > 0) this.#say(words.join(' '));
   }
 
-  /** @param {object} action */
-  async #act(action) {
-    this.#error = await act(action);
+  /** @param {object} action @param {string} [room] */
+  async #act(action, room) {
+    this.#error = await act(action, room);
     this.#draw();
     return this.#error === null;
   }
@@ -122,6 +155,15 @@ export class PlayRoom {
     const wanted = Math.max(0, Math.min(last, ply));
     this.#shown = wanted === last ? null : wanted;
     this.#arrow = null;
+    this.#preview.end();
+    const move = this.#game?.moves[wanted - 1];
+    if (move) this.#say(spoken(move.san));
+    this.#draw();
+  }
+
+  /** @param {string | null} uci */
+  #point(uci) {
+    this.#arrow = uci;
     this.#draw();
   }
 
@@ -193,15 +235,21 @@ export class PlayRoom {
     const input = /** @type {HTMLInputElement} */ (event.target);
     const file = input.files?.[0];
     if (!file) return;
-    await this.#act({ do: 'load', pgn: await file.text() });
+    await this.#loadFile(file);
     input.value = '';
   }
 
-  #save() {
-    const now = new Date();
-    const two = (/** @type {number} */ n) => String(n).padStart(2, '0');
-    const date = `${now.getFullYear()}.${two(now.getMonth() + 1)}.${two(now.getDate())}`;
-    location.assign(`/api/play/pgn?date=${date}`);
+  /** @param {File} file */
+  async #loadFile(file) {
+    const isLoaded = await this.#act({ do: 'load', pgn: await file.text() });
+    if (isLoaded) this.#files.read();
+    return isLoaded;
+  }
+
+  /** A file was dropped on the page: it is loaded and reviewed. @param {File} file */
+  async #dropped(file) {
+    location.hash = 'play';
+    if (await this.#loadFile(file)) await this.#act({ do: 'begin', nodes: DROPPED_NODES }, 'review');
   }
 
   /** @param {string | null} fen the position to begin with */
@@ -218,6 +266,7 @@ export class PlayRoom {
     const form = new FormData(element);
     const value = (/** @type {string} */ name, /** @type {string} */ otherwise) => String(form.get(name) ?? otherwise);
     this.#form = {
+      ...this.#form,
       side: value('side', 'white'),
       engine: value('engine', this.#form.engine),
       start: value('start', 'standard'),
@@ -225,6 +274,15 @@ export class PlayRoom {
       timed: form.has('timed'),
       error: null,
     };
+    if (this.#form.start === 'opening' && this.#form.openings.length === 0) this.#findOpenings('');
+    this.#draw();
+  }
+
+  /** @param {string} name */
+  async #findOpenings(name) {
+    const found = await openings(name);
+    if (!this.#form) return;
+    this.#form = { ...this.#form, openings: found };
     this.#draw();
   }
 
@@ -251,13 +309,22 @@ export class PlayRoom {
     }
   }
 
+  /** What is drawn on the board besides the pieces. @param {GameView} game @returns {Overlay} */
+  #overlay(game) {
+    const isPresent = this.#ply() === game.moves.length;
+    const known = isPresent && this.#heat && game.analysis ? present(game, this.#thoughts)?.moves ?? [] : [];
+    const arrows = this.#arrow ? [{ uci: this.#arrow, brush: 'green' }] : priorArrows(known);
+    return { arrows, heat: heatOf(known), preview: this.#preview.now };
+  }
+
   #draw() {
     render(this.#view(), this.#root);
     const square = this.#root.querySelector('.board');
     if (!this.#board && square instanceof HTMLElement) {
       this.#board = new Board(square, (from, to, premove) => this.#moved(from, to, premove));
     }
-    if (this.#game) this.#board?.show(this.#game, this.#ply(), this.#orientation(), this.#arrow);
+    const game = this.#game;
+    if (game) this.#board?.show(game, this.#ply(), this.#orientation(), this.#overlay(game));
     this.#scrollMoves();
     for (const [id, open] of /** @type {const} */ ([['new-game', this.#form], ['promotion', this.#promotions.length]])) {
       const dialog = this.#root.querySelector(`#${id}`);
@@ -283,15 +350,17 @@ export class PlayRoom {
     const game = this.#game;
     const bottom = this.#orientation();
     const top = bottom === 'white' ? 'black' : 'white';
+    const fen = game ? this.#fen(game) : '';
+    const since = performance.now() - this.#received;
     return html`
       <div class="table" data-revision=${game?.revision ?? nothing}>
         <div class="sides">
-          ${this.#player(top)}
+          ${playerStrip(game, top, fen, since)}
           <div class="boards">
             ${game?.analysis ? evaluationBar(this.#thoughts, bottom === 'black') : nothing}
             <div class="square"><div class="board"></div></div>
           </div>
-          ${this.#player(bottom)}
+          ${playerStrip(game, bottom, fen, since)}
         </div>
         <div class="panel">
           <p class="status" id="status">${this.#status()}</p>
@@ -305,15 +374,7 @@ export class PlayRoom {
             <button type="submit">Play</button>
           </form>
           <p class="error" id="problem" role="alert">${this.#error ?? nothing}</p>
-          ${game ? this.#buttons(game) : nothing}
-          ${game?.analysis ? evaluationLines(game, this.#thoughts, (uci) => {
-            this.#arrow = uci;
-            this.#draw();
-          }) : nothing}
-          ${game ? html`<p class="small opening">${game.opening ?? nothing}</p>` : nothing}
-          ${game ? moveList(game, this.#ply(), (ply) => this.#go(ply)) : nothing}
-          ${game ? this.#browse(game) : nothing}
-          ${game ? this.#asText(game) : nothing}
+          ${game ? this.#panel(game, fen) : nothing}
         </div>
       </div>
       ${this.#promotions.length > 0 && game ? promotionDialog(game.turn, (piece) => {
@@ -323,25 +384,66 @@ export class PlayRoom {
         this.#promotions = [];
         this.#draw();
       }) : nothing}
-      ${this.#form ? newGameDialog(this.#form, game?.engines ?? [], () => this.#readForm(),
-        (form) => this.#begin(form), () => {
+      ${this.#form ? newGameDialog(this.#form, game?.engines ?? [], {
+        changed: () => this.#readForm(),
+        search: (name) => this.#findOpenings(name),
+        begin: (form) => this.#begin(form),
+        close: () => {
           this.#form = null;
           this.#draw();
-        }) : nothing}`;
+        },
+      }) : nothing}`;
   }
 
-  /** @param {Side} side */
-  #player(side) {
-    const game = this.#game;
-    const toMove = game && !game.end && game.turn === side;
+  /** @param {GameView} game @param {string} fen */
+  #panel(game, fen) {
+    const ply = this.#ply();
+    const review = reviewOf(game, this.#review);
+    const redraw = (/** @type {() => void} */ change) => () => {
+      change();
+      this.#draw();
+    };
     return html`
-      <div class="player ${toMove ? 'to-move' : ''}">
-        <span class="name"><span class="disc ${side}" aria-hidden="true"></span>
-          <span class="unseen">${sideName(side)}: </span>${game?.[side].label ?? nothing}
-          ${toMove && game.thinking ? html`<span class="small">is thinking …</span>` : nothing}</span>
-        ${game?.clock ? html`<span class="clock ${side}" role="timer" aria-label="${sideName(side)}'s clock"
-          .textContent=${clockShows(game, side, performance.now() - this.#received)}></span>` : nothing}
-      </div>`;
+      ${gameButtons(game, {
+        resigning: this.#resigning,
+        heat: this.#heat,
+        tree: this.#tree.isOpen,
+        act: (action) => this.#act(action),
+        newGame: () => this.#openForm(null),
+        resign: redraw(() => { this.#resigning = true; }),
+        flip: () => this.#flip(),
+        toggleHeat: redraw(() => { this.#heat = !this.#heat; }),
+        toggleTree: () => this.#tree.toggle(),
+        toggleSounds: redraw(toggleSounds),
+      })}
+      ${game.analysis ? evaluationLines(game, this.#thoughts, (line) => this.#followLine(line)) : nothing}
+      ${this.#tree.isOpen ? this.#tree.view((uci) => this.#point(uci)) : nothing}
+      <p class="small opening">${phaseAt(game, ply)}${game.opening ? `: ${game.opening}` : nothing}</p>
+      ${this.#files.view(game, (chosen) => this.#act({ do: 'choose', game: chosen }))}
+      ${moveList(game, ply, marksOf(review), (to) => this.#go(to))}
+      ${browseButtons(ply, game.moves.length, (to) => this.#go(to))}
+      ${reviewPanel(game, review, ply, {
+        begin: (nodes) => this.#act({ do: 'begin', nodes }, 'review'),
+        stop: () => this.#act({ do: 'stop' }, 'review'),
+        go: (to) => this.#go(to),
+        point: (uci) => this.#point(uci),
+      })}
+      <div class="buttons" role="group" aria-label="Files">
+        <button type="button" @click=${savePgn}>Save PGN</button>
+        <label class="file">Load PGN<input type="file" accept=".pgn,application/x-chess-pgn,text/plain"
+          @change=${(/** @type {Event} */ event) => this.#load(event)}></label>
+        <button type="button" @click=${() => this.#openForm(fen)}>New game from here</button>
+      </div>
+      <p class="small">A PGN that is dropped on the page is loaded and reviewed. Keys: ← → Home End look at earlier
+        positions, f flips the board, / goes to the move field.</p>
+      ${boardAsText(fen)}`;
+  }
+
+  /** Plays a line on the board while the pointer or the focus is on it. @param {ThoughtLine | null} line */
+  #followLine(line) {
+    this.#preview.end();
+    this.#point(line?.uci[0] ?? null);
+    if (line && this.#ply() === this.#game?.moves.length) this.#preview.begin(line);
   }
 
   #status() {
@@ -354,71 +456,8 @@ export class PlayRoom {
     return `${sideName(game.turn)} to move.`;
   }
 
-  /** @param {GameView} game */
-  #buttons(game) {
-    const two = game.white.kind === 'person' && game.black.kind === 'person';
-    const none = game.white.kind !== 'person' && game.black.kind !== 'person';
-    /** @param {string} label @param {() => void} action @param {boolean} [disabled] */
-    const button = (label, action, disabled = false) =>
-      html`<button type="button" ?disabled=${disabled} @click=${action}>${label}</button>`;
-    const over = game.end !== null || none;
-    return html`
-      <div class="buttons" role="group" aria-label="Game">
-        ${button('New game', () => this.#openForm(null))}
-        ${button('Take back', () => this.#act({ do: 'take_back' }), game.take_back === 0)}
-        ${this.#resigning
-          ? button('Yes, resign', () => this.#act({ do: 'resign' }), over)
-          : button('Resign', () => {
-            this.#resigning = true;
-            this.#draw();
-          }, over)}
-        ${button(two ? 'Agree a draw' : 'Offer a draw', () => this.#act({ do: 'draw' }), over)}
-        ${button('Flip', () => this.#flip())}
-        <button type="button" aria-pressed=${game.analysis ? 'true' : 'false'} ?disabled=${game.engines.length === 0}
-          @click=${() => this.#act({ do: 'analysis', on: !game.analysis })}>Evaluation</button>
-      </div>`;
-  }
-
-  /** @param {GameView} game */
-  #browse(game) {
-    const ply = this.#ply();
-    const last = game.moves.length;
-    /** @param {string} sign @param {string} label @param {number} to @param {boolean} disabled */
-    const button = (sign, label, to, disabled) =>
-      html`<button type="button" aria-label=${label} ?disabled=${disabled} @click=${() => this.#go(to)}>${sign}</button>`;
-    return html`
-      <div class="buttons browse" role="group" aria-label="Positions of the game">
-        ${button('«', 'Start position', 0, ply === 0)}${button('‹', 'One move back', ply - 1, ply === 0)}
-        ${button('›', 'One move on', ply + 1, ply === last)}${button('»', 'Last position', last, ply === last)}
-      </div>
-      <div class="buttons" role="group" aria-label="Files">
-        <button type="button" @click=${() => this.#save()}>Save PGN</button>
-        <label class="file">Load PGN<input type="file" accept=".pgn,application/x-chess-pgn,text/plain"
-          @change=${(/** @type {Event} */ event) => this.#load(event)}></label>
-        <button type="button" @click=${() => this.#openForm(this.#fen(game))}>New game from here</button>
-      </div>
-      <p class="small">Keys: ← → Home End look at earlier positions, f flips the board, / goes to the move field.</p>`;
-  }
-
-  /** @param {GameView} game */
+  /** The position on the board. @param {GameView} game */
   #fen(game) {
     return game.moves[this.#ply() - 1]?.fen ?? game.start_fen;
-  }
-
-  /** @param {GameView} game */
-  #asText(game) {
-    const fen = this.#fen(game);
-    const rows = boardRows(fen);
-    return html`
-      <details>
-        <summary>The board as text</summary>
-        <table class="text-board">
-          <caption class="unseen">The pieces on the board</caption>
-          <thead><tr><td></td>${[...'abcdefgh'].map((file) => html`<th scope="col">${file}</th>`)}</tr></thead>
-          <tbody>${rows.map((row, index) => html`
-            <tr><th scope="row">${8 - index}</th>${row.map((piece) => html`<td>${piece || '–'}</td>`)}</tr>`)}</tbody>
-        </table>
-        <p class="small">FEN: <code>${fen}</code></p>
-      </details>`;
   }
 }

@@ -4,7 +4,8 @@
  * @import {Curves} from '../types.js'
  */
 
-/** @typedef {{title: string, unit: string, curves: [string, string][]}} ChartPlan names and labels of curves */
+/** @typedef {{title: string, unit: string, curves: [string, string][]}} ChartPlan keys and labels of curves */
+/** @typedef {{name: string, curves: Curves}} NamedRun */
 
 /** Colours that are told apart in light and dark, also by most of the colour-blind (Okabe and Ito 2008). */
 const COLOURS = ['#0072b2', '#e69f00', '#009e73', '#d55e00', '#cc79a7', '#56b4e9', '#8c8c00', '#7f7f7f'];
@@ -21,26 +22,50 @@ const CHARTS = /** @type {const} */ ([
   ['lr', 'Learning rate', ''],
   ['samples_per_s', 'Samples per second', ''],
   ['kl', 'KL from the first network', 'nat'],
-  ['positions_per_s', 'Positions per second', ''],
-  ['score', 'Score', 'share'],
+  ['buffer', 'Positions in the buffer', ''],
+  ['positions_per_h', 'Positions of self-play an hour', ''],
+  ['evaluations_per_s', 'Evaluations per second', ''],
 ]);
 
+/** The name of the curve that is a bound of the divergence. @param {string} which */
+export function boundKey(which) {
+  return `bound ${which}`;
+}
+
 /**
- * The charts for which there are curves: training and validation side by side, sources one by one.
+ * The curves of several runs in one, by keys that tell the runs apart.
  *
- * @param {Curves} curves
+ * @param {NamedRun[]} runs
+ * @returns {Curves}
+ */
+export function merged(runs) {
+  return Object.fromEntries(runs.flatMap(({ curves }, index) =>
+    Object.entries(curves).map(([name, curve]) => [`${index} ${name}`, curve])));
+}
+
+/**
+ * The charts for which there are curves: training and validation side by side, sources one by one, runs after each other.
+ *
+ * @param {NamedRun[]} runs
  * @returns {ChartPlan[]}
  */
-export function plan(curves) {
-  const names = Object.keys(curves);
+export function plan(runs) {
   return CHARTS.flatMap(([key, title, unit]) => {
-    const found = names.filter((name) => name === key || name.endsWith(`.${key}`));
-    const label = (/** @type {string} */ name) => (name === key ? 'training' : name.slice(0, -key.length - 1).replace(/^sources\./, ''));
-    const order = (/** @type {string} */ name) => (name === key ? 0 : name === `validation.${key}` ? 1 : 2);
-    found.sort((a, b) => order(a) - order(b) || a.localeCompare(b));
-    if (found.length === 0) return [];
-    const labelled = found.slice(0, COLOURS.length).map((name) => /** @type {[string, string]} */ ([name, label(name)]));
-    return [{ title, unit, curves: labelled }];
+    const found = runs.flatMap(({ name: run, curves }, index) => {
+      const names = Object.keys(curves).filter((name) => name === key || name.endsWith(`.${key}`));
+      const order = (/** @type {string} */ name) => (name === key ? 0 : name === `validation.${key}` ? 1 : 2);
+      names.sort((a, b) => order(a) - order(b) || a.localeCompare(b));
+      const bounds = key === 'kl' ? ['warn', 'alarm'].map(boundKey).filter((name) => name in curves) : [];
+      const label = (/** @type {string} */ name) => {
+        const own = name.startsWith('bound ') ? name.slice(6) : name === key ? 'training'
+          : name.slice(0, -key.length - 1).replace(/^sources\./, '');
+        return runs.length > 1 ? `${run}: ${own}` : own;
+      };
+      return [...names, ...bounds].map((name) => /** @type {[string, string]} */ ([`${index} ${name}`, label(name)]));
+    });
+    // Of several runs the training's own curves first: there is not room for all.
+    if (runs.length > 1) found.sort((a, b) => Number(a[0].includes('.')) - Number(b[0].includes('.')));
+    return found.length === 0 ? [] : [{ title, unit, curves: found.slice(0, COLOURS.length) }];
   });
 }
 

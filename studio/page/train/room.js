@@ -1,11 +1,16 @@
 /**
  * The room in which one watches training runs.
  *
- * @import {Curves, Run} from '../types.js'
+ * @import {Curves, LiveBoard, Run, RunDetails} from '../types.js'
+ * @import {NamedRun} from './charts.js'
  */
-import { curves as getCurves } from '../server.js';
+import { BoardGrid } from '../boards.js';
+import { act, curves as getCurves, runDetails } from '../server.js';
 import { html, nothing, render } from '../vendor/lit-html.js';
-import { drawChart, loadPlot, plan } from './charts.js';
+import { calibration } from './calibration.js';
+import { runCard } from './card.js';
+import { boundKey, drawChart, loadPlot, merged, plan } from './charts.js';
+import { rlDetails } from './rl.js';
 
 /** Points of a curve: about as many as a chart has pixels. */
 const POINTS = 500;
@@ -13,18 +18,20 @@ const POINTS = 500;
 /** Milliseconds between two readings of the curves. */
 const REFRESH_MS = 2000;
 
-/** @param {number} seconds */
-function duration(seconds) {
-  const minutes = Math.round(seconds / 60);
-  if (seconds < 90) return `${Math.round(seconds)} s`;
-  if (minutes < 90) return `${minutes} min`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}
-
-/** @param {number | null} value */
-function number(value) {
-  return value === null ? '–' : value >= 1000 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(4)));
-}
+/** What is asked before a run is paused or gone on with. */
+const QUESTIONS = {
+  pause: {
+    title: 'Pause this run?',
+    text: 'The trainer finishes its present step, writes a checkpoint and ends. Nothing is lost; going on continues from there.',
+    yes: 'Pause it',
+  },
+  resume: {
+    title: 'Go on with this run?',
+    text: 'philidor-trainer is started again with --resume, without an end but that of the configuration. Its output goes to '
+      + 'studio.log in the run\'s folder. Make sure that no other trainer works in this folder.',
+    yes: 'Go on',
+  },
+};
 
 export class TrainRoom {
   #root;
@@ -32,12 +39,22 @@ export class TrainRoom {
   #runs = [];
   /** @type {number} */
   #chosen = 0;
-  /** @type {Curves | null} */
-  #curves = null;
+  /** Further runs whose curves are shown. @type {Set<number>} */
+  #compared = new Set();
+  /** The curves of the chosen run and those that are compared with it. @type {NamedRun[]} */
+  #curves = [];
+  /** @type {RunDetails | null} */
+  #details = null;
+  /** What waits for confirmation. @type {{run: Run, command: 'pause' | 'resume'} | null} */
+  #question = null;
+  /** @type {string | null} */
+  #error = null;
   #isShown = false;
   #isReading = false;
   /** What the curves on the page were read of. */
   #read = '';
+  /** @type {BoardGrid | null} */
+  #grid = null;
 
   /** @param {HTMLElement} root */
   constructor(root) {
@@ -54,9 +71,15 @@ export class TrainRoom {
     if (this.#read === '') this.#refresh();
   }
 
+  /** @param {Record<string, LiveBoard>} boards */
+  receiveBoards(boards) {
+    if (this.#isShown) this.#grid?.receive(boards);
+  }
+
   /** @param {boolean} isShown */
   show(isShown) {
     this.#isShown = isShown;
+    if (!isShown) this.#grid?.show([]);
     this.#draw();
     this.#read = '';
     this.#refresh();
@@ -65,32 +88,66 @@ export class TrainRoom {
   /** @param {number} id */
   #choose(id) {
     this.#chosen = id;
-    this.#curves = null;
+    this.#curves = [];
+    this.#details = null;
     this.#draw();
     this.#refresh();
   }
 
-  /** Reads the curves of the chosen run, if they have grown. */
+  /** @param {number} id @param {boolean} isCompared */
+  #compare(id, isCompared) {
+    if (isCompared) this.#compared.add(id);
+    else this.#compared.delete(id);
+    this.#draw();
+    this.#refresh();
+  }
+
+  /** @param {Run} run @param {'pause' | 'keep' | 'resume'} command */
+  async #act(run, command) {
+    this.#error = await act({ do: command }, `runs/${run.id}`);
+    this.#question = null;
+    this.#draw();
+  }
+
+  /** Reads the curves of the chosen runs, if they have grown. */
   async #refresh() {
     const run = this.#runs[this.#chosen];
-    const state = `${run?.id} ${run?.lines}`;
-    if (!run || !this.#isShown || this.#isReading || state === this.#read) return;
+    if (!run || !this.#isShown || this.#isReading) return;
+    const wanted = [run, ...this.#runs.filter((other) => this.#compared.has(other.id) && other.id !== run.id)];
+    const state = wanted.map(({ id, lines, stage }) => `${id} ${lines} ${stage}`).join();
+    if (state === this.#read) return;
     this.#isReading = true;
-    const curves = await getCurves(run.id, POINTS);
+    const [details, ...curves] = await Promise.all([runDetails(run.id), ...wanted.map(({ id }) => getCurves(id, POINTS))]);
     this.#isReading = false;
-    if (!curves || this.#chosen !== run.id) return;
-    this.#curves = curves;
+    if (this.#chosen !== run.id || curves.some((read) => !read)) return;
+    this.#details = details;
+    this.#curves = wanted.map(({ name }, index) => ({ name, curves: this.#withBounds(/** @type {Curves} */ (curves[index]), index) }));
     this.#read = state;
     this.#draw();
     await this.#drawCharts();
   }
 
+  /** The divergence's alarms as curves of their own. @param {Curves} curves @param {number} index @returns {Curves} */
+  #withBounds(curves, index) {
+    const rl = this.#details?.rl;
+    const kl = curves.kl?.[0];
+    if (!rl || !kl || index > 0) return curves;
+    const ends = [kl[0], kl[kl.length - 1]];
+    /** @type {Curves} */
+    const bounds = {};
+    for (const [which, bound] of Object.entries({ warn: rl.kl_warn, alarm: rl.kl_alarm })) {
+      // A bound that nothing reaches says none is wanted.
+      if (bound !== null && bound < 1000) bounds[boundKey(which)] = [ends, [bound, bound]];
+    }
+    return { ...curves, ...bounds };
+  }
+
   async #drawCharts() {
-    const curves = this.#curves;
-    if (!curves || !this.#isShown) return;
+    if (this.#curves.length === 0 || !this.#isShown) return;
     const x = this.#runs[this.#chosen]?.kind === 'rl' ? 'iteration' : 'step';
     const Plot = await loadPlot();
-    for (const chart of plan(curves)) {
+    const curves = merged(this.#curves);
+    for (const chart of plan(this.#curves)) {
       const element = this.#root.querySelector(`[data-chart="${chart.title}"]`);
       if (element instanceof HTMLElement) drawChart(Plot, element, chart, curves, x);
     }
@@ -100,43 +157,53 @@ export class TrainRoom {
     if (!this.#isShown) return;
     const help = html`<p>No training run is followed. Start the studio with <code>--run</code> and the run's folder, as in
       <code>philidor-studio --run runs/first</code>.</p>`;
+    const boards = this.#runs[this.#chosen]?.boards ?? [];
     render(html`
       <h2>Training runs</h2>
       ${this.#runs.length === 0 ? help : nothing}
-      <div class="runs">${this.#runs.map((run) => this.#run(run))}</div>
+      <p class="error" role="alert">${this.#error ?? nothing}</p>
+      <div class="runs">${this.#runs.map((run) => runCard(run, run.id === this.#chosen, this.#compared.has(run.id), {
+        choose: (id) => this.#choose(id),
+        compare: (id, isCompared) => this.#compare(id, isCompared),
+        act: (of, command) => {
+          if (command === 'keep') this.#act(of, command);
+          else this.#question = { run: of, command };
+          this.#draw();
+        },
+      }))}</div>
       <div class="charts">
-        ${this.#curves ? plan(this.#curves).map((chart) => html`
+        ${plan(this.#curves).map((chart) => html`
           <figure class="chart" data-chart=${chart.title}>
             <figcaption><h3>${chart.title}${chart.unit ? `, ${chart.unit}` : nothing}</h3></figcaption>
-          </figure>`) : nothing}
-      </div>`, this.#root);
+          </figure>`)}
+      </div>
+      ${boards.length > 0 ? html`<h3>Games that are being played now</h3>` : nothing}
+      <div class="grid" id="run-boards"></div>
+      ${this.#details?.rl ? rlDetails(this.#details.rl) : nothing}
+      ${this.#details?.reliability ? calibration(this.#details.reliability) : nothing}
+      ${this.#question ? this.#confirmation(this.#question) : nothing}`, this.#root);
+    const grid = this.#root.querySelector('#run-boards');
+    if (!this.#grid && grid instanceof HTMLElement) this.#grid = new BoardGrid(grid);
+    this.#grid?.show(boards);
+    const dialog = this.#root.querySelector('dialog');
+    if (dialog && !dialog.open) dialog.showModal();
   }
 
-  /** @param {Run} run */
-  #run(run) {
-    const isRl = run.kind === 'rl';
-    const age = run.modified_s === null ? null : Math.max(0, Date.now() / 1000 - run.modified_s);
-    /** @param {string} name @param {string} value */
-    const row = (name, value) => html`<dt>${name}</dt><dd>${value}</dd>`;
+  /** @param {{run: Run, command: 'pause' | 'resume'}} question */
+  #confirmation({ run, command }) {
+    const { title, text, yes } = QUESTIONS[command];
+    const close = () => {
+      this.#question = null;
+      this.#draw();
+    };
     return html`
-      <section class="run" aria-label="Run ${run.name}">
-        <h3>${run.name}</h3>
-        ${run.problem ? html`<p>${run.problem}</p>` : html`
-          <dl>
-            ${row(isRl ? 'Iterations' : 'Steps', number(run.done))}
-            ${run.samples === null ? nothing : row('Samples', run.total_samples
-              ? `${number(run.samples)} of ${number(run.total_samples)}` : number(run.samples))}
-            ${run.samples_per_s === null ? nothing : row('Samples per second', number(run.samples_per_s))}
-            ${run.lr === null ? nothing : row('Learning rate', number(run.lr))}
-            ${run.time_s === null ? nothing : row('Time', duration(run.time_s))}
-            ${run.seconds_left === null ? nothing : row('Time left', run.seconds_left < 1 ? 'done' : duration(run.seconds_left))}
-            ${age === null ? nothing : row('Last report', `${duration(age)} ago`)}
-          </dl>
-          ${run.samples !== null && run.total_samples ? html`
-            <progress aria-label="Progress of ${run.name}" max=${run.total_samples} value=${run.samples}></progress>` : nothing}
-          ${run.damaged > 0 ? html`<p class="small">${run.damaged} damaged lines of metrics.jsonl were left out.</p>` : nothing}`}
-        <button type="button" aria-pressed=${run.id === this.#chosen ? 'true' : 'false'}
-          @click=${() => this.#choose(run.id)}>Show its curves</button>
-      </section>`;
+      <dialog aria-labelledby="run-question" @close=${close}>
+        <h2 id="run-question">${title}</h2>
+        <p>${run.name}: ${text}</p>
+        <div class="buttons">
+          <button class="first" type="button" @click=${() => this.#act(run, command)}>${yes}</button>
+          <button type="button" @click=${close}>Cancel</button>
+        </div>
+      </dialog>`;
   }
 }

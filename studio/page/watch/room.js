@@ -1,47 +1,19 @@
 /**
- * The room in which one watches matches between engines.
+ * The room in which one watches matches: one that is played here, and those that others play.
  *
- * @import {Engine, GameView, LiveBoard, Match} from '../types.js'
+ * @import {Engine, Followed, LiveBoard, Match, ThinkingTime} from '../types.js'
+ * @import {OrderForm} from './order.js'
  */
-import { Board } from '../play/board.js';
-import { act } from '../server.js';
+import { BoardGrid } from '../boards.js';
+import { act, books } from '../server.js';
 import { html, nothing, render } from '../vendor/lit-html.js';
+import { beginCommand, orderForm } from './order.js';
+import { finishedGames, standingView } from './standing.js';
 
-/**
- * The live board as the game that the board component shows: nobody at the browser has a side.
- *
- * @param {LiveBoard} live
- * @returns {GameView}
- */
-function asGame(live) {
-  /** @param {string} name */
-  const engine = (name) => ({ kind: /** @type {const} */ ('engine'), label: name, name, elo: null });
-  return {
-    revision: 0,
-    start_fen: live.start_fen,
-    chess960: false,
-    first_ply: 0,
-    moves: live.last ? [live.last] : [],
-    opening: null,
-    start_check: false,
-    turn: 'white',
-    legal: [],
-    white: engine(live.white),
-    black: engine(live.black),
-    clock: null,
-    end: null,
-    take_back: 0,
-    thinking: false,
-    analysis: false,
-    notice: null,
-    stalled: false,
-    engines: [],
-  };
-}
-
-/** @param {number} value with a sign */
-function signed(value) {
-  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(0)}`;
+/** @param {ThinkingTime} time */
+function timeText(time) {
+  if ('move_ms' in time) return `${time.move_ms / 1000} s a move`;
+  return `${time.clock.base_ms / 1000} s + ${time.clock.increment_ms / 1000} s`;
 }
 
 export class WatchRoom {
@@ -50,11 +22,17 @@ export class WatchRoom {
   #engines = [];
   /** @type {Match | null} */
   #match = null;
+  /** @type {Followed[]} */
+  #followed = [];
+  /** @type {string[]} */
+  #books = [];
+  /** @type {OrderForm} */
+  #form = { time: 'move', sprt: false };
   /** @type {string | null} */
   #error = null;
   #isShown = false;
-  /** @type {Board | null} */
-  #board = null;
+  /** The grids of boards, by the element that holds them. @type {Map<Element, BoardGrid>} */
+  #grids = new Map();
 
   /** @param {HTMLElement} root */
   constructor(root) {
@@ -63,6 +41,7 @@ export class WatchRoom {
 
   /** @param {Engine[]} engines */
   receiveEngines(engines) {
+    if (JSON.stringify(engines) === JSON.stringify(this.#engines)) return;
     this.#engines = engines;
     this.#draw();
   }
@@ -73,9 +52,27 @@ export class WatchRoom {
     this.#draw();
   }
 
+  /** @param {Followed[]} followed */
+  receiveFollowed(followed) {
+    this.#followed = followed;
+    this.#draw();
+  }
+
+  /** @param {Record<string, LiveBoard>} boards */
+  receiveBoards(boards) {
+    if (!this.#isShown) return;
+    this.#grids.forEach((grid) => grid.receive(boards));
+  }
+
   /** @param {boolean} isShown */
   show(isShown) {
     this.#isShown = isShown;
+    this.#draw();
+    if (isShown && this.#books.length === 0) this.#readBooks();
+  }
+
+  async #readBooks() {
+    this.#books = await books();
     this.#draw();
   }
 
@@ -85,100 +82,93 @@ export class WatchRoom {
     this.#draw();
   }
 
-  /** @param {SubmitEvent} event */
-  #begin(event) {
-    event.preventDefault();
-    const form = new FormData(/** @type {HTMLFormElement} */ (event.target));
-    this.#act({
-      do: 'begin',
-      first: form.get('first'),
-      second: form.get('second'),
-      games: Number(form.get('games')),
-      move_time_ms: Math.round(Number(form.get('seconds')) * 1000),
-    });
-  }
-
   #draw() {
     if (!this.#isShown) return;
     render(this.#view(), this.#root);
-    const square = this.#root.querySelector('.board');
-    if (!this.#board && square instanceof HTMLElement) this.#board = new Board(square, () => {});
-    const live = this.#match?.board;
-    if (live) this.#board?.show(asGame(live), live.last ? 1 : 0, 'white', null);
+    const elements = [...this.#root.querySelectorAll('.grid')];
+    for (const [element, grid] of this.#grids) {
+      if (elements.includes(element)) continue;
+      grid.show([]);
+      this.#grids.delete(element);
+    }
+    for (const element of elements) {
+      if (!(element instanceof HTMLElement)) continue;
+      const grid = this.#grids.get(element) ?? new BoardGrid(element);
+      this.#grids.set(element, grid);
+      grid.show((element.dataset.boards ?? '').split(' ').filter(Boolean));
+    }
   }
 
   #view() {
     const match = this.#match;
-    const running = match !== null && match.phase !== 'ended';
+    const isRunning = match?.phase === 'playing' || match?.phase === 'finishing';
     return html`
       <h2>Match</h2>
-      ${running ? this.#controls(match) : this.#order()}
+      ${match && match.phase !== 'ended' ? this.#controls(match) : nothing}
+      ${isRunning ? nothing : orderForm(this.#form, this.#engines, this.#books, (form) => {
+        this.#form = form;
+        this.#draw();
+      }, (form) => this.#act(beginCommand(form)))}
       <p class="error" role="alert">${this.#error ?? nothing}</p>
       ${match ? html`
-        <div class="table">
-          <div class="sides">
-            <div class="player"><span class="name"><span class="disc black" aria-hidden="true"></span>
-              <span class="unseen">Black: </span>${match.board?.black ?? nothing}</span></div>
-            <div class="boards"><div class="square"><div class="board"></div></div></div>
-            <div class="player"><span class="name"><span class="disc white" aria-hidden="true"></span>
-              <span class="unseen">White: </span>${match.board?.white ?? nothing}</span></div>
-          </div>
-          <div class="panel">${this.#score(match)}</div>
-        </div>` : nothing}`;
-  }
-
-  #order() {
-    /** @param {string} name @param {number} selected */
-    const choices = (name, selected) => html`
-      <select name=${name}>${this.#engines.map((engine, index) => html`
-        <option value=${engine.name} ?selected=${index === selected} ?disabled=${engine.error !== null}>${engine.name}</option>`)}
-      </select>`;
-    return html`
-      <form class="order" @submit=${(/** @type {SubmitEvent} */ event) => this.#begin(event)}>
-        <label>Engine ${choices('first', 0)}</label>
-        <label>against ${choices('second', 1)}</label>
-        <label>Games <input name="games" type="number" min="2" max="1000" step="2" value="10" required></label>
-        <label>Seconds a move <input name="seconds" type="number" min="0.01" max="60" step="any" value="0.2" required></label>
-        <button class="first" type="submit">Begin</button>
-      </form>`;
+        <div class="watched">
+          <div class="grid" data-boards=${match.boards.join(' ')}></div>
+          <div class="panel">${this.#state(match)}</div>
+        </div>` : nothing}
+      ${this.#followed.map((followed) => this.#followedView(followed))}`;
   }
 
   /** @param {Match} match */
   #controls(match) {
+    /** @param {string} label @param {string} command @param {boolean} [disabled] */
+    const button = (label, command, disabled = false) => html`
+      <button type="button" ?disabled=${disabled} @click=${() => this.#act({ do: command })}>${label}</button>`;
     return html`
-      <div class="buttons">
-        <button type="button" ?disabled=${match.phase === 'finishing'} @click=${() => this.#act({ do: 'finish' })}>
-          Finish this game, then stop</button>
-        <button type="button" @click=${() => this.#act({ do: 'stop' })}>Stop now</button>
+      <div class="buttons" role="group" aria-label="Match">
+        ${match.phase === 'suspended' ? button('Resume', 'resume') : html`
+          ${button('Finish the running games, then stop', 'finish', match.phase === 'finishing')}
+          ${button('Suspend', 'suspend')}`}
+        ${button('Stop now', 'stop')}
       </div>`;
   }
 
   /** @param {Match} match */
-  #score(match) {
-    const { wins, draws, losses, pairs } = match.score;
-    const played = wins + draws + losses;
-    const points = wins + draws / 2;
-    const state = match.phase === 'ended' ? `ended after ${played}` : match.phase === 'finishing'
-      ? `last game, ${played + 1}` : `game ${played + 1}`;
+  #state(match) {
+    const { order, standing, phase } = match;
+    const played = standing.games[0] + standing.games[1] + standing.games[2];
+    const state = {
+      playing: `${played} of ${order.games} games`,
+      finishing: `finishing the running games after ${played}`,
+      suspended: `suspended after ${played} of ${order.games}`,
+      ended: `ended after ${played} of ${order.games}`,
+    }[phase];
     return html`
-      <p class="status" role="status">${match.first} against ${match.second}: ${state} of ${match.games}.</p>
+      <p class="status" role="status">${order.first} against ${order.second}: ${state}.</p>
       ${match.notice ? html`<p class="notice">${match.notice}</p>` : nothing}
-      <p class="score">${points} : ${played - points}</p>
-      <p>${wins} won, ${draws} drawn, ${losses} lost${match.rated
-        ? html`; Elo ${signed(match.rated.elo)} ± ${match.rated.error.toFixed(0)}` : nothing}</p>
-      <p class="small">Pairs of games with 0, ½, 1, 1½ and 2 points: ${pairs.join(', ')}. ${match.rated
-        ? 'The error is that of a 95 % interval.' : 'Elo needs two pairs that differ.'}</p>
-      <p class="small">${match.board && match.phase !== 'ended'
-        ? `${match.board.opening}, move ${Math.floor((match.board.ply + 1) / 2)}${match.board.last ? `: ${match.board.last.san}` : ''}`
-        : nothing}</p>
+      ${standingView(standing)}
+      <p class="small">${timeText(order.time)}${match.sprt
+        ? `; test of ${match.sprt.elo0} against ${match.sprt.elo1} Elo` : nothing}.</p>
+      ${finishedGames(match.finished)}
       ${match.finished.length > 0 ? html`
-        <table class="results">
-          <thead><tr><th>White</th><th>Black</th><th>Opening</th><th>Result</th></tr></thead>
-          <tbody>${[...match.finished].reverse().map((game) => html`
-            <tr title=${game.text}><td>${game.white}</td><td>${game.black}</td><td>${game.opening}</td><td>${game.result}</td></tr>`)}
-          </tbody>
-        </table>
-        <div class="buttons"><button type="button" @click=${() => location.assign('/api/match/pgn')}>Save PGN</button></div>`
-        : nothing}`;
+        <div class="buttons"><button type="button" @click=${() => location.assign('/api/match/pgn')}>Save PGN</button></div>` : nothing}`;
+  }
+
+  /** @param {Followed} followed */
+  #followedView(followed) {
+    return html`
+      <section class="followed" aria-label="Match in ${followed.name}">
+        <h2>${followed.name}</h2>
+        ${followed.problem ? html`<p>${followed.problem}</p>` : html`
+          <div class="watched">
+            <div class="grid" data-boards=${followed.boards.join(' ')}></div>
+            <div class="panel">
+              ${followed.pairings.map((pairing) => html`
+                <p class="status">${pairing.first} against ${pairing.second}: ${pairing.standing.games.reduce((a, b) => a + b)} games.</p>
+                ${standingView(pairing.standing)}`)}
+              ${followed.broken > 0 ? html`<p class="small">${followed.broken} games cannot be read and are left out.</p>` : nothing}
+              ${finishedGames(followed.finished)}
+            </div>
+          </div>`}
+      </section>`;
   }
 }

@@ -2,10 +2,10 @@
 //!
 //! They are parsed word by word, as GUIs do: engines add words of their own, and unknown ones are skipped.
 
-use serde::Serialize;
+use engine::uci_client::InfoLine;
 
 /// A line of an engine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum EngineLine {
     /// `id name …`.
     Name(String),
@@ -16,7 +16,13 @@ pub enum EngineLine {
     /// `readyok`.
     ReadyOk,
     /// `info …` with a score and a variation.
-    Info(SearchInfo),
+    Info(InfoLine),
+    /// `info string` with the statistics of a root move, as Leela Chess Zero and Philidor write them.
+    Numbers(MoveNumbers),
+    /// `info string tree {…}`: Philidor's answer to `tree`, JSON.
+    Tree(String),
+    /// `info string tree: …`: why there is no such answer.
+    NoTree(String),
     /// `bestmove …`: the move as it was written.
     Best(String),
     /// Anything else.
@@ -32,41 +38,17 @@ pub struct OptionSpec {
     pub range: Option<(i64, i64)>,
 }
 
-/// A score for the side to move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SearchScore {
-    /// Centipawns.
-    Cp(i32),
-    /// Moves to mate; negative when the side to move is mated.
-    Mate(i32),
-}
-
-impl SearchScore {
-    /// The same score for the other side.
-    pub fn reversed(self) -> SearchScore {
-        match self {
-            SearchScore::Cp(cp) => SearchScore::Cp(cp.saturating_neg()),
-            SearchScore::Mate(moves) => SearchScore::Mate(moves.saturating_neg()),
-        }
-    }
-}
-
-/// One variation of a search.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SearchInfo {
-    /// `multipv`, from 1.
-    pub rank: usize,
-    /// Depth in plies, as the engine counts it.
-    pub depth: u32,
-    /// Nodes of the whole search.
-    pub nodes: u64,
-    /// For the side to move.
-    pub score: SearchScore,
-    /// Win, draw and loss for the side to move, per mille.
-    pub wdl: Option<[u32; 3]>,
-    /// The variation's moves in UCI notation.
-    pub pv: Vec<String>,
+/// What a search knows of a root move, for the side that makes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MoveNumbers {
+    /// The move in UCI notation; `node` is the root, which ends a list.
+    pub uci: String,
+    /// Visits (N).
+    pub visits: u64,
+    /// Prior (P), 0 to 1.
+    pub prior: f32,
+    /// Mean result (Q), −1 to 1.
+    pub q: f32,
 }
 
 impl EngineLine {
@@ -80,7 +62,8 @@ impl EngineLine {
                 EngineLine::Name(words.collect::<Vec<_>>().join(" "))
             }
             Some("option") => option(words).map_or(EngineLine::Other, EngineLine::Option),
-            Some("info") => info(words).map_or(EngineLine::Other, EngineLine::Info),
+            Some("info") if line.starts_with("info string ") => string(&line["info string ".len()..]),
+            Some("info") => InfoLine::parse(words).map_or(EngineLine::Other, EngineLine::Info),
             Some("bestmove") => EngineLine::Best(words.next().unwrap_or_default().to_owned()),
             _ => EngineLine::Other,
         }
@@ -99,36 +82,27 @@ fn option<'a>(words: impl Iterator<Item = &'a str>) -> Option<OptionSpec> {
     (first == "name").then(|| OptionSpec { name: names.join(" "), range: number("min").zip(number("max")) })
 }
 
-fn info<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<SearchInfo> {
-    let (mut rank, mut depth, mut nodes, mut score, mut wdl) = (1, 0, 0, None, None);
-    while let Some(word) = words.next() {
-        match word {
-            "multipv" => rank = words.next()?.parse().ok()?,
-            "depth" => depth = words.next()?.parse().ok()?,
-            "nodes" => nodes = words.next()?.parse().ok()?,
-            "score" => {
-                let kind = words.next()?;
-                let number = words.next()?.parse().ok()?;
-                score = match kind {
-                    "cp" => Some(SearchScore::Cp(number)),
-                    "mate" => Some(SearchScore::Mate(number)),
-                    _ => return None,
-                };
-            }
-            "wdl" => {
-                let mut number = || words.next()?.parse().ok();
-                wdl = Some([number()?, number()?, number()?]);
-            }
-            // A bound is no score, and a string is for people.
-            "lowerbound" | "upperbound" | "string" => return None,
-            "pv" => {
-                let pv = words.map(str::to_owned).collect();
-                return Some(SearchInfo { rank, depth, nodes, score: score?, wdl, pv });
-            }
-            _ => (),
-        }
+fn string(text: &str) -> EngineLine {
+    if let Some(answer) = text.strip_prefix("tree {") {
+        return EngineLine::Tree(format!("{{{answer}"));
     }
-    None
+    if let Some(reason) = text.strip_prefix("tree: ") {
+        return EngineLine::NoTree(reason.to_owned());
+    }
+    numbers(text).map_or(EngineLine::Other, EngineLine::Numbers)
+}
+
+/// `e2e4  (877 ) N:      15 (+ 0) (P: 20.18%) (WL:  0.04000) … (Q:  0.03125) …`
+fn numbers(text: &str) -> Option<MoveNumbers> {
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    let after = |key| words.iter().position(|word| *word == key).and_then(|at| words.get(at + 1));
+    let number = |key| after(key)?.trim_end_matches(['%', ')']).parse::<f32>().ok();
+    Some(MoveNumbers {
+        uci: (*words.first()?).to_owned(),
+        visits: after("N:")?.parse().ok()?,
+        prior: number("(P:")? / 100.0,
+        q: number("(Q:")?,
+    })
 }
 
 #[cfg(test)]
@@ -148,17 +122,28 @@ mod tests {
     }
 
     #[test]
-    fn a_variation_is_read_whatever_words_stand_between() {
-        let line = "info depth 3 seldepth 6 multipv 2 score cp 55 wdl 296 545 159 nodes 32 nps 48 \
-                    hashfull 0 tbhits 0 time 663 pv e2e4 c7c5";
-        let EngineLine::Info(info) = EngineLine::parse(line) else { panic!("a variation") };
-        assert_eq!((info.rank, info.depth, info.nodes), (2, 3, 32));
-        assert_eq!((info.score, info.wdl), (SearchScore::Cp(55), Some([296, 545, 159])));
-        assert_eq!(info.pv, ["e2e4", "c7c5"]);
-        for line in ["info string score cp 3 pv e2e4", "info depth 4 score cp 3 lowerbound pv e2e4", "info"] {
-            assert_eq!(EngineLine::parse(line), EngineLine::Other, "{line}");
-        }
+    fn statistics_of_moves_and_answers_about_the_tree_are_read() {
+        let line = "info string e2e4  (877 ) N:      15 (+ 0) (P: 20.18%) (WL:  0.04000) (D: 0.360) (M:  0.0) \
+                    (Q:  0.03125) (U: 0.04250) (S:  0.07375) (V: -0.0312)";
+        let EngineLine::Numbers(numbers) = EngineLine::parse(line) else { panic!("numbers") };
+        assert_eq!((numbers.uci.as_str(), numbers.visits, numbers.q), ("e2e4", 15, 0.03125));
+        assert!((numbers.prior - 0.2018).abs() < 1e-6);
+        let root = "info string node  (20  ) N:      16 (+ 0) (P: 100.0%) (WL:  0.04000) (D: 0.360) (M:  0.0) (Q: -0.5) ";
+        assert!(
+            matches!(EngineLine::parse(root), EngineLine::Numbers(numbers) if numbers.uci == "node" && numbers.q == -0.5)
+        );
+        assert_eq!(EngineLine::parse("info string tree {\"a\": 1}"), EngineLine::Tree("{\"a\": 1}".into()));
+        assert_eq!(
+            EngineLine::parse("info string tree: illegal move"),
+            EngineLine::NoTree("illegal move".into())
+        );
+        assert_eq!(EngineLine::parse("info string N: x"), EngineLine::Other);
+    }
+
+    #[test]
+    fn names_and_moves_are_read() {
         assert_eq!(EngineLine::parse("bestmove e2e4 ponder c7c5"), EngineLine::Best("e2e4".into()));
         assert_eq!(EngineLine::parse("id name My Engine 3"), EngineLine::Name("My Engine 3".into()));
+        assert!(matches!(EngineLine::parse("info depth 1 score cp 3 pv e2e4"), EngineLine::Info(_)));
     }
 }

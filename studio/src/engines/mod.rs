@@ -4,6 +4,6 @@ mod line;
 mod process;
 mod roster;
 
-pub use line::{EngineLine, OptionSpec, SearchInfo, SearchScore};
+pub use line::{EngineLine, MoveNumbers, OptionSpec};
 pub use process::{EngineEvent, EngineHandle, SearchOrder, start};
 pub use roster::{EngineSpec, Roster, RosterError};

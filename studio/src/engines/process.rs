@@ -7,12 +7,13 @@ use std::collections::HashMap;
 use std::process::Stdio;
 use std::time::Duration;
 
+use engine::uci_client::InfoLine;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::line::{EngineLine, OptionSpec, SearchInfo};
+use super::line::{EngineLine, MoveNumbers, OptionSpec};
 use super::roster::EngineSpec;
 
 /// How long an engine may take to start, to become ready, and to answer after the time of its search or after `stop`.
@@ -42,7 +43,7 @@ pub struct SearchOrder {
 }
 
 /// What an engine reports.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum EngineEvent {
     /// It has started: its name and its options.
     Ready {
@@ -56,8 +57,17 @@ pub enum EngineEvent {
         /// The search.
         id: u64,
         /// The variation.
-        info: SearchInfo,
+        info: InfoLine,
     },
+    /// The statistics of a root move of search `id`.
+    Numbers {
+        /// The search.
+        id: u64,
+        /// The statistics.
+        numbers: MoveNumbers,
+    },
+    /// The answer to [`EngineHandle::tree`], as JSON, or why there is none.
+    Tree(Result<String, String>),
     /// The move of search `id`, as it was written.
     Best {
         /// The search.
@@ -75,6 +85,7 @@ pub enum EngineEvent {
 enum Order {
     Search(SearchOrder),
     Stop,
+    Tree(Vec<String>),
 }
 
 /// A running engine; dropping it ends the process.
@@ -93,6 +104,11 @@ impl EngineHandle {
     /// Stops the search that is running, if there is one; it reports nothing more.
     pub fn stop(&self) {
         let _ = self.orders.send(Order::Stop);
+    }
+
+    /// Asks for the statistics of the moves after a line of the last search, which may be running. Only Philidor answers.
+    pub fn tree(&self, moves: Vec<String>) {
+        let _ = self.orders.send(Order::Tree(moves));
     }
 }
 
@@ -241,13 +257,15 @@ impl Conversation {
             tokio::select! {
                 order = orders.recv() => match order {
                     None => return Ok(()),
-                    Some(order) => {
-                        next = match order {
-                            Order::Search(search) => Some(search),
-                            Order::Stop => None,
-                        };
+                    Some(Order::Search(search)) => {
+                        next = Some(search);
                         self.abandon().await?;
                     }
+                    Some(Order::Stop) => {
+                        next = None;
+                        self.abandon().await?;
+                    }
+                    Some(Order::Tree(moves)) => self.ask_tree(&moves).await?,
                 },
                 line = next_line(&mut self.output) => self.hear(&line?, report),
                 () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
@@ -272,11 +290,23 @@ impl Conversation {
         Ok(())
     }
 
+    async fn ask_tree(&mut self, moves: &[String]) -> Result<(), Fault> {
+        let line =
+            if moves.is_empty() { "tree".to_owned() } else { format!("tree moves {}", moves.join(" ")) };
+        self.send(&line).await
+    }
+
     fn hear(&mut self, line: &str, report: &impl Fn(EngineEvent)) {
+        let line = match EngineLine::parse(line) {
+            EngineLine::Tree(answer) => return report(EngineEvent::Tree(Ok(answer))),
+            EngineLine::NoTree(reason) => return report(EngineEvent::Tree(Err(reason))),
+            line => line,
+        };
         let Some(search) = &self.current else { return };
         let id = search.id;
-        match EngineLine::parse(line) {
+        match line {
             EngineLine::Info(info) if search.is_wanted => report(EngineEvent::Info { id, info }),
+            EngineLine::Numbers(numbers) if search.is_wanted => report(EngineEvent::Numbers { id, numbers }),
             EngineLine::Best(text) => {
                 if search.is_wanted {
                     report(EngineEvent::Best { id, text });

@@ -1,9 +1,19 @@
-//! Matches between two engines: openings, games with colours reversed, the score.
+//! Matches between two engines: openings, games with colours reversed, the score; and matches that others play, followed
+//! from their PGN.
 
+mod order;
 mod openings;
-mod score;
+mod standing;
+mod lane;
+mod saved;
+mod view;
 mod runner;
+mod follow;
 
-pub use openings::{MatchOpening, openings};
-pub use runner::{MatchCommand, MatchHandle, MatchOrder, start as start_matches};
-pub use score::{MatchScore, Rated};
+pub use follow::{FollowedMatches, FollowedView};
+pub use openings::{OpeningBook, OpeningFileError};
+pub use order::{MatchOrder, ThinkingTime};
+pub use runner::{MatchCommand, MatchHandle, start as start_matches};
+pub use saved::SavedMatchError;
+pub use standing::{LlrView, Standing};
+pub use view::{FinishedGame, MatchPhase, MatchView};

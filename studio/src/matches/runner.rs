@@ -1,39 +1,32 @@
-//! The task that plays a match, one game at a time, and publishes what has changed.
+//! The task that plays matches, one at a time: it deals games to lanes, counts, saves, and publishes what has changed.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, VecDeque};
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use engine::matches::SprtDecision;
+use serde::Deserialize;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, sleep_until};
 
-use super::openings::{MatchOpening, openings};
-use super::score::{MatchScore, Rated};
-use crate::engines::{EngineEvent, EngineHandle, Roster, SearchOrder, start as start_engine};
-use crate::play::{ActionError, EndReason, GameEnd, PlayedGame, PlayedMove, Winner, write_pgn};
-
-/// Games of a match, and milliseconds that an engine may be given for a move.
-const GAMES: std::ops::RangeInclusive<u32> = 2..=1000;
-const MOVE_TIMES: std::ops::RangeInclusive<u32> = 10..=60_000;
-
-/// Plies after which a game counts as drawn.
-const LONGEST_GAME: usize = 600;
+use super::lane::{Lane, LaneEvent, LaneGame, LaneReport};
+use super::openings::OpeningBook;
+use super::order::{MatchOrder, ThinkingTime};
+use super::saved::{SavedMatch, SavedMatchError};
+use super::standing::{Standing, results};
+use super::view::{FinishedGame, MatchPhase, MatchView, board, names};
+use crate::boards::Boards;
+use crate::engines::Roster;
+use crate::play::{ActionError, GameEnd, PgnHeader, Winner, write_pgn};
 
 /// Finished games that are shown: every message has them.
 const SHOWN_GAMES: usize = 20;
 
-/// A match to play.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MatchOrder {
-    /// The first engine, whose score is counted.
-    pub first: String,
-    /// The second engine.
-    pub second: String,
-    /// Games: each opening is played twice, with colours reversed.
-    pub games: u32,
-    /// Milliseconds a move.
-    pub move_time_ms: u32,
-}
+/// How long a change may be unsaved.
+const SAVE_AFTER: Duration = Duration::from_secs(1);
 
 /// What the page can ask for.
 #[derive(Clone, Debug, Deserialize)]
@@ -41,9 +34,13 @@ pub struct MatchOrder {
 pub enum MatchCommand {
     /// Begin a match.
     Begin(MatchOrder),
-    /// Finish the running game, then stop.
+    /// Finish the running games, then stop.
     Finish,
-    /// Stop at once.
+    /// Stop at once, to be resumed later.
+    Suspend,
+    /// Go on with a suspended match, and its running games.
+    Resume,
+    /// Stop for good; running games are lost.
     Stop,
 }
 
@@ -56,9 +53,11 @@ struct Request {
 #[derive(Clone, Debug)]
 pub struct MatchHandle {
     requests: mpsc::UnboundedSender<Request>,
-    /// The match as JSON; `null` before the first one.
+    /// The match as JSON, a [`MatchView`]; `null` before the first one.
     pub state: watch::Receiver<Arc<str>>,
-    games: Arc<Mutex<String>>,
+    /// The names of the books of openings.
+    pub books: Arc<[String]>,
+    pgn_file: PathBuf,
 }
 
 impl MatchHandle {
@@ -76,298 +75,380 @@ impl MatchHandle {
 
     /// The finished games as PGN.
     pub fn pgn(&self) -> String {
-        self.games.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        std::fs::read_to_string(&self.pgn_file).unwrap_or_default()
     }
 }
 
-/// Where a match stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Phase {
-    Playing,
-    /// Playing its last game.
-    Finishing,
-    Ended,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct FinishedGame {
-    white: String,
-    black: String,
-    opening: &'static str,
-    result: &'static str,
-    text: String,
-    plies: usize,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct LiveBoard {
-    white: String,
-    black: String,
-    opening: &'static str,
-    start_fen: String,
-    ply: usize,
-    last: Option<PlayedMove>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct MatchView {
-    phase: Phase,
-    first: String,
-    second: String,
-    games: u32,
-    move_time_ms: u32,
-    score: MatchScore,
-    rated: Option<Rated>,
-    finished: Vec<FinishedGame>,
-    board: Option<LiveBoard>,
+/// A match, as far as it is played.
+struct Current {
+    order: MatchOrder,
+    phase: MatchPhase,
+    results: BTreeMap<usize, Winner>,
+    /// The number of the next game to begin.
+    next: usize,
+    /// Games that were begun and wait for a lane.
+    waiting: VecDeque<LaneGame>,
+    /// Running games by their lanes.
+    running: BTreeMap<usize, LaneGame>,
+    lanes: Vec<(AbortHandle, mpsc::Sender<LaneGame>)>,
+    finished: VecDeque<FinishedGame>,
     notice: Option<String>,
 }
 
-struct Player {
-    name: String,
-    handle: EngineHandle,
-    events: mpsc::UnboundedReceiver<EngineEvent>,
-}
+impl Current {
+    fn new(order: MatchOrder) -> Current {
+        Current {
+            order,
+            phase: MatchPhase::Suspended,
+            results: BTreeMap::new(),
+            next: 0,
+            waiting: VecDeque::new(),
+            running: BTreeMap::new(),
+            lanes: Vec::new(),
+            finished: VecDeque::new(),
+            notice: None,
+        }
+    }
 
-/// Why a game has no result.
-enum Interruption {
-    Stopped,
-    Failed(String),
+    fn is_running(&self) -> bool {
+        matches!(self.phase, MatchPhase::Playing | MatchPhase::Finishing)
+    }
+
+    /// Ends all engines; running games wait to be continued.
+    fn halt(&mut self) {
+        self.lanes.drain(..).for_each(|(lane, _)| lane.abort());
+        self.waiting.extend(std::mem::take(&mut self.running).into_values());
+    }
+
+    fn saved(&self) -> SavedMatch {
+        let unfinished = self.running.values().chain(&self.waiting);
+        let (order, results) = (self.order.clone(), self.results.clone());
+        let mut saved = SavedMatch::new(order, self.phase, results, self.next, unfinished);
+        saved.finished = self.finished.iter().cloned().collect();
+        saved.notice = self.notice.clone();
+        saved
+    }
+
+    fn restored(saved: SavedMatch) -> Result<Current, SavedMatchError> {
+        let waiting = saved.unfinished()?.into();
+        let was_running = matches!(saved.phase, MatchPhase::Playing | MatchPhase::Finishing);
+        let told = || "The server was restarted: resume the match to go on.".to_owned();
+        Ok(Current {
+            phase: if was_running { MatchPhase::Suspended } else { saved.phase },
+            notice: if was_running { Some(told()) } else { saved.notice },
+            results: saved.results,
+            next: saved.next,
+            waiting,
+            finished: saved.finished.into(),
+            ..Current::new(saved.order)
+        })
+    }
 }
 
 struct Runner {
     roster: Roster,
-    requests: mpsc::UnboundedReceiver<Request>,
+    books: Vec<OpeningBook>,
+    boards: Boards,
+    state_file: PathBuf,
+    pgn_file: PathBuf,
+    current: Option<Current>,
+    /// Tells the lanes of this match from those of earlier ones.
+    serial: u64,
+    reports: mpsc::UnboundedSender<LaneReport>,
     out: watch::Sender<Arc<str>>,
-    pgn: Arc<Mutex<String>>,
-    next_search: u64,
+    /// When the state has to be saved.
+    save_at: Option<Instant>,
 }
 
-/// Starts the task, which waits for a match.
-pub fn start(roster: Roster) -> MatchHandle {
+/// Starts the task, with the match that `state_file` holds or none. Finished games go into the PGN beside that file.
+pub fn start(roster: Roster, books: Vec<OpeningBook>, boards: Boards, state_file: PathBuf) -> MatchHandle {
     let (sender, requests) = mpsc::unbounded_channel();
+    let (reports, reported) = mpsc::unbounded_channel();
     let (out, state) = watch::channel(Arc::from("null"));
-    let games = Arc::<Mutex<String>>::default();
-    let runner = Runner { roster, requests, out, pgn: games.clone(), next_search: 0 };
-    tokio::spawn(runner.run());
-    MatchHandle { requests: sender, state, games }
+    let pgn_file = state_file.with_extension("pgn");
+    let names: Arc<[String]> = books.iter().map(|book| book.name.clone()).collect();
+    let current =
+        match SavedMatch::read(&state_file).and_then(|saved| saved.map(Current::restored).transpose()) {
+            Ok(current) => current,
+            Err(error) => {
+                let kept = state_file.with_extension("json.damaged");
+                log::warn!("the saved match {}: {error}; kept as {}", state_file.display(), kept.display());
+                let _ = std::fs::rename(&state_file, &kept);
+                None
+            }
+        };
+    let handle = MatchHandle { requests: sender, state, books: names, pgn_file: pgn_file.clone() };
+    let (serial, save_at) = (0, None);
+    let runner =
+        Runner { roster, books, boards, state_file, pgn_file, current, serial, reports, out, save_at };
+    tokio::spawn(runner.run(requests, reported));
+    handle
 }
 
 impl Runner {
-    async fn run(mut self) {
-        while let Some(Request { command, answer }) = self.requests.recv().await {
-            let checked = match command {
-                MatchCommand::Begin(order) => self.check(&order).map(|()| order),
-                _ => Err(ActionError::NotNow("No match is running.".to_owned())),
-            };
-            let begun = checked.as_ref().map(|_| ()).map_err(Clone::clone);
-            let _ = answer.send(begun);
-            if let Ok(order) = checked {
-                self.play_match(order).await;
-            }
-        }
-    }
-
-    fn check(&self, order: &MatchOrder) -> Result<(), ActionError> {
-        let invalid = |text: String| Err(ActionError::Invalid(text));
-        for name in [&order.first, &order.second] {
-            if self.roster.find(name).is_none() {
-                return invalid(format!("There is no engine called {name}: choose another."));
-            }
-        }
-        if !GAMES.contains(&order.games) || !order.games.is_multiple_of(2) {
-            return invalid("A match has 2 to 1000 games, an even number: colours are reversed.".to_owned());
-        }
-        if !MOVE_TIMES.contains(&order.move_time_ms) {
-            return invalid("An engine's time for a move is 0.01 to 60 seconds.".to_owned());
-        }
-        Ok(())
-    }
-
-    async fn play_match(&mut self, order: MatchOrder) {
-        self.pgn.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        let mut view = MatchView {
-            phase: Phase::Playing,
-            first: order.first.clone(),
-            second: order.second.clone(),
-            games: order.games,
-            move_time_ms: order.move_time_ms,
-            score: MatchScore::default(),
-            rated: None,
-            finished: Vec::new(),
-            board: None,
-            notice: None,
-        };
-        let mut players = [self.seat(&order.first), self.seat(&order.second)];
-        let openings = openings();
-        for number in 0..order.games as usize {
-            let opening = &openings[number / 2 % openings.len()];
-            let first_is_white = number.is_multiple_of(2);
-            match self.play_game(&mut view, &mut players, opening, first_is_white).await {
-                Ok((game, end)) => self.record(&mut view, opening, &game, end, first_is_white),
-                Err(Interruption::Stopped) => break,
-                Err(Interruption::Failed(reason)) => {
-                    view.notice = Some(format!("{reason}. The match is stopped; its games are kept."));
-                    break;
-                }
-            }
-            if view.phase == Phase::Finishing {
-                break;
-            }
-        }
-        view.phase = Phase::Ended;
-        self.publish(&view);
-    }
-
-    fn seat(&self, name: &str) -> Player {
-        let spec = self.roster.find(name).expect("the order was checked");
-        let (report, events) = mpsc::unbounded_channel();
-        let handle = start_engine(spec, move |event| {
-            let _ = report.send(event);
-        });
-        Player { name: name.to_owned(), handle, events }
-    }
-
-    async fn play_game(
-        &mut self,
-        view: &mut MatchView,
-        players: &mut [Player; 2],
-        opening: &MatchOpening,
-        first_is_white: bool,
-    ) -> Result<(PlayedGame, GameEnd), Interruption> {
-        let mut game = opening.game.clone();
-        let mut fresh = [true; 2];
-        let [white, black] = names(view, first_is_white);
-        view.board = Some(LiveBoard {
-            white,
-            black,
-            opening: opening.name,
-            start_fen: game.start_fen(),
-            ply: 0,
-            last: None,
-        });
-        loop {
-            if let Some(board) = &mut view.board {
-                (board.ply, board.last) = (game.ply(), game.moves().last().cloned());
-            }
-            self.publish(view);
-            if let Some(end) = game.end() {
-                return Ok((game, end));
-            }
-            if game.ply() >= LONGEST_GAME {
-                return Ok((game, GameEnd { winner: Winner::Draw, reason: EndReason::TooLong }));
-            }
-            let index = usize::from(game.turn().is_white() != first_is_white);
-            let fresh = std::mem::take(&mut fresh[index]);
-            let text = self.ask(view, &mut players[index], &game, fresh).await?;
-            let name = &players[index].name;
-            let illegal =
-                |_| Interruption::Failed(format!("{name} answered \"{text}\", which is no legal move"));
-            let m = game.parse(&text).map_err(illegal)?;
-            game.play(m).map_err(Interruption::Failed)?;
-        }
-    }
-
-    /// The engine's move; meanwhile the page may ask for something.
-    async fn ask(
-        &mut self,
-        view: &mut MatchView,
-        player: &mut Player,
-        game: &PlayedGame,
-        new_game: bool,
-    ) -> Result<String, Interruption> {
-        self.next_search += 1;
-        let wanted = self.next_search;
-        player.handle.search(SearchOrder {
-            id: wanted,
-            options: Vec::new(),
-            new_game,
-            position: game.position_command(),
-            go: format!("go movetime {}", view.move_time_ms),
-            longest: Duration::from_millis(u64::from(view.move_time_ms)),
-        });
-        loop {
-            tokio::select! {
-                event = player.events.recv() => match event {
-                    Some(EngineEvent::Best { id, text }) if id == wanted => return Ok(text),
-                    Some(EngineEvent::Failed { reason }) => {
-                        return Err(Interruption::Failed(format!("{} {reason}", player.name)));
-                    }
-                    Some(_) => (),
-                    None => return Err(Interruption::Failed(format!("{} has ended", player.name))),
-                },
-                request = self.requests.recv() => {
-                    let Some(Request { command, answer }) = request else { return Err(Interruption::Stopped) };
-                    let result = match &command {
-                        MatchCommand::Begin(_) => {
-                            Err(ActionError::NotNow("A match is running: stop it first.".to_owned()))
-                        }
-                        _ => Ok(()),
-                    };
-                    let _ = answer.send(result);
-                    match command {
-                        MatchCommand::Begin(_) => (),
-                        MatchCommand::Stop => return Err(Interruption::Stopped),
-                        MatchCommand::Finish => {
-                            view.phase = Phase::Finishing;
-                            self.publish(view);
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    fn record(
-        &self,
-        view: &mut MatchView,
-        opening: &MatchOpening,
-        game: &PlayedGame,
-        end: GameEnd,
-        first_is_white: bool,
+    async fn run(
+        mut self,
+        mut requests: mpsc::UnboundedReceiver<Request>,
+        mut reports: mpsc::UnboundedReceiver<LaneReport>,
     ) {
-        let [white, black] = names(view, first_is_white);
-        let pgn = write_pgn(game, [&white, &black], Some(end), "????.??.??");
-        let mut games = self.pgn.lock().unwrap_or_else(PoisonError::into_inner);
-        *games += &pgn;
-        games.push('\n');
-        view.score.add(end.winner, first_is_white);
-        view.rated = view.score.rated();
-        if view.finished.len() == SHOWN_GAMES {
-            view.finished.remove(0);
+        self.publish();
+        loop {
+            let save_at = self.save_at;
+            tokio::select! {
+                request = requests.recv() => {
+                    let Some(Request { command, answer }) = request else { return };
+                    let result = self.act(command);
+                    if result.is_ok() {
+                        self.save();
+                        self.publish();
+                    }
+                    let _ = answer.send(result);
+                }
+                Some((serial, lane, event)) = reports.recv() => {
+                    if serial == self.serial {
+                        self.hear(lane, event);
+                    }
+                }
+                () = sleep_until(save_at.unwrap_or_else(Instant::now)), if save_at.is_some() => self.save(),
+            }
         }
-        view.finished.push(FinishedGame {
+    }
+
+    fn act(&mut self, command: MatchCommand) -> Result<(), ActionError> {
+        let not_now = |text: &str| Err(ActionError::NotNow(text.to_owned()));
+        let phase = self.current.as_ref().map(|current| current.phase);
+        match (command, phase) {
+            (MatchCommand::Begin(_), Some(MatchPhase::Playing | MatchPhase::Finishing)) => {
+                not_now("A match is running: stop it first.")
+            }
+            (MatchCommand::Begin(order), _) => {
+                let names: Vec<String> = self.books.iter().map(|book| book.name.clone()).collect();
+                order.check(&self.roster, &names)?;
+                let cleared = std::fs::remove_file(&self.pgn_file);
+                if cleared.is_err_and(|error| error.kind() != std::io::ErrorKind::NotFound) {
+                    return not_now("The games of the last match cannot be removed: is the disk read-only?");
+                }
+                self.current = Some(Current::new(order));
+                self.play();
+                Ok(())
+            }
+            (MatchCommand::Finish, Some(MatchPhase::Playing)) => {
+                self.with(|current| current.phase = MatchPhase::Finishing);
+                self.deal();
+                Ok(())
+            }
+            (MatchCommand::Suspend, Some(MatchPhase::Playing | MatchPhase::Finishing)) => {
+                self.end(MatchPhase::Suspended, None);
+                Ok(())
+            }
+            (MatchCommand::Resume, Some(MatchPhase::Suspended)) => {
+                self.play();
+                Ok(())
+            }
+            (
+                MatchCommand::Stop,
+                Some(MatchPhase::Playing | MatchPhase::Finishing | MatchPhase::Suspended),
+            ) => {
+                self.end(MatchPhase::Ended, None);
+                self.with(|current| current.waiting.clear());
+                Ok(())
+            }
+            (MatchCommand::Resume, _) => not_now("No match is suspended: begin one."),
+            _ => not_now("No match is running."),
+        }
+    }
+
+    fn with(&mut self, change: impl FnOnce(&mut Current)) {
+        if let Some(current) = &mut self.current {
+            change(current);
+        }
+    }
+
+    /// Starts the engines and deals games to them.
+    fn play(&mut self) {
+        self.serial += 1;
+        let Some(current) = &mut self.current else { return };
+        let find = |name: &String| self.roster.find(name).cloned();
+        let (Some(first), Some(second)) = (find(&current.order.first), find(&current.order.second)) else {
+            let missing =
+                "An engine of this match is not there any more: start the studio with it, then resume.";
+            current.notice = Some(missing.to_owned());
+            return;
+        };
+        current.notice = None;
+        current.phase = MatchPhase::Playing;
+        for number in 0..current.order.at_once as usize {
+            // One game at a time waits for each lane.
+            let (games, dealt) = mpsc::channel(1);
+            let lane = Lane {
+                serial: self.serial,
+                number,
+                engines: [first.clone(), second.clone()],
+                time: current.order.time,
+                reports: self.reports.clone(),
+            };
+            let task = tokio::spawn(lane.run(dealt));
+            current.lanes.push((task.abort_handle(), games));
+        }
+        self.deal();
+    }
+
+    /// Gives every idle lane its next game; ends the match if there is none and no game is running.
+    fn deal(&mut self) {
+        let Some(current) = &mut self.current else { return };
+        for lane in 0..current.lanes.len() {
+            if current.running.contains_key(&lane) {
+                continue;
+            }
+            let is_open = current.phase == MatchPhase::Playing && current.next < current.order.games as usize;
+            let game = match current.waiting.pop_front() {
+                Some(game) => game,
+                None if is_open => {
+                    let name = &current.order.openings;
+                    let book = self.books.iter().find(|book| book.name == *name).or(self.books.first());
+                    let Some(book) = book else { break };
+                    let (opening, game) = book.opening(current.next / 2);
+                    let left_ms = match current.order.time {
+                        ThinkingTime::MoveMs(_) => None,
+                        ThinkingTime::Clock { base_ms, .. } => Some([u64::from(base_ms); 2]),
+                    };
+                    let number = current.next;
+                    current.next += 1;
+                    LaneGame { number, opening, game, left_ms }
+                }
+                None => break,
+            };
+            self.boards.set(&format!("match/{lane}"), &board(&current.order, &game));
+            // A lane that has failed has said so.
+            let _ = current.lanes[lane].1.try_send(game.clone());
+            current.running.insert(lane, game);
+        }
+        if current.is_running() && current.running.is_empty() {
+            self.end(MatchPhase::Ended, None);
+        }
+    }
+
+    fn hear(&mut self, lane: usize, event: LaneEvent) {
+        let Some(current) = &mut self.current else { return };
+        match event {
+            LaneEvent::Moved { uci, left_ms } => {
+                let Some(live) = current.running.get_mut(&lane) else { return };
+                if let Ok(m) = live.game.parse(&uci)
+                    && live.game.play(m).is_ok()
+                {
+                    live.left_ms = left_ms;
+                    self.boards.set(&format!("match/{lane}"), &board(&current.order, live));
+                }
+                self.save_soon();
+                return;
+            }
+            LaneEvent::Over(end) => {
+                let Some(live) = current.running.remove(&lane) else { return };
+                let mut shown = board(&current.order, &live);
+                shown.end = Some(end.sentence());
+                self.boards.set(&format!("match/{lane}"), &shown);
+                self.record(&live, end);
+                self.stop_if_decided();
+                self.deal();
+            }
+            LaneEvent::Failed(reason) => {
+                let told = format!("{reason}. The match is suspended: resume it to try again.");
+                self.end(MatchPhase::Suspended, Some(told));
+            }
+        }
+        self.save();
+        self.publish();
+    }
+
+    fn record(&mut self, live: &LaneGame, end: GameEnd) {
+        let Some(current) = &mut self.current else { return };
+        let [white, black] = names(&current.order, live.first_is_white());
+        let round = (live.number / 2 + 1).to_string();
+        let header = PgnHeader { event: "Match", round: &round, date: "????.??.??" };
+        let pgn = write_pgn(&live.game, [&white, &black], Some(end), header);
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(&self.pgn_file);
+        let written = file.and_then(|mut file| file.write_all(format!("{pgn}\n").as_bytes()));
+        if let Err(error) = written {
+            current.notice = Some(format!("Games cannot be saved on disk ({error}): is there space left?"));
+        }
+        current.results.insert(live.number, end.winner);
+        if current.finished.len() == SHOWN_GAMES {
+            current.finished.pop_front();
+        }
+        current.finished.push_back(FinishedGame {
+            number: live.number,
             white,
             black,
-            opening: opening.name,
-            result: end.result(),
+            opening: live.opening.clone(),
+            result: end.result().to_owned(),
             text: end.sentence(),
-            plies: game.ply(),
+            plies: live.game.ply(),
         });
     }
 
-    fn publish(&self, view: &MatchView) {
-        self.out.send_replace(serde_json::to_string(view).expect("views can be written as JSON").into());
+    /// Ends the match if its test has decided.
+    fn stop_if_decided(&mut self) {
+        let Some(current) = &self.current else { return };
+        let Some(sprt) = &current.order.sprt else { return };
+        let results = results(&current.results);
+        if sprt.decision(&results) != SprtDecision::Open {
+            let told = format!("The test has decided: {}.", sprt.summary(&results));
+            self.end(MatchPhase::Ended, Some(told));
+            self.with(|current| current.waiting.clear());
+        }
     }
-}
 
-/// White's and Black's names.
-fn names(view: &MatchView, first_is_white: bool) -> [String; 2] {
-    let (first, second) = (view.first.clone(), view.second.clone());
-    if first_is_white { [first, second] } else { [second, first] }
+    /// Ends all engines.
+    fn end(&mut self, phase: MatchPhase, notice: Option<String>) {
+        self.serial += 1;
+        self.with(|current| {
+            current.halt();
+            current.phase = phase;
+            current.notice = notice.or(current.notice.take());
+        });
+    }
+
+    fn save_soon(&mut self) {
+        self.save_at.get_or_insert(Instant::now() + SAVE_AFTER);
+    }
+
+    fn save(&mut self) {
+        self.save_at = None;
+        let Some(current) = &mut self.current else { return };
+        if let Err(error) = current.saved().write(&self.state_file) {
+            log::warn!("cannot save the match in {}: {error}", self.state_file.display());
+            current.notice =
+                Some(format!("The match cannot be saved on disk ({error}): is there space left?"));
+        }
+    }
+
+    fn publish(&self) {
+        let Some(current) = &self.current else { return };
+        let standing = Standing::of(&results(&current.results), current.order.sprt.as_ref());
+        let view = MatchView {
+            phase: current.phase,
+            order: current.order.clone(),
+            sprt: current.order.sprt.clone(),
+            standing,
+            boards: (0..current.order.at_once).map(|lane| format!("match/{lane}")).collect(),
+            finished: current.finished.iter().cloned().collect(),
+            notice: current.notice.clone(),
+        };
+        self.out.send_replace(serde_json::to_string(&view).expect("views can be written as JSON").into());
+    }
 }
 
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use crate::engines::EngineSpec;
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
+    /// An engine in shell that does this at `go`; `$p` is the position.
     fn shell(name: &str, go: &str) -> EngineSpec {
         let script = format!(
-            "while read -r l; do case $l in uci) echo uciok;; isready) echo readyok;; quit) exit;; go*) {go};; \
-             stop) echo bestmove 0000;; esac; done"
+            "while read -r l; do case $l in uci) echo uciok;; isready) echo readyok;; quit) exit;; position*) p=$l;; \
+             go*) {go};; stop) echo bestmove 0000;; esac; done"
         );
         EngineSpec {
             name: name.into(),
@@ -377,9 +458,24 @@ mod tests {
         }
     }
 
-    fn order(first: &str, second: &str, games: u32) -> MatchCommand {
-        let (first, second) = (first.to_owned(), second.to_owned());
-        MatchCommand::Begin(MatchOrder { first, second, games, move_time_ms: 10 })
+    /// White mates in one; whoever has White wins.
+    const MATE: &str = "6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1\n";
+
+    fn matches(folder: &tempfile::TempDir, engines: Vec<EngineSpec>) -> (MatchHandle, Boards) {
+        let book = folder.path().join("mates.fen");
+        std::fs::write(&book, MATE).unwrap();
+        let books = vec![OpeningBook::read(&book).unwrap()];
+        let boards = Boards::default();
+        let roster = Roster::new(None, engines).unwrap();
+        (start(roster, books, boards.clone(), folder.path().join("match.json")), boards)
+    }
+
+    fn order(first: &str, second: &str, games: u32) -> Value {
+        json!({"do": "begin", "first": first, "second": second, "games": games, "time": {"move_ms": 10}})
+    }
+
+    async fn act(handle: &MatchHandle, command: Value) -> Result<(), ActionError> {
+        handle.act(serde_json::from_value(command).unwrap()).await
     }
 
     async fn wait_for(handle: &MatchHandle, is_so: impl Fn(&Value) -> bool) -> Value {
@@ -394,22 +490,116 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn wrong_orders_are_refused_and_a_failing_engine_stops_the_match() {
-        let roster = Roster::new(None, vec![shell("A", "exit 3"), shell("Slow", ":")]).unwrap();
-        let handle = start(roster);
-        for wrong in [order("A", "nobody", 2), order("A", "A", 3), order("A", "A", 0), MatchCommand::Stop] {
-            assert!(handle.act(wrong).await.is_err());
-        }
-        handle.act(order("A", "A", 2)).await.unwrap();
+    async fn games_are_played_at_once_counted_in_pairs_and_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let (handle, boards) = matches(&folder, vec![shell("A", "echo bestmove a1a8")]);
+        let mut wanted = order("A", "A", 6);
+        wanted["at_once"] = json!(3);
+        act(&handle, wanted).await.unwrap();
         let view = wait_for(&handle, |view| view["phase"] == "ended").await;
+        assert_eq!(
+            (&view["standing"]["games"], &view["standing"]["pairs"]),
+            (&json!([3, 0, 3]), &json!([0, 0, 3, 0, 0]))
+        );
+        assert_eq!(view["boards"], json!(["match/0", "match/1", "match/2"]));
+        assert_eq!(boards.subscribe().borrow().len(), 3);
+        let pgn = handle.pgn();
+        assert_eq!((pgn.matches("1. Ra8# 1-0").count(), pgn.matches("[Round \"3\"]").count()), (6, 2));
+    }
+
+    #[tokio::test]
+    async fn the_test_ends_a_match() {
+        let folder = tempfile::tempdir().unwrap();
+        // Whoever has White mates: an even match.
+        let (handle, _) = matches(&folder, vec![shell("A", "echo bestmove a1a8")]);
+        let mut wanted = order("A", "A", 200);
+        wanted["sprt"] = json!({"elo0": 200.0, "elo1": 400.0});
+        act(&handle, wanted).await.unwrap();
+        let view = wait_for(&handle, |view| view["phase"] == "ended").await;
+        assert!(
+            view["notice"]
+                .as_str()
+                .unwrap()
+                .starts_with("The test has decided: stronger by no more than 200")
+        );
+        assert!(
+            view["standing"]["sprt"]["llr"].as_f64().unwrap()
+                < view["standing"]["sprt"]["lower"].as_f64().unwrap()
+        );
+        assert!(view["standing"]["games"][0].as_u64().unwrap() < 100);
+    }
+
+    #[tokio::test]
+    async fn a_match_is_suspended_survives_a_restart_and_goes_on_with_its_games() {
+        let folder = tempfile::tempdir().unwrap();
+        // The first answers of each process make a move, then it waits for ever.
+        let waits = "n=$((n+1)); case $n in 1) echo bestmove a1a2;; esac";
+        let other = shell("B", "n=$((n+1)); case $n in 1) echo bestmove g8h8;; esac");
+        let (handle, boards) = matches(&folder, vec![shell("A", waits), other]);
+        act(&handle, order("A", "B", 2)).await.unwrap();
+        let mut seen = boards.subscribe();
+        while !seen.borrow_and_update().get("match/0").is_some_and(|board| board.contains("\"ply\":2")) {
+            seen.changed().await.unwrap();
+        }
+        act(&handle, json!({"do": "suspend"})).await.unwrap();
+        assert!(act(&handle, json!({"do": "finish"})).await.is_err());
+        // Now A mates.
+        let mates = "case $p in *a1a2*) echo bestmove a2a8;; *) echo bestmove a1a8;; esac";
+        let (again, _) = matches(&folder, vec![shell("A", mates), shell("B", "echo bestmove a1a8")]);
+        let view = wait_for(&again, |_| true).await;
+        assert_eq!(view["phase"], "suspended");
+        act(&again, json!({"do": "resume"})).await.unwrap();
+        wait_for(&again, |view| view["phase"] == "ended").await;
+        let pgn = again.pgn();
+        assert!(pgn.contains("1. Ra2 Kh8 2. Ra8# 1-0"), "{pgn}");
+    }
+
+    #[tokio::test]
+    async fn a_match_that_was_running_when_the_server_died_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let (handle, _) = matches(&folder, vec![shell("A", ":")]);
+        act(&handle, order("A", "A", 2)).await.unwrap();
+        let (again, _) = matches(&folder, vec![shell("A", "echo bestmove a1a8")]);
+        let view = wait_for(&again, |_| true).await;
+        assert!(view["phase"] == "suspended" && view["notice"].as_str().unwrap().contains("restarted"));
+        std::fs::write(folder.path().join("match.json"), "{").unwrap();
+        let (fresh, _) = matches(&folder, vec![shell("A", ":")]);
+        assert!(act(&fresh, json!({"do": "resume"})).await.is_err());
+        assert!(folder.path().join("match.json.damaged").exists());
+    }
+
+    #[tokio::test]
+    async fn wrong_orders_are_refused_and_a_failing_engine_suspends_the_match() {
+        let folder = tempfile::tempdir().unwrap();
+        let (handle, _) = matches(&folder, vec![shell("A", "exit 3"), shell("Slow", ":")]);
+        for wrong in
+            [order("A", "nobody", 2), order("A", "A", 3), json!({"do": "stop"}), json!({"do": "resume"})]
+        {
+            assert!(act(&handle, wrong).await.is_err());
+        }
+        act(&handle, order("A", "A", 2)).await.unwrap();
+        let view = wait_for(&handle, |view| view["phase"] == "suspended").await;
         let notice = view["notice"].as_str().unwrap();
         assert!(notice.contains("A ended (exit status: 3)"), "{notice}");
-        handle.act(order("Slow", "Slow", 2)).await.unwrap();
-        assert!(handle.act(order("A", "A", 2)).await.is_err(), "a match is running");
-        handle.act(MatchCommand::Finish).await.unwrap();
+        act(&handle, order("Slow", "Slow", 2)).await.unwrap();
+        assert!(act(&handle, order("A", "A", 2)).await.is_err(), "a match is running");
+        act(&handle, json!({"do": "finish"})).await.unwrap();
         wait_for(&handle, |view| view["phase"] == "finishing").await;
-        handle.act(MatchCommand::Stop).await.unwrap();
+        act(&handle, json!({"do": "stop"})).await.unwrap();
+        wait_for(&handle, |view| view["phase"] == "ended").await;
+        assert!(handle.pgn().is_empty());
+    }
+
+    #[tokio::test]
+    async fn who_oversteps_the_clock_loses() {
+        let folder = tempfile::tempdir().unwrap();
+        let (handle, _) = matches(&folder, vec![shell("A", ":")]);
+        let mut wanted = order("A", "A", 2);
+        wanted["time"] = json!({"clock": {"base_ms": 100, "increment_ms": 0}});
+        act(&handle, wanted).await.unwrap();
         let view = wait_for(&handle, |view| view["phase"] == "ended").await;
-        assert!(view["notice"].is_null() && handle.pgn().is_empty());
+        // White has a rook, Black pawns, so both could mate.
+        assert_eq!(view["finished"][0]["text"], "Black wins on time.");
+        assert_eq!(view["standing"]["games"], json!([1, 0, 1]));
     }
 }

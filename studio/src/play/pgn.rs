@@ -1,10 +1,7 @@
-//! Games as PGN.
+//! Games as PGN: read by the engine's reader, and written.
 
-use std::io;
-use std::ops::ControlFlow;
-
-use pgn_reader::{Outcome, RawTag, Reader, SanPlus, Visitor};
-use shakmaty::{Color, KnownOutcome};
+use engine::pgn::{PgnGame, PgnToken, read_games};
+use shakmaty::{Color, KnownOutcome, Outcome};
 use thiserror::Error;
 
 use super::played::{EndReason, GameEnd, PlayedGame, Winner};
@@ -15,138 +12,138 @@ const WIDTH: usize = 80;
 /// Characters of a player's name.
 const LONGEST_NAME: usize = 60;
 
-/// Why a text is no game.
+/// Why a text has no game to show.
 #[derive(Debug, Error)]
 pub enum PgnError {
     /// Nothing in it is a game.
-    #[error("there is no game in this file: is it a PGN?")]
+    #[error("There is no game in this file: is it a PGN?")]
     Empty,
     /// A move or the start position is wrong.
-    #[error("{0}")]
+    #[error("The game cannot be read: {0}. Is the PGN complete?")]
     Game(String),
-    /// It cannot be read.
-    #[error("the PGN cannot be read: {0}")]
-    Read(#[from] io::Error),
+    /// The file has fewer games.
+    #[error("The file has {0} games: choose one of them.")]
+    Number(usize),
 }
 
-/// A game of a PGN.
+/// The games of a file.
+#[derive(Clone, Debug)]
+pub struct PgnFile {
+    games: Vec<PgnGame>,
+    /// What is wrong with those that cannot be read.
+    pub broken: Vec<String>,
+}
+
+/// A game of a PGN, to be shown.
 #[derive(Debug)]
-pub struct PgnGame {
+pub struct LoadedGame {
     /// The moves.
     pub game: PlayedGame,
     /// White's and Black's name.
     pub names: [String; 2],
     /// The result, if it has one.
     pub end: Option<GameEnd>,
+    /// All that stands in the file.
+    pub source: PgnGame,
 }
 
-/// Reads the first game of a PGN, without its variations and comments.
-///
-/// # Errors
-///
-/// If there is none, or it has a move that is not legal.
-pub fn read_pgn(text: &[u8]) -> Result<PgnGame, PgnError> {
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    match Reader::new(text).read_game(&mut GameReader)? {
-        Some(game) => {
-            let game = game.map_err(PgnError::Game)?;
-            if game.game.ply() == 0 && game.game.start().is_none() && !game.tagged {
-                return Err(PgnError::Empty);
-            }
-            Ok(PgnGame { end: game.game.end().or(game.end), game: game.game, names: game.names })
-        }
-        None => Err(PgnError::Empty),
-    }
-}
-
-struct GameReader;
-
-#[derive(Default)]
-struct Tags {
-    fen: Option<String>,
-    names: [String; 2],
-    any: bool,
-}
-
-struct Movetext {
-    game: PlayedGame,
-    names: [String; 2],
-    end: Option<GameEnd>,
-    tagged: bool,
-}
-
-type Read = Result<Movetext, String>;
-
-impl Visitor for GameReader {
-    type Tags = Tags;
-    type Movetext = Movetext;
-    type Output = Read;
-
-    fn begin_tags(&mut self) -> ControlFlow<Read, Tags> {
-        ControlFlow::Continue(Tags::default())
-    }
-
-    fn tag(&mut self, tags: &mut Tags, name: &[u8], value: RawTag<'_>) -> ControlFlow<Read> {
-        tags.any = true;
-        let text = || value.decode_utf8_lossy().trim().to_owned();
-        match name {
-            b"FEN" => tags.fen = Some(text()),
-            b"White" => tags.names[0] = text().chars().take(LONGEST_NAME).collect(),
-            b"Black" => tags.names[1] = text().chars().take(LONGEST_NAME).collect(),
-            _ => (),
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn begin_movetext(&mut self, tags: Tags) -> ControlFlow<Read, Movetext> {
-        match PlayedGame::new(tags.fen) {
-            Ok(game) => {
-                ControlFlow::Continue(Movetext { game, names: tags.names, end: None, tagged: tags.any })
-            }
-            Err(error) => ControlFlow::Break(Err(format!("the game's start position: {error}"))),
+impl PgnFile {
+    /// Reads all games of a text.
+    ///
+    /// # Errors
+    ///
+    /// If none of them can be read.
+    pub fn read(text: &[u8]) -> Result<PgnFile, PgnError> {
+        let (games, broken) = read_games(text);
+        let has_content = |game: &PgnGame| !(game.moves.is_empty() && game.tags.is_empty());
+        let games: Vec<PgnGame> = games.into_iter().map(|(_, game)| game).filter(has_content).collect();
+        let broken: Vec<String> = broken.iter().map(ToString::to_string).collect();
+        match broken.first().filter(|why| !why.ends_with("no game")) {
+            _ if !games.is_empty() => Ok(PgnFile { games, broken }),
+            Some(why) => Err(PgnError::Game(why.clone())),
+            None => Err(PgnError::Empty),
         }
     }
 
-    fn san(&mut self, text: &mut Movetext, san: SanPlus) -> ControlFlow<Read> {
-        let game = &mut text.game;
-        let number = game.ply() / 2 + 1;
-        let played = match san.san.to_move(game.game().position()) {
-            Ok(m) => game.play(m),
-            Err(_) => Err(format!("move {number}, {san}, is not legal: is the PGN complete?")),
+    /// Games that can be read.
+    #[expect(clippy::len_without_is_empty, reason = "it has at least one")]
+    pub fn len(&self) -> usize {
+        self.games.len()
+    }
+
+    /// The games that can be read, as they are listed: players, result, date, and the number of moves.
+    pub fn titles(&self) -> Vec<String> {
+        let title = |game: &PgnGame| {
+            let tag = |name| game.tag(name).unwrap_or_else(|| "?".to_owned());
+            let date = game.tag("Date").map_or_else(String::new, |date| format!(", {date}"));
+            let moves = game.moves.len().div_ceil(2);
+            format!("{} – {}, {}{date}, {moves} moves", tag("White"), tag("Black"), tag("Result"))
         };
-        match played {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => ControlFlow::Break(Err(error)),
-        }
+        self.games.iter().map(title).collect()
     }
 
-    fn outcome(&mut self, text: &mut Movetext, outcome: Outcome) -> ControlFlow<Read> {
-        let winner = match outcome {
-            Outcome::Known(KnownOutcome::Decisive { winner }) => Some(winner.into()),
-            Outcome::Known(KnownOutcome::Draw) => Some(Winner::Draw),
-            Outcome::Unknown => None,
-        };
-        text.end = winner.map(|winner| GameEnd { winner, reason: EndReason::Recorded });
-        ControlFlow::Continue(())
-    }
-
-    fn end_game(&mut self, text: Movetext) -> Read {
-        Ok(text)
+    /// Game `number`, from 0.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or it is too long.
+    pub fn game(&self, number: usize) -> Result<LoadedGame, PgnError> {
+        let source = self.games.get(number).ok_or(PgnError::Number(self.games.len()))?;
+        let start = source.tag("FEN").is_some().then(|| source.start.fen());
+        let mut game = PlayedGame::new(start).map_err(|error| PgnError::Game(error.to_string()))?;
+        source.moves.iter().try_for_each(|m| game.play(*m)).map_err(PgnError::Game)?;
+        let name = |tag| source.tag(tag).unwrap_or_default().chars().take(LONGEST_NAME).collect();
+        let names = [name("White"), name("Black")];
+        Ok(LoadedGame { names, end: game.end().or_else(|| result(source)), game, source: source.clone() })
     }
 }
 
-/// Writes a game: the seven tags, the start position, the moves. `date` is `YYYY.MM.DD`.
-pub fn write_pgn(game: &PlayedGame, names: [&str; 2], end: Option<GameEnd>, date: &str) -> String {
+/// The result that a game has in its file.
+pub fn result(game: &PgnGame) -> Option<GameEnd> {
+    let written = game.tokens.iter().rev().find_map(|token| match token {
+        PgnToken::Result(Outcome::Known(KnownOutcome::Decisive { winner })) => Some((*winner).into()),
+        PgnToken::Result(Outcome::Known(KnownOutcome::Draw)) => Some(Winner::Draw),
+        _ => None,
+    });
+    let tagged = || match game.tag("Result").as_deref() {
+        Some("1-0") => Some(Winner::White),
+        Some("0-1") => Some(Winner::Black),
+        Some("1/2-1/2") => Some(Winner::Draw),
+        _ => None,
+    };
+    written.or_else(tagged).map(|winner| GameEnd { winner, reason: EndReason::Recorded })
+}
+
+/// Where and when a game was played, as its tags say it.
+#[derive(Clone, Copy, Debug)]
+pub struct PgnHeader<'a> {
+    /// The event.
+    pub event: &'a str,
+    /// The round; the games of a pair have the same.
+    pub round: &'a str,
+    /// `YYYY.MM.DD`.
+    pub date: &'a str,
+}
+
+impl PgnHeader<'_> {
+    /// A game at the board.
+    pub fn casual(date: &str) -> PgnHeader<'_> {
+        PgnHeader { event: "Casual game", round: "-", date }
+    }
+}
+
+/// Writes a game: the seven tags, the start position, the moves.
+pub fn write_pgn(game: &PlayedGame, names: [&str; 2], end: Option<GameEnd>, header: PgnHeader<'_>) -> String {
     let result = end.map_or("*", GameEnd::result);
     let mut pgn = String::new();
     let mut tag = |name: &str, value: &str| {
         let value: String = value.chars().filter(|c| !c.is_control()).collect();
         pgn += &format!("[{name} \"{}\"]\n", value.replace('\\', "\\\\").replace('"', "\\\""));
     };
-    tag("Event", "Casual game");
+    tag("Event", header.event);
     tag("Site", "Philidor's studio");
-    tag("Date", date);
-    tag("Round", "-");
+    tag("Date", header.date);
+    tag("Round", header.round);
     tag("White", names[0]);
     tag("Black", names[1]);
     tag("Result", result);
@@ -207,16 +204,21 @@ mod tests {
 
     const PGN: &str = "[Event \"?\"]\n[White \"A \\\"B\\\"\"]\n[Black \"C\"]\n\n1. e4 {best} e5 (1... c5 2. Nf3) 2. Nf3 $1 Nc6 1-0\n";
 
+    fn first(text: &[u8]) -> LoadedGame {
+        PgnFile::read(text).unwrap().game(0).unwrap()
+    }
+
     #[test]
     fn a_game_is_read_without_variations_and_written_back() {
-        let read = read_pgn(PGN.as_bytes()).unwrap();
+        let read = first(PGN.as_bytes());
         assert_eq!(read.names, ["A \"B\"", "C"]);
         assert_eq!(read.end.unwrap().result(), "1-0");
-        let text = write_pgn(&read.game, ["A \"B\"", "C"], read.end, "2026.01.02");
+        let text = write_pgn(&read.game, ["A \"B\"", "C"], read.end, PgnHeader::casual("2026.01.02"));
         assert!(text.contains("[White \"A \\\"B\\\"\"]\n"), "{text}");
         assert!(text.contains("[ECO \"C44\"]"), "{text}");
         assert!(text.ends_with("\n\n1. e4 e5 2. Nf3 Nc6 1-0\n"), "{text}");
-        assert_eq!(read_pgn(text.as_bytes()).unwrap().game.ply(), 4);
+        assert_eq!(first(text.as_bytes()).game.ply(), 4);
+        assert_eq!(read.source.comments()[0], ["best"]);
     }
 
     #[test]
@@ -225,19 +227,24 @@ mod tests {
         for text in ["Kd7", "e4"] {
             game.play(game.parse(text).unwrap()).unwrap();
         }
-        let text = write_pgn(&game, ["A", "B"], None, "????.??.??");
+        let text = write_pgn(&game, ["A", "B"], None, PgnHeader::casual("????.??.??"));
         assert!(text.ends_with("\n\n20... Kd7 21. e4 *\n"), "{text}");
-        let read = read_pgn(text.as_bytes()).unwrap();
-        assert_eq!(read.game.game().fen(), game.game().fen());
+        assert_eq!(first(text.as_bytes()).game.game().fen(), game.game().fen());
     }
 
     #[test]
-    fn what_is_no_game_is_refused() {
-        assert!(matches!(read_pgn(b""), Err(PgnError::Empty)));
-        let error = read_pgn(b"1. e4 e5 2. Ke3 *").unwrap_err().to_string();
-        assert!(error.contains("move 2, Ke3"), "{error}");
-        assert!(read_pgn(b"[FEN \"nonsense\"]\n\n*").is_err());
-        assert!(matches!(read_pgn(b"\x89PNG\r\n\x1a\n\0\0"), Err(PgnError::Empty)));
+    fn what_is_no_game_is_refused_and_broken_games_leave_the_others() {
+        assert!(matches!(PgnFile::read(b""), Err(PgnError::Empty)));
+        let error = PgnFile::read(b"1. e4 e5 2. Ke3 *").unwrap_err().to_string();
+        assert!(error.contains("2.Ke3"), "{error}");
+        assert!(PgnFile::read(b"[FEN \"nonsense\"]\n\n*").is_err());
+        assert!(matches!(PgnFile::read(b"\x89PNG\r\n\x1a\n\0\0"), Err(PgnError::Empty)));
+        let text =
+            format!("{PGN}\n[Event \"2\"]\n\n1. e4 Ke3 *\n\n[White \"X\"]\n[Result \"0-1\"]\n\n1. d4 *\n");
+        let file = PgnFile::read(text.as_bytes()).unwrap();
+        assert_eq!(file.titles(), ["A \"B\" – C, ?, 2 moves", "X – ?, 0-1, 1 moves"]);
+        assert_eq!((file.broken.len(), file.game(1).unwrap().game.ply()), (1, 1));
+        assert!(matches!(file.game(2), Err(PgnError::Number(2))));
     }
 
     #[test]
@@ -248,8 +255,8 @@ mod tests {
                 game.play(game.parse(text).unwrap()).unwrap();
             }
         }
-        let text = write_pgn(&game, ["A", "B"], game.end(), "????.??.??");
+        let text = write_pgn(&game, ["A", "B"], game.end(), PgnHeader::casual("????.??.??"));
         assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
-        assert_eq!(read_pgn(text.as_bytes()).unwrap().game.ply(), 120);
+        assert_eq!(first(text.as_bytes()).game.ply(), 120);
     }
 }

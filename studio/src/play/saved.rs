@@ -1,6 +1,6 @@
 //! The state file: a game that outlives the server.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,8 @@ use thiserror::Error;
 
 use super::clock::{ChessClock, TimeControl};
 use super::played::{GameEnd, PlayedGame};
-use super::session::{Seat, Session};
+use super::seats::{NewGame, Seat};
+use super::session::Session;
 
 /// The version of the format.
 const FORMAT: &str = "studio-game/1";
@@ -93,7 +94,7 @@ impl SavedGame {
     /// If the game or its clock is wrong.
     pub fn session(self) -> Result<Session, SavedError> {
         let wrong = SavedError::Game;
-        let new = super::session::NewGame {
+        let new = NewGame {
             white: self.white,
             black: self.black,
             start: super::start::StartChoice::Standard,
@@ -141,21 +142,12 @@ impl SavedGame {
     ///
     /// If it cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), SavedError> {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        let aside = path.with_extension("json.part");
-        let mut file = std::fs::File::create(&aside)?;
-        file.write_all(&serde_json::to_vec(self)?)?;
-        file.sync_all()?;
-        std::fs::rename(&aside, path)?;
-        Ok(())
+        Ok(crate::files::write_aside(path, &serde_json::to_vec(self)?)?)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::session::NewGame;
     use super::super::start::StartChoice;
     use super::*;
 

@@ -2,79 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
+use engine::pgn::PgnGame;
+use engine::search::Score;
 use shakmaty::{ByColor, Color};
-use thiserror::Error;
 
-use super::clock::{ChessClock, TimeControl};
-use super::pgn::PgnGame;
+use super::clock::ChessClock;
+use super::pgn::LoadedGame;
 use super::played::{EndReason, GameEnd, PlayedGame, Winner};
-use super::start::StartChoice;
-use crate::engines::SearchScore;
+use super::seats::{ActionError, NewGame, Seat, one_second};
 
 /// Milliseconds that an engine may be given for a move.
 const MOVE_TIMES: std::ops::RangeInclusive<u32> = 10..=600_000;
-
-/// Who has a side.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Seat {
-    /// Somebody at the browser.
-    Person,
-    /// An engine of the roster.
-    Engine {
-        /// Its name in the roster.
-        name: String,
-        /// The rating to play at; full strength without one.
-        #[serde(default)]
-        elo: Option<u32>,
-    },
-}
-
-impl Seat {
-    /// What the player is called.
-    pub fn label(&self) -> String {
-        match self {
-            Seat::Person => "You".to_owned(),
-            Seat::Engine { name, elo: None } => name.clone(),
-            Seat::Engine { name, elo: Some(elo) } => format!("{name} ({elo})"),
-        }
-    }
-}
-
-/// A game to begin.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NewGame {
-    /// White's player.
-    pub white: Seat,
-    /// Black's player.
-    pub black: Seat,
-    /// The start position.
-    #[serde(default)]
-    pub start: StartChoice,
-    /// The clock; none is a game without one.
-    #[serde(default)]
-    pub clock: Option<TimeControl>,
-    /// What engines think per move in a game without a clock, in milliseconds.
-    #[serde(default = "one_second")]
-    pub move_time_ms: u32,
-}
-
-fn one_second() -> u32 {
-    1000
-}
-
-/// Why something cannot be done.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ActionError {
-    /// It makes no sense: an illegal move, a wrong FEN.
-    #[error("{0}")]
-    Invalid(String),
-    /// It is not possible now: it is not your move, the game is over.
-    #[error("{0}")]
-    NotNow(String),
-}
 
 /// A game with its players, clock and result.
 #[derive(Clone, Debug)]
@@ -83,6 +21,8 @@ pub struct Session {
     pub(super) seats: ByColor<Seat>,
     /// Names of a game that was loaded.
     pub(super) names: Option<[String; 2]>,
+    /// The game as it stands in the file that it was loaded from, until it is changed: with its comments and variations.
+    pub(super) source: Option<PgnGame>,
     pub(super) clock: Option<ChessClock>,
     /// What the clock showed before each move, for taking moves back.
     pub(super) clock_before: Vec<ByColor<Duration>>,
@@ -110,16 +50,18 @@ impl Session {
                 "A clock has 1 second to 24 hours for the game and up to an hour a move.".to_owned(),
             ));
         }
-        let start =
-            new.start.fen().map_err(|error| invalid(format!("The start position is wrong: {error}.")))?;
-        let game = PlayedGame::new(start).map_err(|error| invalid(error.to_string()))?;
+        let game =
+            new.start.game().map_err(|error| invalid(format!("The start position is wrong: {error}.")))?;
         let end = game.end();
+        let clock = new.clock.map(ChessClock::new);
+        let full = clock.iter().map(|clock| clock.left(Instant::now()));
         Ok(Session {
+            clock_before: full.cycle().take(game.ply()).collect(),
             game,
             seats: ByColor { white: new.white, black: new.black },
             names: None,
-            clock: new.clock.map(ChessClock::new),
-            clock_before: Vec::new(),
+            source: None,
+            clock,
             move_time_ms: new.move_time_ms,
             end,
             revision: 0,
@@ -127,18 +69,24 @@ impl Session {
     }
 
     /// A game that was read from a PGN, for two people.
-    pub fn loaded(pgn: PgnGame) -> Session {
-        let named = pgn.names.iter().any(|name| !name.is_empty());
+    pub fn loaded(LoadedGame { game, names, end, source }: LoadedGame) -> Session {
+        let named = names.iter().any(|name| !name.is_empty());
         Session {
-            game: pgn.game,
+            game,
             seats: ByColor { white: Seat::Person, black: Seat::Person },
-            names: named.then_some(pgn.names),
+            names: named.then_some(names),
+            source: Some(source),
             clock: None,
             clock_before: Vec::new(),
             move_time_ms: one_second(),
-            end: pgn.end,
+            end,
             revision: 0,
         }
+    }
+
+    /// The game as it stands in the file that it was loaded from, unless it was changed.
+    pub fn source(&self) -> Option<&PgnGame> {
+        self.source.as_ref()
     }
 
     /// The game.
@@ -258,6 +206,7 @@ impl Session {
 
     fn changed(&mut self, end: Option<GameEnd>, now: Instant) {
         self.end = end;
+        self.source = None;
         self.revision += 1;
         if let Some(clock) = &mut self.clock
             && end.is_some()
@@ -336,12 +285,12 @@ impl Session {
     /// # Errors
     ///
     /// If the game is over or the engine declines.
-    pub fn draw(&mut self, engine_score: Option<SearchScore>, now: Instant) -> Result<(), ActionError> {
+    pub fn draw(&mut self, engine_score: Option<Score>, now: Instant) -> Result<(), ActionError> {
         self.check_running()?;
         let declines = match engine_score {
             _ if self.persons() == 2 => false,
-            Some(SearchScore::Cp(cp)) => cp > 0,
-            Some(SearchScore::Mate(moves)) => moves > 0,
+            Some(Score::Cp(cp)) => cp > 0,
+            Some(Score::Mate(moves)) => moves > 0,
             None => true,
         };
         if self.persons() == 0 || declines {
@@ -383,6 +332,8 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
+    use super::super::clock::TimeControl;
+    use super::super::start::StartChoice;
     use super::*;
 
     fn engine() -> Seat {
@@ -458,13 +409,28 @@ mod tests {
     }
 
     #[test]
+    fn a_game_begins_after_the_moves_of_an_opening() {
+        let clock = Some(TimeControl { base_s: 60, increment_s: 0 });
+        let start = StartChoice::Moves("1. e4 e5 2. Nf3".into());
+        let (white, black, now) = (engine(), Seat::Person, Instant::now());
+        let new = NewGame { white, black, start, clock, move_time_ms: 500 };
+        let mut session = Session::new(new.clone()).unwrap();
+        assert_eq!((session.game().ply(), session.person_moves()), (3, true));
+        session.move_by_person("Nc6", Some(3), now).unwrap();
+        session.take_back(now).unwrap();
+        assert_eq!(session.game().ply(), 3);
+        let wrong = NewGame { start: StartChoice::Moves("1. e4 e5 2. Ke3".into()), ..new };
+        assert!(matches!(Session::new(wrong), Err(ActionError::Invalid(text)) if text.contains("Ke3")));
+    }
+
+    #[test]
     fn resigning_and_draws() {
         let now = Instant::now();
         let mut against = session(engine(), Seat::Person, None);
-        assert!(against.clone().draw(Some(SearchScore::Cp(30)), now).is_err());
+        assert!(against.clone().draw(Some(Score::Cp(30)), now).is_err());
         assert!(against.clone().draw(None, now).is_err());
         let mut drawn = against.clone();
-        drawn.draw(Some(SearchScore::Cp(-1)), now).unwrap();
+        drawn.draw(Some(Score::Cp(-1)), now).unwrap();
         assert_eq!(drawn.end().unwrap().winner, Winner::Draw);
         against.resign(now).unwrap();
         assert_eq!(against.end().unwrap().winner, Winner::White);

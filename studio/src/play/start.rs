@@ -6,6 +6,8 @@ use engine::position::{Game, PositionError};
 use serde::Deserialize;
 use shakmaty::{Bitboard, Board, Rank, Role};
 
+use super::played::PlayedGame;
+
 /// What a new game begins with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -17,9 +19,28 @@ pub enum StartChoice {
     Chess960(Option<u16>),
     /// A FEN.
     Fen(String),
+    /// Moves that are played already, in SAN, with or without their numbers: an opening.
+    Moves(String),
 }
 
 impl StartChoice {
+    /// The game to begin with.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the position or the moves.
+    pub fn game(&self) -> Result<PlayedGame, String> {
+        let start = self.fen().map_err(|error| error.to_string())?;
+        let mut game = PlayedGame::new(start).map_err(|error| error.to_string())?;
+        if let StartChoice::Moves(moves) = self {
+            for text in moves.split_whitespace().filter(|text| !text.ends_with('.')) {
+                let m = game.parse(text)?;
+                game.play(m)?;
+            }
+        }
+        Ok(game)
+    }
+
     /// The FEN, or `None` for the initial position.
     ///
     /// # Errors
@@ -27,7 +48,7 @@ impl StartChoice {
     /// If it is no position, or the number is above 959.
     pub fn fen(&self) -> Result<Option<String>, PositionError> {
         match self {
-            StartChoice::Standard => Ok(None),
+            StartChoice::Standard | StartChoice::Moves(_) => Ok(None),
             StartChoice::Chess960(number) => {
                 let number = number.unwrap_or_else(|| any_number(960));
                 let fen = chess960_fen(number).ok_or_else(|| {

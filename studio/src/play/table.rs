@@ -1,134 +1,46 @@
 //! The task that owns the game: it takes the page's actions, lets the engines move, saves, and publishes what has
 //! changed.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
-use shakmaty::Color;
-use tokio::sync::{mpsc, oneshot, watch};
+use engine::pgn::read_games;
+use engine::search::Score;
+use tokio::sync::{mpsc, watch};
 
-use super::pgn::{SIDES, read_pgn, write_pgn};
-use super::saved::{SavedError, SavedGame};
-use super::session::{ActionError, NewGame, Seat, Session};
-use super::start::StartChoice;
-use super::thoughts::{LINES, Thoughts};
-use super::view::{EngineView, TableView};
-use crate::engines::{
-    EngineEvent, EngineHandle, OptionSpec, Roster, SearchOrder, SearchScore, start as start_engine,
+use super::action::{Action, Answer, Request, ReviewedGame, TableHandle};
+use super::crew::{
+    Crew, CrewEvent, Role, Task, analyst_options, elo_range, player_options, plays_with_a_network,
 };
+use super::pgn::{PgnFile, PgnHeader, SIDES, write_pgn};
+use super::saved::{SavedError, SavedGame};
+use super::seats::{ActionError, NewGame, Seat};
+use super::session::Session;
+use super::start::StartChoice;
+use super::thoughts::Thoughts;
+use super::tree::{LONGEST_PATH, TreeView};
+use super::view::{EngineView, FileView, TableView, key_of};
+use crate::engines::{EngineEvent, OptionSpec, Roster, start as start_engine};
 
 /// How long the analysing engine thinks about a position.
 const ANALYSIS_TIME: Duration = Duration::from_secs(30);
 
-/// What the page can ask for.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Action {
-    /// Begin a game.
-    New(NewGame),
-    /// A person's move.
-    Move {
-        /// SAN or UCI.
-        text: String,
-        /// Plies of the game that the person saw.
-        #[serde(default)]
-        ply: Option<usize>,
-    },
-    /// Take the last moves back.
-    TakeBack,
-    /// Resign.
-    Resign,
-    /// Offer a draw.
-    Draw,
-    /// Show or hide the evaluation.
-    Analysis {
-        /// Show.
-        on: bool,
-    },
-    /// Load the first game of a PGN.
-    Load {
-        /// The text.
-        pgn: String,
-    },
-    /// Start an engine again that has failed.
-    Retry,
-}
+/// How long it may take to show its tree.
+const TREE_TIME: Duration = Duration::from_secs(3);
 
-/// Which engine of the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Role {
-    Player(Color),
-    Analyst,
-}
-
-enum Message {
-    Act(Action, oneshot::Sender<Result<(), ActionError>>),
-    Pgn(String, oneshot::Sender<String>),
-    Attached,
-    /// From the engine with that number.
-    Engine(Role, u64, EngineEvent),
-    /// What an engine of the roster says of itself.
-    Probed(String, Result<Vec<OptionSpec>, String>),
-}
-
-/// Access to the table's task.
-#[derive(Clone, Debug)]
-pub struct TableHandle {
-    messages: mpsc::UnboundedSender<Message>,
-    /// The game, a [`TableView`] as JSON.
-    pub game: watch::Receiver<Arc<str>>,
-    /// The evaluation, [`Thoughts`] as JSON, or `null`.
-    pub thoughts: watch::Receiver<Arc<str>>,
-}
-
-impl TableHandle {
-    /// Does what the page asks for.
-    ///
-    /// # Errors
-    ///
-    /// If it is not possible.
-    pub async fn act(&self, action: Action) -> Result<(), ActionError> {
-        let ended = || ActionError::NotNow("The server is shutting down.".to_owned());
-        let (answer, answered) = oneshot::channel();
-        self.messages.send(Message::Act(action, answer)).map_err(|_| ended())?;
-        answered.await.map_err(|_| ended())?
-    }
-
-    /// The game as PGN; `date` is `YYYY.MM.DD`.
-    pub async fn pgn(&self, date: String) -> Option<String> {
-        let (answer, answered) = oneshot::channel();
-        self.messages.send(Message::Pgn(date, answer)).ok()?;
-        answered.await.ok()
-    }
-
-    /// Somebody looks at the board.
-    pub fn attach(&self) {
-        let _ = self.messages.send(Message::Attached);
-    }
-}
-
-struct Running {
-    /// Tells the reports of this process from those of an earlier one.
-    number: u64,
-    name: String,
-    handle: EngineHandle,
-    /// The revision that it was last asked about.
-    asked: Option<u64>,
-    /// Whether the game is new to it.
-    fresh: bool,
-}
+/// What an engine of the roster says of itself.
+type Probed = (String, Result<Vec<OptionSpec>, String>);
 
 /// The table; [`Table::start`] puts it to work.
 pub struct Table {
     roster: Roster,
     state_file: PathBuf,
     session: Session,
+    /// The games that were loaded last, and which of them is shown.
+    file: Option<(PgnFile, usize)>,
     analysis: bool,
-    engines: HashMap<Role, Running>,
-    next_number: u64,
+    crew: Crew,
     /// The revision at which an engine failed once: a second failure waits for a person.
     failed_at: Option<(Role, u64)>,
     stalled: bool,
@@ -136,9 +48,10 @@ pub struct Table {
     /// What the engines of the roster can do.
     probed: Vec<EngineView>,
     /// The last score of an engine for its own side.
-    last_score: Option<SearchScore>,
+    last_score: Option<Score>,
     thoughts: Thoughts,
-    sender: mpsc::UnboundedSender<Message>,
+    /// Questions about the tree, in the order of their answers.
+    tree_questions: Vec<Answer<TreeView>>,
     game_out: watch::Sender<Arc<str>>,
     thoughts_out: watch::Sender<Arc<str>>,
 }
@@ -148,126 +61,133 @@ impl Table {
     ///
     /// The task ends, and its engines with it, with the runtime.
     pub fn start(roster: Roster, state_file: PathBuf) -> TableHandle {
-        let (sender, messages) = mpsc::unbounded_channel();
+        let (requests, received) = mpsc::unbounded_channel();
+        let (events, reported) = mpsc::unbounded_channel();
         let (game_out, game) = watch::channel(Arc::from("null"));
         let (thoughts_out, thoughts) = watch::channel(Arc::from("null"));
         let (session, analysis, notice) = first_session(&roster, &state_file);
         let view = |name: &str| EngineView { name: name.to_owned(), elo: None, error: None };
         let table = Table {
             probed: roster.engines().iter().map(|spec| view(&spec.name)).collect(),
-            roster,
             state_file,
             session,
+            file: None,
             analysis,
-            engines: HashMap::new(),
-            next_number: 0,
+            crew: Crew::new(events),
             failed_at: None,
             stalled: false,
             notice,
             last_score: None,
             thoughts: Thoughts::default(),
-            sender: sender.clone(),
+            tree_questions: Vec::new(),
             game_out,
             thoughts_out,
+            roster,
         };
-        table.probe();
-        tokio::spawn(table.run(messages));
-        TableHandle { messages: sender, game, thoughts }
+        let probed = probe(&table.roster);
+        tokio::spawn(table.run(received, reported, probed));
+        TableHandle { requests, game, thoughts }
     }
 
-    /// Asks every engine of the roster for its options.
-    fn probe(&self) {
-        for spec in self.roster.engines() {
-            let (name, sender) = (spec.name.clone(), self.sender.clone());
-            let (report, mut reported) = mpsc::unbounded_channel();
-            let handle = start_engine(spec, move |event| {
-                let _ = report.send(event);
-            });
-            tokio::spawn(async move {
-                let answer = match reported.recv().await {
-                    Some(EngineEvent::Ready { options, .. }) => Ok(options),
-                    Some(EngineEvent::Failed { reason }) => Err(reason),
-                    _ => Err("did not start".to_owned()),
-                };
-                drop(handle);
-                let _ = sender.send(Message::Probed(name, answer));
-            });
-        }
-    }
-
-    async fn run(mut self, mut messages: mpsc::UnboundedReceiver<Message>) {
+    async fn run(
+        mut self,
+        mut requests: mpsc::UnboundedReceiver<Request>,
+        mut events: mpsc::UnboundedReceiver<CrewEvent>,
+        mut probed: mpsc::UnboundedReceiver<Probed>,
+    ) {
         self.drive();
         self.publish();
         loop {
             let falls = self.session.clock().and_then(super::clock::ChessClock::flag_falls);
             let falls = falls.filter(|_| self.session.end().is_none());
-            let message = tokio::select! {
-                message = messages.recv() => message,
+            tokio::select! {
+                request = requests.recv() => match request {
+                    Some(request) => self.receive(request).await,
+                    None => return,
+                },
+                Some((role, number, event)) = events.recv() => {
+                    if self.crew.is_current(role, number) {
+                        self.hear(role, event).await;
+                    }
+                }
+                Some((name, answer)) = probed.recv() => self.note_engine(&name, answer),
                 () = tokio::time::sleep_until(falls.unwrap_or_else(Instant::now).into()), if falls.is_some() => {
                     self.session.flag(Instant::now());
                     self.changed().await;
-                    continue;
                 }
-            };
-            match message {
-                None => return,
-                Some(message) => self.receive(message).await,
             }
         }
     }
 
-    async fn receive(&mut self, message: Message) {
-        match message {
-            Message::Act(action, answer) => {
+    /// Whoever asked may have gone when the answer is sent.
+    async fn receive(&mut self, request: Request) {
+        match request {
+            Request::Act(action, answer) => {
                 let result = self.act(action);
                 if result.is_ok() {
                     self.changed().await;
                 }
-                // Whoever asked may have gone.
                 let _ = answer.send(result);
             }
-            Message::Pgn(date, answer) => {
-                let [white, black] = self.session.labels();
-                let names = [white.as_str(), black.as_str()];
-                let _ = answer.send(write_pgn(self.session.game(), names, self.session.end(), &date));
+            Request::Pgn(date, answer) => {
+                let _ = answer.send(Ok(self.pgn(&date)));
             }
-            Message::Attached => {
+            Request::Review(answer) => {
+                let _ = answer.send(self.reviewed());
+            }
+            Request::Titles(answer) => {
+                let _ =
+                    answer.send(Ok(self.file.as_ref().map(|(file, _)| file.titles()).unwrap_or_default()));
+            }
+            Request::Tree(moves, answer) => self.ask_tree(moves, answer),
+            Request::Attached => {
                 if self.session.attach(Instant::now()) {
                     self.publish();
                 }
             }
-            Message::Engine(role, number, event) => {
-                if self.engines.get(&role).is_some_and(|running| running.number == number) {
-                    self.hear(role, event).await;
-                }
-            }
-            Message::Probed(name, answer) => {
-                let limits = self.roster.find(&name).is_some_and(|spec| plays_with_a_network(&spec.options));
-                if let Some(view) = self.probed.iter_mut().find(|view| view.name == name) {
-                    match answer {
-                        Ok(options) if limits => view.elo = elo_range(&options),
-                        Ok(_) => (),
-                        Err(reason) => view.error = Some(format!("{name} {reason}")),
-                    }
-                }
-                self.publish();
+        }
+    }
+
+    fn note_engine(&mut self, name: &str, answer: Result<Vec<OptionSpec>, String>) {
+        let limits = self.roster.find(name).is_some_and(|spec| plays_with_a_network(&spec.options));
+        if let Some(view) = self.probed.iter_mut().find(|view| view.name == name) {
+            match answer {
+                Ok(options) if limits => view.elo = elo_range(&options),
+                Ok(_) => (),
+                Err(reason) => view.error = Some(format!("{name} {reason}")),
             }
         }
+        self.publish();
     }
 
     fn act(&mut self, action: Action) -> Result<(), ActionError> {
         let now = Instant::now();
+        let mut notice = None;
         match action {
             Action::New(new) => {
                 for seat in [&new.white, &new.black] {
                     self.check_seat(seat)?;
                 }
                 self.replace(Session::new(new)?);
+                self.file = None;
             }
             Action::Load { pgn } => {
-                let pgn =
-                    read_pgn(pgn.as_bytes()).map_err(|error| ActionError::Invalid(error.to_string()))?;
-                self.replace(Session::loaded(pgn));
+                let invalid = |error: super::PgnError| ActionError::Invalid(error.to_string());
+                let file = PgnFile::read(pgn.as_bytes()).map_err(invalid)?;
+                let game = file.game(0).map_err(invalid)?;
+                notice = file.broken.first().map(|why| {
+                    let count = file.broken.len();
+                    format!("Games that cannot be read are left out, {count} in all: {why}.")
+                });
+                self.replace(Session::loaded(game));
+                self.file = Some((file, 0));
+            }
+            Action::Choose { game } => {
+                let none = || ActionError::NotNow("No PGN is loaded: load one.".to_owned());
+                let (file, chosen) = self.file.as_mut().ok_or_else(none)?;
+                let session = file.game(game).map_err(|error| ActionError::Invalid(error.to_string()))?;
+                *chosen = game;
+                self.replace(Session::loaded(session));
             }
             Action::Move { text, ply } => self.session.move_by_person(&text, ply, now)?,
             Action::TakeBack => self.session.take_back(now)?,
@@ -278,7 +198,7 @@ impl Table {
         }
         self.stalled = false;
         self.failed_at = None;
-        self.notice = None;
+        self.notice = notice;
         Ok(())
     }
 
@@ -304,7 +224,70 @@ impl Table {
         session.continue_revisions(self.session.revision());
         self.session = session;
         self.last_score = None;
-        self.engines.values_mut().for_each(|running| running.fresh = true);
+        self.thoughts = Thoughts::default();
+        self.crew.new_game();
+    }
+
+    /// The game as PGN: as it stood in its file, unless it was changed.
+    fn pgn(&self, date: &str) -> String {
+        let mut text = Vec::new();
+        let unchanged = self.session.source().map(|source| source.write(&Default::default(), &mut text));
+        if unchanged.is_some_and(|written| written.is_ok()) {
+            return String::from_utf8_lossy(&text).into_owned();
+        }
+        let [white, black] = self.session.labels();
+        write_pgn(self.session.game(), [&white, &black], self.session.end(), PgnHeader::casual(date))
+    }
+
+    fn reviewed(&self) -> Result<ReviewedGame, ActionError> {
+        if self.session.game().ply() == 0 {
+            let text = "There is no move to review: play a game, or load a PGN.";
+            return Err(ActionError::NotNow(text.to_owned()));
+        }
+        let written = || read_games(self.pgn("????.??.??").as_bytes()).0.pop().map(|(_, game)| game);
+        let game = self.session.source().cloned().or_else(written);
+        let game =
+            game.ok_or_else(|| ActionError::Invalid("The game cannot be written as PGN.".to_owned()))?;
+        Ok(ReviewedGame { key: key_of(self.session.game()), game })
+    }
+
+    fn ask_tree(&mut self, moves: Vec<String>, answer: Answer<TreeView>) {
+        self.tree_questions.retain(|question| !question.is_closed());
+        let refused = if !self.analysis || !self.crew.was_asked(Role::Analyst, self.session.revision()) {
+            Some(ActionError::NotNow("There is no search of this position: switch the evaluation on.".into()))
+        } else if moves.len() > LONGEST_PATH {
+            Some(ActionError::Invalid(format!("A line has at most {LONGEST_PATH} moves.")))
+        } else {
+            // It goes to an engine as a line of text.
+            let mut board = self.session.game().game().clone();
+            let illegal = moves.iter().find(|text| match board.parse_uci(text) {
+                Ok(m) => {
+                    board.play(m);
+                    false
+                }
+                Err(_) => true,
+            });
+            illegal.map(|text| ActionError::Invalid(format!("{text} is no legal move there.")))
+        };
+        match refused {
+            Some(error) => {
+                let _ = answer.send(Err(error));
+            }
+            None => {
+                self.crew.ask_tree(Role::Analyst, moves);
+                let (question, answered) = tokio::sync::oneshot::channel();
+                self.tree_questions.push(question);
+                tokio::spawn(async move {
+                    let late = || {
+                        let text = "The engine does not show its search tree: only Philidor does.";
+                        Err(ActionError::NotNow(text.to_owned()))
+                    };
+                    let result = tokio::time::timeout(TREE_TIME, answered).await;
+                    let _ =
+                        answer.send(result.map_or_else(|_| late(), |read| read.unwrap_or_else(|_| late())));
+                });
+            }
+        }
     }
 
     async fn changed(&mut self) {
@@ -322,21 +305,20 @@ impl Table {
 
     /// Lets those engines search that have something to search for, and stops the others.
     fn drive(&mut self) {
-        let revision = self.session.revision();
         for color in SIDES {
             let role = Role::Player(color);
             match self.session.seats().get(color).clone() {
                 Seat::Person => {
-                    self.engines.remove(&role);
+                    self.crew.dismiss(role);
                 }
                 Seat::Engine { name, elo } => {
                     let moves =
                         self.session.engine_to_move().is_some() && self.session.game().turn() == color;
                     if moves && !self.stalled {
                         let (go, longest) = self.session.go(Instant::now());
-                        self.ask(role, &name, player_options(elo), go, longest);
+                        self.ask(role, &name, Task { options: player_options(elo), go, longest });
                     } else {
-                        self.stop(role, revision);
+                        self.crew.stop(role, self.session.revision());
                     }
                 }
             }
@@ -345,62 +327,25 @@ impl Table {
         match analyst.filter(|_| self.analysis) {
             Some(name) if self.session.game().end().is_none() => {
                 let go = format!("go movetime {}", ANALYSIS_TIME.as_millis());
-                self.ask(Role::Analyst, &name, analyst_options(), go, ANALYSIS_TIME);
+                let task = Task { options: analyst_options(), go, longest: ANALYSIS_TIME };
+                self.ask(Role::Analyst, &name, task);
             }
-            Some(_) => self.stop(Role::Analyst, revision),
+            Some(_) => self.crew.stop(Role::Analyst, self.session.revision()),
             None => {
-                self.engines.remove(&Role::Analyst);
+                self.crew.dismiss(Role::Analyst);
                 self.thoughts = Thoughts::default();
             }
         }
     }
 
-    fn stop(&mut self, role: Role, revision: u64) {
-        if let Some(running) = self.engines.get_mut(&role)
-            && running.asked.is_some_and(|asked| asked != revision)
-        {
-            running.handle.stop();
-            running.asked = None;
-        }
-    }
-
-    fn ask(
-        &mut self,
-        role: Role,
-        name: &str,
-        mut options: Vec<(String, String)>,
-        go: String,
-        longest: Duration,
-    ) {
-        let revision = self.session.revision();
-        if self.engines.get(&role).is_none_or(|running| running.name != name) {
-            let Some(spec) = self.roster.find(name) else {
-                self.stalled = true;
-                self.notice = Some(format!("There is no engine called {name} any more: start a new game."));
-                return;
-            };
-            self.next_number += 1;
-            let (number, sender) = (self.next_number, self.sender.clone());
-            let handle = start_engine(spec, move |event| {
-                let _ = sender.send(Message::Engine(role, number, event));
-            });
-            let running = Running { number, name: name.to_owned(), handle, asked: None, fresh: true };
-            self.engines.insert(role, running);
-        }
-        let running = self.engines.get_mut(&role).expect("it was started");
-        if running.asked == Some(revision) {
+    fn ask(&mut self, role: Role, name: &str, task: Task) {
+        let Some(spec) = self.roster.find(name) else {
+            self.stalled = true;
+            self.notice = Some(format!("There is no engine called {name} any more: start a new game."));
             return;
-        }
-        options.push(("UCI_Chess960".to_owned(), self.session.game().is_chess960().to_string()));
-        running.asked = Some(revision);
-        running.handle.search(SearchOrder {
-            id: revision,
-            options,
-            new_game: std::mem::take(&mut running.fresh),
-            position: self.session.game().position_command(),
-            go,
-            longest,
-        });
+        };
+        self.crew.seat(role, spec);
+        self.crew.ask(role, self.session.game(), self.session.revision(), task);
     }
 
     async fn hear(&mut self, role: Role, event: EngineEvent) {
@@ -412,9 +357,16 @@ impl Table {
                     self.publish_thoughts();
                 }
             }
-            (EngineEvent::Best { .. }, Role::Analyst) => (),
+            (EngineEvent::Numbers { id, numbers }, Role::Analyst) => {
+                if id == self.session.revision() {
+                    self.thoughts.hear_numbers(self.session.game(), &numbers);
+                }
+            }
+            (EngineEvent::Tree(answer), Role::Analyst) => self.answer_tree(answer),
+            (EngineEvent::Best { .. }, Role::Analyst) => self.publish_thoughts(),
+            (EngineEvent::Numbers { .. } | EngineEvent::Tree(_), Role::Player(_)) => (),
             (EngineEvent::Info { info, .. }, Role::Player(_)) => {
-                if info.rank == 1 {
+                if info.rank == 0 {
                     self.last_score = Some(info.score);
                 }
             }
@@ -430,13 +382,28 @@ impl Table {
         }
     }
 
+    fn answer_tree(&mut self, answer: Result<String, String>) {
+        if self.tree_questions.is_empty() {
+            return;
+        }
+        let question = self.tree_questions.remove(0);
+        let changed = || ActionError::NotNow("The position has changed meanwhile.".to_owned());
+        let tree = match answer {
+            Ok(text) => TreeView::read(&text, self.session.game()).ok_or_else(changed),
+            Err(reason) => Err(ActionError::NotNow(format!("The engine shows no tree: {reason}."))),
+        };
+        let _ = question.send(tree);
+    }
+
     /// Starts an engine again that has failed; the second time at the same move, a person has to ask for that.
     async fn engine_failed(&mut self, role: Role, reason: &str) {
-        let Some(failed) = self.engines.remove(&role) else { return };
+        let Some(name) = self.crew.dismiss(role) else { return };
+        if role == Role::Analyst {
+            self.tree_questions.clear();
+        }
         let again = (role, self.session.revision());
         let stays_down = self.failed_at == Some(again);
         self.failed_at = Some(again);
-        let name = failed.name;
         self.notice = Some(match (stays_down, role) {
             (false, _) => format!("{name} {reason}. It was started again."),
             (true, Role::Player(_)) => {
@@ -457,6 +424,7 @@ impl Table {
 
     fn publish(&mut self) {
         let mut view = TableView::of(&self.session, Instant::now());
+        view.file = self.file.as_ref().map(|(file, chosen)| FileView { games: file.len(), chosen: *chosen });
         view.analysis = self.analysis;
         view.notice = self.notice.clone();
         view.stalled = self.stalled;
@@ -472,6 +440,28 @@ impl Table {
             false => send(&self.thoughts_out, &()),
         }
     }
+}
+
+/// Asks every engine of the roster for its options.
+fn probe(roster: &Roster) -> mpsc::UnboundedReceiver<Probed> {
+    let (sender, probed) = mpsc::unbounded_channel();
+    for spec in roster.engines() {
+        let (name, sender) = (spec.name.clone(), sender.clone());
+        let (report, mut reported) = mpsc::unbounded_channel();
+        let handle = start_engine(spec, move |event| {
+            let _ = report.send(event);
+        });
+        tokio::spawn(async move {
+            let answer = match reported.recv().await {
+                Some(EngineEvent::Ready { options, .. }) => Ok(options),
+                Some(EngineEvent::Failed { reason }) => Err(reason),
+                _ => Err("did not start".to_owned()),
+            };
+            drop(handle);
+            let _ = sender.send((name, answer));
+        });
+    }
+    probed
 }
 
 /// Sends a value as JSON, if it has changed.
@@ -512,29 +502,6 @@ fn first_session(roster: &Roster, state_file: &std::path::Path) -> (Session, boo
     let (start, clock) = (StartChoice::Standard, None);
     let new = NewGame { white: Seat::Person, black, start, clock, move_time_ms: 1000 };
     (Session::new(new).expect("the initial position is one"), false, notice)
-}
-
-/// Philidor's classical players have the options of limited strength, but they follow no rating.
-fn plays_with_a_network(options: &[(String, String)]) -> bool {
-    options.iter().all(|(name, value)| name != "Player" || value == "network")
-}
-
-fn elo_range(options: &[OptionSpec]) -> Option<(i64, i64)> {
-    let find = |name: &str| options.iter().find(|option| option.name.eq_ignore_ascii_case(name));
-    find("UCI_LimitStrength")?;
-    find("UCI_Elo")?.range
-}
-
-fn player_options(elo: Option<u32>) -> Vec<(String, String)> {
-    let mut options = vec![("UCI_LimitStrength".to_owned(), elo.is_some().to_string())];
-    options.extend(elo.map(|elo| ("UCI_Elo".to_owned(), elo.to_string())));
-    options
-}
-
-fn analyst_options() -> Vec<(String, String)> {
-    let lines = LINES.to_string();
-    let options = [("MultiPV", lines.as_str()), ("UCI_ShowWDL", "true"), ("UCI_AnalyseMode", "true")];
-    options.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
 }
 
 #[cfg(all(test, unix))]
@@ -652,12 +619,26 @@ mod tests {
         assert!(folder.path().join("game.json.damaged").exists());
     }
 
-    #[test]
-    fn ratings_are_offered_where_they_mean_something() {
-        let option = |name: &str, range| OptionSpec { name: name.into(), range };
-        let both = [option("UCI_LimitStrength", None), option("UCI_Elo", Some((800, 1700)))];
-        assert_eq!(elo_range(&both), Some((800, 1700)));
-        assert_eq!(elo_range(&both[1..]), None);
-        assert!(!plays_with_a_network(&[("Player".into(), "random".into())]));
+    #[tokio::test]
+    async fn a_file_of_games_is_loaded_and_another_game_chosen() {
+        let folder = tempfile::tempdir().unwrap();
+        let table = table(&folder, "e7e5");
+        assert!(matches!(table.reviewed().await, Err(ActionError::NotNow(_))), "no moves yet");
+        let pgn = "[White \"A\"]\n\n1. e4 {best} e5 *\n\n[White \"B\"]\n\n1. d4 Ke3 *\n\n[White \"C\"]\n\n1. c4 *\n";
+        do_it(&table, json!({"do": "load", "pgn": pgn})).await.unwrap();
+        let view = wait_for(&table, |view| plies(view) == 2).await;
+        assert_eq!((&view["file"]["games"], &view["file"]["chosen"]), (&json!(2), &json!(0)));
+        assert!(view["notice"].as_str().unwrap().contains("game 2, line "), "{}", view["notice"]);
+        assert_eq!(table.titles().await.unwrap().len(), 2);
+        let reviewed = table.reviewed().await.unwrap();
+        assert_eq!((reviewed.game.comments()[0].len(), view["key"].as_str()), (1, Some(&*reviewed.key)));
+        assert!(table.pgn("2026.01.02".into()).await.unwrap().contains("{best}"), "comments are kept");
+        do_it(&table, json!({"do": "choose", "game": 1})).await.unwrap();
+        wait_for(&table, |view| view["white"]["label"] == "C").await;
+        assert!(do_it(&table, json!({"do": "choose", "game": 2})).await.is_err());
+        // A move makes it another game, without the file's comments.
+        do_it(&table, json!({"do": "move", "text": "e5"})).await.unwrap();
+        assert_ne!(table.reviewed().await.unwrap().key, reviewed.key);
+        assert!(table.tree(Vec::new()).await.is_err(), "there is no evaluation");
     }
 }

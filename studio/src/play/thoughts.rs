@@ -1,11 +1,13 @@
 //! What the analysing engine thinks of the present position, as people read it.
 
+use engine::search::Score;
+use engine::uci_client::InfoLine;
 use serde::Serialize;
 use shakmaty::Color;
 use shakmaty::san::SanPlus;
 
 use super::played::PlayedGame;
-use crate::engines::{SearchInfo, SearchScore};
+use crate::engines::MoveNumbers;
 
 /// Lines that are asked for and shown.
 pub const LINES: usize = 3;
@@ -17,9 +19,9 @@ const LONGEST: usize = 12;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ThoughtLine {
     /// For White.
-    pub score: SearchScore,
+    pub score: Score,
     /// White's wins, draws and Black's wins, per mille.
-    pub wdl: Option<[u32; 3]>,
+    pub wdl: Option<[u16; 3]>,
     /// Depth in plies.
     pub depth: u32,
     /// Nodes of the search.
@@ -28,44 +30,87 @@ pub struct ThoughtLine {
     pub san: Vec<String>,
     /// The same moves in UCI notation.
     pub uci: Vec<String>,
+    /// The positions after them.
+    pub fens: Vec<String>,
+}
+
+/// What the search knows of a root move, for the side that makes it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MoveThought {
+    /// In SAN.
+    pub san: String,
+    /// In UCI notation.
+    pub uci: String,
+    /// Visits (N).
+    pub visits: u64,
+    /// Prior (P), 0 to 1.
+    pub prior: f32,
+    /// Mean result (Q), −1 to 1.
+    pub q: f32,
 }
 
 /// The best lines of one position.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Thoughts {
     /// Plies of the game in that position.
     pub ply: usize,
     /// Best first.
     pub lines: Vec<ThoughtLine>,
+    /// All moves, the most visited first, if the engine says that much.
+    pub moves: Vec<MoveThought>,
+    /// The beginning of the next list of moves.
+    #[serde(skip)]
+    heard: Vec<MoveThought>,
 }
 
 impl Thoughts {
     /// Takes in what an engine reports of the position of `game`; says whether that is a line to show.
-    pub fn hear(&mut self, game: &PlayedGame, info: &SearchInfo) -> bool {
-        let Some(rank) = info.rank.checked_sub(1).filter(|rank| *rank < LINES) else { return false };
-        if self.ply != game.ply() {
-            *self = Thoughts { ply: game.ply(), lines: Vec::new() };
+    pub fn hear(&mut self, game: &PlayedGame, info: &InfoLine) -> bool {
+        if info.rank >= LINES {
+            return false;
         }
+        self.turn_to(game);
         let Some(line) = read_line(game, info) else { return false };
-        match self.lines.get_mut(rank) {
+        match self.lines.get_mut(info.rank) {
             Some(place) => *place = line,
             None => self.lines.push(line),
         }
         true
     }
+
+    /// Takes in the statistics of a move; the root's end a list.
+    pub fn hear_numbers(&mut self, game: &PlayedGame, numbers: &MoveNumbers) {
+        self.turn_to(game);
+        if numbers.uci == "node" {
+            self.moves = std::mem::take(&mut self.heard);
+            self.moves.sort_by(|a, b| b.visits.cmp(&a.visits).then(b.prior.total_cmp(&a.prior)));
+        } else if let Ok(m) = game.game().parse_uci(&numbers.uci) {
+            let san = SanPlus::from_move(game.game().position().clone(), m).to_string();
+            let MoveNumbers { uci, visits, prior, q } = numbers.clone();
+            self.heard.push(MoveThought { san, uci, visits, prior, q });
+        }
+    }
+
+    /// Forgets another position.
+    fn turn_to(&mut self, game: &PlayedGame) {
+        if self.ply != game.ply() {
+            *self = Thoughts { ply: game.ply(), ..Thoughts::default() };
+        }
+    }
 }
 
-fn read_line(game: &PlayedGame, info: &SearchInfo) -> Option<ThoughtLine> {
+fn read_line(game: &PlayedGame, info: &InfoLine) -> Option<ThoughtLine> {
     let mut board = game.game().clone();
-    let (mut san, mut uci) = (Vec::new(), Vec::new());
+    let (mut san, mut uci, mut fens) = (Vec::new(), Vec::new(), Vec::new());
     for text in info.pv.iter().take(LONGEST) {
         let Ok(m) = board.parse_uci(text) else { break };
         san.push(SanPlus::from_move(board.position().clone(), m).to_string());
         uci.push(text.clone());
         board.play(m);
+        fens.push(board.fen());
     }
     let white = game.turn() == Color::White;
-    let for_white = |[win, draw, loss]: [u32; 3]| if white { [win, draw, loss] } else { [loss, draw, win] };
+    let for_white = |[win, draw, loss]: [u16; 3]| if white { [win, draw, loss] } else { [loss, draw, win] };
     (!san.is_empty()).then(|| ThoughtLine {
         score: if white { info.score } else { info.score.reversed() },
         wdl: info.wdl.map(for_white),
@@ -73,6 +118,7 @@ fn read_line(game: &PlayedGame, info: &SearchInfo) -> Option<ThoughtLine> {
         nodes: info.nodes,
         san,
         uci,
+        fens,
     })
 }
 
@@ -81,7 +127,7 @@ mod tests {
     use super::*;
     use crate::engines::EngineLine;
 
-    fn info(line: &str) -> SearchInfo {
+    fn info(line: &str) -> InfoLine {
         match EngineLine::parse(line) {
             EngineLine::Info(info) => info,
             other => panic!("{other:?}"),
@@ -97,12 +143,30 @@ mod tests {
             thoughts.hear(&game, &info("info depth 4 score cp 30 wdl 500 300 200 nodes 9 pv e7e5 g1f3 g1f3"));
         assert!(heard && thoughts.ply == 1);
         let line = &thoughts.lines[0];
-        assert_eq!((line.score, line.wdl), (SearchScore::Cp(-30), Some([200, 300, 500])));
+        assert_eq!((line.score, line.wdl), (Score::Cp(-30), Some([200, 300, 500])));
         assert_eq!(line.san, ["e5", "Nf3"]);
+        assert!(line.fens[1].contains("5N2"), "{:?}", line.fens);
         assert!(!thoughts.hear(&game, &info("info depth 4 multipv 9 score cp 1 pv e7e5")));
         assert!(!thoughts.hear(&game, &info("info depth 4 score cp 1 pv e2e4")));
         game.play(game.parse("e5").unwrap()).unwrap();
         thoughts.hear(&game, &info("info depth 1 score mate 2 pv g1f3"));
         assert_eq!((thoughts.ply, thoughts.lines.len()), (2, 1), "another position, other lines");
+    }
+
+    #[test]
+    fn the_numbers_of_moves_come_as_a_whole() {
+        let game = PlayedGame::new(None).unwrap();
+        let mut thoughts = Thoughts::default();
+        let hear = |thoughts: &mut Thoughts, uci: &str, visits| {
+            let numbers = MoveNumbers { uci: uci.into(), visits, prior: 0.5, q: 0.25 };
+            thoughts.hear_numbers(&game, &numbers);
+        };
+        hear(&mut thoughts, "e2e4", 3);
+        hear(&mut thoughts, "e2e5", 9);
+        hear(&mut thoughts, "g1f3", 7);
+        assert!(thoughts.moves.is_empty());
+        hear(&mut thoughts, "node", 11);
+        let shown: Vec<_> = thoughts.moves.iter().map(|m| (m.san.as_str(), m.visits)).collect();
+        assert_eq!(shown, [("Nf3", 7), ("e4", 3)]);
     }
 }

@@ -1,14 +1,17 @@
 //! The game as the page receives it.
 
+use std::hash::{Hash, Hasher};
 use std::time::Instant;
 
+use engine::review::Phase;
 use serde::Serialize;
-use shakmaty::{Color, Position};
+use shakmaty::{Board, Color, Position};
 
 use super::clock::TimeControl;
 use super::pgn::first_ply;
-use super::played::{LegalMove, PlayedMove};
-use super::session::{Seat, Session};
+use super::played::{LegalMove, PlayedGame, PlayedMove};
+use super::seats::Seat;
+use super::session::Session;
 
 /// An engine that can be chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -53,11 +56,24 @@ pub struct EndView {
     pub text: String,
 }
 
+/// The file that a game was loaded from.
+#[derive(Clone, Debug, Serialize)]
+pub struct FileView {
+    /// Games that can be read.
+    pub games: usize,
+    /// The one that is shown, from 0.
+    pub chosen: usize,
+}
+
 /// Everything that the page shows of the game.
 #[derive(Clone, Debug, Serialize)]
 pub struct TableView {
     /// The number of the position.
     pub revision: u64,
+    /// Tells the game, as far as it was played, from others.
+    pub key: String,
+    /// The file that was loaded last.
+    pub file: Option<FileView>,
     /// The start position.
     pub start_fen: String,
     /// Whether castling is king takes rook.
@@ -68,6 +84,8 @@ pub struct TableView {
     pub moves: Vec<PlayedMove>,
     /// Code and name of the opening.
     pub opening: Option<String>,
+    /// Plies after which the middlegame and the endgame have begun, if they have.
+    pub phases: [Option<usize>; 2],
     /// Whether the side to move is in check in the start position.
     pub start_check: bool,
     /// The side to move.
@@ -101,6 +119,32 @@ pub fn side(color: Color) -> &'static str {
     color.fold_wb("white", "black")
 }
 
+/// Tells a game from others: a hash of its start and its moves.
+pub fn key_of(game: &PlayedGame) -> String {
+    let mut hasher = std::hash::DefaultHasher::new();
+    game.position_command().hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+/// Plies after which the middlegame and the endgame have begun.
+fn phases(game: &PlayedGame) -> [Option<usize>; 2] {
+    let mut begun = [None, None];
+    let mut phase = Phase::Opening;
+    let fens = std::iter::once(game.start_fen()).chain(game.moves().iter().map(|m| m.fen.clone()));
+    for (ply, fen) in fens.enumerate() {
+        let board = fen.split(' ').next().and_then(|text| Board::from_ascii_board_fen(text.as_bytes()).ok());
+        let Some(board) = board else { continue };
+        phase = Phase::after(phase, &board);
+        if phase >= Phase::Middlegame {
+            begun[0].get_or_insert(ply);
+        }
+        if phase == Phase::Endgame {
+            begun[1].get_or_insert(ply);
+        }
+    }
+    begun
+}
+
 impl TableView {
     /// The view of a session, without what only the table knows.
     pub fn of(session: &Session, now: Instant) -> TableView {
@@ -111,11 +155,14 @@ impl TableView {
         let start = super::played::PlayedGame::new(game.start().map(str::to_owned));
         TableView {
             revision: session.revision(),
+            key: key_of(game),
+            file: None,
             start_fen: game.start_fen(),
             chess960: game.is_chess960(),
             first_ply: first_ply(game),
             moves: game.moves().to_vec(),
             opening: game.opening().map(ToString::to_string),
+            phases: phases(game),
             start_check: start.is_ok_and(|start| start.game().position().is_check()),
             turn: side(game.turn()),
             legal: if session.person_moves() { game.legal() } else { Vec::new() },
@@ -140,5 +187,29 @@ impl TableView {
             stalled: false,
             engines: Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_begin_once_and_stay() {
+        let mut game = PlayedGame::new(Some("4k3/pppp4/8/8/8/8/4P3/4K2R w K - 0 1".into())).unwrap();
+        assert_eq!(phases(&game), [Some(0), Some(0)]);
+        game.play(game.parse("O-O").unwrap()).unwrap();
+        assert_eq!(phases(&game), [Some(0), Some(0)]);
+        let mut game = PlayedGame::new(None).unwrap();
+        for text in "e4 e5 Nf3 Nc6 Bb5 a6 O-O Nf6 Qe2 Be7 Nc3".split(' ') {
+            game.play(game.parse(text).unwrap()).unwrap();
+        }
+        // White has king, both rooks and a bishop on the first rank: four; without the bishop three.
+        assert_eq!(phases(&game), [None, None]);
+        for text in "d6 d3 O-O Be3".split(' ') {
+            game.play(game.parse(text).unwrap()).unwrap();
+        }
+        assert_eq!(phases(&game), [Some(15), None]);
+        assert_ne!(key_of(&game), key_of(&PlayedGame::new(None).unwrap()));
     }
 }

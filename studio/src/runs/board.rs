@@ -5,17 +5,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde::Serialize;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use super::control::{RunCommand, RunControl, Trainers};
 use super::follow::{RunFollower, RunKind};
 use super::series::Point;
 use super::thin::thinned;
+use crate::boards::{Boards, LiveBoard};
+use crate::play::ActionError;
 
-/// How often the folders are looked at.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// How often the folders are looked at: a loop writes its boards twice a second.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A run as the page lists it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunView {
     /// Its number.
     pub id: usize,
@@ -25,6 +29,8 @@ pub struct RunView {
     pub kind: Option<RunKind>,
     /// Lines that were read.
     pub lines: usize,
+    /// The share of the file that is read.
+    pub read: f64,
     /// Whole lines that could not be read.
     pub damaged: usize,
     /// Seconds since 1970 of the last report.
@@ -39,18 +45,36 @@ pub struct RunView {
     pub total_samples: Option<f64>,
     /// Speed.
     pub samples_per_s: Option<f64>,
+    /// Positions of self-play an hour.
+    pub positions_per_h: Option<f64>,
     /// Learning rate.
     pub lr: Option<f64>,
+    /// Divergence of the policy from the first network's.
+    pub kl: Option<f64>,
+    /// `warning` or `alarm` if the divergence is above the configuration's bounds.
+    pub kl_state: Option<&'static str>,
+    /// Positions in the buffer.
+    pub buffer: Option<f64>,
     /// Seconds of training.
     pub time_s: Option<f64>,
     /// Seconds left.
     pub seconds_left: Option<f64>,
+    /// The stage of a run of `rl`.
+    pub stage: Option<String>,
+    /// The names of the boards that it is playing on.
+    pub boards: Vec<String>,
+    /// Whether it is being stopped, or was started here.
+    pub control: RunControl,
+    /// Whether it can be gone on with.
+    pub can_resume: bool,
 }
 
 /// The runs, and the task that reads them.
 #[derive(Clone, Debug)]
 pub struct RunBoard {
     runs: Arc<Mutex<Vec<RunFollower>>>,
+    trainers: Trainers,
+    boards: Boards,
     /// The list, [`RunView`]s as JSON.
     pub list: watch::Receiver<Arc<str>>,
 }
@@ -59,23 +83,32 @@ pub struct RunBoard {
 pub type NamedCurve = (String, Vec<Point>);
 
 impl RunBoard {
-    /// Follows the runs in these folders.
-    pub fn start(folders: Vec<PathBuf>) -> RunBoard {
+    /// Follows the runs in these folders; `trainers` pause them and go on with them.
+    pub fn start(folders: Vec<PathBuf>, trainers: Trainers, boards: Boards) -> RunBoard {
         let runs: Vec<RunFollower> = folders.into_iter().map(RunFollower::new).collect();
         let is_empty = runs.is_empty();
         let runs = Arc::new(Mutex::new(runs));
         let (out, list) = watch::channel(Arc::from("[]"));
-        let board = RunBoard { runs, list };
+        let board = RunBoard { runs, trainers, boards, list };
         if !is_empty {
             let board = board.clone();
             tokio::spawn(async move {
                 while !out.is_closed() {
                     let reader = board.clone();
-                    let read = tokio::task::spawn_blocking(move || reader.read()).await;
-                    if let Ok(Some(text)) = read {
-                        out.send_replace(Arc::from(text));
+                    let Ok((views, more)) = tokio::task::spawn_blocking(move || reader.read()).await else {
+                        return;
+                    };
+                    let text = serde_json::to_string(&views).expect("views can be written as JSON");
+                    out.send_if_modified(|present| {
+                        let changed = **present != *text;
+                        if changed {
+                            *present = Arc::from(text);
+                        }
+                        changed
+                    });
+                    if !more {
+                        tokio::time::sleep(POLL_INTERVAL).await;
                     }
-                    tokio::time::sleep(POLL_INTERVAL).await;
                 }
             });
         }
@@ -87,42 +120,103 @@ impl RunBoard {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads what is new: the list as JSON, if something has changed.
-    fn read(&self) -> Option<String> {
+    /// Reads what is new, a part of each file: the list, and whether there is more.
+    fn read(&self) -> (Vec<RunView>, bool) {
         let mut runs = self.lock();
-        let changed = runs.iter_mut().fold(false, |changed, run| run.poll() | changed);
-        let views: Vec<RunView> = runs.iter().enumerate().map(|(id, run)| view(id, run)).collect();
-        changed.then(|| serde_json::to_string(&views).expect("views can be written as JSON"))
+        let mut more = false;
+        for (id, run) in runs.iter_mut().enumerate() {
+            let looked = run.poll();
+            more |= looked.more;
+            if looked.changed {
+                let named = |(game, board): &(u64, LiveBoard)| (format!("run/{id}/{game}"), board.clone());
+                let boards: Vec<_> = run.live().boards.iter().map(named).collect();
+                self.boards.replace(&format!("run/{id}/"), &boards);
+            }
+        }
+        (runs.iter().enumerate().map(|(id, run)| self.view(id, run)).collect(), more)
     }
 
     /// The curves of a run, each thinned out to `points`; `None` if there is no such run.
     pub fn curves(&self, id: usize, points: usize) -> Option<Vec<NamedCurve>> {
         let runs = self.lock();
         let curves = runs.get(id)?.series().curves();
-        Some(curves.iter().map(|(name, curve)| (name.clone(), thinned(curve, points))).collect())
+        Some(curves.map(|(name, curve)| (name.to_owned(), thinned(curve, points))).collect())
     }
-}
 
-fn view(id: usize, run: &RunFollower) -> RunView {
-    let folder = run.folder();
-    let last = |name: &str| run.series().last(name);
-    let name =
-        folder.file_name().map_or_else(|| folder.display().to_string(), |n| n.to_string_lossy().into());
-    RunView {
-        id,
-        name,
-        kind: run.kind(),
-        lines: run.lines(),
-        damaged: run.damaged(),
-        modified_s: run.modified().and_then(|time| Some(time.duration_since(UNIX_EPOCH).ok()?.as_secs())),
-        problem: run.problem().map(str::to_owned),
-        done: last("step").or_else(|| last("iteration")),
-        samples: last("samples"),
-        total_samples: run.total_samples(),
-        samples_per_s: last("samples_per_s"),
-        lr: last("lr"),
-        time_s: last("time_s"),
-        seconds_left: run.seconds_left(),
+    /// What a run says beyond its curves; `None` if there is no such run.
+    pub fn details(&self, id: usize) -> Option<Value> {
+        let runs = self.lock();
+        let run = runs.get(id)?;
+        let rl = (run.kind() == Some(RunKind::Rl)).then(|| run.rl().view());
+        Some(json!({ "reliability": run.reliability(), "rl": rl }))
+    }
+
+    /// The file of a run's metrics; `None` if there is no such run.
+    pub fn metrics_file(&self, id: usize) -> Option<PathBuf> {
+        Some(self.lock().get(id)?.folder().join("metrics.jsonl"))
+    }
+
+    /// Pauses a run or goes on with it.
+    ///
+    /// # Errors
+    ///
+    /// If that is not possible, or there is no such run.
+    pub fn act(&self, id: usize, command: RunCommand) -> Result<(), ActionError> {
+        let runs = self.lock();
+        let none = || {
+            ActionError::Invalid("There is no such run: the server follows those named with --run.".into())
+        };
+        let run = runs.get(id).ok_or_else(none)?;
+        let active = run.modified().max(run.live().modified());
+        match command {
+            RunCommand::Pause => self.trainers.pause(run.folder()),
+            RunCommand::Keep => self.trainers.keep(run.folder()),
+            RunCommand::Resume => {
+                self.trainers.resume(run.folder(), run.kind().unwrap_or(RunKind::Train), active)
+            }
+        }
+    }
+
+    fn view(&self, id: usize, run: &RunFollower) -> RunView {
+        let folder = run.folder();
+        let last = |name: &str| run.series().last(name);
+        let name =
+            folder.file_name().map_or_else(|| folder.display().to_string(), |n| n.to_string_lossy().into());
+        let bounds = run.rl().bounds();
+        let above = |bound: Option<f64>| last("kl").zip(bound).is_some_and(|(kl, bound)| kl > bound);
+        let is_rl = run.kind() == Some(RunKind::Rl);
+        RunView {
+            id,
+            name,
+            kind: run.kind(),
+            lines: run.lines(),
+            read: run.share_read(),
+            damaged: run.damaged(),
+            modified_s: run.modified().and_then(|time| Some(time.duration_since(UNIX_EPOCH).ok()?.as_secs())),
+            problem: run.problem().map(str::to_owned),
+            done: last("step").or_else(|| last("iteration")),
+            samples: last("samples"),
+            total_samples: run.total_samples(),
+            samples_per_s: last("samples_per_s").or_else(|| last("learn.samples_per_s")),
+            positions_per_h: last("play.positions_per_h"),
+            lr: last("lr"),
+            kl: last("kl"),
+            kl_state: match (above(bounds.alarm), above(bounds.warn)) {
+                (true, _) => Some("alarm"),
+                (false, true) => Some("warning"),
+                (false, false) => None,
+            },
+            buffer: last("buffer"),
+            time_s: last("time_s"),
+            seconds_left: run.seconds_left(),
+            stage: is_rl.then(|| {
+                let (iteration, stage) = run.rl().stage();
+                format!("{stage}, iteration {iteration}")
+            }),
+            boards: run.live().boards.iter().map(|(game, _)| format!("run/{id}/{game}")).collect(),
+            control: self.trainers.control(folder),
+            can_resume: self.trainers.can_resume(),
+        }
     }
 }
 
@@ -137,7 +231,7 @@ mod tests {
         std::fs::create_dir(&run).unwrap();
         std::fs::write(run.join("metrics.jsonl"), "{\"step\":1,\"lr\":0.5}\n{\"step\":2,\"lr\":0.25}\n")
             .unwrap();
-        let mut board = RunBoard::start(vec![run]);
+        let mut board = RunBoard::start(vec![run], Trainers::default(), Boards::default());
         board.list.changed().await.unwrap();
         let list: serde_json::Value = serde_json::from_str(&board.list.borrow()).unwrap();
         assert_eq!(

@@ -8,13 +8,18 @@ use std::time::SystemTime;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::live::LiveFollower;
+use super::rl::RlFacts;
 use super::series::RunSeries;
 
-/// Bytes that are read at a time.
-const CHUNK: usize = 1 << 20;
+/// Bytes that one call reads: the curves so far can be asked for between two.
+const CHUNK: usize = 4 << 20;
 
 /// Bytes of a line; a longer one is damaged.
 const LONGEST_LINE: usize = 1 << 20;
+
+/// Bytes that are compared to notice a file that was written anew.
+const TAIL: usize = 64;
 
 /// The kind of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -26,13 +31,27 @@ pub enum RunKind {
     Rl,
 }
 
+/// What a look at a folder has found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Looked {
+    /// Something has changed.
+    pub changed: bool,
+    /// There is more to read: look again at once.
+    pub more: bool,
+}
+
 /// A run's folder and what was read of it.
 #[derive(Debug)]
 pub struct RunFollower {
     folder: PathBuf,
     series: RunSeries,
-    /// Bytes of `metrics.jsonl` that were read, up to the end of a line.
+    rl: RlFacts,
+    live: LiveFollower,
+    /// The last line with reliabilities.
+    reliability: Option<Value>,
+    /// Bytes of `metrics.jsonl` that were read, up to the end of a line, and bytes that it has.
     read: u64,
+    length: u64,
     /// The bytes before `read`, to notice a file that was written anew.
     tail: Vec<u8>,
     lines: usize,
@@ -43,16 +62,17 @@ pub struct RunFollower {
     kind: Option<RunKind>,
 }
 
-/// Bytes that are compared to notice a file that was written anew.
-const TAIL: usize = 64;
-
 impl RunFollower {
     /// Follows the run in `folder`, which may not be there yet.
     pub fn new(folder: PathBuf) -> RunFollower {
         RunFollower {
             folder,
             series: RunSeries::default(),
+            rl: RlFacts::default(),
+            live: LiveFollower::default(),
+            reliability: None,
             read: 0,
+            length: 0,
             tail: Vec::new(),
             lines: 0,
             damaged: 0,
@@ -73,6 +93,21 @@ impl RunFollower {
         &self.series
     }
 
+    /// What a run of `rl` says beyond its curves.
+    pub fn rl(&self) -> &RlFacts {
+        &self.rl
+    }
+
+    /// The boards that it is playing on.
+    pub fn live(&self) -> &LiveFollower {
+        &self.live
+    }
+
+    /// The reliabilities of the last validation: by kind of prediction, predicted and seen shares.
+    pub fn reliability(&self) -> Option<&Value> {
+        self.reliability.as_ref()
+    }
+
     /// Lines that were read.
     pub fn lines(&self) -> usize {
         self.lines
@@ -81,6 +116,11 @@ impl RunFollower {
     /// Whole lines that are no metrics.
     pub fn damaged(&self) -> usize {
         self.damaged
+    }
+
+    /// The share of the file that is read.
+    pub fn share_read(&self) -> f64 {
+        if self.length == 0 { 1.0 } else { self.read as f64 / self.length as f64 }
     }
 
     /// When the metrics were written last.
@@ -98,11 +138,24 @@ impl RunFollower {
         self.kind
     }
 
-    /// Seconds that are left, by the samples that the configuration asks for and the present speed.
+    /// Seconds that are left, by the present speed: of `train` to the samples that the configuration asks for, of `rl` to
+    /// the iterations or the time that its command line asked for.
     pub fn seconds_left(&self) -> Option<f64> {
+        if self.kind == Some(RunKind::Rl) {
+            return self.rl_seconds_left();
+        }
         let left = self.total_samples? - self.series.last("samples")?;
         let speed = self.series.last("samples_per_s").filter(|speed| *speed > 0.0)?;
         Some((left / speed).max(0.0))
+    }
+
+    fn rl_seconds_left(&self) -> Option<f64> {
+        let done = self.series.last("iteration")?;
+        let each = self.series.last("time_s")? / done.max(1.0);
+        let by_count = self.live.iterations.map(|count| (count as f64 - done).max(0.0) * each);
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs_f64();
+        let by_clock = self.live.until_s.map(|until| (until - now).max(0.0));
+        by_count.into_iter().chain(by_clock).reduce(f64::min)
     }
 
     /// Samples that the configuration asks for.
@@ -110,54 +163,54 @@ impl RunFollower {
         self.total_samples
     }
 
-    /// Reads what is new, up to the last whole line; says whether something has changed.
-    pub fn poll(&mut self) -> bool {
+    /// Reads what is new, up to the last whole line and not too much at once.
+    pub fn poll(&mut self) -> Looked {
         let before = (self.lines, self.damaged, self.problem.clone());
-        let problem = match self.read_new() {
-            Ok(()) => None,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Some(format!(
-                "There is no metrics.jsonl in {} yet: it appears with the first report of `train` or `rl`.",
-                self.folder.display()
-            )),
-            Err(error) => Some(format!("{} cannot be read: {error}.", self.folder.display())),
+        let (problem, more) = match self.read_new() {
+            Ok(more) => (None, more),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let problem = format!(
+                    "There is no metrics.jsonl in {} yet: it appears with the first report of `train` or `rl`.",
+                    self.folder.display()
+                );
+                (Some(problem), false)
+            }
+            Err(error) => (Some(format!("{} cannot be read: {error}.", self.folder.display())), false),
         };
         self.problem = problem;
-        before != (self.lines, self.damaged, self.problem.clone())
+        let state = self.kind == Some(RunKind::Rl) && self.rl.poll_state(&self.folder);
+        let live = self.live.poll(&self.folder);
+        let changed = before != (self.lines, self.damaged, self.problem.clone()) || state || live;
+        Looked { changed, more }
     }
 
-    fn read_new(&mut self) -> io::Result<()> {
+    /// Whether there is more to read.
+    fn read_new(&mut self) -> io::Result<bool> {
         let mut file = File::open(self.folder.join("metrics.jsonl"))?;
         let metadata = file.metadata()?;
         let modified = metadata.modified().ok();
         if metadata.len() == self.read && modified == self.modified {
-            return Ok(());
+            return Ok(false);
         }
         if !self.continues(&mut file, metadata.len())? {
             *self = RunFollower::new(std::mem::take(&mut self.folder));
         }
         self.modified = modified;
+        self.length = metadata.len();
         if self.kind.is_none() {
             self.read_configuration();
         }
         file.seek(SeekFrom::Start(self.read))?;
-        let mut pending = Vec::new();
-        let mut chunk = vec![0; CHUNK];
-        loop {
-            let count = file.read(&mut chunk)?;
-            if count == 0 {
-                return Ok(());
-            }
-            pending.extend_from_slice(&chunk[..count]);
-            if let Some(end) = pending.iter().rposition(|byte| *byte == b'\n') {
-                let rest = pending.split_off(end + 1);
-                self.take(&pending);
-                pending = rest;
-            } else if pending.len() > LONGEST_LINE {
-                // The rest of it will count as another damaged line.
-                self.take(&pending);
-                pending.clear();
-            }
+        let mut pending = Vec::with_capacity(CHUNK.min(self.length.saturating_sub(self.read) as usize + 1));
+        file.take(CHUNK as u64).read_to_end(&mut pending)?;
+        let is_full = pending.len() == CHUNK;
+        match pending.iter().rposition(|byte| *byte == b'\n') {
+            Some(end) => self.take(&pending[..=end]),
+            // The rest of it will count as another damaged line.
+            None if pending.len() > LONGEST_LINE => self.take(&pending),
+            None => return Ok(false),
         }
+        Ok(is_full)
     }
 
     /// Whether the file still begins as it was read.
@@ -173,11 +226,30 @@ impl RunFollower {
 
     fn take(&mut self, text: &[u8]) {
         for line in text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
-            let read = serde_json::from_slice::<Value>(line).is_ok_and(|line| self.series.add(&line));
+            let read = self.series.add(line);
             *if read { &mut self.lines } else { &mut self.damaged } += 1;
+            if read {
+                self.take_facts(line);
+            }
         }
         self.read += text.len() as u64;
         self.tail = text[text.len().saturating_sub(TAIL)..].to_vec();
+    }
+
+    /// What of a line is no curve.
+    fn take_facts(&mut self, line: &[u8]) {
+        let is_rl = self.kind == Some(RunKind::Rl);
+        let has_reliability = memchr::memmem::find(line, b"\"reliability\"").is_some();
+        if !is_rl && !has_reliability {
+            return;
+        }
+        let Ok(line) = serde_json::from_slice::<Value>(line) else { return };
+        if let Some(found) = find(&line, "reliability", 4).filter(|found| found.is_object()) {
+            self.reliability = Some(found.clone());
+        }
+        if is_rl {
+            self.rl.add(&line);
+        }
     }
 
     fn read_configuration(&mut self) {
@@ -186,7 +258,15 @@ impl RunFollower {
         let text = std::fs::read(self.folder.join("config.json")).unwrap_or_default();
         let config: Value = serde_json::from_slice(&text).unwrap_or_default();
         self.total_samples = config["samples"].as_f64().filter(|samples| *samples > 0.0);
+        self.rl.configure(&config);
     }
+}
+
+/// The value of a key, in an object or in those inside it.
+fn find<'a>(value: &'a Value, key: &str, depth: usize) -> Option<&'a Value> {
+    let object = value.as_object()?;
+    let inside = || object.values().filter(|_| depth > 0).find_map(|value| find(value, key, depth - 1));
+    object.get(key).or_else(inside)
 }
 
 #[cfg(test)]
@@ -210,16 +290,16 @@ mod tests {
     fn a_run_is_followed_while_it_is_written() {
         let folder = tempfile::tempdir().unwrap();
         let mut run = RunFollower::new(folder.path().join("run"));
-        assert!(run.poll() && run.problem().unwrap().contains("no metrics.jsonl"));
-        assert!(!run.poll(), "nothing has changed");
+        assert!(run.poll().changed && run.problem().unwrap().contains("no metrics.jsonl"));
+        assert!(!run.poll().changed, "nothing has changed");
         fs::create_dir(run.folder()).unwrap();
         fs::write(run.folder().join("config.json"), "{\"samples\": 1000}").unwrap();
         append(run.folder(), "{\"step\":1,\"samples\":200,\"samples_per_s\":100}\n{\"step\":2,\"sam");
-        assert!(run.poll());
+        assert!(run.poll().changed);
         assert_eq!((run.lines(), run.damaged(), run.problem()), (1, 0, None));
         assert_eq!((run.seconds_left(), run.kind()), (Some(8.0), Some(RunKind::Train)));
         append(run.folder(), "ples\":400}\n");
-        assert!(run.poll());
+        assert!(run.poll().changed);
         assert_eq!(
             (run.lines(), run.series().last("samples"), run.seconds_left()),
             (2, Some(400.0), Some(6.0))
@@ -249,6 +329,25 @@ mod tests {
         assert_eq!(run.lines(), 1);
         fs::write(&path, "{\"iteration\":7}\n{\"iteration\":8}\n").unwrap();
         run.poll();
-        assert_eq!((run.lines(), run.series().curves()["iteration"][0].1), (2, 7.0));
+        assert_eq!((run.lines(), run.series().curves().next().unwrap().1[0].1), (2, 7.0));
+    }
+
+    #[test]
+    fn a_long_file_is_read_in_parts_and_calibration_is_found_wherever_it_stands() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = format!("{{\"step\":1,\"lr\":0.5,\"note\":\"{}\"}}\n", "x".repeat(900));
+        append(folder.path(), &line.repeat(10_000));
+        append(
+            folder.path(),
+            "{\"step\":2,\"validation\":{\"reliability\":{\"win\":{\"error\":0.1,\"bins\":[]}}}}\n",
+        );
+        let mut run = RunFollower::new(folder.path().to_owned());
+        let mut looks = 1;
+        while run.poll().more {
+            looks += 1;
+        }
+        assert_eq!((run.lines(), run.damaged(), run.share_read()), (10_001, 0, 1.0));
+        assert!(looks > 2, "{looks}");
+        assert_eq!(run.reliability().unwrap()["win"]["error"], 0.1);
     }
 }

@@ -1,11 +1,17 @@
 //! Training runs: their folders are read while they are written.
 
-mod series;
 mod thin;
+mod series;
+mod rl;
+mod live;
 mod follow;
+mod control;
 mod board;
 
 pub use board::{RunBoard, RunView};
-pub use follow::{RunFollower, RunKind};
+pub use control::{RunCommand, RunControl, Trainers};
+pub use follow::{Looked, RunFollower, RunKind};
+pub use live::LiveFollower;
+pub use rl::{ArenaIteration, ArenaRow, RatedNetwork, RlBounds, RlFacts, RlView};
 pub use series::{Point, RunSeries};
 pub use thin::thinned;

@@ -1,6 +1,7 @@
 //! Curves thinned out for a screen.
 
-use super::series::Point;
+/// A point: steps or iterations, and the value.
+type Point = (f64, f64);
 
 /// At most `count` points that look like the curve: the first, the last, and of each stretch between the point that
 /// spans the largest triangle with its neighbours (largest triangle three buckets, Steinarsson 2013).

@@ -1,11 +1,12 @@
 //! One stream of events for each tab.
 //!
 //! Every message is a JSON object with the topics that have changed; the first has all. A tab receives at most ten a
-//! second: what changes in between is left out, since every topic is sent as a whole.
+//! second: what changes in between is left out, since every topic is sent as a whole. Of the boards that are being played
+//! on, a tab receives those that it says it shows.
 
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::response::sse::Event;
@@ -14,95 +15,189 @@ use futures_util::stream::{self, Stream};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::boards::{BoardMap, Boards};
+
 /// Time between two messages to a tab.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Tabs that may listen at once.
+/// Tabs that may listen at once, boards that a tab may show, and bytes of a tab's or a board's name.
 const MOST_TABS: usize = 200;
+const MOST_BOARDS: usize = 64;
+const LONGEST_NAME: usize = 64;
 
 /// A topic: its name and its present state as JSON.
 pub type Topic = (&'static str, watch::Receiver<Arc<str>>);
+
+/// The boards that each tab shows.
+type TabViews = Arc<Mutex<HashMap<String, watch::Sender<HashSet<String>>>>>;
 
 /// What tabs can listen to.
 #[derive(Clone, Debug)]
 pub struct EventSource {
     topics: Vec<Topic>,
-    tabs: Arc<AtomicUsize>,
+    boards: Boards,
+    tabs: TabViews,
+}
+
+/// A panic elsewhere does not make the tabs wrong.
+fn lock(tabs: &TabViews) -> MutexGuard<'_, HashMap<String, watch::Sender<HashSet<String>>>> {
+    tabs.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A tab that listens; dropping it frees its place.
-struct Seat(Arc<AtomicUsize>);
+struct Seat {
+    tabs: TabViews,
+    name: String,
+}
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        lock(&self.tabs).remove(&self.name);
     }
 }
 
+/// What one tab is sent.
+struct TabStream {
+    topics: Vec<Topic>,
+    boards: watch::Receiver<BoardMap>,
+    view: watch::Receiver<HashSet<String>>,
+    /// The boards as they were sent last.
+    sent: BoardMap,
+    last: Option<Instant>,
+    _seat: Seat,
+}
+
 impl EventSource {
-    /// Topics to listen to.
-    pub fn new(topics: Vec<Topic>) -> EventSource {
-        EventSource { topics, tabs: Arc::default() }
+    /// Topics to listen to, and boards to look at.
+    pub fn new(topics: Vec<Topic>, boards: Boards) -> EventSource {
+        EventSource { topics, boards, tabs: Arc::default() }
     }
 
-    /// The messages for one tab; `None` if there are too many tabs.
-    pub fn listen(&self) -> Option<impl Stream<Item = Result<Event, Infallible>> + use<>> {
-        let messages = self.messages()?;
+    /// The messages for the tab of that name; `None` if there are too many tabs, or it listens already.
+    pub fn listen(&self, tab: &str) -> Option<impl Stream<Item = Result<Event, Infallible>> + use<>> {
+        let messages = self.messages(tab)?;
         Some(futures_util::StreamExt::map(messages, |text| Ok(Event::default().data(text))))
     }
 
-    fn messages(&self) -> Option<impl Stream<Item = String> + use<>> {
-        if self.tabs.fetch_add(1, Ordering::Relaxed) >= MOST_TABS {
-            self.tabs.fetch_sub(1, Ordering::Relaxed);
+    /// The tab shows these boards from now on; `false` if it does not listen, or they are too many.
+    pub fn show(&self, tab: &str, boards: Vec<String>) -> bool {
+        if boards.len() > MOST_BOARDS || boards.iter().any(|name| name.len() > LONGEST_NAME) {
+            return false;
+        }
+        let tabs = lock(&self.tabs);
+        let Some(view) = tabs.get(tab) else { return false };
+        let boards: HashSet<String> = boards.into_iter().collect();
+        view.send_if_modified(|shown| {
+            let changed = *shown != boards;
+            *shown = boards;
+            changed
+        });
+        true
+    }
+
+    fn messages(&self, tab: &str) -> Option<impl Stream<Item = String> + use<>> {
+        let mut tabs = lock(&self.tabs);
+        if tabs.len() >= MOST_TABS || tabs.contains_key(tab) || tab.len() > LONGEST_NAME {
             return None;
         }
-        let seat = Seat(self.tabs.clone());
+        let (shown, view) = watch::channel(HashSet::new());
+        tabs.insert(tab.to_owned(), shown);
+        drop(tabs);
         let mut topics = self.topics.clone();
         topics.iter_mut().for_each(|(_, state)| state.mark_changed());
-        let begin = (topics, seat, None::<Instant>);
-        Some(stream::unfold(begin, |(mut topics, seat, last)| async move {
-            let (_, changed, _) =
-                select_all(topics.iter_mut().map(|(_, state)| Box::pin(change(state)))).await;
-            // Waiting for the change has marked it as seen.
-            topics[changed].1.mark_changed();
-            if let Some(last) = last {
-                tokio::time::sleep_until(last + INTERVAL).await;
-            }
-            Some((message(&mut topics), (topics, seat, Some(Instant::now()))))
+        let seat = Seat { tabs: self.tabs.clone(), name: tab.to_owned() };
+        let boards = self.boards.subscribe();
+        let stream = TabStream { topics, boards, view, sent: BoardMap::new(), last: None, _seat: seat };
+        Some(stream::unfold(stream, |mut stream| async move {
+            let text = stream.next().await;
+            Some((text, stream))
         }))
     }
 }
 
-/// Waits for a topic to change; one whose owner has ended stays as it is.
-async fn change(state: &mut watch::Receiver<Arc<str>>) {
+impl TabStream {
+    /// The next message that has something to say.
+    async fn next(&mut self) -> String {
+        loop {
+            self.wait().await;
+            if let Some(last) = self.last {
+                tokio::time::sleep_until(last + INTERVAL).await;
+            }
+            let text = self.message();
+            if text != "{}" {
+                self.last = Some(Instant::now());
+                return text;
+            }
+        }
+    }
+
+    /// Waits for something to change that this tab shows.
+    async fn wait(&mut self) {
+        let shows_boards = !self.view.borrow().is_empty();
+        let topics = select_all(self.topics.iter_mut().map(|(_, state)| Box::pin(change(state))));
+        let changed = tokio::select! {
+            (_, changed, _) = topics => Some(changed),
+            () = change(&mut self.boards), if shows_boards => None,
+            () = change(&mut self.view) => None,
+        };
+        // Waiting for the change has marked it as seen.
+        if let Some(changed) = changed {
+            self.topics[changed].1.mark_changed();
+        }
+    }
+
+    fn message(&mut self) -> String {
+        let mut parts = Vec::new();
+        for (name, state) in &mut self.topics {
+            let present = state.borrow_and_update();
+            if present.has_changed() {
+                parts.push(format!("\"{name}\":{}", &**present));
+            }
+        }
+        let boards = self.changed_boards();
+        if !boards.is_empty() {
+            parts.push(format!("\"boards\":{{{}}}", boards.join(",")));
+        }
+        format!("{{{}}}", parts.join(","))
+    }
+
+    /// The boards in view that are not as they were sent last.
+    fn changed_boards(&mut self) -> Vec<String> {
+        let view = self.view.borrow_and_update();
+        let boards = self.boards.borrow_and_update();
+        self.sent.retain(|name, _| view.contains(name) && boards.contains_key(name));
+        let mut changed = Vec::new();
+        for name in view.iter() {
+            let Some(board) = boards.get(name) else { continue };
+            if self.sent.get(name) != Some(board) {
+                changed.push(format!("{}:{board}", serde_json::Value::from(name.as_str())));
+                self.sent.insert(name.clone(), board.clone());
+            }
+        }
+        changed
+    }
+}
+
+/// Waits for a state to change; one whose owner has ended stays as it is.
+async fn change<T>(state: &mut watch::Receiver<T>) {
     if state.changed().await.is_err() {
         std::future::pending::<()>().await;
     }
 }
 
-fn message(topics: &mut [Topic]) -> String {
-    let mut parts = Vec::new();
-    for (name, state) in topics {
-        let present = state.borrow_and_update();
-        if present.has_changed() {
-            parts.push(format!("\"{name}\":{}", &**present));
-        }
-    }
-    format!("{{{}}}", parts.join(","))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::boards::LiveBoard;
     use futures_util::StreamExt;
 
     #[tokio::test]
     async fn the_first_message_has_everything_and_later_ones_what_changed_at_most_ten_a_second() {
         let (a, a_out) = watch::channel(Arc::from("1"));
         let (b, b_out) = watch::channel(Arc::from("\"x\""));
-        let source = EventSource::new(vec![("a", a_out), ("b", b_out)]);
+        let source = EventSource::new(vec![("a", a_out), ("b", b_out)], Boards::default());
         let begin = Instant::now();
-        let mut messages = Box::pin(source.messages().unwrap());
+        let mut messages = Box::pin(source.messages("tab").unwrap());
         assert_eq!(messages.next().await.unwrap(), "{\"a\":1,\"b\":\"x\"}");
         for n in 2..50 {
             a.send_replace(Arc::from(n.to_string()));
@@ -120,12 +215,39 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_tab_receives_the_boards_that_it_shows() {
+        let (a, a_out) = watch::channel(Arc::from("1"));
+        let boards = Boards::default();
+        let source = EventSource::new(vec![("a", a_out)], boards.clone());
+        let mut messages = Box::pin(source.messages("tab").unwrap());
+        messages.next().await.unwrap();
+        let board = |ply| LiveBoard { ply, ..LiveBoard::default() };
+        boards.set("match/0", &board(1));
+        boards.set("match/1", &board(2));
+        assert!(source.show("tab", vec!["match/1".into(), "match/7".into()]));
+        let message = messages.next().await.unwrap();
+        assert!(
+            message.starts_with("{\"boards\":{\"match/1\":{") && message.contains("\"ply\":2"),
+            "{message}"
+        );
+        boards.set("match/0", &board(3));
+        a.send_replace(Arc::from("2"));
+        assert_eq!(messages.next().await.unwrap(), "{\"a\":2}", "a board that is not in view is not sent");
+        boards.set("match/1", &board(4));
+        assert!(messages.next().await.unwrap().contains("\"ply\":4"));
+        assert!(source.show("tab", vec!["match/0".into()]));
+        assert!(messages.next().await.unwrap().contains("\"ply\":3"));
+        assert!(!source.show("another", vec![]) && !source.show("tab", vec![String::new(); MOST_BOARDS + 1]));
+    }
+
+    #[tokio::test]
     async fn places_are_limited_and_freed() {
         let (_keep, out) = watch::channel(Arc::from("1"));
-        let source = EventSource::new(vec![("a", out)]);
-        let mut tabs: Vec<_> = (0..MOST_TABS).map(|_| source.messages().unwrap()).collect();
-        assert!(source.messages().is_none());
+        let source = EventSource::new(vec![("a", out)], Boards::default());
+        let mut tabs: Vec<_> = (0..MOST_TABS).map(|tab| source.messages(&tab.to_string()).unwrap()).collect();
+        assert!(source.messages("one more").is_none());
         tabs.pop();
-        assert!(source.messages().is_some());
+        assert!(source.messages("0").is_none(), "it listens already");
+        assert!(source.messages("one more").is_some());
     }
 }

@@ -7,4 +7,4 @@ mod routes;
 
 pub use access::{Access, Denied};
 pub use events::{EventSource, Topic};
-pub use routes::{Studio, router};
+pub use routes::{Rooms, Studio, router};

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use axum::body::Body;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -11,15 +12,20 @@ use axum::response::sse::{KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use engine::openings::openings_named;
+use futures_util::stream;
 use serde::Deserialize;
 use serde_json::json;
+use tokio::io::AsyncReadExt;
 
 use super::access::{Access, Denied};
 use super::assets;
 use super::events::EventSource;
-use crate::matches::{MatchCommand, MatchHandle};
+use crate::boards::Boards;
+use crate::matches::{FollowedMatches, MatchCommand, MatchHandle};
 use crate::play::{Action, ActionError, TableHandle};
-use crate::runs::RunBoard;
+use crate::reviews::{ReviewCommand, ReviewDesk};
+use crate::runs::{RunBoard, RunCommand};
 
 /// Bytes of a request: a PGN is the largest.
 const LONGEST_BODY: usize = 1 << 20;
@@ -27,6 +33,12 @@ const LONGEST_BODY: usize = 1 << 20;
 /// Actions at once, and actions a second in the long run.
 const BURST: f64 = 100.0;
 const ACTIONS_PER_S: f64 = 20.0;
+
+/// Bytes of a part of a download.
+const DOWNLOAD_PART: usize = 1 << 16;
+
+/// Openings of an answer.
+const MOST_OPENINGS: usize = 30;
 
 /// Points of a curve that may be asked for.
 const POINTS: std::ops::RangeInclusive<usize> = 3..=5000;
@@ -50,11 +62,29 @@ const HEADERS: [(&str, &str); 5] = [
 #[derive(Clone, Debug)]
 pub struct Studio {
     table: TableHandle,
+    reviews: ReviewDesk,
     matches: MatchHandle,
     runs: RunBoard,
     events: EventSource,
     access: Arc<Access>,
     budget: Arc<Mutex<Budget>>,
+}
+
+/// What the page shows.
+#[derive(Clone, Debug)]
+pub struct Rooms {
+    /// The game at the board.
+    pub table: TableHandle,
+    /// Reviews.
+    pub reviews: ReviewDesk,
+    /// Matches that are played here.
+    pub matches: MatchHandle,
+    /// Matches that others play.
+    pub followed: FollowedMatches,
+    /// Training runs.
+    pub runs: RunBoard,
+    /// The boards of matches and runs.
+    pub boards: Boards,
 }
 
 /// Actions that may still be asked for.
@@ -75,16 +105,20 @@ impl Budget {
 }
 
 impl Studio {
-    /// A server for this table, these matches and these runs.
-    pub fn new(table: TableHandle, matches: MatchHandle, runs: RunBoard, access: Access) -> Studio {
+    /// A server for these rooms.
+    pub fn new(rooms: Rooms, access: Access) -> Studio {
+        let Rooms { table, reviews, matches, followed, runs, boards } = rooms;
         let topics = vec![
             ("game", table.game.clone()),
             ("thoughts", table.thoughts.clone()),
+            ("review", reviews.state.clone()),
             ("match", matches.state.clone()),
+            ("followed", followed.list.clone()),
             ("runs", runs.list.clone()),
         ];
         let budget = Arc::new(Mutex::new(Budget { left: BURST, at: Instant::now() }));
-        Studio { table, matches, runs, events: EventSource::new(topics), access: Arc::new(access), budget }
+        let (events, access) = (EventSource::new(topics, boards), Arc::new(access));
+        Studio { table, reviews, matches, runs, events, access, budget }
     }
 }
 
@@ -99,9 +133,19 @@ pub fn router(studio: Studio) -> Router {
         .route("/api/events", get(events))
         .route("/api/play", post(play))
         .route("/api/play/pgn", get(pgn))
+        .route("/api/play/file", get(file_titles))
+        .route("/api/play/tree", post(tree))
+        .route("/api/openings", get(find_openings))
+        .route("/api/review", post(act_review))
+        .route("/api/review/pgn", get(review_pgn))
+        .route("/api/review/page", get(review_page))
         .route("/api/match", post(act_match))
         .route("/api/match/pgn", get(match_pgn))
+        .route("/api/match/books", get(match_books))
+        .route("/api/view", post(show_boards))
+        .route("/api/runs/{id}", get(run_details).post(act_run))
         .route("/api/runs/{id}/curves", get(curves))
+        .route("/api/runs/{id}/metrics", get(run_metrics))
         .layer(DefaultBodyLimit::max(LONGEST_BODY))
         .layer(middleware::from_fn_with_state(studio.clone(), guard))
         .with_state(studio)
@@ -136,8 +180,14 @@ impl Studio {
     }
 }
 
-async fn events(State(studio): State<Studio>) -> Response {
-    match studio.events.listen() {
+#[derive(Deserialize)]
+struct EventsQuery {
+    /// A name that the tab has drawn for itself.
+    tab: String,
+}
+
+async fn events(State(studio): State<Studio>, Query(query): Query<EventsQuery>) -> Response {
+    match studio.events.listen(&query.tab) {
         Some(stream) => {
             studio.table.attach();
             Sse::new(stream).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))).into_response()
@@ -180,6 +230,31 @@ fn answer(result: Result<(), ActionError>) -> Response {
     }
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TabView {
+    /// The tab's name.
+    tab: String,
+    /// The boards that it shows.
+    boards: Vec<String>,
+}
+
+async fn show_boards(State(studio): State<Studio>, view: Result<Json<TabView>, JsonRejection>) -> Response {
+    match view {
+        Ok(Json(TabView { tab, boards })) => match studio.events.show(&tab, boards) {
+            true => answer(Ok(())),
+            false => {
+                refuse(StatusCode::CONFLICT, "This tab does not listen, or shows too many boards: reload it.")
+            }
+        },
+        Err(rejection) => reject(&rejection),
+    }
+}
+
+async fn match_books(State(studio): State<Studio>) -> Response {
+    Json(studio.matches.books.to_vec()).into_response()
+}
+
 async fn match_pgn(State(studio): State<Studio>) -> Response {
     pgn_file("match.pgn", studio.matches.pgn())
 }
@@ -204,9 +279,85 @@ async fn pgn(State(studio): State<Studio>, Query(query): Query<PgnQuery>) -> Res
         query.date.len() == 10 && query.date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let date = if is_date { query.date } else { "????.??.??".to_owned() };
     match studio.table.pgn(date).await {
-        Some(text) => pgn_file("game.pgn", text),
-        None => refuse(StatusCode::SERVICE_UNAVAILABLE, "The server is shutting down."),
+        Ok(text) => pgn_file("game.pgn", text),
+        Err(error) => answer(Err(error)),
     }
+}
+
+/// The games of the PGN that was loaded last.
+async fn file_titles(State(studio): State<Studio>) -> Response {
+    match studio.table.titles().await {
+        Ok(titles) => Json(titles).into_response(),
+        Err(error) => answer(Err(error)),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TreeQuestion {
+    /// The line from the position on the board, in UCI notation.
+    moves: Vec<String>,
+}
+
+async fn tree(State(studio): State<Studio>, question: Result<Json<TreeQuestion>, JsonRejection>) -> Response {
+    match question {
+        Ok(Json(TreeQuestion { moves })) => match studio.table.tree(moves).await {
+            Ok(tree) => Json(tree).into_response(),
+            Err(error) => answer(Err(error)),
+        },
+        Err(rejection) => reject(&rejection),
+    }
+}
+
+#[derive(Deserialize)]
+struct OpeningQuery {
+    #[serde(default)]
+    name: String,
+}
+
+/// Openings that are called like that.
+async fn find_openings(Query(query): Query<OpeningQuery>) -> Response {
+    // The table is read at the first question.
+    let find = move || {
+        let found = openings_named(&query.name, MOST_OPENINGS);
+        found.iter().map(|line| json!({ "name": line.opening.to_string(), "moves": line.moves })).collect()
+    };
+    let found: Vec<serde_json::Value> = tokio::task::spawn_blocking(find).await.unwrap_or_default();
+    Json(found).into_response()
+}
+
+async fn act_review(
+    State(studio): State<Studio>,
+    command: Result<Json<ReviewCommand>, JsonRejection>,
+) -> Response {
+    match command {
+        Ok(Json(ReviewCommand::Stop)) => {
+            studio.reviews.stop();
+            answer(Ok(()))
+        }
+        Ok(Json(ReviewCommand::Begin { nodes })) => {
+            let game = studio.table.reviewed().await;
+            answer(game.and_then(|game| studio.reviews.begin(game, nodes)))
+        }
+        Err(rejection) => reject(&rejection),
+    }
+}
+
+fn no_review() -> Response {
+    refuse(StatusCode::NOT_FOUND, "No game was reviewed yet: review the one on the board.")
+}
+
+async fn review_pgn(State(studio): State<Studio>) -> Response {
+    studio.reviews.pgn().map_or_else(no_review, |text| pgn_file("game.review.pgn", text))
+}
+
+/// It has styles and no scripts, so it is a file to keep, not a page of this server.
+async fn review_page(State(studio): State<Studio>) -> Response {
+    let head = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_DISPOSITION, "attachment; filename=\"game.review.html\""),
+    ];
+    studio.reviews.page().map_or_else(no_review, |text| (head, text).into_response())
 }
 
 #[derive(Deserialize)]
@@ -238,25 +389,85 @@ async fn curves(
                 .collect();
             Json(object).into_response()
         }
-        _ => {
-            refuse(StatusCode::NOT_FOUND, "There is no such run: the server follows those named with --run.")
-        }
+        _ => no_run(),
     }
+}
+
+fn no_run() -> Response {
+    refuse(StatusCode::NOT_FOUND, "There is no such run: the server follows those named with --run.")
+}
+
+async fn run_details(State(studio): State<Studio>, Path(id): Path<usize>) -> Response {
+    match tokio::task::spawn_blocking(move || studio.runs.details(id)).await {
+        Ok(Some(details)) => Json(details).into_response(),
+        _ => no_run(),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunAction {
+    r#do: RunCommand,
+}
+
+async fn act_run(
+    State(studio): State<Studio>,
+    Path(id): Path<usize>,
+    action: Result<Json<RunAction>, JsonRejection>,
+) -> Response {
+    match action {
+        Ok(Json(RunAction { r#do })) => answer(studio.runs.act(id, r#do)),
+        Err(rejection) => reject(&rejection),
+    }
+}
+
+/// The file of a run's metrics, which may be large.
+async fn run_metrics(State(studio): State<Studio>, Path(id): Path<usize>) -> Response {
+    let Some(path) = studio.runs.metrics_file(id) else { return no_run() };
+    let Ok(file) = tokio::fs::File::open(&path).await else {
+        return refuse(StatusCode::NOT_FOUND, "The run has no metrics.jsonl yet.");
+    };
+    let parts = stream::unfold(file, |mut file| async move {
+        let mut part = vec![0; DOWNLOAD_PART];
+        match file.read(&mut part).await {
+            Ok(0) => None,
+            Ok(count) => {
+                part.truncate(count);
+                Some((Ok::<_, std::io::Error>(part), file))
+            }
+            Err(error) => Some((Err(error), file)),
+        }
+    });
+    let head = [
+        (header::CONTENT_TYPE, "application/jsonl"),
+        (header::CONTENT_DISPOSITION, "attachment; filename=\"metrics.jsonl\""),
+    ];
+    (head, Body::from_stream(parts)).into_response()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engines::Roster;
-    use crate::matches::start_matches;
+    use crate::matches::{OpeningBook, start_matches};
     use crate::play::Table;
-    use axum::body::{Body, to_bytes};
+    use crate::runs::Trainers;
+    use axum::body::to_bytes;
     use tower::ServiceExt;
+
+    fn studio(table: TableHandle, folder: &tempfile::TempDir) -> (Router, RunBoard) {
+        let (boards, state) = (Boards::default(), folder.path().join("match.json"));
+        let matches = start_matches(Roster::default(), vec![OpeningBook::own()], boards.clone(), state);
+        let followed = FollowedMatches::start(Vec::new(), boards.clone());
+        let runs = RunBoard::start(vec![folder.path().to_owned()], Trainers::default(), boards.clone());
+        let reviews = ReviewDesk::new(None);
+        let rooms = Rooms { table, reviews, matches, followed, runs: runs.clone(), boards };
+        (router(Studio::new(rooms, Access { port: 8645, token: None })), runs)
+    }
 
     fn app(folder: &tempfile::TempDir) -> Router {
         let table = Table::start(Roster::default(), folder.path().join("game.json"));
-        let runs = RunBoard::start(vec![folder.path().to_owned()]);
-        router(Studio::new(table, start_matches(Roster::default()), runs, Access { port: 8645, token: None }))
+        studio(table, folder).0
     }
 
     async fn ask(app: &Router, method: &str, path: &str, body: &str) -> (StatusCode, HeaderMap, String) {
@@ -337,17 +548,43 @@ mod tests {
         let lines: String = (0..500).map(|step| format!("{{\"step\":{step},\"lr\":0.1}}\n")).collect();
         std::fs::write(folder.path().join("metrics.jsonl"), lines).unwrap();
         let table = Table::start(Roster::default(), folder.path().join("game.json"));
-        let mut runs = RunBoard::start(vec![folder.path().to_owned()]);
+        let (app, mut runs) = studio(table, &folder);
         runs.list.changed().await.unwrap();
-        let app = router(Studio::new(
-            table,
-            start_matches(Roster::default()),
-            runs,
-            Access { port: 8645, token: None },
-        ));
         let (status, _, body) = ask(&app, "GET", "/api/runs/0/curves?points=50", "").await;
         let curves: serde_json::Value = serde_json::from_str(&body).unwrap();
         assert_eq!((status, curves["lr"][0].as_array().unwrap().len()), (StatusCode::OK, 50));
-        assert_eq!(ask(&app, "GET", "/api/runs/9/curves", "").await.0, StatusCode::NOT_FOUND);
+        let (status, headers, body) = ask(&app, "GET", "/api/runs/0/metrics", "").await;
+        assert!(status == StatusCode::OK && body.lines().count() == 500);
+        assert!(headers["content-disposition"].to_str().unwrap().contains("metrics.jsonl"));
+        let (status, _, body) = ask(&app, "GET", "/api/runs/0", "").await;
+        assert!(status == StatusCode::OK && body.contains("\"rl\":null"), "{body}");
+        for path in ["/api/runs/9/curves", "/api/runs/9", "/api/runs/9/metrics"] {
+            assert_eq!(ask(&app, "GET", path, "").await.0, StatusCode::NOT_FOUND, "{path}");
+        }
+        assert_eq!(ask(&app, "POST", "/api/runs/0", "{\"do\":\"pause\"}").await.0, StatusCode::OK);
+        assert!(folder.path().join("stop").exists());
+        assert_eq!(ask(&app, "POST", "/api/runs/9", "{\"do\":\"pause\"}").await.0, StatusCode::BAD_REQUEST);
+    }
+
+    #[tokio::test]
+    async fn openings_are_found_and_what_is_not_there_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let app = app(&folder);
+        let (_, _, body) = ask(&app, "GET", "/api/openings?name=najdorf", "").await;
+        assert!(
+            body.contains("\"moves\":\"1. e4 c5") && body.contains("Sicilian Defense: Najdorf"),
+            "{body}"
+        );
+        let (_, _, body) = ask(&app, "GET", "/api/match/books", "").await;
+        assert_eq!(body, "[\"Well-known lines\"]");
+        assert_eq!(ask(&app, "POST", "/api/play/tree", "{\"moves\":[]}").await.0, StatusCode::CONFLICT);
+        assert_eq!(
+            ask(&app, "POST", "/api/review", "{\"do\":\"begin\",\"nodes\":500}").await.0,
+            StatusCode::CONFLICT
+        );
+        assert_eq!(ask(&app, "GET", "/api/review/pgn", "").await.0, StatusCode::NOT_FOUND);
+        let view = "{\"tab\":\"x\",\"boards\":[\"match/0\"]}";
+        assert_eq!(ask(&app, "POST", "/api/view", view).await.0, StatusCode::CONFLICT);
+        assert_eq!(ask(&app, "GET", "/api/events", "").await.0, StatusCode::BAD_REQUEST);
     }
 }

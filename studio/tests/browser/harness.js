@@ -39,7 +39,8 @@ export class Server {
     const philidor = program('philidor', 'PHILIDOR');
     const engines = (options.engines ?? []).flatMap((engine) => ['--engine', engine]);
     const runs = (options.runs ?? []).flatMap((run) => ['--run', run]);
-    const flags = ['--port', '0', '--state', server.folder, '--philidor', philidor, ...engines, ...runs];
+    const more = options.flags ?? [];
+    const flags = ['--port', '0', '--state', server.folder, '--philidor', philidor, ...engines, ...runs, ...more];
     server.child = spawn(program('philidor-studio', 'PHILIDOR_STUDIO'), flags, {
       stdio: ['ignore', 'pipe', 'inherit'],
     });

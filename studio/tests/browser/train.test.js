@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -11,6 +11,8 @@ let page;
 const folder = mkdtempSync(join(tmpdir(), 'philidor-runs-'));
 const growing = join(folder, 'growing');
 const metrics = join(growing, 'metrics.jsonl');
+const loop = join(folder, 'loop');
+const trainer = join(folder, 'trainer.sh');
 
 const report = (step) => JSON.stringify({
   step,
@@ -24,12 +26,54 @@ const report = (step) => JSON.stringify({
   ...(step % 5 ? {} : { validation: { policy_loss: 3.1 / Math.sqrt(step), top1: 0.9 - 1 / step } }),
 });
 
+const FEN = 'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1';
+
+/** A line of `rl`: ratings, the arena, a veto. */
+const iteration = (number, verdict) => JSON.stringify({
+  iteration: number,
+  time_s: number * 60,
+  kl: number / 2,
+  buffer: 1000 * number,
+  lr: 0.001,
+  current: '00002',
+  best: 'start',
+  play: { positions_per_h: 5000, evaluations_per_s: 99 },
+  ratings: [
+    { name: 'start', elo: 0, error: 0, games: 16 },
+    { name: '00002', elo: 41.5, error: 20, games: 20 },
+    { name: 'random', elo: -600, error: 90, games: 8 },
+  ],
+  arena: { best: { games: [3, 0, 1], pairs: [0, 0, 1, 0, 1] }, older: { games: [0, 2, 2], pairs: [0, 2, 0, 0, 0] } },
+  verdict,
+  ...(verdict === 'vetoed' ? { worse: 'first choice in the endgame 30.1 % of 900' } : {}),
+});
+
+function writeLoop() {
+  mkdirSync(loop);
+  writeFileSync(join(loop, 'config.json'), JSON.stringify({ kl: { warn: 0.4, alarm: 0.9 }, buffer_size: 5000 }));
+  writeFileSync(join(loop, 'state.json'), JSON.stringify({
+    iteration: 3, stage: 'play', best: 'start', current: '00002', escalation: { streak: 1, level: 1, lr_factor: 0.5, left: 4 },
+  }));
+  writeFileSync(join(loop, 'metrics.jsonl'), `${iteration(1, 'kept')}\n${iteration(2, 'vetoed')}\n`);
+}
+
+/** The boards that are being played on, as the loop writes them: aside, then renamed. */
+function playOn(last, ply) {
+  const board = { game: 6, white: 'best network', black: 'best network', before: FEN, last, ply };
+  const aside = join(loop, 'live.json.tmp');
+  writeFileSync(aside, JSON.stringify({ format: 'philidor-live/1', iterations: 12, until_s: null, boards: [board] }));
+  renameSync(aside, join(loop, 'live.json'));
+}
+
 before(async () => {
+  writeLoop();
+  writeFileSync(trainer, '#!/bin/sh\necho "$@"\n');
+  chmodSync(trainer, 0o755);
   mkdirSync(growing);
   writeFileSync(join(growing, 'config.json'), '{"samples": 10000}');
   writeFileSync(metrics, Array.from({ length: 20 }, (_, step) => `${report(step + 1)}\n`).join(''));
   browser = await launch();
-  server = await Server.start({ runs: [growing, join(folder, 'later')] });
+  server = await Server.start({ runs: [growing, join(folder, 'later'), loop], flags: ['--trainer', trainer] });
   page = await openTab(browser, `${server.url}#train`);
 });
 after(async () => {
@@ -60,6 +104,66 @@ test('damaged lines are counted, and a run that is not there yet is waited for',
   mkdirSync(join(folder, 'later'));
   writeFileSync(join(folder, 'later', 'metrics.jsonl'), `${report(1)}\n`);
   await run('later').getByText('Learning rate').waitFor();
+  assert.deepEqual(page.faults, []);
+});
+
+test('a run of reinforcement learning shows ratings, arena, vetoes, alarms and the boards that are played on', async () => {
+  await run('loop').getByRole('button', { name: 'Show its curves' }).click();
+  await run('loop').getByText('alarm').waitFor();
+  await run('loop').getByText('play, iteration 3').waitFor();
+  await page.getByRole('img', { name: 'Elo: start +0 ± 0, 00002 +42 ± 20' }).waitFor();
+  await page.getByText('Iteration 2: worse in first choice in the endgame 30.1 % of 900.').waitFor();
+  await page.getByRole('cell', { name: '3 won, 0 drawn, 1 lost' }).first().waitFor();
+  await page.getByText('measures of level 1 are in').waitFor();
+  await page.locator('.chart[data-chart="KL from the first network"] canvas[aria-label*="warn 0.4, alarm 0.9"]').waitFor();
+  playOn('e2e4', 1);
+  await page.locator('#run-boards .live figcaption', { hasText: 'Game 7, move 1: e4' }).waitFor();
+  await run('loop').getByText('10 min').waitFor();
+  playOn('d2d4', 1);
+  await page.locator('#run-boards .live figcaption', { hasText: 'Game 7, move 1: d4' }).waitFor();
+  await accessible(page);
+  assert.deepEqual(page.faults, []);
+});
+
+test('runs are compared, and their data downloaded', async () => {
+  await run('growing').getByRole('button', { name: 'Show its curves' }).click();
+  await run('later').getByLabel('compare').check();
+  await page.locator('.chart[data-chart="Policy loss"] canvas[aria-label*="later: training 3"]').waitFor();
+  await run('later').getByLabel('compare').uncheck();
+  const [download] = await Promise.all([page.waitForEvent('download'), run('growing').getByRole('link', { name: 'Download' }).click()]);
+  assert.equal(readFileSync(await download.path(), 'utf8'), readFileSync(metrics, 'utf8'));
+});
+
+test('calibration is drawn', async () => {
+  const reliability = { win: { error: 0.05, bins: [[0.1, 0.15, 100], [0.9, 0.85, 400]] } };
+  appendFileSync(metrics, `${JSON.stringify({ step: 22, validation: { reliability } })}\n`);
+  await page.getByRole('img', { name: 'win: predicted 10 %, came true 15 %; predicted 90 %, came true 85 %' }).waitFor();
+});
+
+test('a run is paused and gone on with, after a question', async () => {
+  await run('loop').getByRole('button', { name: 'Pause …' }).click();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  assert.ok(!existsSync(join(loop, 'stop')));
+  await run('loop').getByRole('button', { name: 'Pause …' }).click();
+  await page.getByRole('button', { name: 'Pause it' }).click();
+  await run('loop').getByText('Asked to stop').waitFor();
+  // The trainer would see it and remove it.
+  rmSync(join(loop, 'stop'));
+  await run('loop').getByRole('button', { name: 'Go on …' }).click();
+  await page.getByRole('button', { name: 'Go on', exact: true }).click();
+  await page.getByRole('alert').filter({ hasText: 'a trainer may be running' }).waitFor();
+  // The run has been quiet for an hour.
+  const earlier = Date.now() / 1000 - 3600;
+  for (const name of ['metrics.jsonl', 'live.json']) utimesSync(join(loop, name), earlier, earlier);
+  await run('loop').getByText(/60 min ago|1 h/).waitFor();
+  await run('loop').getByRole('button', { name: 'Go on …' }).click();
+  await page.getByRole('button', { name: 'Go on', exact: true }).click();
+  await page.locator('dialog').waitFor({ state: 'detached' });
+  const log = join(loop, 'studio.log');
+  for (let tries = 0; tries < 600 && !(existsSync(log) && readFileSync(log, 'utf8').includes('\n')); tries += 1) {
+    await page.waitForTimeout(100);
+  }
+  assert.equal(readFileSync(log, 'utf8'), `rl --run ${loop} --resume\n`);
   assert.deepEqual(page.faults, []);
 });
 

@@ -1,53 +1,141 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Server, accessible, launch, openTab, scripted } from './harness.js';
 
 let browser;
 let server;
 let page;
+const files = mkdtempSync(join(tmpdir(), 'philidor-watch-'));
+const followed = join(files, 'tournament.pgn');
+const book = join(files, 'endings.epd');
+
+const game = (white, black, round, text) => `[Event "Fastchess Tournament"]\n[Round "${round}"]\n[White "${white}"]\n`
+  + `[Black "${black}"]\n[Result "${text.split(' ').at(-1)}"]\n\n${text}\n\n`;
+
+async function start(folder) {
+  const engines = [scripted('Mortal', 'crash')];
+  server = await Server.start({ folder, engines, flags: ['--follow', followed, '--openings', book] });
+  page = await openTab(browser, `${server.url}#watch`);
+}
 
 before(async () => {
+  writeFileSync(book, '6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - id "a";\n6k1/5ppp/8/8/8/8/5PPP/Q5K1 w - - id "b";\n');
   browser = await launch();
-  server = await Server.start({ engines: [scripted('Mortal', 'crash')] });
-  page = await openTab(browser, `${server.url}#watch`);
+  await start();
 });
 after(async () => {
   await browser.close();
   await server.remove();
+  rmSync(files, { recursive: true, force: true });
 });
 
-async function begin(first, second, games) {
+const status = (text) => page.locator('.watched .status', { hasText: text }).first().waitFor();
+const button = (name) => page.getByRole('button', { name, exact: true });
+
+async function begin(first, second, games, more = {}) {
   await page.locator('[name=first]').selectOption(first);
   await page.locator('[name=second]').selectOption(second);
   await page.locator('[name=games]').fill(String(games));
-  await page.locator('[name=seconds]').fill('0.01');
-  await page.getByRole('button', { name: 'Begin' }).click();
+  if (more.sprt) await page.locator('[name=sprt]').check();
+  for (const [name, value] of Object.entries({ seconds: '0.01', ...more.fields })) {
+    const field = page.locator(`.order [name=${name}]`);
+    if (await field.evaluate((element) => element.tagName === 'SELECT')) await field.selectOption(value);
+    else await field.fill(value);
+  }
+  await button('Begin').click();
 }
 
-test('a match of four games is watched to its end', async () => {
-  await begin('Random moves', 'Random moves', 4);
-  await page.locator('#watch cg-board piece').first().waitFor();
-  await page.locator('.status', { hasText: 'ended after 4 of 4' }).waitFor();
-  const rows = await page.locator('.results tbody tr').count();
-  assert.equal(rows, 4);
-  const [won, drawn, lost] = (await page.getByText(/\d won, /).textContent()).match(/\d+/g).map(Number);
+test('a match of four games, two at once, is watched to its end', async () => {
+  await begin('Random moves', 'Random moves', 4, { fields: { at_once: '2' } });
+  await page.locator('#watch .live cg-board piece').first().waitFor();
+  assert.equal(await page.locator('#watch .live').count(), 2);
+  await page.locator('.live figcaption', { hasText: /^Game \d: .+, move \d+: / }).first().waitFor();
+  await status('ended after 4 of 4');
+  assert.equal(await page.locator('.results tbody tr').count(), 4);
+  const [won, drawn, lost] = (await page.getByText(/\d won, /).first().textContent()).match(/\d+/g).map(Number);
   assert.equal(won + drawn + lost, 4);
-  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save PGN' }).last().click()]);
+  const [download] = await Promise.all([page.waitForEvent('download'), button('Save PGN').last().click()]);
   assert.equal(readFileSync(await download.path(), 'utf8').match(/\[Result /g).length, 4);
   await accessible(page);
   await page.setViewportSize({ width: 390, height: 844 });
   // The board follows the window's size in the next frame.
   await page.waitForFunction(() => document.documentElement.scrollWidth <= 390);
+  await page.setViewportSize({ width: 1280, height: 800 });
   assert.deepEqual(page.faults, []);
 });
 
-test('a match can be stopped, and one with an engine that dies is', async () => {
+test('boards that are not in view are not sent', async () => {
+  const sent = await page.evaluate(() => new Promise((resolve) => {
+    const source = new EventSource('/api/events?tab=onlooker');
+    const boards = new Set();
+    let count = 0;
+    source.onmessage = async ({ data }) => {
+      const message = JSON.parse(data);
+      Object.keys(message.boards ?? {}).forEach((name) => boards.add(name));
+      count += 1;
+      if (count === 1) {
+        const headers = { 'content-type': 'application/json' };
+        const body = JSON.stringify({ tab: 'onlooker', boards: ['match/1'] });
+        await fetch('/api/view', { method: 'POST', headers, body });
+      } else if (boards.size > 0) {
+        source.close();
+        resolve([...boards]);
+      }
+    };
+  }));
+  assert.deepEqual(sent, ['match/1']);
+});
+
+test('a test with bounds on Elo ends a match, and its likelihood ratio is shown', async () => {
+  await begin('Philidor', 'Random moves', 200, { sprt: true, fields: { elo0: '0', elo1: '800', openings: 'endings', at_once: '2' } });
+  await page.locator('.llr', { hasText: /LLR .* between −2\.94 and 2\.94/ }).waitFor();
+  await status('ended after');
+  await page.locator('.notice', { hasText: 'The test has decided: stronger by 800 Elo' }).waitFor();
+  await page.getByText(/Elo (at least )?\+\d+/).first().waitFor();
+});
+
+test('a match is suspended, survives a restart of the server, and is resumed', async () => {
+  await begin('Random moves', 'Random moves', 6, { fields: { seconds: '0.01' } });
+  await page.locator('.results tbody tr').first().waitFor();
+  await status('1 of 6 games');
+  await button('Suspend').click();
+  await status('suspended after');
+  const { folder } = server;
+  await server.stop();
+  page.faults.length = 0;
+  await page.context().close();
+  await start(folder);
+  await status('suspended after');
+  await button('Resume').click();
+  await status('ended after 6 of 6');
+  assert.equal(readFileSync(join(folder, 'match-0.pgn'), 'utf8').match(/\[Result /g).length, 6);
+  assert.deepEqual(page.faults, []);
+});
+
+test('the running games are finished, and a match with an engine that dies is suspended', async () => {
   await begin('Random moves', 'Mortal', 2);
   await page.locator('.notice', { hasText: 'Mortal ended (exit status: 9)' }).waitFor();
-  await begin('Philidor', 'Random moves', 1000);
-  await page.getByRole('button', { name: 'Finish this game' }).click();
-  await page.locator('.status', { hasText: /last game|ended/ }).waitFor();
-  await page.getByRole('button', { name: 'Stop now' }).or(page.getByRole('button', { name: 'Begin' })).first().waitFor();
+  await button('Stop now').click();
+  await status('ended after 0');
+  await begin('Random moves', 'Random moves', 1000);
+  await button('Finish the running games, then stop').click();
+  await page.locator('.watched .status', { hasText: /finishing|ended/ }).first().waitFor();
+  await status('ended after');
+  assert.deepEqual(page.faults, []);
+});
+
+test('a PGN that another program writes is followed', async () => {
+  const match = page.getByRole('region', { name: 'Match in tournament.pgn' });
+  await match.getByText('it appears with the first game').waitFor();
+  writeFileSync(followed, game('New', 'Old', '1', '1. f3 e5 2. g4 Qh4# 0-1') + game('Old', 'New', '1', '1. e4 e5 1/2-1/2'));
+  await match.getByText('New against Old: 2 games.').waitFor();
+  await match.getByText('0 won, 1 drawn, 1 lost').waitFor();
+  await match.getByText('Pairs of games with 0, ½, 1, 1½ and 2 points: 0, 1, 0, 0, 0').waitFor();
+  appendFileSync(followed, '[Event "x"]\n[Round "2"]\n[White "New"]\n[Black "Old"]\n[Result "*"]\n\n1. d4 {+0.3/9 0.1s} d5 2. c4');
+  await match.locator('.live figcaption', { hasText: "Queen's Gambit, move 2: c4" }).waitFor();
+  await accessible(page);
   assert.deepEqual(page.faults, []);
 });

@@ -13,8 +13,8 @@ mod game;
 mod play;
 
 pub use contender::Contender;
-pub use game::{check_match_game, halves_of};
 pub use engine::matches::{EloEstimate, MatchResults, SprtBounds, SprtDecision, elo_of_score, score_of_elo};
+pub use game::{check_match_game, halves_of};
 pub use pgn::{PgnGame, read_pgn};
 pub use play::{MatchPlan, MatchReport, play_match};
 pub use rating::{HeadToHead, Rating, rate};

@@ -84,7 +84,8 @@ fn scalars(line: &Value) -> Value {
     line["arena"] = Value::Object(scores.collect());
     let tested = line["ratings"].as_array().into_iter().flatten();
     let tested = tested.into_iter().find(|rating| rating["name"] == line["current"]);
-    line["rating"] = tested.map_or(Value::Null, |rating| json!({ "elo": rating["elo"], "error": rating["error"] }));
+    line["rating"] =
+        tested.map_or(Value::Null, |rating| json!({ "elo": rating["elo"], "error": rating["error"] }));
     if let Some(line) = line.as_object_mut() {
         line.remove("iteration");
     }

@@ -1,0 +1,106 @@
+/**
+ * What stands around the board: players, buttons, the board as text.
+ *
+ * @import {GameView, Side} from '../types.js'
+ */
+import { html, nothing } from '../vendor/lit-html.js';
+import { captured } from './captured.js';
+import { clockShows } from './clock.js';
+import { soundsAreOn } from './sounds.js';
+import { boardRows, sideName } from './words.js';
+
+/**
+ * A player with clock and captured pieces.
+ *
+ * @param {GameView | null} game
+ * @param {Side} side
+ * @param {string} fen the position on the board
+ * @param {number} since milliseconds since the game was received
+ */
+export function playerStrip(game, side, fen, since) {
+  const toMove = game && !game.end && game.turn === side;
+  const taken = game ? captured(game.start_fen, fen, side) : null;
+  return html`
+    <div class="player ${toMove ? 'to-move' : ''}">
+      <span class="name"><span class="disc ${side}" aria-hidden="true"></span>
+        <span class="unseen">${sideName(side)}: </span>${game?.[side].label ?? nothing}
+        ${toMove && game.thinking ? html`<span class="small">is thinking …</span>` : nothing}</span>
+      <span class="taken">${taken && taken.words !== '' ? html`<span aria-hidden="true">${taken.signs}</span>
+        <span class="unseen">has captured ${taken.words}</span>` : nothing}${taken && taken.lead > 0
+          ? html`<span class="lead"><span class="unseen">, ahead by </span>+${taken.lead}</span>` : nothing}</span>
+      ${game?.clock ? html`<span class="clock ${side}" role="timer" aria-label="${sideName(side)}'s clock"
+        .textContent=${clockShows(game, side, since)}></span>` : nothing}
+    </div>`;
+}
+
+/**
+ * @typedef {object} GameButtons
+ * @property {boolean} resigning whether resigning waits for confirmation
+ * @property {boolean} heat whether priors are drawn on the board
+ * @property {boolean} tree whether the search tree is open
+ * @property {(action: object) => void} act
+ * @property {() => void} newGame
+ * @property {() => void} resign
+ * @property {() => void} flip
+ * @property {() => void} toggleHeat
+ * @property {() => void} toggleTree
+ * @property {() => void} toggleSounds
+ */
+
+/** @param {GameView} game @param {GameButtons} on */
+export function gameButtons(game, on) {
+  const two = game.white.kind === 'person' && game.black.kind === 'person';
+  const none = game.white.kind !== 'person' && game.black.kind !== 'person';
+  /** @param {string} label @param {() => void} action @param {boolean} [disabled] */
+  const button = (label, action, disabled = false) =>
+    html`<button type="button" ?disabled=${disabled} @click=${action}>${label}</button>`;
+  /** @param {string} label @param {boolean} pressed @param {() => void} action @param {boolean} [disabled] */
+  const toggle = (label, pressed, action, disabled = false) => html`
+    <button type="button" aria-pressed=${pressed ? 'true' : 'false'} ?disabled=${disabled} @click=${action}>${label}</button>`;
+  const over = game.end !== null || none;
+  return html`
+    <div class="buttons" role="group" aria-label="Game">
+      ${button('New game', on.newGame)}
+      ${button('Take back', () => on.act({ do: 'take_back' }), game.take_back === 0)}
+      ${on.resigning ? button('Yes, resign', () => on.act({ do: 'resign' }), over) : button('Resign', on.resign, over)}
+      ${button(two ? 'Agree a draw' : 'Offer a draw', () => on.act({ do: 'draw' }), over)}
+      ${button('Flip', on.flip)}
+      ${toggle('Sounds', soundsAreOn(), on.toggleSounds)}
+    </div>
+    <div class="buttons" role="group" aria-label="Thinking along">
+      ${toggle('Evaluation', game.analysis, () => on.act({ do: 'analysis', on: !game.analysis }), game.engines.length === 0)}
+      ${toggle('Policy', on.heat && game.analysis, on.toggleHeat, !game.analysis)}
+      ${toggle('Search tree', on.tree, on.toggleTree, !game.analysis)}
+    </div>`;
+}
+
+/**
+ * @param {number} ply
+ * @param {number} last
+ * @param {(ply: number) => void} go
+ */
+export function browseButtons(ply, last, go) {
+  /** @param {string} sign @param {string} label @param {number} to @param {boolean} disabled */
+  const button = (sign, label, to, disabled) =>
+    html`<button type="button" aria-label=${label} ?disabled=${disabled} @click=${() => go(to)}>${sign}</button>`;
+  return html`
+    <div class="buttons browse" role="group" aria-label="Positions of the game">
+      ${button('«', 'Start position', 0, ply === 0)}${button('‹', 'One move back', ply - 1, ply === 0)}
+      ${button('›', 'One move on', ply + 1, ply === last)}${button('»', 'Last position', last, ply === last)}
+    </div>`;
+}
+
+/** The board as a table, for those who cannot see it. @param {string} fen */
+export function boardAsText(fen) {
+  return html`
+    <details>
+      <summary>The board as text</summary>
+      <table class="text-board">
+        <caption class="unseen">The pieces on the board</caption>
+        <thead><tr><td></td>${[...'abcdefgh'].map((file) => html`<th scope="col">${file}</th>`)}</tr></thead>
+        <tbody>${boardRows(fen).map((row, index) => html`
+          <tr><th scope="row">${8 - index}</th>${row.map((piece) => html`<td>${piece || '–'}</td>`)}</tr>`)}</tbody>
+      </table>
+      <p class="small">FEN: <code>${fen}</code></p>
+    </details>`;
+}

@@ -1,0 +1,45 @@
+/**
+ * A line that is played on the board while one points at it.
+ *
+ * @import {ThoughtLine} from '../types.js'
+ * @import {Preview} from './board.js'
+ */
+
+/** Milliseconds before the first move, and between two. */
+const FIRST_MS = 450;
+const STEP_MS = 700;
+
+export class LinePreview {
+  /** @type {Preview | null} */
+  #now = null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #next;
+  #changed;
+
+  /** @param {() => void} changed */
+  constructor(changed) {
+    this.#changed = changed;
+  }
+
+  /** The position that is shown. */
+  get now() {
+    return this.#now;
+  }
+
+  /** @param {ThoughtLine} line */
+  begin(line) {
+    let index = 0;
+    const step = () => {
+      this.#now = { uci: line.uci[index], fen: line.fens[index] };
+      index += 1;
+      if (index < line.fens.length) this.#next = setTimeout(step, STEP_MS);
+      this.#changed();
+    };
+    this.#next = setTimeout(step, FIRST_MS);
+  }
+
+  end() {
+    clearTimeout(this.#next);
+    this.#now = null;
+  }
+}

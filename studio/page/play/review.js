@@ -1,0 +1,133 @@
+/**
+ * The review of the game on the board: progress, the players' accuracy, White's win probability as a slider, and what is
+ * said of the shown move.
+ *
+ * @import {GameView, Review, ReviewedPlayer} from '../types.js'
+ */
+import { html, nothing } from '../vendor/lit-html.js';
+
+/** Nodes that a position can be given. */
+const NODES = [2_000, 20_000, 100_000];
+
+/** What marks mean, for the list of moves. @type {Record<string, string>} */
+const CLASSES = { '!!': 'brilliant', '!': 'good', '?!': 'inaccuracy', '?': 'mistake', '??': 'blunder' };
+
+/** The review, if it is of this game. @param {GameView | null} game @param {Review | null} review */
+export function reviewOf(game, review) {
+  return game && review && review.key === game.key ? review : null;
+}
+
+/**
+ * Marks of the moves by their index.
+ *
+ * @param {Review | null} review
+ * @returns {Map<number, {mark: string, name: string, className: string}>}
+ */
+export function marksOf(review) {
+  /** @type {Map<number, {mark: string, name: string, className: string}>} */
+  const marks = new Map();
+  for (const { ply, mark, name } of review?.moves ?? []) {
+    if (mark && name) marks.set(ply, { mark, name, className: CLASSES[mark] });
+  }
+  return marks;
+}
+
+/** @param {number} seconds */
+function left(seconds) {
+  return seconds < 90 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`;
+}
+
+/** White's win probability by ply; the start counts as the first position known. @param {Review} review */
+function curve(review) {
+  const points = review.moves.map((move) => /** @type {[number, number]} */ ([move.ply + 1, move.white]));
+  if (review.white !== null) points.unshift([0, review.white]);
+  return points;
+}
+
+/** @param {GameView} game @param {Review} review @param {number} ply */
+function positionWords(game, review, ply) {
+  const known = curve(review).find(([at]) => at === ply);
+  const where = ply === 0 ? 'Start' : `Move ${Math.floor((game.first_ply + ply - 1) / 2) + 1}, ${game.moves[ply - 1]?.san ?? ''}`;
+  return known ? `${where}: White ${Math.round(known[1])} %` : where;
+}
+
+/**
+ * @param {GameView} game
+ * @param {Review | null} review
+ * @param {number} ply
+ * @param {object} actions
+ * @param {(nodes: number) => void} actions.begin
+ * @param {() => void} actions.stop
+ * @param {(ply: number) => void} actions.go
+ * @param {(uci: string | null) => void} actions.point
+ */
+export function reviewPanel(game, review, ply, { begin, stop, go, point }) {
+  return html`
+    <section class="review" aria-label="Review">
+      ${review?.running ? html`
+        <div class="reviewing">
+          <progress aria-label="Positions reviewed" max=${review.total} value=${review.done}></progress>
+          <span class="small">${review.done} of ${review.total}${review.seconds_left === null ? nothing : `, ${left(review.seconds_left)} left`}</span>
+          <button type="button" @click=${stop}>Stop</button>
+        </div>` : html`
+        <form class="buttons" @submit=${(/** @type {SubmitEvent} */ event) => {
+          event.preventDefault();
+          begin(Number(new FormData(/** @type {HTMLFormElement} */ (event.target)).get('nodes')));
+        }}>
+          <button type="submit" ?disabled=${game.moves.length === 0 || game.engines.length === 0}>Review this game</button>
+          <label class="inline"><span class="unseen">Nodes for each position</span>
+            <select name="nodes">${NODES.map((nodes) => html`
+              <option value=${nodes} ?selected=${nodes === (review?.nodes ?? 20_000)}>${nodes.toLocaleString('en')} nodes</option>`)}
+            </select></label>
+        </form>`}
+      ${review ? found(game, review, ply, go, point) : nothing}
+    </section>`;
+}
+
+/**
+ * @param {GameView} game
+ * @param {Review} review
+ * @param {number} ply
+ * @param {(ply: number) => void} go
+ * @param {(uci: string | null) => void} point
+ */
+function found(game, review, ply, go, point) {
+  const last = game.moves.length;
+  const points = curve(review).map(([at, white]) => `${at},${100 - white}`).join(' ');
+  const judged = review.moves.find((move) => move.ply === ply - 1);
+  return html`
+    ${review.notice ? html`<p class="notice">${review.notice}</p>` : nothing}
+    <div class="curve">
+      <svg viewBox="0 0 ${Math.max(1, last)} 100" preserveAspectRatio="none" aria-hidden="true">
+        <line class="half" x1="0" x2=${last} y1="50" y2="50"></line>
+        <polyline points=${points}></polyline>
+        <line class="now" x1=${ply} x2=${ply} y1="0" y2="100"></line>
+      </svg>
+      <input type="range" min="0" max=${last} step="1" .value=${String(ply)} aria-label="White's win probability by move"
+        aria-valuetext=${positionWords(game, review, ply)}
+        @input=${(/** @type {Event} */ event) => go(Number(/** @type {HTMLInputElement} */ (event.target).value))}>
+    </div>
+    <p class="remark">${judged?.remark ? html`<b class=${CLASSES[judged.mark ?? ''] ?? ''}>${judged.mark}</b> ${judged.remark}`
+      : positionWords(game, review, ply)}
+      ${judged?.best ? html`<button type="button" class="link" @mouseenter=${() => point(judged.best_uci[0])}
+        @mouseleave=${() => point(null)} @focus=${() => point(judged.best_uci[0])} @blur=${() => point(null)}
+        @click=${() => go(ply - 1)}>${judged.best}</button>` : nothing}</p>
+    ${review.players ? html`
+      <table class="results">
+        <thead><tr><th><span class="unseen">Player</span></th><th>Accuracy</th><th>?!</th><th>?</th><th>??</th></tr></thead>
+        <tbody>${/** @type {const} */ (['white', 'black']).map((side, index) =>
+          player(game[side].label, /** @type {[ReviewedPlayer, ReviewedPlayer]} */ (review.players)[index]))}</tbody>
+      </table>` : nothing}
+    ${review.running ? nothing : html`
+      <div class="buttons">
+        <button type="button" @click=${() => location.assign('/api/review/pgn')}>Save reviewed PGN</button>
+        <button type="button" @click=${() => location.assign('/api/review/page')}>Save as page</button>
+      </div>`}
+    <p class="small">By ${review.judge}, ${review.nodes.toLocaleString('en')} nodes a position.</p>`;
+}
+
+/** @param {string} name @param {ReviewedPlayer} player */
+function player(name, player) {
+  const accuracy = player.accuracy === null ? '–' : `${player.accuracy.toFixed(0)} %`;
+  return html`<tr><th scope="row">${name}</th><td>${accuracy}</td>${player.errors.map((count) => html`<td>${count}</td>`)}</tr>`;
+}

@@ -1,0 +1,150 @@
+/**
+ * The search tree, unfolded move by move as deep as it goes.
+ *
+ * @import {TemplateResult} from 'lit-html'
+ * @import {GameView, TreeMove, TreeView} from '../types.js'
+ */
+import { tree as askTree } from '../server.js';
+import { html, nothing } from '../vendor/lit-html.js';
+import { priorText, qText, visitsText } from './evaluation.js';
+
+/** Moves that are shown of a position before the others are asked for. */
+const FEW = 8;
+
+/** Milliseconds between two readings of what is unfolded. */
+const REFRESH_MS = 1500;
+
+export class SearchTree {
+  #isOpen = false;
+  #revision = -1;
+  /** What is known, by line. @type {Map<string, TreeView>} */
+  #known = new Map();
+  /** Lines that are unfolded. @type {Set<string>} */
+  #unfolded = new Set(['']);
+  /** Lines of which all moves are shown. @type {Set<string>} */
+  #whole = new Set();
+  /** @type {string | null} */
+  #error = null;
+  #changed;
+  #isReading = false;
+
+  /** @param {() => void} changed */
+  constructor(changed) {
+    this.#changed = changed;
+    setInterval(() => this.#refresh(), REFRESH_MS);
+  }
+
+  get isOpen() {
+    return this.#isOpen;
+  }
+
+  toggle() {
+    this.#isOpen = !this.#isOpen;
+    this.#changed();
+    this.#refresh();
+  }
+
+  /** The game has changed. @param {GameView} game */
+  follow(game) {
+    if (!game.analysis) this.#isOpen = false;
+    if (game.revision === this.#revision) return;
+    this.#revision = game.revision;
+    this.#known.clear();
+    this.#unfolded = new Set(['']);
+    this.#whole.clear();
+    this.#error = null;
+    this.#refresh();
+  }
+
+  /** Reads again what is unfolded, one line after the other. */
+  async #refresh() {
+    if (!this.#isOpen || this.#isReading || document.hidden) return;
+    this.#isReading = true;
+    const revision = this.#revision;
+    for (const line of [...this.#unfolded]) {
+      const answer = await askTree(line === '' ? [] : line.split(' '));
+      if (revision !== this.#revision || !this.#isOpen) break;
+      this.#error = 'error' in answer ? answer.error : null;
+      if ('error' in answer) break;
+      this.#known.set(line, answer.value);
+    }
+    this.#isReading = false;
+    this.#changed();
+    // The position has changed meanwhile.
+    if (revision !== this.#revision) this.#refresh();
+  }
+
+  /** @param {string} line */
+  #unfold(line) {
+    if (this.#unfolded.has(line)) {
+      this.#unfolded.forEach((other) => {
+        if (other === line || other.startsWith(`${line} `)) this.#unfolded.delete(other);
+      });
+    } else {
+      this.#unfolded.add(line);
+    }
+    this.#changed();
+    this.#refresh();
+  }
+
+  /** @param {string} line */
+  #showAll(line) {
+    this.#whole.add(line);
+    this.#changed();
+  }
+
+  /**
+   * @param {(uci: string | null) => void} point shows the first move of a line on the board
+   */
+  view(point) {
+    return html`
+      <section class="tree" aria-label="Search tree">
+        <div class="tree-row head" aria-hidden="true"><span>Move</span><span>N</span><span>P</span><span>Q</span></div>
+        ${this.#known.has('') ? this.#branch('', point) : html`<p class="small">${this.#error ?? 'Reading …'}</p>`}
+        <p class="small">${this.#error && this.#known.has('') ? this.#error : nothing}</p>
+      </section>`;
+  }
+
+  /**
+   * @param {string} line
+   * @param {(uci: string | null) => void} point
+   * @returns {TemplateResult}
+   */
+  #branch(line, point) {
+    const known = this.#known.get(line);
+    if (!known) return html`<p class="small">Reading …</p>`;
+    if (known.children.length === 0) {
+      return html`<p class="small">${known.held ? 'Not expanded yet, or the game ends here.' : 'The tree does not reach this.'}</p>`;
+    }
+    const shown = this.#whole.has(line) ? known.children : known.children.slice(0, FEW);
+    const rest = known.children.length - shown.length;
+    return html`
+      <ul>
+        ${shown.map((move) => this.#move(line, move, point))}
+        ${rest > 0 ? html`<li><button type="button" class="more" @click=${() => this.#showAll(line)}>${rest} more</button></li>` : nothing}
+      </ul>`;
+  }
+
+  /**
+   * @param {string} line
+   * @param {TreeMove} move
+   * @param {(uci: string | null) => void} point
+   */
+  #move(line, move, point) {
+    const path = line === '' ? move.move : `${line} ${move.move}`;
+    const isOpen = this.#unfolded.has(path);
+    const first = path.split(' ')[0];
+    const label = `${move.san}: ${move.visits} visits, prior ${priorText(move.prior)}, mean result ${qText(move.q)}`;
+    return html`
+      <li>
+        <button type="button" class="tree-row" aria-expanded=${isOpen ? 'true' : 'false'} aria-label=${label}
+          ?disabled=${move.visits === 0} @click=${() => this.#unfold(path)}
+          @mouseenter=${() => point(first)} @mouseleave=${() => point(null)}
+          @focus=${() => point(first)} @blur=${() => point(null)}>
+          <span class="tree-move">${move.san}${move.proof ? html` <em>${move.proof}</em>` : nothing}</span>
+          <span>${visitsText(move.visits)}</span><span>${priorText(move.prior)}</span><span>${qText(move.q)}</span>
+        </button>
+        ${isOpen ? this.#branch(path, point) : nothing}
+      </li>`;
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * How a match stands: score, Elo, pairs of games, the test; and its last games.
+ *
+ * @import {FinishedGame, Standing} from '../types.js'
+ */
+import { html, nothing } from '../vendor/lit-html.js';
+
+/** @param {Standing} standing of the first engine */
+export function standingView({ games: [wins, draws, losses], pairs, elo, sprt }) {
+  const played = wins + draws + losses;
+  const points = wins + draws / 2;
+  return html`
+    <p class="score">${points} : ${played - points}</p>
+    <p>${wins} won, ${draws} drawn, ${losses} lost${elo ? html`; Elo ${elo.replace('-', '−')}` : nothing}</p>
+    ${sprt ? html`
+      <p class="llr"><meter min=${sprt.lower} max=${sprt.upper} value=${Math.min(sprt.upper, Math.max(sprt.lower, sprt.llr))}
+          aria-label="Log-likelihood ratio"></meter>
+        LLR ${sprt.llr.toFixed(2).replace('-', '−')} between ${sprt.lower.toFixed(2).replace('-', '−')} and ${sprt.upper.toFixed(2)}</p>`
+      : nothing}
+    <p class="small">Pairs of games with 0, ½, 1, 1½ and 2 points: ${pairs.join(', ')}. ${elo
+      ? 'The error is that of a 95 % interval.' : 'Elo needs games.'}</p>`;
+}
+
+/** @param {FinishedGame[]} finished */
+export function finishedGames(finished) {
+  if (finished.length === 0) return nothing;
+  return html`
+    <table class="results">
+      <thead><tr><th>White</th><th>Black</th><th>Opening</th><th>Result</th></tr></thead>
+      <tbody>${[...finished].reverse().map((game) => html`
+        <tr title=${game.text}><td>${game.white}</td><td>${game.black}</td><td>${game.opening}</td><td>${game.result}</td></tr>`)}
+      </tbody>
+    </table>`;
+}

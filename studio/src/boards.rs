@@ -1,0 +1,89 @@
+//! Boards that are being played on, in matches and in training runs. A tab is sent only those that it shows.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+use tokio::sync::watch;
+
+/// A board with its game.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LiveBoard {
+    /// White's name.
+    pub white: String,
+    /// Black's name.
+    pub black: String,
+    /// What stands above it: the opening, or the game's number.
+    pub title: String,
+    /// The position.
+    pub fen: String,
+    /// The last move, in UCI notation.
+    pub last: Option<String>,
+    /// The last move in SAN.
+    pub san: Option<String>,
+    /// Whether the side to move is in check.
+    pub check: bool,
+    /// Plies played.
+    pub ply: usize,
+    /// Milliseconds that White and Black have left.
+    pub left_ms: Option<[u64; 2]>,
+    /// How the game has ended.
+    pub end: Option<String>,
+}
+
+/// The boards, as JSON by their names.
+pub type BoardMap = BTreeMap<String, Arc<str>>;
+
+/// All boards.
+#[derive(Clone, Debug)]
+pub struct Boards(Arc<watch::Sender<BoardMap>>);
+
+impl Default for Boards {
+    fn default() -> Boards {
+        Boards(Arc::new(watch::Sender::new(BoardMap::new())))
+    }
+}
+
+impl Boards {
+    /// Shows a board under this name.
+    pub fn set(&self, name: &str, board: &LiveBoard) {
+        let text: Arc<str> = serde_json::to_string(board).expect("boards can be written as JSON").into();
+        self.0.send_if_modified(|boards| boards.insert(name.to_owned(), text.clone()) != Some(text));
+    }
+
+    /// Shows these boards, and no others whose names begin like that.
+    pub fn replace(&self, prefix: &str, boards: &[(String, LiveBoard)]) {
+        let named = |name: &str| boards.iter().any(|(kept, _)| kept == name);
+        self.0.send_if_modified(|all| {
+            let before = all.len();
+            all.retain(|name, _| !name.starts_with(prefix) || named(name));
+            before != all.len()
+        });
+        boards.iter().for_each(|(name, board)| self.set(name, board));
+    }
+
+    /// Follows the boards.
+    pub fn subscribe(&self) -> watch::Receiver<BoardMap> {
+        self.0.subscribe()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boards_are_replaced_by_their_prefix_and_equal_ones_are_no_change() {
+        let boards = Boards::default();
+        let board = |ply| LiveBoard { ply, ..LiveBoard::default() };
+        boards.set("match/0", &board(1));
+        boards.replace("run/0/", &[("run/0/7".into(), board(3)), ("run/0/8".into(), board(4))]);
+        let mut seen = boards.subscribe();
+        seen.mark_unchanged();
+        boards.set("match/0", &board(1));
+        boards.replace("run/0/", &[("run/0/7".into(), board(3)), ("run/0/8".into(), board(4))]);
+        assert!(!seen.has_changed().unwrap());
+        boards.replace("run/0/", &[("run/0/8".into(), board(5))]);
+        assert_eq!(seen.borrow_and_update().keys().collect::<Vec<_>>(), ["match/0", "run/0/8"]);
+    }
+}

@@ -1,0 +1,127 @@
+//! The state file of a match, which outlives the server.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::lane::LaneGame;
+use super::order::MatchOrder;
+use super::view::{FinishedGame, MatchPhase};
+use crate::play::{PlayedGame, Winner};
+
+/// The version of the format.
+const FORMAT: &str = "studio-match/1";
+
+/// Why a state file cannot be used.
+#[derive(Debug, Error)]
+pub enum SavedMatchError {
+    /// It cannot be read or written.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// It is not in the format.
+    #[error("it is not a saved match: {0}")]
+    Form(#[from] serde_json::Error),
+    /// It is of another version.
+    #[error("it has the format \"{0}\", not \"studio-match/1\"")]
+    Version(String),
+    /// A game in it is wrong.
+    #[error("game {0} is wrong: {1}")]
+    Game(usize, String),
+}
+
+/// A game that was running.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SavedLaneGame {
+    number: usize,
+    opening: String,
+    start: Option<String>,
+    moves: Vec<String>,
+    left_ms: Option<[u64; 2]>,
+}
+
+/// What the state file holds. The finished games are in the PGN beside it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SavedMatch {
+    format: String,
+    /// What the match consists of.
+    pub order: MatchOrder,
+    /// Where it stands.
+    pub phase: MatchPhase,
+    /// The results by the games' numbers.
+    pub results: BTreeMap<usize, Winner>,
+    /// The number of the next game to begin.
+    pub next: usize,
+    /// The last games.
+    pub finished: Vec<FinishedGame>,
+    /// What has to be told.
+    pub notice: Option<String>,
+    unfinished: Vec<SavedLaneGame>,
+}
+
+impl SavedMatch {
+    /// What is to be saved; `unfinished` are the games that are running, or wait to be continued.
+    pub fn new<'a>(
+        order: MatchOrder,
+        phase: MatchPhase,
+        results: BTreeMap<usize, Winner>,
+        next: usize,
+        unfinished: impl Iterator<Item = &'a LaneGame>,
+    ) -> SavedMatch {
+        let unfinished = unfinished.map(|live| SavedLaneGame {
+            number: live.number,
+            opening: live.opening.clone(),
+            start: live.game.start().map(str::to_owned),
+            moves: live.game.moves().iter().map(|m| m.uci.clone()).collect(),
+            left_ms: live.left_ms,
+        });
+        let unfinished = unfinished.collect();
+        let (format, finished, notice) = (FORMAT.to_owned(), Vec::new(), None);
+        SavedMatch { format, order, phase, results, next, finished, notice, unfinished }
+    }
+
+    /// The games to be continued.
+    ///
+    /// # Errors
+    ///
+    /// If a move is not legal.
+    pub fn unfinished(&self) -> Result<Vec<LaneGame>, SavedMatchError> {
+        let read = |saved: &SavedLaneGame| {
+            let wrong = |why: String| SavedMatchError::Game(saved.number, why);
+            let mut game = PlayedGame::new(saved.start.clone()).map_err(|error| wrong(error.to_string()))?;
+            for text in &saved.moves {
+                let m = game.parse(text).map_err(wrong)?;
+                game.play(m).map_err(wrong)?;
+            }
+            let SavedLaneGame { number, opening, left_ms, .. } = saved.clone();
+            Ok(LaneGame { number, opening, game, left_ms })
+        };
+        self.unfinished.iter().map(read).collect()
+    }
+
+    /// Reads a state file; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or is of another version.
+    pub fn read(path: &Path) -> Result<Option<SavedMatch>, SavedMatchError> {
+        let text = match std::fs::read(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let saved: SavedMatch = serde_json::from_slice(&text)?;
+        if saved.format == FORMAT { Ok(Some(saved)) } else { Err(SavedMatchError::Version(saved.format)) }
+    }
+
+    /// Writes the state file aside and renames it.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), SavedMatchError> {
+        Ok(crate::files::write_aside(path, &serde_json::to_vec(self)?)?)
+    }
+}

@@ -1,0 +1,140 @@
+//! What the page can ask the table for.
+
+use std::sync::Arc;
+
+use engine::pgn::PgnGame;
+use serde::Deserialize;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::seats::{ActionError, NewGame};
+use super::tree::TreeView;
+
+/// What the page can ask for.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Action {
+    /// Begin a game.
+    New(NewGame),
+    /// A person's move.
+    Move {
+        /// SAN or UCI.
+        text: String,
+        /// Plies of the game that the person saw.
+        #[serde(default)]
+        ply: Option<usize>,
+    },
+    /// Take the last moves back.
+    TakeBack,
+    /// Resign.
+    Resign,
+    /// Offer a draw.
+    Draw,
+    /// Show or hide the evaluation.
+    Analysis {
+        /// Show.
+        on: bool,
+    },
+    /// Load the games of a PGN and show the first.
+    Load {
+        /// The text.
+        pgn: String,
+    },
+    /// Show another game of the PGN that was loaded last.
+    Choose {
+        /// From 0.
+        game: usize,
+    },
+    /// Start an engine again that has failed.
+    Retry,
+}
+
+/// A game to be reviewed.
+#[derive(Clone, Debug)]
+pub struct ReviewedGame {
+    /// Tells it from others: [`TableView::key`](super::TableView).
+    pub key: String,
+    /// The game, with its comments if it was loaded.
+    pub game: PgnGame,
+}
+
+/// What an action's sender hears of it.
+pub(super) type Answer<T> = oneshot::Sender<Result<T, ActionError>>;
+
+/// What reaches the table from the page.
+pub(super) enum Request {
+    Act(Action, Answer<()>),
+    Pgn(String, Answer<String>),
+    Review(Answer<ReviewedGame>),
+    Titles(Answer<Vec<String>>),
+    Tree(Vec<String>, Answer<TreeView>),
+    Attached,
+}
+
+/// Access to the table's task.
+#[derive(Clone, Debug)]
+pub struct TableHandle {
+    pub(super) requests: mpsc::UnboundedSender<Request>,
+    /// The game, a [`TableView`](super::TableView) as JSON.
+    pub game: watch::Receiver<Arc<str>>,
+    /// The evaluation, [`Thoughts`](super::Thoughts) as JSON, or `null`.
+    pub thoughts: watch::Receiver<Arc<str>>,
+}
+
+impl TableHandle {
+    async fn ask<T>(&self, request: impl FnOnce(Answer<T>) -> Request) -> Result<T, ActionError> {
+        let ended = || ActionError::NotNow("The server is shutting down.".to_owned());
+        let (answer, answered) = oneshot::channel();
+        self.requests.send(request(answer)).map_err(|_| ended())?;
+        answered.await.map_err(|_| ended())?
+    }
+
+    /// Does what the page asks for.
+    ///
+    /// # Errors
+    ///
+    /// If it is not possible.
+    pub async fn act(&self, action: Action) -> Result<(), ActionError> {
+        self.ask(|answer| Request::Act(action, answer)).await
+    }
+
+    /// The game as PGN; `date` is `YYYY.MM.DD`.
+    ///
+    /// # Errors
+    ///
+    /// If the server is shutting down.
+    pub async fn pgn(&self, date: String) -> Result<String, ActionError> {
+        self.ask(|answer| Request::Pgn(date, answer)).await
+    }
+
+    /// The game on the board, to be reviewed.
+    ///
+    /// # Errors
+    ///
+    /// If it has no moves.
+    pub async fn reviewed(&self) -> Result<ReviewedGame, ActionError> {
+        self.ask(Request::Review).await
+    }
+
+    /// The games of the PGN that was loaded last, as they are listed.
+    ///
+    /// # Errors
+    ///
+    /// If the server is shutting down.
+    pub async fn titles(&self) -> Result<Vec<String>, ActionError> {
+        self.ask(Request::Titles).await
+    }
+
+    /// What the evaluating engine's tree holds of the moves after a line from the present position.
+    ///
+    /// # Errors
+    ///
+    /// If there is no evaluation, or its engine does not answer.
+    pub async fn tree(&self, moves: Vec<String>) -> Result<TreeView, ActionError> {
+        self.ask(|answer| Request::Tree(moves, answer)).await
+    }
+
+    /// Somebody looks at the board.
+    pub fn attach(&self) {
+        let _ = self.requests.send(Request::Attached);
+    }
+}

@@ -1,0 +1,173 @@
+//! The engines at the table: one for each side that has one, and one that evaluates.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use shakmaty::Color;
+use tokio::sync::mpsc;
+
+use super::played::PlayedGame;
+use super::thoughts::LINES;
+use crate::engines::{EngineEvent, EngineHandle, EngineSpec, OptionSpec, SearchOrder, start};
+
+/// Which engine of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// It plays this side.
+    Player(Color),
+    /// It evaluates.
+    Analyst,
+}
+
+/// A search that an engine of the table is to make.
+pub struct Task {
+    /// Its options.
+    pub options: Vec<(String, String)>,
+    /// The `go` command.
+    pub go: String,
+    /// How long it may take.
+    pub longest: Duration,
+}
+
+struct Running {
+    /// Tells the reports of this process from those of an earlier one.
+    number: u64,
+    name: String,
+    handle: EngineHandle,
+    /// The revision that it was last asked about.
+    asked: Option<u64>,
+    /// Whether the game is new to it.
+    fresh: bool,
+}
+
+/// From the engine with that role and number.
+pub type CrewEvent = (Role, u64, EngineEvent);
+
+/// The engines at the table.
+pub struct Crew {
+    engines: HashMap<Role, Running>,
+    next_number: u64,
+    events: mpsc::UnboundedSender<CrewEvent>,
+}
+
+impl Crew {
+    /// Nobody yet; what the engines report goes to `events`.
+    pub fn new(events: mpsc::UnboundedSender<CrewEvent>) -> Crew {
+        Crew { engines: HashMap::new(), next_number: 0, events }
+    }
+
+    /// Whether an event comes from an engine that is still at the table.
+    pub fn is_current(&self, role: Role, number: u64) -> bool {
+        self.engines.get(&role).is_some_and(|running| running.number == number)
+    }
+
+    /// Whether an engine was asked about this revision.
+    pub fn was_asked(&self, role: Role, revision: u64) -> bool {
+        self.engines.get(&role).is_some_and(|running| running.asked == Some(revision))
+    }
+
+    /// The engine of that name has this role; another one that had it is ended.
+    pub fn seat(&mut self, role: Role, spec: &EngineSpec) {
+        if self.engines.get(&role).is_some_and(|running| running.name == spec.name) {
+            return;
+        }
+        self.next_number += 1;
+        let (number, events) = (self.next_number, self.events.clone());
+        let handle = start(spec, move |event| {
+            let _ = events.send((role, number, event));
+        });
+        let running = Running { number, name: spec.name.clone(), handle, asked: None, fresh: true };
+        self.engines.insert(role, running);
+    }
+
+    /// Lets a seated engine search the present position, if it has not been asked to.
+    pub fn ask(&mut self, role: Role, game: &PlayedGame, revision: u64, task: Task) {
+        let Some(running) = self.engines.get_mut(&role).filter(|running| running.asked != Some(revision))
+        else {
+            return;
+        };
+        let mut options = task.options;
+        options.push(("UCI_Chess960".to_owned(), game.is_chess960().to_string()));
+        running.asked = Some(revision);
+        running.handle.search(SearchOrder {
+            id: revision,
+            options,
+            new_game: std::mem::take(&mut running.fresh),
+            position: game.position_command(),
+            go: task.go,
+            longest: task.longest,
+        });
+    }
+
+    /// Asks an engine for its tree.
+    pub fn ask_tree(&self, role: Role, moves: Vec<String>) {
+        if let Some(running) = self.engines.get(&role) {
+            running.handle.tree(moves);
+        }
+    }
+
+    /// Stops an engine that searches another revision than this.
+    pub fn stop(&mut self, role: Role, revision: u64) {
+        if let Some(running) = self.engines.get_mut(&role)
+            && running.asked.is_some_and(|asked| asked != revision)
+        {
+            running.handle.stop();
+            running.asked = None;
+        }
+    }
+
+    /// Ends an engine; its name, if there was one.
+    pub fn dismiss(&mut self, role: Role) -> Option<String> {
+        self.engines.remove(&role).map(|running| running.name)
+    }
+
+    /// The next position belongs to another game.
+    pub fn new_game(&mut self) {
+        self.engines.values_mut().for_each(|running| running.fresh = true);
+    }
+}
+
+/// Philidor's classical players have the options of limited strength, but they follow no rating.
+pub fn plays_with_a_network(options: &[(String, String)]) -> bool {
+    options.iter().all(|(name, value)| name != "Player" || value == "network")
+}
+
+/// Smallest and largest rating at which an engine with these options plays.
+pub fn elo_range(options: &[OptionSpec]) -> Option<(i64, i64)> {
+    let find = |name: &str| options.iter().find(|option| option.name.eq_ignore_ascii_case(name));
+    find("UCI_LimitStrength")?;
+    find("UCI_Elo")?.range
+}
+
+/// The options of an engine that plays, at this rating or at full strength.
+pub fn player_options(elo: Option<u32>) -> Vec<(String, String)> {
+    let mut options = vec![("UCI_LimitStrength".to_owned(), elo.is_some().to_string())];
+    options.extend(elo.map(|elo| ("UCI_Elo".to_owned(), elo.to_string())));
+    options
+}
+
+/// The options of the engine that evaluates.
+pub fn analyst_options() -> Vec<(String, String)> {
+    let lines = LINES.to_string();
+    let options = [
+        ("MultiPV", lines.as_str()),
+        ("UCI_ShowWDL", "true"),
+        ("UCI_AnalyseMode", "true"),
+        ("LogLiveStats", "true"),
+    ];
+    options.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratings_are_offered_where_they_mean_something() {
+        let option = |name: &str, range| OptionSpec { name: name.into(), range };
+        let both = [option("UCI_LimitStrength", None), option("UCI_Elo", Some((800, 1700)))];
+        assert_eq!(elo_range(&both), Some((800, 1700)));
+        assert_eq!(elo_range(&both[1..]), None);
+        assert!(!plays_with_a_network(&[("Player".into(), "random".into())]));
+    }
+}

@@ -1,0 +1,76 @@
+//! The search tree as the page unfolds it: the moves after a line, from Philidor's answer to `tree`.
+
+use serde::{Deserialize, Serialize};
+use shakmaty::san::SanPlus;
+
+use super::played::PlayedGame;
+
+/// Plies of a line that may be asked for.
+pub const LONGEST_PATH: usize = 200;
+
+/// The moves after a line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TreeView {
+    /// The line, in UCI notation.
+    pub moves: Vec<String>,
+    /// Whether the tree reaches that position.
+    pub held: bool,
+    /// The moves there, best first.
+    pub children: Vec<TreeMove>,
+}
+
+/// A move in the tree, for the side that makes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TreeMove {
+    /// In UCI notation.
+    #[serde(rename = "move")]
+    pub uci: String,
+    /// In SAN.
+    #[serde(default)]
+    pub san: String,
+    /// Visits (N).
+    pub visits: u64,
+    /// Prior (P), 0 to 1.
+    pub prior: f64,
+    /// Mean result (Q), −1 to 1.
+    pub q: f64,
+    /// Win, draw and loss.
+    pub wdl: [f64; 3],
+    /// The network's value of the position after it, −1 to 1.
+    pub value: Option<f64>,
+    /// What is proven: `win`, `draw` or `loss`.
+    pub proof: Option<String>,
+}
+
+impl TreeView {
+    /// Reads an answer about the tree of the present position of `game`; `None` if it is of another position.
+    pub fn read(answer: &str, game: &PlayedGame) -> Option<TreeView> {
+        let mut tree: TreeView = serde_json::from_str(answer).ok()?;
+        let mut board = game.game().clone();
+        for text in &tree.moves {
+            board.play(board.parse_uci(text).ok()?);
+        }
+        for child in &mut tree.children {
+            let m = board.parse_uci(&child.uci).ok()?;
+            child.san = SanPlus::from_move(board.position().clone(), m).to_string();
+        }
+        Some(tree)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_read_with_its_sans_and_one_about_another_position_refused() {
+        let answer = r#"{"moves":["e2e4"],"held":true,"children":[
+            {"move":"g8f6","visits":3,"prior":0.5,"q":-0.25,"wdl":[0.2,0.35,0.45],"value":null,"proof":"loss"}]}"#;
+        let mut game = PlayedGame::new(None).unwrap();
+        let tree = TreeView::read(answer, &game).unwrap();
+        assert_eq!((tree.children[0].san.as_str(), tree.children[0].visits), ("Nf6", 3));
+        game.play(game.parse("e4").unwrap()).unwrap();
+        assert_eq!(TreeView::read(answer, &game), None);
+        assert_eq!(TreeView::read("{}", &game), None);
+    }
+}

@@ -1,0 +1,319 @@
+//! The review of one game at a time, made by an engine in a thread of its own.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use engine::pgn::PgnGame;
+use engine::review::page::{self, PageTitle};
+use engine::review::{GameReview, Judge, JudgeError, JudgedLine, UciJudge, additions, value_of_end};
+use engine::uci_client::{EngineCommand, Limit, UciEngine, UciPosition};
+use serde::Deserialize;
+use tokio::sync::watch;
+
+use super::view::ReviewView;
+use crate::engines::EngineSpec;
+use crate::play::{ActionError, ReviewedGame};
+
+/// Moves that are evaluated in a position: the second tells whether the best was the only good one.
+const LINES: usize = 2;
+
+/// Nodes that a position may be given.
+const NODES: std::ops::RangeInclusive<u64> = 100..=10_000_000;
+
+/// How long the engine may take to answer.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How often the page is told of progress.
+const TOLD_EVERY: Duration = Duration::from_millis(200);
+
+/// What the page can ask for.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
+pub enum ReviewCommand {
+    /// Review the game on the board.
+    Begin {
+        /// Nodes for each position.
+        nodes: u64,
+    },
+    /// Stop; what is judged so far stays.
+    Stop,
+}
+
+/// A game with the evaluations of its positions, as far as they are made.
+struct Evaluated {
+    game: PgnGame,
+    positions: Vec<Option<Vec<JudgedLine>>>,
+    view: ReviewView,
+}
+
+/// Makes reviews, one at a time.
+#[derive(Clone)]
+pub struct ReviewDesk {
+    judge: Option<EngineSpec>,
+    latest: Arc<Mutex<Option<Evaluated>>>,
+    /// Ends the review that is being made.
+    stop: Arc<Mutex<Arc<AtomicBool>>>,
+    out: Arc<watch::Sender<Arc<str>>>,
+    /// The review, a [`ReviewView`] as JSON, or `null`.
+    pub state: watch::Receiver<Arc<str>>,
+}
+
+impl std::fmt::Debug for ReviewDesk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ReviewDesk").field("judge", &self.judge).finish_non_exhaustive()
+    }
+}
+
+/// A panic elsewhere does not make the data wrong.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ReviewDesk {
+    /// A desk whose reviews this engine makes.
+    pub fn new(judge: Option<EngineSpec>) -> ReviewDesk {
+        let (out, state) = watch::channel(Arc::from("null"));
+        ReviewDesk { judge, latest: Arc::default(), stop: Arc::default(), out: Arc::new(out), state }
+    }
+
+    /// Begins the review of a game; another one that is being made is stopped.
+    ///
+    /// # Errors
+    ///
+    /// If there is no engine, or the number of nodes is out of range.
+    pub fn begin(&self, ReviewedGame { key, game }: ReviewedGame, nodes: u64) -> Result<(), ActionError> {
+        let none =
+            || ActionError::NotNow("There is no engine to review with: name one with --engine.".into());
+        let judge = self.judge.clone().ok_or_else(none)?;
+        if !NODES.contains(&nodes) {
+            let text = format!("A position is given {} to {} nodes.", NODES.start(), NODES.end());
+            return Err(ActionError::Invalid(text));
+        }
+        let stop = Arc::<AtomicBool>::default();
+        std::mem::replace(&mut *lock(&self.stop), stop.clone()).store(true, Ordering::Relaxed);
+        let total = game.moves.len() + 1;
+        let view = ReviewView {
+            key,
+            judge: judge.name.clone(),
+            nodes,
+            done: 0,
+            total,
+            seconds_left: None,
+            running: true,
+            notice: None,
+            white: None,
+            moves: Vec::new(),
+            players: None,
+        };
+        *lock(&self.latest) = Some(Evaluated { game: game.clone(), positions: vec![None; total], view });
+        self.publish();
+        let desk = self.clone();
+        // It asks an engine and waits for its answers, for minutes.
+        std::thread::spawn(move || {
+            let ended = desk.evaluate(&judge, &game, nodes, &stop);
+            desk.note(&stop, |evaluated| {
+                evaluated.view.running = false;
+                evaluated.view.seconds_left = None;
+                evaluated.view.notice = ended.err();
+            });
+        });
+        Ok(())
+    }
+
+    /// Stops the review that is being made; what is judged so far stays.
+    pub fn stop(&self) {
+        let stop = lock(&self.stop).clone();
+        let is_running = lock(&self.latest).as_ref().is_some_and(|latest| latest.view.running);
+        if is_running {
+            self.note(&stop, |evaluated| {
+                evaluated.view.running = false;
+                evaluated.view.notice =
+                    Some("The review was stopped. Review the game again to continue.".into());
+            });
+        }
+        stop.store(true, Ordering::Relaxed);
+    }
+
+    /// The reviewed game with its evaluations, marks and better lines.
+    pub fn pgn(&self) -> Option<String> {
+        let latest = lock(&self.latest);
+        let Evaluated { game, positions, view } = latest.as_ref()?;
+        let review = GameReview::new(game, positions, None);
+        let mut text = Vec::new();
+        game.write(&additions(&review, &title(view)), &mut text).ok()?;
+        Some(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// The review as a page of its own.
+    pub fn page(&self) -> Option<Vec<u8>> {
+        let latest = lock(&self.latest);
+        let Evaluated { game, positions, view } = latest.as_ref()?;
+        let review = GameReview::new(game, positions, None);
+        let mut text = Vec::new();
+        let title = title(view);
+        let title = PageTitle { file: Path::new("game.pgn"), judge: &title };
+        page::write(&title, std::slice::from_ref(&review), &mut text).ok()?;
+        Some(text)
+    }
+
+    /// Changes the review, unless another one has taken its place, and publishes it.
+    fn note(&self, stop: &AtomicBool, change: impl FnOnce(&mut Evaluated)) {
+        {
+            let mut latest = lock(&self.latest);
+            match latest.as_mut() {
+                Some(evaluated) if !stop.load(Ordering::Relaxed) => change(evaluated),
+                _ => return,
+            }
+        }
+        self.publish();
+    }
+
+    fn publish(&self) {
+        let text = match &*lock(&self.latest) {
+            Some(evaluated) => serde_json::to_string(&evaluated.view).expect("views can be written as JSON"),
+            None => "null".to_owned(),
+        };
+        self.out.send_replace(text.into());
+    }
+
+    /// Evaluates all positions; why it ended before that, and what to do.
+    fn evaluate(
+        &self,
+        judge: &EngineSpec,
+        game: &PgnGame,
+        nodes: u64,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<(), String> {
+        let told = |error: &dyn std::fmt::Display| format!("The review has ended: {error}. Try again.");
+        let command = EngineCommand {
+            program: judge.program.clone(),
+            arguments: judge.arguments.clone(),
+            options: judge.options.clone(),
+            timeout: PATIENCE,
+        };
+        let engine = UciEngine::start(&command, stop).map_err(|error| told(&error))?;
+        let mut judge = UciJudge::new(engine, Limit::Nodes(nodes)).map_err(|error| told(&error))?;
+        let name = judge.name();
+        self.note(stop, |evaluated| evaluated.view.judge = name);
+        let failed = |error: JudgeError| told(&error);
+        judge.new_game(stop).map_err(failed)?;
+        let (begin, mut told_at) = (Instant::now(), None::<Instant>);
+        let mut position = UciPosition::new(Some(&game.start.fen())).map_err(|error| told(&error))?;
+        let total = game.moves.len() + 1;
+        for ply in 0..total {
+            let lines = match value_of_end(&position.game) {
+                Some(_) => Vec::new(),
+                None => judge.judge(&position, LINES, stop).map_err(failed)?,
+            };
+            let is_last = ply + 1 == total;
+            let is_due = told_at.is_none_or(|at| at.elapsed() >= TOLD_EVERY) || is_last;
+            let keep = |evaluated: &mut Evaluated| {
+                evaluated.positions[ply] = Some(lines);
+                let view = &mut evaluated.view;
+                view.done = ply + 1;
+                let each = begin.elapsed().as_secs_f64() / (ply + 1) as f64;
+                view.seconds_left = Some(each * (total - ply - 1) as f64);
+                if is_due {
+                    view.take(&GameReview::new(game, &evaluated.positions, None));
+                }
+            };
+            if is_due {
+                told_at = Some(Instant::now());
+                self.note(stop, keep);
+            } else if let Some(evaluated) =
+                lock(&self.latest).as_mut().filter(|_| !stop.load(Ordering::Relaxed))
+            {
+                keep(evaluated);
+            }
+            if let Some(m) = game.moves.get(ply) {
+                position.play(*m);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn title(view: &ReviewView) -> String {
+    format!("{}, {} nodes a position", view.judge, view.nodes)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use engine::pgn::read_games;
+    use serde_json::Value;
+
+    /// An engine in shell that takes 30 centipawns for the mover everywhere, and one more for every move of the game.
+    fn judge(go: &str) -> EngineSpec {
+        let script = format!(
+            "while read -r l; do case $l in uci) echo option name MultiPV type spin min 1 max 9; echo uciok;; \
+             isready) echo readyok;; quit) exit;; position*) p=$l;; go*) {go};; esac; done"
+        );
+        EngineSpec {
+            name: "shell".into(),
+            program: "/bin/sh".into(),
+            arguments: vec!["-c".into(), script],
+            options: Vec::new(),
+        }
+    }
+
+    fn game(text: &str) -> ReviewedGame {
+        let game = read_games(text.as_bytes()).0.remove(0).1;
+        ReviewedGame { key: "k".into(), game }
+    }
+
+    async fn wait_for(desk: &ReviewDesk, is_so: impl Fn(&Value) -> bool) -> Value {
+        let mut state = desk.state.clone();
+        loop {
+            let view: Value = serde_json::from_str(&state.borrow_and_update()).unwrap();
+            if !view.is_null() && is_so(&view) {
+                return view;
+            }
+            state.changed().await.unwrap();
+        }
+    }
+
+    /// Best moves and scores by the number of moves played.
+    const SCRIPT: &str = "case $p in \
+        *f2f3*e7e5*g2g4*) echo info depth 1 score mate 1 pv d8h4; echo bestmove d8h4;; \
+        *f2f3*e7e5*) echo info depth 1 score cp -40 pv e2e4; echo bestmove e2e4;; \
+        *f2f3*) echo info depth 1 score cp 30 pv e7e5; echo bestmove e7e5;; \
+        *) echo info depth 1 score cp 30 pv e2e4 e7e5; echo bestmove e2e4;; esac";
+
+    #[tokio::test]
+    async fn a_game_is_reviewed_with_marks_better_lines_and_its_comments() {
+        let desk = ReviewDesk::new(Some(judge(SCRIPT)));
+        assert!(desk.begin(game("1. e4 *"), 1).is_err(), "too few nodes");
+        desk.begin(game("[White \"A\"]\n\n1. f3 {odd} e5 2. g4 Qh4# 0-1"), 1000).unwrap();
+        let view = wait_for(&desk, |view| view["running"] == false).await;
+        assert_eq!((&view["done"], &view["total"], &view["notice"]), (&5.into(), &5.into(), &Value::Null));
+        let marks: Vec<_> = view["moves"].as_array().unwrap().iter().map(|m| m["mark"].as_str()).collect();
+        assert_eq!(marks, [Some("?!"), None, Some("??"), None]);
+        assert_eq!(
+            (&view["moves"][2]["best"], &view["moves"][2]["best_uci"][0]),
+            (&"2. e4".into(), &"e2e4".into())
+        );
+        assert_eq!(view["players"][0]["errors"], serde_json::json!([1, 0, 1]));
+        let pgn = desk.pgn().unwrap();
+        assert!(pgn.contains("{odd}") && pgn.contains("2. g4 $4") && pgn.contains("Annotator"), "{pgn}");
+        assert!(String::from_utf8(desk.page().unwrap()).unwrap().contains("<html"));
+    }
+
+    #[tokio::test]
+    async fn an_engine_that_fails_is_told_and_a_review_can_be_stopped_and_replaced() {
+        let desk = ReviewDesk::new(Some(judge("exit 3")));
+        desk.begin(game("1. e4 e5 *"), 1000).unwrap();
+        let view = wait_for(&desk, |view| view["running"] == false).await;
+        assert!(view["notice"].as_str().unwrap().contains("ended (exit status: 3)"), "{view}");
+        let desk = ReviewDesk::new(Some(judge(":")));
+        desk.begin(game("1. e4 e5 *"), 1000).unwrap();
+        desk.begin(game("1. d4 *"), 1000).unwrap();
+        wait_for(&desk, |view| view["total"] == 2).await;
+        desk.stop();
+        let view = wait_for(&desk, |view| view["running"] == false).await;
+        assert!(view["notice"].as_str().unwrap().contains("stopped"));
+        assert!(ReviewDesk::new(None).begin(game("1. e4 *"), 1000).is_err());
+    }
+}

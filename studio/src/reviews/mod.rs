@@ -1,0 +1,7 @@
+//! Reviews of games, as `philidor review` makes them.
+
+mod view;
+mod desk;
+
+pub use desk::{ReviewCommand, ReviewDesk};
+pub use view::{ReviewView, ReviewedPlayer, ReviewedPly};

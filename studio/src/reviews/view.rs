@@ -1,0 +1,103 @@
+//! A review as the page receives it.
+
+use engine::position::Game;
+use engine::review::{GameReview, PlayerSummary, ReviewedMove, numbered, remark};
+use serde::Serialize;
+
+/// A judged move.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReviewedPly {
+    /// Plies before it.
+    pub ply: usize,
+    /// What it is marked with: `!!`, `!`, `?!`, `?` or `??`.
+    pub mark: Option<&'static str>,
+    /// The mark in words.
+    pub name: Option<&'static str>,
+    /// What is said of it.
+    pub remark: Option<String>,
+    /// The better line with its numbers, in SAN.
+    pub best: Option<String>,
+    /// The better line in UCI notation.
+    pub best_uci: Vec<String>,
+    /// White's win probability after it, in per cent.
+    pub white: f64,
+    /// The evaluation after it, as a PGN's comment writes it.
+    pub eval: Option<String>,
+    /// 0 to 100.
+    pub accuracy: f64,
+}
+
+/// What is said of a player.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReviewedPlayer {
+    /// Judged moves.
+    pub moves: usize,
+    /// 0 to 100.
+    pub accuracy: Option<f64>,
+    /// Inaccuracies, mistakes, blunders.
+    pub errors: [usize; 3],
+    /// Mean accuracy in opening, middlegame and endgame.
+    pub phases: [Option<f64>; 3],
+}
+
+/// A review, also while it is made.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReviewView {
+    /// The game's key.
+    pub key: String,
+    /// Who evaluates.
+    pub judge: String,
+    /// Nodes for each position.
+    pub nodes: u64,
+    /// Positions that are evaluated, and those of the game.
+    pub done: usize,
+    /// Positions of the game.
+    pub total: usize,
+    /// Seconds that are left, once there is a speed to go by.
+    pub seconds_left: Option<f64>,
+    /// Whether it is being made.
+    pub running: bool,
+    /// Why it is not complete, and what to do.
+    pub notice: Option<String>,
+    /// White's win probability before the first move.
+    pub white: Option<f64>,
+    /// The judged moves.
+    pub moves: Vec<ReviewedPly>,
+    /// White and Black.
+    pub players: Option<[ReviewedPlayer; 2]>,
+}
+
+impl ReviewView {
+    /// Takes over what is judged so far.
+    pub fn take(&mut self, review: &GameReview<'_>) {
+        self.white = review.moves.first().filter(|first| first.ply == 0).map(|first| first.before.white);
+        self.moves = review.moves.iter().map(reviewed).collect();
+        self.players = Some(review.players.each_ref().map(player));
+    }
+}
+
+fn reviewed(played: &ReviewedMove) -> ReviewedPly {
+    let chess960 = shakmaty::Position::castles(&played.position).mode().is_chess960();
+    let is_error = played.mark.is_some_and(engine::review::judgement::Mark::is_error);
+    let best = if is_error { played.best.as_slice() } else { &[] };
+    ReviewedPly {
+        ply: played.ply,
+        mark: played.mark.map(|mark| mark.symbol()),
+        name: played.mark.map(|mark| mark.name()),
+        remark: remark(played),
+        best: (!best.is_empty()).then(|| numbered(&played.position, &played.best_san)),
+        best_uci: best.iter().map(|m| Game::uci(*m, chess960)).collect(),
+        white: played.after.white,
+        eval: played.after.comment(),
+        accuracy: played.accuracy,
+    }
+}
+
+fn player(summary: &PlayerSummary) -> ReviewedPlayer {
+    ReviewedPlayer {
+        moves: summary.moves,
+        accuracy: summary.accuracy,
+        errors: [summary.inaccuracies, summary.mistakes, summary.blunders],
+        phases: summary.phases,
+    }
+}

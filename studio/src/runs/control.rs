@@ -1,0 +1,199 @@
+//! Pausing a run and going on with it.
+//!
+//! A pause is a file in the run's folder, `stop`, at which the trainer ends as at Ctrl-C: so it works for trainers on other
+//! machines, and no process is ever killed. Going on starts the trainer again, detached from the studio.
+
+use std::collections::HashMap;
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+use tokio::process::Command;
+
+use super::follow::RunKind;
+use crate::play::ActionError;
+
+/// The file that asks a trainer to stop; it removes the file when it has seen it.
+pub const STOP_FILE: &str = "stop";
+
+/// How long a run must have been quiet before another trainer is started on its folder.
+const QUIET: Duration = Duration::from_secs(20);
+
+/// What the page can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunCommand {
+    /// Stop cleanly.
+    Pause,
+    /// Do not stop after all, if the trainer has not seen it yet.
+    Keep,
+    /// Go on.
+    Resume,
+}
+
+/// Whether a run is being stopped, or started by us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunControl {
+    /// Neither.
+    Free,
+    /// It was asked to stop, and has not seen that yet.
+    Stopping,
+    /// A trainer that was started here is running.
+    Started,
+}
+
+/// Starts and stops trainers.
+#[derive(Clone, Debug, Default)]
+pub struct Trainers {
+    program: Option<PathBuf>,
+    /// Whether the trainer that was started in a folder is running.
+    started: Arc<Mutex<HashMap<PathBuf, bool>>>,
+}
+
+impl Trainers {
+    /// With the program `philidor-trainer`, if it is known.
+    pub fn new(program: Option<PathBuf>) -> Trainers {
+        Trainers { program, started: Arc::default() }
+    }
+
+    /// Whether runs can be gone on with.
+    pub fn can_resume(&self) -> bool {
+        self.program.is_some()
+    }
+
+    /// Whether a run is being stopped or was started here.
+    pub fn control(&self, folder: &Path) -> RunControl {
+        let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        if folder.join(STOP_FILE).exists() {
+            RunControl::Stopping
+        } else if started.get(folder) == Some(&true) {
+            RunControl::Started
+        } else {
+            RunControl::Free
+        }
+    }
+
+    /// Asks the trainer of a run to stop.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be written.
+    pub fn pause(&self, folder: &Path) -> Result<(), ActionError> {
+        let failed = |error| {
+            ActionError::NotNow(format!(
+                "{} cannot be written ({error}): stop the trainer with Ctrl-C.",
+                folder.display()
+            ))
+        };
+        std::fs::write(folder.join(STOP_FILE), "").map_err(failed)
+    }
+
+    /// Takes the request to stop back, if the trainer has not seen it.
+    ///
+    /// # Errors
+    ///
+    /// If it has.
+    pub fn keep(&self, folder: &Path) -> Result<(), ActionError> {
+        let seen =
+            |_| ActionError::NotNow("The trainer is stopping already: go on with the run afterwards.".into());
+        std::fs::remove_file(folder.join(STOP_FILE)).map_err(seen)
+    }
+
+    /// Starts the trainer again; `active` is when the run's folder changed last.
+    ///
+    /// # Errors
+    ///
+    /// If the run may be running, or the trainer cannot be started.
+    pub fn resume(
+        &self,
+        folder: &Path,
+        kind: RunKind,
+        active: Option<SystemTime>,
+    ) -> Result<(), ActionError> {
+        let not_now = |text: String| Err(ActionError::NotNow(text));
+        let Some(program) = &self.program else {
+            return not_now(
+                "There is no philidor-trainer beside this program: name it with --trainer.".into(),
+            );
+        };
+        if self.control(folder) != RunControl::Free {
+            return not_now("The run is running: pause it first, and wait until it has stopped.".into());
+        }
+        let quiet = active.and_then(|time| SystemTime::now().duration_since(time).ok());
+        if quiet.is_some_and(|quiet| quiet < QUIET) {
+            let seconds = QUIET.as_secs();
+            return not_now(format!(
+                "The run has changed within the last {seconds} s, so a trainer may be running: wait, then try again."
+            ));
+        }
+        let log = folder.join("studio.log");
+        let output = OpenOptions::new().create(true).append(true).open(&log);
+        let output = output.and_then(|file| Ok((file.try_clone()?, file)));
+        let (out, errors) = output
+            .map_err(|error| ActionError::NotNow(format!("{} cannot be written: {error}.", log.display())))?;
+        let mut command = Command::new(program);
+        command
+            .arg(if kind == RunKind::Rl { "rl" } else { "train" })
+            .arg("--run")
+            .arg(folder)
+            .arg("--resume");
+        command.stdin(Stdio::null()).stdout(out).stderr(errors);
+        // It outlives the studio and its terminal's Ctrl-C.
+        #[cfg(unix)]
+        command.process_group(0);
+        let mut child = command.spawn().map_err(|error| {
+            ActionError::NotNow(format!("{} cannot be started: {error}.", program.display()))
+        })?;
+        let note = {
+            let (started, folder) = (self.started.clone(), folder.to_owned());
+            move |running| {
+                started.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.clone(), running);
+            }
+        };
+        note(true);
+        tokio::spawn(async move {
+            match child.wait().await {
+                Ok(status) if status.success() => log::info!("a trainer has ended"),
+                other => log::warn!("a trainer has failed: {other:?}; see {}", log.display()),
+            }
+            note(false);
+        });
+        Ok(())
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[tokio::test]
+    async fn a_run_is_paused_by_a_file_and_gone_on_with_when_it_is_quiet() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = folder.path().join("a run");
+        std::fs::create_dir(&run).unwrap();
+        let program = folder.path().join("trainer.sh");
+        std::fs::write(&program, "#!/bin/sh\nprintf '%s\\n' \"$@\"\n").unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let trainers = Trainers::new(Some(program));
+        trainers.pause(&run).unwrap();
+        assert_eq!(trainers.control(&run), RunControl::Stopping);
+        assert!(trainers.resume(&run, RunKind::Rl, None).is_err(), "it is being stopped");
+        trainers.keep(&run).unwrap();
+        assert!(trainers.keep(&run).is_err());
+        let error = trainers.resume(&run, RunKind::Rl, Some(SystemTime::now())).unwrap_err().to_string();
+        assert!(error.contains("a trainer may be running"), "{error}");
+        trainers.resume(&run, RunKind::Rl, None).unwrap();
+        while trainers.control(&run) == RunControl::Started {
+            tokio::task::yield_now().await;
+        }
+        let log = std::fs::read_to_string(run.join("studio.log")).unwrap();
+        assert_eq!(log, format!("rl\n--run\n{}\n--resume\n", run.display()));
+        let error = Trainers::new(None).resume(&run, RunKind::Rl, None).unwrap_err().to_string();
+        assert!(error.contains("--trainer"), "{error}");
+    }
+}

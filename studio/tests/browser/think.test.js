@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { Server, accessible, launch, moves, newGame, openTab, scripted, type } from './harness.js';
+
+let browser;
+let server;
+let page;
+
+before(async () => {
+  browser = await launch();
+});
+after(() => browser.close());
+
+beforeEach(async () => {
+  server = await Server.start({ engines: [scripted('Script', 'e7e5 b8c6 g8f6')] });
+  page = await openTab(browser, server.url);
+});
+afterEach(async () => {
+  await page.context().close();
+  await server.remove();
+  assert.deepEqual(page.faults, []);
+});
+
+const both = () => newGame(page, { side: 'both' });
+const button = (name) => page.getByRole('button', { name, exact: true });
+
+test('lines have visits, prior and mean result, the policy is drawn, and a line is played where one points', async () => {
+  await both();
+  await button('Evaluation').click();
+  await page.locator('.evaluation li .npq', { hasText: /N .*P .*Q/ }).first().waitFor();
+  await button('Policy').click();
+  await page.locator('cg-board square[class*=heat-]').first().waitFor();
+  await page.locator('.cg-shapes g, .cg-shapes line').first().waitFor({ state: 'attached' });
+  const before = await page.locator('cg-board piece.white.pawn').count();
+  assert.equal(before, 8);
+  await page.locator('.evaluation li').first().hover();
+  // The line's first move stands on the board, and goes when the pointer leaves.
+  await page.locator('cg-board square.last-move').first().waitFor();
+  await page.mouse.move(5, 5);
+  await page.waitForFunction(() => document.querySelectorAll('cg-board square.last-move').length === 0);
+  await accessible(page);
+});
+
+test('the search tree is unfolded move by move', async () => {
+  await both();
+  await type(page, 'e4');
+  await moves(page, 1);
+  await button('Evaluation').click();
+  await page.locator('.evaluation li').first().waitFor();
+  await button('Search tree').click();
+  const tree = page.getByRole('region', { name: 'Search tree' });
+  for (let depth = 0; depth < 3; depth += 1) {
+    const closed = tree.locator('ul '.repeat(depth + 1).trim()).last().locator('> li > button.tree-row:enabled').first();
+    await closed.click();
+    await tree.locator('ul '.repeat(depth + 2).trim()).first().waitFor();
+  }
+  assert.match(await tree.locator('button.tree-row').first().getAttribute('aria-label'), /visits, prior .* %, mean result/);
+  await accessible(page);
+  // Another position, another tree.
+  await type(page, 'e5');
+  await moves(page, 2);
+  await tree.locator('button.tree-row').first().waitFor();
+  assert.equal(await tree.locator('ul ul').count(), 0);
+});
+
+const SHORT = '[White "Fool"]\n[Black "Mate"]\n[Result "0-1"]\n\n1. f3 {odd} e5 2. g4 Qh4# 0-1\n';
+
+test('a PGN that is dropped on the page is reviewed, moves are coloured, the curve is a slider', async () => {
+  await page.locator('#status').waitFor();
+  const data = await page.evaluateHandle((text) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([text], 'game.pgn', { type: 'application/x-chess-pgn' }));
+    return transfer;
+  }, `${SHORT}\n[White "Second"]\n[Black "Game"]\n[Result "*"]\n\n1. d4 d5 *\n`);
+  await page.dispatchEvent('body', 'drop', { dataTransfer: data });
+  assert.deepEqual((await moves(page, 4)).length, 4);
+  await page.locator('.move.blunder', { hasText: 'g4' }).waitFor();
+  await button('Save reviewed PGN').waitFor();
+  const slider = page.getByRole('slider', { name: "White's win probability by move" });
+  await slider.focus();
+  await page.keyboard.press('Home');
+  await page.locator('#status', { hasText: 'Looking at move 0' }).waitFor();
+  for (let ply = 0; ply < 3; ply += 1) await page.keyboard.press('ArrowRight');
+  await page.locator('.remark', { hasText: 'Blunder: it allows a forced mate.' }).waitFor();
+  assert.match(await slider.getAttribute('aria-valuetext'), /Move 2, g4: White \d+ %/);
+  await page.getByRole('row', { name: /^Mate / }).waitFor();
+  await accessible(page);
+  const [download] = await Promise.all([page.waitForEvent('download'), button('Save reviewed PGN').click()]);
+  const pgn = readFileSync(await download.path(), 'utf8');
+  assert.match(pgn, /\[Annotator "Philidor/);
+  assert.match(pgn, /2\. g4 \$4/);
+  assert.match(pgn, /\{odd\}/);
+  // The file's other game has no review yet.
+  await page.getByLabel('Game', { exact: true }).selectOption({ index: 1 });
+  await moves(page, 2);
+  assert.equal(await slider.count(), 0);
+});
+
+test('a review is stopped', async () => {
+  await newGame(page, { side: 'both' });
+  for (const [index, move] of ['e4', 'e5', 'Nf3', 'Nc6', 'Bb5'].entries()) {
+    await type(page, move);
+    await moves(page, index + 1);
+  }
+  await page.locator('.review select').selectOption('100000');
+  await button('Review this game').click();
+  await page.getByRole('progressbar', { name: 'Positions reviewed' }).waitFor();
+  await button('Stop').click();
+  await page.locator('.review .notice', { hasText: 'stopped' }).waitFor();
+});
+
+test('a game begins with an opening that is found by its name', async () => {
+  await button('New game').click();
+  await page.locator('[name=side]').selectOption('both');
+  await page.locator('[name=start]').selectOption('opening');
+  await page.locator('[name=opening_name]').fill('najdorf');
+  await page.locator('[name=opening] option', { hasText: 'Sicilian Defense: Najdorf Variation:' }).first().waitFor({ state: 'attached' });
+  await accessible(page);
+  await button('Begin').click();
+  assert.equal((await moves(page, 10)).at(-1), 'a6');
+  await page.locator('.opening', { hasText: 'Opening: B90 Sicilian Defense: Najdorf Variation' }).waitFor();
+});
+
+test('captured pieces and the phase are shown, and sounds are off until they are asked for', async () => {
+  await newGame(page, { side: 'both', start: 'fen', fen: '4k3/8/8/3p4/4P3/8/8/4K3 w - - 0 1' });
+  await page.locator('.opening', { hasText: 'Endgame' }).waitFor();
+  await page.evaluate(() => {
+    window.tones = 0;
+    const { start } = OscillatorNode.prototype;
+    OscillatorNode.prototype.start = function counted(...when) {
+      window.tones += 1;
+      return start.apply(this, when);
+    };
+  });
+  await type(page, 'exd5');
+  await moves(page, 1);
+  await page.locator('.player', { hasText: 'has captured pawn' }).waitFor();
+  await page.locator('.lead', { hasText: '+1' }).waitFor();
+  assert.equal(await page.evaluate(() => window.tones), 0);
+  await button('Sounds').click();
+  await type(page, 'Kd7');
+  await moves(page, 2);
+  assert.ok(await page.evaluate(() => window.tones) >= 2);
+  await page.reload();
+  await moves(page, 2);
+  assert.equal(await button('Sounds').getAttribute('aria-pressed'), 'true');
+});
+
+test('two engines play each other', async () => {
+  await newGame(page, { side: 'neither', engine: 'Random moves', other: 'Random moves', move_time: '0.1' });
+  await page.waitForFunction(() => document.querySelectorAll('.move').length > 6);
+  await newGame(page, { side: 'both' });
+});
