@@ -88,7 +88,6 @@ async fn run(arguments: Arguments) -> Result<()> {
         return engine::cli::manual::write(Arguments::command(), &folder)
             .with_context(|| format!("cannot write into {}", folder.display()));
     }
-    let philidor = arguments.philidor.or_else(beside_us);
     let philidor = arguments.philidor.or_else(|| beside_us("philidor"));
     if philidor.is_none() && arguments.engines.is_empty() {
         bail!("there is no engine: build philidor beside this program, or name one with --engine NAME=CMD");

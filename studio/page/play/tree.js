@@ -14,6 +14,11 @@ const FEW = 8;
 /** Milliseconds between two readings of what is unfolded. */
 const REFRESH_MS = 1500;
 
+/** A number with its name for those who do not see the head of the column. @param {string} name @param {string} text */
+function number(name, text) {
+  return html`<span><span class="unseen">, ${name} </span>${text}</span>`;
+}
+
 export class SearchTree {
   #isOpen = false;
   #revision = -1;
@@ -134,15 +139,13 @@ export class SearchTree {
     const path = line === '' ? move.move : `${line} ${move.move}`;
     const isOpen = this.#unfolded.has(path);
     const first = path.split(' ')[0];
-    const label = `${move.san}: ${move.visits} visits, prior ${priorText(move.prior)}, mean result ${qText(move.q)}`;
     return html`
       <li>
-        <button type="button" class="tree-row" aria-expanded=${isOpen ? 'true' : 'false'} aria-label=${label}
-          ?disabled=${move.visits === 0} @click=${() => this.#unfold(path)}
+        <button type="button" class="tree-row" aria-expanded=${isOpen ? 'true' : 'false'} ?disabled=${move.visits === 0} @click=${() => this.#unfold(path)}
           @mouseenter=${() => point(first)} @mouseleave=${() => point(null)}
           @focus=${() => point(first)} @blur=${() => point(null)}>
           <span class="tree-move">${move.san}${move.proof ? html` <em>${move.proof}</em>` : nothing}</span>
-          <span>${visitsText(move.visits)}</span><span>${priorText(move.prior)}</span><span>${qText(move.q)}</span>
+          ${number('visits', visitsText(move.visits))}${number('prior', priorText(move.prior))}${number('mean result', qText(move.q))}
         </button>
         ${isOpen ? this.#branch(path, point) : nothing}
       </li>`;
