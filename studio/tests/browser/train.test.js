@@ -117,6 +117,8 @@ test('a run of reinforcement learning shows ratings, arena, vetoes, alarms and t
   await page.getByText('measures of level 1 are in').waitFor();
   await page.locator('.chart[data-chart="KL from the first network"] canvas[aria-label*="warn 0.4, alarm 0.9"]').waitFor();
   playOn('e2e4', 1);
+  // Only boards in view are sent.
+  await page.locator('#run-boards .live').scrollIntoViewIfNeeded();
   await page.locator('#run-boards .live figcaption', { hasText: 'Game 7, move 1: e4' }).waitFor();
   await run('loop').getByText('10 min').waitFor();
   playOn('d2d4', 1);
@@ -149,6 +151,9 @@ test('a run is paused and gone on with, after a question', async () => {
   await run('loop').getByText('Asked to stop').waitFor();
   // The trainer would see it and remove it.
   rmSync(join(loop, 'stop'));
+  const now = Date.now() / 1000;
+  utimesSync(join(loop, 'metrics.jsonl'), now, now);
+  await run('loop').getByText(/^\d s ago/).waitFor();
   await run('loop').getByRole('button', { name: 'Go on …' }).click();
   await page.getByRole('button', { name: 'Go on', exact: true }).click();
   await page.getByRole('alert').filter({ hasText: 'a trainer may be running' }).waitFor();

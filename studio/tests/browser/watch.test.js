@@ -135,6 +135,8 @@ test('a PGN that another program writes is followed', async () => {
   await match.getByText('0 won, 1 drawn, 1 lost').waitFor();
   await match.getByText('Pairs of games with 0, ½, 1, 1½ and 2 points: 0, 1, 0, 0, 0').waitFor();
   appendFileSync(followed, '[Event "x"]\n[Round "2"]\n[White "New"]\n[Black "Old"]\n[Result "*"]\n\n1. d4 {+0.3/9 0.1s} d5 2. c4');
+  // Only boards in view are sent.
+  await match.locator('.live').last().scrollIntoViewIfNeeded();
   await match.locator('.live figcaption', { hasText: "Queen's Gambit, move 2: c4" }).waitFor();
   await accessible(page);
   assert.deepEqual(page.faults, []);
