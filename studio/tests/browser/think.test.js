@@ -38,7 +38,9 @@ test('lines have visits, prior and mean result, the policy is drawn, and a line 
   // The line's first move stands on the board, and goes when the pointer leaves.
   await page.locator('cg-board square.last-move').first().waitFor();
   await page.mouse.move(5, 5);
-  await page.waitForFunction(() => document.querySelectorAll('cg-board square.last-move').length === 0);
+  // Chessground keeps squares that it does not need, hidden.
+  await page.waitForFunction(() => [...document.querySelectorAll('cg-board square.last-move')]
+    .every((square) => square.getClientRects().length === 0));
   await accessible(page);
 });
 
