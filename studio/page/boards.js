@@ -87,10 +87,11 @@ export class BoardGrid {
         check: board.check,
         lastMove: last ? /** @type {Key[]} */ ([last.slice(0, 2), last.slice(2, 4)]) : undefined,
       });
-      const move = board.san ? `, move ${Math.ceil(board.ply / 2)}: ${board.san}` : '';
+      const move = board.san ? `move ${Math.ceil(board.ply / 2)}: ${board.san}` : '';
+      const where = [board.title, move].filter(Boolean).join(', ');
       player(frame.top, 'black', board);
       player(frame.bottom, 'white', board);
-      frame.caption.textContent = `${board.title}${move}${board.end ? `. ${board.end}` : ''}`;
+      frame.caption.textContent = `${where}${board.end ? `. ${board.end}` : ''}`;
       frame.figure.setAttribute('aria-label', `${board.white} against ${board.black}`);
     }
   }

@@ -90,6 +90,7 @@ function last([, y]) {
 /** @param {number | null | undefined} value */
 function short(value) {
   if (value === null || value === undefined) return '–';
+  if (Math.abs(value) >= 1_000_000) return `${Number((value / 1_000_000).toPrecision(4))}M`;
   return Math.abs(value) >= 1000 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(4)));
 }
 
