@@ -150,6 +150,7 @@ impl UnitTask {
             UnitTask::Annotate(rules, games) => {
                 let command = EngineCommand {
                     program: find_program(Path::new(&rules.program)),
+                    arguments: Vec::new(),
                     options: rules.options.clone(),
                     timeout: Duration::from_secs(rules.patience),
                 };
