@@ -3,9 +3,9 @@
 
 Tabs are streams of events, each of which shows one board of a match.
 
-Usage: scripts/studio_load.py [--tabs N] [--lines N] [--seconds S]
+Usage: scripts/studio_load.py [--tabs N] [--lines N] [--seconds S] [--build release|debug]
 
-The release builds of philidor-studio and philidor are measured (cargo build --release -p engine -p studio).
+Programs are built with cargo build --release -p engine -p studio.
 """
 import argparse
 import http.client
@@ -19,16 +19,16 @@ import threading
 import time
 from pathlib import Path
 
-TARGET = Path(__file__).resolve().parent.parent / "target" / "release"
+TARGET = Path(__file__).resolve().parent.parent / "target"
 
 
 class Studio:
     """A running server."""
 
-    def __init__(self, folder, runs):
-        flags = ["--port", "0", "--state", str(folder), "--philidor", str(TARGET / "philidor")]
+    def __init__(self, build, folder, runs):
+        flags = ["--port", "0", "--state", str(folder), "--philidor", str(build / "philidor")]
         flags += [word for run in runs for word in ("--run", str(run))]
-        self.child = subprocess.Popen([TARGET / "philidor-studio", *flags], stdout=subprocess.PIPE, text=True)
+        self.child = subprocess.Popen([build / "philidor-studio", *flags], stdout=subprocess.PIPE, text=True)
         self.port = int(self.child.stdout.readline().split("127.0.0.1:")[1].split("/")[0])
 
     def ask(self, method, path, body=None):
@@ -101,11 +101,11 @@ def curves_of(studio):
         time.sleep(0.02)
 
 
-def long_run(folder, lines):
+def long_run(build, folder, lines):
     run = million(folder / "long", lines)
     size = (run / "metrics.jsonl").stat().st_size / 2**20
     started = time.time()
-    studio = Studio(folder / "long-state", [run])
+    studio = Studio(build, folder / "long-state", [run])
     first, _ = curves_of(studio)
     opened = time.time() - started
     while True:
@@ -127,18 +127,20 @@ def main():
     parser.add_argument("--tabs", type=int, default=50, help="tabs that watch (default: %(default)s)")
     parser.add_argument("--lines", type=int, default=1_000_000, help="lines of the long run (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=10, help="seconds of each measurement (default: %(default)s)")
+    parser.add_argument("--build", choices=["release", "debug"], default="release", help="(default: %(default)s)")
     arguments = parser.parse_args()
+    build = TARGET / arguments.build
     for name in ("philidor", "philidor-studio"):
-        if not (TARGET / name).exists():
-            sys.exit(f"{TARGET / name} is missing: run cargo build --release -p engine -p studio")
+        if not (build / name).exists():
+            sys.exit(f"{build / name} is missing: run cargo build --release -p engine -p studio")
     with tempfile.TemporaryDirectory(prefix="philidor-load-") as folder:
         folder = Path(folder)
-        long_run(folder, arguments.lines)
-        tabs(folder, arguments)
+        long_run(build, folder, arguments.lines)
+        tabs(build, folder, arguments)
 
 
-def tabs(folder, arguments):
-    studio = Studio(folder / "state", [])
+def tabs(build, folder, arguments):
+    studio = Studio(build, folder / "state", [])
     time.sleep(3)
     print(f"no tab: {studio.share(arguments.seconds):.2f} % of a processor, memory {studio.memory_mib():.0f} MiB")
     watching = [Tab(studio, f"tab{number}") for number in range(arguments.tabs)]
