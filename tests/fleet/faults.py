@@ -219,13 +219,13 @@ class Trial:
         self.until("raylet", lambda: three.kill("raylet/raylet "))
         self.after(3)
         say("the learner is killed")
-        self.until("learner", lambda: one.kill(str(self.program), " rl "))
+        self.until("learner", lambda: one.kill(f"{self.program} rl "))
         self.after(4)
         say("the driver is killed, and started again")
         os.killpg(self.driver.pid, signal.SIGKILL)
         self.driver.wait()
         self.driver = None
-        self.until("end of the learner", lambda: not one.processes(str(self.program), " rl "))
+        self.until("end of the learner", lambda: not one.processes(f"{self.program} rl "))
         self.drive()
         self.until("end", lambda: self.driver.poll() is not None)
         assert self.driver.returncode == 0, "the driver has failed"

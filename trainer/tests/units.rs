@@ -172,7 +172,8 @@ fn a_run_with_others_is_the_run_alone_whatever_they_send() {
     );
     let left: Vec<PathBuf> =
         std::fs::read_dir(at.join("inbox")).expect("a folder").flatten().map(|e| e.path()).collect();
-    let results = left.iter().filter(|path| path.extension().is_some_and(|ending| ending == "h5"));
+    // A pair of a match that was decided meanwhile may come late; games of self-play do not.
+    let results = left.iter().filter(|path| path.to_string_lossy().contains("self-play-"));
     assert_eq!(results.count(), 0, "{left:?}");
 
     // Nobody comes: after a while the run plays itself, the same games.

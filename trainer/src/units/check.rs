@@ -13,7 +13,7 @@ use crate::config::SelfPlayRules;
 use crate::datagen::StartPositions;
 use crate::dataset::{self, Chunk, replay_game};
 use crate::gameplay::OpeningsAndTables;
-use crate::record::{GameRecord, NO_EVAL, RngStream, stream_rng};
+use crate::record::{GameRecord, MAX_CENTIPAWNS, NO_EVAL, RngStream, stream_rng};
 use crate::selfplay::{SelfPlayNetworks, SelfPlaySetup, check_game, network_of, search_again};
 
 /// What results of the units of one kind and seed are checked with.
@@ -114,10 +114,16 @@ fn search_one_again(
     setup: SelfPlaySetup,
     networks: &SelfPlayNetworks,
 ) -> Result<()> {
+    // A proven mate, or a search of a single move, is the same for every network.
+    let telling = |game: &GameRecord, ply: usize| {
+        game.evals[ply].unsigned_abs() <= MAX_CENTIPAWNS.unsigned_abs() && game.searches[ply].shares.len() > 1
+    };
+    let all =
+        games.iter().enumerate().flat_map(|(index, game)| (0..game.moves.len()).map(move |ply| (index, ply)));
+    let told: Vec<(usize, usize)> = all.filter(|(index, ply)| telling(&games[*index], *ply)).collect();
     let mut rng = stream_rng(RngStream::Recheck, unit.seed, unit.number, 0);
-    let index = rng.usize(..games.len().max(1));
-    let Some(game) = games.get(index).filter(|game| !game.moves.is_empty()) else { return Ok(()) };
-    let (ply, number) = (rng.usize(..game.moves.len()), unit.number + index as u64);
+    let Some((index, ply)) = rng.choice(told) else { return Ok(()) };
+    let (game, number) = (&games[index], unit.number + index as u64);
     let network = network_of(networks, unit.seed, number);
     if !network.is_exact() {
         return Ok(());
