@@ -26,14 +26,14 @@ ITERATIONS = 3
 
 def main():
     program = Path(sys.argv[1] if sys.argv[1:] else runs.ROOT / "target/debug/philidor-trainer").resolve()
-    node = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
+    node = {"num_cpus": 1, "object_store_memory": 256 << 20, "include_dashboard": False}
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         seconds = runs.alone(program, folder / "alone", ITERATIONS)
         cluster = Cluster(initialize_head=True, head_node_args=node)
         try:
             for _ in range(2):
-                cluster.add_node(num_cpus=1, object_store_memory=80 << 20)
+                cluster.add_node(num_cpus=1, object_store_memory=256 << 20)
             fleet = [
                 sys.executable, runs.ROOT / "scripts/fleet.py", "--address", cluster.address, "--inbox", folder / "inbox",
                 "--program", program, "--", "rl", *runs.SHORT, "--run", folder / "run", "--iterations", str(ITERATIONS),

@@ -71,7 +71,7 @@ class Machine:
     def start(self):
         place = ["--head", "--port=6379", "--include-dashboard=false", "--temp-dir=/tmp/ray"] if self.index == 0 else ["--address=10.77.0.1:6379"]
         words = [RAY, "start", "--block", *place, f"--node-ip-address={self.address}", "--num-cpus=1",
-                 f"--object-store-memory={80 << 20}", "--disable-usage-stats"]
+                 f"--object-store-memory={256 << 20}", "--disable-usage-stats"]
         # As a service manager would: a node that the head has given up ends, and comes back.
         again = " ".join(map(str, words))
         log = open(self.folder / "node.log", "ab")
