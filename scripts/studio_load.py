@@ -108,17 +108,14 @@ def long_run(build, folder, lines):
     studio = Studio(build, folder / "long-state", [run])
     first, _ = curves_of(studio)
     opened = time.time() - started
-    while True:
-        event = Tab(studio, f"reader{time.time()}")
-        time.sleep(0.1)
-        runs = [json.loads(line[5:]).get("runs") for _, line in event.messages]
-        if any(views and views[0]["lines"] >= lines for views in runs):
-            break
+    reader = Tab(studio, "reader")
+    while not any(f'"lines":{lines},' in line.decode() for _, line in reader.messages[-3:]):
+        time.sleep(0.05)
     whole = time.time() - started
     again, size_kib = curves_of(studio)
     print(f"a run of {lines:,} lines ({size:.0f} MiB): first curves {opened:.2f} s after the start, all of it after "
           f"{whole:.2f} s (processor {studio.cpu_s():.2f} s); its curves again in {again * 1000:.0f} ms "
-          f"({size_kib / 1024:.0f} KiB); memory {studio.memory_mib():.0f} MiB")
+          f"({size_kib / 1024:.0f} KiB); memory {studio.memory_mib():.0f} MiB", flush=True)
     studio.end()
 
 
