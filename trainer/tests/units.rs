@@ -1,7 +1,7 @@
 //! Units of work, by the built program: what others do of a run is what it would have done alone.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -170,12 +170,6 @@ fn a_run_with_others_is_the_run_alone_whatever_they_send() {
         "{:?}",
         lines(&at.join("fleet"))
     );
-    let left: Vec<PathBuf> =
-        std::fs::read_dir(at.join("inbox")).expect("a folder").flatten().map(|e| e.path()).collect();
-    // A pair of a match that was decided meanwhile may come late; games of self-play do not.
-    let results = left.iter().filter(|path| path.to_string_lossy().contains("self-play-"));
-    assert_eq!(results.count(), 0, "{left:?}");
-
     // Nobody comes: after a while the run plays itself, the same games.
     let impatient = ["--iterations", "3", "--inbox", "inbox2", "--patience", "0"];
     succeeds(trainer(at, &learn("lonely", &impatient)));
