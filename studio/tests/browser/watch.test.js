@@ -90,17 +90,17 @@ test('boards that are not in view are not sent', async () => {
 });
 
 test('a test with bounds on Elo ends a match, and its likelihood ratio is shown', async () => {
-  await begin('Philidor', 'Random moves', 200, { sprt: true, fields: { elo0: '0', elo1: '800', openings: 'endings', at_once: '2' } });
+  await begin('Philidor', 'Random moves', 200, { sprt: true, fields: { elo0: '0', elo1: '400', openings: 'endings', at_once: '2' } });
   await page.locator('.llr', { hasText: /LLR .* between −2\.94 and 2\.94/ }).waitFor();
   await status('ended after');
-  await page.locator('.notice', { hasText: 'The test has decided: stronger by 800 Elo' }).waitFor();
+  await page.locator('.notice', { hasText: 'The test has decided: stronger by 400 Elo' }).waitFor();
   await page.getByText(/Elo (at least )?\+\d+/).first().waitFor();
 });
 
 test('a match is suspended, survives a restart of the server, and is resumed', async () => {
-  await begin('Random moves', 'Random moves', 6, { fields: { seconds: '0.01' } });
+  await begin('Random moves', 'Random moves', 30, { fields: { seconds: '0.01' } });
   await page.locator('.results tbody tr').first().waitFor();
-  await status('1 of 6 games');
+  await status(/[1-9]\d* of 30 games/);
   await button('Suspend').click();
   await status('suspended after');
   const { folder } = server;
@@ -110,8 +110,8 @@ test('a match is suspended, survives a restart of the server, and is resumed', a
   await start(folder);
   await status('suspended after');
   await button('Resume').click();
-  await status('ended after 6 of 6');
-  assert.equal(readFileSync(join(folder, 'match-0.pgn'), 'utf8').match(/\[Result /g).length, 6);
+  await status('ended after 30 of 30');
+  assert.equal(readFileSync(join(folder, 'match-0.pgn'), 'utf8').match(/\[Result /g).length, 30);
   assert.deepEqual(page.faults, []);
 });
 
