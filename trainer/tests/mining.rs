@@ -15,6 +15,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// With this environment variable the toy stops answering after so many searches.
 const SILENT_AFTER: &str = "TOY_SILENT_AFTER";
+/// With this environment variable the toy has another name.
+const NAME: &str = "TOY_NAME";
 
 /// A UCI engine. The option `Fail` makes it exit at that search, `UCI_ShowWDL` makes it report win, draw and loss.
 #[test]
@@ -25,10 +27,13 @@ fn toy_engine() {
     for line in std::io::stdin().lines().map_while(Result::ok) {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
-            ["uci"] => say("id name Toy 1\noption name MultiPV type spin default 1 min 1 max 9\n\
-                option name Fail type spin default 0 min 0 max 99999\n\
-                option name UCI_ShowWDL type check default false\n\
-                option name UCI_Chess960 type check default false\nuciok"),
+            ["uci"] => {
+                say(&format!("id name {}", std::env::var(NAME).expect("a name")));
+                say("option name MultiPV type spin default 1 min 1 max 9\n\
+                    option name Fail type spin default 0 min 0 max 99999\n\
+                    option name UCI_ShowWDL type check default false\n\
+                    option name UCI_Chess960 type check default false\nuciok");
+            }
             ["isready"] => say("readyok"),
             ["setoption", "name", "MultiPV", "value", count] => lines = count.parse().expect("a number"),
             ["setoption", "name", "Fail", "value", at] => fail = at.parse().expect("a number"),
@@ -87,15 +92,16 @@ fn favourites(game: &Game) -> Vec<(i16, String)> {
 struct Folder(tempfile::TempDir);
 
 impl Folder {
-    /// A folder with the toy as a program.
+    /// A folder with the toy as a program, and with a program of the same answers that is named as Stockfish is.
     fn new() -> Folder {
         let folder = Folder(tempfile::tempdir().expect("a folder"));
         let tests = std::env::current_exe().expect("this program");
-        let script =
-            format!("#!/bin/sh\nexec '{}' toy_engine --exact --ignored --nocapture\n", tests.display());
-        folder.write("toy", &script);
-        let run = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(folder.at("toy"), run).expect("our file");
+        for (program, name) in [("toy", "Toy 1"), ("queueing", "Stockfish of the tests")] {
+            let toy = format!("'{}' toy_engine --exact --ignored --nocapture", tests.display());
+            folder.write(program, &format!("#!/bin/sh\nexport {NAME}='{name}'\nexec {toy}\n"));
+            let run = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(folder.at(program), run).expect("our file");
+        }
         folder
     }
 
@@ -411,6 +417,22 @@ fn an_interrupted_annotation_is_resumed() {
     folder.succeed(&format!("{line} --resume"));
     assert_eq!(folder.games("parts"), folder.games("whole"));
     assert_eq!(folder.games("parts"), folder.games("mined"), "the toy's scores are deterministic");
+}
+
+#[test]
+fn an_engine_that_is_asked_ahead_answers_the_same() {
+    let folder = Folder::new();
+    folder.succeed(&format!("{MINE} --games 100 --name mined --best-move"));
+    let line = "annotate data/mined-00000.h5 --engine ./queueing --depth 2 --best-move --save-every 0";
+    folder.succeed(&format!("{line} --name whole"));
+    assert_eq!(folder.games("whole"), folder.games("mined"));
+    assert!(interrupted(&folder, &format!("{line} --name parts"), 100, "-INT"));
+    assert!(folder.games("parts").len() < 100);
+    folder.succeed(&format!("{line} --name parts --resume"));
+    assert_eq!(folder.games("parts"), folder.games("mined"));
+    // It fails at a search whose question was sent long before.
+    folder.succeed(&format!("{line} --name restarted --engines 1 --option Fail=1500"));
+    assert_eq!(folder.games("restarted"), folder.games("mined"));
 }
 
 #[test]

@@ -71,20 +71,18 @@ impl Walker {
         if series > 1 {
             self.fork.clone_from(&self.game);
         }
-        for done in 0..series {
-            if done > 0 {
-                self.game.rewind_to(&self.fork);
-                tree.begin_again(&mut self.path);
-            }
+        let mut done = 0;
+        loop {
             let reached = tree.descend(&mut self.path, &mut self.game, Expanding::AtSecondVisit);
             let end = self.end_visit(context, tree, evaluator, reached);
-            if end != VisitEnd::Applied || tree.is_proven() {
+            done += u64::from(end == VisitEnd::Applied);
+            if done >= series || end != VisitEnd::Applied || tree.is_proven() {
                 tree.end_series(&mut self.path);
-                return (done + u64::from(end == VisitEnd::Applied), end);
+                return (done, end);
             }
+            self.game.rewind_to(&self.fork);
+            tree.begin_again(&mut self.path);
         }
-        tree.end_series(&mut self.path);
-        (series, VisitEnd::Applied)
     }
 
     /// From where a descent ended to the end of the visit.

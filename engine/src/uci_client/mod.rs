@@ -2,6 +2,7 @@
 
 mod info_line;
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -27,6 +28,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// limit and is told to stop.
 const NODE_LIMIT_FACTOR: u64 = 2;
 const LEAST_EXCESS_NODES: u64 = 10_000;
+
+/// How many positions are sent ahead to an engine that reads on while it searches: enough that it never waits for us.
+const MOST_AHEAD: usize = 32;
 
 /// How long an engine that has closed its pipes may take to exit.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -83,13 +87,40 @@ pub enum EngineError {
     Interrupted,
 }
 
-/// A game with the `position` command that sends it to an engine.
+/// A game with the `position` commands that send it to an engine.
 #[derive(Clone, Debug)]
 pub struct UciPosition {
     /// The game.
     pub game: Game,
-    command: String,
+    /// The whole game, for engines that look at earlier positions.
+    whole: PositionCommand,
+    /// From the last capture or pawn move on: what repetitions and the fifty moves can reach. Much shorter, and engines
+    /// take a microsecond or two a move to read it.
+    recent: PositionCommand,
+}
+
+/// A `position` command.
+#[derive(Clone, Debug)]
+struct PositionCommand {
+    text: String,
     has_moves: bool,
+}
+
+impl PositionCommand {
+    /// Without moves; `None` is the initial position.
+    fn new(start: Option<&str>) -> PositionCommand {
+        let text = start.map_or_else(|| "position startpos".to_owned(), |fen| format!("position fen {fen}"));
+        PositionCommand { text, has_moves: false }
+    }
+
+    fn push(&mut self, m: &str) {
+        if !self.has_moves {
+            self.text += " moves";
+            self.has_moves = true;
+        }
+        self.text.push(' ');
+        self.text += m;
+    }
 }
 
 impl UciPosition {
@@ -100,20 +131,20 @@ impl UciPosition {
     /// If the FEN is no legal position.
     pub fn new(start: Option<&str>) -> Result<UciPosition, PositionError> {
         let game = start.map_or_else(|| Ok(Game::new()), Game::from_fen)?;
-        let command =
-            start.map_or_else(|| "position startpos".to_owned(), |fen| format!("position fen {fen}"));
-        Ok(UciPosition { game, command, has_moves: false })
+        let command = PositionCommand::new(start);
+        Ok(UciPosition { game, whole: command.clone(), recent: command })
     }
 
     /// Plays a legal move.
     pub fn play(&mut self, m: Move) {
-        if !self.has_moves {
-            self.command += " moves";
-            self.has_moves = true;
-        }
-        self.command.push(' ');
-        self.command += &Game::uci(m, self.is_chess960());
+        let written = Game::uci(m, self.is_chess960());
         self.game.play(m);
+        self.whole.push(&written);
+        if m.is_zeroing() {
+            self.recent = PositionCommand::new(Some(&self.game.fen()));
+        } else {
+            self.recent.push(&written);
+        }
     }
 
     /// Whether castling moves are written as in Chess960.
@@ -262,6 +293,54 @@ impl UciEngine {
         count: usize,
         stop: &AtomicBool,
     ) -> Result<Vec<EngineMove>, EngineError> {
+        self.prepare(position, count)?;
+        self.send(&self.question(position, limit))?;
+        self.answer(position, limit, count, stop)
+    }
+
+    /// As [`Self::best`] for positions of one game; each is given to `take` with its moves, in order. Stockfish gets the
+    /// next positions while it searches, so that it never waits for us.
+    ///
+    /// # Errors
+    ///
+    /// If it fails, or `stop` is set: the engine must then be dropped.
+    pub fn best_of_each(
+        &mut self,
+        positions: impl IntoIterator<Item = UciPosition>,
+        limit: Limit,
+        count: usize,
+        stop: &AtomicBool,
+        mut take: impl FnMut(&UciPosition, &[EngineMove]),
+    ) -> Result<(), EngineError> {
+        let ahead = if self.queues_searches() { MOST_AHEAD } else { 1 };
+        let mut positions = positions.into_iter();
+        let mut asked = VecDeque::new();
+        loop {
+            // Half of them at once: a line alone wakes the engine for little.
+            if asked.len() <= ahead / 2 {
+                let mut questions = Vec::new();
+                for position in positions.by_ref().take(ahead - asked.len()) {
+                    self.prepare(&position, count)?;
+                    questions.push(self.question(&position, limit));
+                    asked.push_back(position);
+                }
+                if !questions.is_empty() {
+                    self.send(&questions.join("\n"))?;
+                }
+            }
+            let Some(position) = asked.pop_front() else { return Ok(()) };
+            take(&position, &self.answer(&position, limit, count, stop)?);
+        }
+    }
+
+    /// Whether it is an engine known to read a `position` and a `go` while it searches, to search them when it is done,
+    /// and to need no earlier positions than repetitions can reach.
+    fn queues_searches(&self) -> bool {
+        self.name.starts_with("Stockfish")
+    }
+
+    /// Sets what a position needs to be searched for its `count` best moves.
+    fn prepare(&mut self, position: &UciPosition, count: usize) -> Result<(), EngineError> {
         if self.multi_pv != count {
             self.set_option("MultiPV", &count.to_string())?;
             self.multi_pv = count;
@@ -270,13 +349,29 @@ impl UciEngine {
             self.chess960 = position.is_chess960();
             self.set_option("UCI_Chess960", if self.chess960 { "true" } else { "false" })?;
         }
-        self.send(&position.command)?;
-        self.send(&format!("go {limit}"))?;
+        Ok(())
+    }
+
+    /// The lines that ask for the best moves.
+    fn question(&self, position: &UciPosition, limit: Limit) -> String {
+        let command = if self.queues_searches() { &position.recent } else { &position.whole };
+        format!("{}\ngo {limit}", command.text)
+    }
+
+    /// The engine's answer to the oldest question that it has not answered.
+    fn answer(
+        &mut self,
+        position: &UciPosition,
+        limit: Limit,
+        count: usize,
+        stop: &AtomicBool,
+    ) -> Result<Vec<EngineMove>, EngineError> {
         let search_time = match limit {
             Limit::Movetime(milliseconds) => Duration::from_millis(milliseconds),
             Limit::Depth(_) | Limit::Nodes(_) => Duration::ZERO,
         };
-        let mut found: Vec<Option<EngineMove>> = vec![None; count];
+        // Lines are read when the search is over: most are replaced by later ones.
+        let mut found: Vec<Option<InfoLine>> = vec![None; count];
         let mut is_told_to_stop = false;
         loop {
             let line = self.receive(self.timeout + search_time, stop)?;
@@ -287,10 +382,10 @@ impl UciEngine {
                         self.send("stop")?;
                         is_told_to_stop = true;
                     }
-                    if let Some((rank, scored)) = read_info(&position.game, words)
-                        && let Some(place) = found.get_mut(rank)
+                    if let Some(info) = InfoLine::parse(words)
+                        && let Some(place) = found.get_mut(info.rank)
                     {
-                        *place = Some(scored);
+                        *place = Some(info);
                     }
                 }
                 Some("bestmove") => return self.conclude(position, words.next().unwrap_or(""), found),
@@ -303,12 +398,13 @@ impl UciEngine {
         &self,
         position: &UciPosition,
         best: &str,
-        found: Vec<Option<EngineMove>>,
+        found: Vec<Option<InfoLine>>,
     ) -> Result<Vec<EngineMove>, EngineError> {
         let m = position.game.parse_uci(best).map_err(|error| {
             self.failed(format!("answered \"bestmove {best}\" in {}: {error}", position.game.fen()))
         })?;
-        let mut moves: Vec<EngineMove> = found.into_iter().map_while(|scored| scored).collect();
+        let mut moves: Vec<EngineMove> =
+            found.iter().map_while(|info| scored_move(&position.game, info.as_ref()?)).collect();
         // `bestmove` decides: the engine may have changed its choice after its last `info`, or sent none.
         if moves.first().is_none_or(|first| first.m != m) {
             let (score, wdl) = moves.first().map_or((None, None), |first| (first.score, first.wdl));
@@ -394,17 +490,16 @@ fn ignores_limit<'a>(words: impl Iterator<Item = &'a str>, limit: Limit) -> bool
     nodes.is_some_and(|nodes| nodes > most.saturating_mul(NODE_LIMIT_FACTOR).max(LEAST_EXCESS_NODES))
 }
 
-/// The rank (from 0) and the scored move of an `info` line; `None` for lines without a legal move or a score.
-fn read_info<'a>(game: &Game, words: impl Iterator<Item = &'a str>) -> Option<(usize, EngineMove)> {
-    let InfoLine { rank, score, wdl, pv, .. } = InfoLine::parse(words)?;
+/// What an `info` line says of its first move; `None` if that is illegal.
+fn scored_move(game: &Game, info: &InfoLine) -> Option<EngineMove> {
     let mut after = game.clone();
     let legal = |word: &String| {
         let m = after.parse_uci(word).ok()?;
         after.play(m);
         Some(m)
     };
-    let pv: Vec<Move> = pv.iter().map_while(legal).collect();
-    Some((rank, EngineMove { m: *pv.first()?, pv, score: Some(score), wdl }))
+    let pv: Vec<Move> = info.pv.iter().map_while(legal).collect();
+    Some(EngineMove { m: *pv.first()?, pv, score: Some(info.score), wdl: info.wdl })
 }
 
 #[cfg(test)]
@@ -412,7 +507,8 @@ mod tests {
     use super::*;
 
     fn info(fen: &str, line: &str) -> Option<(usize, EngineMove)> {
-        read_info(&Game::from_fen(fen).unwrap(), line.split_ascii_whitespace())
+        let info = InfoLine::parse(line.split_ascii_whitespace())?;
+        Some((info.rank, scored_move(&Game::from_fen(fen).unwrap(), &info)?))
     }
 
     const WHITE: &str = "4k3/8/8/8/8/8/4P3/4K2R w K - 0 1";
@@ -438,19 +534,26 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_is_sent_the_whole_game() {
+    fn a_game_is_sent_whole_or_from_the_last_irreversible_move() {
         let mut position = UciPosition::new(None).unwrap();
-        assert_eq!(position.command, "position startpos");
+        assert_eq!(position.whole.text, "position startpos");
         for text in ["e2e4", "e7e5"] {
             let m = position.game.parse_uci(text).unwrap();
             position.play(m);
         }
-        assert_eq!(position.command, "position startpos moves e2e4 e7e5");
+        assert_eq!(position.whole.text, "position startpos moves e2e4 e7e5");
+        let recent = "position fen rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2";
+        assert_eq!(position.recent.text, recent);
+        for text in ["g1f3", "b8c6"] {
+            let m = position.game.parse_uci(text).unwrap();
+            position.play(m);
+        }
+        assert_eq!(position.recent.text, format!("{recent} moves g1f3 b8c6"));
         let mut position =
             UciPosition::new(Some("1rk3r1/pppppppp/8/8/8/8/PPPPPPPP/1RK3R1 w GBgb - 0 1")).unwrap();
         assert!(position.is_chess960());
         let m = position.game.parse_uci("c1g1").unwrap();
         position.play(m);
-        assert!(position.command.ends_with(" moves c1g1"), "{}", position.command);
+        assert!(position.whole.text.ends_with(" moves c1g1"), "{}", position.whole.text);
     }
 }

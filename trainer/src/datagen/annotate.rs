@@ -113,21 +113,28 @@ impl Annotate {
         stop: &AtomicBool,
     ) -> Result<(), EngineError> {
         engine.new_game(stop)?;
-        let mut position = position_after(game, *done);
-        while *done < game.moves.len() {
-            // A game may continue after a draw by rule that nobody claimed.
-            if !self.keep_known || game.evals[*done] == NO_EVAL {
-                let best = &engine.best(&position, self.limit, 1, stop)?[0];
-                let mover = position.game.turn();
-                game.evals[*done] = stored_eval(best, mover);
-                if self.record_best {
-                    game.searches.resize(game.moves.len(), SearchRecord::default());
-                    game.searches[*done] = best_move_record(best, mover);
-                }
-            }
-            position.play(game.moves[*done].to_legal_move(position.game.position()));
-            *done += 1;
+        if self.record_best {
+            game.searches.resize(game.moves.len(), SearchRecord::default());
         }
+        let wanted: Vec<bool> = game.evals.iter().map(|eval| !self.keep_known || *eval == NO_EVAL).collect();
+        let (first, moves) = (*done, game.moves.clone());
+        let mut position = position_after(game, first);
+        // A game may continue after a draw by rule that nobody claimed.
+        let positions = moves[first..].iter().map(|m| {
+            let before = position.clone();
+            position.play(m.to_legal_move(position.game.position()));
+            before
+        });
+        let positions = positions.filter(|position| wanted[position.game.ply()]);
+        engine.best_of_each(positions, self.limit, 1, stop, |position, found| {
+            let (ply, mover) = (position.game.ply(), position.game.turn());
+            game.evals[ply] = stored_eval(&found[0], mover);
+            if self.record_best {
+                game.searches[ply] = best_move_record(&found[0], mover);
+            }
+            *done = ply + 1;
+        })?;
+        *done = moves.len();
         Ok(())
     }
 }

@@ -230,11 +230,10 @@ impl Labels<'_> {
         };
         let mut smoothing = recipe.smoothing;
         let mut shares: Vec<f32> = Vec::new();
-        let played = recipe.policy_lambda;
-        let best = match self.shares {
+        let lambda = recipe.policy_lambda;
+        let best = match if lambda < 1.0 { self.shares } else { &[] } {
             [] => find(self.played)?,
-            _ if played >= 1.0 => find(self.played)?,
-            [(only, _)] if played == 0.0 => {
+            [(only, _)] if lambda == 0.0 => {
                 smoothing = 0.0;
                 find(PackedMove(*only))?
             }
@@ -243,10 +242,10 @@ impl Labels<'_> {
                 let total: f32 = recorded.iter().map(|(_, share)| f32::from(*share)).sum();
                 shares.resize(moves.len(), 0.0);
                 for (m, share) in recorded {
-                    shares[find(PackedMove(*m))?] += (1.0 - played) * f32::from(*share) / total.max(1.0);
+                    shares[find(PackedMove(*m))?] += (1.0 - lambda) * f32::from(*share) / total.max(1.0);
                 }
-                if played > 0.0 {
-                    shares[find(self.played)?] += played;
+                if lambda > 0.0 {
+                    shares[find(self.played)?] += lambda;
                 }
                 (0..shares.len()).max_by(|a, b| shares[*a].total_cmp(&shares[*b]))?
             }
