@@ -152,6 +152,13 @@ fn another_engine_judges() {
     let output = run(&[&["review", GAMES, "--out", &out][..], &judged].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(games(&format!("{out}.pgn")).len(), 3);
+    // The same by its centipawns.
+    let by_centipawns = folder.path("by centipawns");
+    let judged = [&judged[..], &["--judge-option", "UCI_ShowWDL=false"]].concat();
+    assert!(run(&[&["review", GAMES, "--out", &by_centipawns][..], &judged].concat()).status.success());
+    let text = |out: &str| fs::read_to_string(format!("{out}.pgn")).unwrap();
+    assert_ne!(text(&out), text(&by_centipawns));
+    assert!(text(&by_centipawns).contains(", Threads=1, UCI_ShowWDL=false, 40 nodes a position"));
     let missing = run(&["review", GAMES, "--out", &out, "--judge", "no-such-engine"]);
     let errors = String::from_utf8(missing.stderr).unwrap();
     assert!(!missing.status.success() && errors.contains("cannot start the engine"), "{errors}");
@@ -162,7 +169,7 @@ fn another_engine_judges() {
 const SIMPLE_ENGINE: &str = r#"#!/bin/sh
 while read -r word rest; do
     case $word in
-        uci) echo "id name Simple"; echo uciok ;;
+        uci) echo "id name Simple $1"; echo uciok ;;
         isready) echo readyok ;;
         position) case $rest in *moves*) move=e7e5 ;; *) move=e2e4 ;; esac ;;
         go) echo "info depth 9 score cp 30 nodes 1000000 pv $move" ;;
@@ -180,8 +187,10 @@ fn an_engine_judges_without_multipv_and_without_node_limits() {
     fs::write(&engine, SIMPLE_ENGINE).unwrap();
     fs::set_permissions(&engine, fs::Permissions::from_mode(0o755)).unwrap();
     fs::write(&pgn, "1. e4 *\n").unwrap();
-    let output = run(&["review", &pgn, "--judge", &engine, "--nodes", "1000"]);
+    let with_argument = format!("'{engine}' --uci");
+    let output = run(&["review", &pgn, "--judge", &with_argument, "--nodes", "1000"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(fs::read_to_string(folder.path("game.review.pgn")).unwrap().contains("Simple --uci, 1000 nodes"));
     let reviewed = games(&folder.path("game.review.pgn"));
     // 30 centipawns of Black's, written for White.
     assert_eq!(reviewed[0].comments(), [vec![" [%eval -0.30] "]]);

@@ -1,6 +1,6 @@
 //! The arguments of `philidor review`, and who evaluates by them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -11,8 +11,10 @@ use super::judge::{Judge, OwnJudge, UciJudge};
 use super::run::{ReviewError, ReviewPaths};
 use crate::search::Pool;
 use crate::uci::settings::Settings;
-use crate::uci::{Knowledge, LoadedNetwork, WorkerEvaluators};
-use crate::uci_client::{EngineCommand, EngineError, Limit, UciEngine, find_program, name_and_value};
+use crate::uci::{EngineArgs, Knowledge, LoadedNetwork, WorkerEvaluators};
+use crate::uci_client::{
+    EngineCommand, EngineError, Limit, UciEngine, command_words, find_program, name_and_value,
+};
 
 /// How long another engine may take to answer, beyond its time for a search.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -20,15 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// The network, the memory, the threads and the limits of our own search.
 #[derive(Clone, Debug, clap::Args)]
 pub struct OwnSearchArgs {
-    /// Network file [default: the embedded network]
-    #[arg(long)]
-    pub weights: Option<PathBuf>,
-    /// Search workers
-    #[arg(long, default_value_t = Settings::default().threads as u16, value_parser = clap::value_parser!(u16).range(1..=512))]
-    pub threads: u16,
-    /// Memory of the search, in MiB
-    #[arg(long, default_value_t = Settings::default().hash as u32, value_parser = clap::value_parser!(u32).range(1..))]
-    pub hash: u32,
+    /// The network, the memory and the threads.
+    #[command(flatten)]
+    pub engine: EngineArgs,
     /// Folders of Syzygy tables
     #[arg(long)]
     pub syzygy: Option<String>,
@@ -80,9 +76,10 @@ pub struct ReviewConfig {
     /// Leave out so many plies at the start of each game
     #[arg(long, default_value_t = 0, value_name = "PLY")]
     pub from_ply: usize,
-    /// Evaluate with this UCI engine instead; a name is also looked up in /usr/games
+    /// Evaluate with this UCI engine instead: a program, with arguments as in "gnuchess --uci"; a name is also looked up
+    /// in /usr/games
     #[arg(long, value_name = "ENGINE", conflicts_with_all = ["weights", "threads", "hash", "syzygy"])]
-    pub judge: Option<PathBuf>,
+    pub judge: Option<String>,
     /// A UCI option of that engine, NAME=VALUE; can be repeated
     #[arg(long = "judge-option", value_name = "NAME=VALUE", value_parser = name_and_value, requires = "judge")]
     pub judge_options: Vec<(String, String)>,
@@ -106,14 +103,7 @@ impl OwnSearchArgs {
     ///
     /// What is wrong with the network or the tables.
     pub fn judge(&self) -> Result<OwnJudge, String> {
-        let settings = Settings {
-            weights: self.weights.as_ref().map(|path| path.to_string_lossy().into_owned()),
-            threads: usize::from(self.threads),
-            hash: self.hash as usize,
-            tables: self.syzygy.clone(),
-            analyse: true,
-            ..Settings::default()
-        };
+        let settings = Settings { tables: self.syzygy.clone(), analyse: true, ..self.engine.settings() };
         own_judge(&settings, self.limit())
     }
 }
@@ -144,17 +134,28 @@ impl ReviewConfig {
     /// If the network or the engine cannot be used, or `stop` is set.
     pub fn judge(&self, stop: &Arc<AtomicBool>) -> Result<Box<dyn Judge>, ReviewError> {
         let failed = |error: &dyn std::fmt::Display| ReviewError::Judge(error.to_string());
-        let Some(program) = &self.judge else {
+        let Some(engine) = &self.judge else {
             return Ok(Box::new(self.search.judge().map_err(|error| failed(&error))?));
         };
-        let (program, options) = (find_program(program), self.judge_options.clone());
-        let command = EngineCommand { program, arguments: Vec::new(), options, timeout: PATIENCE };
+        // A path may have spaces.
+        let words =
+            if Path::new(engine).is_file() { Some(vec![engine.clone()]) } else { command_words(engine) };
+        let Some([program, arguments @ ..]) = words.as_deref() else {
+            return Err(failed(&format!("--judge {engine}: no program, or a quotation mark is not closed")));
+        };
+        let (program, options) = (find_program(Path::new(program)), self.judge_options.clone());
+        let command = EngineCommand { program, arguments: arguments.to_vec(), options, timeout: PATIENCE };
         let engine = UciEngine::start(&command, stop).map_err(|error| match error {
             EngineError::Start(..) => failed(&format!("{error}; name one with --judge")),
             error => failed(&error),
         })?;
-        let judge = UciJudge::new(engine, self.search.limit()).map_err(|error| failed(&error))?;
-        Ok(Box::new(judge))
+        let judge = UciJudge::new(engine, &self.judge_options, self.search.limit());
+        Ok(Box::new(judge.map_err(|error| failed(&error))?))
+    }
+
+    /// The options of another engine, as they are shown after its name.
+    pub fn options_text(&self) -> String {
+        self.judge_options.iter().map(|(name, value)| format!(", {name}={value}")).collect()
     }
 
     /// The limit of a search, as it is shown.

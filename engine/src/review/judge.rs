@@ -159,6 +159,9 @@ impl SearchObserver for UntilDeadline {
     }
 }
 
+/// The option by which engines report win, draw and loss.
+const SHOW_WDL: &str = "UCI_ShowWDL";
+
 /// Another UCI engine.
 pub struct UciJudge {
     engine: UciEngine,
@@ -166,13 +169,20 @@ pub struct UciJudge {
 }
 
 impl UciJudge {
-    /// A judge that searches a position so long; switches the engine's win, draw and loss on, if it has them.
+    /// A judge that searches a position so long; switches the engine's win, draw and loss on if it has them, unless the
+    /// `options` that were set decide that.
     ///
     /// # Errors
     ///
     /// If the engine has ended.
-    pub fn new(mut engine: UciEngine, limit: Limit) -> Result<UciJudge, EngineError> {
-        engine.try_check("UCI_ShowWDL", true)?;
+    pub fn new(
+        mut engine: UciEngine,
+        options: &[(String, String)],
+        limit: Limit,
+    ) -> Result<UciJudge, EngineError> {
+        if !options.iter().any(|(name, _)| name.eq_ignore_ascii_case(SHOW_WDL)) {
+            engine.try_check(SHOW_WDL, true)?;
+        }
         Ok(UciJudge { engine, limit })
     }
 }

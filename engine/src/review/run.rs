@@ -68,7 +68,7 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
     }
     let games: Vec<PgnGame> = games.into_iter().map(|(_, game)| game).collect();
     let mut judge = config.judge(stop)?;
-    let title = format!("{}, {} a position", judge.name(), config.limit_text());
+    let title = format!("{}{}, {} a position", judge.name(), config.options_text(), config.limit_text());
     let paths = config.paths();
     let key = ReviewKey::new(&text, title.clone());
     let (mut journal, mut evaluations) = Journal::open(&paths.journal, &key, config.resume, &games)?;

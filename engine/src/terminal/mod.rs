@@ -26,7 +26,7 @@ use self::opponent::Opponent;
 use self::record::Record;
 use crate::position::{Game, PositionError};
 use crate::review::JudgeError;
-use crate::uci::settings::Settings;
+use crate::uci::EngineArgs;
 use crate::uci::strength::{STRONGEST, WEAKEST, game_seed};
 
 /// How often the flag of Ctrl-C is looked at while a line is waited for.
@@ -62,15 +62,9 @@ pub struct PlayConfig {
     /// How the board is drawn [default: colour at a terminal with UTF-8, else what it can show]
     #[arg(long, value_enum)]
     pub board: Option<BoardStyle>,
-    /// Network file [default: the embedded network]
-    #[arg(long)]
-    pub weights: Option<PathBuf>,
-    /// Search workers
-    #[arg(long, default_value_t = Settings::default().threads as u16, value_parser = clap::value_parser!(u16).range(1..=512))]
-    pub threads: u16,
-    /// Memory of the search, in MiB
-    #[arg(long, default_value_t = Settings::default().hash as u32, value_parser = clap::value_parser!(u32).range(1..))]
-    pub hash: u32,
+    /// Our own search.
+    #[command(flatten)]
+    pub engine: EngineArgs,
 }
 
 /// The side of the person at the terminal.

@@ -29,12 +29,9 @@ impl Opponent {
     /// What is wrong with it.
     pub fn new(config: &PlayConfig) -> Result<Opponent, String> {
         let settings = Settings {
-            weights: config.weights.as_ref().map(|path| path.to_string_lossy().into_owned()),
-            threads: usize::from(config.threads),
-            hash: config.hash as usize,
             limit_strength: config.elo.is_some(),
             elo: config.elo.unwrap_or(strength::STRONGEST),
-            ..Settings::default()
+            ..config.engine.settings()
         };
         let strength = settings.strength();
         let limit = match (&strength, config.nodes) {

@@ -24,6 +24,7 @@ pub mod command;
 pub mod go;
 pub mod strength;
 pub mod settings;
+mod engine_args;
 pub mod options;
 mod table;
 pub mod io;
@@ -47,6 +48,7 @@ use std::ops::ControlFlow;
 use crossbeam_channel::select;
 
 pub use self::engine::{WorkerEvaluators, workers};
+pub use self::engine_args::EngineArgs;
 use self::io::{OutputThread, TrafficLog};
 pub use self::knowledge::Knowledge;
 pub use self::loaded::{LoadError, LoadedNetwork};

@@ -472,6 +472,28 @@ pub fn find_program(program: &Path) -> PathBuf {
     if !known && games.is_file() { games } else { program.to_owned() }
 }
 
+/// The words of a command, those with spaces in quotation marks; `None` if one is not closed. A backslash is a letter as
+/// any other: it separates folders on Windows.
+pub fn command_words(text: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for c in text.chars() {
+        match quote {
+            Some(mark) if c == mark => quote = None,
+            Some(_) => word.get_or_insert_default().push(c),
+            None if c == '"' || c == '\'' => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            None if c.is_whitespace() => words.extend(word.take()),
+            None => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    quote.is_none().then_some(words)
+}
+
 /// An option to set, as `NAME=VALUE`.
 ///
 /// # Errors
@@ -513,6 +535,14 @@ mod tests {
 
     const WHITE: &str = "4k3/8/8/8/8/8/4P3/4K2R w K - 0 1";
     const BLACK: &str = "4k3/8/8/8/8/8/4P3/4K2R b K - 0 1";
+
+    #[test]
+    fn a_command_has_words_with_and_without_quotation_marks() {
+        let words = |text| command_words(text).map(|words| words.join("|"));
+        assert_eq!(words("gnuchess  --uci").as_deref(), Some("gnuchess|--uci"));
+        assert_eq!(words(r#""C:\My engines\a.exe" 'b c' d"#).as_deref(), Some(r"C:\My engines\a.exe|b c|d"));
+        assert_eq!((words("").as_deref(), words("a 'b")), (Some(""), None));
+    }
 
     #[test]
     fn a_line_has_its_rank_its_score_for_the_mover_and_its_legal_moves() {

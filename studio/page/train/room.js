@@ -27,8 +27,8 @@ const QUESTIONS = {
   },
   resume: {
     title: 'Go on with this run?',
-    text: 'philidor-trainer is started again with --resume, without an end but that of the configuration. Its output goes to '
-      + 'studio.log in the run\'s folder. Make sure that no other trainer works in this folder.',
+    text: 'philidor-trainer is started again with --resume, and ends when the paused run would have ended. Its output goes '
+      + 'to studio.log in the run\'s folder. Make sure that no other trainer works in this folder.',
     yes: 'Go on',
   },
 };

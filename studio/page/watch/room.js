@@ -20,8 +20,8 @@ export class WatchRoom {
   #root;
   /** @type {Engine[]} */
   #engines = [];
-  /** @type {Match | null} */
-  #match = null;
+  /** Not there until the server has said whether there is one. @type {Match | null | undefined} */
+  #match;
   /** @type {Followed[]} */
   #followed = [];
   /** @type {string[]} */
@@ -83,7 +83,7 @@ export class WatchRoom {
   }
 
   #draw() {
-    if (!this.#isShown) return;
+    if (!this.#isShown || this.#match === undefined) return;
     render(this.#view(), this.#root);
     const elements = [...this.#root.querySelectorAll('.grid')];
     for (const [element, grid] of this.#grids) {

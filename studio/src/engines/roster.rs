@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use engine::uci_client::command_words;
 use thiserror::Error;
 
 /// How an engine is started.
@@ -42,7 +43,8 @@ impl FromStr for EngineSpec {
     fn from_str(text: &str) -> Result<EngineSpec, RosterError> {
         let form = || RosterError::Form(text.to_owned());
         let (name, command) = text.split_once('=').ok_or_else(form)?;
-        let mut words = words(command).ok_or_else(|| RosterError::Quote(text.to_owned()))?.into_iter();
+        let mut words =
+            command_words(command).ok_or_else(|| RosterError::Quote(text.to_owned()))?.into_iter();
         let program = PathBuf::from(words.next().ok_or_else(form)?);
         let arguments: Vec<String> = words.by_ref().take_while(|word| word != "--").collect();
         let option = |word: String| match word.split_once('=') {
@@ -56,27 +58,6 @@ impl FromStr for EngineSpec {
         }
         Ok(EngineSpec { name, program, arguments, options })
     }
-}
-
-/// The words of a command; `None` if a quotation mark is not closed.
-fn words(text: &str) -> Option<Vec<String>> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote = None;
-    for c in text.chars() {
-        match quote {
-            Some(mark) if c == mark => quote = None,
-            Some(_) => word.get_or_insert_default().push(c),
-            None if c == '"' || c == '\'' => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            None if c.is_whitespace() => words.extend(word.take()),
-            None => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    quote.is_none().then_some(words)
 }
 
 /// The engines that can be chosen, by name.

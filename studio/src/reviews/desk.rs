@@ -194,7 +194,8 @@ impl ReviewDesk {
             timeout: PATIENCE,
         };
         let engine = UciEngine::start(&command, stop).map_err(|error| told(&error))?;
-        let mut judge = UciJudge::new(engine, Limit::Nodes(nodes)).map_err(|error| told(&error))?;
+        let mut judge =
+            UciJudge::new(engine, &judge.options, Limit::Nodes(nodes)).map_err(|error| told(&error))?;
         let name = judge.name();
         self.note(stop, |evaluated| evaluated.view.judge = name);
         let failed = |error: JudgeError| told(&error);

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { after, afterEach, before, beforeEach } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 
@@ -93,6 +94,39 @@ export async function openTab(browser, url, options = {}) {
   });
   await page.goto(url);
   return page;
+}
+
+/** A server and a tab of its own for every test of a file, in the object returned; `begin` is called when they are there. */
+export function eachTest(options, begin) {
+  const studio = {};
+  before(async () => {
+    studio.browser = await launch();
+  });
+  after(() => studio.browser.close());
+  beforeEach(async () => {
+    studio.server = await Server.start(options);
+    studio.page = await openTab(studio.browser, studio.server.url);
+    begin();
+  });
+  afterEach(async () => {
+    await studio.page.context().close();
+    await studio.server.remove();
+    assert.deepEqual(studio.page.faults, []);
+  });
+  return studio;
+}
+
+/** Nothing may shift while the page loads, until it is `ready`. */
+export async function loadsInPlace(page, ready) {
+  await page.addInitScript(() => {
+    window.shift = 0;
+    new PerformanceObserver((list) => list.getEntries().forEach((entry) => { window.shift += entry.value; }))
+      .observe({ type: 'layout-shift', buffered: true });
+  });
+  await page.reload();
+  await ready();
+  const shift = await page.evaluate(() => window.shift);
+  assert.ok(shift < 0.02, `layout shift ${shift}`);
 }
 
 /** Clicks from one square to another; `side` is the one at the bottom. */

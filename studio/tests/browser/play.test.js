@@ -1,26 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { Server, accessible, drag, launch, moves, newGame, openTab, scripted, type } from './harness.js';
+import { test } from 'node:test';
+import { Server, accessible, drag, eachTest, loadsInPlace, moves, newGame, openTab, scripted, type } from './harness.js';
 
-let browser;
-let server;
 let page;
-
-before(async () => {
-  browser = await launch();
-});
-after(() => browser.close());
-
-beforeEach(async () => {
-  server = await Server.start({ engines: [scripted('Script', 'e7e5 b8c6 g8f6'), scripted('Mortal', 'crash'), scripted('Slow', 'think')] });
-  page = await openTab(browser, server.url);
-});
-afterEach(async () => {
-  await page.context().close();
-  await server.remove();
-  assert.deepEqual(page.faults, []);
-});
+const studio = eachTest({ engines: [scripted('Script', 'e7e5 b8c6 g8f6'), scripted('Mortal', 'crash'), scripted('Slow', 'think')] }, () => ({ page } = studio));
 
 const status = (text) => page.locator('#status', { hasText: text }).waitFor();
 const against = (engine, more = {}) => newGame(page, { engine, move_time: '0.1', ...more });
@@ -103,13 +87,14 @@ test('a game survives a reload and a restart of the server', async () => {
   await moves(page, 2);
   await page.reload();
   assert.deepEqual(await moves(page, 2), ['e4', 'e5']);
-  const { folder } = server;
-  await server.stop();
+  const { folder } = studio.server;
+  await studio.server.stop();
   await page.locator('#connection', { hasText: 'No connection' }).waitFor();
-  server = await Server.start({ folder, engines: [scripted('Script', 'b8c6')] });
+  studio.server = await Server.start({ folder, engines: [scripted('Script', 'b8c6')] });
   page.faults.length = 0;
   await page.context().close();
-  page = await openTab(browser, server.url);
+  page = await openTab(studio.browser, studio.server.url);
+  studio.page = page;
   assert.deepEqual(await moves(page, 2), ['e4', 'e5']);
   await type(page, 'Nf3');
   assert.deepEqual(await moves(page, 4), ['e4', 'e5', 'Nf3', 'Nc6']);
@@ -117,7 +102,7 @@ test('a game survives a reload and a restart of the server', async () => {
 
 test('two tabs show the same game, and a move made in one is not made again in the other', async () => {
   await newGame(page, { side: 'both' });
-  const other = await openTab(browser, server.url, { context: page.context() });
+  const other = await openTab(studio.browser, studio.server.url, { context: page.context() });
   await drag(other, 'e2', 'e4');
   assert.deepEqual(await moves(page, 1), ['e4']);
   const refused = await page.evaluate(() => fetch('/api/play', {
@@ -147,7 +132,7 @@ test('Philidor is killed while it thinks, is started again, and moves', async ()
   await against('Philidor', { move_time: '3' });
   await type(page, 'e4');
   await page.getByText('is thinking').waitFor();
-  server.killEngines();
+  studio.server.killEngines();
   await page.locator('.notice', { hasText: 'Philidor ended (signal: 9 (SIGKILL)). It was started again.' }).waitFor();
   await moves(page, 2);
 });
@@ -197,14 +182,8 @@ test('nobody is kept out, and a phone shows it all', async () => {
 });
 
 test('nothing shifts while the page loads', async () => {
-  await page.addInitScript(() => {
-    window.shift = 0;
-    new PerformanceObserver((list) => list.getEntries().forEach((entry) => { window.shift += entry.value; }))
-      .observe({ type: 'layout-shift', buffered: true });
+  await loadsInPlace(page, async () => {
+    await status('to move');
+    await page.locator('piece').first().waitFor();
   });
-  await page.reload();
-  await status('to move');
-  await page.locator('piece').first().waitFor();
-  const shift = await page.evaluate(() => window.shift);
-  assert.ok(shift < 0.02, `layout shift ${shift}`);
 });

@@ -1,26 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { Server, accessible, launch, moves, newGame, openTab, scripted, type } from './harness.js';
+import { test } from 'node:test';
+import { accessible, eachTest, moves, newGame, scripted, type } from './harness.js';
 
-let browser;
-let server;
 let page;
-
-before(async () => {
-  browser = await launch();
-});
-after(() => browser.close());
-
-beforeEach(async () => {
-  server = await Server.start({ engines: [scripted('Script', 'e7e5 b8c6 g8f6')] });
-  page = await openTab(browser, server.url);
-});
-afterEach(async () => {
-  await page.context().close();
-  await server.remove();
-  assert.deepEqual(page.faults, []);
-});
+const studio = eachTest({ engines: [scripted('Script', 'e7e5 b8c6 g8f6')] }, () => ({ page } = studio));
 
 const both = () => newGame(page, { side: 'both' });
 const button = (name) => page.getByRole('button', { name, exact: true });

@@ -3,7 +3,7 @@ import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, readFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { Server, accessible, launch, openTab } from './harness.js';
+import { Server, accessible, launch, loadsInPlace, openTab } from './harness.js';
 
 let browser;
 let server;
@@ -170,6 +170,10 @@ test('a run is paused and gone on with, after a question', async () => {
   }
   assert.equal(readFileSync(log, 'utf8'), `rl --run ${loop} --resume\n`);
   assert.deepEqual(page.faults, []);
+});
+
+test('nothing shifts while the page loads', async () => {
+  await loadsInPlace(page, () => page.locator('.chart canvas').first().waitFor());
 });
 
 test('nobody is kept out, and a phone shows it all', async () => {

@@ -3,7 +3,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { Server, accessible, launch, openTab, scripted } from './harness.js';
+import { Server, accessible, launch, loadsInPlace, openTab, scripted } from './harness.js';
 
 let browser;
 let server;
@@ -140,4 +140,8 @@ test('a PGN that another program writes is followed', async () => {
   await match.locator('.live figcaption', { hasText: "Queen's Gambit, move 2: c4" }).waitFor();
   await accessible(page);
   assert.deepEqual(page.faults, []);
+});
+
+test('nothing shifts while the page loads', async () => {
+  await loadsInPlace(page, () => page.locator('.watched .status').first().waitFor());
 });

@@ -33,6 +33,7 @@ mod convert_lc0;
 mod evaluate;
 mod heatmap;
 mod rl;
+mod rl_limits;
 mod work;
 
 use engine::interrupt;

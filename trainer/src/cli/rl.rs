@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Result, ensure};
 use clap::Args;
 
+use super::rl_limits::RlLimits;
 use super::{DeviceChoice, interrupt, stop_file, torch};
 use crate::config::bounds::MAX_SECONDS;
 use crate::config::{LearnerConfig, RlConfig, RlPreset, RlSettings, Runtime, layers};
@@ -17,8 +18,8 @@ use crate::rl::{LoopLearner, Others, RlLoop, RlOutcome, SparseLoop, check_model_
 
 /// Reinforcement learning: self-play, training and matches against earlier networks, in a loop
 ///
-/// Ctrl-C, or a file RUN/stop, stops cleanly; --resume continues, also after a kill, which costs the unfinished games and the last seconds of
-/// finished ones. RUN holds config.json (resolved), state.json, metrics.jsonl (one line per iteration), events.log (in
+/// Ctrl-C, or a file RUN/stop, stops cleanly; --resume continues, also after a kill, which costs the unfinished games and
+/// the last seconds of finished ones, and ends when the stopped run would have ended. RUN holds config.json (resolved), state.json, metrics.jsonl (one line per iteration), events.log (in
 /// words), games/, nets/ and the current training run. Keys of `train` that the loop sets itself (samples, schedule,
 /// seed, …) are refused.
 #[derive(Args, Debug)]
@@ -46,10 +47,10 @@ pub struct RlArgs {
     /// Resume the run
     #[arg(long)]
     resume: bool,
-    /// Stop when the run has this many iterations [default: never]
+    /// Stop when the run has this many iterations [default: never; with --resume and without --hours what was asked for]
     #[arg(long)]
     iterations: Option<u64>,
-    /// Stop after this many hours
+    /// Stop after this many hours [default: never; with --resume and without --iterations what was left]
     #[arg(long)]
     hours: Option<f64>,
     /// Let others play: units of work are listed in DIR/wanted.json, their results are taken from DIR
@@ -75,7 +76,9 @@ impl RlArgs {
     }
 
     fn run_loop(&self) -> Result<String> {
-        let time = self.hours.map(duration).transpose()?;
+        let asked = RlLimits::new(self.iterations, self.hours)?;
+        let limits = if self.resume { asked.or_left(&self.run)? } else { asked };
+        let time = limits.time();
         let settings = self.settings()?;
         let mut config = settings.config()?;
         let others = Others { inbox: self.inbox.clone(), patience: Duration::from_secs(self.patience) };
@@ -98,10 +101,12 @@ impl RlArgs {
             RlLoop::start(&self.run, config, learner, &others, stop)?
         };
         stop_file::watch(&self.run, &watched);
-        live::begin(&self.run, self.iterations, time.map(|time| SystemTime::now() + time));
-        let ended = rl_loop.run(self.iterations.unwrap_or(u64::MAX), until);
+        let kept = limits.keep(&self.run)?;
+        live::begin(&self.run, limits.iterations, time.map(|time| SystemTime::now() + time));
+        let ended = rl_loop.run(limits.iterations.unwrap_or(u64::MAX), until);
         live::end();
         let ended = ended?;
+        kept.end(ended == RlOutcome::Finished)?;
         let state = rl_loop.state();
         let totals = state.totals;
         Ok(format!(
@@ -135,15 +140,6 @@ impl RlArgs {
         let own = (self.resume && self.preset.is_none()).then(|| files.remove(0));
         Ok(RlSettings { preset: self.preset.unwrap_or_default(), own, files, overrides: self.set.clone() })
     }
-}
-
-/// Largest value of --hours: a hundred years.
-const MOST_HOURS: f64 = 876_000.0;
-
-fn duration(hours: f64) -> Result<Duration> {
-    let is_valid = hours > 0.0 && hours <= MOST_HOURS;
-    ensure!(is_valid, "--hours is {hours}, must be positive and at most {MOST_HOURS}");
-    Ok(Duration::from_secs_f64(3600.0 * hours))
 }
 
 /// Raises the flag after this time.
@@ -187,13 +183,5 @@ mod tests {
         // A preset takes the place of the run's own configuration.
         let preset = read(&["--preset", "tiny"]).unwrap();
         assert_eq!((preset.games_per_iteration, preset.play.visits == 77), (3, false));
-    }
-
-    #[test]
-    fn hours_are_positive_and_bounded() {
-        assert_eq!(duration(0.5).unwrap(), Duration::from_secs(1800));
-        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e18] {
-            assert!(duration(bad).unwrap_err().to_string().starts_with("--hours is "), "{bad}");
-        }
     }
 }

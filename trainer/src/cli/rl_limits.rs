@@ -1,0 +1,149 @@
+//! When a run of `rl` ends by itself.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use crate::files::write_file;
+
+/// Largest value of --hours: a hundred years.
+const MOST_HOURS: f64 = 876_000.0;
+
+/// What a command line asks for. Both are absent if the run never ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RlLimits {
+    /// Iterations of the whole run.
+    pub iterations: Option<u64>,
+    /// Seconds from the start of the program.
+    pub seconds: Option<f64>,
+}
+
+impl RlLimits {
+    /// Those of a command line.
+    ///
+    /// # Errors
+    ///
+    /// If the hours are no time.
+    pub fn new(iterations: Option<u64>, hours: Option<f64>) -> Result<RlLimits> {
+        let is_valid = |hours: f64| hours > 0.0 && hours <= MOST_HOURS;
+        if let Some(hours) = hours {
+            ensure!(is_valid(hours), "--hours is {hours}, must be positive and at most {MOST_HOURS}");
+        }
+        Ok(RlLimits { iterations, seconds: hours.map(|hours| 3600.0 * hours) })
+    }
+
+    /// The time from the start of the program.
+    pub fn time(&self) -> Option<Duration> {
+        self.seconds.map(Duration::from_secs_f64)
+    }
+
+    /// These, or if they say nothing what was left when the run was stopped.
+    ///
+    /// # Errors
+    ///
+    /// If the run's file cannot be read.
+    pub fn or_left(self, run: &Path) -> Result<RlLimits> {
+        let path = file(run);
+        if self != RlLimits::default() || !path.exists() {
+            return Ok(self);
+        }
+        let read = || Ok(serde_json::from_slice(&std::fs::read(&path)?)?);
+        read().map_err(|error: anyhow::Error| {
+            error.context(format!("{}; name --iterations or --hours, or remove it", path.display()))
+        })
+    }
+
+    /// Keeps them in the folder of the run while the program works: what is in the file is what a resumed run takes.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn keep(&self, run: &Path) -> Result<KeptLimits> {
+        let kept = KeptLimits { limits: *self, path: file(run), since: Instant::now() };
+        kept.write(self)?;
+        Ok(kept)
+    }
+}
+
+/// Limits in the folder of a run.
+pub(super) struct KeptLimits {
+    limits: RlLimits,
+    path: PathBuf,
+    since: Instant,
+}
+
+impl KeptLimits {
+    /// What is left of them when the run is stopped; nothing is kept of a run that has come to its end.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn end(self, is_finished: bool) -> Result<()> {
+        let left = self.limits.seconds.map(|seconds| seconds - self.since.elapsed().as_secs_f64());
+        if is_finished || left.is_some_and(|left| left <= 0.0) {
+            return self.write(&RlLimits::default());
+        }
+        self.write(&RlLimits { seconds: left, ..self.limits })
+    }
+
+    fn write(&self, limits: &RlLimits) -> Result<()> {
+        if *limits == RlLimits::default() {
+            return match std::fs::remove_file(&self.path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    Err(error).with_context(|| format!("cannot remove {}", self.path.display()))
+                }
+                _ => Ok(()),
+            };
+        }
+        write_file(&self.path, serde_json::to_string(limits)?.as_bytes())
+    }
+}
+
+fn file(run: &Path) -> PathBuf {
+    run.join("limits.json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hours_are_positive_and_bounded() {
+        assert_eq!(RlLimits::new(None, Some(0.5)).unwrap().time(), Some(Duration::from_secs(1800)));
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e18] {
+            let error = RlLimits::new(None, Some(bad)).unwrap_err().to_string();
+            assert!(error.starts_with("--hours is "), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_goes_on_to_what_was_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = folder.path();
+        let none = RlLimits::default();
+        assert_eq!(none.or_left(run).unwrap(), none);
+        let asked = RlLimits::new(Some(40), Some(2.0)).unwrap();
+        asked.keep(run).unwrap().end(false).unwrap();
+        let left = none.or_left(run).unwrap();
+        assert_eq!(left.iterations, Some(40));
+        assert!(left.seconds.is_some_and(|seconds| seconds < 7200.0 && seconds > 7000.0), "{left:?}");
+        let other = RlLimits::new(Some(50), None).unwrap();
+        assert_eq!(other.or_left(run).unwrap(), other, "the command line decides");
+        // Killed: all of it again.
+        drop(asked.keep(run).unwrap());
+        assert_eq!(none.or_left(run).unwrap(), asked);
+        // At its end nothing is left, neither by iterations nor by time.
+        for (limits, is_finished) in
+            [(asked, true), (RlLimits { iterations: None, seconds: Some(0.0) }, false)]
+        {
+            limits.keep(run).unwrap().end(is_finished).unwrap();
+            assert_eq!(none.or_left(run).unwrap(), none);
+        }
+        std::fs::write(file(run), "{").unwrap();
+        let error = format!("{:#}", none.or_left(run).unwrap_err());
+        assert!(error.contains("limits.json; name --iterations or --hours, or remove it"), "{error}");
+    }
+}
