@@ -4,7 +4,7 @@ use engine::encoding::moves1::{self, Rows};
 use engine::encoding::sparse1::View;
 use engine::position::{Game, PackedMove};
 use fastrand::Rng;
-use shakmaty::Position;
+use shakmaty::{MoveList, Position};
 
 use super::samples::{SparseSamples, SparseTargets};
 use crate::config::SparseSourceConfig;
@@ -223,7 +223,8 @@ impl Labels<'_> {
         out: &mut SparseSamples,
     ) -> Option<()> {
         let recipe = self.recipe;
-        let moves = game.legal_moves();
+        // Where the policy does not count, no moves are needed, which take most of the time.
+        let moves = if recipe.policy_weight > 0.0 { game.legal_moves() } else { MoveList::new() };
         let find = |m: PackedMove| {
             let m = m.to_legal_move(game.position());
             moves.iter().position(|legal| *legal == m)
@@ -232,6 +233,7 @@ impl Labels<'_> {
         let mut shares: Vec<f32> = Vec::new();
         let lambda = recipe.policy_lambda;
         let best = match if lambda < 1.0 { self.shares } else { &[] } {
+            _ if moves.is_empty() => 0,
             [] => find(self.played)?,
             [(only, _)] if lambda == 0.0 => {
                 smoothing = 0.0;
@@ -308,6 +310,20 @@ mod tests {
         (0..games.len())
             .for_each(|game| games.sample(game, |_| true, recipe, &mut Rng::with_seed(1), &mut samples));
         samples.batch(0..samples.len())
+    }
+
+    #[test]
+    fn without_a_policy_that_counts_there_are_no_moves() {
+        let mut games = GameStore::default();
+        games.push(&GameView { moves: &MOVES, evals: &[0, 100], result: -1, ..GameView::default() });
+        let [with, without] = [1.0, 0.0]
+            .map(|policy_weight| sampled(&games, &SparseRecipe { policy_weight, ..SparseRecipe::default() }));
+        assert!(with.has_policies() && !without.has_policies());
+        assert!((0..6).all(|sample| without.moves(sample).is_empty() && !with.moves(sample).is_empty()));
+        assert_eq!(
+            (&with.features, &with.wdl, &with.value_weight),
+            (&without.features, &without.wdl, &without.value_weight)
+        );
     }
 
     #[test]

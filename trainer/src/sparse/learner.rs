@@ -44,14 +44,14 @@ impl SparseLearner {
     }
 
     /// One step along the gradient of the mean policy loss plus the mean value loss of a batch, at learning rate
-    /// `rate`; returns the batch's losses before the step.
+    /// `rate`; returns the batch's losses before the step. Where no policy counts, the policy stays as it is.
     pub fn step(&mut self, batch: &SparseBatch, rate: f32) -> SparseTally {
         let (tally, shared) = self.pass.run(&self.network, batch, true, self.threads);
         self.steps += 1;
         let step = self.adam.step(self.steps, rate);
         self.update_tables(batch, &step);
         if let Some(shared) = shared {
-            self.update_shared(&shared, &step);
+            self.update_shared(&shared, batch.has_policies(), &step);
         }
         tally
     }
@@ -75,14 +75,17 @@ impl SparseLearner {
         let [moves_a, moves_b, features] = &indices[..] else { unreachable!("three tables") };
         let network = &mut self.network;
         let mut tasks = Vec::new();
-        for (tensor, index, kind) in [
-            (&mut network.rows_a, moves_a, Gradient::Weighted(&pass.hidden)),
-            (&mut network.rows_b, moves_b, Gradient::Weighted(&pass.hidden)),
-            (&mut network.policy_embedding, features, Gradient::Sum(&pass.policy)),
-            (&mut network.value_embedding, features, Gradient::Sum(&pass.value)),
-            (&mut network.row_bias_a, moves_a, Gradient::Bias),
-            (&mut network.row_bias_b, moves_b, Gradient::Bias),
-        ] {
+        let mut tables = vec![(&mut network.value_embedding, features, Gradient::Sum(&pass.value))];
+        if batch.has_policies() {
+            tables.extend([
+                (&mut network.rows_a, moves_a, Gradient::Weighted(&pass.hidden)),
+                (&mut network.rows_b, moves_b, Gradient::Weighted(&pass.hidden)),
+                (&mut network.policy_embedding, features, Gradient::Sum(&pass.policy)),
+                (&mut network.row_bias_a, moves_a, Gradient::Bias),
+                (&mut network.row_bias_b, moves_b, Gradient::Bias),
+            ]);
+        }
+        for (tensor, index, kind) in tables {
             tasks.extend(tensor.parts(ROWS).into_iter().map(|part| (part, index, kind)));
         }
         parallel::map(self.threads, tasks, |(mut part, index, kind)| {
@@ -107,10 +110,12 @@ impl SparseLearner {
         });
     }
 
-    fn update_shared(&mut self, shared: &SharedGradients, step: &SparseAdamStep) {
+    fn update_shared(&mut self, shared: &SharedGradients, has_policies: bool, step: &SparseAdamStep) {
         let network = &mut self.network;
-        let pairs: [(&mut SparseTensor, &[f32]); 6] = [
-            (&mut network.policy_bias, &shared.policy_bias),
+        if has_policies {
+            network.policy_bias.update(&shared.policy_bias, step);
+        }
+        let pairs: [(&mut SparseTensor, &[f32]); 5] = [
             (&mut network.value_bias, &shared.value_bias),
             (&mut network.value_l1_weight, &shared.l1_weight),
             (&mut network.value_l1_bias, &shared.l1_bias),

@@ -27,6 +27,9 @@ pub struct SparseTally {
     pub value_weight: f64,
     /// Samples.
     pub samples: u64,
+    /// Samples with moves.
+    #[serde(default)]
+    pub policies: u64,
     /// Samples whose best move has the greatest logit.
     pub top1: u64,
     /// Samples whose best move is among the five greatest.
@@ -41,6 +44,7 @@ impl SparseTally {
         self.value_loss += other.value_loss;
         self.value_weight += other.value_weight;
         self.samples += other.samples;
+        self.policies += other.policies;
         self.top1 += other.top1;
         self.top5 += other.top5;
     }
@@ -126,7 +130,8 @@ struct Shard<'a> {
 }
 
 impl SparsePass {
-    /// Runs the network on a batch: losses and accuracies, and for a backward pass the gradients.
+    /// Runs the network on a batch: losses and accuracies, and for a backward pass the gradients. Of a batch without
+    /// policies that count only the value is computed.
     pub fn run(
         &mut self,
         network: &SparseModel,
@@ -134,10 +139,15 @@ impl SparsePass {
         backward: bool,
         threads: usize,
     ) -> (SparseTally, Option<SharedGradients>) {
-        embed(&network.policy_embedding, &network.policy_bias, batch, &mut self.policy, threads);
+        if batch.has_policies() {
+            embed(&network.policy_embedding, &network.policy_bias, batch, &mut self.policy, threads);
+            self.hidden.resize(batch.len() * network.shape.half(), 0.0);
+        } else {
+            // Blocks that are not there are not worked on.
+            self.policy.clear();
+            self.hidden.clear();
+        }
         embed(&network.value_embedding, &network.value_bias, batch, &mut self.value, threads);
-        let half = network.shape.half();
-        self.hidden.resize(batch.len() * half, 0.0);
         self.logits.resize(batch.rows_a.len(), 0.0);
         self.wdl.clear();
         self.wdl.resize(batch.len(), [0.0; 3]);
@@ -274,8 +284,12 @@ impl Worker<'_> {
             }
         }
         self.logits(shard);
+        tally.samples += shard.samples.len() as u64;
         for sample in shard.samples.clone() {
             let moves = self.batch.moves(sample);
+            if moves.is_empty() || !self.batch.has_policies() {
+                continue;
+            }
             let logits = &mut shard.logits[moves.start - shard.move_offset..moves.end - shard.move_offset];
             self.policy_loss(sample, &self.batch.shares[moves], logits, tally);
         }
@@ -309,7 +323,7 @@ impl Worker<'_> {
     fn policy_loss(&self, sample: usize, shares: &[f32], logits: &mut [f32], tally: &mut SparseTally) {
         let best = logits[usize::from(self.batch.best[sample])];
         let better = logits.iter().filter(|logit| **logit > best).count();
-        tally.samples += 1;
+        tally.policies += 1;
         tally.top1 += u64::from(better == 0);
         tally.top5 += u64::from(better < 5);
         let weight = self.batch.policy_weight[sample];

@@ -57,7 +57,8 @@ impl SparseSamples {
 
     /// Adds a sample: active features, the rows of each legal move, and the targets.
     ///
-    /// `shares` are the target probabilities of the moves, or empty for `targets.best` alone.
+    /// `shares` are the target probabilities of the moves, or empty for `targets.best` alone. A sample whose policy does
+    /// not count needs no moves.
     ///
     /// # Panics
     ///
@@ -72,7 +73,8 @@ impl SparseSamples {
         let row = self.rows.len();
         self.rows.extend(rows);
         let rows = self.rows.len() - row;
-        assert!(usize::from(targets.best) < rows, "a best move among the legal ones");
+        let needs_no_moves = rows == 0 && targets.policy_weight == 0.0;
+        assert!(needs_no_moves || usize::from(targets.best) < rows, "a best move among the legal ones");
         assert!(shares.is_empty() || shares.len() == rows, "a share for each move");
         self.heads.push(Head {
             feature: self.features.len() as u32,
@@ -156,7 +158,7 @@ impl SparseSamples {
             if head.shared {
                 let shares = &self.shares[head.share as usize..][..n];
                 batch.shares.extend(shares.iter().map(|share| rest * share + even));
-            } else {
+            } else if n > 0 {
                 let first = batch.shares.len();
                 batch.shares.resize(first + n, even);
                 batch.shares[first + usize::from(targets.best)] += rest;
@@ -213,6 +215,11 @@ impl SparseBatch {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.best.is_empty()
+    }
+
+    /// Whether the policy of a sample counts.
+    pub fn has_policies(&self) -> bool {
+        self.totals[0] > 0.0
     }
 
     /// The active features of a sample.

@@ -111,6 +111,40 @@ fn a_pass_answers_as_the_definition_says() {
 }
 
 #[test]
+fn where_no_policy_counts_the_value_learns_the_same_and_the_policy_stays() {
+    let with = samples(&SMALL, 90, 1).batch(0..90);
+    let mut without = SparseSamples::default();
+    for sample in 0..90 {
+        let targets = SparseTargets {
+            best: 0,
+            wdl: with.wdl[sample],
+            policy_weight: 0.0,
+            value_weight: with.value_weight[sample],
+            smoothing: 0.0,
+            result: [0.0; 3],
+            phase: Phase::Opening,
+        };
+        without.push(with.features(sample), std::iter::empty(), &[], targets);
+    }
+    let without = without.batch(0..90);
+    let adam = SparseAdam { weight_decay: 0.1, lazy: false, ..SparseAdam::default() };
+    let start = SparseModel::new(SMALL, 2);
+    let learn = |batch: &SparseBatch| {
+        let mut learner = SparseLearner::new(start.clone(), adam, 2);
+        let tally = (0..3).map(|_| learner.step(batch, 0.01)).last().unwrap();
+        (learner.network, tally)
+    };
+    let ((both, tally), (value, alone)) = (learn(&with), learn(&without));
+    assert_eq!((tally.value_loss, tally.samples), (alone.value_loss, alone.samples));
+    assert_eq!((tally.policies, alone.policies, alone.policy_weight), (90, 0, 0.0));
+    for ((both, value), start) in both.tensors().iter().zip(value.tensors()).zip(start.tensors()) {
+        let is_policy = !value.name.starts_with("value");
+        assert_eq!(value.w == start.w, is_policy, "{}", value.name);
+        assert!(is_policy || both.w == value.w, "{}", value.name);
+    }
+}
+
+#[test]
 fn a_few_hundred_samples_are_memorised() {
     let shape = SparseShape { features: 300, rows_a: 200, rows_b: 50, policy: 64, value: 64, hidden: 16 };
     let mut rng = fastrand::Rng::with_seed(5);

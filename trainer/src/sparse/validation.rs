@@ -14,7 +14,7 @@ const BATCH: usize = 4096;
 impl SparseTally {
     /// The means.
     pub fn measures(&self) -> Measures {
-        let share = |count: u64| count as f64 / self.samples.max(1) as f64;
+        let share = |count: u64| count as f64 / self.policies.max(1) as f64;
         Measures {
             policy_loss: self.policy(),
             wdl_loss: (self.value_weight > 0.0).then(|| self.value()),

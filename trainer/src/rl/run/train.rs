@@ -66,15 +66,16 @@ impl RlLoop {
         let (summary, drift) = (&learnt.summary, learnt.drift);
         self.state.drift = drift;
         self.state.from = None;
-        let losses =
-            [summary.policy_loss(), summary.wdl_loss(), summary.top1()].map(|x| x.unwrap_or(f64::NAN));
-        self.log_event(&format!(
-            "network {name}: policy loss {:.3}, WDL loss {:.3}, first choice {:.1} %; KL {:.3} from the first network",
-            losses[0],
-            losses[1],
-            100.0 * losses[2],
-            drift.kl
-        ))?;
+        // A batch may be without targets of a kind.
+        let known = |what: &str, value: Option<f64>, unit| value.map(|x| format!("{what} {x:.3}{unit}"));
+        let measured = [
+            known("policy loss", summary.policy_loss(), ""),
+            known("WDL loss", summary.wdl_loss(), ""),
+            known("first choice", summary.top1().map(|share| 100.0 * share), " %"),
+            Some(format!("KL {:.3} from the first network", drift.kl)),
+        ];
+        let measured: Vec<String> = measured.into_iter().flatten().collect();
+        self.log_event(&format!("network {name}: {}", measured.join(", ")))?;
         let alarm = drift.reaches(self.config.kl.alarm);
         if drift.reaches(self.config.kl.warn) && !alarm {
             self.log_event(&format!(
