@@ -9,12 +9,13 @@ Usage: scripts/package.sh [--out FOLDER] [tar] [deb] [wheel] [windows] [sbom]
 Builds the files of a release from this checkout (default: all of them) into
 target/packages, with SHA256SUMS:
 
-  tar      philidor-VERSION-linux-x86_64.tar.gz
-  deb      philidor_VERSION-1_amd64.deb            needs cargo-deb
+  tar      philidor-VERSION-linux-x86_64.tar.gz    needs cargo-about
+  deb      philidor_VERSION-1_amd64.deb            needs cargo-about, cargo-deb
   wheel    philidor-VERSION-py3-none-….whl         needs maturin
-  windows  philidor-VERSION-windows-x86_64.zip     needs Debian's rustc-web, cargo-web,
-           rust-web-src and gcc-mingw-w64-x86-64, zip
-  sbom     philidor-VERSION.cdx.json, CycloneDX    needs cargo-cyclonedx
+  windows  philidor-VERSION-windows-x86_64.zip     needs cargo-about, zip, and Debian's
+           rustc-web, cargo-web, rust-web-src and gcc-mingw-w64-x86-64
+  sbom     philidor-VERSION.cdx.json and philidor-studio-VERSION.cdx.json,
+           CycloneDX                               needs cargo-cyclonedx
 
 With cargo-zigbuild and ziglang (pip) the Linux programs run on glibc 2.28 and newer,
 without on the glibc of this machine and newer; it says so. What a part needs and is
@@ -102,13 +103,19 @@ PYTHON
 
 linux_runtime() { wheel_of "$ROOT/scripts/deps-engine.txt" manylinux_2_28_x86_64 manylinux_2_27_x86_64; }
 
-# licences FOLDER TARGET WHEEL CRATE...
+# licences FOLDER TARGET WHEEL CRATE: of that crate's program and all inside it.
 licences() {
-    local folder=$1 target=$2 wheel=$3
-    shift 3
+    local folder=$1 target=$2 wheel=$3 crate=$4 library
+    need cargo-about "cargo install cargo-about --features cli"
     mkdir -p "$folder"
     cp "$ROOT/LICENSE" "$folder/philidor.txt"
-    (cd "$ROOT" && python3 scripts/licences.py --target "$target" "$@") >"$folder/crates.txt"
+    cargo about --color never generate --offline --locked --fail --config "$ROOT/packaging/about.toml" --target "$target" \
+        --manifest-path "$ROOT/$crate/Cargo.toml" --output-file "$folder/crates.txt" "$ROOT/packaging/licences.hbs" >&2
+    if [[ $crate == studio ]]; then
+        for library in "$ROOT"/studio/page/vendor/*.LICENSE.txt; do
+            cp "$library" "$folder/studio-$(basename "$library" .LICENSE.txt).txt"
+        done
+    fi
     unpack "$wheel" "$WORK/runtime-licences" onnxruntime/LICENSE onnxruntime/ThirdPartyNotices.txt
     cp "$WORK/runtime-licences/LICENSE" "$folder/onnxruntime.txt"
     cp "$WORK/runtime-licences/ThirdPartyNotices.txt" "$folder/onnxruntime-third-parties.txt"
@@ -152,7 +159,7 @@ make_tar() {
     cp "$BIN/philidor" "$BIN/philidor-studio" "$stage/bin/"
     unpack "$wheel" "$stage/lib" onnxruntime/capi/libonnxruntime.so.
     nets "$stage/nets"
-    licences "$stage/licences" "$TARGET" "$wheel" engine studio
+    licences "$stage/licences" "$TARGET" "$wheel" studio
     readme >"$stage/README.txt"
     manuals "$WORK/manuals"
     mkdir -p "$stage/share/man" "$stage/share/bash-completion/completions" "$stage/share/zsh/site-functions" \
@@ -188,12 +195,12 @@ make_deb() {
     cp "$BIN/philidor" "$BIN/philidor-studio" "$stage/bin/"
     unpack "$wheel" "$stage/lib" onnxruntime/capi/libonnxruntime.so.
     nets "$stage/nets"
-    licences "$stage/licences" "$TARGET" "$wheel" engine studio
+    licences "$stage/licences" "$TARGET" "$wheel" studio
     readme | sed 's/^  bin\//  \/usr\/bin\//' >"$stage/doc/README.txt"
     {
         printf 'Philidor is free software under the GPL, version 3 or later; on Debian systems its text is in\n'
         printf '/usr/share/common-licenses/GPL-3. What else is inside:\n\n'
-        cat "$stage/licences"/{crates,onnxruntime,onnxruntime-third-parties}.txt
+        cat "$stage/licences"/{crates,studio-*,onnxruntime,onnxruntime-third-parties}.txt
     } >"$stage/copyright"
     manuals "$WORK/manuals"
     cp -r "$WORK/manuals/man1" "$stage/man1"
@@ -252,14 +259,38 @@ make_windows() {
     finished "$OUT/$name.zip"
 }
 
+# A program contains the crates that cargo knows of, and what is in the packages beside them or in the studio's page.
 make_sbom() {
     need cargo-cyclonedx "cargo install cargo-cyclonedx"
     # It writes beside each manifest.
     (cd "$ROOT" && cargo cyclonedx --quiet --format json --target "$TARGET" --override-filename philidor-sbom \
         --manifest-path engine/Cargo.toml --spec-version 1.5) >&2
-    mv "$ROOT/engine/philidor-sbom.json" "$OUT/philidor-$VERSION.cdx.json"
-    find "$ROOT"/{trainer,studio} -maxdepth 1 -name 'philidor-sbom.json' -delete
-    finished "$OUT/philidor-$VERSION.cdx.json"
+    local runtime page
+    runtime=$(sed -n 's/^onnxruntime==\([0-9.]*\).*/pypi onnxruntime \1 MIT/p' "$ROOT/scripts/deps-engine.txt")
+    page=$(sed -n 's/^| `[^`]*` | `\([^`]*\)` | \([0-9.]*\)[^|]*| \([^ ]*\) .*/npm \1 \2 \3/p' \
+        "$ROOT/studio/page/vendor/VENDORED.md" | sort -u)
+    bill engine "philidor-$VERSION.cdx.json" <<<"$runtime"
+    bill studio "philidor-studio-$VERSION.cdx.json" <<<"$page"
+    rm -f "$ROOT"/{engine,trainer,studio}/philidor-sbom.json
+}
+
+# bill CRATE FILE: the crate's bill with what stdin names ("REGISTRY NAME VERSION LICENCE"), without this machine's paths.
+bill() {
+    python3 - "$ROOT" "$ROOT/$1/philidor-sbom.json" "$OUT/$2" 3<&0 <<'PYTHON'
+import json, os, pathlib, sys
+root, source, target = sys.argv[1:]
+bill = json.loads(pathlib.Path(source).read_text().replace(f"path+file://{root}/", "path+file:///"))
+whole = bill["metadata"]["component"]["bom-ref"]
+for line in os.fdopen(3).read().splitlines():
+    registry, name, version, licence = line.split()
+    reference = f"pkg:{registry}/{name.replace('@', '%40')}@{version}"
+    bill["components"].append({"type": "library", "bom-ref": reference, "name": name, "version": version,
+                               "licenses": [{"expression": licence}], "purl": reference})
+    next(entry for entry in bill["dependencies"] if entry["ref"] == whole)["dependsOn"].append(reference)
+    bill["dependencies"].append({"ref": reference})
+pathlib.Path(target).write_text(json.dumps(bill, indent=1) + "\n")
+PYTHON
+    finished "$OUT/$2"
 }
 
 parts=()

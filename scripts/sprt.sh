@@ -97,7 +97,9 @@ build() {
         mkdir -p "$folder.new/target/release"
         git -C "$ROOT" archive "$commit" | tar -x -C "$folder.new"
         # One target folder for all, so that dependencies are built once.
-        (cd "$folder.new" && CARGO_TARGET_DIR=$ROOT/runs/builds/target cargo build --quiet --release --locked -p engine --bin philidor) >&2
+        # The archive is no repository: git must not tell the program of the one around it.
+        (cd "$folder.new" && GIT_CEILING_DIRECTORIES=$ROOT/runs/builds PHILIDOR_COMMIT=${commit:0:12} \
+            CARGO_TARGET_DIR=$ROOT/runs/builds/target cargo build --quiet --release --locked -p engine --bin philidor) >&2
         cp "$ROOT/runs/builds/target/release/philidor" "$folder.new/target/release/"
         link_deps "$folder.new"
         rm -rf "$folder"

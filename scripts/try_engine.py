@@ -102,6 +102,7 @@ def main():
     engines = [chess.engine.SimpleEngine.popen_uci(config.command, timeout=120) for _ in range(2)] if config.games else []
     for engine in engines:
         engine.configure(options)
+        engine.ping()  # GUIs start no clock before the network is loaded
     lots = random.Random(1)
     for number in range(1, config.games + 1):
         chess960 = number % 2 == 0

@@ -72,6 +72,9 @@ try_tar() {
     trap 'umount "$SYSTEM/proc" 2>/dev/null || true' EXIT
     local inside=(chroot "$SYSTEM" "/opt/$name/bin/philidor")
     "${inside[@]}" --version
+    local licences=$SYSTEM/opt/$name/licences
+    grep -qw shakmaty "$licences/crates.txt" && grep -q "GENERAL PUBLIC LICENSE" "$licences/studio-chessground.txt" ||
+        die "licences are missing"
     "${inside[@]}" net list | grep -c 'file:     /opt'
     "${inside[@]}" net check "/opt/$name/nets/resnet.int8.onnx"
     chroot "$SYSTEM" "/opt/$name/bin/philidor-studio" --version
@@ -122,6 +125,9 @@ try_wheel() {
     echo "uninstalled"
 }
 
+# windows_path PATH: as programs under Wine name it.
+windows_path() { printf 'Z:%s' "$1" | tr / '\\'; }
+
 try_windows() {
     local file folder=$SYSTEMS/windows wine
     file=$(file_of 'philidor-*-windows-x86_64.zip')
@@ -140,17 +146,34 @@ __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T size) { return 
 C
     x86_64-w64-mingw32-gcc-posix -shared -o "$folder/bcryptprimitives.dll" "$SYSTEMS/bcryptprimitives.c" -ladvapi32
     export WINEPREFIX=$SYSTEMS/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
-    local engine=("$wine" "$folder/philidor.exe") tables
-    tables=$(printf 'Z:%s' "$ROOT/tests/data/syzygy" | tr / '\\')
+    local engine=("$wine" "$folder/philidor.exe") nets tables missing
+    # ONNX Runtime's kernels for int8 use the processor's tiles (AMX), for which Linux wants to be asked; Wine does not.
+    if grep -qw amx_tile /proc/cpuinfo; then
+        cat >"$SYSTEMS/tiles.c" <<'C'
+#include <sys/syscall.h>
+#include <unistd.h>
+__attribute__((constructor)) static void ask(void) { syscall(SYS_arch_prctl, 0x1023, 18); }
+C
+        gcc -shared -fPIC -o "$SYSTEMS/tiles.so" "$SYSTEMS/tiles.c"
+        engine=(env "LD_PRELOAD=$SYSTEMS/tiles.so" "${engine[@]}")
+    fi
+    nets=$(windows_path "$folder/nets")
+    tables=$(windows_path "$ROOT/tests/data/syzygy")
     "${engine[@]}" --version
-    "${engine[@]}" net check || true
-    "${engine[@]}" net check 'Z:'"$(printf %s "$ROOT/nets/resnet.int8.onnx" | tr / '\\')" || echo "(ONNX Runtime: see above)"
+    "${engine[@]}" net check
+    "${engine[@]}" net check "$nets\\resnet.int8.onnx"
+    "${engine[@]}" net list | tee "$SYSTEMS/list" | grep -c 'file:     Z:' || die "paths of networks are not as people write them"
+    if grep -F '\\?\' "$SYSTEMS/list"; then die "paths of networks are not as people write them"; fi
     say "options with Windows paths, CRLF, SyzygyPath with ;"
-    "$TRY" --games 0 --crlf --option "SyzygyPath=$tables;$tables" --option 'Debug Log File=C:\philidor.log' \
-        --expect 'uciok' -- "${engine[@]}"
+    "$TRY" --games 0 --crlf --option "SyzygyPath=$tables;$nets" --option "WeightsFile=$nets\\resnet.int8.onnx" \
+        --option 'Debug Log File=C:\philidor.log' --expect '3 WDL and 3 DTZ tables beside' \
+        --expect 'resnet.int8.onnx' -- "${engine[@]}"
+    grep -c 'position startpos' "$WINEPREFIX/drive_c/philidor.log" || die "there is no log in C:"
     say "without onnxruntime.dll"
     mv "$folder/onnxruntime.dll" "$SYSTEMS/"
     "$TRY" --games 0 --crlf -- "${engine[@]}"
+    missing=$("${engine[@]}" net check "$nets\\resnet.onnx" 2>&1) && die "resnet.onnx ran without ONNX Runtime"
+    grep -F 'Visual C++ Redistributable' <<<"$missing" || die "it does not say what is missing: $missing"
     mv "$SYSTEMS/onnxruntime.dll" "$folder/"
     say "games"
     "$TRY" --games "${WINDOWS_GAMES:-20}" --tc "$TC" --option Threads=1 --option Hash=64 -- "${engine[@]}"

@@ -9,7 +9,7 @@ use crate::eval::{CardError, EvalError, GoldenError};
 
 /// ONNX Runtime's library was not found or is too old.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("ONNX Runtime's library ({LIBRARY} 1.31 or newer) cannot be loaded; {MEND} ({})", list(tried))]
+#[error("ONNX Runtime's library ({LIBRARY} 1.31 or newer) cannot be loaded: {}; {MEND}", list(tried))]
 pub struct RuntimeError {
     /// Each path tried, with its error.
     pub(super) tried: Vec<String>,
@@ -25,7 +25,7 @@ const MEND: &str = if cfg!(windows) {
 };
 
 fn list(tried: &[String]) -> String {
-    if tried.is_empty() { "there is none".to_owned() } else { tried.join("; ") }
+    if tried.is_empty() { "none was found".to_owned() } else { tried.join("; ") }
 }
 
 /// Why a network cannot be used; the text is one line and names the file.

@@ -36,7 +36,7 @@ fn runtime() -> Result<&'static LoadedRuntime, RuntimeError> {
 /// As [`environment`].
 pub fn library() -> Result<PathBuf, RuntimeError> {
     let library = &runtime()?.library;
-    Ok(library.canonicalize().unwrap_or_else(|_| library.clone()))
+    Ok(dunce::canonicalize(library).unwrap_or_else(|_| library.clone()))
 }
 
 /// The version and build of the loaded ONNX Runtime, as it reports them.
@@ -89,7 +89,7 @@ fn candidates() -> Vec<PathBuf> {
     }
     // The program may have been started through a link to it.
     let program = std::env::current_exe().ok();
-    let real = program.as_ref().and_then(|program| program.canonicalize().ok());
+    let real = program.as_ref().and_then(|program| dunce::canonicalize(program).ok());
     let mut all = Vec::new();
     for folder in [&program, &real].into_iter().flatten().filter_map(|program| program.parent()) {
         for library in folders(folder).iter().flat_map(|folder| libraries_in(folder)) {
