@@ -11,7 +11,7 @@ target/packages, with SHA256SUMS:
 
   tar      philidor-VERSION-linux-x86_64.tar.gz    needs cargo-about
   deb      philidor_VERSION-1_amd64.deb            needs cargo-about, cargo-deb
-  wheel    philidor-VERSION-py3-none-….whl         needs maturin
+  wheel    philidor-VERSION-py3-none-….whl         needs cargo-about, maturin
   windows  philidor-VERSION-windows-x86_64.zip     needs cargo-about, zip, and Debian's
            rustc-web, cargo-web, rust-web-src and gcc-mingw-w64-x86-64
   sbom     philidor-VERSION.cdx.json and philidor-studio-VERSION.cdx.json,
@@ -70,7 +70,11 @@ build_linux() {
         say "no cargo-zigbuild: the programs will need this machine's glibc or a newer one"
         (cd "$ROOT" && cargo build "${arguments[@]}" --target "$TARGET") >&2
     fi
-    BIN=$BUILD/$TARGET/dist
+    # Copies: the wheel's builder puts its own program there.
+    BIN=$WORK/bin
+    rm -rf "$BIN"
+    mkdir -p "$BIN"
+    cp "$BUILD/$TARGET/dist"/{philidor,philidor-studio} "$BIN/"
 }
 
 # wheel PINS PLATFORM...: downloads the wheel that the file pins, prints its path.
@@ -217,12 +221,18 @@ make_deb() {
 
 make_wheel() {
     need maturin "pip install maturin"
-    local arguments=(build --quiet --locked --out "$WORK/wheel" --target-dir "$BUILD")
+    local arguments=(build --quiet --locked --out "$WORK/wheel" --target-dir "$BUILD") source=$WORK/wheel-source runtime
     if command -v cargo-zigbuild >/dev/null; then
         arguments+=(--zig --target "$TARGET" --compatibility manylinux_2_28)
     fi
-    rm -rf "$WORK/wheel"
-    (cd "$ROOT/packaging" && maturin "${arguments[@]}") >&2
+    # The licences must lie beside pyproject.toml.
+    rm -rf "$WORK/wheel" "$source"
+    runtime=$(linux_runtime)
+    licences "$source/licences" "$TARGET" "$runtime" engine
+    rm "$source"/licences/onnxruntime*
+    cp "$ROOT/packaging/wheel.md" "$source/"
+    sed "s|^manifest-path = .*|manifest-path = \"$ROOT/engine/Cargo.toml\"|" "$ROOT/packaging/pyproject.toml" >"$source/pyproject.toml"
+    (cd "$source" && maturin "${arguments[@]}") >&2
     local file
     file=$(compgen -G "$WORK/wheel/*.whl") || die "maturin made no wheel"
     mv "$file" "$OUT/"

@@ -62,6 +62,16 @@ measured() {
     echo "(${*: -1} … took $(((end - start) / 1000000)) ms)"
 }
 
+# once PROGRAM: checks that the network is inside it once; of a constant, compilers make copies.
+once() {
+    python3 - "$1" "$ROOT/nets/philidor.int8.onnx" <<'PYTHON'
+import pathlib, sys
+program, network = (pathlib.Path(path).read_bytes() for path in sys.argv[1:])
+if (found := program.count(network)) != 1:
+    sys.exit(f"try_packages: the network is {found} times in {sys.argv[1]}")
+PYTHON
+}
+
 try_tar() {
     local file name
     file=$(file_of 'philidor-*-linux-x86_64.tar.gz')
@@ -75,6 +85,7 @@ try_tar() {
     local licences=$SYSTEM/opt/$name/licences
     grep -qw shakmaty "$licences/crates.txt" && grep -q "GENERAL PUBLIC LICENSE" "$licences/studio-chessground.txt" ||
         die "licences are missing"
+    once "$SYSTEM/opt/$name/bin/philidor"
     "${inside[@]}" net list | grep -c 'file:     /opt'
     "${inside[@]}" net check "/opt/$name/nets/resnet.int8.onnx"
     chroot "$SYSTEM" "/opt/$name/bin/philidor-studio" --version
@@ -83,10 +94,10 @@ try_tar() {
     trap - EXIT
 }
 
-# files SYSTEM: all files but those that apt and dpkg themselves change and those of people (ONNX Runtime makes some).
+# files SYSTEM: all files but those that apt and dpkg themselves change.
 files() {
     (cd "$1" && find . -xdev ! -path './var/lib/dpkg/*' ! -path './var/log/*' ! -path './var/cache/*' \
-        ! -path './var/lib/apt/*' ! -path './proc/*' ! -path './tmp/*' ! -path './root/*' | sort)
+        ! -path './var/lib/apt/*' ! -path './proc/*' ! -path './tmp/*' | sort)
 }
 
 try_deb() {
@@ -118,8 +129,12 @@ try_wheel() {
     python3 -m venv "$folder"
     measured "$folder/bin/pip" install --quiet --disable-pip-version-check "$file"
     "$folder/bin/philidor" --version
-    "$folder/bin/philidor" net check "$ROOT/nets/resnet.int8.onnx"
+    "$folder/bin/philidor" net check "$ROOT/nets/resnet.int8.onnx" | grep -E 'site-packages/onnxruntime.*golden answers' ||
+        die "ONNX Runtime of the environment was not used"
+    compgen -G "$folder/lib/python3*/site-packages/philidor-*/licenses/licences/crates.txt" || die "licences are missing"
     "$TRY" --games 2 --tc "$TC" --ponder -- "$folder/bin/philidor"
+    say "a network of ONNX Runtime"
+    "$TRY" --games 2 --tc "$TC" --option "WeightsFile=$ROOT/nets/resnet.int8.onnx" -- "$folder/bin/philidor"
     "$folder/bin/pip" uninstall --quiet --disable-pip-version-check --yes philidor
     [[ ! -e $folder/bin/philidor ]] || die "pip uninstall left the program"
     echo "uninstalled"
@@ -159,6 +174,7 @@ C
     fi
     nets=$(windows_path "$folder/nets")
     tables=$(windows_path "$ROOT/tests/data/syzygy")
+    once "$folder/philidor.exe"
     "${engine[@]}" --version
     "${engine[@]}" net check
     "${engine[@]}" net check "$nets\\resnet.int8.onnx"

@@ -89,7 +89,7 @@ pub fn run(command: &NetCommand, out: &mut impl Write) -> Result<(), NetCommandE
 
 /// The name to show and the bytes of a file, or of the embedded network.
 fn read(file: Option<&Path>) -> Result<(PathBuf, Vec<u8>), NetCommandError> {
-    let Some(file) = file else { return Ok((EMBEDDED.into(), SparseNetwork::EMBEDDED.to_vec())) };
+    let Some(file) = file else { return Ok((EMBEDDED.into(), SparseNetwork::embedded_file().to_vec())) };
     let bytes = std::fs::read(file).map_err(|error| NetCommandError::File(file.to_owned(), error))?;
     Ok((file.to_owned(), bytes))
 }
@@ -179,7 +179,7 @@ mod tests {
         assert!(passed.lines().any(|line| line.contains("our kernels")), "{passed}");
         let path = std::env::temp_dir().join(format!("philidor-net-{}.onnx", std::process::id()));
         // Other weights behind the same golden answers.
-        let mut bytes = SparseNetwork::EMBEDDED.to_vec();
+        let mut bytes = SparseNetwork::embedded_file().to_vec();
         let inside_a_tensor = bytes.len() / 4;
         bytes[inside_a_tensor..inside_a_tensor + 500_000].fill(0);
         std::fs::write(&path, bytes).unwrap();

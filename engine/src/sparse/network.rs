@@ -105,9 +105,14 @@ impl SparseFile {
     }
 }
 
+/// The file of the network inside the program: static, as a constant would be there once for each of its uses.
+static EMBEDDED: &[u8] = include_bytes!("../../../nets/philidor.int8.onnx");
+
 impl SparseNetwork {
     /// The file of the network inside the program.
-    pub const EMBEDDED: &[u8] = include_bytes!("../../../nets/philidor.int8.onnx");
+    pub fn embedded_file() -> &'static [u8] {
+        EMBEDDED
+    }
 
     /// Reads a network file and checks its golden answers.
     ///
@@ -125,7 +130,7 @@ impl SparseNetwork {
     ///
     /// If it is damaged, which a test excludes.
     pub fn embedded() -> SparseNetwork {
-        SparseNetwork::read(SparseNetwork::EMBEDDED).expect("the embedded network is sound")
+        SparseNetwork::read(EMBEDDED).expect("the embedded network is sound")
     }
 
     /// [`SparseNetwork::load`] for a file's bytes.

@@ -50,7 +50,7 @@ impl LoadedNetwork {
             Some(_) => std::fs::read(path)
                 .map(Cow::Owned)
                 .map_err(|error| NetError::InFile(path.to_owned(), Box::new(NetError::Unreadable(error))))?,
-            None => Cow::Borrowed(SparseNetwork::EMBEDDED),
+            None => Cow::Borrowed(SparseNetwork::embedded_file()),
         };
         if let Some(file) = SparseFile::recognise(&bytes) {
             if settings.backend == Backend::OnnxCpu {
