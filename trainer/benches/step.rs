@@ -1,14 +1,17 @@
 //! Samples per second of a training step: the bare loop, the learner's step, and a whole run with its loader.
 //!
 //! `cargo bench -p trainer --bench step -- cpu 20 batch=1024 model.filters=64 precision='"bf16"'`:
-//! device, timed steps per round, then keys of the training configuration. `scripts/torch_speed.py` is the bare
-//! loop in Python's PyTorch.
+//! device, timed steps per round, then keys of the training configuration, of which `preset=mlp` names the preset that
+//! they change. `scripts/torch_speed.py` is the bare loop in Python's PyTorch.
 
+use clap::ValueEnum;
+use engine::eval::Schemes;
 use engine::position::{Game, PackedMove};
 use std::sync::Arc;
 use std::time::Instant;
 use tch::{Device, Tensor};
 use trainer::config::TrainConfig;
+use trainer::config::train::TrainPreset;
 use trainer::loader::{Batch, CorpusBuilder, Prefetch, SampleOrder, Source};
 use trainer::model::{DeviceBatch, Expander};
 use trainer::record::GameView;
@@ -42,7 +45,7 @@ fn games(count: usize) -> Source {
 fn bare_step(learner: &mut Learner, batch: &DeviceBatch, config: &TrainConfig) -> Tensor {
     let output = learner.net.forward(&learner.weights, &batch.input, true);
     let losses = loss::losses(&output, batch, config);
-    let gradient = learner.weights.gradient(&losses.total);
+    let gradient = learner.weights.gradient_pieces(&losses.total);
     learner.optimiser.step(&mut learner.weights, &gradient, &losses.total, LR, config)
 }
 
@@ -96,14 +99,21 @@ fn main() {
     };
     let steps: usize = words.get(1).map_or(5, |word| word.parse().expect("a number of steps"));
     let overrides = words.get(2..).unwrap_or_default();
-    let config = TrainConfig::parse("{}", overrides).expect("keys of the training configuration");
+    let (presets, overrides): (Vec<_>, Vec<_>) =
+        overrides.iter().cloned().partition(|word| word.starts_with("preset="));
+    let preset = presets.last().map_or(Ok(TrainPreset::default()), |word| {
+        TrainPreset::from_str(word.trim_start_matches("preset="), true)
+    });
+    let config =
+        preset.expect("a preset").parse("{}", &overrides).expect("keys of the training configuration");
     if config.torch_threads > 0 {
         tch::set_num_threads(config.torch_threads as i32);
     }
     tch::Cuda::cudnn_set_benchmark(true);
     let sources = vec![games(2 * config.batch)];
-    let plan = SampleOrder::new(sources, SampleOptions::default(), config.batch, config.seed)
-        .expect("there are games");
+    let Schemes { input, policy, .. } = config.model.schemes();
+    let options = SampleOptions { input, policy, ..SampleOptions::default() };
+    let plan = SampleOrder::new(sources, options, config.batch, config.seed).expect("there are games");
     let (batch, _) = plan.batch(0, None).expect("sound games");
     let kind = config.precision.kind(device);
     let on_device = Expander::new(device, kind, config.model.schemes()).upload(&batch);

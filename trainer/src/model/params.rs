@@ -204,6 +204,12 @@ impl Weights {
         Weights { flat, stats, layout: layout.clone(), kind, compute, leaves, stat_views }
     }
 
+    /// The same numbers in fp32, not a copy: what changes here changes there.
+    pub fn shared(&self) -> Weights {
+        let _guard = tch::no_grad_guard();
+        Weights::over(&self.layout, self.flat.shallow_clone(), self.stats.shallow_clone(), Kind::Float)
+    }
+
     /// An independent copy on `device` with compute dtype `kind`.
     pub fn copy(&self, device: Device, kind: Kind) -> Weights {
         let _guard = tch::no_grad_guard();
@@ -264,9 +270,19 @@ impl Weights {
         self.gradient_with(loss, &[]).0
     }
 
-    /// The same and the gradient with respect to each of `inputs`. Where `loss` does not depend on a tensor, its gradient
-    /// is zero.
+    /// The same in consecutive one-dimensional pieces, without a copy into one tensor.
+    pub fn gradient_pieces(&self, loss: &Tensor) -> Vec<Tensor> {
+        self.pieces_with(loss, &[]).0
+    }
+
+    /// The gradient, and that with respect to each of `inputs`. Where `loss` does not depend on a tensor, its gradient is
+    /// zero.
     pub(crate) fn gradient_with(&self, loss: &Tensor, inputs: &[&Tensor]) -> (Tensor, Vec<Tensor>) {
+        let (pieces, by_inputs) = self.pieces_with(loss, inputs);
+        (tch::no_grad(|| Tensor::cat(&pieces, 0)), by_inputs)
+    }
+
+    fn pieces_with(&self, loss: &Tensor, inputs: &[&Tensor]) -> (Vec<Tensor>, Vec<Tensor>) {
         let all: Vec<&Tensor> = self.leaves.iter().chain(inputs.iter().copied()).collect();
         let mut grads = Tensor::run_backward(&[loss], &all, false, false);
         let _guard = tch::no_grad_guard();
@@ -276,15 +292,7 @@ impl Weights {
             }
         }
         let by_inputs = grads.split_off(self.leaves.len());
-        let pieces = |norms: bool| -> Vec<Tensor> {
-            let wanted = |&&i: &&usize| (self.layout.params[i].class == Class::Norm) == norms;
-            let order = self.layout.order.iter().filter(wanted);
-            order.map(|&i| self.layout.params[i].flatten(&grads[i])).collect()
-        };
-        let computed = Tensor::cat(&pieces(false), 0).to_kind(Kind::Float);
-        let norms = pieces(true);
-        let by_weights =
-            if norms.is_empty() { computed } else { Tensor::cat(&[computed, Tensor::cat(&norms, 0)], 0) };
-        (by_weights, by_inputs)
+        let piece = |&i: &usize| self.layout.params[i].flatten(&grads[i]).to_kind(Kind::Float);
+        (self.layout.order.iter().map(piece).collect(), by_inputs)
     }
 }

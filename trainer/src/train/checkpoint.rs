@@ -237,7 +237,11 @@ impl Checkpoint {
             let flat = || learner.weights.flat.zeros_like();
             learner.elastic = Some(ElasticPenalty::new(flat(), flat(), weight));
         }
-        for (group, flat) in groups(learner) {
+        if self.progress.swa_steps > 0 {
+            learner.own_average();
+        }
+        let shared = |group: &str| group.starts_with("ema") && !learner.averages();
+        for (group, flat) in groups(learner).into_iter().filter(|(group, _)| !shared(group)) {
             self.fill(learner.net.layout(), group, flat)?;
         }
         let known = |(name, _): &(&str, &Tensor)| *name != DRIFT || self.tensors.contains_key(DRIFT);

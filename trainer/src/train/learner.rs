@@ -23,10 +23,12 @@ pub struct Learner {
     pub net: Net,
     /// The weights in training.
     pub weights: Weights,
-    /// Running average of `weights`, in fp32, which is validated and exported.
+    /// Running average of `weights`, in fp32, which is validated and exported; with `ema` 0 the same tensors as `weights`.
     pub averaged: Weights,
     /// The optimiser and its moments.
     pub optimiser: Optimiser,
+    /// Whether `averaged` is a tensor of its own.
+    averages: bool,
     config: TrainConfig,
     expander: Expander,
     /// The penalty of elastic weight consolidation, if it is used.
@@ -52,8 +54,9 @@ impl Learner {
         let kind = config.precision.kind(device);
         let net = Net::new(&config.model)?;
         let weights = Weights::new(net.layout(), device, kind, config.seed.cast_signed());
-        let averaged = weights.copy(device, Kind::Float);
+        let averaged = if config.ema == 0.0 { weights.shared() } else { weights.copy(device, Kind::Float) };
         Ok(Learner {
+            averages: config.ema != 0.0,
             optimiser: Optimiser::new(&weights),
             expander: Expander::new(device, kind, net.schemes()),
             elastic: None,
@@ -85,33 +88,40 @@ impl Learner {
     pub fn step(&mut self, batches: &[Batch], lr: f64) -> Vec<Tensor> {
         let share = 1.0 / batches.len() as f64;
         let stats = tch::no_grad(|| self.weights.stats.copy());
-        let mut sums: Option<[Tensor; 3]> = None;
+        let mut sums: Option<(Vec<Tensor>, [Tensor; 2])> = None;
         let mut policy_losses = Vec::with_capacity(batches.len());
         for (i, batch) in batches.iter().enumerate() {
             // The dropout depends on the step's number only, so that a resumed run equals an uninterrupted one.
             let draw = (self.optimiser.steps << 20) + i as u64;
             let seed = (self.config.seed ^ draw).cast_signed();
             let batch = self.expander.upload(batch);
-            let (gradient, losses) = self.gradient(&batch, seed, &(self.loss_scale.factor() * share));
-            let terms =
-                tch::no_grad(|| [gradient, losses.total.detach() * share, measured(&losses, &batch) * share]);
+            let (gradient, losses) = self.gradient(&batch, seed, share);
             policy_losses.push(losses.last().policy.detach());
+            let _guard = tch::no_grad_guard();
+            let terms = [losses.total.detach() * share, measured(&losses, &batch) * share];
             sums = Some(match sums {
-                None => terms,
-                Some(sums) => tch::no_grad(|| std::array::from_fn(|i| &sums[i] + &terms[i])),
+                None => (gradient, terms),
+                Some((pieces, sums)) => (
+                    pieces.iter().zip(gradient).map(|(sum, term)| sum + term).collect(),
+                    std::array::from_fn(|i| &sums[i] + &terms[i]),
+                ),
             });
         }
-        let [gradient, loss, measures] = sums.expect("at least one batch");
+        let (mut gradient, [loss, measures]) = sums.expect("at least one batch");
         let _guard = tch::no_grad_guard();
-        let mut gradient = gradient / self.loss_scale.factor();
+        if !self.loss_scale.fixed() {
+            gradient.iter_mut().for_each(|piece| *piece = &*piece / self.loss_scale.factor());
+        }
         if let Some(elastic) = &self.elastic {
-            gradient += elastic.gradient(&self.weights.flat);
+            gradient = vec![Tensor::cat(&gradient, 0) + elastic.gradient(&self.weights.flat)];
         }
         let done = self.optimiser.step(&mut self.weights, &gradient, &loss, lr, &self.config);
         self.loss_scale.update(&done);
         // A forward pass that was not finite has already updated BatchNorm's statistics.
-        let kept = self.weights.stats.where_self(&done.gt(0.5), &stats);
-        self.weights.stats.copy_(&kept);
+        if self.weights.stats.numel() > 0 {
+            let kept = self.weights.stats.where_self(&done.gt(0.5), &stats);
+            self.weights.stats.copy_(&kept);
+        }
         self.average();
         let counts = Tensor::stack(&[done.shallow_clone(), done.ones_like()], 0);
         let measures = measures.nan_to_num(0.0, 0.0, 0.0) * done;
@@ -119,8 +129,13 @@ impl Learner {
         policy_losses
     }
 
-    /// The gradient of `scale` times the loss, and the losses. `seed` determines the dropout.
-    fn gradient(&self, batch: &DeviceBatch, seed: i64, scale: &Tensor) -> (Tensor, Losses) {
+    /// The gradient of `share` times the loss (times the loss scale) in consecutive pieces, and the losses. `seed`
+    /// determines the dropout.
+    fn gradient(&self, batch: &DeviceBatch, seed: i64, share: f64) -> (Vec<Tensor>, Losses) {
+        let scaled = |total: Tensor| match (self.loss_scale.fixed(), share) {
+            (true, 1.0) => total,
+            _ => total * (self.loss_scale.factor() * share),
+        };
         if let Some(net) = self.net.checkpointed() {
             let weights = self.config.model.step_weights();
             let mut steps: Vec<Option<StepLosses>> = weights.iter().map(|_| None).collect();
@@ -132,9 +147,9 @@ impl Learner {
                     total = self.with_reference_penalty(total, batch, &losses);
                 }
                 steps[step] = Some(losses.detach());
-                total * scale
+                scaled(total)
             });
-            return (gradient, Losses::of(steps.into_iter().flatten().collect(), &self.config));
+            return (vec![gradient], Losses::of(steps.into_iter().flatten().collect(), &self.config));
         }
         if self.draws_random_numbers() {
             tch::manual_seed(seed);
@@ -142,7 +157,7 @@ impl Learner {
         let output = self.net.forward(&self.weights, &batch.input, true);
         let losses = loss::losses(&output, batch, &self.config);
         let total = self.with_reference_penalty(losses.total.shallow_clone(), batch, losses.last());
-        (self.weights.gradient(&(total * scale)), losses)
+        (self.weights.gradient_pieces(&scaled(total)), losses)
     }
 
     /// `loss` plus the KL penalty of the last step's policy, if there is a reference.
@@ -157,7 +172,28 @@ impl Learner {
         self.config.model.dropouts().iter().any(|(_, share)| *share > 0.0)
     }
 
+    /// Makes `averaged` a tensor of its own, if it is not.
+    pub(super) fn own_average(&mut self) {
+        if !self.averages {
+            self.averaged = self.weights.copy(self.weights.device(), Kind::Float);
+            self.averages = true;
+        }
+    }
+
+    /// Whether `averaged` differs from the weights.
+    pub(super) fn averages(&self) -> bool {
+        self.averages
+    }
+
     fn average(&mut self) {
+        if self.swa_steps == 0 && self.config.ema == 0.0 {
+            if self.averages {
+                self.averaged = self.weights.shared();
+                self.averages = false;
+            }
+            return;
+        }
+        self.own_average();
         let decay = match &mut self.swa_steps {
             0 => {
                 // At first a faster decay, because the average would be dominated by the initial weights.

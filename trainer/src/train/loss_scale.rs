@@ -26,6 +26,11 @@ impl LossScale {
         LossScale { state: Tensor::from_slice(&[factor as f32, 0.0]).to_device(device), fixed }
     }
 
+    /// Whether the factor is always 1.
+    pub fn fixed(&self) -> bool {
+        self.fixed
+    }
+
     /// The factor, a scalar.
     pub fn factor(&self) -> Tensor {
         self.state.get(0)
