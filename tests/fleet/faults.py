@@ -30,7 +30,7 @@ NAMES = ["one", "two", "three"]
 BRIDGE = "10.77.0.254"
 LIMIT = float(os.environ.get("FAULTS_LIMIT", 1500))
 # More games than in CI, so that there is time for everything to go wrong.
-SETTINGS = [*runs.SHORT, "--set", "games_per_iteration=64"]
+SETTINGS = [*runs.SHORT, "--set", "games_per_iteration=256"]
 
 
 def say(text):

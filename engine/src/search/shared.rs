@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, TryLockError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use shakmaty::Move;
 
@@ -105,7 +105,13 @@ impl SharedSearch {
     /// [`recycled`](Tree::recycled) so many times. Returns the reason to end the search if there is nothing to free.
     pub fn recycle(&self, recycled: u64) -> Option<EndReason> {
         let mut tree = self.tree.write().unwrap_or_else(PoisonError::into_inner);
-        (tree.recycled() == recycled && !tree.recycle()).then_some(EndReason::Exhausted)
+        if tree.recycled() != recycled {
+            return None;
+        }
+        let begun = Instant::now();
+        let has_hope = tree.recycle();
+        log::debug!("the tree was full: memory freed in {} µs", begun.elapsed().as_micros());
+        (!has_hope).then_some(EndReason::Exhausted)
     }
 
     /// Records a forced mate at the root; returns whether there was memory for it.
