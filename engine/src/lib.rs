@@ -50,6 +50,8 @@ pub mod explain;
 pub mod terminal;
 /// The shipped networks, and what a network file is.
 pub mod nets;
+/// Inputs and policy indices as text, and back.
+pub mod encode;
 /// Benchmarks: the signature, and the speed of a network.
 pub mod bench;
 /// What this machine has, what is fastest on it, and what to tell a GUI.

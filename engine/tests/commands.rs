@@ -41,11 +41,27 @@ fn perft_divides_by_move() {
 fn the_lesson_reports_the_notebooks_numbers() {
     let text = text(&["lesson"]);
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split('|').map(str::trim).collect()).collect();
-    assert!(rows.len() == 4 && rows.iter().all(|row| row.len() == 9), "{text}");
-    let (minimax, alpha_beta) = (&rows[2], &rows[3]);
+    assert!(rows[..5].iter().all(|row| row.len() == 9), "{text}");
+    let (minimax, plain, alpha_beta) = (&rows[2], &rows[3], &rows[4]);
+    assert_eq!((plain[2], plain[4], plain[6], plain[7]), ("119034", "119034", "h5f7", "1000000"));
     assert_eq!((minimax[1], minimax[4], minimax[6], minimax[7]), ("minimax", "1337211", "h5f7", "1000000"));
     assert_eq!((alpha_beta[1], alpha_beta[6], alpha_beta[7]), ("alpha-beta", "h5f7", "1000000"));
     assert!(alpha_beta[4].parse::<u64>().unwrap() < 119_034, "{text}");
+    // UCT: the root and 34 moves, each with its sum of payouts and visits.
+    let moves: Vec<&Vec<&str>> =
+        rows.iter().filter(|row| row.len() == 9 && row[3].parse::<u64>().is_ok()).collect();
+    let moves = &moves[moves.len() - 35..];
+    assert_eq!(
+        (moves[0][1], moves[0][2], moves[0][3], moves[0][6]),
+        ("root", "2519.5", "5000", "5000"),
+        "{text}"
+    );
+    let sum =
+        |column: usize| -> f64 { moves[1..].iter().map(|row| row[column].parse::<f64>().unwrap()).sum() };
+    assert_eq!((sum(2), sum(3), sum(6)), (2519.5, 5000.0, 5000.0), "{text}");
+    // The notebook's share of White's payouts is a half; so is ours, within many standard deviations.
+    let payout: f64 = moves[0][5].parse().unwrap();
+    assert!((2000.0..3000.0).contains(&payout) && (sum(5) - payout).abs() < 2.0, "{text}");
 }
 
 #[test]
@@ -53,7 +69,7 @@ fn version_names_commit_encodings_and_network() {
     let text = text(&["--version"]);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("philidor ") && lines[0].ends_with(')'), "{text}");
-    assert_eq!(lines[1], "inputs: planes72/1, planes19/1, planes14/1, onehot832/1, lc0-112/1");
+    assert_eq!(lines[1], "inputs: planes72/1, planes19/1, planes14/1, onehot832/1, lc0-112/1, planes119/1");
     assert_eq!(lines[2], "policies: az4672/1, gym4672/1, uci1968/1, uci1968m/1, lc0-1858/1");
     assert!(lines[3].starts_with("network: "), "{text}");
 }
@@ -61,7 +77,9 @@ fn version_names_commit_encodings_and_network() {
 #[test]
 fn help_lists_every_command_and_options_prints_a_table() {
     let help = text(&["--help"]);
-    for command in ["uci", "analyse", "bench", "backendbench", "perft", "lesson", "options", "Example"] {
+    for command in
+        ["uci", "analyse", "bench", "backendbench", "perft", "encode", "lesson", "options", "Example"]
+    {
         assert!(help.contains(command), "{help}");
     }
     assert!(text(&["options"]).starts_with("| option |"));

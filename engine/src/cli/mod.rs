@@ -13,6 +13,7 @@ use crate::bench::signature::SignatureConfig;
 use crate::bench::speed::SpeedConfig;
 use crate::bench::{lesson, perft, signature, speed, version};
 use crate::doctor::{self, DoctorConfig};
+use crate::encode::{self, EncodeConfig};
 use crate::eval::Precision;
 use crate::explain::{self, ExplainConfig};
 use crate::nets::{self, NetCommand};
@@ -77,6 +78,8 @@ enum Command {
         /// FEN of the position [default: the initial position]
         fen: Option<String>,
     },
+    /// Print the planes of a position or the index of a move in any scheme, and read them back
+    Encode(EncodeConfig),
     /// Compare minimax and alpha-beta with the notebook that they follow: moves and time to find a mate, in Markdown
     Lesson,
     /// Print the table of UCI options in Markdown
@@ -112,6 +115,7 @@ pub fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Err
             let game = fen.map_or(Ok(Game::new()), |fen| Game::from_fen(&fen))?;
             perft::print(&game, depth, false, out)?;
         }
+        Some(Command::Encode(config)) => encode::run(&config, io::stdin(), out)?,
         Some(Command::Lesson) => lesson::print(out)?,
         Some(Command::Options) => write!(out, "{}", uci::options::markdown())?,
         Some(Command::Manual { folder }) => manual::write(Arguments::command(), &folder)?,

@@ -10,6 +10,7 @@
 //! | `planes14/1` | `[14, 8, 8]` | turned by 180° for Black | [`planes14`]: the board, repetition |
 //! | `onehot832/1` | `[832]` | White's | [`onehot832`]: the board |
 //! | `lc0-112/1` | `[112, 8, 8]` | mover's | [`lc0_112`]: seven plies of history, repetition, rights, half-move clock, side to move |
+//! | `planes119/1` | `[119, 8, 8]` | turned by 180° for Black | [`planes119`]: seven plies of history, repetition, side to move, counters, castling rights |
 //! | `sparse/1` | 3297 binary features | mover's, king on files e–h | [`sparse1`]: pieces with attackers and defenders, rights, last move, repetition, clock |
 //!
 //! | policy | indices | view | castling | index |
@@ -29,6 +30,7 @@ mod planes;
 pub mod planes72;
 pub mod planes19;
 pub mod planes14;
+pub mod planes119;
 pub mod onehot832;
 pub mod lc0_112;
 mod moves;
@@ -41,8 +43,11 @@ mod static_exchange;
 pub mod sparse1;
 pub mod moves1;
 mod scheme;
+mod decode;
 
+pub use decode::{DecodeError, Decoded, decode};
 pub use lc0_112::Planes112;
 pub use moves::PolicyIndex;
 pub use planes72::Planes72;
+pub use planes119::Planes119;
 pub use scheme::{Input, Policy};

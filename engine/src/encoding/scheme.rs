@@ -4,7 +4,8 @@ use shakmaty::{Color, Move, Position};
 
 use super::planes::write_all;
 use super::{
-    PolicyIndex, az4672, gym4672, lc0_112, lc0_1858, onehot832, planes14, planes19, planes72, uci1968,
+    PolicyIndex, az4672, gym4672, lc0_112, lc0_1858, onehot832, planes14, planes19, planes72, planes119,
+    uci1968,
 };
 use crate::position::Game;
 
@@ -21,12 +22,20 @@ pub enum Input {
     Onehot832,
     /// `lc0-112/1`
     Lc0112,
+    /// `planes119/1`
+    Planes119,
 }
 
 impl Input {
     /// All input schemes.
-    pub const ALL: [Input; 5] =
-        [Input::Planes72, Input::Planes19, Input::Planes14, Input::Onehot832, Input::Lc0112];
+    pub const ALL: [Input; 6] = [
+        Input::Planes72,
+        Input::Planes19,
+        Input::Planes14,
+        Input::Onehot832,
+        Input::Lc0112,
+        Input::Planes119,
+    ];
 
     /// The scheme's name in cards.
     pub const fn name(self) -> &'static str {
@@ -36,6 +45,7 @@ impl Input {
             Input::Planes14 => planes14::NAME,
             Input::Onehot832 => onehot832::NAME,
             Input::Lc0112 => lc0_112::NAME,
+            Input::Planes119 => planes119::NAME,
         }
     }
 
@@ -52,6 +62,7 @@ impl Input {
             Input::Planes14 => &[planes14::PLANES, 8, 8],
             Input::Onehot832 => &[onehot832::INPUT_SIZE],
             Input::Lc0112 => &[lc0_112::PLANES, 8, 8],
+            Input::Planes119 => &[planes119::PLANES, 8, 8],
         }
     }
 
@@ -72,6 +83,7 @@ impl Input {
             Input::Planes14 => write_all(&planes14::encode(game), out),
             Input::Onehot832 => onehot832::write(&onehot832::encode(game), out),
             Input::Lc0112 => lc0_112::encode(game).write(out),
+            Input::Planes119 => planes119::encode(game).write(out),
         }
     }
 
@@ -89,6 +101,10 @@ impl Input {
             Input::Lc0112 => {
                 let planes = lc0_112::encode(game);
                 read(&planes.masks, &[planes.clock])
+            }
+            Input::Planes119 => {
+                let planes = planes119::encode(game);
+                read(&planes.masks, &planes.scalars)
             }
         }
     }

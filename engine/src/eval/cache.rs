@@ -225,9 +225,13 @@ mod tests {
         assert_eq!(evaluator.inner.0, games.len());
         // Other encoders read less: three stages of repetition; history, clock and the first repetition; or the
         // board only. Positions with equal inputs are evaluated once.
-        for (input, seen) in
-            [(Input::Planes19, 4), (Input::Planes14, 4), (Input::Onehot832, 2), (Input::Lc0112, 6)]
-        {
+        for (input, seen) in [
+            (Input::Planes19, 4),
+            (Input::Planes14, 4),
+            (Input::Onehot832, 2),
+            (Input::Lc0112, 6),
+            (Input::Planes119, 7),
+        ] {
             let mut evaluator = CachedEvaluator::new(Counting(0), input, Arc::new(EvalCache::new(1 << 20)));
             games.iter().for_each(|game| {
                 ask(&mut evaluator, std::slice::from_ref(game));

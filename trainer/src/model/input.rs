@@ -68,9 +68,10 @@ impl Expander {
     ///
     /// # Panics
     ///
-    /// If the input scheme is Leela's, which no trainable family uses.
+    /// If no trainable family uses the input scheme.
     pub fn new(device: Device, kind: Kind, schemes: Schemes) -> Expander {
-        assert_ne!(schemes.input, Input::Lc0112, "the input scheme of a trainable family");
+        let trainable = !matches!(schemes.input, Input::Lc0112 | Input::Planes119);
+        assert!(trainable, "{} is no input scheme of a trainable family", schemes.input.name());
         let mut constants: Vec<f32> = (0..planes72::ROWS).map(planes72::constant_value).collect();
         let mut selector = vec![0f32; planes72::SCALARS * planes72::ROWS];
         for (i, &row) in planes72::SCALAR_ROWS.iter().enumerate() {
@@ -158,7 +159,7 @@ impl Expander {
                 let squares = bits.flip([2]).permute([0, 2, 3, 1]);
                 squares.reshape([n, onehot832::INPUT_SIZE as i64]).to_kind(self.kind)
             }
-            Input::Lc0112 => unreachable!("rejected by Expander::new"),
+            Input::Lc0112 | Input::Planes119 => unreachable!("rejected by Expander::new"),
         }
     }
 
