@@ -305,3 +305,31 @@ fn a_full_tree_is_searched_further_without_growing() {
     assert!(outcome.report.hashfull > 900, "{}", outcome.report.hashfull);
     assert!(outcome.report.seldepth <= 6, "{}", outcome.report.seldepth);
 }
+
+#[test]
+fn root_moves_have_statistics_to_show() {
+    let game = played("e2e4 e7e5 g1f3 b8c6");
+    let legal = game.legal_moves().len();
+    for (player, limits) in [
+        (Player::Minimax, depth(2)),
+        (Player::AlphaBeta, depth(3)),
+        (Player::Uct, visits(200)),
+        (Player::UctValue, visits(200)),
+    ] {
+        let SearchOutcome { report, stats, .. } = think(player, &PlayerTask { limits, ..task(game.clone()) });
+        assert_eq!(stats.len(), legal, "{player:?}");
+        // The moves in the order of the lines, with their values; together they are all of the search.
+        for (stats, line) in stats.iter().zip(&report.lines) {
+            assert_eq!((stats.m, stats.wdl), (line.pv[0], line.wdl), "{player:?}");
+            assert!(stats.visits > 0 && (stats.q - stats.wdl.q()).abs() < 1e-6, "{player:?}: {stats:?}");
+        }
+        assert_eq!(stats.iter().map(|stats| stats.visits).sum::<u64>(), report.visits, "{player:?}");
+        assert!((stats.iter().map(|stats| stats.prior).sum::<f32>() - 1.0).abs() < 1e-4);
+    }
+    // UCT's U is twice the exploration term √2 · √(ln 200 / n), as Q is twice the payout.
+    let outcome = think(Player::Uct, &PlayerTask { limits: visits(200), ..task(game.clone()) });
+    let best = &outcome.stats[0];
+    let expected = 2.0 * std::f32::consts::SQRT_2 * (200f32.ln() / best.visits as f32).sqrt();
+    assert!((best.u - expected).abs() < 1e-5, "{} {expected}", best.u);
+    assert!(think(Player::Random, &task(game)).stats.is_empty());
+}

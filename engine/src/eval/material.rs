@@ -26,10 +26,20 @@ const SQUARE_BONUS: [[i32; 8]; 8] = [
 
 /// Material and square bonuses in centipawns, White's less Black's. Kings do not count.
 pub fn for_white(board: &Board) -> i32 {
+    sum(board, square_bonus)
+}
+
+/// The same with the table's rows read as files, as the notebook's program does although it writes them as ranks. Only
+/// the comparison with its numbers needs this.
+pub fn by_files_for_white(board: &Board) -> i32 {
+    sum(board, |square| SQUARE_BONUS[square.file() as usize][square.rank() as usize])
+}
+
+fn sum(board: &Board, bonus: impl Fn(Square) -> i32) -> i32 {
     let of_color = |color| {
         let value = |(role, value): (Role, i32)| {
             let pieces = board.by_color(color) & board.by_role(role);
-            pieces.into_iter().map(|square| value + square_bonus(square)).sum::<i32>()
+            pieces.into_iter().map(|square| value + bonus(square)).sum::<i32>()
         };
         PIECE_VALUES.into_iter().map(value).sum::<i32>()
     };

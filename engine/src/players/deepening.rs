@@ -95,6 +95,7 @@ impl DepthSearch<'_, '_> {
             self.roots.moves.sort_by_key(|root| Reverse(mvv_lva(root.m)));
         }
         for index in 0..self.roots.moves.len() {
+            let before = self.roots.nodes;
             self.count_node()?;
             let root = self.roots.moves[index].clone();
             let mut pv = Vec::new();
@@ -112,7 +113,8 @@ impl DepthSearch<'_, '_> {
                 }
             };
             pv.insert(0, root.m);
-            self.roots.moves[index] = ScoredMove { value, pv, ..root };
+            let nodes = root.nodes + self.roots.nodes - before;
+            self.roots.moves[index] = ScoredMove { value, pv, nodes, ..root };
             self.roots.rank(index);
         }
         self.roots.depth = depth;

@@ -99,7 +99,7 @@ impl Player {
         };
         let report = view.report(usize::MAX);
         let end_reason = stop_check.end_reason().unwrap_or(EndReason::Exhausted);
-        SearchOutcome { report, stats: view.stats(), end_reason, error: None }
+        SearchOutcome { report, stats: view.shown_stats(), end_reason, error: None }
     }
 }
 

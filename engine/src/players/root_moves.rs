@@ -6,7 +6,7 @@ use shakmaty::{Chess, Move, MoveList};
 
 use crate::eval::Wdl;
 use crate::position::{DrawReason, Game, Outcome};
-use crate::search::{PvLine, Report, Score, SearchCounters, SearchView};
+use crate::search::{MoveStats, PvLine, Report, Score, SearchCounters, SearchView};
 
 /// A value for the side to move: centipawns, or a mate.
 pub type MinimaxValue = i32;
@@ -37,6 +37,19 @@ pub struct ScoredMove {
     pub value: MinimaxValue,
     /// The principal variation, which begins with the move.
     pub pv: Vec<Move>,
+    /// Moves made in its searches so far, itself included.
+    pub nodes: u64,
+}
+
+impl ScoredMove {
+    /// The value as win, draw and loss.
+    fn wdl(&self) -> Wdl {
+        match score(self.value) {
+            Score::Mate(moves) if moves > 0 => Wdl::WIN,
+            Score::Mate(_) => Wdl::LOSS,
+            Score::Cp(centipawns) => Wdl::of_centipawns(centipawns),
+        }
+    }
 }
 
 /// All root moves, and the counters of the search.
@@ -63,7 +76,7 @@ impl ScoredMoves {
             let outcome = next.outcome();
             let drawn = Some(Outcome::Draw(DrawReason::Threefold)) == outcome
                 || Some(Outcome::Draw(DrawReason::FiftyMoves)) == outcome;
-            ScoredMove { m: *m, after: next.position().clone(), drawn, value: 0, pv: vec![*m] }
+            ScoredMove { m: *m, after: next.position().clone(), drawn, value: 0, pv: vec![*m], nodes: 0 }
         };
         let moves = moves.iter().map(root_move).collect();
         ScoredMoves { game: game.clone(), moves, nodes: 0, depth: 0, current_depth: 0 }
@@ -94,12 +107,7 @@ impl ScoredMoves {
     }
 
     fn line(&self, root: &ScoredMove) -> PvLine {
-        let wdl = match score(root.value) {
-            Score::Mate(moves) if moves > 0 => Wdl::WIN,
-            Score::Mate(_) => Wdl::LOSS,
-            Score::Cp(centipawns) => Wdl::of_centipawns(centipawns),
-        };
-        PvLine { pv: self.variation(root), score: score(root.value), wdl, visits: 0 }
+        PvLine { pv: self.variation(root), score: score(root.value), wdl: root.wdl(), visits: 0 }
     }
 }
 
@@ -113,6 +121,23 @@ pub fn score(value: MinimaxValue) -> Score {
 }
 
 impl SearchView for ScoredMoves {
+    /// The visits are moves made, Q and V are the value; the method has no prior, so that all are equal.
+    fn shown_stats(&self) -> Vec<MoveStats> {
+        let prior = 1.0 / self.moves.len().max(1) as f32;
+        let stats = |root: &ScoredMove| MoveStats {
+            m: root.m,
+            visits: root.nodes,
+            in_flight: 0,
+            prior,
+            q: root.wdl().q(),
+            wdl: root.wdl(),
+            u: 0.0,
+            value: (root.nodes > 0).then(|| root.wdl().q()),
+            proof: None,
+        };
+        self.moves.iter().map(stats).collect()
+    }
+
     fn visits(&self) -> u64 {
         self.nodes
     }

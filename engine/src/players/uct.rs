@@ -13,7 +13,7 @@ use super::rollout::roll_out;
 use super::stop_check::StopCheck;
 use super::uct_tree::{ROOT, UctNodeId, UctTree};
 use crate::position::{Game, Outcome};
-use crate::search::{EndReason, PvLine, Report, Score, SearchCounters, SearchView};
+use crate::search::{EndReason, MoveStats, PvLine, Report, Score, SearchCounters, SearchView};
 
 /// The parameters of UCT.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -174,6 +174,30 @@ impl UctSearch {
 }
 
 impl SearchView for UctSearch {
+    /// Q is twice the mean payout less one, and U twice the exploration term of the bound, so that the child with the
+    /// greatest sum is selected next. All moves have the same prior.
+    fn shown_stats(&self) -> Vec<MoveStats> {
+        let total = (self.tree.node(ROOT).visits.max(1) as f32).ln();
+        let ranked = self.tree.ranked(ROOT);
+        let prior = 1.0 / ranked.len().max(1) as f32;
+        let stats = |id: &UctNodeId| {
+            let node = self.tree.node(*id);
+            let exploration = self.exploration * (total / node.visits.max(1) as f32).sqrt();
+            MoveStats {
+                m: node.m.to_legal_move(self.root.position()),
+                visits: u64::from(node.visits),
+                in_flight: 0,
+                prior,
+                q: if node.visits > 0 { node.wdl().q() } else { 0.0 },
+                wdl: node.wdl(),
+                u: 2.0 * exploration,
+                value: None,
+                proof: None,
+            }
+        };
+        ranked.iter().map(stats).collect()
+    }
+
     fn visits(&self) -> u64 {
         self.games
     }

@@ -77,6 +77,12 @@ pub trait SearchView {
         Vec::new()
     }
 
+    /// Statistics of the root moves to show, best first: [`SearchView::stats`], or what a search that is not of this kind
+    /// has instead.
+    fn shown_stats(&self) -> Vec<MoveStats> {
+        self.stats()
+    }
+
     /// The root move that would be played now.
     fn best(&self) -> Option<Move>;
 

@@ -211,7 +211,7 @@ impl UciObserver {
 
     fn show(&mut self, view: &dyn SearchView, now: Instant) {
         if let Some(turn) = self.context.live_stats {
-            for line in stats::lines(turn, &view.stats(), self.printer.chess960) {
+            for line in stats::lines(turn, &view.shown_stats(), self.printer.chess960) {
                 self.out.line(line);
             }
         }

@@ -53,6 +53,29 @@ fn every_player_answers_every_kind_of_go() {
 }
 
 #[test]
+fn verbose_move_stats_show_every_root_move_of_a_searching_player() {
+    for player in Player::NAMES {
+        let mut engine = with_player(player);
+        engine.send("setoption name VerboseMoveStats value true\nsetoption name MultiPV value 3");
+        // Statistics say nothing about the choice: it is the best move at any temperature.
+        engine.send("setoption name Temperature value 2");
+        let search = engine.search("position startpos", "go nodes 3000");
+        let stats: Vec<&String> =
+            search.lines.iter().filter(|line| line.starts_with("info string ")).collect();
+        let last = if player == "random" { 0 } else { 21 };
+        assert!(stats.len() >= last && (last > 0 || stats.is_empty()), "{player}: {stats:?}");
+        if last > 0 {
+            let [moves @ .., node] = &stats[stats.len() - last..] else { panic!("{stats:?}") };
+            assert!(node.contains(" node ") && moves.iter().all(|line| line.contains("(Q:")), "{stats:?}");
+            assert!(moves.iter().any(|line| line.contains(search.best())), "{player}: {stats:?}");
+        }
+        let infos = search.infos();
+        let lines = &infos[infos.len() - 3..];
+        assert_eq!([1, 2, 3], [0, 1, 2].map(|i| number(lines[i], "multipv")), "{player}");
+    }
+}
+
+#[test]
 fn a_searching_player_obeys_every_command() {
     for player in Player::NAMES {
         let mut engine = with_player(player);

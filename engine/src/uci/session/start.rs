@@ -52,7 +52,8 @@ impl Session {
             clock: (!mode.withholds_bestmove()).then_some(limits.own(self.game.turn())),
             longest: budget.hard.unwrap_or(Duration::MAX),
             strength: self.settings.strength(),
-            temperature: self.settings.move_temperature(),
+            // A classical player chooses by itself; its statistics are not visits of a policy.
+            temperature: self.settings.move_temperature().filter(|_| self.settings.player.is_none()),
             finished,
             handle,
             mode,
