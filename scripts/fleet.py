@@ -137,7 +137,7 @@ class Learner:
             begun = time.monotonic()
             begun_before = run and (Path(folder) / run / "state.json").exists()
             resume = begun_before and "--resume" not in command
-            process = child([*command, "--resume"] if resume else command, cwd=folder)
+            process = child(resumed(command) if resume else command, cwd=folder)
             status = process.wait()
             # One that ends by itself at once may have met the last one, which is being killed.
             short = short + 1 if time.monotonic() - begun < 10 else 0
@@ -145,6 +145,14 @@ class Learner:
                 return status
             print(f"fleet.py: the learner ended with status {status}; it is started again", file=sys.stderr)
             time.sleep(1)
+
+
+def resumed(command):
+    """The command that goes on with a run. Its configuration has every key of the preset, which is refused beside it."""
+    if "--config" not in command:
+        command = [word for before, word in zip(["", *command], command)
+                   if before != "--preset" and word.split("=")[0] != "--preset"]
+    return [*command, "--resume"]
 
 
 # --- The driver ---------------------------------------------------------------------
