@@ -396,6 +396,21 @@ fn best_moves_are_recorded_with_their_values() {
     check_best_moves(&folder.games("pgn"), of_score);
     folder.succeed("annotate two.pgn --engine ./toy --depth 1 --name without");
     assert!(folder.games("without").iter().all(|game| game.searches.is_empty()));
+    // Several of them, by their scores.
+    folder.succeed("annotate two.pgn --engine ./toy --depth 1 --name several --best-moves 3");
+    for (game, single) in folder.games("several").iter().zip(&folder.games("pgn")) {
+        assert_eq!(game.evals, single.evals);
+        for (search, single) in game.searches.iter().zip(&single.searches) {
+            assert_eq!((search.q, search.shares[0].0), (single.q, single.shares[0].0));
+            let shares: Vec<u16> = search.shares.iter().map(|(_, share)| *share).collect();
+            assert!((1..=3).contains(&shares.len()) && shares.is_sorted_by(|a, b| a >= b), "{shares:?}");
+            assert!(
+                (65534..=65536).contains(&shares.iter().map(|share| i32::from(*share)).sum()),
+                "{shares:?}"
+            );
+        }
+    }
+    assert!(folder.games("several").iter().any(|game| game.searches.iter().any(|s| s.shares.len() == 3)));
     // What was known and is kept has no best move.
     folder.succeed("annotate two.pgn --engine ./toy --depth 1 --name kept --keep-known --best-move");
     let kept = folder.games("kept").remove(0);

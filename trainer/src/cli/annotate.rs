@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::engine_args::EngineArgs;
 use super::interrupt;
-use super::out_args::{OutArgs, report};
-use crate::config::bounds::MAX_SECONDS;
+use super::out_args::{OutArgs, count, report};
+use crate::config::bounds::{MAX_MULTIPV, MAX_SECONDS};
 use crate::datagen::{Annotate, DatagenSummary, run_tasks};
 use crate::dataset::Store;
 use crate::files::{file_name, stem};
@@ -44,6 +44,9 @@ pub struct AnnotateArgs {
     /// Also record each position's best move, with win, draw and loss, as its policy target
     #[arg(long)]
     best_move: bool,
+    /// The same with K moves, which share the target by their scores
+    #[arg(long, value_name = "K", conflicts_with = "best_move", value_parser = count(1..=MAX_MULTIPV))]
+    best_moves: Option<usize>,
     /// Let others label: units of work are listed in DIR/wanted.json, their results are taken from DIR
     #[arg(long, value_name = "DIR")]
     inbox: Option<PathBuf>,
@@ -73,13 +76,17 @@ impl AnnotateArgs {
         let engine = self.engines.name(stop)?;
         let names: Vec<String> = self.files.iter().map(|path| file_name(path)).collect();
         let (files, eval) = (self.files.clone(), self.eval);
-        let (keep_known, record_best) = (self.keep_known, self.best_move);
-        let task = Annotate { files, eval, keep_known, record_best, limit };
-        let settings = json!({
+        let keep_known = self.keep_known;
+        let best_moves = self.best_moves.unwrap_or(usize::from(self.best_move));
+        let task = Annotate { files, eval, keep_known, best_moves, limit };
+        let mut settings = json!({
             "engine": engine, "options": self.engines.options(), "limit": limit.to_string(), "files": names,
             "bytes": self.files.iter().map(|path| path.metadata().map_or(0, |meta| meta.len())).collect::<Vec<_>>(),
-            "eval": format!("{eval:?}"), "keep_known": keep_known, "best_move": record_best,
+            "eval": format!("{eval:?}"), "keep_known": keep_known, "best_move": best_moves > 0,
         });
+        if best_moves > 1 {
+            settings["best_moves"] = json!(best_moves);
+        }
         let source = format!("annotated: {engine}, {limit}: {}", names.join(", "));
         let store = Store::open(&self.out.options(), name, &source, settings)?;
         let (mut games, mut all, mut done) = (0, 0, 0);
@@ -103,7 +110,7 @@ impl AnnotateArgs {
             limit: limit.to_string(),
             patience: command.timeout.as_secs(),
             keep_known,
-            best_move: record_best,
+            best_moves,
         };
         rules.limit()?;
         let own = OwnWork {

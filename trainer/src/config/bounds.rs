@@ -20,6 +20,8 @@ pub const MAX_PLIES: u64 = u16::MAX as u64;
 pub const MAX_RANDOM_PLIES: u64 = 200;
 /// Deepest search by depth, plies.
 pub const MAX_DEPTH: u64 = 245;
+/// Most moves of a position that an engine is asked for: `policy/len` counts them in 8 bits.
+pub const MAX_MULTIPV: u64 = u8::MAX as u64;
 /// Most seconds to wait for something: a year.
 pub const MAX_SECONDS: u64 = 31_536_000;
 /// Most positions of a batch.

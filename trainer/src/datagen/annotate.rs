@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, bail};
 
 use super::engine_pool::EngineTask;
-use super::{EngineError, Limit, UciEngine, best_move_record, position_after, stored_eval};
+use super::{EngineError, Limit, UciEngine, position_after, search_record, stored_eval};
 use crate::dataset::{self, PendingGame, replay_game};
 use crate::import::{Filters, ImportError, ReadEvent, ReadOptions, ReadReport, read_games};
 use crate::record::{EvalSide, GameRecord, NO_EVAL, SearchRecord};
@@ -29,8 +29,8 @@ pub struct Annotate {
     pub eval: EvalSide,
     /// Whether evaluations that exist already are kept.
     pub keep_known: bool,
-    /// Whether each position's best move with its win, draw and loss is recorded as a search would be.
-    pub record_best: bool,
+    /// How many of each position's best moves are recorded, with win, draw and loss, as a search would be.
+    pub best_moves: usize,
     /// The engine's limit for a position.
     pub limit: Limit,
 }
@@ -113,7 +113,7 @@ impl Annotate {
         stop: &AtomicBool,
     ) -> Result<(), EngineError> {
         engine.new_game(stop)?;
-        if self.record_best {
+        if self.best_moves > 0 {
             game.searches.resize(game.moves.len(), SearchRecord::default());
         }
         let wanted: Vec<bool> = game.evals.iter().map(|eval| !self.keep_known || *eval == NO_EVAL).collect();
@@ -126,11 +126,11 @@ impl Annotate {
             before
         });
         let positions = positions.filter(|position| wanted[position.game.ply()]);
-        engine.best_of_each(positions, self.limit, 1, stop, |position, found| {
+        engine.best_of_each(positions, self.limit, self.best_moves.max(1), stop, |position, found| {
             let (ply, mover) = (position.game.ply(), position.game.turn());
             game.evals[ply] = stored_eval(&found[0], mover);
-            if self.record_best {
-                game.searches[ply] = best_move_record(&found[0], mover);
+            if self.best_moves > 0 {
+                game.searches[ply] = search_record(found, mover);
             }
             *done = ply + 1;
         })?;

@@ -8,7 +8,7 @@ use engine::position::{Outcome, PackedMove};
 use super::engine_pool::EngineTask;
 use super::move_choice::MoveChoice;
 use super::start_positions::StartPositions;
-use super::{EngineError, Limit, UciEngine, best_move_record, position_after, stored_eval};
+use super::{EngineError, Limit, UciEngine, position_after, search_record, stored_eval};
 use crate::dataset::PendingGame;
 use crate::record::{FLAG_CHESS960, GameRecord, GameResult, game_rng};
 
@@ -74,7 +74,7 @@ impl Mine {
             let mover = position.game.turn();
             game.evals.push(stored_eval(&moves[0], mover));
             if self.record_best {
-                game.searches.push(best_move_record(&moves[0], mover));
+                game.searches.push(search_record(&moves[..1], mover));
             }
             position.play(m);
         }

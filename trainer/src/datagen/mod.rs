@@ -24,18 +24,36 @@ pub use mine::Mine;
 pub use move_choice::MoveChoice;
 pub use start_positions::{StartError, StartPositions, StartRules};
 
-/// A position's best move as the record of a search: a policy of this move alone, and win, draw and loss as the engine
-/// reports them or else by [`wdl_of_eval`]. Without a score nothing is recorded.
-fn best_move_record(best: &EngineMove, mover: Color) -> SearchRecord {
-    let [win, draw, loss] = match best.wdl {
-        Some(wdl) => wdl.map(|thousandths| f32::from(thousandths) / 1000.0),
-        None if best.score.is_none() => return SearchRecord::default(),
-        None => {
-            let [white, draw, black] = wdl_of_eval(stored_eval(best, mover));
-            mover.fold_wb([white, draw, black], [black, draw, white])
-        }
+/// How fast a move's share falls with the points that it gives up against the best: by e for so many of one point.
+const SHARE_SCALE: f32 = 0.05;
+
+/// A position's best moves as the record of a search: win, draw and loss of the first, and as the policy a softmax of
+/// what the moves are expected to score. Nothing is recorded without a score of the first; other moves without one are
+/// left out.
+fn search_record(best: &[EngineMove], mover: Color) -> SearchRecord {
+    let Some(Some([win, draw, loss])) = best.first().map(|first| wdl_for_mover(first, mover)) else {
+        return SearchRecord::default();
     };
-    SearchRecord::new(win - loss, draw, [(PackedMove::new(best.m), 1.0)])
+    let points = |[win, draw, _]: [f32; 3]| win + draw / 2.0;
+    let behind = |scored: &EngineMove| {
+        let lost = points([win, draw, loss]) - points(wdl_for_mover(scored, mover)?);
+        Some((PackedMove::new(scored.m), (-lost / SHARE_SCALE).exp()))
+    };
+    let weights: Vec<(PackedMove, f32)> = best.iter().filter_map(behind).collect();
+    let total: f32 = weights.iter().map(|(_, weight)| weight).sum();
+    SearchRecord::new(win - loss, draw, weights.into_iter().map(|(m, weight)| (m, weight / total)))
+}
+
+/// Win, draw and loss of a move as the engine reports them, or else by [`wdl_of_eval`].
+fn wdl_for_mover(scored: &EngineMove, mover: Color) -> Option<[f32; 3]> {
+    match scored.wdl {
+        Some(wdl) => Some(wdl.map(|thousandths| f32::from(thousandths) / 1000.0)),
+        None if scored.score.is_none() => None,
+        None => {
+            let [white, draw, black] = wdl_of_eval(stored_eval(scored, mover));
+            Some(mover.fold_wb([white, draw, black], [black, draw, white]))
+        }
+    }
 }
 
 /// The score of a move as in `games/1`: centipawns for White, or a mate in plies.
@@ -61,6 +79,32 @@ fn position_after(game: &GameRecord, plies: usize) -> UciPosition {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moves_have_shares_by_the_points_that_they_give_up() {
+        let moves = engine::position::Game::new().legal_moves();
+        let scored = |index: usize, wdl| EngineMove {
+            m: moves[index],
+            pv: vec![moves[index]],
+            score: Some(Score::Cp(0)),
+            wdl: Some(wdl),
+        };
+        // 0.70, 0.65 and 0.20 points: 1, 1/e and e^-10, of which the last is too small to be stored.
+        let best = [scored(4, [600, 200, 200]), scored(2, [500, 300, 200]), scored(0, [100, 200, 700])];
+        let record = search_record(&best, Color::White);
+        let shares: Vec<(PackedMove, f32)> =
+            record.shares.iter().map(|(m, share)| (*m, f32::from(*share) / 65535.0)).collect();
+        assert_eq!([shares[0].0, shares[1].0], [PackedMove::new(moves[4]), PackedMove::new(moves[2])]);
+        assert!((shares[0].1 - 0.7310).abs() < 1e-3 && (shares[1].1 - 0.2689).abs() < 1e-3, "{shares:?}");
+        assert_eq!(
+            (record.q, record.d),
+            ((0.4f32 * 32767.0).round() as i16, (0.2f32 * 65535.0).round() as u16)
+        );
+        assert_eq!(search_record(&best[..1], Color::White).shares, [(PackedMove::new(moves[4]), 65535)]);
+        let unknown = EngineMove { wdl: None, score: None, ..scored(1, [0; 3]) };
+        assert_eq!(search_record(&[best[0].clone(), unknown.clone()], Color::White).shares.len(), 1);
+        assert_eq!(search_record(&[unknown], Color::White), SearchRecord::default());
+    }
 
     #[test]
     fn scores_are_turned_to_white_and_mates_count_plies() {

@@ -160,7 +160,7 @@ impl UnitTask {
                     files: vec![games.clone()],
                     eval: EvalSide::Auto,
                     keep_known: rules.keep_known,
-                    record_best: rules.best_move,
+                    best_moves: rules.best_moves,
                     limit: rules.limit()?,
                 };
                 let done = run_tasks(&task, (&command, 1), store(0..unit.count)?, &bar, stop)?;

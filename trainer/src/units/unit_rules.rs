@@ -61,8 +61,8 @@ pub struct AnnotateRules {
     pub patience: u64,
     /// Whether evaluations that exist already are kept.
     pub keep_known: bool,
-    /// Whether each position's best move is recorded.
-    pub best_move: bool,
+    /// How many of each position's best moves are recorded.
+    pub best_moves: usize,
 }
 
 impl AnnotateRules {
