@@ -234,6 +234,8 @@ def play_fastchess(fastchess, players, arguments):
     command += ["-rounds", str(arguments.games // 2), "-games", "2", "-recover", "-ratinginterval", "0"]
     command += ["-concurrency", str(arguments.concurrency), "-autosaveinterval", "0"]
     command += ["-pgnout", f"file={arguments.pgn}", "nodes=true", "nps=true", "timeleft=true"]
+    if arguments.max_moves:
+        command += ["-maxmoves", str(arguments.max_moves)]
     if arguments.chess960:
         command += ["-variant", "fischerandom"]
     if arguments.strict:
@@ -448,6 +450,8 @@ class PythonMatch:
             board.push(answer.move)
             moves.append(answer.move)
             result = self.result(board)
+            if result is None and self.arguments.max_moves and len(moves) >= 2 * self.arguments.max_moves:
+                result, termination = "1/2-1/2", "adjudication"
         self.write(number, white, black, start, moves, result, termination)
 
     def result(self, board):
@@ -502,6 +506,7 @@ def parse():
         help="the opponent's, where they differ: by their speeds, for equal time on a busy machine (default: --nodes)")
     add("--adjudicate", action="store_true",
         help="end games that both engines see as won (7 pawns, 5 moves) or drawn (after move 40); fastchess only")
+    add("--max-moves", type=int, metavar="N", help="call a game drawn after N moves of each side (default: never)")
     add("--chess960", action="store_true", help="Chess960; the book's positions are such; fastchess only")
     add("--strict", action="store_true",
         help="end the match at fastchess's first warning (a variation that is illegal or goes on past the end, …)")
@@ -521,6 +526,8 @@ def parse():
         parser.error("--tc is seconds+seconds, as in 1+0.1")
     if arguments.opponent_nodes and not arguments.nodes:
         parser.error("--opponent-nodes goes with --nodes")
+    if arguments.max_moves is not None and arguments.max_moves < 1:
+        parser.error("--max-moves must be positive")
     arguments.opponent_nodes = arguments.opponent_nodes or arguments.nodes
     arguments.limit = arguments.tc
     if arguments.nodes:

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use trainer::cli::{
-    AnnotateArgs, ArenaArgs, ConvertLc0Args, EvaluateArgs, ExportArgs, ExportPgnArgs, FetchGamesArgs,
-    HeatmapArgs, ImportArgs, InspectArgs, LrFinderArgs, MineArgs, OverfitArgs, PlotArgs, QuantiseArgs,
-    RateArgs, RlArgs, SelfPlayArgs, TrainArgs, VerifyArgs, WorkArgs,
+    AnnotateArgs, ArenaArgs, BestArgs, ConvertLc0Args, EvaluateArgs, ExportArgs, ExportPgnArgs,
+    FetchGamesArgs, HeatmapArgs, ImportArgs, InspectArgs, LrFinderArgs, MineArgs, OverfitArgs, PlotArgs,
+    QuantiseArgs, RateArgs, RlArgs, SelfPlayArgs, TrainArgs, VerifyArgs, WorkArgs,
 };
 
 /// Philidor's trainer: from games to networks.
@@ -38,6 +38,7 @@ enum Command {
     Quantise(QuantiseArgs),
     #[command(alias = "gauge")]
     Evaluate(EvaluateArgs),
+    Best(BestArgs),
     Heatmap(HeatmapArgs),
     #[command(alias = "learn")]
     Rl(RlArgs),
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
         Command::ConvertLc0(args) => args.run(),
         Command::Quantise(args) => args.run(),
         Command::Evaluate(args) => args.run(),
+        Command::Best(args) => args.run(),
         Command::Heatmap(args) => args.run(),
         Command::Rl(args) => args.run(),
         Command::Work(args) => args.run(),

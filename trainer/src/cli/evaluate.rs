@@ -30,7 +30,7 @@ enum EvaluateCommand {
         predicting the overall shares of wins, draws and losses.\n\
         Against deep searches: annotate games.pgn --nodes 20000 --best-move --name deep, then evaluate accuracy NET \
         --games data/deep-*.h5 --split all --searches\n\
-        The gain of each step of a recursive network: --think-steps 1,2,4,8")]
+        The gain of each step of a recursive network, with losses and the policy's entropy: --think-steps 1,2,4,8,16")]
     Accuracy(AccuracyArgs),
     /// How many positions of tactics suites networks solve, alone and by a search
     #[command(

@@ -31,6 +31,7 @@ mod export;
 mod verify;
 mod convert_lc0;
 mod evaluate;
+mod best;
 mod heatmap;
 mod rl;
 mod rl_limits;
@@ -40,6 +41,7 @@ use engine::interrupt;
 
 pub use annotate::AnnotateArgs;
 pub use arena::ArenaArgs;
+pub use best::BestArgs;
 pub use convert_lc0::ConvertLc0Args;
 pub use evaluate::EvaluateArgs;
 pub use export::ExportArgs;

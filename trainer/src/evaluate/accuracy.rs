@@ -50,10 +50,19 @@ pub fn sets(files: &[PathBuf], wanted: Option<Split>) -> Result<Vec<GameSet>> {
     Ok(sets)
 }
 
-const MEASURES: [&str; 6] =
-    ["top-1", "top-5", "policy loss", "WDL loss", "top-1, all outputs", "top-5, all outputs"];
+const MEASURES: [&str; 7] = [
+    "top-1",
+    "top-5",
+    "policy loss",
+    "WDL loss",
+    "policy entropy",
+    "top-1, all outputs",
+    "top-5, all outputs",
+];
 /// The measures among all outputs come last and are printed only where they were measured.
-const ALWAYS: usize = 4;
+const ALWAYS: usize = 5;
+/// The entropy among the measures.
+const ENTROPY: usize = 4;
 
 /// How well networks predict some sets: per set, network and phase.
 pub struct Accuracy {
@@ -212,7 +221,7 @@ impl Accuracy {
             let printed = if counts[0].raw()[0].is_some() { MEASURES.len() } else { ALWAYS };
             for (measure, name) in MEASURES.into_iter().enumerate().take(printed) {
                 let number = |number: Option<f64>| match measure {
-                    0 | 1 | 4 | 5 => per_cent(number),
+                    0 | 1 | 5 | 6 => per_cent(number),
                     _ => number.map_or("–".into(), |number| format!("{number:.3}")),
                 };
                 let first = |text: String| if measure == 0 { text } else { String::new() };
@@ -220,6 +229,7 @@ impl Accuracy {
                 row = row.into_iter().map(first).collect();
                 row.push(name.to_owned());
                 let value = |counts: &AccuracyCounts| match measure.checked_sub(ALWAYS) {
+                    None if measure == ENTROPY => counts.entropy(),
                     None => counts.measures()[measure],
                     Some(raw) => counts.raw()[raw],
                 };
@@ -237,7 +247,7 @@ impl Accuracy {
             let networks: Value = self.networks.iter().zip(&counts).map(|(network, counts)| {
                 let [top1, top5, policy_loss, wdl_loss] = counts.measures();
                 let mut numbers =
-                    json!({ "top1": top1, "top5": top5, "policy_loss": policy_loss, "wdl_loss": wdl_loss });
+                    json!({ "top1": top1, "top5": top5, "policy_loss": policy_loss, "wdl_loss": wdl_loss, "policy_entropy": counts.entropy() });
                 if let [Some(top1), Some(top5)] = counts.raw() {
                     numbers["raw_top1"] = top1.into();
                     numbers["raw_top5"] = top5.into();

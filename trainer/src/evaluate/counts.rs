@@ -16,6 +16,7 @@ pub struct AccuracyCounts {
     top1: usize,
     top5: usize,
     policy_loss: f64,
+    entropy: f64,
     wdl_loss: f64,
     /// Positions with a known outcome and a predicted WDL.
     with_wdl: usize,
@@ -36,6 +37,8 @@ impl AccuracyCounts {
         self.top1 += usize::from(rank <= 1);
         self.top5 += usize::from(rank <= 5);
         self.policy_loss += nats(prior);
+        let entropy = |prior: f32| f64::from(prior) * nats(prior);
+        self.entropy += prediction.policy.iter().map(|(_, prior)| entropy(*prior)).sum::<f64>();
         if let Some(outcome) = outcome.map(|outcome| outcome.map(f64::from)) {
             self.decided += 1;
             self.outcomes = sum(self.outcomes, outcome);
@@ -64,6 +67,7 @@ impl AccuracyCounts {
             top1: self.top1 + other.top1,
             top5: self.top5 + other.top5,
             policy_loss: self.policy_loss + other.policy_loss,
+            entropy: self.entropy + other.entropy,
             wdl_loss: self.wdl_loss + other.wdl_loss,
             with_wdl: self.with_wdl + other.with_wdl,
             raw: std::array::from_fn(|i| self.raw[i] + other.raw[i]),
@@ -80,6 +84,11 @@ impl AccuracyCounts {
             mean(self.policy_loss, self.positions),
             mean(self.wdl_loss, self.with_wdl),
         ]
+    }
+
+    /// Mean entropy of the policy over the legal moves, in nats.
+    pub fn entropy(&self) -> Option<f64> {
+        (self.positions > 0).then(|| self.entropy / self.positions as f64)
     }
 
     /// Top-1 and top-5 accuracy among all outputs, if measured.

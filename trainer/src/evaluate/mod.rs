@@ -11,10 +11,12 @@ mod criterion;
 pub(crate) mod suite;
 mod canary;
 mod judge;
-mod report;
+pub(crate) mod report;
 mod counts;
+mod best;
 pub(crate) mod accuracy;
 
+pub use best::{BestMeasure, BestOfRun, best_of_runs};
 pub use canary::{CATEGORIES, Category, canaries, weight};
 pub use criterion::Criterion;
 pub use judge::{GradedAnswer, TestPosition, judge};

@@ -181,6 +181,16 @@ fn failed_downloads_are_reported() {
     let (error, _) =
         ask(vec![answer("200 OK", "", "<html>"); 2], Fetch { tries: 2, ..lichess("x", "2024-05") });
     assert!(error.contains("no PGN"), "{error}");
+    // lichess asks for a full minute after 429, and for one download at a time; chess.com answers 410 where there will
+    // never be anything, and 429 to requests at the same time.
+    let limit = answer("429 Too Many Requests", "", "{\"error\":\"Please only run 1 request(s) at a time\"}");
+    let (error, pauses) = ask(vec![limit.clone(); 2], Fetch { tries: 2, ..lichess("x", "2024-05") });
+    assert!(error.contains("429"), "{error}");
+    assert_eq!(pauses, [60]);
+    let (_, pauses) = ask(vec![limit; 2], Fetch { tries: 2, ..request(Site::ChessCom, "x", "2024-05") });
+    assert_eq!(pauses, [60]);
+    let gone = answer("410 Gone", "", "{\"code\":0,\"message\":\"User not found\"}");
+    assert_eq!(ask(vec![gone], request(Site::ChessCom, "x", "2024-05")).0, "chess.com has no player x");
     assert_eq!(ask(vec![answer("403 Forbidden", "", "")], lichess("x", "2024-05")).1, [0; 0], "one attempt");
     assert_eq!(ask(vec![], lichess("x", "2024-08")).0, "2024-08 has not begun yet");
     assert_eq!(

@@ -1,0 +1,175 @@
+//! The best network over many runs, by the validations in their `metrics.jsonl`.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+/// Folders within folders that are searched for runs.
+const DEPTH: usize = 4;
+
+/// What runs are compared by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum BestMeasure {
+    /// The least policy loss: every network has one
+    #[default]
+    PolicyLoss,
+    /// The least WDL loss
+    WdlLoss,
+    /// The greatest top-1 accuracy
+    Top1,
+}
+
+/// The best validation of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BestOfRun {
+    /// The run's folder.
+    pub folder: PathBuf,
+    /// Training samples seen then.
+    pub samples: u64,
+    /// Mean cross-entropy of the policy, nat.
+    pub policy_loss: Option<f64>,
+    /// Mean cross-entropy of win, draw, loss, nat; `None` without a value.
+    pub wdl_loss: Option<f64>,
+    /// Share of positions whose move is ranked first.
+    pub top1: Option<f64>,
+    /// The network: the run's best checkpoint, or its last.
+    pub network: Option<PathBuf>,
+}
+
+impl BestOfRun {
+    /// The measure, to be least.
+    fn key(&self, by: BestMeasure) -> Option<f64> {
+        match by {
+            BestMeasure::PolicyLoss => self.policy_loss,
+            BestMeasure::WdlLoss => self.wdl_loss,
+            BestMeasure::Top1 => self.top1.map(|top1| -top1),
+        }
+    }
+}
+
+/// The runs in `folders` and below, best first. Runs without a validation that has the measure are left out.
+///
+/// # Errors
+///
+/// A folder or a file in it cannot be read, or there is no such run.
+pub fn best_of_runs(folders: &[PathBuf], by: BestMeasure) -> Result<Vec<BestOfRun>> {
+    let mut files = Vec::new();
+    for folder in folders {
+        find(folder, DEPTH, &mut files).with_context(|| folder.display().to_string())?;
+    }
+    let mut runs = Vec::new();
+    for file in &files {
+        let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
+        let folder = file.parent().unwrap_or(Path::new("."));
+        let validations = text.lines().filter_map(|line| validation(folder, line));
+        let known = validations.filter_map(|run| run.key(by).map(|key| (key, run)));
+        runs.extend(known.min_by(|(a, _), (b, _)| a.total_cmp(b)));
+    }
+    ensure!(
+        !runs.is_empty(),
+        "no validation in {} metrics.jsonl below {}: a run needs held-out games",
+        files.len(),
+        folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ")
+    );
+    runs.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    Ok(runs.into_iter().map(|(_, run)| BestOfRun { network: network(&run.folder), ..run }).collect())
+}
+
+/// Adds the `metrics.jsonl` in `folder` and, `depth` deep, below it.
+fn find(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    let metrics = folder.join("metrics.jsonl");
+    if metrics.is_file() {
+        files.push(metrics);
+    }
+    let mut below: Vec<PathBuf> =
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    below.sort();
+    // Links are not followed: they could lead back here.
+    for path in below.iter().filter(|path| depth > 0 && path.is_dir() && !path.is_symlink()) {
+        find(path, depth - 1, files)?;
+    }
+    Ok(())
+}
+
+fn validation(folder: &Path, line: &str) -> Option<BestOfRun> {
+    let line: Value = serde_json::from_str(line).ok()?;
+    let measures = line.get("validation")?;
+    let number = |key: &str| measures[key].as_f64().filter(|number| number.is_finite());
+    Some(BestOfRun {
+        folder: folder.to_owned(),
+        samples: line["samples"].as_u64()?,
+        policy_loss: number("policy_loss"),
+        wdl_loss: number("wdl_loss"),
+        top1: number("top1"),
+        network: None,
+    })
+}
+
+/// `checkpoints/best.safetensors`, or else the last checkpoint by name.
+fn network(folder: &Path) -> Option<PathBuf> {
+    let checkpoints = folder.join("checkpoints");
+    let mut all: Vec<PathBuf> = fs::read_dir(&checkpoints)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "safetensors"))
+        .collect();
+    all.sort();
+    let best = checkpoints.join("best.safetensors");
+    if all.contains(&best) { Some(best) } else { all.pop() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(root: &Path, name: &str, lines: &str, checkpoints: &[&str]) {
+        let folder = root.join(name);
+        fs::create_dir_all(folder.join("checkpoints")).unwrap();
+        fs::write(folder.join("metrics.jsonl"), lines).unwrap();
+        for checkpoint in checkpoints {
+            fs::write(folder.join("checkpoints").join(checkpoint), "").unwrap();
+        }
+    }
+
+    #[test]
+    fn the_best_validation_of_each_run_is_found_and_runs_are_sorted() {
+        let root = tempfile::tempdir().unwrap();
+        let line = |samples: u64, policy: f64, wdl: &str, top1: f64| {
+            format!(
+                "{{\"samples\": {samples}, \"step\": 1, \"validation\": \
+                 {{\"policy_loss\": {policy}, \"wdl_loss\": {wdl}, \"top1\": {top1}}}}}\n"
+            )
+        };
+        let first = line(10, 3.0, "0.9", 0.2)
+            + "{\"samples\": 15, \"policy_loss\": 1.0}\n"
+            + &line(20, 2.5, "1.0", 0.3)
+            + &line(30, 2.7, "0.95", 0.25)
+            + "a torn li";
+        run(root.path(), "a/first", &first, &["step-10.safetensors", "best.safetensors"]);
+        run(root.path(), "second", &line(5, 2.6, "null", 0.4), &["last.safetensors"]);
+        run(root.path(), "none", "{\"samples\": 15, \"policy_loss\": 1.0}\n", &[]);
+        let folders = [root.path().to_owned()];
+        let best = |by| {
+            let found = best_of_runs(&folders, by).unwrap();
+            let name = |run: &BestOfRun| run.folder.file_name().unwrap().to_str().unwrap().to_owned();
+            found.iter().map(|run| (name(run), run.samples)).collect::<Vec<_>>()
+        };
+        let named = |name: &str, samples| (name.to_owned(), samples);
+        assert_eq!(best(BestMeasure::PolicyLoss), [named("first", 20), named("second", 5)]);
+        assert_eq!(best(BestMeasure::Top1), [named("second", 5), named("first", 20)]);
+        assert_eq!(best(BestMeasure::WdlLoss), [named("first", 10)]);
+        let found = best_of_runs(&folders, BestMeasure::PolicyLoss).unwrap();
+        let files: Vec<String> = found
+            .iter()
+            .map(|run| run.network.as_ref().unwrap().file_name().unwrap().to_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(files, ["best.safetensors", "last.safetensors"]);
+        let error = best_of_runs(&[root.path().join("none")], BestMeasure::Top1).unwrap_err().to_string();
+        assert!(error.contains("no validation in 1 metrics.jsonl"), "{error}");
+        assert!(best_of_runs(&[root.path().join("missing")], BestMeasure::Top1).is_err());
+    }
+}
