@@ -12,7 +12,7 @@ use super::bounds;
 use super::layers;
 use super::selfplay::SelfPlayRules;
 use super::sparse::{SparseAdam, SparseSourceConfig, SparseTrainConfig, holds_sparse, is_sparse};
-use super::train::TrainConfig;
+use super::train::{TrainConfig, uncomment};
 
 /// A reinforcement-learning run. Names and defaults are NeuralMatePlay's where it has them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -256,6 +256,8 @@ pub enum RlPreset {
     Cpu,
     /// One GPU: NeuralMatePlay's 800 visits and batches of 1024, 256 games at once
     Gpu,
+    /// NeuralMatePlay's self-play with its numbers: 800 visits, 100 games, batches of 1024; needs a GPU
+    Neuralmateplay,
     /// From random weights: a tiny network that learns to beat the random mover within an hour of a CPU
     Tiny,
 }
@@ -267,9 +269,11 @@ impl RlPreset {
         let text = match self {
             RlPreset::Cpu => include_str!("rl/presets/cpu.json"),
             RlPreset::Gpu => include_str!("rl/presets/gpu.json"),
+            RlPreset::Neuralmateplay => include_str!("rl/presets/neuralmateplay.json"),
             RlPreset::Tiny => include_str!("rl/presets/tiny.json"),
         };
         let mut json: Value = serde_json::from_str(text).expect("presets are valid JSON");
+        uncomment(&mut json);
         let own = json.as_object_mut().and_then(|json| json.remove("sparse"));
         if let (true, Some(own)) = (sparse, own) {
             json["train"] = Value::Null;
@@ -610,7 +614,7 @@ mod tests {
     #[test]
     fn presets_are_valid_and_keys_are_known() {
         let no_games = ["pretrain_mix_ratio=0".to_owned()];
-        for preset in [RlPreset::Cpu, RlPreset::Gpu, RlPreset::Tiny] {
+        for preset in [RlPreset::Cpu, RlPreset::Gpu, RlPreset::Neuralmateplay, RlPreset::Tiny] {
             let config = RlConfig::load(preset, &[], &no_games).unwrap();
             let text = serde_json::to_value(&config).unwrap();
             assert_eq!(serde_json::from_value::<RlConfig>(text).unwrap(), config);
@@ -751,6 +755,24 @@ mod tests {
         assert_eq!(resumed.model_keys().unwrap(), json!({}));
         let other = settings(&["train.model={\"family\": \"linear\"}"]).model_keys().unwrap();
         assert_eq!(other, json!({ "family": "linear" }));
+    }
+
+    #[test]
+    fn neuralmateplays_preset_has_the_documents_numbers() {
+        let no_games = ["pretrain_mix_ratio=0".to_owned()];
+        let config = RlConfig::load(RlPreset::Neuralmateplay, &[], &no_games).unwrap();
+        let train = config.train.torch().unwrap();
+        assert_eq!((config.play.visits, config.games_per_iteration, config.buffer_size), (800, 100, 500_000));
+        assert_eq!((train.batch, train.lr), (1024, 5e-6));
+        assert_eq!((config.arena.every, config.arena.games, config.arena.veto_games), (5, 20, 20));
+        assert_eq!((config.kl.cost.weight, config.play.search.c_puct), (0.1, 1.5));
+        // Thirty moves of each side.
+        let temperature = &config.play.temperature;
+        assert_eq!((temperature.opening, temperature.plies, temperature.later), (1.0, 60, 0.1));
+        let pretraining = crate::config::train::TrainPreset::Neuralmateplay.parse("{}", &[]).unwrap();
+        assert_eq!(train.model, pretraining.model);
+        let json = RlPreset::Neuralmateplay.json(false);
+        assert_eq!(json["pretrain_mix_ratio"], 0.5);
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub struct DeviceBatch {
     pub wdl: Tensor,
     /// `[n]` i64: the source of each sample.
     pub source: Tensor,
+    /// `[n]` fp32: 1 where the move played captures, promotes or gives check, else 0; `None` if the batch does not tell.
+    pub tactical: Option<Tensor>,
     /// Policy targets with more than one move; if any sample has one, this covers every sample.
     pub shares: Option<DeviceShares>,
     /// The teacher's targets, with distillation.
@@ -102,6 +104,10 @@ impl Expander {
             policy: self.send(Tensor::from_slice(&indices)),
             wdl: self.send(Tensor::from_slice(&batch.wdl).view([n, 3])),
             source: self.send(Tensor::from_slice(&sources)),
+            tactical: (batch.tactical.len() == batch.size).then(|| {
+                let tactical: Vec<f32> = batch.tactical.iter().map(|&tactical| f32::from(tactical)).collect();
+                self.send(Tensor::from_slice(&tactical))
+            }),
             shares: (!batch.shares.is_empty()).then(|| self.shares(&batch.shares, &batch.policy)),
             teacher_targets: batch
                 .teacher_targets

@@ -6,7 +6,7 @@
 use super::params::{Class, Init, ParamId, ParamLayout, StatId, Weights};
 use crate::config::model::ResnetConfig;
 use crate::config::model::resnet::{Activation, NormKind};
-use tch::{Kind, Tensor};
+use tch::{Device, Kind, Tensor};
 
 /// Added to the variance in normalisations.
 pub(crate) const EPSILON: f64 = 1e-5;
@@ -24,7 +24,14 @@ pub(crate) struct ForwardPass<'a> {
 impl ForwardPass<'_> {
     /// `x` with dropout of probability `p`, in training only.
     pub fn dropped(&self, x: Tensor, p: f64) -> Tensor {
-        if self.train && p > 0.0 { x.dropout(p, true) } else { x }
+        let cut = (256.0 * p).round();
+        if !self.train || p == 0.0 {
+            x
+        } else if x.device() == Device::Cpu && (1.0..256.0).contains(&cut) {
+            &x * dropout_mask(&x, cut)
+        } else {
+            x.dropout(p, true)
+        }
     }
 
     /// Activations `x`; with quantisation-aware training rounded to 256 levels (one scale for the whole tensor).
@@ -51,6 +58,16 @@ impl ForwardPass<'_> {
         let step = tch::no_grad(|| weight.abs().amax(inner.as_slice(), true) / 127.0);
         straight_through(weight, &step)
     }
+}
+
+/// Zero for `cut` of 256 elements of `x`, and what keeps the mean for the others. libtorch draws a 64-bit number for each
+/// element, one after the other, which was a tenth of a step of the family `trm`; eight elements share one here.
+fn dropout_mask(x: &Tensor, cut: f64) -> Tensor {
+    let _guard = tch::no_grad_guard();
+    let elements = x.numel() as i64;
+    let words = Tensor::empty([(elements + 7) / 8], (Kind::Int64, x.device()));
+    let bytes = words.random_from(i64::MIN, None).view_dtype(Kind::Uint8);
+    bytes.narrow(0, 0, elements).view(&x.size()[..]).ge(cut).to_kind(x.kind()) * (256.0 / (256.0 - cut))
 }
 
 /// `x` rounded to multiples of `step` with the straight-through gradient estimator (Bengio, Léonard and Courville 2013;
@@ -201,11 +218,19 @@ impl ConvNorm {
 pub(crate) struct SqueezeExcitation {
     pub reduce: Linear,
     pub expand: Linear,
+    pub activation: Activation,
 }
 
 impl SqueezeExcitation {
-    pub fn new(layout: &mut ParamLayout, name: &str, channels: i64, hidden: i64) -> SqueezeExcitation {
+    pub fn new(
+        layout: &mut ParamLayout,
+        name: &str,
+        channels: i64,
+        hidden: i64,
+        activation: Activation,
+    ) -> SqueezeExcitation {
         SqueezeExcitation {
+            activation,
             reduce: Linear::new(layout, &format!("{name}.reduce"), channels, hidden, 2.0),
             expand: Linear::new(layout, &format!("{name}.expand"), hidden, channels, 1.0),
         }
@@ -213,7 +238,8 @@ impl SqueezeExcitation {
 
     pub fn forward(&self, pass: &ForwardPass, x: &Tensor) -> Tensor {
         let means = pass.rounded(x.mean_dim([2i64, 3].as_slice(), false, None::<Kind>));
-        let gate = self.expand.forward(pass, &self.reduce.forward(pass, &means).relu()).sigmoid();
+        let hidden = self.activation.forward(&self.reduce.forward(pass, &means));
+        let gate = self.expand.forward(pass, &hidden).sigmoid();
         x * gate.unsqueeze(-1).unsqueeze(-1)
     }
 }
@@ -360,5 +386,26 @@ mod tests {
         let [plain, rounding] = answers(true);
         let difference = (plain - rounding).abs().max().double_value(&[]);
         assert!(difference > 1e-5, "{difference}");
+    }
+
+    #[test]
+    fn dropout_keeps_the_mean_and_repeats_with_its_seed() {
+        let x = Tensor::ones([100, 1001], (Kind::Float, Device::Cpu));
+        tch::manual_seed(3);
+        let dropped = &x * dropout_mask(&x, 77.0);
+        // 77 of 256 are zero, the others 256/179: within five standard deviations of 0.0014 each.
+        let zeros = dropped.eq(0.0).to_kind(Kind::Float).mean(Kind::Float).double_value(&[]);
+        assert!((zeros - 77.0 / 256.0).abs() < 0.0075, "{zeros}");
+        assert!((dropped.mean(Kind::Float).double_value(&[]) - 1.0).abs() < 0.011);
+        assert!((dropped.max().double_value(&[]) - 256.0 / 179.0).abs() < 1e-6);
+        // Every byte of a word is used, the sign's too: no column of eight differs.
+        let columns = dropout_mask(&Tensor::ones([20_000, 8], (Kind::Float, Device::Cpu)), 77.0);
+        let shares = columns.eq(0.0).to_kind(Kind::Float).mean_dim([0i64].as_slice(), false, Kind::Float);
+        assert!((shares - 77.0 / 256.0).abs().max().double_value(&[]) < 0.017);
+        let again = |seed| {
+            tch::manual_seed(seed);
+            &x * dropout_mask(&x, 77.0)
+        };
+        assert!(again(3).equal(&dropped) && !again(4).equal(&dropped));
     }
 }

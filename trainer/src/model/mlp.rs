@@ -1,5 +1,5 @@
-//! The family `mlp`: a multi-layer perceptron with ReLU from 14 planes to the moves of gym-chess and, optionally, to
-//! win, draw and loss.
+//! The family `mlp`: a multi-layer perceptron with ReLU from a board to a policy, in gym-chess's encodings or the linear
+//! model's, and, optionally, to win, draw and loss.
 
 use super::layers::{ForwardPass, Linear};
 use super::net::Output;
@@ -7,7 +7,6 @@ use super::params::ParamLayout;
 use tch::Tensor;
 
 use crate::config::model::MlpConfig;
-use crate::config::model::mlp::{INPUT, POLICY};
 
 /// The structure of a multi-layer perceptron.
 pub(crate) struct Mlp {
@@ -18,7 +17,8 @@ pub(crate) struct Mlp {
 
 impl Mlp {
     pub fn new(layout: &mut ParamLayout, config: &MlpConfig) -> Mlp {
-        let mut width = INPUT.size() as i64;
+        let schemes = config.schemes();
+        let mut width = schemes.input.size() as i64;
         let mut hidden = Vec::new();
         for (i, &units) in config.hidden.iter().enumerate() {
             hidden.push(Linear::new(layout, &format!("hidden.{i}"), width, units, 2.0));
@@ -26,14 +26,14 @@ impl Mlp {
         }
         Mlp {
             hidden,
-            policy: Linear::new(layout, "policy", width, POLICY.size() as i64, 0.1),
+            policy: Linear::new(layout, "policy", width, schemes.policy.size() as i64, 0.1),
             value: config.value.then(|| Linear::new(layout, "value", width, 3, 0.1)),
         }
     }
 
-    /// The outputs for `planes` `[batch, 14, 8, 8]`.
-    pub fn forward(&self, pass: &ForwardPass, planes: &Tensor) -> Output {
-        let flat = planes.flatten(1, -1);
+    /// The outputs for `input` `[batch, 14, 8, 8]` or `[batch, 832]`.
+    pub fn forward(&self, pass: &ForwardPass, input: &Tensor) -> Output {
+        let flat = input.flatten(1, -1);
         let x = self.hidden.iter().fold(flat, |x, layer| layer.forward(pass, &x).relu());
         let wdl = self.value.iter().map(|layer| layer.forward(pass, &x)).collect();
         Output { policy: vec![self.policy.forward(pass, &x)], wdl }

@@ -127,6 +127,10 @@ mod tests {
     #[test]
     fn the_notebooks_networks_have_their_sizes_and_settings() {
         assert_eq!(parameters(TrainPreset::Linear), 1_639_344);
+        assert_eq!(parameters(TrainPreset::LinearSgd), 1_639_344);
+        let config = TrainPreset::LinearSgd.parse("{}", &[]).unwrap();
+        assert_eq!((config.lr, config.momentum, config.weight_decay, config.ema), (0.01, 0.0, 0.0, 0.0));
+        assert_eq!(parameters(TrainPreset::LinearHidden), 833 * 256 + 257 * 1968);
         let layers = [(896, 1000), (1000, 1000), (1000, 1000), (1000, 200), (200, 4672)];
         assert_eq!(
             parameters(TrainPreset::Mlp),

@@ -100,12 +100,12 @@ pub fn step_losses(
         policy = policy * (1.0 - config.label_smoothing) - even * config.label_smoothing;
     }
     let (wdl_target, mut total) = match &batch.teacher_targets {
-        None => (batch.wdl.shallow_clone(), policy.mean(Kind::Float)),
+        None => (batch.wdl.shallow_clone(), policy_mean(&policy, batch, config)),
         Some(teacher_targets) => {
             let alpha = config.teacher.alpha;
             let imitation = divergence(&legal_logits, teacher_targets, config.teacher.temperature);
             let target = &batch.wdl * (1.0 - alpha) + &teacher_targets.wdl * alpha;
-            (target, (&policy * (1.0 - alpha) + imitation * alpha).mean(Kind::Float))
+            (target, policy_mean(&(&policy * (1.0 - alpha) + imitation * alpha), batch, config))
         }
     };
     let (wdl, mean_wdl) = match wdl_logits {
@@ -125,6 +125,17 @@ pub fn step_losses(
         total -= entropy.mean(Kind::Float) * config.entropy_weight;
     }
     StepLosses { total, policy, wdl, mean_wdl, legal_logits }
+}
+
+/// The mean of policy losses `[n]`, in which tactical positions count `tactical_weight` times.
+fn policy_mean(losses: &Tensor, batch: &DeviceBatch, config: &TrainConfig) -> Tensor {
+    match &batch.tactical {
+        Some(tactical) if config.tactical_weight != 1.0 => {
+            let weights = tactical * (config.tactical_weight - 1.0) + 1.0;
+            (losses * &weights).sum(Kind::Float) / weights.sum(Kind::Float).clamp_min(f64::from(f32::EPSILON))
+        }
+        _ => losses.mean(Kind::Float),
+    }
 }
 
 /// `[n]`: Kullback–Leibler divergence (nat) of the policy from the teacher's at this softmax temperature, times the
@@ -165,6 +176,7 @@ mod tests {
             policy: Tensor::from_slice(&[played]),
             wdl: Tensor::from_slice(&[0.5f32, 0.5, 0.0]).view([1, 3]),
             source: Tensor::from_slice(&[0i64]),
+            tactical: None,
             shares: None,
             teacher_targets: None,
         }
@@ -189,6 +201,26 @@ mod tests {
         let raw = TrainConfig { mask_illegal: false, value_weight: 2.0, ..TrainConfig::default() };
         let raw = losses(&equal_logits(), &batch, &raw);
         assert!((value(&raw.total) - 8f64.ln() - 2.0 * 3f64.ln()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn tactical_positions_count_as_often_as_their_weight_says() {
+        let (one, other) = (one_sample(&[1, 2], 2), one_sample(&[1, 2, 5, 7], 2));
+        let mut batch = one_sample(&[1, 2], 2);
+        batch.illegal = Tensor::cat(&[&one.illegal, &other.illegal], 0);
+        batch.policy = Tensor::cat(&[&one.policy, &other.policy], 0);
+        batch.wdl = Tensor::cat(&[&one.wdl, &other.wdl], 0);
+        batch.tactical = Some(Tensor::from_slice(&[0f32, 1.0]));
+        let logits = Tensor::zeros([2, 8], (Kind::Float, tch::Device::Cpu));
+        let total = |tactical_weight| {
+            let config = TrainConfig { tactical_weight, ..TrainConfig::default() };
+            value(&step_losses(&logits, None, &batch, &config).total)
+        };
+        // ln 2 and, tactical, ln 4: as often, three times as often, not at all.
+        let [two, four] = [2f64.ln(), 4f64.ln()];
+        assert!((total(1.0) - (two + four) / 2.0).abs() < 1e-6);
+        assert!((total(3.0) - (two + 3.0 * four) / 4.0).abs() < 1e-6);
+        assert!((total(0.0) - two).abs() < 1e-6);
     }
 
     #[test]

@@ -5,16 +5,23 @@ use engine::encoding::{Input, Policy};
 use engine::eval::{Schemes, ValueScheme};
 use serde::{Deserialize, Serialize};
 
-/// Its input scheme.
-pub const INPUT: Input = Input::Planes14;
-
-/// Its policy scheme.
-pub const POLICY: Policy = Policy::Gym4672;
+/// What goes in and what comes out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MlpEncoding {
+    /// gym-chess's: `planes14/1` to `gym4672/1`.
+    #[default]
+    Gym,
+    /// The linear model's: `onehot832/1` to `uci1968/1`.
+    Squares,
+}
 
 /// Configuration of a multi-layer perceptron.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MlpConfig {
+    /// What goes in and what comes out.
+    pub encoding: MlpEncoding,
     /// Number of units of each hidden layer, from the input to the output.
     pub hidden: Vec<i64>,
     /// Whether there is a value head (win, draw, loss) on the last hidden layer; otherwise the network has a policy only.
@@ -23,18 +30,18 @@ pub struct MlpConfig {
 
 impl Default for MlpConfig {
     fn default() -> Self {
-        MlpConfig { hidden: vec![1000, 1000, 1000, 200], value: true }
+        MlpConfig { encoding: MlpEncoding::Gym, hidden: vec![1000, 1000, 1000, 200], value: true }
     }
 }
 
 impl MlpConfig {
     /// The network's input and output schemes.
     pub fn schemes(&self) -> Schemes {
-        Schemes {
-            input: INPUT,
-            policy: POLICY,
-            value: if self.value { ValueScheme::Wdl } else { ValueScheme::None },
-        }
+        let (input, policy) = match self.encoding {
+            MlpEncoding::Gym => (Input::Planes14, Policy::Gym4672),
+            MlpEncoding::Squares => (Input::Onehot832, Policy::Uci1968),
+        };
+        Schemes { input, policy, value: if self.value { ValueScheme::Wdl } else { ValueScheme::None } }
     }
 
     /// Checks the values.

@@ -56,8 +56,10 @@ pub struct ResnetConfig {
     pub norm: NormKind,
     /// Groups of [`NormKind::Group`]; a head uses the greatest common divisor of this and its channels.
     pub groups: i64,
-    /// Activation function of tower and heads (squeeze-and-excitation always uses ReLU inside).
+    /// Activation function of tower and heads.
     pub activation: Activation,
+    /// Activation function inside squeeze-and-excitation.
+    pub se_activation: Activation,
     /// The number of blocks, counted from the last, that are followed by self-attention over the 64 squares.
     pub attention_blocks: i64,
     /// Attention heads; must divide `filters`.
@@ -88,6 +90,7 @@ impl Default for ResnetConfig {
             norm: NormKind::Batch,
             groups: 8,
             activation: Activation::Relu,
+            se_activation: Activation::Relu,
             attention_blocks: 0,
             attention_heads: 4,
             policy_head: PolicyHead::Conv,

@@ -16,6 +16,7 @@ use super::model::ModelConfig;
 pub use parts::{EwcConfig, OptimiserKind, Schedule, SourceConfig, TacticalReplay, TeacherConfig};
 pub use precision::Precision;
 pub use preset::TrainPreset;
+pub(crate) use preset::uncomment;
 
 /// Upper bound on a batch size and on the number of accumulated batches.
 const MAX_BATCH: u64 = 1 << 20;
@@ -92,6 +93,8 @@ pub struct TrainConfig {
     pub ewc: EwcConfig,
     /// Tactical replay.
     pub tactical_replay: TacticalReplay,
+    /// Weight of a position whose move captures, checks or promotes in the mean of the policy loss; others have 1.
+    pub tactical_weight: f64,
     /// Knowledge distillation.
     pub teacher: TeacherConfig,
 
@@ -150,6 +153,7 @@ impl Default for TrainConfig {
             swa_from: 1.0,
             ewc: EwcConfig::default(),
             tactical_replay: TacticalReplay::default(),
+            tactical_weight: 1.0,
             teacher: TeacherConfig::default(),
             value_weight: 1.0,
             mask_illegal: true,
@@ -247,6 +251,7 @@ impl TrainConfig {
             ("weight_decay", self.weight_decay),
             ("clip", self.clip),
             ("value_weight", self.value_weight),
+            ("tactical_weight", self.tactical_weight),
             ("entropy_weight", self.entropy_weight),
             ("ewc.weight", self.ewc.weight),
             ("tactical_replay.threshold", self.tactical_replay.threshold),

@@ -13,7 +13,7 @@ pub enum TrainPreset {
     /// Philidor's default: a network for training and playing on a CPU
     #[default]
     Philidor,
-    /// NeuralMatePlay's pretraining: 12.4 million parameters, needs a GPU
+    /// NeuralMatePlay's pretraining with its numbers: 12.4 million parameters, needs a GPU
     Neuralmateplay,
     /// The imitation article's multi-layer perceptron: SGD, batches of 4, a fifth of the games held out; takes days
     Mlp,
@@ -21,6 +21,10 @@ pub enum TrainPreset {
     MlpWide,
     /// Softmax regression: a single matrix
     Linear,
+    /// The linear model's own recipe: plain gradient descent at 0.01
+    LinearSgd,
+    /// The linear model with a hidden layer of 256 units
+    LinearHidden,
     /// The family sparse, made for the CPU: learns 50,000 samples a second and core, plays at 150,000 positions a second
     Cpu,
     /// ChessTRM: a small transformer applied recursively, 16 steps per position; needs a GPU
@@ -47,11 +51,20 @@ impl TrainPreset {
             TrainPreset::Mlp => include_str!("presets/mlp.json"),
             TrainPreset::MlpWide => include_str!("presets/mlp-wide.json"),
             TrainPreset::Linear => include_str!("presets/linear.json"),
+            TrainPreset::LinearSgd => include_str!("presets/linear-sgd.json"),
+            TrainPreset::LinearHidden => include_str!("presets/linear-hidden.json"),
             TrainPreset::Cpu => include_str!("presets/cpu.json"),
             TrainPreset::Chesstrm => include_str!("presets/chesstrm.json"),
         };
-        serde_json::from_str(text).expect("a preset is valid JSON")
+        let mut json: Value = serde_json::from_str(text).expect("a preset is valid JSON");
+        uncomment(&mut json);
+        json
     }
+}
+
+/// Removes a preset's `comment`, which says where its numbers are from.
+pub(crate) fn uncomment(json: &mut Value) {
+    json.as_object_mut().and_then(|json| json.remove("comment"));
 }
 
 /// Applies `overrides` and parses the result.
@@ -67,6 +80,7 @@ pub(super) fn resolve(mut json: Value, overrides: &[String]) -> Result<TrainConf
 mod tests {
     use super::*;
     use crate::config::ModelConfig;
+    use crate::config::model::resnet::Activation;
 
     #[test]
     fn the_file_overrides_the_preset_and_the_command_line_overrides_the_file() {
@@ -75,7 +89,12 @@ mod tests {
         let config = TrainPreset::Neuralmateplay.parse(text, &overrides).unwrap();
         let ModelConfig::Resnet(model) = &config.model else { panic!("{}", config.model.family()) };
         assert_eq!((config.batch, model.filters, model.blocks), (7, 96, 3));
-        assert_eq!((config.lr, config.accumulation, model.attention_blocks), (5e-5, 2, 2));
+        assert_eq!((config.lr, config.accumulation, model.attention_blocks), (5e-5, 1, 2));
+        // The document's table.
+        let own = TrainPreset::Neuralmateplay.parse("{}", &[]).unwrap();
+        assert_eq!((own.batch, own.epochs, own.label_smoothing, own.value_weight), (640, 5.0, 0.05, 1.5));
+        assert_eq!((own.value_lambda, model.se_activation), (1.0, Activation::Gelu));
+        assert!(own.tactical_replay.share > 0.0 && own.tactical_weight > 1.0);
         let text = r#"{"sources": [
             {"name": "games", "paths": ["a"]},
             {"name": "puzzles", "paths": ["b"], "select": {"min_elo": 1500, "max_plies": 9}}

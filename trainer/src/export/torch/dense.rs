@@ -1,9 +1,6 @@
 //! Fully connected networks (`linear`, `mlp`) as ONNX graphs.
 
-use engine::encoding::Input;
-
 use super::writer::LayerWriter;
-use crate::config::model::mlp::INPUT;
 use crate::export::graph::GraphValue;
 use crate::model::linear::LinearNet;
 use crate::model::mlp::Mlp;
@@ -13,9 +10,14 @@ pub fn matrix(writer: &mut LayerWriter<'_>, net: &LinearNet, input: &GraphValue)
     writer.linear(input, &net.out)
 }
 
-/// Adds `net`; returns its policy logits and, if it has a value head, its WDL logits.
-pub fn mlp(writer: &mut LayerWriter<'_>, net: &Mlp, input: &GraphValue) -> (GraphValue, Option<GraphValue>) {
-    let mut x = writer.graph.reshape(input, &[Input::size(INPUT) as i64]);
+/// Adds `net` for an input of `size` numbers; returns its policy logits and, if it has a value head, its WDL logits.
+pub fn mlp(
+    writer: &mut LayerWriter<'_>,
+    net: &Mlp,
+    input: &GraphValue,
+    size: i64,
+) -> (GraphValue, Option<GraphValue>) {
+    let mut x = writer.graph.reshape(input, &[size]);
     for layer in &net.hidden {
         let y = writer.linear(&x, layer);
         x = writer.act(&y);

@@ -73,7 +73,7 @@ impl LayerWriter<'_> {
     fn squeeze(&mut self, x: &GraphValue, squeeze: &SqueezeExcitation) -> GraphValue {
         let pooled = self.graph.global_average(x);
         let hidden = self.pointwise(&pooled, &squeeze.reduce);
-        let hidden = self.graph.relu(&hidden);
+        let hidden = self.activation(squeeze.activation, &hidden);
         let gate = self.pointwise(&hidden, &squeeze.expand);
         let gate = self.graph.sigmoid(&gate);
         self.graph.mul(x, &gate)

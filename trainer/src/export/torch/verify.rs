@@ -141,8 +141,16 @@ mod tests {
     fn export_matches_libtorch_with_group_norm_gelu_attention_and_a_dense_head() {
         let attention = ["model.attention_blocks=1", "model.attention_heads=4"];
         check(
-            &[&attention[..], &["model.norm=group", "model.activation=gelu", "model.policy_head=dense"]]
-                .concat(),
+            &[
+                &attention[..],
+                &[
+                    "model.norm=group",
+                    "model.activation=gelu",
+                    "model.se_activation=gelu",
+                    "model.policy_head=dense",
+                ],
+            ]
+            .concat(),
         );
         check(&attention);
     }
@@ -153,11 +161,13 @@ mod tests {
 
     const LINEAR: &str = r#"{"model": {"family": "linear"}}"#;
     const MLP: &str = r#"{"model": {"family": "mlp", "hidden": [40, 30]}}"#;
+    const SQUARES: &str =
+        r#"{"model": {"family": "mlp", "encoding": "squares", "hidden": [40], "value": false}}"#;
     const POLICY_ONLY: &str = r#"{"model": {"family": "mlp", "hidden": [40], "value": false}}"#;
 
     #[test]
     fn export_matches_libtorch_for_fully_connected_families() {
-        for model in [LINEAR, MLP, POLICY_ONLY] {
+        for model in [LINEAR, MLP, POLICY_ONLY, SQUARES] {
             let (net, weights, file, _folder) = exported_family(model);
             assert_eq!((file.card().family.as_str(), file.schemes()), (net.config().family(), net.schemes()));
             let difference = compare(&net, &weights, &file, &built_in_positions(100)).unwrap();

@@ -54,7 +54,11 @@ impl<'a> LayerWriter<'a> {
     }
 
     pub fn act(&mut self, x: &GraphValue) -> GraphValue {
-        match self.act {
+        self.activation(self.act, x)
+    }
+
+    pub fn activation(&mut self, activation: Activation, x: &GraphValue) -> GraphValue {
+        match activation {
             Activation::Relu => self.graph.relu(x),
             Activation::Gelu => self.graph.gelu(x),
         }

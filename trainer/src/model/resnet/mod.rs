@@ -115,8 +115,10 @@ impl ResidualBlock {
             first: ConvNorm::new(layout, &name("first"), [c, c, 3], config, 1.0),
             // Zero, so that the block is initially the identity.
             second: ConvNorm::new(layout, &name("second"), [c, c, 3], config, 0.0),
-            squeeze: (config.se_ratio > 0)
-                .then(|| SqueezeExcitation::new(layout, &name("squeeze"), c, c / config.se_ratio)),
+            squeeze: (config.se_ratio > 0).then(|| {
+                let hidden = c / config.se_ratio;
+                SqueezeExcitation::new(layout, &name("squeeze"), c, hidden, config.se_activation)
+            }),
             attention: attends.then(|| {
                 // Small, so that the attention is initially almost the identity.
                 Attention::new(layout, &name("attention"), c, config.attention_heads, 0.01)
