@@ -182,9 +182,9 @@ C
     if grep -F '\\?\' "$SYSTEMS/list"; then die "paths of networks are not as people write them"; fi
     say "options with Windows paths, CRLF, SyzygyPath with ;"
     "$TRY" --games 0 --crlf --option "SyzygyPath=$tables;$nets" --option "WeightsFile=$nets\\resnet.int8.onnx" \
-        --option 'Debug Log File=C:\philidor.log' --expect '3 WDL and 3 DTZ tables beside' \
-        --expect 'resnet.int8.onnx' -- "${engine[@]}"
-    grep -c 'position startpos' "$WINEPREFIX/drive_c/philidor.log" || die "there is no log in C:"
+        --option 'Debug Log File=C:\philidor.log' --expect '3 WDL and 3 DTZ tables beside' -- \
+        "${engine[@]}"
+    grep -c '^<< bestmove' "$WINEPREFIX/drive_c/philidor.log" || die "there is no log in C:"
     say "without onnxruntime.dll"
     mv "$folder/onnxruntime.dll" "$SYSTEMS/"
     "$TRY" --games 0 --crlf -- "${engine[@]}"
