@@ -406,12 +406,15 @@ mod tests {
         let rows: Vec<&str> = table.lines().collect();
         assert_eq!(rows.len(), 2 + 2 * ALWAYS, "the opening and all of it\n{table}");
         assert!(
-            rows[2].starts_with("| two games | opening |        10 |       top-1 |   0.0 % |"),
+            rows[2].starts_with("| two games | opening |        10 |          top-1 |   0.0 % |"),
             "{table}"
         );
         assert!(rows[5].ends_with("|   8.289 |      0.950 |"), "{table}");
         // Twenty moves in the initial position and about thirty later, all equally likely: their logarithms.
-        assert!(rows[6].contains("| policy entropy |   3.") && rows[6].ends_with("|            |"), "{table}");
+        assert!(
+            rows[6].contains("| policy entropy |   3.") && rows[6].ends_with("|            |"),
+            "{table}"
+        );
         networks[0].has_value = false;
         let table = measure(&[set()], Judge::Game, &mut networks, 100).unwrap().table();
         let row = table.lines().nth(5).unwrap();
