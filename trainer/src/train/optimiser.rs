@@ -119,10 +119,9 @@ impl Optimiser {
                 if config.weight_decay > 0.0 && at < decayed {
                     _ = part.g_mul_scalar_(1.0 - lr * config.weight_decay);
                 }
-                let mut gradient = piece.narrow(0, at - start, length);
-                if scale < 1.0 {
-                    gradient = gradient * scale;
-                }
+                let gradient = piece.narrow(0, at - start, length);
+                // Not in place: pieces of one gradient may be the same tensor.
+                let gradient = if scale < 1.0 { gradient * scale } else { gradient };
                 self.update_part(&mut part, &gradient, at, lr, config);
                 at += length;
             }
