@@ -7,7 +7,7 @@ use engine::position::Game;
 use crate::sparse::SparseModel;
 
 /// The largest difference of a probability that the engine's integers may cause.
-pub const INTEGER_TOLERANCE: f32 = 0.02;
+pub const INTEGER_TOLERANCE: f32 = 0.03;
 
 /// The largest differences of probabilities.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
