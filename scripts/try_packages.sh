@@ -181,6 +181,7 @@ C
     "${engine[@]}" net list | tee "$SYSTEMS/list" | grep -c 'file:     Z:' || die "paths of networks are not as people write them"
     if grep -F '\\?\' "$SYSTEMS/list"; then die "paths of networks are not as people write them"; fi
     say "options with Windows paths, CRLF, SyzygyPath with ;"
+    rm -f "$WINEPREFIX/drive_c/philidor.log"
     "$TRY" --games 0 --crlf --option "SyzygyPath=$tables;$nets" --option "WeightsFile=$nets\\resnet.int8.onnx" \
         --option 'Debug Log File=C:\philidor.log' --expect '3 WDL and 3 DTZ tables beside' -- \
         "${engine[@]}"

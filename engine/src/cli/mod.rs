@@ -80,7 +80,7 @@ enum Command {
     },
     /// Print the planes of a position or the index of a move in any scheme, and read them back
     Encode(EncodeConfig),
-    /// Compare minimax and alpha-beta with the notebook that they follow: moves and time to find a mate, in Markdown
+    /// Compare minimax, alpha-beta and UCT with the notebook that they follow: moves and time to find a mate, in Markdown
     Lesson,
     /// Print the table of UCI options in Markdown
     Options,

@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(
             message,
             "philidor.input is \"planes99/1\", expected \"planes72/1\", \"planes19/1\", \"planes14/1\", \
-             \"onehot832/1\" or \"lc0-112/1\""
+             \"onehot832/1\", \"lc0-112/1\" or \"planes119/1\""
         );
         let mut few = properties();
         few.insert("philidor.golden", "[]".into());

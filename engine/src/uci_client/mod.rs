@@ -312,7 +312,7 @@ impl UciEngine {
         stop: &AtomicBool,
         mut take: impl FnMut(&UciPosition, &[EngineMove]),
     ) -> Result<(), EngineError> {
-        let ahead = if self.queues_searches() { MOST_AHEAD } else { 1 };
+        let ahead = ahead(self.queues_searches(), limit);
         let mut positions = positions.into_iter();
         let mut asked = VecDeque::new();
         loop {
@@ -504,6 +504,11 @@ pub fn name_and_value(text: &str) -> Result<(String, String), &'static str> {
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
+/// How many positions an engine may have at once. The clock of a search by time runs from when its line is read.
+fn ahead(queues_searches: bool, limit: Limit) -> usize {
+    if queues_searches && !matches!(limit, Limit::Movetime(_)) { MOST_AHEAD } else { 1 }
+}
+
 /// Whether an `info` line has so many nodes that the engine does not know the limit.
 fn ignores_limit<'a>(words: impl Iterator<Item = &'a str>, limit: Limit) -> bool {
     let Limit::Nodes(most) = limit else { return false };
@@ -535,6 +540,12 @@ mod tests {
 
     const WHITE: &str = "4k3/8/8/8/8/8/4P3/4K2R w K - 0 1";
     const BLACK: &str = "4k3/8/8/8/8/8/4P3/4K2R b K - 0 1";
+
+    #[test]
+    fn searches_by_time_are_not_asked_for_ahead() {
+        assert_eq!([Limit::Nodes(9), Limit::Depth(9)].map(|limit| ahead(true, limit)), [MOST_AHEAD; 2]);
+        assert_eq!((ahead(true, Limit::Movetime(9)), ahead(false, Limit::Nodes(9))), (1, 1));
+    }
 
     #[test]
     fn a_command_has_words_with_and_without_quotation_marks() {

@@ -22,7 +22,8 @@ pub struct BestArgs {
     /// What is compared
     #[arg(long, value_enum, default_value_t = BestMeasure::PolicyLoss)]
     by: BestMeasure,
-    /// Print the path of the best network alone
+    /// Print the path of the best run's network alone: its best checkpoint, or where none is kept its last one, which may
+    /// be later than the validation that is compared
     #[arg(long)]
     path: bool,
 }

@@ -89,9 +89,10 @@ impl RlArgs {
         let learner = self.learner(&mut config)?;
         let stop = interrupt::flag()?;
         let watched = Arc::clone(&stop);
+        let begun = Instant::now();
         let until = time.map(|time| {
             stop_after(time, Arc::clone(&stop));
-            Instant::now() + time
+            begun + time
         });
         make_folder(&self.run)?;
         check_model_keys(&*learner, &self.run, self.resume, &config, &settings.model_keys()?)?;
@@ -101,7 +102,7 @@ impl RlArgs {
             RlLoop::start(&self.run, config, learner, &others, stop)?
         };
         stop_file::watch(&self.run, &watched);
-        let kept = limits.keep(&self.run)?;
+        let kept = limits.keep(&self.run, begun)?;
         live::begin(&self.run, limits.iterations, time.map(|time| SystemTime::now() + time));
         let ended = rl_loop.run(limits.iterations.unwrap_or(u64::MAX), until);
         live::end();

@@ -56,13 +56,14 @@ impl RlLimits {
         })
     }
 
-    /// Keeps them in the folder of the run while the program works: what is in the file is what a resumed run takes.
+    /// Keeps them in the folder of the run while the program works: what is in the file is what a resumed run takes, of a
+    /// run that was killed all of them. The time runs from `begun` on.
     ///
     /// # Errors
     ///
     /// If the file cannot be written.
-    pub fn keep(&self, run: &Path) -> Result<KeptLimits> {
-        let kept = KeptLimits { limits: *self, path: file(run), since: Instant::now() };
+    pub fn keep(&self, run: &Path, begun: Instant) -> Result<KeptLimits> {
+        let kept = KeptLimits { limits: *self, path: file(run), begun };
         kept.write(self)?;
         Ok(kept)
     }
@@ -72,7 +73,7 @@ impl RlLimits {
 pub(super) struct KeptLimits {
     limits: RlLimits,
     path: PathBuf,
-    since: Instant,
+    begun: Instant,
 }
 
 impl KeptLimits {
@@ -82,7 +83,7 @@ impl KeptLimits {
     ///
     /// If the file cannot be written.
     pub fn end(self, is_finished: bool) -> Result<()> {
-        let left = self.limits.seconds.map(|seconds| seconds - self.since.elapsed().as_secs_f64());
+        let left = self.limits.seconds.map(|seconds| seconds - self.begun.elapsed().as_secs_f64());
         if is_finished || left.is_some_and(|left| left <= 0.0) {
             return self.write(&RlLimits::default());
         }
@@ -126,20 +127,21 @@ mod tests {
         let none = RlLimits::default();
         assert_eq!(none.or_left(run).unwrap(), none);
         let asked = RlLimits::new(Some(40), Some(2.0)).unwrap();
-        asked.keep(run).unwrap().end(false).unwrap();
+        let now = Instant::now();
+        asked.keep(run, now).unwrap().end(false).unwrap();
         let left = none.or_left(run).unwrap();
         assert_eq!(left.iterations, Some(40));
         assert!(left.seconds.is_some_and(|seconds| seconds < 7200.0 && seconds > 7000.0), "{left:?}");
         let other = RlLimits::new(Some(50), None).unwrap();
         assert_eq!(other.or_left(run).unwrap(), other, "the command line decides");
         // Killed: all of it again.
-        drop(asked.keep(run).unwrap());
+        drop(asked.keep(run, now).unwrap());
         assert_eq!(none.or_left(run).unwrap(), asked);
-        // At its end nothing is left, neither by iterations nor by time.
-        for (limits, is_finished) in
-            [(asked, true), (RlLimits { iterations: None, seconds: Some(0.0) }, false)]
-        {
-            limits.keep(run).unwrap().end(is_finished).unwrap();
+        // At its end nothing is left, neither by iterations nor by time, of which reading the run is a part.
+        let earlier = now.checked_sub(Duration::from_secs(30)).unwrap();
+        let seconds = RlLimits { iterations: None, seconds: Some(20.0) };
+        for (limits, begun, is_finished) in [(asked, now, true), (seconds, earlier, false)] {
+            limits.keep(run, begun).unwrap().end(is_finished).unwrap();
             assert_eq!(none.or_left(run).unwrap(), none);
         }
         std::fs::write(file(run), "{").unwrap();

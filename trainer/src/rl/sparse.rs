@@ -20,8 +20,8 @@ use crate::files::write_file;
 use crate::metrics::{PolicyDivergence, Validations};
 use crate::record::Split;
 use crate::sparse::{
-    GameStore, LossNotFinite, SampleSource, SparseCheckpoint, SparseGames, SparseModel, SparseRun,
-    SparseSamples, choose, divergence, validate,
+    GameStore, LossNotFinite, SampleSource, SparseCheckpoint, SparseGames, SparseModel, SparseRecipe,
+    SparseRun, SparseSamples, choose, divergence, validate,
 };
 
 /// Positions on which the divergence from the first network is measured.
@@ -140,7 +140,8 @@ impl SparseLoop {
             samples.append(choose(
                 &source.games,
                 MEASURED / games.len(),
-                &source.recipe,
+                // A policy that is not learnt may drift all the same.
+                &SparseRecipe { policy_weight: 1.0, ..source.recipe },
                 context.config.seed,
             ));
         }

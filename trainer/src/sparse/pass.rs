@@ -143,7 +143,7 @@ impl SparsePass {
             embed(&network.policy_embedding, &network.policy_bias, batch, &mut self.policy, threads);
             self.hidden.resize(batch.len() * network.shape.half(), 0.0);
         } else {
-            // Blocks that are not there are not worked on.
+            // Without blocks there is nothing to do for the policy.
             self.policy.clear();
             self.hidden.clear();
         }
