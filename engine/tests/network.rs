@@ -90,7 +90,8 @@ fn truncated_and_foreign_files_are_refused() {
 #[test]
 fn other_schemes_and_tensors_are_named_with_what_was_expected() {
     let unknown = rejection("scheme.onnx", &patched("planes72/1", "planes72/9")).to_string();
-    let expected = "\"planes72/1\", \"planes19/1\", \"planes14/1\", \"onehot832/1\" or \"lc0-112/1\"";
+    let expected =
+        "\"planes72/1\", \"planes19/1\", \"planes14/1\", \"onehot832/1\", \"lc0-112/1\" or \"planes119/1\"";
     assert_eq!(unknown, format!("philidor.input is \"planes72/9\", expected {expected}"));
     let renamed = rejection("tensor.onnx", &patched("\u{3}wdl", "\u{3}xyz")).to_string();
     assert!(renamed.contains("wdl"), "{renamed}");
