@@ -48,7 +48,7 @@ pub fn run(
                 Err(_) if config.quit_at_once => break,
                 Err(_) => (has_ended, lines) = (true, never()),
             },
-            recv(session.ended()) -> number => number.iter().for_each(|number| session.end(*number)),
+            recv(session.ended()) -> ended => ended.into_iter().for_each(|ended| session.end(ended)),
             recv(session.timer()) -> _ => session.stop_overdue(Instant::now()),
             recv(output.closed) -> _ => break,
         }

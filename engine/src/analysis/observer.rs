@@ -15,7 +15,15 @@ use crate::uci::io::Writer;
 /// Answers during a search are left out while so many lines wait to be written: nobody reads them.
 const LONGEST_BACKLOG: usize = 1000;
 
-/// Writes the answers about one position, the last one when its search has ended.
+/// A search that has ended. The session writes its last answer: who has read it may use its id again.
+pub struct EndedSearch {
+    /// The search's number.
+    pub number: u64,
+    /// The line.
+    pub answer: String,
+}
+
+/// Writes the answers about one position; the last one, when its search has ended, by the session.
 pub struct AnswerWriter {
     /// The query.
     pub query: Arc<Query>,
@@ -35,8 +43,8 @@ pub struct AnswerWriter {
     pub is_terminated: Arc<AtomicBool>,
     /// Where answers go.
     pub out: Writer,
-    /// Tells the session that this search has ended.
-    pub ended: Sender<u64>,
+    /// Where the last answer goes.
+    pub ended: Sender<EndedSearch>,
     /// The search's number.
     pub number: u64,
 }
@@ -88,8 +96,8 @@ impl SearchObserver for AnswerWriter {
     fn done(&mut self, outcome: SearchOutcome) {
         let asked = self.asked();
         let answer = asked.answer(&outcome.report, &outcome.stats, self.begin.elapsed());
-        self.out.line(line(&answer.ending(self.why(&outcome), outcome.error.clone())));
+        let answer = line(&answer.ending(self.why(&outcome), outcome.error.clone()));
         // The session is gone if the program is ending.
-        let _ = self.ended.send(self.number);
+        let _ = self.ended.send(EndedSearch { number: self.number, answer });
     }
 }

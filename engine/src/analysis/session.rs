@@ -9,7 +9,7 @@ use shakmaty::Move;
 
 use super::answer::{ActionReply, AnalysisAnswer, ErrorReply, line};
 use super::config::AnalysisSetup;
-use super::observer::AnswerWriter;
+use super::observer::{AnswerWriter, EndedSearch};
 use super::queue::{Job, JobQueue, RunningJob};
 use super::request::{self, AnalysisRequest, Query, QueryDefaults, QueryId, RequestError};
 use crate::search::{Limits, MultiPool, Params, SearchTask};
@@ -29,8 +29,8 @@ pub struct AnalysisSession {
     threads: usize,
     pool: MultiPool,
     queue: JobQueue,
-    sender: Sender<u64>,
-    ended: Receiver<u64>,
+    sender: Sender<EndedSearch>,
+    ended: Receiver<EndedSearch>,
 }
 
 impl AnalysisSession {
@@ -58,8 +58,8 @@ impl AnalysisSession {
         self.queue.is_empty()
     }
 
-    /// Receives the numbers of searches that have ended.
-    pub fn ended(&self) -> &Receiver<u64> {
+    /// Receives the searches that have ended.
+    pub fn ended(&self) -> &Receiver<EndedSearch> {
         &self.ended
     }
 
@@ -146,8 +146,9 @@ impl AnalysisSession {
     }
 
     /// A search has ended.
-    pub fn end(&mut self, number: u64) {
-        self.queue.end(number);
+    pub fn end(&mut self, ended: EndedSearch) {
+        self.queue.end(ended.number);
+        self.out.line(ended.answer);
         self.knowledge.tables().warnings().iter().for_each(|warning| log::warn!("{warning}"));
         self.start_searches();
     }
