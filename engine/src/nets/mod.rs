@@ -170,7 +170,8 @@ mod tests {
         }
         let info = said(&NetCommand::Info { file: None, config: true }).unwrap();
         assert!(info.contains("family      sparse\n") && info.contains("\nconfig "), "{info}");
-        assert!(info.contains("\nweights     7") && info.contains("about 2150"), "{info}");
+        let embedded = catalogue.networks.iter().find(|net| net.file == "philidor.int8.onnx").unwrap();
+        assert!(info.contains("\nweights     7") && info.contains(&embedded.strength), "{info}");
     }
 
     #[test]
