@@ -58,6 +58,9 @@ export class PlayRoom {
   #files = new FileGames(() => this.#draw());
   /** @type {Board | null} */
   #board = null;
+  #isDrawing = false;
+  /** Whether something has changed while the page was drawn. */
+  #isStale = false;
   /** The position for which the list of moves was last scrolled. */
   #scrolled = '';
 
@@ -318,7 +321,22 @@ export class PlayRoom {
   }
 
   #draw() {
-    render(this.#view(), this.#root);
+    // The browser tells an element that is being removed that it has lost the focus, and that asks for another drawing.
+    if (this.#isDrawing) {
+      this.#isStale = true;
+      return;
+    }
+    this.#isDrawing = true;
+    try {
+      render(this.#view(), this.#root);
+    } finally {
+      this.#isDrawing = false;
+    }
+    if (this.#isStale) {
+      this.#isStale = false;
+      this.#draw();
+      return;
+    }
     const square = this.#root.querySelector('.board');
     if (!this.#board && square instanceof HTMLElement) {
       this.#board = new Board(square, (from, to, premove) => this.#moved(from, to, premove));
