@@ -15,7 +15,7 @@
 
 use shakmaty::{Bitboard, CastlingSide, Color, Position, Rank};
 
-use super::planes::{castling, pieces, whole, write};
+use super::planes::{self, castling, pieces, whole, write};
 use crate::position::Game;
 
 /// The scheme's name in network cards.
@@ -71,9 +71,7 @@ pub fn encode(game: &Game) -> Planes112 {
     let (boards, rest) = masks.split_at_mut(CASTLING);
     let (boards, _) = boards.as_chunks_mut::<BOARD>();
 
-    let past = game.past().iter().rev().map(|past| (&past.board, past.repetitions));
-    let known = [(position.board(), game.repetitions())].into_iter().chain(past);
-    for (masks, (board, repetitions)) in boards.iter_mut().zip(known) {
+    for (masks, (board, repetitions)) in boards.iter_mut().zip(planes::boards(game)) {
         pieces(board, us, masks);
         masks[REPEATED] = whole(repetitions > 0);
     }

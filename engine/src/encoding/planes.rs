@@ -18,6 +18,12 @@ pub(super) const fn whole(set: bool) -> u64 {
     if set { u64::MAX } else { 0 }
 }
 
+/// The boards of a game, the current one first, each with how often its position had occurred before.
+pub(super) fn boards(game: &Game) -> impl Iterator<Item = (&Board, u32)> {
+    let past = game.past().iter().rev().map(|past| (&past.board, past.repetitions));
+    [(game.position().board(), game.repetitions())].into_iter().chain(past)
+}
+
 /// The mover's right to castle to the first and the second side, then the opponent's.
 pub(super) fn castling(game: &Game, sides: [CastlingSide; 2]) -> [u64; 4] {
     let us = game.turn();

@@ -14,7 +14,7 @@
 
 use shakmaty::{CastlingSide, Position};
 
-use super::planes::{castling, pieces, whole, write};
+use super::planes::{boards, castling, pieces, whole, write};
 use crate::position::Game;
 
 /// The scheme's name in network cards.
@@ -67,9 +67,9 @@ impl Planes119 {
 pub fn encode(game: &Game) -> Planes119 {
     let (position, us) = (game.position(), game.turn());
     let mut masks = [0; PLANES];
-    let past = game.past().iter().rev().map(|past| (&past.board, past.repetitions));
-    let known = [(position.board(), game.repetitions())].into_iter().chain(past);
-    for (masks, (board, repetitions)) in masks[..WHITE].as_chunks_mut::<BOARD>().0.iter_mut().zip(known) {
+    for (masks, (board, repetitions)) in
+        masks[..WHITE].as_chunks_mut::<BOARD>().0.iter_mut().zip(boards(game))
+    {
         pieces(board, us, masks);
         masks[REPEATED] = whole(repetitions > 0);
         masks[REPEATED + 1] = whole(repetitions > 1);

@@ -27,7 +27,7 @@
 
 use shakmaty::{Bitboard, Board, CastlingSide, Color, Move, Position, Role, Square, attacks};
 
-use super::planes::{castling, pieces, whole, write};
+use super::planes::{boards, castling, pieces, whole, write};
 use crate::position::Game;
 
 /// The scheme's name in network cards and game files.
@@ -137,9 +137,9 @@ pub fn encode_given(game: &Game, legal: &[Move]) -> Planes72 {
     let us = position.turn();
     let mut masks = [0; ROWS];
 
-    pieces(position.board(), us, &mut masks[..12]);
-    for (plies, past) in game.past().iter().rev().take(HISTORY - 1).enumerate() {
-        pieces(&past.board, us, &mut masks[12 * (plies + 1)..][..12]);
+    let history = masks[..12 * HISTORY].as_chunks_mut::<12>().0;
+    for (masks, (board, _)) in history.iter_mut().zip(boards(game)) {
+        pieces(board, us, masks);
     }
     masks[ONES] = u64::MAX;
     let castling = castling(game, [CastlingSide::KingSide, CastlingSide::QueenSide]);
