@@ -6,15 +6,13 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::context::SearchContext;
-use super::mate_probe::MateProbe;
 use super::observer::{EndReason, SearchObserver};
 use super::params::{Limits, Params};
 use super::pending::PendingBatch;
-use super::pool::{are_native, mate_memory};
+use super::pool::{are_native, empty_memory};
 use super::shared::{SharedSearch, lock};
-use super::tree::Tree;
 use super::walker::Walker;
-use super::worker::{GATHER_PASSES, GatherRound, WalkedRound, evaluate, mate_probe, walk_round};
+use super::worker::{GATHER_PASSES, GatherRound, WalkedRound, evaluate, walk_round};
 use crate::eval::{EvalError, Evaluator, Request};
 use crate::position::Game;
 use crate::tables::Tables;
@@ -83,7 +81,6 @@ struct Running {
     id: RunningId,
     priority: i64,
     search: SharedSearch,
-    mates: Mutex<MateProbe>,
 }
 
 impl MultiPool {
@@ -124,13 +121,10 @@ impl MultiPool {
     pub fn start(&self, task: SearchTask, observer: Box<dyn SearchObserver>) -> RunningId {
         let SearchTask { root, limits, params, priority, memory } = task;
         let (params, workers) = (self.params(&params), self.threads.len());
-        let mates = mate_memory(memory);
-        let mut tree = Tree::empty(memory.saturating_sub(mates));
+        let (mut tree, mates) = empty_memory(memory, self.native);
         let (context, _) =
             SearchContext::start(&mut tree, root, limits, params, self.tables.clone(), workers);
-        let search = SharedSearch::new(context, tree, observer, 1);
-        let mut probe = mate_probe(mates, self.native);
-        probe.start(&search.context);
+        let search = SharedSearch::new(context, tree, mates, observer, 1);
         let has_nothing = search.context.root_moves.is_empty();
         let is_over = has_nothing || search.context.limits.visits == Some(0);
         let mut state = lock(&self.desk.state);
@@ -142,7 +136,7 @@ impl MultiPool {
             search.leave();
             return id;
         }
-        let running = Arc::new(Running { id, priority, search, mates: Mutex::new(probe) });
+        let running = Arc::new(Running { id, priority, search });
         let place = state.entries.partition_point(|entry| entry.running.priority >= priority);
         state.entries.insert(place, DeskEntry { running, users: 0 });
         drop(state);
@@ -287,8 +281,7 @@ impl MultiWorker {
     fn round(&mut self, taken: &[Arc<Running>]) -> Result<bool, EvalError> {
         if let (Some(evaluator), [running]) = (self.evaluator.split(), taken) {
             self.walker.start(&running.search.context);
-            let mut mates = running.mates.try_lock().ok();
-            let round = walk_round(&running.search, &mut self.walker, evaluator, mates.as_deref_mut());
+            let round = walk_round(&running.search, &mut self.walker, evaluator);
             let WalkedRound::Visited(reason) = round else { return Ok(false) };
             if let Some(reason) = reason {
                 running.search.end(reason, None);
@@ -350,8 +343,7 @@ impl MultiWorker {
                 continue;
             }
             progress = true;
-            let mut mates = running.mates.try_lock().ok();
-            if let Some(reason) = round.end(&running.search, mates.as_deref_mut()) {
+            if let Some(reason) = round.end(&running.search) {
                 running.search.end(reason, None);
             }
         }

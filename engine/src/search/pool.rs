@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
 use super::context::SearchContext;
+use super::mate_probe::MateProbe;
 use super::observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
 use super::params::{Limits, Params};
 use super::shared::SharedSearch;
@@ -15,10 +16,6 @@ use super::worker::Worker;
 use crate::eval::Evaluator;
 use crate::position::Game;
 use crate::tables::Tables;
-
-/// Bounds of the memory of the mate search, which is a 32nd of all.
-const LEAST_MATE_MEMORY: usize = 64 << 10;
-const MOST_MATE_MEMORY: usize = 8 << 20;
 
 /// Worker threads, each with its evaluator, which live as long as the pool; dropping it stops and joins them.
 pub struct Pool {
@@ -46,9 +43,9 @@ impl SearchObserver for OutcomeSender {
     }
 }
 
-/// Bytes of the mate search's table, where a search has so many.
-pub(super) fn mate_memory(memory: usize) -> usize {
-    (memory / 32).clamp(LEAST_MATE_MEMORY, MOST_MATE_MEMORY)
+/// An empty tree and a mate search that share so many bytes.
+pub(super) fn empty_memory(memory: usize, native: bool) -> (Tree, MateProbe) {
+    (Tree::empty(memory.saturating_sub(MateProbe::memory(memory))), MateProbe::new(memory, native))
 }
 
 /// Whether these evaluators of one network are native: they answer value and policy apart.
@@ -68,18 +65,15 @@ impl Pool {
         let native = are_native(&mut evaluators);
         let mut jobs = Vec::new();
         let mut threads = Vec::new();
-        let mates = mate_memory(memory);
         for (index, evaluator) in evaluators.into_iter().enumerate() {
             let (sender, receiver) = unbounded();
-            let mate_memory = (index == 0).then_some(mates);
             let thread = std::thread::Builder::new()
                 .name(format!("search-{index}"))
-                .spawn(move || work(Worker::new(evaluator, index, mate_memory), &receiver))
+                .spawn(move || work(Worker::new(evaluator, index), &receiver))
                 .expect("a thread for a worker");
             jobs.push(sender);
             threads.push(thread);
         }
-        let memory = memory.saturating_sub(mates);
         Pool { params, native, tables: Tables::default(), memory, jobs, threads, current: None }
     }
 
@@ -100,15 +94,15 @@ impl Pool {
     pub fn start(&mut self, root: Game, limits: Limits, observer: Box<dyn SearchObserver>) {
         self.stop();
         self.wait();
-        let last = self.current.take().and_then(|search| search.take_tree());
-        let mut tree = last.unwrap_or_else(|| Tree::empty(self.memory));
+        let last = self.current.take().and_then(|search| search.take_memory());
+        let (mut tree, mates) = last.unwrap_or_else(|| empty_memory(self.memory, self.native));
         let params = self.params.for_evaluators(self.native);
         let (tables, workers) = (self.tables.clone(), self.jobs.len());
         let (context, kept) = SearchContext::start(&mut tree, root, limits, params, tables, workers);
         if kept {
             context.add_noise(&mut tree);
         }
-        let search = Arc::new(SharedSearch::new(context, tree, observer, workers));
+        let search = Arc::new(SharedSearch::new(context, tree, mates, observer, workers));
         if search.context.root_moves.is_empty() {
             search.end(EndReason::Exhausted, None);
         } else if search.context.limits.visits == Some(0) {

@@ -2,16 +2,19 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, TryLockError};
+use std::sync::{
+    Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError,
+};
 use std::time::{Duration, Instant};
 
 use shakmaty::Move;
 
 use super::context::SearchContext;
+use super::mate_probe::{MateProbe, ProbeEnd};
 use super::observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
+use super::proof::Proof;
 use super::report::{MoveStats, Report};
 use super::tree::Tree;
-use crate::mates::ForcedMate;
 
 /// How long a worker without a leaf waits for another one's results, if it is not notified.
 const COLLISION_WAIT: Duration = Duration::from_millis(1);
@@ -25,6 +28,8 @@ pub(super) struct SharedSearch {
     tickets: AtomicU64,
     /// The observer's estimate of the visits to come; `u64::MAX` if unknown.
     expected_visits: AtomicU64,
+    /// The look for a mate, by one worker at a time.
+    mates: Mutex<MateProbe>,
     /// Workers that wait for others' results.
     waiting: AtomicUsize,
     wait: Mutex<()>,
@@ -51,14 +56,17 @@ impl SharedSearch {
     pub fn new(
         context: SearchContext,
         tree: Tree,
+        mut mates: MateProbe,
         observer: Box<dyn SearchObserver>,
         workers: usize,
     ) -> SharedSearch {
+        mates.start(&context);
         SharedSearch {
             tickets: AtomicU64::new(context.limits.visits.unwrap_or(u64::MAX / 2)),
             context,
             tree: RwLock::new(tree),
             expected_visits: AtomicU64::new(u64::MAX),
+            mates: Mutex::new(mates),
             waiting: AtomicUsize::new(0),
             wait: Mutex::new(()),
             changed: Condvar::new(),
@@ -75,6 +83,11 @@ impl SharedSearch {
     /// The tree, to visit it. A worker gives it back between its rounds.
     pub fn tree(&self) -> RwLockReadGuard<'_, Tree> {
         self.tree.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The tree, while no worker visits it.
+    fn tree_alone(&self) -> RwLockWriteGuard<'_, Tree> {
+        self.tree.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The tree, to visit it, unless another worker is waiting to free memory in it. A worker that has other trees must
@@ -104,7 +117,7 @@ impl SharedSearch {
     /// Frees some of the tree's memory, while no worker visits it, unless another worker has done so since it was
     /// [`recycled`](Tree::recycled) so many times. Returns the reason to end the search if there is nothing to free.
     pub fn recycle(&self, recycled: u64) -> Option<EndReason> {
-        let mut tree = self.tree.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tree = self.tree_alone();
         if tree.recycled() != recycled {
             return None;
         }
@@ -114,9 +127,24 @@ impl SharedSearch {
         (!has_hope).then_some(EndReason::Exhausted)
     }
 
-    /// Records a forced mate at the root; returns whether there was memory for it.
-    pub fn prove_mate(&self, mate: &ForcedMate) -> bool {
-        self.tree.write().unwrap_or_else(PoisonError::into_inner).prove_mate(mate)
+    /// Spends what so many visits allow on a forced mate at the root, unless another worker does so now. One that is found
+    /// is the end of the search; that there is none ends a search for a mate.
+    pub fn look_for_mate(&self, visits: u64) -> Option<EndReason> {
+        let mut mates = self.mates.try_lock().ok()?;
+        match mates.advance(&self.context, visits, &mut || self.is_stopped())? {
+            ProbeEnd::Mate(mate) => self.tree_alone().prove_mate(&mate).then_some(EndReason::Exhausted),
+            ProbeEnd::NoMate => Some(EndReason::Exhausted),
+        }
+    }
+
+    /// What a worker does before it ends the search: if a mate was proven, it looks for a shorter one.
+    pub fn before_end(&self, reason: EndReason) {
+        let proof = self.tree().root_proof();
+        if let (EndReason::Exhausted, Some(Proof::Win(plies))) = (reason, proof)
+            && let Some(mate) = lock(&self.mates).shorten(&self.context, plies, &mut || self.is_stopped())
+        {
+            self.tree_alone().prove_mate(&mate);
+        }
     }
 
     /// Waits a moment for the results of another worker. Returns the reason if the search is over meanwhile.
@@ -233,14 +261,15 @@ impl SharedSearch {
         self.broken.load(Ordering::Relaxed)
     }
 
-    /// Takes the tree of a finished search, unless a worker left it inconsistent.
-    pub fn take_tree(&self) -> Option<Tree> {
+    /// Takes the tree and the memory of the mate search of a finished search, unless a worker left them inconsistent.
+    pub fn take_memory(&self) -> Option<(Tree, MateProbe)> {
         if self.is_broken() {
             return None;
         }
         // A worker may hold a reference to the search a moment longer: leave an empty tree.
-        let mut tree = self.tree.write().unwrap_or_else(PoisonError::into_inner);
-        Some(std::mem::replace(&mut *tree, Tree::empty(0)))
+        let mut tree = self.tree_alone();
+        let mates = std::mem::replace(&mut *lock(&self.mates), MateProbe::new(0, false));
+        Some((std::mem::replace(&mut *tree, Tree::empty(0)), mates))
     }
 }
 

@@ -400,6 +400,11 @@ impl Tree {
         )
     }
 
+    /// What is proven of the root.
+    pub(super) fn root_proof(&self) -> Option<Proof> {
+        self.node(self.root).proof()
+    }
+
     /// Whether the root is proven.
     pub fn is_proven(&self) -> bool {
         self.node(self.root).proof().is_some()

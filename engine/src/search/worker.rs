@@ -2,7 +2,6 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::mate_probe::{MateProbe, ProbeEnd};
 use super::observer::EndReason;
 use super::pending::PendingBatch;
 use super::shared::SharedSearch;
@@ -16,29 +15,17 @@ pub(super) const GATHER_PASSES: usize = 4;
 /// Visits one at a time between two looks at the clock and at the limits: about a third of a millisecond.
 const VISITS_PER_ROUND: u64 = 32;
 
-/// Nodes of the mate search for each visit, and for each evaluation of a batch: about a tenth of the time.
-const MATE_NODES: u64 = 3;
-const MATE_NODES_BATCHED: u64 = 30;
-
 /// An evaluator and the visits that wait for it.
 pub(super) struct Worker {
     evaluator: Box<dyn Evaluator>,
     batch: PendingBatch,
     walker: Walker,
-    /// The first worker also looks for mates.
-    mates: Option<MateProbe>,
 }
 
 impl Worker {
-    /// A worker of this number; with `mate_memory` bytes it also looks for a forced mate at the root.
-    pub fn new(mut evaluator: Box<dyn Evaluator>, number: usize, mate_memory: Option<usize>) -> Worker {
-        let is_split = evaluator.split().is_some();
-        Worker {
-            evaluator,
-            batch: PendingBatch::new(number),
-            walker: Walker::new(number),
-            mates: mate_memory.map(|bytes| mate_probe(bytes, is_split)),
-        }
+    /// A worker of this number.
+    pub fn new(evaluator: Box<dyn Evaluator>, number: usize) -> Worker {
+        Worker { evaluator, batch: PendingBatch::new(number), walker: Walker::new(number) }
     }
 
     /// Works on a search until it ends; returns why, or `None` if it was ended from elsewhere.
@@ -47,7 +34,6 @@ impl Worker {
     ///
     /// If the evaluator fails; none of this worker's visits are in flight then.
     pub fn run(&mut self, search: &SharedSearch) -> Result<Option<EndReason>, EvalError> {
-        self.mates.iter_mut().for_each(|probe| probe.start(&search.context));
         if self.evaluator.split().is_some() {
             return Ok(self.walk(search));
         }
@@ -65,7 +51,7 @@ impl Worker {
         self.walker.start(&search.context);
         let evaluator = self.evaluator.split()?;
         while !search.is_stopped() {
-            match walk_round(search, &mut self.walker, evaluator, self.mates.as_mut()) {
+            match walk_round(search, &mut self.walker, evaluator) {
                 WalkedRound::Nothing => return None,
                 WalkedRound::Visited(None) => {}
                 WalkedRound::Visited(reason) => return reason,
@@ -99,13 +85,8 @@ impl Worker {
         round.apply(search, &tree, &mut self.batch, &answers);
         drop(tree);
         search.changed();
-        Ok(round.end(search, self.mates.as_mut()))
+        Ok(round.end(search))
     }
-}
-
-/// A probe with so much memory, at the rate for this kind of evaluator.
-pub(super) fn mate_probe(bytes: usize, is_split: bool) -> MateProbe {
-    MateProbe::new(bytes, if is_split { MATE_NODES } else { MATE_NODES_BATCHED })
 }
 
 /// Evaluates a batch. A panic of the evaluator is an error like any other.
@@ -181,11 +162,12 @@ impl GatherRound {
 
     /// What follows when the worker has given the tree back: freeing memory, looking for a mate, calling the observer.
     /// Returns the reason if the search is over.
-    pub fn end(self, search: &SharedSearch, mates: Option<&mut MateProbe>) -> Option<EndReason> {
+    pub fn end(self, search: &SharedSearch) -> Option<EndReason> {
         self.reason
             .or_else(|| self.full.then(|| search.recycle(self.recycled)).flatten())
-            .or_else(|| look_for_mate(mates, search, self.evaluated))
+            .or_else(|| search.look_for_mate(self.evaluated))
             .or_else(|| search.observe_round())
+            .inspect(|reason| search.before_end(*reason))
     }
 }
 
@@ -202,7 +184,6 @@ pub(super) fn walk_round(
     search: &SharedSearch,
     walker: &mut Walker,
     evaluator: &mut dyn SplitEvaluator,
-    mates: Option<&mut MateProbe>,
 ) -> WalkedRound {
     let context = &search.context;
     let tickets = search.take_tickets(VISITS_PER_ROUND);
@@ -236,17 +217,9 @@ pub(super) fn walk_round(
     drop(tree);
     search.return_tickets(left);
     let reason = reason.or_else(|| full.then(|| search.recycle(recycled)).flatten());
-    let reason = reason.or_else(|| look_for_mate(mates, search, tickets - left));
-    WalkedRound::Visited(reason.or_else(|| search.observe_round()))
-}
-
-/// Spends what so many visits allow on a forced mate at the root. One that is found is the end of the search; that there
-/// is none ends a search for a mate.
-fn look_for_mate(probe: Option<&mut MateProbe>, search: &SharedSearch, visits: u64) -> Option<EndReason> {
-    match probe?.advance(&search.context, visits, &mut || search.is_stopped())? {
-        ProbeEnd::Mate(mate) => search.prove_mate(&mate).then_some(EndReason::Exhausted),
-        ProbeEnd::NoMate => Some(EndReason::Exhausted),
-    }
+    let reason = reason.or_else(|| search.look_for_mate(tickets - left));
+    let reason = reason.or_else(|| search.observe_round());
+    WalkedRound::Visited(reason.inspect(|reason| search.before_end(*reason)))
 }
 
 /// Checks an evaluator's answers before they are applied to a tree. Callers of

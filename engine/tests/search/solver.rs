@@ -1,5 +1,7 @@
 //! The solver: mates, their distances, and how proofs are backed up.
 
+use std::path::Path;
+
 use engine::position::Game;
 use engine::search::{EndReason, Limits, Params, Pool, Score};
 use engine::tables::{ProbeRules, Tables};
@@ -74,6 +76,23 @@ fn a_proven_win_ends_a_search_of_all_moves_only_when_all_are_proven() {
         search(uniform(1), &at_once, Limits { all_moves: true, ..visits(5_000) }).end_reason,
         EndReason::Exhausted
     );
+}
+
+/// In some of these the tree proves a longer mate before the mate search has its first nodes.
+#[test]
+fn a_proven_mate_is_as_short_as_it_can_be() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/mates.tsv");
+    let text = std::fs::read_to_string(path).unwrap();
+    let rows = text.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('\t').collect());
+    let short = rows.filter(|row: &Vec<&str>| matches!(row[3], "2" | "3"));
+    let mut tried = 0;
+    for (workers, row) in short.flat_map(|row| [(1, row.clone()), (2, row)]) {
+        let outcome = search(uniform(workers), &Game::from_fen(row[2]).unwrap(), visits(20_000));
+        let line = &outcome.report.lines[0];
+        assert_eq!(line.score, Score::Mate(row[3].parse().unwrap()), "{} with {workers} workers", row[1]);
+        tried += 1;
+    }
+    assert!(tried >= 20, "{tried}");
 }
 
 #[test]
