@@ -1,7 +1,12 @@
-//! The search for a forced mate at the root, beside the visits: a slice of nodes now and then, about a tenth of the time.
+//! The search for forced mates beside the visits: a slice of nodes now and then, about a tenth of the time.
+//!
+//! The root has the first slices, then every second one; the others go to the positions of the most visited line.
+
+use shakmaty::Move;
 
 use super::context::SearchContext;
 use crate::mates::{ForcedMate, MateLimits, MateResult, MateSearch};
+use crate::position::Game;
 
 /// Nodes of a slice.
 const SLICE: u64 = 1000;
@@ -9,8 +14,17 @@ const SLICE: u64 = 1000;
 /// How many times as many nodes a search spends that is asked for a mate: about half of the time.
 const WANTED: u64 = 10;
 
-/// Nodes that may be spent on a shorter mate than the first that is found: about 20 ms.
-const SHORTEN: u64 = 60_000;
+/// Nodes that may be spent on a shorter mate than the first that is found: about 30 ms.
+const SHORTEN: u64 = 100_000;
+
+/// Slices that the root has before the positions below it.
+const ROOT_SLICES: u64 = 2;
+
+/// Plies of the most visited line whose positions are searched, the visits that their moves have at least, and the
+/// slices that each gets at most.
+const LINE_PLIES: usize = 4;
+const LINE_VISITS: u32 = 100;
+const LINE_SLICES: u32 = 16;
 
 /// Bounds of the memory, which is a 32nd of the search's.
 const LEAST_MEMORY: usize = 64 << 10;
@@ -20,12 +34,14 @@ const MOST_MEMORY: usize = 8 << 20;
 const NODES: u64 = 3;
 const NODES_BATCHED: u64 = 30;
 
-/// What the search for a mate at the root has found.
-pub(super) enum ProbeEnd {
-    /// A mate.
+/// What has been found.
+pub(super) enum Probed {
+    /// A mate at the root.
     Mate(ForcedMate),
-    /// There is none within the moves that were asked for.
+    /// There is none at the root within the moves that were asked for.
     NoMate,
+    /// The side to move after this line mates in at most so many plies.
+    MateAfter(Vec<Move>, u16),
 }
 
 /// A search's look for a mate. One worker at a time goes on with it.
@@ -42,8 +58,10 @@ pub(super) struct MateProbe {
     moves: u8,
     /// Whether a mate may end this search.
     enabled: bool,
-    /// Whether this search has had a slice.
-    begun: bool,
+    /// The slices that this search has had.
+    slices: u64,
+    /// Those that the positions of its most visited lines have had, by their hash.
+    below: Vec<(u64, u32)>,
     finished: bool,
     shortened: bool,
 }
@@ -58,7 +76,8 @@ impl MateProbe {
             allowed: 0,
             moves: 1,
             enabled: false,
-            begun: false,
+            slices: 0,
+            below: Vec::new(),
             finished: true,
             shortened: true,
         }
@@ -78,37 +97,84 @@ impl MateProbe {
         };
         self.enabled = looks && context.params.solver;
         self.moves = moves;
-        (self.allowed, self.begun) = (0, false);
+        (self.allowed, self.slices) = (0, 0);
+        self.below.clear();
         (self.finished, self.shortened) = (!self.enabled, !self.enabled);
     }
 
-    /// Spends what so many more visits allow; returns what ends the search.
+    /// Spends what so many more visits allow; returns the first mate that it finds, or that there is none at the root if
+    /// that is asked. `most_visited` is the tree's.
     pub fn advance(
         &mut self,
         context: &SearchContext,
         visits: u64,
+        most_visited: impl Fn(u32, usize) -> Vec<Move>,
         stop: &mut dyn FnMut() -> bool,
-    ) -> Option<ProbeEnd> {
+    ) -> Option<Probed> {
         let wanted = context.limits.mate.is_some();
         self.allowed += visits * self.rate * if wanted { WANTED } else { 1 };
-        while !self.finished && self.allowed >= SLICE && !stop() {
+        while self.enabled && self.allowed >= SLICE && !stop() {
             self.allowed -= SLICE;
-            match self.search(context, self.moves, SLICE, stop) {
-                MateResult::Mate(mate) => {
-                    self.finished = true;
-                    self.shortened |= mate.shortest;
-                    return Some(ProbeEnd::Mate(mate));
-                }
-                MateResult::NoMate { .. } => {
-                    self.finished = true;
-                    if wanted {
-                        return Some(ProbeEnd::NoMate);
-                    }
-                }
-                MateResult::Unknown { .. } => {}
+            let below =
+                !wanted && (self.finished || self.slices >= ROOT_SLICES && self.slices.is_multiple_of(2));
+            let found = if below {
+                self.probe_below(context, &most_visited(LINE_VISITS, LINE_PLIES), stop)
+            } else {
+                self.probe_root(context, stop)
+            };
+            if found.is_some() {
+                return found;
             }
         }
         None
+    }
+
+    fn probe_root(&mut self, context: &SearchContext, stop: &mut dyn FnMut() -> bool) -> Option<Probed> {
+        if self.finished {
+            return None;
+        }
+        match self.search(&context.root, self.moves, SLICE, stop) {
+            MateResult::Mate(mate) => {
+                self.finished = true;
+                self.shortened |= mate.shortest;
+                Some(Probed::Mate(mate))
+            }
+            MateResult::NoMate { .. } => {
+                self.finished = true;
+                context.limits.mate.map(|_| Probed::NoMate)
+            }
+            MateResult::Unknown { .. } => None,
+        }
+    }
+
+    /// A slice for the position of `line` that has had the fewest.
+    fn probe_below(
+        &mut self,
+        context: &SearchContext,
+        line: &[Move],
+        stop: &mut dyn FnMut() -> bool,
+    ) -> Option<Probed> {
+        let mut game = context.root.clone();
+        let mut least: Option<(u32, usize, Game)> = None;
+        for (place, m) in line.iter().enumerate() {
+            game.play(*m);
+            let slices =
+                self.below.iter().find(|(hash, _)| *hash == game.hash()).map_or(0, |(_, slices)| *slices);
+            if slices < least.as_ref().map_or(LINE_SLICES, |(slices, ..)| *slices) {
+                least = Some((slices, place + 1, game.clone()));
+            }
+        }
+        let (slices, plies, game) = least?;
+        let result = self.search(&game, MateLimits::default().moves, SLICE, stop);
+        let slices = if matches!(result, MateResult::Unknown { .. }) { slices + 1 } else { LINE_SLICES };
+        match self.below.iter_mut().find(|(hash, _)| *hash == game.hash()) {
+            Some(known) => known.1 = slices,
+            None => self.below.push((game.hash(), slices)),
+        }
+        match result {
+            MateResult::Mate(mate) => Some(Probed::MateAfter(line[..plies].to_vec(), mate.plies_at_most)),
+            _ => None,
+        }
     }
 
     /// Looks once for a shorter mate than one in `plies`, which is proven.
@@ -122,25 +188,19 @@ impl MateProbe {
         if std::mem::replace(&mut self.shortened, true) {
             return None;
         }
-        match self.search(context, moves, SHORTEN, stop) {
+        match self.search(&context.root, moves, SHORTEN, stop) {
             MateResult::Mate(mate) => Some(mate),
             _ => None,
         }
     }
 
-    fn search(
-        &mut self,
-        context: &SearchContext,
-        moves: u8,
-        nodes: u64,
-        stop: &mut dyn FnMut() -> bool,
-    ) -> MateResult {
-        let begun = std::mem::replace(&mut self.begun, true);
-        if let Some(search) = self.search.as_mut().filter(|_| !begun) {
+    fn search(&mut self, game: &Game, moves: u8, nodes: u64, stop: &mut dyn FnMut() -> bool) -> MateResult {
+        if let Some(search) = self.search.as_mut().filter(|_| self.slices == 0) {
             // What one search finds does not depend on those before it.
             search.clear();
         }
+        self.slices += 1;
         let search = self.search.get_or_insert_with(|| MateSearch::new(self.memory));
-        search.search(&context.root, MateLimits { nodes, moves, ..MateLimits::default() }, stop)
+        search.search(game, MateLimits { nodes, moves, ..MateLimits::default() }, stop)
     }
 }

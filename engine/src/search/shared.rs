@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use shakmaty::Move;
 
 use super::context::SearchContext;
-use super::mate_probe::{MateProbe, ProbeEnd};
+use super::mate_probe::{MateProbe, Probed};
 use super::observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
 use super::proof::Proof;
 use super::report::{MoveStats, Report};
@@ -127,13 +127,19 @@ impl SharedSearch {
         (!has_hope).then_some(EndReason::Exhausted)
     }
 
-    /// Spends what so many visits allow on a forced mate at the root, unless another worker does so now. One that is found
+    /// Spends what so many visits allow on forced mates, unless another worker does so now. One that is found at the root
     /// is the end of the search; that there is none ends a search for a mate.
     pub fn look_for_mate(&self, visits: u64) -> Option<EndReason> {
         let mut mates = self.mates.try_lock().ok()?;
-        match mates.advance(&self.context, visits, &mut || self.is_stopped())? {
-            ProbeEnd::Mate(mate) => self.tree_alone().prove_mate(&mate).then_some(EndReason::Exhausted),
-            ProbeEnd::NoMate => Some(EndReason::Exhausted),
+        let most_visited = |visits, plies| self.tree().most_visited(visits, plies);
+        match mates.advance(&self.context, visits, most_visited, &mut || self.is_stopped())? {
+            Probed::Mate(mate) => self.tree_alone().prove_mate(&mate).then_some(EndReason::Exhausted),
+            Probed::NoMate => Some(EndReason::Exhausted),
+            Probed::MateAfter(line, plies) => {
+                let mut tree = self.tree_alone();
+                tree.prove_after(&line, plies);
+                self.context.end_reason(&tree)
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 //! at a time, or only while the leaf waits for its evaluation in a batch. [`Tree::apply`] and [`Tree::finish`] end it with
 //! a value, [`Tree::cancel`] without.
 
-use shakmaty::Color;
+use shakmaty::{Color, Move};
 
 use super::correction::Corrections;
 use super::counters::VisitKind;
@@ -511,6 +511,47 @@ impl Tree {
         }
     }
 
+    /// The most visited line from the root of what is not known, as far as its moves have so many visits, at most so many
+    /// plies.
+    pub(super) fn most_visited(&self, visits: u32, plies: usize) -> Vec<Move> {
+        let (mut id, mut game, mut line) = (self.root, self.game.clone(), Vec::new());
+        while line.len() < plies {
+            let moves = self.nodes.links_of(id).zip(self.nodes.moves_of(id));
+            let open = moves.filter(|(link, _)| self.node(link.child()).fate() == Fate::Open);
+            let most = open.max_by_key(|(link, _)| link.visits());
+            let Some((link, candidate)) = most.filter(|(link, _)| link.visits() >= visits) else { break };
+            let m = candidate.packed().to_legal_move(game.position());
+            game.play(m);
+            line.push(m);
+            id = link.child();
+        }
+        line
+    }
+
+    /// Records that the side to move after a line from the root mates in so many plies, which was found outside the tree,
+    /// unless the line is not in the tree any more. No visit may be in flight.
+    pub(super) fn prove_after(&mut self, line: &[Move], plies: u16) {
+        let mut path = Path::new(0);
+        self.begin(&mut path, false);
+        for m in line {
+            let packed = PackedMove::new(*m);
+            let node = path.leaf;
+            let mut moves = self.nodes.links_of(node).zip(self.nodes.moves_of(node)).enumerate();
+            let Some((edge, (link, candidate))) = moves.find(|(_, (_, c))| c.packed() == packed) else {
+                return;
+            };
+            let link_id = self.nodes.link_id(node, edge);
+            path.steps.push(Step { node, link: link_id, prior: candidate.steps() as u16, packed });
+            path.leaf = link.child();
+        }
+        let leaf = self.node(path.leaf);
+        if leaf.fate() == Fate::Open {
+            leaf.set_fate(Fate::Proven(Proof::Win(plies)));
+            self.mend_sums(&path, path.plies(), -1.0, 0.0);
+            self.back_up_proof(&path);
+        }
+    }
+
     /// Backs up the proof of the leaf as far as it proves its ancestors.
     fn back_up_proof(&self, path: &Path) {
         if !self.params.solver {
@@ -550,12 +591,12 @@ impl Tree {
         }
     }
 
-    /// Makes the sums of the node of a path's step so as if all its visits had had the result `q`, for the side that moved
-    /// into it, and corrects what they have contributed to its ancestors along the path.
+    /// Makes the sums of the node after so many steps of a path so as if all its visits had had the result `q`, for the
+    /// side that moved into it, and corrects what they have contributed to its ancestors along the path.
     ///
     /// Of a node with several parents a share of the visits came through each: this one's is corrected.
     fn mend_sums(&self, path: &Path, place: usize, q: f32, draw: f32) {
-        let mut node = self.node(path.steps[place].node);
+        let mut node = self.node(path.steps.get(place).map_or(path.leaf, |step| step.node));
         let mut error = node.error_against(q, draw);
         node.mend(error, self.shared);
         for step in path.steps[..place].iter().rev() {

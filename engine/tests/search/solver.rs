@@ -1,9 +1,11 @@
 //! The solver: mates, their distances, and how proofs are backed up.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
+use engine::mates::{MateLimits, MateResult, MateSearch};
 use engine::position::Game;
-use engine::search::{EndReason, Limits, Params, Pool, Score};
+use engine::search::{EndReason, Limits, Params, Pool, Proof, Score};
 use engine::tables::{ProbeRules, Tables};
 
 use super::support::*;
@@ -81,18 +83,52 @@ fn a_proven_win_ends_a_search_of_all_moves_only_when_all_are_proven() {
 /// In some of these the tree proves a longer mate before the mate search has its first nodes.
 #[test]
 fn a_proven_mate_is_as_short_as_it_can_be() {
+    for (game, moves) in sample_of_mates(2..=3) {
+        for workers in [1, 2] {
+            let outcome = search(uniform(workers), &game, visits(20_000));
+            assert_eq!(
+                outcome.report.lines[0].score,
+                Score::Mate(moves),
+                "{}, {workers} workers",
+                game.fen()
+            );
+        }
+    }
+}
+
+/// The committed positions with a mate in so many moves, with the moves to the shortest.
+fn sample_of_mates(moves: RangeInclusive<i32>) -> Vec<(Game, i32)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/mates.tsv");
     let text = std::fs::read_to_string(path).unwrap();
-    let rows = text.lines().filter(|line| !line.starts_with('#')).map(|line| line.split('\t').collect());
-    let short = rows.filter(|row: &Vec<&str>| matches!(row[3], "2" | "3"));
-    let mut tried = 0;
-    for (workers, row) in short.flat_map(|row| [(1, row.clone()), (2, row)]) {
-        let outcome = search(uniform(workers), &Game::from_fen(row[2]).unwrap(), visits(20_000));
-        let line = &outcome.report.lines[0];
-        assert_eq!(line.score, Score::Mate(row[3].parse().unwrap()), "{} with {workers} workers", row[1]);
-        tried += 1;
-    }
-    assert!(tried >= 20, "{tried}");
+    let rows = text.lines().filter(|line| !line.starts_with('#')).map(|line| {
+        let columns: Vec<&str> = line.split('\t').collect();
+        (Game::from_fen(columns[2]).unwrap(), columns[3].parse().unwrap())
+    });
+    let sample: Vec<_> = rows.filter(|(_, shortest)| moves.contains(shortest)).collect();
+    assert!(sample.len() >= 20);
+    sample
+}
+
+/// After the first move of a mate in four or five the defender's replies are searched for mates too.
+#[test]
+fn mates_after_the_most_visited_moves_are_proven() {
+    let proven = |mates| {
+        let mut proven = 0;
+        for (mut game, moves) in sample_of_mates(4..=5) {
+            let MateResult::Mate(mate) =
+                MateSearch::new(1 << 20).search(&game, MateLimits::default(), &mut || false)
+            else {
+                panic!("{}", game.fen());
+            };
+            game.play(mate.line[0]);
+            let params = Params { mates, ..Params::native() };
+            let stats = search_with(params, uniform(1), &game, visits(10_000)).stats;
+            proven += stats.iter().filter(|m| matches!(m.proof, Some(Proof::Loss(_)))).count();
+        }
+        proven
+    };
+    let (with, without) = (proven(true), proven(false));
+    assert!(with > without + 10, "{with} {without}");
 }
 
 #[test]
