@@ -39,19 +39,50 @@ const MIN_MEMORY: usize = 48 << 10;
 const NODE_COST: usize =
     size_of::<Node>() + 3 * MOVE_BLOCK * size_of::<Candidate>() + 2 * size_of::<Link>() + 6;
 
-/// Blocks that were freed.
+/// What was freed.
 #[derive(Default)]
 struct FreeBlocks {
     nodes: Vec<u32>,
-    moves: Vec<u32>,
-    links: Vec<u32>,
+    moves: FreeChains,
+    links: FreeChains,
 }
 
 impl FreeBlocks {
     fn bytes(&self) -> usize {
         self.nodes.len() * size_of::<Node>()
-            + self.moves.len() * MOVE_BLOCK * size_of::<Candidate>()
-            + self.links.len() * LINK_BLOCK * size_of::<Link>()
+            + self.moves.blocks * MOVE_BLOCK * size_of::<Candidate>()
+            + self.links.blocks * LINK_BLOCK * size_of::<Link>()
+    }
+}
+
+/// Freed chains of blocks. Where a block leads to is read when it is used again: then its cache line is needed anyway.
+#[derive(Default)]
+struct FreeChains {
+    /// First blocks and lengths.
+    chains: Vec<(u32, usize)>,
+    /// Blocks in all.
+    blocks: usize,
+}
+
+impl FreeChains {
+    fn push(&mut self, first: u32, blocks: usize) {
+        if blocks > 0 {
+            self.chains.push((first, blocks));
+            self.blocks += blocks;
+        }
+    }
+
+    /// Takes a block, if there is one.
+    fn pop<T: Chained + Default>(&mut self, arena: &Arena<T>) -> Option<u32> {
+        let (first, blocks) = self.chains.last_mut()?;
+        let block = *first;
+        if *blocks > 1 {
+            (*first, *blocks) = (arena.get(block).next_block().load(Ordering::Relaxed), *blocks - 1);
+        } else {
+            self.chains.pop();
+        }
+        self.blocks -= 1;
+        Some(block)
     }
 }
 
@@ -121,6 +152,11 @@ impl NodeStore {
         self.freed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How many nodes were ever added, including freed ones.
+    pub fn len(&self) -> usize {
+        self.nodes.end() as usize
+    }
+
     /// All nodes ever added, including freed ones.
     pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
         (0..self.nodes.end()).map(NodeId)
@@ -152,14 +188,14 @@ impl NodeStore {
 
     /// Adds an unevaluated node with one reference; `None` if the memory is full.
     pub fn add(&self) -> Option<NodeId> {
-        let id = self.reuse(|freed| &mut freed.nodes).or_else(|| self.nodes.take(1, &self.budget))?;
+        let id = self.reuse(|freed| freed.nodes.pop()).or_else(|| self.nodes.take(1, &self.budget))?;
         self.nodes.get(id).reset();
         Some(NodeId(id))
     }
 
-    /// Takes a freed block from its list, if there is one.
-    fn reuse(&self, list: impl FnOnce(&mut FreeBlocks) -> &mut Vec<u32>) -> Option<u32> {
-        self.any_freed.load(Ordering::Relaxed).then(|| list(&mut self.lock_freed()).pop()).flatten()
+    /// Takes something that was freed, if there is any.
+    fn reuse(&self, pop: impl FnOnce(&mut FreeBlocks) -> Option<u32>) -> Option<u32> {
+        self.any_freed.load(Ordering::Relaxed).then(|| pop(&mut self.lock_freed())).flatten()
     }
 
     /// Gives a node its moves, highest prior first. Returns whether there was memory for them; without, the node has
@@ -169,11 +205,10 @@ impl NodeStore {
         let mut next = NONE;
         // The last block first, so that each can lead to the next.
         for (number, block) in moves.chunks(MOVE_BLOCK - 1).enumerate().rev() {
-            let taken = self.reuse(|freed| &mut freed.moves);
+            let taken = self.reuse(|freed| freed.moves.pop(&self.moves));
             let Some(first) = taken.or_else(|| self.moves.take(MOVE_BLOCK as u32, &self.budget)) else {
                 let later = (moves.len() - 1) / (MOVE_BLOCK - 1) - number;
-                let mut freed = self.lock_freed();
-                free_chain(&self.moves, next, later, &mut freed.moves);
+                self.lock_freed().moves.push(next, later);
                 self.any_freed.store(true, Ordering::Relaxed);
                 node.set_moves(0);
                 return false;
@@ -244,7 +279,7 @@ impl NodeStore {
     /// must be locked.
     pub fn add_link(&self, id: NodeId, edge: usize, child: NodeId) -> Option<u32> {
         if edge.is_multiple_of(LINK_BLOCK - 1) {
-            let taken = self.reuse(|freed| &mut freed.links);
+            let taken = self.reuse(|freed| freed.links.pop(&self.links));
             let block = taken.or_else(|| self.links.take(LINK_BLOCK as u32, &self.budget))?;
             self.links.get(block).reset(NONE);
             if edge == 0 {
@@ -322,8 +357,8 @@ impl NodeStore {
         let freed = self.freed.get_mut().unwrap_or_else(PoisonError::into_inner);
         let blocks = |entries: usize, size: usize| entries.div_ceil(size - 1);
         let first = |block: &AtomicU32| block.load(Ordering::Relaxed);
-        free_chain(&self.moves, first(&node.first_move), blocks(node.moves(), MOVE_BLOCK), &mut freed.moves);
-        free_chain(&self.links, first(&node.first_link), blocks(node.links(), LINK_BLOCK), &mut freed.links);
+        freed.moves.push(first(&node.first_move), blocks(node.moves(), MOVE_BLOCK));
+        freed.links.push(first(&node.first_link), blocks(node.links(), LINK_BLOCK));
         node.forget_moves();
         *self.any_freed.get_mut() = true;
     }
@@ -346,14 +381,6 @@ fn empty_index(memory: usize) -> Option<Box<[AtomicU64]>> {
 /// The entry of the index for a node under a key.
 fn entry_of(id: NodeId, key: u64) -> u64 {
     key >> 32 << 32 | (u64::from(id.0) + 1)
-}
-
-/// Adds so many chained blocks to a list.
-fn free_chain<T: Chained + Default>(arena: &Arena<T>, mut block: u32, blocks: usize, list: &mut Vec<u32>) {
-    for _ in 0..blocks {
-        list.push(block);
-        block = arena.get(block).next_block().load(Ordering::Relaxed);
-    }
 }
 
 /// The id of the entry of this number in a chain of blocks of `N` entries, heads not counted.

@@ -2,7 +2,8 @@
 //!
 //! Nodes that nothing leads to any more are freed first. Then a hand goes round all nodes and drops the moves of those
 //! with few visits: such a node keeps its statistics and is a leaf again, and what was only reachable through it is
-//! freed. If a whole round frees nothing, nodes with twice as many visits are dropped in the next.
+//! freed. How few visits follows what a round frees: an eighth of the nodes at least, so that the search does not spend
+//! its time on rounds, and half of them at most.
 
 use std::sync::atomic::Ordering;
 
@@ -12,28 +13,49 @@ use super::tree::Tree;
 /// Nodes that one call frees or looks at, at most: a few milliseconds.
 const NODES_AT_ONCE: usize = 40_000;
 
+/// Steps between two looks at the memory that is free.
+const STEPS_PER_LOOK: usize = 16;
+
 /// A call frees this share of the memory, if it can.
 const SHARE: usize = 64;
 
-/// In the first round, nodes with fewer visits than this lose their moves.
+/// In the first round, nodes with fewer visits than this lose their moves; it never falls below.
 const FIRST_FLOOR: u32 = 4;
+
+/// A round that frees less than this share of the nodes is followed by one that drops nodes with more visits; one that
+/// frees more than the other share, by one with fewer.
+const LEAST_FREED: usize = 8;
+const MOST_FREED: usize = 2;
 
 /// Where freeing continues.
 pub(super) struct Recycler {
     /// Nodes without references.
     unreachable: Vec<NodeId>,
+    /// Memory for the children of a node.
+    children: Vec<NodeId>,
     /// The next node of the round.
     hand: u32,
+    /// Nodes with fewer visits than this lose their moves.
     floor: u32,
-    /// Whether the round has freed anything.
-    freed: bool,
+    /// Nodes that the round has freed.
+    freed: usize,
+    /// Whether it has dropped moves.
+    dropped: bool,
     /// Calls so far.
     calls: u64,
 }
 
 impl Default for Recycler {
     fn default() -> Recycler {
-        Recycler { unreachable: Vec::new(), hand: 0, floor: FIRST_FLOOR, freed: false, calls: 0 }
+        Recycler {
+            unreachable: Vec::new(),
+            children: Vec::new(),
+            hand: 0,
+            floor: FIRST_FLOOR,
+            freed: 0,
+            dropped: false,
+            calls: 0,
+        }
     }
 }
 
@@ -67,11 +89,12 @@ impl Tree {
     pub fn recycle(&mut self) -> bool {
         self.recycler.calls += 1;
         let goal = self.nodes.free_bytes() + self.nodes.memory() / SHARE;
-        for _ in 0..NODES_AT_ONCE {
+        for step in 0..NODES_AT_ONCE {
             let freed = match self.recycler.unreachable.pop() {
                 Some(id) => {
                     self.drop_moves(id);
                     self.nodes.free_node(id);
+                    self.recycler.freed += 1;
                     true
                 }
                 None => match self.pass_hand() {
@@ -79,8 +102,7 @@ impl Tree {
                     None => return false,
                 },
             };
-            self.recycler.freed |= freed;
-            if freed && self.nodes.free_bytes() >= goal {
+            if freed && step.is_multiple_of(STEPS_PER_LOOK) && self.nodes.free_bytes() >= goal {
                 break;
             }
         }
@@ -94,10 +116,18 @@ impl Tree {
 
     /// Looks at the next node of the round; returns whether it lost its moves, or `None` if no node has any to lose.
     fn pass_hand(&mut self) -> Option<bool> {
-        let Recycler { hand, floor, freed, .. } = &mut self.recycler;
-        if *hand as usize >= self.nodes.ids().count() {
-            *floor = if *freed { FIRST_FLOOR } else { floor.checked_mul(2)? };
-            (*hand, *freed) = (0, false);
+        let Recycler { hand, floor, freed, dropped, .. } = &mut self.recycler;
+        let nodes = self.nodes.len();
+        if *hand as usize >= nodes {
+            if *freed < nodes / LEAST_FREED {
+                *floor = match floor.checked_mul(2) {
+                    None if !*dropped => return None,
+                    higher => higher.unwrap_or(*floor),
+                };
+            } else if *freed > nodes / MOST_FREED {
+                *floor = FIRST_FLOOR.max(*floor / 2);
+            }
+            (*hand, *freed, *dropped) = (0, 0, false);
             return Some(false);
         }
         let id = NodeId(*hand);
@@ -112,14 +142,52 @@ impl Tree {
             && id != self.base;
         if dropped {
             self.drop_moves(id);
+            self.recycler.dropped = true;
         }
         Some(dropped)
     }
 
     /// Drops a node's moves and links.
     fn drop_moves(&mut self, id: NodeId) {
-        let children: Vec<NodeId> = self.nodes.links_of(id).map(|link| link.child()).collect();
+        let mut children = std::mem::take(&mut self.recycler.children);
+        children.extend(self.nodes.links_of(id).map(|link| link.child()));
         self.nodes.free_moves(id);
-        children.into_iter().for_each(|child| self.release(child));
+        children.drain(..).for_each(|child| self.release(child));
+        self.recycler.children = children;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::position::Game;
+    use crate::search::context::SearchContext;
+    use crate::search::walker::{VisitEnd, Walker};
+    use crate::search::{Limits, Params};
+    use crate::sparse::SparseNetwork;
+    use crate::tables::Tables;
+
+    /// Otherwise nearly all of the time goes into rounds that free next to nothing: most nodes have lost their moves
+    /// already, and those with many visits keep theirs.
+    #[test]
+    fn rounds_that_free_little_are_followed_by_ones_that_free_more() {
+        let mut tree = Tree::empty(512 << 10);
+        let (limits, tables) = (Limits::default(), Tables::default());
+        let (context, _) = SearchContext::start(&mut tree, Game::new(), limits, Params::native(), tables, 1);
+        let (mut walker, mut evaluator) = (Walker::new(0), SparseNetwork::embedded().evaluator());
+        walker.start(&context);
+        let (mut visits, mut floors) = (0, Vec::new());
+        while visits < 20_000 {
+            let (more, end) = walker.visit(&context, &tree, &mut evaluator, 1);
+            visits += more;
+            if end == VisitEnd::Full {
+                let free = tree.nodes.free_bytes();
+                assert!(tree.recycle() && tree.nodes.free_bytes() > free);
+                floors.push(tree.recycler.floor);
+            }
+        }
+        assert_eq!(floors[0], FIRST_FLOOR);
+        assert!(floors.last() > floors.first(), "{floors:?}");
+        assert_eq!(tree.check_at_rest(), Ok(()));
     }
 }
