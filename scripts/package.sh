@@ -131,7 +131,11 @@ nets() {
     cp "$ROOT"/nets/*.onnx "$ROOT"/nets/{philidor,resnet,mlp,linear,trm}.md "$1/"
 }
 
-readme() { sed "s/@VERSION@/$VERSION/; s/@COMMIT@/$PHILIDOR_COMMIT/" "$ROOT/packaging/README.txt"; }
+# readme KIND: with the lines that are for this kind of package (tar, deb or zip).
+readme() {
+    sed -E "s/@VERSION@/$VERSION/; s/@COMMIT@/$PHILIDOR_COMMIT/; s/^@([a-z,]*,)?$1(,[a-z,]*)?( |\$)//; /^@(tar|deb|zip)/d" \
+        "$ROOT/packaging/README.txt"
+}
 
 # manuals FOLDER: man1/ and completions/ of both programs.
 manuals() {
@@ -164,7 +168,7 @@ make_tar() {
     unpack "$wheel" "$stage/lib" onnxruntime/capi/libonnxruntime.so.
     nets "$stage/nets"
     licences "$stage/licences" "$TARGET" "$wheel" studio
-    readme >"$stage/README.txt"
+    readme tar >"$stage/README.txt"
     manuals "$WORK/manuals"
     mkdir -p "$stage/share/man" "$stage/share/bash-completion/completions" "$stage/share/zsh/site-functions" \
         "$stage/share/fish/vendor_completions.d"
@@ -200,7 +204,7 @@ make_deb() {
     unpack "$wheel" "$stage/lib" onnxruntime/capi/libonnxruntime.so.
     nets "$stage/nets"
     licences "$stage/licences" "$TARGET" "$wheel" studio
-    readme | sed 's/^  bin\//  \/usr\/bin\//' >"$stage/doc/README.txt"
+    readme deb >"$stage/doc/README.txt"
     {
         printf 'Philidor is free software under the GPL, version 3 or later; on Debian systems its text is in\n'
         printf '/usr/share/common-licenses/GPL-3. What else is inside:\n\n'
@@ -262,7 +266,7 @@ make_windows() {
     unpack "$wheel" "$stage" onnxruntime/capi/onnxruntime.dll
     nets "$stage/nets"
     licences "$stage/licences" "$triple" "$wheel" engine
-    readme | sed 's/$/\r/' >"$stage/README.txt"
+    readme zip | sed 's/$/\r/' >"$stage/README.txt"
     plain "$stage"
     rm -f "$OUT/$name.zip"
     (cd "$WORK/windows" && find "$name" | sort | zip --quiet -X -9 --names-stdin "$OUT/$name.zip")

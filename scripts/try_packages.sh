@@ -4,15 +4,17 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-Usage: scripts/try_packages.sh [--from FOLDER] [tar] [deb] [wheel] [windows] [cpu]
+Usage: scripts/try_packages.sh [--from FOLDER] [tar] [deb] [wheel] [windows] [cpu] [again]
 
-Installs the files of target/packages and plays with them (default: all of them):
+Installs the files of target/packages and plays with them (default: all but again):
 
   tar      unpacked in a bare Debian 12                        needs root, debootstrap
   deb      installed there, played, removed: nothing is left   needs root, debootstrap
   wheel    in a fresh virtual environment                      needs pip with an index
   windows  under Wine                                          needs wine64, mingw-w64
   cpu      bench on emulated old processors: the same nodes    needs qemu-user
+  again    packed once more in a clone of the commit that the archive names: the same
+           bytes; AGAIN="tar windows" instead of tar, deb, wheel and sbom
 
 The bare systems are made once, in target/package/systems; DEBIAN=bullseye takes another
 (glibc 2.31), TC=5+0.5 another clock. Games are played by scripts/try_engine.py. All messages go to stdout.
@@ -82,6 +84,7 @@ try_tar() {
     trap 'umount "$SYSTEM/proc" 2>/dev/null || true' EXIT
     local inside=(chroot "$SYSTEM" "/opt/$name/bin/philidor")
     "${inside[@]}" --version
+    if grep '@' "$SYSTEM/opt/$name/README.txt"; then die "the README is not filled in"; fi
     local licences=$SYSTEM/opt/$name/licences
     grep -qw shakmaty "$licences/crates.txt" && grep -q "GENERAL PUBLIC LICENSE" "$licences/studio-chessground.txt" ||
         die "licences are missing"
@@ -216,6 +219,23 @@ try_cpu() {
     done
 }
 
+# The files of the commit, from another folder and target folder, as somebody else would build them.
+try_again() {
+    local file folder=$SYSTEMS/again commit again different=0
+    file=$(file_of 'philidor-*-linux-x86_64.tar.gz')
+    commit=$(tar --extract --gzip --to-stdout --wildcards --file "$file" '*/README.txt' | sed -n 's/.* of commit \(.*\)\.$/\1/p')
+    say "$commit again"
+    rm -rf "$folder"
+    git clone --quiet --no-checkout "$ROOT" "$folder"
+    git -C "$folder" checkout --quiet --detach "$commit"
+    read -ra again <<<"${AGAIN:-tar deb wheel sbom}"
+    env --unset CARGO_TARGET_DIR "$folder/scripts/package.sh" "${again[@]}" 2>&1 | grep '^package:'
+    for file in "$folder"/target/packages/*philidor*; do
+        cmp "$FROM/$(basename "$file")" "$file" && echo "the same: $(basename "$file")" || different=1
+    done
+    ((different == 0)) || die "the same commit gave other bytes"
+}
+
 parts=()
 while (($#)); do
     case $1 in
@@ -225,7 +245,7 @@ while (($#)); do
         FROM=$(cd "$2" && pwd)
         shift
         ;;
-    tar | deb | wheel | windows | cpu) parts+=("$1") ;;
+    tar | deb | wheel | windows | cpu | again) parts+=("$1") ;;
     *) usage >&2 && exit 2 ;;
     esac
     shift

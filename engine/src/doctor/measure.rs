@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use super::machine::Machine;
@@ -32,6 +33,14 @@ pub(super) struct NetworkSpeed {
     pub rate: f64,
 }
 
+/// The speeds still to be measured, shown on stderr if that is a terminal.
+pub(super) fn progress() -> ProgressBar {
+    let template = "{wide_bar} {pos}/{len} speeds, {msg}, {eta} left";
+    let bar = ProgressBar::new(0);
+    bar.set_style(ProgressStyle::with_template(template).expect("a valid template"));
+    bar
+}
+
 /// All that was measured.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Measurements {
@@ -49,12 +58,13 @@ pub(super) struct Measurements {
 
 impl Measurements {
     /// Measures the embedded network, and before `deadline` all others that are installed; remembers in `cache` which
-    /// precision is faster.
+    /// precision is faster. `progress` has one step for each speed.
     pub fn take(
         machine: &Machine,
         has_runtime: bool,
         cache: &PrecisionCache,
         deadline: Instant,
+        progress: &ProgressBar,
     ) -> Result<Measurements, String> {
         let mut all = Measurements {
             networks: Vec::new(),
@@ -63,36 +73,56 @@ impl Measurements {
             failed: Vec::new(),
             skipped: Vec::new(),
         };
-        all.embedded(machine, deadline)?;
-        for shipped in Catalogue::shipped().networks {
-            let Some(path) = catalogue::find(&shipped.file).filter(|_| has_runtime) else { continue };
-            if shipped.file == catalogue::EMBEDDED_FILE {
-                continue;
-            }
+        let others =
+            Catalogue::shipped().networks.into_iter().filter(|net| net.file != catalogue::EMBEDDED_FILE);
+        let others: Vec<_> = others.filter_map(|net| Some((catalogue::find(&net.file)?, net.file))).collect();
+        let others = if has_runtime { others } else { Vec::new() };
+        progress.set_length(others.len() as u64);
+        all.embedded(machine, deadline, progress)?;
+        for (path, file) in others {
+            progress.set_message(file.clone());
             if Instant::now() >= deadline {
-                all.skipped.push(shipped.file);
-            } else if let Err(error) = all.by_onnx_runtime(&shipped.file, &path, cache) {
-                all.failed.push((shipped.file, error));
+                all.skipped.push(file);
+            } else if let Err(error) = all.by_onnx_runtime(&file, &path, cache) {
+                all.failed.push((file, error));
             }
+            progress.inc(1);
         }
+        progress.finish_and_clear();
         all.networks.sort_by(|a, b| b.rate.total_cmp(&a.rate));
         Ok(all)
     }
 
-    fn embedded(&mut self, machine: &Machine, deadline: Instant) -> Result<(), String> {
+    fn embedded(
+        &mut self,
+        machine: &Machine,
+        deadline: Instant,
+        progress: &ProgressBar,
+    ) -> Result<(), String> {
         let network = SparseNetwork::embedded();
+        let most = machine.cores.min(machine.processors);
+        let several: Vec<usize> = [2, 4, 8, 16, 32, 64]
+            .into_iter()
+            .filter(|n| *n < most)
+            .chain([most])
+            .filter(|n| *n > 1)
+            .collect();
+        let evaluators = network.evaluators();
+        progress.inc_length((evaluators.len() + several.len()) as u64);
         let rate = |evaluators: Vec<SparseEvaluator>| {
             let evaluators =
                 evaluators.into_iter().map(|evaluator| Box::new(evaluator) as Box<dyn Evaluator>);
             let mut pool = Pool::new(evaluators.collect(), Params::native(), MEMORY);
             search_rate(&mut pool, NATIVE_SEARCH_VISITS / 5, TIME).map_err(|error| error.to_string())
         };
-        for (index, evaluator) in network.evaluators().into_iter().enumerate() {
+        for (index, evaluator) in evaluators.into_iter().enumerate() {
             if index > 0 && Instant::now() >= deadline {
                 break;
             }
             let by = evaluator.instructions().to_owned();
+            progress.set_message(format!("{}, {by}", catalogue::EMBEDDED_FILE));
             let rate = rate(vec![evaluator])?;
+            progress.inc(1);
             self.networks.push(NetworkSpeed {
                 file: catalogue::EMBEDDED_FILE.to_owned(),
                 precision: "integers".to_owned(),
@@ -101,11 +131,12 @@ impl Measurements {
             });
         }
         self.workers.extend(self.networks.first().map(|best| (1, best.rate)));
-        let most = machine.cores.min(machine.processors);
-        for workers in [2, 4, 8, 16, 32, 64].into_iter().filter(|n| *n < most).chain([most]) {
-            if workers > 1 && Instant::now() < deadline {
+        for workers in several {
+            if Instant::now() < deadline {
+                progress.set_message(format!("{} with {workers} workers", catalogue::EMBEDDED_FILE));
                 let evaluators = (0..workers).map(|_| network.evaluator()).collect();
                 self.workers.push((workers, rate(evaluators)?));
+                progress.inc(1);
             }
         }
         Ok(())

@@ -11,6 +11,7 @@ mod report;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
+use indicatif::ProgressBar;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -71,7 +72,7 @@ pub struct Diagnosis {
 ///
 /// If the embedded network fails, or `out` cannot be written.
 pub fn run(config: DoctorConfig, out: &mut impl Write) -> Result<(), DoctorError> {
-    let diagnosis = diagnose(config, Instant::now() + TIME)?;
+    let diagnosis = diagnose(config, Instant::now() + TIME, &measure::progress())?;
     if config.json {
         serde_json::to_writer_pretty(&mut *out, &diagnosis).map_err(io::Error::from)?;
         writeln!(out)?;
@@ -81,12 +82,16 @@ pub fn run(config: DoctorConfig, out: &mut impl Write) -> Result<(), DoctorError
     Ok(())
 }
 
-fn diagnose(config: DoctorConfig, deadline: Instant) -> Result<Diagnosis, DoctorError> {
+fn diagnose(
+    config: DoctorConfig,
+    deadline: Instant,
+    progress: &ProgressBar,
+) -> Result<Diagnosis, DoctorError> {
     let start = Instant::now();
     let (machine, onnx_runtime) = (Machine::look(), Runtime::look());
     // Without a file it remembers nothing.
     let cache = if config.write { PrecisionCache::of_user() } else { PrecisionCache::default() };
-    let measured = Measurements::take(&machine, onnx_runtime.error.is_none(), &cache, deadline)
+    let measured = Measurements::take(&machine, onnx_runtime.error.is_none(), &cache, deadline, progress)
         .map_err(DoctorError::Network)?;
     let program =
         std::env::current_exe().map_or_else(|_| "philidor".into(), |path| path.display().to_string());
@@ -113,7 +118,9 @@ mod tests {
     #[test]
     fn the_embedded_network_is_always_measured_and_nothing_is_written_unasked() {
         // The deadline is over: only what is always measured.
-        let diagnosis = diagnose(DoctorConfig::default(), Instant::now()).unwrap();
+        let progress = ProgressBar::hidden();
+        let diagnosis = diagnose(DoctorConfig::default(), Instant::now(), &progress).unwrap();
+        assert!((1..=progress.length().unwrap()).contains(&progress.position()), "{progress:?}");
         assert!(diagnosis.measured.networks.iter().any(|network| network.rate > 0.0), "{diagnosis:?}");
         assert_eq!(diagnosis.written, None);
         assert!(diagnosis.gui.threads >= 1 && diagnosis.gui.hash >= 16);

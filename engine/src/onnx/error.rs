@@ -20,8 +20,8 @@ const MEND: &str = if cfg!(windows) {
     "put it beside the program, or name it in ORT_DYLIB_PATH; it needs Microsoft's Visual C++ Redistributable for x64, \
      which Microsoft's site has under that name. The network inside the program needs neither"
 } else {
-    "run scripts/setup.sh, put it beside the program, or name it in ORT_DYLIB_PATH; the network inside the program does \
-     not need it"
+    "put it beside the program, name it in ORT_DYLIB_PATH, or run scripts/setup.sh in the repository; the network inside \
+     the program does not need it"
 };
 
 fn list(tried: &[String]) -> String {
