@@ -126,6 +126,9 @@ fn a_game_at_the_terminal_is_played_taken_back_hinted_and_saved() {
         "it was not saved: {text}"
     );
 
+    let over = play(&["--fen", "8/8/8/8/8/4k3/4p3/4K3 w - - 0 1"], "");
+    assert!(over.contains("1/2-1/2: stalemate.") && over.matches(" a  b  c ").count() == 1, "{over}");
+
     let file = std::env::temp_dir().join(format!("philidor-play-{}.pgn", std::process::id()));
     let path = file.to_str().unwrap();
     let text = play(&["--pgn", path, "--side", "black"], "back\ne5\nback\nd5\nquit\n");

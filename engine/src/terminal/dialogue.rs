@@ -43,7 +43,9 @@ impl Dialogue {
         if !moves.is_empty() {
             writeln!(out, "So far: {}", numbered(start.position(), &sans(start.position(), moves)))?;
         }
-        self.show(out)?;
+        if !self.record.is_over() {
+            self.show(out)?;
+        }
         self.answer(out)
     }
 
