@@ -45,6 +45,22 @@ die() {
 # need PROGRAM HOW: dies if there is no such program.
 need() { command -v "$1" >/dev/null || die "$1 is missing: $2"; }
 
+# needs PART: dies if a program for it is missing, before anything is built.
+needs() {
+    [[ $1 == sbom ]] || need cargo-about "cargo install cargo-about --features cli"
+    case $1 in
+    deb) need cargo-deb "cargo install cargo-deb" ;;
+    wheel) need maturin "pip install maturin" ;;
+    sbom) need cargo-cyclonedx "cargo install cargo-cyclonedx" ;;
+    windows)
+        need x86_64-w64-mingw32-gcc-posix "apt install gcc-mingw-w64-x86-64"
+        need zip "apt install zip"
+        need /usr/bin/cargo "apt install rustc-web cargo-web"
+        compgen -G '/usr/src/rustc-*/library' >/dev/null || die "the library's sources are missing: apt install rust-web-src"
+        ;;
+    esac
+}
+
 # --- What all share -----------------------------------------------------------
 
 settings() {
@@ -110,8 +126,9 @@ linux_runtime() { wheel_of "$ROOT/scripts/deps-engine.txt" manylinux_2_28_x86_64
 # licences FOLDER TARGET WHEEL CRATE: of that crate's program and all inside it.
 licences() {
     local folder=$1 target=$2 wheel=$3 crate=$4 library
-    need cargo-about "cargo install cargo-about --features cli"
     mkdir -p "$folder"
+    # It reads the sources of all crates, also of those that this target does without.
+    (cd "$ROOT" && cargo fetch --quiet --locked) >&2
     cp "$ROOT/LICENSE" "$folder/philidor.txt"
     cargo about --color never generate --offline --locked --fail --config "$ROOT/packaging/about.toml" --target "$target" \
         --manifest-path "$ROOT/$crate/Cargo.toml" --output-file "$folder/crates.txt" "$ROOT/packaging/licences.hbs" >&2
@@ -194,7 +211,6 @@ install_completions() {
 }
 
 make_deb() {
-    need cargo-deb "cargo install cargo-deb"
     build_linux
     local wheel stage=$WORK/deb
     wheel=$(linux_runtime)
@@ -224,7 +240,6 @@ make_deb() {
 }
 
 make_wheel() {
-    need maturin "pip install maturin"
     local arguments=(build --quiet --locked --out "$WORK/wheel" --target-dir "$BUILD") source=$WORK/wheel-source runtime
     if command -v cargo-zigbuild >/dev/null; then
         arguments+=(--zig --target "$TARGET" --compatibility manylinux_2_28)
@@ -244,10 +259,6 @@ make_wheel() {
 }
 
 make_windows() {
-    need x86_64-w64-mingw32-gcc-posix "apt install gcc-mingw-w64-x86-64"
-    need zip "apt install zip"
-    [[ -d /usr/src/rustc-web || -d /usr/lib/rustlib/src || -d /usr/lib/rust-web/lib/rustlib/src ]] ||
-        say "Debian's rust-web-src seems to be missing: apt install rustc-web cargo-web rust-web-src"
     local triple=x86_64-pc-windows-gnu name=philidor-$VERSION-windows-x86_64 wheel
     # Debian's compiler with the sources of its library: no other has this target here.
     say "building for Windows"
@@ -275,7 +286,6 @@ make_windows() {
 
 # A program contains the crates that cargo knows of, and what is in the packages beside them or in the studio's page.
 make_sbom() {
-    need cargo-cyclonedx "cargo install cargo-cyclonedx"
     # It writes beside each manifest.
     (cd "$ROOT" && cargo cyclonedx --quiet --format json --target "$TARGET" --override-filename philidor-sbom \
         --manifest-path engine/Cargo.toml --spec-version 1.5) >&2
@@ -322,6 +332,7 @@ while (($#)); do
     shift
 done
 ((${#parts[@]})) || parts=(tar deb wheel windows sbom)
+for part in "${parts[@]}"; do needs "$part"; done
 mkdir -p "$OUT" "$WORK"
 settings
 for part in "${parts[@]}"; do "make_$part"; done

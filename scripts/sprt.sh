@@ -157,4 +157,5 @@ fi
 # Of what fastchess says: its reports, and what went wrong.
 cd "$folder"
 "$program" "${arguments[@]}" 2>&1 </dev/null |
-    grep --line-buffered -E '^(Results of|Elo:|LLR:|LOS:|Games:|Ptnml|SPRT|Fatal|Error|Warning)|loses on time|disconnect|stalls' || true
+    grep --line-buffered -E '^(Results of|Elo:|LLR:|LOS:|Games:|Ptnml|SPRT|Fatal|Error|Warning)|loses on time|disconnect|stalls' ||
+    ((PIPESTATUS[0] == 0)) || die "fastchess failed"

@@ -25,7 +25,7 @@ pub enum LoadedNetwork {
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// It was refused when it was set, for this reason.
-    #[error("{0}; it was not replaced by another network")]
+    #[error("{0}; no other network plays in its place")]
     Refused(String),
     /// It cannot be loaded into ONNX Runtime.
     #[error(transparent)]
