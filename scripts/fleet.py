@@ -26,11 +26,13 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -58,6 +60,10 @@ POLL, REPORT, REFUSED = 0.2, 10.0, 15.0
 LATE, LATE_AT_LEAST = 3, 30.0
 # Seconds to wait for a cluster that is starting.
 PATIENCE = 300.0
+
+
+def say(text):
+    print(f"fleet.py: {text}", file=sys.stderr, flush=True)
 
 
 # --- On the machines ----------------------------------------------------------------
@@ -99,12 +105,10 @@ def sweep(folder):
     """Removes what a killed process left, and files that no unit has used for a day."""
     for path in folder.iterdir():
         with contextlib.suppress(OSError):
-            left = path.name.startswith("work-") and not Path(f"/proc/{path.name.split('-')[1]}").exists()
-            if path.is_dir() and left:
-                for file in sorted(path.rglob("*"), reverse=True):
-                    file.rmdir() if file.is_dir() and not file.is_symlink() else file.unlink()
-                path.rmdir()
-            elif path.is_file() and path.stat().st_mtime < time.time() - 86_400:
+            if path.name.startswith("work-"):
+                if not Path(f"/proc/{path.name.split('-')[1]}").exists():
+                    shutil.rmtree(path)
+            elif path.stat().st_mtime < time.time() - 86_400:
                 path.unlink()
 
 
@@ -135,15 +139,13 @@ class Learner:
         short = 0
         while True:
             begun = time.monotonic()
-            begun_before = run and (Path(folder) / run / "state.json").exists()
-            resume = begun_before and "--resume" not in command
-            process = child(resumed(command) if resume else command, cwd=folder)
-            status = process.wait()
+            resume = run and (Path(folder) / run / "state.json").exists() and "--resume" not in command
+            status = child(resumed(command) if resume else command, cwd=folder).wait()
             # One that ends by itself at once may have met the last one, which is being killed.
             short = short + 1 if time.monotonic() - begun < 10 else 0
             if status == 0 or (status > 0 and (short == 0 or short > 3)):
                 return status
-            print(f"fleet.py: the learner ended with status {status}; it is started again", file=sys.stderr)
+            say(f"the learner ended with status {status}; it is started again")
             time.sleep(1)
 
 
@@ -165,13 +167,10 @@ class Driver:
         self.inbox = inbox
         self.program = self.shipped(program)
         self.library = self.shipped(library) if library.exists() else None
-        self.references = {}
-        self.pending = {}
-        self.put = {}
-        self.failures = {}
-        self.given_up = set()
-        self.done = 0
-        self.longest = 0.0
+        # Files by name and units in progress, as Ray knows them; when a result was put there.
+        self.references, self.pending, self.put = {}, {}, {}
+        self.failures = Counter()
+        self.done, self.longest = 0, 0.0
 
     @staticmethod
     def shipped(path):
@@ -207,7 +206,7 @@ class Driver:
         for name, unit in wanted.items():
             if len(self.pending) >= most:
                 break
-            if name in there or name in busy or name in self.given_up:
+            if name in there or name in busy or self.failures[name] >= GIVEN_UP:
                 continue
             if time.monotonic() - self.put.get(name, -REFUSED) < REFUSED:
                 continue
@@ -222,8 +221,8 @@ class Driver:
             if name not in wanted or (self.inbox / name).exists():
                 ray.cancel(reference, force=True)
                 del self.pending[reference]
-        needed = {name for unit in wanted.values() for name in [*unit["inputs"], unit["rules"]]}
-        needed |= {name for _, unit, _ in self.pending.values() for name in [*unit["inputs"], unit["rules"]]}
+        units = [*wanted.values(), *(unit for _, unit, _ in self.pending.values())]
+        needed = {name for unit in units for name in [*unit["inputs"], unit["rules"]]}
         self.references = {name: kept for name, kept in self.references.items() if name in needed}
 
     def collect(self):
@@ -240,11 +239,9 @@ class Driver:
             except RayError as error:
                 result, said = None, str(error).splitlines()[0]
             if result is None:
-                self.failures[name] = self.failures.get(name, 0) + 1
-                print(f"fleet.py: {name} failed: {said}", file=sys.stderr, flush=True)
-                if self.failures[name] >= GIVEN_UP:
-                    self.given_up.add(name)
-                    print(f"fleet.py: {name} is given up here", file=sys.stderr, flush=True)
+                self.failures[name] += 1
+                what = "is given up here" if self.failures[name] >= GIVEN_UP else "failed"
+                say(f"{name} {what}: {said}")
                 continue
             write(self.inbox / name, result)
             self.put[name] = time.monotonic()
@@ -253,19 +250,17 @@ class Driver:
 
     def report(self, wanted, begun):
         cores, minutes = ray.cluster_resources().get("CPU", 0), (time.monotonic() - begun) / 60
-        print(f"fleet.py: {self.done} units done, {self.done / max(minutes, 1e-3):.1f} a minute; {len(wanted)} wanted, "
-              f"{len(self.pending)} handed out, {len(self.given_up)} given up; {cores:g} cores",
-              file=sys.stderr, flush=True)
+        given_up = sum(count >= GIVEN_UP for count in self.failures.values())
+        say(f"{self.done} units done, {self.done / max(minutes, 1e-3):.1f} a minute; {len(wanted)} wanted, "
+            f"{len(self.pending)} handed out, {given_up} given up; {cores:g} cores")
 
 
 def start_learner(arguments):
     """The learner's result, to come: on a GPU if the cluster has one, else beside the driver."""
     command = [str(arguments.learner_program), *arguments.learner, "--inbox", str(arguments.inbox)]
-    run = None
+    run = "runs/rl" if arguments.learner[0] == "rl" else None
     with contextlib.suppress(ValueError, IndexError):
         run = arguments.learner[arguments.learner.index("--run") + 1]
-    if arguments.learner[0] == "rl" and run is None:
-        run = "runs/rl"
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     gpu = ray.cluster_resources().get("GPU", 0) > 0
     place = {"num_gpus": 1} if gpu else {"num_cpus": 0, "scheduling_strategy": here}
@@ -309,7 +304,7 @@ def connect(address):
         except (ConnectionError, RuntimeError) as error:
             if time.monotonic() - begun > PATIENCE:
                 sys.exit(f"fleet.py: no Ray cluster at {address}: {error}")
-            print(f"fleet.py: waiting for the Ray cluster at {address}", file=sys.stderr, flush=True)
+            say(f"waiting for the Ray cluster at {address}")
             time.sleep(POLL)
 
 

@@ -19,6 +19,14 @@ stay alive from game to game, and the state is written after every step to --sta
 (aside, then renamed); the same command goes on from there. Ctrl-C ends it after the
 games that are being played, a second one at once.
 
+With --inbox the games are units of work, which other machines can do (scripts/fleet.py
+beside this script) and which `philidor-trainer compare` plays itself where nobody does.
+Then --batch steps are begun from the same values and counted in their order, so that
+the result is the same whoever plays: a fleet waits at the end of each batch, which
+should have several steps for each core. A network plays itself with --nodes visits a
+move, on one thread without reuse of trees; a side that has seen itself as lost for four
+of its moves resigns.
+
 SPSA is written out here because no package fits: nevergrad's has fixed gains and 400
 MB of dependencies, noisyopt's cannot be resumed, chess-tuning-tools needs packages
 of 2023.
@@ -28,6 +36,8 @@ Examples:
       --nodes 400 --options Threads=1 Hash=32 --steps 3000 --book UHO_4060_v3.epd
   scripts/tune.py --state runs/clock.json --param CPuct=1.745:0.5:4:0.15 --tc 1+0.01 --steps 5000 --concurrency 2
   scripts/tune.py --state runs/tune.json --show
+  scripts/tune.py --state runs/many.json --param CPuct=1.745:0.5:4 --nodes 400 --pairs 8 --batch 64 --inbox runs/inbox &
+  scripts/fleet.py --address auto --inbox runs/inbox --until-done
 """
 
 import argparse
@@ -37,6 +47,7 @@ import json
 import os
 import queue
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -53,6 +64,8 @@ ALPHA, GAMMA, STABILITY = 0.602, 0.101, 0.1
 WON, WON_MOVES = 700, 4
 DRAWN, DRAWN_MOVES, DRAWN_FROM = 8, 8, 80
 LONGEST = 400
+# With units: a side resigns when its search's Q was below minus this so many moves running.
+RESIGN, RESIGN_MOVES = 0.93, 4
 # Seconds that a move of fixed nodes, or any answer but a move, may take.
 PATIENCE = 120.0
 
@@ -158,13 +171,18 @@ class State:
         aside.replace(path)
 
 
+def sum_of(path):
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
 def setting(arguments, engine):
     """What must not change between the beginning and a resumption."""
-    return {
+    units = {"batch": arguments.batch, "network": sum_of(arguments.network)} if arguments.inbox else {}
+    return units | {
         "params": [p.__dict__ for p in arguments.param],
         "steps": arguments.steps, "pairs": arguments.pairs, "rate": arguments.rate, "seed": arguments.seed,
         "limit": arguments.limit, "options": sorted(arguments.options), "book": Path(arguments.book).name,
-        "engine": hashlib.sha256(Path(engine).read_bytes()).hexdigest(),
+        "engine": sum_of(engine),
     }
 
 
@@ -399,25 +417,33 @@ class Tuning:
 
     def finish(self, step, signs, c, r, results):
         with self.lock:
-            state = self.state
-            state.values = moved(self.parameters, state.values, signs, c, r, sum(results))
-            state.finished += 1
-            state.open.remove(step)
+            line = self.count(step, signs, c, r, results)
+            self.state.open.remove(step)
             self.playing.discard(step)
-            after = state.finished - state.setting["steps"] // 2
-            state.mean = [m + (v - m) / max(after, 1) for m, v in zip(state.mean, state.values)]
-            state.games += len(results)
-            state.wins += results.count(1)
-            state.draws += results.count(0)
-            state.losses += results.count(-1)
-            now = time.monotonic()
-            state.spent = self.spent_before + now - self.began
-            state.write(self.arguments.state)
-            with open(self.arguments.state.with_suffix(".tsv"), "a", encoding="utf-8") as file:
-                print(step, sum(results), *(f"{v:.6g}" for v in state.values), sep="\t", file=file)
-            if now - self.shown >= self.arguments.every:
-                self.shown = now
-                self.progress(now)
+            self.save([line])
+
+    def count(self, step, signs, c, r, results):
+        """Moves the values by a step's results; returns its line for the .tsv."""
+        state = self.state
+        state.values = moved(self.parameters, state.values, signs, c, r, sum(results))
+        state.finished += 1
+        after = state.finished - state.setting["steps"] // 2
+        state.mean = [m + (v - m) / max(after, 1) for m, v in zip(state.mean, state.values)]
+        state.games += len(results)
+        state.wins += results.count(1)
+        state.draws += results.count(0)
+        state.losses += results.count(-1)
+        return "\t".join([str(step), str(sum(results)), *(f"{v:.6g}" for v in state.values)])
+
+    def save(self, lines):
+        now = time.monotonic()
+        self.state.spent = self.spent_before + now - self.began
+        self.state.write(self.arguments.state)
+        with open(self.arguments.state.with_suffix(".tsv"), "a", encoding="utf-8") as file:
+            print(*lines, sep="\n", file=file)
+        if now - self.shown >= self.arguments.every:
+            self.shown = now
+            self.progress(now)
 
     def progress(self, now):
         state = self.state
@@ -449,6 +475,71 @@ class Tuning:
             worker.join()
         if self.error:
             sys.exit(f"tune.py: {self.error}")
+
+
+class UnitTuning(Tuning):
+    """The same by units of work, a batch of steps from the same values at a time: philidor-trainer compare publishes
+    them, checks results, plays what nobody else does, and keeps what is finished of a batch."""
+
+    def __init__(self, arguments, state):
+        self.arguments, self.state = arguments, state
+        self.parameters = [Parameter(**p) for p in state.setting["params"]]
+        self.folder = arguments.state.with_suffix(".units")
+        self.process, self.stopping = None, False
+        self.spent_before, self.finished_before = state.spent, state.finished
+        self.began = self.shown = time.monotonic()
+
+    def plan(self, steps):
+        """What is played for these steps; with each step its direction and gains."""
+        arguments, setting = self.arguments, self.state.setting
+        common = [option.split("=", 1) for option in arguments.options]
+        directions, matches = [], []
+        for step in steps:
+            c, r = gains(step, setting["steps"], setting["rate"])
+            signs = direction(setting["seed"], step, len(self.parameters))
+            directions.append((step, signs, c, r))
+            players = perturbed(self.parameters, self.state.values, signs, c)
+            named = [[[p.name, p.shown(v)] for p, v in zip(self.parameters, player)] for player in players]
+            matches.append({"first": (step - 1) * setting["pairs"], "pairs": setting["pairs"],
+                            "options": [common + own for own in named]})
+        rules = {"book": str(Path(arguments.book).resolve()), "random_plies": 0, "games": min(2 * setting["pairs"], 16),
+                 "resign_threshold": RESIGN, "resign_moves": RESIGN_MOVES, "max_plies": LONGEST}
+        return directions, {
+            "format": "philidor-comparison/1", "network": str(arguments.network.resolve()), "visits": arguments.nodes,
+            "seed": setting["seed"], "rules": rules, "matches": matches, "pairs_per_unit": setting["pairs"],
+            "more": steps[-1] < setting["steps"],
+        }
+
+    def interrupt(self, *_):
+        # The first one ends the trainer, too, after what it has admitted; the second one at once.
+        self.stopping = True
+        if self.process:
+            self.process.send_signal(signal.SIGINT)
+
+    def run(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self.interrupt)
+        while self.state.finished < self.state.setting["steps"] and not self.stopping:
+            first = self.state.finished + 1
+            steps = range(first, min(first + self.arguments.batch, self.state.setting["steps"] + 1))
+            directions, plan = self.plan(steps)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+            arguments = self.arguments
+            # Ctrl-C is for this script, which passes it on; the trainer ends with it, however that happens.
+            self.process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "--", match.trainer(), "compare", self.folder / "plan.json",
+                 "--out", self.folder, "--inbox", arguments.inbox, "--patience", str(arguments.patience),
+                 "--workers", str(arguments.concurrency)],
+                start_new_session=True, stdout=subprocess.DEVNULL,
+            )
+            if self.process.wait():
+                sys.exit(130 if self.stopping else f"tune.py: philidor-trainer ended with {self.process.returncode}")
+            told = json.loads((self.folder / "results.json").read_text(encoding="utf-8"))["matches"]
+            lines = [self.count(*step, [half - 1 for half in of["halves"]]) for step, of in zip(directions, told)]
+            self.state.begun = self.state.finished
+            self.save(lines)
+            shutil.rmtree(self.folder)
 
 
 # --- Checks -----------------------------------------------------------------------
@@ -502,13 +593,20 @@ def parse():
     add("--rate", type=float, default=0.01,
         help="r at the last step; fishtest has 0.002 for tens of thousands of games (default: %(default)s)")
     add("--engine", default=str(match.ROOT / "target/release/philidor"), help="the engine (default: %(default)s)")
-    add("--options", nargs="*", default=["Threads=1", "Hash=32"], metavar="NAME=VALUE",
-        help="options of both players that stay (default: Threads=1 Hash=32)")
+    add("--options", nargs="*", metavar="NAME=VALUE",
+        help="options of both players that stay (default: Threads=1 Hash=32; with --inbox none)")
     add("--nodes", type=int, help="this many nodes a move instead of a clock")
     add("--tc", default="1+0.01", help="seconds for the game + seconds a move (default: %(default)s)")
     add("--book", default=str(match.ROOT / "tests/data/openings.pgn"), help=".pgn or .epd (default: %(default)s)")
     add("--seed", type=int, default=1, help="of directions and the order of openings (default: %(default)s)")
-    add("--concurrency", type=int, default=1, help="pairs at once (default: %(default)s)")
+    add("--concurrency", type=int, default=1, help="pairs, with --inbox own threads, at once (default: %(default)s)")
+    add("--inbox", type=Path, metavar="DIR",
+        help="let others play: units of work are listed in DIR/wanted.json, their results are taken from DIR")
+    add("--patience", type=int, default=60,
+        help="with --inbox: seconds without any result after which this machine plays too (default: %(default)s)")
+    add("--batch", type=int, default=16, help="with --inbox: steps that are played at once (default: %(default)s)")
+    add("--network", type=Path, default=match.ROOT / "nets/philidor.int8.onnx",
+        help="with --inbox: the network that plays itself (default: %(default)s)")
     add("--every", type=float, default=30, help="seconds between two lines of progress (default: %(default)s)")
     add("--self-test", action="store_true", help="check the arithmetic against numbers worked out by hand")
     arguments = parser.parse_args()
@@ -518,8 +616,12 @@ def parse():
         parser.error("--state is needed")
     if not arguments.show and not arguments.param:
         parser.error("at least one --param is needed")
-    if min(arguments.steps, arguments.pairs, arguments.concurrency) < 1:
-        parser.error("--steps, --pairs and --concurrency are positive")
+    if min(arguments.steps, arguments.pairs, arguments.concurrency, arguments.batch) < 1:
+        parser.error("--steps, --pairs, --concurrency and --batch are positive")
+    if arguments.inbox and not arguments.nodes:
+        parser.error("--inbox needs --nodes: games by the clock differ from machine to machine")
+    if arguments.options is None:
+        arguments.options = [] if arguments.inbox else ["Threads=1", "Hash=32"]
     if any("=" not in option for option in arguments.options):
         parser.error("--options are of the form NAME=VALUE")
     try:
@@ -558,12 +660,15 @@ def main():
         return self_test()
     if arguments.show:
         return print(table(State.read(arguments.state)))
-    chess = match.require_chess()
     command = match.player(None, arguments.engine, []).command
-    state = begin(arguments, command)
-    openings = match.read_book(chess, Path(arguments.book))
-    Tuning(arguments, state, command, openings, chess).run()
-    print(table(state))
+    if arguments.inbox:
+        tuning = UnitTuning(arguments, begin(arguments, command))
+    else:
+        chess = match.require_chess()
+        state = begin(arguments, command)
+        tuning = Tuning(arguments, state, command, match.read_book(chess, Path(arguments.book)), chess)
+    tuning.run()
+    print(table(tuning.state))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use trainer::cli::{
-    AnnotateArgs, ArenaArgs, BestArgs, ConvertLc0Args, EvaluateArgs, ExportArgs, ExportPgnArgs,
+    AnnotateArgs, ArenaArgs, BestArgs, CompareArgs, ConvertLc0Args, EvaluateArgs, ExportArgs, ExportPgnArgs,
     FetchGamesArgs, HeatmapArgs, ImportArgs, InspectArgs, LrFinderArgs, MineArgs, OverfitArgs, PlotArgs,
     QuantiseArgs, RateArgs, RlArgs, SelfPlayArgs, TrainArgs, VerifyArgs, WorkArgs,
 };
@@ -25,6 +25,7 @@ enum Command {
     Annotate(AnnotateArgs),
     SelfPlay(SelfPlayArgs),
     Arena(ArenaArgs),
+    Compare(CompareArgs),
     Rate(RateArgs),
     Inspect(InspectArgs),
     ExportPgn(ExportPgnArgs),
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Command::Annotate(args) => args.run(),
         Command::SelfPlay(args) => args.run(),
         Command::Arena(args) => args.run(),
+        Command::Compare(args) => args.run(),
         Command::Rate(args) => args.run(),
         Command::Inspect(args) => args.run(),
         Command::ExportPgn(args) => args.run(),

@@ -287,3 +287,133 @@ fn the_settings_of_two_players_are_compared_by_a_match() {
         trainer(at, &["work", "unit.json", "--out", "match.json"]).output().expect("the trainer starts");
     assert!(said(&refused).contains("expected \"philidor-unit/1\""), "{}", said(&refused));
 }
+
+/// A plan of three matches of two units each, and the network that they are of.
+fn write_comparison(at: &Path) {
+    write_config(at);
+    succeeds(trainer(at, &learn("run", &["--iterations", "1"])));
+    let plan = json!({
+        "format": "philidor-comparison/1", "network": "run/nets/00001.onnx", "visits": 8, "seed": 3,
+        "rules": { "max_plies": 20, "games": 2 }, "pairs_per_unit": 2,
+        "matches": [
+            { "pairs": 4, "options": [[["CPuct", "4"]], []] },
+            { "first": 4, "pairs": 3, "options": [[["CPuct", "1"]], [["FpuValue", "0.5"]]] },
+            { "first": 4, "pairs": 3, "options": [[], [["FpuValue", "0.5"]]] }
+        ]
+    });
+    std::fs::write(at.join("plan.json"), plan.to_string()).expect("a file");
+}
+
+/// The files of a folder of results.
+fn results(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = std::fs::read_dir(folder).expect("a folder").flatten();
+    let mut files: Vec<(String, Vec<u8>)> = entries
+        .filter(|entry| entry.path().is_file())
+        .map(|entry| {
+            (entry.file_name().to_string_lossy().into_owned(), std::fs::read(entry.path()).expect("a file"))
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn settings_compared_by_others_have_the_same_games_and_false_ones_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write_comparison(at);
+    let said = succeeds(trainer(at, &["compare", "plan.json", "--out", "alone", "--workers", "2"]));
+    assert!(said.contains("match 3: "), "{said}");
+    let alone = results(&at.join("alone"));
+    assert_eq!(alone.len(), 7, "six units and the results: {:?}", alone.iter().map(|file| &file.0));
+    let told: Value = serde_json::from_slice(&alone[6].1).expect("JSON");
+    let halves = told["matches"].as_array().expect("matches");
+    assert_eq!(halves.iter().map(|of| of["halves"].as_array().unwrap().len()).collect::<Vec<_>>(), [8, 6, 6]);
+
+    let arguments = ["compare", "plan.json", "--out", "fleet", "--inbox", "inbox", "--patience", "100000"];
+    let waiting = trainer(at, &arguments).spawn().expect("the trainer starts");
+    // Before the first result: another game's move, a result that the game has not, another unit's games, no JSON.
+    let mut bad: Vec<(String, &str)> = Vec::new();
+    let mut other: Vec<u8> = Vec::new();
+    let mut spoil = |inbox: &Path, file: &str, result: &[u8]| {
+        let text = String::from_utf8(result.to_vec()).expect("JSON");
+        let mut json: Value = serde_json::from_str(&text).expect("JSON");
+        let moves = json["games"][0]["moves"].as_str().expect("moves").to_owned();
+        let sent: (Vec<u8>, &str) = match bad.len() {
+            0 => {
+                json["games"][0]["moves"] = (moves + " Ke9").into();
+                (json.to_string().into(), "is no legal move")
+            }
+            1 => {
+                json["games"][0]["result"] = if json["games"][0]["result"] == 1 { -1 } else { 1 }.into();
+                (json.to_string().into(), "expected")
+            }
+            2 => (other.clone(), "it is \"unit match-"),
+            3 => {
+                json["games"].as_array_mut().expect("games").pop();
+                (json.to_string().into(), " games, not ")
+            }
+            _ => return,
+        };
+        other = result.to_vec();
+        write_file(&inbox.join(file), &sent.0).expect("a file");
+        let refused = inbox.join("refused").join(format!("{file}.txt"));
+        let begin = Instant::now();
+        while !refused.exists() && begin.elapsed() < Duration::from_secs(100) {
+            thread::yield_now();
+        }
+        let why = std::fs::read_to_string(refused).expect("a reason");
+        assert!(why.contains(sent.1), "{why}");
+        bad.push((file.to_owned(), sent.1));
+    };
+    serve(at, waiting, &mut spoil);
+    assert_eq!(results(&at.join("fleet")), alone);
+    assert_eq!(wanted(&at.join("inbox")), []);
+    // What is there is not played again, what is damaged is.
+    std::fs::write(at.join("fleet").join(&alone[0].0), "{}").expect("a file");
+    succeeds(trainer(at, &["compare", "plan.json", "--out", "fleet"]));
+    assert_eq!(results(&at.join("fleet")), alone);
+}
+
+#[test]
+fn a_match_of_another_setting_under_a_units_name_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write_comparison(at);
+    let plan = std::fs::read_to_string(at.join("plan.json")).expect("a file");
+    // All units, played with another number of visits.
+    std::fs::write(at.join("other.json"), plan.replace("\"visits\":8", "\"visits\":3")).expect("a file");
+    succeeds(trainer(at, &["compare", "other.json", "--out", "other"]));
+    let arguments = ["compare", "plan.json", "--out", "out", "--inbox", "inbox", "--patience", "100000"];
+    let mut waiting = trainer(at, &arguments).spawn().expect("the trainer starts");
+    let inbox = at.join("inbox");
+    let begin = Instant::now();
+    while wanted(&inbox).is_empty() {
+        assert!(
+            begin.elapsed() < Duration::from_secs(100) && waiting.try_wait().expect("a process").is_none()
+        );
+        thread::yield_now();
+    }
+    let units = wanted(&inbox);
+    for (file, _) in &units {
+        // Units of the same number.
+        let begins = &file[..14];
+        let like = results(&at.join("other")).into_iter().find(|(other, _)| other.starts_with(begins));
+        let (name, bytes) = like.expect("a unit of the same number");
+        let text = String::from_utf8(bytes).expect("JSON");
+        let told = text.replace(name.trim_end_matches(".json"), file.trim_end_matches(".json"));
+        write_file(&inbox.join(file), told.as_bytes()).expect("a file");
+    }
+    let refused = || {
+        let reason = |(file, _): &(String, Value)| {
+            std::fs::read_to_string(inbox.join("refused").join(format!("{file}.txt"))).unwrap_or_default()
+        };
+        units.iter().map(reason).filter(|why| why.contains("is not this player's by these rules")).count()
+    };
+    while refused() == 0 {
+        assert!(begin.elapsed() < Duration::from_secs(200), "none is refused");
+        thread::yield_now();
+    }
+    waiting.kill().expect("it runs");
+    waiting.wait().expect("it ends");
+}

@@ -42,6 +42,7 @@ fn the_other_commands_are_there() {
         "annotate",
         "self-play",
         "arena",
+        "compare",
         "verify",
         "rl",
         "inspect",

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
+use engine::eval::{Evaluator, Request};
 use engine::players::Player;
 use engine::position::{Game, PackedMove};
-use engine::search::{Limits, Params, SteppedSearch};
+use engine::search::{Limits, Params, SteppedSearch, check_answers};
 use engine::tables::Tables;
 use shakmaty::Color;
 
@@ -90,6 +91,37 @@ pub fn check_match_game(rules: &MatchRules, tables: &Tables, stored: &GameRecord
     Ok(())
 }
 
+/// The move that the player finds who is to move at `ply` of a stored game, by searching with `evaluator`, its own.
+///
+/// # Errors
+///
+/// The game is over there, the player does not search, or the evaluator fails.
+pub fn search_match_again(
+    setup: Arc<MatchSetup>,
+    number: u64,
+    stored: &GameRecord,
+    ply: usize,
+    evaluator: &mut dyn Evaluator,
+) -> Result<PackedMove> {
+    let mut again = MatchGame::new(setup, number, stored.start.clone());
+    for packed in &stored.moves[..ply] {
+        again.game.play(packed.to_legal_move(again.game.position()));
+        again.record.moves.push(*packed);
+    }
+    let searches = matches!(again.setup.sides[again.player()], Side::Search(..));
+    if !searches || matches!(again.advance(), Next::Over(_)) {
+        bail!("there is no search at ply {ply}");
+    }
+    while again.solo.gather(1) > 0 {
+        let requests: Vec<Request<'_>> = again.solo.requests().collect();
+        let answers = evaluator.evaluate(&requests)?;
+        check_answers(&requests, &answers)?;
+        drop(requests);
+        again.solo.answer(&answers);
+    }
+    again.found().map(PackedMove::new).context("no move")
+}
+
 /// Which colour the first player has.
 fn first_players_colour(number: u64) -> Color {
     if number.is_multiple_of(2) { Color::White } else { Color::Black }
@@ -145,6 +177,12 @@ impl MatchGame {
             .then_some((GameResult::Draw, FLAG_ADJUDICATED))
     }
 
+    /// The move that the finished search has found.
+    fn found(&self) -> Option<shakmaty::Move> {
+        let tree = self.solo.tree();
+        tree.best().or(tree.root_moves().first().copied())
+    }
+
     /// Counts the mover's consecutive lost positions, by the finished search.
     fn count_lost(&mut self) {
         let q = -self.solo.tree().root().q;
@@ -159,8 +197,7 @@ impl BatchedGame for MatchGame {
     fn advance(&mut self) -> Next<FinishedMatchGame> {
         if std::mem::take(&mut self.searching) {
             self.count_lost();
-            let tree = self.solo.tree();
-            let m = tree.best().or(tree.root_moves().first().copied()).expect("the game is not over");
+            let m = self.found().expect("the game is not over");
             self.play(m);
         }
         loop {

@@ -14,8 +14,8 @@ mod play;
 
 pub use contender::Contender;
 pub use engine::matches::{EloEstimate, MatchResults, SprtBounds, SprtDecision, elo_of_score, score_of_elo};
-pub use game::{check_match_game, halves_of};
+pub use game::{MatchSetup, Side, check_match_game, halves_of, search_match_again};
 pub use pgn::{PgnGame, read_pgn};
-pub use play::{MatchPlan, MatchReport, play_match};
+pub use play::{MatchPlan, MatchReport, match_setup, play_match};
 pub use rating::{HeadToHead, Rating, rate};
 pub use tournament::{PlayerRecord, Tournament};

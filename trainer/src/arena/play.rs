@@ -10,6 +10,7 @@ use crossbeam_channel::{Receiver, unbounded};
 use engine::eval::Evaluator;
 use engine::matches::{MatchResults, SprtDecision};
 use engine::search::Params;
+use engine::tables::Tables;
 use indicatif::ProgressBar;
 
 use super::contender::Contender;
@@ -71,13 +72,7 @@ pub fn play_match(
     rules.check_visits(first.visits().max(second.visits()))?;
     let OpeningsAndTables { starts, tables } =
         OpeningsAndTables::open(&rules.book, rules.random_plies, &rules.syzygy, plan.seed)?;
-    let mut networks = Vec::new();
-    let sides = [side(first, &mut networks), side(second, &mut networks)];
-    let params = [first, second].map(|player| match player {
-        Contender::Network { params: Some(own), .. } => Params::clone(own),
-        _ => rules.params(),
-    });
-    let setup = Arc::new(MatchSetup { sides, rules: rules.clone(), params, tables, seed: plan.seed });
+    let (setup, networks) = match_setup([first, second], rules, tables, plan.seed);
     let (next, halt) = (AtomicU64::new(2 * plan.first), AtomicBool::new(false));
     let (report, reports) = unbounded();
     thread::scope(|scope| {
@@ -117,6 +112,22 @@ pub fn play_match(
         halt.store(true, Ordering::Relaxed);
         report
     })
+}
+
+/// What the games of two players share, and the networks that their searches name by index.
+pub fn match_setup(
+    players: [&Contender; 2],
+    rules: &MatchRules,
+    tables: Tables,
+    seed: u64,
+) -> (Arc<MatchSetup>, Vec<Arc<dyn Backend>>) {
+    let mut networks = Vec::new();
+    let sides = players.map(|player| side(player, &mut networks));
+    let params = players.map(|player| match player {
+        Contender::Network { params: Some(own), .. } => Params::clone(own),
+        _ => rules.params(),
+    });
+    (Arc::new(MatchSetup { sides, rules: rules.clone(), params, tables, seed }), networks)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -181,7 +192,6 @@ mod tests {
     use super::*;
     use crate::arena::check_match_game;
     use crate::record::GameResult;
-    use engine::tables::Tables;
 
     fn played(pairs: u64, seed: u64, sprt: Option<Sprt>) -> MatchReport {
         part(0, pairs, seed, sprt)

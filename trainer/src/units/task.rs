@@ -8,9 +8,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use engine::uci_client::find_program;
 use indicatif::ProgressBar;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::hashed_files::HashedFiles;
+use super::match_result::match_json;
 use super::unit::{Unit, UnitKind};
 use super::unit_rules::{AnnotateRules, MatchUnitRules};
 use crate::arena::{Contender, MatchPlan, play_match};
@@ -19,7 +20,7 @@ use crate::datagen::{Annotate, EngineCommand, UciEngine, run_tasks};
 use crate::dataset::{self, Chunk, Store, StoreOptions};
 use crate::files::{make_folder, write_file};
 use crate::gameplay::load_network;
-use crate::record::{EvalSide, GameRecord, played_moves};
+use crate::record::EvalSide;
 use crate::selfplay::{SelfPlayNetworks, SelfPlayPlan, SelfPlayReport, play};
 
 /// Interval between saves of a unit that is not finished.
@@ -71,13 +72,9 @@ impl UnitTask {
                 let [first, second] = unit.inputs.as_slice() else {
                     bail!("it names {} players, not two", unit.inputs.len());
                 };
-                let player = |index: usize, name: &String| -> Result<Contender> {
-                    let (visits, params) = (rules.visits, rules.params(index)?.map(Box::new));
-                    if name.contains('.') {
-                        let network = Arc::new(network(name)?);
-                        return Ok(Contender::Network { name: name.clone(), network, visits, params });
-                    }
-                    Contender::named(name, visits)
+                let player = |index: usize, name: &String| match name.contains('.') {
+                    true => rules.network_player(index, name, Arc::new(network(name)?)),
+                    false => Contender::named(name, rules.visits),
                 };
                 let players = [player(0, first)?, player(1, second)?];
                 Ok(UnitTask::Match(rules, players))
@@ -173,14 +170,4 @@ impl UnitTask {
         }
         Ok(file.map(|file| (file, report)))
     }
-}
-
-/// The games of a match as JSON, in their order: in an opening's first game the first player has White.
-fn match_json(unit: &Unit, games: &[GameRecord]) -> Result<String> {
-    let game = |game: &GameRecord| -> Result<Value> {
-        let moves: Vec<String> = played_moves(game)?.into_iter().map(|played| played.san).collect();
-        Ok(json!({ "start": game.start_fen(), "moves": moves.join(" "), "result": game.result.code() }))
-    };
-    let games = games.iter().map(game).collect::<Result<Vec<Value>>>()?;
-    Ok(json!({ "format": "philidor-match/1", "source": unit.source(), "games": games }).to_string() + "\n")
 }

@@ -1,13 +1,17 @@
 //! What the rules of a unit say, by its kind. `self-play` has [`SelfPlayRules`](crate::config::SelfPlayRules).
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result, bail};
 use engine::search::Params;
 use engine::uci::options::{self, OptionEffect};
 use engine::uci::settings::Settings;
 use serde::{Deserialize, Serialize};
 
+use crate::arena::Contender;
 use crate::config::MatchRules;
 use crate::datagen::Limit;
+use crate::gameplay::Backend;
 
 /// How the games of `arena` and `match` are played.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -42,6 +46,16 @@ impl MatchUnitRules {
             }
         }
         Ok(Some(Params { reuse: false, batch: 1, ..settings.params }))
+    }
+
+    /// A network as the player of this index, with its parameters.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MatchUnitRules::params`].
+    pub fn network_player(&self, player: usize, name: &str, network: Arc<dyn Backend>) -> Result<Contender> {
+        let params = self.params(player)?.map(Box::new);
+        Ok(Contender::Network { name: name.to_owned(), network, visits: self.visits, params })
     }
 }
 

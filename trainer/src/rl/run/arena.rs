@@ -108,7 +108,7 @@ impl RlLoop {
         let rules = self.match_rules();
         let task =
             |unit: &Unit| Ok(UnitTask::Match(rules.clone(), matches[of[&unit.name()]].players.clone()));
-        let check = match matches.first() {
+        let mut check = match matches.first() {
             Some(open) => {
                 let task = UnitTask::Match(rules.clone(), open.players.clone());
                 Some(ResultCheck::new(task, self.seed(RngStream::Matches))?)
@@ -137,8 +137,10 @@ impl RlLoop {
                 let (open, own) = (&matches[index], &mut results[index]);
                 let at = (index, unit.number);
                 if let Entry::Vacant(place) = early.entry(at) {
-                    let check = check.as_ref().expect("there is a match");
-                    match check_result(unit, path, check) {
+                    let with = check.take().expect("there is a match").for_task(task(unit)?);
+                    let checked = check_result(unit, path, &with);
+                    check = Some(with);
+                    match checked {
                         Ok(games) => _ = place.insert(games),
                         Err(why) => return Ok(Admission::Refused(format!("{why:#}"))),
                     }

@@ -1,0 +1,77 @@
+//! `compare`: settings of the search against each other.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use serde_json::json;
+
+use super::interrupt;
+use super::out_args::count;
+use crate::config::bounds::{MAX_SECONDS, MAX_THREADS};
+use crate::config::worker_count;
+use crate::files::write_file;
+use crate::progress::progress;
+use crate::units::{ComparisonPlan, Inbox, OwnWork, compare_by_units};
+
+/// Play matches between settings of the search, by units of work that other machines can do
+///
+/// One network plays against itself, at a fixed number of visits, on paired openings. Ctrl-C loses the units in progress
+/// only; the same command continues. OUT holds each unit's games (philidor-match/1), and at the end results.json, with the
+/// first player's points in halves.
+#[derive(Args, Debug)]
+#[command(after_help = "Example, with plan.json:\n  \
+    {\"format\": \"philidor-comparison/1\", \"network\": \"nets/philidor.int8.onnx\", \"visits\": 200,\n   \
+    \"matches\": [{\"pairs\": 50, \"options\": [[[\"CPuct\", \"2.5\"]], []]}]}\n  \
+    philidor-trainer compare plan.json --out runs/cpuct --inbox runs/inbox\n  \
+    scripts/fleet.py --inbox runs/inbox --until-done\n\n\
+    Other keys: seed, pairs_per_unit, rules (those of rl's arena.rules); a match can have first, the number of its first \
+    opening.")]
+pub struct CompareArgs {
+    /// The matches (JSON)
+    plan: PathBuf,
+    /// Folder of the results
+    #[arg(long)]
+    out: PathBuf,
+    /// Let others play: units of work are listed in DIR/wanted.json, their results are taken from DIR
+    #[arg(long, value_name = "DIR")]
+    inbox: Option<PathBuf>,
+    /// With --inbox: seconds without any result after which this process plays too
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=MAX_SECONDS))]
+    patience: u64,
+    /// Threads [default: one per core]
+    #[arg(long, default_value_t = 0, hide_default_value = true, value_parser = count(0..=MAX_THREADS))]
+    workers: usize,
+}
+
+impl CompareArgs {
+    /// Plays, and prints the results.
+    ///
+    /// # Errors
+    ///
+    /// The plan is invalid, a file cannot be read or written, or it is interrupted.
+    pub fn run(&self) -> Result<()> {
+        let stop = interrupt::flag()?;
+        let plan = ComparisonPlan::read(&self.plan)?;
+        let own = OwnWork {
+            threads: worker_count(self.workers),
+            folder: self.out.join("units"),
+            patience: Duration::from_secs(self.patience),
+        };
+        let inbox = match &self.inbox {
+            Some(folder) => Inbox::open(folder, true)?,
+            None => Inbox::open(&self.out.join("inbox"), false)?,
+        };
+        let bar = progress(plan.games(), 0, "games");
+        let Some(matches) = compare_by_units(&plan, &inbox, own, &self.out, &bar, &stop)? else {
+            bail!("stopped before the end; the same command continues");
+        };
+        for (number, points) in (1..).zip(&matches) {
+            println!("match {number}: {}", points.results());
+        }
+        let text =
+            json!({ "format": "philidor-comparison-results/1", "matches": matches }).to_string() + "\n";
+        write_file(&self.out.join("results.json"), text.as_bytes())
+    }
+}
