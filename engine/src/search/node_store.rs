@@ -86,6 +86,55 @@ impl FreeChains {
     }
 }
 
+/// Blocks that a worker takes from an array at once: neighbours are in cache lines that the processor fetches together, so
+/// those of different workers should not be.
+const BLOCKS_AT_ONCE: u32 = 16;
+
+/// What a worker has taken from an array and not used yet.
+#[derive(Default)]
+struct Stock {
+    next: AtomicU32,
+    /// Blocks.
+    left: AtomicU32,
+}
+
+impl Stock {
+    /// Takes a block of so many entries, from `arena` if there is none in stock; only one thread at a time may do so.
+    #[inline]
+    fn take<T: Default>(&self, arena: &Arena<T>, entries: u32, budget: &MemoryBudget) -> Option<u32> {
+        let left = self.left.load(Ordering::Relaxed);
+        let block = if left > 0 {
+            self.left.store(left - 1, Ordering::Relaxed);
+            self.next.load(Ordering::Relaxed)
+        } else if let Some(first) = arena.take(entries * BLOCKS_AT_ONCE, budget) {
+            self.left.store(BLOCKS_AT_ONCE - 1, Ordering::Relaxed);
+            first
+        } else {
+            return arena.take(entries, budget);
+        };
+        self.next.store(block + entries, Ordering::Relaxed);
+        Some(block)
+    }
+}
+
+/// What one worker has in stock, in cache lines of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Stocks {
+    nodes: Stock,
+    moves: Stock,
+    links: Stock,
+}
+
+impl Stocks {
+    fn bytes(&self) -> usize {
+        let blocks = |stock: &Stock| stock.left.load(Ordering::Relaxed) as usize;
+        blocks(&self.nodes) * size_of::<Node>()
+            + blocks(&self.moves) * MOVE_BLOCK * size_of::<Candidate>()
+            + blocks(&self.links) * LINK_BLOCK * size_of::<Link>()
+    }
+}
+
 /// The arrays of a tree.
 pub(super) struct NodeStore {
     budget: MemoryBudget,
@@ -95,6 +144,8 @@ pub(super) struct NodeStore {
     links: Arena<Link>,
     /// Node ids plus one, with the upper half of the key so that few nodes are looked at in vain; 0 is empty.
     index: Box<[AtomicU64]>,
+    /// By the number of the worker.
+    stocks: Vec<Stocks>,
     freed: Mutex<FreeBlocks>,
     /// Whether anything has ever been freed.
     any_freed: AtomicBool,
@@ -121,6 +172,7 @@ impl NodeStore {
             moves: Arena::new(left, chunk),
             links: Arena::new(left, chunk),
             index,
+            stocks: vec![Stocks::default()],
             freed: Mutex::default(),
             any_freed: AtomicBool::new(false),
         }
@@ -135,7 +187,15 @@ impl NodeStore {
         let taken = self.nodes.end() as usize * size_of::<Node>()
             + self.moves.end() as usize * size_of::<Candidate>()
             + self.links.end() as usize * size_of::<Link>();
-        taken.saturating_sub(self.lock_freed().bytes())
+        let in_stock: usize = self.stocks.iter().map(Stocks::bytes).sum();
+        taken.saturating_sub(self.lock_freed().bytes() + in_stock)
+    }
+
+    /// Prepares for so many workers.
+    pub fn set_workers(&mut self, workers: usize) {
+        if self.stocks.len() < workers {
+            self.stocks.resize_with(workers, Stocks::default);
+        }
     }
 
     /// Bytes that the store may use.
@@ -177,6 +237,7 @@ impl NodeStore {
         self.nodes.clear();
         self.moves.clear();
         self.links.clear();
+        self.stocks.fill_with(Stocks::default);
         *self.freed.get_mut().unwrap_or_else(PoisonError::into_inner) = FreeBlocks::default();
         *self.any_freed.get_mut() = false;
     }
@@ -186,9 +247,11 @@ impl NodeStore {
         self.nodes.get(id.0)
     }
 
-    /// Adds an unevaluated node with one reference; `None` if the memory is full.
-    pub fn add(&self) -> Option<NodeId> {
-        let id = self.reuse(|freed| freed.nodes.pop()).or_else(|| self.nodes.take(1, &self.budget))?;
+    /// Adds an unevaluated node with one reference; `None` if the memory is full. Here and below, no two threads may use the
+    /// same number of a worker at once.
+    pub fn add(&self, worker: usize) -> Option<NodeId> {
+        let taken = self.reuse(|freed| freed.nodes.pop());
+        let id = taken.or_else(|| self.stocks[worker].nodes.take(&self.nodes, 1, &self.budget))?;
         self.nodes.get(id).reset();
         Some(NodeId(id))
     }
@@ -200,13 +263,15 @@ impl NodeStore {
 
     /// Gives a node its moves, highest prior first. Returns whether there was memory for them; without, the node has
     /// none. The caller must have the right to [expand](Node::claim) it.
-    pub fn set_moves(&self, id: NodeId, moves: &[(PackedMove, f32)]) -> bool {
+    pub fn set_moves(&self, worker: usize, id: NodeId, moves: &[(PackedMove, f32)]) -> bool {
         let node = self.node(id);
         let mut next = NONE;
         // The last block first, so that each can lead to the next.
         for (number, block) in moves.chunks(MOVE_BLOCK - 1).enumerate().rev() {
             let taken = self.reuse(|freed| freed.moves.pop(&self.moves));
-            let Some(first) = taken.or_else(|| self.moves.take(MOVE_BLOCK as u32, &self.budget)) else {
+            let stock = &self.stocks[worker].moves;
+            let Some(first) = taken.or_else(|| stock.take(&self.moves, MOVE_BLOCK as u32, &self.budget))
+            else {
                 let later = (moves.len() - 1) / (MOVE_BLOCK - 1) - number;
                 self.lock_freed().moves.push(next, later);
                 self.any_freed.store(true, Ordering::Relaxed);
@@ -277,10 +342,11 @@ impl NodeStore {
 
     /// Adds a link for the move `edge`, the first that was not taken, to `child`; `None` if the memory is full. The node
     /// must be locked.
-    pub fn add_link(&self, id: NodeId, edge: usize, child: NodeId) -> Option<u32> {
+    pub fn add_link(&self, worker: usize, id: NodeId, edge: usize, child: NodeId) -> Option<u32> {
         if edge.is_multiple_of(LINK_BLOCK - 1) {
             let taken = self.reuse(|freed| freed.links.pop(&self.links));
-            let block = taken.or_else(|| self.links.take(LINK_BLOCK as u32, &self.budget))?;
+            let stock = &self.stocks[worker].links;
+            let block = taken.or_else(|| stock.take(&self.links, LINK_BLOCK as u32, &self.budget))?;
             self.links.get(block).reset(NONE);
             if edge == 0 {
                 let squares = self.moves_of(id).map(|candidate| candidate.prior().powi(2)).sum();

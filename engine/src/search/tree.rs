@@ -105,7 +105,7 @@ impl Tree {
     /// touched before it is needed.
     pub fn new(game: Game, root_moves: &[Move], params: Params, memory: usize) -> Tree {
         let nodes = NodeStore::new(memory);
-        let root = nodes.add().expect("an empty store has room for a node");
+        let root = nodes.add(0).expect("an empty store has room for a node");
         let mut tree = Tree {
             neuralmateplay: NeuralMatePlayTerms::of(&params),
             params,
@@ -180,7 +180,7 @@ impl Tree {
         if !kept {
             self.nodes.clear();
             self.recycler = Recycler::default();
-            self.root = self.nodes.add().expect("an empty store has room for a node");
+            self.root = self.nodes.add(0).expect("an empty store has room for a node");
             (self.base, self.base_game, self.game) = (self.root, game.clone(), game.clone());
             self.hold_root();
         }
@@ -195,6 +195,7 @@ impl Tree {
         }
         self.restricted = !kept && self.is_restricted();
         self.shared = workers > 1;
+        self.nodes.set_workers(workers);
         self.counters = Counters::new(workers, if kept { KEPT_VISITS_UNCOUNTED } else { 0 });
         self.forced = None;
         self.mate_line.clear();
@@ -275,16 +276,16 @@ impl Tree {
         let taken: Vec<&Link> =
             taken.filter(|(_, candidate)| wanted(candidate)).map(|(link, _)| link).collect();
         let copy = || -> Option<NodeId> {
-            let root = self.nodes.add()?;
+            let root = self.nodes.add(0)?;
             let node = self.node(root);
-            if !self.nodes.set_moves(root, &moves) {
+            if !self.nodes.set_moves(0, root, &moves) {
                 return None;
             }
             let value = self.node(old).value().unwrap_or_default();
             node.add_own(value, self.node(old).wdl_for_parent().draw, false);
             for (edge, link) in taken.iter().enumerate() {
                 let child = link.child();
-                let id = self.nodes.add_link(root, edge, child)?;
+                let id = self.nodes.add_link(0, root, edge, child)?;
                 node.unlock(edge + 1);
                 self.hold(child);
                 let (copy, after) = (self.nodes.link(id), self.node(child));
@@ -326,8 +327,8 @@ impl Tree {
             for (candidate, (packed, prior)) in self.nodes.moves_of(self.root).skip(taken).zip(untaken) {
                 candidate.set(packed, prior);
             }
-            let Some(child) = self.nodes.add() else { return false };
-            if self.nodes.add_link(self.root, edge, child).is_none() {
+            let Some(child) = self.nodes.add(0) else { return false };
+            if self.nodes.add_link(0, self.root, edge, child).is_none() {
                 self.nodes.free_node(child);
                 return false;
             }

@@ -275,12 +275,12 @@ impl Tree {
         if key != 0
             && let Some(child) = self.nodes.find(key).filter(usable)
         {
-            let link = self.nodes.add_link(parent, edge, child)?;
+            let link = self.nodes.add_link(path.worker, parent, edge, child)?;
             self.hold(child);
             return Some(Taken { link, child, transposition: true });
         }
-        let child = self.nodes.add()?;
-        let Some(link) = self.nodes.add_link(parent, edge, child) else {
+        let child = self.nodes.add(path.worker)?;
+        let Some(link) = self.nodes.add_link(path.worker, parent, edge, child) else {
             self.nodes.free_node(child);
             return None;
         };
@@ -348,7 +348,7 @@ impl Tree {
     /// Gives the path's last node its moves. Returns whether there was memory for them; if not, the node can be claimed
     /// again.
     pub fn expand(&self, path: &Path, expansion: &Expansion) -> bool {
-        self.nodes.set_moves(path.leaf, expansion.moves())
+        self.nodes.set_moves(path.worker, path.leaf, expansion.moves())
     }
 
     /// Gives up the right to expand the path's last node.

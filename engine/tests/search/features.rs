@@ -199,7 +199,8 @@ fn each_worker_explores_by_its_own_factor() {
     (priors[0], priors[1]) = (0.5, 0.48);
     let chosen = |worker, jitter| {
         let params = Params { puct: Puct { jitter, ..plain().puct }, ..plain() };
-        let tree = Tree::new(game.clone(), &[], params, 1 << 20);
+        let mut tree = Tree::empty(1 << 20);
+        tree.start(&game, &[], params, 3);
         let descend = |path: &mut Path| {
             let mut game = game.clone();
             tree.begin(path, false);

@@ -3,9 +3,9 @@
 use super::*;
 
 fn add_link(store: &NodeStore, parent: NodeId) -> (u32, NodeId) {
-    let child = store.add().unwrap();
+    let child = store.add(0).unwrap();
     let links = store.node(parent).lock();
-    let link = store.add_link(parent, links, child).unwrap();
+    let link = store.add_link(0, parent, links, child).unwrap();
     store.node(parent).unlock(links + 1);
     (link, child)
 }
@@ -13,7 +13,7 @@ fn add_link(store: &NodeStore, parent: NodeId) -> (u32, NodeId) {
 /// Gives a node its moves, numbered.
 fn expand(store: &NodeStore, id: NodeId, count: u16) {
     let moves: Vec<_> = (0..count).map(|number| (PackedMove(number), 0.5)).collect();
-    assert!(store.set_moves(id, &moves));
+    assert!(store.set_moves(0, id, &moves));
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn an_average_node_stays_small() {
 #[test]
 fn links_stay_in_place_and_in_order_while_a_node_gets_more() {
     let store = NodeStore::new(1 << 20);
-    let (a, b) = (store.add().unwrap(), store.add().unwrap());
+    let (a, b) = (store.add(0).unwrap(), store.add(0).unwrap());
     expand(&store, a, 250);
     expand(&store, b, 250);
     let mut added = [Vec::new(), Vec::new()];
@@ -51,7 +51,7 @@ fn links_stay_in_place_and_in_order_while_a_node_gets_more() {
 #[test]
 fn freed_blocks_are_used_again() {
     let mut store = NodeStore::new(1 << 20);
-    let parent = store.add().unwrap();
+    let parent = store.add(0).unwrap();
     expand(&store, parent, 40);
     (0..30).for_each(|_| _ = add_link(&store, parent));
     let (used, ids) = (store.used_bytes(), store.ids().count());
@@ -71,9 +71,9 @@ fn memory_is_bounded() {
     for memory in [100_000, 1 << 20] {
         let store = NodeStore::new(memory);
         let mut nodes = 0;
-        while let Some(id) = store.add() {
+        while let Some(id) = store.add(0) {
             nodes += 1;
-            if !store.set_moves(id, &[(PackedMove(1), 0.5); 36]) {
+            if !store.set_moves(0, id, &[(PackedMove(1), 0.5); 36]) {
                 assert!(!store.node(id).is_expanded());
                 break;
             }
@@ -88,13 +88,13 @@ fn memory_is_bounded() {
 fn registered_nodes_are_found_until_they_are_removed() {
     let store = NodeStore::new(1 << 18);
     let keys = (1..200_u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let ids: Vec<(u64, NodeId)> = keys.map(|key| (key, store.add().unwrap())).collect();
+    let ids: Vec<(u64, NodeId)> = keys.map(|key| (key, store.add(0).unwrap())).collect();
     for (key, id) in &ids {
         assert_eq!(store.find(*key), None);
         assert_eq!(store.register(*id, *key), None);
     }
     assert!(ids.iter().all(|(key, id)| store.find(*key) == Some(*id)));
-    let late = store.add().unwrap();
+    let late = store.add(0).unwrap();
     assert_eq!(store.register(late, ids[5].0), Some(ids[5].1), "registered by another worker");
     for (_, id) in ids.iter().step_by(2) {
         store.unregister(*id);
@@ -107,7 +107,7 @@ fn registered_nodes_are_found_until_they_are_removed() {
 #[test]
 fn workers_that_add_at_once_lose_nothing() {
     let store = NodeStore::new(4 << 20);
-    let parent = store.add().unwrap();
+    let parent = store.add(0).unwrap();
     expand(&store, parent, 240);
     std::thread::scope(|scope| {
         for _ in 0..4 {
