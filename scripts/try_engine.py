@@ -12,6 +12,7 @@ import random
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -114,8 +115,9 @@ def main():
         print(f"game {number}, {kind}: {end} after {board.ply()} plies, slowest move {1000 * slowest:.0f} ms", flush=True)
         if forfeit:
             wrong.append(f"game {number}: {end}")
-    for engine in engines:
-        engine.quit()
+    # At once: Wine's services, which the first engine starts, hold its pipes until the last one has gone.
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(chess.engine.SimpleEngine.quit, engines))
     for line in wrong:
         print(f"try_engine: {line}", file=sys.stderr)
     return int(bool(wrong))
