@@ -179,17 +179,16 @@ class Driver:
         return f"{path.name}-{hashlib.sha256(data).hexdigest()[:32]}", ray.put(data)
 
     def wanted(self):
-        """The units by file, in order, and whether that is all for ever."""
+        """The list of units, by the file of their result, in order, and whether that is all for ever."""
         try:
             said = json.loads((self.inbox / "wanted.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}, False
         finished = bool((said.get("about") or {}).get("finished"))
-        return {entry["file"]: entry["unit"] for entry in said["units"]}, finished
+        return {entry["file"]: entry for entry in said["units"]}, finished
 
-    def files(self, unit):
-        """What a unit names by hash, as objects of Ray; None if it is not wanted any more."""
-        names = [name for name in [*unit["inputs"], unit["rules"]] if "." in name]
+    def files(self, names):
+        """What a unit needs, as objects of Ray; None if it is not wanted any more."""
         try:
             for name in names:
                 if name not in self.references:
@@ -203,16 +202,16 @@ class Driver:
         late = time.monotonic() - max(LATE_AT_LEAST, LATE * self.longest)
         handed = [name for name, _, _ in self.pending.values()]
         busy = {name for name, _, begun in self.pending.values() if begun > late or handed.count(name) > 1}
-        for name, unit in wanted.items():
+        for name, entry in wanted.items():
             if len(self.pending) >= most:
                 break
             if name in there or name in busy or self.failures[name] >= GIVEN_UP:
                 continue
             if time.monotonic() - self.put.get(name, -REFUSED) < REFUSED:
                 continue
-            if (files := self.files(unit)) is not None:
-                reference = work.remote(unit, self.program, self.library, files)
-                self.pending[reference] = (name, unit, time.monotonic())
+            if (files := self.files(entry["files"])) is not None:
+                reference = work.remote(entry["unit"], self.program, self.library, files)
+                self.pending[reference] = (name, entry["files"], time.monotonic())
                 handed.append(name)
 
     def call_off(self, wanted):
@@ -221,8 +220,8 @@ class Driver:
             if name not in wanted or (self.inbox / name).exists():
                 ray.cancel(reference, force=True)
                 del self.pending[reference]
-        units = [*wanted.values(), *(unit for _, unit, _ in self.pending.values())]
-        needed = {name for unit in units for name in [*unit["inputs"], unit["rules"]]}
+        needed = {name for entry in wanted.values() for name in entry["files"]}
+        needed |= {name for _, files, _ in self.pending.values() for name in files}
         self.references = {name: kept for name, kept in self.references.items() if name in needed}
 
     def collect(self):

@@ -294,7 +294,7 @@ fn write_comparison(at: &Path) {
     succeeds(trainer(at, &learn("run", &["--iterations", "1"])));
     let plan = json!({
         "format": "philidor-comparison/1", "network": "run/nets/00001.onnx", "visits": 8, "seed": 3,
-        "rules": { "max_plies": 20, "games": 2 }, "pairs_per_unit": 2,
+        "rules": { "max_plies": 20, "games": 2, "book": "book.epd" }, "pairs_per_unit": 2,
         "matches": [
             { "pairs": 4, "options": [[["CPuct", "4"]], []] },
             { "first": 4, "pairs": 3, "options": [[["CPuct", "1"]], [["FpuValue", "0.5"]]] },
@@ -302,6 +302,9 @@ fn write_comparison(at: &Path) {
         ]
     });
     std::fs::write(at.join("plan.json"), plan.to_string()).expect("a file");
+    let book = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\n\
+        rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq - 0 1\n";
+    std::fs::write(at.join("book.epd"), book).expect("a file");
 }
 
 /// The files of a folder of results.

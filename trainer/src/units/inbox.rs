@@ -3,7 +3,7 @@
 //! `wanted.json` names the units, `files/` holds what they are done with; `UNIT.h5` or `.json` are results, written
 //! aside and renamed; `refused/` holds those that were none, each with the reason beside it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -64,16 +64,24 @@ impl Inbox {
         if !self.published {
             return Ok(());
         }
-        let units: Vec<&Unit> = units.collect();
-        let entry = |unit: &&Unit| json!({ "name": unit.name(), "file": unit.file(), "unit": unit });
-        let list: Vec<Value> = units.iter().map(entry).collect();
+        let files = self.files();
+        // The books, by the rules that name them.
+        let mut books: BTreeMap<String, Option<String>> = BTreeMap::new();
+        let mut needed: BTreeSet<String> = BTreeSet::new();
+        let mut list: Vec<Value> = Vec::new();
+        for unit in units {
+            let book = books.entry(unit.rules.clone()).or_insert_with(|| book_of(&files, &unit.rules));
+            let networks = unit.inputs.iter().filter(|input| input.contains('.'));
+            let names: Vec<&String> = networks.chain([&unit.rules]).chain(book.as_ref()).collect();
+            list.push(json!({ "name": unit.name(), "file": unit.file(), "files": names, "unit": unit }));
+            needed.extend(names.into_iter().cloned());
+        }
         let text = format!("{:#}\n", json!({ "format": FORMAT, "about": more, "units": list }));
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         if text != *said {
             write_file(&self.folder.join(WANTED), text.as_bytes())?;
             *said = text;
-            let inputs = units.iter().flat_map(|unit| unit.inputs.iter().chain([&unit.rules]));
-            self.files().keep(&inputs.map(String::as_str).collect());
+            files.keep(&needed.iter().map(String::as_str).collect());
         }
         Ok(())
     }
@@ -139,6 +147,13 @@ impl Inbox {
     }
 }
 
+/// The book that rules name, a file of its own.
+fn book_of(files: &HashedFiles, rules: &str) -> Option<String> {
+    let rules: Value = files.json(rules).ok()?;
+    let book = rules.get("book").or_else(|| rules.pointer("/rules/book"))?.as_str()?;
+    (!book.is_empty()).then(|| book.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,6 +173,18 @@ mod tests {
         assert_eq!(serde_json::from_value::<Unit>(wanted["units"][1]["unit"].clone()).unwrap(), units[1]);
         inbox.publish(units[..1].iter(), &Value::Null).unwrap();
         assert!(inbox.files().path(&rules[0]).is_ok() && inbox.files().path(&rules[1]).is_err());
+        // A book is needed too, whether games of self-play or of a match begin with it.
+        for nested in [false, true] {
+            let book = inbox.files().add_json(&nested).unwrap();
+            let rules = json!({ "book": book });
+            let rules = if nested { json!({ "rules": rules }) } else { rules };
+            let rules = inbox.files().add_json(&rules).unwrap();
+            inbox.publish([unit(&rules)].iter(), &Value::Null).unwrap();
+            assert!(inbox.files().path(&book).is_ok() && inbox.files().path(&rules).is_ok());
+            let wanted = std::fs::read_to_string(inbox.path("wanted.json")).unwrap();
+            let wanted: Value = serde_json::from_str(&wanted).unwrap();
+            assert_eq!(wanted["units"][0]["files"], json!([rules, book]));
+        }
         // Results are files of their own, not the list, nor what is being written.
         for name in ["a.h5", ".b.h5", "c.h5.tmp", "notes.txt"] {
             std::fs::write(inbox.path(name), "x").unwrap();
