@@ -44,6 +44,14 @@ pub(super) enum Probed {
     MateAfter(Vec<Move>, u16),
 }
 
+/// A position below the root in which a mate is looked for.
+struct Target {
+    line: Vec<Move>,
+    game: Game,
+    /// The slices that it has had.
+    slices: u32,
+}
+
 /// A search's look for a mate. One worker at a time goes on with it.
 pub(super) struct MateProbe {
     /// Bytes for its table.
@@ -58,8 +66,9 @@ pub(super) struct MateProbe {
     moves: u8,
     /// Whether a mate may end this search.
     enabled: bool,
-    /// The slices that this search has had.
+    /// The slices that this search has had, and the turns of the root and of the positions below it.
     slices: u64,
+    turns: u64,
     /// Those that the positions of its most visited lines have had, by their hash.
     below: Vec<(u64, u32)>,
     finished: bool,
@@ -77,6 +86,7 @@ impl MateProbe {
             moves: 1,
             enabled: false,
             slices: 0,
+            turns: 0,
             below: Vec::new(),
             finished: true,
             shortened: true,
@@ -95,9 +105,11 @@ impl MateProbe {
             Some(moves) => (true, moves.clamp(1, 31) as u8),
             None => (context.params.mates && !context.limits.all_moves, MateLimits::default().moves),
         };
-        self.enabled = looks && context.params.solver;
+        // Asked for a mate by one of some moves, the visits find it.
+        let all_moves = context.root_moves.len() == context.root.legal_moves().len();
+        self.enabled = looks && context.params.solver && (all_moves || context.limits.mate.is_none());
         self.moves = moves;
-        (self.allowed, self.slices) = (0, 0);
+        (self.allowed, self.slices, self.turns) = (0, 0, 0);
         self.below.clear();
         (self.finished, self.shortened) = (!self.enabled, !self.enabled);
     }
@@ -115,12 +127,18 @@ impl MateProbe {
         self.allowed += visits * self.rate * if wanted { WANTED } else { 1 };
         while self.enabled && self.allowed >= SLICE && !stop() {
             self.allowed -= SLICE;
-            let below =
-                !wanted && (self.finished || self.slices >= ROOT_SLICES && self.slices.is_multiple_of(2));
-            let found = if below {
-                self.probe_below(context, &most_visited(LINE_VISITS, LINE_PLIES), stop)
-            } else {
-                self.probe_root(context, stop)
+            self.turns += 1;
+            let below = !wanted && self.turns > ROOT_SLICES && self.turns.is_multiple_of(2);
+            let target = (below || self.finished)
+                .then(|| self.least_searched(context, &most_visited(LINE_VISITS, LINE_PLIES)))
+                .flatten();
+            let found = match target {
+                Some(target) => self.probe_below(target, stop),
+                None if self.finished => {
+                    self.allowed = 0;
+                    return None;
+                }
+                None => self.probe_root(context, stop),
             };
             if found.is_some() {
                 return found;
@@ -130,9 +148,6 @@ impl MateProbe {
     }
 
     fn probe_root(&mut self, context: &SearchContext, stop: &mut dyn FnMut() -> bool) -> Option<Probed> {
-        if self.finished {
-            return None;
-        }
         match self.search(&context.root, self.moves, SLICE, stop) {
             MateResult::Mate(mate) => {
                 self.finished = true;
@@ -147,24 +162,23 @@ impl MateProbe {
         }
     }
 
-    /// A slice for the position of `line` that has had the fewest.
-    fn probe_below(
-        &mut self,
-        context: &SearchContext,
-        line: &[Move],
-        stop: &mut dyn FnMut() -> bool,
-    ) -> Option<Probed> {
+    /// The position after some moves of `line` that has had the fewest slices, unless all have had enough.
+    fn least_searched(&self, context: &SearchContext, line: &[Move]) -> Option<Target> {
         let mut game = context.root.clone();
-        let mut least: Option<(u32, usize, Game)> = None;
+        let mut least: Option<Target> = None;
         for (place, m) in line.iter().enumerate() {
             game.play(*m);
-            let slices =
-                self.below.iter().find(|(hash, _)| *hash == game.hash()).map_or(0, |(_, slices)| *slices);
-            if slices < least.as_ref().map_or(LINE_SLICES, |(slices, ..)| *slices) {
-                least = Some((slices, place + 1, game.clone()));
+            let known = self.below.iter().find(|(hash, _)| *hash == game.hash());
+            let slices = known.map_or(0, |(_, slices)| *slices);
+            if slices < least.as_ref().map_or(LINE_SLICES, |least| least.slices) {
+                least = Some(Target { line: line[..=place].to_vec(), game: game.clone(), slices });
             }
         }
-        let (slices, plies, game) = least?;
+        least
+    }
+
+    fn probe_below(&mut self, target: Target, stop: &mut dyn FnMut() -> bool) -> Option<Probed> {
+        let Target { line, game, slices } = target;
         let result = self.search(&game, MateLimits::default().moves, SLICE, stop);
         let slices = if matches!(result, MateResult::Unknown { .. }) { slices + 1 } else { LINE_SLICES };
         match self.below.iter_mut().find(|(hash, _)| *hash == game.hash()) {
@@ -172,7 +186,7 @@ impl MateProbe {
             None => self.below.push((game.hash(), slices)),
         }
         match result {
-            MateResult::Mate(mate) => Some(Probed::MateAfter(line[..plies].to_vec(), mate.plies_at_most)),
+            MateResult::Mate(mate) => Some(Probed::MateAfter(line, mate.plies_at_most)),
             _ => None,
         }
     }
@@ -202,5 +216,33 @@ impl MateProbe {
         self.slices += 1;
         let search = self.search.get_or_insert_with(|| MateSearch::new(self.memory));
         search.search(game, MateLimits { nodes, moves, ..MateLimits::default() }, stop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::tree::Tree;
+    use crate::search::{Limits, Params};
+    use crate::tables::Tables;
+
+    #[test]
+    fn the_root_has_every_slice_that_no_position_below_it_needs() {
+        // A mate in five (matetrack, as in tests/data/mates.tsv).
+        let fen = "1n6/q2B2p1/2pQ3b/n3p3/2P1k2p/p2bp2N/4R1P1/R3K3 w Q - 0 1";
+        let mut tree = Tree::empty(1 << 20);
+        let (limits, tables) = (Limits::default(), Tables::default());
+        let root = Game::from_fen(fen).unwrap();
+        let (context, _) = SearchContext::start(&mut tree, root, limits, Params::native(), tables, 1);
+        let mut probe = MateProbe::new(64 << 20, true);
+        probe.start(&context);
+        let found = probe.advance(&context, 200_000, |_, _| Vec::new(), &mut || false);
+        assert!(matches!(found, Some(Probed::Mate(mate)) if mate.plies_at_most >= 9));
+        assert!(probe.slices > 2 * ROOT_SLICES, "{}", probe.slices);
+        // Those below it have them when the root has nothing left to find.
+        let line = [context.root_moves[0]];
+        let before = probe.slices;
+        probe.advance(&context, 1_000, |_, _| line.to_vec(), &mut || false);
+        assert!(probe.slices > before && probe.below.len() == 1);
     }
 }

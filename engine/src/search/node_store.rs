@@ -99,15 +99,23 @@ struct Stock {
 }
 
 impl Stock {
-    /// Takes a block of so many entries, from `arena` if there is none in stock; only one thread at a time may do so.
+    /// Takes a block of so many entries, from `arena` if there is none in stock; only one thread at a time may do so. All
+    /// blocks that come into stock are passed to `stocked`: entries have the contents that they happen to have.
     #[inline]
-    fn take<T: Default>(&self, arena: &Arena<T>, entries: u32, budget: &MemoryBudget) -> Option<u32> {
+    fn take<T: Default>(
+        &self,
+        arena: &Arena<T>,
+        entries: u32,
+        budget: &MemoryBudget,
+        stocked: impl Fn(u32),
+    ) -> Option<u32> {
         let left = self.left.load(Ordering::Relaxed);
         let block = if left > 0 {
             self.left.store(left - 1, Ordering::Relaxed);
             self.next.load(Ordering::Relaxed)
         } else if let Some(first) = arena.take(entries * BLOCKS_AT_ONCE, budget) {
             self.left.store(BLOCKS_AT_ONCE - 1, Ordering::Relaxed);
+            (0..BLOCKS_AT_ONCE).for_each(|number| stocked(first + number * entries));
             first
         } else {
             return arena.take(entries, budget);
@@ -251,7 +259,9 @@ impl NodeStore {
     /// same number of a worker at once.
     pub fn add(&self, worker: usize) -> Option<NodeId> {
         let taken = self.reuse(|freed| freed.nodes.pop());
-        let id = taken.or_else(|| self.stocks[worker].nodes.take(&self.nodes, 1, &self.budget))?;
+        // Freeing looks at all nodes, also those in stock: nothing may lead to them.
+        let unused = |id| self.nodes.get(id).references.store(0, Ordering::Relaxed);
+        let id = taken.or_else(|| self.stocks[worker].nodes.take(&self.nodes, 1, &self.budget, unused))?;
         self.nodes.get(id).reset();
         Some(NodeId(id))
     }
@@ -270,7 +280,8 @@ impl NodeStore {
         for (number, block) in moves.chunks(MOVE_BLOCK - 1).enumerate().rev() {
             let taken = self.reuse(|freed| freed.moves.pop(&self.moves));
             let stock = &self.stocks[worker].moves;
-            let Some(first) = taken.or_else(|| stock.take(&self.moves, MOVE_BLOCK as u32, &self.budget))
+            let Some(first) =
+                taken.or_else(|| stock.take(&self.moves, MOVE_BLOCK as u32, &self.budget, |_| ()))
             else {
                 let later = (moves.len() - 1) / (MOVE_BLOCK - 1) - number;
                 self.lock_freed().moves.push(next, later);
@@ -346,7 +357,7 @@ impl NodeStore {
         if edge.is_multiple_of(LINK_BLOCK - 1) {
             let taken = self.reuse(|freed| freed.links.pop(&self.links));
             let stock = &self.stocks[worker].links;
-            let block = taken.or_else(|| stock.take(&self.links, LINK_BLOCK as u32, &self.budget))?;
+            let block = taken.or_else(|| stock.take(&self.links, LINK_BLOCK as u32, &self.budget, |_| ()))?;
             self.links.get(block).reset(NONE);
             if edge == 0 {
                 let squares = self.moves_of(id).map(|candidate| candidate.prior().powi(2)).sum();

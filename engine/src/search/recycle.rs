@@ -190,4 +190,53 @@ mod tests {
         assert!(floors.last() > floors.first(), "{floors:?}");
         assert_eq!(tree.check_at_rest(), Ok(()));
     }
+
+    /// The memory of an earlier tree holds its nodes still, also where a worker has it in stock.
+    #[test]
+    fn what_lies_in_stock_is_never_freed() {
+        let mut tree = Tree::empty(256 << 10);
+        let mut evaluator = SparseNetwork::embedded().evaluator();
+        for (fen, workers) in [
+            ("8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1", 1),
+            ("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1", 3),
+        ] {
+            let (limits, tables) = (Limits::default(), Tables::default());
+            let params = Params { reuse: false, ..Params::native() };
+            let game = Game::from_fen(fen).unwrap();
+            let (context, _) = SearchContext::start(&mut tree, game, limits, params, tables, workers);
+            let mut walkers: Vec<Walker> = (0..workers).map(Walker::new).collect();
+            walkers.iter_mut().for_each(|walker| walker.start(&context));
+            let mut recycled = 0;
+            for step in 0.. {
+                let (_, end) = walkers[step % workers].visit(&context, &tree, &mut evaluator, 1);
+                if end == VisitEnd::Full {
+                    assert!(tree.recycle());
+                    recycled += 1;
+                    if recycled % 50 == 0 {
+                        every_block_has_one_owner(&tree);
+                    }
+                }
+                if recycled == 300 {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn every_block_has_one_owner(tree: &Tree) {
+        assert_eq!(tree.check_at_rest(), Ok(()));
+        let (mut open, mut seen, mut blocks) =
+            (vec![tree.root], std::collections::HashSet::new(), std::collections::HashSet::new());
+        while let Some(id) = open.pop() {
+            if seen.insert(id.0) {
+                for candidate in tree.nodes.moves_of(id) {
+                    assert!(blocks.insert(std::ptr::from_ref(candidate).addr()), "a move of two nodes");
+                }
+                for link in tree.nodes.links_of(id) {
+                    assert!(blocks.insert(std::ptr::from_ref(link).addr()), "a link of two nodes");
+                    open.push(link.child());
+                }
+            }
+        }
+    }
 }

@@ -227,7 +227,9 @@ impl Tree {
             game.play(m);
             moves.push(m);
             let child = self.nodes.links_of(id).nth(edge).map(Link::child);
-            next = child.filter(|_| game.outcome().is_none()).and_then(|child| {
+            // The moves of a mate that was proven outside the tree are not known.
+            let known = |child: &NodeId| game.outcome().is_none() && !self.is_proven_outside(*child);
+            next = child.filter(known).and_then(|child| {
                 let best = self.ranked(child).into_iter().next()?;
                 let link = self.nodes.links_of(child).nth(best)?;
                 let follow = link.visits() > 0 || self.node(link.child()).proof().is_some();

@@ -133,7 +133,11 @@ impl SharedSearch {
         let mut mates = self.mates.try_lock().ok()?;
         let most_visited = |visits, plies| self.tree().most_visited(visits, plies);
         match mates.advance(&self.context, visits, most_visited, &mut || self.is_stopped())? {
-            Probed::Mate(mate) => self.tree_alone().prove_mate(&mate).then_some(EndReason::Exhausted),
+            Probed::Mate(mate) => {
+                let mut tree = self.tree_alone();
+                let recorded = tree.prove_mate(&mate) || tree.recycle() && tree.prove_mate(&mate);
+                recorded.then_some(EndReason::Exhausted)
+            }
             Probed::NoMate => Some(EndReason::Exhausted),
             Probed::MateAfter(line, plies) => {
                 let mut tree = self.tree_alone();
@@ -147,7 +151,8 @@ impl SharedSearch {
     pub fn before_end(&self, reason: EndReason) {
         let proof = self.tree().root_proof();
         if let (EndReason::Exhausted, Some(Proof::Win(plies))) = (reason, proof)
-            && let Some(mate) = lock(&self.mates).shorten(&self.context, plies, &mut || self.is_stopped())
+            && let Some(mate) = lock(&self.mates)
+                .shorten(&self.context, plies, &mut || self.is_stopped() || self.observe_round().is_some())
         {
             self.tree_alone().prove_mate(&mate);
         }

@@ -245,6 +245,10 @@ impl Tree {
         }
         let (old_root, old_base) = (self.root, self.base);
         (self.root, self.game) = (root, game);
+        if self.is_proven_outside(root) {
+            // The search is for the move that does it.
+            self.node(root).set_fate(Fate::Open);
+        }
         let above = path.len().saturating_sub(3);
         (self.base, self.base_game) = path.swap_remove(above);
         self.hold_root();
@@ -311,6 +315,9 @@ impl Tree {
     /// Records a forced mate of the root's side to move, found outside the tree: the root is won by its first move.
     /// Returns whether there was memory for that.
     pub(super) fn prove_mate(&mut self, mate: &ForcedMate) -> bool {
+        if matches!(self.root_proof(), Some(Proof::Win(plies)) if plies <= mate.plies_at_most) {
+            return true;
+        }
         let Some(&first) = mate.line.first() else { return false };
         let packed = PackedMove::new(first);
         let moves: Vec<(PackedMove, f32)> =

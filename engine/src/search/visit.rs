@@ -552,6 +552,19 @@ impl Tree {
         }
     }
 
+    /// What the positions after a node's moves prove of it.
+    fn proof_by_moves(&self, id: NodeId) -> Option<Proof> {
+        let never_taken = self.nodes.moves_of(id).len() > self.nodes.links_of(id).len();
+        let proofs = self.nodes.links_of(id).map(|link| self.node(link.child()).proof());
+        Proof::of_position(proofs.chain(never_taken.then_some(None)))
+    }
+
+    /// Whether a node is proven by something else than its moves, as by the search for mates.
+    pub(super) fn is_proven_outside(&self, id: NodeId) -> bool {
+        let by_moves = self.proof_by_moves(id).map(Proof::wdl);
+        self.node(id).proof().is_some_and(|proof| by_moves != Some(proof.wdl()))
+    }
+
     /// Backs up the proof of the leaf as far as it proves its ancestors.
     fn back_up_proof(&self, path: &Path) {
         if !self.params.solver {
@@ -560,9 +573,7 @@ impl Tree {
         let mut child = self.node(path.leaf);
         for (place, step) in path.steps.iter().enumerate().rev() {
             self.nodes.link(step.link).refresh(child);
-            let never_taken = self.nodes.moves_of(step.node).len() > self.nodes.links_of(step.node).len();
-            let proofs = self.nodes.links_of(step.node).map(|link| self.node(link.child()).proof());
-            let proof = Proof::of_position(proofs.chain(never_taken.then_some(None)));
+            let proof = self.proof_by_moves(step.node);
             let node = self.node(step.node);
             if let Some(proof) = proof.filter(|proof| node.proof() != Some(*proof)) {
                 let result_is_new = node.proof().is_none_or(|before| before.wdl() != proof.wdl());

@@ -218,6 +218,21 @@ mod tests {
         (tree, walks)
     }
 
+    /// Otherwise the next search would end at once, without the move that mates.
+    #[test]
+    fn a_position_that_was_proven_outside_the_tree_is_searched_when_it_is_the_root() {
+        let (mut tree, _) = visited(Params::native(), 1, 3000);
+        let line = tree.most_visited(50, 2);
+        let mut game = tree.root_game().clone();
+        line.iter().for_each(|m| game.play(*m));
+        tree.prove_after(&line, 5);
+        assert_eq!((line.len(), tree.check_at_rest()), (2, Ok(())));
+        let variation = tree.report(1).lines[0].pv.clone();
+        assert!(!variation.starts_with(&line) || variation == line, "{variation:?}");
+        assert!(tree.start(&game, &[], Params::native(), 1), "the tree is kept");
+        assert_eq!(tree.root_proof(), None);
+    }
+
     /// After a series all nodes know what came of it, as if each visit had been backed up by itself.
     #[test]
     fn series_leave_every_sum_as_single_visits_do() {

@@ -72,7 +72,7 @@ impl Worker {
         }
         if !round.progress && !round.full {
             drop(tree);
-            return Ok(search.wait_for_change());
+            return Ok(search.wait_for_change().inspect(|reason| search.before_end(*reason)));
         }
         let requests: Vec<Request<'_>> = self.batch.requests().collect();
         let answers = match evaluate(self.evaluator.as_mut(), &requests) {
