@@ -96,7 +96,7 @@ impl Folder {
     fn new() -> Folder {
         let folder = Folder(tempfile::tempdir().expect("a folder"));
         let tests = std::env::current_exe().expect("this program");
-        for (program, name) in [("toy", "Toy 1"), ("queueing", "Stockfish of the tests")] {
+        for (program, name) in [("toy", "Toy 1"), ("recent", "Stockfish of the tests")] {
             let toy = format!("'{}' toy_engine --exact --ignored --nocapture", tests.display());
             folder.write(program, &format!("#!/bin/sh\nexport {NAME}='{name}'\nexec {toy}\n"));
             let run = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -435,17 +435,17 @@ fn an_interrupted_annotation_is_resumed() {
 }
 
 #[test]
-fn an_engine_that_is_asked_ahead_answers_the_same() {
+fn an_engine_that_gets_only_recent_positions_answers_the_same() {
     let folder = Folder::new();
     folder.succeed(&format!("{MINE} --games 100 --name mined --best-move"));
-    let line = "annotate data/mined-00000.h5 --engine ./queueing --depth 2 --best-move --save-every 0";
+    let line = "annotate data/mined-00000.h5 --engine ./recent --depth 2 --best-move --save-every 0";
     folder.succeed(&format!("{line} --name whole"));
     assert_eq!(folder.games("whole"), folder.games("mined"));
     assert!(interrupted(&folder, &format!("{line} --name parts"), 100, "-INT"));
     assert!(folder.games("parts").len() < 100);
     folder.succeed(&format!("{line} --name parts --resume"));
     assert_eq!(folder.games("parts"), folder.games("mined"));
-    // It fails at a search whose question was sent long before.
+    // It fails within a game.
     folder.succeed(&format!("{line} --name restarted --engines 1 --option Fail=1500"));
     assert_eq!(folder.games("restarted"), folder.games("mined"));
 }

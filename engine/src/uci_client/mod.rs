@@ -2,7 +2,6 @@
 
 mod info_line;
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -28,9 +27,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// limit and is told to stop.
 const NODE_LIMIT_FACTOR: u64 = 2;
 const LEAST_EXCESS_NODES: u64 = 10_000;
-
-/// How many positions are sent ahead to an engine that reads on while it searches: enough that it never waits for us.
-const MOST_AHEAD: usize = 32;
 
 /// How long an engine that has closed its pipes may take to exit.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -298,8 +294,9 @@ impl UciEngine {
         self.answer(position, limit, count, stop)
     }
 
-    /// As [`Self::best`] for positions of one game; each is given to `take` with its moves, in order. Stockfish gets the
-    /// next positions while it searches, so that it never waits for us.
+    /// As [`Self::best`] for positions of one game; each is given to `take` with its moves, in order. The next position is
+    /// sent when the last one is answered: Stockfish, which reads it during a search, counts the moves that lead to it as
+    /// nodes of that search, so that a search by nodes ended early, at no two times alike.
     ///
     /// # Errors
     ///
@@ -312,30 +309,15 @@ impl UciEngine {
         stop: &AtomicBool,
         mut take: impl FnMut(&UciPosition, &[EngineMove]),
     ) -> Result<(), EngineError> {
-        let ahead = ahead(self.queues_searches(), limit);
-        let mut positions = positions.into_iter();
-        let mut asked = VecDeque::new();
-        loop {
-            // Half of them at once: a line alone wakes the engine for little.
-            if asked.len() <= ahead / 2 {
-                let mut questions = Vec::new();
-                for position in positions.by_ref().take(ahead - asked.len()) {
-                    self.prepare(&position, count)?;
-                    questions.push(self.question(&position, limit));
-                    asked.push_back(position);
-                }
-                if !questions.is_empty() {
-                    self.send(&questions.join("\n"))?;
-                }
-            }
-            let Some(position) = asked.pop_front() else { return Ok(()) };
-            take(&position, &self.answer(&position, limit, count, stop)?);
+        for position in positions {
+            let found = self.best(&position, limit, count, stop)?;
+            take(&position, &found);
         }
+        Ok(())
     }
 
-    /// Whether it is an engine known to read a `position` and a `go` while it searches, to search them when it is done,
-    /// and to need no earlier positions than repetitions can reach.
-    fn queues_searches(&self) -> bool {
+    /// Whether it is an engine known to need no earlier positions than repetitions can reach.
+    fn needs_only_recent(&self) -> bool {
         self.name.starts_with("Stockfish")
     }
 
@@ -354,7 +336,7 @@ impl UciEngine {
 
     /// The lines that ask for the best moves.
     fn question(&self, position: &UciPosition, limit: Limit) -> String {
-        let command = if self.queues_searches() { &position.recent } else { &position.whole };
+        let command = if self.needs_only_recent() { &position.recent } else { &position.whole };
         format!("{}\ngo {limit}", command.text)
     }
 
@@ -504,11 +486,6 @@ pub fn name_and_value(text: &str) -> Result<(String, String), &'static str> {
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// How many positions an engine may have at once. The clock of a search by time runs from when its line is read.
-fn ahead(queues_searches: bool, limit: Limit) -> usize {
-    if queues_searches && !matches!(limit, Limit::Movetime(_)) { MOST_AHEAD } else { 1 }
-}
-
 /// Whether an `info` line has so many nodes that the engine does not know the limit.
 fn ignores_limit<'a>(words: impl Iterator<Item = &'a str>, limit: Limit) -> bool {
     let Limit::Nodes(most) = limit else { return false };
@@ -540,12 +517,6 @@ mod tests {
 
     const WHITE: &str = "4k3/8/8/8/8/8/4P3/4K2R w K - 0 1";
     const BLACK: &str = "4k3/8/8/8/8/8/4P3/4K2R b K - 0 1";
-
-    #[test]
-    fn searches_by_time_are_not_asked_for_ahead() {
-        assert_eq!([Limit::Nodes(9), Limit::Depth(9)].map(|limit| ahead(true, limit)), [MOST_AHEAD; 2]);
-        assert_eq!((ahead(true, Limit::Movetime(9)), ahead(false, Limit::Nodes(9))), (1, 1));
-    }
 
     #[test]
     fn a_command_has_words_with_and_without_quotation_marks() {
