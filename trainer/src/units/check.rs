@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
+use engine::search::Params;
 use engine::tables::Tables;
 
 use super::match_result::read_match;
@@ -160,9 +161,11 @@ fn search_one_of_match_again(
     check: &ResultCheck,
 ) -> Result<()> {
     let (setup, networks) = match_setup([first, second], &rules.rules, check.tables.clone(), check.seed);
-    let exact = setup.sides.map(|side| match side {
-        Side::Search(index, _) => networks[index].is_exact().then_some(index),
-        Side::Classical(..) => None,
+    // What a search has learnt from those before it in the game is not known here.
+    let learns = |params: &Params| params.history != 0.0 || params.correction != 0.0;
+    let exact: [Option<usize>; 2] = std::array::from_fn(|player| match setup.sides[player] {
+        Side::Search(index, _) if networks[index].is_exact() && !learns(&setup.params[player]) => Some(index),
+        _ => None,
     });
     // In an opening's first game the first player has White.
     let player = |index: usize, game: &GameRecord, ply: usize| {
