@@ -141,9 +141,10 @@ impl Inbox {
     pub fn refuse(&self, name: &str, reason: &str) -> Result<()> {
         let refused = self.folder.join("refused");
         make_folder(&refused)?;
-        write_file(&refused.join(format!("{name}.txt")), format!("{reason}\n").as_bytes())?;
+        // Moved first: who reads the reason may send a sound result under this name, which stays where it is.
         let moved = std::fs::rename(self.path(name), refused.join(name));
-        moved.with_context(|| format!("cannot move {name} to {}", refused.display()))
+        moved.with_context(|| format!("cannot move {name} to {}", refused.display()))?;
+        write_file(&refused.join(format!("{name}.txt")), format!("{reason}\n").as_bytes())
     }
 }
 
