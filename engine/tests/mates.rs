@@ -1,8 +1,9 @@
-//! The search for forced mates: mates that can be checked by hand, draws that are no mates, laws, and a suite whose
+//! The search for forced mates: mates that can be checked by hand, draws that are no mates, laws, and a sample whose
 //! proofs are played out against every defence.
 
+mod mate_sample;
+
 use std::collections::HashSet;
-use std::path::Path;
 
 use engine::mates::{ForcedMate, MateLimits, MateResult, MateSearch};
 use engine::position::{Game, Outcome};
@@ -11,6 +12,8 @@ use rand::{RngExt, SeedableRng};
 use shakmaty::{
     Bitboard, Board, CastlingMode, Chess, Color, FromSetup, Piece, Position, Role, Setup, Square,
 };
+
+use mate_sample::sample;
 
 const TABLE: usize = 4 << 20;
 
@@ -127,17 +130,6 @@ fn reflected(game: &Game, files: bool) -> Game {
     }
     setup.castling_rights = Bitboard::EMPTY;
     Game::from_position(Chess::from_setup(setup, CastlingMode::Standard).expect("as legal as before"))
-}
-
-/// The committed sample of mates, with the moves to the shortest.
-fn suite() -> Vec<(Game, u8)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/mates.tsv");
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let rows = text.lines().filter(|line| !line.starts_with('#')).map(|line| {
-        let columns: Vec<&str> = line.split('\t').collect();
-        (game(columns[2]), columns[3].parse().expect("moves to mate"))
-    });
-    rows.collect()
 }
 
 #[test]
@@ -263,7 +255,7 @@ fn as_the_definition_says_in_sparse_positions() {
 fn reflections_change_nothing() {
     let mut random = SmallRng::seed_from_u64(6);
     let sparse = std::iter::repeat_with(|| sparse_position(&mut random)).take(150);
-    let without_castling = suite().into_iter().filter(|(game, moves)| {
+    let without_castling = sample().into_iter().filter(|(game, moves)| {
         *moves <= 3 && game.position().castles().is_empty() && game.position().maybe_ep_square().is_none()
     });
     let mut mates = 0;
@@ -283,10 +275,10 @@ fn reflections_change_nothing() {
 }
 
 #[test]
-fn every_proof_of_the_suite_ends_in_mate_against_every_defence() {
+fn every_proof_of_the_sample_ends_in_mate_against_every_defence() {
     let mut search = MateSearch::new(8 << 20);
     let mut positions = 0;
-    for (game, moves) in suite() {
+    for (game, moves) in sample() {
         let limits = MateLimits { nodes: 400_000, shorten: moves <= 3, ..MateLimits::default() };
         let MateResult::Mate(found) = search.search(&game, limits, &mut || false) else {
             panic!("not found: {}", game.fen());
@@ -312,7 +304,7 @@ fn every_proof_of_the_suite_ends_in_mate_against_every_defence() {
 
 #[test]
 fn short_searches_continue_one_another() {
-    let (game, _) = suite().into_iter().find(|(_, moves)| *moves == 4).expect("a mate in four");
+    let (game, _) = sample().into_iter().find(|(_, moves)| *moves == 4).expect("a mate in four");
     let mut search = MateSearch::new(TABLE);
     let slice = MateLimits { nodes: 100, ..MateLimits::default() };
     let found = (0..2000).find(|_| matches!(search.search(&game, slice, &mut || false), MateResult::Mate(_)));

@@ -69,7 +69,7 @@ pub(super) struct MateProbe {
     /// The slices that this search has had, and the turns of the root and of the positions below it.
     slices: u64,
     turns: u64,
-    /// Those that the positions of its most visited lines have had, by their hash.
+    /// The slices that each position of its most visited lines has had, by the hash of the position.
     below: Vec<(u64, u32)>,
     finished: bool,
     shortened: bool,

@@ -39,6 +39,13 @@ const MIN_MEMORY: usize = 48 << 10;
 const NODE_COST: usize =
     size_of::<Node>() + 3 * MOVE_BLOCK * size_of::<Candidate>() + 2 * size_of::<Link>() + 6;
 
+/// Bytes of so many nodes, blocks of moves and blocks of links.
+fn bytes_of(nodes: usize, moves: usize, links: usize) -> usize {
+    nodes * size_of::<Node>()
+        + moves * MOVE_BLOCK * size_of::<Candidate>()
+        + links * LINK_BLOCK * size_of::<Link>()
+}
+
 /// What was freed.
 #[derive(Default)]
 struct FreeBlocks {
@@ -49,9 +56,7 @@ struct FreeBlocks {
 
 impl FreeBlocks {
     fn bytes(&self) -> usize {
-        self.nodes.len() * size_of::<Node>()
-            + self.moves.blocks * MOVE_BLOCK * size_of::<Candidate>()
-            + self.links.blocks * LINK_BLOCK * size_of::<Link>()
+        bytes_of(self.nodes.len(), self.moves.blocks, self.links.blocks)
     }
 }
 
@@ -136,10 +141,8 @@ struct Stocks {
 
 impl Stocks {
     fn bytes(&self) -> usize {
-        let blocks = |stock: &Stock| stock.left.load(Ordering::Relaxed) as usize;
-        blocks(&self.nodes) * size_of::<Node>()
-            + blocks(&self.moves) * MOVE_BLOCK * size_of::<Candidate>()
-            + blocks(&self.links) * LINK_BLOCK * size_of::<Link>()
+        let left = |stock: &Stock| stock.left.load(Ordering::Relaxed) as usize;
+        bytes_of(left(&self.nodes), left(&self.moves), left(&self.links))
     }
 }
 

@@ -278,8 +278,8 @@ impl SharedSearch {
             return None;
         }
         // A worker may hold a reference to the search a moment longer: leave an empty tree.
-        let mut tree = self.tree_alone();
         let mates = std::mem::replace(&mut *lock(&self.mates), MateProbe::new(0, false));
+        let mut tree = self.tree_alone();
         Some((std::mem::replace(&mut *tree, Tree::empty(0)), mates))
     }
 }

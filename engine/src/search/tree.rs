@@ -415,7 +415,7 @@ impl Tree {
 
     /// Whether the root is proven.
     pub fn is_proven(&self) -> bool {
-        self.node(self.root).proof().is_some()
+        self.root_proof().is_some()
     }
 
     /// Whether the root and all its moves are proven, or it is mate in one.

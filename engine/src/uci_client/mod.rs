@@ -279,6 +279,9 @@ impl UciEngine {
     /// The engine's `count` best moves (fewer if there are fewer), best first, in a position where the game is not
     /// over. An engine that ignores a limit in nodes is told to stop soon after it.
     ///
+    /// A position is sent when the last one is answered: Stockfish, which would read it during that search, counts the
+    /// moves that lead to it as nodes of the search, so that one by nodes would end early, at no two times alike.
+    ///
     /// # Errors
     ///
     /// If it fails, or `stop` is set: the engine must then be dropped.
@@ -290,30 +293,9 @@ impl UciEngine {
         stop: &AtomicBool,
     ) -> Result<Vec<EngineMove>, EngineError> {
         self.prepare(position, count)?;
-        self.send(&self.question(position, limit))?;
+        let command = if self.needs_only_recent() { &position.recent } else { &position.whole };
+        self.send(&format!("{}\ngo {limit}", command.text))?;
         self.answer(position, limit, count, stop)
-    }
-
-    /// As [`Self::best`] for positions of one game; each is given to `take` with its moves, in order. The next position is
-    /// sent when the last one is answered: Stockfish, which reads it during a search, counts the moves that lead to it as
-    /// nodes of that search, so that a search by nodes ended early, at no two times alike.
-    ///
-    /// # Errors
-    ///
-    /// If it fails, or `stop` is set: the engine must then be dropped.
-    pub fn best_of_each(
-        &mut self,
-        positions: impl IntoIterator<Item = UciPosition>,
-        limit: Limit,
-        count: usize,
-        stop: &AtomicBool,
-        mut take: impl FnMut(&UciPosition, &[EngineMove]),
-    ) -> Result<(), EngineError> {
-        for position in positions {
-            let found = self.best(&position, limit, count, stop)?;
-            take(&position, &found);
-        }
-        Ok(())
     }
 
     /// Whether it is an engine known to need no earlier positions than repetitions can reach.
@@ -334,13 +316,7 @@ impl UciEngine {
         Ok(())
     }
 
-    /// The lines that ask for the best moves.
-    fn question(&self, position: &UciPosition, limit: Limit) -> String {
-        let command = if self.needs_only_recent() { &position.recent } else { &position.whole };
-        format!("{}\ngo {limit}", command.text)
-    }
-
-    /// The engine's answer to the oldest question that it has not answered.
+    /// The engine's answer to the question for its best moves.
     fn answer(
         &mut self,
         position: &UciPosition,

@@ -1,5 +1,7 @@
 //! The search: numbers that can be checked by hand, and invariants.
 
+#[path = "../mate_sample/mod.rs"]
+mod mate_sample;
 mod support;
 mod puct;
 mod features;

@@ -1,13 +1,13 @@
 //! The solver: mates, their distances, and how proofs are backed up.
 
 use std::ops::RangeInclusive;
-use std::path::Path;
 
 use engine::mates::{MateLimits, MateResult, MateSearch};
 use engine::position::Game;
 use engine::search::{EndReason, Limits, Params, Pool, Proof, Score};
 use engine::tables::{ProbeRules, Tables};
 
+use super::mate_sample::sample;
 use super::support::*;
 
 #[test]
@@ -85,19 +85,13 @@ fn a_proven_win_ends_a_search_of_all_moves_only_when_all_are_proven() {
 fn a_proven_mate_is_as_short_as_it_can_be() {
     for (game, moves) in sample_of_mates(2..=3) {
         let outcome = search(uniform(1), &game, visits(20_000));
-        assert_eq!(outcome.report.lines[0].score, Score::Mate(moves), "{}", game.fen());
+        assert_eq!(outcome.report.lines[0].score, Score::Mate(moves.into()), "{}", game.fen());
     }
 }
 
 /// The committed positions with a mate in so many moves, with the moves to the shortest.
-fn sample_of_mates(moves: RangeInclusive<i32>) -> Vec<(Game, i32)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/mates.tsv");
-    let text = std::fs::read_to_string(path).unwrap();
-    let rows = text.lines().filter(|line| !line.starts_with('#')).map(|line| {
-        let columns: Vec<&str> = line.split('\t').collect();
-        (Game::from_fen(columns[2]).unwrap(), columns[3].parse().unwrap())
-    });
-    let sample: Vec<_> = rows.filter(|(_, shortest)| moves.contains(shortest)).collect();
+fn sample_of_mates(moves: RangeInclusive<u8>) -> Vec<(Game, u8)> {
+    let sample: Vec<_> = sample().into_iter().filter(|(_, shortest)| moves.contains(shortest)).collect();
     assert!(sample.len() >= 20);
     sample
 }

@@ -116,25 +116,20 @@ impl Annotate {
         if self.best_moves > 0 {
             game.searches.resize(game.moves.len(), SearchRecord::default());
         }
-        let wanted: Vec<bool> = game.evals.iter().map(|eval| !self.keep_known || *eval == NO_EVAL).collect();
-        let (first, moves) = (*done, game.moves.clone());
-        let mut position = position_after(game, first);
+        let mut position = position_after(game, *done);
         // A game may continue after a draw by rule that nobody claimed.
-        let positions = moves[first..].iter().map(|m| {
-            let before = position.clone();
-            position.play(m.to_legal_move(position.game.position()));
-            before
-        });
-        let positions = positions.filter(|position| wanted[position.game.ply()]);
-        engine.best_of_each(positions, self.limit, self.best_moves.max(1), stop, |position, found| {
-            let (ply, mover) = (position.game.ply(), position.game.turn());
-            game.evals[ply] = stored_eval(&found[0], mover);
-            if self.best_moves > 0 {
-                game.searches[ply] = search_record(found, mover);
+        while let Some(&m) = game.moves.get(*done) {
+            if !self.keep_known || game.evals[*done] == NO_EVAL {
+                let mover = position.game.turn();
+                let found = engine.best(&position, self.limit, self.best_moves.max(1), stop)?;
+                game.evals[*done] = stored_eval(&found[0], mover);
+                if self.best_moves > 0 {
+                    game.searches[*done] = search_record(&found, mover);
+                }
             }
-            *done = ply + 1;
-        })?;
-        *done = moves.len();
+            position.play(m.to_legal_move(position.game.position()));
+            *done += 1;
+        }
         Ok(())
     }
 }
