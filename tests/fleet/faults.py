@@ -63,7 +63,9 @@ class Machine:
     def inside(self, *command, **more):
         """A program in the namespace, which sees a /tmp/ray of its own."""
         mounted = f"mount --bind {self.folder}/ray /tmp/ray && exec \"$@\""
-        environment = {**os.environ, "TMPDIR": str(self.folder), "RAY_health_check_failure_threshold": "3"}
+        # Without Ray's tokens: one in the home folder, left by an earlier program, would shut the other machines out.
+        settings = {"RAY_AUTH_MODE": "disabled", "RAY_health_check_failure_threshold": "3"}
+        environment = {**os.environ, "TMPDIR": str(self.folder), **settings}
         os.makedirs("/tmp/ray", exist_ok=True)
         words = ["ip", "netns", "exec", self.name, "unshare", "--mount", "sh", "-c", mounted, "sh", *map(str, command)]
         return subprocess.Popen(words, env=environment, start_new_session=True, **more)
