@@ -231,13 +231,14 @@ impl Game {
             hash: self.hash,
         });
         let rights = self.position.castles().castling_rights();
+        let hash_after = self.hash_after(m);
         self.position.play_unchecked(m);
         self.last_move = Some(m);
         let irreversible =
             self.position.halfmoves() == 0 || self.position.castles().castling_rights() != rights;
         // Positions before an irreversible move cannot be repeated.
         self.repeatable = if irreversible { 0 } else { self.repeatable.wrapping_add(scrambled(self.hash)) };
-        self.hash = hash(&self.position);
+        self.hash = hash_after.unwrap_or_else(|| hash(&self.position));
         self.find_repetition();
     }
 
@@ -299,8 +300,24 @@ impl Game {
     /// positions that can still be repeated. The move number and positions before the last irreversible move are
     /// not covered.
     pub fn key(&self) -> u64 {
-        let clock = u64::from(self.position.halfmoves().min(100)) + 1;
-        self.hash ^ scrambled(clock) ^ scrambled(self.repeatable)
+        key_of(self.hash, self.position.halfmoves(), self.repeatable)
+    }
+
+    /// [`Game::key`] after a legal move, for all moves but a few for which it takes as long as playing them.
+    pub fn key_after(&self, m: Move) -> Option<u64> {
+        // Castling rights stay, else there is no hash.
+        let hash = self.hash_after(m)?;
+        Some(if m.is_zeroing() {
+            key_of(hash, 0, 0)
+        } else {
+            key_of(hash, self.position.halfmoves() + 1, self.repeatable.wrapping_add(scrambled(self.hash)))
+        })
+    }
+
+    /// [`Game::hash`] after a legal move, if it is quickly told.
+    fn hash_after(&self, m: Move) -> Option<u64> {
+        let hash = Zobrist64(self.hash);
+        self.position.update_zobrist_hash(hash, m, EnPassantMode::Legal).map(|hash| hash.0)
     }
 
     /// The moves that lead from here to `later`, if it continues this game.
@@ -381,6 +398,11 @@ pub(crate) fn scrambled(mut bits: u64) -> u64 {
     bits ^ (bits >> 33)
 }
 
+fn key_of(hash: u64, halfmoves: u32, repeatable: u64) -> u64 {
+    let clock = u64::from(halfmoves.min(100)) + 1;
+    hash ^ scrambled(clock) ^ scrambled(repeatable)
+}
+
 fn hash(position: &Chess) -> u64 {
     position.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0
 }
@@ -411,6 +433,29 @@ mod tests {
         let third = played(None, &round.repeat(2));
         assert_eq!(third.repetitions(), 2);
         assert_eq!(third.outcome(), Some(Outcome::Draw(DrawReason::Threefold)));
+    }
+
+    #[test]
+    fn keys_after_moves_are_those_of_the_positions_after_them() {
+        let mut told = 0;
+        for fen in [None, Some("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1")] {
+            let mut game = played(fen, "");
+            for ply in 0..60 {
+                let moves = game.legal_moves();
+                for m in &moves {
+                    let mut after = game.clone();
+                    after.play(*m);
+                    assert_eq!(after.hash, hash(&after.position), "{m} in {}", game.fen());
+                    if let Some(key) = game.key_after(*m) {
+                        assert_eq!(key, after.key(), "{m} in {}", game.fen());
+                        told += 1;
+                    }
+                }
+                let Some(m) = moves.get(ply * 7 % moves.len().max(1)) else { break };
+                game.play(*m);
+            }
+        }
+        assert!(told > 1000, "{told}");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
+use prefetch_index::prefetch_index;
+
 /// Bytes that may still be taken by several arenas.
 #[derive(Debug)]
 pub(super) struct MemoryBudget(AtomicUsize);
@@ -28,26 +30,33 @@ impl MemoryBudget {
     }
 }
 
-/// A growing array whose entries never move. Its chunks are allocated when they are needed and kept until the arena is
-/// dropped.
-pub(super) struct Arena<T> {
-    chunks: Box<[OnceLock<Box<[T]>>]>,
-    /// A chunk has `1 << shift` entries.
+/// A growing array of blocks of `N` entries that never move, each in cache lines of its own. Its chunks are allocated when
+/// they are needed and kept until the arena is dropped. Entries have ids; `N` and the blocks of a chunk are powers of two.
+pub(super) struct Arena<T, const N: usize> {
+    chunks: Box<[OnceLock<Chunk<T, N>>]>,
+    /// A chunk has `1 << shift` blocks.
     shift: u32,
-    /// Entries taken so far, and those left over at the ends of chunks.
+    /// Blocks taken so far, and those left over at the ends of chunks.
     used: Apart,
 }
+
+type Chunk<T, const N: usize> = Box<[Block<T, N>]>;
+
+/// The entries of a block. What an allocator returns would lie across two cache lines.
+#[repr(align(64))]
+struct Block<T, const N: usize>([T; N]);
 
 /// A number in cache lines of its own: workers that change it would slow down those that read what lies beside it.
 #[repr(align(128))]
 struct Apart(AtomicU32);
 
-impl<T: Default> Arena<T> {
+impl<T: Default, const N: usize> Arena<T, N> {
     /// An empty arena for `bytes` at most, in chunks of `chunk_bytes` or a little less.
-    pub fn new(bytes: usize, chunk_bytes: usize) -> Arena<T> {
-        let shift = (chunk_bytes / size_of::<T>()).max(2).ilog2();
+    pub fn new(bytes: usize, chunk_bytes: usize) -> Arena<T, N> {
+        let shift = (chunk_bytes / Self::BLOCK_BYTES).max(2).ilog2();
         // Ids have 32 bits, and the greatest means 'none'.
-        let chunks = (bytes >> shift).div_ceil(size_of::<T>()).clamp(1, (u32::MAX >> shift) as usize);
+        let most = (u32::MAX as usize / N) >> shift;
+        let chunks = (bytes >> shift).div_ceil(Self::BLOCK_BYTES).clamp(1, most);
         Arena {
             chunks: (0..chunks).map(|_| OnceLock::new()).collect(),
             shift,
@@ -55,21 +64,21 @@ impl<T: Default> Arena<T> {
         }
     }
 
-    /// Takes `count` adjacent entries, with the contents that they happen to have, and returns the id of the first;
-    /// `None` if there is no memory for them. A block may be as large as a chunk.
-    pub fn take(&self, count: u32, budget: &MemoryBudget) -> Option<u32> {
+    /// Takes adjacent blocks, with the contents that they happen to have, and returns the id of the first entry; `None` if
+    /// there is no memory for them. They may be as many as a chunk has.
+    pub fn take(&self, blocks: u32, budget: &MemoryBudget) -> Option<u32> {
         let chunk = 1 << self.shift;
-        debug_assert!(count <= chunk);
+        debug_assert!(blocks <= chunk);
         loop {
             let used = self.used.0.load(Ordering::Relaxed);
             let left = chunk - (used & (chunk - 1));
-            // A block does not reach over the end of a chunk.
-            let first = if left < count { used.checked_add(left)? } else { used };
+            // They do not reach over the end of a chunk.
+            let first = if left < blocks { used.checked_add(left)? } else { used };
             self.ensure((first >> self.shift) as usize, budget)?;
-            let end = first + count;
+            let end = first + blocks;
             let taken = self.used.0.compare_exchange_weak(used, end, Ordering::Relaxed, Ordering::Relaxed);
             if taken.is_ok() {
-                return Some(first);
+                return Some(first * N as u32);
             }
         }
     }
@@ -80,26 +89,28 @@ impl<T: Default> Arena<T> {
         if place.get().is_some() {
             return Some(());
         }
-        let entries = 1 << self.shift;
-        if !budget.take(entries * size_of::<T>()) {
+        let blocks = 1 << self.shift;
+        if !budget.take(blocks * Self::BLOCK_BYTES) {
             return None;
         }
         let mut memory = Vec::new();
-        if memory.try_reserve_exact(entries).is_err() {
+        if memory.try_reserve_exact(blocks).is_err() {
             log::warn!("the system has no memory for more of the tree");
-            budget.give_back(entries * size_of::<T>());
+            budget.give_back(blocks * Self::BLOCK_BYTES);
             return None;
         }
-        memory.resize_with(entries, T::default);
+        memory.resize_with(blocks, || Block(std::array::from_fn(|_| T::default())));
         if place.set(memory.into_boxed_slice()).is_err() {
             // Another thread was faster.
-            budget.give_back(entries * size_of::<T>());
+            budget.give_back(blocks * Self::BLOCK_BYTES);
         }
         Some(())
     }
 }
 
-impl<T> Arena<T> {
+impl<T, const N: usize> Arena<T, N> {
+    const BLOCK_BYTES: usize = size_of::<Block<T, N>>();
+
     /// Forgets all entries, but keeps the chunks.
     pub fn clear(&mut self) {
         *self.used.0.get_mut() = 0;
@@ -107,27 +118,36 @@ impl<T> Arena<T> {
 
     /// All ids that may have been taken are below this one.
     pub fn end(&self) -> u32 {
-        self.used.0.load(Ordering::Relaxed)
+        self.used.0.load(Ordering::Relaxed) * N as u32
     }
 
     /// An entry that was taken.
     #[inline]
     pub fn get(&self, id: u32) -> &T {
-        &self.chunk(id)[(id & ((1 << self.shift) - 1)) as usize]
+        &self.block(id)[id as usize % N]
     }
 
-    /// A block that was taken, or its beginning.
+    /// The block of an entry that was taken.
     #[inline]
-    pub fn block(&self, first: u32, count: usize) -> &[T] {
-        if count == 0 {
-            return &[];
+    pub fn block(&self, id: u32) -> &[T; N] {
+        let (chunk, block) = self.place(id);
+        &self.chunks[chunk].get().expect("entries are taken before they are used")[block].0
+    }
+
+    /// Asks the processor to fetch the block of an entry.
+    #[inline]
+    pub fn prefetch(&self, id: u32) {
+        let (chunk, block) = self.place(id);
+        if let Some(chunk) = self.chunks.get(chunk).and_then(OnceLock::get) {
+            prefetch_index(chunk, block);
         }
-        &self.chunk(first)[(first & ((1 << self.shift) - 1)) as usize..][..count]
     }
 
+    /// The chunk of an entry's block, and the number of the block there.
     #[inline]
-    fn chunk(&self, id: u32) -> &[T] {
-        self.chunks[(id >> self.shift) as usize].get().expect("entries are taken before they are used")
+    fn place(&self, id: u32) -> (usize, usize) {
+        let block = id / N as u32;
+        ((block >> self.shift) as usize, (block & ((1 << self.shift) - 1)) as usize)
     }
 }
 
@@ -136,21 +156,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_disjoint_stay_in_their_chunk_and_end_with_the_budget() {
-        let budget = MemoryBudget::new(4 * 64);
-        let arena: Arena<AtomicU32> = Arena::new(1 << 20, 64);
+    fn blocks_are_disjoint_in_cache_lines_of_their_own_and_end_with_the_budget() {
+        let budget = MemoryBudget::new(4 * 16 * 64);
+        let arena: Arena<AtomicU32, 16> = Arena::new(1 << 20, 16 * 64);
         let mut owner = [0; 64];
         for (number, count) in (1..).zip([5, 5, 5, 5, 16, 1, 1].iter().cycle()) {
             let Some(first) = arena.take(*count, &budget) else { break };
+            let first = first / 16;
             assert_eq!(first / 16, (first + count - 1) / 16, "one chunk");
-            for entry in &mut owner[first as usize..(first + count) as usize] {
-                assert_eq!(std::mem::replace(entry, number), 0, "taken twice");
+            for block in first..first + count {
+                assert_eq!(std::mem::replace(&mut owner[block as usize], number), 0, "taken twice");
+                let entries = arena.block(16 * block + 7);
+                assert_eq!(entries.as_ptr().align_offset(64), 0);
+                entries.iter().for_each(|entry| entry.store(number, Ordering::Relaxed));
             }
-            arena.block(first, *count as usize).iter().for_each(|x| x.store(number, Ordering::Relaxed));
         }
         assert_eq!(budget.left(), 0);
-        let written = (0..64).filter(|id| owner[*id as usize] > 0);
+        let written = (0..64).filter(|block| owner[*block as usize] > 0);
         assert!(written.clone().count() > 35);
-        assert!(written.into_iter().all(|id| arena.get(id).load(Ordering::Relaxed) == owner[id as usize]));
+        let kept = |block: u32| {
+            (0..16).all(|i| arena.get(16 * block + i).load(Ordering::Relaxed) == owner[block as usize])
+        };
+        assert!(written.into_iter().all(kept));
     }
 }

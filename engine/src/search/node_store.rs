@@ -12,9 +12,12 @@
 //! Blocks are chained, each a cache line whose head leads to the next one; as they are all of one size, freed memory
 //! fits whatever needs it next.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+mod key_index;
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use self::key_index::{Added, KeyIndex};
 use super::arena::{Arena, MemoryBudget};
 use super::node::{Candidate, Chained, Link, NONE, Node, NodeId};
 use crate::position::PackedMove;
@@ -24,12 +27,6 @@ const MOVE_BLOCK: usize = 16;
 
 /// Entries of a block of links, with its head.
 const LINK_BLOCK: usize = 4;
-
-/// Bytes of memory for each entry of the index.
-const BYTES_PER_INDEX_ENTRY: usize = 128;
-
-/// Entries of the index that a key can have: a cache line.
-const BUCKET: usize = 8;
 
 /// The least memory that a store has: some of each array.
 const MIN_MEMORY: usize = 48 << 10;
@@ -78,7 +75,7 @@ impl FreeChains {
     }
 
     /// Takes a block, if there is one.
-    fn pop<T: Chained + Default>(&mut self, arena: &Arena<T>) -> Option<u32> {
+    fn pop<T: Chained, const N: usize>(&mut self, arena: &Arena<T, N>) -> Option<u32> {
         let (first, blocks) = self.chains.last_mut()?;
         let block = *first;
         if *blocks > 1 {
@@ -104,26 +101,26 @@ struct Stock {
 }
 
 impl Stock {
-    /// Takes a block of so many entries, from `arena` if there is none in stock; only one thread at a time may do so. All
-    /// blocks that come into stock are passed to `stocked`: entries have the contents that they happen to have.
+    /// Takes a block, from `arena` if there is none in stock; only one thread at a time may do so. All blocks that come
+    /// into stock are passed to `stocked`: entries have the contents that they happen to have.
     #[inline]
-    fn take<T: Default>(
+    fn take<T: Default, const N: usize>(
         &self,
-        arena: &Arena<T>,
-        entries: u32,
+        arena: &Arena<T, N>,
         budget: &MemoryBudget,
         stocked: impl Fn(u32),
     ) -> Option<u32> {
+        let entries = N as u32;
         let left = self.left.load(Ordering::Relaxed);
         let block = if left > 0 {
             self.left.store(left - 1, Ordering::Relaxed);
             self.next.load(Ordering::Relaxed)
-        } else if let Some(first) = arena.take(entries * BLOCKS_AT_ONCE, budget) {
+        } else if let Some(first) = arena.take(BLOCKS_AT_ONCE, budget) {
             self.left.store(BLOCKS_AT_ONCE - 1, Ordering::Relaxed);
             (0..BLOCKS_AT_ONCE).for_each(|number| stocked(first + number * entries));
             first
         } else {
-            return arena.take(entries, budget);
+            return arena.take(1, budget);
         };
         self.next.store(block + entries, Ordering::Relaxed);
         Some(block)
@@ -150,11 +147,10 @@ impl Stocks {
 pub(super) struct NodeStore {
     budget: MemoryBudget,
     memory: usize,
-    nodes: Arena<Node>,
-    moves: Arena<Candidate>,
-    links: Arena<Link>,
-    /// Node ids plus one, with the upper half of the key so that few nodes are looked at in vain; 0 is empty.
-    index: Box<[AtomicU64]>,
+    nodes: Arena<Node, 1>,
+    moves: Arena<Candidate, MOVE_BLOCK>,
+    links: Arena<Link, LINK_BLOCK>,
+    index: KeyIndex,
     /// By the number of the worker.
     stocks: Vec<Stocks>,
     freed: Mutex<FreeBlocks>,
@@ -168,12 +164,12 @@ impl NodeStore {
     pub fn new(memory: usize) -> NodeStore {
         let mut memory = memory.max(MIN_MEMORY);
         let index = loop {
-            match empty_index(memory) {
+            match KeyIndex::new(memory) {
                 Some(index) => break index,
                 None => memory /= 2,
             }
         };
-        let left = memory.saturating_sub(index.len() * size_of::<AtomicU64>());
+        let left = memory.saturating_sub(index.bytes());
         // Large chunks: the system can back them with large pages.
         let chunk = (left / 64).clamp(4 << 10, 8 << 20).next_power_of_two();
         NodeStore {
@@ -235,15 +231,10 @@ impl NodeStore {
 
     /// Removes all nodes, but keeps the memory.
     pub fn clear(&mut self) {
-        let few = (self.nodes.end() as usize) < self.index.len() / 64;
-        if few {
+        if (self.nodes.end() as usize) < self.index.capacity() / 64 {
             self.ids().for_each(|id| self.unregister(id));
         } else {
-            // Zeroes by the system, page by page when they are needed.
-            match bytemuck::allocation::try_zeroed_slice_box(self.index.len()) {
-                Ok(index) => self.index = index,
-                Err(()) => self.index.iter_mut().for_each(|slot| *slot.get_mut() = 0),
-            }
+            self.index.clear();
         }
         self.nodes.clear();
         self.moves.clear();
@@ -264,7 +255,7 @@ impl NodeStore {
         let taken = self.reuse(|freed| freed.nodes.pop());
         // Freeing looks at all nodes, also those in stock: nothing may lead to them.
         let unused = |id| self.nodes.get(id).references.store(0, Ordering::Relaxed);
-        let id = taken.or_else(|| self.stocks[worker].nodes.take(&self.nodes, 1, &self.budget, unused))?;
+        let id = taken.or_else(|| self.stocks[worker].nodes.take(&self.nodes, &self.budget, unused))?;
         self.nodes.get(id).reset();
         Some(NodeId(id))
     }
@@ -283,17 +274,14 @@ impl NodeStore {
         for (number, block) in moves.chunks(MOVE_BLOCK - 1).enumerate().rev() {
             let taken = self.reuse(|freed| freed.moves.pop(&self.moves));
             let stock = &self.stocks[worker].moves;
-            let Some(first) =
-                taken.or_else(|| stock.take(&self.moves, MOVE_BLOCK as u32, &self.budget, |_| ()))
-            else {
+            let Some(first) = taken.or_else(|| stock.take(&self.moves, &self.budget, |_| ())) else {
                 let later = (moves.len() - 1) / (MOVE_BLOCK - 1) - number;
                 self.lock_freed().moves.push(next, later);
                 self.any_freed.store(true, Ordering::Relaxed);
                 node.set_moves(0);
                 return false;
             };
-            let (head, entries) =
-                self.moves.block(first, block.len() + 1).split_first().expect("a head and moves");
+            let [head, entries @ ..] = self.moves.block(first);
             head.next_block().store(next, Ordering::Relaxed);
             for (candidate, (packed, prior)) in entries.iter().zip(block) {
                 candidate.set(*packed, *prior);
@@ -333,6 +321,20 @@ impl NodeStore {
         (node.links() > 0).then(|| self.links.get(node.first_link.load(Ordering::Relaxed)))
     }
 
+    /// Asks the processor to fetch a node.
+    #[inline]
+    pub fn prefetch(&self, id: NodeId) {
+        self.nodes.prefetch(id.0);
+    }
+
+    /// Asks the processor to fetch the first of an expanded node's moves and links.
+    #[inline]
+    pub fn prefetch_moves(&self, id: NodeId) {
+        let node = self.node(id);
+        self.links.prefetch(node.first_link.load(Ordering::Relaxed));
+        self.moves.prefetch(node.first_move.load(Ordering::Relaxed));
+    }
+
     /// The id of the link of the move `edge`, which was taken.
     #[inline]
     pub fn link_id(&self, id: NodeId, edge: usize) -> u32 {
@@ -360,7 +362,7 @@ impl NodeStore {
         if edge.is_multiple_of(LINK_BLOCK - 1) {
             let taken = self.reuse(|freed| freed.links.pop(&self.links));
             let stock = &self.stocks[worker].links;
-            let block = taken.or_else(|| stock.take(&self.links, LINK_BLOCK as u32, &self.budget, |_| ()))?;
+            let block = taken.or_else(|| stock.take(&self.links, &self.budget, |_| ()))?;
             self.links.get(block).reset(NONE);
             if edge == 0 {
                 let squares = self.moves_of(id).map(|candidate| candidate.prior().powi(2)).sum();
@@ -379,56 +381,39 @@ impl NodeStore {
 
     /// The node registered under `key`.
     pub fn find(&self, key: u64) -> Option<NodeId> {
-        let known = |slot: &AtomicU64| self.named(slot.load(Ordering::Acquire), key);
-        self.bucket(key).iter().find_map(known)
+        self.index.find(key, |id| self.has_key(id, key))
     }
 
-    /// The node that an entry of the index names, if it has this key.
+    /// Asks the processor to fetch what [`Self::find`] reads.
     #[inline]
-    fn named(&self, entry: u64, key: u64) -> Option<NodeId> {
-        if entry == 0 || entry >> 32 != key >> 32 {
-            return None;
-        }
-        let id = entry as u32 - 1;
-        (self.nodes.get(id).key.load(Ordering::Relaxed) == key).then_some(NodeId(id))
+    pub fn prefetch_key(&self, key: u64) {
+        self.index.prefetch(key);
     }
 
     /// Registers a new node under `key`. If another worker has registered a node for it meanwhile, that is returned
     /// instead. A full bucket costs only the transposition.
     pub fn register(&self, id: NodeId, key: u64) -> Option<NodeId> {
         self.node(id).key.store(key, Ordering::Relaxed);
-        for slot in self.bucket(key) {
-            match slot.compare_exchange(0, entry_of(id, key), Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return None,
-                Err(other) => {
-                    if let Some(known) = self.named(other, key) {
-                        self.node(id).key.store(0, Ordering::Relaxed);
-                        return Some(known);
-                    }
-                }
-            }
+        let added = self.index.add(id, key, |other| self.has_key(other, key));
+        if added != Added::New {
+            self.node(id).key.store(0, Ordering::Relaxed);
         }
-        self.node(id).key.store(0, Ordering::Relaxed);
-        None
+        match added {
+            Added::Known(other) => Some(other),
+            Added::New | Added::NoRoom => None,
+        }
     }
 
     /// Removes a node from the index.
     pub fn unregister(&self, id: NodeId) {
         let key = self.node(id).key.swap(0, Ordering::Relaxed);
-        let own = entry_of(id, key);
-        if key != 0
-            && let Some(slot) = self.bucket(key).iter().find(|slot| slot.load(Ordering::Relaxed) == own)
-        {
-            slot.store(0, Ordering::Relaxed);
+        if key != 0 {
+            self.index.remove(id, key);
         }
     }
 
-    #[inline]
-    fn bucket(&self, key: u64) -> &[AtomicU64] {
-        let buckets = self.index.len() / BUCKET;
-        // The lower half of the key: the upper one is in the entries.
-        let bucket = (((key & 0xffff_ffff) * buckets as u64) >> 32) as usize;
-        &self.index[bucket * BUCKET..][..BUCKET]
+    fn has_key(&self, id: NodeId, key: u64) -> bool {
+        self.node(id).key.load(Ordering::Relaxed) == key
     }
 
     /// Frees a node's moves and links, after which it is a leaf that keeps its statistics.
@@ -451,21 +436,9 @@ impl NodeStore {
     }
 }
 
-/// An index for so much memory, if the system has as much.
-fn empty_index(memory: usize) -> Option<Box<[AtomicU64]>> {
-    // More nodes than ids are never needed.
-    let buckets = (memory / BYTES_PER_INDEX_ENTRY).min(NONE as usize) / BUCKET;
-    bytemuck::allocation::try_zeroed_slice_box(buckets.max(8) * BUCKET).ok()
-}
-
-/// The entry of the index for a node under a key.
-fn entry_of(id: NodeId, key: u64) -> u64 {
-    key >> 32 << 32 | (u64::from(id.0) + 1)
-}
-
 /// The id of the entry of this number in a chain of blocks of `N` entries, heads not counted.
 #[inline]
-fn entry<T: Chained + Default, const N: usize>(arena: &Arena<T>, first: &AtomicU32, number: usize) -> u32 {
+fn entry<T: Chained, const N: usize>(arena: &Arena<T, N>, first: &AtomicU32, number: usize) -> u32 {
     let mut block = first.load(Ordering::Relaxed);
     for _ in 0..number / (N - 1) {
         block = arena.get(block).next_block().load(Ordering::Acquire);
@@ -475,20 +448,20 @@ fn entry<T: Chained + Default, const N: usize>(arena: &Arena<T>, first: &AtomicU
 
 /// Iterates over the entries of a chain of blocks of `N` entries, without the heads.
 pub(super) struct Chain<'a, T, const N: usize> {
-    arena: &'a Arena<T>,
+    arena: &'a Arena<T, N>,
     block: std::slice::Iter<'a, T>,
     next: u32,
     left: usize,
 }
 
-impl<'a, T: Chained + Default, const N: usize> Chain<'a, T, N> {
+impl<'a, T: Chained, const N: usize> Chain<'a, T, N> {
     #[inline]
-    fn new(arena: &'a Arena<T>, first: &AtomicU32, count: usize) -> Chain<'a, T, N> {
+    fn new(arena: &'a Arena<T, N>, first: &AtomicU32, count: usize) -> Chain<'a, T, N> {
         Chain { arena, block: [].iter(), next: first.load(Ordering::Relaxed), left: count }
     }
 }
 
-impl<'a, T: Chained + Default, const N: usize> Iterator for Chain<'a, T, N> {
+impl<'a, T: Chained, const N: usize> Iterator for Chain<'a, T, N> {
     type Item = &'a T;
 
     #[inline]
@@ -500,10 +473,10 @@ impl<'a, T: Chained + Default, const N: usize> Iterator for Chain<'a, T, N> {
             return None;
         }
         let count = self.left.min(N - 1);
-        let entries = self.arena.block(self.next, count + 1);
+        let entries = self.arena.block(self.next);
         self.next = entries[0].next_block().load(Ordering::Acquire);
         self.left -= count;
-        self.block = entries[1..].iter();
+        self.block = entries[1..=count].iter();
         self.block.next()
     }
 
@@ -513,7 +486,7 @@ impl<'a, T: Chained + Default, const N: usize> Iterator for Chain<'a, T, N> {
     }
 }
 
-impl<T: Chained + Default, const N: usize> ExactSizeIterator for Chain<'_, T, N> {}
+impl<T: Chained, const N: usize> ExactSizeIterator for Chain<'_, T, N> {}
 
 #[cfg(test)]
 mod tests;

@@ -215,6 +215,7 @@ impl Tree {
             }
             return Some(if node.claim() { Reached::Unexpanded } else { Reached::Collision });
         }
+        self.nodes.prefetch_moves(path.leaf);
         if let Some(corrections) = &self.corrections
             && Corrections::is_due(node.visits())
             && node.proof().is_none()
@@ -226,14 +227,21 @@ impl Tree {
         let candidate = self.nodes.candidate(path.leaf, edge);
         let (packed, prior) = (candidate.packed(), candidate.steps());
         let parent = path.leaf;
-        // The child's cache line is fetched while the move is played.
+        // The child is fetched while the move is played.
         let taken = (edge < node.links()).then(|| {
             let link = self.nodes.link_id(parent, edge);
             let child = self.nodes.link(link).child();
-            std::hint::black_box(self.node(child).visits());
+            self.nodes.prefetch(child);
             Taken { link, child, transposition: false }
         });
-        game.play(packed.to_legal_move(game.position()));
+        let m = packed.to_legal_move(game.position());
+        if taken.is_none()
+            && self.params.transpositions
+            && let Some(key) = game.key_after(m)
+        {
+            self.nodes.prefetch_key(key);
+        }
+        game.play(m);
         let Some(taken) = taken.or_else(|| self.take(path, edge, game)) else { return Some(Reached::Full) };
         path.steps.push(Step { node: parent, link: taken.link, prior: prior as u16, packed });
         if path.counted != Counted::Nowhere {
