@@ -203,6 +203,20 @@ mod tests {
     }
 
     #[test]
+    fn a_game_of_two_sources_belongs_to_the_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        write_games(&at(""));
+        let source = |name: &str| serde_json::json!({ "name": name, "paths": [at("games-*.h5")] });
+        let config = serde_json::json!({ "sources": [source("first"), source("second")] });
+        std::fs::write(at("config.json"), config.to_string()).unwrap();
+        let config = SparseTrainConfig::load(&[at("config.json")], &[]).unwrap();
+        let error = SparseGames::load(&config).unwrap_err().to_string();
+        assert!(error.starts_with("source second: no training games (0 were excluded"), "{error}");
+        assert!(error.contains(" 60 are in the sources before it"), "{error}");
+    }
+
+    #[test]
     fn a_network_is_trained_resumed_exported_and_loaded() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);

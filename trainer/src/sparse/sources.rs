@@ -60,15 +60,21 @@ impl SparseGames {
         let mut seen = HashSet::new();
         let mut games = SparseGames::default();
         for source in &config.sources {
-            let [train, validation] = read(source, config, &mut seen)?;
+            let SourceGames { train, validation, unwanted, duplicates } = read(source, config, &mut seen)?;
             log::info!(
-                "{}: {} training games with {} positions, {} validation games",
+                "{}: {} training games with {} positions, {} validation games; excluded: {unwanted} by the \
+                 selection, {duplicates} duplicates",
                 source.name,
                 train.len(),
                 train.targets(),
                 validation.len()
             );
-            ensure!(!train.is_empty(), "source {}: no training games", source.name);
+            ensure!(
+                !train.is_empty(),
+                "source {}: no training games ({unwanted} were excluded by the selection, {duplicates} are in the \
+                 sources before it, or twice in it)",
+                source.name
+            );
             games.add(&source.name, [train, validation], source, config.validation_samples);
         }
         if games.held_out.is_empty() {
@@ -107,13 +113,21 @@ impl SparseGames {
     }
 }
 
-/// A source's games for training and for validation.
+/// The games of a source; test games are left out.
+#[derive(Default)]
+struct SourceGames {
+    train: GameStore,
+    validation: GameStore,
+    unwanted: u64,
+    duplicates: u64,
+}
+
 fn read(
     source: &SparseSourceConfig,
     config: &SparseTrainConfig,
     seen: &mut HashSet<u64>,
-) -> Result<[GameStore; 2]> {
-    let [mut train, mut validation] = [GameStore::default(), GameStore::default()];
+) -> Result<SourceGames> {
+    let mut games = SourceGames::default();
     let threads = config.thread_count();
     let paths = dataset::matching(&source.name, &source.paths)?;
     // As many files at a time as threads, so that few are in memory as a whole.
@@ -129,16 +143,19 @@ fn read(
             };
             for index in 0..chunk.games() {
                 let identity = chunk.identity(index);
-                if !source.select.takes(&chunk, index) || !seen.insert(identity) {
-                    continue;
-                }
-                match split_at(identity, config.validation_percent) {
-                    Split::Train => train.push(&chunk.replay(index)),
-                    Split::Validation => validation.push(&chunk.replay(index)),
-                    Split::Test => {}
+                if !source.select.takes(&chunk, index) {
+                    games.unwanted += 1;
+                } else if !seen.insert(identity) {
+                    games.duplicates += 1;
+                } else {
+                    match split_at(identity, config.validation_percent) {
+                        Split::Train => games.train.push(&chunk.replay(index)),
+                        Split::Validation => games.validation.push(&chunk.replay(index)),
+                        Split::Test => {}
+                    }
                 }
             }
         }
     }
-    Ok([train, validation])
+    Ok(games)
 }
