@@ -428,6 +428,13 @@ impl NodeStore {
         *self.any_freed.get_mut() = true;
     }
 
+    /// Frees nodes that are not in the index, that nothing leads to, and that have no moves.
+    pub fn free_nodes(&mut self, ids: &[NodeId]) {
+        let freed = self.freed.get_mut().unwrap_or_else(PoisonError::into_inner);
+        freed.nodes.extend(ids.iter().map(|id| id.0));
+        *self.any_freed.get_mut() = true;
+    }
+
     /// Frees a node that nothing leads to and that has no moves.
     pub fn free_node(&self, id: NodeId) {
         self.unregister(id);

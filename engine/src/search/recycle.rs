@@ -4,6 +4,9 @@
 //! with few visits: such a node keeps its statistics and is a leaf again, and what was only reachable through it is
 //! freed. How few visits follows what a round frees: an eighth of the nodes at least, so that the search does not spend
 //! its time on rounds, and half of them at most.
+//!
+//! Nearly all of it lies in cold memory: some nodes at a time go through each step together, which asks for the memory
+//! of the next one.
 
 use std::sync::atomic::Ordering;
 
@@ -11,10 +14,10 @@ use super::node::NodeId;
 use super::tree::Tree;
 
 /// Nodes that one call frees or looks at, at most: a few milliseconds.
-const NODES_AT_ONCE: usize = 40_000;
+const NODES_PER_CALL: usize = 40_000;
 
-/// Steps between two looks at the memory that is free.
-const STEPS_PER_LOOK: usize = 16;
+/// Nodes that lose their moves together.
+const NODES_AT_ONCE: usize = 64;
 
 /// A call frees this share of the memory, if it can.
 const SHARE: usize = 64;
@@ -31,7 +34,8 @@ const MOST_FREED: usize = 2;
 pub(super) struct Recycler {
     /// Nodes without references.
     unreachable: Vec<NodeId>,
-    /// Memory for the children of a node.
+    /// Those that lose their moves now, and what their moves led to.
+    dropping: Vec<NodeId>,
     children: Vec<NodeId>,
     /// The next node of the round.
     hand: u32,
@@ -49,6 +53,7 @@ impl Default for Recycler {
     fn default() -> Recycler {
         Recycler {
             unreachable: Vec::new(),
+            dropping: Vec::new(),
             children: Vec::new(),
             hand: 0,
             floor: FIRST_FLOOR,
@@ -69,18 +74,22 @@ impl Tree {
 
     /// Removes a reference; a node without any is freed when memory is needed.
     pub(super) fn release(&mut self, id: NodeId) {
-        let references = &self.nodes.node(id).references;
-        let count = references.load(Ordering::Relaxed);
-        if count == u16::MAX {
-            return;
-        }
-        debug_assert!(count > 0, "{id:?} is released too often");
-        references.store(count - 1, Ordering::Relaxed);
-        if count == 1 {
-            // No visit may find it any more.
+        if self.is_last_reference(id) {
             self.nodes.unregister(id);
             self.recycler.unreachable.push(id);
         }
+    }
+
+    /// Removes a reference; returns whether there is none any more: then no visit may find the node.
+    fn is_last_reference(&self, id: NodeId) -> bool {
+        let references = &self.nodes.node(id).references;
+        let count = references.load(Ordering::Relaxed);
+        if count == u16::MAX {
+            return false;
+        }
+        debug_assert!(count > 0, "{id:?} is released too often");
+        references.store(count - 1, Ordering::Relaxed);
+        count == 1
     }
 
     /// Frees some memory; returns whether there is hope of more room: `false` if nothing is left to drop.
@@ -89,21 +98,28 @@ impl Tree {
     pub fn recycle(&mut self) -> bool {
         self.recycler.calls += 1;
         let goal = self.nodes.free_bytes() + self.nodes.memory() / SHARE;
-        for step in 0..NODES_AT_ONCE {
-            let freed = match self.recycler.unreachable.pop() {
-                Some(id) => {
-                    self.drop_moves(id);
-                    self.nodes.free_node(id);
-                    self.recycler.freed += 1;
-                    true
+        let mut left = NODES_PER_CALL;
+        while left > 0 && self.nodes.free_bytes() < goal {
+            let mut dropping = std::mem::take(&mut self.recycler.dropping);
+            let unreachable = &mut self.recycler.unreachable;
+            dropping.extend(unreachable.drain(unreachable.len().saturating_sub(NODES_AT_ONCE)..));
+            let unreachable = dropping.len();
+            let mut has_hope = true;
+            left = left.saturating_sub(unreachable);
+            while unreachable == 0 && dropping.len() < NODES_AT_ONCE && left > 0 && has_hope {
+                match self.pass_hand() {
+                    Some(passed) => dropping.extend(passed),
+                    None => has_hope = false,
                 }
-                None => match self.pass_hand() {
-                    Some(freed) => freed,
-                    None => return false,
-                },
-            };
-            if freed && step.is_multiple_of(STEPS_PER_LOOK) && self.nodes.free_bytes() >= goal {
-                break;
+                left -= 1;
+            }
+            self.drop_moves(&dropping);
+            self.nodes.free_nodes(&dropping[..unreachable]);
+            self.recycler.freed += unreachable;
+            dropping.clear();
+            self.recycler.dropping = dropping;
+            if !has_hope {
+                return false;
             }
         }
         true
@@ -114,8 +130,8 @@ impl Tree {
         self.recycler.calls
     }
 
-    /// Looks at the next node of the round; returns whether it lost its moves, or `None` if no node has any to lose.
-    fn pass_hand(&mut self) -> Option<bool> {
+    /// Looks at the next node of the round; returns it if it has to lose its moves, and `None` if no node has any to lose.
+    fn pass_hand(&mut self) -> Option<Option<NodeId>> {
         let Recycler { hand, floor, freed, dropped, .. } = &mut self.recycler;
         let nodes = self.nodes.len();
         if *hand as usize >= nodes {
@@ -128,31 +144,40 @@ impl Tree {
                 *floor = FIRST_FLOOR.max(*floor / 2);
             }
             (*hand, *freed, *dropped) = (0, 0, false);
-            return Some(false);
+            return Some(None);
         }
         let id = NodeId(*hand);
         *hand += 1;
         let node = self.nodes.node(id);
         let alive = node.references.load(Ordering::Relaxed) > 0;
-        let dropped = alive
+        let drops = alive
             && node.visits() < *floor
             // The moves of a leaf alone are not worth an evaluation.
             && node.links() > 0
             && id != self.root
             && id != self.base;
-        if dropped {
-            self.drop_moves(id);
-            self.recycler.dropped = true;
-        }
-        Some(dropped)
+        *dropped |= drops;
+        Some(drops.then_some(id))
     }
 
-    /// Drops a node's moves and links.
-    fn drop_moves(&mut self, id: NodeId) {
+    /// Drops the moves and links of these nodes.
+    fn drop_moves(&mut self, ids: &[NodeId]) {
+        ids.iter().for_each(|id| self.nodes.prefetch_moves(*id));
         let mut children = std::mem::take(&mut self.recycler.children);
-        children.extend(self.nodes.links_of(id).map(|link| link.child()));
-        self.nodes.free_moves(id);
-        children.drain(..).for_each(|child| self.release(child));
+        for id in ids {
+            let links = self.nodes.links_of(*id).map(|link| link.child());
+            children.extend(links.inspect(|child| self.nodes.prefetch(*child)));
+            self.nodes.free_moves(*id);
+        }
+        children.retain(|child| {
+            let is_free = self.is_last_reference(*child);
+            if is_free {
+                self.nodes.prefetch_key(self.node(*child).key.load(Ordering::Relaxed));
+            }
+            is_free
+        });
+        children.iter().for_each(|child| self.nodes.unregister(*child));
+        self.recycler.unreachable.append(&mut children);
         self.recycler.children = children;
     }
 }
