@@ -521,12 +521,12 @@ impl Link {
         u32::from(self.in_flight.load(Ordering::Relaxed))
     }
 
-    pub fn begin_visit(&self) {
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
+    pub fn begin_visits(&self, visits: u16) {
+        self.in_flight.fetch_add(visits, Ordering::Relaxed);
     }
 
-    pub fn end_visit(&self) {
-        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+    pub fn end_visits(&self, visits: u16) {
+        self.in_flight.fetch_sub(visits, Ordering::Relaxed);
     }
 
     /// What is known about the move's result, for the side that makes it.

@@ -34,6 +34,8 @@ pub struct Path {
     /// The node from which the visits of a series begin, and its plies from the root.
     fork: NodeId,
     fork_plies: usize,
+    /// The visits of the series.
+    series: u16,
     /// The results of the series that the nodes above the fork have not got yet.
     behind: Results,
     /// Where the visit is counted as in flight.
@@ -73,6 +75,7 @@ impl Path {
             taken_back: 0,
             fork: NodeId(0),
             fork_plies: 0,
+            series: 1,
             behind: Results::default(),
             counted: Counted::Nowhere,
         }
@@ -126,20 +129,28 @@ impl Tree {
         path.leaf = self.root;
         path.exploration = self.params.puct.of_worker(path.worker);
         path.taken_back = 0;
-        (path.fork, path.fork_plies) = (self.root, 0);
+        (path.fork, path.fork_plies, path.series) = (self.root, 0, 1);
         path.counted = if counted { Counted::OnMoves } else { Counted::Nowhere };
     }
 
     /// Follows selection from the root, playing the moves in `game`, to the first node with few enough visits for a
-    /// series that begins there, and returns the length of the series; or returns where the descent ended before.
-    pub fn fork(&self, path: &mut Path, game: &mut Game) -> Result<u32, Reached> {
+    /// series of at most `most` visits that begins there, and returns the length of the series, all of which is in flight
+    /// above that node; or returns where the descent ended before.
+    pub fn fork(&self, path: &mut Path, game: &mut Game, most: u64) -> Result<u64, Reached> {
         while self.node(path.leaf).visits() >= FORK_VISITS {
             if let Some(reached) = self.step(path, game, Expanding::AtSecondVisit) {
                 return Err(reached);
             }
         }
         (path.fork, path.fork_plies) = (path.leaf, path.plies());
-        Ok(self.params.series.min(1 + self.node(path.fork).visits() / SERIES_SHARE))
+        let length = self.params.series.min(1 + self.node(path.fork).visits() / SERIES_SHARE);
+        let length = u64::from(length).min(most);
+        path.series = length as u16;
+        if path.counted != Counted::Nowhere {
+            let more = path.series - 1;
+            path.steps.iter().for_each(|step| self.nodes.link(step.link).begin_visits(more));
+        }
+        Ok(length)
     }
 
     /// Begins the next visit of a series at its fork, where `game` has to be.
@@ -156,7 +167,8 @@ impl Tree {
     pub fn end_series(&self, path: &mut Path) {
         self.catch_up(path);
         if path.counted != Counted::Nowhere {
-            path.steps[..path.fork_plies].iter().for_each(|step| self.nodes.link(step.link).end_visit());
+            let above = &path.steps[..path.fork_plies];
+            above.iter().for_each(|step| self.nodes.link(step.link).end_visits(path.series));
         }
     }
 
@@ -245,7 +257,7 @@ impl Tree {
         let Some(taken) = taken.or_else(|| self.take(path, edge, game)) else { return Some(Reached::Full) };
         path.steps.push(Step { node: parent, link: taken.link, prior: prior as u16, packed });
         if path.counted != Counted::Nowhere {
-            self.nodes.link(taken.link).begin_visit();
+            self.nodes.link(taken.link).begin_visits(1);
         }
         path.leaf = taken.child;
         if taken.transposition && self.node(taken.child).visits() > 0 {
@@ -335,7 +347,7 @@ impl Tree {
         }
         for step in &path.steps {
             self.node(step.node).begin_visit();
-            self.nodes.link(step.link).begin_visit();
+            self.nodes.link(step.link).begin_visits(1);
         }
         path.counted = Counted::Everywhere;
         true
@@ -346,7 +358,7 @@ impl Tree {
             self.node(path.leaf).end_visit();
         }
         if path.counted != Counted::Nowhere {
-            path.steps[path.fork_plies..].iter().for_each(|step| self.nodes.link(step.link).end_visit());
+            path.steps[path.fork_plies..].iter().for_each(|step| self.nodes.link(step.link).end_visits(1));
         }
         if path.counted == Counted::Everywhere {
             path.steps.iter().for_each(|step| self.node(step.node).end_visit());

@@ -61,8 +61,8 @@ impl Walker {
         self.game.rewind_to(&context.root);
         // A worker alone has nothing in flight.
         tree.begin(&mut self.path, tree.shared);
-        let series = match tree.fork(&mut self.path, &mut self.game) {
-            Ok(length) => u64::from(length).min(most),
+        let series = match tree.fork(&mut self.path, &mut self.game, most) {
+            Ok(length) => length,
             Err(reached) => {
                 let end = self.end_visit(context, tree, evaluator, reached);
                 return (u64::from(end == VisitEnd::Applied), end);
