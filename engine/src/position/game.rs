@@ -310,7 +310,11 @@ impl Game {
         Some(if m.is_zeroing() {
             key_of(hash, 0, 0)
         } else {
-            key_of(hash, self.position.halfmoves() + 1, self.repeatable.wrapping_add(scrambled(self.hash)))
+            key_of(
+                hash,
+                self.position.halfmoves().saturating_add(1),
+                self.repeatable.wrapping_add(scrambled(self.hash)),
+            )
         })
     }
 
@@ -438,7 +442,12 @@ mod tests {
     #[test]
     fn keys_after_moves_are_those_of_the_positions_after_them() {
         let mut told = 0;
-        for fen in [None, Some("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1")] {
+        for fen in [
+            None,
+            Some("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"),
+            Some("r3k2r/1P6/8/3pP3/8/8/1p6/R3K2R w KQkq d6 0 1"),
+            Some("1r3k1r/8/8/8/8/8/8/1R3K1R w HBhb - 4294967295 1"),
+        ] {
             let mut game = played(fen, "");
             for ply in 0..60 {
                 let moves = game.legal_moves();

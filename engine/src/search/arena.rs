@@ -42,7 +42,7 @@ pub(super) struct Arena<T, const N: usize> {
 
 type Chunk<T, const N: usize> = Box<[Block<T, N>]>;
 
-/// The entries of a block. What an allocator returns would lie across two cache lines.
+/// The entries of a block. Without the alignment a block could lie across two cache lines.
 #[repr(align(64))]
 struct Block<T, const N: usize>([T; N]);
 

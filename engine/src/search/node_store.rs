@@ -88,8 +88,8 @@ impl FreeChains {
     }
 }
 
-/// Blocks that a worker takes from an array at once: neighbours are in cache lines that the processor fetches together, so
-/// those of different workers should not be.
+/// Blocks that a worker takes from an array at once: the processor fetches neighbouring cache lines together, so those of
+/// different workers should not be neighbours.
 const BLOCKS_AT_ONCE: u32 = 16;
 
 /// What a worker has taken from an array and not used yet.

@@ -16,8 +16,9 @@ use super::tree::Tree;
 /// Nodes that one call frees or looks at, at most: a few milliseconds.
 const NODES_PER_CALL: usize = 40_000;
 
-/// Nodes that lose their moves together.
+/// Nodes that lose their moves together, at most, and their visits: what was below them waits to be freed.
 const NODES_AT_ONCE: usize = 64;
+const VISITS_AT_ONCE: u32 = 256;
 
 /// A call frees this share of the memory, if it can.
 const SHARE: usize = 64;
@@ -47,6 +48,16 @@ pub(super) struct Recycler {
     dropped: bool,
     /// Calls so far.
     calls: u64,
+}
+
+/// What the hand found.
+enum Passed {
+    /// A node that keeps its moves, or has none.
+    Keeps,
+    /// One that has to lose them.
+    Drops(NodeId),
+    /// No more nodes.
+    EndOfRound,
 }
 
 impl Default for Recycler {
@@ -103,19 +114,27 @@ impl Tree {
             let mut dropping = std::mem::take(&mut self.recycler.dropping);
             let unreachable = &mut self.recycler.unreachable;
             dropping.extend(unreachable.drain(unreachable.len().saturating_sub(NODES_AT_ONCE)..));
-            let unreachable = dropping.len();
-            let mut has_hope = true;
-            left = left.saturating_sub(unreachable);
-            while unreachable == 0 && dropping.len() < NODES_AT_ONCE && left > 0 && has_hope {
-                match self.pass_hand() {
-                    Some(passed) => dropping.extend(passed),
-                    None => has_hope = false,
-                }
+            let (freed, mut visits, mut has_hope) = (dropping.len(), 0, true);
+            left = left.saturating_sub(freed);
+            while freed == 0 && dropping.len() < NODES_AT_ONCE && visits < VISITS_AT_ONCE && left > 0 {
                 left -= 1;
+                match self.pass_hand() {
+                    Passed::Keeps => {}
+                    Passed::Drops(id) => {
+                        visits += self.node(id).visits();
+                        dropping.push(id);
+                    }
+                    // What the round frees counts, before the next one begins.
+                    Passed::EndOfRound if !dropping.is_empty() => break,
+                    Passed::EndOfRound => {
+                        has_hope = self.begin_round();
+                        break;
+                    }
+                }
             }
             self.drop_moves(&dropping);
-            self.nodes.free_nodes(&dropping[..unreachable]);
-            self.recycler.freed += unreachable;
+            self.nodes.free_nodes(&dropping[..freed]);
+            self.recycler.freed += freed;
             dropping.clear();
             self.recycler.dropping = dropping;
             if !has_hope {
@@ -130,21 +149,27 @@ impl Tree {
         self.recycler.calls
     }
 
-    /// Looks at the next node of the round; returns it if it has to lose its moves, and `None` if no node has any to lose.
-    fn pass_hand(&mut self) -> Option<Option<NodeId>> {
-        let Recycler { hand, floor, freed, dropped, .. } = &mut self.recycler;
+    /// Begins the next round; returns whether there is hope that it drops something.
+    fn begin_round(&mut self) -> bool {
         let nodes = self.nodes.len();
-        if *hand as usize >= nodes {
-            if *freed < nodes / LEAST_FREED {
-                *floor = match floor.checked_mul(2) {
-                    None if !*dropped => return None,
-                    higher => higher.unwrap_or(*floor),
-                };
-            } else if *freed > nodes / MOST_FREED {
-                *floor = FIRST_FLOOR.max(*floor / 2);
-            }
-            (*hand, *freed, *dropped) = (0, 0, false);
-            return Some(None);
+        let Recycler { hand, floor, freed, dropped, .. } = &mut self.recycler;
+        if *freed < nodes / LEAST_FREED {
+            *floor = match floor.checked_mul(2) {
+                None if !*dropped => return false,
+                higher => higher.unwrap_or(*floor),
+            };
+        } else if *freed > nodes / MOST_FREED {
+            *floor = FIRST_FLOOR.max(*floor / 2);
+        }
+        (*hand, *freed, *dropped) = (0, 0, false);
+        true
+    }
+
+    /// Looks at the next node of the round.
+    fn pass_hand(&mut self) -> Passed {
+        let Recycler { hand, floor, dropped, .. } = &mut self.recycler;
+        if *hand as usize >= self.nodes.len() {
+            return Passed::EndOfRound;
         }
         let id = NodeId(*hand);
         *hand += 1;
@@ -157,7 +182,7 @@ impl Tree {
             && id != self.root
             && id != self.base;
         *dropped |= drops;
-        Some(drops.then_some(id))
+        if drops { Passed::Drops(id) } else { Passed::Keeps }
     }
 
     /// Drops the moves and links of these nodes.
@@ -209,6 +234,9 @@ mod tests {
                 let free = tree.nodes.free_bytes();
                 assert!(tree.recycle() && tree.nodes.free_bytes() > free);
                 floors.push(tree.recycler.floor);
+                // A call does not tear off much more than it frees.
+                let waiting = tree.recycler.unreachable.len();
+                assert!(waiting < tree.nodes.len() / 4, "{waiting} of {}", tree.nodes.len());
             }
         }
         assert_eq!(floors[0], FIRST_FLOOR);
@@ -233,7 +261,7 @@ mod tests {
             walkers.iter_mut().for_each(|walker| walker.start(&context));
             let mut recycled = 0;
             for step in 0.. {
-                let (_, end) = walkers[step % workers].visit(&context, &tree, &mut evaluator, 1);
+                let (_, end) = walkers[step % workers].visit(&context, &tree, &mut evaluator, 32);
                 if end == VisitEnd::Full {
                     assert!(tree.recycle());
                     recycled += 1;

@@ -2,8 +2,8 @@
 //!
 //! [`Tree::descend`] plays the selected moves until a node without moves, or one whose value is known. The visit may be
 //! counted as in flight, so that others avoid its path (virtual loss): from the move on, if each worker visits one leaf
-//! at a time, or only while the leaf waits for its evaluation in a batch. [`Tree::apply`] and [`Tree::finish`] end it with
-//! a value, [`Tree::cancel`] without.
+//! at a time, or only while the leaf waits for its evaluation in a batch. A series of visits is in flight as a whole above
+//! the node where it begins. [`Tree::apply`] and [`Tree::finish`] end a visit with a value, [`Tree::cancel`] without.
 
 use shakmaty::{Color, Move};
 
@@ -34,7 +34,7 @@ pub struct Path {
     /// The node from which the visits of a series begin, and its plies from the root.
     fork: NodeId,
     fork_plies: usize,
-    /// The visits of the series.
+    /// The visits of the series that are in flight above the fork, if they are counted.
     series: u16,
     /// The results of the series that the nodes above the fork have not got yet.
     behind: Results,
@@ -166,21 +166,26 @@ impl Tree {
     /// Ends a series: the nodes above its fork get its results.
     pub fn end_series(&self, path: &mut Path) {
         self.catch_up(path);
-        if path.counted != Counted::Nowhere {
+        if path.counted != Counted::Nowhere && path.series > 0 {
             let above = &path.steps[..path.fork_plies];
             above.iter().for_each(|step| self.nodes.link(step.link).end_visits(path.series));
         }
     }
 
-    /// Gives the nodes above the fork what the series has found so far.
+    /// Gives the nodes above the fork what the series has found so far; these visits are no longer in flight.
     fn catch_up(&self, path: &mut Path) {
         let mut results = std::mem::take(&mut path.behind);
         if results.visits == 0 {
             return;
         }
+        let landed = if path.counted == Counted::Nowhere { 0 } else { results.visits as u16 };
+        path.series -= landed;
         let mut child = self.node(path.fork);
         for step in path.steps[..path.fork_plies].iter().rev() {
             let node = self.add_to_step(step, child, results.visits);
+            if landed > 0 {
+                self.nodes.link(step.link).end_visits(landed);
+            }
             node.add_results(&results, self.shared);
             results.q = -results.q;
             child = node;

@@ -4,32 +4,19 @@ use engine::eval::Evaluator;
 use engine::position::Game;
 use engine::search::{EndReason, Limits, Params, Score};
 
+use super::solver::sample_of_mates;
 use super::split::split;
 use super::support::*;
-
-/// The sample's mates in up to three, as FEN and number of moves.
-fn mates() -> Vec<(String, i32)> {
-    let table = include_str!("../../../tests/data/mates.tsv");
-    let rows = table.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
-    let parsed = rows.filter_map(|line| {
-        let mut fields = line.split('\t').skip(2);
-        let (fen, moves) = (fields.next()?, fields.next()?.trim().parse().ok()?);
-        (moves <= 3).then(|| (fen.to_owned(), moves))
-    });
-    parsed.collect()
-}
 
 /// With an evaluator that knows nothing about chess, within visits that half a second has.
 #[test]
 fn mates_are_reported_with_a_line_that_ends_in_mate() {
-    let mates = mates();
-    assert!(mates.len() >= 20, "{}", mates.len());
-    for (fen, moves) in mates {
-        let game = Game::from_fen(&fen).unwrap();
+    for (game, moves) in sample_of_mates(1..=3) {
+        let fen = game.fen();
         let outcome = search(split(1), &game, visits(60_000));
         let line = &outcome.report.lines[0];
         let Score::Mate(found) = line.score else { panic!("{fen}: {:?}", line.score) };
-        assert!(found >= moves, "{fen}: {found}");
+        assert!(found >= moves.into(), "{fen}: {found}");
         assert_eq!(outcome.end_reason, EndReason::Exhausted);
         let mut end = game.clone();
         line.pv.iter().for_each(|m| end.play(*m));

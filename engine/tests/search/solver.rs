@@ -90,7 +90,7 @@ fn a_proven_mate_is_as_short_as_it_can_be() {
 }
 
 /// The committed positions with a mate in so many moves, with the moves to the shortest.
-fn sample_of_mates(moves: RangeInclusive<u8>) -> Vec<(Game, u8)> {
+pub fn sample_of_mates(moves: RangeInclusive<u8>) -> Vec<(Game, u8)> {
     let sample: Vec<_> = sample().into_iter().filter(|(_, shortest)| moves.contains(shortest)).collect();
     assert!(sample.len() >= 20);
     sample

@@ -72,8 +72,9 @@ impl SparseGames {
             ensure!(
                 !train.is_empty(),
                 "source {}: no training games ({unwanted} were excluded by the selection, {duplicates} are in the \
-                 sources before it, or twice in it)",
-                source.name
+                 sources before it, or twice in it, {} are held out for validation)",
+                source.name,
+                validation.len()
             );
             games.add(&source.name, [train, validation], source, config.validation_samples);
         }

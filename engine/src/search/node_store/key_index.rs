@@ -67,7 +67,8 @@ impl KeyIndex {
         self.bucket(key).iter().find_map(known)
     }
 
-    /// Adds a node, unless `find` would find another: then that is returned. If there is no room it is not added.
+    /// Adds a node in the first empty place of its bucket, unless another under its key comes before that. (One after it
+    /// costs only the transposition.)
     pub fn add(&self, id: NodeId, key: u64, has_key: impl Fn(NodeId) -> bool) -> Added {
         for slot in self.bucket(key) {
             match slot.compare_exchange(0, entry_of(id, key), Ordering::AcqRel, Ordering::Acquire) {
