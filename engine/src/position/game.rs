@@ -236,8 +236,7 @@ impl Game {
         self.last_move = Some(m);
         let irreversible =
             self.position.halfmoves() == 0 || self.position.castles().castling_rights() != rights;
-        // Positions before an irreversible move cannot be repeated.
-        self.repeatable = if irreversible { 0 } else { self.repeatable.wrapping_add(scrambled(self.hash)) };
+        self.repeatable = self.repeatable_after(irreversible);
         self.hash = hash_after.unwrap_or_else(|| hash(&self.position));
         self.find_repetition();
     }
@@ -307,15 +306,13 @@ impl Game {
     pub fn key_after(&self, m: Move) -> Option<u64> {
         // Castling rights stay, else there is no hash.
         let hash = self.hash_after(m)?;
-        Some(if m.is_zeroing() {
-            key_of(hash, 0, 0)
-        } else {
-            key_of(
-                hash,
-                self.position.halfmoves().saturating_add(1),
-                self.repeatable.wrapping_add(scrambled(self.hash)),
-            )
-        })
+        let halfmoves = if m.is_zeroing() { 0 } else { self.position.halfmoves().saturating_add(1) };
+        Some(key_of(hash, halfmoves, self.repeatable_after(m.is_zeroing())))
+    }
+
+    /// The sum over the positions that can be repeated after a move; those before an irreversible one cannot be.
+    fn repeatable_after(&self, irreversible: bool) -> u64 {
+        if irreversible { 0 } else { self.repeatable.wrapping_add(scrambled(self.hash)) }
     }
 
     /// [`Game::hash`] after a legal move, if it is quickly told.

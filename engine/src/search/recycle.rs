@@ -124,10 +124,9 @@ impl Tree {
                         visits += self.node(id).visits();
                         dropping.push(id);
                     }
-                    // What the round frees counts, before the next one begins.
-                    Passed::EndOfRound if !dropping.is_empty() => break,
                     Passed::EndOfRound => {
-                        has_hope = self.begin_round();
+                        // What the round frees counts, before the next one begins.
+                        has_hope = !dropping.is_empty() || self.begin_round();
                         break;
                     }
                 }
