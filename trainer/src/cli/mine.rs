@@ -12,7 +12,9 @@ use super::engine_args::EngineArgs;
 use super::interrupt;
 use super::out_args::{OutArgs, report};
 use crate::config::bounds::{MAX_GAMES, MAX_RANDOM_PLIES};
-use crate::datagen::{DatagenSummary, Mine, MoveChoice, StartPositions, StartRules, run_tasks};
+use crate::datagen::{
+    DatagenSummary, FirstPositions, Mine, MoveChoice, StartPositions, StartRules, run_tasks,
+};
 use crate::dataset::Store;
 use crate::files::file_name;
 use crate::progress::progress;
@@ -26,6 +28,7 @@ use crate::progress::progress;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  philidor-trainer mine --games 1000 --depth 10\n  \
     philidor-trainer mine --name careless --careless --choice 100 --nodes 1500 --plies 80 --games 5000\n  \
+    philidor-trainer mine --name dfrc --double-chess960 --choice 100 --nodes 100 --best-move --games 5000\n  \
     philidor-trainer mine --name book --book openings.epd --movetime 50 --option Hash=64 --games 2000")]
 pub struct MineArgs {
     /// Number of games
@@ -50,6 +53,12 @@ pub struct MineArgs {
     /// Begin with the positions of a book, shuffled: EPD, FEN, or the final positions of a PGN's games
     #[arg(long)]
     book: Option<PathBuf>,
+    /// Begin with one of Chess960's 960 positions
+    #[arg(long, conflicts_with = "book")]
+    chess960: bool,
+    /// Begin with the pieces of two of them, one for each side
+    #[arg(long, conflicts_with_all = ["book", "chess960"])]
+    double_chess960: bool,
     /// Begin after so many random plies
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=MAX_RANDOM_PLIES as i64))]
     random_plies: u32,
@@ -77,8 +86,13 @@ impl MineArgs {
 
     fn mine(&self, stop: &AtomicBool) -> anyhow::Result<DatagenSummary> {
         let limit = self.engines.limit();
-        let rules =
-            StartRules { book: self.book.clone(), random_plies: self.random_plies, careless: self.careless };
+        let first = match &self.book {
+            Some(book) => FirstPositions::Book(book.clone()),
+            None if self.chess960 => FirstPositions::Chess960,
+            None if self.double_chess960 => FirstPositions::DoubleChess960,
+            None => FirstPositions::Initial,
+        };
+        let rules = StartRules { first, random_plies: self.random_plies, careless: self.careless };
         let book = match &self.book {
             None => String::new(),
             Some(path) => {
@@ -88,7 +102,7 @@ impl MineArgs {
         };
         let starts = StartPositions::new(rules, self.seed)?;
         let engine = self.engines.name(stop)?;
-        let settings = json!({
+        let mut settings = json!({
             "engine": engine, "options": self.engines.options(), "limit": limit.to_string(),
             "choice": self.choice.to_string(), "plies": self.plies, "seed": self.seed,
             "book": book, "random_plies": self.random_plies, "careless": self.careless,
@@ -97,6 +111,15 @@ impl MineArgs {
         let mut source = format!("mined: {engine}, {limit}, choice {}, seed {}", self.choice, self.seed);
         if !book.is_empty() {
             source += &format!(", from {book}");
+        }
+        for (chosen, key, name) in [
+            (self.chess960, "chess960", "Chess960"),
+            (self.double_chess960, "double_chess960", "double Chess960"),
+        ] {
+            if chosen {
+                settings[key] = json!(true);
+                source += &format!(", from {name}");
+            }
         }
         if self.random_plies > 0 {
             source += &format!(", after {} random plies", self.random_plies);

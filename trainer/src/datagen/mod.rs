@@ -22,7 +22,7 @@ pub use engine::uci_client::{EngineCommand, EngineError, EngineMove, Limit, UciE
 pub use engine_pool::{DatagenSummary, EngineTask, run_tasks};
 pub use mine::Mine;
 pub use move_choice::MoveChoice;
-pub use start_positions::{StartError, StartPositions, StartRules};
+pub use start_positions::{FirstPositions, StartError, StartPositions, StartRules};
 
 /// How fast a move's share falls with the points that it gives up against the best: by e for so many of one point.
 const SHARE_SCALE: f32 = 0.05;

@@ -10,7 +10,7 @@ use engine::position::Game;
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 use shakmaty::fen::Fen;
-use shakmaty::{EnPassantMode, Position, Role};
+use shakmaty::{Board, EnPassantMode, Position, Role, Setup};
 use thiserror::Error;
 
 use super::move_choice::MoveChoice;
@@ -30,11 +30,25 @@ const CARELESS_PLIES: std::ops::RangeInclusive<u32> = 6..=60;
 /// Attempts to find a start position before giving up.
 const TRIES: u32 = 1000;
 
+/// The positions that games begin with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FirstPositions {
+    /// The initial position.
+    #[default]
+    Initial,
+    /// Those of a book: EPD, FEN or the final positions of a PGN's games.
+    Book(PathBuf),
+    /// One of Chess960's 960 positions, drawn for each game.
+    Chess960,
+    /// One of the 960 for each side.
+    DoubleChess960,
+}
+
 /// How games begin.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartRules {
-    /// Positions to begin with (EPD, FEN or the final positions of a PGN's games); else the initial position.
-    pub book: Option<PathBuf>,
+    /// The first position.
+    pub first: FirstPositions,
     /// Random plies from there.
     pub random_plies: u32,
     /// Then 6 to 60 plies of which a share is random and the others are one of the engine's three best after 600
@@ -79,9 +93,9 @@ impl StartPositions {
     ///
     /// If it cannot be read, or something in it is no position in which a game can begin.
     pub fn new(rules: StartRules, seed: u64) -> Result<StartPositions, StartError> {
-        let mut book = match &rules.book {
-            None => vec![None],
-            Some(path) => read_book(path)?,
+        let mut book = match &rules.first {
+            FirstPositions::Book(path) => read_book(path)?,
+            _ => vec![None],
         };
         Rng::with_seed(seed).shuffle(&mut book);
         Ok(StartPositions { rules, seed, book })
@@ -101,8 +115,8 @@ impl StartPositions {
         if !self.rules.careless {
             return self.without_engine(number).map_err(|error| engine.failed(error.to_string()));
         }
-        let first = self.first(number);
         let mut rng = game_rng(self.seed, number, 0);
+        let first = self.first(number, &mut rng);
         for _ in 0..TRIES {
             let mut position = UciPosition::new(first.as_deref()).expect("checked when the book was read");
             let found = play_random(&mut position, self.rules.random_plies, &mut rng)
@@ -111,7 +125,7 @@ impl StartPositions {
                 return Ok(start_fen(&position));
             }
         }
-        Err(engine.failed(none_found(first).to_string()))
+        Err(engine.failed(none_found(&first).to_string()))
     }
 
     /// [`StartPositions::start`] without careless play, which alone needs an engine.
@@ -120,23 +134,40 @@ impl StartPositions {
     ///
     /// If no start position is found.
     pub fn without_engine(&self, number: u64) -> anyhow::Result<Option<String>> {
-        let first = self.first(number);
-        if self.rules.random_plies == 0 {
-            return Ok(first.clone());
-        }
         let mut rng = game_rng(self.seed, number, 0);
+        let first = self.first(number, &mut rng);
+        if self.rules.random_plies == 0 {
+            return Ok(first);
+        }
         for _ in 0..TRIES {
             let mut position = UciPosition::new(first.as_deref()).expect("checked when the book was read");
             if play_random(&mut position, self.rules.random_plies, &mut rng) {
                 return Ok(start_fen(&position));
             }
         }
-        Err(none_found(first))
+        Err(none_found(&first))
     }
 
-    fn first(&self, number: u64) -> &Option<String> {
-        &self.book[(number % self.book.len() as u64) as usize]
+    fn first(&self, number: u64, rng: &mut Rng) -> Option<String> {
+        match self.rules.first {
+            FirstPositions::Chess960 => chess960(rng.u32(..960), None),
+            FirstPositions::DoubleChess960 => chess960(rng.u32(..960), Some(rng.u32(..960))),
+            _ => self.book[(number % self.book.len() as u64) as usize].clone(),
+        }
     }
+}
+
+/// White's pieces as in a position of Chess960 and Black's as in another, or the same; all rights to castle. `None` for
+/// the initial position.
+fn chess960(white: u32, black: Option<u32>) -> Option<String> {
+    let [white, black] = [white, black.unwrap_or(white)].map(Board::chess960);
+    let mut setup = Setup { board: white, ..Setup::empty() };
+    for (square, piece) in black.into_iter().filter(|(_, piece)| piece.color.is_black()) {
+        setup.board.set_piece_at(square, piece);
+    }
+    setup.castling_rights = setup.board.rooks();
+    let fen = Fen::try_from(setup).expect("counters that a FEN can have");
+    start_position(&fen.to_string()).expect("all 960 are legal").0
 }
 
 /// A position as the start of a stored game.
@@ -292,6 +323,22 @@ mod tests {
         assert!(wrong.starts_with("/b.epd:2: impossible position"), "{wrong}");
         assert_eq!(book("b.epd", "# nothing\n"), Err("the book /b.epd holds no position".to_owned()));
         assert!(read_book(Path::new("nowhere.epd")).unwrap_err().to_string().contains("nowhere.epd"));
+    }
+
+    #[test]
+    fn armies_of_chess960() {
+        assert_eq!(chess960(518, None), None);
+        let double = chess960(518, Some(0)).unwrap();
+        assert_eq!(double, "bbqnnrkr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");
+        let starts = |first| {
+            let rules = StartRules { first, ..StartRules::default() };
+            let starts = StartPositions::new(rules, 3).unwrap();
+            (0..200).map(|number| starts.without_engine(number).unwrap().unwrap()).collect::<Vec<_>>()
+        };
+        let same = |fen: &String| fen[..8] == fen.split(['/', ' ']).nth(7).unwrap().to_lowercase();
+        let one = starts(FirstPositions::Chess960);
+        assert!(one.iter().all(same) && one.iter().any(|fen| *fen != one[0]), "{one:?}");
+        assert!(starts(FirstPositions::DoubleChess960).iter().filter(|fen| same(fen)).count() < 5);
     }
 
     #[test]

@@ -1,12 +1,10 @@
 //! Where games start, and endgame tables that decide them.
 
-use std::path::Path;
-
 use anyhow::Result;
 use engine::position::{Game, Outcome};
 use engine::tables::{ProbeRules, TableResult, Tables};
 
-use crate::datagen::{StartPositions, StartRules};
+use crate::datagen::{FirstPositions, StartPositions, StartRules};
 use crate::record::{FLAG_ADJUDICATED, GameResult};
 
 /// Start positions by game number, and endgame tables.
@@ -24,8 +22,11 @@ impl OpeningsAndTables {
     ///
     /// The book cannot be read, or the folders hold no tables.
     pub fn open(book: &str, random_plies: u32, syzygy: &str, seed: u64) -> Result<OpeningsAndTables> {
-        let book = (!book.is_empty()).then(|| Path::new(book).to_owned());
-        let starts = StartPositions::new(StartRules { book, random_plies, careless: false }, seed)?;
+        let first = match book {
+            "" => FirstPositions::Initial,
+            book => FirstPositions::Book(book.into()),
+        };
+        let starts = StartPositions::new(StartRules { first, random_plies, careless: false }, seed)?;
         let tables =
             if syzygy.is_empty() { Tables::default() } else { Tables::open(syzygy, ProbeRules::default())? };
         Ok(OpeningsAndTables { starts, tables })
@@ -50,6 +51,8 @@ pub fn known_result(game: &Game, tables: &Tables) -> Option<(GameResult, u16)> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
