@@ -4,7 +4,12 @@
 //! same to the bit on every machine. Multiplications and additions stay apart (no fused multiply-add) for the same
 //! reason.
 
-use wide::f32x8;
+use pulp::{Arch, NullaryFnOnce};
+
+/// Runs `work` compiled for the best instruction set that this machine has; what it calls must be inlined.
+pub fn vectorized<F: NullaryFnOnce>(work: F) -> F::Output {
+    Arch::new().dispatch(work)
+}
 
 /// Adds to `sum` the rows of `table` that `rows` names; a row has as many numbers as `sum`.
 ///
@@ -100,22 +105,24 @@ pub fn add_scaled(sum: &mut [f32], x: &[f32], factor: f32) {
 /// `x · (a + b)`
 #[inline(always)]
 pub fn dot_of_sum(x: &[f32], a: &[f32], b: &[f32]) -> f32 {
+    const LANES: usize = 32;
     let ((x, x_rest), (a, a_rest), (b, b_rest)) =
-        (x.as_chunks::<8>(), a.as_chunks::<8>(), b.as_chunks::<8>());
-    let mut sums = [f32x8::ZERO; 2];
-    let ((x, x_last), (a, a_last), (b, b_last)) =
-        (x.as_chunks::<2>(), a.as_chunks::<2>(), b.as_chunks::<2>());
+        (x.as_chunks::<LANES>(), a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut sums = [0.0; LANES];
     for ((x, a), b) in x.iter().zip(a).zip(b) {
-        for k in 0..2 {
-            sums[k] += f32x8::new(x[k]) * (f32x8::new(a[k]) + f32x8::new(b[k]));
+        for k in 0..LANES {
+            sums[k] += x[k] * (a[k] + b[k]);
         }
     }
-    for ((x, a), b) in x_last.iter().zip(a_last).zip(b_last) {
-        sums[0] += f32x8::new(*x) * (f32x8::new(*a) + f32x8::new(*b));
+    let mut width = LANES;
+    while width > 1 {
+        width /= 2;
+        for k in 0..width {
+            sums[k] += sums[k + width];
+        }
     }
-    let [c, d, e, f, g, h, i, j] = (sums[0] + sums[1]).to_array();
     let rest: f32 = x_rest.iter().zip(a_rest).zip(b_rest).map(|((x, a), b)| x * (a + b)).sum();
-    (((c + g) + (e + i)) + ((d + h) + (f + j))) + rest
+    sums[0] + rest
 }
 
 /// `sum += Σ factors[k] · (a[rows_a[k]] + b[rows_b[k]])`, over rows of two tables.

@@ -1,12 +1,14 @@
 //! Steps of training.
 
+use pulp::NullaryFnOnce;
+
 use super::index::RowIndex;
 use super::lanes;
 use super::network::SparseModel;
 use super::parallel;
 use super::pass::{SharedGradients, SparsePass, SparseTally};
 use super::samples::SparseBatch;
-use super::tensor::{SparseAdamStep, SparseTensor};
+use super::tensor::{SparseAdamStep, SparseTensor, TensorPart};
 use crate::config::SparseAdam;
 
 /// Rows of a table that one task updates.
@@ -21,6 +23,41 @@ enum Gradient<'a> {
     Sum(&'a [f32]),
     /// The sum of their factors.
     Bias,
+}
+
+/// A step of some rows of a table.
+struct UpdateRows<'a> {
+    part: TensorPart<'a>,
+    index: &'a RowIndex<(u32, f32)>,
+    kind: Gradient<'a>,
+    /// Samples of the batch.
+    samples: usize,
+    step: &'a SparseAdamStep,
+}
+
+impl NullaryFnOnce for UpdateRows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let UpdateRows { mut part, index, kind, samples, step } = self;
+        let width = part.width;
+        let columns = part.block * samples * width..(part.block + 1) * samples * width;
+        let mut gradient = vec![0.0; width];
+        for row in 0..part.rows() {
+            let entries = index.of(part.first + row);
+            if entries.is_empty() && step.adam.lazy {
+                continue;
+            }
+            gradient.fill(0.0);
+            match kind {
+                Gradient::Weighted(x) => lanes::add_scaled_rows(&mut gradient, &x[columns.clone()], entries),
+                Gradient::Sum(x) => lanes::add_rows_of(&mut gradient, &x[columns.clone()], entries),
+                Gradient::Bias => gradient[0] = entries.iter().map(|(_, factor)| factor).sum(),
+            }
+            part.update_row(row, &gradient, step);
+        }
+    }
 }
 
 /// A network in training. Its steps are the same to the bit on any number of threads.
@@ -88,25 +125,8 @@ impl SparseLearner {
         for (tensor, index, kind) in tables {
             tasks.extend(tensor.parts(ROWS).into_iter().map(|part| (part, index, kind)));
         }
-        parallel::map(self.threads, tasks, |(mut part, index, kind)| {
-            let width = part.width;
-            let columns = part.block * n * width..(part.block + 1) * n * width;
-            let mut gradient = vec![0.0; width];
-            for row in 0..part.rows() {
-                let entries = index.of(part.first + row);
-                if entries.is_empty() && step.adam.lazy {
-                    continue;
-                }
-                gradient.fill(0.0);
-                match kind {
-                    Gradient::Weighted(x) => {
-                        lanes::add_scaled_rows(&mut gradient, &x[columns.clone()], entries)
-                    }
-                    Gradient::Sum(x) => lanes::add_rows_of(&mut gradient, &x[columns.clone()], entries),
-                    Gradient::Bias => gradient[0] = entries.iter().map(|(_, factor)| factor).sum(),
-                }
-                part.update_row(row, &gradient, step);
-            }
+        parallel::map(self.threads, tasks, |(part, index, kind)| {
+            lanes::vectorized(UpdateRows { part, index, kind, samples: n, step });
         });
     }
 

@@ -6,7 +6,7 @@ use super::shape::SparseShape;
 use super::tensor::{SparseTensor, block_of};
 
 /// Columns of a block of an embedding: a block of all features fits into a core's second-level cache.
-const BLOCK: usize = 64;
+const BLOCK: usize = 128;
 
 /// The greatest weight of an embedding: 16 bits hold 255 times the sum of the features of any position.
 const EMBEDDING_CLIP: f32 = 505.0 / 255.0;
@@ -130,6 +130,32 @@ impl SparseModel {
             tensor.w = tensor.blocked(&weights[..tensor.w.len()]);
         }
         network
+    }
+
+    /// The same network with a hidden layer of `hidden` units: the new ones have random weights and no influence yet.
+    ///
+    /// # Panics
+    ///
+    /// If it has more already.
+    pub fn widened(mut self, hidden: usize, seed: u64) -> SparseModel {
+        let SparseShape { value, hidden: old, .. } = self.shape;
+        assert!(old <= hidden, "at least as many units");
+        let SparseModel {
+            shape,
+            value_l1_weight: mut l1,
+            value_l1_bias: mut bias,
+            value_out_weight: mut out,
+            ..
+        } = SparseModel::new(SparseShape { hidden, ..self.shape }, seed);
+        for row in 0..value {
+            l1.w[row * hidden..][..old].copy_from_slice(&self.value_l1_weight.w[row * old..][..old]);
+        }
+        bias.w[..old].copy_from_slice(&self.value_l1_bias.w);
+        out.w.fill(0.0);
+        out.w[..3 * old].copy_from_slice(&self.value_out_weight.w);
+        self.shape = shape;
+        (self.value_l1_weight, self.value_l1_bias, self.value_out_weight) = (l1, bias, out);
+        self
     }
 
     /// Its tensors, in the order of files.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use engine::eval::softmax;
+use pulp::NullaryFnOnce;
 use serde::{Deserialize, Serialize};
 
 use super::lanes;
@@ -154,7 +155,8 @@ impl SparsePass {
         // The value's first layer by its outputs, for the gradient of its inputs.
         let transposed = transposed(&network.value_l1_weight);
         let worker = Worker { network, batch, backward, transposed };
-        let parts = parallel::map(threads, self.shards(network, batch), |shard| worker.run(shard));
+        let work = |shard| lanes::vectorized(ShardPass { worker: &worker, shard });
+        let parts = parallel::map(threads, self.shards(network, batch), work);
         let mut tally = SparseTally::default();
         let mut sum: Option<SharedGradients> = None;
         for (part, shared) in parts {
@@ -222,11 +224,29 @@ fn embed(
     });
     parallel::map(threads, tasks.collect(), |(k, first, sums): (usize, usize, &mut [f32])| {
         let (table, bias) = (embedding.weights(k), &bias.w[k * block..][..block]);
-        for (sample, sum) in (first..).zip(sums.chunks_exact_mut(block)) {
-            sum.copy_from_slice(bias);
-            lanes::add_rows(sum, table, batch.features(sample));
-        }
+        lanes::vectorized(Embed { table, bias, batch, first, sums });
     });
+}
+
+/// Adds up a block of columns of the samples from `first` on.
+struct Embed<'a> {
+    table: &'a [f32],
+    bias: &'a [f32],
+    batch: &'a SparseBatch,
+    first: usize,
+    sums: &'a mut [f32],
+}
+
+impl NullaryFnOnce for Embed<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (sample, sum) in (self.first..).zip(self.sums.chunks_exact_mut(self.bias.len())) {
+            sum.copy_from_slice(self.bias);
+            lanes::add_rows(sum, self.table, self.batch.features(sample));
+        }
+    }
 }
 
 fn transposed(matrix: &SparseTensor) -> Vec<f32> {
@@ -235,6 +255,7 @@ fn transposed(matrix: &SparseTensor) -> Vec<f32> {
 }
 
 /// The `index`-th row of a shard's blocks, in one piece.
+#[inline(always)]
 fn gather(out: &mut [f32], blocks: &[&mut [f32]], index: usize) {
     let block = out.len() / blocks.len();
     for (out, columns) in out.chunks_exact_mut(block).zip(blocks) {
@@ -243,6 +264,7 @@ fn gather(out: &mut [f32], blocks: &[&mut [f32]], index: usize) {
 }
 
 /// The reverse of [`gather`].
+#[inline(always)]
 fn scatter(row: &[f32], blocks: &mut [&mut [f32]], index: usize) {
     let block = row.len() / blocks.len();
     for (row, columns) in row.chunks_exact(block).zip(blocks) {
@@ -250,11 +272,13 @@ fn scatter(row: &[f32], blocks: &mut [&mut [f32]], index: usize) {
     }
 }
 
+#[inline(always)]
 fn clip(x: f32) -> f32 {
     x.clamp(0.0, 1.0)
 }
 
 /// The slope of [`clip`].
+#[inline(always)]
 fn slope(x: f32) -> f32 {
     if x > 0.0 && x < 1.0 { 1.0 } else { 0.0 }
 }
@@ -267,7 +291,23 @@ struct Worker<'a> {
     transposed: Vec<f32>,
 }
 
+/// A shard's pass.
+struct ShardPass<'a> {
+    worker: &'a Worker<'a>,
+    shard: Shard<'a>,
+}
+
+impl NullaryFnOnce for ShardPass<'_> {
+    type Output = (SparseTally, Option<SharedGradients>);
+
+    #[inline(always)]
+    fn call(self) -> Self::Output {
+        self.worker.run(self.shard)
+    }
+}
+
 impl Worker<'_> {
+    #[inline(always)]
     fn run(&self, mut shard: Shard<'_>) -> (SparseTally, Option<SharedGradients>) {
         let mut tally = SparseTally::default();
         let mut shared = self.backward.then(|| SharedGradients::zeros(self.network));
@@ -276,6 +316,7 @@ impl Worker<'_> {
         (tally, shared)
     }
 
+    #[inline(always)]
     fn policy(&self, shard: &mut Shard<'_>, tally: &mut SparseTally, shared: Option<&mut SharedGradients>) {
         let (left, right) = shard.policy.split_at_mut(shard.hidden.len());
         for ((hidden, left), right) in shard.hidden.iter_mut().zip(left).zip(right) {
@@ -299,6 +340,7 @@ impl Worker<'_> {
     }
 
     /// The logit of each move. Block by block, so that the rows' columns stay in the cache.
+    #[inline(always)]
     fn logits(&self, shard: &mut Shard<'_>) {
         let Worker { network: SparseModel { rows_a, rows_b, row_bias_a, row_bias_b, .. }, batch, .. } = self;
         let block = rows_a.block;
@@ -320,6 +362,7 @@ impl Worker<'_> {
     }
 
     /// Counts a sample's policy. For a backward pass the logits become their gradient.
+    #[inline(always)]
     fn policy_loss(&self, sample: usize, shares: &[f32], logits: &mut [f32], tally: &mut SparseTally) {
         let best = logits[usize::from(self.batch.best[sample])];
         let better = logits.iter().filter(|logit| **logit > best).count();
@@ -340,6 +383,7 @@ impl Worker<'_> {
     }
 
     /// Turns the policy's sums into their gradient.
+    #[inline(always)]
     fn policy_backward(&self, shard: &mut Shard<'_>, shared: &mut SharedGradients) {
         let Worker { network: SparseModel { rows_a, rows_b, .. }, batch, .. } = self;
         let block = rows_a.block;
@@ -370,6 +414,7 @@ impl Worker<'_> {
         }
     }
 
+    #[inline(always)]
     fn value(&self, shard: &mut Shard<'_>, tally: &mut SparseTally, shared: Option<&mut SharedGradients>) {
         let (network, batch) = (self.network, self.batch);
         let (width, inner) = (network.shape.value, network.shape.hidden);
@@ -442,6 +487,7 @@ impl Worker<'_> {
 }
 
 /// `sum += aᵀ · b` with `a` `[n, rows]` and `b` `[n, width]`.
+#[inline(always)]
 fn add_products(sum: &mut [f32], a: &[f32], b: &[f32], rows: usize, width: usize) {
     const AT_ONCE: usize = 8;
     for (a, b) in a.chunks(AT_ONCE * rows).zip(b.chunks(AT_ONCE * width)) {

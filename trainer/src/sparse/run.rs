@@ -12,6 +12,7 @@ use super::checkpoint::SparseCheckpoint;
 use super::learner::SparseLearner;
 use super::network::SparseModel;
 use super::pass::SparseTally;
+use super::shape::SparseShape;
 use super::sources::HeldOutSamples;
 use super::stream::{SampleSource, SampleStream, StreamCursor, StreamSizes};
 use super::validation::validate;
@@ -84,15 +85,26 @@ impl SparseRun {
     ///
     /// # Errors
     ///
-    /// If the folder already contains a checkpoint or cannot be written, or `init` has other sizes.
+    /// If the folder already contains a checkpoint or cannot be written, or `init` has other sizes; its hidden layer may
+    /// be smaller ([`SparseModel::widened`]).
     pub fn start(folder: &Path, config: &SparseTrainConfig, init: Option<SparseModel>) -> Result<SparseRun> {
         if SparseRun::is_begun(folder) {
             let folder = folder.display();
             bail!("{folder} already contains a run: add --resume, or name another folder with --run");
         }
-        let network = init.unwrap_or_else(|| SparseModel::new(config.shape(), config.seed));
-        let (found, expected) = (network.shape, config.shape());
-        ensure!(found == expected, "the initial network has other sizes: {found:?}, expected {expected:?}");
+        let expected = config.shape();
+        let network = match init {
+            None => SparseModel::new(expected, config.seed),
+            Some(init) => {
+                let found = init.shape;
+                let fits = SparseShape { hidden: expected.hidden, ..found } == expected;
+                ensure!(
+                    fits && found.hidden <= expected.hidden,
+                    "the initial network has other sizes: {found:?}, expected {expected:?}; only hidden may grow"
+                );
+                init.widened(expected.hidden, config.seed)
+            }
+        };
         let average = network.clone();
         SparseRun::open(folder, config, network, average, SparseProgress::default())
     }

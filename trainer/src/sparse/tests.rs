@@ -42,6 +42,20 @@ fn losses(network: &SparseModel, batch: &SparseBatch) -> SparseTally {
 }
 
 #[test]
+fn a_wider_hidden_layer_begins_with_the_same_answers_and_learns() {
+    let batch = samples(&SMALL, 150, 1).batch(0..150);
+    let network = SparseModel::new(SMALL, 2);
+    let wide = network.clone().widened(9, 3);
+    assert_eq!((wide.shape, wide.value_l1_weight.w.len()), (SparseShape { hidden: 9, ..SMALL }, 8 * 9));
+    let (before, after) = (losses(&network, &batch), losses(&wide, &batch));
+    assert!((before.value() - after.value()).abs() < 1e-6, "{before:?} {after:?}");
+    let mut learner = SparseLearner::new(wide, SparseAdam::default(), 1);
+    learner.step(&batch, 0.01);
+    assert!(learner.network.value_out_weight.w[3 * 5..].iter().any(|w| *w != 0.0));
+    assert_eq!(network.clone().widened(5, 3), network);
+}
+
+#[test]
 fn gradients_are_those_of_finite_differences() {
     let batch = samples(&SMALL, 150, 1).batch(0..150);
     let mut network = SparseModel::new(SMALL, 2);
