@@ -90,6 +90,12 @@ fn a_network_is_trained_exported_judged_and_plays() {
     let networks = &parts.as_array().expect("parts").last().expect("all of it")["networks"];
     assert_eq!(networks["net.onnx"], networks["net.int8.onnx"]);
     assert!(networks["net.onnx"]["wdl_loss"].is_f64() && networks["embedded"]["top1"].is_f64());
+    let files = ["--games", "games-00000.h5", "--split", "all", "--positions", "200"];
+    let parts = judged("accuracy", &[&files[..], &["--backend", "auto,onnx"]].concat());
+    let networks = &parts.as_array().expect("parts").last().expect("all of it")["networks"];
+    let loss = |name: &str| networks[name]["wdl_loss"].as_f64().expect("a loss");
+    let [integers, floats] = ["net.onnx", "net.onnx, ONNX Runtime"].map(loss);
+    assert!(integers != floats && (integers - floats).abs() < 0.02, "{integers} {floats}");
     judged("canaries", &["--nodes", "10"]);
     let error = fails(at, &["evaluate", "accuracy", "net.onnx", "--raw", "--games", "games-00000.h5"]);
     assert!(

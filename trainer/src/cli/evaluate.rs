@@ -86,8 +86,19 @@ struct AccuracyArgs {
     /// Also print top-1 and top-5 among all outputs of the networks, legal moves or not
     #[arg(long)]
     raw: bool,
+    /// What runs the networks, one column each: two columns of a network of the family sparse in fp32 show what the
+    /// engine's integers cost
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "auto",
+        conflicts_with = "raw",
+        value_name = "BACKEND"
+    )]
+    backend: Vec<BackendChoice>,
     /// Run recursive networks with these numbers of steps, one column each [default: as they were trained]
-    #[arg(long, conflicts_with = "raw", value_delimiter = ',', value_name = "STEPS")]
+    #[arg(long, conflicts_with_all = ["raw", "backend"], value_delimiter = ',', value_name = "STEPS")]
     think_steps: Vec<usize>,
 }
 
@@ -108,6 +119,15 @@ struct CanariesArgs {
     common: CommonArgs,
     #[command(flatten)]
     search: SearchArgs,
+}
+
+/// What runs networks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum BackendChoice {
+    /// The engine's own kernels for the family sparse, else ONNX Runtime
+    Auto,
+    /// ONNX Runtime
+    Onnx,
 }
 
 /// Games by their split.
@@ -151,7 +171,16 @@ impl AccuracyArgs {
     fn judge(&self) -> Result<()> {
         let networks: Result<Vec<JudgedNetwork>> = match self.raw {
             true => self.common.nets.iter().map(|net| JudgedNetwork::load_raw(net)).collect(),
-            false if self.think_steps.is_empty() => self.common.networks(0),
+            false if self.think_steps.is_empty() => {
+                let columns = |net| self.backend.iter().map(move |backend| (net, *backend));
+                let columns = self.common.nets.iter().flat_map(columns);
+                columns
+                    .map(|(net, backend)| match backend {
+                        BackendChoice::Auto => JudgedNetwork::load(net, 0),
+                        BackendChoice::Onnx => JudgedNetwork::load_in_onnx(net),
+                    })
+                    .collect()
+            }
             false => {
                 let columns = |net| self.think_steps.iter().map(move |steps| (net, *steps));
                 let columns = self.common.nets.iter().flat_map(columns);

@@ -5,9 +5,10 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use engine::encoding::{PolicyIndex, az4672};
 use engine::eval::{Evaluator, Request, Schemes, ValueScheme, Wdl};
-use engine::onnx::{OnnxSession, StepLimits};
+use engine::onnx::{OnnxSession, OnnxSparseEvaluator, StepLimits};
 use engine::position::Game;
 use engine::search::{EndReason, Limits, Params, Pool, Score};
+use engine::sparse::SparseFile;
 use shakmaty::Move;
 
 use crate::gameplay::{Backend, load_network};
@@ -81,6 +82,22 @@ impl JudgedNetwork {
         let name = net.display().to_string();
         let judged = JudgedNetwork::new(&name, open(BATCH)?, searcher.map(|evaluator| (evaluator, nodes)));
         Ok(JudgedNetwork { has_value: network.has_value(), ..judged })
+    }
+
+    /// The same without a search, in ONNX Runtime, also if its family has kernels of its own.
+    ///
+    /// # Errors
+    ///
+    /// If the network cannot be loaded.
+    pub fn load_in_onnx(net: &Path) -> Result<JudgedNetwork> {
+        let name = format!("{}, ONNX Runtime", net.display());
+        let bytes = std::fs::read(net).with_context(|| format!("cannot read {}", net.display()))?;
+        if SparseFile::recognise(&bytes).is_none() {
+            return Ok(JudgedNetwork { name, ..JudgedNetwork::load(net, 0)? });
+        }
+        let evaluator =
+            OnnxSparseEvaluator::open(&bytes, BATCH).with_context(|| net.display().to_string())?;
+        Ok(JudgedNetwork::new(&name, Box::new(evaluator), None))
     }
 
     /// The same without a search, with [ranks](JudgedNetwork::raw_ranks) among all outputs.
