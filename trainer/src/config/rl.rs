@@ -29,7 +29,7 @@ pub struct RlConfig {
     pub play: SelfPlayRules,
     /// Self-play games per iteration.
     pub games_per_iteration: u64,
-    /// Games of a unit of work, which one thread plays.
+    /// Games of a unit of work, which is stored whole; another machine plays them at once.
     pub games_per_unit: u64,
     /// Iterations by which the networks that play may be behind: 0, or 1 so that other machines play the next games
     /// while a network learns.

@@ -1,5 +1,6 @@
 //! Worker threads that play self-play games, and the collector that stores them.
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -63,17 +64,143 @@ pub struct SelfPlayReport {
     pub stopped: bool,
 }
 
-/// What the workers share.
-struct SharedState<'a> {
+/// How games are played and by whom, and what it took: all that the workers share, wherever their games come from.
+pub struct SelfPlayContext {
     setup: Arc<SelfPlaySetup>,
     starts: StartPositions,
-    networks: &'a SelfPlayNetworks,
-    queue: Mutex<GameQueue>,
-    /// Planned games that are not finished; at 0 all workers stop.
-    left: AtomicU64,
+    networks: SelfPlayNetworks,
     evaluated: AtomicU64,
     batches: Arc<BatchCounts>,
-    halt: AtomicBool,
+}
+
+impl SelfPlayContext {
+    /// For games of this seed by these rules.
+    ///
+    /// # Errors
+    ///
+    /// The rules are invalid, or the book or the tables cannot be read.
+    pub fn new(rules: &SelfPlayRules, seed: u64, networks: &SelfPlayNetworks) -> Result<SelfPlayContext> {
+        rules.check()?;
+        let OpeningsAndTables { starts, tables } =
+            OpeningsAndTables::open(&rules.book, rules.random_plies, &rules.syzygy, seed)?;
+        Ok(SelfPlayContext {
+            setup: Arc::new(SelfPlaySetup { rules: rules.clone(), seed, tables }),
+            starts,
+            networks: networks.clone(),
+            evaluated: AtomicU64::new(0),
+            batches: Arc::default(),
+        })
+    }
+
+    /// Positions evaluated so far, including those answered by a cache.
+    pub fn evaluated(&self) -> u64 {
+        self.evaluated.load(Ordering::Relaxed)
+    }
+
+    /// Mean number of positions in a network's batch so far; a cache answers the others.
+    pub fn mean_batch(&self) -> f64 {
+        self.batches.mean()
+    }
+
+    /// How games are played.
+    pub fn rules(&self) -> &SelfPlayRules {
+        &self.setup.rules
+    }
+}
+
+/// Where workers get their games, and where they bring them.
+pub trait GameSource: Sync {
+    /// The next game to begin or to continue; none if there is none now.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read or written.
+    fn next(&self) -> Result<Option<PendingGame>>;
+
+    /// Takes a game that is finished.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be written.
+    fn finished(&self, game: FinishedGame) -> Result<()>;
+
+    /// Takes a game that was not finished when its worker had to stop.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be written.
+    fn unfinished(&self, game: PendingGame) -> Result<()>;
+
+    /// Called by each worker after each round of evaluations.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be written.
+    fn after_round(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Plays many games at once on the present thread.
+pub struct SelfPlayWorker<'a> {
+    context: &'a SelfPlayContext,
+    evaluators: Vec<Box<dyn Evaluator>>,
+}
+
+impl SelfPlayWorker<'_> {
+    /// A worker with evaluators of its own.
+    ///
+    /// # Errors
+    ///
+    /// A network cannot be run.
+    pub fn new(context: &SelfPlayContext) -> Result<SelfPlayWorker<'_>> {
+        let SelfPlayNetworks { network, other } = &context.networks;
+        let both = std::iter::once(network).chain(other.iter().map(|(other, _)| other));
+        let evaluators = both.map(|network| evaluator(network.as_ref(), context)).collect::<Result<_>>()?;
+        Ok(SelfPlayWorker { context, evaluators })
+    }
+
+    /// Plays `at_once` games of `source` at once until it has no more, or until `halt` is raised, which a failure does.
+    ///
+    /// # Errors
+    ///
+    /// A start cannot be made, a network fails, or the source does.
+    pub fn play(&mut self, at_once: usize, source: &dyn GameSource, halt: &AtomicBool) -> Result<()> {
+        let context = self.context;
+        let failure = RefCell::new(None);
+        let noted = |result: Result<()>| {
+            if let Err(error) = result {
+                failure.borrow_mut().get_or_insert(error);
+                halt.store(true, Ordering::Relaxed);
+            }
+        };
+        let mut deal =
+            || match source.next().and_then(|next| next.map(|game| start(context, game)).transpose()) {
+                Ok(game) => game,
+                Err(error) => {
+                    noted(Err(error));
+                    None
+                }
+            };
+        let mut done = |finished| noted(source.finished(finished));
+        let mut evaluated = |count: usize| {
+            context.evaluated.fetch_add(count as u64, Ordering::Relaxed);
+            noted(source.after_round());
+        };
+        let at_once = (at_once, context.rules().leaves);
+        let left = drive(&mut self.evaluators, at_once, &mut deal, &mut done, &mut evaluated, halt);
+        match left {
+            Ok(left) => {
+                for game in left {
+                    let (number, game) = game.into_parts();
+                    let done = game.moves.len();
+                    noted(source.unfinished(PendingGame { number, done, game, finished: false }));
+                }
+            }
+            Err(error) => noted(Err(error.into())),
+        }
+        failure.into_inner().map_or(Ok(()), Err)
+    }
 }
 
 /// Counters of the networks' batches.
@@ -109,8 +236,8 @@ impl Evaluator for CountingEvaluator {
     }
 }
 
-/// The games still to be played.
-struct GameQueue {
+/// The games of a store that are still to be played.
+pub struct GameQueue {
     unfinished: VecDeque<PendingGame>,
     held: BTreeSet<u64>,
     next: u64,
@@ -119,16 +246,32 @@ struct GameQueue {
 }
 
 impl GameQueue {
-    fn next(&mut self) -> Option<PendingGame> {
+    /// What is left of the first `games` games of a store.
+    pub fn of(store: &Store, games: u64) -> GameQueue {
+        let first = store.numbers().start;
+        let (next, end) = (first + store.games(), first.saturating_add(games));
+        GameQueue { unfinished: store.begun().into(), held: store.held(), next, end }
+    }
+
+    /// The next one: those that were begun come first.
+    pub fn deal(&mut self) -> Option<PendingGame> {
         if let Some(unfinished) = self.unfinished.pop_front() {
             return Some(unfinished);
         }
-        while self.held.contains(&self.next) {
-            self.next += 1;
+        if self.is_empty() {
+            return None;
         }
         let number = self.next;
         self.next += 1;
-        (number < self.end).then(|| PendingGame { number, ..PendingGame::default() })
+        Some(PendingGame { number, ..PendingGame::default() })
+    }
+
+    /// Whether there is none left.
+    pub fn is_empty(&mut self) -> bool {
+        while self.held.contains(&self.next) {
+            self.next += 1;
+        }
+        self.unfinished.is_empty() && self.next >= self.end
     }
 }
 
@@ -138,6 +281,35 @@ enum WorkerMessage {
     /// A game that was not finished when the worker had to stop.
     Unfinished(PendingGame),
     Failed(anyhow::Error),
+}
+
+/// The games of one store, as a worker sees them; the collector stores what it sends.
+struct StoredGames<'a> {
+    queue: &'a Mutex<GameQueue>,
+    /// Planned games that are not finished; at 0 all workers stop.
+    left: &'a AtomicU64,
+    halt: &'a AtomicBool,
+    sender: Sender<WorkerMessage>,
+}
+
+impl GameSource for StoredGames<'_> {
+    fn next(&self) -> Result<Option<PendingGame>> {
+        Ok(self.queue.lock().unwrap_or_else(PoisonError::into_inner).deal())
+    }
+
+    fn finished(&self, game: FinishedGame) -> Result<()> {
+        // Here and not in the collector, so that a single worker always stops at the same moment.
+        if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.halt.store(true, Ordering::Relaxed);
+        }
+        _ = self.sender.send(WorkerMessage::Finished(game));
+        Ok(())
+    }
+
+    fn unfinished(&self, game: PendingGame) -> Result<()> {
+        _ = self.sender.send(WorkerMessage::Unfinished(game));
+        Ok(())
+    }
 }
 
 /// Plays until `store` holds as many games as planned; `bar` counts them.
@@ -155,47 +327,35 @@ pub fn play(
     bar: &ProgressBar,
     stop: &AtomicBool,
 ) -> Result<SelfPlayReport> {
-    let rules = &plan.rules;
-    rules.check()?;
-    let OpeningsAndTables { starts, tables } =
-        OpeningsAndTables::open(&rules.book, rules.random_plies, &rules.syzygy, plan.seed)?;
-    let first = store.numbers().start;
-    let end = first.saturating_add(plan.games);
-    let next = first + store.games();
+    let context = SelfPlayContext::new(&plan.rules, plan.seed, networks)?;
+    let end = store.numbers().start.saturating_add(plan.games);
     let waiting = store.waiting().filter(|number| *number < end).count() as u64;
-    let left = end.saturating_sub(next) - waiting;
-    let queue = GameQueue { unfinished: store.begun().into(), held: store.held(), next, end };
-    let shared = SharedState {
-        setup: Arc::new(SelfPlaySetup { rules: rules.clone(), seed: plan.seed, tables }),
-        starts,
-        networks,
-        queue: Mutex::new(queue),
-        left: AtomicU64::new(left),
-        evaluated: AtomicU64::new(0),
-        batches: Arc::default(),
-        halt: AtomicBool::new(left == 0),
-    };
+    let left = plan.games.saturating_sub(store.games()) - waiting;
+    let (sender, messages) = unbounded();
+    let queue = Mutex::new(GameQueue::of(&store, plan.games));
+    let (left, halt) = (AtomicU64::new(left), AtomicBool::new(left == 0));
     // The settings are written before the first game.
     store.save()?;
     let begin = Instant::now();
-    let (sender, messages) = unbounded();
     let mut stats = SelfPlayStats::default();
     let collected = thread::scope(|scope| {
-        let shared = &shared;
-        for number in 0..worker_count(rules.workers) {
-            let sender = sender.clone();
+        for number in 0..worker_count(plan.rules.workers) {
+            let (context, halt) = (&context, &halt);
+            let games = StoredGames { queue: &queue, left: &left, halt, sender: sender.clone() };
             let work = move || {
-                if let Err(error) = work(shared, &sender) {
+                let worker = SelfPlayWorker::new(context);
+                let played = worker.and_then(|mut worker| worker.play(context.rules().games, &games, halt));
+                if let Err(error) = played {
                     // The collector is gone only if another worker has failed already.
-                    _ = sender.send(WorkerMessage::Failed(error));
+                    _ = games.sender.send(WorkerMessage::Failed(error));
                 }
             };
             let worker = thread::Builder::new().name(format!("self-play-{number}"));
             worker.spawn_scoped(scope, work).context("cannot start a thread to play on")?;
         }
         drop(sender);
-        let collected = collect(shared, &mut store, &mut stats, &messages, bar, stop);
-        shared.halt.store(true, Ordering::Relaxed);
+        let collected = collect(&context, &halt, (&mut store, &mut stats), &messages, bar, stop);
+        halt.store(true, Ordering::Relaxed);
         collected
     });
     bar.finish_and_clear();
@@ -204,8 +364,8 @@ pub fn play(
     collected?;
     Ok(SelfPlayReport {
         stats,
-        evaluated: shared.evaluated.load(Ordering::Relaxed),
-        batch: shared.batches.mean(),
+        evaluated: context.evaluated(),
+        batch: context.mean_batch(),
         seconds: begin.elapsed().as_secs_f64(),
         games,
         files: files?,
@@ -213,47 +373,11 @@ pub fn play(
     })
 }
 
-/// Plays games on the present thread until there are no more.
-fn work(shared: &SharedState<'_>, sender: &Sender<WorkerMessage>) -> Result<()> {
-    let rules = &shared.setup.rules;
-    let both =
-        std::iter::once(&shared.networks.network).chain(shared.networks.other.iter().map(|(other, _)| other));
-    let mut evaluators =
-        both.map(|network| evaluator(network.as_ref(), shared)).collect::<Result<Vec<_>>>()?;
-    let mut failure = None;
-    let mut deal = || {
-        let unfinished = shared.queue.lock().unwrap_or_else(PoisonError::into_inner).next()?;
-        start_game(shared, unfinished).map_err(|error| failure = Some(error)).ok()
-    };
-    let mut done = |finished: FinishedGame| {
-        // Here and not in the collector, so that a single worker always stops at the same moment.
-        if shared.left.fetch_sub(1, Ordering::Relaxed) == 1 {
-            shared.halt.store(true, Ordering::Relaxed);
-        }
-        _ = sender.send(WorkerMessage::Finished(finished));
-    };
-    let mut evaluated = |count: usize| {
-        shared.evaluated.fetch_add(count as u64, Ordering::Relaxed);
-    };
-    let at_once = (rules.games, rules.leaves);
-    let left = drive(&mut evaluators, at_once, &mut deal, &mut done, &mut evaluated, &shared.halt);
-    for game in left? {
-        let (number, game) = game.into_parts();
-        _ = sender.send(WorkerMessage::Unfinished(PendingGame {
-            number,
-            done: game.moves.len(),
-            game,
-            finished: false,
-        }));
-    }
-    failure.map_or(Ok(()), Err)
-}
-
 /// An evaluator for one worker, with a cache unless the rules say none or it would cost more than it saves.
-fn evaluator(network: &dyn Backend, shared: &SharedState<'_>) -> Result<Box<dyn Evaluator>> {
-    let rules = &shared.setup.rules;
+fn evaluator(network: &dyn Backend, context: &SelfPlayContext) -> Result<Box<dyn Evaluator>> {
+    let rules = context.rules();
     let inner = network.evaluator(rules.games * rules.leaves)?;
-    let evaluator = CountingEvaluator { inner, batches: Arc::clone(&shared.batches) };
+    let evaluator = CountingEvaluator { inner, batches: Arc::clone(&context.batches) };
     Ok(match (rules.cache, network.cached_input()) {
         (0, _) | (_, None) => Box::new(evaluator),
         (cache, Some(input)) => {
@@ -262,17 +386,17 @@ fn evaluator(network: &dyn Backend, shared: &SharedState<'_>) -> Result<Box<dyn 
     })
 }
 
-/// StartPositions or continues a game.
-fn start_game(shared: &SharedState<'_>, unfinished: PendingGame) -> Result<SelfPlayGame> {
+/// Begins or continues a game.
+fn start(context: &SelfPlayContext, unfinished: PendingGame) -> Result<SelfPlayGame> {
     let PendingGame { number, game, .. } = unfinished;
     let record = if game.moves.is_empty() {
-        GameRecord { start: shared.starts.without_engine(number)?, ..GameRecord::default() }
+        GameRecord { start: context.starts.without_engine(number)?, ..GameRecord::default() }
     } else {
         game
     };
-    let share = shared.networks.other.as_ref().map_or(0.0, |(_, share)| *share);
-    let evaluator = usize::from(is_others(share, shared.setup.seed, number));
-    Ok(SelfPlayGame::new(Arc::clone(&shared.setup), number, evaluator, record))
+    let share = context.networks.other.as_ref().map_or(0.0, |(_, share)| *share);
+    let evaluator = usize::from(is_others(share, context.setup.seed, number));
+    Ok(SelfPlayGame::new(Arc::clone(&context.setup), number, evaluator, record))
 }
 
 /// Whether the other network plays this game, if it has this share of them.
@@ -288,9 +412,9 @@ pub fn network_of(networks: &SelfPlayNetworks, seed: u64, number: u64) -> &dyn B
 
 /// Stores what the workers send until all of them have ended.
 fn collect(
-    shared: &SharedState<'_>,
-    store: &mut Store,
-    stats: &mut SelfPlayStats,
+    context: &SelfPlayContext,
+    halt: &AtomicBool,
+    (store, stats): (&mut Store, &mut SelfPlayStats),
     messages: &Receiver<WorkerMessage>,
     bar: &ProgressBar,
     stop: &AtomicBool,
@@ -299,7 +423,7 @@ fn collect(
     let (mut saved, mut logged, mut failure) = (started, started, None);
     loop {
         if stop.load(Ordering::Relaxed) {
-            shared.halt.store(true, Ordering::Relaxed);
+            halt.store(true, Ordering::Relaxed);
         }
         let first = match messages.recv_timeout(POLL_EVERY) {
             Ok(first) => Some(first),
@@ -317,14 +441,14 @@ fn collect(
                 }
                 WorkerMessage::Unfinished(unfinished) => store.push(unfinished)?,
                 WorkerMessage::Failed(error) => {
-                    shared.halt.store(true, Ordering::Relaxed);
+                    halt.store(true, Ordering::Relaxed);
                     failure = failure.or(Some(error));
                 }
             }
         }
         let hours = started.elapsed().as_secs_f64().max(1e-3) / 3600.0;
         let per_hour = |count: u64| HumanCount((count as f64 / hours) as u64);
-        let evaluated = shared.evaluated.load(Ordering::Relaxed);
+        let evaluated = context.evaluated();
         bar.set_message(format!(
             "{} positions/h, {} games/h, {:.0} evaluations/s",
             per_hour(stats.plies),

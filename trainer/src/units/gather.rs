@@ -1,20 +1,21 @@
 //! Collects the results of units: what others bring, and what the process's own threads make.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
-use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
+use anyhow::{Context, Result, bail, ensure};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use serde_json::Value;
 
 use super::inbox::Inbox;
 use super::task::UnitTask;
-use super::unit::Unit;
-use crate::selfplay::SelfPlayReport;
+use super::unit::{Unit, UnitKind};
+use super::unit_games::{UnitGames, UnitQueue};
+use crate::selfplay::SelfPlayContext;
 
 /// How often the inbox and the stop flag are looked at.
 const POLL_EVERY: Duration = Duration::from_millis(100);
@@ -58,6 +59,8 @@ pub struct GatherReport {
     pub evaluated: u64,
     /// Mean number of positions in a network's batch, of own threads.
     pub batch: f64,
+    /// The most games of self-play that own threads played at a time.
+    pub boards: u64,
     /// Duration in seconds.
     pub seconds: f64,
 }
@@ -76,6 +79,15 @@ pub struct Gathering<'a> {
     pub stop: &'a AtomicBool,
 }
 
+/// The units that own threads may do, as they see them.
+struct OwnUnits<'a> {
+    inbox: &'a Inbox,
+    queue: &'a Mutex<OwnQueue>,
+    /// Whether they may begin any.
+    active: &'a AtomicBool,
+    messages: Sender<OwnReport>,
+}
+
 /// The units that own threads may do.
 struct OwnQueue {
     left: VecDeque<Unit>,
@@ -85,12 +97,13 @@ struct OwnQueue {
     own: BTreeSet<String>,
 }
 
-/// What an own thread says of a unit whose result is in the inbox.
-type OwnReport = Result<SelfPlayReport>;
+/// What an own thread says when a unit's result is in the inbox, or when it has failed.
+type OwnReport = Result<()>;
 
 impl Gathering<'_> {
     /// Collects the results of all `units`, which own threads do in this order, unless others bring them first. `task`
-    /// gives what a unit takes; `admit` is called with each unit and its file, once for each file, again only after
+    /// gives what a unit takes; units of self-play differ in their numbers alone, and own threads play their games
+    /// together. `admit` is called with each unit and its file, once for each file, again only after
     /// [`Admission::Later`]; `shown` after each round, to show progress.
     ///
     /// # Errors
@@ -100,7 +113,7 @@ impl Gathering<'_> {
         self,
         units: &[Unit],
         task: &(dyn Fn(&Unit) -> Result<UnitTask> + Sync),
-        admit: &mut dyn FnMut(&Unit, &std::path::Path) -> Result<Admission>,
+        admit: &mut dyn FnMut(&Unit, &Path) -> Result<Admission>,
         shown: &mut dyn FnMut(&GatherReport),
     ) -> Result<GatherReport> {
         self.inbox.publish(units.iter().chain(self.ahead), &self.about)?;
@@ -112,21 +125,36 @@ impl Gathering<'_> {
         });
         let (halt, active) = (AtomicBool::new(false), AtomicBool::new(!self.inbox.is_published()));
         let (sender, messages) = unbounded();
-        let inbox = self.inbox;
+        let own = OwnUnits { inbox: self.inbox, queue: &queue, active: &active, messages: sender };
+        let context = match units.first().filter(|unit| unit.kind == UnitKind::SelfPlay) {
+            Some(first) => Some(common_context(units, &task(first)?)?),
+            None => None,
+        };
+        let games: u64 = units.iter().map(|unit| unit.count).sum();
+        let (work, parts) = match &context {
+            Some(_) => ("self-play", games),
+            None => ("unit", units.len() as u64),
+        };
+        let threads = parts.min(self.own.threads as u64);
+        // Where a thread could hold more games than there are for each, all of them get as many.
+        let joint = context.as_ref().map(|context| {
+            let each = usize::try_from(games.div_ceil(threads.max(1))).unwrap_or(usize::MAX);
+            UnitGames::new(context, &own, &self.own.folder, each.min(context.rules().games))
+        });
         let mut report = GatherReport::default();
         let collected = thread::scope(|scope| {
-            for number in 0..if units.is_empty() { 0 } else { self.own.threads.min(units.len()) } {
-                let (sender, queue, halt, active) = (sender.clone(), &queue, &halt, &active);
-                let folder = &self.own.folder;
-                let work = move || {
-                    while let Some(done) = next_own(inbox, folder, queue, [halt, active], task) {
-                        if sender.send(done).is_err() {
-                            return;
-                        }
-                    }
+            for number in 0..threads {
+                let (own, joint, halt, folder) = (&own, &joint, &halt, &self.own.folder);
+                let work_on = move || {
+                    let done = match joint {
+                        Some(games) => games.work(halt),
+                        None => own.work(folder, halt, task),
+                    };
+                    // The collector is gone only if it has ended the work.
+                    done.unwrap_or_else(|why| _ = own.messages.send(Err(why)));
                 };
-                let worker = thread::Builder::new().name(format!("unit-{number}"));
-                worker.spawn_scoped(scope, work).context("cannot start a thread to work on")?;
+                let worker = thread::Builder::new().name(format!("{work}-{number}"));
+                worker.spawn_scoped(scope, work_on).context("cannot start a thread to work on")?;
             }
             let wanted = units.iter().map(|unit| (unit.file(), unit)).collect();
             let mut collector = Collector { gathering: &self, units, queue: &queue, active: &active, wanted };
@@ -138,42 +166,73 @@ impl Gathering<'_> {
         if collected.is_ok() && !report.stopped {
             _ = std::fs::remove_dir_all(&self.own.folder);
         }
+        if let (Some(context), Some(joint)) = (&context, &joint) {
+            report.evaluated = context.evaluated();
+            report.batch = context.mean_batch();
+            report.boards = joint.most_at_once();
+        }
         report.seconds = begin.elapsed().as_secs_f64();
         collected.map(|()| report)
     }
 }
 
-/// Does the next unit that nobody has done; none when the work has ended.
-fn next_own(
-    inbox: &Inbox,
-    folder: &std::path::Path,
-    queue: &Mutex<OwnQueue>,
-    [halt, active]: [&AtomicBool; 2],
-    task: &(dyn Fn(&Unit) -> Result<UnitTask> + Sync),
-) -> Option<OwnReport> {
-    while !halt.load(Ordering::Relaxed) {
-        let unit = if active.load(Ordering::Relaxed) { lock(queue).next() } else { None };
-        let Some(unit) = unit else {
-            thread::sleep(POLL_EVERY);
-            continue;
-        };
-        let done = task(&unit).and_then(|task| task.finish(&unit, folder, halt));
-        return match done {
-            Ok(Some((file, report))) => {
-                // Only if nobody was faster.
-                let put = if inbox.path(&unit.file()).exists() {
-                    Ok(())
-                } else {
-                    lock(queue).own.insert(unit.file());
-                    inbox.put(&file, &unit)
-                };
-                Some(put.map(|()| report))
+/// What units of self-play that differ in their numbers alone are played with.
+fn common_context(units: &[Unit], task: &UnitTask) -> Result<SelfPlayContext> {
+    let first = &units[0];
+    let is_like =
+        |unit: &&Unit| Unit { number: first.number, count: first.count, ..(*unit).clone() } == *first;
+    let other = units.iter().find(|unit| !is_like(unit)).map(Unit::name);
+    ensure!(
+        other.is_none(),
+        "{} has other networks, rules or seed than the units before it",
+        other.unwrap_or_default()
+    );
+    let UnitTask::SelfPlay(rules, networks) = task else { bail!("{} is not of self-play", first.name()) };
+    SelfPlayContext::new(rules, first.seed, networks)
+}
+
+impl OwnUnits<'_> {
+    /// Does the units that nobody has done, one after another, until `halt` is raised.
+    fn work(
+        &self,
+        folder: &Path,
+        halt: &AtomicBool,
+        task: &(dyn Fn(&Unit) -> Result<UnitTask> + Sync),
+    ) -> Result<()> {
+        while !halt.load(Ordering::Relaxed) {
+            let Some(unit) = self.take() else {
+                thread::sleep(POLL_EVERY);
+                continue;
+            };
+            let done = task(&unit).and_then(|task| task.finish(&unit, folder, halt));
+            if let Some(file) = done.with_context(|| unit.name())? {
+                self.put(&file, &unit)?;
             }
-            Ok(None) => None,
-            Err(why) => Some(Err(why.context(unit.name()))),
-        };
+        }
+        Ok(())
     }
-    None
+}
+
+impl UnitQueue for OwnUnits<'_> {
+    fn take(&self) -> Option<Unit> {
+        if self.active.load(Ordering::Relaxed) { lock(self.queue).next() } else { None }
+    }
+
+    fn is_wanted(&self, unit: &Unit) -> bool {
+        !lock(self.queue).done.contains(&unit.file())
+    }
+
+    fn put(&self, file: &Path, unit: &Unit) -> Result<()> {
+        // Only if nobody was faster.
+        if self.inbox.path(&unit.file()).exists() {
+            _ = std::fs::remove_file(file);
+        } else {
+            lock(self.queue).own.insert(unit.file());
+            self.inbox.put(file, unit)?;
+        }
+        _ = self.messages.send(Ok(()));
+        Ok(())
+    }
 }
 
 impl OwnQueue {
@@ -205,13 +264,13 @@ impl Collector<'_> {
     fn collect(
         &mut self,
         messages: &Receiver<OwnReport>,
-        admit: &mut dyn FnMut(&Unit, &std::path::Path) -> Result<Admission>,
+        admit: &mut dyn FnMut(&Unit, &Path) -> Result<Admission>,
         shown: &mut dyn FnMut(&GatherReport),
         report: &mut GatherReport,
     ) -> Result<()> {
         let Gathering { inbox, stop, .. } = *self.gathering;
         let ahead: BTreeSet<String> = self.gathering.ahead.iter().map(Unit::file).collect();
-        let (mut taken, mut batches) = (BTreeSet::new(), 0);
+        let mut taken = BTreeSet::new();
         let mut heard = Instant::now();
         loop {
             let before = self.wanted.len();
@@ -269,10 +328,7 @@ impl Collector<'_> {
             match messages.recv_timeout(POLL_EVERY) {
                 Ok(done) => {
                     for done in std::iter::once(done).chain(messages.try_iter()) {
-                        let own = done?;
-                        report.evaluated += own.evaluated;
-                        batches += 1;
-                        report.batch += (own.batch - report.batch) / f64::from(batches);
+                        done?;
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}

@@ -1,5 +1,6 @@
 //! A unit with all that it takes, ready to be done.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,10 +22,50 @@ use crate::dataset::{self, Chunk, Store, StoreOptions};
 use crate::files::{make_folder, write_file};
 use crate::gameplay::load_network;
 use crate::record::EvalSide;
-use crate::selfplay::{SelfPlayNetworks, SelfPlayPlan, SelfPlayReport, play};
+use crate::selfplay::{SelfPlayNetworks, SelfPlayPlan, play};
 
 /// Interval between saves of a unit that is not finished.
-const SAVE_EVERY: Duration = Duration::from_secs(5);
+pub(super) const SAVE_EVERY: Duration = Duration::from_secs(5);
+
+/// The files of a unit whose games are stored as they come.
+pub(super) struct UnitFiles<'a> {
+    unit: &'a Unit,
+    folder: &'a Path,
+}
+
+impl<'a> UnitFiles<'a> {
+    /// Those in a folder.
+    pub fn of(unit: &'a Unit, folder: &'a Path) -> UnitFiles<'a> {
+        UnitFiles { unit, folder }
+    }
+
+    /// The store of its games, with what is there of them already.
+    pub fn open(&self) -> Result<Store> {
+        self.open_for(self.unit.numbers())
+    }
+
+    fn open_for(&self, numbers: Range<u64>) -> Result<Store> {
+        make_folder(self.folder)?;
+        let out = StoreOptions {
+            folder: self.folder.to_owned(),
+            chunk_size: usize::MAX,
+            save_every: SAVE_EVERY,
+            resume: true,
+            numbers,
+        };
+        Store::open(&out, &self.unit.name(), &self.unit.source(), Value::Null)
+    }
+
+    /// The file of the games, once the store is closed.
+    pub fn games(&self) -> PathBuf {
+        self.folder.join(format!("{}-00000.h5", self.unit.name()))
+    }
+
+    /// Removes what the store has kept beside the games.
+    pub fn tidy(&self) {
+        _ = std::fs::remove_file(self.folder.join(format!("{}.json", self.unit.name())));
+    }
+}
 
 /// What a unit takes: its rules and what its inputs name, loaded.
 #[derive(Clone)]
@@ -86,39 +127,22 @@ impl UnitTask {
         }
     }
 
-    /// Does a unit on one thread; returns the file with the result, in `folder`, and how self-play went. None if it was
-    /// stopped: what is begun stays in the folder, and the next call continues it.
+    /// Does a unit on one thread; returns the file with the result, in `folder`. None if it was stopped: what is begun
+    /// stays in the folder, and the next call continues it.
     ///
     /// # Errors
     ///
     /// The rules are invalid, a network or an engine fails, or a file cannot be written.
-    pub fn finish(
-        &self,
-        unit: &Unit,
-        folder: &Path,
-        stop: &AtomicBool,
-    ) -> Result<Option<(PathBuf, SelfPlayReport)>> {
+    pub fn finish(&self, unit: &Unit, folder: &Path, stop: &AtomicBool) -> Result<Option<PathBuf>> {
         make_folder(folder)?;
-        let store = |numbers| {
-            let folder = folder.to_owned();
-            let out = StoreOptions {
-                folder,
-                chunk_size: usize::MAX,
-                save_every: SAVE_EVERY,
-                resume: true,
-                numbers,
-            };
-            Store::open(&out, &unit.name(), &unit.source(), Value::Null)
-        };
-        let stored = folder.join(format!("{}-00000.h5", unit.name()));
+        let files = UnitFiles::of(unit, folder);
         let bar = ProgressBar::hidden();
-        let mut report = SelfPlayReport::default();
         let file = match self {
             UnitTask::SelfPlay(rules, networks) => {
                 let rules = SelfPlayRules { workers: 1, ..rules.clone() };
                 let plan = SelfPlayPlan { rules, seed: unit.seed, games: unit.count };
-                report = play(&plan, networks, store(unit.numbers())?, &bar, stop)?;
-                (!report.stopped).then_some(stored)
+                let report = play(&plan, networks, files.open()?, &bar, stop)?;
+                (!report.stopped).then(|| files.games())
             }
             UnitTask::Match(rules, [first, second]) => {
                 let plan = MatchPlan {
@@ -160,14 +184,13 @@ impl UnitTask {
                     best_moves: rules.best_moves,
                     limit: rules.limit()?,
                 };
-                let done = run_tasks(&task, (&command, 1), store(0..unit.count)?, &bar, stop)?;
-                (!done.stopped).then_some(stored)
+                let done = run_tasks(&task, (&command, 1), files.open_for(0..unit.count)?, &bar, stop)?;
+                (!done.stopped).then(|| files.games())
             }
         };
         if file.is_some() && !matches!(self, UnitTask::Match(..)) {
-            // What the store has kept beside it.
-            _ = std::fs::remove_file(folder.join(format!("{}.json", unit.name())));
+            files.tidy();
         }
-        Ok(file.map(|file| (file, report)))
+        Ok(file)
     }
 }

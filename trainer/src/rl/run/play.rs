@@ -117,7 +117,7 @@ impl RlLoop {
             "play",
             json!({
                 "games": stats, "new_positions": positions, "seconds": report.seconds,
-                "boards": rules.games * self.own_work(self.config.play.workers).threads,
+                "boards": (report.boards > 0).then_some(report.boards),
                 "games_per_h": rate(progressed.get()[0], hours), "positions_per_h": rate(progressed.get()[1], hours),
                 "evaluations_per_s": rate(report.evaluated, seconds),
                 "batch": (report.batch > 0.0).then_some(report.batch),
