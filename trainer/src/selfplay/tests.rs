@@ -6,15 +6,19 @@ use std::sync::{Arc, Mutex};
 use engine::bench::HashedEvaluator;
 use engine::encoding::Input;
 use engine::eval::{Answer, EvalError, Evaluator, Request};
+use engine::position::Game;
+use engine::search::{Gumbel, Limits, SteppedSearch};
 use engine::tables::Tables;
 use indicatif::ProgressBar;
 
 use super::game::{FinishedGame, SelfPlayGame, SelfPlaySetup, check_game};
 use super::play::{SelfPlayNetworks, SelfPlayPlan, play};
-use crate::config::{ResignRules, SelfPlayRules};
+use crate::config::{GumbelRules, ResignRules, SelfPlayRules};
 use crate::dataset::{Chunk, Store, StoreOptions, inspect};
 use crate::gameplay::{Backend, drive};
-use crate::record::{FLAG_ADJUDICATED, FLAG_SELF_PLAY, GameRecord, GameResult};
+use crate::record::{
+    FLAG_ADJUDICATED, FLAG_SELF_PLAY, GameRecord, GameResult, RngStream, SearchRecord, stream_rng,
+};
 
 /// Short games without resignation.
 fn short() -> SelfPlayRules {
@@ -333,6 +337,39 @@ fn gumbel_search_visits_few_moves_and_has_a_target_for_all() {
     rules.temperature.plies = 0;
     let cold = played(&rules, 1);
     assert!(cold.iter().all(|game| game.moves == cold[0].moves), "none is sampled");
+}
+
+#[test]
+fn gumbel_search_records_the_value_of_the_improved_policy() {
+    let mut rules = SelfPlayRules { visits: 40, ..short() };
+    rules.gumbel.considered = 8;
+    let games = played(&rules, 1);
+    for (number, game) in (0..).zip(&games) {
+        // The first search of the game once more, from the same random numbers in the same order.
+        let mut rng = stream_rng(RngStream::Search, 1, number, 0);
+        assert!(rng.f64() < rules.playout_cap.share);
+        let _noise = rng.u64(..);
+        let GumbelRules { considered, c_visit, c_scale } = rules.gumbel;
+        let noise = rules.temperature.opening;
+        let gumbel = Gumbel { considered, c_visit, c_scale, noise, seed: rng.u64(..) };
+        let mut search = SteppedSearch::new(Tables::default(), rules.tree_memory());
+        let limits = Limits { visits: Some(rules.visits), ..Limits::default() };
+        search.start_gumbel(&Game::new(), limits, rules.params(), gumbel);
+        while search.gather(rules.leaves) > 0 {
+            let answers = HashedEvaluator.evaluate(&search.requests().collect::<Vec<_>>()).unwrap();
+            search.answer(&answers);
+        }
+        let root = search.tree().root();
+        let improved = search.improved_policy().expect("a search by Gumbel");
+        let (mean, draw) = (root.wdl.flipped().q(), root.wdl.draw);
+        let recorded = |q: f32| {
+            let searched = SearchRecord::new(q, draw.min(1.0 - q.abs()), []);
+            (searched.q, searched.d)
+        };
+        let searched = &game.searches[0];
+        assert_eq!((searched.q, searched.d), recorded(improved.q), "game {number}");
+        assert_ne!(searched.q, recorded(mean).0, "game {number}: the mean over visits is another value");
+    }
 }
 
 #[test]
