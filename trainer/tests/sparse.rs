@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use engine::position::{Game, PackedMove};
 use serde_json::{Value, json};
-use trainer::dataset::{self, ChunkWriter};
+use trainer::dataset::{self, Chunk, ChunkWriter};
 use trainer::record::{GameRecord, GameResult};
 
 fn trainer(folder: &Path, arguments: &[&str]) -> Output {
@@ -121,6 +121,45 @@ fn a_network_is_trained_exported_judged_and_plays() {
         &["arena", "net.onnx", "random", "--visits", "10", "--games", "4", "--workers", "1", "--plies", "30"],
     );
     assert!(said.contains("pairs 0 ½ 1 1½ 2: "), "{said}");
+}
+
+#[test]
+fn training_names_a_file_with_illegal_moves() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write_config(at);
+    // 1. e4, and 1. e4 e5 2. e2-e4 again: the checksums are valid.
+    let mut illegal = Chunk::new("a test");
+    for moves in [vec![12 | 28 << 6], vec![12 | 28 << 6, 52 | 36 << 6, 12 | 28 << 6]] {
+        let moves = moves.into_iter().map(PackedMove).collect();
+        illegal.push(&GameRecord { moves, ..GameRecord::default() });
+    }
+    dataset::write(&illegal, &at.join("games-illegal.h5")).expect("a file");
+    let named = |run: &str| {
+        let output = trainer(at, &["train", "--config", "config.json", "--run", run]);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(stderr.contains("games-illegal.h5: damaged: game 1: no legal move at ply 2"), "{stderr}");
+        assert!(!stderr.contains("panicked"), "{stderr}");
+        (output.status.success(), stderr)
+    };
+    let (trained, stderr) = named("alone");
+    assert!(!trained && stderr.contains("source games: no training games"), "{stderr}");
+    write_games(at, 80);
+    let (trained, stderr) = named("both");
+    assert!(trained && stderr.contains("games-illegal.h5") && stderr.contains("skipped"), "{stderr}");
+}
+
+#[test]
+fn overfit_refuses_more_samples_than_a_batch_holds() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for samples in ["0", "65537", "18446744073709551615"] {
+        let arguments = ["overfit", "--config", "config.json", "--samples", samples];
+        let error = fails(folder.path(), &arguments);
+        assert!(error.contains("--samples") && error.contains("1..=65536"), "{error}");
+    }
+    let error =
+        fails(folder.path(), &["overfit", "--config", "config.json", "--steps", "18446744073709551615"]);
+    assert!(error.contains("--steps") && error.contains("1..=1000000000"), "{error}");
 }
 
 /// A run of a few seconds, which learns from labelled games too.

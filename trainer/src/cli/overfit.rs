@@ -3,8 +3,13 @@
 use anyhow::Result;
 use clap::Args;
 
+use super::out_args::count;
 use super::trial::TrialArgs;
 use super::{sparse, torch};
+use crate::config::bounds::MAX_BATCH;
+
+/// Most steps: with the largest batch their samples can still be counted.
+const MAX_STEPS: u64 = 1_000_000_000;
 
 /// Overfit a few positions, to test whether a configuration can learn
 #[derive(Args, Debug)]
@@ -15,10 +20,10 @@ pub struct OverfitArgs {
     #[command(flatten)]
     pub(super) trial: TrialArgs,
     /// Number of distinct positions, which form one batch
-    #[arg(long, default_value_t = 64)]
+    #[arg(long, default_value_t = 64, value_parser = count(1..=MAX_BATCH))]
     pub(super) samples: usize,
     /// Maximal number of steps; the learning-rate schedule spans them
-    #[arg(long, default_value_t = 500)]
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u64).range(1..=MAX_STEPS))]
     pub(super) steps: u64,
     /// Bound on the losses of policy and WDL, each relative to its minimum (nat)
     #[arg(long, default_value_t = 0.1)]

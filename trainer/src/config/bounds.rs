@@ -24,8 +24,8 @@ pub const MAX_DEPTH: u64 = 245;
 pub const MAX_MULTIPV: u64 = u8::MAX as u64;
 /// Most seconds to wait for something: a year.
 pub const MAX_SECONDS: u64 = 31_536_000;
-/// Most positions of a batch.
-const MAX_BATCH: u64 = 1 << 16;
+/// Most positions of a batch that is evaluated or overfitted at once.
+pub const MAX_BATCH: u64 = 1 << 16;
 /// Most bytes of all trees together.
 const MAX_TREES: u128 = 256 << 30;
 

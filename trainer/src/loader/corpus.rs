@@ -7,7 +7,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use crate::record::{GameView, NO_EVAL, SearchColumns};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::record::{self, GameView, INITIAL_FEN, NO_EVAL, SearchColumns};
 
 /// A record's bytes before the FEN of its start: plies (2), result, flags, length of the FEN.
 const HEAD: usize = 5;
@@ -31,6 +33,7 @@ pub struct Corpus {
     steps: Vec<u64>,
     games: u64,
     positions: u64,
+    digest: u64,
 }
 
 /// Collects games into a [`Corpus`].
@@ -42,6 +45,7 @@ pub struct CorpusBuilder {
     end: u64,
     games: u64,
     positions: u64,
+    digest: u64,
 }
 
 impl CorpusBuilder {
@@ -53,7 +57,7 @@ impl CorpusBuilder {
     pub fn new(folder: &Path) -> io::Result<CorpusBuilder> {
         let file = || tempfile::tempfile_in(folder).map(|file| BufWriter::with_capacity(1 << 18, file));
         let (records, index, steps) = (file()?, file()?, Vec::new());
-        Ok(CorpusBuilder { records, index, steps, end: 0, games: 0, positions: 0 })
+        Ok(CorpusBuilder { records, index, steps, end: 0, games: 0, positions: 0, digest: 0 })
     }
 
     /// Adds a game, unless it has no targets.
@@ -99,6 +103,9 @@ impl CorpusBuilder {
         self.positions += game.targets() as u64;
         self.steps.resize(self.positions.div_ceil(STEP) as usize, self.games);
         self.games += 1;
+        let game = record::identity(game.start.unwrap_or(INITIAL_FEN), moves.iter().copied());
+        let words = [self.digest, game, self.positions];
+        self.digest = xxh3_64(words.map(u64::to_le_bytes).as_flattened());
         Ok(())
     }
 
@@ -123,6 +130,7 @@ impl CorpusBuilder {
             index: self.index.into_inner().map_err(io::IntoInnerError::into_error)?,
             games: self.games,
             positions: self.positions,
+            digest: self.digest,
         })
     }
 }
@@ -145,6 +153,11 @@ impl Corpus {
     /// Number of positions that are targets.
     pub fn positions(&self) -> u64 {
         self.positions
+    }
+
+    /// A hash of all games in their order: their starts and moves, and where the positions of each begin.
+    pub fn digest(&self) -> u64 {
+        self.digest
     }
 
     /// Reads the game of position `position` into `buffer`; also returns the position's number among the game's targets.

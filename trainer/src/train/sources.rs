@@ -85,11 +85,12 @@ impl Sources {
         self.names.push(name.to_owned());
     }
 
-    /// A fingerprint of the training games and `seed`: where it differs, an [`Origin`] means another position.
+    /// A fingerprint of the training games, in their order, and `seed`: where it differs, an [`Origin`] means another
+    /// position.
     pub fn fingerprint(&self, seed: u64) -> u64 {
-        let counts = self.train.iter().flat_map(|source| [source.corpus.games(), source.corpus.positions()]);
+        let games = self.train.iter().flat_map(|source| [source.corpus.games(), source.corpus.digest()]);
         let step = |hash: u64, value: u64| (hash ^ value).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
-        [seed, ORDER].into_iter().chain(counts).fold(0xcbf2_9ce4_8422_2325, step)
+        [seed, ORDER].into_iter().chain(games).fold(0xcbf2_9ce4_8422_2325, step)
     }
 
     /// The number of samples of an epoch, which, mixed by weight, passes over every source at least once.
@@ -335,7 +336,7 @@ mod tests {
     #[test]
     fn tactical_replay_forgets_positions_of_other_games() {
         let folder = tempfile::tempdir().unwrap();
-        let load = |name, numbers| {
+        let load = |name: &str, numbers| {
             let config = write(folder.path(), name, numbers);
             Sources::load(&[config], 1, folder.path()).unwrap()
         };
@@ -359,6 +360,22 @@ mod tests {
         assert_eq!(run.progress.hard.len(), kept, "the same games");
         run.set_sources(&more);
         assert!(run.progress.hard.is_empty(), "the same draws would be other positions");
+        // As many other games with as many positions, and the same games in another order.
+        let counts = |sources: &Sources| {
+            let train = sources.train.iter();
+            train.map(|source| (source.corpus.games(), source.corpus.positions())).collect::<Vec<_>>()
+        };
+        let others = (1..7).map(|k| load(&format!("others{k}"), 50 * k..50 * k + 50));
+        let others = others.into_iter().find(|others| counts(others) == counts(&few)).expect("one of six");
+        let again = load("again", 0..50);
+        assert_ne!(others.fingerprint(1), few.fingerprint(1), "other games");
+        assert_eq!(again.fingerprint(1), few.fingerprint(1), "the same games in another file");
+        let halves = [load("low", 0..25), load("high", 25..50)].map(|half| half.train[0].clone());
+        let [ordered, reversed] = [[0, 1], [1, 0]].map(|order| Sources {
+            train: order.map(|half: usize| halves[half].clone()).to_vec(),
+            ..Sources::default()
+        });
+        assert_ne!(ordered.fingerprint(1), reversed.fingerprint(1), "another order");
         assert_ne!(few.fingerprint(1), few.fingerprint(2), "the seed decides which position a draw is");
     }
 
