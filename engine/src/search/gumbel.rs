@@ -44,6 +44,8 @@ pub(super) struct SequentialHalving {
     /// For each root move, in the tree's order: scaled Gumbel noise plus the policy's logit.
     keys: Vec<f32>,
     next: usize,
+    /// The root's moves at a visit: kept so that a visit allocates nothing.
+    views: Vec<NodeView>,
 }
 
 impl SequentialHalving {
@@ -59,33 +61,32 @@ impl SequentialHalving {
         tree.order_root(&keys);
         keys.sort_by(|a, b| b.total_cmp(a));
         let considered = gumbel.considered.min(keys.len());
-        SequentialHalving { gumbel, sequence: sequence(considered, visits as usize), keys, next: 0 }
+        let sequence = sequence(considered, visits as usize);
+        SequentialHalving { gumbel, sequence, keys, next: 0, views: Vec::new() }
     }
 
     /// The index of the root move that the next visit takes.
     pub fn choose(&mut self, tree: &Tree) -> usize {
-        let views: Vec<NodeView> = tree.children().into_iter().map(|(_, view)| view).collect();
+        let mut views = std::mem::take(&mut self.views);
+        tree.root_views(&mut views);
         let wanted = self.sequence.get(self.next).copied().unwrap_or(u32::MAX);
         self.next += 1;
         let started = |index: usize| views[index].visits + views[index].in_flight;
         let among = (0..views.len()).filter(|index| started(*index) == wanted);
         // If no move has so many visits (the root is proven, or has few moves), the best move gets the visit.
-        self.best_of(among, &views)
-            .or_else(|| self.best_of(0..views.len(), &views))
-            .expect("a root has moves")
+        let chosen = self.best_of(among, &views).or_else(|| self.best_of(0..views.len(), &views));
+        self.views = views;
+        chosen.expect("a root has moves")
     }
 
     fn best_of(&self, among: impl Iterator<Item = usize>, views: &[NodeView]) -> Option<usize> {
         // Moves are taken for the first time in their order only.
         let taken = views.iter().take_while(|view| view.visits + view.in_flight > 0).count();
-        let score = |index: &usize| self.keys[*index] + self.value(views, *index);
+        let weight = self.weight(views);
+        // What a visited move's value adds to its logit; 0 before a visit.
+        let value = |view: &NodeView| if view.visits == 0 { 0.0 } else { weight * (1.0 + view.q) / 2.0 };
+        let score = |index: &usize| self.keys[*index] + value(&views[*index]);
         among.filter(|index| *index <= taken).max_by(|a, b| score(a).total_cmp(&score(b)).then(b.cmp(a)))
-    }
-
-    /// What a visited move's value adds to its logit; 0 before a visit.
-    fn value(&self, views: &[NodeView], index: usize) -> f32 {
-        let view = &views[index];
-        if view.visits == 0 { 0.0 } else { self.weight(views) * (1.0 + view.q) / 2.0 }
     }
 
     fn weight(&self, views: &[NodeView]) -> f32 {
@@ -148,6 +149,35 @@ fn sequence(considered: usize, visits: usize) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_visits_see_the_root_in_the_same_memory() {
+        use crate::bench::HashedEvaluator;
+        use crate::eval::{Evaluator, Request};
+        use crate::position::Game;
+        use crate::search::{Limits, Params, SteppedSearch};
+        let mut search = SteppedSearch::new(crate::tables::Tables::default(), 1 << 22);
+        let limits = Limits { visits: Some(60), ..Limits::default() };
+        search.start(&Game::new(), limits, Params::default());
+        let gumbel = Gumbel { considered: 4, c_visit: 50.0, c_scale: 1.0, noise: 1.0, seed: 1 };
+        let keys = vec![0.0; 20];
+        let mut halving =
+            SequentialHalving { gumbel, sequence: sequence(4, 60), keys, next: 0, views: Vec::new() };
+        let mut memory = None;
+        while search.gather(1) > 0 {
+            let requests: Vec<Request<'_>> = search.requests().collect();
+            let answers = HashedEvaluator.evaluate(&requests).unwrap();
+            drop(requests);
+            search.answer(&answers);
+            halving.choose(search.tree());
+            let expected: Vec<NodeView> =
+                search.tree().children().into_iter().map(|(_, view)| view).collect();
+            assert_eq!(halving.views, expected);
+            let now = (halving.views.as_ptr(), halving.views.capacity());
+            assert_eq!(*memory.get_or_insert(now), now);
+        }
+        assert!(halving.views.iter().map(|view| view.visits).sum::<u32>() > 50);
+    }
 
     #[test]
     fn visits_are_halved_in_sequence() {

@@ -440,6 +440,17 @@ impl Tree {
         self.children_of(self.root, &self.game)
     }
 
+    /// Puts the statistics of [`Tree::children`], without their moves, into `views`.
+    pub(super) fn root_views(&self, views: &mut Vec<NodeView>) {
+        let unvisited = Node::default();
+        let mut links = self.nodes.links_of(self.root);
+        views.clear();
+        views.extend(self.nodes.moves_of(self.root).map(|candidate| match links.next() {
+            Some(link) => view(self.node(link.child()), link.visits(), link.in_flight(), candidate.prior()),
+            None => view(&unvisited, 0, 0, candidate.prior()),
+        }));
+    }
+
     /// As [`Tree::children`], of a node whose position is `game`.
     pub(super) fn children_of(&self, id: NodeId, game: &Game) -> Vec<(Move, NodeView)> {
         let unvisited = Node::default();
