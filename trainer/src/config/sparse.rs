@@ -193,7 +193,8 @@ pub struct SparseTrainConfig {
     pub schedule: RateDecay,
     /// The optimiser.
     pub adam: SparseAdam,
-    /// Time constant of the averaged weights, in samples; a tenth of the samples seen where that is less.
+    /// Time constant of the averaged weights, in samples; in a run from random weights a tenth of the samples
+    /// seen where that is less.
     pub average_samples: u64,
 
     /// Steps between reports.

@@ -38,6 +38,9 @@ pub struct SparseProgress {
     pub samples: u64,
     /// Seconds, without loading the games.
     pub time_s: f64,
+    /// Whether it began with the weights of another run, which the averaged weights go on from.
+    #[serde(default)]
+    pub trained: bool,
     /// How far the games were read.
     pub cursor: StreamCursor,
     /// Means over the steps since the summary was last cleared.
@@ -93,6 +96,7 @@ impl SparseRun {
             bail!("{folder} already contains a run: add --resume, or name another folder with --run");
         }
         let expected = config.shape();
+        let progress = SparseProgress { trained: init.is_some(), ..SparseProgress::default() };
         let network = match init {
             None => SparseModel::new(expected, config.seed),
             Some(init) => {
@@ -106,7 +110,7 @@ impl SparseRun {
             }
         };
         let average = network.clone();
-        SparseRun::open(folder, config, network, average, SparseProgress::default())
+        SparseRun::open(folder, config, network, average, progress)
     }
 
     /// Whether the folder contains a checkpoint.
@@ -303,12 +307,13 @@ impl SparseRun {
 
     /// Moves the averaged weights towards the network's.
     fn average(&mut self) {
-        let (step, seen) = (self.progress.step, self.progress.samples);
-        // At first the average is the network itself.
-        if step >= AVERAGE_EVERY && !step.is_multiple_of(AVERAGE_EVERY) {
+        let SparseProgress { step, samples, trained, .. } = self.progress;
+        // At first the average of random weights is the network itself.
+        if !step.is_multiple_of(AVERAGE_EVERY) && (trained || step >= AVERAGE_EVERY) {
             return;
         }
-        let horizon = (self.config.average_samples as f64).min(0.1 * seen as f64);
+        let most = if trained { f64::INFINITY } else { 0.1 * samples as f64 };
+        let horizon = (self.config.average_samples as f64).min(most);
         let share = AVERAGE_EVERY as f64 * self.config.batch as f64 / horizon;
         self.average.approach(&self.learner.network, share.min(1.0) as f32);
     }
