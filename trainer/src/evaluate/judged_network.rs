@@ -8,7 +8,7 @@ use engine::eval::{Evaluator, Request, Schemes, ValueScheme, Wdl};
 use engine::onnx::{OnnxSession, OnnxSparseEvaluator, StepLimits};
 use engine::position::Game;
 use engine::search::{EndReason, Limits, Params, Pool, Score};
-use engine::sparse::SparseFile;
+use engine::sparse::{SparseFile, SparseNetwork};
 use shakmaty::Move;
 
 use crate::gameplay::{Backend, load_network};
@@ -91,7 +91,10 @@ impl JudgedNetwork {
     /// If the network cannot be loaded.
     pub fn load_in_onnx(net: &Path) -> Result<JudgedNetwork> {
         let name = format!("{}, ONNX Runtime", net.display());
-        let bytes = std::fs::read(net).with_context(|| format!("cannot read {}", net.display()))?;
+        let bytes = match net == Path::new("embedded") {
+            true => SparseNetwork::embedded_file().to_vec(),
+            false => std::fs::read(net).with_context(|| format!("cannot read {}", net.display()))?,
+        };
         if SparseFile::recognise(&bytes).is_none() {
             return Ok(JudgedNetwork { name, ..JudgedNetwork::load(net, 0)? });
         }
