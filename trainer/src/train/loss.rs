@@ -22,7 +22,8 @@ pub struct StepLosses {
     pub total: Tensor,
     /// `[n]`: cross-entropy of the policy, with the configured masking and label smoothing.
     pub policy: Tensor,
-    /// `[n]`: cross-entropy of win, draw, loss; zero where there is no target, and for a network without a value head.
+    /// `[n]`: cross-entropy of win, draw, loss, or the squared error of a scalar value; zero where there is no target,
+    /// and for a network without a value head.
     /// With distillation the target is mixed with the teacher's, also where the game gives none.
     pub wdl: Tensor,
     /// Scalar: its mean over the samples that have a target.
@@ -110,8 +111,12 @@ pub fn step_losses(
     };
     let (wdl, mean_wdl) = match wdl_logits {
         Some(logits) => {
-            let log = logits.log_softmax(-1, Kind::Float);
-            let wdl = -(log * &wdl_target).sum_dim_intlist([-1i64].as_slice(), false, Kind::Float);
+            let wdl = if config.model.has_scalar_value() {
+                squared_error(logits, &wdl_target)
+            } else {
+                let log = logits.log_softmax(-1, Kind::Float);
+                -(log * &wdl_target).sum_dim_intlist([-1i64].as_slice(), false, Kind::Float)
+            };
             // A target sums to one, or to zero where it is missing.
             let mean = wdl.sum(Kind::Float) / wdl_target.sum(Kind::Float).clamp_min(1.0);
             total += &mean * config.value_weight;
@@ -125,6 +130,13 @@ pub fn step_losses(
         total -= entropy.mean(Kind::Float) * config.entropy_weight;
     }
     StepLosses { total, policy, wdl, mean_wdl, legal_logits }
+}
+
+/// `[n]`: squared error of win minus loss, −1 … 1; zero where there is no target.
+fn squared_error(logits: &Tensor, wdl_target: &Tensor) -> Tensor {
+    let score = |wdl: &Tensor| wdl.select(-1, 0) - wdl.select(-1, 2);
+    let error = score(&logits.softmax(-1, Kind::Float)) - score(wdl_target);
+    error.square() * wdl_target.sum_dim_intlist([-1i64].as_slice(), false, Kind::Float)
 }
 
 /// The mean of policy losses `[n]`, in which tactical positions count `tactical_weight` times.
@@ -238,6 +250,21 @@ mod tests {
         losses.total.backward();
         let pull = Vec::<f32>::try_from(output.wdl[0].grad().view([6])).unwrap();
         assert!(pull[..3].iter().all(|g| *g != 0.0) && pull[3..].iter().all(|g| *g == 0.0), "{pull:?}");
+    }
+
+    #[test]
+    fn a_scalar_value_is_judged_by_its_squared_error() {
+        let model = serde_json::from_str(r#"{"value_head": "scalar"}"#).unwrap();
+        let config = TrainConfig { model, ..TrainConfig::default() };
+        // Half a win and half a draw: +0.5. The value says tanh(1).
+        let (batch, scalar) = (one_sample(&[1, 2], 2), 1f64);
+        let wdl = Tensor::from_slice(&[scalar as f32, -20.0, -scalar as f32]).view([1, 3]);
+        let output = Output { wdl: vec![wdl], ..equal_logits() };
+        let losses = losses(&output, &batch, &config);
+        assert!((value(&losses.last().mean_wdl) - (scalar.tanh() - 0.5).powi(2)).abs() < 1e-6);
+        let mut without = one_sample(&[1, 2], 2);
+        _ = without.wdl.fill_(0.0);
+        assert_eq!(value(&super::losses(&output, &without, &config).last().mean_wdl), 0.0);
     }
 
     #[test]

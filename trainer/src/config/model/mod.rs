@@ -106,6 +106,11 @@ impl ModelConfig {
         }
     }
 
+    /// Whether the value is learnt as one number instead of win, draw and loss.
+    pub fn has_scalar_value(&self) -> bool {
+        matches!(self, ModelConfig::Resnet(config) if config.value_head == resnet::ValueHead::Scalar)
+    }
+
     /// The keys of the dropout probabilities and their values.
     pub fn dropouts(&self) -> Vec<(&'static str, f64)> {
         match self {

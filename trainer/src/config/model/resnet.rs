@@ -42,6 +42,18 @@ pub enum PolicyHead {
     Dense,
 }
 
+/// What the value head says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ValueHead {
+    /// Logits of win, draw and loss, learnt by cross-entropy.
+    #[default]
+    Wdl,
+    /// One number v, learnt by the squared error of tanh v against win minus loss, as in AlphaZero. The file has the
+    /// logits of win, draw and loss that mean the same: v, a draw that never happens, −v.
+    Scalar,
+}
+
 /// Configuration of a residual network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -70,6 +82,8 @@ pub struct ResnetConfig {
     pub policy_channels: i64,
     /// Dropout probability before the last layer of the policy head.
     pub policy_dropout: f64,
+    /// What the value head says.
+    pub value_head: ValueHead,
     /// Channels before the fully connected layers of the value head.
     pub value_channels: i64,
     /// Hidden units of the value head.
@@ -96,6 +110,7 @@ impl Default for ResnetConfig {
             policy_head: PolicyHead::Conv,
             policy_channels: 32,
             policy_dropout: 0.0,
+            value_head: ValueHead::Wdl,
             value_channels: 8,
             value_hidden: 128,
             value_dropout: 0.0,

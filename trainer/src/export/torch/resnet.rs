@@ -1,8 +1,9 @@
 //! The residual network as an ONNX graph. BatchNorm is folded into the convolution before it.
 
 use super::writer::LayerWriter;
+use crate::config::model::resnet::ValueHead;
 use crate::export::graph::GraphValue;
-use crate::model::resnet::{PolicyHeadLayers, ResidualBlock, Resnet};
+use crate::model::resnet::{PolicyHeadLayers, ResidualBlock, Resnet, SCALAR_WDL};
 use crate::model::{Attention, ConvNorm, EPSILON, Linear, NormDetail, SqueezeExcitation};
 
 /// Adds `net`; returns its policy logits and its WDL logits.
@@ -19,7 +20,16 @@ pub fn write(writer: &mut LayerWriter<'_>, net: &Resnet, input: &GraphValue) -> 
     let flat = writer.graph.reshape(&squeezed, &[-1]);
     let hidden = writer.linear(&flat, &net.value.hidden);
     let hidden = writer.act(&hidden);
-    let wdl = writer.linear(&hidden, &net.value.out);
+    let out = writer.linear(&hidden, &net.value.out);
+    let wdl = match net.config.value_head {
+        ValueHead::Wdl => out,
+        ValueHead::Scalar => {
+            let factors = writer.graph.floats(&[1, 3], &SCALAR_WDL.map(|(factor, _)| factor));
+            let offsets = writer.graph.floats(&[1, 3], &SCALAR_WDL.map(|(_, offset)| offset));
+            let scaled = writer.graph.mul(&out, &factors);
+            writer.graph.add(&scaled, &offsets)
+        }
+    };
     [policy, wdl]
 }
 

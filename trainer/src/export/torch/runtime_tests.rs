@@ -103,20 +103,41 @@ fn libtorch_answers_like_onnx_runtime() {
     }
 }
 
-#[test]
-fn a_network_without_a_value_head_gets_the_material_evaluation() {
-    let model = r#"{"model": {"family": "mlp", "hidden": [40], "value": false}}"#;
-    let config = TrainConfig::parse(model, &[]).unwrap();
+/// A network of this configuration with noisy weights, whose file is written into the folder: the initial weights give
+/// nearly uniform outputs.
+fn noisy(config: &str, folder: &Path) -> (Net, Weights, PathBuf) {
+    let config = TrainConfig::parse(config, &[]).unwrap();
     let net = Net::new(&config.model).unwrap();
     let weights = Weights::new(net.layout(), Device::Cpu, Kind::Float, 3);
     tch::no_grad(|| {
-        // The initial weights give nearly uniform outputs.
         let noise = weights.flat.ones_like().cumsum(0, Kind::Float).square().sin();
         _ = weights.flat.shallow_clone().g_add_(&noise);
     });
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("net.onnx");
+    let file = folder.join("net.onnx");
     std::fs::write(&file, onnx("net", &net, &weights, &config)).unwrap();
+    (net, weights, file)
+}
+
+#[test]
+fn a_scalar_value_is_written_as_a_win_or_a_loss() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = r#"{"model": {"filters": 8, "blocks": 1, "value_head": "scalar"}}"#;
+    let (net, weights, file) = noisy(model, folder.path());
+    let network = Network::load(&file).unwrap();
+    let positions = positions();
+    let mut evaluator = Backend::evaluator(&network, positions.len()).unwrap();
+    for answer in evaluator.evaluate(&requests(&positions)).unwrap() {
+        let Wdl { win, draw, loss } = answer.wdl;
+        assert!(draw < 1e-8 && (win + loss - 1.0).abs() < 1e-6, "{:?}", answer.wdl);
+    }
+    agree(&net, weights, &file);
+}
+
+#[test]
+fn a_network_without_a_value_head_gets_the_material_evaluation() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = r#"{"model": {"family": "mlp", "hidden": [40], "value": false}}"#;
+    let (net, weights, file) = noisy(model, folder.path());
     let positions = positions();
     let copy = weights.copy(Device::Cpu, Kind::Float);
     let mut evaluator = Torch::new(&net, copy, Device::Cpu).evaluator(16).unwrap();

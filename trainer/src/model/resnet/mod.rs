@@ -4,7 +4,7 @@ use super::layers::{Attention, ConvNorm, Convolution, ForwardPass, Linear, Squee
 use super::net::Output;
 use super::params::ParamLayout;
 use crate::config::model::ResnetConfig;
-use crate::config::model::resnet::{Activation, PolicyHead};
+use crate::config::model::resnet::{Activation, PolicyHead, ValueHead};
 use engine::encoding::{az4672, planes72};
 use tch::Tensor;
 
@@ -14,6 +14,10 @@ const INPUT_PLANES: i64 = planes72::PLANES as i64;
 const MOVE_TYPES: i64 = az4672::TYPES as i64;
 /// Number of policy logits.
 const POLICY: i64 = az4672::SIZE as i64;
+
+/// The logits of win, draw and loss of a scalar value `v`: `v · factor + offset`. Their softmax is a win with
+/// `(1 + tanh v) / 2`, a loss else, and hardly ever a draw.
+pub(crate) const SCALAR_WDL: [(f32, f32); 3] = [(1.0, 0.0), (0.0, -20.0), (-1.0, 0.0)];
 
 /// The structure of a residual network.
 pub(crate) struct Resnet {
@@ -60,10 +64,14 @@ impl Resnet {
                 out: Linear::new(l, "policy.out", 64 * config.policy_channels, POLICY, 0.1),
             },
         };
+        let outputs = match config.value_head {
+            ValueHead::Wdl => 3,
+            ValueHead::Scalar => 1,
+        };
         let value = ValueHeadLayers {
             squeeze: ConvNorm::new(l, "value.squeeze", [c, config.value_channels, 1], config, 1.0),
             hidden: Linear::new(l, "value.hidden", 64 * config.value_channels, config.value_hidden, 2.0),
-            out: Linear::new(l, "value.out", config.value_hidden, 3, 0.1),
+            out: Linear::new(l, "value.out", config.value_hidden, outputs, 0.1),
         };
         Resnet { config: config.clone(), stem, blocks, policy, value }
     }
@@ -102,7 +110,16 @@ impl Resnet {
         let pass = &ForwardPass { rounding: false, ..*pass };
         let squeezed = act.forward(&self.value.squeeze.forward(pass, x)).flatten(1, -1);
         let hidden = act.forward(&self.value.hidden.forward(pass, &squeezed));
-        self.value.out.forward(pass, &pass.dropped(hidden, self.config.value_dropout))
+        let out = self.value.out.forward(pass, &pass.dropped(hidden, self.config.value_dropout));
+        match self.config.value_head {
+            ValueHead::Wdl => out,
+            ValueHead::Scalar => {
+                let of = |numbers: [f32; 3]| {
+                    Tensor::from_slice(&numbers).to_device(out.device()).to_kind(out.kind())
+                };
+                &out * of(SCALAR_WDL.map(|(factor, _)| factor)) + of(SCALAR_WDL.map(|(_, offset)| offset))
+            }
+        }
     }
 }
 
