@@ -7,6 +7,7 @@ use engine::position::{Game, PackedMove};
 use serde_json::{Value, json};
 use trainer::dataset::{self, Chunk, ChunkWriter};
 use trainer::record::{GameRecord, GameResult};
+use trainer::sparse::SparseCheckpoint;
 
 fn trainer(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_philidor-trainer"));
@@ -227,6 +228,8 @@ fn it_learns_from_its_own_games_and_a_resumed_run_is_the_same() {
     for source in ["games", "self-play", "recent"] {
         assert!(training.contains(&format!("\"{source}\":{{")), "{source}: {training}");
     }
+    let learner = SparseCheckpoint::read(&run.join("train-000/checkpoints/last.safetensors")).expect("it");
+    assert!(learner.state.contains("\"trained\":false"), "it began with random weights: {}", learner.state);
     // Its networks play, and train on.
     let said = succeeds(at, &["arena", "whole/nets/00004.onnx", "random", "--visits", "4", "--games", "2"]);
     assert!(said.contains("pairs "), "{said}");

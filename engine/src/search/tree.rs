@@ -442,30 +442,29 @@ impl Tree {
 
     /// Puts the statistics of [`Tree::children`], without their moves, into `views`.
     pub(super) fn root_views(&self, views: &mut Vec<NodeView>) {
-        let unvisited = Node::default();
-        let mut links = self.nodes.links_of(self.root);
         views.clear();
-        views.extend(self.nodes.moves_of(self.root).map(|candidate| match links.next() {
-            Some(link) => view(self.node(link.child()), link.visits(), link.in_flight(), candidate.prior()),
-            None => view(&unvisited, 0, 0, candidate.prior()),
-        }));
+        views.extend(self.candidates_of(self.root).map(|(_, view)| view));
     }
 
     /// As [`Tree::children`], of a node whose position is `game`.
     pub(super) fn children_of(&self, id: NodeId, game: &Game) -> Vec<(Move, NodeView)> {
+        let legal = |candidate: &Candidate| candidate.packed().to_legal_move(game.position());
+        self.candidates_of(id).map(|(candidate, view)| (legal(candidate), view)).collect()
+    }
+
+    /// The moves of a node with the statistics of the positions after them.
+    fn candidates_of(&self, id: NodeId) -> impl Iterator<Item = (&Candidate, NodeView)> {
         let unvisited = Node::default();
         let mut links = self.nodes.links_of(id);
-        let child = |candidate: &Candidate| {
-            let m = candidate.packed().to_legal_move(game.position());
+        self.nodes.moves_of(id).map(move |candidate| {
             let view = match links.next() {
                 Some(link) => {
                     view(self.node(link.child()), link.visits(), link.in_flight(), candidate.prior())
                 }
                 None => view(&unvisited, 0, 0, candidate.prior()),
             };
-            (m, view)
-        };
-        self.nodes.moves_of(id).map(child).collect()
+            (candidate, view)
+        })
     }
 
     #[inline]

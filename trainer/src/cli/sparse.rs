@@ -17,8 +17,8 @@ use crate::files::{make_folder_of, write_file};
 use crate::metrics::{RangeTestStep, range_test};
 use crate::progress::steps_bar;
 use crate::sparse::{
-    self, SampleStream, SparseCheckpoint, SparseGames, SparseLearner, SparseModel, SparseOverfitPoint,
-    SparseRun, SparseSamples, StreamCursor, StreamSizes, choose, run_of,
+    self, InitialWeights, SampleStream, SparseCheckpoint, SparseGames, SparseLearner, SparseModel,
+    SparseOverfitPoint, SparseRun, SparseSamples, StreamCursor, StreamSizes, choose, run_of,
 };
 
 /// Positions that `verify` runs at once.
@@ -39,7 +39,11 @@ pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<(
     let mut run = if args.resume {
         SparseRun::resume(&args.run, &config)?
     } else {
-        SparseRun::start(&args.run, &config, args.init.as_deref().map(SparseModel::load).transpose()?)?
+        let init = match &args.init {
+            None => InitialWeights::Random,
+            Some(file) => InitialWeights::Trained(SparseModel::load(file)?),
+        };
+        SparseRun::start(&args.run, &config, init)?
     };
     let (count, threads) = (run.parameters(), config.thread_count());
     log::info!("{count} parameters, {threads} threads, run {}", args.run.display());
@@ -216,19 +220,48 @@ mod tests {
         assert!(error.contains(" 60 are in the sources before it"), "{error}");
     }
 
+    /// Writes `games-*.h5` and `config.json`, a run of twenty steps.
+    fn small_config(folder: &Path, overrides: &[String]) -> SparseTrainConfig {
+        write_games(folder);
+        let config = serde_json::json!({
+            "model": { "family": "sparse", "policy": 128, "value": 64, "hidden": 16 },
+            "sources": [{ "name": "games", "paths": [folder.join("games-*.h5")], "stride": 2 }],
+            "batch": 32, "block": 4, "samples": 640, "lr": 0.01, "warmup_samples": 0, "threads": 2,
+            "validation_percent": 20, "validate_every": 5, "report_every": 4, "validation_samples": 50
+        });
+        std::fs::write(folder.join("config.json"), config.to_string()).unwrap();
+        SparseTrainConfig::load(&[folder.join("config.json")], overrides).unwrap()
+    }
+
+    #[test]
+    fn averaged_weights_go_on_from_trained_ones_and_forget_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let overrides = ["samples=1024", "average_samples=1000000000"].map(str::to_owned);
+        let config = small_config(folder.path(), &overrides);
+        let first = SparseModel::new(config.shape(), 7);
+        let train = |name: &str, init: InitialWeights| {
+            let mut run = SparseRun::start(&folder.path().join(name), &config, init).unwrap();
+            let SparseGames { train, held_out } = SparseGames::load(&config).unwrap();
+            assert!(run.train(train, &held_out, &|| false).unwrap());
+            SparseCheckpoint::read(&folder.path().join(name).join("checkpoints/last.safetensors")).unwrap()
+        };
+        let apart = |a: &SparseModel, b: &SparseModel| -> f32 {
+            let pairs = a.tensors().into_iter().zip(b.tensors());
+            pairs.flat_map(|(a, b)| a.w.iter().zip(&b.w)).map(|(a, b)| (a - b).abs()).sum()
+        };
+        let random = train("random", InitialWeights::Untrained(first.clone()));
+        let learnt = apart(&random.network, &first);
+        assert!(learnt > 0.0 && apart(&random.average, &random.network) < 1e-5 * learnt);
+        let trained = train("trained", InitialWeights::Trained(first.clone()));
+        assert_eq!(trained.network, random.network);
+        assert!(apart(&trained.average, &first) < 1e-3 * learnt);
+    }
+
     #[test]
     fn a_network_is_trained_resumed_exported_and_loaded() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        write_games(&at(""));
-        let config = serde_json::json!({
-            "model": { "family": "sparse", "policy": 128, "value": 64, "hidden": 16 },
-            "sources": [{ "name": "games", "paths": [at("games-*.h5")], "stride": 2 }],
-            "batch": 32, "block": 4, "samples": 640, "lr": 0.01, "warmup_samples": 0, "threads": 2,
-            "validation_percent": 20, "validate_every": 5, "report_every": 4, "validation_samples": 50
-        });
-        std::fs::write(at("config.json"), config.to_string()).unwrap();
-        let config = SparseTrainConfig::load(&[at("config.json")], &[]).unwrap();
+        let config = small_config(&at(""), &[]);
         let games = || SparseGames::load(&config).unwrap();
 
         let whole = at("whole");
@@ -236,15 +269,15 @@ mod tests {
             let SparseGames { train, held_out } = games();
             run.train(train, &held_out, stop).unwrap()
         };
-        assert!(train(&mut SparseRun::start(&whole, &config, None).unwrap(), &|| false));
-        let occupied = SparseRun::start(&whole, &config, None).err().unwrap().to_string();
+        assert!(train(&mut SparseRun::start(&whole, &config, InitialWeights::Random).unwrap(), &|| false));
+        let occupied = SparseRun::start(&whole, &config, InitialWeights::Random).err().unwrap().to_string();
         assert!(occupied.contains("already contains a run"), "{occupied}");
 
         // Stopped after seven steps, in the middle of a block, and resumed on another number of threads.
         let parts = at("parts");
         let steps = std::cell::Cell::new(0);
         let stop = || steps.replace(steps.get() + 1) == 6;
-        assert!(!train(&mut SparseRun::start(&parts, &config, None).unwrap(), &stop));
+        assert!(!train(&mut SparseRun::start(&parts, &config, InitialWeights::Random).unwrap(), &stop));
         let more = SparseTrainConfig { threads: 1, ..config.clone() };
         let mut run = SparseRun::resume(&parts, &more).unwrap();
         assert_eq!((run.progress.step, run.progress.samples), (7, 7 * 32));
@@ -296,10 +329,11 @@ mod tests {
         // Another run begins with these weights.
         let init = SparseModel::load(&at("nets/mine.safetensors")).unwrap();
         assert_eq!(&init, &read(&parts).average);
-        let begun = SparseRun::start(&at("more"), &config, Some(init.clone())).unwrap();
+        let trained = InitialWeights::Trained(init.clone());
+        let begun = SparseRun::start(&at("more"), &config, trained.clone()).unwrap();
         assert_eq!(begun.averaged(), &init);
         let wider = SparseTrainConfig::load(&[at("config.json")], &["model.value=128".to_owned()]).unwrap();
-        let error = SparseRun::start(&at("wider"), &wider, Some(init)).err().unwrap().to_string();
+        let error = SparseRun::start(&at("wider"), &wider, trained).err().unwrap().to_string();
         assert!(error.contains("other sizes"), "{error}");
         for name in ["nets/mine.onnx", "nets/mine.int8.onnx"] {
             let network = SparseNetwork::load(&at(name)).unwrap();

@@ -20,8 +20,8 @@ use crate::files::write_file;
 use crate::metrics::{PolicyDivergence, Validations};
 use crate::record::Split;
 use crate::sparse::{
-    GameStore, LossNotFinite, SampleSource, SparseCheckpoint, SparseGames, SparseModel, SparseRecipe,
-    SparseRun, SparseSamples, choose, divergence, validate,
+    GameStore, InitialWeights, LossNotFinite, SampleSource, SparseCheckpoint, SparseGames, SparseModel,
+    SparseRecipe, SparseRun, SparseSamples, choose, divergence, validate,
 };
 
 /// Positions on which the divergence from the first network is measured.
@@ -227,7 +227,9 @@ impl LoopLearner for SparseLoop {
             SparseRun::go_on(&task.folder, &config)?
         } else {
             let init = SparseModel::load(&context.nets.weights(task.init))?;
-            SparseRun::start(&task.folder, &config, Some(init))?
+            let random = task.init == START && context.config.start.is_empty();
+            let init = if random { InitialWeights::Untrained(init) } else { InitialWeights::Trained(init) };
+            SparseRun::start(&task.folder, &config, init)?
         };
         let from = task.from.unwrap_or(run.progress.step);
         if task.from.is_none() {

@@ -6,6 +6,9 @@
 
 use pulp::{Arch, NullaryFnOnce};
 
+/// Numbers that a sum of products adds up side by side: rows of a multiple of this leave no rest.
+pub const LANES: usize = 32;
+
 /// Runs `work` compiled for the best instruction set that this machine has; what it calls must be inlined.
 pub fn vectorized<F: NullaryFnOnce>(work: F) -> F::Output {
     Arch::new().dispatch(work)
@@ -105,7 +108,6 @@ pub fn add_scaled(sum: &mut [f32], x: &[f32], factor: f32) {
 /// `x · (a + b)`
 #[inline(always)]
 pub fn dot_of_sum(x: &[f32], a: &[f32], b: &[f32]) -> f32 {
-    const LANES: usize = 32;
     let ((x, x_rest), (a, a_rest), (b, b_rest)) =
         (x.as_chunks::<LANES>(), a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
     let mut sums = [0.0; LANES];

@@ -28,7 +28,7 @@ pub use network::SparseModel;
 pub use overfit::{SparseOverfitPoint, overfit};
 pub use pass::{SparsePass, SparseTally};
 pub use plain::SparseAnswer;
-pub use run::{LossNotFinite, SparseProgress, SparseRun, run_of};
+pub use run::{InitialWeights, LossNotFinite, SparseProgress, SparseRun, run_of};
 pub use samples::{SparseBatch, SparseSamples, SparseTargets};
 pub use schedule::RateSchedule;
 pub use shape::SparseShape;

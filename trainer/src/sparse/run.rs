@@ -38,7 +38,7 @@ pub struct SparseProgress {
     pub samples: u64,
     /// Seconds, without loading the games.
     pub time_s: f64,
-    /// Whether it began with the weights of another run, which the averaged weights go on from.
+    /// Whether it began with [`InitialWeights::Trained`].
     #[serde(default)]
     pub trained: bool,
     /// How far the games were read.
@@ -54,6 +54,17 @@ impl SparseProgress {
         let SparseProgress { step, samples, time_s, .. } = *self;
         ReportedProgress { step, samples, time_s, skipped: 0 }
     }
+}
+
+/// The weights that a run begins with.
+#[derive(Clone, Debug)]
+pub enum InitialWeights {
+    /// Random ones.
+    Random,
+    /// These, which have learnt nothing: the averaged weights soon forget them.
+    Untrained(SparseModel),
+    /// Those of a trained network, which the averaged weights go on from.
+    Trained(SparseModel),
 }
 
 /// What a checkpoint holds besides the weights.
@@ -83,23 +94,23 @@ fn last(folder: &Path) -> PathBuf {
 }
 
 impl SparseRun {
-    /// Starts a run in `folder`, which is created, with the resolved configuration in `config.json`. The initial weights
-    /// are those of `init` if given.
+    /// Starts a run in `folder`, which is created, with the resolved configuration in `config.json`.
     ///
     /// # Errors
     ///
     /// If the folder already contains a checkpoint or cannot be written, or `init` has other sizes; its hidden layer may
     /// be smaller ([`SparseModel::widened`]).
-    pub fn start(folder: &Path, config: &SparseTrainConfig, init: Option<SparseModel>) -> Result<SparseRun> {
+    pub fn start(folder: &Path, config: &SparseTrainConfig, init: InitialWeights) -> Result<SparseRun> {
         if SparseRun::is_begun(folder) {
             let folder = folder.display();
             bail!("{folder} already contains a run: add --resume, or name another folder with --run");
         }
         let expected = config.shape();
-        let progress = SparseProgress { trained: init.is_some(), ..SparseProgress::default() };
+        let trained = matches!(init, InitialWeights::Trained(_));
+        let progress = SparseProgress { trained, ..SparseProgress::default() };
         let network = match init {
-            None => SparseModel::new(expected, config.seed),
-            Some(init) => {
+            InitialWeights::Random => SparseModel::new(expected, config.seed),
+            InitialWeights::Untrained(init) | InitialWeights::Trained(init) => {
                 let found = init.shape;
                 let fits = SparseShape { hidden: expected.hidden, ..found } == expected;
                 ensure!(
@@ -109,6 +120,13 @@ impl SparseRun {
                 init.widened(expected.hidden, config.seed)
             }
         };
+        if trained && config.minutes == 0.0 && config.samples < 2 * config.average_samples {
+            log::warn!(
+                "the averaged weights will be largely those that the run begins with: {} samples, averaged over {} (average_samples)",
+                config.samples,
+                config.average_samples
+            );
+        }
         let average = network.clone();
         SparseRun::open(folder, config, network, average, progress)
     }

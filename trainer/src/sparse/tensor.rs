@@ -1,5 +1,6 @@
 //! Parameters with their moments, and Adam.
 
+use super::lanes::LANES;
 use crate::config::SparseAdam;
 
 impl SparseAdam {
@@ -63,9 +64,11 @@ pub struct TensorPart<'a> {
     v: &'a mut [f32],
 }
 
-/// The greatest divisor of `width` up to `limit`.
+/// The greatest divisor of `width` up to `limit` that the kernels do in whole steps; if there is none, the greatest.
 pub(super) fn block_of(width: usize, limit: usize) -> usize {
-    (1..=limit.min(width)).rev().find(|block| width.is_multiple_of(*block)).unwrap_or(1)
+    let mut divisors = (1..=limit.min(width)).rev().filter(|block| width.is_multiple_of(*block));
+    let greatest = divisors.clone().next().unwrap_or(1);
+    divisors.find(|block| block.is_multiple_of(LANES)).unwrap_or(greatest)
 }
 
 impl SparseTensor {

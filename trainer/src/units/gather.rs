@@ -1,24 +1,21 @@
 //! Collects the results of units: what others bring, and what the process's own threads make.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use crossbeam_channel::Receiver;
 use serde_json::Value;
 
 use super::inbox::Inbox;
+use super::own_units::{OwnReport, OwnUnits, POLL_EVERY};
 use super::task::UnitTask;
 use super::unit::{Unit, UnitKind};
-use super::unit_games::{UnitGames, UnitQueue};
+use super::unit_games::UnitGames;
 use crate::selfplay::SelfPlayContext;
-
-/// How often the inbox and the stop flag are looked at.
-const POLL_EVERY: Duration = Duration::from_millis(100);
 
 /// What becomes of a unit's result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,27 +76,6 @@ pub struct Gathering<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// The units that own threads may do, as they see them.
-struct OwnUnits<'a> {
-    inbox: &'a Inbox,
-    queue: &'a Mutex<OwnQueue>,
-    /// Whether they may begin any.
-    active: &'a AtomicBool,
-    messages: Sender<OwnReport>,
-}
-
-/// The units that own threads may do.
-struct OwnQueue {
-    left: VecDeque<Unit>,
-    /// Names of results that are there or were taken over.
-    done: BTreeSet<String>,
-    /// Names of those that own threads have made.
-    own: BTreeSet<String>,
-}
-
-/// What an own thread says when a unit's result is in the inbox, or when it has failed.
-type OwnReport = Result<()>;
-
 impl Gathering<'_> {
     /// Collects the results of all `units`, which own threads do in this order, unless others bring them first. `task`
     /// gives what a unit takes; units of self-play differ in their numbers alone, and own threads play their games
@@ -118,20 +94,14 @@ impl Gathering<'_> {
     ) -> Result<GatherReport> {
         self.inbox.publish(units.iter().chain(self.ahead), &self.about)?;
         let begin = Instant::now();
-        let queue = Mutex::new(OwnQueue {
-            left: units.iter().cloned().collect(),
-            done: BTreeSet::new(),
-            own: BTreeSet::new(),
-        });
-        let (halt, active) = (AtomicBool::new(false), AtomicBool::new(!self.inbox.is_published()));
-        let (sender, messages) = unbounded();
-        let own = OwnUnits { inbox: self.inbox, queue: &queue, active: &active, messages: sender };
+        let halt = AtomicBool::new(false);
+        let (own, messages) = OwnUnits::new(self.inbox, units, !self.inbox.is_published());
         let context = match units.first().filter(|unit| unit.kind == UnitKind::SelfPlay) {
             Some(first) => Some(common_context(units, &task(first)?)?),
             None => None,
         };
         let games: u64 = units.iter().map(|unit| unit.count).sum();
-        let (work, parts) = match &context {
+        let (name, parts) = match &context {
             Some(_) => ("self-play", games),
             None => ("unit", units.len() as u64),
         };
@@ -143,24 +113,21 @@ impl Gathering<'_> {
         });
         let mut report = GatherReport::default();
         let collected = thread::scope(|scope| {
+            // However this ends, the threads end with it.
+            let _end = Raised(&halt);
             for number in 0..threads {
                 let (own, joint, halt, folder) = (&own, &joint, &halt, &self.own.folder);
-                let work_on = move || {
-                    let done = match joint {
-                        Some(games) => games.work(halt),
-                        None => own.work(folder, halt, task),
-                    };
-                    // The collector is gone only if it has ended the work.
-                    done.unwrap_or_else(|why| _ = own.messages.send(Err(why)));
+                let work = move || match joint {
+                    Some(games) => games.work(halt),
+                    None => own.work(folder, halt, task),
                 };
-                let worker = thread::Builder::new().name(format!("{work}-{number}"));
+                let work_on = move || own.reported(work);
+                let worker = thread::Builder::new().name(format!("{name}-{number}"));
                 worker.spawn_scoped(scope, work_on).context("cannot start a thread to work on")?;
             }
             let wanted = units.iter().map(|unit| (unit.file(), unit)).collect();
-            let mut collector = Collector { gathering: &self, units, queue: &queue, active: &active, wanted };
-            let collected = collector.collect(&messages, admit, shown, &mut report);
-            halt.store(true, Ordering::Relaxed);
-            collected
+            let mut collector = Collector { gathering: &self, units, own: &own, wanted };
+            collector.collect(&messages, admit, shown, &mut report)
         });
         // A unit that own threads have begun, and that somebody else has finished, is not needed any more.
         if collected.is_ok() && !report.stopped {
@@ -173,6 +140,15 @@ impl Gathering<'_> {
         }
         report.seconds = begin.elapsed().as_secs_f64();
         collected.map(|()| report)
+    }
+}
+
+/// A flag that is raised when this is dropped.
+struct Raised<'a>(&'a AtomicBool);
+
+impl Drop for Raised<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -191,71 +167,11 @@ fn common_context(units: &[Unit], task: &UnitTask) -> Result<SelfPlayContext> {
     SelfPlayContext::new(rules, first.seed, networks)
 }
 
-impl OwnUnits<'_> {
-    /// Does the units that nobody has done, one after another, until `halt` is raised.
-    fn work(
-        &self,
-        folder: &Path,
-        halt: &AtomicBool,
-        task: &(dyn Fn(&Unit) -> Result<UnitTask> + Sync),
-    ) -> Result<()> {
-        while !halt.load(Ordering::Relaxed) {
-            let Some(unit) = self.take() else {
-                thread::sleep(POLL_EVERY);
-                continue;
-            };
-            let done = task(&unit).and_then(|task| task.finish(&unit, folder, halt));
-            if let Some(file) = done.with_context(|| unit.name())? {
-                self.put(&file, &unit)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl UnitQueue for OwnUnits<'_> {
-    fn take(&self) -> Option<Unit> {
-        if self.active.load(Ordering::Relaxed) { lock(self.queue).next() } else { None }
-    }
-
-    fn is_wanted(&self, unit: &Unit) -> bool {
-        !lock(self.queue).done.contains(&unit.file())
-    }
-
-    fn put(&self, file: &Path, unit: &Unit) -> Result<()> {
-        // Only if nobody was faster.
-        if self.inbox.path(&unit.file()).exists() {
-            _ = std::fs::remove_file(file);
-        } else {
-            lock(self.queue).own.insert(unit.file());
-            self.inbox.put(file, unit)?;
-        }
-        _ = self.messages.send(Ok(()));
-        Ok(())
-    }
-}
-
-impl OwnQueue {
-    fn next(&mut self) -> Option<Unit> {
-        while let Some(unit) = self.left.pop_front() {
-            if !self.done.contains(&unit.file()) {
-                return Some(unit);
-            }
-        }
-        None
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The thread that takes results over.
 struct Collector<'a> {
     gathering: &'a Gathering<'a>,
     units: &'a [Unit],
-    queue: &'a Mutex<OwnQueue>,
-    active: &'a AtomicBool,
+    own: &'a OwnUnits<'a>,
     /// Units whose results are not taken over, by file.
     wanted: BTreeMap<String, &'a Unit>,
 }
@@ -287,26 +203,23 @@ impl Collector<'_> {
                     }
                     continue;
                 };
-                lock(self.queue).done.insert(name.clone());
+                self.own.set_done(&name);
                 match admit(unit, &inbox.path(&name))? {
                     Admission::Taken(obsolete) => {
-                        let is_own = lock(self.queue).own.contains(&name);
+                        let is_own = self.own.have_made(&name);
                         *(if is_own { &mut report.own } else { &mut report.others }) += 1;
                         heard = if is_own { heard } else { Instant::now() };
                         inbox.remove(&name);
                         for name in obsolete.into_iter().chain([name]) {
                             self.wanted.remove(&name);
-                            lock(self.queue).done.insert(name.clone());
+                            self.own.set_done(&name);
                             taken.insert(name);
                         }
                     }
                     Admission::Later => {}
                     Admission::Refused(reason) => {
                         refuse(inbox, &name, &reason, report)?;
-                        let mut queue = lock(self.queue);
-                        queue.done.remove(&name);
-                        queue.own.remove(&name);
-                        queue.left.push_front(unit.clone());
+                        self.own.do_again(unit);
                     }
                 }
             }
@@ -323,16 +236,11 @@ impl Collector<'_> {
                 return Ok(());
             }
             if inbox.is_published() {
-                self.active.store(heard.elapsed() >= self.gathering.own.patience, Ordering::Relaxed);
+                self.own.set_active(heard.elapsed() >= self.gathering.own.patience);
             }
-            match messages.recv_timeout(POLL_EVERY) {
-                Ok(done) => {
-                    for done in std::iter::once(done).chain(messages.try_iter()) {
-                        done?;
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => thread::sleep(POLL_EVERY),
+            // The channel is never closed: `OwnUnits` has a sender.
+            for done in messages.recv_timeout(POLL_EVERY).into_iter().chain(messages.try_iter()) {
+                done?;
             }
         }
     }

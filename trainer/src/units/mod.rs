@@ -14,6 +14,7 @@ mod match_result;
 mod task;
 mod check;
 mod inbox;
+mod own_units;
 mod unit_games;
 mod gather;
 mod labels;

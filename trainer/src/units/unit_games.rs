@@ -8,38 +8,20 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Result;
 
+use super::own_units::{OwnUnits, POLL_EVERY};
 use super::task::{SAVE_EVERY, UnitFiles};
 use super::unit::Unit;
 use crate::dataset::{PendingGame, Store};
 use crate::selfplay::{FinishedGame, GameQueue, GameSource, SelfPlayContext, SelfPlayWorker};
 
-/// How often a thread without games asks whether there are any.
-const POLL_EVERY: Duration = Duration::from_millis(100);
-
-/// Where units to play come from, and where their results go.
-pub trait UnitQueue: Sync {
-    /// The next unit to begin; none if there is none now.
-    fn take(&self) -> Option<Unit>;
-
-    /// Whether a unit that is begun is still wanted.
-    fn is_wanted(&self, unit: &Unit) -> bool;
-
-    /// Takes the finished result of a unit.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be moved.
-    fn put(&self, file: &Path, unit: &Unit) -> Result<()>;
-}
-
 /// The games of units that differ in their numbers alone, shared by the threads that play them.
 pub struct UnitGames<'a> {
     context: &'a SelfPlayContext,
-    queue: &'a dyn UnitQueue,
+    queue: &'a OwnUnits<'a>,
     /// Folder for units that are begun.
     folder: &'a Path,
     /// Games that each thread plays at once.
@@ -67,7 +49,7 @@ impl<'a> UnitGames<'a> {
     /// The games of the units of `queue`, for threads that play `at_once` each.
     pub fn new(
         context: &'a SelfPlayContext,
-        queue: &'a dyn UnitQueue,
+        queue: &'a OwnUnits<'a>,
         folder: &'a Path,
         at_once: usize,
     ) -> UnitGames<'a> {
@@ -206,6 +188,7 @@ impl BegunUnit {
 mod tests {
     use std::collections::BTreeMap;
     use std::sync::Arc;
+    use std::time::Duration;
 
     use engine::bench::HashedEvaluator;
     use engine::encoding::Input;
