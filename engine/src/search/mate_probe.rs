@@ -1,6 +1,7 @@
 //! The search for forced mates beside the visits: a slice of nodes now and then, about a tenth of the time.
 //!
-//! The root has the first slices, then every second one; the others go to the positions of the most visited line.
+//! The root has the first slices, then every second one, or all while its value says that it is won; the others go to the
+//! positions of the most visited line.
 
 use shakmaty::Move;
 
@@ -19,6 +20,9 @@ const SHORTEN: u64 = 100_000;
 
 /// Slices that the root has before the positions below it.
 const ROOT_SLICES: u64 = 2;
+
+/// The mean value, −1 to 1, from which on the root's side to move is winning: its mate is what is left to find.
+pub(super) const WINNING: f32 = 0.5;
 
 /// Plies of the most visited line whose positions are searched, the visits that their moves have at least, and the
 /// slices that each gets at most.
@@ -115,11 +119,12 @@ impl MateProbe {
     }
 
     /// Spends what so many more visits allow; returns the first mate that it finds, or that there is none at the root if
-    /// that is asked. `most_visited` is the tree's.
+    /// that is asked. `winning` says that the root's value is at least [`WINNING`]; `most_visited` is the tree's.
     pub fn advance(
         &mut self,
         context: &SearchContext,
         visits: u64,
+        winning: bool,
         most_visited: impl Fn(u32, usize) -> Vec<Move>,
         stop: &mut dyn FnMut() -> bool,
     ) -> Option<Probed> {
@@ -128,7 +133,7 @@ impl MateProbe {
         while self.enabled && self.allowed >= SLICE && !stop() {
             self.allowed -= SLICE;
             self.turns += 1;
-            let below = !wanted && self.turns > ROOT_SLICES && self.turns.is_multiple_of(2);
+            let below = !wanted && !winning && self.turns > ROOT_SLICES && self.turns.is_multiple_of(2);
             let target = (below || self.finished)
                 .then(|| self.least_searched(context, &most_visited(LINE_VISITS, LINE_PLIES)))
                 .flatten();
@@ -191,14 +196,16 @@ impl MateProbe {
         }
     }
 
-    /// Looks once for a shorter mate than one in `plies`, which is proven.
+    /// Looks once for a shorter mate than one in `plies`, which is proven; without it, where endgame tables prove a win, for
+    /// any.
     pub fn shorten(
         &mut self,
         context: &SearchContext,
-        plies: u16,
+        plies: Option<u16>,
         stop: &mut dyn FnMut() -> bool,
     ) -> Option<ForcedMate> {
-        let moves = u8::try_from(plies / 2).ok().filter(|moves| (1..=31).contains(moves))?;
+        let moves = plies.map_or(self.moves.into(), |plies| plies / 2);
+        let moves = u8::try_from(moves).ok().filter(|moves| (1..=31).contains(moves))?;
         if std::mem::replace(&mut self.shortened, true) {
             return None;
         }
@@ -236,13 +243,29 @@ mod tests {
         let (context, _) = SearchContext::start(&mut tree, root, limits, Params::native(), tables, 1);
         let mut probe = MateProbe::new(64 << 20, true);
         probe.start(&context);
-        let found = probe.advance(&context, 200_000, |_, _| Vec::new(), &mut || false);
+        let found = probe.advance(&context, 200_000, false, |_, _| Vec::new(), &mut || false);
         assert!(matches!(found, Some(Probed::Mate(mate)) if mate.plies_at_most >= 9));
         assert!(probe.slices > 2 * ROOT_SLICES, "{}", probe.slices);
         // Those below it have them when the root has nothing left to find.
         let line = [context.root_moves[0]];
         let before = probe.slices;
-        probe.advance(&context, 1_000, |_, _| line.to_vec(), &mut || false);
+        probe.advance(&context, 1_000, false, |_, _| line.to_vec(), &mut || false);
         assert!(probe.slices > before && probe.below.len() == 1);
+    }
+
+    #[test]
+    fn a_root_that_is_won_has_all_slices() {
+        let below = |winning| {
+            let mut tree = Tree::empty(1 << 20);
+            let (limits, tables, root) = (Limits::default(), Tables::default(), Game::default());
+            let (context, _) = SearchContext::start(&mut tree, root, limits, Params::native(), tables, 1);
+            let mut probe = MateProbe::new(64 << 20, true);
+            probe.start(&context);
+            let line = vec![context.root_moves[0]];
+            let found = probe.advance(&context, 10_000, winning, |_, _| line.clone(), &mut || false);
+            assert!(found.is_none());
+            probe.below.len()
+        };
+        assert_eq!((below(false), below(true)), (1, 0));
     }
 }

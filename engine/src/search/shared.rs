@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use shakmaty::Move;
 
 use super::context::SearchContext;
-use super::mate_probe::{MateProbe, Probed};
+use super::mate_probe::{MateProbe, Probed, WINNING};
 use super::observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
 use super::proof::Proof;
 use super::report::{MoveStats, Report};
@@ -132,7 +132,9 @@ impl SharedSearch {
     pub fn look_for_mate(&self, visits: u64) -> Option<EndReason> {
         let mut mates = self.mates.try_lock().ok()?;
         let most_visited = |visits, plies| self.tree().most_visited(visits, plies);
-        match mates.advance(&self.context, visits, most_visited, &mut || self.is_stopped())? {
+        // The root's value is that of the side that moved there.
+        let winning = self.tree().root().q < -WINNING;
+        match mates.advance(&self.context, visits, winning, most_visited, &mut || self.is_stopped())? {
             Probed::Mate(mate) => {
                 let mut tree = self.tree_alone();
                 let recorded = tree.prove_mate(&mate) || tree.recycle() && tree.prove_mate(&mate);
@@ -147,12 +149,13 @@ impl SharedSearch {
         }
     }
 
-    /// What a worker does before it ends the search: if a mate was proven, it looks for a shorter one.
+    /// What a worker does before it ends the search: if a win was proven, it looks for a shorter mate, or for one at all.
     pub fn before_end(&self, reason: EndReason) {
         let proof = self.tree().root_proof();
-        if let (EndReason::Exhausted, Some(Proof::Win(plies))) = (reason, proof)
-            && let Some(mate) = lock(&self.mates)
-                .shorten(&self.context, plies, &mut || self.is_stopped() || self.observe_round().is_some())
+        if let (EndReason::Exhausted, Some(win @ Proof::Win(_))) = (reason, proof)
+            && let Some(mate) = lock(&self.mates).shorten(&self.context, win.mate(), &mut || {
+                self.is_stopped() || self.observe_round().is_some()
+            })
         {
             self.tree_alone().prove_mate(&mate);
         }

@@ -153,6 +153,21 @@ fn tables_are_probed_where_the_counter_has_just_been_reset() {
     assert_eq!(result(&Tables::default(), "8/8/8/8/8/p1k5/8/R1K5 w - - 40 90").tbhits, 0);
 }
 
+/// The tables prove the win after a few visits, by a capture, without its distance; the mate is found all the same.
+#[test]
+fn a_win_by_tables_is_followed_by_its_mate() {
+    let result = |mates| {
+        let mut pool = Pool::new(uniform(1), Params { mates, ..Params::native() }, 64 << 20);
+        pool.set_tables(Tables::builtin(ProbeRules::default()));
+        let game = Game::from_fen("8/8/8/8/8/6P1/6k1/4KR1R w K - 0 1").unwrap();
+        search_by(&mut pool, &game, visits(1000)).report
+    };
+    let (with, without) = (result(true), result(false));
+    assert!(matches!(without.lines[0].score, Score::Cp(10_000)) && without.visits < 1000, "{without:?}");
+    assert_eq!(with.lines[0].score, Score::Mate(3));
+    assert_eq!(with.lines[0].pv.len(), 5);
+}
+
 /// A node that turns out to be lost had other results before: they leave the sums of its ancestors.
 #[test]
 fn a_proof_corrects_the_sums_above_it() {
