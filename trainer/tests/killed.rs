@@ -31,19 +31,12 @@ fn curve(run: &Path) -> Vec<String> {
         .collect()
 }
 
-#[test]
-fn a_killed_run_is_resumed_with_the_same_result() {
+/// Trains in one go, and killed twice and resumed.
+fn is_resumed_as_it_was(config: &serde_json::Value) {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     std::fs::write(at.join("games.pgn"), GAMES).expect("a file");
     succeeds(trainer(at, &["import", "games.pgn", "--out", "data"]));
-    let config = serde_json::json!({
-        "sources": [{ "name": "famous", "paths": ["data/*.h5"] }],
-        "model": { "filters": 8, "blocks": 1, "se_ratio": 4, "value_hidden": 8, "value_dropout": 0.2 },
-        "batch": 8, "samples": 8 * 90, "lr": 0.01, "warmup_steps": 5, "ema": 0.9, "swa_from": 0.5,
-        "precision": "fp32", "torch_threads": 1,
-        "report_every": 7, "validate_every": 1000, "checkpoint_every_s": 0
-    });
     std::fs::write(at.join("config.json"), config.to_string()).expect("a file");
     let train = |run: &str, resume: bool| {
         let mut arguments = vec!["train", "--config", "config.json", "--device", "cpu", "--run", run];
@@ -70,4 +63,25 @@ fn a_killed_run_is_resumed_with_the_same_result() {
     }
     succeeds(train("killed", true));
     assert_eq!(curve(&at.join("killed")), curve(&at.join("whole")));
+}
+
+#[test]
+fn a_killed_run_is_resumed_with_the_same_result() {
+    is_resumed_as_it_was(&serde_json::json!({
+        "sources": [{ "name": "famous", "paths": ["data/*.h5"] }],
+        "model": { "filters": 8, "blocks": 1, "se_ratio": 4, "value_hidden": 8, "value_dropout": 0.2 },
+        "batch": 8, "samples": 8 * 90, "lr": 0.01, "warmup_steps": 5, "ema": 0.9, "swa_from": 0.5,
+        "precision": "fp32", "torch_threads": 1,
+        "report_every": 7, "validate_every": 1000, "checkpoint_every_s": 0
+    }));
+}
+
+#[test]
+fn so_is_one_of_the_family_sparse() {
+    is_resumed_as_it_was(&serde_json::json!({
+        "sources": [{ "name": "famous", "paths": ["data/*.h5"] }],
+        "model": { "family": "sparse", "policy": 128, "value": 64, "hidden": 16 },
+        "batch": 32, "block": 2, "samples": 32 * 60, "lr": 0.01, "warmup_samples": 64, "threads": 1, "adam": { "lazy": true },
+        "average_samples": 500, "report_every": 7, "validate_every": 1000, "checkpoint_every_s": 0
+    }));
 }
