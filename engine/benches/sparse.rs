@@ -91,10 +91,14 @@ fn encoder(c: &mut Criterion) {
 
 fn evaluator(c: &mut Criterion) {
     let positions = positions();
-    for (policy, value) in [(768, 256), (1536, 512)] {
+    let random = |policy, value| {
         let network = SparseNetwork::new(&SparseTensors::random(policy, value, 1)).expect("small weights");
+        (format!("{policy}+{value}"), network)
+    };
+    let embedded = ("embedded".to_owned(), SparseNetwork::embedded());
+    for (name, network) in [embedded, random(768, 256), random(1536, 512)] {
         let mut priors = [0.0; 256];
-        let mut group = c.benchmark_group(format!("sparse/{policy}+{value}"));
+        let mut group = c.benchmark_group(format!("sparse/{name}"));
         group.throughput(Throughput::Elements(positions.len() as u64));
         for mut evaluator in network.evaluators() {
             let name = evaluator.instructions();
