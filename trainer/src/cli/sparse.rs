@@ -43,6 +43,13 @@ pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<(
             None => InitialWeights::Random,
             Some(file) => InitialWeights::Trained(SparseModel::load(file)?),
         };
+        let (samples, averaged) = (config.samples, config.average_samples);
+        if args.init.is_some() && config.minutes == 0.0 && samples < 2 * averaged {
+            log::warn!(
+                "{samples} samples, averaged over {averaged} (average_samples): the averaged weights will be largely those \
+                 that the run begins with"
+            );
+        }
         SparseRun::start(&args.run, &config, init)?
     };
     let (count, threads) = (run.parameters(), config.thread_count());

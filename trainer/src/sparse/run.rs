@@ -120,13 +120,6 @@ impl SparseRun {
                 init.widened(expected.hidden, config.seed)
             }
         };
-        if trained && config.minutes == 0.0 && config.samples < 2 * config.average_samples {
-            log::warn!(
-                "the averaged weights will be largely those that the run begins with: {} samples, averaged over {} (average_samples)",
-                config.samples,
-                config.average_samples
-            );
-        }
         let average = network.clone();
         SparseRun::open(folder, config, network, average, progress)
     }

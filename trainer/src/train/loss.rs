@@ -135,8 +135,10 @@ pub fn step_losses(
 /// `[n]`: squared error of win minus loss, −1 … 1; zero where there is no target.
 fn squared_error(logits: &Tensor, wdl_target: &Tensor) -> Tensor {
     let score = |wdl: &Tensor| wdl.select(-1, 0) - wdl.select(-1, 2);
-    let error = score(&logits.softmax(-1, Kind::Float)) - score(wdl_target);
-    error.square() * wdl_target.sum_dim_intlist([-1i64].as_slice(), false, Kind::Float)
+    // A target sums to one, to zero where it is missing, or to the teacher's share where only the teacher has one.
+    let mass = wdl_target.sum_dim_intlist([-1i64].as_slice(), false, Kind::Float);
+    let target = score(wdl_target) / mass.clamp_min(f64::from(f32::EPSILON));
+    (score(&logits.softmax(-1, Kind::Float)) - target).square() * mass
 }
 
 /// The mean of policy losses `[n]`, in which tactical positions count `tactical_weight` times.
@@ -264,7 +266,17 @@ mod tests {
         assert!((value(&losses.last().mean_wdl) - (scalar.tanh() - 0.5).powi(2)).abs() < 1e-6);
         let mut without = one_sample(&[1, 2], 2);
         _ = without.wdl.fill_(0.0);
-        assert_eq!(value(&super::losses(&output, &without, &config).last().mean_wdl), 0.0);
+        let judged = |batch: &DeviceBatch, config: &TrainConfig| {
+            value(&super::losses(&output, batch, config).last().wdl.get(0))
+        };
+        assert_eq!(judged(&without, &config), 0.0);
+        // Where only a teacher knows the value, it is the target itself, with the teacher's share.
+        let wdl = Tensor::from_slice(&[1f32, 0.0, 0.0]).view([1, 3]);
+        let policy = Tensor::from_slice(&[0f32, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0]).view([1, 8]);
+        without.teacher_targets = Some(DeviceTeacherTargets { policy, wdl });
+        let teacher = TeacherConfig { alpha: 0.25, ..TeacherConfig::default() };
+        let taught = judged(&without, &TrainConfig { teacher, ..config });
+        assert!((taught - 0.25 * (scalar.tanh() - 1.0).powi(2)).abs() < 1e-6, "{taught}");
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub struct OverfitPoint {
     /// Means over the steps since the last point, in training mode.
     training: TrainReport,
     /// Measures in inference mode: no dropout, running statistics, no label smoothing. The WDL loss is relative to its
-    /// minimum, the entropy of the targets.
+    /// minimum, the entropy of the targets; a scalar value has 0.
     evaluated: Measures,
     /// The minimum of the WDL loss.
     wdl_floor: f64,
@@ -150,7 +150,8 @@ pub fn overfit(
     };
     // A target sums to one, or to zero where it is missing.
     let valued: f32 = batch.wdl.iter().sum();
-    let wdl_floor = entropy(&batch.wdl) / f64::from(valued.max(1.0));
+    let scalar = config.model.has_scalar_value();
+    let wdl_floor = if scalar { 0.0 } else { entropy(&batch.wdl) / f64::from(valued.max(1.0)) };
     let every = steps.div_ceil(LINES);
     let mut step = 0;
     loop {

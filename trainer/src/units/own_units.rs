@@ -1,6 +1,7 @@
 //! The units that a process's own threads may do.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -48,9 +49,11 @@ impl<'a> OwnUnits<'a> {
 
     /// Does `work` on an own thread; the collector hears if it fails or panics.
     pub fn reported(&self, work: impl FnOnce() -> Result<()>) {
-        let _told = PanicTold(&self.messages);
+        // Its units would never be finished after a panic, whose message the panic itself has printed.
+        let done = catch_unwind(AssertUnwindSafe(work));
+        let done = done.unwrap_or_else(|_| Err(anyhow!("a thread that works on units has panicked")));
         // The collector is gone only if it has ended the work.
-        work().unwrap_or_else(|why| _ = self.messages.send(Err(why)));
+        done.unwrap_or_else(|why| _ = self.messages.send(Err(why)));
     }
 
     /// Does the units that nobody has done, one after another, until `halt` is raised.
@@ -138,16 +141,5 @@ impl<'a> OwnUnits<'a> {
 
     fn lock(&self) -> MutexGuard<'_, OwnQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Tells the collector if the thread that holds this panics: its units would never be finished.
-struct PanicTold<'a>(&'a Sender<OwnReport>);
-
-impl Drop for PanicTold<'_> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            _ = self.0.send(Err(anyhow!("a thread that works on units has panicked")));
-        }
     }
 }
