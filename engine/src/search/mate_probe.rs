@@ -206,7 +206,8 @@ impl MateProbe {
     ) -> Option<ForcedMate> {
         let moves = plies.map_or(self.moves.into(), |plies| plies / 2);
         let moves = u8::try_from(moves).ok().filter(|moves| (1..=31).contains(moves))?;
-        if std::mem::replace(&mut self.shortened, true) {
+        let no_mate = plies.is_none() && self.finished;
+        if std::mem::replace(&mut self.shortened, true) || no_mate {
             return None;
         }
         match self.search(&context.root, moves, SHORTEN, stop) {

@@ -15,6 +15,7 @@ use super::observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, S
 use super::proof::Proof;
 use super::report::{MoveStats, Report};
 use super::tree::Tree;
+use crate::mates::ForcedMate;
 
 /// How long a worker without a leaf waits for another one's results, if it is not notified.
 const COLLISION_WAIT: Duration = Duration::from_millis(1);
@@ -135,11 +136,7 @@ impl SharedSearch {
         // The root's value is that of the side that moved there.
         let winning = self.tree().root().q < -WINNING;
         match mates.advance(&self.context, visits, winning, most_visited, &mut || self.is_stopped())? {
-            Probed::Mate(mate) => {
-                let mut tree = self.tree_alone();
-                let recorded = tree.prove_mate(&mate) || tree.recycle() && tree.prove_mate(&mate);
-                recorded.then_some(EndReason::Exhausted)
-            }
+            Probed::Mate(mate) => self.record_mate(&mate).then_some(EndReason::Exhausted),
             Probed::NoMate => Some(EndReason::Exhausted),
             Probed::MateAfter(line, plies) => {
                 let mut tree = self.tree_alone();
@@ -157,8 +154,14 @@ impl SharedSearch {
                 self.is_stopped() || self.observe_round().is_some()
             })
         {
-            self.tree_alone().prove_mate(&mate);
+            self.record_mate(&mate);
         }
+    }
+
+    /// Writes a mate into the tree, of which some memory is freed first if it is full; whether there was room.
+    fn record_mate(&self, mate: &ForcedMate) -> bool {
+        let mut tree = self.tree_alone();
+        tree.prove_mate(mate) || tree.recycle() && tree.prove_mate(mate)
     }
 
     /// Waits a moment for the results of another worker. Returns the reason if the search is over meanwhile.
