@@ -88,9 +88,9 @@ impl SearchContext {
 
     /// Whether the search is over by itself, and why.
     pub fn end_reason(&self, tree: &Tree) -> Option<EndReason> {
-        let playouts = tree.playouts();
-        let visits = self.limits.visits.is_some_and(|limit| playouts >= limit);
-        let depth = self.limits.depth.is_some_and(|limit| playouts > 1 && tree.depth() >= limit);
+        // Each worker counts its own visits: summing them up costs a cache miss a worker.
+        let visits = self.limits.visits.is_some_and(|limit| tree.playouts() >= limit);
+        let depth = self.limits.depth.is_some_and(|limit| tree.playouts() > 1 && tree.depth() >= limit);
         if visits || depth {
             return Some(EndReason::Limit);
         }

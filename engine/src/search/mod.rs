@@ -36,6 +36,8 @@ mod damping;
 mod context;
 mod pending;
 mod walker;
+#[cfg(test)]
+mod contention_tests;
 mod mate_probe;
 mod shared;
 mod worker;

@@ -85,6 +85,12 @@ impl Path {
     pub fn plies(&self) -> usize {
         self.steps.len()
     }
+
+    /// The nodes above the leaf with their links, and how many of them are above the fork.
+    #[cfg(test)]
+    pub fn links(&self) -> (Vec<(NodeId, u32)>, usize) {
+        (self.steps.iter().map(|step| (step.node, step.link)).collect(), self.fork_plies)
+    }
 }
 
 /// A series of visits begins at the first node of the path with fewer visits than this.

@@ -3,6 +3,8 @@
 
 use super::context::SearchContext;
 use super::expansion::{Expansion, Leaf};
+#[cfg(test)]
+use super::node::NodeId;
 use super::tree::Tree;
 use super::visit::{Expanding, Path, Reached};
 use crate::eval::SplitEvaluator;
@@ -16,6 +18,9 @@ pub(super) struct Walker {
     fork: Game,
     priors: Vec<f32>,
     expansion: Expansion,
+    /// What the visits of the last series walked over: [`Path::links`].
+    #[cfg(test)]
+    pub trace: Vec<(Vec<(NodeId, u32)>, usize)>,
 }
 
 /// How often a visit looks again at a leaf that another worker evaluates or expands, which takes two microseconds; then
@@ -42,6 +47,8 @@ impl Walker {
             fork: Game::new(),
             priors: Vec::new(),
             expansion: Expansion::default(),
+            #[cfg(test)]
+            trace: Vec::new(),
         }
     }
 
@@ -58,6 +65,8 @@ impl Walker {
         evaluator: &mut dyn SplitEvaluator,
         most: u64,
     ) -> (u64, VisitEnd) {
+        #[cfg(test)]
+        self.trace.clear();
         self.game.rewind_to(&context.root);
         // A worker alone has nothing in flight.
         tree.begin(&mut self.path, tree.shared);
@@ -65,6 +74,8 @@ impl Walker {
             Ok(length) => length,
             Err(reached) => {
                 let end = self.end_visit(context, tree, evaluator, reached);
+                #[cfg(test)]
+                self.trace.push(self.path.links());
                 return (u64::from(end == VisitEnd::Applied), end);
             }
         };
@@ -76,6 +87,8 @@ impl Walker {
             let reached = tree.descend(&mut self.path, &mut self.game, Expanding::AtSecondVisit);
             let end = self.end_visit(context, tree, evaluator, reached);
             done += u64::from(end == VisitEnd::Applied);
+            #[cfg(test)]
+            self.trace.push(self.path.links());
             if done >= series || end != VisitEnd::Applied || tree.is_proven() {
                 tree.end_series(&mut self.path);
                 return (done, end);
