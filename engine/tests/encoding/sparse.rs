@@ -210,9 +210,7 @@ proptest! {
     }
 }
 
-/// `cargo test --release -p engine --test encoding -- --ignored`
 #[test]
-#[ignore = "takes minutes"]
 fn a_million_positions_are_what_plain_encoders_say() {
     let mut positions = 0;
     let mut random = SmallRng::seed_from_u64(15);
