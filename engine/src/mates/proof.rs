@@ -315,11 +315,16 @@ impl ProofSearch {
         }
         for m in replies {
             let hash = place.hash_after(m);
+            self.table.prefetch(self.draws.key_after(hash, &place.position, m));
+            self.children.push(ProofChild { m, hash, numbers: Numbers::open(1, 1) });
+        }
+        for index in base..self.children.len() {
+            let ProofChild { m, hash, .. } = self.children[index];
             let numbers = self.replied(place, m, hash, limit, allowance);
             if numbers.is_refuted() {
                 return numbers;
             }
-            self.children.push(ProofChild { m, hash, numbers });
+            self.children[index].numbers = numbers;
         }
         loop {
             let (next, disproof, second, proof) = self.choose_defence(base);
@@ -392,6 +397,9 @@ impl ProofSearch {
             return Numbers::NEVER;
         }
         let key = self.draws.key_after(hash, &place.position, m);
+        // The move is played while the entry is fetched.
+        self.table.prefetch(key);
+        let next = after(&place.position, m);
         if let Some(numbers) =
             self.table.get(key, 1).filter(|numbers| numbers.is_mate() || numbers.is_refuted())
         {
@@ -399,7 +407,6 @@ impl ProofSearch {
         }
         let before = allowance.nodes;
         allowance.nodes += 1;
-        let next = after(&place.position, m);
         if self.draws.fifty_moves(&next) {
             return Numbers::NEVER;
         }

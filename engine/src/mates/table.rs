@@ -1,5 +1,7 @@
 //! The table of results, of a fixed size.
 
+use prefetch_index::prefetch_index;
+
 use super::numbers::{INFINITE, Numbers};
 
 /// Entries that share a cache line.
@@ -82,6 +84,11 @@ impl MateTable {
     /// From now on, entries made before are the first to be replaced.
     pub fn next_generation(&mut self) {
         self.generation = (self.generation + 1) % GENERATIONS;
+    }
+
+    /// Asks the processor to fetch the entries where a key is looked up soon.
+    pub fn prefetch(&self, key: u64) {
+        prefetch_index(&self.buckets, self.index(key));
     }
 
     /// What is known about a mate within `limit` moves.
