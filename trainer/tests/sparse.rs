@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use engine::eval::SplitEvaluator;
 use engine::position::{Game, PackedMove};
+use engine::sparse::SparseNetwork;
 use serde_json::{Value, json};
 use trainer::dataset::{self, Chunk, ChunkWriter};
 use trainer::record::{GameRecord, GameResult};
@@ -45,13 +47,16 @@ fn write_games(folder: &Path, count: i64) {
     writer.finish().expect("a file");
 }
 
-fn write_config(folder: &Path) {
-    let config = json!({
+fn config() -> Value {
+    json!({
         "model": { "family": "sparse", "policy": 128, "value": 64, "hidden": 16 },
         "sources": [{ "name": "games", "paths": ["games-*.h5"], "stride": 2 }],
         "batch": 32, "block": 4, "samples": 640, "lr": 0.01, "warmup_samples": 0, "threads": 2,
         "validation_percent": 20, "validate_every": 10, "report_every": 4, "validation_samples": 50
-    });
+    })
+}
+
+fn write_config(folder: &Path, config: &Value) {
     std::fs::write(folder.join("config.json"), config.to_string()).expect("a file");
 }
 
@@ -60,7 +65,7 @@ fn a_network_is_trained_exported_judged_and_plays() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     write_games(at, 80);
-    write_config(at);
+    write_config(at, &config());
     succeeds(at, &["train", "--config", "config.json", "--run", "run"]);
     let checkpoint = "run/checkpoints/last.safetensors";
     succeeds(at, &["export", "--checkpoint", checkpoint, "--out", "net.onnx"]);
@@ -124,11 +129,62 @@ fn a_network_is_trained_exported_judged_and_plays() {
     assert!(said.contains("pairs 0 ½ 1 1½ 2: "), "{said}");
 }
 
+/// Mean difference of two networks' expected results, in positions of random games.
+fn difference(a: &Path, b: &Path) -> f32 {
+    let mut evaluators = [a, b].map(|file| SparseNetwork::load(file).expect("a network").evaluator());
+    let mut rng = fastrand::Rng::with_seed(2);
+    let mut differences = Vec::new();
+    for _ in 0..20 {
+        let mut game = Game::new();
+        for _ in 0..15 {
+            game.play(rng.choice(game.legal_moves()).expect("a legal move"));
+            let [a, b] = evaluators.each_mut().map(|evaluator| evaluator.value(&game).q());
+            differences.push((a - b).abs());
+        }
+    }
+    differences.iter().sum::<f32>() / differences.len() as f32
+}
+
+#[test]
+fn a_teacher_keeps_what_the_first_weights_know() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write_games(at, 80);
+    let first = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../nets/philidor.int8.onnx"));
+    let train = |run: &str, teacher: &str| {
+        let games = json!({ "name": "games", "paths": ["games-*.h5"], "stride": 2, "policy_weight": 0 });
+        let kept = json!({ "name": "kept", "paths": ["games-*.h5"], "stride": 2, "policy_weight": 0, "weight": 9, "teacher": teacher,
+            "random_moves": 4 });
+        let sources = if teacher.is_empty() { json!([games]) } else { json!([games, kept]) };
+        let mut config = config();
+        config["model"] = json!({ "family": "sparse", "policy": 640, "value": 512, "hidden": 64 });
+        (config["sources"], config["lr"], config["average_samples"]) = (sources, 0.001.into(), 64.into());
+        write_config(at, &config);
+        let init = first.to_str().expect("text");
+        succeeds(at, &["train", "--config", "config.json", "--run", run, "--init", init]);
+        let checkpoint = format!("{run}/checkpoints/last.safetensors");
+        succeeds(at, &["export", "--checkpoint", &checkpoint, "--out", &format!("{run}.onnx")]);
+        at.join(format!("{run}.int8.onnx"))
+    };
+    let (without, with) = (train("without", ""), train("with", "embedded"));
+    let [without, with] = [without, with].map(|net| difference(first, &net));
+    assert!(with < 0.5 * without && without > 0.02, "{with} {without}");
+    // The same games are in both sources, and held out for the one that learns from them.
+    let validations = metrics(&at.join("with")).into_iter().filter_map(|line| {
+        line.get("sources").map(|sources| sources.as_object().expect("an object").keys().cloned().collect())
+    });
+    let validations: Vec<Vec<String>> = validations.collect();
+    assert!(!validations.is_empty() && validations.iter().all(|sources| *sources == ["games"]));
+    let error =
+        fails(at, &["train", "--config", "config.json", "--run", "b", "--set", "sources.0.teacher=b.onnx"]);
+    assert!(error.contains("teacher") && error.contains("b.onnx"), "{error}");
+}
+
 #[test]
 fn training_names_a_file_with_illegal_moves() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
-    write_config(at);
+    write_config(at, &config());
     // 1. e4, and 1. e4 e5 2. e2-e4 again: the checksums are valid.
     let mut illegal = Chunk::new("a test");
     for moves in [vec![12 | 28 << 6], vec![12 | 28 << 6, 52 | 36 << 6, 12 | 28 << 6]] {
@@ -234,7 +290,7 @@ fn it_learns_from_its_own_games_and_a_resumed_run_is_the_same() {
     let said = succeeds(at, &["arena", "whole/nets/00004.onnx", "random", "--visits", "4", "--games", "2"]);
     assert!(said.contains("pairs "), "{said}");
     let init = ["--init", "whole/nets/00004.safetensors", "--set", "model.hidden=16"];
-    write_config(at);
+    write_config(at, &config());
     succeeds(at, &[&["train", "--config", "config.json", "--run", "more"][..], &init].concat());
 
     // Interrupted between any two stages and resumed, it is the same run.

@@ -109,6 +109,11 @@ pub struct SparseSourceConfig {
     pub policy_weight: f64,
     /// Weight of its value loss.
     pub value_weight: f64,
+    /// A network whose answers are the targets, instead of what is recorded: a file of the family `sparse`, or
+    /// `embedded`; empty for none. Its games may be another source's as well.
+    pub teacher: String,
+    /// Before a position is learnt from the teacher, up to so many random moves are made.
+    pub random_moves: usize,
 }
 
 impl Default for SparseSourceConfig {
@@ -125,6 +130,8 @@ impl Default for SparseSourceConfig {
             history_dropout: 0.0,
             policy_weight: 1.0,
             value_weight: 1.0,
+            teacher: String::new(),
+            random_moves: 0,
         }
     }
 }
@@ -151,6 +158,9 @@ impl SparseSourceConfig {
         for (key, value) in [("policy_weight", self.policy_weight), ("value_weight", self.value_weight)] {
             ensure!((0.0..=1e6).contains(&value), "source {name}: {key} must be 0 to 1000000");
         }
+        ensure!(self.random_moves <= 100, "source {name}: random_moves must be 0 to 100");
+        let random = self.random_moves > 0;
+        ensure!(!random || !self.teacher.is_empty(), "source {name}: random_moves needs a teacher");
         Ok(())
     }
 }
@@ -437,6 +447,7 @@ mod tests {
             ("threads=1000000", "threads must be at most 256"),
             ("sources=[]", "no sources"),
             (r#"sources=[{"name": "a"}]"#, "source a has no paths"),
+            ("source_defaults.random_moves=3", "source games: random_moves needs a teacher"),
         ] {
             assert!(error(setting).contains(expected), "{setting}: {}", error(setting));
         }

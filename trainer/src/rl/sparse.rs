@@ -118,7 +118,7 @@ impl SparseLoop {
             }
             let mut source = train.self_play.clone().unwrap_or_default();
             source.weight = total * mass / sum;
-            all.add(name, part, &source, train.validation_samples);
+            all.add(name, part, &source, train.validation_samples)?;
         }
         // Without a share a source has no part in training.
         all.train.retain(|source| source.share > 0.0);

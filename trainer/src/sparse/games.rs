@@ -161,6 +161,27 @@ impl GameStore {
         out: &mut SparseSamples,
     ) {
         let head = &self.heads[game];
+        let mut rows = [Rows { a: 0, b: 0 }; 256];
+        self.walk(game, wanted, rng, |position, ply, shares, rng| {
+            let searched = head.recorded.then(|| self.values[self.policy_at[game] as usize + ply]);
+            let searched = searched.map(|(q, d)| wdl_of_search(q, d));
+            let at = head.ply as usize + ply;
+            let (eval, played) = (Some(self.evals[at]), PackedMove(self.moves[at]));
+            let labels = Labels { eval, searched, result: head.result, played, shares, recipe };
+            labels.push(position, rng, &mut rows, out)
+        });
+    }
+
+    /// Calls `each` with those [positions](GameStore::positions) of a game that `wanted` chooses, given their index among
+    /// them, with their plies and the shares recorded there, until it returns `None`.
+    pub fn walk(
+        &self,
+        game: usize,
+        wanted: impl Fn(usize) -> bool,
+        rng: &mut Rng,
+        mut each: impl FnMut(&Game, usize, &[(u16, u16)], &mut Rng) -> Option<()>,
+    ) {
+        let head = &self.heads[game];
         let first = head.ply as usize;
         let step = if head.puzzle { 2 } else { 1 };
         let Some(last) = (0..self.positions(game)).rev().find(|index| wanted(*index)) else { return };
@@ -168,29 +189,20 @@ impl GameStore {
         let policies = self.recorded(game);
         let mut share = head.share as usize;
         let mut index = 0;
-        let mut rows = [Rows { a: 0, b: 0 }; 256];
         for ply in 0..usize::from(head.plies) {
             let len = policies.map_or(0, |policies| usize::from(policies[ply]));
             let shares = &self.shares[share..share + len];
             share += len;
-            let packed = PackedMove(self.moves[first + ply]);
             if if policies.is_some() { len > 0 } else { ply.is_multiple_of(step) } {
-                if wanted(index) {
-                    let searched = policies.map(|_| self.values[self.policy_at[game] as usize + ply]);
-                    let searched = searched.map(|(q, d)| wdl_of_search(q, d));
-                    let eval = Some(self.evals[first + ply]);
-                    let labels =
-                        Labels { eval, searched, result: head.result, played: packed, shares, recipe };
-                    if labels.push(&position, rng, &mut rows, out).is_none() {
-                        return;
-                    }
+                if wanted(index) && each(&position, ply, shares, rng).is_none() {
+                    return;
                 }
                 if index == last {
                     return;
                 }
                 index += 1;
             }
-            position.play(packed.to_legal_move(position.position()));
+            position.play(PackedMove(self.moves[first + ply]).to_legal_move(position.position()));
         }
     }
 

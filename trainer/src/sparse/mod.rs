@@ -13,6 +13,7 @@ mod pass;
 mod learner;
 mod games;
 mod stream;
+mod teacher;
 mod checkpoint;
 mod sources;
 mod validation;

@@ -11,6 +11,7 @@ use super::games::{GameStore, SparseRecipe, choose};
 use super::parallel;
 use super::samples::SparseSamples;
 use super::stream::SampleSource;
+use super::teacher::Teacher;
 use crate::config::{SparseSourceConfig, SparseTrainConfig};
 use crate::dataset;
 use crate::record::{Split, split_at};
@@ -76,7 +77,7 @@ impl SparseGames {
                 source.name,
                 validation.len()
             );
-            games.add(&source.name, [train, validation], source, config.validation_samples);
+            games.add(&source.name, [train, validation], source, config.validation_samples)?;
         }
         if games.held_out.is_empty() {
             log::warn!("no game is held out: there are no validations");
@@ -85,16 +86,25 @@ impl SparseGames {
     }
 
     /// Adds a source's training games and `count` positions of its validation games.
+    ///
+    /// # Errors
+    ///
+    /// If its teacher cannot be loaded.
     pub fn add(
         &mut self,
         name: &str,
         [train, validation]: [GameStore; 2],
         source: &SparseSourceConfig,
         count: usize,
-    ) {
+    ) -> Result<()> {
         let recipe = source.recipe();
+        let teacher = match source.teacher.as_str() {
+            "" => None,
+            network => Some(Teacher::load(network, source.random_moves)?),
+        };
         let held_out = HeldOutSamples::of(name, &validation, count, &recipe);
-        if !held_out.samples.is_empty() {
+        // What a teacher says of its positions would prove nothing.
+        if !held_out.samples.is_empty() && teacher.is_none() {
             self.held_out.push(held_out);
         }
         let (share, stride) = (source.weight, source.stride);
@@ -104,7 +114,9 @@ impl SparseGames {
             share,
             stride,
             recipe,
+            teacher,
         });
+        Ok(())
     }
 
     /// Scales the shares of the training games so that they sum to `total`.
@@ -146,7 +158,7 @@ fn read(
                 let identity = chunk.identity(index);
                 if !source.select.takes(&chunk, index) {
                     games.unwanted += 1;
-                } else if !seen.insert(identity) {
+                } else if source.teacher.is_empty() && !seen.insert(identity) {
                     games.duplicates += 1;
                 } else {
                     match split_at(identity, config.validation_percent) {

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::games::{GameStore, SparseRecipe};
 use super::parallel;
 use super::samples::{SparseBatch, SparseSamples};
+use super::teacher::Teacher;
 
 /// Games that one task replays.
 const GAMES: usize = 64;
@@ -30,6 +31,8 @@ pub struct SampleSource {
     pub stride: usize,
     /// How positions are made into samples.
     pub recipe: SparseRecipe,
+    /// Whose answers are the targets, if not those that are recorded.
+    pub teacher: Option<Teacher>,
 }
 
 /// How far a source was read.
@@ -175,7 +178,11 @@ impl SampleStream {
                 let mut rng = Rng::with_seed(mixed([seed, block, index as u64, number]));
                 let phase = phase(source, seed, epoch, number);
                 let wanted = |ply: usize| ply % source.stride == phase;
-                source.games.sample(game as usize, wanted, &source.recipe, &mut rng, &mut samples);
+                let (game, recipe, rng, samples) = (game as usize, &source.recipe, &mut rng, &mut samples);
+                match &source.teacher {
+                    Some(teacher) => teacher.sample(&source.games, game, wanted, recipe, rng, samples),
+                    None => source.games.sample(game, wanted, recipe, rng, samples),
+                }
             }
             samples
         });
@@ -251,6 +258,7 @@ mod tests {
             share,
             stride: 3,
             recipe: SparseRecipe::default(),
+            teacher: None,
         }
     }
 
