@@ -186,5 +186,5 @@ fn sixty_four_workers_wait_less_than_a_tenth_of_their_time_for_one_another() {
     assert_eq!(lost(1, 200), (0.0, 0.0));
     let (waiting, fetching) = lost(64, 1_000);
     println!("waiting {waiting:.3}, fetching {fetching:.3}");
-    assert!(waiting < 0.1 && fetching > 0.0, "{waiting} {fetching}");
+    assert!(waiting < 0.1 && (0.1..0.6).contains(&fetching), "{waiting} {fetching}");
 }

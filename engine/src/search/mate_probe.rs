@@ -206,8 +206,9 @@ impl MateProbe {
     ) -> Option<ForcedMate> {
         let moves = plies.map_or(self.moves.into(), |plies| plies / 2);
         let moves = u8::try_from(moves).ok().filter(|moves| (1..=31).contains(moves))?;
-        let no_mate = plies.is_none() && self.finished;
-        if std::mem::replace(&mut self.shortened, true) || no_mate {
+        // A search that came to its end found no mate.
+        let is_hopeless = plies.is_none() && self.finished;
+        if std::mem::replace(&mut self.shortened, true) || is_hopeless {
             return None;
         }
         match self.search(&context.root, moves, SHORTEN, stop) {
@@ -252,6 +253,24 @@ mod tests {
         let before = probe.slices;
         probe.advance(&context, 1_000, false, |_, _| line.to_vec(), &mut || false);
         assert!(probe.slices > before && probe.below.len() == 1);
+    }
+
+    #[test]
+    fn where_there_is_no_mate_none_is_looked_for_again() {
+        // The pawn's side has no mate within the probe's moves.
+        let root = Game::from_fen("8/8/8/8/8/k7/7p/K7 b - - 0 1").unwrap();
+        let mut tree = Tree::empty(1 << 20);
+        let limits = Limits { mate: Some(1), ..Limits::default() };
+        let (context, _) =
+            SearchContext::start(&mut tree, root, limits, Params::native(), Tables::default(), 1);
+        let mut probe = MateProbe::new(64 << 20, true);
+        probe.start(&context);
+        assert!(probe.shorten(&context, None, &mut || false).is_some(), "promotion mates");
+        probe.start(&context);
+        probe.finished = true;
+        let slices = probe.slices;
+        assert!(probe.shorten(&context, None, &mut || false).is_none());
+        assert_eq!(probe.slices, slices);
     }
 
     #[test]

@@ -158,8 +158,12 @@ impl SharedSearch {
         }
     }
 
-    /// Writes a mate into the tree, of which some memory is freed first if it is full; whether there was room.
+    /// Writes a mate into the tree, of which some memory is freed first if it is full. Returns whether its first move is
+    /// one of the root moves, and there was room.
     fn record_mate(&self, mate: &ForcedMate) -> bool {
+        if !mate.line.first().is_some_and(|first| self.context.root_moves.contains(first)) {
+            return false;
+        }
         let mut tree = self.tree_alone();
         tree.prove_mate(mate) || tree.recycle() && tree.prove_mate(mate)
     }

@@ -72,10 +72,8 @@ pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<(
 pub(super) fn export(args: &ExportArgs) -> Result<()> {
     ensure!(args.unroll.is_none(), "--unroll does not apply to the family sparse");
     let checkpoint = SparseCheckpoint::read(&args.checkpoint)?;
-    let (mut config, progress) = run_of(&checkpoint)?;
-    // Where the games were is of no use to others.
-    config.sources.iter_mut().for_each(|source| source.paths.clear());
-    let config = serde_json::to_string(&config)?;
+    let (config, progress) = run_of(&checkpoint)?;
+    let config = serde_json::to_string(&config.without_folders())?;
     let network = if args.averaged { &checkpoint.average } else { &checkpoint.network };
     let stem = args.out.file_stem();
     let stem = stem.with_context(|| format!("{} does not name a file", args.out.display()))?;
@@ -105,6 +103,7 @@ pub(super) fn overfit(args: &OverfitArgs, config: &SparseTrainConfig) -> Result<
     games
         .train
         .iter()
+        .filter(|source| source.teacher.is_none())
         .for_each(|source| samples.append(choose(&source.games, 4 * args.samples, &source.recipe, 1)));
     samples.shuffle(&mut fastrand::Rng::with_seed(config.seed));
     samples.keep_distinct(args.samples);

@@ -311,6 +311,18 @@ impl SparseTrainConfig {
         SparseTrainConfig::of(layers::merged(Value::Object(Map::new()), files, overrides)?, files)
     }
 
+    /// The same without the places of games and teachers, for files that are distributed.
+    pub fn without_folders(&self) -> SparseTrainConfig {
+        let mut config = self.clone();
+        for source in config.sources.iter_mut().chain(&mut config.self_play) {
+            source.paths.clear();
+            if let Some(name) = Path::new(&source.teacher).file_name() {
+                source.teacher = name.to_string_lossy().into_owned();
+            }
+        }
+        config
+    }
+
     /// The share of the run that is done after this many samples and seconds, at most 1.
     pub fn progress(&self, samples: u64, time_s: f64) -> f64 {
         let by_time = if self.minutes > 0.0 { time_s / (60.0 * self.minutes) } else { 0.0 };
@@ -347,6 +359,8 @@ impl SparseTrainConfig {
     pub fn check_parts(&self) -> Result<()> {
         self.sources.iter().try_for_each(SparseSourceConfig::check)?;
         self.self_play.iter().try_for_each(SparseSourceConfig::check_numbers)?;
+        let taught = self.self_play.as_ref().is_some_and(|own| !own.teacher.is_empty());
+        ensure!(!taught, "self_play has no teacher: its searches are its targets");
         let model = &self.model;
         for (key, width, unit) in
             [("policy", model.policy, 128), ("value", model.value, 64), ("hidden", model.hidden, 16)]
@@ -432,6 +446,12 @@ mod tests {
         assert_eq!((config.progress(config.samples / 2, 1e9), config.progress(0, 0.0)), (0.5, 0.0));
         let timed = SparseTrainConfig { minutes: 1.0, ..config };
         assert_eq!((timed.progress(0, 45.0), timed.progress(0, 90.0)), (0.75, 1.0));
+    }
+
+    #[test]
+    fn distributed_files_name_no_folders() {
+        let config = load(GAMES, &["source_defaults.teacher=/home/me/net.onnx"]).unwrap().without_folders();
+        assert_eq!((config.sources[0].paths.len(), config.sources[0].teacher.as_str()), (0, "net.onnx"));
     }
 
     #[test]

@@ -72,10 +72,7 @@ impl SparseLoop {
         model: &SparseModel,
         config: &SparseTrainConfig,
     ) -> Result<()> {
-        let mut config = config.clone();
-        // Where the games were is of no use to others.
-        config.sources.iter_mut().for_each(|source| source.paths.clear());
-        let text = serde_json::to_string(&config)?;
+        let text = serde_json::to_string(&config.without_folders())?;
         write_file(&nets.onnx(name), &sparse_onnx(name, model, &text, OnnxStorage::Integer))
     }
 
@@ -118,7 +115,7 @@ impl SparseLoop {
             }
             let mut source = train.self_play.clone().unwrap_or_default();
             source.weight = total * mass / sum;
-            all.add(name, part, &source, train.validation_samples)?;
+            all.add(name, part, &source, train.validation_samples, None);
         }
         // Without a share a source has no part in training.
         all.train.retain(|source| source.share > 0.0);

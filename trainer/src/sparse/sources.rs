@@ -52,16 +52,26 @@ pub struct SparseGames {
 
 impl SparseGames {
     /// Reads the games of every source into memory, four bytes a ply. Duplicate games, within a source or between
-    /// sources, are used once, where they occur first; test games are left out.
+    /// sources, are used once, where they occur first, but a source with a teacher may share games with others; test games
+    /// are left out.
     ///
     /// # Errors
     ///
-    /// If a pattern matches no file, or a source has no training games. Unreadable files are logged and skipped.
+    /// If a pattern matches no file, a source has no training games, or its teacher cannot be loaded. Unreadable files are logged and skipped.
     pub fn load(config: &SparseTrainConfig) -> Result<SparseGames> {
         let mut seen = HashSet::new();
         let mut games = SparseGames::default();
         for source in &config.sources {
-            let SourceGames { train, validation, unwanted, duplicates } = read(source, config, &mut seen)?;
+            let name = source.teacher.as_str();
+            let teacher =
+                if name.is_empty() { None } else { Some(Teacher::load(name, source.random_moves)?) };
+            // Its games may be another source's as well, which then validates them.
+            let mut own = HashSet::new();
+            let seen = if teacher.is_some() { &mut own } else { &mut seen };
+            let SourceGames { train, mut validation, unwanted, duplicates } = read(source, config, seen)?;
+            if teacher.is_some() {
+                validation = GameStore::default();
+            }
             log::info!(
                 "{}: {} training games with {} positions, {} validation games; excluded: {unwanted} by the \
                  selection, {duplicates} duplicates",
@@ -77,34 +87,26 @@ impl SparseGames {
                 source.name,
                 validation.len()
             );
-            games.add(&source.name, [train, validation], source, config.validation_samples)?;
+            games.add(&source.name, [train, validation], source, config.validation_samples, teacher);
         }
         if games.held_out.is_empty() {
-            log::warn!("no game is held out: there are no validations");
+            log::warn!("no game with targets of its own is held out: there are no validations");
         }
         Ok(games)
     }
 
     /// Adds a source's training games and `count` positions of its validation games.
-    ///
-    /// # Errors
-    ///
-    /// If its teacher cannot be loaded.
     pub fn add(
         &mut self,
         name: &str,
         [train, validation]: [GameStore; 2],
         source: &SparseSourceConfig,
         count: usize,
-    ) -> Result<()> {
+        teacher: Option<Teacher>,
+    ) {
         let recipe = source.recipe();
-        let teacher = match source.teacher.as_str() {
-            "" => None,
-            network => Some(Teacher::load(network, source.random_moves)?),
-        };
         let held_out = HeldOutSamples::of(name, &validation, count, &recipe);
-        // What a teacher says of its positions would prove nothing.
-        if !held_out.samples.is_empty() && teacher.is_none() {
+        if !held_out.samples.is_empty() {
             self.held_out.push(held_out);
         }
         let (share, stride) = (source.weight, source.stride);
@@ -116,7 +118,6 @@ impl SparseGames {
             recipe,
             teacher,
         });
-        Ok(())
     }
 
     /// Scales the shares of the training games so that they sum to `total`.
@@ -158,7 +159,7 @@ fn read(
                 let identity = chunk.identity(index);
                 if !source.select.takes(&chunk, index) {
                     games.unwanted += 1;
-                } else if source.teacher.is_empty() && !seen.insert(identity) {
+                } else if !seen.insert(identity) {
                     games.duplicates += 1;
                 } else {
                     match split_at(identity, config.validation_percent) {

@@ -180,7 +180,11 @@ impl SampleStream {
                 let wanted = |ply: usize| ply % source.stride == phase;
                 let (game, recipe, rng, samples) = (game as usize, &source.recipe, &mut rng, &mut samples);
                 match &source.teacher {
-                    Some(teacher) => teacher.sample(&source.games, game, wanted, recipe, rng, samples),
+                    Some(teacher) => {
+                        // A game that comes again in a block has other random moves.
+                        let rng = &mut Rng::with_seed(mixed([rng.u64(..), epoch, 0, 2]));
+                        teacher.sample(&source.games, game, wanted, recipe, rng, samples);
+                    }
                     None => source.games.sample(game, wanted, recipe, rng, samples),
                 }
             }
@@ -235,6 +239,8 @@ fn phase(source: &SampleSource, seed: u64, epoch: u64, game: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
     use crate::record::GameView;
 
@@ -263,7 +269,12 @@ mod tests {
     }
 
     fn sources() -> Vec<SampleSource> {
-        vec![source("a", 100, 3.0), source("b", 37, 1.0)]
+        let teacher = Teacher::load("embedded", 3).unwrap();
+        vec![
+            source("a", 100, 3.0),
+            source("b", 37, 1.0),
+            SampleSource { teacher: Some(teacher), ..source("c", 20, 0.5) },
+        ]
     }
 
     const SIZES: StreamSizes = StreamSizes { batch: 16, block: 4 };
@@ -303,6 +314,16 @@ mod tests {
     }
 
     #[test]
+    fn a_position_that_comes_again_has_other_random_moves() {
+        let teacher = Teacher::load("embedded", 8).unwrap();
+        let only = SampleSource { teacher: Some(teacher), stride: 1, ..source("a", 1, 1.0) };
+        let mut stream = SampleStream::new(vec![only], SIZES, 1, 1, StreamCursor::default()).unwrap();
+        let batch = stream.next_batch().unwrap();
+        let different: HashSet<&[u16]> = (0..batch.len()).map(|sample| batch.features(sample)).collect();
+        assert!(different.len() > 10, "{} of {}", different.len(), batch.len());
+    }
+
+    #[test]
     fn what_cannot_be_read_is_an_error() {
         let new = |sources, cursor| SampleStream::new(sources, SIZES, 1, 1, cursor);
         assert!(new(vec![source("a", 0, 1.0)], StreamCursor::default()).is_err());
@@ -314,7 +335,7 @@ mod tests {
             .push(&GameView { moves: &[12 | 60 << 6], ..GameView::default() });
         let error = new(vec![illegal], StreamCursor::default()).unwrap_err();
         assert!(error.contains("has 0 positions to learn"), "{error}");
-        let places = vec![SourceCursor::default(); 3];
+        let places = vec![SourceCursor::default(); 4];
         assert!(new(sources(), StreamCursor { places, ..StreamCursor::default() }).is_err());
     }
 }
