@@ -11,7 +11,7 @@ use super::games::{GameStore, SparseRecipe, choose};
 use super::parallel;
 use super::samples::SparseSamples;
 use super::stream::SampleSource;
-use super::teacher::Teacher;
+use super::teacher::SparseTeacher;
 use crate::config::{SparseSourceConfig, SparseTrainConfig};
 use crate::dataset;
 use crate::record::{Split, split_at};
@@ -64,7 +64,7 @@ impl SparseGames {
         for source in &config.sources {
             let name = source.teacher.as_str();
             let teacher =
-                if name.is_empty() { None } else { Some(Teacher::load(name, source.random_moves)?) };
+                if name.is_empty() { None } else { Some(SparseTeacher::load(name, source.random_moves)?) };
             // Its games may be another source's as well, which then validates them.
             let mut own = HashSet::new();
             let seen = if teacher.is_some() { &mut own } else { &mut seen };
@@ -102,7 +102,7 @@ impl SparseGames {
         [train, validation]: [GameStore; 2],
         source: &SparseSourceConfig,
         count: usize,
-        teacher: Option<Teacher>,
+        teacher: Option<SparseTeacher>,
     ) {
         let recipe = source.recipe();
         let held_out = HeldOutSamples::of(name, &validation, count, &recipe);

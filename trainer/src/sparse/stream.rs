@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::games::{GameStore, SparseRecipe};
 use super::parallel;
 use super::samples::{SparseBatch, SparseSamples};
-use super::teacher::Teacher;
+use super::teacher::SparseTeacher;
 
 /// Games that one task replays.
 const GAMES: usize = 64;
@@ -32,7 +32,7 @@ pub struct SampleSource {
     /// How positions are made into samples.
     pub recipe: SparseRecipe,
     /// Whose answers are the targets, if not those that are recorded.
-    pub teacher: Option<Teacher>,
+    pub teacher: Option<SparseTeacher>,
 }
 
 /// How far a source was read.
@@ -269,7 +269,7 @@ mod tests {
     }
 
     fn sources() -> Vec<SampleSource> {
-        let teacher = Teacher::load("embedded", 3).unwrap();
+        let teacher = SparseTeacher::load("embedded", 3).unwrap();
         vec![
             source("a", 100, 3.0),
             source("b", 37, 1.0),
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn a_position_that_comes_again_has_other_random_moves() {
-        let teacher = Teacher::load("embedded", 8).unwrap();
+        let teacher = SparseTeacher::load("embedded", 8).unwrap();
         let only = SampleSource { teacher: Some(teacher), stride: 1, ..source("a", 1, 1.0) };
         let mut stream = SampleStream::new(vec![only], SIZES, 1, 1, StreamCursor::default()).unwrap();
         let batch = stream.next_batch().unwrap();

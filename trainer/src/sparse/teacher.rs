@@ -19,21 +19,21 @@ use crate::samples::Phase;
 
 /// A network that answers for the positions of a source.
 #[derive(Clone, Debug)]
-pub struct Teacher {
+pub struct SparseTeacher {
     network: SparseNetwork,
     /// Most random moves before a position.
     random_moves: usize,
 }
 
-impl Teacher {
+impl SparseTeacher {
     /// A teacher from a network file of the family `sparse`, or `embedded`.
     ///
     /// # Errors
     ///
     /// If the file cannot be read, or is of another family.
-    pub fn load(name: &str, random_moves: usize) -> Result<Teacher> {
+    pub fn load(name: &str, random_moves: usize) -> Result<SparseTeacher> {
         match load_network(Path::new(name)).context("teacher")? {
-            LoadedNet::Native(network) => Ok(Teacher { network, random_moves }),
+            LoadedNet::Native(network) => Ok(SparseTeacher { network, random_moves }),
             LoadedNet::Onnx(_) => bail!("teacher: {name} is not of the family sparse"),
         }
     }
@@ -110,7 +110,7 @@ mod tests {
         for _ in 0..20 {
             games.push(&GameView { moves: &MOVES, evals: &[500; 6], result: 1, ..GameView::default() });
         }
-        let teacher = Teacher::load("embedded", random_moves).unwrap();
+        let teacher = SparseTeacher::load("embedded", random_moves).unwrap();
         let (mut rng, mut out) = (Rng::with_seed(1), SparseSamples::default());
         (0..games.len()).for_each(|game| teacher.sample(&games, game, |_| true, recipe, &mut rng, &mut out));
         out
@@ -148,8 +148,8 @@ mod tests {
     #[test]
     fn a_network_of_another_family_is_refused() {
         let resnet = concat!(env!("CARGO_MANIFEST_DIR"), "/../nets/resnet.int8.onnx");
-        let error = format!("{:#}", Teacher::load(resnet, 0).unwrap_err());
+        let error = format!("{:#}", SparseTeacher::load(resnet, 0).unwrap_err());
         assert!(error.contains("not of the family sparse"), "{error}");
-        assert!(Teacher::load("nowhere.onnx", 0).is_err());
+        assert!(SparseTeacher::load("nowhere.onnx", 0).is_err());
     }
 }
