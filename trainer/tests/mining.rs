@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use engine::position::Game;
 use trainer::dataset;
 use trainer::dataset::Chunk;
-use trainer::record::{GameRecord, NO_EVAL, wdl_of_eval};
+use trainer::record::{GameRecord, NO_EVAL, Split, split, wdl_of_eval};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// With this environment variable the toy stops answering after so many searches.
@@ -299,6 +299,59 @@ fn games_begin_at_the_configured_positions() {
     folder.succeed(&format!("{MINE} --games 20 --name random --random-plies 6"));
     let games = folder.games("random");
     assert!(games.iter().all(|game| game.start_fen().ends_with(" 4")), "after six plies it is move 4");
+}
+
+#[test]
+fn games_follow_the_trees_of_our_own_searches() {
+    let folder = Folder::new();
+    folder.succeed(&format!("{MINE} --games 20 --name first"));
+    let line =
+        "mine --engine ./toy --depth 1 --plies 9 --games 12 --from-games data/first-00000.h5 --best-move";
+    folder.succeed(&format!("{line} --tree-paths 40 --name one --engines 1"));
+    folder.succeed(&format!("{line} --tree-paths 40 --name three --engines 3"));
+    folder.succeed(&format!("{line} --name engine"));
+    let games = folder.games("one");
+    assert_eq!(games, folder.games("three"));
+    // They begin where games did that are not held out, not always with the first move.
+    let mut known = std::collections::BTreeSet::new();
+    for game in folder.games("first").iter().filter(|game| split(game.identity()) == Split::Train) {
+        let mut replay = Game::new();
+        for packed in &game.moves {
+            known.insert(replay.fen());
+            replay.play(packed.to_legal_move(replay.position()));
+        }
+    }
+    assert!(games.iter().all(|game| known.contains(&*game.start_fen())));
+    assert!(games.iter().filter(|game| game.start.is_some()).count() > 8);
+    // The engine judges the positions, and does not choose the moves.
+    check_best_moves(&games, |score, white| {
+        let [win, draw, loss] = wdl_of_eval(score);
+        if white { [win, draw, loss] } else { [loss, draw, win] }
+    });
+    let engine = folder.games("engine");
+    let starts = |games: &[GameRecord]| games.iter().map(|game| game.start.clone()).collect::<Vec<_>>();
+    assert_eq!(starts(&games), starts(&engine));
+    let is_choice = |game: &GameRecord| {
+        let best = game.searches.iter().filter(|search| !search.shares.is_empty());
+        best.zip(&game.moves).filter(|(search, m)| search.shares[0].0 == **m).count()
+    };
+    let [ours, its] = [&games, &engine].map(|games| games.iter().map(is_choice).sum::<usize>());
+    assert!(ours * 2 < its, "{ours} and {its} moves are the engine's best");
+    let source = folder.succeed("inspect data/one-00000.h5");
+    assert!(
+        source.contains("paths of trees of 40 visits, seed 1, from positions of first-00000.h5"),
+        "{source}"
+    );
+
+    let refused = folder.fail(&format!("{line} --tree-paths 41 --name one --resume"));
+    assert!(refused.contains("tree_paths was 40, is now 41"), "{refused}");
+    let refused = folder.fail(&format!("{line} --tree-paths 40 --choice 80,20 --name x"));
+    assert!(refused.contains("cannot be used with"), "{refused}");
+    let refused = folder.fail(&format!("{line} --network nothing.onnx --tree-paths 40 --name x"));
+    assert!(refused.contains("nothing.onnx"), "{refused}");
+    folder.write("none.h5", "no games");
+    let refused = folder.fail("mine --engine ./toy --depth 1 --from-games none.h5");
+    assert!(refused.contains("none.h5: cannot be read"), "{refused}");
 }
 
 const PGN: &str = "[Event \"a\"]\n[WhiteElo \"2500\"]\n[Result \"1-0\"]\n\n1. e4 {[%eval 0.99]} e5 2. Nf3 Nc6 1-0\n\n\

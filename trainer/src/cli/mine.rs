@@ -1,6 +1,6 @@
 //! `mine`: games from an engine that plays against itself.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
@@ -11,9 +11,9 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::engine_args::EngineArgs;
 use super::interrupt;
 use super::out_args::{OutArgs, report};
-use crate::config::bounds::{MAX_GAMES, MAX_RANDOM_PLIES};
+use crate::config::bounds::{MAX_GAMES, MAX_RANDOM_PLIES, MAX_VISITS};
 use crate::datagen::{
-    DatagenSummary, FirstPositions, Mine, MoveChoice, StartPositions, StartRules, run_tasks,
+    DatagenSummary, FirstPositions, Mine, MoveChoice, StartPositions, StartRules, TreePaths, run_tasks,
 };
 use crate::dataset::Store;
 use crate::files::file_name;
@@ -29,6 +29,7 @@ use crate::progress::progress;
 #[command(after_help = "Examples:\n  philidor-trainer mine --games 1000 --depth 10\n  \
     philidor-trainer mine --name careless --careless --choice 100 --nodes 1500 --plies 80 --games 5000\n  \
     philidor-trainer mine --name dfrc --double-chess960 --choice 100 --nodes 100 --best-move --games 5000\n  \
+    philidor-trainer mine --name met --from-games data/masters-*.h5 --tree-paths 300 --plies 16 --depth 7 --best-move\n  \
     philidor-trainer mine --name book --book openings.epd --movetime 50 --option Hash=64 --games 2000")]
 pub struct MineArgs {
     /// Number of games
@@ -53,11 +54,14 @@ pub struct MineArgs {
     /// Begin with the positions of a book, shuffled: EPD, FEN, or the final positions of a PGN's games
     #[arg(long)]
     book: Option<PathBuf>,
+    /// Begin with random positions of the training games of these files (games/1), each one as likely
+    #[arg(long, value_name = "FILES", num_args = 1.., conflicts_with = "book")]
+    from_games: Vec<PathBuf>,
     /// Begin with one of Chess960's 960 positions
-    #[arg(long, conflicts_with = "book")]
+    #[arg(long, conflicts_with_all = ["book", "from_games"])]
     chess960: bool,
     /// Begin with the pieces of two of them, one for each side
-    #[arg(long, conflicts_with_all = ["book", "chess960"])]
+    #[arg(long, conflicts_with_all = ["book", "from_games", "chess960"])]
     double_chess960: bool,
     /// Begin after so many random plies
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=MAX_RANDOM_PLIES as i64))]
@@ -67,6 +71,13 @@ pub struct MineArgs {
     /// removed from the board
     #[arg(long)]
     careless: bool,
+    /// Play random paths through the trees of our own searches of so many visits instead of the engine's moves: the
+    /// positions that a search meets. A path ends with a random visit, where the next search begins
+    #[arg(long, value_name = "VISITS", value_parser = clap::value_parser!(u64).range(2..=MAX_VISITS), conflicts_with = "choice")]
+    tree_paths: Option<u64>,
+    /// The network that searches: a file, or embedded
+    #[arg(long, default_value = "embedded", requires = "tree_paths")]
+    network: PathBuf,
     /// Also record each position's best move, with win, draw and loss, as its policy target
     #[arg(long)]
     best_move: bool,
@@ -88,18 +99,13 @@ impl MineArgs {
         let limit = self.engines.limit();
         let first = match &self.book {
             Some(book) => FirstPositions::Book(book.clone()),
+            None if !self.from_games.is_empty() => FirstPositions::Games(self.from_games.clone()),
             None if self.chess960 => FirstPositions::Chess960,
             None if self.double_chess960 => FirstPositions::DoubleChess960,
             None => FirstPositions::Initial,
         };
         let rules = StartRules { first, random_plies: self.random_plies, careless: self.careless };
-        let book = match &self.book {
-            None => String::new(),
-            Some(path) => {
-                let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-                format!("{} {:016x}", file_name(path), xxh3_64(&bytes))
-            }
-        };
+        let book = self.book.as_deref().map_or(Ok(String::new()), name_and_hash)?;
         let starts = StartPositions::new(rules, self.seed)?;
         let engine = self.engines.name(stop)?;
         let mut settings = json!({
@@ -108,7 +114,11 @@ impl MineArgs {
             "book": book, "random_plies": self.random_plies, "careless": self.careless,
             "best_move": self.best_move,
         });
-        let mut source = format!("mined: {engine}, {limit}, choice {}, seed {}", self.choice, self.seed);
+        let moves = match self.tree_paths {
+            None => format!("choice {}", self.choice),
+            Some(visits) => format!("paths of trees of {visits} visits"),
+        };
+        let mut source = format!("mined: {engine}, {limit}, {moves}, seed {}", self.seed);
         if !book.is_empty() {
             source += &format!(", from {book}");
         }
@@ -121,16 +131,33 @@ impl MineArgs {
                 source += &format!(", from {name}");
             }
         }
+        if !self.from_games.is_empty() {
+            let files: Result<Vec<String>, _> =
+                self.from_games.iter().map(|file| name_and_hash(file)).collect();
+            let files = files?;
+            let more = files.len() - 1;
+            let others = if more == 0 { String::new() } else { format!(" and {more} more") };
+            source += &format!(", from positions of {}{others}", file_name(&self.from_games[0]));
+            settings["from_games"] = json!(files);
+        }
         if self.random_plies > 0 {
             source += &format!(", after {} random plies", self.random_plies);
         }
         if self.careless {
             source += ", after careless play";
         }
+        let (mut choice, mut tree_paths) = (self.choice.clone(), None);
+        if let Some(visits) = self.tree_paths {
+            let (paths, fingerprint) = TreePaths::load(&self.network, visits)?;
+            (choice, tree_paths) = (MoveChoice::best(), Some(paths));
+            settings["tree_paths"] = json!(visits);
+            settings["network"] = json!(format!("{} {fingerprint:016x}", file_name(&self.network)));
+        }
         let task = Mine {
             games: self.games,
             starts,
-            choice: self.choice.clone(),
+            choice,
+            tree_paths,
             limit,
             plies: usize::from(self.plies),
             seed: self.seed,
@@ -140,4 +167,10 @@ impl MineArgs {
         let bar = progress(self.games, store.games(), "games");
         run_tasks(&task, (&self.engines.command(), self.engines.count()), store, &bar, stop)
     }
+}
+
+/// A file's name and the hash of its contents.
+fn name_and_hash(path: &Path) -> anyhow::Result<String> {
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(format!("{} {:016x}", file_name(path), xxh3_64(&bytes)))
 }

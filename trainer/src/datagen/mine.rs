@@ -8,19 +8,22 @@ use engine::position::{Outcome, PackedMove};
 use super::engine_pool::EngineTask;
 use super::move_choice::MoveChoice;
 use super::start_positions::StartPositions;
+use super::tree_paths::TreePaths;
 use super::{EngineError, Limit, UciEngine, position_after, search_record, stored_eval};
 use crate::dataset::PendingGame;
 use crate::record::{FLAG_CHESS960, GameRecord, GameResult, game_rng};
 
-/// Games of an engine against itself.
-#[derive(Clone, Debug)]
+/// Games of an engine against itself, or along the trees of our own searches with its evaluations.
+#[derive(Clone)]
 pub struct Mine {
     /// How many games, those in the files included.
     pub games: u64,
     /// Where games begin.
     pub starts: StartPositions,
-    /// Which of the best moves is played.
+    /// Which of the engine's best moves is played.
     pub choice: MoveChoice,
+    /// The moves that are played instead, if not the engine's.
+    pub tree_paths: Option<TreePaths>,
     /// The engine's limit for a move.
     pub limit: Limit,
     /// A game that is not over after so many plies ends without a result.
@@ -51,6 +54,10 @@ impl Mine {
         if game.moves.is_empty() {
             game.start = self.starts.start(number, engine, stop)?;
         }
+        let mut follower = match &self.tree_paths {
+            Some(paths) => Some(paths.begin().map_err(|error| engine.failed(format!("{error:#}")))?),
+            None => None,
+        };
         let mut position = position_after(game, game.moves.len());
         if position.is_chess960() {
             game.flags |= FLAG_CHESS960;
@@ -69,7 +76,12 @@ impl Mine {
             let moves = engine.best(&position, self.limit, self.choice.moves(), stop)?;
             // The random numbers of ply 0 were used for the start position.
             let mut rng = game_rng(self.seed, number, game.moves.len() as u64 + 1);
-            let m = moves[self.choice.draw(moves.len(), &mut rng)].m;
+            let m = match &mut follower {
+                Some(follower) => follower
+                    .next(&position.game, &mut rng)
+                    .map_err(|error| engine.failed(error.to_string()))?,
+                None => moves[self.choice.draw(moves.len(), &mut rng)].m,
+            };
             game.moves.push(PackedMove::new(m));
             let mover = position.game.turn();
             game.evals.push(stored_eval(&moves[0], mover));

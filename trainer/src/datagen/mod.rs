@@ -5,6 +5,8 @@
 
 mod move_choice;
 mod start_positions;
+mod stored_positions;
+mod tree_paths;
 mod engine_pool;
 mod mine;
 mod annotate;
@@ -23,6 +25,7 @@ pub use engine_pool::{DatagenSummary, EngineTask, run_tasks};
 pub use mine::Mine;
 pub use move_choice::MoveChoice;
 pub use start_positions::{FirstPositions, StartError, StartPositions, StartRules};
+pub use tree_paths::TreePaths;
 
 /// How fast a move's share falls with the points that it gives up against the best: by e for so many of one point.
 const SHARE_SCALE: f32 = 0.05;

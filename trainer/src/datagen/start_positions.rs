@@ -1,4 +1,5 @@
-//! Start positions of generated games: the initial position, a book's, after random moves, after careless play.
+//! Start positions of generated games: the initial position, a book's, other games', after random moves, after
+//! careless play.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use shakmaty::{Board, EnPassantMode, Position, Role, Setup};
 use thiserror::Error;
 
 use super::move_choice::MoveChoice;
+use super::stored_positions::StoredPositions;
 use super::{EngineError, Limit, UciEngine, UciPosition};
 use crate::import::{Filters, ImportError, ReadEvent, ReadOptions, open, read_games, start_position};
 use crate::record::game_rng;
@@ -38,6 +40,8 @@ pub enum FirstPositions {
     Initial,
     /// Those of a book: EPD, FEN or the final positions of a PGN's games.
     Book(PathBuf),
+    /// Random positions of the training games of files (`games/1`).
+    Games(Vec<PathBuf>),
     /// One of Chess960's 960 positions, drawn for each game.
     Chess960,
     /// One of the 960 for each side.
@@ -62,6 +66,9 @@ pub enum StartError {
     /// It cannot be read.
     #[error("cannot read the book {}: {}", .0.display(), .1)]
     Unreadable(PathBuf, std::io::Error),
+    /// Files of games in which no game can begin.
+    #[error("{0:#}")]
+    Games(anyhow::Error),
     /// It holds no position.
     #[error("the book {} holds no position", .0.display())]
     Empty(PathBuf),
@@ -84,10 +91,11 @@ pub struct StartPositions {
     seed: u64,
     /// Shuffled; the initial position alone if there is no book.
     book: Vec<Option<String>>,
+    games: Option<Arc<StoredPositions>>,
 }
 
 impl StartPositions {
-    /// Reads the book, if the rules name one.
+    /// Reads the book or the games, if the rules name any.
     ///
     /// # Errors
     ///
@@ -98,7 +106,13 @@ impl StartPositions {
             _ => vec![None],
         };
         Rng::with_seed(seed).shuffle(&mut book);
-        Ok(StartPositions { rules, seed, book })
+        let games = match &rules.first {
+            FirstPositions::Games(files) => {
+                Some(Arc::new(StoredPositions::read(files).map_err(StartError::Games)?))
+            }
+            _ => None,
+        };
+        Ok(StartPositions { rules, seed, book, games })
     }
 
     /// The start of game `number` as a FEN, `None` for the initial position; the game is not over there.
@@ -116,7 +130,7 @@ impl StartPositions {
             return self.without_engine(number).map_err(|error| engine.failed(error.to_string()));
         }
         let mut rng = game_rng(self.seed, number, 0);
-        let first = self.first(number, &mut rng);
+        let first = self.first(number, &mut rng).map_err(|error| engine.failed(error.to_string()))?;
         for _ in 0..TRIES {
             let mut position = UciPosition::new(first.as_deref()).expect("checked when the book was read");
             let found = play_random(&mut position, self.rules.random_plies, &mut rng)
@@ -135,7 +149,7 @@ impl StartPositions {
     /// If no start position is found.
     pub fn without_engine(&self, number: u64) -> anyhow::Result<Option<String>> {
         let mut rng = game_rng(self.seed, number, 0);
-        let first = self.first(number, &mut rng);
+        let first = self.first(number, &mut rng)?;
         if self.rules.random_plies == 0 {
             return Ok(first);
         }
@@ -148,12 +162,13 @@ impl StartPositions {
         Err(none_found(&first))
     }
 
-    fn first(&self, number: u64, rng: &mut Rng) -> Option<String> {
-        match self.rules.first {
-            FirstPositions::Chess960 => chess960(rng.u32(..960), None),
-            FirstPositions::DoubleChess960 => chess960(rng.u32(..960), Some(rng.u32(..960))),
-            _ => self.book[(number % self.book.len() as u64) as usize].clone(),
-        }
+    fn first(&self, number: u64, rng: &mut Rng) -> anyhow::Result<Option<String>> {
+        Ok(match (&self.rules.first, &self.games) {
+            (FirstPositions::Chess960, _) => chess960(rng.u32(..960), None),
+            (FirstPositions::DoubleChess960, _) => chess960(rng.u32(..960), Some(rng.u32(..960))),
+            (_, Some(games)) => start_fen(&games.draw(TRIES, rng)?),
+            (_, None) => self.book[(number % self.book.len() as u64) as usize].clone(),
+        })
     }
 }
 

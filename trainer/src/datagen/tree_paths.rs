@@ -1,0 +1,173 @@
+//! Moves along random paths through the trees of our own searches: what a search meets.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use engine::eval::{Answer, EvalError, Evaluator, Request};
+use engine::position::Game;
+use engine::search::{Limits, Params, SteppedSearch, Tree, check_answers};
+use engine::tables::Tables;
+use fastrand::Rng;
+use shakmaty::Move;
+
+use crate::gameplay::{Backend, load_network};
+
+/// Memory for a search's tree.
+const MEMORY: usize = 32 << 20;
+
+/// A network that searches, whose trees the games follow.
+#[derive(Clone)]
+pub struct TreePaths {
+    network: Arc<dyn Backend>,
+    visits: u64,
+    params: Params,
+}
+
+impl TreePaths {
+    /// Trees of so many visits by the network of a file, or `embedded`; and the network's fingerprint.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be loaded, or has no value.
+    pub fn load(file: &Path, visits: u64) -> Result<(TreePaths, u64)> {
+        let network = load_network(file)?;
+        ensure!(network.has_value(), "{}: a network without a value cannot search", file.display());
+        let fingerprint = network.fingerprint();
+        // All visits are wanted, each tree for itself.
+        let params = Params { reuse: false, smart_pruning: 0.0, ..Params::native() };
+        let params = params.for_evaluators(network.is_exact());
+        Ok((TreePaths { network: Arc::new(network), visits, params }, fingerprint))
+    }
+
+    /// What one game follows.
+    ///
+    /// # Errors
+    ///
+    /// The network's runtime cannot be started.
+    pub fn begin(&self) -> Result<PathFollower<'_>> {
+        let evaluator = self.network.evaluator(1)?;
+        let search = SteppedSearch::new(Tables::default(), MEMORY);
+        Ok(PathFollower { paths: self, evaluator, search, ahead: VecDeque::new() })
+    }
+}
+
+/// A game's way through one tree after another.
+pub struct PathFollower<'a> {
+    paths: &'a TreePaths,
+    evaluator: Box<dyn Evaluator>,
+    search: SteppedSearch,
+    /// The moves of the present path that were not played yet.
+    ahead: VecDeque<Move>,
+}
+
+impl PathFollower<'_> {
+    /// The next move of the present path, or the first of a new one through a tree that begins here.
+    ///
+    /// # Errors
+    ///
+    /// The network fails.
+    ///
+    /// # Panics
+    ///
+    /// If the game is over, or another move than the last one was played.
+    pub fn next(&mut self, game: &Game, rng: &mut Rng) -> Result<Move, EvalError> {
+        if self.ahead.is_empty() {
+            self.search(game)?;
+            self.ahead = draw_path(self.search.tree(), rng).into();
+            if self.ahead.is_empty() {
+                // What is proven at once has no visits below it.
+                self.ahead.extend(self.search.tree().best().or_else(|| rng.choice(game.legal_moves())));
+            }
+        }
+        Ok(self.ahead.pop_front().expect("the game is not over"))
+    }
+
+    fn search(&mut self, game: &Game) -> Result<(), EvalError> {
+        let limits = Limits { visits: Some(self.paths.visits), ..Limits::default() };
+        self.search.start(game, limits, self.paths.params.clone());
+        while self.search.gather(1) > 0 {
+            let requests: Vec<Request<'_>> = self.search.requests().collect();
+            let answers: Vec<Answer> = self.evaluator.evaluate(&requests)?;
+            check_answers(&requests, &answers)?;
+            self.search.answer(&answers);
+        }
+        Ok(())
+    }
+}
+
+/// A path from the root to the position of a random visit. At each position one of its visits is drawn: the first was
+/// its own evaluation, where the path ends, and each other went on with a move.
+fn draw_path(tree: &Tree, rng: &mut Rng) -> Vec<Move> {
+    let mut path = Vec::new();
+    while let Some(stats) = tree.stats_after(&path) {
+        let own = u64::from(!path.is_empty());
+        let visits: u64 = own + stats.iter().map(|edge| edge.visits).sum::<u64>();
+        if visits == own {
+            break;
+        }
+        let mut drawn = rng.u64(..visits);
+        let taken = stats.iter().find(|edge| {
+            let is_here = drawn < edge.visits;
+            drawn = drawn.saturating_sub(edge.visits);
+            is_here
+        });
+        let Some(edge) = taken else { break };
+        path.push(edge.m);
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::game_rng;
+
+    #[test]
+    fn every_visit_of_a_tree_is_as_likely_to_end_a_path() {
+        let (paths, _) = TreePaths::load(Path::new("embedded"), 300).unwrap();
+        let mut follower = paths.begin().unwrap();
+        let fen = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5Q2/PPPP1PPP/RNB1K1NR b KQkq - 3 3";
+        let game = Game::from_fen(fen).unwrap();
+        follower.search(&game).unwrap();
+        let (tree, mut rng) = (follower.search.tree(), game_rng(1, 1, 1));
+        let drawn: Vec<Vec<Move>> = (0..20_000).map(|_| draw_path(tree, &mut rng)).collect();
+        let share = |is: &dyn Fn(&Vec<Move>) -> bool| {
+            drawn.iter().filter(|path| is(path)).count() as f64 / drawn.len() as f64
+        };
+        let first = tree.stats();
+        let all: u64 = first.iter().map(|edge| edge.visits).sum();
+        assert!(all > 250, "{all}");
+        for edge in &first {
+            let expected = edge.visits as f64 / all as f64;
+            let found = share(&|path| path[0] == edge.m);
+            assert!((found - expected).abs() < 0.015, "{}: {found} {expected}", edge.m);
+        }
+        // Of the visits of the best move one is its own, and the others are those of the replies.
+        let best = &first[0];
+        let replies: u64 = tree.stats_after(&[best.m]).unwrap().iter().map(|edge| edge.visits).sum();
+        assert!(replies > 20, "{replies}");
+        let into = share(&|path| path[0] == best.m);
+        let ends = share(&|path| *path == [best.m]) / into;
+        assert!((ends - 1.0 / (replies + 1) as f64).abs() < 0.015, "{ends} of {replies}");
+        assert!(drawn.iter().any(|path| path.len() > 4), "deep ones are among them");
+    }
+
+    #[test]
+    fn a_mate_is_a_path_too() {
+        let (paths, _) = TreePaths::load(Path::new("embedded"), 50).unwrap();
+        let mut follower = paths.begin().unwrap();
+        let mut game = Game::from_fen("7k/8/5K2/6Q1/8/8/8/8 w - - 0 1").unwrap();
+        let mut rng = game_rng(1, 2, 3);
+        for _ in 0..60 {
+            if game.outcome().is_some() {
+                return;
+            }
+            let m = follower.next(&game, &mut rng).unwrap();
+            assert!(game.legal_moves().contains(&m));
+            game.play(m);
+        }
+        panic!("sixty plies without an end");
+    }
+}
