@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use engine::position::Game;
 use trainer::dataset;
 use trainer::dataset::Chunk;
-use trainer::record::{GameRecord, NO_EVAL, Split, split, wdl_of_eval};
+use trainer::record::{GameRecord, GameResult, NO_EVAL, wdl_of_eval};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// With this environment variable the toy stops answering after so many searches.
@@ -312,9 +312,9 @@ fn games_follow_the_trees_of_our_own_searches() {
     folder.succeed(&format!("{line} --name engine"));
     let games = folder.games("one");
     assert_eq!(games, folder.games("three"));
-    // They begin where games did that are not held out, not always with the first move.
+    // They begin in positions of games, not always in the first.
     let mut known = std::collections::BTreeSet::new();
-    for game in folder.games("first").iter().filter(|game| split(game.identity()) == Split::Train) {
+    for game in &folder.games("first") {
         let mut replay = Game::new();
         for packed in &game.moves {
             known.insert(replay.fen());
@@ -323,6 +323,7 @@ fn games_follow_the_trees_of_our_own_searches() {
     }
     assert!(games.iter().all(|game| known.contains(&*game.start_fen())));
     assert!(games.iter().filter(|game| game.start.is_some()).count() > 8);
+    assert!(games.iter().all(|game| game.result == GameResult::Unknown));
     // The engine judges the positions, and does not choose the moves.
     check_best_moves(&games, |score, white| {
         let [win, draw, loss] = wdl_of_eval(score);
@@ -339,7 +340,7 @@ fn games_follow_the_trees_of_our_own_searches() {
     assert!(ours * 2 < its, "{ours} and {its} moves are the engine's best");
     let source = folder.succeed("inspect data/one-00000.h5");
     assert!(
-        source.contains("paths of trees of 40 visits, seed 1, from positions of first-00000.h5"),
+        source.contains("paths of trees of 40 visits by embedded, seed 1, from positions of first-00000.h5"),
         "{source}"
     );
 
@@ -349,6 +350,11 @@ fn games_follow_the_trees_of_our_own_searches() {
     assert!(refused.contains("cannot be used with"), "{refused}");
     let refused = folder.fail(&format!("{line} --network nothing.onnx --tree-paths 40 --name x"));
     assert!(refused.contains("nothing.onnx"), "{refused}");
+    // Random moves from positions of games, of which some are the last before the end.
+    folder.succeed(&format!("{line} --random-plies 1 --name after"));
+    assert_ne!(starts(&folder.games("after")), starts(&games));
+    let refused = folder.fail("mine --engine ./toy --tree-paths 40 --name x");
+    assert!(refused.contains("--best-move"), "{refused}");
     folder.write("none.h5", "no games");
     let refused = folder.fail("mine --engine ./toy --depth 1 --from-games none.h5");
     assert!(refused.contains("none.h5: cannot be read"), "{refused}");

@@ -11,13 +11,16 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::engine_args::EngineArgs;
 use super::interrupt;
 use super::out_args::{OutArgs, report};
-use crate::config::bounds::{MAX_GAMES, MAX_RANDOM_PLIES, MAX_VISITS};
+use crate::config::bounds::{MAX_GAMES, MAX_RANDOM_PLIES};
 use crate::datagen::{
     DatagenSummary, FirstPositions, Mine, MoveChoice, StartPositions, StartRules, TreePaths, run_tasks,
 };
 use crate::dataset::Store;
 use crate::files::file_name;
 use crate::progress::progress;
+
+/// The most visits of a tree whose paths are followed: its memory holds them, and Ctrl-C waits for them.
+const MAX_TREE_PATHS: u64 = 10_000;
 
 /// Let a UCI engine play against itself and write files of games (games/1) with its evaluations
 ///
@@ -54,7 +57,8 @@ pub struct MineArgs {
     /// Begin with the positions of a book, shuffled: EPD, FEN, or the final positions of a PGN's games
     #[arg(long)]
     book: Option<PathBuf>,
-    /// Begin with random positions of the training games of these files (games/1), each one as likely
+    /// Begin with random positions of the training games of these files (games/1), all equally likely; puzzles are left
+    /// out
     #[arg(long, value_name = "FILES", num_args = 1.., conflicts_with = "book")]
     from_games: Vec<PathBuf>,
     /// Begin with one of Chess960's 960 positions
@@ -72,8 +76,15 @@ pub struct MineArgs {
     #[arg(long)]
     careless: bool,
     /// Play random paths through the trees of our own searches of so many visits instead of the engine's moves: the
-    /// positions that a search meets. A path ends with a random visit, where the next search begins
-    #[arg(long, value_name = "VISITS", value_parser = clap::value_parser!(u64).range(2..=MAX_VISITS), conflicts_with = "choice")]
+    /// positions that a search meets. A path ends with a random visit, where the next search begins; such games have no
+    /// result
+    #[arg(
+        long,
+        value_name = "VISITS",
+        value_parser = clap::value_parser!(u64).range(2..=MAX_TREE_PATHS),
+        conflicts_with = "choice",
+        requires = "best_move"
+    )]
     tree_paths: Option<u64>,
     /// The network that searches: a file, or embedded
     #[arg(long, default_value = "embedded", requires = "tree_paths")]
@@ -116,7 +127,7 @@ impl MineArgs {
         });
         let moves = match self.tree_paths {
             None => format!("choice {}", self.choice),
-            Some(visits) => format!("paths of trees of {visits} visits"),
+            Some(visits) => format!("paths of trees of {visits} visits by {}", file_name(&self.network)),
         };
         let mut source = format!("mined: {engine}, {limit}, {moves}, seed {}", self.seed);
         if !book.is_empty() {

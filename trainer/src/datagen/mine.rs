@@ -38,7 +38,7 @@ impl Mine {
     /// Plays game `number` on from the last position of `game` to its end.
     ///
     /// A draw is claimed at the third repetition and after fifty moves. A position's evaluation is that of its best
-    /// move, whichever is played.
+    /// move, whichever is played. A game along our own trees has no result.
     ///
     /// # Errors
     ///
@@ -55,7 +55,9 @@ impl Mine {
             game.start = self.starts.start(number, engine, stop)?;
         }
         let mut follower = match &self.tree_paths {
-            Some(paths) => Some(paths.begin().map_err(|error| engine.failed(format!("{error:#}")))?),
+            Some(paths) => {
+                Some(paths.begin().map_err(|error| engine.failed(format!("our network: {error:#}")))?)
+            }
             None => None,
         };
         let mut position = position_after(game, game.moves.len());
@@ -64,7 +66,9 @@ impl Mine {
         }
         loop {
             if let Some(outcome) = position.game.outcome() {
+                // Where random paths lead says nothing about the positions on the way.
                 game.result = match outcome {
+                    _ if follower.is_some() => GameResult::Unknown,
                     Outcome::Decisive { winner } => GameResult::won_by(winner),
                     Outcome::Draw(_) => GameResult::Draw,
                 };

@@ -60,7 +60,7 @@ pub struct StartRules {
     pub careless: bool,
 }
 
-/// Why a book cannot be used.
+/// Why a book or files of games cannot be used.
 #[derive(Debug, Error)]
 pub enum StartError {
     /// It cannot be read.
@@ -130,16 +130,16 @@ impl StartPositions {
             return self.without_engine(number).map_err(|error| engine.failed(error.to_string()));
         }
         let mut rng = game_rng(self.seed, number, 0);
-        let first = self.first(number, &mut rng).map_err(|error| engine.failed(error.to_string()))?;
         for _ in 0..TRIES {
-            let mut position = UciPosition::new(first.as_deref()).expect("checked when the book was read");
+            let first = self.first(number, &mut rng).map_err(|error| engine.failed(error.to_string()))?;
+            let mut position = UciPosition::new(first.as_deref()).expect("checked when it was read");
             let found = play_random(&mut position, self.rules.random_plies, &mut rng)
                 && play_carelessly(&mut position, engine, &mut rng, stop)?;
             if found {
                 return Ok(start_fen(&position));
             }
         }
-        Err(engine.failed(none_found(&first).to_string()))
+        Err(engine.failed(none_found().to_string()))
     }
 
     /// [`StartPositions::start`] without careless play, which alone needs an engine.
@@ -149,17 +149,17 @@ impl StartPositions {
     /// If no start position is found.
     pub fn without_engine(&self, number: u64) -> anyhow::Result<Option<String>> {
         let mut rng = game_rng(self.seed, number, 0);
-        let first = self.first(number, &mut rng)?;
-        if self.rules.random_plies == 0 {
-            return Ok(first);
-        }
         for _ in 0..TRIES {
-            let mut position = UciPosition::new(first.as_deref()).expect("checked when the book was read");
+            let first = self.first(number, &mut rng)?;
+            if self.rules.random_plies == 0 {
+                return Ok(first);
+            }
+            let mut position = UciPosition::new(first.as_deref()).expect("checked when it was read");
             if play_random(&mut position, self.rules.random_plies, &mut rng) {
                 return Ok(start_fen(&position));
             }
         }
-        Err(none_found(&first))
+        Err(none_found())
     }
 
     fn first(&self, number: u64, rng: &mut Rng) -> anyhow::Result<Option<String>> {
@@ -190,9 +190,8 @@ fn start_fen(position: &UciPosition) -> Option<String> {
     start_position(&position.game.fen()).expect("a position that was reached").0
 }
 
-fn none_found(first: &Option<String>) -> anyhow::Error {
-    let from = first.as_deref().unwrap_or("the initial position");
-    anyhow!("no start position found after random moves from {from} in {TRIES} tries")
+fn none_found() -> anyhow::Error {
+    anyhow!("no start position found after random moves in {TRIES} tries")
 }
 
 /// Plays random moves; returns whether the game is not over then.

@@ -71,17 +71,13 @@ impl PathFollower<'_> {
     ///
     /// # Panics
     ///
-    /// If the game is over, or another move than the last one was played.
+    /// If the game is over. The last move must have been played.
     pub fn next(&mut self, game: &Game, rng: &mut Rng) -> Result<Move, EvalError> {
         if self.ahead.is_empty() {
             self.search(game)?;
             self.ahead = draw_path(self.search.tree(), rng).into();
-            if self.ahead.is_empty() {
-                // What is proven at once has no visits below it.
-                self.ahead.extend(self.search.tree().best().or_else(|| rng.choice(game.legal_moves())));
-            }
         }
-        Ok(self.ahead.pop_front().expect("the game is not over"))
+        Ok(self.ahead.pop_front().expect("the second visit took a move"))
     }
 
     fn search(&mut self, game: &Game) -> Result<(), EvalError> {
@@ -98,13 +94,14 @@ impl PathFollower<'_> {
 }
 
 /// A path from the root to the position of a random visit. At each position one of its visits is drawn: the first was
-/// its own evaluation, where the path ends, and each other went on with a move.
+/// its own evaluation, where the path ends, and each other went on with a move. Only visits that ended where a result
+/// was proven already count for moves below.
 fn draw_path(tree: &Tree, rng: &mut Rng) -> Vec<Move> {
     let mut path = Vec::new();
     while let Some(stats) = tree.stats_after(&path) {
         let own = u64::from(!path.is_empty());
         let visits: u64 = own + stats.iter().map(|edge| edge.visits).sum::<u64>();
-        if visits == own {
+        if visits == 0 {
             break;
         }
         let mut drawn = rng.u64(..visits);
