@@ -145,6 +145,21 @@ fn difference(a: &Path, b: &Path) -> f32 {
     differences.iter().sum::<f32>() / differences.len() as f32
 }
 
+/// The priors and the expected result of a network in two positions.
+fn answers(file: &Path) -> [(Vec<f32>, f32); 2] {
+    let mut evaluator = SparseNetwork::load(file).expect("a network").evaluator();
+    let fens = [
+        "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+        "8/5k2/3p4/1p1Pp2p/pP2Pp1P/P4P1K/8/8 b - - 99 50",
+    ];
+    fens.map(|fen| {
+        let game = Game::from_fen(fen).expect("a legal FEN");
+        let mut priors = vec![0.0; game.legal_moves().len()];
+        let wdl = evaluator.evaluate_into(&game, &game.legal_moves(), &mut priors);
+        (priors, wdl.q())
+    })
+}
+
 #[test]
 fn a_teacher_keeps_what_the_first_weights_know() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -178,6 +193,44 @@ fn a_teacher_keeps_what_the_first_weights_know() {
     let error =
         fails(at, &["train", "--config", "config.json", "--run", "b", "--set", "sources.0.teacher=b.onnx"]);
     assert!(error.contains("teacher") && error.contains("b.onnx"), "{error}");
+}
+
+#[test]
+fn the_policy_of_one_network_goes_with_the_value_of_another() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write_games(at, 80);
+    let train = |run: &str, seed: u64, policy: u64| {
+        let mut config = config();
+        config["seed"] = seed.into();
+        config["model"]["policy"] = policy.into();
+        write_config(at, &config);
+        succeeds(at, &["train", "--config", "config.json", "--run", run]);
+        format!("{run}/checkpoints/last.safetensors")
+    };
+    let export = |checkpoint: &str, policy: &str| -> Vec<String> {
+        let line = format!(
+            "export --checkpoint {checkpoint} --out out/{}.onnx --name a {policy}",
+            checkpoint.replace('/', "-")
+        );
+        line.split_whitespace().map(str::to_owned).collect()
+    };
+    let exported = |checkpoint: &str, policy: &str| {
+        let args = export(checkpoint, policy);
+        succeeds(at, &args.iter().map(String::as_str).collect::<Vec<_>>());
+        answers(&at.join(&args[4]).with_extension("int8.onnx"))
+    };
+    let (first, second) = (train("first", 1, 128), train("second", 2, 128));
+    let (one, other) = (exported(&first, ""), exported(&second, ""));
+    let both = exported(&first, "--policy out/second-checkpoints-last.safetensors.int8.onnx");
+    for ((both, one), other) in both.iter().zip(&one).zip(&other) {
+        assert_eq!((&both.0, both.1), (&other.0, one.1));
+        assert!(one.0 != other.0 && one.1 != other.1);
+    }
+    let small = train("small", 1, 256);
+    let args = export(&first, &format!("--policy {small}"));
+    let error = fails(at, &args.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(error.contains("last.safetensors: a policy of other sizes"), "{error}");
 }
 
 #[test]

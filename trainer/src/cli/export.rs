@@ -29,6 +29,10 @@ pub struct ExportArgs {
     /// [default: a single step, which the engine repeats as often as its option `ThinkSteps` says]
     #[arg(long, value_name = "STEPS")]
     pub(super) unroll: Option<usize>,
+    /// Take the policy from another network of the family sparse, a network file or a checkpoint; the value stays the
+    /// checkpoint's
+    #[arg(long, value_name = "FILE")]
+    pub(super) policy: Option<PathBuf>,
     /// Also write the exported weights to this file, as a small checkpoint for `train --init`
     #[arg(long)]
     pub(super) weights: Option<PathBuf>,

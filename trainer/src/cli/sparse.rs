@@ -74,19 +74,24 @@ pub(super) fn export(args: &ExportArgs) -> Result<()> {
     let checkpoint = SparseCheckpoint::read(&args.checkpoint)?;
     let (config, progress) = run_of(&checkpoint)?;
     let config = serde_json::to_string(&config.without_folders())?;
-    let network = if args.averaged { &checkpoint.average } else { &checkpoint.network };
+    let mut network = if args.averaged { checkpoint.average.clone() } else { checkpoint.network.clone() };
+    if let Some(file) = &args.policy {
+        let with_policy = network.with_policy_of(SparseModel::load(file)?);
+        network =
+            with_policy.with_context(|| format!("--policy {}: a policy of other sizes", file.display()))?;
+    }
     let stem = args.out.file_stem();
     let stem = stem.with_context(|| format!("{} does not name a file", args.out.display()))?;
     let name = args.name.clone().unwrap_or_else(|| stem.to_string_lossy().into_owned());
     make_folder_of(&args.out)?;
     let integers = args.out.with_extension("int8.onnx");
     for (storage, path) in [(OnnxStorage::Float, &args.out), (OnnxStorage::Integer, &integers)] {
-        write_file(path, &sparse_onnx(&name, network, &config, storage))?;
+        write_file(path, &sparse_onnx(&name, &network, &config, storage))?;
         println!("{}, {} samples", written(path)?, progress.samples);
     }
     if let Some(path) = &args.weights {
         make_folder_of(path)?;
-        SparseCheckpoint { average: network.clone(), ..checkpoint.clone() }.write_weights(path)?;
+        SparseCheckpoint { average: network, ..checkpoint }.write_weights(path)?;
     }
     Ok(())
 }

@@ -159,6 +159,23 @@ impl SparseModel {
         self
     }
 
+    /// This network's value with the policy of `other`: the two have nothing in common but the features. None if the
+    /// policies have other sizes.
+    pub fn with_policy_of(self, other: SparseModel) -> Option<SparseModel> {
+        let SparseShape { value, hidden, .. } = self.shape;
+        let fits = SparseShape { value, hidden, ..other.shape } == self.shape;
+        let SparseModel { policy_embedding, policy_bias, rows_a, rows_b, row_bias_a, row_bias_b, .. } = other;
+        fits.then(|| SparseModel {
+            policy_embedding,
+            policy_bias,
+            rows_a,
+            rows_b,
+            row_bias_a,
+            row_bias_b,
+            ..self
+        })
+    }
+
     /// Its tensors, in the order of files.
     pub fn tensors(&self) -> [&SparseTensor; 12] {
         [

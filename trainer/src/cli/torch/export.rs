@@ -1,6 +1,6 @@
 //! `export` for the families that libtorch trains.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use crate::cli::export::ExportArgs;
 use crate::export::{network, onnx, unrolled, write_network};
@@ -12,6 +12,7 @@ use crate::train::{Checkpoint, checkpoint};
 /// # Errors
 /// If the checkpoint cannot be read, a file cannot be written, or the engine cannot load the result.
 pub fn export(args: &ExportArgs) -> Result<()> {
+    ensure!(args.policy.is_none(), "--policy is for networks of the family sparse");
     let loaded = Checkpoint::load(&args.checkpoint)?;
     let (net, weights) = network(&loaded, args.averaged, args.unroll)?;
     let network = write_network(&args.out, args.name.as_deref(), |name| {
