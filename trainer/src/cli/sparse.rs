@@ -331,6 +331,7 @@ mod tests {
         let args = ExportArgs {
             checkpoint: parts.join("checkpoints/last.safetensors"),
             out: at("nets/mine.onnx"),
+            policy: None,
             name: None,
             averaged: true,
             unroll: None,
