@@ -165,7 +165,7 @@ impl SparseModel {
         let SparseShape { value, hidden, .. } = self.shape;
         let fits = SparseShape { value, hidden, ..other.shape } == self.shape;
         let SparseModel { policy_embedding, policy_bias, rows_a, rows_b, row_bias_a, row_bias_b, .. } = other;
-        fits.then(|| SparseModel {
+        fits.then_some(SparseModel {
             policy_embedding,
             policy_bias,
             rows_a,
