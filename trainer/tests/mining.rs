@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use engine::position::Game;
+use engine::position::{Game, PackedMove};
 use trainer::dataset;
 use trainer::dataset::Chunk;
 use trainer::record::{GameRecord, GameResult, NO_EVAL, wdl_of_eval};
@@ -350,9 +350,24 @@ fn games_follow_the_trees_of_our_own_searches() {
     assert!(refused.contains("cannot be used with"), "{refused}");
     let refused = folder.fail(&format!("{line} --network nothing.onnx --tree-paths 40 --name x"));
     assert!(refused.contains("nothing.onnx"), "{refused}");
-    // Random moves from positions of games, of which some are the last before the end.
-    folder.succeed(&format!("{line} --random-plies 1 --name after"));
-    assert_ne!(starts(&folder.games("after")), starts(&games));
+    // Where a path mates, that is not the result of a game.
+    let start = "7k/8/5K2/8/6Q1/8/8/8 w - - 0 1";
+    let m = Game::from_fen(start).expect("a position").legal_moves()[0];
+    let mut mates = Chunk::new("a test");
+    mates.push(&GameRecord {
+        start: Some(start.to_owned()),
+        moves: vec![PackedMove::new(m)],
+        ..GameRecord::default()
+    });
+    dataset::write(&mates, &folder.at("mates.h5")).expect("a file");
+    folder.succeed("mine --engine ./toy --depth 1 --games 8 --from-games mates.h5 --tree-paths 40 --best-move --name won");
+    let won = folder.games("won");
+    let is_over = |game: &GameRecord| {
+        let mut replay = Game::from_fen(&game.start_fen()).expect("a position");
+        game.moves.iter().for_each(|m| replay.play(m.to_legal_move(replay.position())));
+        replay.outcome().is_some()
+    };
+    assert!(won.iter().any(is_over) && won.iter().all(|game| game.result == GameResult::Unknown));
     let refused = folder.fail("mine --engine ./toy --tree-paths 40 --name x");
     assert!(refused.contains("--best-move"), "{refused}");
     folder.write("none.h5", "no games");

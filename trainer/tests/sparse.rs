@@ -227,8 +227,8 @@ fn the_policy_of_one_network_goes_with_the_value_of_another() {
         assert_eq!((&both.0, both.1), (&other.0, one.1));
         assert!(one.0 != other.0 && one.1 != other.1);
     }
-    let small = train("small", 1, 256);
-    let args = export(&first, &format!("--policy {small}"));
+    let wide = train("wide", 1, 256);
+    let args = export(&first, &format!("--policy {wide}"));
     let error = fails(at, &args.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(error.contains("last.safetensors: a policy of other sizes"), "{error}");
 }

@@ -309,7 +309,11 @@ fn read_pgn_book(path: &Path) -> Result<Vec<Option<String>>, StartError> {
 
 #[cfg(test)]
 mod tests {
+    use engine::position::PackedMove;
+
     use super::*;
+    use crate::dataset::{self, Chunk};
+    use crate::record::{GameRecord, INITIAL_FEN};
 
     fn book(name: &str, text: &str) -> Result<Vec<Option<String>>, String> {
         let folder = tempfile::tempdir().unwrap();
@@ -353,6 +357,36 @@ mod tests {
         let one = starts(FirstPositions::Chess960);
         assert!(one.iter().all(same) && one.iter().any(|fen| *fen != one[0]), "{one:?}");
         assert!(starts(FirstPositions::DoubleChess960).iter().filter(|fen| same(fen)).count() < 5);
+    }
+
+    #[test]
+    fn a_start_that_random_moves_end_is_drawn_again() {
+        use crate::record::{Split, split};
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("two.h5");
+        let mut chunk = Chunk::new("a test");
+        // Every move ends the first game by the rule of fifty moves; the second begins.
+        for (fen, uci) in [(Some("8/8/8/4k3/8/4K3/4R3/8 w - - 99 80"), "e2e1"), (None, "e2e4")] {
+            let game = Game::from_fen(fen.unwrap_or(INITIAL_FEN)).unwrap();
+            let m = game.legal_moves().into_iter().find(|m| Game::uci(*m, false) == uci).unwrap();
+            let start = fen.map(str::to_owned);
+            let record = GameRecord { start, moves: vec![PackedMove::new(m)], ..GameRecord::default() };
+            assert_eq!(split(record.identity()), Split::Train);
+            chunk.push(&record);
+        }
+        dataset::write(&chunk, &file).unwrap();
+        let rules = |random_plies| StartRules {
+            first: FirstPositions::Games(vec![file.clone()]),
+            random_plies,
+            careless: false,
+        };
+        let starts = |random_plies| {
+            let starts = StartPositions::new(rules(random_plies), 1).unwrap();
+            (0..40).map(|number| starts.without_engine(number).unwrap()).collect::<Vec<_>>()
+        };
+        let is_late = |start: &Option<String>| start.as_ref().is_some_and(|fen| fen.contains(" 99 "));
+        assert!((5..35).contains(&starts(0).iter().filter(|start| is_late(start)).count()));
+        assert!(starts(1).iter().all(|start| start.as_ref().is_some_and(|fen| fen.contains(" b KQkq - "))));
     }
 
     #[test]
