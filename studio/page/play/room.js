@@ -47,6 +47,8 @@ export class PlayRoom {
   #promotions = [];
   /** @type {NewGameForm | null} */
   #form = null;
+  /** What was last asked for in the form's search for openings. */
+  #sought = '';
   /** Whether the person has to confirm resigning. */
   #resigning = false;
   /** Whether priors are drawn on the board. */
@@ -283,8 +285,10 @@ export class PlayRoom {
 
   /** @param {string} name */
   async #findOpenings(name) {
+    this.#sought = name;
     const found = await openings(name);
-    if (!this.#form) return;
+    // Answers may overtake each other: only the one to what was typed last counts.
+    if (!this.#form || this.#sought !== name) return;
     this.#form = { ...this.#form, openings: found };
     this.#draw();
   }

@@ -108,6 +108,27 @@ test('a game begins with an opening that is found by its name', async () => {
   await page.locator('.opening', { hasText: 'Opening: B90 Sicilian Defense: Najdorf Variation' }).waitFor();
 });
 
+test('an answer to what was typed before does not replace the openings that were found', async () => {
+  let isLate;
+  const late = new Promise((resolve) => { isLate = resolve; });
+  await page.route('**/api/openings?name=', async (route) => {
+    await late;
+    await route.continue();
+  });
+  await button('New game').click();
+  await page.locator('[name=start]').selectOption('opening');
+  await page.locator('[name=opening_name]').fill('najdorf');
+  const najdorf = page.locator('[name=opening] option', { hasText: 'Najdorf' });
+  await najdorf.first().waitFor({ state: 'attached' });
+  const answered = page.waitForResponse('**/api/openings?name=');
+  isLate();
+  await (await answered).finished();
+  // Another round trip, and a frame: what the page does with the answer is done.
+  await page.evaluate(() => fetch('/api/match/books').then((answer) => answer.text())
+    .then(() => new Promise(requestAnimationFrame)));
+  assert.ok(await najdorf.count() > 0);
+});
+
 test('captured pieces and the phase are shown, and sounds are off until they are asked for', async () => {
   await newGame(page, { side: 'both', start: 'fen', fen: '4k3/8/8/3p4/4P3/8/8/4K3 w - - 0 1' });
   await page.locator('.opening', { hasText: 'Endgame' }).waitFor();
