@@ -299,6 +299,12 @@ fn games_begin_at_the_configured_positions() {
     folder.succeed(&format!("{MINE} --games 20 --name random --random-plies 6"));
     let games = folder.games("random");
     assert!(games.iter().all(|game| game.start_fen().ends_with(" 4")), "after six plies it is move 4");
+
+    // Every move draws by the rule of fifty moves: restarting the engine would not help.
+    folder.write("last.epd", "8/8/8/4k3/8/4K3/4R3/8 w - - 99 80\n");
+    let error = folder.fail(&format!("{MINE} --games 1 --name none --book last.epd --random-plies 1"));
+    assert!(error.contains("in game 0 at ply 0: no start position found"), "{error}");
+    assert!(!error.contains("restarted") && !error.contains("the engine"), "{error}");
 }
 
 #[test]

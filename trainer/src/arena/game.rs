@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
-use engine::eval::{Evaluator, Request};
+use engine::eval::Evaluator;
 use engine::players::Player;
 use engine::position::{Game, PackedMove};
-use engine::search::{Limits, Params, SteppedSearch, check_answers};
+use engine::search::{Limits, Params, SteppedSearch};
 use engine::tables::Tables;
 use shakmaty::Color;
 
 use super::contender::classical_move;
 use crate::config::MatchRules;
 use crate::config::tree_memory;
-use crate::gameplay::{BatchedGame, Next, known_result, live};
+use crate::gameplay::{BatchedGame, Next, known_result, live, search_alone};
 use crate::record::{FLAG_ADJUDICATED, GameRecord, GameResult, RngStream, stream_rng};
 
 /// How one side of a match finds its moves.
@@ -112,13 +112,7 @@ pub fn search_match_again(
     if !searches || matches!(again.advance(), Next::Over(_)) {
         bail!("there is no search at ply {ply}");
     }
-    while again.solo.gather(1) > 0 {
-        let requests: Vec<Request<'_>> = again.solo.requests().collect();
-        let answers = evaluator.evaluate(&requests)?;
-        check_answers(&requests, &answers)?;
-        drop(requests);
-        again.solo.answer(&answers);
-    }
+    search_alone(&mut again.solo, 1, evaluator)?;
     again.found().map(PackedMove::new).context("no move")
 }
 

@@ -13,7 +13,8 @@ use super::interrupt;
 use super::out_args::{OutArgs, report};
 use crate::config::bounds::{MAX_GAMES, MAX_RANDOM_PLIES};
 use crate::datagen::{
-    DatagenSummary, FirstPositions, Mine, MoveChoice, StartPositions, StartRules, TreePaths, run_tasks,
+    DatagenSummary, FirstPositions, Mine, MinedMoves, MoveChoice, StartPositions, StartRules, TreePaths,
+    run_tasks,
 };
 use crate::dataset::Store;
 use crate::files::file_name;
@@ -121,15 +122,24 @@ impl MineArgs {
         let engine = self.engines.name(stop)?;
         let mut settings = json!({
             "engine": engine, "options": self.engines.options(), "limit": limit.to_string(),
-            "choice": self.choice.to_string(), "plies": self.plies, "seed": self.seed,
+            "plies": self.plies, "seed": self.seed,
             "book": book, "random_plies": self.random_plies, "careless": self.careless,
             "best_move": self.best_move,
         });
-        let moves = match self.tree_paths {
-            None => format!("choice {}", self.choice),
-            Some(visits) => format!("paths of trees of {visits} visits by {}", file_name(&self.network)),
+        let (moves, played) = match self.tree_paths {
+            None => {
+                settings["choice"] = json!(self.choice.to_string());
+                (MinedMoves::Engine(self.choice.clone()), format!("choice {}", self.choice))
+            }
+            Some(visits) => {
+                let (paths, fingerprint) = TreePaths::load(&self.network, visits)?;
+                let network = file_name(&self.network);
+                settings["tree_paths"] = json!(visits);
+                settings["network"] = json!(format!("{network} {fingerprint:016x}"));
+                (MinedMoves::TreePaths(paths), format!("paths of trees of {visits} visits by {network}"))
+            }
         };
-        let mut source = format!("mined: {engine}, {limit}, {moves}, seed {}", self.seed);
+        let mut source = format!("mined: {engine}, {limit}, {played}, seed {}", self.seed);
         if !book.is_empty() {
             source += &format!(", from {book}");
         }
@@ -157,18 +167,10 @@ impl MineArgs {
         if self.careless {
             source += ", after careless play";
         }
-        let (mut choice, mut tree_paths) = (self.choice.clone(), None);
-        if let Some(visits) = self.tree_paths {
-            let (paths, fingerprint) = TreePaths::load(&self.network, visits)?;
-            (choice, tree_paths) = (MoveChoice::best(), Some(paths));
-            settings["tree_paths"] = json!(visits);
-            settings["network"] = json!(format!("{} {fingerprint:016x}", file_name(&self.network)));
-        }
         let task = Mine {
             games: self.games,
             starts,
-            choice,
-            tree_paths,
+            moves,
             limit,
             plies: usize::from(self.plies),
             seed: self.seed,

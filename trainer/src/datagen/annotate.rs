@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail};
 
-use super::engine_pool::EngineTask;
+use super::engine_pool::{EngineTask, TaskError};
 use super::{EngineError, Limit, UciEngine, position_after, search_record, stored_eval};
 use crate::dataset::{self, PendingGame, replay_game};
 use crate::import::{Filters, ImportError, ReadEvent, ReadOptions, ReadReport, read_games};
@@ -116,7 +116,7 @@ impl Annotate {
         if self.best_moves > 0 {
             game.searches.resize(game.moves.len(), SearchRecord::default());
         }
-        let mut position = position_after(game, *done);
+        let mut position = position_after(game.start.as_deref(), &game.moves[..*done]);
         // A game may continue after a draw by rule that nobody claimed.
         while let Some(&m) = game.moves.get(*done) {
             if !self.keep_known || game.evals[*done] == NO_EVAL {
@@ -159,8 +159,8 @@ impl EngineTask for Annotate {
         pending: &mut PendingGame,
         engine: &mut UciEngine,
         stop: &AtomicBool,
-    ) -> Result<(), EngineError> {
-        self.annotate(&mut pending.game, &mut pending.done, engine, stop)
+    ) -> Result<(), TaskError> {
+        Ok(self.annotate(&mut pending.game, &mut pending.done, engine, stop)?)
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use indicatif::{HumanCount, ProgressBar};
+use thiserror::Error;
 
 use super::{EngineCommand, EngineError, UciEngine};
 use crate::dataset::{PendingGame, Store};
@@ -18,6 +19,17 @@ use crate::record::GameRecord;
 const MAX_FAILURES: u32 = 3;
 /// How often the collector checks the time and the stop flag.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Why the work on a game ends early.
+#[derive(Debug, Error)]
+pub enum TaskError {
+    /// The engine's failure, or the stop flag.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Something that no restart of the engine mends.
+    #[error("{0:#}")]
+    Other(#[from] anyhow::Error),
+}
 
 /// What engines do with games.
 pub trait EngineTask: Sync {
@@ -42,13 +54,14 @@ pub trait EngineTask: Sync {
     ///
     /// # Errors
     ///
-    /// If the engine fails or `stop` is set; `pending` then holds the progress made so far and can be continued.
+    /// If the engine or something else fails or `stop` is set; `pending` then holds the progress made so far and can be
+    /// continued.
     fn process(
         &self,
         pending: &mut PendingGame,
         engine: &mut UciEngine,
         stop: &AtomicBool,
-    ) -> Result<(), EngineError>;
+    ) -> Result<(), TaskError>;
 }
 
 /// What a run that generates games has written.
@@ -140,19 +153,23 @@ fn process_with_restarts(
             Some(running) => Ok(running),
             None => UciEngine::start(command, halt),
         }
+        .map_err(TaskError::from)
         .and_then(|running| task.process(pending, engine.insert(running), halt));
+        let PendingGame { number, done, .. } = *pending;
         let error = match attempt {
             Ok(()) => {
                 pending.finished = true;
                 return Ok(());
             }
-            Err(EngineError::Interrupted) => return Ok(()),
-            Err(error @ EngineError::Failed(..)) => error,
-            Err(error) => return Err(error.into()),
+            Err(TaskError::Engine(EngineError::Interrupted)) => return Ok(()),
+            Err(TaskError::Engine(error @ EngineError::Failed(..))) => error,
+            Err(TaskError::Engine(error)) => return Err(error.into()),
+            Err(TaskError::Other(error)) => {
+                return Err(error.context(format!("in game {number} at ply {done}")));
+            }
         };
         *engine = None;
-        failures = if pending.done > before { 1 } else { failures + 1 };
-        let PendingGame { number, done, .. } = pending;
+        failures = if done > before { 1 } else { failures + 1 };
         if failures == MAX_FAILURES {
             bail!("{error}, {MAX_FAILURES} times in game {number} at ply {done}");
         }

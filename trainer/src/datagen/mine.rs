@@ -5,25 +5,30 @@ use std::sync::atomic::AtomicBool;
 
 use engine::position::{Outcome, PackedMove};
 
-use super::engine_pool::EngineTask;
+use super::engine_pool::{EngineTask, TaskError};
 use super::move_choice::MoveChoice;
 use super::start_positions::StartPositions;
-use super::tree_paths::TreePaths;
-use super::{EngineError, Limit, UciEngine, position_after, search_record, stored_eval};
+use super::tree_paths::{PathFollower, TreePaths};
+use super::{Limit, UciEngine, position_after, search_record, stored_eval};
 use crate::dataset::PendingGame;
 use crate::record::{FLAG_CHESS960, GameRecord, GameResult, game_rng};
 
+/// Which moves are played.
+pub enum MinedMoves {
+    /// The engine's best ones.
+    Engine(MoveChoice),
+    /// Those along the trees of our own searches.
+    TreePaths(TreePaths),
+}
+
 /// Games of an engine against itself, or along the trees of our own searches with its evaluations.
-#[derive(Clone)]
 pub struct Mine {
     /// How many games, those in the files included.
     pub games: u64,
     /// Where games begin.
     pub starts: StartPositions,
-    /// Which of the engine's best moves is played.
-    pub choice: MoveChoice,
-    /// The moves that are played instead, if not the engine's.
-    pub tree_paths: Option<TreePaths>,
+    /// Which moves are played.
+    pub moves: MinedMoves,
     /// The engine's limit for a move.
     pub limit: Limit,
     /// A game that is not over after so many plies ends without a result.
@@ -42,25 +47,24 @@ impl Mine {
     ///
     /// # Errors
     ///
-    /// If the engine fails or `stop` is set; `game` then holds the moves so far and can be continued.
+    /// If the engine or our network fails, no start is found or `stop` is set; `game` then holds the moves so far and can be
+    /// continued.
     fn play(
         &self,
         number: u64,
         game: &mut GameRecord,
         engine: &mut UciEngine,
         stop: &AtomicBool,
-    ) -> Result<(), EngineError> {
+    ) -> Result<(), TaskError> {
         engine.new_game(stop)?;
         if game.moves.is_empty() {
             game.start = self.starts.start(number, engine, stop)?;
         }
-        let mut follower = match &self.tree_paths {
-            Some(paths) => {
-                Some(paths.begin().map_err(|error| engine.failed(format!("our network: {error:#}")))?)
-            }
-            None => None,
+        let mut moves = match &self.moves {
+            MinedMoves::Engine(choice) => Moves::Engine(choice),
+            MinedMoves::TreePaths(paths) => Moves::Path(paths.begin()?),
         };
-        let mut position = position_after(game, game.moves.len());
+        let mut position = position_after(game.start.as_deref(), &game.moves);
         if position.is_chess960() {
             game.flags |= FLAG_CHESS960;
         }
@@ -68,7 +72,7 @@ impl Mine {
             if let Some(outcome) = position.game.outcome() {
                 // Where random paths lead says nothing about the positions on the way.
                 game.result = match outcome {
-                    _ if follower.is_some() => GameResult::Unknown,
+                    _ if matches!(moves, Moves::Path(_)) => GameResult::Unknown,
                     Outcome::Decisive { winner } => GameResult::won_by(winner),
                     Outcome::Draw(_) => GameResult::Draw,
                 };
@@ -77,22 +81,37 @@ impl Mine {
             if game.moves.len() >= self.plies {
                 return Ok(());
             }
-            let moves = engine.best(&position, self.limit, self.choice.moves(), stop)?;
+            let best = engine.best(&position, self.limit, moves.wanted(), stop)?;
             // The random numbers of ply 0 were used for the start position.
             let mut rng = game_rng(self.seed, number, game.moves.len() as u64 + 1);
-            let m = match &mut follower {
-                Some(follower) => follower
-                    .next(&position.game, &mut rng)
-                    .map_err(|error| engine.failed(error.to_string()))?,
-                None => moves[self.choice.draw(moves.len(), &mut rng)].m,
+            let m = match &mut moves {
+                Moves::Engine(choice) => best[choice.draw(best.len(), &mut rng)].m,
+                Moves::Path(follower) => follower.next(&position.game, &mut rng)?,
             };
             game.moves.push(PackedMove::new(m));
             let mover = position.game.turn();
-            game.evals.push(stored_eval(&moves[0], mover));
+            game.evals.push(stored_eval(&best[0], mover));
             if self.record_best {
-                game.searches.push(search_record(&moves[..1], mover));
+                game.searches.push(search_record(&best[..1], mover));
             }
             position.play(m);
+        }
+    }
+}
+
+/// The moves of one game.
+enum Moves<'a> {
+    Engine(&'a MoveChoice),
+    Path(PathFollower<'a>),
+}
+
+impl Moves<'_> {
+    /// How many of the engine's best moves are wanted.
+    fn wanted(&self) -> usize {
+        match self {
+            Moves::Engine(choice) => choice.moves(),
+            // For the evaluation.
+            Moves::Path(_) => 1,
         }
     }
 }
@@ -120,7 +139,7 @@ impl EngineTask for Mine {
         pending: &mut PendingGame,
         engine: &mut UciEngine,
         stop: &AtomicBool,
-    ) -> Result<(), EngineError> {
+    ) -> Result<(), TaskError> {
         let played = self.play(pending.number, &mut pending.game, engine, stop);
         pending.done = pending.game.moves.len();
         played

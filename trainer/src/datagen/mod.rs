@@ -17,12 +17,12 @@ use engine::position::PackedMove;
 use engine::search::Score;
 use shakmaty::Color;
 
-use crate::record::{EvalComment, GameRecord, MAX_CENTIPAWNS, NO_EVAL, SearchRecord, wdl_of_eval};
+use crate::record::{EvalComment, MAX_CENTIPAWNS, NO_EVAL, SearchRecord, wdl_of_eval};
 
 pub use annotate::Annotate;
 pub use engine::uci_client::{EngineCommand, EngineError, EngineMove, Limit, UciEngine, UciPosition};
-pub use engine_pool::{DatagenSummary, EngineTask, run_tasks};
-pub use mine::Mine;
+pub use engine_pool::{DatagenSummary, EngineTask, TaskError, run_tasks};
+pub use mine::{Mine, MinedMoves};
 pub use move_choice::MoveChoice;
 pub use start_positions::{FirstPositions, StartError, StartPositions, StartRules};
 pub use tree_paths::TreePaths;
@@ -72,10 +72,10 @@ fn stored_eval(scored: &EngineMove, mover: Color) -> i16 {
     }
 }
 
-/// The position of a game after so many plies.
-fn position_after(game: &GameRecord, plies: usize) -> UciPosition {
-    let mut position = UciPosition::new(game.start.as_deref()).expect("games have starts that were checked");
-    game.moves[..plies].iter().for_each(|m| position.play(m.to_legal_move(position.game.position())));
+/// The position after the moves of a stored game.
+fn position_after(start: Option<&str>, moves: &[PackedMove]) -> UciPosition {
+    let mut position = UciPosition::new(start).expect("games have starts that were checked");
+    moves.iter().for_each(|m| position.play(m.to_legal_move(position.game.position())));
     position
 }
 

@@ -41,11 +41,6 @@ impl fmt::Display for MoveChoice {
 }
 
 impl MoveChoice {
-    /// Always the best.
-    pub fn best() -> MoveChoice {
-        MoveChoice(vec![1.0])
-    }
-
     /// The number of weights.
     pub fn moves(&self) -> usize {
         self.0.len()

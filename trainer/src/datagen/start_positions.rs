@@ -14,6 +14,7 @@ use shakmaty::fen::Fen;
 use shakmaty::{Board, EnPassantMode, Position, Role, Setup};
 use thiserror::Error;
 
+use super::engine_pool::TaskError;
 use super::move_choice::MoveChoice;
 use super::stored_positions::StoredPositions;
 use super::{EngineError, Limit, UciEngine, UciPosition};
@@ -125,13 +126,13 @@ impl StartPositions {
         number: u64,
         engine: &mut UciEngine,
         stop: &AtomicBool,
-    ) -> Result<Option<String>, EngineError> {
+    ) -> Result<Option<String>, TaskError> {
         if !self.rules.careless {
-            return self.without_engine(number).map_err(|error| engine.failed(error.to_string()));
+            return Ok(self.without_engine(number)?);
         }
         let mut rng = game_rng(self.seed, number, 0);
         for _ in 0..TRIES {
-            let first = self.first(number, &mut rng).map_err(|error| engine.failed(error.to_string()))?;
+            let first = self.first(number, &mut rng)?;
             let mut position = UciPosition::new(first.as_deref()).expect("checked when it was read");
             let found = play_random(&mut position, self.rules.random_plies, &mut rng)
                 && play_carelessly(&mut position, engine, &mut rng, stop)?;
@@ -139,7 +140,7 @@ impl StartPositions {
                 return Ok(start_fen(&position));
             }
         }
-        Err(engine.failed(none_found().to_string()))
+        Err(none_found().into())
     }
 
     /// [`StartPositions::start`] without careless play, which alone needs an engine.

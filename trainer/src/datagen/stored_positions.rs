@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
+use engine::position::PackedMove;
 use fastrand::Rng;
 
 use super::{UciPosition, position_after};
@@ -58,8 +59,10 @@ impl StoredPositions {
             let ply = rng.usize(..self.count());
             let index = self.ends.partition_point(|end| *end <= ply);
             let (chunk, game) = self.games[index];
-            let game = self.chunks[chunk].game(game);
-            position_after(&game, game.moves.len() + ply - self.ends[index])
+            let game = self.chunks[chunk].replay(game);
+            let plies = game.moves.len() + ply - self.ends[index];
+            let moves: Vec<PackedMove> = game.moves[..plies].iter().copied().map(PackedMove).collect();
+            position_after(game.start, &moves)
         };
         // A game may have gone on after a draw by rule that nobody claimed.
         let open = (0..tries).map(|_| drawn(rng)).find(|position| position.game.outcome().is_none());
@@ -71,7 +74,7 @@ impl StoredPositions {
 mod tests {
     use std::collections::BTreeMap;
 
-    use engine::position::{Game, PackedMove};
+    use engine::position::Game;
 
     use super::*;
     use crate::record::{FLAG_PUZZLE, GameRecord, game_rng};
@@ -99,7 +102,8 @@ mod tests {
                 if number == 3 {
                     game.flags = FLAG_PUZZLE;
                 } else if split(game.identity()) == Split::Train {
-                    let fens = (0..game.moves.len()).map(|ply| position_after(&game, ply).game.fen());
+                    let fens =
+                        (0..game.moves.len()).map(|ply| position_after(None, &game.moves[..ply]).game.fen());
                     fens.for_each(|fen| *expected.entry(fen).or_insert(0.0) += 1.0);
                 } else {
                     held_out += 1;

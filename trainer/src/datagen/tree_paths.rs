@@ -2,25 +2,26 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::Mutex;
 
-use anyhow::{Result, ensure};
-use engine::eval::{Answer, EvalError, Evaluator, Request};
+use anyhow::{Context, Result, ensure};
+use engine::eval::Evaluator;
 use engine::position::Game;
-use engine::search::{Limits, Params, SteppedSearch, Tree, check_answers};
+use engine::search::{Limits, Params, SteppedSearch, Tree};
 use engine::tables::Tables;
 use fastrand::Rng;
 use shakmaty::Move;
 
-use crate::gameplay::{Backend, load_network};
+use crate::gameplay::{Backend, load_network, search_alone};
 
 /// Memory for a search's tree.
 const MEMORY: usize = 32 << 20;
 
 /// A network that searches, whose trees the games follow.
-#[derive(Clone)]
 pub struct TreePaths {
-    network: Arc<dyn Backend>,
+    network: Box<dyn Backend>,
+    /// Evaluators that no game has at the moment: some networks take long to open one.
+    idle: Mutex<Vec<Box<dyn Evaluator>>>,
     visits: u64,
     params: Params,
 }
@@ -38,7 +39,7 @@ impl TreePaths {
         // All visits are wanted, each tree for itself.
         let params = Params { reuse: false, smart_pruning: 0.0, ..Params::native() };
         let params = params.for_evaluators(network.is_exact());
-        Ok((TreePaths { network: Arc::new(network), visits, params }, fingerprint))
+        Ok((TreePaths { network: Box::new(network), idle: Mutex::default(), visits, params }, fingerprint))
     }
 
     /// What one game follows.
@@ -47,16 +48,18 @@ impl TreePaths {
     ///
     /// The network's runtime cannot be started.
     pub fn begin(&self) -> Result<PathFollower<'_>> {
-        let evaluator = self.network.evaluator(1)?;
+        let idle = self.idle.lock().expect("not poisoned").pop();
+        let evaluator = idle.map_or_else(|| self.network.evaluator(1), Ok)?;
         let search = SteppedSearch::new(Tables::default(), MEMORY);
-        Ok(PathFollower { paths: self, evaluator, search, ahead: VecDeque::new() })
+        Ok(PathFollower { paths: self, evaluator: Some(evaluator), search, ahead: VecDeque::new() })
     }
 }
 
 /// A game's way through one tree after another.
 pub struct PathFollower<'a> {
     paths: &'a TreePaths,
-    evaluator: Box<dyn Evaluator>,
+    /// Given back at the end.
+    evaluator: Option<Box<dyn Evaluator>>,
     search: SteppedSearch,
     /// The moves of the present path that were not played yet.
     ahead: VecDeque<Move>,
@@ -72,7 +75,7 @@ impl PathFollower<'_> {
     /// # Panics
     ///
     /// If the game is over. The last move must have been played.
-    pub fn next(&mut self, game: &Game, rng: &mut Rng) -> Result<Move, EvalError> {
+    pub fn next(&mut self, game: &Game, rng: &mut Rng) -> Result<Move> {
         if self.ahead.is_empty() {
             self.search(game)?;
             self.ahead = draw_path(self.search.tree(), rng).into();
@@ -80,16 +83,19 @@ impl PathFollower<'_> {
         Ok(self.ahead.pop_front().expect("the second visit took a move"))
     }
 
-    fn search(&mut self, game: &Game) -> Result<(), EvalError> {
+    fn search(&mut self, game: &Game) -> Result<()> {
         let limits = Limits { visits: Some(self.paths.visits), ..Limits::default() };
         self.search.start(game, limits, self.paths.params.clone());
-        while self.search.gather(1) > 0 {
-            let requests: Vec<Request<'_>> = self.search.requests().collect();
-            let answers: Vec<Answer> = self.evaluator.evaluate(&requests)?;
-            check_answers(&requests, &answers)?;
-            self.search.answer(&answers);
+        let evaluator = self.evaluator.as_mut().expect("there until the end");
+        search_alone(&mut self.search, 1, &mut **evaluator).context("our network")
+    }
+}
+
+impl Drop for PathFollower<'_> {
+    fn drop(&mut self) {
+        if let Ok(mut idle) = self.paths.idle.lock() {
+            idle.extend(self.evaluator.take());
         }
-        Ok(())
     }
 }
 

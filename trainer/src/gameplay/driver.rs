@@ -79,7 +79,7 @@ pub fn drive<G: BatchedGame>(
     Ok(slots.into_iter().map(|slot| slot.game).collect())
 }
 
-/// StartPositions a game; none if it is over at once.
+/// Starts a game; none if it is over at once.
 fn start<G: BatchedGame>(mut game: G, done: &mut dyn FnMut(G::Outcome)) -> Option<Slot<G>> {
     match game.advance() {
         Next::Search(evaluator) => Some(Slot { game, evaluator, pending: 0 }),
@@ -128,4 +128,23 @@ fn answer<G: BatchedGame>(
         left = others;
     }
     Ok(answers.len())
+}
+
+/// Ends a search that shares its evaluator with no other; every batch has up to `leaves` positions.
+///
+/// # Errors
+///
+/// The evaluator fails, or leaves something unanswered.
+pub fn search_alone(
+    search: &mut SteppedSearch,
+    leaves: usize,
+    evaluator: &mut dyn Evaluator,
+) -> Result<(), EvalError> {
+    while search.gather(leaves) > 0 {
+        let requests: Vec<Request<'_>> = search.requests().collect();
+        let answers = evaluator.evaluate(&requests)?;
+        check_answers(&requests, &answers)?;
+        search.answer(&answers);
+    }
+    Ok(())
 }

@@ -8,6 +8,6 @@ mod network;
 mod openings;
 mod driver;
 
-pub use driver::{BatchedGame, Next, drive};
+pub use driver::{BatchedGame, Next, drive, search_alone};
 pub use network::{Backend, LoadedNet, load_network};
 pub use openings::{OpeningsAndTables, known_result};

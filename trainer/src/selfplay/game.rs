@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use engine::eval::{Evaluator, Request, centipawns_of_q};
+use engine::eval::{Evaluator, centipawns_of_q};
 use engine::position::{Game, PackedMove};
-use engine::search::{Gumbel, Limits, Noise, Proof, SteppedSearch, check_answers, sample_by_visits};
+use engine::search::{Gumbel, Limits, Noise, Proof, SteppedSearch, sample_by_visits};
 use engine::tables::Tables;
 use shakmaty::{Color, Move};
 
 use super::policy_target::policy_target;
 use crate::config::{GumbelRules, SelfPlayRules};
-use crate::gameplay::known_result;
-use crate::gameplay::{BatchedGame, Next, live};
+use crate::gameplay::{BatchedGame, Next, known_result, live, search_alone};
 use crate::record::{
     FLAG_ADJUDICATED, FLAG_SELF_PLAY, GameRecord, GameResult, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS,
     RngStream, SearchRecord, stream_rng,
@@ -270,13 +269,7 @@ pub fn search_again(
     let mut again = SelfPlayGame::new(setup, number, 0, before);
     ensure!(again.end().is_none(), "it is over before ply {ply}");
     again.start_search();
-    while again.solo.gather(leaves) > 0 {
-        let requests: Vec<Request<'_>> = again.solo.requests().collect();
-        let answers = evaluator.evaluate(&requests)?;
-        check_answers(&requests, &answers)?;
-        drop(requests);
-        again.solo.answer(&answers);
-    }
+    search_alone(&mut again.solo, leaves, evaluator)?;
     let is_target = again.searching.take().unwrap_or_default();
     again.finish_search(is_target);
     let (m, searched) = (again.record.moves.pop(), again.record.searches.pop());
