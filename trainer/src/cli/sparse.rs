@@ -345,7 +345,10 @@ mod tests {
         let begun = SparseRun::start(&at("more"), &config, trained.clone()).unwrap();
         assert_eq!(begun.averaged(), &init);
         let wider = SparseTrainConfig::load(&[at("config.json")], &["model.value=128".to_owned()]).unwrap();
-        let error = SparseRun::start(&at("wider"), &wider, trained).err().unwrap().to_string();
+        let begun = SparseRun::start(&at("wider"), &wider, trained).unwrap();
+        assert_eq!(begun.averaged().shape, wider.shape());
+        let narrower = InitialWeights::Trained(begun.averaged().clone());
+        let error = SparseRun::start(&at("narrower"), &config, narrower).err().unwrap().to_string();
         assert!(error.contains("other sizes"), "{error}");
         for name in ["nets/mine.onnx", "nets/mine.int8.onnx"] {
             let network = SparseNetwork::load(&at(name)).unwrap();

@@ -62,7 +62,7 @@ impl Mine {
         }
         let mut moves = match &self.moves {
             MinedMoves::Engine(choice) => Moves::Engine(choice),
-            MinedMoves::TreePaths(paths) => Moves::Path(paths.begin()?),
+            MinedMoves::TreePaths(paths) => Moves::Path(Box::new(paths.begin()?)),
         };
         let mut position = position_after(game.start.as_deref(), &game.moves);
         if position.is_chess960() {
@@ -102,7 +102,7 @@ impl Mine {
 /// The moves of one game.
 enum Moves<'a> {
     Engine(&'a MoveChoice),
-    Path(PathFollower<'a>),
+    Path(Box<PathFollower<'a>>),
 }
 
 impl Moves<'_> {

@@ -133,30 +133,36 @@ impl SparseModel {
         network
     }
 
-    /// The same network with a hidden layer of `hidden` units: the new ones have random weights and no influence yet.
+    /// The same network with the wider layers of `shape`: new units have random weights and no influence yet, so that it
+    /// gives the same answers.
     ///
     /// # Panics
     ///
-    /// If it has more already.
-    pub fn widened(mut self, hidden: usize, seed: u64) -> SparseModel {
-        let SparseShape { value, hidden: old, .. } = self.shape;
-        assert!(old <= hidden, "at least as many units");
-        let SparseModel {
-            shape,
-            value_l1_weight: mut l1,
-            value_l1_bias: mut bias,
-            value_out_weight: mut out,
-            ..
-        } = SparseModel::new(SparseShape { hidden, ..self.shape }, seed);
-        for row in 0..value {
-            l1.w[row * hidden..][..old].copy_from_slice(&self.value_l1_weight.w[row * old..][..old]);
+    /// If a layer of `shape` is narrower.
+    pub fn widened(self, shape: SparseShape, seed: u64) -> SparseModel {
+        assert!(self.shape.fits_into(&shape), "{:?} does not fit into {shape:?}", self.shape);
+        let (half, gap) = (self.shape.half(), shape.half() - self.shape.half());
+        let mut wider = SparseModel::new(shape, seed);
+        for (tensor, from) in wider.tensors_mut().into_iter().zip(self.tensors()) {
+            let mut weights = tensor.plain(&tensor.w);
+            // What reads a new unit.
+            match tensor.name {
+                "rows_a" | "rows_b" => weights.fill(0.0),
+                "value_l1_weight" | "value_out_weight" => weights[from.rows * tensor.width..].fill(0.0),
+                _ => (),
+            }
+            // Unit i of the policy is the product of columns i and i + P/2.
+            let is_gated = matches!(tensor.name, "policy_embedding" | "policy_bias");
+            let old = from.plain(&from.w);
+            for (row, old) in old.chunks(from.width).enumerate() {
+                let row = &mut weights[row * tensor.width..][..tensor.width];
+                for (column, weight) in old.iter().enumerate() {
+                    row[column + if is_gated && column >= half { gap } else { 0 }] = *weight;
+                }
+            }
+            tensor.w = tensor.blocked(&weights);
         }
-        bias.w[..old].copy_from_slice(&self.value_l1_bias.w);
-        out.w.fill(0.0);
-        out.w[..3 * old].copy_from_slice(&self.value_out_weight.w);
-        self.shape = shape;
-        (self.value_l1_weight, self.value_l1_bias, self.value_out_weight) = (l1, bias, out);
-        self
+        wider
     }
 
     /// This network's value with the policy of `other`: the two have nothing in common but the features. None if the

@@ -12,7 +12,6 @@ use super::checkpoint::SparseCheckpoint;
 use super::learner::SparseLearner;
 use super::network::SparseModel;
 use super::pass::SparseTally;
-use super::shape::SparseShape;
 use super::sources::HeldOutSamples;
 use super::stream::{SampleSource, SampleStream, StreamCursor, StreamSizes};
 use super::validation::validate;
@@ -98,8 +97,8 @@ impl SparseRun {
     ///
     /// # Errors
     ///
-    /// If the folder already contains a checkpoint or cannot be written, or `init` has other sizes; its hidden layer may
-    /// be smaller ([`SparseModel::widened`]).
+    /// If the folder already contains a checkpoint or cannot be written, or `init` has other sizes; they may be
+    /// smaller ([`SparseModel::widened`]).
     pub fn start(folder: &Path, config: &SparseTrainConfig, init: InitialWeights) -> Result<SparseRun> {
         if SparseRun::is_begun(folder) {
             let folder = folder.display();
@@ -112,12 +111,11 @@ impl SparseRun {
             InitialWeights::Random => SparseModel::new(expected, config.seed),
             InitialWeights::Untrained(init) | InitialWeights::Trained(init) => {
                 let found = init.shape;
-                let fits = SparseShape { hidden: expected.hidden, ..found } == expected;
                 ensure!(
-                    fits && found.hidden <= expected.hidden,
-                    "the initial network has other sizes: {found:?}, expected {expected:?}; only hidden may grow"
+                    found.fits_into(&expected),
+                    "the initial network has other sizes: {found:?}, expected {expected:?}; they may only grow"
                 );
-                init.widened(expected.hidden, config.seed)
+                init.widened(expected, config.seed)
             }
         };
         let average = network.clone();

@@ -31,6 +31,15 @@ impl SparseShape {
     pub fn half(&self) -> usize {
         self.policy / 2
     }
+
+    /// Whether a network of these sizes can be widened to `other`.
+    pub fn fits_into(&self, other: &SparseShape) -> bool {
+        let SparseShape { policy, value, hidden, .. } = *self;
+        *self == SparseShape { policy, value, hidden, ..*other }
+            && policy <= other.policy
+            && value <= other.value
+            && hidden <= other.hidden
+    }
 }
 
 impl SparseTrainConfig {

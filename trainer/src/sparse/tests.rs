@@ -42,17 +42,39 @@ fn losses(network: &SparseModel, batch: &SparseBatch) -> SparseTally {
 }
 
 #[test]
-fn a_wider_hidden_layer_begins_with_the_same_answers_and_learns() {
+fn a_wider_network_begins_with_the_same_answers_and_learns() {
     let batch = samples(&SMALL, 150, 1).batch(0..150);
     let network = SparseModel::new(SMALL, 2);
-    let wide = network.clone().widened(9, 3);
-    assert_eq!((wide.shape, wide.value_l1_weight.w.len()), (SparseShape { hidden: 9, ..SMALL }, 8 * 9));
-    let (before, after) = (losses(&network, &batch), losses(&wide, &batch));
-    assert!((before.value() - after.value()).abs() < 1e-6, "{before:?} {after:?}");
-    let mut learner = SparseLearner::new(wide, SparseAdam::default(), 1);
-    learner.step(&batch, 0.01);
-    assert!(learner.network.value_out_weight.w[3 * 5..].iter().any(|w| *w != 0.0));
-    assert_eq!(network.clone().widened(5, 3), network);
+    let SparseShape { policy, value, hidden, .. } = SMALL;
+    let before = losses(&network, &batch);
+    for shape in [
+        SparseShape { hidden: hidden + 4, ..SMALL },
+        SparseShape { value: value + 8, ..SMALL },
+        SparseShape { policy: policy + 6, ..SMALL },
+        SparseShape { policy: policy + 2, value: value + 3, hidden: hidden + 1, ..SMALL },
+    ] {
+        let wide = network.clone().widened(shape, 3);
+        assert_eq!((wide.shape, wide.parameters()), (shape, SparseModel::zeros(shape).parameters()));
+        let after = losses(&wide, &batch);
+        assert!((before.value() - after.value()).abs() < 1e-6, "{shape:?} {before:?} {after:?}");
+        assert!((before.policy() - after.policy()).abs() < 1e-6, "{shape:?} {before:?} {after:?}");
+        // What reads the new units learns at the first step.
+        let mut learner = SparseLearner::new(wide, SparseAdam::default(), 1);
+        learner.step(&batch, 0.01);
+        let learnt = &learner.network;
+        if shape.hidden > hidden {
+            assert!(learnt.value_out_weight.w[3 * hidden..].iter().any(|w| *w != 0.0));
+        }
+        if shape.value > value {
+            let read = |row| (0..shape.hidden).any(|column| learnt.value_l1_weight.get(row, column) != 0.0);
+            assert!((value..shape.value).any(read));
+        }
+        if shape.policy > policy {
+            let read = |row| learnt.rows_b.get(row, SMALL.half()) != 0.0;
+            assert!((0..shape.rows_b).any(read));
+        }
+    }
+    assert_eq!(network.clone().widened(SMALL, 3), network);
 }
 
 #[test]
