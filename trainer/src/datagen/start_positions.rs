@@ -32,6 +32,8 @@ const FEW: f64 = 0.05;
 const CARELESS_PLIES: std::ops::RangeInclusive<u32> = 6..=60;
 /// Attempts to find a start position before giving up.
 const TRIES: u32 = 1000;
+/// Attempts with one position of a book before the next is taken: some have only moves that end the game.
+const TRIES_EACH: u32 = 20;
 
 /// The positions that games begin with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,7 +87,8 @@ pub enum StartError {
     },
 }
 
-/// Start positions by number: a function of the seed.
+/// Start positions by number: a function of the seed. A position of a book after which random moves end the game again and
+/// again gives way to the next.
 #[derive(Clone, Debug)]
 pub struct StartPositions {
     rules: StartRules,
@@ -131,8 +134,8 @@ impl StartPositions {
             return Ok(self.without_engine(number)?);
         }
         let mut rng = game_rng(self.seed, number, 0);
-        for _ in 0..TRIES {
-            let first = self.first(number, &mut rng)?;
+        for attempt in 0..TRIES {
+            let first = self.first(number + u64::from(attempt / TRIES_EACH), &mut rng)?;
             let mut position = UciPosition::new(first.as_deref()).expect("checked when it was read");
             let found = play_random(&mut position, self.rules.random_plies, &mut rng)
                 && play_carelessly(&mut position, engine, &mut rng, stop)?;
@@ -150,8 +153,8 @@ impl StartPositions {
     /// If no start position is found.
     pub fn without_engine(&self, number: u64) -> anyhow::Result<Option<String>> {
         let mut rng = game_rng(self.seed, number, 0);
-        for _ in 0..TRIES {
-            let first = self.first(number, &mut rng)?;
+        for attempt in 0..TRIES {
+            let first = self.first(number + u64::from(attempt / TRIES_EACH), &mut rng)?;
             if self.rules.random_plies == 0 {
                 return Ok(first);
             }
@@ -388,6 +391,28 @@ mod tests {
         let is_late = |start: &Option<String>| start.as_ref().is_some_and(|fen| fen.contains(" 99 "));
         assert!((5..35).contains(&starts(0).iter().filter(|start| is_late(start)).count()));
         assert!(starts(1).iter().all(|start| start.as_ref().is_some_and(|fen| fen.contains(" b KQkq - "))));
+    }
+
+    #[test]
+    fn a_position_of_a_book_whose_every_move_ends_the_game_gives_way_to_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let book = folder.path().join("book.epd");
+        let last = "8/8/8/4k3/8/4K3/4R3/8 w - - 99 80";
+        std::fs::write(&book, format!("{last}\n4k3/8/8/8/8/8/8/R3K3 w Q - 0 1\n")).unwrap();
+        let starts = |random_plies| {
+            let rules = StartRules {
+                first: FirstPositions::Book(book.clone()),
+                random_plies,
+                ..StartRules::default()
+            };
+            let starts = StartPositions::new(rules, 1).unwrap();
+            (0..10).map(|number| starts.without_engine(number).unwrap().unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(starts(0).iter().filter(|fen| *fen == last).count(), 5);
+        assert!(
+            starts(1).iter().all(|fen| fen.contains("k3/8/8/")),
+            "of the other, after one move of White"
+        );
     }
 
     #[test]
