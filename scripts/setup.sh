@@ -39,6 +39,17 @@ die() {
     exit 1
 }
 
+# retried COMMAND...: tries three times, as downloads break off.
+retried() {
+    local again
+    for again in 1 2; do
+        "$@" >&2 && return
+        say "that failed; trying again ($again of 2)"
+        sleep 5
+    done
+    "$@" >&2
+}
+
 # --- Rust ---------------------------------------------------------------------
 
 # A GUI started from the desktop seldom has cargo's folder in its PATH.
@@ -70,7 +81,7 @@ check_components() {
     ((${#missing[@]})) || { say "rustfmt and clippy: already there" && return; }
     command -v rustup >/dev/null || die "${missing[*]} missing: install them with your Rust."
     say "adding ${missing[*]} by rustup"
-    (cd "$ROOT" && rustup component add "${missing[@]}") >&2
+    (cd "$ROOT" && retried rustup component add "${missing[@]}")
 }
 
 # --- Debian packages ----------------------------------------------------------
@@ -131,9 +142,9 @@ fetch_wheels() {
         platforms+=(--platform "manylinux${tag}_$(uname -m)")
     done
     python=$(python_with_pip)
-    TMPDIR=$SCRATCH "$python" -m pip download --quiet --disable-pip-version-check --no-cache-dir --no-deps \
+    TMPDIR=$SCRATCH retried "$python" -m pip download --quiet --disable-pip-version-check --no-cache-dir --no-deps \
         --require-hashes --only-binary=:all: --python-version 3.11 --implementation cp --abi cp311 --abi none \
-        "${platforms[@]}" --dest "$SCRATCH" --requirement "$pins" >&2 ||
+        "${platforms[@]}" --dest "$SCRATCH" --requirement "$pins" ||
         die "pip could not fetch what $(basename "$pins") pins: is there a network, and a package index for pip?"
 }
 
@@ -221,9 +232,9 @@ get_chess() {
     unpack "$SCRATCH"/setuptools-*.whl "$SCRATCH/build" ''
     local python
     python=$(python_with_pip)
-    TMPDIR=$SCRATCH PYTHONPATH=$SCRATCH/build "$python" -m pip install --quiet --disable-pip-version-check \
+    TMPDIR=$SCRATCH PYTHONPATH=$SCRATCH/build retried "$python" -m pip install --quiet --disable-pip-version-check \
         --no-cache-dir --no-deps --no-build-isolation --no-compile --root-user-action ignore \
-        --require-hashes --target "$SCRATCH/python" --requirement "$ROOT/scripts/deps-tests.txt" >&2 ||
+        --require-hashes --target "$SCRATCH/python" --requirement "$ROOT/scripts/deps-tests.txt" ||
         die "pip could not fetch python-chess: is there a network, and a package index for pip?"
     cp "$ROOT/scripts/deps-tests.txt" "$SCRATCH/python/chess.pins"
     [[ ! -e $DEPS/python ]] || mv "$DEPS/python" "$SCRATCH/old"
@@ -239,7 +250,7 @@ have_browser_driver() {
 # npm empties the folder first; the copy of the lock file says that everything is there.
 get_browser_driver() {
     say "fetching what the browser tests need by npm (about 40 MB)"
-    (cd "$ROOT/studio" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error) >&2 ||
+    (cd "$ROOT/studio" && retried npm ci --ignore-scripts --no-audit --no-fund --loglevel=error) ||
         die "npm could not fetch what studio/package-lock.json pins: is there a network, and a registry for npm?"
     cp "$ROOT/studio/package-lock.json" "$ROOT/studio/node_modules/lock.pins"
     say "what the browser tests need is in studio/node_modules"
@@ -263,8 +274,8 @@ get_ray() {
         sed -n 's/ *\\$//; /^[a-z]/p' "$pins" >"$SCRATCH/pins"
         pins=$SCRATCH/pins checked=()
     fi
-    TMPDIR=$SCRATCH "$DEPS/fleet/bin/python" -m pip install --quiet --disable-pip-version-check --no-cache-dir \
-        --only-binary=:all: "${checked[@]}" --requirement "$pins" >&2 ||
+    TMPDIR=$SCRATCH retried "$DEPS/fleet/bin/python" -m pip install --quiet --disable-pip-version-check --no-cache-dir \
+        --only-binary=:all: "${checked[@]}" --requirement "$pins" ||
         die "pip could not fetch Ray: is there a network, and a package index for pip?"
     cp "$ROOT/scripts/deps-fleet.txt" "$DEPS/fleet/ray.pins"
     rm -rf "$SCRATCH"

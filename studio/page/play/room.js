@@ -230,9 +230,12 @@ export class PlayRoom {
   async #typed(event) {
     event.preventDefault();
     const input = this.#root.querySelector('input');
-    if (!input || input.value.trim() === '') return;
+    const text = input?.value.trim();
+    if (!input || !text) return;
     this.#shown = null;
-    if (await this.#send(input.value.trim())) input.value = '';
+    // The next move may be typed before the answer has come.
+    input.value = '';
+    if (!(await this.#send(text)) && input.value === '') input.value = text;
   }
 
   /** @param {Event} event */

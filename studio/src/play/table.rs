@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use engine::pgn::read_games;
 use engine::search::Score;
+use shakmaty::Color;
 use tokio::sync::{mpsc, watch};
 
 use super::action::{Action, Answer, Request, ReviewedGame, TableHandle};
@@ -303,6 +304,11 @@ impl Table {
         }
     }
 
+    /// Whether it is an engine's turn, and that of this colour.
+    fn has_to_move(&self, color: Color) -> bool {
+        self.session.engine_to_move().is_some() && self.session.game().turn() == color
+    }
+
     /// Lets those engines search that have something to search for, and stops the others.
     fn drive(&mut self) {
         for color in SIDES {
@@ -312,9 +318,7 @@ impl Table {
                     self.crew.dismiss(role);
                 }
                 Seat::Engine { name, elo } => {
-                    let moves =
-                        self.session.engine_to_move().is_some() && self.session.game().turn() == color;
-                    if moves && !self.stalled {
+                    if self.has_to_move(color) && !self.stalled {
                         let (go, longest) = self.session.go(Instant::now());
                         self.ask(role, &name, Task { options: player_options(elo), go, longest });
                     } else {
@@ -398,8 +402,11 @@ impl Table {
     /// Starts an engine again that has failed; the second time at the same move, a person has to ask for that.
     async fn engine_failed(&mut self, role: Role, reason: &str) {
         let Some(name) = self.crew.dismiss(role) else { return };
-        if role == Role::Analyst {
-            self.tree_questions.clear();
+        match role {
+            Role::Analyst => self.tree_questions.clear(),
+            // Nobody waits for it: it is seated again at its next move.
+            Role::Player(color) if !self.has_to_move(color) => return,
+            Role::Player(_) => (),
         }
         let again = (role, self.session.revision());
         let stays_down = self.failed_at == Some(again);

@@ -114,6 +114,30 @@ test('two tabs show the same game, and a move made in one is not made again in t
   assert.deepEqual(other.faults, []);
 });
 
+test('what is typed before the last move is answered stays in its field', async () => {
+  await newGame(page, { side: 'both' });
+  let isAnswered;
+  const held = new Promise((resolve) => { isAnswered = resolve; });
+  await page.route('**/api/play', async (route) => {
+    const response = await route.fetch();
+    await held;
+    await route.fulfill({ response });
+  }, { times: 1 });
+  await type(page, 'e4');
+  await moves(page, 1);
+  await page.keyboard.press('Home');
+  await status('Looking at move 0');
+  await page.locator('#typed').fill('e5');
+  const answer = page.waitForResponse('**/api/play');
+  isAnswered();
+  await (await answer).finished();
+  // Another round trip, and a frame: what the page does with the answer is done.
+  await page.evaluate(() => fetch('/api/match/books').then((books) => books.text())
+    .then(() => new Promise(requestAnimationFrame)));
+  await page.locator('#typed').press('Enter');
+  assert.deepEqual(await moves(page, 2), ['e4', 'e5']);
+});
+
 test('an engine that dies is told, and the game goes on', async () => {
   await against('Mortal');
   await type(page, 'e4');
@@ -148,6 +172,8 @@ test('an engine that thinks for ever can be interrupted', async () => {
 test('a premove is made as soon as the engine has moved', async () => {
   await against('Philidor', { side: 'white', move_time: '1' });
   await type(page, 'd4');
+  // The page shows that it is Philidor's turn: now a drag is a premove.
+  await page.locator('.move', { hasText: 'd4' }).waitFor();
   await drag(page, 'a2', 'a3');
   assert.deepEqual((await moves(page, 4)).filter((_, index) => index % 2 === 0), ['d4', 'a3']);
 });

@@ -79,15 +79,20 @@ impl SelfPlayGame {
         let tree = self.solo.tree();
         let stats = tree.stats();
         let root = tree.root();
-        let wdl = root.proof.map_or(root.wdl.flipped(), Proof::wdl);
         let improved = self.solo.improved_policy().filter(|_| root.proof.is_none());
+        let wdl = match (root.proof, stats.first()) {
+            (Some(proof), _) => proof.wdl(),
+            // The mean over all visits is nearer to a draw: it holds those of the moves that were found to be worse.
+            (None, Some(best)) if best.visits > 0 && improved.is_none() => best.wdl,
+            _ => root.wdl.flipped(),
+        };
         let target = match &improved {
             _ if !is_target => Vec::new(),
             Some(improved) => improved.policy.clone(),
             None => policy_target(&stats, self.solo.priors(), self.setup.rules.prune),
         };
         let shares = target.into_iter().map(|(m, share)| (PackedMove::new(m), share));
-        // With Gumbel's search the value is that of the improved policy, not the mean over visits, which is lower.
+        // With Gumbel's search for the same reason the value is that of the improved policy.
         let q = improved.as_ref().map_or(wdl.q(), |improved| improved.q);
         self.record.searches.push(SearchRecord::new(q, wdl.draw.min(1.0 - q.abs()), shares));
         self.record.evals.push(eval(q, root.proof, self.game.turn()));

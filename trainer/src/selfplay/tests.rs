@@ -15,7 +15,7 @@ use super::game::{FinishedGame, SelfPlayGame, SelfPlaySetup, check_game};
 use super::play::{SelfPlayNetworks, SelfPlayPlan, play};
 use crate::config::{GumbelRules, ResignRules, SelfPlayRules};
 use crate::dataset::{Chunk, Store, StoreOptions, inspect};
-use crate::gameplay::{Backend, drive};
+use crate::gameplay::{Backend, drive, search_alone};
 use crate::record::{
     FLAG_ADJUDICATED, FLAG_SELF_PLAY, GameRecord, GameResult, RngStream, SearchRecord, stream_rng,
 };
@@ -340,6 +340,21 @@ fn gumbel_search_visits_few_moves_and_has_a_target_for_all() {
 }
 
 #[test]
+fn the_value_is_that_of_the_best_move() {
+    let mut rules = SelfPlayRules { visits: 40, ..short() };
+    rules.noise.epsilon = 0.0;
+    let game = &played(&rules, 1)[0];
+    let mut search = SteppedSearch::new(Tables::default(), rules.tree_memory());
+    let limits = Limits { visits: Some(rules.visits), ..Limits::default() };
+    search.start(&Game::new(), limits, rules.params());
+    search_alone(&mut search, rules.leaves, &mut HashedEvaluator).unwrap();
+    let (best, mean) = (search.tree().stats()[0], search.tree().root().wdl.flipped());
+    let searched = SearchRecord::new(best.q, best.wdl.draw.min(1.0 - best.q.abs()), []);
+    assert_eq!((game.searches[0].q, game.searches[0].d), (searched.q, searched.d));
+    assert!(best.q > mean.q() + 0.05, "{best:?} {mean:?}");
+}
+
+#[test]
 fn gumbel_search_records_the_value_of_the_improved_policy() {
     let mut rules = SelfPlayRules { visits: 40, ..short() };
     rules.gumbel.considered = 8;
@@ -355,10 +370,7 @@ fn gumbel_search_records_the_value_of_the_improved_policy() {
         let mut search = SteppedSearch::new(Tables::default(), rules.tree_memory());
         let limits = Limits { visits: Some(rules.visits), ..Limits::default() };
         search.start_gumbel(&Game::new(), limits, rules.params(), gumbel);
-        while search.gather(rules.leaves) > 0 {
-            let answers = HashedEvaluator.evaluate(&search.requests().collect::<Vec<_>>()).unwrap();
-            search.answer(&answers);
-        }
+        search_alone(&mut search, rules.leaves, &mut HashedEvaluator).unwrap();
         let root = search.tree().root();
         let improved = search.improved_policy().expect("a search by Gumbel");
         let (mean, draw) = (root.wdl.flipped().q(), root.wdl.draw);
@@ -408,7 +420,7 @@ fn temperature_and_random_openings_make_games_differ() {
 fn lost_games_are_resigned_unless_they_are_played_on() {
     // A threshold so low that nearly every game is resigned.
     let mut rules = SelfPlayRules { max_plies: 60, ..short() };
-    rules.resign = ResignRules { threshold: 0.0, moves: 3, played_on: 0.0 };
+    rules.resign = ResignRules { threshold: 0.0, moves: 1, played_on: 0.0 };
     let resigned_games = driven(&setup(&rules, 1), fresh(8), 8, usize::MAX).0;
     let early: Vec<&FinishedGame> =
         resigned_games.iter().filter(|finished| finished.resigned.is_some()).collect();

@@ -186,7 +186,6 @@ impl Collector<'_> {
     ) -> Result<()> {
         let Gathering { inbox, stop, .. } = *self.gathering;
         let ahead: BTreeSet<String> = self.gathering.ahead.iter().map(Unit::file).collect();
-        let mut taken = BTreeSet::new();
         let mut heard = Instant::now();
         loop {
             let before = self.wanted.len();
@@ -195,7 +194,7 @@ impl Collector<'_> {
                     break;
                 }
                 let Some(unit) = self.wanted.get(&name).copied() else {
-                    if taken.contains(&name) {
+                    if inbox.is_past(&name) {
                         inbox.remove(&name);
                         report.duplicates += 1;
                     } else if !ahead.contains(&name) {
@@ -213,7 +212,7 @@ impl Collector<'_> {
                         for name in obsolete.into_iter().chain([name]) {
                             self.wanted.remove(&name);
                             self.own.set_done(&name);
-                            taken.insert(name);
+                            inbox.set_past(&name);
                         }
                     }
                     Admission::Later => {}
@@ -250,4 +249,42 @@ fn refuse(inbox: &Inbox, name: &str, reason: &str, report: &mut GatherReport) ->
     log::warn!("{name} is refused: {reason}");
     report.refused += 1;
     inbox.refuse(name, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_that_comes_after_its_stage_has_ended_is_a_duplicate_and_not_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let inbox = Inbox::open(&folder.path().join("inbox"), true).unwrap();
+        let unit = |number| Unit::new(UnitKind::Match, Vec::new(), "rules".to_owned(), 1, number..number + 1);
+        let units = [0, 1, 2].map(unit);
+        let bring = |unit: &Unit| std::fs::write(inbox.path(&unit.file()), "a result").unwrap();
+        let stop = AtomicBool::new(false);
+        let gather = |units: &[Unit], obsolete: &[&Unit]| {
+            let own = OwnWork { threads: 0, folder: folder.path().join("own"), patience: Duration::MAX };
+            let gathering = Gathering { inbox: &inbox, own, ahead: &[], about: Value::Null, stop: &stop };
+            let task = |_: &Unit| bail!("nobody works here");
+            let mut admit =
+                |_: &Unit, _: &Path| Ok(Admission::Taken(obsolete.iter().map(|unit| unit.file()).collect()));
+            gathering.run(units, &task, &mut admit, &mut |_| ()).unwrap()
+        };
+        // The first result decides what the second was wanted for.
+        bring(&units[0]);
+        let first = gather(&units[..2], &[&units[1]]);
+        assert_eq!((first.others, first.duplicates, first.refused), (1, 0, 0));
+        bring(&units[1]);
+        bring(&units[2]);
+        let second = gather(&units[2..], &[]);
+        assert_eq!((second.others, second.duplicates, second.refused), (1, 1, 0));
+        // What nobody ever wanted is refused.
+        bring(&unit(9));
+        bring(&units[2]);
+        let other = Unit { seed: 2, ..unit(0) };
+        bring(&other);
+        let third = gather(&[other], &[]);
+        assert_eq!((third.others, third.duplicates, third.refused), (1, 1, 1));
+    }
 }

@@ -26,6 +26,8 @@ pub struct Inbox {
     published: bool,
     /// What `wanted.json` holds.
     said: Mutex<String>,
+    /// The names of results that are not needed any more: taken over, or of units that became obsolete.
+    past: Mutex<BTreeSet<String>>,
 }
 
 impl Inbox {
@@ -37,7 +39,7 @@ impl Inbox {
     /// The folder cannot be created.
     pub fn open(folder: &Path, published: bool) -> Result<Inbox> {
         make_folder(folder)?;
-        Ok(Inbox { folder: folder.to_owned(), published, said: Mutex::default() })
+        Ok(Inbox { folder: folder.to_owned(), published, said: Mutex::default(), past: Mutex::default() })
     }
 
     /// Whether others may do its units.
@@ -109,6 +111,16 @@ impl Inbox {
     /// The path of a result.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
+    }
+
+    /// Notes that a result is not needed any more; somebody may still bring it.
+    pub fn set_past(&self, name: &str) {
+        self.past.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
+    }
+
+    /// Whether a result is not needed any more.
+    pub fn is_past(&self, name: &str) -> bool {
+        self.past.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
     }
 
     /// Takes a finished result into the inbox.
