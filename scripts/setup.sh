@@ -39,6 +39,9 @@ die() {
     exit 1
 }
 
+# Some programs end on Ctrl-C as on an error, which would be retried.
+trap 'exit 130' INT
+
 # retried COMMAND...: tries three times, as downloads break off.
 retried() {
     local again

@@ -269,7 +269,7 @@ fn the_settings_of_two_players_are_compared_by_a_match() {
     write_file(&at.join("files").join(&name), &network).expect("a file");
     write_file(&at.join("files").join(&rules_name), rules.as_bytes()).expect("a file");
     let unit = json!({
-        "format": "philidor-unit/1", "kind": "match", "inputs": [name, name], "rules": rules_name,
+        "format": "philidor-unit/2", "kind": "match", "inputs": [name, name], "rules": rules_name,
         "seed": 3, "share": 0.0, "number": 5, "count": 2
     });
     std::fs::write(at.join("unit.json"), unit.to_string()).expect("a file");
@@ -285,11 +285,11 @@ fn the_settings_of_two_players_are_compared_by_a_match() {
     assert!(games[0]["moves"].as_str().is_some_and(|moves| moves.split(' ').count() <= 20));
     // The same player with the same settings plays the other one's game with colours reversed, the same game.
     assert_ne!(games[0]["moves"], games[1]["moves"], "CPuct makes a difference");
-    let broken = unit.to_string().replace("philidor-unit/1", "philidor-unit/9");
+    let broken = unit.to_string().replace("philidor-unit/2", "philidor-unit/9");
     std::fs::write(at.join("unit.json"), broken).expect("a file");
     let refused =
         trainer(at, &["work", "unit.json", "--out", "match.json"]).output().expect("the trainer starts");
-    assert!(said(&refused).contains("expected \"philidor-unit/1\""), "{}", said(&refused));
+    assert!(said(&refused).contains("expected \"philidor-unit/2\""), "{}", said(&refused));
 }
 
 /// A plan of three matches of two units each, and the network that they are of.

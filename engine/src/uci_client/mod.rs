@@ -373,7 +373,7 @@ impl UciEngine {
     }
 
     /// The error of an engine that failed for this reason.
-    pub fn failed(&self, why: String) -> EngineError {
+    fn failed(&self, why: String) -> EngineError {
         EngineError::Failed(self.program.clone(), why)
     }
 

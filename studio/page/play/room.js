@@ -263,6 +263,7 @@ export class PlayRoom {
   /** @param {string | null} fen the position to begin with */
   #openForm(fen) {
     const engine = this.#game?.engines.find((other) => !other.error)?.name ?? '';
+    this.#sought = '';
     this.#form = { ...emptyForm(), engine, ...(fen ? { start: 'fen', fen } : {}) };
     if (!engine) this.#form.side = 'both';
     this.#draw();
@@ -282,7 +283,7 @@ export class PlayRoom {
       timed: form.has('timed'),
       error: null,
     };
-    if (this.#form.start === 'opening' && this.#form.openings.length === 0) this.#findOpenings('');
+    if (this.#form.start === 'opening' && this.#form.openings.length === 0) this.#findOpenings(value('opening_name', ''));
     this.#draw();
   }
 

@@ -402,11 +402,16 @@ impl Table {
     /// Starts an engine again that has failed; the second time at the same move, a person has to ask for that.
     async fn engine_failed(&mut self, role: Role, reason: &str) {
         let Some(name) = self.crew.dismiss(role) else { return };
-        match role {
-            Role::Analyst => self.tree_questions.clear(),
-            // Nobody waits for it: it is seated again at its next move.
-            Role::Player(color) if !self.has_to_move(color) => return,
-            Role::Player(_) => (),
+        if role == Role::Analyst {
+            self.tree_questions.clear();
+        }
+        let is_wanted = match role {
+            Role::Analyst => self.session.game().end().is_none(),
+            Role::Player(color) => self.has_to_move(color),
+        };
+        // Nobody waits for it: it is seated again when there is something to think about.
+        if !is_wanted {
+            return;
         }
         let again = (role, self.session.revision());
         let stays_down = self.failed_at == Some(again);

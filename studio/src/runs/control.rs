@@ -175,7 +175,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let run = folder.path().join("a run");
         std::fs::create_dir(&run).unwrap();
-        let trainers = Trainers::new(Some("/bin/echo".into()));
+        // A file of its own: one that was written here could not be executed while another test starts a program.
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/print_arguments.sh");
+        let trainers = Trainers::new(Some(program));
         trainers.pause(&run).unwrap();
         assert_eq!(trainers.control(&run), RunControl::Stopping);
         assert!(trainers.resume(&run, RunKind::Rl, None).is_err(), "it is being stopped");
@@ -188,7 +190,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         let log = std::fs::read_to_string(run.join("studio.log")).unwrap();
-        assert_eq!(log, format!("rl --run {} --resume\n", run.display()));
+        assert_eq!(log, format!("rl\n--run\n{}\n--resume\n", run.display()));
         let error = Trainers::new(None).resume(&run, RunKind::Rl, None).unwrap_err().to_string();
         assert!(error.contains("--trainer"), "{error}");
     }

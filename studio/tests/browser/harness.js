@@ -55,8 +55,13 @@ export class Server {
 
   /** Kills the engines, as a crash or somebody else would. */
   killEngines() {
+    for (const pid of this.engines()) process.kill(pid, 'SIGKILL');
+  }
+
+  /** The process numbers of the engines that run. */
+  engines() {
     const children = readFileSync(`/proc/${this.child.pid}/task/${this.child.pid}/children`, 'utf8');
-    for (const pid of children.trim().split(' ').filter(Boolean)) process.kill(Number(pid), 'SIGKILL');
+    return children.trim().split(' ').filter(Boolean).map(Number);
   }
 
   async stop() {

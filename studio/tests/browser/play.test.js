@@ -4,7 +4,12 @@ import { test } from 'node:test';
 import { Server, accessible, drag, eachTest, loadsInPlace, moves, newGame, openTab, scripted, type } from './harness.js';
 
 let page;
-const studio = eachTest({ engines: [scripted('Script', 'e7e5 b8c6 g8f6'), scripted('Mortal', 'crash'), scripted('Slow', 'think')] }, () => ({ page } = studio));
+/** Ends after each of its answers. */
+const brief = "Brief=/bin/sh -c 'while read -r l; do case $l in uci) echo uciok;; isready) echo readyok;; quit) exit;; "
+  + "position*) p=$l;; go*) case $p in *g1f3) echo bestmove b8c6;; *) echo bestmove e7e5;; esac; exit 3;; esac; done'";
+const studio = eachTest({
+  engines: [scripted('Script', 'e7e5 b8c6 g8f6'), scripted('Mortal', 'crash'), scripted('Slow', 'think'), brief],
+}, () => ({ page } = studio));
 
 const status = (text) => page.locator('#status', { hasText: text }).waitFor();
 const against = (engine, more = {}) => newGame(page, { engine, move_time: '0.1', ...more });
@@ -150,6 +155,20 @@ test('an engine that dies is told, and the game goes on', async () => {
   await against('Script');
   await type(page, 'e4');
   await moves(page, 2);
+});
+
+test('an engine that ends when it has moved is started at its next move, and nothing is said', async () => {
+  const ended = async () => {
+    while (studio.server.engines().length > 0) await page.evaluate(() => fetch('/api/match/books').then((books) => books.text()));
+  };
+  await against('Brief');
+  await type(page, 'e4');
+  await moves(page, 2);
+  await ended();
+  await type(page, 'Nf3');
+  assert.deepEqual(await moves(page, 4), ['e4', 'e5', 'Nf3', 'Nc6']);
+  await ended();
+  assert.equal(await page.locator('.notice').count(), 0);
 });
 
 test('Philidor is killed while it thinks, is started again, and moves', async () => {

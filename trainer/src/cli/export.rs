@@ -9,7 +9,7 @@ use super::{sparse, torch};
 use crate::sparse::SparseCheckpoint;
 
 /// Export a checkpoint as a network that the engine plays (ONNX)
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: philidor-trainer export --checkpoint \
     runs/first/checkpoints/best.safetensors --out nets/mine.onnx")]
 pub struct ExportArgs {

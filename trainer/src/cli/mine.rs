@@ -122,15 +122,12 @@ impl MineArgs {
         let engine = self.engines.name(stop)?;
         let mut settings = json!({
             "engine": engine, "options": self.engines.options(), "limit": limit.to_string(),
-            "plies": self.plies, "seed": self.seed,
+            "choice": self.choice.to_string(), "plies": self.plies, "seed": self.seed,
             "book": book, "random_plies": self.random_plies, "careless": self.careless,
             "best_move": self.best_move,
         });
         let (moves, played) = match self.tree_paths {
-            None => {
-                settings["choice"] = json!(self.choice.to_string());
-                (MinedMoves::Engine(self.choice.clone()), format!("choice {}", self.choice))
-            }
+            None => (MinedMoves::Engine(self.choice.clone()), format!("choice {}", self.choice)),
             Some(visits) => {
                 let (paths, fingerprint) = TreePaths::load(&self.network, visits)?;
                 let network = file_name(&self.network);

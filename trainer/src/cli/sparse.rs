@@ -87,7 +87,9 @@ pub(super) fn export(args: &ExportArgs) -> Result<()> {
     let integers = args.out.with_extension("int8.onnx");
     for (storage, path) in [(OnnxStorage::Float, &args.out), (OnnxStorage::Integer, &integers)] {
         write_file(path, &sparse_onnx(&name, &network, &config, storage))?;
-        println!("{}, {} samples", written(path)?, progress.samples);
+        let samples = progress.samples;
+        let learnt = if samples > 0 { format!(", {samples} samples") } else { String::new() };
+        println!("{}{learnt}", written(path)?);
     }
     if let Some(path) = &args.weights {
         make_folder_of(path)?;
@@ -338,6 +340,18 @@ mod tests {
             weights: Some(at("nets/mine.safetensors")),
         };
         args.run().unwrap();
+        // A file of weights alone, as `rl` writes them, is exported too.
+        let weights = SparseCheckpoint {
+            state: String::new(),
+            ..SparseCheckpoint::read(&at("nets/mine.safetensors")).unwrap()
+        };
+        weights.write_weights(&at("nets/alone.safetensors")).unwrap();
+        let (checkpoint, out) = (at("nets/alone.safetensors"), at("nets/alone.onnx"));
+        ExportArgs { checkpoint, out, weights: None, ..args.clone() }.run().unwrap();
+        assert_eq!(
+            SparseModel::load(&at("nets/alone.onnx")).unwrap(),
+            SparseModel::load(&at("nets/mine.onnx")).unwrap()
+        );
         // Another run begins with these weights.
         let init = SparseModel::load(&at("nets/mine.safetensors")).unwrap();
         assert_eq!(&init, &read(&parts).average);

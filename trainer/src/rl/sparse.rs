@@ -13,7 +13,7 @@ use super::learner::{
 };
 use super::networks::RunNetworks;
 use super::state::START;
-use crate::config::{RateDecay, RlConfig, SparseModelConfig, SparseTrainConfig, worker_count};
+use crate::config::{RateDecay, RlConfig, SparseTrainConfig, worker_count};
 use crate::evaluate::JudgedNetwork;
 use crate::export::{OnnxStorage, sparse_onnx};
 use crate::files::write_file;
@@ -36,17 +36,6 @@ pub struct SparseLoop {
 /// The part of a configuration that is about training.
 fn training(config: &RlConfig) -> Result<&SparseTrainConfig> {
     config.train.sparse().context("the run is of another family than sparse")
-}
-
-/// The sizes of a network, as in a configuration.
-fn sizes(model: &SparseModel) -> SparseModelConfig {
-    let shape = model.shape;
-    SparseModelConfig {
-        policy: shape.policy,
-        value: shape.value,
-        hidden: shape.hidden,
-        ..SparseModelConfig::default()
-    }
 }
 
 impl SparseLoop {
@@ -171,7 +160,7 @@ impl LoopLearner for SparseLoop {
     }
 
     fn model(&self, path: &Path, _config: &RlConfig) -> Result<Value> {
-        Ok(serde_json::to_value(sizes(&SparseModel::load(path)?))?)
+        Ok(serde_json::to_value(SparseModel::load(path)?.shape.config())?)
     }
 
     fn begin(&self, config: &RlConfig, nets: &RunNetworks) -> Result<()> {
@@ -180,13 +169,13 @@ impl LoopLearner for SparseLoop {
             "" => SparseModel::new(train.shape(), config.seed),
             start => SparseModel::load(Path::new(start))?,
         };
-        let train = SparseTrainConfig { model: sizes(&model), ..train.clone() };
+        let train = SparseTrainConfig { model: model.shape.config(), ..train.clone() };
         self.write(nets, START, &model, &train)?;
         self.load(nets, START, &train).map(drop)
     }
 
     fn open(&mut self, config: &mut RlConfig, nets: &RunNetworks, _folder: &Path) -> Result<()> {
-        let first = sizes(&SparseModel::load(&nets.weights(START))?);
+        let first = SparseModel::load(&nets.weights(START))?.shape.config();
         let mix = config.pretrain_mix_ratio;
         let train = config.train.sparse_mut().context("the run is of another family than sparse")?;
         train.model = first;

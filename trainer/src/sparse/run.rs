@@ -339,12 +339,16 @@ impl SparseRun {
     }
 }
 
-/// The configuration and progress of the run that wrote a checkpoint.
+/// The configuration and progress of the run that wrote a checkpoint; of weights alone, as those of `rl`, their sizes.
 ///
 /// # Errors
 ///
 /// If its state is not that of a run.
 pub fn run_of(checkpoint: &SparseCheckpoint) -> Result<(SparseTrainConfig, SparseProgress)> {
+    if checkpoint.state.is_empty() {
+        let model = checkpoint.network.shape.config();
+        return Ok((SparseTrainConfig { model, ..SparseTrainConfig::default() }, SparseProgress::default()));
+    }
     let state: RunState = serde_json::from_str(&checkpoint.state).context("the checkpoint's state")?;
     Ok((state.config, state.progress))
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::SparseTrainConfig;
+use crate::config::{SparseModelConfig, SparseTrainConfig};
 
 /// Sizes of a network's tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +32,12 @@ impl SparseShape {
         self.policy / 2
     }
 
+    /// The sizes, as in a configuration.
+    pub fn config(&self) -> SparseModelConfig {
+        let SparseShape { policy, value, hidden, .. } = *self;
+        SparseModelConfig { policy, value, hidden, ..SparseModelConfig::default() }
+    }
+
     /// Whether a network of these sizes can be widened to `other`.
     pub fn fits_into(&self, other: &SparseShape) -> bool {
         let SparseShape { policy, value, hidden, .. } = *self;
@@ -45,7 +51,7 @@ impl SparseShape {
 impl SparseTrainConfig {
     /// The sizes of the network's tensors.
     pub fn shape(&self) -> SparseShape {
-        let crate::config::SparseModelConfig { policy, value, hidden, .. } = self.model;
+        let SparseModelConfig { policy, value, hidden, .. } = self.model;
         SparseShape { policy, value, hidden, ..SparseShape::STANDARD }
     }
 }

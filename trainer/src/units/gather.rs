@@ -50,7 +50,7 @@ pub struct GatherReport {
     pub others: u64,
     /// Files that were refused.
     pub refused: u64,
-    /// Results of units that had been taken over already.
+    /// Results that were not needed any more ([`Inbox::is_past`]).
     pub duplicates: u64,
     /// Positions that own threads evaluated.
     pub evaluated: u64,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Format of a unit's file.
-const FORMAT: &str = "philidor-unit/1";
+const FORMAT: &str = "philidor-unit/2";
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -143,9 +143,9 @@ mod tests {
         let path = folder.path().join("unit.json");
         std::fs::write(&path, unit.json()).unwrap();
         assert_eq!(Unit::read(&path).unwrap(), unit);
-        std::fs::write(&path, unit.json().replace("unit/1", "unit/2")).unwrap();
+        std::fs::write(&path, unit.json().replace("unit/2", "unit/3")).unwrap();
         let error = Unit::read(&path).unwrap_err().to_string();
-        assert!(error.ends_with("format is \"philidor-unit/2\", expected \"philidor-unit/1\""), "{error}");
+        assert!(error.ends_with("format is \"philidor-unit/3\", expected \"philidor-unit/2\""), "{error}");
     }
 
     #[test]
