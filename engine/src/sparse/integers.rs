@@ -1,7 +1,7 @@
 //! A network's weights as integers, laid out for the kernels.
 
 use super::network::SparseError;
-use super::tensors::{EMBEDDING_STEPS, ROW_STEPS, SparseTensors};
+use super::tensors::SparseTensors;
 
 /// 32 numbers of 16 bits: one register of AVX-512.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,11 +61,11 @@ impl Weights {
     /// If a weight is too large for its integer, or the sums of the value's first layer could be.
     pub fn new(tensors: &SparseTensors) -> Result<Weights, SparseError> {
         let (policy, value) = (tensors.policy_width, tensors.value_width);
-        let policy_embedding =
-            sixteen("policy_embedding", &tensors.policy_embedding, EMBEDDING_STEPS, 505.0)?;
-        let value_embedding = sixteen("value_embedding", &tensors.value_embedding, EMBEDDING_STEPS, 505.0)?;
-        let policy_bias = sixteen("policy_bias", &tensors.policy_bias, EMBEDDING_STEPS, 10_000.0)?;
-        let value_bias = sixteen("value_bias", &tensors.value_bias, EMBEDDING_STEPS, 10_000.0)?;
+        let steps = SparseTensors::EMBEDDING_STEPS;
+        let policy_embedding = sixteen("policy_embedding", &tensors.policy_embedding, steps, 505.0)?;
+        let value_embedding = sixteen("value_embedding", &tensors.value_embedding, steps, 505.0)?;
+        let policy_bias = sixteen("policy_bias", &tensors.policy_bias, steps, 10_000.0)?;
+        let value_bias = sixteen("value_bias", &tensors.value_bias, steps, 10_000.0)?;
         let rows = policy_embedding.chunks_exact(policy).zip(value_embedding.chunks_exact(value));
         let embedding: Vec<i16> =
             rows.flat_map(|(policy, value)| policy.iter().chain(value)).copied().collect();
@@ -132,7 +132,7 @@ fn wide(name: &'static str, values: &[f32], steps: f64) -> Result<Vec<i32>, Spar
 }
 
 fn bytes(name: &'static str, values: &[f32]) -> Result<Vec<Bytes<i8>>, SparseError> {
-    let rounded = rounded(name, values, ROW_STEPS.into(), 127.0)?;
+    let rounded = rounded(name, values, SparseTensors::ROW_STEPS.into(), 127.0)?;
     let rounded: Vec<i8> = rounded.into_iter().map(|value| value as i8).collect();
     Ok(rounded.as_chunks().0.iter().copied().map(Bytes).collect())
 }

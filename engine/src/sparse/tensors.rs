@@ -7,11 +7,6 @@ use rand::{RngExt, SeedableRng};
 use super::network::SparseError;
 use super::protobuf::{OnnxFile, Values};
 
-/// Steps of the embeddings' integers in 1.
-pub(super) const EMBEDDING_STEPS: f32 = 255.0;
-/// Steps of the move rows' integers in 1.
-pub(super) const ROW_STEPS: f32 = 64.0;
-
 /// The weights of a network, row-major. Tables that are gathered from have a last row for padding, all zeros.
 ///
 /// With the active features `f`, halves of the policy's vector in order, and all clipping to 0 … 1:
@@ -58,6 +53,10 @@ pub struct SparseTensors {
 }
 
 impl SparseTensors {
+    /// Steps in 1 of the integers of the embeddings.
+    pub const EMBEDDING_STEPS: f32 = 255.0;
+    /// Steps in 1 of the integers of the moves' rows.
+    pub const ROW_STEPS: f32 = 64.0;
     /// Rows of the embeddings, the padding included.
     pub const FEATURE_ROWS: usize = sparse1::FEATURES + 1;
     /// Rows of the first table of moves, the padding included.
@@ -167,8 +166,12 @@ fn tensor(file: &OnnxFile, name: &'static str, shape: &[usize]) -> Result<Vec<f3
     }
     let values: Vec<f32> = match &initial.values {
         Values::F32(values) => values.clone(),
-        Values::I16(values) => values.iter().map(|value| f32::from(*value) / EMBEDDING_STEPS).collect(),
-        Values::I8(values) => values.iter().map(|value| f32::from(*value) / ROW_STEPS).collect(),
+        Values::I16(values) => {
+            values.iter().map(|value| f32::from(*value) / SparseTensors::EMBEDDING_STEPS).collect()
+        }
+        Values::I8(values) => {
+            values.iter().map(|value| f32::from(*value) / SparseTensors::ROW_STEPS).collect()
+        }
         Values::Other(data_type) => return Err(shaped(format!("ONNX data type {data_type}"))),
     };
     if values.len() != shape.iter().product::<usize>() {

@@ -10,11 +10,11 @@ use super::tensor::{SparseTensor, block_of};
 const BLOCK: usize = 128;
 
 /// The greatest weight of an embedding: 16 bits hold 255 times the sum of the features of any position.
-const EMBEDDING_CLIP: f32 = 505.0 / 255.0;
+const EMBEDDING_CLIP: f32 = 505.0 / SparseTensors::EMBEDDING_STEPS;
 /// The greatest bias of an embedding.
 const BIAS_CLIP: f32 = 4.0;
 /// The greatest weight of a move's row: 8 bits hold 64 times it.
-const ROW_CLIP: f32 = 127.0 / 64.0;
+const ROW_CLIP: f32 = 127.0 / SparseTensors::ROW_STEPS;
 /// The greatest weight of the value's first layer.
 const LAYER_CLIP: f32 = 8.0;
 
@@ -131,6 +131,22 @@ impl SparseModel {
             tensor.w = tensor.blocked(&weights[..tensor.w.len()]);
         }
         network
+    }
+
+    /// A network of integers with its weights spread at random over the steps that they were rounded to. Its integers
+    /// stay the same, and a change smaller than half a step moves its share of them by one: a short training isn't lost
+    /// when the weights are rounded again. Tensors that are not all integers stay as they are.
+    pub fn dithered(mut self, seed: u64) -> SparseModel {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        for tensor in self.tensors_mut() {
+            let steps = match tensor.name {
+                "policy_embedding" | "value_embedding" => SparseTensors::EMBEDDING_STEPS,
+                "rows_a" | "rows_b" => SparseTensors::ROW_STEPS,
+                _ => continue,
+            };
+            tensor.dither(steps, &mut rng);
+        }
+        self
     }
 
     /// The same network with the wider layers of `shape`: new units have random weights and no influence yet, so that it

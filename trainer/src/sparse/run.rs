@@ -115,7 +115,7 @@ impl SparseRun {
                     found.fits_into(&expected),
                     "the initial network has other sizes: {found:?}, expected {expected:?}; they may only grow"
                 );
-                init.widened(expected, config.seed)
+                init.dithered(config.seed).widened(expected, config.seed)
             }
         };
         let average = network.clone();

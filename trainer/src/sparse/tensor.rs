@@ -96,6 +96,18 @@ impl SparseTensor {
         self.w = self.blocked(&random);
     }
 
+    /// Spreads parameters that are all integers of `steps` steps in 1 by less than half a step, within the clips.
+    pub fn dither(&mut self, steps: f32, rng: &mut fastrand::Rng) {
+        let is_integer = |w: &f32| (w * steps - (w * steps).round()).abs() < 1e-3;
+        if self.w.iter().all(is_integer) {
+            let clip = self.clip;
+            let spread = |w: &f32| (w + 0.998 * (rng.f32() - 0.5) / steps).clamp(-clip, clip);
+            // In the order of the rows, so that blocks make no difference.
+            let spread: Vec<f32> = self.plain(&self.w).iter().map(spread).collect();
+            self.w = self.blocked(&spread);
+        }
+    }
+
     /// Number of blocks.
     pub fn blocks(&self) -> usize {
         self.width / self.block

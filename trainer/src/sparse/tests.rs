@@ -1,5 +1,7 @@
 //! Gradients against finite differences, overfitting, and the same steps on any number of threads.
 
+use engine::sparse::SparseTensors;
+
 use super::learner::SparseLearner;
 use super::network::SparseModel;
 use super::pass::{SparsePass, SparseTally};
@@ -39,6 +41,37 @@ fn samples(shape: &SparseShape, count: usize, seed: u64) -> SparseSamples {
 
 fn losses(network: &SparseModel, batch: &SparseBatch) -> SparseTally {
     SparsePass::default().run(network, batch, false, 1).0
+}
+
+#[test]
+fn a_network_of_integers_keeps_them_and_a_tenth_of_a_step_moves_a_tenth() {
+    let steps = SparseTensors::EMBEDDING_STEPS;
+    let mut network = SparseModel::new(SparseShape { features: 400, ..SMALL }, 2);
+    assert_eq!(network.clone().dithered(3), network, "these are no integers");
+    let clip = network.policy_embedding.clip;
+    for w in &mut network.policy_embedding.w {
+        *w = ((*w * 20.0 * steps).round() / steps).clamp(-clip, clip);
+    }
+    let integers = |network: &SparseModel, shift: f32| -> Vec<i32> {
+        network.policy_embedding.w.iter().map(|w| (w * steps + shift).round() as i32).collect()
+    };
+    let before = integers(&network, 0.0);
+    assert!(before.contains(&505) && before.contains(&-505));
+    let spread = network.clone().dithered(3);
+    assert_eq!(integers(&spread, 0.0), before);
+    assert!(spread.policy_embedding.w.iter().all(|w| w.abs() <= clip));
+    let moved = |network, shift| {
+        let after = integers(network, shift);
+        let moved = after.iter().zip(&before).filter(|(after, before)| after != before).count();
+        moved as f32 / before.len() as f32
+    };
+    assert_eq!(moved(&network, 0.4), 0.0);
+    for shift in [0.1, -0.1, 0.4] {
+        assert!((moved(&spread, shift) - shift.abs()).abs() < 0.02, "{shift}");
+    }
+    // Only the integers are spread.
+    let others = SparseModel { policy_embedding: network.policy_embedding.clone(), ..spread };
+    assert_eq!(others, network);
 }
 
 #[test]
