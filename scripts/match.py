@@ -20,6 +20,8 @@ Examples:
 
 import argparse
 import asyncio
+import contextlib
+import io
 import json
 import math
 import os
@@ -184,6 +186,7 @@ def self_test():
     assert sweep.elo is None and "at least +183" in sweep.text("A", "B")
     assert counted(rows[-1:], "A") is None and "unknown" in Report().text("A", "B")
     self_test_config()
+    self_test_max_moves()
     print("match.py: statistics agree with the numbers worked out by hand")
 
 
@@ -222,8 +225,8 @@ def find_fastchess(name):
     return shutil.which(name) or (shutil.which(str(ROOT / ".deps/bin/fastchess")) if name == "fastchess" else None)
 
 
-def play_fastchess(fastchess, players, arguments):
-    """Plays through fastchess."""
+def fastchess_command(fastchess, players, arguments):
+    """The command by which fastchess plays the match."""
     book = Path(arguments.book)
     command = [fastchess]
     for one in players:
@@ -245,7 +248,7 @@ def play_fastchess(fastchess, players, arguments):
         command += ["-draw", "movenumber=40", "movecount=8", "score=8"]
     # Its saved state goes beside the games, not into the current folder.
     command += ["-config", f"outname={arguments.pgn.with_suffix('.fastchess.json')}"]
-    return run_fastchess(command, arguments)
+    return command
 
 
 def run_fastchess(command, arguments, folder=None):
@@ -484,6 +487,41 @@ class PythonMatch:
         )
 
 
+def self_test_max_moves():
+    """Games that go on are drawn after --max-moves, by fastchess or here."""
+    chess = require_chess()
+    players = [Player("A", "a", {}, 1), Player("B", "b", {}, 1)]
+
+    class Shuffler:
+        """An engine that moves a knight to and fro."""
+
+        async def play(self, board, limit, game):
+            moves = ("g1f3", "g8f6", "f3g1", "f6g8")
+            return chess.engine.PlayResult(chess.Move.from_uci(moves[board.ply() % 4]), None)
+
+    class Match(PythonMatch):
+        async def engine(self, engines, one):
+            return Shuffler()
+
+    # Eight plies repeat the position for the third time.
+    for most, plies, end in ((3, 6, "adjudication"), (None, 8, "normal")):
+        with tempfile.TemporaryDirectory() as folder:
+            pgn, book = Path(folder) / "games.pgn", Path(folder) / "book.epd"
+            book.write_text(chess.STARTING_FEN + "\n", encoding="utf-8")
+            arguments = argparse.Namespace(
+                tc="1+0", limit="1 nodes a move", games=2, concurrency=1, max_moves=most, book=book, pgn=pgn,
+                chess960=False, strict=False, adjudicate=False,
+            )
+            command = fastchess_command("fastchess", players, arguments)
+            assert ("-maxmoves" in command) == bool(most), command
+            assert not most or command[command.index("-maxmoves") + 1] == str(most), command
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                asyncio.run(Match(players, arguments).play())
+            for one, other in ("AB", "BA"):
+                assert f"{one} 1/2-1/2 {other} ({end}), {plies} plies" in said.getvalue(), said.getvalue()
+            assert pgn.read_text(encoding="utf-8").count(f'[Termination "{end}"]') == 2
+
+
 # --- Command line ------------------------------------------------------------------
 
 
@@ -567,7 +605,7 @@ def main():
     fastchess = find_fastchess(arguments.fastchess)
     status = 0
     if fastchess:
-        status = play_fastchess(fastchess, [us, them], arguments)
+        status = run_fastchess(fastchess_command(fastchess, [us, them], arguments), arguments)
     else:
         match = PythonMatch([us, them], arguments)
         try:

@@ -5,7 +5,7 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-Usage: scripts/setup.sh [engine|all|tools|fleet]
+Usage: scripts/setup.sh [engine|all|tools|fleet|cuda]
 
   engine   what building and running the engine needs: checks Rust, installs a
            C compiler if there is none, puts ONNX Runtime into .deps/lib
@@ -18,6 +18,9 @@ Usage: scripts/setup.sh [engine|all|tools|fleet]
            says how to get fastchess, if it is not installed
   fleet    what scripts/fleet.py needs to work on many machines: Ray in .deps/fleet,
            a virtual environment of Python (240 MB)
+  cuda     what `Backend onnx-cuda` needs beside the driver of an NVIDIA GPU: ONNX
+           Runtime for it, with CUDA 13, in .deps/cuda (2.3 GB); the engine then
+           uses this ONNX Runtime on the CPU too
 
 Debian packages come by apt (with sudo when not root), the two runtimes from
 their Python wheels and python-chess by pip, pinned in scripts/deps-*.txt, what
@@ -194,6 +197,31 @@ get_onnxruntime() {
     say "ONNX Runtime is in .deps/lib"
 }
 
+have_cuda() {
+    cmp -s "$ROOT/scripts/deps-cuda.txt" "$DEPS/cuda/pins" && [[ -s $DEPS/cuda/lib/libonnxruntime.so ]]
+}
+
+get_cuda() {
+    [[ $(uname -m) == x86_64 ]] || die "there is no wheel of ONNX Runtime for GPUs on $(uname -m)."
+    say "fetching ONNX Runtime for GPUs and CUDA (about 1.5 GB, of which 2.3 GB stay)"
+    scratch
+    fetch_wheels "$ROOT/scripts/deps-cuda.txt"
+    local wheel view=$SCRATCH/cuda
+    mkdir -p "$view/lib"
+    for wheel in "$SCRATCH"/*.whl; do
+        unpack "$wheel" "$SCRATCH/x" onnxruntime/capi/libonnxruntime nvidia/
+        find "$SCRATCH/x" -name '*.so*' ! -name '*tensorrt*' -exec mv -t "$view/lib" {} +
+        rm -rf "$SCRATCH/x" "$wheel"
+    done
+    chmod 755 "$view/lib"/*
+    ln -s "$(basename "$view"/lib/libonnxruntime.so.*)" "$view/lib/libonnxruntime.so"
+    cp "$ROOT/scripts/deps-cuda.txt" "$view/pins"
+    [[ ! -e $DEPS/cuda ]] || mv "$DEPS/cuda" "$SCRATCH/old"
+    mv "$view" "$DEPS/cuda"
+    rm -rf "$SCRATCH"
+    say "ONNX Runtime for GPUs is in .deps/cuda"
+}
+
 have_libtorch() {
     cmp -s "$ROOT/scripts/deps-trainer.txt" "$DEPS/libtorch/pins" && [[ -s $DEPS/libtorch/lib/libtorch.so ]]
 }
@@ -333,7 +361,7 @@ TEXT
 main() {
     local part=${1:-all}
     case $part in
-    engine | all | tools | fleet) ;;
+    engine | all | tools | fleet | cuda) ;;
     -h | --help) usage && exit 0 ;;
     *) usage >&2 && exit 2 ;;
     esac
@@ -348,8 +376,8 @@ main() {
         say "$part is ready"
         return
     fi
-    if [[ $part == fleet ]]; then
-        once ray
+    if [[ $part == fleet || $part == cuda ]]; then
+        if [[ $part == fleet ]]; then once ray; else once cuda; fi
         say "$part is ready"
         return
     fi

@@ -1,7 +1,8 @@
 //! `philidor encode`: what a scheme makes of a position or a move, and back.
 //!
-//! An input tensor is printed as lines `plane value squares`, of `onehot832/1` as lines `index value`; the same lines
-//! are read back. Squares are the tensor's: a1 is the first number of a plane, whichever way the scheme turns the board.
+//! An input tensor is printed as lines `plane value squares`, of `onehot832/1` as lines `index value`, of `sparse/1` as
+//! a list of features; the same is read back. Squares are the tensor's: a1 is the first number of a plane, whichever
+//! way the scheme turns the board.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -9,9 +10,11 @@ use std::path::PathBuf;
 use shakmaty::{Move, Square};
 use thiserror::Error;
 
-use crate::encoding::moves1::{self, Rows};
-use crate::encoding::sparse1::{self, View};
-use crate::encoding::{DecodeError, Input, Policy, PolicyIndex, az4672, decode, gym4672};
+use crate::encoding::moves1::{self, ROWS_A, ROWS_B, Rows};
+use crate::encoding::sparse1::{self, FEATURES, Feature, View};
+use crate::encoding::{
+    DecodeError, Decoded, Input, Policy, PolicyIndex, az4672, decode, decode_features, gym4672,
+};
 use crate::pgn::read_move;
 use crate::position::{Game, PositionError};
 
@@ -23,9 +26,13 @@ use crate::position::{Game, PositionError};
   philidor encode 'r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 5 20' --scheme planes19/1
   philidor encode --moves 'e2e4 e7e5' --scheme planes119/1 > planes.txt
   philidor encode --decode planes.txt --scheme planes119/1
+  philidor encode --moves 'e2e4 e7e5' --scheme sparse/1 | philidor encode --decode - --scheme sparse/1
+  philidor encode '3136 3278' --scheme sparse/1
+  philidor encode '37 225' --scheme moves/1
 philidor --version lists the schemes; besides them there are sparse/1 and moves/1. docs/formats.md describes them.")]
 pub struct EncodeConfig {
-    /// A FEN; or, for a policy scheme, a move (e2e4, Nf3) or an index [default: every legal move]
+    /// A FEN; for a policy scheme, a move (e2e4, Nf3), an index or, of moves/1, 'ROW-A ROW-B' [default: every legal
+    /// move]; for sparse/1, features to put in words ('3136 3278')
     #[arg(value_name = "FEN|MOVE|INDEX")]
     pub what: Option<String>,
     /// Name of the scheme
@@ -37,7 +44,7 @@ pub struct EncodeConfig {
     /// Moves from there, in SAN or UCI notation: inputs with history hold what came before
     #[arg(long, value_delimiter = ' ')]
     pub moves: Vec<String>,
-    /// Read printed planes from this file (- is stdin) and print the position in FEN
+    /// Read printed planes or features from this file (- is stdin) and print the position in FEN
     #[arg(long, value_name = "FILE", conflicts_with_all = ["what", "fen", "moves"])]
     pub decode: Option<PathBuf>,
 }
@@ -66,14 +73,18 @@ pub enum EncodeError {
     /// An index beyond the scheme's size.
     #[error("{0} is no index of {1}: its indices are 0 to {2}")]
     Index(String, &'static str, usize),
+    /// More or fewer numbers than `moves/1` has rows.
+    #[error("{0} is not a pair of rows: {name} has two for a move, such as '37 225'", name = moves1::NAME)]
+    NotAPair(String),
     /// A move was given to an input scheme.
     #[error("{0} encodes positions: give a FEN, or moves with --moves")]
     NotAPosition(&'static str),
-    /// The scheme cannot be read back.
-    #[error("{0} cannot be read back: --decode takes one of {names}", names = Input::ALL.map(Input::name).join(", "))]
-    OneWay(String),
-    /// A line of planes that is none.
-    #[error("{file}, line {line}: {text}; expected \"plane value squares\" as philidor encode prints them")]
+    /// A policy scheme, which has no planes.
+    #[error("{0} encodes moves: give an index without --decode, which takes one of {names}, sparse/1",
+        names = Input::ALL.map(Input::name).join(", "))]
+    NoPlanes(String),
+    /// A line of planes or features that is none.
+    #[error("{file}, line {line}: {text}; expected {expected} as philidor encode prints them")]
     Line {
         /// The file.
         file: String,
@@ -81,8 +92,10 @@ pub enum EncodeError {
         line: usize,
         /// What is there.
         text: String,
+        /// What should be there.
+        expected: String,
     },
-    /// The planes are no position.
+    /// The planes or features are no position.
     #[error(transparent)]
     Decode(#[from] DecodeError),
     /// A file cannot be read, or `out` not written.
@@ -123,11 +136,16 @@ fn scheme(name: &str) -> Result<Scheme, EncodeError> {
 pub fn run(config: &EncodeConfig, stdin: impl Read, out: &mut impl Write) -> Result<(), EncodeError> {
     let scheme = scheme(&config.scheme)?;
     if let Some(path) = &config.decode {
-        let Scheme::Input(input) = scheme else { return Err(EncodeError::OneWay(config.scheme.clone())) };
+        if matches!(scheme, Scheme::Policy(_) | Scheme::Rows) {
+            return Err(EncodeError::NoPlanes(config.scheme.clone()));
+        }
         let name = path.display().to_string();
         let text = if name == "-" { io::read_to_string(stdin) } else { std::fs::read_to_string(path) };
         let text = text.map_err(|error| EncodeError::File(name.clone(), error))?;
-        return print_position(input, &name, &text, out);
+        return match scheme {
+            Scheme::Input(input) => print_position(input, &name, &text, out),
+            _ => print_featured(&name, &text, out),
+        };
     }
     let position = config.what.as_deref().filter(|what| what.contains('/'));
     if position.is_some() && config.fen.is_some() {
@@ -142,8 +160,9 @@ pub fn run(config: &EncodeConfig, stdin: impl Read, out: &mut impl Write) -> Res
     let asked = config.what.as_deref().filter(|_| position.is_none());
     match scheme {
         Scheme::Input(input) if asked.is_some() => Err(EncodeError::NotAPosition(input.name())),
-        Scheme::Features if asked.is_some() => Err(EncodeError::NotAPosition(sparse1::NAME)),
         Scheme::Input(input) => Ok(print_planes(input, &game, out)?),
+        Scheme::Features if asked.is_some_and(numbers) => print_meanings(asked.unwrap_or_default(), out),
+        Scheme::Features if asked.is_some() => Err(EncodeError::NotAPosition(sparse1::NAME)),
         Scheme::Features => {
             let mut features = View::of(&game).features().to_vec();
             features.sort_unstable();
@@ -151,20 +170,19 @@ pub fn run(config: &EncodeConfig, stdin: impl Read, out: &mut impl Write) -> Res
             Ok(writeln!(out, "{}", features.join(" "))?)
         }
         Scheme::Policy(policy) => print_indices(policy, &game, asked, out),
-        Scheme::Rows => {
-            let moves = match asked {
-                Some(text) => vec![legal(&game, text)?],
-                None => game.legal_moves().to_vec(),
-            };
-            let mut rows = vec![Rows::default(); moves.len()];
-            moves1::rows(&View::of(&game), &moves, &mut rows);
-            writeln!(out, "move row-a row-b")?;
-            for (m, Rows { a, b }) in moves.iter().zip(rows) {
-                writeln!(out, "{} {a} {b}", Game::uci(*m, false))?;
-            }
-            Ok(())
-        }
+        Scheme::Rows => print_rows(&game, asked, out),
     }
+}
+
+/// An index or several.
+fn numbers(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_whitespace())
+}
+
+/// Reads an index below `size`.
+fn index(text: &str, scheme: &'static str, size: usize) -> Result<u16, EncodeError> {
+    let index = text.parse().ok().filter(|index| usize::from(*index) < size);
+    index.ok_or_else(|| EncodeError::Index(text.to_owned(), scheme, size - 1))
 }
 
 fn legal(game: &Game, text: &str) -> Result<Move, EncodeError> {
@@ -198,8 +216,49 @@ fn print_planes(input: Input, game: &Game, out: &mut impl Write) -> io::Result<(
     Ok(())
 }
 
+/// What each feature says.
+fn meanings(features: &[u16]) -> impl Iterator<Item = (u16, Feature)> {
+    features.iter().filter_map(|feature| Some((*feature, Feature::of(*feature)?)))
+}
+
+/// What features say, one a line.
+fn print_meanings(features: &str, out: &mut impl Write) -> Result<(), EncodeError> {
+    let features = features.split_whitespace().map(|word| index(word, sparse1::NAME, FEATURES));
+    let features: Vec<u16> = features.collect::<Result<_, _>>()?;
+    writeln!(out, "feature meaning")?;
+    for (feature, meaning) in meanings(&features) {
+        writeln!(out, "{feature} {meaning}")?;
+    }
+    Ok(())
+}
+
+/// The position of a list of features, and what each of them says.
+fn print_featured(file: &str, text: &str, out: &mut impl Write) -> Result<(), EncodeError> {
+    let mut features = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        for word in line.split('#').next().unwrap_or_default().split_whitespace() {
+            features.push(index(word, sparse1::NAME, FEATURES).map_err(|_| EncodeError::Line {
+                file: file.to_owned(),
+                line: number,
+                text: word.to_owned(),
+                expected: format!("features from 0 to {}", FEATURES - 1),
+            })?);
+        }
+    }
+    print_decoded(sparse1::NAME, "features", &decode_features(&features)?, out)?;
+    writeln!(out, "# feature meaning")?;
+    for (feature, meaning) in meanings(&features) {
+        writeln!(out, "# {feature} {meaning}")?;
+    }
+    Ok(())
+}
+
 fn print_position(input: Input, file: &str, text: &str, out: &mut impl Write) -> Result<(), EncodeError> {
     let mut tensor = vec![0.0; input.size()];
+    let (unit, columns) = match input {
+        Input::Onehot832 => ("indices", "index value"),
+        _ => ("planes", "plane value squares"),
+    };
     for (number, line) in (1..).zip(text.lines()) {
         let words = line.split('#').next().unwrap_or_default();
         if words.trim().is_empty() {
@@ -209,27 +268,21 @@ fn print_position(input: Input, file: &str, text: &str, out: &mut impl Write) ->
             file: file.to_owned(),
             line: number,
             text: line.to_owned(),
+            expected: format!("\"{columns}\""),
         })?;
     }
-    let decoded = decode(input, &tensor)?;
+    Ok(print_decoded(input.name(), unit, &decode(input, &tensor)?, out)?)
+}
+
+/// The position, what it assumes, and which planes, indices or features it lacks.
+fn print_decoded(scheme: &str, unit: &str, decoded: &Decoded, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}", decoded.fen)?;
     if !decoded.assumed.is_empty() {
-        writeln!(
-            out,
-            "# assumed, because {} does not hold it: {}",
-            input.name(),
-            decoded.assumed.join(", ")
-        )?;
+        writeln!(out, "# assumed, because {scheme} does not hold it: {}", decoded.assumed.join(", "))?;
     }
     if !decoded.different.is_empty() {
         let different: Vec<String> = decoded.different.iter().map(usize::to_string).collect();
-        let what = "# from the game before it, not in the FEN";
-        writeln!(
-            out,
-            "{what}: {} {}",
-            if input == Input::Onehot832 { "indices" } else { "planes" },
-            different.join(" ")
-        )?;
+        writeln!(out, "# from the game before it, not in the FEN: {unit} {}", different.join(" "))?;
     }
     Ok(())
 }
@@ -267,9 +320,7 @@ fn print_indices(
     let mut moves: Vec<(PolicyIndex, Option<Move>)> = match asked {
         None => game.legal_moves().iter().map(|m| (index_of(m), Some(*m))).collect(),
         Some(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => {
-            let index = text.parse().ok().filter(|index| usize::from(*index) < policy.size());
-            let wrong = || EncodeError::Index(text.to_owned(), policy.name(), policy.size() - 1);
-            let index = PolicyIndex(index.ok_or_else(wrong)?);
+            let index = PolicyIndex(index(text, policy.name(), policy.size())?);
             vec![(index, policy.find(game, index))]
         }
         Some(text) => legal(game, text).map(|m| vec![(index_of(&m), Some(m))])?,
@@ -279,8 +330,7 @@ fn print_indices(
     let typed = [az4672::NAME, gym4672::NAME].contains(&policy.name());
     writeln!(out, "index move{}", if typed { " origin type" } else { "" })?;
     for (index, m) in moves {
-        let name = m.map_or("none-legal".to_owned(), |m| Game::uci(m, false));
-        write!(out, "{} {name}", index.0)?;
+        write!(out, "{} {}", index.0, name(m))?;
         if typed {
             let (square, kind) =
                 (u32::from(index.0) / az4672::TYPES as u32, usize::from(index.0) % az4672::TYPES);
@@ -289,6 +339,42 @@ fn print_indices(
         writeln!(out)?;
     }
     Ok(())
+}
+
+/// The move with an index, if there is one.
+fn name(m: Option<Move>) -> String {
+    m.map_or("none-legal".to_owned(), |m| Game::uci(m, false))
+}
+
+/// The rows of every legal move; or those of the move that is asked for, or of the pair of rows, and what they say.
+fn print_rows(game: &Game, asked: Option<&str>, out: &mut impl Write) -> Result<(), EncodeError> {
+    let header = "move row-a row-b";
+    let rows_of = |moves: &[Move]| {
+        let mut rows = vec![Rows::default(); moves.len()];
+        moves1::rows(&View::of(game), moves, &mut rows);
+        rows
+    };
+    let Some(text) = asked else {
+        let moves = game.legal_moves();
+        writeln!(out, "{header}")?;
+        for (m, Rows { a, b }) in moves.iter().zip(rows_of(&moves)) {
+            writeln!(out, "{} {a} {b}", name(Some(*m)))?;
+        }
+        return Ok(());
+    };
+    let (m, rows) = if numbers(text) {
+        let [a, b] = text.split_whitespace().collect::<Vec<_>>()[..] else {
+            return Err(EncodeError::NotAPair(text.to_owned()));
+        };
+        let rows =
+            Rows { a: index(a, "row A of moves/1", ROWS_A)?, b: index(b, "row B of moves/1", ROWS_B)? };
+        (moves1::find(game, rows), rows)
+    } else {
+        let m = legal(game, text)?;
+        (Some(m), rows_of(&[m])[0])
+    };
+    let [a, b] = rows.meanings();
+    Ok(writeln!(out, "{header}\n{} {} {}\n# row-a: {a}\n# row-b: {b}", name(m), rows.a, rows.b)?)
 }
 
 #[cfg(test)]
@@ -410,7 +496,12 @@ mod tests {
         }
         let error = encoded(None, "planes15/1", "").unwrap_err().to_string();
         assert!(error.contains("planes15/1") && error.contains("planes119/1") && error.contains("moves/1"));
-        assert!(decoded("sparse/1", "").unwrap_err().to_string().contains("cannot be read back"));
+        for scheme in ["az4672/1", "moves/1"] {
+            let error = decoded(scheme, "").unwrap_err().to_string();
+            assert!(error.contains("give an index") && error.ends_with("planes119/1, sparse/1"), "{error}");
+        }
+        let error = decoded("onehot832/1", "0 1 a2\n").unwrap_err().to_string();
+        assert!(error.contains("expected \"index value\""), "{error}");
         assert!(encoded(Some("e2e4"), "planes19/1", "").unwrap_err().to_string().contains("give a FEN"));
     }
 
@@ -423,5 +514,137 @@ mod tests {
         assert_eq!(features[32..], [3072, 3073, 3074, 3075, 3279, 3296]);
         let text = encoded(None, "moves/1", "").unwrap();
         assert_eq!(text.lines().count(), 1 + 20, "{text}");
+    }
+
+    #[test]
+    fn indices_of_every_policy_lead_back_to_their_moves() {
+        let castling = "r3k2r/1P4p1/8/8/8/8/1p4P1/R3K2R w KQkq - 0 1";
+        let chess960 = "1k6/8/8/8/8/8/8/RK5R w HA - 0 1";
+        for policy in Policy::ALL {
+            for (what, moves) in [(None, ""), (None, "e2e4"), (Some(castling), "g2g4"), (Some(chess960), "")]
+            {
+                let all = encoded(what, policy.name(), moves).unwrap();
+                let header = all.lines().next().unwrap();
+                for line in all.lines().skip(1) {
+                    let config = EncodeConfig {
+                        what: line.split(' ').next().map(str::to_owned),
+                        scheme: policy.name().to_owned(),
+                        fen: what.map(str::to_owned),
+                        moves: moves.split_whitespace().map(str::to_owned).collect(),
+                        decode: None,
+                    };
+                    let mut out = Vec::new();
+                    run(&config, io::empty(), &mut out).unwrap();
+                    assert_eq!(String::from_utf8(out).unwrap(), format!("{header}\n{line}\n"));
+                }
+            }
+            // The first index beyond, and one that no 16 bits hold.
+            for beyond in [policy.size().to_string(), "99999".to_owned()] {
+                let error = encoded(Some(&beyond), policy.name(), "").unwrap_err().to_string();
+                let last = policy.size() - 1;
+                assert_eq!(
+                    error,
+                    format!("{beyond} is no index of {}: its indices are 0 to {last}", policy.name())
+                );
+            }
+        }
+        // Indices by hand, after 1. e4 for Black: ranks mirrored, turned by 180°, absolute.
+        for (scheme, index, moves, m) in [
+            ("az4672/1", "877", "e2e4", "877 e7e5 e2 1"),
+            ("gym4672/1", "804", "e2e4", "804 e7e5 d2 1"),
+            ("uci1968/1", "930", "", "930 e2e4"),
+            ("uci1968/1", "930", "e2e4", "930 none-legal"),
+            ("uci1968m/1", "930", "e2e4", "930 e7e5"),
+            ("lc0-1858/1", "322", "e2e4", "322 e7e5"),
+        ] {
+            let text = encoded(Some(index), scheme, moves).unwrap();
+            assert_eq!(text.lines().nth(1).unwrap(), m, "{scheme}");
+        }
+    }
+
+    #[test]
+    fn rows_lead_back_to_moves_and_words() {
+        let expected = "move row-a row-b\ne2e4 37 225\n# row-a: pawn e2 to e4, exchange at least 0\n\
+            # row-b: pawn to e4, exchange at least 0\n";
+        assert_eq!(encoded(Some("e2e4"), "moves/1", "").unwrap(), expected);
+        assert_eq!(encoded(Some("37 225"), "moves/1", "").unwrap(), expected);
+        // Black's e7e5 is the same move, seen by him.
+        assert!(encoded(Some("37 225"), "moves/1", "e2e4").unwrap().contains("\ne7e5 37 225\n"));
+        // Check and capture: Qxf7+ is defended by nothing but the king, and lost.
+        let moves = "e2e4 e7e5 d1h5 a7a6";
+        let text = encoded(Some("h5f7"), "moves/1", moves).unwrap();
+        let [row_a, row_b] = text.lines().nth(1).unwrap().split(' ').skip(1).collect::<Vec<_>>()[..] else {
+            panic!("{text}")
+        };
+        assert!(text.ends_with(
+            "# row-a: queen h5 to f7, exchange below 0\n# row-b: queen to f7, exchange below 0, check, capture\n"
+        ));
+        assert_eq!(encoded(Some(&format!("{row_a} {row_b}")), "moves/1", moves).unwrap(), text);
+        // Rows of two moves.
+        let text = encoded(Some("0 225"), "moves/1", "").unwrap();
+        assert!(text.contains("\nnone-legal 0 225\n# row-a: pawn a2 to a3, exchange below 0\n"), "{text}");
+        for (rows, part) in [
+            ("37", "37 is not a pair of rows: moves/1 has two for a move"),
+            ("37 225 3", "37 225 3 is not a pair of rows"),
+            ("7336 0", "7336 is no index of row A of moves/1: its indices are 0 to 7335"),
+            ("0 3328", "3328 is no index of row B of moves/1: its indices are 0 to 3327"),
+        ] {
+            let error = encoded(Some(rows), "moves/1", "").unwrap_err().to_string();
+            assert!(error.starts_with(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn features_lead_back_to_the_position_and_words() {
+        // Black's king c8 is seen on f1 (5), his rook h8 on a1 (0): ranks and files are mirrored. So White's king e1 is
+        // on d8 (59), his rook comes from g8 (62) and is on h8 (63). Both kings are defended by their rooks: own king
+        // 1536 + 64 · 5 + 5, their king 1536 + 64 · 11 + 59; rooks 64 · 3 and 64 · 9 + 63.
+        let fen = "2k4r/8/8/8/8/8/8/1R2K3 w - - 20 40";
+        let text = encoded(Some(fen), "sparse/1", "b1a1").unwrap();
+        assert_eq!(text, "192 639 1861 2299 3146 3211 3283 3289\n");
+        let expected = "3k3r/8/8/8/8/8/8/R4K2 w - - 20 1\n\
+            # assumed, because sparse/1 does not hold it: White to move, files not mirrored, the smallest half-move \
+            clock of its range, full-move number 1\n\
+            # from the game before it, not in the FEN: features 3146 3211\n\
+            # feature meaning\n\
+            # 192 own rook a1\n# 639 their rook h8\n# 1861 own king f1, defended\n# 2299 their king d8, defended\n\
+            # 3146 last move from g8\n# 3211 last move to h8, no capture\n# 3283 half-move clock 20 to 34\n\
+            # 3289 1 to 4 pieces on the board\n";
+        assert_eq!(decoded("sparse/1", &text).unwrap(), expected);
+        let text = encoded(Some("3278 0"), "sparse/1", "").unwrap();
+        assert_eq!(text, "feature meaning\n3278 the mover is in check\n0 own pawn a1\n");
+        // The right is the outer rook's; the list does not say so.
+        let text = encoded(Some("4k3/8/8/8/8/8/8/4KR1R w H - 0 1"), "sparse/1", "").unwrap();
+        let back = decoded("sparse/1", &text).unwrap();
+        assert!(back.starts_with("4k3/8/8/8/8/8/8/4KR1R w K - 0 1\n"), "{back}");
+        assert!(back.contains("castling with the outermost rook"), "{back}");
+    }
+
+    #[test]
+    fn what_is_no_list_of_features_is_refused() {
+        let error = encoded(Some("3297"), "sparse/1", "").unwrap_err().to_string();
+        assert_eq!(error, "3297 is no index of sparse/1: its indices are 0 to 3296");
+        assert!(encoded(Some("e2e4"), "sparse/1", "").unwrap_err().to_string().contains("give a FEN"));
+        // Kings e1 and e8, the clock's and the number of pieces' range.
+        assert!(
+            decoded("sparse/1", "324 764 # kings\n3279 3289")
+                .unwrap()
+                .starts_with("4k3/8/8/8/8/8/8/4K3 w - - 0 1\n")
+        );
+        for (text, part) in [
+            ("324 764\n3279 3297", "-, line 2: 3297; expected features from 0 to 3296"),
+            ("324 x", "-, line 1: x; expected features"),
+            ("324 764 60 3279 3289", "square e8: two pieces"),
+            ("323 764 3279 3289", "own king d1: sparse/1 sees it on one of the files e to h"),
+            ("764 3279 3289", "4k3/8/8/8/8/8/8/8 w - - 0 1"),
+            ("", "8/8/8/8/8/8/8/8 w - - 0 1"),
+            (
+                "324 764 3278 3289",
+                "no position has these features: 4k3/8/8/8/8/8/8/4K3 w - - 0 1 differs in 3278 3279",
+            ),
+        ] {
+            let error = decoded("sparse/1", text).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
     }
 }

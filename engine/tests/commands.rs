@@ -95,6 +95,36 @@ fn the_docs_show_the_table_of_options() {
     assert_eq!(shown.trim(), text(&["options"]).trim(), "copy the output of `philidor options` there");
 }
 
+#[test]
+fn encode_goes_forth_and_back() {
+    let fen = "4k3/8/8/8/8/8/8/4K2R b K - 5 20";
+    let file = std::env::temp_dir().join(format!("philidor-encode-{}", std::process::id()));
+    let path = file.to_str().unwrap();
+    for (scheme, expected) in [
+        ("planes119/1", fen),
+        // Seen by Black with his king on e8: e1; White's rook is on h8.
+        ("sparse/1", "4k2r/8/8/8/8/8/8/4K3 w k - 2 1"),
+    ] {
+        std::fs::write(&file, text(&["encode", fen, "--scheme", scheme])).unwrap();
+        let back = text(&["encode", "--decode", path, "--scheme", scheme]);
+        assert_eq!(back.lines().next(), Some(expected), "{back}");
+    }
+    std::fs::remove_file(&file).unwrap();
+    for (scheme, number) in [("az4672/1", "877"), ("moves/1", "37 225")] {
+        let there = text(&["encode", "e2e4", "--scheme", scheme]);
+        assert!(there.contains(number), "{there}");
+        assert_eq!(text(&["encode", number, "--scheme", scheme]), there);
+    }
+    for (scheme, number, last) in
+        [("sparse/1", "3297", 3296), ("moves/1", "37 3328", 3327), ("az4672/1", "4672", 4671)]
+    {
+        let refused = philidor(&["encode", number, "--scheme", scheme]);
+        let message = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success() && refused.stdout.is_empty(), "{message}");
+        assert!(message.contains(&format!("its indices are 0 to {last}")), "{message}");
+    }
+}
+
 /// Runs `philidor play` with these lines as its input.
 fn play(arguments: &[&str], input: &str) -> String {
     let mut child = Command::new(env!("CARGO_BIN_EXE_philidor"))

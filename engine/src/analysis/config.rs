@@ -4,6 +4,7 @@ use std::path::Path;
 
 use thiserror::Error;
 
+use crate::onnx::Device;
 use crate::uci::io::TrafficLog;
 use crate::uci::options::{self, OptionError};
 use crate::uci::settings::{Backend, Settings};
@@ -91,7 +92,7 @@ impl AnalyseConfig {
             _ => Some(LoadedNetwork::load(&together, &mut notes)?),
         };
         notes.iter().for_each(|note| log::warn!("{note}"));
-        if matches!(network, Some(LoadedNetwork::OnnxSparse(_))) {
+        if matches!(network, Some(LoadedNetwork::OnnxSparse(_, Device::Cpu))) {
             // ONNX Runtime gathers the rows of a large batch outside the processor's cache.
             together.params.batch = settings.params.batch;
         }

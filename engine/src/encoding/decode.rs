@@ -1,14 +1,16 @@
-//! Back from input tensors to positions, as far as a scheme holds them.
+//! Back from input tensors and lists of features to positions, as far as a scheme holds them.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use shakmaty::{Board, Color, Piece, Role, Square};
+use shakmaty::{Bitboard, Board, Color, File, Piece, Rank, Role, Square};
 use thiserror::Error;
 
+use super::sparse1::{self, FEATURES, Feature, View};
 use super::{Input, onehot832};
 use crate::position::{Game, PositionError};
 
-/// A position read from an input tensor.
+/// A position read from an input tensor or a list of features.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
     /// The position in FEN.
@@ -16,7 +18,8 @@ pub struct Decoded {
     /// What the scheme does not hold and the FEN assumes: White to move, no castling rights, no en-passant square,
     /// clocks of a new game.
     pub assumed: Vec<&'static str>,
-    /// The planes (of `onehot832/1` the indices) that this position alone, without a game before it, does not have.
+    /// The planes (of `onehot832/1` the indices, of `sparse/1` the features) that this position alone, without a game
+    /// before it, does not have.
     pub different: Vec<usize>,
 }
 
@@ -29,6 +32,24 @@ pub enum DecodeError {
     /// A square holds two pieces, or none of the scheme's states.
     #[error("square {0} of the tensor: {1} pieces or states, expected one at most")]
     Square(Square, usize),
+    /// A number beyond those of `sparse/1`.
+    #[error("{0} is no index of {name}: its indices are 0 to {last}", name = sparse1::NAME, last = FEATURES - 1)]
+    Feature(u16),
+    /// A list of features has two pieces on a square.
+    #[error("square {0}: two pieces, expected one at most")]
+    TwoPieces(Square),
+    /// The own king of a list of features is on the wrong side.
+    #[error("own king {0}: {name} sees it on one of the files e to h", name = sparse1::NAME)]
+    King(Square),
+    /// A list of features that contradicts itself.
+    #[error("no position has these features: {fen} differs in {}",
+        features.iter().map(u16::to_string).collect::<Vec<_>>().join(" "))]
+    Features {
+        /// What was read.
+        fen: String,
+        /// Features of the list that this position lacks, and those that the list lacks.
+        features: Vec<u16>,
+    },
     /// The pieces are no legal position.
     #[error("{fen}: {source}")]
     Position {
@@ -157,6 +178,63 @@ pub fn decode(input: Input, tensor: &[f32]) -> Result<Decoded, DecodeError> {
     let pairs = tensor.chunks(unit).zip(again.chunks(unit)).enumerate();
     let different = pairs.filter(|(_, (given, alone))| given != alone).map(|(index, _)| index).collect();
     Ok(Decoded { fen, assumed, different })
+}
+
+/// The position of a list of features of `sparse/1`: as it is seen, with White as the mover.
+///
+/// # Errors
+///
+/// If a number is no feature, or no position has these features.
+pub fn decode_features(features: &[u16]) -> Result<Decoded, DecodeError> {
+    let mut board = Board::empty();
+    let mut castling = [false; 4];
+    let (mut target, mut clock) = ("-".to_owned(), 0);
+    for feature in features {
+        match Feature::of(*feature).ok_or(DecodeError::Feature(*feature))? {
+            Feature::Piece { square, .. } if board.piece_at(square).is_some() => {
+                return Err(DecodeError::TwoPieces(square));
+            }
+            Feature::Piece { own: true, role: Role::King, square, .. } if square.file() < File::E => {
+                return Err(DecodeError::King(square));
+            }
+            Feature::Piece { own, role, square, .. } => {
+                board.set_piece_at(square, Piece { color: Color::from_white(own), role });
+            }
+            Feature::Castling { own, towards_h } => {
+                castling[2 * usize::from(!own) + usize::from(!towards_h)] = true;
+            }
+            Feature::EnPassant(file) => target = Square::from_coords(file, Rank::Sixth).to_string(),
+            Feature::Clock(first, _) => clock = first,
+            _ => {}
+        }
+    }
+    let rights = rights(Color::White, castling);
+    let fen = format!("{} w {rights} {target} {clock} 1", board.board_fen());
+    let game = Game::from_fen(&fen).map_err(|source| DecodeError::Position { fen: fen.clone(), source })?;
+    let given: BTreeSet<u16> = features.iter().copied().collect();
+    let alone: BTreeSet<u16> = View::of(&game).features().iter().copied().collect();
+    let before =
+        |feature: &u16| given.contains(feature) && Feature::of(*feature).is_some_and(Feature::is_history);
+    let (before, wrong): (Vec<u16>, Vec<u16>) = given.symmetric_difference(&alone).partition(|f| before(f));
+    if !wrong.is_empty() {
+        return Err(DecodeError::Features { fen, features: wrong });
+    }
+    let mut assumed = vec!["White to move", "files not mirrored"];
+    if several_rooks(&board, castling) {
+        assumed.push("castling with the outermost rook");
+    }
+    assumed.extend(["the smallest half-move clock of its range", "full-move number 1"]);
+    Ok(Decoded { fen, assumed, different: before.into_iter().map(usize::from).collect() })
+}
+
+/// Whether a castling right, in the order of [`rights`] for White, could be that of more than one rook.
+fn several_rooks(board: &Board, castling: [bool; 4]) -> bool {
+    let sides = [(Color::White, true), (Color::White, false), (Color::Black, true), (Color::Black, false)];
+    sides.into_iter().zip(castling).filter(|(_, set)| *set).any(|((color, towards_h), _)| {
+        let rooks = board.by_piece(Piece { color, role: Role::Rook }) & Bitboard::from(color.backrank());
+        let beyond = |rook: &Square| board.king_of(color).is_some_and(|king| (*rook > king) == towards_h);
+        rooks.into_iter().filter(beyond).count() > 1
+    })
 }
 
 fn board(tensor: &[f32], us: Color, turned: impl Fn(Square) -> Square) -> Result<Board, DecodeError> {

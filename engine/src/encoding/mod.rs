@@ -45,7 +45,7 @@ pub mod moves1;
 mod scheme;
 mod decode;
 
-pub use decode::{DecodeError, Decoded, decode};
+pub use decode::{DecodeError, Decoded, decode, decode_features};
 pub use lc0_112::Planes112;
 pub use moves::PolicyIndex;
 pub use planes72::Planes72;

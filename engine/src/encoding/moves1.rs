@@ -9,11 +9,14 @@
 //!   promotions to N, B, R, Q = 0 to 3. Castling is the king's move to its target.
 //! - `exchange`: the move loses no material on its target (static exchange evaluation at least 0, with
 //!   [`VALUES`]). `check`: it gives check. `capture`: it takes, en passant included.
+//!
+//! [`find`] is the way back to the move, [`Rows::meanings`] to words.
 
 use shakmaty::{Bitboard, CastlingSide, Color, Move, Role, Square, attacks};
 
 use super::static_exchange::{Capture, VALUES};
-use super::view::{BISHOP, KING, KNIGHT, OWN, PAWN, QUEEN, ROOK, THEIRS, View, squares};
+use super::view::{BISHOP, KING, KNIGHT, NAMES, OWN, PAWN, QUEEN, ROOK, THEIRS, View, squares};
+use crate::position::Game;
 
 /// The scheme's name in network cards.
 pub const NAME: &str = "moves/1";
@@ -28,6 +31,8 @@ const CASTLING: usize = PROMOTIONS + 4 * PROMOTIONS_EACH;
 const PROMOTIONS: usize = TABLE.1 as usize;
 /// Pawn moves from the seventh rank to the eighth.
 const PROMOTIONS_EACH: usize = 22;
+/// Where the king can arrive by castling.
+const CASTLING_TARGETS: [usize; 4] = [1, 2, 5, 6];
 
 /// The rows of a legal move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -100,6 +105,68 @@ pub fn rows(view: &View, moves: &[Move], out: &mut [Rows]) {
     for (m, out) in moves.iter().zip(out) {
         *out = checks.rows(*m);
     }
+}
+
+/// The legal move of `game` with these rows, if there is one.
+pub fn find(game: &Game, wanted: Rows) -> Option<Move> {
+    let view = View::of(game);
+    let checks = Checks::of(&view);
+    game.legal_moves().into_iter().find(|m| checks.rows(*m) == wanted)
+}
+
+impl Rows {
+    /// What each of the two rows says of a move, squares as they are seen.
+    ///
+    /// # Panics
+    ///
+    /// Unless the rows are below [`ROWS_A`] and [`ROWS_B`].
+    pub fn meanings(self) -> [String; 2] {
+        let exchange = |row: u16| if row & 1 != 0 { ", exchange at least 0" } else { ", exchange below 0" };
+        let b = usize::from(self.b);
+        let check = if b & 2 != 0 { ", check" } else { "" };
+        let capture = if b & 4 != 0 { ", capture" } else { "" };
+        [
+            format!("{}{}", triple_meaning(usize::from(self.a) / 2), exchange(self.a)),
+            format!("{}{}{check}{capture}", target_meaning(b / 8), exchange(self.b)),
+        ]
+    }
+}
+
+/// What moves from where to where, as the tables of the encoder have it.
+fn triple_meaning(triple: usize) -> String {
+    if let Some(kind) = triple.checked_sub(CASTLING) {
+        return format!("castling, king to {}", named(CASTLING_TARGETS[kind]));
+    }
+    if let Some(index) = triple.checked_sub(PROMOTIONS) {
+        let promoted = index / PROMOTIONS_EACH;
+        let files = (0..64).map(|files| (files / 8, files % 8));
+        let (from, to) = files
+            .filter(|(from, to): &(usize, usize)| from.abs_diff(*to) <= 1)
+            .find(|(from, to)| promotion_triple(promoted, *from, *to) == triple)
+            .expect("each promotion has its files");
+        return format!("pawn {} to {}", named(48 + from), promotion_meaning(promoted, to));
+    }
+    let (piece, from, to) = (0..6 * 64 * 64)
+        .map(|index| (index / (64 * 64), index / 64 % 64, index % 64))
+        .find(|(piece, from, to)| usize::from(TRIPLE[*piece][*from][*to]) == triple)
+        .expect("each triple has its place in the table");
+    format!("{} {} to {}", NAMES[piece], named(from), named(to))
+}
+
+/// What moves where.
+fn target_meaning(target: usize) -> String {
+    match target.checked_sub(6 * 64) {
+        Some(promotion) => format!("pawn to {}", promotion_meaning(promotion / 8, promotion % 8)),
+        None => format!("{} to {}", NAMES[target / 64], named(target % 64)),
+    }
+}
+
+fn promotion_meaning(promoted: usize, file: usize) -> String {
+    format!("{}, promoted to {}", named(56 + file), NAMES[KNIGHT + promoted])
+}
+
+fn named(square: usize) -> Square {
+    Square::new(square as u32)
 }
 
 /// Where pieces of the mover give check.
@@ -190,7 +257,7 @@ impl Checks<'_> {
         let check = seen.contains(self.king) || self.uncovers(from, to);
         let promoted = piece - KNIGHT;
         let (from_file, to_file) = (usize::from(from & 7), usize::from(to & 7));
-        let triple = PROMOTIONS + PROMOTIONS_EACH * promoted + 2 * from_file + to_file;
+        let triple = promotion_triple(promoted, from_file, to_file);
         together(triple, 6 * 64 + 8 * promoted + to_file, exchange, check, capture.is_some())
     }
 
@@ -213,12 +280,7 @@ impl Checks<'_> {
         let occupied = view.occupied & !bit(king) & !bit(rook) | bit(to) | bit(lands);
         let seen = attacks::rook_attacks(Square::new(view.square(lands).into()), Bitboard(occupied));
         let to = usize::from(view.square(to));
-        let kind = match to {
-            1 => 0,
-            2 => 1,
-            5 => 2,
-            _ => 3,
-        };
+        let kind = CASTLING_TARGETS.iter().position(|target| *target == to).unwrap_or(3);
         together(CASTLING + kind, 64 * KING + to, true, seen.contains(self.king), false)
     }
 
@@ -228,6 +290,11 @@ impl Checks<'_> {
         attacks::bishop_attacks(self.king, occupied).0 & bishops != 0
             || attacks::rook_attacks(self.king, occupied).0 & rooks != 0
     }
+}
+
+#[inline]
+fn promotion_triple(promoted: usize, from_file: usize, to_file: usize) -> usize {
+    PROMOTIONS + PROMOTIONS_EACH * promoted + 2 * from_file + to_file
 }
 
 #[inline]

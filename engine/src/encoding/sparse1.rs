@@ -14,11 +14,14 @@
 //! | 3279–3288 | half-move clock: 0–1, 2–5, 6–11, 12–19, 20–34, 35–49, 50–64, 65–79, 80–89, 90 and more |
 //! | 3289–3296 | pieces on the board, n: min((n − 1) / 4, 7) |
 //!
-//! A game that has just been set up has no last move.
+//! A game that has just been set up has no last move. [`Feature`] is the way back: what a feature says.
 
+use std::fmt;
 use std::ops::Deref;
 
-use super::view::{BISHOP, KING, KNIGHT, OWN, QUEEN, ROOK, THEIRS};
+use shakmaty::{File, Role, Square};
+
+use super::view::{BISHOP, KING, KNIGHT, NAMES, OWN, QUEEN, ROOK, THEIRS};
 
 pub use super::view::View;
 
@@ -123,6 +126,121 @@ impl View {
     }
 }
 
+/// What a feature says of a position; sides, squares and files as they are seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feature {
+    /// A piece on the board.
+    Piece {
+        /// The mover's.
+        own: bool,
+        /// What it is.
+        role: Role,
+        /// Where it stands.
+        square: Square,
+        /// By a piece of the other side.
+        attacked: bool,
+        /// By a piece of its own side.
+        defended: bool,
+    },
+    /// A castling right.
+    Castling {
+        /// The mover's.
+        own: bool,
+        /// Towards the h-file, else towards the a-file.
+        towards_h: bool,
+    },
+    /// File of the en-passant square.
+    EnPassant(File),
+    /// Origin of the last move.
+    Origin(Square),
+    /// Target of the last move.
+    Target {
+        /// Where it went.
+        square: Square,
+        /// Whether it took.
+        took: bool,
+    },
+    /// The position has stood before: more often than once?
+    Repetition(bool),
+    /// The mover is in check.
+    Check,
+    /// The smallest and, of the last range none, the largest half-move clock of a range.
+    Clock(u32, Option<u32>),
+    /// The smallest and the largest number of pieces of a range.
+    Pieces(u32, Option<u32>),
+}
+
+impl Feature {
+    /// What the feature of this number says, if it is below [`FEATURES`].
+    pub fn of(feature: u16) -> Option<Feature> {
+        let feature = usize::from(feature);
+        let square = |first: usize| Square::new((feature - first) as u32 % 64);
+        Some(match feature {
+            ..CASTLING => Feature::Piece {
+                own: feature / 64 % 12 < 6,
+                role: Role::ALL[feature / 64 % 6],
+                square: square(0),
+                attacked: feature / 768 % 2 == 1,
+                defended: feature / 1536 == 1,
+            },
+            CASTLING..EN_PASSANT => {
+                let index = feature - CASTLING;
+                Feature::Castling { own: index < 2, towards_h: index.is_multiple_of(2) }
+            }
+            EN_PASSANT..ORIGIN => Feature::EnPassant(File::new((feature - EN_PASSANT) as u32)),
+            ORIGIN..TARGET => Feature::Origin(square(ORIGIN)),
+            TARGET..REPETITION => Feature::Target { square: square(TARGET), took: feature - TARGET >= 64 },
+            REPETITION..CHECK => Feature::Repetition(feature > REPETITION),
+            CHECK => Feature::Check,
+            CLOCK..PIECES => {
+                let range = feature - CLOCK;
+                let first = range.checked_sub(1).map_or(0, |before| CLOCK_ENDS[before]);
+                Feature::Clock(first, CLOCK_ENDS.get(range).map(|end| end - 1))
+            }
+            PIECES..FEATURES => {
+                let first = 4 * (feature - PIECES) as u32 + 1;
+                Feature::Pieces(first, (feature + 1 < FEATURES).then_some(first + 3))
+            }
+            _ => return None,
+        })
+    }
+
+    /// It says something of the game before the position, which no FEN holds.
+    pub fn is_history(self) -> bool {
+        matches!(self, Feature::Origin(_) | Feature::Target { .. } | Feature::Repetition(_))
+    }
+}
+
+impl fmt::Display for Feature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let side = |own: bool| if own { "own" } else { "their" };
+        let range = |first: u32, last: Option<u32>| match last {
+            Some(last) => format!("{first} to {last}"),
+            None => format!("{first} or more"),
+        };
+        match *self {
+            Feature::Piece { own, role, square, attacked, defended } => {
+                write!(f, "{} {} {square}", side(own), NAMES[role as usize - 1])?;
+                f.write_str(if attacked { ", attacked" } else { "" })?;
+                f.write_str(if defended { ", defended" } else { "" })
+            }
+            Feature::Castling { own, towards_h } => {
+                let file = if towards_h { 'h' } else { 'a' };
+                write!(f, "{} castling right towards the {file}-file", side(own))
+            }
+            Feature::EnPassant(file) => write!(f, "en-passant capture on the {}-file", file.char()),
+            Feature::Origin(square) => write!(f, "last move from {square}"),
+            Feature::Target { square, took: false } => write!(f, "last move to {square}, no capture"),
+            Feature::Target { square, took: true } => write!(f, "last move to {square}, a capture"),
+            Feature::Repetition(false) => f.write_str("the position occurred once before"),
+            Feature::Repetition(true) => f.write_str("the position occurred more than once before"),
+            Feature::Check => f.write_str("the mover is in check"),
+            Feature::Clock(first, last) => write!(f, "half-move clock {}", range(first, last)),
+            Feature::Pieces(first, last) => write!(f, "{} pieces on the board", range(first, last)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,6 +271,36 @@ mod tests {
         assert_eq!((CASTLING, EN_PASSANT, ORIGIN, TARGET), (3072, 3076, 3084, 3148));
         assert_eq!((REPETITION, CHECK, CLOCK, PIECES, FEATURES), (3276, 3278, 3279, 3289, 3297));
         assert_eq!(MAX_ACTIVE, 75);
+    }
+
+    #[test]
+    fn features_say_what_the_table_says() {
+        for (feature, meaning) in [
+            (0, "own pawn a1"),
+            (piece(6, 35, 1, 0), "their pawn d5, attacked"),
+            (piece(5, 6, 0, 1), "own king g1, defended"),
+            (3071, "their king h8, attacked, defended"),
+            (3072, "own castling right towards the h-file"),
+            (3075, "their castling right towards the a-file"),
+            (3076 + 3, "en-passant capture on the d-file"),
+            (3084 + 52, "last move from e7"),
+            (3148 + 36, "last move to e5, no capture"),
+            (3212 + 19, "last move to d3, a capture"),
+            (3276, "the position occurred once before"),
+            (3277, "the position occurred more than once before"),
+            (3278, "the mover is in check"),
+            (3279, "half-move clock 0 to 1"),
+            (3279 + 4, "half-move clock 20 to 34"),
+            (3288, "half-move clock 90 or more"),
+            (3289, "1 to 4 pieces on the board"),
+            (3295, "25 to 28 pieces on the board"),
+            (3296, "29 or more pieces on the board"),
+        ] {
+            assert_eq!(Feature::of(feature).unwrap().to_string(), meaning, "{feature}");
+        }
+        let words = (0..FEATURES as u16).map(|feature| Feature::of(feature).unwrap().to_string());
+        let different: std::collections::HashSet<String> = words.collect();
+        assert_eq!((different.len(), Feature::of(FEATURES as u16)), (FEATURES, None));
     }
 
     #[test]

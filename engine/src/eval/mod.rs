@@ -2,7 +2,7 @@
 //!
 //! An evaluator answers for a batch of positions: a [`Wdl`] for the side to move and one prior per
 //! legal move; a [`SplitEvaluator`] answers for either alone. [`Card`] says which schemes a network uses, [`golden`] checks a network against its card,
-//! [`CachedEvaluator`] caches the answers of another evaluator, and [`Uniform`] needs no network at all.
+//! [`CachedEvaluator`] caches the answers of another evaluator, a [`SharedEvaluator`] answers for several workers, and [`Uniform`] needs no network at all.
 //! [`material`] is not an evaluator but a value in centipawns, from material and piece squares.
 
 mod error;
@@ -11,6 +11,7 @@ mod card;
 pub mod golden;
 mod cache;
 mod uniform;
+mod shared;
 pub mod material;
 mod shown;
 
@@ -23,6 +24,7 @@ pub use card::{Card, CardError, FORMAT as CARD_FORMAT, Golden, Schemes, ValueSch
 pub use error::EvalError;
 pub use golden::GoldenError;
 pub use precision::Precision;
+pub use shared::SharedEvaluator;
 pub use shown::{q_of_shown_centipawns, shown_centipawns};
 pub use uniform::Uniform;
 

@@ -59,6 +59,12 @@ pub enum NetError {
         /// The type and shape that the card promises.
         expected: String,
     },
+    /// ONNX Runtime cannot use a GPU.
+    #[error(
+        "Backend onnx-cuda needs a GPU of NVIDIA with its driver, and ONNX Runtime for it, which scripts/setup.sh cuda \
+         installs: {0}"
+    )]
+    Gpu(String),
     /// The network cannot be run.
     #[error(transparent)]
     Evaluation(#[from] EvalError),

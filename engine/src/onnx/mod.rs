@@ -24,6 +24,6 @@ pub use network_pair::{ChosenNetwork, NetworkPair};
 pub use precision_cache::PrecisionCache;
 pub use recurrence::{MAX_STEPS, StepLimits};
 pub use runtime::library as runtime_library;
-pub use session::{Logits, OnnxSession};
+pub use session::{Device, Logits, OnnxSession};
 pub use sparse::OnnxSparseEvaluator;
 pub use timing::PrecisionTiming;

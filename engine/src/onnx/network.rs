@@ -8,7 +8,7 @@ use ort::value::{Outlet, TensorElementType, ValueType};
 use super::error::NetError;
 use super::evaluator::OnnxEvaluator;
 use super::recurrence::{StepLimits, TOKENS};
-use super::session::{ANSWER, OnnxSession, SCRATCHPAD};
+use super::session::{ANSWER, Device, OnnxSession, SCRATCHPAD};
 use super::tensors::TensorNames;
 use super::timing::PrecisionTiming;
 use crate::eval::{Card, Evaluator, Schemes, ValueScheme, golden};
@@ -20,6 +20,7 @@ pub struct Network {
     bytes: Arc<[u8]>,
     card: Card,
     source: Option<PathBuf>,
+    device: Device,
     /// The number of steps that it was trained with, if it is recurrent.
     steps: Option<usize>,
     /// The session of the check: it is reused by the first caller that needs a session.
@@ -36,23 +37,27 @@ impl Network {
     pub fn load(path: &Path) -> Result<Network, NetError> {
         let bytes = std::fs::read(path)
             .map_err(|error| NetError::InFile(path.to_owned(), Box::new(NetError::Unreadable(error))))?;
-        Network::from_file(bytes.into(), Some(path.to_owned()))
+        Network::from_file(bytes.into(), Some(path.to_owned()), Device::Cpu)
     }
 
     /// The network in the bytes of a file; `source` is `None` for the embedded one.
-    pub(super) fn from_file(bytes: Arc<[u8]>, source: Option<PathBuf>) -> Result<Network, NetError> {
+    pub(super) fn from_file(
+        bytes: Arc<[u8]>,
+        source: Option<PathBuf>,
+        device: Device,
+    ) -> Result<Network, NetError> {
         let name = source.clone().unwrap_or_else(|| "<embedded>".into());
-        Network::from_bytes(bytes, source).map_err(|error| match error {
-            NetError::Runtime(_) => error,
+        Network::from_bytes(bytes, source, device).map_err(|error| match error {
+            NetError::Runtime(_) | NetError::Gpu(_) => error,
             other => NetError::InFile(name, Box::new(other)),
         })
     }
 
-    fn from_bytes(bytes: Arc<[u8]>, source: Option<PathBuf>) -> Result<Network, NetError> {
+    fn from_bytes(bytes: Arc<[u8]>, source: Option<PathBuf>, device: Device) -> Result<Network, NetError> {
         if LEELA.iter().any(|beginning| bytes.starts_with(beginning)) {
             return Err(NetError::Leela);
         }
-        let session = OnnxSession::open(&bytes)?;
+        let session = OnnxSession::open_on(device, &bytes)?;
         let card = match session.tensors() {
             TensorNames::Ours => {
                 let metadata =
@@ -69,7 +74,7 @@ impl Network {
         let mut evaluator = OnnxEvaluator::new(session, card.golden.len().max(1), StepLimits::default());
         golden::check(&mut evaluator, &card)?;
         let checked = Arc::new(Mutex::new(Some(evaluator.into_session())));
-        Ok(Network { bytes, card, source, steps, checked })
+        Ok(Network { bytes, card, source, device, steps, checked })
     }
 
     /// The file's card.
@@ -91,6 +96,11 @@ impl Network {
         let size = self.bytes.len() as f64 / 1e6;
         let source = self.source.as_ref().map_or("embedded".to_owned(), |path| path.display().to_string());
         format!("{name} ({precision} {family}, {input} -> {policy}{value}{steps}, {size:.1} MB, {source})")
+    }
+
+    /// What computes its answers.
+    pub fn device(&self) -> Device {
+        self.device
     }
 
     /// The schemes of the network's tensors.
@@ -128,7 +138,7 @@ impl Network {
     /// If ONNX Runtime cannot open another session.
     pub fn session(&self) -> Result<OnnxSession, NetError> {
         let checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner).take();
-        checked.map_or_else(|| OnnxSession::open(&self.bytes), Ok)
+        checked.map_or_else(|| OnnxSession::open_on(self.device, &self.bytes), Ok)
     }
 
     /// Measures both precisions of a network, in the sessions that they were checked with.

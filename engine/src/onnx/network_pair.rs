@@ -7,6 +7,7 @@ use super::error::NetError;
 use super::network::Network;
 use super::precision_cache::{PrecisionCache, key};
 use super::runtime::version;
+use super::session::Device;
 use super::timing::measured_batch;
 use crate::eval::Precision;
 
@@ -17,6 +18,7 @@ pub struct NetworkPair {
     int8: NetworkFile,
     /// The precision of the file that the user named: its error is reported if neither can be used.
     named: Precision,
+    device: Device,
 }
 
 /// The file of one precision.
@@ -48,10 +50,16 @@ impl NetworkPair {
             .map_err(|error| NetError::InFile(file.to_owned(), Box::new(NetError::Unreadable(error))))?;
         let this = NetworkFile { bytes: Some(bytes.into()), path: Some(file.to_owned()) };
         let other = NetworkFile { bytes: std::fs::read(&sibling).ok().map(Arc::from), path: Some(sibling) };
+        let device = Device::Cpu;
         Ok(match named {
-            Precision::Fp32 => NetworkPair { fp32: this, int8: other, named },
-            Precision::Int8 => NetworkPair { fp32: other, int8: this, named },
+            Precision::Fp32 => NetworkPair { fp32: this, int8: other, named, device },
+            Precision::Int8 => NetworkPair { fp32: other, int8: this, named, device },
         })
+    }
+
+    /// The same network on a device.
+    pub fn on(self, device: Device) -> NetworkPair {
+        NetworkPair { device, ..self }
     }
 
     /// Loads the network in every precision that has a file.
@@ -79,12 +87,12 @@ impl NetworkPair {
             let missing = NetError::Unreadable(std::io::ErrorKind::NotFound.into());
             NetError::InFile(path.clone().unwrap_or_default(), Box::new(missing))
         })?;
-        Network::from_file(bytes, path.clone())
+        Network::from_file(bytes, path.clone(), self.device)
     }
 
     /// Loads the network in the `wanted` precision, or, with `None`, in the one that is faster in batches of
-    /// `batch` on this machine, which is measured once and stored in `cache`. A missing file is replaced by
-    /// the other precision, with a note.
+    /// `batch` on this machine, which is measured once and stored in `cache`; on a GPU that is fp32. A missing file is
+    /// replaced by the other precision, with a note.
     ///
     /// # Errors
     ///
@@ -96,6 +104,7 @@ impl NetworkPair {
         cache: &PrecisionCache,
     ) -> Result<ChosenNetwork, NetError> {
         let missing = Precision::ALL.into_iter().find(|precision| !self.has(*precision));
+        let wanted = wanted.or((self.device == Device::Cuda).then_some(Precision::Fp32));
         match (wanted, missing) {
             (Some(wanted), _) if missing != Some(wanted) => self.only(wanted, None),
             (_, Some(missing)) => {

@@ -72,6 +72,14 @@ fn load_silent() -> Result<LoadedRuntime, RuntimeError> {
     Err(RuntimeError { tried })
 }
 
+/// Loads what ONNX Runtime on a GPU is linked to, if it lies beside ONNX Runtime; else the system's is used, if there is one.
+pub(super) fn preload_cuda() {
+    let folder = library().ok().and_then(|library| library.parent().map(Path::to_owned));
+    if let Err(error) = ort::ep::cuda::preload_dylibs(folder.as_deref(), folder.as_deref()) {
+        log::debug!("{}", one_line(&error.to_string()));
+    }
+}
+
 /// The library's file name, without a version.
 pub(super) const LIBRARY: &str = if cfg!(windows) {
     "onnxruntime.dll"
@@ -105,7 +113,7 @@ fn candidates() -> Vec<PathBuf> {
 }
 
 /// Where the library is looked for, of a program in `folder`: beside it, where archives and packages put it, in the
-/// Python packages of the environment that it was installed in, and in `.deps/lib` of each folder above.
+/// Python packages of the environment that it was installed in, and in `.deps` of each folder above, with CUDA first.
 fn folders(folder: &Path) -> Vec<PathBuf> {
     let mut all = vec![folder.to_owned(), folder.join("../lib"), folder.join("../lib/philidor")];
     let mut packages = vec![folder.join("../Lib/site-packages")];
@@ -121,7 +129,9 @@ fn folders(folder: &Path) -> Vec<PathBuf> {
         }
     }
     all.extend(packages.iter().map(|packages| packages.join("onnxruntime/capi")));
-    all.extend(folder.ancestors().map(|ancestor| ancestor.join(".deps/lib")));
+    for ancestor in folder.ancestors() {
+        all.extend([".deps/cuda/lib", ".deps/lib"].map(|deps| ancestor.join(deps)));
+    }
     all
 }
 

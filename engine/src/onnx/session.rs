@@ -1,16 +1,27 @@
-//! One network in ONNX Runtime, on one CPU thread.
+//! One network in ONNX Runtime, on one CPU thread or on a GPU.
 
 use std::borrow::Cow;
 
+use ort::ep::CUDA;
 use ort::session::builder::GraphOptimizationLevel;
 use ort::session::{Session, SessionInputValue, SessionOutputs};
 use ort::value::TensorRef;
 
 use super::error::NetError;
 use super::recurrence::{RecurrentState, StepCard, TOKENS};
-use super::runtime::{environment, one_line};
+use super::runtime::{environment, one_line, preload_cuda};
 use super::tensors::TensorNames;
 use crate::eval::{EvalError, Schemes};
+
+/// Where ONNX Runtime computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Device {
+    /// On the CPU, one thread a session.
+    #[default]
+    Cpu,
+    /// On the first GPU of NVIDIA.
+    Cuda,
+}
 
 /// One ONNX Runtime session: one thread, sequential execution, no spinning while idle.
 pub struct OnnxSession {
@@ -31,15 +42,24 @@ pub struct Logits<'a> {
 }
 
 impl OnnxSession {
-    /// Opens a session on the bytes of an ONNX file, without the checks of [`super::Network`].
+    /// Opens a session on the bytes of an ONNX file, on the CPU and without the checks of [`super::Network`].
     ///
     /// # Errors
     ///
     /// If ONNX Runtime is missing or rejects the file, or the schemes are known neither from a card nor
     /// from the names of the tensors.
     pub fn open(bytes: &[u8]) -> Result<OnnxSession, NetError> {
+        OnnxSession::open_on(Device::Cpu, bytes)
+    }
+
+    /// As [`OnnxSession::open`], on a device.
+    ///
+    /// # Errors
+    ///
+    /// Also if the device cannot be used.
+    pub fn open_on(device: Device, bytes: &[u8]) -> Result<OnnxSession, NetError> {
         let failed = |error: &dyn std::fmt::Display| NetError::NotOnnx(one_line(&error.to_string()));
-        let inner = open_session(bytes)?;
+        let inner = open_session(device, bytes)?;
         let tensors = TensorNames::of(&inner);
         let (schemes, step_card) = match tensors {
             TensorNames::Ours => {
@@ -166,8 +186,8 @@ impl OnnxSession {
 ///
 /// # Errors
 ///
-/// If ONNX Runtime is missing or rejects the file.
-pub(super) fn open_session(bytes: &[u8]) -> Result<Session, NetError> {
+/// If ONNX Runtime is missing or rejects the file, or the device cannot be used.
+pub(super) fn open_session(device: Device, bytes: &[u8]) -> Result<Session, NetError> {
     let environment = environment()?;
     let failed = |error: &dyn std::fmt::Display| NetError::NotOnnx(one_line(&error.to_string()));
     let mut builder = Session::builder(environment).map_err(|error| failed(&error))?;
@@ -179,6 +199,17 @@ pub(super) fn open_session(bytes: &[u8]) -> Result<Session, NetError> {
     if !has_exact_int8_dot_product() {
         builder =
             builder.with_config_entry("session.x64quantprecision", "1").map_err(|error| failed(&error))?;
+    }
+    if device == Device::Cuda {
+        preload_cuda();
+        // Golden answers hold to four digits, TF32 has three.
+        let cuda = CUDA::default().with_tf32(false).build().error_on_failure();
+        builder = builder.with_execution_providers([cuda]).map_err(|error| {
+            let text = one_line(&error.to_string());
+            // Before it stands where in ONNX Runtime's sources it failed.
+            let why = text.rsplit_once("FAIL : ").map_or(text.as_str(), |(_, why)| why);
+            NetError::Gpu(why.trim_end_matches('.').to_owned())
+        })?;
     }
     builder.commit_from_memory(bytes).map_err(|error| failed(&error))
 }

@@ -5,7 +5,7 @@ use ort::value::TensorRef;
 
 use super::error::NetError;
 use super::runtime::one_line;
-use super::session::{extract, failed, open_session};
+use super::session::{Device, extract, failed, open_session};
 use crate::encoding::moves1::{self, Rows};
 use crate::encoding::sparse1::{self, View};
 use crate::eval::{
@@ -32,7 +32,16 @@ impl OnnxSparseEvaluator {
     /// If ONNX Runtime is missing or rejects the file, the card is missing or of another family, or a golden answer is
     /// not reproduced.
     pub fn open(bytes: &[u8], max_batch: usize) -> Result<OnnxSparseEvaluator, NetError> {
-        let session = open_session(bytes)?;
+        OnnxSparseEvaluator::open_on(Device::Cpu, bytes, max_batch)
+    }
+
+    /// As [`OnnxSparseEvaluator::open`], on a device.
+    ///
+    /// # Errors
+    ///
+    /// Also if the device cannot be used.
+    pub fn open_on(device: Device, bytes: &[u8], max_batch: usize) -> Result<OnnxSparseEvaluator, NetError> {
+        let session = open_session(device, bytes)?;
         let metadata = session.metadata().map_err(|error| NetError::NotOnnx(one_line(&error.to_string())))?;
         let get = |name: &'static str| metadata.custom(name).ok_or(CardError::Missing(name));
         for (property, expected) in [

@@ -189,8 +189,10 @@ impl WorkerEvaluators {
         if workers < settings.threads {
             log::warn!("{} workers are too many for this machine: starting {workers}", settings.threads);
         }
-        let evaluators: Vec<_> =
-            (0..workers).map(|_| evaluator(network, settings)).collect::<Result<_, _>>()?;
+        let evaluators = match used(network, settings) {
+            Some(network) => network.evaluators(settings, workers)?,
+            None => (0..workers).map(|_| Box::new(Uniform) as Box<_>).collect(),
+        };
         let (tree, cache) = settings.memory();
         let input = used(network, settings).map_or(Some(Input::Planes72), LoadedNetwork::cached_input);
         let Some(input) = input.filter(|_| cache > 0) else {

@@ -7,9 +7,12 @@ use thiserror::Error;
 
 use super::settings::{Backend, Settings};
 use crate::encoding::Input;
-use crate::eval::Evaluator;
-use crate::onnx::{NetError, Network, NetworkPair, OnnxSparseEvaluator, PrecisionCache};
+use crate::eval::{Evaluator, SharedEvaluator};
+use crate::onnx::{Device, NetError, Network, NetworkPair, OnnxSparseEvaluator, PrecisionCache};
 use crate::sparse::{SparseError, SparseFile, SparseNetwork};
+
+/// The most positions of a batch on a GPU, of all workers together, unless one worker's are more.
+const GPU_BATCH: usize = 256;
 
 /// A loaded network.
 pub enum LoadedNetwork {
@@ -18,7 +21,7 @@ pub enum LoadedNetwork {
     /// Run by our own kernels.
     Native(SparseNetwork),
     /// Of the family `sparse`, the bytes of its file, run by ONNX Runtime.
-    OnnxSparse(Vec<u8>),
+    OnnxSparse(Vec<u8>, Device),
 }
 
 /// Why the network of the settings cannot be used.
@@ -34,7 +37,7 @@ pub enum LoadError {
     #[error("network {0}: {1}")]
     Sparse(PathBuf, SparseError),
     /// It is of another family, and `Backend` is `native`.
-    #[error("Backend native needs a network of the family sparse: choose auto or onnx-cpu")]
+    #[error("Backend native needs a network of the family sparse: choose auto, onnx-cpu or onnx-cuda")]
     NeedsOnnx,
 }
 
@@ -52,12 +55,15 @@ impl LoadedNetwork {
                 .map_err(|error| NetError::InFile(path.to_owned(), Box::new(NetError::Unreadable(error))))?,
             None => Cow::Borrowed(SparseNetwork::embedded_file()),
         };
+        let device = if settings.backend == Backend::OnnxCuda { Device::Cuda } else { Device::Cpu };
         if let Some(file) = SparseFile::recognise(&bytes) {
-            if settings.backend == Backend::OnnxCpu {
+            if matches!(settings.backend, Backend::OnnxCpu | Backend::OnnxCuda) {
                 // Opened once now, so that what is wrong with it is said before a search.
-                let opened = OnnxSparseEvaluator::open(&bytes, 1);
-                opened.map_err(|error| NetError::InFile(path.to_owned(), Box::new(error)))?;
-                return Ok(LoadedNetwork::OnnxSparse(bytes.into_owned()));
+                OnnxSparseEvaluator::open_on(device, &bytes, 1).map_err(|error| match error {
+                    NetError::Runtime(_) | NetError::Gpu(_) => error,
+                    other => NetError::InFile(path.to_owned(), Box::new(other)),
+                })?;
+                return Ok(LoadedNetwork::OnnxSparse(bytes.into_owned(), device));
             }
             let network = file.network().map_err(|error| LoadError::Sparse(path.to_owned(), error))?;
             log::info!("network: {}, native ({})", network.name(), network.evaluator().instructions());
@@ -66,7 +72,7 @@ impl LoadedNetwork {
         if settings.backend == Backend::Native {
             return Err(LoadError::NeedsOnnx);
         }
-        let chosen = NetworkPair::beside(path)?.choose(
+        let chosen = NetworkPair::beside(path)?.on(device).choose(
             settings.precision,
             settings.params.batch,
             &PrecisionCache::of_user(),
@@ -81,24 +87,49 @@ impl LoadedNetwork {
         match self {
             LoadedNetwork::Onnx(network) => network.name(),
             LoadedNetwork::Native(network) => network.name(),
-            LoadedNetwork::OnnxSparse(_) => "sparse",
+            LoadedNetwork::OnnxSparse(..) => "sparse",
         }
     }
 
-    /// An evaluator for one worker.
+    /// An evaluator for one worker, or on a GPU for all.
     ///
     /// # Errors
     ///
     /// If a session cannot be opened.
     pub fn evaluator(&self, settings: &Settings) -> Result<Box<dyn Evaluator>, LoadError> {
+        let batch = settings.params.batch.max(if self.is_on_gpu() { GPU_BATCH } else { 1 });
         match self {
-            LoadedNetwork::Onnx(network) => {
-                Ok(network.evaluator_with(settings.params.batch, settings.step_limits)?)
-            }
+            LoadedNetwork::Onnx(network) => Ok(network.evaluator_with(batch, settings.step_limits)?),
             LoadedNetwork::Native(network) => Ok(Box::new(network.evaluator())),
-            LoadedNetwork::OnnxSparse(bytes) => {
-                Ok(Box::new(OnnxSparseEvaluator::open(bytes, settings.params.batch)?))
+            LoadedNetwork::OnnxSparse(bytes, device) => {
+                Ok(Box::new(OnnxSparseEvaluator::open_on(*device, bytes, batch)?))
             }
+        }
+    }
+
+    /// Evaluators for so many workers.
+    ///
+    /// # Errors
+    ///
+    /// If a session cannot be opened.
+    pub fn evaluators(
+        &self,
+        settings: &Settings,
+        workers: usize,
+    ) -> Result<Vec<Box<dyn Evaluator>>, LoadError> {
+        if self.is_on_gpu() {
+            let parts = SharedEvaluator::share(self.evaluator(settings)?, workers);
+            return Ok(parts.into_iter().map(|part| Box::new(part) as Box<_>).collect());
+        }
+        (0..workers).map(|_| self.evaluator(settings)).collect()
+    }
+
+    /// Whether a GPU evaluates, for all workers in batches of their own.
+    fn is_on_gpu(&self) -> bool {
+        match self {
+            LoadedNetwork::Onnx(network) => network.device() == Device::Cuda,
+            LoadedNetwork::Native(_) => false,
+            LoadedNetwork::OnnxSparse(_, device) => *device == Device::Cuda,
         }
     }
 
@@ -107,7 +138,7 @@ impl LoadedNetwork {
         match self {
             LoadedNetwork::Onnx(network) => network.describe(),
             LoadedNetwork::Native(network) => network.describe(),
-            LoadedNetwork::OnnxSparse(_) => "a network of the family sparse, run by ONNX Runtime".to_owned(),
+            LoadedNetwork::OnnxSparse(..) => "a network of the family sparse, run by ONNX Runtime".to_owned(),
         }
     }
 
@@ -115,7 +146,7 @@ impl LoadedNetwork {
     pub fn cached_input(&self) -> Option<Input> {
         match self {
             LoadedNetwork::Onnx(network) => Some(network.schemes().input),
-            LoadedNetwork::Native(_) | LoadedNetwork::OnnxSparse(_) => None,
+            LoadedNetwork::Native(_) | LoadedNetwork::OnnxSparse(..) => None,
         }
     }
 }
@@ -148,6 +179,12 @@ mod tests {
         // The test's file has weights, but no graph.
         assert!(refused(Some(path.as_path()), Backend::OnnxCpu).contains("not a usable ONNX file"));
         let mlp = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../nets/mlp.int8.onnx"));
+        for weights in [None, Some(mlp)] {
+            match load(weights, Backend::OnnxCuda) {
+                Ok((network, settings)) => assert_eq!(network.evaluators(&settings, 3).unwrap().len(), 3),
+                Err(why) => assert!(why.to_string().contains("scripts/setup.sh cuda"), "{why}"),
+            }
+        }
         assert!(refused(Some(mlp), Backend::Native).contains("family sparse"));
         assert!(matches!(load(Some(mlp), Backend::Auto).unwrap().0, LoadedNetwork::Onnx(_)));
         // The embedded network is of this family.

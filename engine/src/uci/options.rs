@@ -299,7 +299,7 @@ mod tests {
             "option name WeightsFile type string default <embedded>",
             "option name EvalFile type string default <embedded>",
             "option name Debug Log File type string default <empty>",
-            "option name Backend type combo default auto var auto var native var onnx-cpu var uniform",
+            "option name Backend type combo default auto var auto var native var onnx-cpu var onnx-cuda var uniform",
             "option name Precision type combo default auto var auto var fp32 var int8",
             "option name Player type combo default network var network var random var minimax var alpha-beta \
              var uct var uct-value",

@@ -89,15 +89,18 @@ pub enum Backend {
     Native,
     /// ONNX Runtime on the CPU.
     OnnxCpu,
+    /// ONNX Runtime on a GPU of NVIDIA.
+    OnnxCuda,
     /// No network: equal priors, every position a draw.
     Uniform,
 }
 
 impl Backend {
     /// All backends, in the order of [`Backend::NAMES`].
-    pub const ALL: [Backend; 4] = [Backend::Auto, Backend::Native, Backend::OnnxCpu, Backend::Uniform];
+    pub const ALL: [Backend; 5] =
+        [Backend::Auto, Backend::Native, Backend::OnnxCpu, Backend::OnnxCuda, Backend::Uniform];
     /// Names in the option, the default first.
-    pub const NAMES: [&'static str; 4] = ["auto", "native", "onnx-cpu", "uniform"];
+    pub const NAMES: [&'static str; 5] = ["auto", "native", "onnx-cpu", "onnx-cuda", "uniform"];
 }
 
 impl Default for Settings {

@@ -15,7 +15,7 @@ use crate::search::{self, MoveStats, Params, PvLine, Report, Score};
 /// The lowest rating that can be set.
 pub const WEAKEST: i64 = 800;
 /// The highest rating: that of the engine at full strength, measured in fast games.
-pub const STRONGEST: i64 = 2320;
+pub const STRONGEST: i64 = 2400;
 /// The skill level of full strength.
 pub const FULL_SKILL: i64 = 20;
 
@@ -34,16 +34,17 @@ pub struct Strength {
 }
 
 /// Rating, visits, policy, choice, margin. In between, visits and temperatures are interpolated
-/// logarithmically. They were measured against Stockfish's `UCI_Elo`, the first two through the third; that of
-/// the last is the engine's own in fast games. The first was measured at about 1000: with fewer visits, fewer moves
-/// are seen well enough to be chosen, which makes it stronger.
-const TABLE: [(i64, f64, f64, f64, f64); 7] = [
-    (WEAKEST, 40.0, 12.0, 20.0, 3.00),
-    (1290, 40.0, 3.0, 2.5, 0.60),
-    (1540, 40.0, 1.5, 1.3, 0.27),
-    (1680, 80.0, 1.3, 1.0, 0.20),
-    (1900, 300.0, 1.1, 0.6, 0.10),
-    (2020, 1200.0, 1.05, 0.35, 0.05),
+/// logarithmically. They were measured against Stockfish's `UCI_Elo`, the first two through the next; that of
+/// the last is the engine's own in fast games. The lowest have more visits again, so that they see many moves well enough
+/// to choose them.
+const TABLE: [(i64, f64, f64, f64, f64); 8] = [
+    (WEAKEST, 103.0, 7.7, 10.4, 2.24),
+    (1080, 60.0, 4.4, 4.4, 1.26),
+    (1340, 40.0, 3.0, 2.5, 0.60),
+    (1560, 40.0, 1.5, 1.3, 0.27),
+    (1780, 80.0, 1.3, 1.0, 0.20),
+    (1880, 300.0, 1.1, 0.6, 0.10),
+    (2040, 1200.0, 1.05, 0.35, 0.05),
     (STRONGEST, 5000.0, 1.0, 0.15, 0.02),
 ];
 

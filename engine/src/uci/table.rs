@@ -181,7 +181,7 @@ pub static TABLE: &[UciOption] = &[
             |s, v| s.backend = Backend::ALL.get(v).copied().unwrap_or_default(),
         ),
         effect: OptionEffect::Network,
-        doc: "evaluator of positions: our kernels for networks of the family `sparse`, ONNX Runtime, or no network; `auto` is the fastest that runs the network",
+        doc: "evaluator of positions: our kernels for networks of the family `sparse`, ONNX Runtime on the CPU or a GPU, or no network; `auto` is the fastest that runs the network on the CPU",
     },
     UciOption {
         name: "Player",

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
+use engine::encoding::decode_features;
 use engine::encoding::moves1::{self, ROWS_A, ROWS_B, Rows};
-use engine::encoding::sparse1::{FEATURES, View};
+use engine::encoding::sparse1::{FEATURES, Feature, View};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use shakmaty::{Bitboard, Board, ByColor, CastlingSide, Piece};
@@ -148,6 +149,44 @@ fn obeys(game: &Game) {
     assert_eq!(triples.len(), legal.len(), "two moves share a row in {fen}");
 }
 
+/// The way back: from features to the position they are of, from rows to moves.
+fn leads_back(game: &Game) {
+    let given = features(game);
+    let decoded = decode_features(&given).unwrap_or_else(|error| panic!("{error} of {}", game.fen()));
+    let again = features(&Game::from_fen(&decoded.fen).unwrap());
+    let history: Vec<u16> = decoded.different.iter().map(|feature| *feature as u16).collect();
+    assert!(history.iter().all(|feature| Feature::of(*feature).unwrap().is_history()), "{}", game.fen());
+    // Two of the last move, one of repetition.
+    let expected = 2 * usize::from(game.last_move().is_some()) + usize::from(game.repetitions() > 0);
+    assert_eq!(history.len(), expected, "{}", game.fen());
+    let mut all = [again, history].concat();
+    all.sort_unstable();
+    assert_eq!(all, given, "{} is not {}", decoded.fen, game.fen());
+    let legal = game.legal_moves();
+    let seen = seen(game);
+    for (m, row) in legal.iter().zip(rows(game, &legal)) {
+        assert_eq!(moves1::find(game, row), Some(*m), "{m:?} in {}", game.fen());
+        let square = |square: Square| Square::new(seen(square) as u32);
+        let (from, to) = (square(m.from().unwrap()), square(m.to()));
+        let role = format!("{:?}", m.role()).to_lowercase();
+        let promoted = m.promotion().map(|role| format!(", promoted to {role:?}").to_lowercase());
+        let promoted = promoted.unwrap_or_default();
+        let exchange = if row.a & 1 != 0 { "exchange at least 0" } else { "exchange below 0" };
+        let (_, check, capture) = flags(row);
+        let check = if check { ", check" } else { "" };
+        let capture = if capture { ", capture" } else { "" };
+        let [a, b] = row.meanings();
+        if let Move::Castle { king, rook } = *m {
+            let to = square(CastlingSide::from_king_side(rook > king).king_to(game.turn()));
+            assert_eq!(a, format!("castling, king to {to}, exchange at least 0"));
+            assert_eq!(b, format!("king to {to}, exchange at least 0{check}"));
+        } else {
+            assert_eq!(a, format!("{role} {from} to {to}{promoted}, {exchange}"));
+            assert_eq!(b, format!("{role} to {to}{promoted}, {exchange}{check}{capture}"));
+        }
+    }
+}
+
 /// Rows of all legal moves but castling, whose target doesn't change with the mirror.
 fn sorted_rows(game: &Game, castling: bool) -> Vec<(u16, u16)> {
     let moves: Vec<Move> = game.legal_moves().into_iter().filter(|m| castling || !m.is_castle()).collect();
@@ -185,6 +224,11 @@ proptest! {
     #[test]
     fn both_schemes_are_what_plain_encoders_say(start in start_position(), choices in prop::collection::vec(any::<u16>(), 0..300)) {
         random_game(start, &choices, obeys);
+    }
+
+    #[test]
+    fn features_and_rows_lead_back(start in start_position(), choices in prop::collection::vec(any::<u16>(), 0..200)) {
+        random_game(start, &choices, leads_back);
     }
 
     #[test]
@@ -255,6 +299,14 @@ fn exchanges_on_crowded_boards_are_those_of_plain_recursion() {
     games.iter().for_each(obeys);
     let losing = games.iter().flat_map(|game| rows(game, &game.legal_moves())).filter(|row| row.a & 1 == 0);
     assert!(losing.count() > 30_000, "the exchanges are of both kinds");
+}
+
+#[test]
+fn every_row_has_its_meaning() {
+    let words = |row: u16| Rows { a: row, b: row.min(ROWS_B as u16 - 1) }.meanings();
+    let first: HashSet<String> = (0..ROWS_A as u16).map(|row| words(row)[0].clone()).collect();
+    let second: HashSet<String> = (0..ROWS_B as u16).map(|row| words(row)[1].clone()).collect();
+    assert_eq!((first.len(), second.len()), (ROWS_A, ROWS_B));
 }
 
 #[test]

@@ -134,6 +134,17 @@ export async function loadsInPlace(page, ready) {
   assert.ok(shift < 0.02, `layout shift ${shift}`);
 }
 
+/** A round trip to the server: what it answered before has arrived. */
+export async function roundTrip(page) {
+  await page.evaluate(() => fetch('/api/match/books').then((answer) => answer.text()));
+}
+
+/** Waits until the page has done what it does with the answers that have arrived. */
+export async function answersDone(page) {
+  await roundTrip(page);
+  await page.evaluate(() => new Promise(requestAnimationFrame));
+}
+
 /** Clicks from one square to another; `side` is the one at the bottom. */
 export async function drag(page, from, to, side = 'white') {
   const box = await page.locator('.board cg-board').boundingBox();

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Server, accessible, drag, eachTest, loadsInPlace, moves, newGame, openTab, scripted, type } from './harness.js';
+import {
+  Server, accessible, answersDone, drag, eachTest, loadsInPlace, moves, newGame, openTab, roundTrip, scripted, type,
+} from './harness.js';
 
 let page;
 /** Ends after each of its answers. */
@@ -136,9 +138,7 @@ test('what is typed before the last move is answered stays in its field', async 
   const answer = page.waitForResponse('**/api/play');
   isAnswered();
   await (await answer).finished();
-  // Another round trip, and a frame: what the page does with the answer is done.
-  await page.evaluate(() => fetch('/api/match/books').then((books) => books.text())
-    .then(() => new Promise(requestAnimationFrame)));
+  await answersDone(page);
   await page.locator('#typed').press('Enter');
   assert.deepEqual(await moves(page, 2), ['e4', 'e5']);
 });
@@ -159,7 +159,7 @@ test('an engine that dies is told, and the game goes on', async () => {
 
 test('an engine that ends when it has moved is started at its next move, and nothing is said', async () => {
   const ended = async () => {
-    while (studio.server.engines().length > 0) await page.evaluate(() => fetch('/api/match/books').then((books) => books.text()));
+    while (studio.server.engines().length > 0) await roundTrip(page);
   };
   await against('Brief');
   await type(page, 'e4');

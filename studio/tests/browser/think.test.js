@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { accessible, eachTest, moves, newGame, scripted, type } from './harness.js';
+import { accessible, answersDone, eachTest, moves, newGame, scripted, type } from './harness.js';
 
 let page;
 const studio = eachTest({ engines: [scripted('Script', 'e7e5 b8c6 g8f6')] }, () => ({ page } = studio));
@@ -123,9 +123,7 @@ test('an answer to what was typed before does not replace the openings that were
   const answered = page.waitForResponse('**/api/openings?name=');
   isLate();
   await (await answered).finished();
-  // Another round trip, and a frame: what the page does with the answer is done.
-  await page.evaluate(() => fetch('/api/match/books').then((answer) => answer.text())
-    .then(() => new Promise(requestAnimationFrame)));
+  await answersDone(page);
   assert.ok(await najdorf.count() > 0);
 });
 

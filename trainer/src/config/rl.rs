@@ -284,12 +284,13 @@ impl RlPreset {
 }
 
 /// Keys of `train` that the loop sets itself, and what to set instead.
-const SET_BY_THE_LOOP: [(&str, &str); 7] = [
+const SET_BY_THE_LOOP: [(&str, &str); 8] = [
     ("samples", "set samples_per_position"),
     ("minutes", "set samples_per_position, or --hours for the whole run"),
     ("epochs", "set samples_per_position"),
     ("early_stop", "set samples_per_position; the arena judges the network"),
     ("validate_every", "each iteration validates at its end; set train.validation_batches for how much"),
+    ("validate_epochs", "each iteration validates at its end; set train.validation_batches for how much"),
     (
         "schedule",
         "the learning rate is constant within an iteration; set train.lr, and veto.lr_factor for vetoes",
@@ -610,6 +611,7 @@ impl Default for ReferenceConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::train::{OptimiserKind, Precision};
 
     #[test]
     fn presets_are_valid_and_keys_are_known() {
@@ -771,8 +773,24 @@ mod tests {
         assert_eq!((temperature.opening, temperature.plies, temperature.later), (1.0, 60, 0.1));
         let pretraining = crate::config::train::TrainPreset::Neuralmateplay.parse("{}", &[]).unwrap();
         assert_eq!(train.model, pretraining.model);
+        // What the document has not.
+        assert!(!config.play.prune && config.play.resign.threshold >= 1.0);
+        assert_eq!((config.recent_weight, train.history_dropout, train.value_lambda), (1.0, 0.0, 1.0));
         let json = RlPreset::Neuralmateplay.json(false);
         assert_eq!(json["pretrain_mix_ratio"], 0.5);
+        // What it does not say is as the preset's comment has it.
+        assert_eq!(
+            (config.play.max_plies, config.play.cut_is_draw, config.play.search.fpu),
+            (400, true, 0.33)
+        );
+        assert_eq!((config.play.noise.alpha, config.play.noise.epsilon), (0.3, 0.25));
+        assert_eq!((config.samples_per_position, config.veto.recovery), (4.0, 15));
+        assert_eq!((config.kl.cost.target, config.kl.cost.factor, config.kl.cost.most), (0.1, 2.0, 1.0));
+        let arena = &config.arena;
+        assert_eq!((arena.visits, arena.rules.random_plies, arena.uct_visits), (100, 6, 200));
+        assert_eq!((train.optimiser, train.betas), (OptimiserKind::AdamW, [0.9, 0.98]));
+        assert_eq!((train.weight_decay, train.clip, train.warmup_steps), (2e-4, 1.0, 100));
+        assert_eq!((train.ema, train.mask_illegal, train.precision), (0.999, true, Precision::Auto));
     }
 
     #[test]

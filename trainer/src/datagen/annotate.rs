@@ -116,7 +116,7 @@ impl Annotate {
         if self.best_moves > 0 {
             game.searches.resize(game.moves.len(), SearchRecord::default());
         }
-        let mut position = position_after(game.start.as_deref(), &game.moves[..*done]);
+        let mut position = position_after(game.start.as_deref(), game.moves[..*done].iter().copied());
         // A game may continue after a draw by rule that nobody claimed.
         while let Some(&m) = game.moves.get(*done) {
             if !self.keep_known || game.evals[*done] == NO_EVAL {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
-use indicatif::{HumanCount, ProgressBar};
+use indicatif::{HumanCount, HumanDuration, ProgressBar};
 use thiserror::Error;
 
 use super::{EngineCommand, EngineError, UciEngine};
@@ -215,10 +215,11 @@ fn collect(
             saved = Instant::now();
             if bar.is_hidden() {
                 log::info!(
-                    "{}/{}, {}",
+                    "{}/{}, {}, {:#} left",
                     HumanCount(bar.position()),
                     HumanCount(bar.length().unwrap_or(0)),
-                    bar.message()
+                    bar.message(),
+                    HumanDuration(bar.eta())
                 );
             }
         }

@@ -64,7 +64,7 @@ impl Mine {
             MinedMoves::Engine(choice) => Moves::Engine(choice),
             MinedMoves::TreePaths(paths) => Moves::Path(Box::new(paths.begin()?)),
         };
-        let mut position = position_after(game.start.as_deref(), &game.moves);
+        let mut position = position_after(game.start.as_deref(), game.moves.iter().copied());
         if position.is_chess960() {
             game.flags |= FLAG_CHESS960;
         }

@@ -73,9 +73,9 @@ fn stored_eval(scored: &EngineMove, mover: Color) -> i16 {
 }
 
 /// The position after the moves of a stored game.
-fn position_after(start: Option<&str>, moves: &[PackedMove]) -> UciPosition {
+fn position_after(start: Option<&str>, moves: impl Iterator<Item = PackedMove>) -> UciPosition {
     let mut position = UciPosition::new(start).expect("games have starts that were checked");
-    moves.iter().for_each(|m| position.play(m.to_legal_move(position.game.position())));
+    moves.for_each(|m| position.play(m.to_legal_move(position.game.position())));
     position
 }
 

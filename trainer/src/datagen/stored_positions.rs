@@ -61,8 +61,7 @@ impl StoredPositions {
             let (chunk, game) = self.games[index];
             let game = self.chunks[chunk].replay(game);
             let plies = game.moves.len() + ply - self.ends[index];
-            let moves: Vec<PackedMove> = game.moves[..plies].iter().copied().map(PackedMove).collect();
-            position_after(game.start, &moves)
+            position_after(game.start, game.moves[..plies].iter().copied().map(PackedMove))
         };
         // A game may have gone on after a draw by rule that nobody claimed.
         let open = (0..tries).map(|_| drawn(rng)).find(|position| position.game.outcome().is_none());
@@ -102,8 +101,8 @@ mod tests {
                 if number == 3 {
                     game.flags = FLAG_PUZZLE;
                 } else if split(game.identity()) == Split::Train {
-                    let fens =
-                        (0..game.moves.len()).map(|ply| position_after(None, &game.moves[..ply]).game.fen());
+                    let fens = (0..game.moves.len())
+                        .map(|ply| position_after(None, game.moves[..ply].iter().copied()).game.fen());
                     fens.for_each(|fen| *expected.entry(fen).or_insert(0.0) += 1.0);
                 } else {
                     held_out += 1;

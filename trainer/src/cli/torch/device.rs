@@ -50,3 +50,25 @@ impl SettingArgs {
         self.device.prepare(config)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gpu_is_refused_where_there_is_none() {
+        assert_eq!(DeviceChoice::Cpu.device().unwrap(), Device::Cpu);
+        let chosen = [DeviceChoice::Auto, DeviceChoice::Cuda].map(DeviceChoice::device);
+        match (tch::Cuda::is_available(), chosen) {
+            (true, chosen) => assert!(chosen.into_iter().all(|device| device.unwrap() == Device::Cuda(0))),
+            (false, [auto, cuda]) => {
+                assert_eq!(auto.unwrap(), Device::Cpu);
+                let error = cuda.unwrap_err().to_string();
+                assert!(
+                    error.starts_with("libtorch finds no CUDA GPU.") && error.ends_with("--device cpu"),
+                    "{error}"
+                );
+            }
+        }
+    }
+}

@@ -28,10 +28,14 @@ fn trained(args: &TrainArgs) -> Result<TrainEnd> {
     let cache = args.cache.as_deref().unwrap_or(&args.run);
     make_folder(cache)?;
     let sources = Sources::load(&config.sources, config.validation_percent, cache)?;
+    // Replayed samples count as samples, but not towards an epoch.
+    let epoch = sources.epoch() * config.batch as f64 / (config.batch - config.replayed_samples()) as f64;
     if config.epochs > 0.0 {
-        // Replayed samples count as samples, but not towards an epoch.
-        let fresh = (config.batch - config.replayed_samples()) as f64 / config.batch as f64;
-        config.samples = ((config.epochs * sources.epoch() / fresh).ceil() as u64).max(1);
+        config.samples = ((config.epochs * epoch).ceil() as u64).max(1);
+    }
+    if config.validate_epochs > 0.0 {
+        let step = (config.batch * config.accumulation) as f64;
+        config.validate_every = ((config.validate_epochs * epoch / step).ceil() as u64).max(1);
     }
     let mut run = if args.resume {
         Run::resume(&args.run, &config, device)?

@@ -111,6 +111,8 @@ pub struct TrainConfig {
     pub report_every: u64,
     /// Steps between validations.
     pub validate_every: u64,
+    /// If above 0, `validate_every` is set to this many epochs.
+    pub validate_epochs: f64,
     /// Batches of held-out samples per validation.
     pub validation_batches: usize,
     /// Early stopping: the run ends after this many consecutive validations without improvement; 0 for never.
@@ -161,6 +163,7 @@ impl Default for TrainConfig {
             entropy_weight: 0.0,
             report_every: 50,
             validate_every: 1000,
+            validate_epochs: 0.0,
             validation_batches: 20,
             early_stop: 0,
             checkpoint_every_s: 600.0,
@@ -247,6 +250,7 @@ impl TrainConfig {
         let amounts = [
             ("minutes", self.minutes),
             ("epochs", self.epochs),
+            ("validate_epochs", self.validate_epochs),
             ("epsilon", self.epsilon),
             ("weight_decay", self.weight_decay),
             ("clip", self.clip),

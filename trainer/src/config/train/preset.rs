@@ -13,7 +13,7 @@ pub enum TrainPreset {
     /// Philidor's default: a network for training and playing on a CPU
     #[default]
     Philidor,
-    /// NeuralMatePlay's pretraining with its numbers: 12.4 million parameters, needs a GPU
+    /// NeuralMatePlay's pretraining with its numbers: 12.5 million parameters, needs a GPU
     Neuralmateplay,
     /// The imitation article's multi-layer perceptron: SGD, batches of 4, a fifth of the games held out; takes days
     Mlp,
@@ -79,8 +79,9 @@ pub(super) fn resolve(mut json: Value, overrides: &[String]) -> Result<TrainConf
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::ModelConfig;
     use crate::config::model::resnet::Activation;
+    use crate::config::train::{OptimiserKind, Precision, Schedule};
+    use crate::config::{ModelConfig, UnknownElo};
 
     #[test]
     fn the_file_overrides_the_preset_and_the_command_line_overrides_the_file() {
@@ -94,7 +95,14 @@ mod tests {
         let own = TrainPreset::Neuralmateplay.parse("{}", &[]).unwrap();
         assert_eq!((own.batch, own.epochs, own.label_smoothing, own.value_weight), (640, 5.0, 0.05, 1.5));
         assert_eq!((own.value_lambda, model.se_activation), (1.0, Activation::Gelu));
-        assert!(own.tactical_replay.share > 0.0 && own.tactical_weight > 1.0);
+        // What its comment calls ours.
+        assert_eq!((own.optimiser, own.betas, own.weight_decay), (OptimiserKind::AdamW, [0.9, 0.98], 2e-4));
+        assert_eq!((own.clip, own.warmup_steps, own.min_lr, own.ema), (1.0, 500, 2e-5, 0.999));
+        assert_eq!(
+            (own.schedule, own.mask_illegal, own.precision),
+            (Schedule::Cosine, true, Precision::Auto)
+        );
+        assert_eq!((own.tactical_replay.share, own.tactical_weight, own.history_dropout), (0.2, 1.5, 0.0));
         let text = r#"{"sources": [
             {"name": "games", "paths": ["a"]},
             {"name": "puzzles", "paths": ["b"], "select": {"min_elo": 1500, "max_plies": 9}}
@@ -103,6 +111,7 @@ mod tests {
             panic!()
         };
         assert_eq!((games.select.min_elo, games.select.max_plies), (2200, u16::MAX));
+        assert_eq!(games.select.unknown_elo, UnknownElo::Drop);
         assert_eq!((puzzles.select.min_elo, puzzles.select.max_plies), (1500, 9));
     }
 

@@ -67,7 +67,7 @@ impl<'a> HttpClient<'a> {
     }
 
     /// Requests an address until `receive`, which is given each successful response, succeeds. `url` is called before
-    /// each attempt.
+    /// each attempt. Redirects are followed, ten at most.
     ///
     /// # Errors
     ///
@@ -96,6 +96,10 @@ impl<'a> HttpClient<'a> {
                     Refusal::Final(why) => return Err(FetchError::Failed { url, why }),
                     Refusal::Later(why, asked) => (anyhow!(why), asked),
                 },
+                // It would lead in a circle again.
+                Err(error @ ureq::Error::TooManyRedirects) => {
+                    return Err(FetchError::Failed { url, why: error.to_string() });
+                }
                 Err(error) => (error.into(), Duration::ZERO),
             };
             if attempt == self.tries {
@@ -126,7 +130,7 @@ fn refusal(response: &Response<Body>) -> Refusal {
     }
 }
 
-/// The wait that `Retry-After` asks for, given in seconds or as a date.
+/// The wait that `Retry-After` asks for, given in seconds or as a date; none if it is neither.
 fn asked(response: &Response<Body>) -> Option<Duration> {
     let text = response.headers().get("retry-after")?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse() {

@@ -79,16 +79,23 @@ impl Fetch {
         }
         let mut client = HttpClient::new(&name, Duration::from_secs(self.gap), self.tries, pause);
         let base = self.base_url.as_deref().unwrap_or(self.site.base_url()).trim_end_matches('/');
-        let unknown = |error| match error {
-            FetchError::Missing(_) => anyhow!("{} has no player {}", self.site.name(), self.user),
+        let (site, user) = (self.site.name(), &self.user);
+        let no_player = |error| match error {
+            FetchError::Missing(_) => anyhow!("{site} has no player {user}"),
             error => error.into(),
         };
-        let played =
-            self.site.months_played(&mut client, base, &self.user, missing.clone()).map_err(unknown)?;
+        let no_month = |error, month: Month| match error {
+            FetchError::Missing(url) if self.site.lists_months() => {
+                anyhow!("{site} lists games of {user} in {month}, but does not have them: {url} is not found")
+            }
+            error => no_player(error),
+        };
+        let played = self.site.months_played(&mut client, base, user, missing.clone()).map_err(no_player)?;
         for month in missing {
             let path = self.path(month);
             let games = if played.contains(&month) {
-                self.fetch_month(&mut client, base, month, &path, stop).map_err(unknown)?
+                self.fetch_month(&mut client, base, month, &path, stop)
+                    .map_err(|error| no_month(error, month))?
             } else {
                 0
             };

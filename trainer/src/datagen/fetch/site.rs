@@ -64,6 +64,11 @@ impl Site {
         }
     }
 
+    /// Whether it lists the months in which a player played.
+    pub fn lists_months(self) -> bool {
+        self == Site::ChessCom
+    }
+
     /// Those of `months` in which the player played, if the site lists them; else all.
     ///
     /// # Errors
@@ -76,7 +81,7 @@ impl Site {
         user: &str,
         months: Vec<Month>,
     ) -> Result<Vec<Month>, FetchError> {
-        if self == Site::Lichess {
+        if !self.lists_months() {
             return Ok(months);
         }
         let mut played = String::new();

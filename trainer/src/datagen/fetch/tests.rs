@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
-use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimePrinter;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{Fetch, Month, Site};
 
@@ -156,6 +157,62 @@ fn chess_com_lists_the_months_first() {
 }
 
 #[test]
+fn a_player_or_month_that_has_moved_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let moved = |to: &str| answer("301 Moved Permanently", &format!("Location: /pub/player/{to}\r\n"), "");
+    let archives = "{\"archives\":[\"https://api.chess.com/pub/player/y/games/2024/05\"]}";
+    let server = Server::new(vec![
+        moved("y/games/archives"),
+        answer("200 OK", "", archives),
+        moved("y/games/2024/05/pgn"),
+        answer("200 OK", "", &game(1)),
+    ]);
+    let fetched = fetch(folder.path(), &server.url, request(Site::ChessCom, "x", "2024-05"), LATER);
+    assert_eq!(fetched.lines, Ok(vec!["chesscom-x-2024-05.pgn: 1 games".to_owned()]));
+    let requests = server.requests.join().unwrap();
+    assert!(requests[1].starts_with("GET /pub/player/y/games/archives "), "{requests:?}");
+    assert!(requests[3].starts_with("GET /pub/player/y/games/2024/05/pgn "), "{requests:?}");
+    assert!(requests.iter().all(|request| request.contains("philidor-trainer/")), "{requests:?}");
+    // In a circle.
+    let server = Server::new(vec![moved("x/games/archives"); 11]);
+    let fetched = fetch(folder.path(), &server.url, request(Site::ChessCom, "x", "2024-04"), LATER);
+    assert!(fetched.lines.unwrap_err().contains("redirect"));
+    assert_eq!(fetched.pauses, [0; 0], "it is not asked again");
+    server.requests.join().unwrap();
+}
+
+#[test]
+fn a_server_asks_for_a_wait_in_seconds_or_until_a_date() {
+    let folder = tempfile::tempdir().unwrap();
+    let date = |seconds: i64| {
+        let moment = Timestamp::now() + SignedDuration::from_secs(seconds);
+        DateTimePrinter::new().timestamp_to_rfc9110_string(&moment).unwrap()
+    };
+    let wait = |status: &str, text: &str| {
+        let refused = answer(status, &format!("Retry-After: {text}\r\n"), "");
+        let server = Server::new(vec![refused; 2]);
+        let asked = Fetch { tries: 2, ..request(Site::Lichess, "x", "2024-05") };
+        let fetched = fetch(folder.path(), &server.url, asked, LATER);
+        server.requests.join().unwrap();
+        assert!(fetched.lines.is_err());
+        let [pause] = fetched.pauses[..] else { panic!("{:?}", fetched.pauses) };
+        pause
+    };
+    let (limit, busy) = ("429 Too Many Requests", "503 Service Unavailable");
+    assert_eq!((wait(limit, "7"), wait(busy, "7")), (7, 7));
+    for status in [limit, busy] {
+        let pause = wait(status, &date(300));
+        assert!((240..=300).contains(&pause), "{pause}");
+    }
+    assert_eq!(wait(limit, &date(-300)), 2, "the date has passed");
+    assert_eq!(wait(limit, &date(86_400)), 900, "no longer than a quarter of an hour");
+    // What cannot be read is as good as nothing.
+    for text in ["soon", "-7", "1.5", ""] {
+        assert_eq!((wait(limit, text), wait(busy, text)), (60, 2), "{text}");
+    }
+}
+
+#[test]
 fn failed_downloads_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let lichess = |user: &str, month: &str| request(Site::Lichess, user, month);
@@ -171,9 +228,13 @@ fn failed_downloads_are_reported() {
         ("lichess has no player nobody".into(), vec![])
     );
     assert_eq!(
-        ask(vec![none], request(Site::ChessCom, "nobody", "2024-05")),
+        ask(vec![none.clone()], request(Site::ChessCom, "nobody", "2024-05")),
         ("chess.com has no player nobody".into(), vec![])
     );
+    let archives = "{\"archives\":[\"https://api.chess.com/pub/player/x/games/2024/05\"]}";
+    let (error, _) = ask(vec![answer("200 OK", "", archives), none], request(Site::ChessCom, "x", "2024-05"));
+    assert!(error.starts_with("chess.com lists games of x in 2024-05, but does not have them: "), "{error}");
+    assert!(error.ends_with("/pub/player/x/games/2024/05/pgn is not found"), "{error}");
     let (error, pauses) =
         ask(vec![answer("500 Oh", "", ""); 3], Fetch { tries: 3, ..lichess("x", "2024-05") });
     assert!(error.contains("the server answered 500") && error.contains("the same command"), "{error}");
