@@ -19,7 +19,7 @@ Usage: scripts/setup.sh [engine|all|tools|fleet|cuda]
   fleet    what scripts/fleet.py needs to work on many machines: Ray in .deps/fleet,
            a virtual environment of Python (240 MB)
   cuda     what `Backend onnx-cuda` needs beside the driver of an NVIDIA GPU: ONNX
-           Runtime for it, with CUDA 13, in .deps/cuda (2.3 GB); the engine then
+           Runtime for it, with CUDA 13, in .deps/cuda (2.3 GB, x86-64 only); the engine then
            uses this ONNX Runtime on the CPU too
 
 Debian packages come by apt (with sudo when not root), the two runtimes from
@@ -203,7 +203,7 @@ have_cuda() {
 
 get_cuda() {
     [[ $(uname -m) == x86_64 ]] || die "there is no wheel of ONNX Runtime for GPUs on $(uname -m)."
-    say "fetching ONNX Runtime for GPUs and CUDA (about 1.5 GB, of which 2.3 GB stay)"
+    say "fetching ONNX Runtime for GPUs and CUDA (about 1.5 GB, 2.3 GB unpacked)"
     scratch
     fetch_wheels "$ROOT/scripts/deps-cuda.txt"
     local wheel view=$SCRATCH/cuda

@@ -176,7 +176,8 @@ pub fn run(config: &EncodeConfig, stdin: impl Read, out: &mut impl Write) -> Res
 
 /// An index or several.
 fn numbers(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_whitespace())
+    let is_digit = |byte: u8| byte.is_ascii_digit();
+    text.bytes().any(is_digit) && text.bytes().all(|byte| is_digit(byte) || byte.is_ascii_whitespace())
 }
 
 /// Reads an index below `size`.
@@ -622,6 +623,7 @@ mod tests {
 
     #[test]
     fn what_is_no_list_of_features_is_refused() {
+        assert!(encoded(Some(""), "sparse/1", "").unwrap_err().to_string().contains("give a FEN"));
         let error = encoded(Some("3297"), "sparse/1", "").unwrap_err().to_string();
         assert_eq!(error, "3297 is no index of sparse/1: its indices are 0 to 3296");
         assert!(encoded(Some("e2e4"), "sparse/1", "").unwrap_err().to_string().contains("give a FEN"));
@@ -642,6 +644,10 @@ mod tests {
                 "324 764 3278 3289",
                 "no position has these features: 4k3/8/8/8/8/8/8/4K3 w - - 0 1 differs in 3278 3279",
             ),
+            // Two last moves, an origin without a target, and two numbers of repetitions.
+            ("324 764 3279 3289 3084 3085 3148 3149", "differs in 3084 3085 3148 3149"),
+            ("324 764 3279 3289 3084", "differs in 3084"),
+            ("324 764 3279 3289 3276 3277", "differs in 3276 3277"),
         ] {
             let error = decoded("sparse/1", text).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");

@@ -149,6 +149,24 @@ fn every_family_becomes_a_network_that_plays() {
     }
 }
 
+#[test]
+fn each_of_three_epochs_is_validated() {
+    let (folder, sources) = imported();
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let config = serde_json::json!({
+        "sources": sources, "model": { "family": "linear" }, "mask_illegal": false, "validation_percent": 20,
+        "batch": 24, "epochs": 3, "validate_epochs": 1, "torch_threads": 1, "precision": "fp32"
+    });
+    std::fs::write(path("config.json"), config.to_string()).expect("a file");
+    trainer(&["train", "--config", &path("config.json"), "--run", &path("run"), "--device", "cpu"]);
+    let metrics = metrics(&folder.path().join("run"));
+    let validated = metrics.iter().filter(|line| line.get("validation").is_some());
+    let steps: Vec<u64> = validated.filter_map(|line| line["step"].as_u64()).collect();
+    let &[first, second, last] = steps.as_slice() else { panic!("{steps:?}") };
+    // A last batch may belong to two epochs.
+    assert!(first > 1 && second == 2 * first && (3 * first - 2..=3 * first).contains(&last), "{steps:?}");
+}
+
 /// The newest checkpoint in `folder`.
 fn newest(folder: &Path) -> String {
     let entries = std::fs::read_dir(folder).expect("checkpoints");

@@ -27,7 +27,7 @@ pub(super) struct Machine {
     /// Programs that were running or waiting during the last minute, where the system says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
-    /// The graphics processors; the engine does not use them.
+    /// The graphics processors.
     pub gpus: Vec<String>,
 }
 

@@ -33,7 +33,7 @@ fn write_all(diagnosis: &Diagnosis, out: &mut String) -> std::fmt::Result {
         onnx_runtime.library.as_deref().unwrap_or("not there (the embedded network does not need it)");
     writeln!(out, "  ONNX Runtime    {runtime}")?;
     let gpus = if machine.gpus.is_empty() { "none found".to_owned() } else { machine.gpus.join(", ") };
-    writeln!(out, "  GPU             {gpus}; the engine does not use one")?;
+    writeln!(out, "  GPU             {gpus}; used with Backend onnx-cuda only")?;
 
     writeln!(out, "\nSpeed, new positions a second in a search with one worker")?;
     let best = measured.networks.first().map_or(1.0, |network| network.rate);

@@ -212,6 +212,16 @@ pub fn decode_features(features: &[u16]) -> Result<Decoded, DecodeError> {
     let fen = format!("{} w {rights} {target} {clock} 1", board.board_fen());
     let game = Game::from_fen(&fen).map_err(|source| DecodeError::Position { fen: fen.clone(), source })?;
     let given: BTreeSet<u16> = features.iter().copied().collect();
+    let count = |wanted: fn(&Feature) -> bool| {
+        given.iter().filter_map(|feature| Feature::of(*feature)).filter(wanted).count()
+    };
+    let origins = count(|feature| matches!(feature, Feature::Origin(_)));
+    let targets = count(|feature| matches!(feature, Feature::Target { .. }));
+    let repetitions = count(|feature| matches!(feature, Feature::Repetition(_)));
+    if origins > 1 || targets != origins || repetitions > 1 {
+        let before = given.into_iter().filter(|f| Feature::of(*f).is_some_and(Feature::is_history)).collect();
+        return Err(DecodeError::Features { fen, features: before });
+    }
     let alone: BTreeSet<u16> = View::of(&game).features().iter().copied().collect();
     let before =
         |feature: &u16| given.contains(feature) && Feature::of(*feature).is_some_and(Feature::is_history);

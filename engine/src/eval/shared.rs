@@ -1,6 +1,9 @@
 //! One evaluator for several workers: for a GPU, which is fast only in large batches.
 
 use std::iter;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use shakmaty::Move;
@@ -11,10 +14,21 @@ use crate::position::Game;
 /// A worker's part of an evaluator that a thread of its own runs: what several workers ask for while it is busy is its
 /// next batch.
 ///
-/// The thread ends when all parts are dropped.
+/// The thread has ended when all parts are dropped.
 pub struct SharedEvaluator {
     tasks: Sender<Task>,
     max_batch: usize,
+    /// Dropped after the sender of tasks.
+    _thread: Arc<Joined>,
+}
+
+/// A thread that is joined when this is dropped.
+struct Joined(Option<JoinHandle<()>>);
+
+impl Drop for Joined {
+    fn drop(&mut self) {
+        let _ = self.0.take().map(JoinHandle::join);
+    }
 }
 
 type Answers = Result<Vec<Answer>, EvalError>;
@@ -35,8 +49,9 @@ impl SharedEvaluator {
         let max_batch = evaluator.max_batch();
         let (sender, tasks) = unbounded();
         let thread = std::thread::Builder::new().name("evaluator".to_owned());
-        thread.spawn(move || serve(evaluator, &tasks)).expect("a thread for the evaluator");
-        let part = |tasks| SharedEvaluator { tasks, max_batch };
+        let thread = thread.spawn(move || serve(evaluator, &tasks)).expect("a thread for the evaluator");
+        let thread = Arc::new(Joined(Some(thread)));
+        let part = |tasks| SharedEvaluator { tasks, max_batch, _thread: Arc::clone(&thread) };
         iter::repeat_n(sender, workers).map(part).collect()
     }
 }
@@ -75,7 +90,10 @@ fn serve(mut evaluator: Box<dyn Evaluator>, tasks: &Receiver<Task>) {
         }
         let positions = together.iter().flat_map(|task| &task.positions);
         let requests: Vec<Request<'_>> = positions.map(|(game, moves)| Request { game, moves }).collect();
-        let mut answers = evaluator.evaluate(&requests).map(Vec::into_iter);
+        // As the workers' own evaluators, it goes on after a panic.
+        let evaluated = catch_unwind(AssertUnwindSafe(|| evaluator.evaluate(&requests)));
+        let failed = |_| Err(EvalError("the evaluator panicked".into()));
+        let mut answers = evaluated.unwrap_or_else(failed).map(Vec::into_iter);
         for task in &together {
             let own = match &mut answers {
                 Ok(answers) => Ok(answers.by_ref().take(task.positions.len()).collect()),
@@ -90,6 +108,8 @@ fn serve(mut evaluator: Box<dyn Evaluator>, tasks: &Receiver<Task>) {
 
 #[cfg(test)]
 mod tests {
+    use crossbeam_channel::TryRecvError;
+
     use super::*;
     use crate::bench::HashedEvaluator;
 
@@ -157,13 +177,14 @@ mod tests {
             }
             drop(tasks);
             (0..3).for_each(|_| gate.send(Ok(())).unwrap());
+            drop(gate);
         });
         // Two, three and one fit into a batch of six; four don't any more.
         assert_eq!(seen.into_iter().collect::<Vec<_>>(), [6, 4]);
     }
 
     #[test]
-    fn an_error_is_everybodys_and_an_end_is_no_hang() {
+    fn an_error_or_a_panic_is_told_and_the_next_batch_is_answered() {
         let ((sizes, seen), (gate, open)) = (unbounded(), unbounded());
         let mut parts = SharedEvaluator::share(Box::new(Gated { sizes, open }), 2);
         let failed = EvalError("no more memory".into());
@@ -172,13 +193,15 @@ mod tests {
         gate.send(Ok(())).unwrap();
         assert_eq!(ask(&mut parts[1], &positions(0, 2)).unwrap().len(), 2);
         assert_eq!(ask(&mut parts[1], &[]), Ok(Vec::new()));
-        // Its thread panics now.
+        // It panics now.
         drop(gate);
         for part in &mut parts {
             let error = ask(part, &positions(0, 2)).unwrap_err();
-            assert!(error.0.contains("has ended"), "{error}");
+            assert!(error.0.contains("panicked"), "{error}");
         }
         drop(parts);
-        assert_eq!(seen.into_iter().count(), 3);
+        // The thread has ended, and its sender with it.
+        assert_eq!(seen.try_iter().collect::<Vec<_>>(), [2, 2, 2, 2]);
+        assert_eq!(seen.try_recv(), Err(TryRecvError::Disconnected));
     }
 }

@@ -61,7 +61,7 @@ pub enum NetError {
     },
     /// ONNX Runtime cannot use a GPU.
     #[error(
-        "Backend onnx-cuda needs a GPU of NVIDIA with its driver, and ONNX Runtime for it, which scripts/setup.sh cuda \
+        "Backend onnx-cuda needs an NVIDIA GPU with its driver, and ONNX Runtime for it, which scripts/setup.sh cuda \
          installs: {0}"
     )]
     Gpu(String),

@@ -72,11 +72,17 @@ fn load_silent() -> Result<LoadedRuntime, RuntimeError> {
     Err(RuntimeError { tried })
 }
 
-/// Loads what ONNX Runtime on a GPU is linked to, if it lies beside ONNX Runtime; else the system's is used, if there is one.
+/// Loads what ONNX Runtime on a GPU uses, if it lies beside ONNX Runtime or where Python's packages have it; else the
+/// system's is used, if there is one.
 pub(super) fn preload_cuda() {
-    let folder = library().ok().and_then(|library| library.parent().map(Path::to_owned));
-    if let Err(error) = ort::ep::cuda::preload_dylibs(folder.as_deref(), folder.as_deref()) {
-        log::debug!("{}", one_line(&error.to_string()));
+    let Some(folder) = library().ok().and_then(|library| library.parent().map(Path::to_owned)) else {
+        return;
+    };
+    for [cuda, cudnn] in [["", ""], ["../../nvidia/cu13/lib", "../../nvidia/cudnn/lib"]] {
+        match ort::ep::cuda::preload_dylibs(Some(&folder.join(cuda)), Some(&folder.join(cudnn))) {
+            Ok(()) => return,
+            Err(error) => log::debug!("{}", one_line(&error.to_string())),
+        }
     }
 }
 
@@ -172,6 +178,7 @@ mod tests {
             (format!("lib/python3.11/site-packages/onnxruntime/capi/{versioned}"), "bin"),
             (format!("lib64/python3.13/site-packages/onnxruntime/capi/{versioned}"), "bin"),
             (format!("Lib/site-packages/onnxruntime/capi/{LIBRARY}"), "Scripts"),
+            (format!(".deps/cuda/lib/{LIBRARY}"), "target/release"),
             (format!(".deps/lib/{LIBRARY}"), "target/release"),
         ] {
             file(&place);

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use ort::ep::CUDA;
+use ort::ep::cuda::ConvAlgorithmSearch;
 use ort::session::builder::GraphOptimizationLevel;
 use ort::session::{Session, SessionInputValue, SessionOutputs};
 use ort::value::TensorRef;
@@ -19,7 +20,7 @@ pub enum Device {
     /// On the CPU, one thread a session.
     #[default]
     Cpu,
-    /// On the first GPU of NVIDIA.
+    /// On the first NVIDIA GPU.
     Cuda,
 }
 
@@ -202,16 +203,28 @@ pub(super) fn open_session(device: Device, bytes: &[u8]) -> Result<Session, NetE
     }
     if device == Device::Cuda {
         preload_cuda();
-        // Golden answers hold to four digits, TF32 has three.
-        let cuda = CUDA::default().with_tf32(false).build().error_on_failure();
-        builder = builder.with_execution_providers([cuda]).map_err(|error| {
-            let text = one_line(&error.to_string());
-            // Before it stands where in ONNX Runtime's sources it failed.
-            let why = text.rsplit_once("FAIL : ").map_or(text.as_str(), |(_, why)| why);
-            NetError::Gpu(why.trim_end_matches('.').to_owned())
-        })?;
+        // Golden answers hold to four digits, TF32 has three; and batches of all sizes are not worth long trials.
+        let cuda = CUDA::default()
+            .with_tf32(false)
+            .with_conv_algorithm_search(ConvAlgorithmSearch::Heuristic)
+            .build()
+            .error_on_failure();
+        builder = builder.with_execution_providers([cuda]).map_err(|error| gpu_error(&error.to_string()))?;
     }
-    builder.commit_from_memory(bytes).map_err(|error| failed(&error))
+    builder.commit_from_memory(bytes).map_err(|error| {
+        let text = error.to_string();
+        // The GPU is first used here.
+        let is_gpus =
+            device == Device::Cuda && ["CUDA", "CUDNN", "CUBLAS"].iter().any(|at| text.contains(at));
+        if is_gpus { gpu_error(&text) } else { failed(&error) }
+    })
+}
+
+/// The reason in an error of ONNX Runtime on a GPU: before it stands where in its sources it failed.
+fn gpu_error(text: &str) -> NetError {
+    let text = one_line(text);
+    let why = text.rsplit_once("FAIL : ").map_or(text.as_str(), |(_, why)| why);
+    NetError::Gpu(why.trim_end_matches('.').to_owned())
 }
 
 /// The input and the output that hold the answer of a recurrent network.

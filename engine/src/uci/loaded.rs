@@ -91,7 +91,7 @@ impl LoadedNetwork {
         }
     }
 
-    /// An evaluator for one worker, or on a GPU for all.
+    /// An evaluator for one worker; on a GPU it is shared by all.
     ///
     /// # Errors
     ///

@@ -89,7 +89,7 @@ pub enum Backend {
     Native,
     /// ONNX Runtime on the CPU.
     OnnxCpu,
-    /// ONNX Runtime on a GPU of NVIDIA.
+    /// ONNX Runtime on an NVIDIA GPU.
     OnnxCuda,
     /// No network: equal priors, every position a draw.
     Uniform,

@@ -15,7 +15,7 @@ pub enum TrainPreset {
     Philidor,
     /// NeuralMatePlay's pretraining with its numbers: 12.5 million parameters, needs a GPU
     Neuralmateplay,
-    /// The imitation article's multi-layer perceptron: SGD, batches of 4, a fifth of the games held out; takes days
+    /// The imitation article's multi-layer perceptron: SGD, batches of 4, a fifth of the games held out; takes hours
     Mlp,
     /// A wider, shallower perceptron with a value head, faster in training and play
     MlpWide,
