@@ -522,10 +522,12 @@ fn best_moves_are_recorded_with_their_values() {
     folder.succeed("annotate two.pgn --engine ./toy --depth 1 --name several --best-moves 3");
     for (game, single) in folder.games("several").iter().zip(&folder.games("pgn")) {
         assert_eq!(game.evals, single.evals);
+        assert!(game.searches.iter().zip(&game.evals).all(|(search, eval)| search.scores[0] == *eval));
         for (search, single) in game.searches.iter().zip(&single.searches) {
             assert_eq!((search.q, search.shares[0].0), (single.q, single.shares[0].0));
             let shares: Vec<u16> = search.shares.iter().map(|(_, share)| *share).collect();
             assert!((1..=3).contains(&shares.len()) && shares.is_sorted_by(|a, b| a >= b), "{shares:?}");
+            assert_eq!(search.scores.len(), shares.len(), "each with its score");
             assert!(
                 (65534..=65536).contains(&shares.iter().map(|share| i32::from(*share)).sum()),
                 "{shares:?}"

@@ -44,7 +44,7 @@ pub struct AnnotateArgs {
     /// Also record each position's best move, with win, draw and loss, as its policy target
     #[arg(long)]
     best_move: bool,
-    /// Record each position's K best moves as its policy target, shared by their scores
+    /// Record each position's K best moves with their scores, as its policy target shared by them
     #[arg(long, value_name = "K", conflicts_with = "best_move", value_parser = count(1..=MAX_MULTIPV))]
     best_moves: Option<usize>,
     /// Let others label: units of work are listed in DIR/wanted.json, their results are taken from DIR

@@ -30,8 +30,8 @@ pub use tree_paths::TreePaths;
 /// How fast a move's share falls with the points that it gives up against the best: by e for so many of one point.
 const SHARE_SCALE: f32 = 0.05;
 
-/// A position's best moves as the record of a search: win, draw and loss of the first, and as the policy a softmax of
-/// what the moves are expected to score. Nothing is recorded without a score of the first; other moves without one are
+/// A position's best moves as the record of a search: win, draw and loss of the first, as the policy a softmax of
+/// what the moves are expected to score, and their scores. Nothing is recorded without a score of the first; other moves without one are
 /// left out.
 fn search_record(best: &[EngineMove], mover: Color) -> SearchRecord {
     let Some(Some([win, draw, loss])) = best.first().map(|first| wdl_for_mover(first, mover)) else {
@@ -40,11 +40,12 @@ fn search_record(best: &[EngineMove], mover: Color) -> SearchRecord {
     let points = |[win, draw, _]: [f32; 3]| win + draw / 2.0;
     let behind = |scored: &EngineMove| {
         let lost = points([win, draw, loss]) - points(wdl_for_mover(scored, mover)?);
-        Some((PackedMove::new(scored.m), (-lost / SHARE_SCALE).exp()))
+        Some((PackedMove::new(scored.m), (-lost / SHARE_SCALE).exp(), stored_eval(scored, mover)))
     };
-    let weights: Vec<(PackedMove, f32)> = best.iter().filter_map(behind).collect();
-    let total: f32 = weights.iter().map(|(_, weight)| weight).sum();
-    SearchRecord::new(win - loss, draw, weights.into_iter().map(|(m, weight)| (m, weight / total)))
+    let weights: Vec<(PackedMove, f32, i16)> = best.iter().filter_map(behind).collect();
+    let total: f32 = weights.iter().map(|(_, weight, _)| weight).sum();
+    let moves = weights.into_iter().map(|(m, weight, score)| (m, weight / total, score));
+    SearchRecord::scored(win - loss, draw, moves)
 }
 
 /// Win, draw and loss of a move as the engine reports them, or else by [`wdl_of_eval`].
@@ -89,16 +90,22 @@ mod tests {
         let scored = |index: usize, wdl| EngineMove {
             m: moves[index],
             pv: vec![moves[index]],
-            score: Some(Score::Cp(0)),
+            score: Some(Score::Cp(40 * index as i32 - 100)),
             wdl: Some(wdl),
         };
-        // 0.70, 0.65 and 0.20 points: 1, 1/e and e^-10, of which the last is too small to be stored.
+        // 0.70, 0.65 and 0.20 points: 1, 1/e and e^-10.
         let best = [scored(4, [600, 200, 200]), scored(2, [500, 300, 200]), scored(0, [100, 200, 700])];
         let record = search_record(&best, Color::White);
         let shares: Vec<(PackedMove, f32)> =
             record.shares.iter().map(|(m, share)| (*m, f32::from(*share) / 65535.0)).collect();
-        assert_eq!([shares[0].0, shares[1].0], [PackedMove::new(moves[4]), PackedMove::new(moves[2])]);
+        assert_eq!(
+            shares.iter().map(|(m, _)| *m).collect::<Vec<_>>(),
+            [4, 2, 0].map(|m| PackedMove::new(moves[m]))
+        );
+        assert_eq!(record.scores, [60, -20, -100]);
+        assert_eq!(search_record(&best, Color::Black).scores, [-60, 20, 100], "for White");
         assert!((shares[0].1 - 0.7310).abs() < 1e-3 && (shares[1].1 - 0.2689).abs() < 1e-3, "{shares:?}");
+        assert!(shares[2].1 < 1e-4, "{shares:?}");
         assert_eq!(
             (record.q, record.d),
             ((0.4f32 * 32767.0).round() as i16, (0.2f32 * 65535.0).round() as u16)

@@ -79,8 +79,7 @@ impl Chunk {
         if !game.searches.is_empty() {
             self.searches.pad(self.moves.len());
             for searched in game.searches.iter().take(game.moves.len()) {
-                let shares = searched.shares.iter().map(|(m, share)| (m.0, *share));
-                self.searches.push(searched.q, searched.d, shares);
+                self.searches.push_scored(searched.q, searched.d, searched.moves());
             }
         }
         self.moves.extend(game.moves.iter().map(|m| m.0));
@@ -183,6 +182,9 @@ impl Chunk {
         }
         self.searches.check(moves)?;
         let beyond = |eval: &i16| *eval != NO_EVAL && eval.unsigned_abs() > MATE_SCORE.unsigned_abs();
+        if let Some(at) = self.searches.scores.iter().position(beyond) {
+            bail!("entry {at} of policy/eval is {}", self.searches.scores[at]);
+        }
         if let Some(ply) = self.evals.iter().position(beyond) {
             bail!("ply {ply} has evaluation {}", self.evals[ply]);
         }

@@ -112,6 +112,9 @@ fn write_file(chunk: &Chunk, path: &Path) -> hdf5::Result<()> {
         put(&policy, "len", &searches.len)?;
         put(&policy, "move", &searches.moves)?;
         put(&policy, "share", &searches.shares)?;
+        if !searches.scores.is_empty() {
+            put(&policy, "eval", &searches.scores)?;
+        }
     }
     file.flush()?;
     file.close()
@@ -226,12 +229,16 @@ fn read_searches(file: &File) -> hdf5::Result<SearchColumns> {
         len: get(file, "policy/len")?,
         moves: get(file, "policy/move")?,
         shares: get(file, "policy/share")?,
+        scores: if file.link_exists(SCORES) { get(file, SCORES)? } else { Vec::new() },
     })
 }
 
 /// The datasets that self-play adds.
 pub(super) const SEARCH_DATASETS: [&str; 6] =
     ["plies/q", "plies/d", "policy/first", "policy/len", "policy/move", "policy/share"];
+
+/// The dataset that an engine's scores of its best moves add.
+pub(super) const SCORES: &str = "policy/eval";
 
 /// The datasets of `games/1`, in the order of [`Chunk`]'s columns.
 pub(super) const DATASETS: [&str; 11] = [
@@ -269,7 +276,8 @@ pub struct DatasetLayout {
 pub fn layouts(path: &Path) -> Result<Vec<DatasetLayout>, ChunkError> {
     let described = open(path).and_then(|file| {
         let more: &[&'static str] = if file.link_exists("policy") { &SEARCH_DATASETS } else { &[] };
-        let layouts = DATASETS.iter().chain(more).map(|name| {
+        let scores: &[&'static str] = if file.link_exists(SCORES) { &[SCORES] } else { &[] };
+        let layouts = DATASETS.iter().chain(more).chain(scores).map(|name| {
             let dataset = file.dataset(name)?;
             Ok(DatasetLayout {
                 name,
@@ -383,6 +391,20 @@ mod tests {
         write(&both, &path).unwrap();
         let names: Vec<&str> = layouts(&path).unwrap().iter().map(|layout| layout.name).collect();
         assert_eq!(names[11..], SEARCH_DATASETS);
+        // Its scores add a dataset.
+        let judged =
+            SearchRecord::scored(0.3, 0.4, [(moves[0], 1.0, 25), (PackedMove(11 | 27 << 6), 0.0, -310)]);
+        let mut chunk = both.clone();
+        chunk.push(&GameRecord { searches: vec![judged, SearchRecord::default()], ..both.game(0) });
+        write(&chunk, &path).unwrap();
+        let back = read(&path).unwrap();
+        assert_eq!(
+            (back.game(2), back.game(4).searches[0].scores.as_slice()),
+            (both.game(2), &[25, -310][..])
+        );
+        assert_eq!((&back, layouts(&path).unwrap().last().unwrap().name), (&chunk, SCORES));
+        chunk.searches.scores[0] = 31_000;
+        assert_eq!(chunk.check().unwrap_err().to_string(), "entry 0 of policy/eval is 31000");
         let mut bad = both.clone();
         bad.searches.len[3] = 1;
         let error = bad.check().unwrap_err().to_string();

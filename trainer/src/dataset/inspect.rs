@@ -59,6 +59,9 @@ fn ranges(chunk: &Chunk) -> Vec<String> {
             range(&searches.shares, None),
         ]);
     }
+    if !searches.scores.is_empty() {
+        ranges.push(range(&searches.scores, Some(NO_EVAL)));
+    }
     ranges
 }
 
@@ -94,6 +97,8 @@ pub struct Inspection {
     self_play: usize,
     /// Positions with a recorded policy.
     searched: usize,
+    /// Moves of these that an engine has scored.
+    scored: usize,
     own_start: usize,
     longest: u16,
     /// Games by the family of their opening ([`Opening::family`]); only with `replayed`.
@@ -138,6 +143,7 @@ pub fn inspect(chunk: &Chunk, replay: bool) -> anyhow::Result<Inspection> {
     }
     found.evaluated = chunk.evals.iter().filter(|eval| **eval != NO_EVAL).count();
     found.searched = chunk.searches.len.iter().filter(|len| **len > 0).count();
+    found.scored = chunk.searches.scores.iter().filter(|score| **score != NO_EVAL).count();
     found.mates = chunk.evals.iter().filter(|eval| **eval != NO_EVAL && eval.unsigned_abs() > 29_000).count();
     Ok(found)
 }
@@ -196,6 +202,9 @@ impl fmt::Display for Inspection {
         if self.searched > 0 {
             let share = percent(self.searched, self.positions);
             writeln!(f, "  searched    {} positions ({share:.1} %) with visit shares", self.searched)?;
+        }
+        if self.scored > 0 {
+            writeln!(f, "  scored      {} moves of them, by an engine", self.scored)?;
         }
         let ratings: Vec<String> = self
             .ratings

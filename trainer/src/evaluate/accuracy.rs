@@ -182,7 +182,7 @@ fn visit(
                     let (right, outcome) = match judge {
                         Judge::Game => (played, result(stored, &game)),
                         Judge::Search => {
-                            let SearchRecord { q, d, shares } = &stored.searches[ply];
+                            let SearchRecord { q, d, shares, .. } = &stored.searches[ply];
                             let (best, _) =
                                 shares.iter().max_by_key(|(_, share)| *share).expect("a recorded search");
                             let best = best.to_move(game.position()).with_context(|| damaged(ply))?;

@@ -1,8 +1,12 @@
 //! The searches of the positions of a self-played game.
 
+use std::ops::Range;
+
 use anyhow::ensure;
 use engine::position::PackedMove;
 use serde::{Deserialize, Serialize};
+
+use super::NO_EVAL;
 
 /// The search of one position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,18 +17,45 @@ pub struct SearchRecord {
     pub d: u16,
     /// Moves with their share of the policy target, times 65535; empty if the search was too small for a target.
     pub shares: Vec<(PackedMove, u16)>,
+    /// What an engine says of each of these moves: scores as in [`GameRecord::evals`](super::GameRecord::evals). Empty
+    /// for searches of our own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scores: Vec<i16>,
 }
 
 impl SearchRecord {
     /// Packs an expected result, −1 to 1, a draw's probability, and shares that sum to one.
     pub fn new(q: f32, draw: f32, shares: impl IntoIterator<Item = (PackedMove, f32)>) -> SearchRecord {
-        let word = |share: f32| (share.clamp(0.0, 1.0) * 65535.0).round() as u16;
-        SearchRecord {
-            q: (q.clamp(-1.0, 1.0) * 32767.0).round() as i16,
-            d: word(draw),
-            shares: shares.into_iter().map(|(m, share)| (m, word(share))).filter(|(_, s)| *s > 0).collect(),
-        }
+        let shares = shares.into_iter().map(|(m, share)| (m, word(share))).filter(|(_, s)| *s > 0).collect();
+        SearchRecord { shares, ..SearchRecord::of_value(q, draw) }
     }
+
+    /// The same of moves that an engine has scored. Those whose share is too small to be stored are kept: with share 0.
+    pub fn scored(
+        q: f32,
+        draw: f32,
+        moves: impl IntoIterator<Item = (PackedMove, f32, i16)>,
+    ) -> SearchRecord {
+        let moves = moves.into_iter().map(|(m, share, score)| ((m, word(share)), score));
+        let (shares, scores) = moves.unzip();
+        SearchRecord { shares, scores, ..SearchRecord::of_value(q, draw) }
+    }
+
+    fn of_value(q: f32, draw: f32) -> SearchRecord {
+        let q = (q.clamp(-1.0, 1.0) * 32767.0).round() as i16;
+        SearchRecord { q, d: word(draw), ..SearchRecord::default() }
+    }
+
+    /// The moves with their shares and scores.
+    pub fn moves(&self) -> impl Iterator<Item = (u16, u16, i16)> {
+        let scores = self.scores.iter().copied().chain(std::iter::repeat(NO_EVAL));
+        self.shares.iter().zip(scores).map(|((m, share), score)| (m.0, *share, score))
+    }
+}
+
+/// A share of one as it is stored.
+fn word(share: f32) -> u16 {
+    (share.clamp(0.0, 1.0) * 65535.0).round() as u16
 }
 
 /// Win, draw and loss for the mover of a stored q (times 32767) and d (times 65535).
@@ -51,12 +82,14 @@ pub struct SearchView<'a> {
     pub moves: &'a [u16],
     /// `policy/share`.
     pub shares: &'a [u16],
+    /// `policy/eval`: one for each of `moves`, or empty if no move of the file has a score.
+    pub scores: &'a [i16],
 }
 
 impl<'a> SearchView<'a> {
     /// No searches.
     pub const NONE: SearchView<'static> =
-        SearchView { q: &[], d: &[], first: &[], len: &[], moves: &[], shares: &[] };
+        SearchView { q: &[], d: &[], first: &[], len: &[], moves: &[], shares: &[], scores: &[] };
 
     /// Whether the game has no searches.
     pub fn is_empty(&self) -> bool {
@@ -70,9 +103,20 @@ impl<'a> SearchView<'a> {
 
     /// The packed moves of a ply with their shares, times 65535.
     pub fn shares(&self, ply: usize) -> impl Iterator<Item = (u16, u16)> + use<'a> {
-        let len = self.len.get(ply).copied().map_or(0, usize::from);
-        let range = self.first.get(ply).map_or(0..0, |first| *first as usize..*first as usize + len);
+        let range = self.range(ply);
         self.moves[range.clone()].iter().copied().zip(self.shares[range].iter().copied())
+    }
+
+    /// The scores of a ply's moves; none if no engine has judged them.
+    pub fn scores(&self, ply: usize) -> &'a [i16] {
+        let scores = self.scores.get(self.range(ply)).unwrap_or_default();
+        if scores.iter().all(|score| *score == NO_EVAL) { &[] } else { scores }
+    }
+
+    /// Where a ply's moves are in the columns.
+    fn range(&self, ply: usize) -> Range<usize> {
+        let len = self.len.get(ply).copied().map_or(0, usize::from);
+        self.first.get(ply).map_or(0..0, |first| *first as usize..*first as usize + len)
     }
 
     /// Win, draw and loss for the mover of a recorded ply.
@@ -86,7 +130,7 @@ impl<'a> SearchView<'a> {
     /// The search of a ply.
     pub fn record(&self, ply: usize) -> SearchRecord {
         let shares = self.shares(ply).map(|(m, share)| (PackedMove(m), share)).collect();
-        SearchRecord { q: self.q[ply], d: self.d[ply], shares }
+        SearchRecord { q: self.q[ply], d: self.d[ply], shares, scores: self.scores(ply).to_vec() }
     }
 }
 
@@ -105,13 +149,25 @@ pub struct SearchColumns {
     pub moves: Vec<u16>,
     /// `policy/share`.
     pub shares: Vec<u16>,
+    /// `policy/eval`.
+    pub scores: Vec<i16>,
 }
 
 impl SearchColumns {
-    /// Adds a ply.
+    /// Adds a ply whose moves have no scores.
     pub fn push(&mut self, q: i16, d: u16, shares: impl Iterator<Item = (u16, u16)>) {
+        self.push_scored(q, d, shares.map(|(m, share)| (m, share, NO_EVAL)));
+    }
+
+    /// Adds a ply: its moves with their shares and scores.
+    pub fn push_scored(&mut self, q: i16, d: u16, moves: impl Iterator<Item = (u16, u16, i16)>) {
         let before = self.moves.len();
-        for (m, share) in shares.take(usize::from(u8::MAX)) {
+        for (m, share, score) in moves.take(usize::from(u8::MAX)) {
+            // The column begins with the first score.
+            if score != NO_EVAL || !self.scores.is_empty() {
+                self.scores.resize(self.moves.len(), NO_EVAL);
+                self.scores.push(score);
+            }
             self.moves.push(m);
             self.shares.push(share);
         }
@@ -127,7 +183,7 @@ impl SearchColumns {
     }
 
     /// The plies in `range`, all of them if none was ever pushed.
-    pub fn get(&self, range: std::ops::Range<usize>) -> SearchView<'_> {
+    pub fn get(&self, range: Range<usize>) -> SearchView<'_> {
         if self.len.is_empty() {
             return SearchView::NONE;
         }
@@ -138,6 +194,7 @@ impl SearchColumns {
             len: &self.len[range],
             moves: &self.moves,
             shares: &self.shares,
+            scores: &self.scores,
         }
     }
 
@@ -157,7 +214,9 @@ impl SearchColumns {
             ("policy/len", self.len.len(), plies),
             ("policy/share", self.shares.len(), self.moves.len()),
         ];
-        for (name, found, expected) in columns {
+        let scores =
+            (!self.scores.is_empty()).then_some(("policy/eval", self.scores.len(), self.moves.len()));
+        for (name, found, expected) in columns.into_iter().chain(scores) {
             ensure!(found == expected, "{name} has {found} entries, expected {expected}");
         }
         let mut next = 0;
@@ -193,6 +252,27 @@ mod tests {
         assert!((win - 0.125).abs() < 1e-4 && (draw - 0.5).abs() < 1e-4 && (loss - 0.375).abs() < 1e-4);
         assert_eq!((searches.wdl(0), searches.is_recorded(0)), (None, false));
         assert_eq!(columns.get(1..2).shares(0).collect::<Vec<_>>(), [(796, 49151), (1, 16384)]);
+    }
+
+    #[test]
+    fn the_scores_of_moves_are_kept_where_an_engine_gave_them() {
+        let scored = SearchRecord::scored(0.5, 0.5, [(PackedMove(796), 1.0, 80), (PackedMove(1), 0.0, -900)]);
+        assert_eq!(
+            (scored.shares.len(), &scored.scores[..]),
+            (2, &[80, -900][..]),
+            "also one without a share"
+        );
+        let own = SearchRecord::new(0.0, 0.0, [(PackedMove(3), 1.0)]);
+        let mut columns = SearchColumns::default();
+        for record in [&own, &scored, &own] {
+            columns.push_scored(record.q, record.d, record.moves());
+        }
+        columns.check(3).unwrap();
+        assert_eq!(columns.scores, [NO_EVAL, 80, -900, NO_EVAL]);
+        let searches = columns.get(0..3);
+        assert_eq!([0, 1, 2].map(|ply| searches.record(ply)), [own.clone(), scored, own]);
+        columns.scores.pop();
+        assert_eq!(columns.check(3).unwrap_err().to_string(), "policy/eval has 3 entries, expected 4");
     }
 
     #[test]

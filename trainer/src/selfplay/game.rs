@@ -240,7 +240,11 @@ pub fn check_game(setup: &SelfPlaySetup, number: u64, game: &GameRecord) -> Resu
     for (ply, (packed, searched)) in game.moves.iter().zip(&game.searches).enumerate() {
         ensure!(replayed.end().is_none(), "it was over after {ply} plies, and has {plies}");
         replayed.record.moves.push(*packed);
-        replayed.record.searches.push(SearchRecord { shares: Vec::new(), ..*searched });
+        replayed.record.searches.push(SearchRecord {
+            q: searched.q,
+            d: searched.d,
+            ..SearchRecord::default()
+        });
         replayed.game.play(packed.to_legal_move(replayed.game.position()));
     }
     let (result, flag, _) =
