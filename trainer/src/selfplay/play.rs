@@ -34,6 +34,13 @@ pub struct SelfPlayNetworks {
     pub other: Option<(Arc<dyn Backend>, f64)>,
 }
 
+impl SelfPlayNetworks {
+    /// The network, and the other one if there is one.
+    fn both(&self) -> impl Iterator<Item = &dyn Backend> {
+        std::iter::once(&*self.network).chain(self.other.iter().map(|(other, _)| &**other))
+    }
+}
+
 /// Which games to play, and how.
 #[derive(Clone)]
 pub struct SelfPlayPlan {
@@ -68,7 +75,8 @@ pub struct SelfPlayReport {
 pub struct SelfPlayContext {
     setup: Arc<SelfPlaySetup>,
     starts: StartPositions,
-    networks: SelfPlayNetworks,
+    /// Who plays the games from a number on, by rising numbers.
+    lineups: Vec<(u64, SelfPlayNetworks)>,
     evaluated: AtomicU64,
     batches: Arc<BatchCounts>,
 }
@@ -86,10 +94,24 @@ impl SelfPlayContext {
         Ok(SelfPlayContext {
             setup: Arc::new(SelfPlaySetup { rules: rules.clone(), seed, tables }),
             starts,
-            networks: networks.clone(),
+            lineups: vec![(0, networks.clone())],
             evaluated: AtomicU64::new(0),
             batches: Arc::default(),
         })
+    }
+
+    /// The same, where other networks play the games from number `first` on, which come after all others.
+    pub fn and_from(mut self, first: u64, networks: &SelfPlayNetworks) -> SelfPlayContext {
+        self.lineups.push((first, networks.clone()));
+        self
+    }
+
+    /// The index of a game's network among those of all lineups.
+    fn network_of(&self, number: u64) -> usize {
+        let own = self.lineups.iter().rposition(|(first, _)| *first <= number).unwrap_or(0);
+        let before: usize = self.lineups[..own].iter().map(|(_, networks)| networks.both().count()).sum();
+        let other = self.lineups[own].1.other.as_ref();
+        before + usize::from(other.is_some_and(|(_, share)| is_others(*share, self.setup.seed, number)))
     }
 
     /// Positions evaluated so far, including those answered by a cache.
@@ -154,9 +176,8 @@ impl SelfPlayWorker<'_> {
     ///
     /// A network cannot be run.
     pub fn new(context: &SelfPlayContext) -> Result<SelfPlayWorker<'_>> {
-        let SelfPlayNetworks { network, other } = &context.networks;
-        let both = std::iter::once(network).chain(other.iter().map(|(other, _)| other));
-        let evaluators = both.map(|network| evaluator(network.as_ref(), context)).collect::<Result<_>>()?;
+        let networks = context.lineups.iter().flat_map(|(_, networks)| networks.both());
+        let evaluators = networks.map(|network| evaluator(network, context)).collect::<Result<_>>()?;
         Ok(SelfPlayWorker { context, evaluators })
     }
 
@@ -394,9 +415,7 @@ fn start(context: &SelfPlayContext, unfinished: PendingGame) -> Result<SelfPlayG
     } else {
         game
     };
-    let share = context.networks.other.as_ref().map_or(0.0, |(_, share)| *share);
-    let evaluator = usize::from(is_others(share, context.setup.seed, number));
-    Ok(SelfPlayGame::new(Arc::clone(&context.setup), number, evaluator, record))
+    Ok(SelfPlayGame::new(Arc::clone(&context.setup), number, context.network_of(number), record))
 }
 
 /// Whether the other network plays this game, if it has this share of them.

@@ -15,7 +15,8 @@ use super::own_units::{OwnReport, OwnUnits, POLL_EVERY};
 use super::task::UnitTask;
 use super::unit::{Unit, UnitKind};
 use super::unit_games::UnitGames;
-use crate::selfplay::SelfPlayContext;
+use crate::config::SelfPlayRules;
+use crate::selfplay::{SelfPlayContext, SelfPlayNetworks};
 
 /// What becomes of a unit's result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +69,8 @@ pub struct Gathering<'a> {
     pub inbox: &'a Inbox,
     /// What own threads do.
     pub own: OwnWork,
-    /// Units that are wanted later: their results stay where they are.
+    /// Units that are wanted later: their results stay where they are. Own threads begin those of self-play while the
+    /// last games of the others are played, unless others may do them.
     pub ahead: &'a [Unit],
     /// What the list of units says beside them.
     pub about: Value,
@@ -95,12 +97,21 @@ impl Gathering<'_> {
         self.inbox.publish(units.iter().chain(self.ahead), &self.about)?;
         let begin = Instant::now();
         let halt = AtomicBool::new(false);
-        let (own, messages) = OwnUnits::new(self.inbox, units, !self.inbox.is_published());
-        let context = match units.first().filter(|unit| unit.kind == UnitKind::SelfPlay) {
+        let is_self_play = |units: &[Unit]| units.first().is_some_and(|unit| unit.kind == UnitKind::SelfPlay);
+        let goes_on = is_self_play(units) && is_self_play(self.ahead) && !self.inbox.is_published();
+        let next = if goes_on { self.ahead } else { &[] };
+        let (own, messages) = OwnUnits::new(self.inbox, units.iter().chain(next), !self.inbox.is_published());
+        let context = match units.first().filter(|_| is_self_play(units)) {
             Some(first) => Some(common_context(units, &task(first)?)?),
             None => None,
         };
-        let games: u64 = units.iter().map(|unit| unit.count).sum();
+        let context = match (context, next.first()) {
+            (Some(context), Some(first)) => {
+                Some(context.and_from(first.number, &networks_of(next, &task(first)?)?.1))
+            }
+            (context, _) => context,
+        };
+        let games: u64 = units.iter().chain(next).map(|unit| unit.count).sum();
         let (name, parts) = match &context {
             Some(_) => ("self-play", games),
             None => ("unit", units.len() as u64),
@@ -131,7 +142,7 @@ impl Gathering<'_> {
         });
         // A unit that own threads have begun, and that somebody else has finished, is not needed any more.
         if collected.is_ok() && !report.stopped {
-            _ = std::fs::remove_dir_all(&self.own.folder);
+            remove_all_but(next, &self.own.folder);
         }
         if let (Some(context), Some(joint)) = (&context, &joint) {
             report.evaluated = context.evaluated();
@@ -154,6 +165,12 @@ impl Drop for Raised<'_> {
 
 /// What units of self-play that differ in their numbers alone are played with.
 fn common_context(units: &[Unit], task: &UnitTask) -> Result<SelfPlayContext> {
+    let (rules, networks) = networks_of(units, task)?;
+    SelfPlayContext::new(&rules, units[0].seed, &networks)
+}
+
+/// The rules of units of self-play that differ in their numbers alone, and who plays them.
+fn networks_of(units: &[Unit], task: &UnitTask) -> Result<(SelfPlayRules, SelfPlayNetworks)> {
     let first = &units[0];
     let is_like =
         |unit: &&Unit| Unit { number: first.number, count: first.count, ..(*unit).clone() } == *first;
@@ -164,7 +181,21 @@ fn common_context(units: &[Unit], task: &UnitTask) -> Result<SelfPlayContext> {
         other.unwrap_or_default()
     );
     let UnitTask::SelfPlay(rules, networks) = task else { bail!("{} is not of self-play", first.name()) };
-    SelfPlayContext::new(rules, first.seed, networks)
+    Ok((rules.clone(), networks.clone()))
+}
+
+/// Removes what is in a folder of units that are begun, except what belongs to these.
+fn remove_all_but(kept: &[Unit], folder: &Path) {
+    let names: Vec<String> = kept.iter().map(Unit::name).collect();
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let file = entry.file_name();
+        if !names.iter().any(|name| file.to_string_lossy().starts_with(name)) {
+            _ = std::fs::remove_file(entry.path());
+        }
+    }
+    // Only if nothing is left in it.
+    _ = std::fs::remove_dir(folder);
 }
 
 /// The thread that takes results over.
@@ -205,7 +236,8 @@ impl Collector<'_> {
                 self.own.set_done(&name);
                 match admit(unit, &inbox.path(&name))? {
                     Admission::Taken(obsolete) => {
-                        let is_own = self.own.have_made(&name);
+                        // Where nobody else works, what is there already was made while the units before were done.
+                        let is_own = self.own.have_made(&name) || !inbox.is_published();
                         *(if is_own { &mut report.own } else { &mut report.others }) += 1;
                         heard = if is_own { heard } else { Instant::now() };
                         inbox.remove(&name);

@@ -40,9 +40,13 @@ struct OwnQueue {
 
 impl<'a> OwnUnits<'a> {
     /// All `units`, in this order, and what the threads that do them say.
-    pub fn new(inbox: &'a Inbox, units: &[Unit], active: bool) -> (OwnUnits<'a>, Receiver<OwnReport>) {
+    pub fn new<'u>(
+        inbox: &'a Inbox,
+        units: impl Iterator<Item = &'u Unit>,
+        active: bool,
+    ) -> (OwnUnits<'a>, Receiver<OwnReport>) {
         let (messages, reports) = unbounded();
-        let left = units.iter().cloned().collect();
+        let left = units.cloned().collect();
         let queue = Mutex::new(OwnQueue { left, done: BTreeSet::new(), own: BTreeSet::new() });
         (OwnUnits { inbox, queue, active: AtomicBool::new(active), messages }, reports)
     }

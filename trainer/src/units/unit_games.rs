@@ -310,6 +310,54 @@ mod tests {
     }
 
     #[test]
+    fn the_next_units_are_begun_while_the_last_games_are_played() {
+        let folder = tempfile::tempdir().unwrap();
+        let (units, networks) = (units(160), [Recording::default(), Recording::default()]);
+        let (now, next) = units.split_at(20);
+        let inbox = Inbox::open(&folder.path().join("inbox"), false).unwrap();
+        let gather = |units: &[Unit], ahead: &[Unit], results: &mut Results| {
+            let own = OwnWork { threads: 1, folder: folder.path().join("units"), patience: Duration::ZERO };
+            let (about, stop) = (serde_json::Value::Null, AtomicBool::new(false));
+            let mut admit = |unit: &Unit, path: &Path| {
+                results.insert(unit.file(), std::fs::read(path)?);
+                Ok(Admission::Taken(Vec::new()))
+            };
+            let task = |unit: &Unit| Ok(task(&networks[usize::from(unit.number >= next[0].number)]));
+            let gathering = Gathering { inbox: &inbox, own, ahead, about, stop: &stop };
+            gathering.run(units, &task, &mut admit, &mut |_| ()).unwrap()
+        };
+        let sizes = |network: &Recording| network.0.lock().unwrap().clone();
+        let mut results = Results::new();
+        let report = gather(now, next, &mut results);
+        assert_eq!((results.len(), report.own, report.boards), (20, 20, 16));
+        let [first, ahead] = [&networks[0], &networks[1]].map(sizes);
+        // Places that games of the first units leave are taken by the next ones, each played by its own network.
+        let mean = first.iter().chain(&ahead).sum::<usize>() as f64 / first.len() as f64;
+        assert!(mean > 15.5, "{mean} positions a round");
+        assert!(
+            !ahead.is_empty() && ahead.len() < first.len() / 2,
+            "{} rounds of {}",
+            ahead.len(),
+            first.len()
+        );
+
+        // The games that are begun are continued, and all are as they would have been.
+        let report = gather(next, &[], &mut results);
+        assert_eq!((results.len(), report.own, report.others, report.refused), (40, 20, 0, 0));
+        assert_eq!(sizes(&networks[0]), first, "the first network plays no more");
+        assert!(!folder.path().join("units").exists());
+        let evaluated: usize = sizes(&networks[1]).iter().sum();
+        let (alone, never) = (Recording::default(), AtomicBool::new(false));
+        for unit in &units {
+            let file = task(&alone).finish(unit, &folder.path().join("alone"), &never).unwrap().unwrap();
+            assert!(results[&unit.file()] == std::fs::read(file).unwrap(), "{}: other bytes", unit.name());
+        }
+        let alone: usize = sizes(&alone).iter().sum();
+        let both = evaluated + first.iter().sum::<usize>();
+        assert!(both < alone + 16 * 8, "only searches in progress are done again: {both} of {alone}");
+    }
+
+    #[test]
     fn a_unit_has_the_same_bytes_alone_and_beside_others_also_after_a_stop() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);

@@ -44,9 +44,15 @@ impl RlLoop {
         let mut store = Store::open(&out, &name, &source, settings)?;
         let IterationGames { mut units, networks } = self.iteration_games(&lineup, first)?;
         units.retain(|unit| !unit.numbers().all(|number| store.has(number)));
-        let ahead = self.units_ahead(first + games)?;
+        let next = self.games_ahead(first + games)?;
         let rules = SelfPlayRules { workers: 1, ..self.config.play.clone() };
         let task = UnitTask::SelfPlay(rules.clone(), networks);
+        let (ahead, next) = match next {
+            Some(IterationGames { units, networks }) => {
+                (units, Some(UnitTask::SelfPlay(rules.clone(), networks)))
+            }
+            None => (Vec::new(), None),
+        };
         let seed = self.games_seed();
         let check = ResultCheck::new(task.clone(), seed)?;
         let before = games - units.iter().map(|unit| unit.count).sum::<u64>();
@@ -57,7 +63,7 @@ impl RlLoop {
         let progressed = std::cell::Cell::new(new);
         let report = gathering.run(
             &units,
-            &|_| Ok(task.clone()),
+            &|unit| Ok(next.as_ref().filter(|_| unit.number >= first + games).unwrap_or(&task).clone()),
             &mut |unit, path| {
                 let records = match check_result(unit, path, &check) {
                     Ok(records) => records,

@@ -89,11 +89,16 @@ impl RlLoop {
         stream_rng(RngStream::Games, self.config.seed, 0, 0).u64(..)
     }
 
-    /// The units of the next iteration, if its networks are known already.
-    pub(super) fn units_ahead(&self, first: u64) -> Result<Vec<Unit>> {
+    /// The self-play of the next iteration, if its networks are known already.
+    pub(super) fn games_ahead(&self, first: u64) -> Result<Option<IterationGames>> {
         let next = self.state.iteration + 1;
         let next = self.state.lineups.get(&next).filter(|_| next <= self.last);
-        next.map_or(Ok(Vec::new()), |next| Ok(self.iteration_games(next, first)?.units))
+        next.map(|next| self.iteration_games(next, first)).transpose()
+    }
+
+    /// The units of the next iteration, if its networks are known already.
+    pub(super) fn units_ahead(&self, first: u64) -> Result<Vec<Unit>> {
+        Ok(self.games_ahead(first)?.map_or_else(Vec::new, |next| next.units))
     }
 
     /// How the games of the arena's units are played.
