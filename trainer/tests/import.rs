@@ -209,18 +209,24 @@ fn inspect_describes_sound_files_and_fails_on_others() {
 }
 
 #[test]
-fn inspect_ends_quietly_when_its_output_is_closed() {
+fn a_closed_output_ends_nothing_but_what_only_prints() {
     let folder = Folder::new();
     let pgn = folder.write("two.pgn", TWO_GAMES.as_bytes());
     folder.import(&pgn, &[]);
     let file = folder.path("out/x-00000.h5");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_philidor-trainer"));
-    command.args(["inspect", &file, &file]).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("the trainer starts");
-    drop(child.stdout.take());
-    let output = child.wait_with_output().expect("it ends");
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success() && stderr.is_empty(), "{} {stderr}", output.status);
+    let unread = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_philidor-trainer"));
+        command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the trainer starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("it ends");
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert_eq!(unread(&["inspect", &file, &file]), (true, String::new()));
+    let (imported, stderr) = unread(&["import", &pgn, "--out", &folder.path("unread"), "--name", "x"]);
+    assert!(imported && !stderr.contains("panicked"), "{stderr}");
+    let [read, unread] = ["out/x-00000.h5", "unread/x-00000.h5"].map(|file| std::fs::read(folder.path(file)));
+    assert!(read.expect("a file") == unread.expect("a file"), "other games");
 }
 
 #[cfg_attr(not(feature = "libtorch"), ignore = "needs libtorch")]

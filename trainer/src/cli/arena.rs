@@ -74,12 +74,12 @@ impl ArenaArgs {
     pub fn run(&self) -> Result<()> {
         let stop = interrupt::flag()?;
         let report = self.play(&stop)?;
-        println!("{} against {}: {}", self.first, self.second, report.results);
+        say!("{} against {}: {}", self.first, self.second, report.results);
         if let Some(sprt) = &self.sprt {
-            println!("{}", sprt.summary(&report.results));
+            say!("{}", sprt.summary(&report.results));
         }
         if report.stopped {
-            println!("stopped before the end");
+            say!("stopped before the end");
         }
         Ok(())
     }

@@ -68,7 +68,7 @@ impl CompareArgs {
             bail!("stopped before the end; the same command continues");
         };
         for (number, points) in (1..).zip(&matches) {
-            println!("match {number}: {}", points.results());
+            say!("match {number}: {}", points.results());
         }
         let text =
             json!({ "format": "philidor-comparison-results/1", "matches": matches }).to_string() + "\n";

@@ -30,7 +30,7 @@ impl ConvertLc0Args {
     /// # Errors
     /// If the network cannot be read or is not supported, or the result cannot be written or loaded.
     pub fn run(&self) -> Result<()> {
-        println!("{}", self.convert()?);
+        say!("{}", self.convert()?);
         Ok(())
     }
 

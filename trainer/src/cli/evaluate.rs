@@ -196,7 +196,7 @@ impl AccuracyArgs {
         let sets = accuracy::sets(&self.games, split)?;
         let judge = if self.searches { Judge::Search } else { Judge::Game };
         let accuracy = accuracy::measure(&sets, judge, &mut networks, self.positions)?;
-        println!("{}", accuracy.table());
+        say!("{}", accuracy.table());
         self.common.write(&accuracy.json())
     }
 }
@@ -226,7 +226,7 @@ fn report(
     let graded = judge(items, &mut networks)?;
     let networks = networks.iter().map(|network| (network.name.clone(), network.nodes())).collect();
     let report = EvaluationReport { items, graded: &graded, networks, kind, weight };
-    println!("{}", report.table());
+    say!("{}", report.table());
     if search.failures {
         print!("\n{}", report.failures());
     }

@@ -41,7 +41,7 @@ impl ExportPgnArgs {
             return self.write(&mut BufWriter::new(io::stdout().lock())).map(drop);
         };
         let games = write_with(path, |file| self.write(&mut BufWriter::new(file)))?;
-        println!("{games} games: {}", path.display());
+        say!("{games} games: {}", path.display());
         Ok(())
     }
 

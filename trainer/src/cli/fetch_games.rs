@@ -57,7 +57,7 @@ impl FetchGamesArgs {
     ///
     /// If the site does not know the player or refuses, or a file cannot be written.
     pub fn run(&self) -> anyhow::Result<()> {
-        self.request().run(&*interrupt::flag()?, &mut |line| println!("{line}"))
+        self.request().run(&*interrupt::flag()?, &mut |line| say!("{line}"))
     }
 
     fn request(&self) -> Fetch {

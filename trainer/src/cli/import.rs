@@ -181,19 +181,19 @@ impl Meter {
 }
 
 fn print_report(report: &ReadReport, files: usize) {
-    println!("{} games, {} positions in {files} files", report.games, report.positions);
+    say!("{} games, {} positions in {files} files", report.games, report.positions);
     print_counts("left out", &report.excluded);
     print_counts("broken", &report.broken);
     for (path, why) in &report.damaged_files {
-        println!("damaged: {}: {why}", path.display());
+        say!("damaged: {}: {why}", path.display());
     }
     if report.stopped {
-        println!("stopped before the end; the files are complete and valid");
+        say!("stopped before the end; the files are complete and valid");
     }
 }
 
 fn print_counts<K: Display>(what: &str, counts: &BTreeMap<K, u64>) {
     for (reason, count) in counts {
-        println!("{what}: {count} ({reason})");
+        say!("{what}: {count} ({reason})");
     }
 }

@@ -58,10 +58,10 @@ impl LrFinderArgs {
         progress.finish_and_clear();
         print(&trials, self.steps);
         figure::write(&self.out, &[plot(&trials)], 1)?;
-        println!("{}", self.out.display());
+        say!("{}", self.out.display());
         let found =
             LrSuggestion::of(&trials).context("the loss never fell: use a lower --from or more --steps")?;
-        println!(
+        say!(
             "suggestion: lr={:.1e} (a tenth of {:.1e}, the minimum of the loss; it fell fastest at {:.1e})",
             found.lr,
             10.0 * found.lr,
@@ -72,12 +72,12 @@ impl LrFinderArgs {
 }
 
 fn print(trials: &[RangeTestStep], steps: u64) {
-    println!("        lr    loss  smoothed");
+    say!("        lr    loss  smoothed");
     for trial in trials.iter().step_by(trials.len().div_ceil(ROWS).max(1)) {
-        println!("{:10.2e}  {:6.3}  {:8.3}", trial.lr, trial.loss, trial.smooth);
+        say!("{:10.2e}  {:6.3}  {:8.3}", trial.lr, trial.loss, trial.smooth);
     }
     if let Some(last) = trials.last().filter(|_| (trials.len() as u64) < steps) {
-        println!("the loss diverged above lr {:.1e}", last.lr);
+        say!("the loss diverged above lr {:.1e}", last.lr);
     }
 }
 

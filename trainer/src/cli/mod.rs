@@ -3,6 +3,14 @@
 //! The files are listed in the order of the pipeline. The `run` of each command calls a module of the library and
 //! prints the result.
 
+/// Prints a line, as `println!` does. Where nobody reads it any more, as after `| head`, the command goes on without.
+macro_rules! say {
+    ($($line:tt)*) => {{
+        use std::io::Write as _;
+        _ = writeln!(std::io::stdout(), $($line)*);
+    }};
+}
+
 mod engine_args;
 mod out_args;
 mod setting_args;

@@ -49,8 +49,8 @@ pub(super) fn count(range: RangeInclusive<u64>) -> RangedU64ValueParser<usize> {
 
 /// Prints the summary of a command that wrote the files `PATH-*.h5`.
 pub(super) fn report(summary: DatagenSummary, path: &Path) {
-    println!("{} games in {} files: {}-*.h5", summary.games, summary.files, path.display());
+    say!("{} games in {} files: {}-*.h5", summary.games, summary.files, path.display());
     if summary.stopped {
-        println!("stopped before the end; nothing is lost: the same command with --resume continues");
+        say!("stopped before the end; nothing is lost: the same command with --resume continues");
     }
 }

@@ -40,7 +40,7 @@ impl OverfitArgs {
             Some(config) => sparse::overfit(self, &config),
             None => torch::overfit(self),
         };
-        println!("{}", said?);
+        say!("{}", said?);
         Ok(())
     }
 }

@@ -29,7 +29,7 @@ impl PlotArgs {
     /// If a run has no metrics, or the picture cannot be written.
     pub fn run(&self) -> Result<()> {
         plot_runs(&self.runs, &self.out)?;
-        println!("{}", self.out.display());
+        say!("{}", self.out.display());
         Ok(())
     }
 }

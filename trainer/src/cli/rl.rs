@@ -71,7 +71,7 @@ impl RlArgs {
     ///
     /// The arguments or the configuration are invalid, or [`RlLoop::run`] fails.
     pub fn run(&self) -> Result<()> {
-        println!("{}", self.run_loop()?);
+        say!("{}", self.run_loop()?);
         Ok(())
     }
 

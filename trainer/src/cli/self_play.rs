@@ -63,8 +63,8 @@ impl SelfPlayArgs {
     pub fn run(&self) -> Result<()> {
         let stop = interrupt::flag()?;
         let SelfPlayReport { stats, evaluated, seconds, games, files, stopped, .. } = self.play(&stop)?;
-        println!("{stats}");
-        println!("{evaluated} evaluations in {seconds:.1} s: {:.0} a second", evaluated as f64 / seconds);
+        say!("{stats}");
+        say!("{evaluated} evaluations in {seconds:.1} s: {:.0} a second", evaluated as f64 / seconds);
         report(DatagenSummary { games, files, stopped }, &self.out.out.join(&self.name));
         Ok(())
     }

@@ -58,7 +58,7 @@ pub(super) fn train(args: &TrainArgs, mut config: SparseTrainConfig) -> Result<(
     super::stop_file::watch(&args.run, &stop);
     let finished = run.train(train, &held_out, &|| stop.load(Ordering::Relaxed))?;
     let how = if finished { "finished:" } else { "stopped:" };
-    println!("{how} {}", args.run.join("checkpoints/last.safetensors").display());
+    say!("{how} {}", args.run.join("checkpoints/last.safetensors").display());
     Ok(())
 }
 
@@ -89,7 +89,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<()> {
         write_file(path, &sparse_onnx(&name, &network, &config, storage))?;
         let samples = progress.samples;
         let learnt = if samples > 0 { format!(", {samples} samples") } else { String::new() };
-        println!("{}{learnt}", written(path)?);
+        say!("{}{learnt}", written(path)?);
     }
     if let Some(path) = &args.weights {
         make_folder_of(path)?;
@@ -117,10 +117,10 @@ pub(super) fn overfit(args: &OverfitArgs, config: &SparseTrainConfig) -> Result<
     let count = samples.len();
     ensure!(count == args.samples, "the games have only {count} distinct positions: use fewer --samples");
     let progress = steps_bar(args.steps);
-    println!("  step        lr  policy     wdl  top-1");
+    say!("  step        lr  policy     wdl  top-1");
     let curve = |point: &SparseOverfitPoint| {
         progress.set_position(point.step);
-        progress.suspend(|| println!("{point}"));
+        progress.suspend(|| say!("{point}"));
     };
     let last = sparse::overfit(config, &samples.batch(0..count), args.steps, args.loss, &curve);
     progress.finish_and_clear();
@@ -174,7 +174,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<()> {
     let bytes = std::fs::read(&args.net).with_context(place)?;
     let mut reference = OnnxSparseEvaluator::open(&bytes, VERIFIED).with_context(place)?;
     let positions = args.positions()?;
-    println!("{} positions, largest differences of probabilities:", positions.len());
+    say!("{} positions, largest differences of probabilities:", positions.len());
     let tolerance = if reference.precision() == "fp32" { TOLERANCE } else { INTEGER_TOLERANCE };
     let runs: [(&str, &mut dyn Evaluator, f32); 2] = [
         ("in ONNX Runtime", &mut reference, tolerance),
@@ -183,7 +183,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<()> {
     for (how, evaluator, tolerance) in runs {
         let difference = compare_sparse(model, evaluator, &positions)?;
         let SparseDifference { policy, wdl } = difference;
-        println!("  policy {policy:.1e}, WDL {wdl:.1e} {how}");
+        say!("  policy {policy:.1e}, WDL {wdl:.1e} {how}");
         // `<=`, so that NaN fails too.
         ensure!(
             difference.worst() <= tolerance,
@@ -329,6 +329,10 @@ mod tests {
         let other = SparseTrainConfig { batch: 16, ..config.clone() };
         let error = SparseRun::resume(&parts, &other).err().unwrap().to_string();
         assert!(error.contains("batch cannot be changed"), "{error}");
+        // In `rl`, where each iteration has another seed, not before its samples are learnt.
+        let error = SparseRun::go_on(&parts, &other).err().unwrap().to_string();
+        assert!(error.starts_with("batch was ") && error.ends_with("change it later"), "{error}");
+        SparseRun::go_on(&parts, &SparseTrainConfig { seed: other.seed + 1, ..other }).unwrap();
 
         let args = ExportArgs {
             checkpoint: parts.join("checkpoints/last.safetensors"),

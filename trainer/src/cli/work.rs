@@ -50,7 +50,7 @@ impl WorkArgs {
             bail!("stopped; there is no result");
         };
         std::fs::rename(&file, &self.out).with_context(|| format!("cannot write {}", self.out.display()))?;
-        println!("{}", unit.name());
+        say!("{}", unit.name());
         Ok(())
     }
 }

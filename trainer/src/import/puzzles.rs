@@ -32,6 +32,11 @@ pub(super) struct PuzzleColumns {
 const LICHESS_COLUMNS: [&str; 6] =
     ["puzzleid", "ratingdeviation", "nbplays", "gameurl", "gameid", "openingtags"];
 
+/// What is wrong with a puzzle of a table that is not named as Lichess's, but may be.
+const SET_UP_UNNAMED: &str = "an even number of moves, where the solver's is the first and the last: if the opponent's \
+                              is the first, as in Lichess's table, the header must name one of its columns, such as \
+                              PuzzleId";
+
 impl PuzzleColumns {
     /// The columns of a table of puzzles that begins with `line`, by their names and in any order; `None` if it is no
     /// such table. In Lichess's table, which is recognised by its names, the first move of a line is the opponent's.
@@ -147,6 +152,11 @@ fn parse_puzzle(
         packed.push(PackedMove::new(m));
         position.play_unchecked(m);
     }
+    // Lichess's puzzles, as others, end with a move of the solver: without the columns by which it is recognised, the
+    // opponent's first move would be taken for the solver's.
+    if !columns.set_up && !packed.is_empty() && packed.len().is_multiple_of(2) {
+        return Err(GameError::Text(SET_UP_UNNAMED.to_owned()));
+    }
     if let Some(why) = filters.exclude_length(packed.len()) {
         return Ok(ParsedGame::Excluded(why));
     }
@@ -256,6 +266,9 @@ bad\t1500\t93\t3396\tQ7/4ppbk/6pp/5q2/P3n3/4PNBP/1r3PP1/3R2K1 b - -\te4g3 f2g4\t
         assert_eq!(fault("8/8"), (2, "no column \"moves\"".to_owned()));
         assert!(fault("8/8,e2e4,").1.starts_with("not a FEN") || fault("8/8,e2e4,").1.contains("impossible"));
         assert_eq!(fault("8/8,e2e4,high").1, "rating is not a number in range");
+        // Lichess's puzzle in a table that has none of its names.
+        let values: Vec<&str> = LICHESS.lines().last().unwrap().split(',').collect();
+        assert_eq!(fault(&values[1..4].join(",")), (2, SET_UP_UNNAMED.to_owned()));
     }
 
     #[test]

@@ -135,6 +135,17 @@ impl SparseRun {
     /// If it cannot be read, or the network has other sizes.
     pub fn go_on(folder: &Path, config: &SparseTrainConfig) -> Result<SparseRun> {
         let (checkpoint, state) = SparseRun::read(folder, config)?;
+        // With the same seed its samples go on where they were, which depends on these two.
+        if state.config.seed == config.seed {
+            for (key, was, is) in
+                [("batch", state.config.batch, config.batch), ("block", state.config.block, config.block)]
+            {
+                ensure!(
+                    was == is,
+                    "{key} was {was} and cannot be {is} before the samples of this iteration are learnt: change it later"
+                );
+            }
+        }
         SparseRun::resumed(folder, config, checkpoint, state)
     }
 

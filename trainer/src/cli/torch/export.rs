@@ -23,6 +23,6 @@ pub fn export(args: &ExportArgs) -> Result<()> {
         make_folder_of(path)?;
         checkpoint::save_weights(path, &weights, &loaded.config, &loaded.progress)?;
     }
-    println!("{}, {} samples", network.describe(), loaded.progress.samples);
+    say!("{}, {} samples", network.describe(), loaded.progress.samples);
     Ok(())
 }

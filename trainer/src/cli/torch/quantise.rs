@@ -59,44 +59,40 @@ impl QuantiseArgs {
         );
         let out = self.out.clone().unwrap_or_else(|| self.net.with_extension("int8.onnx"));
         write_file(&out, &quantised.int8)?;
-        println!("{}", Network::load(&out)?.describe());
+        say!("{}", Network::load(&out)?.describe());
         Ok(())
     }
 }
 
 fn print(quantised: &QuantisedNetwork, fp32_size: usize) {
     let QuantisedNetwork { int8, quality: q, speeds: [slow, fast], sensitivities, .. } = quantised;
-    println!("{} held-out positions against fp32:", q.positions);
-    println!("  policy KL      {:.5} nat, mean", q.policy_kl);
+    say!("{} held-out positions against fp32:", q.positions);
+    say!("  policy KL      {:.5} nat, mean", q.policy_kl);
     if let Some(error) = q.wdl_error {
-        println!("  WDL error      {error:.5}, mean absolute");
+        say!("  WDL error      {error:.5}, mean absolute");
     }
-    println!(
+    say!(
         "  top-1          {:.2} % instead of {:.2} % (difference {:+.2} ± {:.2} points, one standard error)",
         100.0 * q.top1_after,
         100.0 * q.top1_before,
         100.0 * (q.top1_after - q.top1_before),
         100.0 * q.top1_error
     );
-    println!("  same best move {:.1} %", 100.0 * q.same_move);
-    println!(
-        "  size           {:.2} MB instead of {:.2} MB",
-        int8.len() as f64 / 1e6,
-        fp32_size as f64 / 1e6
-    );
-    println!(
+    say!("  same best move {:.1} %", 100.0 * q.same_move);
+    say!("  size           {:.2} MB instead of {:.2} MB", int8.len() as f64 / 1e6, fp32_size as f64 / 1e6);
+    say!(
         "  speed          {:.2} times: {fast:.0} positions/s instead of {slow:.0} (batch {}, one thread, \
          median of {SPEED_REPEATS})",
         fast / slow,
         SPEED_BATCH
     );
     if !sensitivities.is_empty() {
-        println!("the most sensitive layers, each quantised alone:");
+        say!("the most sensitive layers, each quantised alone:");
     }
     for layer in sensitivities.iter().take(LISTED_LAYERS) {
         let QuantisationQuality { policy_kl, wdl_error, .. } = layer.quality;
         let wdl = wdl_error.map_or(String::new(), |error| format!("WDL error {error:.5}, "));
-        println!("  policy KL      {policy_kl:.5} nat, {wdl}{}", layer.layer);
+        say!("  policy KL      {policy_kl:.5} nat, {wdl}{}", layer.layer);
     }
 }
 

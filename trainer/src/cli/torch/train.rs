@@ -17,7 +17,7 @@ pub fn train(args: &TrainArgs) -> Result<()> {
     let ended = trained(args)?;
     let checkpoint = checkpoint::best_or_last(&args.run.join("checkpoints")).unwrap_or_default();
     let how = if ended == TrainEnd::Finished { "finished:" } else { "stopped:" };
-    println!("{how} {}", checkpoint.display());
+    say!("{how} {}", checkpoint.display());
     Ok(())
 }
 

@@ -33,10 +33,10 @@ pub fn overfit(args: &OverfitArgs) -> Result<String> {
     let config = TrainConfig { batch: args.samples, ..config };
     let batch = distinct_positions(&mut sources.feed(&config, 0)?, args.samples)?;
     let progress = steps_bar(args.steps);
-    println!("  step        lr  policy     wdl  top-1 | evaluated: policy     wdl  top-1");
+    say!("  step        lr  policy     wdl  top-1 | evaluated: policy     wdl  top-1");
     let curve = |point: &OverfitPoint| {
         progress.set_position(point.step);
-        progress.suspend(|| println!("{point}"));
+        progress.suspend(|| say!("{point}"));
     };
     let last = crate::train::overfit(&config, device, &batch, args.steps, args.loss, &curve)?;
     progress.finish_and_clear();

@@ -23,7 +23,7 @@ pub fn verify(args: &VerifyArgs) -> Result<()> {
         ValueScheme::Wdl => format!("; WDL logit {wdl_logit:.1e}, probability {wdl:.1e}"),
         ValueScheme::None => String::new(),
     };
-    println!(
+    say!(
         "{} positions, largest differences: policy logit {policy_logit:.1e}, probability {policy:.1e}{wdl}",
         positions.len()
     );
