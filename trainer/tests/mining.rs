@@ -3,6 +3,8 @@
 //! The engine is a toy in this program: the test `toy_engine`, which is ignored unless it is named. It scores moves by
 //! a hash of position and move.
 
+mod workers;
+
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -429,36 +431,24 @@ fn labels_that_others_make_are_those_of_one_process() {
     let annotate = "annotate data/first-00000.h5 --engine ./toy --depth 1 --best-move";
     folder.succeed(&format!("{annotate} --name alone"));
     let mut asking = folder.command(&format!("{annotate} --name shared --inbox inbox --inbox-patience 3600"));
-    let mut asking =
-        asking.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the trainer starts");
-    let (mut done, begin) = (Vec::new(), Instant::now());
-    while asking.try_wait().expect("a process").is_none() {
-        assert!(begin.elapsed() < Duration::from_secs(400), "it does not end");
-        let text = std::fs::read_to_string(folder.at("inbox/wanted.json")).unwrap_or_default();
-        let list: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-        let units = list["units"].as_array().into_iter().flatten();
-        let mut open = units.map(|entry| (entry["file"].as_str().expect("a name"), &entry["unit"]));
-        let Some((file, unit)) = open.find(|(file, _)| !folder.at("inbox").join(file).exists()) else {
-            std::thread::yield_now();
-            continue;
-        };
-        folder.write("unit.json", &unit.to_string());
-        let work = folder.run("work unit.json --files inbox/files --out result.h5");
-        if !work.status.success() {
-            // The list has gone on meanwhile, and with it the file.
-            continue;
+    let asking = asking.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the trainer starts");
+    let (mut units, begin) = (0, Instant::now());
+    let mut spoil = |inbox: &Path, file: &str, result: &[u8]| {
+        units += 1;
+        if units > 1 {
+            return;
         }
-        let result = std::fs::read(folder.at("result.h5")).expect("a result");
         // The first result comes damaged first: it is refused, and the unit is wanted again.
-        let sent = if done.is_empty() { &result[..result.len() / 2] } else { &result[..] };
-        write_file(&folder.at("inbox").join(file), sent).expect("a result");
-        done.push(file.to_owned());
-    }
-    let output = asking.wait_with_output().expect("it ends");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        write_file(&inbox.join(file), &result[..result.len() / 2]).expect("a file");
+        while !inbox.join("refused").join(format!("{file}.txt")).exists() {
+            assert!(begin.elapsed() < Duration::from_secs(400), "it is not refused");
+            std::thread::yield_now();
+        }
+    };
+    workers::serve(&folder.at("."), asking, &mut spoil);
+    assert_eq!(units, 2);
     assert_eq!(folder.games("shared"), folder.games("alone"));
     assert_eq!(folder.games("shared").len(), 66);
-    assert!(done.len() >= 3 && done[1..].contains(&done[0]), "{done:?}");
 }
 
 /// Checks that every ply has the engine's best move as its policy target, and `value` as win, draw and loss: it is given

@@ -1,24 +1,17 @@
 //! Units of work, by the built program: what others do of a run is what it would have done alone.
 
+mod workers;
+
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use trainer::dataset;
 use trainer::files::write_file;
-
-fn trainer(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_philidor-trainer"));
-    command.current_dir(folder).args(arguments).stderr(Stdio::piped()).stdout(Stdio::piped());
-    command
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
-}
+use workers::{said, serve, trainer, wanted, work};
 
 fn succeeds(mut command: Command) -> String {
     let output = command.output().expect("the trainer starts");
@@ -70,54 +63,6 @@ fn learnt(run: &Path) -> Vec<Value> {
         json!([line["iteration"], line["play"]["games"], line["learn"]["policy_loss"], line["arena"]])
     };
     lines(run).iter().map(kept).collect()
-}
-
-/// The units that an inbox wants, each with its file.
-fn wanted(inbox: &Path) -> Vec<(String, Value)> {
-    let text = std::fs::read_to_string(inbox.join("wanted.json")).unwrap_or_default();
-    let list: Value = serde_json::from_str(&text).unwrap_or_default();
-    let entry = |entry: &Value| (entry["file"].as_str().expect("a name").to_owned(), entry["unit"].clone());
-    list["units"].as_array().into_iter().flatten().map(entry).collect()
-}
-
-/// Does a unit; none if its files are not wanted any more.
-fn work(folder: &Path, inbox: &Path, unit: &Value) -> Option<Vec<u8>> {
-    let (file, out) = (folder.join("unit.json"), folder.join("result"));
-    std::fs::write(&file, unit.to_string()).expect("a file");
-    let mut command = trainer(folder, &["work", "unit.json", "--out", "result", "--files"]);
-    let output = command.arg(inbox.join("files")).output().expect("the trainer starts");
-    if !output.status.success() {
-        assert!(said(&output).contains("cannot read"), "{}", said(&output));
-        return None;
-    }
-    let result = std::fs::read(&out).expect("a result");
-    std::fs::remove_file(out).expect("it is removed");
-    Some(result)
-}
-
-/// Does all that is wanted until the learner ends; `spoil` may put something else there before the first result of a
-/// unit. A unit may be done twice: between the admission of its result and the next list it is still wanted.
-fn serve(folder: &Path, mut learner: Child, spoil: &mut dyn FnMut(&Path, &str, &[u8])) -> String {
-    let inbox = folder.join("inbox");
-    let mut done = BTreeSet::new();
-    let begin = Instant::now();
-    while learner.try_wait().expect("a process").is_none() {
-        assert!(begin.elapsed() < Duration::from_secs(400), "it does not end");
-        let next = wanted(&inbox).into_iter().find(|(file, _)| !inbox.join(file).exists());
-        let Some((file, unit)) = next else {
-            thread::yield_now();
-            continue;
-        };
-        if let Some(result) = work(folder, &inbox, &unit) {
-            if done.insert(file.clone()) {
-                spoil(&inbox, &file, &result);
-            }
-            write_file(&inbox.join(&file), &result).expect("a result");
-        }
-    }
-    let output = learner.wait_with_output().expect("it ends");
-    assert!(output.status.success(), "{}", said(&output));
-    said(&output)
 }
 
 #[test]

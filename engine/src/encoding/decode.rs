@@ -212,20 +212,22 @@ pub fn decode_features(features: &[u16]) -> Result<Decoded, DecodeError> {
     let fen = format!("{} w {rights} {target} {clock} 1", board.board_fen());
     let game = Game::from_fen(&fen).map_err(|source| DecodeError::Position { fen: fen.clone(), source })?;
     let given: BTreeSet<u16> = features.iter().copied().collect();
-    let count = |wanted: fn(&Feature) -> bool| {
-        given.iter().filter_map(|feature| Feature::of(*feature)).filter(wanted).count()
-    };
-    let origins = count(|feature| matches!(feature, Feature::Origin(_)));
-    let targets = count(|feature| matches!(feature, Feature::Target { .. }));
-    let repetitions = count(|feature| matches!(feature, Feature::Repetition(_)));
+    // What came before the position is not known from the pieces: the last move's two squares, and a repetition.
+    let history: Vec<u16> =
+        given.iter().copied().filter(|f| Feature::of(*f).is_some_and(Feature::is_history)).collect();
+    let kinds = history.iter().filter_map(|f| Feature::of(*f)).map(|feature| match feature {
+        Feature::Origin(_) => [1, 0, 0],
+        Feature::Target { .. } => [0, 1, 0],
+        _ => [0, 0, 1],
+    });
+    let [origins, targets, repetitions] =
+        kinds.fold([0; 3], |sum: [usize; 3], kind| std::array::from_fn(|i| sum[i] + kind[i]));
     if origins > 1 || targets != origins || repetitions > 1 {
-        let before = given.into_iter().filter(|f| Feature::of(*f).is_some_and(Feature::is_history)).collect();
-        return Err(DecodeError::Features { fen, features: before });
+        return Err(DecodeError::Features { fen, features: history });
     }
     let alone: BTreeSet<u16> = View::of(&game).features().iter().copied().collect();
-    let before =
-        |feature: &u16| given.contains(feature) && Feature::of(*feature).is_some_and(Feature::is_history);
-    let (before, wrong): (Vec<u16>, Vec<u16>) = given.symmetric_difference(&alone).partition(|f| before(f));
+    let differ = given.symmetric_difference(&alone);
+    let (before, wrong): (Vec<u16>, Vec<u16>) = differ.partition(|feature| history.contains(feature));
     if !wrong.is_empty() {
         return Err(DecodeError::Features { fen, features: wrong });
     }

@@ -1,6 +1,6 @@
 //! Errors of network files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -74,6 +74,16 @@ pub enum NetError {
     /// One of the above, in this file.
     #[error("network {path}: {1}", path = .0.display())]
     InFile(PathBuf, Box<NetError>),
+}
+
+impl NetError {
+    /// The error with the name of the network's file, unless the file has no part in it.
+    pub fn in_file(self, path: &Path) -> NetError {
+        match self {
+            NetError::Runtime(_) | NetError::Gpu(_) => self,
+            other => NetError::InFile(path.to_owned(), Box::new(other)),
+        }
+    }
 }
 
 impl From<GoldenError> for NetError {

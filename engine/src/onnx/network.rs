@@ -35,8 +35,7 @@ impl Network {
     /// If the file cannot be read, is not ONNX, has no card or an unknown one, has other tensors than its
     /// card promises, or does not reproduce its golden answers.
     pub fn load(path: &Path) -> Result<Network, NetError> {
-        let bytes = std::fs::read(path)
-            .map_err(|error| NetError::InFile(path.to_owned(), Box::new(NetError::Unreadable(error))))?;
+        let bytes = std::fs::read(path).map_err(|error| NetError::Unreadable(error).in_file(path))?;
         Network::from_file(bytes.into(), Some(path.to_owned()), Device::Cpu)
     }
 
@@ -47,10 +46,7 @@ impl Network {
         device: Device,
     ) -> Result<Network, NetError> {
         let name = source.clone().unwrap_or_else(|| "<embedded>".into());
-        Network::from_bytes(bytes, source, device).map_err(|error| match error {
-            NetError::Runtime(_) | NetError::Gpu(_) => error,
-            other => NetError::InFile(name, Box::new(other)),
-        })
+        Network::from_bytes(bytes, source, device).map_err(|error| error.in_file(&name))
     }
 
     fn from_bytes(bytes: Arc<[u8]>, source: Option<PathBuf>, device: Device) -> Result<Network, NetError> {

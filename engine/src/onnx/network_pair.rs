@@ -46,8 +46,7 @@ impl NetworkPair {
     /// If `file` itself cannot be read.
     pub fn beside(file: &Path) -> Result<NetworkPair, NetError> {
         let (named, sibling) = sibling(file);
-        let bytes = std::fs::read(file)
-            .map_err(|error| NetError::InFile(file.to_owned(), Box::new(NetError::Unreadable(error))))?;
+        let bytes = std::fs::read(file).map_err(|error| NetError::Unreadable(error).in_file(file))?;
         let this = NetworkFile { bytes: Some(bytes.into()), path: Some(file.to_owned()) };
         let other = NetworkFile { bytes: std::fs::read(&sibling).ok().map(Arc::from), path: Some(sibling) };
         let device = Device::Cpu;
@@ -85,7 +84,7 @@ impl NetworkPair {
         let NetworkFile { bytes, path } = self.file(precision);
         let bytes = bytes.clone().ok_or_else(|| {
             let missing = NetError::Unreadable(std::io::ErrorKind::NotFound.into());
-            NetError::InFile(path.clone().unwrap_or_default(), Box::new(missing))
+            missing.in_file(&path.clone().unwrap_or_default())
         })?;
         Network::from_file(bytes, path.clone(), self.device)
     }

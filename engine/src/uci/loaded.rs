@@ -52,17 +52,14 @@ impl LoadedNetwork {
         let bytes = match settings.weights {
             Some(_) => std::fs::read(path)
                 .map(Cow::Owned)
-                .map_err(|error| NetError::InFile(path.to_owned(), Box::new(NetError::Unreadable(error))))?,
+                .map_err(|error| NetError::Unreadable(error).in_file(path))?,
             None => Cow::Borrowed(SparseNetwork::embedded_file()),
         };
         let device = if settings.backend == Backend::OnnxCuda { Device::Cuda } else { Device::Cpu };
         if let Some(file) = SparseFile::recognise(&bytes) {
             if matches!(settings.backend, Backend::OnnxCpu | Backend::OnnxCuda) {
                 // Opened once now, so that what is wrong with it is said before a search.
-                OnnxSparseEvaluator::open_on(device, &bytes, 1).map_err(|error| match error {
-                    NetError::Runtime(_) | NetError::Gpu(_) => error,
-                    other => NetError::InFile(path.to_owned(), Box::new(other)),
-                })?;
+                OnnxSparseEvaluator::open_on(device, &bytes, 1).map_err(|error| error.in_file(path))?;
                 return Ok(LoadedNetwork::OnnxSparse(bytes.into_owned(), device));
             }
             let network = file.network().map_err(|error| LoadError::Sparse(path.to_owned(), error))?;
