@@ -32,6 +32,8 @@ pub enum Leaf<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Expansion {
     moves: Vec<(PackedMove, f32)>,
+    /// For [`Expansion::sort`].
+    keys: Vec<u64>,
 }
 
 impl Expansion {
@@ -64,8 +66,17 @@ impl Expansion {
     }
 
     fn sort(&mut self) {
-        // Stable: equal priors stay in the order of move generation, which is the same on every machine.
-        self.moves.sort_by(|a, b| b.1.total_cmp(&a.1));
+        // Equal priors stay in the order of move generation, which is the same on every machine. One number holds all of
+        // a move, the complement of its prior first, whose bits are in the order of the priors as none is negative:
+        // sorting such numbers takes less than half the time of sorting the moves by their priors.
+        self.keys.clear();
+        self.keys.extend(self.moves.iter().enumerate().map(|(index, (packed, prior))| {
+            u64::from(!prior.to_bits()) << 32 | (index as u64) << 16 | u64::from(packed.0)
+        }));
+        self.keys.sort_unstable();
+        for (entry, key) in self.moves.iter_mut().zip(&self.keys) {
+            *entry = (PackedMove(*key as u16), f32::from_bits(!((key >> 32) as u32)));
+        }
     }
 
     /// Mixes noise into the priors.
@@ -126,6 +137,23 @@ mod tests {
         let mate = finished_after("f2f3 e7e5 g2g4 d8h4", 4);
         assert!(matches!(mate, Some(Leaf::Terminal(Proof::Loss(0)))));
         assert!(finished_after("f2f3 e7e5 g2g4", 3).is_none());
+    }
+
+    #[test]
+    fn moves_are_sorted_by_their_priors_and_equal_ones_stay_in_order() {
+        let game = Game::new();
+        let moves = game.legal_moves();
+        let priors: Vec<f32> = (0..20).map(|index| [0.05, 0.07, 0.0, 0.08][index % 4]).collect();
+        let expansion = Expansion::new(&moves, &Answer { wdl: Wdl::DRAW, priors: priors.clone() }, 1.0);
+        let mut expected: Vec<(PackedMove, f32)> =
+            moves.iter().zip(priors).map(|(m, prior)| (PackedMove::new(*m), prior)).collect();
+        expected.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let (found, wanted): (Vec<_>, Vec<_>) =
+            expansion.moves().iter().zip(&expected).map(|(found, wanted)| (found.0, wanted.0)).unzip();
+        assert_eq!(found, wanted);
+        assert!(
+            expansion.moves().iter().zip(&expected).all(|(found, wanted)| (found.1 - wanted.1).abs() < 1e-6)
+        );
     }
 
     #[test]
