@@ -228,7 +228,7 @@ fn report(
     let report = EvaluationReport { items, graded: &graded, networks, kind, weight };
     say!("{}", report.table());
     if search.failures {
-        print!("\n{}", report.failures());
+        say!("\n{}", report.failures().trim_end());
     }
     common.write(&report.json())
 }

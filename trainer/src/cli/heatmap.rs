@@ -45,7 +45,7 @@ impl HeatmapArgs {
     ///
     /// If the network is not linear, the move or piece is unknown, or the picture cannot be written.
     pub fn run(&self) -> Result<()> {
-        print!("{}", self.draw()?);
+        say!("{}", self.draw()?.trim_end());
         Ok(())
     }
 

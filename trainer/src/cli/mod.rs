@@ -5,10 +5,9 @@
 
 /// Prints a line, as `println!` does. Where nobody reads it any more, as after `| head`, the command goes on without.
 macro_rules! say {
-    ($($line:tt)*) => {{
-        use std::io::Write as _;
-        _ = writeln!(std::io::stdout(), $($line)*);
-    }};
+    ($($line:tt)*) => {
+        crate::cli::print_line(format_args!($($line)*))
+    };
 }
 
 mod engine_args;
@@ -46,6 +45,8 @@ mod rl;
 mod rl_limits;
 mod work;
 
+use std::io::{self, Write};
+
 use engine::interrupt;
 
 pub use annotate::AnnotateArgs;
@@ -76,3 +77,11 @@ pub use torch::WithoutLibtorch as QuantiseArgs;
 pub use train::TrainArgs;
 pub use verify::VerifyArgs;
 pub use work::WorkArgs;
+
+/// What `say!` does.
+fn print_line(line: std::fmt::Arguments<'_>) {
+    match writeln!(io::stdout(), "{line}") {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => log::error!("cannot print: {error}"),
+        _ => {}
+    }
+}

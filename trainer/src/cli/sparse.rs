@@ -331,7 +331,10 @@ mod tests {
         assert!(error.contains("batch cannot be changed"), "{error}");
         // In `rl`, where each iteration has another seed, not before its samples are learnt.
         let error = SparseRun::go_on(&parts, &other).err().unwrap().to_string();
-        assert!(error.starts_with("batch was ") && error.ends_with("change it later"), "{error}");
+        assert!(
+            error.starts_with("batch was ") && error.ends_with("--set train.batch=32, and change it later"),
+            "{error}"
+        );
         SparseRun::go_on(&parts, &SparseTrainConfig { seed: other.seed + 1, ..other }).unwrap();
 
         let args = ExportArgs {

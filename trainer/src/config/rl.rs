@@ -32,7 +32,7 @@ pub struct RlConfig {
     /// Games of a unit of work, which is stored whole; another machine plays them at once.
     pub games_per_unit: u64,
     /// Iterations by which the networks that play may be behind: 0, or 1 so that other machines play the next games
-    /// while a network learns, and so that this one begins them while the last games of an iteration are played.
+    /// while a network learns, or, without an inbox, this one begins them while the last games of an iteration are played.
     pub lag: u64,
     /// Share of the games that the network in training plays; the best network so far plays the others.
     pub current_share: f64,

@@ -204,7 +204,7 @@ impl fmt::Display for Inspection {
             writeln!(f, "  searched    {} positions ({share:.1} %) with visit shares", self.searched)?;
         }
         if self.scored > 0 {
-            writeln!(f, "  scored      {} moves of them, by an engine", self.scored)?;
+            writeln!(f, "  scored      {} of their moves, by an engine", self.scored)?;
         }
         let ratings: Vec<String> = self
             .ratings

@@ -34,13 +34,6 @@ pub struct SelfPlayNetworks {
     pub other: Option<(Arc<dyn Backend>, f64)>,
 }
 
-impl SelfPlayNetworks {
-    /// The network, and the other one if there is one.
-    fn both(&self) -> impl Iterator<Item = &dyn Backend> {
-        std::iter::once(&*self.network).chain(self.other.iter().map(|(other, _)| &**other))
-    }
-}
-
 /// Which games to play, and how.
 #[derive(Clone)]
 pub struct SelfPlayPlan {
@@ -75,10 +68,22 @@ pub struct SelfPlayReport {
 pub struct SelfPlayContext {
     setup: Arc<SelfPlaySetup>,
     starts: StartPositions,
-    /// Who plays the games from a number on, by rising numbers.
-    lineups: Vec<(u64, SelfPlayNetworks)>,
+    /// All networks that play, each once.
+    networks: Vec<Arc<dyn Backend>>,
+    /// By rising numbers.
+    lineups: Vec<Lineup>,
     evaluated: AtomicU64,
     batches: Arc<BatchCounts>,
+}
+
+/// Who plays the games from a number on.
+struct Lineup {
+    /// The number.
+    first: u64,
+    /// The index of the network.
+    network: usize,
+    /// The index of the other network and its share, if there is one.
+    other: Option<(usize, f64)>,
 }
 
 impl SelfPlayContext {
@@ -91,27 +96,39 @@ impl SelfPlayContext {
         rules.check()?;
         let OpeningsAndTables { starts, tables } =
             OpeningsAndTables::open(&rules.book, rules.random_plies, &rules.syzygy, seed)?;
-        Ok(SelfPlayContext {
+        let context = SelfPlayContext {
             setup: Arc::new(SelfPlaySetup { rules: rules.clone(), seed, tables }),
             starts,
-            lineups: vec![(0, networks.clone())],
+            networks: Vec::new(),
+            lineups: Vec::new(),
             evaluated: AtomicU64::new(0),
             batches: Arc::default(),
-        })
+        };
+        Ok(context.and_from(0, networks))
     }
 
     /// The same, where other networks play the games from number `first` on, which come after all others.
     pub fn and_from(mut self, first: u64, networks: &SelfPlayNetworks) -> SelfPlayContext {
-        self.lineups.push((first, networks.clone()));
+        let network = self.index(&networks.network);
+        let other = networks.other.as_ref().map(|(other, share)| (self.index(other), *share));
+        self.lineups.push(Lineup { first, network, other });
         self
     }
 
-    /// The index of a game's network among those of all lineups.
+    /// The index of a network, which is added if it is new.
+    fn index(&mut self, network: &Arc<dyn Backend>) -> usize {
+        self.networks.iter().position(|known| Arc::ptr_eq(known, network)).unwrap_or_else(|| {
+            self.networks.push(Arc::clone(network));
+            self.networks.len() - 1
+        })
+    }
+
+    /// The index of the network that plays a game.
     fn network_of(&self, number: u64) -> usize {
-        let own = self.lineups.iter().rposition(|(first, _)| *first <= number).unwrap_or(0);
-        let before: usize = self.lineups[..own].iter().map(|(_, networks)| networks.both().count()).sum();
-        let other = self.lineups[own].1.other.as_ref();
-        before + usize::from(other.is_some_and(|(_, share)| is_others(*share, self.setup.seed, number)))
+        let lineup =
+            self.lineups.iter().rfind(|lineup| lineup.first <= number).expect("the first begins at 0");
+        let other = lineup.other.filter(|(_, share)| is_others(*share, self.setup.seed, number));
+        other.map_or(lineup.network, |(other, _)| other)
     }
 
     /// Positions evaluated so far, including those answered by a cache.
@@ -176,8 +193,8 @@ impl SelfPlayWorker<'_> {
     ///
     /// A network cannot be run.
     pub fn new(context: &SelfPlayContext) -> Result<SelfPlayWorker<'_>> {
-        let networks = context.lineups.iter().flat_map(|(_, networks)| networks.both());
-        let evaluators = networks.map(|network| evaluator(network, context)).collect::<Result<_>>()?;
+        let networks = context.networks.iter();
+        let evaluators = networks.map(|network| evaluator(&**network, context)).collect::<Result<_>>()?;
         Ok(SelfPlayWorker { context, evaluators })
     }
 

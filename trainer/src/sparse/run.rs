@@ -132,7 +132,8 @@ impl SparseRun {
     ///
     /// # Errors
     ///
-    /// If it cannot be read, or the network has other sizes.
+    /// If it cannot be read, or the network has other sizes, or batch or block another value though the seed, and so
+    /// the samples, are the same.
     pub fn go_on(folder: &Path, config: &SparseTrainConfig) -> Result<SparseRun> {
         let (checkpoint, state) = SparseRun::read(folder, config)?;
         // With the same seed its samples go on where they were, which depends on these two.
@@ -142,7 +143,8 @@ impl SparseRun {
             {
                 ensure!(
                     was == is,
-                    "{key} was {was} and cannot be {is} before the samples of this iteration are learnt: change it later"
+                    "{key} was {was} and cannot be {is} before the samples of this iteration are learnt: resume with \
+                     --set train.{key}={was}, and change it later"
                 );
             }
         }

@@ -98,7 +98,12 @@ impl Gathering<'_> {
         let begin = Instant::now();
         let halt = AtomicBool::new(false);
         let is_self_play = |units: &[Unit]| units.first().is_some_and(|unit| unit.kind == UnitKind::SelfPlay);
-        let goes_on = is_self_play(units) && is_self_play(self.ahead) && !self.inbox.is_published();
+        let alike =
+            |next: &Unit| units.iter().all(|unit| (unit.seed, &unit.rules) == (next.seed, &next.rules));
+        let goes_on = is_self_play(units)
+            && is_self_play(self.ahead)
+            && self.ahead.iter().all(alike)
+            && !self.inbox.is_published();
         let next = if goes_on { self.ahead } else { &[] };
         let (own, messages) = OwnUnits::new(self.inbox, units.iter().chain(next), !self.inbox.is_published());
         let context = match units.first().filter(|_| is_self_play(units)) {
@@ -111,7 +116,9 @@ impl Gathering<'_> {
             }
             (context, _) => context,
         };
-        let games: u64 = units.iter().chain(next).map(|unit| unit.count).sum();
+        // What is there already is not made again, unless it is refused.
+        self.inbox.results()?.iter().for_each(|name| own.set_done(name));
+        let games: u64 = units.iter().map(|unit| unit.count).sum();
         let (name, parts) = match &context {
             Some(_) => ("self-play", games),
             None => ("unit", units.len() as u64),
@@ -142,7 +149,7 @@ impl Gathering<'_> {
         });
         // A unit that own threads have begun, and that somebody else has finished, is not needed any more.
         if collected.is_ok() && !report.stopped {
-            remove_all_but(next, &self.own.folder);
+            remove_all_but(self.ahead, &self.own.folder);
         }
         if let (Some(context), Some(joint)) = (&context, &joint) {
             report.evaluated = context.evaluated();
@@ -225,7 +232,9 @@ impl Collector<'_> {
                     break;
                 }
                 let Some(unit) = self.wanted.get(&name).copied() else {
-                    if inbox.is_past(&name) {
+                    // Nobody else works where the list is not published: it was made ahead and is not wanted any more.
+                    let is_own = !inbox.is_published() && !ahead.contains(&name);
+                    if inbox.is_past(&name) || is_own {
                         inbox.remove(&name);
                         report.duplicates += 1;
                     } else if !ahead.contains(&name) {

@@ -1,5 +1,6 @@
 //! Self-play of an iteration.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -12,10 +13,10 @@ use crate::progress::progress;
 use crate::rl::buffer::{self, BufferEntry};
 use crate::rl::state::{Lineup, Stage};
 use crate::selfplay;
-use crate::units::{Admission, Gathering, ResultCheck, UnitTask, check_result};
+use crate::units::{Admission, Gathering, ResultCheck, Unit, UnitTask, check_result};
 
 use super::RlLoop;
-use super::units::{IterationGames, show_rate};
+use super::units::{IterationGames, Players, show_rate};
 
 /// Seconds between writes of finished games.
 const SAVE_EVERY: u64 = 5;
@@ -42,9 +43,10 @@ impl RlLoop {
         let numbers = first..first + games;
         let out = StoreOptions { folder, chunk_size: CHUNK, save_every, resume: true, numbers };
         let mut store = Store::open(&out, &name, &source, settings)?;
-        let IterationGames { mut units, networks } = self.iteration_games(&lineup, first)?;
+        let mut players = Players::new();
+        let IterationGames { mut units, networks } = self.iteration_games(&lineup, first, &mut players)?;
         units.retain(|unit| !unit.numbers().all(|number| store.has(number)));
-        let next = self.games_ahead(first + games)?;
+        let next = self.games_ahead(first + games, &mut players)?;
         let rules = SelfPlayRules { workers: 1, ..self.config.play.clone() };
         let task = UnitTask::SelfPlay(rules.clone(), networks);
         let (ahead, next) = match next {
@@ -55,7 +57,10 @@ impl RlLoop {
         };
         let seed = self.games_seed();
         let check = ResultCheck::new(task.clone(), seed)?;
-        let before = games - units.iter().map(|unit| unit.count).sum::<u64>();
+        // What was made of this iteration while the one before ended is no work of this call.
+        let early = if self.inbox.is_published() { BTreeSet::new() } else { self.inbox.results()? };
+        let is_early = |unit: &Unit| early.contains(&unit.file());
+        let before = games - units.iter().filter(|unit| !is_early(unit)).map(|unit| unit.count).sum::<u64>();
         let bar = progress(games, before, "games");
         let (begun, mut logged, mut new) = (Instant::now(), Instant::now(), [0; 2]);
         let (own, about, stop) = (self.own_work(self.config.play.workers), self.about(), self.stop.clone());
@@ -71,7 +76,9 @@ impl RlLoop {
                 };
                 for (number, game) in unit.numbers().zip(records) {
                     if !store.has(number) {
-                        new = [new[0] + 1, new[1] + game.moves.len() as u64];
+                        if !is_early(unit) {
+                            new = [new[0] + 1, new[1] + game.moves.len() as u64];
+                        }
                         store.push(PendingGame { number, done: game.moves.len(), game, finished: true })?;
                     }
                 }

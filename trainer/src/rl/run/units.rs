@@ -1,5 +1,6 @@
 //! The units of work that a run wants, and the networks that they are for.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -15,7 +16,11 @@ use crate::units::{GatherReport, MatchUnitRules, OwnWork, Unit, UnitKind};
 
 use super::RlLoop;
 
+/// The networks that were loaded, by name.
+pub(super) type Players = BTreeMap<String, RunPlayer>;
+
 /// A network of the run that plays, and the name of its file among the units' inputs.
+#[derive(Clone)]
 pub(super) struct RunPlayer {
     pub network: Arc<dyn Backend>,
     pub input: String,
@@ -57,11 +62,22 @@ impl RlLoop {
         Ok(own)
     }
 
-    /// The self-play of an iteration, whose first game has this number.
-    pub(super) fn iteration_games(&self, lineup: &Lineup, first: u64) -> Result<IterationGames> {
-        let best = self.player(&lineup.best)?;
+    /// The self-play of an iteration, whose first game has this number; each network is loaded once.
+    pub(super) fn iteration_games(
+        &self,
+        lineup: &Lineup,
+        first: u64,
+        players: &mut Players,
+    ) -> Result<IterationGames> {
+        let mut player = |name: &String| -> Result<RunPlayer> {
+            if !players.contains_key(name) {
+                players.insert(name.clone(), self.player(name)?);
+            }
+            Ok(players[name].clone())
+        };
+        let best = player(&lineup.best)?;
         let other = match lineup.share > 0.0 && lineup.current != lineup.best {
-            true => Some(self.player(&lineup.current)?),
+            true => Some(player(&lineup.current)?),
             false => None,
         };
         let files = self.inbox.files();
@@ -90,15 +106,15 @@ impl RlLoop {
     }
 
     /// The self-play of the next iteration, if its networks are known already.
-    pub(super) fn games_ahead(&self, first: u64) -> Result<Option<IterationGames>> {
+    pub(super) fn games_ahead(&self, first: u64, players: &mut Players) -> Result<Option<IterationGames>> {
         let next = self.state.iteration + 1;
         let next = self.state.lineups.get(&next).filter(|_| next <= self.last);
-        next.map(|next| self.iteration_games(next, first)).transpose()
+        next.map(|next| self.iteration_games(next, first, players)).transpose()
     }
 
     /// The units of the next iteration, if its networks are known already.
     pub(super) fn units_ahead(&self, first: u64) -> Result<Vec<Unit>> {
-        Ok(self.games_ahead(first)?.map_or_else(Vec::new, |next| next.units))
+        Ok(self.games_ahead(first, &mut Players::new())?.map_or_else(Vec::new, |next| next.units))
     }
 
     /// How the games of the arena's units are played.
