@@ -198,7 +198,8 @@ fn remove_all_but(kept: &[Unit], folder: &Path) {
     for entry in entries.flatten() {
         let file = entry.file_name();
         if !names.iter().any(|name| file.to_string_lossy().starts_with(name)) {
-            _ = std::fs::remove_file(entry.path());
+            let path = entry.path();
+            _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir_all(&path));
         }
     }
     // Only if nothing is left in it.
