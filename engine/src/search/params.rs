@@ -163,7 +163,7 @@ impl Params {
     /// searched ten times as deep as others, and its priors and values have other errors. Tuned: `docs/results/tuning.md`.
     pub fn native() -> Params {
         Params {
-            puct: Puct { c: 0.9, exponent: 0.62, deviation: 0.8, ..Puct::default() },
+            puct: Puct { c: 0.9, exponent: 0.62, deviation: 0.8, jitter: 0.2, ..Puct::default() },
             ..Params::default()
         }
     }
