@@ -132,6 +132,21 @@ fn integers_are_close_to_floating_point_numbers() {
     assert!(whole[0] < 0.01 && whole[1] < 0.0005 && whole[2] < 0.001 && whole[3] < 0.0001, "{whole:?}");
 }
 
+/// The kernels compute sixteen units of the value's layer at a time.
+#[test]
+fn the_values_layer_may_have_any_width() {
+    let whole = SparseTensors::random(256, 64, 5);
+    for width in [1, 15, 20, 31] {
+        let mut tensors = SparseTensors { layer_width: width, ..whole.clone() };
+        let rows = whole.value_l1_weight.chunks(whole.layer_width);
+        tensors.value_l1_weight = rows.flat_map(|row| &row[..width]).copied().collect();
+        tensors.value_l1_bias.truncate(width);
+        tensors.value_out_weight.truncate(3 * width);
+        let errors = errors(&tensors);
+        assert!(errors[2] < 0.05 && errors[3] < 0.005, "{width}: {errors:?}");
+    }
+}
+
 #[test]
 fn every_machine_gives_the_same_answers_to_the_bit() {
     let games = positions(300);

@@ -13,6 +13,9 @@ pub(super) struct Lanes(pub [i16; 32]);
 #[repr(C, align(64))]
 pub(super) struct Bytes<T>(pub [T; 64]);
 
+/// Pairs of inputs in [`Lanes`], and units of the value's first layer that are computed in one register.
+pub(super) const UNITS: usize = 16;
+
 impl Lanes {
     pub const ZERO: Lanes = Lanes([0; 32]);
 }
@@ -45,9 +48,11 @@ pub(super) struct Weights {
     pub rows_b: Vec<Bytes<i8>>,
     pub row_bias_a: Vec<i32>,
     pub row_bias_b: Vec<i32>,
-    /// By unit of the layer, then by unit of the value's body.
+    /// [`Lanes`] of the value's first layer for a pair of inputs: each has both weights of [`UNITS`] units.
+    pub layer_lanes: usize,
+    /// By pair of inputs, then by unit of the layer.
     pub layer: Vec<Lanes>,
-    pub layer_bias: Vec<i32>,
+    pub layer_bias: Vec<[i32; UNITS]>,
     /// By unit of the layer.
     pub output: Vec<[f32; 3]>,
     pub output_bias: [f32; 3],
@@ -80,25 +85,24 @@ impl Weights {
             rows_b: bytes("rows_b", &tensors.rows_b)?,
             row_bias_a: wide("row_bias_a", &tensors.row_bias_a, LOGIT_STEPS)?,
             row_bias_b: wide("row_bias_b", &tensors.row_bias_b, LOGIT_STEPS)?,
+            layer_lanes: tensors.layer_width.div_ceil(UNITS),
             layer: lanes(&layer),
-            layer_bias: wide("value_l1_bias", &tensors.value_l1_bias, LAYER_SUM_STEPS)?,
+            layer_bias: blocks(&wide("value_l1_bias", &tensors.value_l1_bias, LAYER_SUM_STEPS)?),
             output: tensors.value_out_weight.as_chunks::<3>().0.to_vec(),
             output_bias: std::array::from_fn(|index| tensors.value_out_bias[index]),
         })
     }
 }
 
-/// The weights of the value's first layer, transposed, if their sums fit into 32 bits.
+/// The weights of the value's first layer by pair of inputs, then by unit, then by input of the pair, with zeros up to a
+/// multiple of [`UNITS`]; if their sums fit into 32 bits.
 fn layer(tensors: &SparseTensors) -> Result<Vec<i16>, SparseError> {
     let name = "value_l1_weight";
     let (value, width) = (tensors.value_width, tensors.layer_width);
     let weights = sixteen(name, &tensors.value_l1_weight, LAYER_STEPS as f32, 32_767.0)?;
-    let transposed: Vec<i16> = (0..width)
-        .flat_map(|unit| (0..value).map(move |input| (unit, input)))
-        .map(|(unit, input)| weights[input * width + unit])
-        .collect();
-    for (unit, weights) in transposed.chunks_exact(value).enumerate() {
-        let largest: i64 = weights.iter().map(|weight| i64::from(*weight).abs() * MAX_SQUARE).sum();
+    for unit in 0..width {
+        let weights = weights.iter().skip(unit).step_by(width);
+        let largest: i64 = weights.map(|weight| i64::from(*weight).abs() * MAX_SQUARE).sum();
         let bias = (f64::from(tensors.value_l1_bias[unit]) * LAYER_SUM_STEPS).abs();
         if largest as f64 + bias > f64::from(i32::MAX) {
             let found =
@@ -106,7 +110,21 @@ fn layer(tensors: &SparseTensors) -> Result<Vec<i16>, SparseError> {
             return Err(SparseError::TooLarge { name, found });
         }
     }
-    Ok(transposed)
+    let mut paired = vec![0; value * width.next_multiple_of(UNITS)];
+    let places = paired.chunks_exact_mut(2 * width.next_multiple_of(UNITS));
+    for (place, weights) in places.zip(weights.chunks_exact(2 * width)) {
+        let (even, odd) = weights.split_at(width);
+        for (place, pair) in place.as_chunks_mut().0.iter_mut().zip(even.iter().zip(odd)) {
+            *place = [*pair.0, *pair.1];
+        }
+    }
+    Ok(paired)
+}
+
+/// Filled up with zeros.
+fn blocks(values: &[i32]) -> Vec<[i32; UNITS]> {
+    let filled = |block: &[i32]| std::array::from_fn(|index| block.get(index).copied().unwrap_or(0));
+    values.chunks(UNITS).map(filled).collect()
 }
 
 /// Rounded to steps, half away from zero, within ±`limit` steps.

@@ -2,7 +2,7 @@
 
 use crate::encoding::moves1::Rows;
 
-use super::integers::{Bytes, LAYER_SUM_STEPS, Lanes, Weights};
+use super::integers::{Bytes, LAYER_SUM_STEPS, Lanes, UNITS, Weights};
 use super::simd::Simd;
 
 /// The largest sum of embeddings that counts: 1.
@@ -91,16 +91,53 @@ pub(super) fn squares(sums: &mut [Lanes]) {
 /// The logits of win, draw and loss.
 #[inline(always)]
 pub(super) fn value<S: Simd>(simd: S, weights: &Weights, squares: &[Lanes]) -> [f32; 3] {
-    const SCALE: f32 = (1.0 / LAYER_SUM_STEPS) as f32;
     let mut logits = weights.output_bias;
-    let layer = weights.layer.chunks_exact(squares.len()).zip(&weights.layer_bias);
-    for ((row, bias), output) in layer.zip(&weights.output) {
-        let sum = bias + simd.product(squares, row);
-        let clipped = (sum as f32 * SCALE).clamp(0.0, 1.0);
+    let mut done = 0;
+    while done < weights.layer_lanes {
+        // As in `accumulate`.
+        done += match weights.layer_lanes - done {
+            4.. => add_units::<S, 4>(simd, weights, squares, done, &mut logits),
+            2.. => add_units::<S, 2>(simd, weights, squares, done, &mut logits),
+            _ => add_units::<S, 1>(simd, weights, squares, done, &mut logits),
+        };
+    }
+    logits
+}
+
+/// Adds what N times [`UNITS`] units of the value's first layer, from `place` on, contribute to the logits. About half of
+/// the pairs of inputs are zero and are left out.
+#[inline(always)]
+fn add_units<S: Simd, const N: usize>(
+    simd: S,
+    weights: &Weights,
+    squares: &[Lanes],
+    place: usize,
+    logits: &mut [f32; 3],
+) -> usize {
+    const SCALE: f32 = (1.0 / LAYER_SUM_STEPS) as f32;
+    let bias: &[[i32; UNITS]; N] = weights.layer_bias[place..].first_chunk().expect("whole lanes");
+    let mut sums = bias.map(|bias| simd.sums(bias));
+    let blocks = weights.layer.chunks_exact(UNITS * weights.layer_lanes);
+    for (lanes, rows) in squares.iter().zip(blocks) {
+        let pairs: [i32; UNITS] = pulp::cast(lanes.0);
+        let mut left = simd.nonzero(pairs);
+        while left != 0 {
+            let pair = left.trailing_zeros() as usize % UNITS;
+            left &= left - 1;
+            let rows: &[Lanes; N] =
+                rows[pair * weights.layer_lanes + place..].first_chunk().expect("whole lanes");
+            for (sums, row) in sums.iter_mut().zip(rows) {
+                *sums = simd.add_products(*sums, pairs[pair], row);
+            }
+        }
+    }
+    let units = sums.map(|sums| simd.numbers(sums));
+    for (sum, output) in units.as_flattened().iter().zip(&weights.output[UNITS * place..]) {
+        let clipped = (*sum as f32 * SCALE).clamp(0.0, 1.0);
         let unit = clipped * clipped;
         for (logit, weight) in logits.iter_mut().zip(output) {
             *logit += unit * weight;
         }
     }
-    logits
+    N
 }

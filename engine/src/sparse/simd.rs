@@ -3,11 +3,14 @@
 //! Every kernel is written once, for [`Simd`]; the compiler makes one copy for each implementation. All of them
 //! compute the same integers.
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{__m256i, __m512i};
+
 use pulp::NullaryFnOnce;
 #[cfg(target_arch = "x86_64")]
 use pulp::cast;
 
-use super::integers::{Bytes, Lanes};
+use super::integers::{Bytes, Lanes, UNITS};
 
 /// An instruction set that this machine has.
 pub(super) trait Simd: Copy {
@@ -20,8 +23,20 @@ pub(super) trait Simd: Copy {
     /// `hidden · a + hidden · b`, exact for hidden units of at most 127.
     fn products(self, hidden: &[Bytes<u8>], a: &[Bytes<i8>], b: &[Bytes<i8>]) -> i32;
 
-    /// `a · b`, if it fits into 32 bits.
-    fn product(self, a: &[Lanes], b: &[Lanes]) -> i32;
+    /// [`UNITS`] numbers of 32 bits in registers.
+    type Sums: Copy;
+
+    /// Puts numbers into registers.
+    fn sums(self, numbers: [i32; UNITS]) -> Self::Sums;
+
+    /// The numbers in registers.
+    fn numbers(self, sums: Self::Sums) -> [i32; UNITS];
+
+    /// Adds to each sum the products of a pair of numbers of 16 bits and the pair of its place in `row`.
+    fn add_products(self, sums: Self::Sums, pair: i32, row: &Lanes) -> Self::Sums;
+
+    /// A bit for each number that is not zero.
+    fn nonzero(self, numbers: [i32; UNITS]) -> u32;
 }
 
 /// The best instruction set of this machine.
@@ -87,15 +102,30 @@ impl Simd for Plain {
         sum
     }
 
+    type Sums = [i32; UNITS];
+
     #[inline(always)]
-    fn product(self, a: &[Lanes], b: &[Lanes]) -> i32 {
-        let mut sum = 0;
-        for (a, b) in a.iter().zip(b) {
-            for (a, b) in a.0.iter().zip(&b.0) {
-                sum += i32::from(*a) * i32::from(*b);
-            }
+    fn sums(self, numbers: [i32; UNITS]) -> [i32; UNITS] {
+        numbers
+    }
+
+    #[inline(always)]
+    fn numbers(self, sums: [i32; UNITS]) -> [i32; UNITS] {
+        sums
+    }
+
+    #[inline(always)]
+    fn add_products(self, mut sums: [i32; UNITS], pair: i32, row: &Lanes) -> [i32; UNITS] {
+        let [a, b]: [i16; 2] = pulp::cast(pair);
+        for (sum, weights) in sums.iter_mut().zip(row.0.as_chunks::<2>().0) {
+            *sum += i32::from(a) * i32::from(weights[0]) + i32::from(b) * i32::from(weights[1]);
         }
-        sum
+        sums
+    }
+
+    #[inline(always)]
+    fn nonzero(self, numbers: [i32; UNITS]) -> u32 {
+        numbers.iter().rev().fold(0, |mask, number| mask << 1 | u32::from(*number != 0))
     }
 }
 
@@ -151,13 +181,28 @@ impl Simd for Avx512 {
         self.f._mm512_reduce_add_epi32(self.f._mm512_add_epi32(sum[0], sum[1]))
     }
 
+    type Sums = __m512i;
+
     #[inline(always)]
-    fn product(self, a: &[Lanes], b: &[Lanes]) -> i32 {
-        let mut sum = self.f._mm512_setzero_si512();
-        for (a, b) in a.iter().zip(b) {
-            sum = self.f._mm512_add_epi32(sum, self.bw._mm512_madd_epi16(cast(a.0), cast(b.0)));
-        }
-        self.f._mm512_reduce_add_epi32(sum)
+    fn sums(self, numbers: [i32; UNITS]) -> __m512i {
+        cast(numbers)
+    }
+
+    #[inline(always)]
+    fn numbers(self, sums: __m512i) -> [i32; UNITS] {
+        cast(sums)
+    }
+
+    #[inline(always)]
+    fn add_products(self, sums: __m512i, pair: i32, row: &Lanes) -> __m512i {
+        let products = self.bw._mm512_madd_epi16(self.f._mm512_set1_epi32(pair), cast(row.0));
+        self.f._mm512_add_epi32(sums, products)
+    }
+
+    #[inline(always)]
+    fn nonzero(self, numbers: [i32; UNITS]) -> u32 {
+        let numbers = cast(numbers);
+        self.f._mm512_test_epi32_mask(numbers, numbers).into()
     }
 }
 
@@ -175,8 +220,7 @@ impl Simd for Avx2 {
         let ones = self.avx._mm256_set1_epi16(1);
         let mut sum = [self.avx._mm256_setzero_si256(); 2];
         for ((hidden, a), b) in hidden.iter().zip(a).zip(b) {
-            let [hidden, a, b]: [[core::arch::x86_64::__m256i; 2]; 3] =
-                [cast(hidden.0), cast(a.0), cast(b.0)];
+            let [hidden, a, b]: [[__m256i; 2]; 3] = [cast(hidden.0), cast(a.0), cast(b.0)];
             for half in 0..2 {
                 for (sum, row) in sum.iter_mut().zip([a[half], b[half]]) {
                     let pairs = self.avx2._mm256_maddubs_epi16(hidden[half], row);
@@ -187,16 +231,36 @@ impl Simd for Avx2 {
         self.reduced(self.avx2._mm256_add_epi32(sum[0], sum[1]))
     }
 
+    type Sums = [__m256i; 2];
+
     #[inline(always)]
-    fn product(self, a: &[Lanes], b: &[Lanes]) -> i32 {
-        let mut sum = self.avx._mm256_setzero_si256();
-        for (a, b) in a.iter().zip(b) {
-            let [a, b]: [[core::arch::x86_64::__m256i; 2]; 2] = [cast(a.0), cast(b.0)];
-            for half in 0..2 {
-                sum = self.avx2._mm256_add_epi32(sum, self.avx2._mm256_madd_epi16(a[half], b[half]));
-            }
-        }
-        self.reduced(sum)
+    fn sums(self, numbers: [i32; UNITS]) -> [__m256i; 2] {
+        cast(numbers)
+    }
+
+    #[inline(always)]
+    fn numbers(self, sums: [__m256i; 2]) -> [i32; UNITS] {
+        cast(sums)
+    }
+
+    #[inline(always)]
+    fn add_products(self, sums: [__m256i; 2], pair: i32, row: &Lanes) -> [__m256i; 2] {
+        let (pair, row): (_, [__m256i; 2]) = (self.avx._mm256_set1_epi32(pair), cast(row.0));
+        let add = |half: usize| {
+            self.avx2._mm256_add_epi32(sums[half], self.avx2._mm256_madd_epi16(pair, row[half]))
+        };
+        [add(0), add(1)]
+    }
+
+    #[inline(always)]
+    fn nonzero(self, numbers: [i32; UNITS]) -> u32 {
+        let numbers: [__m256i; 2] = cast(numbers);
+        let zero = self.avx._mm256_setzero_si256();
+        let [low, high] = numbers.map(|numbers| {
+            let is_zero = self.avx2._mm256_cmpeq_epi32(numbers, zero);
+            self.avx._mm256_movemask_ps(cast(is_zero)) as u32
+        });
+        !(low | high << 8) & 0xffff
     }
 }
 
@@ -204,7 +268,7 @@ impl Simd for Avx2 {
 impl Avx2 {
     /// The sum of eight numbers.
     #[inline(always)]
-    fn reduced(self, sum: core::arch::x86_64::__m256i) -> i32 {
+    fn reduced(self, sum: __m256i) -> i32 {
         let numbers: [i32; 8] = cast(sum);
         numbers.into_iter().fold(0, i32::wrapping_add)
     }
