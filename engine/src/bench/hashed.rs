@@ -1,4 +1,4 @@
-//! An evaluator with pseudo-random answers, the same on every machine.
+//! Evaluators without a network: uniform answers, and pseudo-random ones that are the same on every machine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,6 +7,34 @@ use shakmaty::Move;
 
 use crate::eval::{Answer, EvalError, Evaluator, Request, SplitEvaluator, Uniform, Wdl};
 use crate::position::{Game, PackedMove};
+
+/// [`Uniform`], asked one question at a time, as networks of our own kernels are.
+#[derive(Clone, Copy, Debug, Default)]
+struct SplitUniform;
+
+impl Evaluator for SplitUniform {
+    fn max_batch(&self) -> usize {
+        Uniform.max_batch()
+    }
+
+    fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
+        Uniform.evaluate(batch)
+    }
+
+    fn split(&mut self) -> Option<&mut dyn SplitEvaluator> {
+        Some(self)
+    }
+}
+
+impl SplitEvaluator for SplitUniform {
+    fn value(&mut self, _: &Game) -> Wdl {
+        Wdl::DRAW
+    }
+
+    fn policy(&mut self, _: &Game, moves: &[Move], _: f32, priors: &mut [f32]) {
+        priors.fill(1.0 / moves.len() as f32);
+    }
+}
 
 /// Derives its answers from the hash of the position: integers, each divided once by their sum. Unlike a network's
 /// kernels, an IEEE 754 division gives the same bits on every machine.
@@ -99,11 +127,12 @@ impl<E: Evaluator> SplitEvaluator for CountingEvaluator<E> {
     }
 }
 
-/// The evaluators of the signature without a network, with the names under which they are printed.
-pub fn signature_evaluators(nodes: &Arc<AtomicU64>) -> [(&'static str, Box<dyn Evaluator>); 2] {
+/// The evaluators of the signature without a network: the uniform one, which is asked one question at a time, and the
+/// hashed one, which is asked in batches.
+pub fn signature_evaluators(nodes: &Arc<AtomicU64>) -> [Box<dyn Evaluator>; 2] {
     [
-        ("uniform", Box::new(CountingEvaluator::new(Uniform, Arc::clone(nodes)))),
-        ("hashed", Box::new(CountingEvaluator::new(HashedEvaluator, Arc::clone(nodes)))),
+        Box::new(CountingEvaluator::new(SplitUniform, Arc::clone(nodes))),
+        Box::new(CountingEvaluator::new(HashedEvaluator, Arc::clone(nodes))),
     ]
 }
 
