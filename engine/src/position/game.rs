@@ -4,7 +4,9 @@ use shakmaty::PositionError as ImpossibleError;
 use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
 use shakmaty::zobrist::Zobrist64;
-use shakmaty::{Board, CastlingMode, Chess, Color, EnPassantMode, Move, MoveList, Position, Rank, Square};
+use shakmaty::{
+    Board, CastlingMode, Chess, Color, EnPassantMode, Move, MoveList, Position, Rank, Square, attacks,
+};
 use thiserror::Error;
 
 /// An earlier position of a game.
@@ -223,6 +225,27 @@ impl Game {
         self.position.legal_moves()
     }
 
+    /// Whether there is a legal move. In nearly all positions this takes a small part of the time of
+    /// [`Game::legal_moves`]: a pawn or knight that cannot be pinned may go somewhere, and there is no check.
+    pub fn has_legal_move(&self) -> bool {
+        self.has_obvious_move() || !self.legal_moves().is_empty()
+    }
+
+    fn has_obvious_move(&self) -> bool {
+        let (board, side) = (self.position.board(), self.turn());
+        let occupied = board.occupied();
+        let Some(king) = board.king_of(side).filter(|_| self.position.checkers().is_empty()) else {
+            return false;
+        };
+        // A pinned piece is among the first that the king sees in some direction.
+        let free = board.by_color(side) & !attacks::queen_attacks(king, occupied);
+        let pawns = (board.pawns() & free).0;
+        let ahead = if side.is_white() { pawns << 8 } else { pawns >> 8 };
+        let own = board.by_color(side);
+        let goes_somewhere = |knight| !(attacks::knight_attacks(knight) & !own).is_empty();
+        ahead & !occupied.0 != 0 || (board.knights() & free).into_iter().any(goes_somewhere)
+    }
+
     /// Plays a legal move.
     pub fn play(&mut self, m: Move) {
         self.past.push(PastPosition {
@@ -418,6 +441,9 @@ pub(crate) fn is_standard_castling(king: Square, rook: Square) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
+
     use super::*;
 
     fn played(fen: Option<&str>, moves: &str) -> Game {
@@ -550,6 +576,40 @@ mod tests {
         );
         assert_eq!(outcome("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"), Some(Outcome::Draw(DrawReason::Stalemate)));
         assert_eq!(outcome("8/8/4k3/8/8/3NK3/8/5N2 w - - 0 1"), None);
+    }
+
+    #[test]
+    fn a_legal_move_is_known_without_generating_all() {
+        let has = |fen: &str| {
+            let game = Game::from_fen(fen).unwrap();
+            assert_eq!(game.has_legal_move(), !game.legal_moves().is_empty(), "{fen}");
+            (game.has_obvious_move(), game.has_legal_move())
+        };
+        assert_eq!(has("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"), (true, true));
+        // Stalemates: no other piece; a pinned knight; a blocked pawn.
+        assert_eq!(has("8/8/8/8/8/1k6/1p6/1K6 w - - 0 1"), (false, false));
+        assert_eq!(has("k7/8/8/8/8/5q2/6r1/r4N1K w - - 0 1"), (false, false));
+        assert_eq!(has("8/8/8/8/5p2/5Pk1/5q2/7K w - - 0 1"), (false, false));
+        // The king alone has moves, beside a pinned knight and out of check.
+        assert_eq!(has("7k/8/8/8/8/8/8/rN1K4 w - - 0 1"), (false, true));
+        assert_eq!(has("k7/8/8/8/5b2/8/5r2/r2N1K2 w - - 0 1"), (false, true));
+        // Mates.
+        assert_eq!(has("rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 0 1"), (false, false));
+        assert_eq!(has("6rk/5Npp/8/8/8/8/8/6K1 b - - 0 1"), (false, false));
+    }
+
+    proptest! {
+        #[test]
+        fn games_at_random_have_a_legal_move_when_one_is_generated(choices in vec(any::<u8>(), 200)) {
+            let mut game = Game::new();
+            for choice in choices {
+                let moves = game.legal_moves();
+                prop_assert_eq!(game.has_legal_move(), !moves.is_empty());
+                prop_assert!(!(game.has_obvious_move() && moves.is_empty()));
+                let Some(m) = moves.get(usize::from(choice) % moves.len().max(1)) else { break };
+                game.play(*m);
+            }
+        }
     }
 
     #[test]

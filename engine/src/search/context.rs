@@ -98,19 +98,22 @@ impl SearchContext {
         solved.then_some(EndReason::Exhausted)
     }
 
-    /// The moves of a leaf `plies` from the root, and its value if that is known without an evaluation: the game is over
-    /// there, or endgame tables know the result.
-    pub fn judge(&self, game: &Game, plies: usize) -> (MoveList, Option<Leaf<'static>>) {
+    /// The moves of a leaf `plies` from the root.
+    pub fn moves(&self, game: &Game, plies: usize) -> MoveList {
+        if plies == 0 { self.root_moves.clone() } else { game.legal_moves() }
+    }
+
+    /// The value of a leaf `plies` from the root, if that is known without an evaluation: the game is over there, or
+    /// endgame tables know the result. `has_move`: there is a legal move.
+    pub fn known(&self, game: &Game, plies: usize, has_move: bool) -> Option<Leaf<'static>> {
         // The root is always expanded, even if the game is a draw there: a move is wanted.
         if plies == 0 {
-            return (self.root_moves.clone(), None);
+            return None;
         }
-        let legal = game.legal_moves();
         let repeatable = if self.params.twofold_draws { plies } else { 0 };
-        let known = finished(game, &legal, repeatable).or_else(|| {
+        finished(game, has_move, repeatable).or_else(|| {
             let probed = plies >= self.tables.rules().depth;
             probed.then(|| self.tables.wdl(game)).flatten().map(Leaf::Table)
-        });
-        (legal, known)
+        })
     }
 }

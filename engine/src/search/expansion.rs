@@ -1,5 +1,6 @@
 //! What an evaluator answers, as it enters the tree.
 
+use pulp::{Arch, NullaryFnOnce};
 use shakmaty::{Move, Position};
 
 use super::noise::Noise;
@@ -32,8 +33,50 @@ pub enum Leaf<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Expansion {
     moves: Vec<(PackedMove, f32)>,
-    /// For [`Expansion::sort`].
-    keys: Vec<u64>,
+    // For sorting: the moves in their old order, the bits of their priors, and their new places.
+    unsorted: Vec<(PackedMove, f32)>,
+    keys: Vec<i32>,
+    places: Vec<i32>,
+}
+
+/// Keys that are compared at once.
+const LANES: usize = 16;
+
+/// Writes for each of the keys, which differ, how many are greater: its place in falling order. For the few moves of a
+/// position, comparing all with all several at a time takes a third of the time of sorting them.
+struct CountGreater<'a> {
+    keys: &'a mut Vec<i32>,
+    places: &'a mut Vec<i32>,
+}
+
+// Compiled for the machine's instructions, which a closure's body is not.
+impl NullaryFnOnce for CountGreater<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let CountGreater { keys, places } = self;
+        let count = keys.len();
+        keys.resize(count.next_multiple_of(LANES), i32::MIN);
+        places.resize(keys.len(), 0);
+        let others = &keys[..count];
+        for (keys, places) in keys.as_chunks::<LANES>().0.iter().zip(places.as_chunks_mut::<LANES>().0) {
+            *places = [0; LANES];
+            for other in others {
+                for (place, key) in places.iter_mut().zip(keys) {
+                    *place += i32::from(other > key);
+                }
+            }
+        }
+    }
+}
+
+/// A key by which moves are sorted: the bits of priors are in the order of the priors, as none is negative. The lowest
+/// eight, far below what the tree keeps of a prior, make way for the move's number, so that equal priors stay in the order
+/// of move generation, which is the same on every machine.
+fn sort_key(number: usize, prior: f32) -> i32 {
+    let last = u8::MAX as u32;
+    (prior.to_bits() & !last | last.saturating_sub(number as u32)) as i32
 }
 
 impl Expansion {
@@ -66,16 +109,14 @@ impl Expansion {
     }
 
     fn sort(&mut self) {
-        // Equal priors stay in the order of move generation, which is the same on every machine. One number holds all of
-        // a move, the complement of its prior first, whose bits are in the order of the priors as none is negative:
-        // sorting such numbers takes less than half the time of sorting the moves by their priors.
-        self.keys.clear();
-        self.keys.extend(self.moves.iter().enumerate().map(|(index, (packed, prior))| {
-            u64::from(!prior.to_bits()) << 32 | (index as u64) << 16 | u64::from(packed.0)
-        }));
-        self.keys.sort_unstable();
-        for (entry, key) in self.moves.iter_mut().zip(&self.keys) {
-            *entry = (PackedMove(*key as u16), f32::from_bits(!((key >> 32) as u32)));
+        let Expansion { moves, unsorted, keys, places } = self;
+        keys.clear();
+        keys.extend(moves.iter().enumerate().map(|(number, (_, prior))| sort_key(number, *prior)));
+        Arch::new().dispatch(CountGreater { keys, places });
+        std::mem::swap(moves, unsorted);
+        moves.clone_from(unsorted);
+        for (entry, place) in unsorted.iter().zip(&*places) {
+            moves[*place as usize] = *entry;
         }
     }
 
@@ -94,12 +135,12 @@ impl Expansion {
     }
 }
 
-/// The leaf if the game is over at `game`, which is `plies` from the root.
+/// The leaf if the game is over at `game`, which is `plies` from the root; `has_move`: there is a legal move.
 ///
 /// Besides the rules of chess, a position that has occurred since the root is a draw: a side that could avoid the
 /// repetition the first time can do so the second time.
-pub(super) fn finished(game: &Game, legal: &[Move], plies: usize) -> Option<Leaf<'static>> {
-    if legal.is_empty() {
+pub(super) fn finished(game: &Game, has_move: bool, plies: usize) -> Option<Leaf<'static>> {
+    if !has_move {
         let proof = if game.position().is_check() { Proof::Loss(0) } else { Proof::Draw };
         return Some(Leaf::Terminal(proof));
     }
@@ -119,7 +160,7 @@ mod tests {
 
     fn finished_after(moves: &str, plies: usize) -> Option<Leaf<'static>> {
         let game = Game::from_uci(None, moves.split_whitespace()).unwrap();
-        finished(&game, &game.legal_moves(), plies)
+        finished(&game, game.has_legal_move(), plies)
     }
 
     #[test]

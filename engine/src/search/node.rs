@@ -383,9 +383,9 @@ impl Node {
     /// Variance of the results.
     #[inline]
     pub fn variance(&self) -> f32 {
-        let visits = f64::from(self.visits().max(1));
-        let mean = self.wins.load(Ordering::Relaxed) as f64 / (ONE * visits);
-        let square = self.squares.load(Ordering::Relaxed) as f64 / (ONE * visits);
+        let share = 1.0 / (ONE * f64::from(self.visits().max(1)));
+        let mean = self.wins.load(Ordering::Relaxed) as f64 * share;
+        let square = self.squares.load(Ordering::Relaxed) as f64 * share;
         (square - mean * mean).max(0.0) as f32
     }
 
@@ -427,7 +427,7 @@ impl Chained for Link {
 
 impl Candidate {
     pub fn set(&self, packed: PackedMove, prior: f32) {
-        let prior = (prior * f32::from(u16::MAX)).round().max(1.0) as u32;
+        let prior = ((prior * f32::from(u16::MAX) + 0.5) as u32).max(1);
         self.0.store(u32::from(packed.0) | prior << 16, Ordering::Relaxed);
     }
 

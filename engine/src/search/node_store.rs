@@ -313,6 +313,45 @@ impl NodeStore {
         Chain::new(&self.links, &node.first_link, node.links())
     }
 
+    /// Calls `each` for the moves of an expanded node that were taken, in their order, with the move's number, the id of
+    /// its link, the link and the move. Returns the first move that was not taken, if there is one.
+    #[inline]
+    pub fn for_each_taken<'a>(
+        &'a self,
+        node: &Node,
+        mut each: impl FnMut(usize, u32, &'a Link, &'a Candidate),
+    ) -> Option<&'a Candidate> {
+        const {
+            assert!(
+                (MOVE_BLOCK - 1).is_multiple_of(LINK_BLOCK - 1),
+                "a block of moves has whole blocks of links"
+            )
+        };
+        let (moves, links) = (node.moves(), node.links());
+        let mut move_block = node.first_move.load(Ordering::Relaxed);
+        let mut link_block = node.first_link.load(Ordering::Relaxed);
+        let mut edge = 0;
+        while edge < moves {
+            let [head, candidates @ ..] = self.moves.block(move_block);
+            for candidates in candidates.chunks_exact(LINK_BLOCK - 1) {
+                if edge >= links {
+                    return (edge < moves).then_some(&candidates[0]);
+                }
+                let [head, block @ ..] = self.links.block(link_block);
+                for ((link, candidate), place) in block.iter().zip(candidates).zip(1..) {
+                    if edge >= links {
+                        return (edge < moves).then_some(candidate);
+                    }
+                    each(edge, link_block + place, link, candidate);
+                    edge += 1;
+                }
+                link_block = head.next_block().load(Ordering::Acquire);
+            }
+            move_block = head.next_block().load(Ordering::Relaxed);
+        }
+        None
+    }
+
     /// The head of the node's first block of links, which counts the priors of the visited moves; `None` before the
     /// first link.
     #[inline]

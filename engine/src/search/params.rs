@@ -251,31 +251,39 @@ impl Puct {
     }
 }
 
-/// [`Puct::growth`] for the visits that most nodes have: a power takes longer than all else in a move's exploration.
+/// [`Puct::at`] and [`Puct::growth`] for the visits that most nodes have: a logarithm and a power take longer than all else
+/// in a move's exploration.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GrowthTable {
-    /// Of `powers`.
-    exponent: f32,
-    powers: Vec<f32>,
+    /// What the table was made for.
+    puct: Option<Puct>,
+    at: Vec<f32>,
+    growth: Vec<f32>,
 }
 
 impl GrowthTable {
     /// Visits in the table; nodes with more are few.
-    const VISITS: u32 = 4096;
+    const VISITS: u32 = 1 << 14;
 
-    /// Prepares the table for these parameters. A square root needs none.
+    /// Prepares the table for these parameters.
     pub fn follow(&mut self, puct: &Puct) {
-        if puct.exponent != self.exponent {
-            self.exponent = puct.exponent;
-            let visits = if puct.exponent == 0.5 { 0 } else { GrowthTable::VISITS };
-            self.powers = (0..visits).map(|visits| puct.growth(visits as f32)).collect();
+        if self.puct != Some(*puct) {
+            let visits = 0..GrowthTable::VISITS;
+            *self = GrowthTable {
+                puct: Some(*puct),
+                at: visits.clone().map(|visits| puct.at(visits)).collect(),
+                growth: visits.map(|visits| puct.growth(visits as f32)).collect(),
+            };
         }
     }
 
-    /// The same as `puct.growth(visits)`, for the parameters that it was prepared for.
+    /// The same as `puct.at(visits) * puct.growth(below)`, for the parameters that it was prepared for: at a node with so
+    /// many visits, of which so many are those of its moves.
     #[inline]
-    pub fn of(&self, puct: &Puct, visits: u32) -> f32 {
-        self.powers.get(visits as usize).copied().unwrap_or_else(|| puct.growth(visits as f32))
+    pub fn of(&self, puct: &Puct, visits: u32, below: u32) -> f32 {
+        let at = self.at.get(visits as usize).copied().unwrap_or_else(|| puct.at(visits));
+        let growth = self.growth.get(below as usize).copied();
+        at * growth.unwrap_or_else(|| puct.growth(below as f32))
     }
 }
 
@@ -357,8 +365,9 @@ mod tests {
         for exponent in [0.5, 0.62, 0.7, 0.5] {
             let puct = Puct { exponent, ..Puct::default() };
             table.follow(&puct);
-            for visits in [0, 1, 7, 4095, 4096, 1_000_000] {
-                assert_eq!(table.of(&puct, visits), puct.growth(visits as f32), "{exponent} {visits}");
+            for visits in [0, 1, 7, GrowthTable::VISITS - 1, GrowthTable::VISITS, 1_000_000] {
+                let expected = puct.at(visits + 1) * puct.growth(visits as f32);
+                assert_eq!(table.of(&puct, visits + 1, visits), expected, "{exponent} {visits}");
             }
         }
     }

@@ -83,12 +83,11 @@ impl PendingBatch {
                     break;
                 }
                 Reached::Leaf => {
-                    let (legal, known) = context.judge(game, path.plies());
-                    if let Some(known) = known {
+                    *moves = context.moves(game, path.plies());
+                    if let Some(known) = context.known(game, path.plies(), !moves.is_empty()) {
                         tree.apply(path, known);
                         status.finished += 1;
                     } else {
-                        *moves = legal;
                         self.waiting += 1;
                     }
                 }

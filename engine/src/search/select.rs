@@ -7,7 +7,7 @@ use super::node::{Candidate, Known, Link, Node, NodeId};
 use super::tree::Tree;
 
 impl Tree {
-    /// The index of the move that the next visit takes at an expanded node, with a factor on its exploration.
+    /// The move that the next visit takes at an expanded node, with a factor on its exploration.
     ///
     /// `argmax Q + U` with U as [`Puct`](super::Puct) says. In-flight visits
     /// count as visits, and in Q as [`virtual_loss`](super::Params::virtual_loss) says. An unvisited move's Q is
@@ -16,9 +16,9 @@ impl Tree {
     /// Moves that are proven to lose are skipped while there is another; at the root also those that cannot become the
     /// most visited within the [horizon](Tree::set_horizon).
     #[inline]
-    pub(super) fn select(&self, id: NodeId, factor: f32) -> usize {
+    pub(super) fn select(&self, id: NodeId, factor: f32) -> Choice<'_> {
         if let Some(edge) = self.forced.filter(|_| id == self.root) {
-            return edge;
+            return self.choice(id, edge);
         }
         match &self.neuralmateplay {
             None => self.select_with(id, factor, &StandardPuct),
@@ -27,35 +27,53 @@ impl Tree {
     }
 
     #[inline]
-    fn select_with(&self, id: NodeId, factor: f32, terms: &impl SelectionTerms) -> usize {
+    fn select_with(&self, id: NodeId, factor: f32, terms: &impl SelectionTerms) -> Choice<'_> {
         let context = SelectionContext::new(self, id, factor, terms);
-        let mut moves = self.nodes.moves_of(id);
-        let links = self.nodes.links_of(id);
-        let taken = links.len();
-        let mut best = (f32::NEG_INFINITY, 0);
-        for (edge, (link, candidate)) in links.zip(&mut moves).enumerate() {
+        let (mut best, mut choice) = (f32::NEG_INFINITY, None);
+        let mut taken = 0;
+        let untaken = self.nodes.for_each_taken(self.node(id), |edge, link_id, link, candidate| {
+            taken = edge + 1;
             let known = link.known();
             let settled = known == Known::Lost || (context.proven && known != Known::Nothing);
             if settled || link.visits() < context.hopeless_below {
-                continue;
+                return;
             }
             let score = context.q(link) + context.u(link, candidate.prior());
-            if score > best.0 {
-                best = (score, edge);
+            if score > best {
+                (best, choice) = (score, Some(Choice { edge, taken: Some((link_id, link)), candidate }));
             }
-        }
+        });
         // Moves are in order of falling prior: of the unvisited ones the first has the greatest score.
-        if let Some(candidate) = moves.next()
+        if let Some(candidate) = untaken
             && context.hopeless_below == 0
-            && (context.widens(taken) || best.0 == f32::NEG_INFINITY)
+            && (context.widens(taken) || choice.is_none())
         {
             let score = context.unvisited_q + context.unvisited_u(candidate.prior());
-            if score > best.0 {
-                best = (score, taken);
+            if score > best {
+                choice = Some(Choice { edge: taken, taken: None, candidate });
             }
         }
-        best.1
+        choice.unwrap_or_else(|| self.choice(id, 0))
     }
+
+    /// The move `edge` of an expanded node.
+    fn choice(&self, id: NodeId, edge: usize) -> Choice<'_> {
+        let taken = (edge < self.node(id).links()).then(|| {
+            let link = self.nodes.link_id(id, edge);
+            (link, self.nodes.link(link))
+        });
+        Choice { edge, taken, candidate: self.nodes.candidate(id, edge) }
+    }
+}
+
+/// A move that a visit takes next.
+#[derive(Clone, Copy)]
+pub(super) struct Choice<'a> {
+    /// Its number.
+    pub edge: usize,
+    /// If it was taken before: its link, with the id.
+    pub taken: Option<(u32, &'a Link)>,
+    pub candidate: &'a Candidate,
 }
 
 /// What the moves of one node have in common.
@@ -94,8 +112,7 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
             if terms.drops_fpu_reduction(siblings) { 0.0 } else { params.fpu * visited_prior.sqrt() };
         let puct = &params.puct;
         let mut exploration = factor
-            * puct.at(node.visits())
-            * tree.growth.of(puct, below.max(1))
+            * tree.growth.of(puct, node.visits(), below.max(1))
             * puct.spread(node.visits(), || node.variance())
             * puct.indecision(|| tree.nodes.head_of(id).map_or(1.0, Link::squared_priors));
         if at_root {

@@ -246,16 +246,14 @@ impl Tree {
         {
             corrections.learn(game, node.visits(), value - node.q());
         }
-        let edge = self.select(path.leaf, path.exploration);
-        let candidate = self.nodes.candidate(path.leaf, edge);
-        let (packed, prior) = (candidate.packed(), candidate.steps());
+        let choice = self.select(path.leaf, path.exploration);
+        let (packed, prior) = (choice.candidate.packed(), choice.candidate.steps());
         let parent = path.leaf;
         // The child is fetched while the move is played.
-        let taken = (edge < node.links()).then(|| {
-            let link = self.nodes.link_id(parent, edge);
-            let child = self.nodes.link(link).child();
+        let taken = choice.taken.map(|(id, link)| {
+            let child = link.child();
             self.nodes.prefetch(child);
-            Taken { link, child, transposition: false }
+            Taken { link: id, child, transposition: false }
         });
         let m = packed.to_legal_move(game.position());
         if taken.is_none()
@@ -265,7 +263,9 @@ impl Tree {
             self.nodes.prefetch_key(key);
         }
         game.play(m);
-        let Some(taken) = taken.or_else(|| self.take(path, edge, game)) else { return Some(Reached::Full) };
+        let Some(taken) = taken.or_else(|| self.take(path, choice.edge, game)) else {
+            return Some(Reached::Full);
+        };
         path.steps.push(Step { node: parent, link: taken.link, prior: prior as u16, packed });
         if path.counted != Counted::Nowhere {
             self.nodes.link(taken.link).begin_visits(1);

@@ -126,11 +126,7 @@ impl Walker {
                     std::hint::spin_loop();
                 }
                 Reached::Unexpanded => {
-                    let moves = if self.path.plies() == 0 {
-                        context.root_moves.clone()
-                    } else {
-                        self.game.legal_moves()
-                    };
+                    let moves = context.moves(&self.game, self.path.plies());
                     if moves.is_empty() {
                         // Another worker has just found that the game ends here.
                         tree.give_up_expansion(&self.path);
@@ -151,20 +147,20 @@ impl Walker {
 
     /// Evaluates the leaf and backs its value up.
     fn evaluate(&mut self, context: &SearchContext, tree: &Tree, evaluator: &mut dyn SplitEvaluator) {
-        let (moves, known) = context.judge(&self.game, self.path.plies());
-        if let Some(known) = known {
+        let plies = self.path.plies();
+        if let Some(known) = context.known(&self.game, plies, plies == 0 || self.game.has_legal_move()) {
             tree.apply(&mut self.path, known);
             return;
         }
-        if let Some(wdl) = tree.position_value(&self.game).filter(|_| self.path.plies() > 0) {
+        if let Some(wdl) = tree.position_value(&self.game).filter(|_| plies > 0) {
             tree.apply(&mut self.path, Leaf::Known(wdl));
             tree.record_values(&self.path, &self.game);
             return;
         }
         let wdl = context.adjusted(&self.game, evaluator.value(&self.game));
-        if self.path.plies() == 0 {
+        if plies == 0 {
             // The root's moves are wanted even after a single visit.
-            self.ask_policy(context, tree, evaluator, &moves);
+            self.ask_policy(context, tree, evaluator, &context.root_moves);
             tree.apply_value(&mut self.path, &self.game, wdl, Some(&self.expansion));
         } else {
             tree.apply_value(&mut self.path, &self.game, wdl, None);
