@@ -61,12 +61,14 @@ impl NullaryFnOnce for CountGreater<'_> {
         places.resize(keys.len(), 0);
         let others = &keys[..count];
         for (keys, places) in keys.as_chunks::<LANES>().0.iter().zip(places.as_chunks_mut::<LANES>().0) {
-            *places = [0; LANES];
+            // Sums of their own stay in a register.
+            let mut greater = [0; LANES];
             for other in others {
-                for (place, key) in places.iter_mut().zip(keys) {
-                    *place += i32::from(other > key);
+                for (greater, key) in greater.iter_mut().zip(keys) {
+                    *greater += i32::from(other > key);
                 }
             }
+            *places = greater;
         }
     }
 }
