@@ -93,10 +93,8 @@ impl Path {
     }
 }
 
-/// A series of visits begins at the first node of the path with fewer visits than this.
-const FORK_VISITS: u32 = 1024;
-
-/// A series has one visit more for each so many visits of its fork.
+/// A series has one visit more for each so many visits of its fork: the first node of the path with fewer visits than the
+/// longest series needs.
 const SERIES_SHARE: u32 = 64;
 
 /// Where a descent ended.
@@ -143,7 +141,7 @@ impl Tree {
     /// series of at most `most` visits that begins there, and returns the length of the series, all of which is in flight
     /// above that node; or returns where the descent ended before.
     pub fn fork(&self, path: &mut Path, game: &mut Game, most: u64) -> Result<u64, Reached> {
-        while self.node(path.leaf).visits() >= FORK_VISITS {
+        while self.node(path.leaf).visits() >= self.params.series * SERIES_SHARE {
             if let Some(reached) = self.step(path, game, Expanding::AtSecondVisit) {
                 return Err(reached);
             }
