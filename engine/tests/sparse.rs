@@ -135,15 +135,22 @@ fn integers_are_close_to_floating_point_numbers() {
 /// The kernels compute sixteen units of the value's layer at a time.
 #[test]
 fn the_values_layer_may_have_any_width() {
-    let whole = SparseTensors::random(256, 64, 5);
-    for width in [1, 15, 20, 31] {
-        let mut tensors = SparseTensors { layer_width: width, ..whole.clone() };
-        let rows = whole.value_l1_weight.chunks(whole.layer_width);
-        tensors.value_l1_weight = rows.flat_map(|row| &row[..width]).copied().collect();
-        tensors.value_l1_bias.truncate(width);
-        tensors.value_out_weight.truncate(3 * width);
+    let few = SparseTensors::random(256, 64, 5);
+    let (given, games) = (few.layer_width, positions(20));
+    for width in [1, 15, 20, 31, 33, 50, 64, 80] {
+        let columns = |of: &[f32]| -> Vec<f32> { (0..width).map(|unit| of[unit % given]).collect() };
+        let mut tensors = SparseTensors { layer_width: width, ..few.clone() };
+        tensors.value_l1_weight = few.value_l1_weight.chunks(given).flat_map(columns).collect();
+        // Not twice the same.
+        tensors.value_l1_bias =
+            (0..width).map(|unit| few.value_l1_bias[unit % given] - unit as f32 / 99.0).collect();
+        let outputs = (0..3 * width).map(|index| few.value_out_weight[index % (3 * given)] / 2.0);
+        tensors.value_out_weight = outputs.collect();
         let errors = errors(&tensors);
         assert!(errors[2] < 0.05 && errors[3] < 0.005, "{width}: {errors:?}");
+        let mut evaluators = SparseNetwork::new(&tensors).unwrap().evaluators();
+        let answers: Vec<_> = evaluators.iter_mut().map(|evaluator| evaluate(evaluator, &games)).collect();
+        assert!(answers.iter().all(|answer| *answer == answers[0]), "{width}");
     }
 }
 

@@ -238,10 +238,10 @@ impl Game {
             return false;
         };
         // A pinned piece is among the first that the king sees in some direction.
-        let free = board.by_color(side) & !attacks::queen_attacks(king, occupied);
+        let own = board.by_color(side);
+        let free = own & !attacks::queen_attacks(king, occupied);
         let pawns = (board.pawns() & free).0;
         let ahead = if side.is_white() { pawns << 8 } else { pawns >> 8 };
-        let own = board.by_color(side);
         let goes_somewhere = |knight| !(attacks::knight_attacks(knight) & !own).is_empty();
         ahead & !occupied.0 != 0 || (board.knights() & free).into_iter().any(goes_somewhere)
     }

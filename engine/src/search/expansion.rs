@@ -3,6 +3,7 @@
 use pulp::{Arch, NullaryFnOnce};
 use shakmaty::{Move, Position};
 
+use super::node::Candidate;
 use super::noise::Noise;
 use super::proof::Proof;
 use crate::eval::{Answer, Wdl};
@@ -33,7 +34,7 @@ pub enum Leaf<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Expansion {
     moves: Vec<(PackedMove, f32)>,
-    // For sorting: the moves in their old order, the bits of their priors, and their new places.
+    // For sorting: the moves in their old order, a key of each, and their new places.
     unsorted: Vec<(PackedMove, f32)>,
     keys: Vec<i32>,
     places: Vec<i32>,
@@ -73,13 +74,16 @@ impl NullaryFnOnce for CountGreater<'_> {
     }
 }
 
-/// A key by which moves are sorted: the bits of priors are in the order of the priors, as none is negative. The lowest
-/// eight, far below what the tree keeps of a prior, make way for the move's number, so that equal priors stay in the order
-/// of move generation, which is the same on every machine.
+/// A key by which moves are sorted: the prior as the tree keeps it, then the complement of the move's number, so that equal
+/// priors stay in the order of move generation, which is the same on every machine.
 fn sort_key(number: usize, prior: f32) -> i32 {
-    let last = u8::MAX as u32;
-    (prior.to_bits() & !last | last.saturating_sub(number as u32)) as i32
+    const { assert!(u16::MAX as i32 <= i32::MAX >> NUMBER_BITS) };
+    debug_assert!(number < 1 << NUMBER_BITS);
+    (Candidate::steps_of(prior) << NUMBER_BITS | !(number as u32) % (1 << NUMBER_BITS)) as i32
 }
+
+/// A list of moves has fewer than two to the power of this.
+const NUMBER_BITS: u32 = 9;
 
 impl Expansion {
     /// `moves` with an evaluator's answer, its priors flattened by `temperature`.
@@ -158,6 +162,10 @@ pub(super) fn finished(game: &Game, has_move: bool, plies: usize) -> Option<Leaf
 
 #[cfg(test)]
 mod tests {
+    use std::cmp::Reverse;
+
+    use shakmaty::{Role, Square};
+
     use super::*;
 
     fn finished_after(moves: &str, plies: usize) -> Option<Leaf<'static>> {
@@ -199,6 +207,32 @@ mod tests {
         );
     }
 
+    /// A position that can be set up has 270 moves.
+    #[test]
+    fn no_move_is_lost_however_many_have_the_same_prior() {
+        for count in [1, 15, 16, 17, 33, 256, 270] {
+            let square = |number: usize| Square::new(number as u32);
+            let any = |number: usize| {
+                let (from, to) = (square(number / 64), square(number % 64));
+                Move::Normal { role: Role::Queen, from, capture: None, to, promotion: None }
+            };
+            let moves: Vec<Move> = (0..count).map(any).collect();
+            let mut expansion = Expansion::default();
+            expansion.set(&moves, &vec![0.25; count], 1.0);
+            let found: Vec<PackedMove> = expansion.moves().iter().map(|(packed, _)| *packed).collect();
+            assert_eq!(found, moves.iter().copied().map(PackedMove::new).collect::<Vec<_>>(), "{count}");
+            // Each a little better than the one before.
+            let rising: Vec<f32> = (0..count).map(|number| 1.0 + number as f32).collect();
+            expansion.set(&moves, &rising, 1.0);
+            let found: Vec<PackedMove> = expansion.moves().iter().map(|(packed, _)| *packed).collect();
+            assert_eq!(
+                found,
+                moves.iter().rev().copied().map(PackedMove::new).collect::<Vec<_>>(),
+                "{count}"
+            );
+        }
+    }
+
     #[test]
     fn noise_moves_priors_and_keeps_their_sum() {
         let game = Game::new();
@@ -208,6 +242,7 @@ mod tests {
         expansion.mix(Noise { epsilon: 0.5, alpha: 0.3, seed: 3 });
         let priors: Vec<f32> = expansion.moves().iter().map(|(_, prior)| *prior).collect();
         assert!((priors.iter().sum::<f32>() - 1.0).abs() < 1e-4);
-        assert!(priors.is_sorted_by(|a, b| a >= b) && priors[0] > 0.1);
+        // As finely as the tree keeps them.
+        assert!(priors.is_sorted_by_key(|prior| Reverse(Candidate::steps_of(*prior))) && priors[0] > 0.1);
     }
 }

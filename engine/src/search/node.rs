@@ -426,9 +426,14 @@ impl Chained for Link {
 }
 
 impl Candidate {
+    /// A prior in the units of 1/65535 in which it is kept, at least one.
+    #[inline]
+    pub fn steps_of(prior: f32) -> u32 {
+        ((prior * f32::from(u16::MAX) + 0.5) as u32).clamp(1, u16::MAX.into())
+    }
+
     pub fn set(&self, packed: PackedMove, prior: f32) {
-        let prior = ((prior * f32::from(u16::MAX) + 0.5) as u32).max(1);
-        self.0.store(u32::from(packed.0) | prior << 16, Ordering::Relaxed);
+        self.0.store(u32::from(packed.0) | Candidate::steps_of(prior) << 16, Ordering::Relaxed);
     }
 
     #[inline]

@@ -332,12 +332,13 @@ impl NodeStore {
         let mut link_block = node.first_link.load(Ordering::Relaxed);
         let mut edge = 0;
         while edge < moves {
-            let [head, candidates @ ..] = self.moves.block(move_block);
+            let [move_head, candidates @ ..] = self.moves.block(move_block);
             for candidates in candidates.chunks_exact(LINK_BLOCK - 1) {
                 if edge >= links {
+                    // There may be as many links as moves.
                     return (edge < moves).then_some(&candidates[0]);
                 }
-                let [head, block @ ..] = self.links.block(link_block);
+                let [link_head, block @ ..] = self.links.block(link_block);
                 for ((link, candidate), place) in block.iter().zip(candidates).zip(1..) {
                     if edge >= links {
                         return (edge < moves).then_some(candidate);
@@ -345,9 +346,9 @@ impl NodeStore {
                     each(edge, link_block + place, link, candidate);
                     edge += 1;
                 }
-                link_block = head.next_block().load(Ordering::Acquire);
+                link_block = link_head.next_block().load(Ordering::Acquire);
             }
-            move_block = head.next_block().load(Ordering::Relaxed);
+            move_block = move_head.next_block().load(Ordering::Relaxed);
         }
         None
     }

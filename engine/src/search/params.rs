@@ -1,5 +1,7 @@
 //! Parameters and limits of a search.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use libm::{logf, powf};
 use shakmaty::Move;
 
@@ -253,32 +255,40 @@ impl Puct {
 
 /// [`Puct::at`] and [`Puct::growth`] for the visits that most nodes have: a logarithm and a power take longer than all else
 /// in a move's exploration.
-#[derive(Clone, Debug, Default)]
-pub(super) struct GrowthTable {
+#[derive(Debug, Default)]
+pub(super) struct ExplorationTable {
     /// What the table was made for.
     puct: Option<Puct>,
     at: Vec<f32>,
     growth: Vec<f32>,
 }
 
-impl GrowthTable {
+impl ExplorationTable {
     /// Visits in the table; nodes with more are few.
     const VISITS: u32 = 1 << 14;
 
-    /// Prepares the table for these parameters.
-    pub fn follow(&mut self, puct: &Puct) {
-        if self.puct != Some(*puct) {
-            let visits = 0..GrowthTable::VISITS;
-            *self = GrowthTable {
-                puct: Some(*puct),
-                at: visits.clone().map(|visits| puct.at(visits)).collect(),
-                growth: visits.map(|visits| puct.growth(visits as f32)).collect(),
-            };
+    /// The table for these parameters: the last one, if they are the same, as a short search takes no longer than to make
+    /// one.
+    pub fn shared(puct: &Puct) -> Arc<ExplorationTable> {
+        static LAST: Mutex<Option<Arc<ExplorationTable>>> = Mutex::new(None);
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            Some(table) if table.puct == Some(*puct) => Arc::clone(table),
+            _ => Arc::clone(last.insert(Arc::new(ExplorationTable::new(puct)))),
         }
     }
 
-    /// The same as `puct.at(visits) * puct.growth(below)`, for the parameters that it was prepared for: at a node with so
-    /// many visits, of which so many are those of its moves.
+    fn new(puct: &Puct) -> ExplorationTable {
+        let visits = 0..ExplorationTable::VISITS;
+        ExplorationTable {
+            puct: Some(*puct),
+            at: visits.clone().map(|visits| puct.at(visits)).collect(),
+            growth: visits.map(|visits| puct.growth(visits as f32)).collect(),
+        }
+    }
+
+    /// The same as `puct.at(visits) * puct.growth(below)`, for the parameters that it was made for: at a node with so many
+    /// visits, of which so many are those of its moves.
     #[inline]
     pub fn of(&self, puct: &Puct, visits: u32, below: u32) -> f32 {
         let at = self.at.get(visits as usize).copied().unwrap_or_else(|| puct.at(visits));
@@ -360,16 +370,22 @@ mod tests {
     }
 
     #[test]
-    fn the_table_of_growth_follows_its_parameters() {
-        let mut table = GrowthTable::default();
+    fn the_table_is_that_of_its_parameters() {
+        let most = ExplorationTable::VISITS;
         for exponent in [0.5, 0.62, 0.7, 0.5] {
             let puct = Puct { exponent, ..Puct::default() };
-            table.follow(&puct);
-            for visits in [0, 1, 7, GrowthTable::VISITS - 1, GrowthTable::VISITS, 1_000_000] {
+            let table = ExplorationTable::shared(&puct);
+            for visits in [0, 1, 7, most - 1, most, 1_000_000] {
                 let expected = puct.at(visits + 1) * puct.growth(visits as f32);
                 assert_eq!(table.of(&puct, visits + 1, visits), expected, "{exponent} {visits}");
             }
         }
+        let puct = Puct::default();
+        assert_eq!(
+            ExplorationTable::default().of(&puct, 5, 4),
+            puct.at(5) * puct.growth(4.0),
+            "an empty one"
+        );
     }
 
     #[test]

@@ -112,7 +112,7 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
             if terms.drops_fpu_reduction(siblings) { 0.0 } else { params.fpu * visited_prior.sqrt() };
         let puct = &params.puct;
         let mut exploration = factor
-            * tree.growth.of(puct, node.visits(), below.max(1))
+            * tree.exploration.of(puct, node.visits(), below.max(1))
             * puct.spread(node.visits(), || node.variance())
             * puct.indecision(|| tree.nodes.head_of(id).map_or(1.0, Link::squared_priors));
         if at_root {

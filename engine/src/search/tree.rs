@@ -1,5 +1,6 @@
 //! The search tree (with transpositions a directed acyclic graph) and its invariant.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use shakmaty::Move;
@@ -10,7 +11,7 @@ use super::history::MoveHistory;
 use super::neuralmateplay::NeuralMatePlayTerms;
 use super::node::{Candidate, Fate, Known, Link, Node, NodeId};
 use super::node_store::NodeStore;
-use super::params::{GrowthTable, Params};
+use super::params::{ExplorationTable, Params};
 use super::position_values::PositionValues;
 use super::proof::Proof;
 use super::recycle::Recycler;
@@ -80,7 +81,7 @@ pub struct Tree {
     /// Root moves with fewer visits than this cannot become the most visited before the search ends.
     pub(super) hopeless_below: AtomicU32,
     /// How exploration grows with the visits.
-    pub(super) growth: GrowthTable,
+    pub(super) exploration: Arc<ExplorationTable>,
     /// How well moves did in this search and those before it, if [`Params::history`] is on.
     pub(super) history: Option<MoveHistory>,
     /// The evaluator's errors in this search and those before it, if [`Params::correction`] is on.
@@ -116,7 +117,7 @@ impl Tree {
             shared: false,
             forced: None,
             hopeless_below: AtomicU32::new(0),
-            growth: GrowthTable::default(),
+            exploration: Arc::default(),
             history: None,
             corrections: None,
             position_values: None,
@@ -169,7 +170,7 @@ impl Tree {
             && self.advance(game);
         self.neuralmateplay = NeuralMatePlayTerms::of(&params);
         self.params = params;
-        self.growth.follow(&self.params.puct);
+        self.exploration = ExplorationTable::shared(&self.params.puct);
         keep_if(self.params.history != 0.0, &mut self.history, MoveHistory::new);
         keep_if(self.params.correction != 0.0, &mut self.corrections, Corrections::new);
         if !self.params.transposition_values {

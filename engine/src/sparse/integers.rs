@@ -13,7 +13,7 @@ pub(super) struct Lanes(pub [i16; 32]);
 #[repr(C, align(64))]
 pub(super) struct Bytes<T>(pub [T; 64]);
 
-/// Pairs of inputs in [`Lanes`], and units of the value's first layer that are computed in one register.
+/// Pairs of inputs in [`Lanes`], and units of the value's first layer that are computed together.
 pub(super) const UNITS: usize = 16;
 
 impl Lanes {

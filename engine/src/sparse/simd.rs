@@ -32,7 +32,8 @@ pub(super) trait Simd: Copy {
     /// The numbers in registers.
     fn numbers(self, sums: Self::Sums) -> [i32; UNITS];
 
-    /// Adds to each sum the products of a pair of numbers of 16 bits and the pair of its place in `row`.
+    /// Adds to each sum the products of a pair of numbers of 16 bits and the pair of its place in `row`; the sums must fit
+    /// into 32 bits.
     fn add_products(self, sums: Self::Sums, pair: i32, row: &Lanes) -> Self::Sums;
 
     /// A bit for each number that is not zero.

@@ -118,3 +118,27 @@ fn workers_that_add_at_once_lose_nothing() {
     children.sort_unstable();
     assert_eq!(children, (1..=240).collect::<Vec<u32>>());
 }
+
+/// Of each number of moves and links, around the ends of blocks.
+#[test]
+fn taken_moves_are_walked_over_with_their_links() {
+    let store = NodeStore::new(4 << 20);
+    for moves in [1, 2, 3, 14, 15, 16, 29, 30, 31, 47] {
+        let parent = store.add(0).unwrap();
+        expand(&store, parent, moves);
+        for links in 0..=usize::from(moves) {
+            let mut walked = Vec::new();
+            let untaken = store.for_each_taken(store.node(parent), |edge, id, link, candidate| {
+                assert!(std::ptr::eq(link, store.link(id)));
+                walked.push((edge, id, candidate.packed().0));
+            });
+            let expected = (0..links).map(|edge| (edge, store.link_id(parent, edge), edge as u16));
+            assert_eq!(walked, expected.collect::<Vec<_>>(), "{links} of {moves}");
+            let first = (links < usize::from(moves)).then_some(links as u16);
+            assert_eq!(untaken.map(|candidate| candidate.packed().0), first, "{links} of {moves}");
+            if first.is_some() {
+                add_link(&store, parent);
+            }
+        }
+    }
+}
