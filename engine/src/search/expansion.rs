@@ -79,7 +79,8 @@ impl NullaryFnOnce for CountGreater<'_> {
 fn sort_key(number: usize, prior: f32) -> i32 {
     const { assert!(u16::MAX as i32 <= i32::MAX >> NUMBER_BITS) };
     debug_assert!(number < 1 << NUMBER_BITS);
-    (Candidate::steps_of(prior) << NUMBER_BITS | !(number as u32) % (1 << NUMBER_BITS)) as i32
+    let last = (1 << NUMBER_BITS) - 1;
+    ((Candidate::steps_of(prior) << NUMBER_BITS) | (last - number as u32)) as i32
 }
 
 /// A list of moves has fewer than two to the power of this.
