@@ -12,10 +12,10 @@
 //!
 //! [`find`] is the way back to the move, [`Rows::meanings`] to words.
 
-use shakmaty::{Bitboard, CastlingSide, Color, Move, Role, Square, attacks};
+use shakmaty::{CastlingSide, Color, Move, Role, Square, attacks};
 
 use super::static_exchange::{Capture, VALUES};
-use super::view::{BISHOP, KING, KNIGHT, NAMES, OWN, PAWN, QUEEN, ROOK, THEIRS, View, squares};
+use super::view::{BISHOP, KING, KNIGHT, NAMES, OWN, PAWN, QUEEN, ROOK, THEIRS, View, bishop, rook, squares};
 use crate::position::Game;
 
 /// The scheme's name in network cards.
@@ -183,9 +183,8 @@ impl Checks<'_> {
     #[inline(always)]
     fn of(view: &View) -> Checks<'_> {
         let king = Square::new(view.pieces[THEIRS][KING].trailing_zeros());
-        let occupied = Bitboard(view.occupied);
-        let diagonal = attacks::bishop_attacks(king, occupied).0;
-        let straight = attacks::rook_attacks(king, occupied).0;
+        let place = king as u8;
+        let (diagonal, straight) = (bishop(place, view.occupied), rook(place, view.occupied));
         let targets = [
             attacks::pawn_attacks(Color::Black, king).0,
             attacks::knight_attacks(king).0,
@@ -196,12 +195,11 @@ impl Checks<'_> {
         ];
         // Own pieces next to the king on a line, and what is seen if they are taken away.
         let near = (diagonal | straight) & view.by_side[OWN];
-        let without = Bitboard(view.occupied & !near);
+        let without = view.occupied & !near;
         let [bishops, rooks] = view.sliders(OWN);
         let mut behind = 0;
         if near != 0 {
-            behind = attacks::bishop_attacks(king, without).0 & bishops & !diagonal
-                | attacks::rook_attacks(king, without).0 & rooks & !straight;
+            behind = bishop(place, without) & bishops & !diagonal | rook(place, without) & rooks & !straight;
         }
         let mut uncovering = 0;
         while behind != 0 {
@@ -246,15 +244,14 @@ impl Checks<'_> {
         let gain = capture.map_or(0, |role| VALUES[role as usize - 1]) + VALUES[piece] - VALUES[PAWN];
         let emptied = 1 << from;
         let exchange = self.view.keeps_material(Capture { to, piece, gain, emptied });
-        let occupied = Bitboard(self.view.occupied & !emptied);
-        let to_square = Square::new(to.into());
+        let occupied = self.view.occupied & !emptied;
         let seen = match piece {
-            KNIGHT => attacks::knight_attacks(to_square),
-            BISHOP => attacks::bishop_attacks(to_square, occupied),
-            ROOK => attacks::rook_attacks(to_square, occupied),
-            _ => attacks::queen_attacks(to_square, occupied),
+            KNIGHT => attacks::knight_attacks(Square::new(to.into())).0,
+            BISHOP => bishop(to, occupied),
+            ROOK => rook(to, occupied),
+            _ => bishop(to, occupied) | rook(to, occupied),
         };
-        let check = seen.contains(self.king) || self.uncovers(from, to);
+        let check = seen & self.view.pieces[THEIRS][KING] != 0 || self.uncovers(from, to);
         let promoted = piece - KNIGHT;
         let (from_file, to_file) = (usize::from(from & 7), usize::from(to & 7));
         let triple = promotion_triple(promoted, from_file, to_file);
@@ -265,7 +262,7 @@ impl Checks<'_> {
         let emptied = 1 << from | 1 << (to - 8);
         let capture = Capture { to, piece: PAWN, gain: VALUES[PAWN], emptied };
         let exchange = self.view.keeps_material(capture);
-        let occupied = Bitboard(self.view.occupied & !emptied | 1 << to);
+        let occupied = self.view.occupied & !emptied | 1 << to;
         let check = self.targets[PAWN] >> to & 1 != 0 || self.slides(occupied);
         let triple = TRIPLE[PAWN][usize::from(from)][usize::from(to)];
         together(triple.into(), usize::from(to), exchange, check, true)
@@ -274,21 +271,21 @@ impl Checks<'_> {
     fn castling(&self, m: Move, side: CastlingSide) -> Rows {
         let view = self.view;
         let (king, to) = squares(m);
-        let rook = m.to();
+        let corner = m.to();
         let lands = Square::from_coords(side.rook_to_file(), king.rank());
         let bit = |square: Square| 1u64 << view.square(square);
-        let occupied = view.occupied & !bit(king) & !bit(rook) | bit(to) | bit(lands);
-        let seen = attacks::rook_attacks(Square::new(view.square(lands).into()), Bitboard(occupied));
+        let occupied = view.occupied & !bit(king) & !bit(corner) | bit(to) | bit(lands);
+        let check = rook(view.square(lands), occupied) & view.pieces[THEIRS][KING] != 0;
         let to = usize::from(view.square(to));
         let kind = CASTLING_TARGETS.iter().position(|target| *target == to).unwrap_or(3);
-        together(CASTLING + kind, 64 * KING + to, true, seen.contains(self.king), false)
+        together(CASTLING + kind, 64 * KING + to, true, check, false)
     }
 
     /// A bishop, rook or queen of the mover attacks the king.
-    fn slides(&self, occupied: Bitboard) -> bool {
+    fn slides(&self, occupied: u64) -> bool {
         let [bishops, rooks] = self.view.sliders(OWN);
-        attacks::bishop_attacks(self.king, occupied).0 & bishops != 0
-            || attacks::rook_attacks(self.king, occupied).0 & rooks != 0
+        let king = self.king as u8;
+        bishop(king, occupied) & bishops != 0 || rook(king, occupied) & rooks != 0
     }
 }
 

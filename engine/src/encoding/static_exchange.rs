@@ -1,8 +1,8 @@
 //! Static exchange evaluation (SEE): whether a series of captures on one square loses material.
 
-use shakmaty::{Bitboard, Color, Square, attacks};
+use shakmaty::{Color, Square, attacks};
 
-use super::view::{BISHOP, KING, KNIGHT, OWN, PAWN, QUEEN, ROOK, THEIRS, View, pawns_down};
+use super::view::{BISHOP, KING, KNIGHT, OWN, PAWN, QUEEN, ROOK, THEIRS, View, bishop, pawns_down, rook};
 
 /// Piece values in an exchange: P N B R Q in hundredths of a pawn, and 0 for the king, which is never lost.
 pub const VALUES: [i32; 6] = [100, 450, 450, 650, 1250, 0];
@@ -25,7 +25,7 @@ impl View {
     ///
     /// The least valuable piece takes first (of equal ones that on the lowest square), pieces behind it join in,
     /// pins are ignored, a king takes only where it cannot be recaptured, recaptures do not promote.
-    #[inline]
+    #[inline(always)]
     pub(super) fn keeps_material(&self, first: Capture) -> bool {
         let to = 1u64 << first.to;
         let reached = self.attacks[THEIRS] & to != 0 || self.their_slides & first.emptied != 0;
@@ -40,6 +40,7 @@ impl View {
     }
 
     /// The swap algorithm (chessprogramming.org, "SEE - The Swap Algorithm") with a threshold of 0.
+    #[inline(always)]
     fn swap(&self, first: Capture) -> bool {
         let square = Square::new(u32::from(first.to));
         let [own, theirs] = [self.sliders(OWN), self.sliders(THEIRS)];
@@ -60,10 +61,10 @@ impl View {
             let candidates = mine & pieces[piece];
             occupied ^= candidates & candidates.wrapping_neg();
             if matches!(piece, PAWN | BISHOP | QUEEN) {
-                attackers |= attacks::bishop_attacks(square, Bitboard(occupied)).0 & diagonal;
+                attackers |= bishop(first.to, occupied) & diagonal;
             }
             if matches!(piece, ROOK | QUEEN) {
-                attackers |= attacks::rook_attacks(square, Bitboard(occupied)).0 & straight;
+                attackers |= rook(first.to, occupied) & straight;
             }
             side ^= 1;
             balance = -balance - 1 - VALUES[piece];
@@ -80,7 +81,7 @@ impl View {
     }
 
     /// Pieces of both sides that attack `square`.
-    #[inline]
+    #[inline(always)]
     fn attackers(&self, square: Square, occupied: u64, diagonal: u64, straight: u64) -> u64 {
         let [own, theirs] = &self.pieces;
         // A pawn of one side attacks the square if a pawn of the other on it would attack the pawn.
@@ -88,7 +89,7 @@ impl View {
             | attacks::pawn_attacks(Color::White, square).0 & theirs[PAWN]
             | attacks::knight_attacks(square).0 & (own[KNIGHT] | theirs[KNIGHT])
             | attacks::king_attacks(square).0 & (own[KING] | theirs[KING])
-            | attacks::bishop_attacks(square, Bitboard(occupied)).0 & diagonal
-            | attacks::rook_attacks(square, Bitboard(occupied)).0 & straight
+            | bishop(square as u8, occupied) & diagonal
+            | rook(square as u8, occupied) & straight
     }
 }

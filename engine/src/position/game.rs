@@ -50,6 +50,18 @@ pub struct Game {
     past: Vec<PastPosition>,
 }
 
+/// A place in a game, without what was before it.
+#[derive(Clone, Debug)]
+pub struct GameMark {
+    plies: usize,
+    position: Chess,
+    hash: u64,
+    repetitions: u32,
+    recurrence: u32,
+    repeatable: u64,
+    last_move: Option<Move>,
+}
+
 /// The result of a game that ended by the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -198,6 +210,37 @@ impl Game {
         self.recurrence = earlier.recurrence;
         self.repeatable = earlier.repeatable;
         self.last_move = earlier.last_move;
+    }
+
+    /// Where the game is, to go back there.
+    #[inline]
+    pub fn mark(&self) -> GameMark {
+        GameMark {
+            plies: self.past.len(),
+            position: self.position.clone(),
+            hash: self.hash,
+            repetitions: self.repetitions,
+            recurrence: self.recurrence,
+            repeatable: self.repeatable,
+            last_move: self.last_move,
+        }
+    }
+
+    /// Goes back to where the game was marked.
+    ///
+    /// # Panics
+    ///
+    /// If this game has fewer plies than then. If it is another game, the result is unspecified.
+    #[inline]
+    pub fn rewind_to_mark(&mut self, mark: &GameMark) {
+        assert!(self.past.len() >= mark.plies, "a later position of the same game");
+        self.past.truncate(mark.plies);
+        self.position.clone_from(&mark.position);
+        self.hash = mark.hash;
+        self.repetitions = mark.repetitions;
+        self.recurrence = mark.recurrence;
+        self.repeatable = mark.repeatable;
+        self.last_move = mark.last_move;
     }
 
     /// The position that the game was set up with.

@@ -10,9 +10,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use super::context::SearchContext;
-use super::node::NodeId;
 use super::tree::Tree;
-use super::walker::{VisitEnd, Walker};
+use super::walker::{VisitEnd, WalkedPath, Walker};
 use super::{Limits, Params};
 use crate::position::Game;
 use crate::sparse::SparseNetwork;
@@ -110,22 +109,16 @@ struct State {
 
 impl State {
     /// What a series does, whose visits walked over the nodes and links of `trace`.
-    fn series(&mut self, tree: &Tree, trace: &[(Vec<(NodeId, u32)>, usize)], visits: u64) {
-        for (number, (steps, fork)) in trace.iter().enumerate() {
-            let (above, below) = steps.split_at(*fork);
-            for &(node, link) in if number == 0 { steps } else { below } {
+    fn series(&mut self, tree: &Tree, trace: &[WalkedPath], visits: u64) {
+        for WalkedPath { steps, begun, kept } in trace {
+            for &(node, link) in &steps[*begun..] {
                 self.acts.push_back(Act::Read(LineId::Node(node.0)));
                 let links = (0..tree.node(node).links()).map(|edge| tree.nodes.link_id(node, edge));
                 self.acts.extend(links.map(|link| Act::Read(links_line(link))));
                 self.acts.push_back(Act::Write(links_line(link)));
             }
-            if number == 0 {
-                // The other visits of the series are in flight, too.
-                self.acts.extend(above.iter().map(|(_, link)| Act::Write(links_line(*link))));
-            }
             self.acts.push_back(Act::Visit);
-            let landed = if number + 1 == trace.len() { steps } else { below };
-            for (node, link) in landed.iter().rev() {
+            for (node, link) in steps[*kept..].iter().rev() {
                 self.acts.extend([Act::Write(links_line(*link)), Act::Write(LineId::Node(node.0))]);
             }
         }

@@ -21,8 +21,9 @@ const SHORTEN: u64 = 100_000;
 /// Slices that the root has before the positions below it.
 const ROOT_SLICES: u64 = 2;
 
-/// The mean value, −1 to 1, from which on the root's side to move is winning: its mate is what is left to find.
-pub(super) const WINNING: f32 = 0.5;
+/// The mean value, −1 to 1, from which on the root's side to move is winning: its mate is what is left to find. Below
+/// minus this value it is losing.
+const WINNING: f32 = 0.5;
 
 /// Plies of the most visited line whose positions are searched, the visits that their moves have at least, and the
 /// slices that each gets at most.
@@ -34,9 +35,12 @@ const LINE_SLICES: u32 = 16;
 const LEAST_MEMORY: usize = 64 << 10;
 const MOST_MEMORY: usize = 8 << 20;
 
-/// Nodes for each visit, and for each evaluation of a batch: about a tenth of the time.
+/// Nodes for each visit, and for each evaluation of a batch, where the game is decided: about a tenth of the time.
 const NODES: u64 = 3;
 const NODES_BATCHED: u64 = 30;
+
+/// Where it is not decided, so many times fewer: mates are rare there, and a tenth of the time is worth more.
+const UNDECIDED: u64 = 8;
 
 /// What has been found.
 pub(super) enum Probed {
@@ -119,17 +123,22 @@ impl MateProbe {
     }
 
     /// Spends what so many more visits allow; returns the first mate that it finds, or that there is none at the root if
-    /// that is asked. `winning` says that the root's value is at least [`WINNING`]; `most_visited` is the tree's.
+    /// that is asked. `value` is the root's mean value for its side to move; `most_visited` is the tree's.
     pub fn advance(
         &mut self,
         context: &SearchContext,
         visits: u64,
-        winning: bool,
+        value: f32,
         most_visited: impl Fn(u32, usize) -> Vec<Move>,
         stop: &mut dyn FnMut() -> bool,
     ) -> Option<Probed> {
         let wanted = context.limits.mate.is_some();
-        self.allowed += visits * self.rate * if wanted { WANTED } else { 1 };
+        let winning = value >= WINNING;
+        self.allowed += match wanted {
+            true => visits * self.rate * WANTED,
+            false if winning || value <= -WINNING => visits * self.rate,
+            false => visits * self.rate / UNDECIDED,
+        };
         while self.enabled && self.allowed >= SLICE && !stop() {
             self.allowed -= SLICE;
             self.turns += 1;
@@ -245,13 +254,13 @@ mod tests {
         let (context, _) = SearchContext::start(&mut tree, root, limits, Params::native(), tables, 1);
         let mut probe = MateProbe::new(64 << 20, true);
         probe.start(&context);
-        let found = probe.advance(&context, 200_000, false, |_, _| Vec::new(), &mut || false);
+        let found = probe.advance(&context, 200_000, -WINNING, |_, _| Vec::new(), &mut || false);
         assert!(matches!(found, Some(Probed::Mate(mate)) if mate.plies_at_most >= 9));
         assert!(probe.slices > 2 * ROOT_SLICES, "{}", probe.slices);
         // Those below it have them when the root has nothing left to find.
         let line = [context.root_moves[0]];
         let before = probe.slices;
-        probe.advance(&context, 1_000, false, |_, _| line.to_vec(), &mut || false);
+        probe.advance(&context, 1_000, -WINNING, |_, _| line.to_vec(), &mut || false);
         assert!(probe.slices > before && probe.below.len() == 1);
     }
 
@@ -274,18 +283,18 @@ mod tests {
     }
 
     #[test]
-    fn a_root_that_is_won_has_all_slices() {
-        let below = |winning| {
+    fn a_root_that_is_won_has_all_slices_and_an_undecided_one_few() {
+        let slices = |value| {
             let mut tree = Tree::empty(1 << 20);
             let (limits, tables, root) = (Limits::default(), Tables::default(), Game::default());
             let (context, _) = SearchContext::start(&mut tree, root, limits, Params::native(), tables, 1);
             let mut probe = MateProbe::new(64 << 20, true);
             probe.start(&context);
             let line = vec![context.root_moves[0]];
-            let found = probe.advance(&context, 10_000, winning, |_, _| line.clone(), &mut || false);
+            let found = probe.advance(&context, 16_000, value, |_, _| line.clone(), &mut || false);
             assert!(found.is_none());
-            probe.below.len()
+            (probe.slices, probe.below.len())
         };
-        assert_eq!((below(false), below(true)), (1, 0));
+        assert_eq!((slices(0.0), slices(WINNING), slices(-WINNING)), ((6, 1), (48, 0), (48, 1)));
     }
 }

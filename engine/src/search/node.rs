@@ -127,6 +127,21 @@ impl Results {
         self.squares += q * q;
         self.draws += draw;
     }
+
+    /// Adds those of other visits, for the same side.
+    #[inline]
+    pub fn add_all(&mut self, others: &Results) {
+        self.visits += others.visits;
+        self.q += others.q;
+        self.squares += others.squares;
+        self.draws += others.draws;
+    }
+
+    /// The same for the other side.
+    #[inline]
+    pub fn for_parent(self) -> Results {
+        Results { q: -self.q, ..self }
+    }
 }
 
 /// What is known about a position without an evaluation.

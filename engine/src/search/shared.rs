@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use shakmaty::Move;
 
 use super::context::SearchContext;
-use super::mate_probe::{MateProbe, Probed, WINNING};
+use super::mate_probe::{MateProbe, Probed};
 use super::observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
 use super::proof::Proof;
 use super::report::{MoveStats, Report};
@@ -134,8 +134,8 @@ impl SharedSearch {
         let mut mates = self.mates.try_lock().ok()?;
         let most_visited = |visits, plies| self.tree().most_visited(visits, plies);
         // The root's value is that of the side that moved there.
-        let winning = self.tree().root().q < -WINNING;
-        match mates.advance(&self.context, visits, winning, most_visited, &mut || self.is_stopped())? {
+        let value = -self.tree().root().q;
+        match mates.advance(&self.context, visits, value, most_visited, &mut || self.is_stopped())? {
             Probed::Mate(mate) => self.record_mate(&mate).then_some(EndReason::Exhausted),
             Probed::NoMate => Some(EndReason::Exhausted),
             Probed::MateAfter(line, plies) => {

@@ -2,8 +2,12 @@
 //!
 //! [`Tree::descend`] plays the selected moves until a node without moves, or one whose value is known. The visit may be
 //! counted as in flight, so that others avoid its path (virtual loss): from the move on, if each worker visits one leaf
-//! at a time, or only while the leaf waits for its evaluation in a batch. A series of visits is in flight as a whole above
-//! the node where it begins. [`Tree::apply`] and [`Tree::finish`] end a visit with a value, [`Tree::cancel`] without.
+//! at a time, or only while the leaf waits for its evaluation in a batch. [`Tree::apply`] and [`Tree::finish`] end a visit
+//! with a value, [`Tree::cancel`] without.
+//!
+//! Visits come in series, or one by one. In a series ([`Tree::begin_series`]) a node with N visits is visited several times
+//! in a row before the node above it is given the results and chooses again: once for each [`SERIES_SHARE`] of N, and once
+//! more. Which of the moves above is best would hardly have changed meanwhile.
 
 use shakmaty::{Color, Move};
 
@@ -15,7 +19,7 @@ use super::node::{Fate, Node, NodeId, Results, SumError};
 use super::proof::Proof;
 use super::tree::Tree;
 use crate::eval::Wdl;
-use crate::position::{Game, PackedMove};
+use crate::position::{Game, GameMark, PackedMove};
 use crate::tables::TableResult;
 
 /// The nodes and moves of a visit. The memory is used again and again.
@@ -31,15 +35,33 @@ pub struct Path {
     exploration: f32,
     /// Earlier visits to the leaf by the path's last move, which counted as a repetition that is none any more.
     taken_back: u32,
-    /// The node from which the visits of a series begin, and its plies from the root.
-    fork: NodeId,
-    fork_plies: usize,
-    /// The visits of the series that are in flight above the fork, if they are counted.
-    series: u16,
-    /// The results of the series that the nodes above the fork have not got yet.
-    behind: Results,
+    /// Whether visits come in series.
+    in_series: bool,
+    /// The series of the root and of the node after each step.
+    series: Vec<Series>,
+    /// Where the game stood at each of these nodes, if it has to go back there.
+    marks: Vec<GameMark>,
     /// Where the visit is counted as in flight.
     counted: Counted,
+}
+
+/// Visits of a node in a row.
+#[derive(Clone, Copy, Debug)]
+struct Series {
+    /// How many more there may be. A visit that is under way is one of them until its result is handed up to the node.
+    left: u32,
+    /// How many of them are in flight on the move to the node, if that is counted.
+    in_flight: u16,
+    /// Whether the game has been marked where it is at the node.
+    is_marked: bool,
+    /// The results that the node above has not got yet.
+    results: Results,
+}
+
+impl Series {
+    fn of(visits: u32) -> Series {
+        Series { left: visits, in_flight: 0, is_marked: false, results: Results::default() }
+    }
 }
 
 /// Where a visit is counted as in flight.
@@ -73,11 +95,26 @@ impl Path {
             worker,
             exploration: 1.0,
             taken_back: 0,
-            fork: NodeId(0),
-            fork_plies: 0,
-            series: 1,
-            behind: Results::default(),
+            in_series: false,
+            series: Vec::with_capacity(64),
+            marks: Vec::new(),
             counted: Counted::Nowhere,
+        }
+    }
+
+    /// Notes where the game is at the path's last node, if a series may go back there.
+    #[inline]
+    fn mark(&mut self, game: &Game) {
+        let plies = self.plies();
+        let series = &mut self.series[plies];
+        if series.left < 2 || series.is_marked {
+            return;
+        }
+        series.is_marked = true;
+        if plies >= self.marks.len() {
+            self.marks.resize(plies + 1, game.mark());
+        } else {
+            self.marks[plies] = game.mark();
         }
     }
 
@@ -86,16 +123,15 @@ impl Path {
         self.steps.len()
     }
 
-    /// The nodes above the leaf with their links, and how many of them are above the fork.
+    /// The nodes above the leaf with their links.
     #[cfg(test)]
-    pub fn links(&self) -> (Vec<(NodeId, u32)>, usize) {
-        (self.steps.iter().map(|step| (step.node, step.link)).collect(), self.fork_plies)
+    pub fn links(&self) -> Vec<(NodeId, u32)> {
+        self.steps.iter().map(|step| (step.node, step.link)).collect()
     }
 }
 
-/// A series has one visit more for each so many visits of its fork: the first node of the path with fewer visits than the
-/// longest series needs.
-const SERIES_SHARE: u32 = 64;
+/// A series has one visit more for each so many visits of its node.
+const SERIES_SHARE: u32 = 16;
 
 /// Where a descent ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -133,67 +169,90 @@ impl Tree {
         path.leaf = self.root;
         path.exploration = self.params.puct.of_worker(path.worker);
         path.taken_back = 0;
-        (path.fork, path.fork_plies, path.series) = (self.root, 0, 1);
+        path.in_series = false;
+        path.series.clear();
+        path.series.push(Series::of(1));
         path.counted = if counted { Counted::OnMoves } else { Counted::Nowhere };
     }
 
-    /// Follows selection from the root, playing the moves in `game`, to the first node with few enough visits for a
-    /// series of at most `most` visits that begins there, and returns the length of the series, all of which is in flight
-    /// above that node; or returns where the descent ended before.
-    pub fn fork(&self, path: &mut Path, game: &mut Game, most: u64) -> Result<u64, Reached> {
-        while self.node(path.leaf).visits() >= self.params.series * SERIES_SHARE {
-            if let Some(reached) = self.step(path, game, Expanding::AtSecondVisit) {
-                return Err(reached);
+    /// Begins a series of at most `most` visits at the root, where `game` has to be. Visits end as others do;
+    /// [`Tree::next_in_series`] begins the next one, [`Tree::end_series`] ends the series before its last.
+    pub fn begin_series(&self, path: &mut Path, counted: bool, most: u64) {
+        self.begin(path, counted);
+        path.in_series = true;
+        let most = u32::try_from(most).unwrap_or(u32::MAX);
+        path.series[0].left = self.series_length(self.root, most);
+    }
+
+    /// The visits in a row of a node, at most so many.
+    #[inline]
+    fn series_length(&self, id: NodeId, most: u32) -> u32 {
+        (1 + self.node(id).visits() / SERIES_SHARE).min(self.params.series).min(most)
+    }
+
+    /// After a visit of a series: hands its result up to the first node of the path that may be visited once more, where
+    /// `game` goes back to, to descend from there. Returns whether there is one, and how many plies it is from the root.
+    pub fn next_in_series(&self, path: &mut Path, game: &mut Game) -> Option<usize> {
+        while self.leave(path) {
+            let series = path.series[path.plies()];
+            // What is proven has nothing more to find.
+            if series.left > 0 && (path.plies() == 0 || self.known_value(path.leaf).is_none()) {
+                debug_assert!(series.is_marked);
+                game.rewind_to_mark(&path.marks[path.plies()]);
+                path.taken_back = 0;
+                if path.counted != Counted::Nowhere {
+                    path.counted = Counted::OnMoves;
+                }
+                return Some(path.plies());
             }
         }
-        (path.fork, path.fork_plies) = (path.leaf, path.plies());
-        let length = self.params.series.min(1 + self.node(path.fork).visits() / SERIES_SHARE);
-        let length = u64::from(length).min(most);
-        path.series = length as u16;
-        if path.counted != Counted::Nowhere {
-            let more = path.series - 1;
-            path.steps.iter().for_each(|step| self.nodes.link(step.link).begin_visits(more));
-        }
-        Ok(length)
+        None
     }
 
-    /// Begins the next visit of a series at its fork, where `game` has to be.
-    pub fn begin_again(&self, path: &mut Path) {
-        path.steps.truncate(path.fork_plies);
-        path.leaf = path.fork;
-        path.taken_back = 0;
-        if path.counted != Counted::Nowhere {
-            path.counted = Counted::OnMoves;
-        }
-    }
-
-    /// Ends a series: the nodes above its fork get its results.
+    /// Ends a series: all nodes of the path get what it has found.
     pub fn end_series(&self, path: &mut Path) {
-        self.catch_up(path);
-        if path.counted != Counted::Nowhere && path.series > 0 {
-            let above = &path.steps[..path.fork_plies];
-            above.iter().for_each(|step| self.nodes.link(step.link).end_visits(path.series));
-        }
+        while self.leave(path) {}
     }
 
-    /// Gives the nodes above the fork what the series has found so far; these visits are no longer in flight.
-    fn catch_up(&self, path: &mut Path) {
-        let mut results = std::mem::take(&mut path.behind);
-        if results.visits == 0 {
+    /// Ends the series of the path's last node and goes back to the node above; returns whether there is one.
+    #[inline]
+    fn leave(&self, path: &mut Path) -> bool {
+        self.hand_up(path, path.plies());
+        let Some(step) = path.steps.pop() else { return false };
+        let in_flight = path.series.pop().map_or(0, |series| series.in_flight);
+        if in_flight > 0 {
+            self.nodes.link(step.link).end_visits(in_flight);
+        }
+        path.leaf = step.node;
+        true
+    }
+
+    /// Gives the node before so many plies what the series of the node after them has found; these visits are no longer in
+    /// flight.
+    #[inline]
+    fn hand_up(&self, path: &mut Path, plies: usize) {
+        let results = std::mem::take(&mut path.series[plies].results);
+        if results.visits == 0 || plies == 0 {
             return;
         }
-        let landed = if path.counted == Counted::Nowhere { 0 } else { results.visits as u16 };
-        path.series -= landed;
-        let mut child = self.node(path.fork);
-        for step in path.steps[..path.fork_plies].iter().rev() {
-            let node = self.add_to_step(step, child, results.visits);
-            if landed > 0 {
-                self.nodes.link(step.link).end_visits(landed);
-            }
-            node.add_results(&results, self.shared);
-            results.q = -results.q;
-            child = node;
+        let child = self.node(path.steps.get(plies).map_or(path.leaf, |step| step.node));
+        let step = path.steps[plies - 1];
+        let node = self.add_to_step(&step, child, results.visits);
+        node.add_results(&results, self.shared);
+        let in_flight = &mut path.series[plies].in_flight;
+        let landed = (*in_flight).min(results.visits as u16);
+        if landed > 0 {
+            *in_flight -= landed;
+            self.nodes.link(step.link).end_visits(landed);
         }
+        let above = &mut path.series[plies - 1];
+        above.left -= results.visits;
+        above.results.add_all(&results.for_parent());
+    }
+
+    /// Gives all nodes of the path what the visits so far have found; these are no longer in flight.
+    fn catch_up(&self, path: &mut Path) {
+        (0..path.series.len()).rev().for_each(|plies| self.hand_up(path, plies));
     }
 
     /// A step of a path, which leads to `child`, has so many visits more. Returns the node that it is a step of.
@@ -212,7 +271,7 @@ impl Tree {
     /// Follows selection from where the path ends, playing the moves in `game`.
     ///
     /// After [`Reached::Leaf`] the visit is [applied](Tree::apply), after a known value it is [finished](Tree::finish);
-    /// otherwise it is [cancelled](Tree::cancel). A series [ends](Tree::end_series) after its last visit.
+    /// otherwise it is [cancelled](Tree::cancel).
     pub fn descend(&self, path: &mut Path, game: &mut Game, expanding: Expanding) -> Reached {
         loop {
             if let Some(reached) = self.step(path, game, expanding) {
@@ -244,6 +303,9 @@ impl Tree {
         {
             corrections.learn(game, node.visits(), value - node.q());
         }
+        if path.in_series {
+            path.mark(game);
+        }
         let choice = self.select(path.leaf, path.exploration);
         let (packed, prior) = (choice.candidate.packed(), choice.candidate.steps());
         let parent = path.leaf;
@@ -264,10 +326,16 @@ impl Tree {
         let Some(taken) = taken.or_else(|| self.take(path, choice.edge, game)) else {
             return Some(Reached::Full);
         };
-        path.steps.push(Step { node: parent, link: taken.link, prior: prior as u16, packed });
-        if path.counted != Counted::Nowhere {
-            self.nodes.link(taken.link).begin_visits(1);
+        let mut series = Series::of(1);
+        if path.in_series {
+            series.left = self.series_length(taken.child, path.series[path.plies()].left);
         }
+        if path.counted != Counted::Nowhere {
+            series.in_flight = series.left as u16;
+            self.nodes.link(taken.link).begin_visits(series.in_flight);
+        }
+        path.steps.push(Step { node: parent, link: taken.link, prior: prior as u16, packed });
+        path.series.push(series);
         path.leaf = taken.child;
         if taken.transposition && self.node(taken.child).visits() > 0 {
             let wdl = self.node(taken.child).wdl_for_parent().flipped();
@@ -362,15 +430,16 @@ impl Tree {
         true
     }
 
+    /// The visit is no longer in flight but on the moves of a series, which are left one after the other.
     fn uncount(&self, path: &Path) {
         if matches!(path.counted, Counted::OnMovesAndLeaf | Counted::Everywhere) {
             self.node(path.leaf).end_visit();
         }
-        if path.counted != Counted::Nowhere {
-            path.steps[path.fork_plies..].iter().for_each(|step| self.nodes.link(step.link).end_visits(1));
-        }
         if path.counted == Counted::Everywhere {
-            path.steps.iter().for_each(|step| self.node(step.node).end_visit());
+            for step in &path.steps {
+                self.nodes.link(step.link).end_visits(1);
+                self.node(step.node).end_visit();
+            }
         }
     }
 
@@ -498,19 +567,11 @@ impl Tree {
         self.uncount(path);
     }
 
-    /// Adds a value, for the side to move at the leaf, to all nodes above it; to those above the fork at the end of the
-    /// series.
+    /// Adds a value, for the side to move at the leaf, to all nodes above it; in a series when they are gone back to.
     fn back_up(&self, path: &mut Path, value: Wdl, kind: VisitKind) {
-        let mut for_parent = value.q();
-        let mut child = self.node(path.leaf);
-        for step in path.steps[path.fork_plies..].iter().rev() {
-            let node = self.add_to_step(step, child, 1);
-            node.add(for_parent, value.draw, self.shared);
-            for_parent = -for_parent;
-            child = node;
-        }
-        if path.fork_plies > 0 {
-            path.behind.add(for_parent, value.draw);
+        path.series[path.steps.len()].results.add(value.q(), value.draw);
+        if !path.in_series {
+            self.catch_up(path);
         }
         self.counters.add(path.worker, kind, path.steps.len());
         if let Some(history) = &self.history {

@@ -14,13 +14,21 @@ use crate::position::Game;
 pub(super) struct Walker {
     path: Path,
     game: Game,
-    /// The game at the node where a series of visits begins.
-    fork: Game,
     priors: Vec<f32>,
     expansion: Expansion,
-    /// What the visits of the last series walked over: [`Path::links`].
+    /// What the visits of the last series walked over.
     #[cfg(test)]
-    pub trace: Vec<(Vec<(NodeId, u32)>, usize)>,
+    pub trace: Vec<WalkedPath>,
+}
+
+/// The path of a visit of a series.
+#[cfg(test)]
+pub(super) struct WalkedPath {
+    /// The nodes above the leaf with their links: [`Path::links`].
+    pub steps: Vec<(NodeId, u32)>,
+    /// How many of these the visit before had walked over, and how many the next one does not go back to.
+    pub begun: usize,
+    pub kept: usize,
 }
 
 /// How often a visit looks again at a leaf that another worker evaluates or expands, which takes two microseconds; then
@@ -44,7 +52,6 @@ impl Walker {
         Walker {
             path: Path::new(worker),
             game: Game::new(),
-            fork: Game::new(),
             priors: Vec::new(),
             expansion: Expansion::default(),
             #[cfg(test)]
@@ -69,32 +76,30 @@ impl Walker {
         self.trace.clear();
         self.game.rewind_to(&context.root);
         // A worker alone has nothing in flight.
-        tree.begin(&mut self.path, tree.shared);
-        let series = match tree.fork(&mut self.path, &mut self.game, most) {
-            Ok(length) => length,
-            Err(reached) => {
-                let end = self.end_visit(context, tree, evaluator, reached);
-                #[cfg(test)]
-                self.trace.push(self.path.links());
-                return (u64::from(end == VisitEnd::Applied), end);
-            }
-        };
-        if series > 1 {
-            self.fork.clone_from(&self.game);
-        }
+        tree.begin_series(&mut self.path, tree.shared, most);
         let mut done = 0;
+        #[cfg(test)]
+        let mut begun = 0;
         loop {
             let reached = tree.descend(&mut self.path, &mut self.game, Expanding::AtSecondVisit);
             let end = self.end_visit(context, tree, evaluator, reached);
             done += u64::from(end == VisitEnd::Applied);
             #[cfg(test)]
-            self.trace.push(self.path.links());
-            if done >= series || end != VisitEnd::Applied || tree.is_proven() {
+            let steps = self.path.links();
+            let next = if end != VisitEnd::Applied || tree.is_proven() {
                 tree.end_series(&mut self.path);
+                None
+            } else {
+                tree.next_in_series(&mut self.path, &mut self.game)
+            };
+            #[cfg(test)]
+            {
+                let kept = next.unwrap_or(0);
+                self.trace.push(WalkedPath { steps, begun: std::mem::replace(&mut begun, kept), kept });
+            }
+            if next.is_none() {
                 return (done, end);
             }
-            self.game.rewind_to(&self.fork);
-            tree.begin_again(&mut self.path);
         }
     }
 
