@@ -107,32 +107,34 @@ impl SumError {
     }
 }
 
-/// The results of visits, summed up.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// The results of visits, summed up as a node does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Results {
     pub visits: u32,
-    /// For one side, −1 to 1 each.
-    pub q: f64,
-    squares: f64,
-    draws: f64,
+    /// For one side.
+    wins: i64,
+    squares: u64,
+    draws: u64,
 }
 
 impl Results {
-    /// Adds one result.
+    /// Of so many visits, each with the result `q`, −1 to 1, and this probability of a draw.
     #[inline]
-    pub fn add(&mut self, q: f32, draw: f32) {
-        let (q, draw) = (f64::from(q), f64::from(draw));
-        self.visits += 1;
-        self.q += q;
-        self.squares += q * q;
-        self.draws += draw;
+    pub fn of(visits: u32, q: f32, draw: f32) -> Results {
+        let (q, count) = (f64::from(q), u64::from(visits));
+        Results {
+            visits,
+            wins: (q * ONE) as i64 * i64::from(visits),
+            squares: (q * q * ONE) as u64 * count,
+            draws: (f64::from(draw) * ONE) as u64 * count,
+        }
     }
 
     /// Adds those of other visits, for the same side.
     #[inline]
-    pub fn add_all(&mut self, others: &Results) {
+    pub fn add(&mut self, others: &Results) {
         self.visits += others.visits;
-        self.q += others.q;
+        self.wins += others.wins;
         self.squares += others.squares;
         self.draws += others.draws;
     }
@@ -140,7 +142,7 @@ impl Results {
     /// The same for the other side.
     #[inline]
     pub fn for_parent(self) -> Results {
-        Results { q: -self.q, ..self }
+        Results { wins: -self.wins, ..self }
     }
 }
 
@@ -238,25 +240,15 @@ impl Node {
     /// Adds a visit with a result `q` for the side that moved into the node.
     #[inline]
     pub fn add(&self, q: f32, draw: f32, shared: bool) {
-        self.add_many(1, q, draw, shared);
-    }
-
-    /// Adds so many visits, each with this result.
-    #[inline]
-    pub fn add_many(&self, visits: u32, q: f32, draw: f32, shared: bool) {
-        let (q, count) = (f64::from(q), u64::from(visits));
-        self.wins.increase((q * ONE) as i64 * i64::from(visits), shared);
-        self.squares.increase((q * q * ONE) as u64 * count, shared);
-        self.draws.increase((f64::from(draw) * ONE) as u64 * count, shared);
-        self.visits.increase(visits, shared);
+        self.add_results(&Results::of(1, q, draw), shared);
     }
 
     /// Adds the results of visits, for the side that moved into the node.
     #[inline]
     pub fn add_results(&self, results: &Results, shared: bool) {
-        self.wins.increase((results.q * ONE) as i64, shared);
-        self.squares.increase((results.squares * ONE) as u64, shared);
-        self.draws.increase((results.draws * ONE) as u64, shared);
+        self.wins.increase(results.wins, shared);
+        self.squares.increase(results.squares, shared);
+        self.draws.increase(results.draws, shared);
         self.visits.increase(results.visits, shared);
     }
 

@@ -9,7 +9,7 @@ use super::correction::Corrections;
 use super::counters::{Counters, SearchCounters};
 use super::history::MoveHistory;
 use super::neuralmateplay::NeuralMatePlayTerms;
-use super::node::{Candidate, Fate, Known, Link, Node, NodeId};
+use super::node::{Candidate, Fate, Known, Link, Node, NodeId, Results};
 use super::node_store::NodeStore;
 use super::params::{ExplorationTable, Params};
 use super::position_values::PositionValues;
@@ -296,7 +296,7 @@ impl Tree {
                 let (copy, after) = (self.nodes.link(id), self.node(child));
                 copy.refresh(after);
                 let draw = after.wdl_for_parent().draw;
-                node.add_many(link.visits(), -copy.q(), draw, false);
+                node.add_results(&Results::of(link.visits(), -copy.q(), draw), false);
                 copy.add_visits(link.visits(), false);
             }
             self.nodes.recount_priors(root);

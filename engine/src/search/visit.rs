@@ -247,7 +247,7 @@ impl Tree {
         }
         let above = &mut path.series[plies - 1];
         above.left -= results.visits;
-        above.results.add_all(&results.for_parent());
+        above.results.add(&results.for_parent());
     }
 
     /// Gives all nodes of the path what the visits so far have found; these are no longer in flight.
@@ -569,7 +569,7 @@ impl Tree {
 
     /// Adds a value, for the side to move at the leaf, to all nodes above it; in a series when they are gone back to.
     fn back_up(&self, path: &mut Path, value: Wdl, kind: VisitKind) {
-        path.series[path.steps.len()].results.add(value.q(), value.draw);
+        path.series[path.steps.len()].results.add(&Results::of(1, value.q(), value.draw));
         if !path.in_series {
             self.catch_up(path);
         }
