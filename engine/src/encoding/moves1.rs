@@ -271,10 +271,10 @@ impl Checks<'_> {
     fn castling(&self, m: Move, side: CastlingSide) -> Rows {
         let view = self.view;
         let (king, to) = squares(m);
-        let corner = m.to();
+        let rook_from = m.to();
         let lands = Square::from_coords(side.rook_to_file(), king.rank());
         let bit = |square: Square| 1u64 << view.square(square);
-        let occupied = view.occupied & !bit(king) & !bit(corner) | bit(to) | bit(lands);
+        let occupied = view.occupied & !bit(king) & !bit(rook_from) | bit(to) | bit(lands);
         let check = rook(view.square(lands), occupied) & view.pieces[THEIRS][KING] != 0;
         let to = usize::from(view.square(to));
         let kind = CASTLING_TARGETS.iter().position(|target| *target == to).unwrap_or(3);

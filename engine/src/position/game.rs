@@ -52,7 +52,7 @@ pub struct Game {
 
 /// A place in a game, without what was before it.
 #[derive(Clone, Debug)]
-pub struct GameMark {
+pub(crate) struct GameMark {
     plies: usize,
     position: Chess,
     hash: u64,
@@ -214,7 +214,7 @@ impl Game {
 
     /// Where the game is, to go back there.
     #[inline]
-    pub fn mark(&self) -> GameMark {
+    pub(crate) fn mark(&self) -> GameMark {
         GameMark {
             plies: self.past.len(),
             position: self.position.clone(),
@@ -232,7 +232,7 @@ impl Game {
     ///
     /// If this game has fewer plies than then. If it is another game, the result is unspecified.
     #[inline]
-    pub fn rewind_to_mark(&mut self, mark: &GameMark) {
+    pub(crate) fn rewind_to_mark(&mut self, mark: &GameMark) {
         assert!(self.past.len() >= mark.plies, "a later position of the same game");
         self.past.truncate(mark.plies);
         self.position.clone_from(&mark.position);
@@ -491,6 +491,35 @@ mod tests {
 
     fn played(fen: Option<&str>, moves: &str) -> Game {
         Game::from_uci(fen, moves.split_whitespace()).unwrap()
+    }
+
+    #[test]
+    fn a_game_goes_back_to_a_mark_with_all_that_it_knew() {
+        let moves =
+            "e2e4 a7a6 e4e5 d7d5 g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f1e2 e7e6 e1g1 f6g8 f3d4 g8f6".split(' ');
+        let (mut game, mut marks) = (Game::new(), Vec::new());
+        let known = |game: &Game| {
+            let counted = (game.ply(), game.repetitions(), game.recurrence(), game.last_move());
+            (game.fen(), game.hash(), game.key(), counted)
+        };
+        for m in moves {
+            marks.push((game.mark(), known(&game)));
+            game.play(game.parse_uci(m).unwrap());
+        }
+        assert!(
+            marks
+                .iter()
+                .any(|(_, (.., (_, repetitions, recurrence, _)))| *repetitions == 1 && recurrence.is_some())
+        );
+        let whole = game.clone();
+        for (mark, then) in marks.iter().rev() {
+            game.rewind_to_mark(mark);
+            assert_eq!(known(&game), *then);
+        }
+        // And on from there.
+        let on = game.continuation(&whole).unwrap();
+        on.into_iter().for_each(|m| game.play(m));
+        assert_eq!(known(&game), known(&whole));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 mod game;
 mod packed;
 
-pub use game::{DrawReason, Game, GameMark, Outcome, PastPosition, PositionError, StartPosition};
+pub(crate) use game::GameMark;
+pub use game::{DrawReason, Game, Outcome, PastPosition, PositionError, StartPosition};
 pub(crate) use game::{is_standard_castling, scrambled};
 pub use packed::PackedMove;

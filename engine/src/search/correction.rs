@@ -1,8 +1,8 @@
 //! Correction history: how far the evaluator was off in positions with the same pawns, and with the same material
 //! (after the correction histories of Stockfish and Caissa, with means of visits in place of search results).
 //!
-//! A node's error is its mean result less the evaluator's value. It is learnt whenever the node's visits have doubled,
-//! and the mean error corrects the values of later leaves with the same pawns or material.
+//! A node's error is its mean result less the evaluator's value. It is learnt when the node chooses a move and its visits
+//! are a power of two, which visits in a row may skip, and the mean error corrects the values of later leaves with the same pawns or material.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 

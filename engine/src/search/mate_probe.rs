@@ -1,4 +1,5 @@
-//! The search for forced mates beside the visits: a slice of nodes now and then, about a tenth of the time.
+//! The search for forced mates beside the visits: a slice of nodes now and then, about a tenth of the time where the game
+//! is decided, and less elsewhere.
 //!
 //! The root has the first slices, then every second one, or all while its value says that it is won; the others go to the
 //! positions of the most visited line.

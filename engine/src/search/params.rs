@@ -36,7 +36,7 @@ pub struct Params {
     /// Back up proven values (mate, stalemate, dead positions, tables) (Winands, Björnsson, Saito: Monte-Carlo Tree
     /// Search Solver, 2008).
     pub solver: bool,
-    /// Look for a forced mate at the root on a tenth of the time, if the solver is on.
+    /// Look for a forced mate at the root and on the most visited line, on a tenth of the time or less, if the solver is on.
     pub mates: bool,
     /// A position that occurs for the second time since the root is a draw.
     pub twofold_draws: bool,
@@ -63,8 +63,8 @@ pub struct Params {
     /// Correction history: an evaluator's value is corrected by this weight times the error of its earlier values in
     /// positions with the same pawns or material. 0 is off.
     pub correction: f32,
-    /// The most visits that a worker makes in a row below a node with thousands of visits before the nodes above get their
-    /// results, where each visit is evaluated by itself. 1 is off.
+    /// The most visits of a node in a row before the node above gets their results, where each visit is evaluated by
+    /// itself: 1 to [`Params::MOST_SERIES`]. 1 is off.
     pub series: u32,
     /// Progressive widening: below the root, moves are taken for the first time until their priors sum up to this share,
     /// at least six of them, and two more for each doubling of the node's visits from eight on (Monty). 1 is off.
@@ -161,6 +161,9 @@ impl Default for Params {
 }
 
 impl Params {
+    /// The longest series: a link can count all visits in flight by its move, of 512 workers.
+    pub const MOST_SERIES: u32 = 127;
+
     /// The defaults for a native network, one that answers [value and policy apart](crate::eval::SplitEvaluator): it is
     /// searched ten times as deep as others, and its priors and values have other errors. Tuned: `docs/results/tuning.md`.
     pub fn native() -> Params {

@@ -5,9 +5,10 @@
 //! at a time, or only while the leaf waits for its evaluation in a batch. [`Tree::apply`] and [`Tree::finish`] end a visit
 //! with a value, [`Tree::cancel`] without.
 //!
-//! Visits come in series, or one by one. In a series ([`Tree::begin_series`]) a node with N visits is visited several times
-//! in a row before the node above it is given the results and chooses again: once for each [`SERIES_SHARE`] of N, and once
-//! more. Which of the moves above is best would hardly have changed meanwhile.
+//! Visits come in series, or one by one. In a series ([`Tree::begin_series`]) a node is visited several times in a row
+//! before the node above it is given the results and chooses again: once, and once more for each [`SERIES_SHARE`] visits
+//! that it has by the move of the path, but not more often than [`Params::series`](super::Params::series) or the series of
+//! the node above allows. Which of the moves above is best would hardly have changed meanwhile.
 
 use shakmaty::{Color, Move};
 
@@ -16,6 +17,7 @@ use super::counters::VisitKind;
 use super::expansion::{Expansion, Leaf};
 use super::history::MoveHistory;
 use super::node::{Fate, Node, NodeId, Results, SumError};
+use super::params::Params;
 use super::proof::Proof;
 use super::tree::Tree;
 use crate::eval::Wdl;
@@ -131,7 +133,7 @@ impl Path {
 }
 
 /// A series has one visit more for each so many visits of its node.
-const SERIES_SHARE: u32 = 16;
+pub(super) const SERIES_SHARE: u32 = 16;
 
 /// Where a descent ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -181,19 +183,19 @@ impl Tree {
         self.begin(path, counted);
         path.in_series = true;
         let most = u32::try_from(most).unwrap_or(u32::MAX);
-        path.series[0].left = self.series_length(self.root, most);
+        path.series[0].left = self.series_length(self.node(self.root).visits(), most);
     }
 
-    /// The visits in a row of a node, at most so many.
+    /// How often a node with so many visits may be visited in a row, at most `most` times.
     #[inline]
-    fn series_length(&self, id: NodeId, most: u32) -> u32 {
-        (1 + self.node(id).visits() / SERIES_SHARE).min(self.params.series).min(most)
+    fn series_length(&self, visits: u32, most: u32) -> u32 {
+        (1 + visits / SERIES_SHARE).min(self.params.series.clamp(1, Params::MOST_SERIES)).min(most)
     }
 
     /// After a visit of a series: hands its result up to the first node of the path that may be visited once more, where
     /// `game` goes back to, to descend from there. Returns whether there is one, and how many plies it is from the root.
     pub fn next_in_series(&self, path: &mut Path, game: &mut Game) -> Option<usize> {
-        while self.leave(path) {
+        while self.leave(path, game) {
             let series = path.series[path.plies()];
             // What is proven has nothing more to find.
             if series.left > 0 && (path.plies() == 0 || self.known_value(path.leaf).is_none()) {
@@ -209,15 +211,17 @@ impl Tree {
         None
     }
 
-    /// Ends a series: all nodes of the path get what it has found.
-    pub fn end_series(&self, path: &mut Path) {
-        while self.leave(path) {}
+    /// Ends a series, or gives up the visit that is under way: all nodes of the path get what was found, and nothing is in
+    /// flight any more. `game` is at the path's last node.
+    pub fn end_series(&self, path: &mut Path, game: &Game) {
+        while self.leave(path, game) {}
     }
 
-    /// Ends the series of the path's last node and goes back to the node above; returns whether there is one.
+    /// Ends the series of the path's last node and goes back to the node above; returns whether there is one. `game` is at
+    /// that node or below.
     #[inline]
-    fn leave(&self, path: &mut Path) -> bool {
-        self.hand_up(path, path.plies());
+    fn leave(&self, path: &mut Path, game: &Game) -> bool {
+        self.hand_up(path, path.plies(), Some(game));
         let Some(step) = path.steps.pop() else { return false };
         let in_flight = path.series.pop().map_or(0, |series| series.in_flight);
         if in_flight > 0 {
@@ -228,15 +232,19 @@ impl Tree {
     }
 
     /// Gives the node before so many plies what the series of the node after them has found; these visits are no longer in
-    /// flight.
+    /// flight. `game`, if there is one, is at one of these nodes or below.
     #[inline]
-    fn hand_up(&self, path: &mut Path, plies: usize) {
-        let results = std::mem::take(&mut path.series[plies].results);
+    fn hand_up(&self, path: &mut Path, plies: usize, game: Option<&Game>) {
+        let mut results = std::mem::take(&mut path.series[plies].results);
         if results.visits == 0 || plies == 0 {
             return;
         }
         let child = self.node(path.steps.get(plies).map_or(path.leaf, |step| step.node));
         let step = path.steps[plies - 1];
+        if let (true, Some(proof)) = (self.shared, child.proof()) {
+            // Another worker may have proven it meanwhile.
+            results = Results::of(results.visits, proof.wdl().q(), proof.wdl().draw);
+        }
         let node = self.add_to_step(&step, child, results.visits);
         node.add_results(&results, self.shared);
         let in_flight = &mut path.series[plies].in_flight;
@@ -245,6 +253,9 @@ impl Tree {
             *in_flight -= landed;
             self.nodes.link(step.link).end_visits(landed);
         }
+        if let Some(game) = game.filter(|_| plies > 1) {
+            self.record_value(node, results.visits, || game.past()[self.game.ply() + plies - 1].hash());
+        }
         let above = &mut path.series[plies - 1];
         above.left -= results.visits;
         above.results.add(&results.for_parent());
@@ -252,7 +263,7 @@ impl Tree {
 
     /// Gives all nodes of the path what the visits so far have found; these are no longer in flight.
     fn catch_up(&self, path: &mut Path) {
-        (0..path.series.len()).rev().for_each(|plies| self.hand_up(path, plies));
+        (0..path.series.len()).rev().for_each(|plies| self.hand_up(path, plies, None));
     }
 
     /// A step of a path, which leads to `child`, has so many visits more. Returns the node that it is a step of.
@@ -328,7 +339,9 @@ impl Tree {
         };
         let mut series = Series::of(1);
         if path.in_series {
-            series.left = self.series_length(taken.child, path.series[path.plies()].left);
+            // A transposition may have many visits by other paths.
+            let visits = self.nodes.link(taken.link).visits();
+            series.left = self.series_length(visits, path.series[path.plies()].left);
         }
         if path.counted != Counted::Nowhere {
             series.in_flight = series.left as u16;
@@ -533,21 +546,24 @@ impl Tree {
         self.position_values.as_ref()?.get(game.hash())
     }
 
-    /// Records the values of the positions of a visit that has ended, for [`Tree::position_value`]; `game` is at its
-    /// leaf.
+    /// Records the value of a position with this hash for [`Tree::position_value`], if the last so many visits of its node
+    /// have brought their number to a power of two or beyond it.
     #[inline]
-    pub(super) fn record_values(&self, path: &Path, game: &Game) {
+    pub(super) fn record_value(&self, node: &Node, last: u32, hash: impl FnOnce() -> u64) {
         let Some(values) = &self.position_values else { return };
-        let hashes =
-            game.past().iter().map(|past| past.hash()).chain([game.hash()]).skip(self.game.ply() + 1);
-        for (step, hash) in path.steps.iter().zip(hashes) {
-            let node = self.node(self.nodes.link(step.link).child());
-            let visits = node.visits();
-            // A draw by repetition is one of the path, not of the position.
-            let of_path = matches!(node.fate(), Fate::Threefold | Fate::Twofold(_));
-            if visits.is_power_of_two() && !of_path {
-                values.put(hash, node.wdl_for_parent().flipped(), visits);
-            }
+        let visits = node.visits();
+        // A draw by repetition is one of the path, not of the position.
+        let of_path = matches!(node.fate(), Fate::Threefold | Fate::Twofold(_));
+        if visits.checked_ilog2() != visits.saturating_sub(last).checked_ilog2() && !of_path {
+            values.put(hash(), node.wdl_for_parent().flipped(), visits);
+        }
+    }
+
+    /// The same for the position at a path's end, which was visited; `game` is there.
+    #[inline]
+    pub(super) fn record_leaf(&self, path: &Path, game: &Game) {
+        if path.plies() > 0 {
+            self.record_value(self.node(path.leaf), 1, || game.hash());
         }
     }
 
@@ -562,7 +578,7 @@ impl Tree {
         self.uncount(path);
     }
 
-    /// Cancels a visit: the statistics are as if it had never been.
+    /// Cancels a visit: the statistics are as if it had never been; in a series once [that has ended](Tree::end_series).
     pub fn cancel(&self, path: &Path) {
         self.uncount(path);
     }

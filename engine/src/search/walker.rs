@@ -87,7 +87,7 @@ impl Walker {
             #[cfg(test)]
             let steps = self.path.links();
             let next = if end != VisitEnd::Applied || tree.is_proven() {
-                tree.end_series(&mut self.path);
+                tree.end_series(&mut self.path, &self.game);
                 None
             } else {
                 tree.next_in_series(&mut self.path, &mut self.game)
@@ -116,7 +116,7 @@ impl Walker {
             match reached {
                 Reached::Known { wdl, transposition } => {
                     tree.finish(&mut self.path, wdl, transposition);
-                    tree.record_values(&self.path, &self.game);
+                    tree.record_leaf(&self.path, &self.game);
                     return VisitEnd::Applied;
                 }
                 Reached::Leaf if !tree.shared || tree.count(&mut self.path) => {
@@ -159,7 +159,7 @@ impl Walker {
         }
         if let Some(wdl) = tree.position_value(&self.game).filter(|_| plies > 0) {
             tree.apply(&mut self.path, Leaf::Known(wdl));
-            tree.record_values(&self.path, &self.game);
+            tree.record_leaf(&self.path, &self.game);
             return;
         }
         let wdl = context.adjusted(&self.game, evaluator.value(&self.game));
@@ -170,7 +170,7 @@ impl Walker {
         } else {
             tree.apply_value(&mut self.path, &self.game, wdl, None);
         }
-        tree.record_values(&self.path, &self.game);
+        tree.record_leaf(&self.path, &self.game);
     }
 
     fn ask_policy(
@@ -195,6 +195,7 @@ impl Walker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::visit::SERIES_SHARE;
     use crate::search::{Limits, Params};
     use crate::sparse::SparseNetwork;
     use crate::tables::Tables;
@@ -245,6 +246,44 @@ mod tests {
         assert!(!variation.starts_with(&line) || variation == line, "{variation:?}");
         assert!(tree.start(&game, &[], Params::native(), 1), "the tree is kept");
         assert_eq!(tree.root_proof(), None);
+    }
+
+    #[test]
+    fn no_node_is_visited_more_often_in_a_row_than_its_visits_allow() {
+        let game = Game::new();
+        let mut tree = Tree::empty(1 << 25);
+        let (limits, tables) = (Limits::default(), Tables::default());
+        let params = Params { series: 40, ..Params::native() };
+        let (context, _) = SearchContext::start(&mut tree, game, limits, params, tables, 2);
+        let (mut walker, mut evaluator) = (Walker::new(0), SparseNetwork::embedded().evaluator());
+        walker.start(&context);
+        let (mut done, mut longest) = (0, 0);
+        for most in [1, 7, 40, 100].into_iter().cycle() {
+            let before = done;
+            let (visits, end) = walker.visit(&context, &tree, &mut evaluator, most);
+            assert_eq!(end, VisitEnd::Applied);
+            assert!(visits == walker.trace.len() as u64 && visits <= most.min(40));
+            done += visits;
+            // Of each link of the path, the visits in a row that went by it.
+            let mut row: Vec<(u32, u32)> = Vec::new();
+            let mut ended = |(link, visits): (u32, u32)| {
+                longest = longest.max(visits);
+                let at_first = tree.nodes.link(link).visits() - visits;
+                assert!(visits <= 1 + at_first / SERIES_SHARE, "{visits} in a row after {at_first}");
+            };
+            for path in &walker.trace {
+                row.drain(path.begun..).for_each(&mut ended);
+                row.extend(path.steps[path.begun..].iter().map(|(_, link)| (*link, 0)));
+                row.iter_mut().for_each(|(_, visits)| *visits += 1);
+            }
+            row.drain(..).for_each(&mut ended);
+            assert!(visits <= 1 + before / u64::from(SERIES_SHARE));
+            if done > 8_000 {
+                break;
+            }
+        }
+        assert!(longest > 30, "{longest}");
+        assert_eq!((u64::from(tree.node(tree.root).visits()), tree.check_at_rest()), (done, Ok(())));
     }
 
     /// After a series all nodes know what came of it, as if each visit had been backed up by itself.

@@ -8,6 +8,7 @@ use super::strength::{FULL_SKILL, STRONGEST, WEAKEST};
 use crate::eval::Precision;
 use crate::onnx::MAX_STEPS;
 use crate::players::Player;
+use crate::search::Params;
 
 /// A count from a spin whose minimum is 1.
 fn count(value: i64) -> usize {
@@ -488,19 +489,19 @@ pub static TABLE: &[UciOption] = &[
         aliases: &[],
         kind: OptionKind::Spin(
             1,
-            1024,
+            Params::MOST_SERIES as i64,
             |s| i64::from(s.params.series),
             |s, v| s.params.series = u32::try_from(v).unwrap_or(1),
         ),
         effect: OptionEffect::Params,
-        doc: "most visits in a row below a node with thousands of them before the nodes above get their results, with the backend `native`; 1 is off",
+        doc: "most visits in a row of a node before the node above gets their results: one, and one more for each 16 that it has, with the backend `native`; 1 is off",
     },
     UciOption {
         name: "MateSearch",
         aliases: &[],
         kind: OptionKind::Check(|s| s.params.mates, |s, v| s.params.mates = v),
         effect: OptionEffect::Params,
-        doc: "look for a forced mate at the root on a tenth of the time; needs `Solver`",
+        doc: "look for a forced mate at the root and on the most visited line, on a tenth of the time or less; needs `Solver`",
     },
     UciOption {
         name: "TwoFoldDraws",
