@@ -4,7 +4,7 @@
 //! bit. They are read without a lock: a reader may see one visit's change of some fields and not yet of others, which
 //! the next visit mends.
 
-use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use super::proof::Proof;
 use crate::eval::Wdl;
@@ -464,16 +464,53 @@ impl Candidate {
 /// links.
 #[derive(Debug, Default)]
 pub(super) struct Link {
+    counts: AtomicU64,
     /// The node after the move; of a head the next block, or [`NONE`].
     child: AtomicU32,
-    /// Visits by this move (the child may have more, by other paths); of the first head the sum of the priors of the
-    /// moves with visits, in units of 1/65535.
-    visits: AtomicU32,
     /// The child's mean result after the last visit by this move: bits of an `f32`; of the first head the sum of the
     /// squared priors.
     q: AtomicU32,
-    in_flight: AtomicU16,
-    proven: AtomicU8,
+}
+
+/// What a link counts, in one number that is read and changed at once. From the lowest bit: 32 bits of visits by this move
+/// (the child may have more, by other paths), 24 of visits in flight, 2 of what is known about the move's result. A first
+/// head has in place of the visits the sum of the priors of the moves with visits, in units of 1/65535.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LinkCounts(u64);
+
+/// One visit in flight.
+const IN_FLIGHT: u64 = 1 << 32;
+
+/// The place of what is known.
+const KNOWN: u32 = 56;
+
+impl LinkCounts {
+    #[inline]
+    pub fn visits(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// None is in flight, and nothing is known.
+    #[inline]
+    pub fn are_visits_alone(self) -> bool {
+        self.0 < IN_FLIGHT
+    }
+
+    #[inline]
+    pub fn in_flight(self) -> u32 {
+        (self.0 >> 32) as u32 & 0xff_ffff
+    }
+
+    /// What is known about the move's result, for the side that makes it.
+    #[inline]
+    pub fn known(self) -> Known {
+        match self.0 >> KNOWN {
+            0 => Known::Nothing,
+            1 => Known::Won,
+            2 => Known::Drawn,
+            _ => Known::Lost,
+        }
+    }
 }
 
 /// The proven value of a child as its link knows it: for the side that makes the move.
@@ -487,11 +524,14 @@ pub(super) enum Known {
 
 impl Link {
     pub fn reset(&self, child: u32) {
+        self.counts.store(0, Ordering::Relaxed);
         self.child.store(child, Ordering::Relaxed);
-        self.visits.store(0, Ordering::Relaxed);
         self.q.store(0, Ordering::Relaxed);
-        self.in_flight.store(0, Ordering::Relaxed);
-        self.proven.store(0, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub fn counts(&self) -> LinkCounts {
+        LinkCounts(self.counts.load(Ordering::Relaxed))
     }
 
     #[inline]
@@ -501,13 +541,15 @@ impl Link {
 
     #[inline]
     pub fn visits(&self) -> u32 {
-        self.visits.load(Ordering::Relaxed)
+        self.counts().visits()
     }
 
-    /// Adds to the visits, or to what a head counts in their place; returns what they were.
+    /// Adds to the visits, or to what a head counts in their place; so many of the visits in flight end. Returns what the
+    /// visits were.
     #[inline]
-    pub fn add_visits(&self, visits: u32, shared: bool) -> u32 {
-        self.visits.increase(visits, shared)
+    pub fn add_visits(&self, visits: u32, landed: u32, shared: bool) -> u32 {
+        let change = u64::from(visits).wrapping_sub(u64::from(landed) * IN_FLIGHT);
+        LinkCounts(self.counts.increase(change, shared)).visits()
     }
 
     #[inline]
@@ -525,44 +567,46 @@ impl Link {
     /// units of 1/65535.
     pub fn set_priors(&self, squares: f32, visited: u32) {
         self.q.store(squares.to_bits(), Ordering::Relaxed);
-        self.visits.store(visited, Ordering::Relaxed);
+        self.counts.store(visited.into(), Ordering::Relaxed);
     }
 
     #[inline]
     pub fn in_flight(&self) -> u32 {
-        u32::from(self.in_flight.load(Ordering::Relaxed))
+        self.counts().in_flight()
     }
 
-    pub fn begin_visits(&self, visits: u16) {
-        self.in_flight.fetch_add(visits, Ordering::Relaxed);
-    }
-
-    pub fn end_visits(&self, visits: u16) {
-        self.in_flight.fetch_sub(visits, Ordering::Relaxed);
-    }
-
-    /// What is known about the move's result, for the side that makes it.
     #[inline]
     pub fn known(&self) -> Known {
-        match self.proven.load(Ordering::Relaxed) {
-            0 => Known::Nothing,
-            1 => Known::Won,
-            2 => Known::Drawn,
-            _ => Known::Lost,
-        }
+        self.counts().known()
+    }
+
+    pub fn begin_visits(&self, visits: u32) {
+        self.counts.fetch_add(u64::from(visits) * IN_FLIGHT, Ordering::Relaxed);
+    }
+
+    pub fn end_visits(&self, visits: u32) {
+        self.counts.fetch_sub(u64::from(visits) * IN_FLIGHT, Ordering::Relaxed);
     }
 
     /// Copies the child's mean result and proof.
     #[inline]
     pub fn refresh(&self, child: &Node) {
         self.q.store(child.q().to_bits(), Ordering::Relaxed);
-        let known = match child.proof() {
-            None => return,
-            Some(Proof::Loss(_)) => 1,
-            Some(Proof::Draw) => 2,
-            Some(Proof::Win(_)) => 3,
+        if let Some(proof) = child.proof() {
+            self.set_known(proof);
+        }
+    }
+
+    #[cold]
+    fn set_known(&self, proof: Proof) {
+        let known = match proof {
+            Proof::Loss(_) => 1,
+            Proof::Draw => 2,
+            Proof::Win(_) => 3,
         };
-        self.proven.store(known, Ordering::Relaxed);
+        let mask = (1 << KNOWN) - 1;
+        let replace = |counts: u64| Some(counts & mask | known << KNOWN);
+        let _ = self.counts.fetch_update(Ordering::Relaxed, Ordering::Relaxed, replace);
     }
 }
 

@@ -155,7 +155,7 @@ impl Tree {
             let (m, view) = children[edge];
             let visited = view.value.is_some();
             let u = match links.get(edge) {
-                Some(link) => context.u(link, view.prior),
+                Some(link) => context.u(link, link.counts(), view.prior),
                 None => context.unvisited_u(view.prior),
             };
             MoveStats {

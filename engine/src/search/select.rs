@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::neuralmateplay::{SelectionTerms, StandardPuct};
-use super::node::{Candidate, Known, Link, Node, NodeId};
+use super::node::{Candidate, Known, Link, LinkCounts, Node, NodeId};
 use super::tree::Tree;
 
 impl Tree {
@@ -33,12 +33,11 @@ impl Tree {
         let mut taken = 0;
         let untaken = self.nodes.for_each_taken(self.node(id), |edge, link_id, link, candidate| {
             taken = edge + 1;
-            let known = link.known();
-            let settled = known == Known::Lost || (context.proven && known != Known::Nothing);
-            if settled || link.visits() < context.hopeless_below {
+            let counts = link.counts();
+            if context.is_settled(counts) || counts.visits() < context.hopeless_below {
                 return;
             }
-            let score = context.q(link) + context.u(link, candidate.prior());
+            let score = context.q(link, counts) + context.u(link, counts, candidate.prior());
             if score > best {
                 (best, choice) = (score, Some(Choice { edge, taken: Some((link_id, link)), candidate }));
             }
@@ -143,15 +142,29 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
         self.tree.node(link.child())
     }
 
+    /// There is nothing more to find below a move.
+    #[inline]
+    fn is_settled(&self, counts: LinkCounts) -> bool {
+        if counts.are_visits_alone() {
+            return false;
+        }
+        let known = counts.known();
+        known == Known::Lost || (self.proven && known != Known::Nothing)
+    }
+
     /// Q of a move that has been taken, with the virtual loss of its in-flight visits, for the side that makes it.
     #[inline]
-    fn q(&self, link: &Link) -> f32 {
-        let (visits, in_flight) = (link.visits() as f32, link.in_flight() as f32);
+    fn q(&self, link: &Link, counts: LinkCounts) -> f32 {
+        let q = || self.terms.q(link.q(), || self.child(link));
+        if counts.are_visits_alone() && counts.visits() > 0 {
+            return q();
+        }
+        let (visits, in_flight) = (counts.visits() as f32, counts.in_flight() as f32);
         if visits == 0.0 {
             // Its first evaluation is still in flight.
             return self.unvisited_q - self.virtual_loss * (in_flight / (in_flight + 1.0));
         }
-        let q = self.terms.q(link.q(), || self.child(link));
+        let q = q();
         if in_flight == 0.0 {
             return q;
         }
@@ -160,8 +173,8 @@ impl<'a, T: SelectionTerms> SelectionContext<'a, T> {
 
     /// U of a move that has been taken: its exploration.
     #[inline]
-    pub fn u(&self, link: &Link, prior: f32) -> f32 {
-        let started = link.visits() as f32 + link.in_flight() as f32;
+    pub fn u(&self, link: &Link, counts: LinkCounts, prior: f32) -> f32 {
+        let started = (counts.visits() + counts.in_flight()) as f32;
         self.exploration * self.terms.exploration_factor(|| self.child(link)) * prior / (1.0 + started)
     }
 

@@ -297,7 +297,7 @@ impl Tree {
                 copy.refresh(after);
                 let draw = after.wdl_for_parent().draw;
                 node.add_results(&Results::of(link.visits(), -copy.q(), draw), false);
-                copy.add_visits(link.visits(), false);
+                copy.add_visits(link.visits(), 0, false);
             }
             self.nodes.recount_priors(root);
             Some(root)

@@ -53,7 +53,7 @@ struct Series {
     /// How many more there may be. A visit that is under way is one of them until its result is handed up to the node.
     left: u32,
     /// How many of them are in flight on the move to the node, if that is counted.
-    in_flight: u16,
+    in_flight: u32,
     /// Whether the game has been marked where it is at the node.
     is_marked: bool,
     /// The results that the node above has not got yet.
@@ -245,14 +245,11 @@ impl Tree {
             // Another worker may have proven it meanwhile.
             results = Results::of(results.visits, proof.wdl().q(), proof.wdl().draw);
         }
-        let node = self.add_to_step(&step, child, results.visits);
-        node.add_results(&results, self.shared);
         let in_flight = &mut path.series[plies].in_flight;
-        let landed = (*in_flight).min(results.visits as u16);
-        if landed > 0 {
-            *in_flight -= landed;
-            self.nodes.link(step.link).end_visits(landed);
-        }
+        let landed = results.visits.min(*in_flight);
+        *in_flight -= landed;
+        let node = self.add_to_step(&step, child, results.visits, landed);
+        node.add_results(&results, self.shared);
         if let Some(game) = game.filter(|_| plies > 1) {
             self.record_value(node, results.visits, || game.past()[self.game.ply() + plies - 1].hash());
         }
@@ -266,14 +263,15 @@ impl Tree {
         (0..path.series.len()).rev().for_each(|plies| self.hand_up(path, plies, None));
     }
 
-    /// A step of a path, which leads to `child`, has so many visits more. Returns the node that it is a step of.
+    /// A step of a path, which leads to `child`, has so many visits more and so many in flight less. Returns the node that
+    /// it is a step of.
     #[inline]
-    fn add_to_step(&self, step: &Step, child: &Node, visits: u32) -> &Node {
+    fn add_to_step(&self, step: &Step, child: &Node, visits: u32, landed: u32) -> &Node {
         let link = self.nodes.link(step.link);
-        if link.add_visits(visits, self.shared) == 0
+        if link.add_visits(visits, landed, self.shared) == 0
             && let Some(head) = self.nodes.head_of(step.node)
         {
-            head.add_visits(u32::from(step.prior), self.shared);
+            head.add_visits(u32::from(step.prior), 0, self.shared);
         }
         link.refresh(child);
         self.node(step.node)
@@ -344,7 +342,7 @@ impl Tree {
             series.left = self.series_length(visits, path.series[path.plies()].left);
         }
         if path.counted != Counted::Nowhere {
-            series.in_flight = series.left as u16;
+            series.in_flight = series.left;
             self.nodes.link(taken.link).begin_visits(series.in_flight);
         }
         path.steps.push(Step { node: parent, link: taken.link, prior: prior as u16, packed });
@@ -510,7 +508,8 @@ impl Tree {
         if let Some(proof) = proof {
             node.set_fate(Fate::Proven(proof));
         }
-        node.add_own(-wdl.q(), wdl.draw, self.shared);
+        // Whoever visits a leaf first has it for itself.
+        node.add_own(-wdl.q(), wdl.draw, self.shared && node.visits() > 0);
         self.back_up(path, wdl, kind);
         if path.taken_back > 0 {
             self.catch_up(path);

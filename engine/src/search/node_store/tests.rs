@@ -32,7 +32,7 @@ fn links_stay_in_place_and_in_order_while_a_node_gets_more() {
         for (parent, added) in [a, b].into_iter().zip(&mut added) {
             let (link, child) = add_link(&store, parent);
             assert_eq!(store.link_id(parent, edge), link);
-            store.link(link).add_visits(edge as u32 + 1, false);
+            store.link(link).add_visits(edge as u32 + 1, 0, false);
             added.push((link, child));
         }
     }
