@@ -168,7 +168,18 @@ impl Params {
     /// searched ten times as deep as others, and its priors and values have other errors. Tuned: `docs/results/tuning.md`.
     pub fn native() -> Params {
         Params {
-            puct: Puct { c: 0.9, exponent: 0.62, deviation: 0.8, jitter: 0.2, ..Puct::default() },
+            puct: Puct {
+                c: 0.72,
+                exponent: 0.66,
+                deviation: 1.0,
+                root: 1.28,
+                jitter: 0.2,
+                ..Puct::default()
+            },
+            fpu: 0.224,
+            policy_temperature: 1.49,
+            root_policy_temperature: 1.77,
+            reply_policy_temperature: 1.2,
             ..Params::default()
         }
     }
