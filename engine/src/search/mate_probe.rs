@@ -37,7 +37,7 @@ const LEAST_MEMORY: usize = 64 << 10;
 const MOST_MEMORY: usize = 8 << 20;
 
 /// Nodes for each visit, and for each evaluation of a batch, where the game is decided: about a tenth of the time.
-const NODES: u64 = 3;
+const NODES: u64 = 2;
 const NODES_BATCHED: u64 = 30;
 
 /// Where it is not decided, so many times fewer: mates are rare there, and a tenth of the time is worth more.
@@ -255,7 +255,7 @@ mod tests {
         let (context, _) = SearchContext::start(&mut tree, root, limits, Params::native(), tables, 1);
         let mut probe = MateProbe::new(64 << 20, true);
         probe.start(&context);
-        let found = probe.advance(&context, 200_000, -WINNING, |_, _| Vec::new(), &mut || false);
+        let found = probe.advance(&context, 300_000, -WINNING, |_, _| Vec::new(), &mut || false);
         assert!(matches!(found, Some(Probed::Mate(mate)) if mate.plies_at_most >= 9));
         assert!(probe.slices > 2 * ROOT_SLICES, "{}", probe.slices);
         // Those below it have them when the root has nothing left to find.
@@ -292,7 +292,7 @@ mod tests {
             let mut probe = MateProbe::new(64 << 20, true);
             probe.start(&context);
             let line = vec![context.root_moves[0]];
-            let found = probe.advance(&context, 16_000, value, |_, _| line.clone(), &mut || false);
+            let found = probe.advance(&context, 24_000, value, |_, _| line.clone(), &mut || false);
             assert!(found.is_none());
             (probe.slices, probe.below.len())
         };

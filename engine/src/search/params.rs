@@ -161,7 +161,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The longest series: a link can count all visits in flight by its move, of 512 workers.
+    /// The longest series.
     pub const MOST_SERIES: u32 = 127;
 
     /// The defaults for a native network, one that answers [value and policy apart](crate::eval::SplitEvaluator): it is

@@ -508,8 +508,9 @@ impl Tree {
         if let Some(proof) = proof {
             node.set_fate(Fate::Proven(proof));
         }
-        // Whoever visits a leaf first has it for itself.
-        node.add_own(-wdl.q(), wdl.draw, self.shared && node.visits() > 0);
+        // Whoever visits a leaf first has it for itself, until it has moves.
+        let is_shared = self.shared && (node.visits() > 0 || node.is_expanded());
+        node.add_own(-wdl.q(), wdl.draw, is_shared);
         self.back_up(path, wdl, kind);
         if path.taken_back > 0 {
             self.catch_up(path);

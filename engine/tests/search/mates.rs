@@ -13,7 +13,7 @@ use super::support::*;
 fn mates_are_reported_with_a_line_that_ends_in_mate() {
     for (game, moves) in sample_of_mates(1..=3) {
         let fen = game.fen();
-        let outcome = search(split(1), &game, visits(60_000));
+        let outcome = search(split(1), &game, visits(90_000));
         let line = &outcome.report.lines[0];
         let Score::Mate(found) = line.score else { panic!("{fen}: {:?}", line.score) };
         assert!(found >= moves.into(), "{fen}: {found}");
@@ -35,7 +35,7 @@ fn mates_end_only_searches_that_they_decide() {
     let deep = Game::from_fen("8/8/8/8/8/6P1/6k1/4KR1R w K - 0 1").unwrap();
     let found = |mates| {
         let params = Params { mates, ..Params::default() };
-        matches!(search_with(params, split(1), &deep, visits(6_000)).report.lines[0].score, Score::Mate(_))
+        matches!(search_with(params, split(1), &deep, visits(9_000)).report.lines[0].score, Score::Mate(_))
     };
     assert_eq!((found(true), found(false)), (true, false));
     let moves = ["a1a2", "a1b1"].map(|m| game.parse_uci(m).unwrap()).to_vec();
