@@ -39,6 +39,13 @@ pub struct StartPosition {
 #[derive(Debug)]
 pub struct Game {
     start: StartPosition,
+    present: Present,
+    past: Vec<PastPosition>,
+}
+
+/// The current position, and what is known about it from those before.
+#[derive(Clone, Debug)]
+struct Present {
     position: Chess,
     hash: u64,
     repetitions: u32,
@@ -47,19 +54,13 @@ pub struct Game {
     /// A hash of the set of positions that can still be repeated.
     repeatable: u64,
     last_move: Option<Move>,
-    past: Vec<PastPosition>,
 }
 
 /// A place in a game, without what was before it.
 #[derive(Clone, Debug)]
 pub(crate) struct GameMark {
     plies: usize,
-    position: Chess,
-    hash: u64,
-    repetitions: u32,
-    recurrence: u32,
-    repeatable: u64,
-    last_move: Option<Move>,
+    present: Present,
 }
 
 /// The result of a game that ended by the rules.
@@ -112,27 +113,13 @@ impl Default for Game {
 
 impl Clone for Game {
     fn clone(&self) -> Game {
-        Game {
-            start: self.start,
-            position: self.position.clone(),
-            hash: self.hash,
-            repetitions: self.repetitions,
-            recurrence: self.recurrence,
-            repeatable: self.repeatable,
-            last_move: self.last_move,
-            past: self.past.clone(),
-        }
+        Game { start: self.start, present: self.present.clone(), past: self.past.clone() }
     }
 
     /// Reuses the memory of `self`, for searches that copy their root repeatedly.
     fn clone_from(&mut self, source: &Game) {
         self.start = source.start;
-        self.position = source.position.clone();
-        self.hash = source.hash;
-        self.repetitions = source.repetitions;
-        self.recurrence = source.recurrence;
-        self.repeatable = source.repeatable;
-        self.last_move = source.last_move;
+        self.present.clone_from(&source.present);
         self.past.clone_from(&source.past);
     }
 }
@@ -151,7 +138,9 @@ impl Game {
             en_passant: position.maybe_ep_square(),
         };
         let past = Vec::new();
-        Game { start, position, hash, repetitions: 0, recurrence: 0, repeatable: 0, last_move: None, past }
+        let present =
+            Present { position, hash, repetitions: 0, recurrence: 0, repeatable: 0, last_move: None };
+        Game { start, present, past }
     }
 
     /// Reads a FEN, X-FEN or Shredder-FEN; the two counters may be missing.
@@ -204,26 +193,13 @@ impl Game {
         assert!(self.past.len() >= earlier.past.len(), "a later position of the same game");
         self.past.truncate(earlier.past.len());
         self.start = earlier.start;
-        self.position.clone_from(&earlier.position);
-        self.hash = earlier.hash;
-        self.repetitions = earlier.repetitions;
-        self.recurrence = earlier.recurrence;
-        self.repeatable = earlier.repeatable;
-        self.last_move = earlier.last_move;
+        self.present.clone_from(&earlier.present);
     }
 
     /// Where the game is, to go back there.
     #[inline]
     pub(crate) fn mark(&self) -> GameMark {
-        GameMark {
-            plies: self.past.len(),
-            position: self.position.clone(),
-            hash: self.hash,
-            repetitions: self.repetitions,
-            recurrence: self.recurrence,
-            repeatable: self.repeatable,
-            last_move: self.last_move,
-        }
+        GameMark { plies: self.past.len(), present: self.present.clone() }
     }
 
     /// Goes back to where the game was marked.
@@ -235,12 +211,7 @@ impl Game {
     pub(crate) fn rewind_to_mark(&mut self, mark: &GameMark) {
         assert!(self.past.len() >= mark.plies, "a later position of the same game");
         self.past.truncate(mark.plies);
-        self.position.clone_from(&mark.position);
-        self.hash = mark.hash;
-        self.repetitions = mark.repetitions;
-        self.recurrence = mark.recurrence;
-        self.repeatable = mark.repeatable;
-        self.last_move = mark.last_move;
+        self.present.clone_from(&mark.present);
     }
 
     /// The position that the game was set up with.
@@ -250,22 +221,22 @@ impl Game {
 
     /// The current position.
     pub fn position(&self) -> &Chess {
-        &self.position
+        &self.present.position
     }
 
     /// The side to move.
     pub fn turn(&self) -> Color {
-        self.position.turn()
+        self.present.position.turn()
     }
 
     /// The move that led to the present position; none if the game was set up with it.
     pub fn last_move(&self) -> Option<Move> {
-        self.last_move
+        self.present.last_move
     }
 
     /// The legal moves, in shakmaty's order, which does not depend on the machine.
     pub fn legal_moves(&self) -> MoveList {
-        self.position.legal_moves()
+        self.present.position.legal_moves()
     }
 
     /// Whether there is a legal move. In nearly all positions this takes a small part of the time of
@@ -275,9 +246,9 @@ impl Game {
     }
 
     fn has_obvious_move(&self) -> bool {
-        let (board, side) = (self.position.board(), self.turn());
+        let (board, side) = (self.present.position.board(), self.turn());
         let occupied = board.occupied();
-        let Some(king) = board.king_of(side).filter(|_| self.position.checkers().is_empty()) else {
+        let Some(king) = board.king_of(side).filter(|_| self.present.position.checkers().is_empty()) else {
             return false;
         };
         // A pinned piece is among the first that the king sees in some direction.
@@ -292,18 +263,18 @@ impl Game {
     /// Plays a legal move.
     pub fn play(&mut self, m: Move) {
         self.past.push(PastPosition {
-            board: self.position.board().clone(),
-            repetitions: self.repetitions,
-            hash: self.hash,
+            board: self.present.position.board().clone(),
+            repetitions: self.present.repetitions,
+            hash: self.present.hash,
         });
-        let rights = self.position.castles().castling_rights();
+        let rights = self.present.position.castles().castling_rights();
         let hash_after = self.hash_after(m);
-        self.position.play_unchecked(m);
-        self.last_move = Some(m);
-        let irreversible =
-            self.position.halfmoves() == 0 || self.position.castles().castling_rights() != rights;
-        self.repeatable = self.repeatable_after(irreversible);
-        self.hash = hash_after.unwrap_or_else(|| hash(&self.position));
+        self.present.position.play_unchecked(m);
+        self.present.last_move = Some(m);
+        let irreversible = self.present.position.halfmoves() == 0
+            || self.present.position.castles().castling_rights() != rights;
+        self.present.repeatable = self.repeatable_after(irreversible);
+        self.present.hash = hash_after.unwrap_or_else(|| hash(&self.present.position));
         self.find_repetition();
     }
 
@@ -315,7 +286,7 @@ impl Game {
     pub fn parse_uci(&self, text: &str) -> Result<Move, PositionError> {
         UciMove::from_ascii(text.as_bytes())
             .map_err(|_| PositionError::Notation(text.to_owned()))?
-            .to_move(&self.position)
+            .to_move(&self.present.position)
             .map_err(|_| PositionError::Illegal(text.to_owned()))
     }
 
@@ -338,12 +309,12 @@ impl Game {
     /// Positions are the same if the pieces, the side to move, the castling rights and the legal
     /// en-passant captures are.
     pub fn repetitions(&self) -> u32 {
-        self.repetitions
+        self.present.repetitions
     }
 
     /// Plies since the last occurrence of the current position, if there is one.
     pub fn recurrence(&self) -> Option<usize> {
-        (self.recurrence > 0).then_some(self.recurrence as usize)
+        (self.present.recurrence > 0).then_some(self.present.recurrence as usize)
     }
 
     /// The positions before this one, oldest first.
@@ -358,33 +329,33 @@ impl Game {
 
     /// The Zobrist hash: equal for positions that count as repetitions of one another.
     pub fn hash(&self) -> u64 {
-        self.hash
+        self.present.hash
     }
 
     /// A hash of everything that the rules need to continue the game: the position, the fifty-move counter, and the
     /// positions that can still be repeated. The move number and positions before the last irreversible move are
     /// not covered.
     pub fn key(&self) -> u64 {
-        key_of(self.hash, self.position.halfmoves(), self.repeatable)
+        key_of(self.present.hash, self.present.position.halfmoves(), self.present.repeatable)
     }
 
     /// [`Game::key`] after a legal move, for all moves but a few for which it takes as long as playing them.
     pub fn key_after(&self, m: Move) -> Option<u64> {
         // Castling rights stay, else there is no hash.
         let hash = self.hash_after(m)?;
-        let halfmoves = if m.is_zeroing() { 0 } else { self.position.halfmoves().saturating_add(1) };
+        let halfmoves = if m.is_zeroing() { 0 } else { self.present.position.halfmoves().saturating_add(1) };
         Some(key_of(hash, halfmoves, self.repeatable_after(m.is_zeroing())))
     }
 
     /// The sum over the positions that can be repeated after a move; those before an irreversible one cannot be.
     fn repeatable_after(&self, irreversible: bool) -> u64 {
-        if irreversible { 0 } else { self.repeatable.wrapping_add(scrambled(self.hash)) }
+        if irreversible { 0 } else { self.present.repeatable.wrapping_add(scrambled(self.present.hash)) }
     }
 
     /// [`Game::hash`] after a legal move, if it is quickly told.
     fn hash_after(&self, m: Move) -> Option<u64> {
-        let hash = Zobrist64(self.hash);
-        self.position.update_zobrist_hash(hash, m, EnPassantMode::Legal).map(|hash| hash.0)
+        let hash = Zobrist64(self.present.hash);
+        self.present.position.update_zobrist_hash(hash, m, EnPassantMode::Legal).map(|hash| hash.0)
     }
 
     /// The moves that lead from here to `later`, if it continues this game.
@@ -394,14 +365,14 @@ impl Game {
             return None;
         }
         let mut game = self.clone();
-        let hashes = later.past[self.ply()..].iter().map(|past| past.hash).chain([later.hash]);
-        if hashes.clone().next() != Some(game.hash) {
+        let hashes = later.past[self.ply()..].iter().map(|past| past.hash).chain([later.present.hash]);
+        if hashes.clone().next() != Some(game.present.hash) {
             return None;
         }
         let mut moves = Vec::new();
         for next in hashes.skip(1) {
             let m = game.legal_moves().into_iter().find(|m| {
-                let mut position = game.position.clone();
+                let mut position = game.present.position.clone();
                 position.play_unchecked(*m);
                 hash(&position) == next
             })?;
@@ -409,7 +380,7 @@ impl Game {
             moves.push(m);
         }
         // The hashes do not cover the counters.
-        let counters = |game: &Game| (game.position.halfmoves(), game.position.fullmoves());
+        let counters = |game: &Game| (game.present.position.halfmoves(), game.present.position.fullmoves());
         (counters(&game) == counters(later)).then_some(moves)
     }
 
@@ -421,17 +392,17 @@ impl Game {
     /// [`Game::outcome`] with the legal moves given.
     pub fn outcome_given(&self, legal: &MoveList) -> Option<Outcome> {
         if legal.is_empty() {
-            return Some(if self.position.is_check() {
+            return Some(if self.present.position.is_check() {
                 Outcome::Decisive { winner: !self.turn() }
             } else {
                 Outcome::Draw(DrawReason::Stalemate)
             });
         }
-        if self.position.is_insufficient_material() {
+        if self.present.position.is_insufficient_material() {
             Some(Outcome::Draw(DrawReason::InsufficientMaterial))
-        } else if self.repetitions >= 2 {
+        } else if self.present.repetitions >= 2 {
             Some(Outcome::Draw(DrawReason::Threefold))
-        } else if self.position.halfmoves() >= 100 {
+        } else if self.present.position.halfmoves() >= 100 {
             Some(Outcome::Draw(DrawReason::FiftyMoves))
         } else {
             None
@@ -440,21 +411,21 @@ impl Game {
 
     /// The current position as a FEN.
     pub fn fen(&self) -> String {
-        Fen::from_position(&self.position, EnPassantMode::Legal).to_string()
+        Fen::from_position(&self.present.position, EnPassantMode::Legal).to_string()
     }
 
     fn find_repetition(&mut self) {
         // Only positions with the same side to move and no irreversible move since can be equal, and the most recent
         // one has counted those before it.
-        let reversible = self.position.halfmoves() as usize;
+        let reversible = self.present.position.halfmoves() as usize;
         let earlier = self.past.iter().rev().take(reversible).enumerate().skip(3).step_by(2);
         let (repetitions, recurrence) = earlier
-            .filter(|(_, past)| past.hash == self.hash)
+            .filter(|(_, past)| past.hash == self.present.hash)
             .map(|(index, past)| (past.repetitions + 1, index as u32 + 1))
             .next()
             .unwrap_or((0, 0));
-        self.repetitions = repetitions;
-        self.recurrence = recurrence;
+        self.present.repetitions = repetitions;
+        self.present.recurrence = recurrence;
     }
 }
 
@@ -549,7 +520,7 @@ mod tests {
                 for m in &moves {
                     let mut after = game.clone();
                     after.play(*m);
-                    assert_eq!(after.hash, hash(&after.position), "{m} in {}", game.fen());
+                    assert_eq!(after.present.hash, hash(&after.present.position), "{m} in {}", game.fen());
                     if let Some(key) = game.key_after(*m) {
                         assert_eq!(key, after.key(), "{m} in {}", game.fen());
                         told += 1;

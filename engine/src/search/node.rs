@@ -592,18 +592,19 @@ impl Link {
     #[inline]
     pub fn refresh(&self, child: &Node) {
         self.q.store(child.q().to_bits(), Ordering::Relaxed);
-        if let Some(proof) = child.proof() {
-            self.set_known(proof);
+        let known = match child.proof() {
+            None => return,
+            Some(Proof::Loss(_)) => 1,
+            Some(Proof::Draw) => 2,
+            Some(Proof::Win(_)) => 3,
+        };
+        if self.counts.load(Ordering::Relaxed) >> KNOWN != known {
+            self.set_known(known);
         }
     }
 
     #[cold]
-    fn set_known(&self, proof: Proof) {
-        let known = match proof {
-            Proof::Loss(_) => 1,
-            Proof::Draw => 2,
-            Proof::Win(_) => 3,
-        };
+    fn set_known(&self, known: u64) {
         let mask = (1 << KNOWN) - 1;
         let replace = |counts: u64| Some(counts & mask | known << KNOWN);
         let _ = self.counts.fetch_update(Ordering::Relaxed, Ordering::Relaxed, replace);
