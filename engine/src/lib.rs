@@ -4,6 +4,8 @@
 
 /// Ctrl-C: the first ends a command cleanly, the second at once.
 pub mod interrupt;
+/// Large arrays in large pages.
+pub(crate) mod memory;
 /// Files written aside, then renamed.
 pub mod files;
 /// The board with its game: history, repetition, the fifty-move rule, outcome.

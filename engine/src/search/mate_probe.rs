@@ -16,8 +16,8 @@ const SLICE: u64 = 1000;
 /// How many times as many nodes a search spends that is asked for a mate: about half of the time.
 const WANTED: u64 = 10;
 
-/// Nodes that may be spent on a shorter mate than the first that is found: about 30 ms.
-const SHORTEN: u64 = 100_000;
+/// Nodes that may be spent on a shorter mate than the first that is found, if the move has the time: about 0.15 s.
+const SHORTEN: u64 = 500_000;
 
 /// Slices that the root has before the positions below it.
 const ROOT_SLICES: u64 = 2;

@@ -2,6 +2,7 @@
 
 use super::network::SparseError;
 use super::tensors::SparseTensors;
+use crate::memory::{LargeArray, large_copy};
 
 /// 32 numbers of 16 bits: one register of AVX-512.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,12 +41,12 @@ pub(super) struct Weights {
     pub policy_lanes: usize,
     pub lanes: usize,
     /// By feature: the policy's embedding, then the value's.
-    pub embedding: Vec<Lanes>,
+    pub embedding: LargeArray<Lanes>,
     pub bias: Vec<Lanes>,
     /// [`Bytes`] of a move's row.
     pub row_bytes: usize,
-    pub rows_a: Vec<Bytes<i8>>,
-    pub rows_b: Vec<Bytes<i8>>,
+    pub rows_a: LargeArray<Bytes<i8>>,
+    pub rows_b: LargeArray<Bytes<i8>>,
     pub row_bias_a: Vec<i32>,
     pub row_bias_b: Vec<i32>,
     /// [`Lanes`] of the value's first layer for a pair of inputs: each has both weights of [`UNITS`] units.
@@ -78,7 +79,7 @@ impl Weights {
         Ok(Weights {
             policy_lanes: policy / 32,
             lanes: (policy + value) / 32,
-            embedding: lanes(&embedding),
+            embedding: large_copy(embedding.as_chunks().0.iter().copied().map(Lanes)),
             bias: lanes(&[policy_bias, value_bias].concat()),
             row_bytes: policy / 2 / 64,
             rows_a: bytes("rows_a", &tensors.rows_a)?,
@@ -149,10 +150,10 @@ fn wide(name: &'static str, values: &[f32], steps: f64) -> Result<Vec<i32>, Spar
     rounded(name, values, steps, f64::from(i32::MAX / 4))
 }
 
-fn bytes(name: &'static str, values: &[f32]) -> Result<Vec<Bytes<i8>>, SparseError> {
+fn bytes(name: &'static str, values: &[f32]) -> Result<LargeArray<Bytes<i8>>, SparseError> {
     let rounded = rounded(name, values, SparseTensors::ROW_STEPS.into(), 127.0)?;
     let rounded: Vec<i8> = rounded.into_iter().map(|value| value as i8).collect();
-    Ok(rounded.as_chunks().0.iter().copied().map(Bytes).collect())
+    Ok(large_copy(rounded.as_chunks().0.iter().copied().map(Bytes)))
 }
 
 fn lanes(values: &[i16]) -> Vec<Lanes> {
