@@ -180,6 +180,7 @@ impl Params {
             policy_temperature: 1.49,
             root_policy_temperature: 1.77,
             reply_policy_temperature: 1.2,
+            smart_pruning: 1.44,
             ..Params::default()
         }
     }

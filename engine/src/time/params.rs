@@ -54,7 +54,7 @@ pub struct TimeParams {
 impl Default for TimeParams {
     fn default() -> TimeParams {
         TimeParams {
-            midpoint: 36.0,
+            midpoint: 35.0,
             steepness: 2.2,
             spread: 1.5,
             increment_share: 0.8,
@@ -63,10 +63,10 @@ impl Default for TimeParams {
             largest_share: 0.4,
             emergency_share: 0.02,
             max_factor: 4.0,
-            visits_base: 2.4,
-            visits_slope: 1.0,
-            instability: 0.5,
-            falling: 3.0,
+            visits_base: 2.33,
+            visits_slope: 0.87,
+            instability: 0.13,
+            falling: 6.0,
             falling_min: 0.85,
             falling_max: 1.6,
             min_visits: 32,
@@ -76,7 +76,7 @@ impl Default for TimeParams {
 }
 
 impl TimeParams {
-    /// The number of moves to divide a clock by at this move of the game (from 1), without `movestogo`: about 35 at
+    /// The number of moves to divide a clock by at this move of the game (from 1), without `movestogo`: about 34 at
     /// the beginning, 19 at move 30, and never much less, since a long game may become longer still.
     pub fn moves_to_come(&self, number: u32) -> f64 {
         let (number, midpoint) = (f64::from(number), f64::from(self.midpoint));
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn the_moves_to_come_fall_with_the_length_of_the_game() {
         let params = TimeParams::default();
-        for (number, moves) in [(1, 35.0), (10, 27.4), (20, 22.1), (30, 19.4), (50, 18.3), (100, 24.0)] {
+        for (number, moves) in [(1, 34.0), (10, 26.5), (20, 21.3), (30, 18.7), (40, 17.8), (80, 20.8)] {
             let found = params.moves_to_come(number);
             assert!((found - moves).abs() < 0.1, "move {number}: {found}");
         }

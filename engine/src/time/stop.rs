@@ -141,7 +141,14 @@ mod tests {
         Budget { soft: Some(Duration::from_millis(1000)), hard: Some(Duration::from_millis(2500)) };
 
     fn params() -> TimeParams {
-        TimeParams { smart_pruning: 1.25, visits_base: 1.6, ..TimeParams::default() }
+        TimeParams {
+            smart_pruning: 1.25,
+            visits_base: 1.6,
+            visits_slope: 1.0,
+            instability: 0.5,
+            falling: 3.0,
+            ..TimeParams::default()
+        }
     }
 
     fn stops(budget: &Budget, now: &IterationStats) -> bool {
@@ -210,7 +217,12 @@ mod tests {
         let params = TimeParams::default();
         factor_is(
             visits_factor,
-            &[(share(None), 1.0), (share(Some(1.0)), 1.4), (share(Some(0.6)), 1.8), (share(Some(0.2)), 2.2)],
+            &[
+                (share(None), 1.0),
+                (share(Some(1.0)), 1.46),
+                (share(Some(0.6)), 1.808),
+                (share(Some(0.2)), 2.156),
+            ],
             &[TimeParams { visits_base: 2.0, ..params }, TimeParams { visits_slope: 0.5, ..params }],
         );
     }
@@ -220,7 +232,7 @@ mod tests {
         let changes = |changes| IterationStats { changes, ..IterationStats::default() };
         factor_is(
             instability_factor,
-            &[(changes(0.0), 1.0), (changes(1.0), 1.405), (changes(3.0), 1.916), (changes(0.25), 1.118)],
+            &[(changes(0.0), 1.0), (changes(1.0), 1.122), (changes(3.0), 1.329), (changes(0.25), 1.032)],
             &[TimeParams { instability: 0.25, ..TimeParams::default() }],
         );
     }
@@ -231,7 +243,7 @@ mod tests {
         let params = TimeParams::default();
         factor_is(
             falling_factor,
-            &[(fall(0.0), 1.0), (fall(0.1), 1.3), (fall(0.5), 1.6), (fall(-0.01), 0.97), (fall(-0.5), 0.85)],
+            &[(fall(0.0), 1.0), (fall(0.05), 1.3), (fall(0.5), 1.6), (fall(-0.01), 0.94), (fall(-0.5), 0.85)],
             &[
                 TimeParams { falling: 1.0, ..params },
                 TimeParams { falling_min: 0.5, ..params },
