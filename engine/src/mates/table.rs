@@ -3,7 +3,6 @@
 use prefetch_index::prefetch_index;
 
 use super::numbers::{INFINITE, Numbers};
-use crate::memory::{LargeArray, large_copy};
 
 /// Entries that share a cache line.
 const WAYS: usize = 4;
@@ -66,7 +65,7 @@ struct MateBucket([MateEntry; WAYS]);
 
 /// Results by position, in a fixed number of buckets.
 pub(super) struct MateTable {
-    buckets: LargeArray<MateBucket>,
+    buckets: Box<[MateBucket]>,
     generation: u8,
 }
 
@@ -74,8 +73,7 @@ impl MateTable {
     /// A table of at most `bytes`, but of at least one bucket.
     pub fn new(bytes: usize) -> MateTable {
         let buckets = (bytes / size_of::<MateBucket>()).max(1);
-        let buckets = large_copy(std::iter::repeat_n(MateBucket::default(), buckets));
-        MateTable { buckets, generation: 0 }
+        MateTable { buckets: vec![MateBucket::default(); buckets].into_boxed_slice(), generation: 0 }
     }
 
     /// Forgets everything.

@@ -5,8 +5,6 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use prefetch_index::prefetch_index;
 
-use crate::memory::{LargeArray, large_array};
-
 /// Bytes that may still be taken by several arenas.
 #[derive(Debug)]
 pub(super) struct MemoryBudget(AtomicUsize);
@@ -42,7 +40,7 @@ pub(super) struct Arena<T, const N: usize> {
     used: Apart,
 }
 
-type Chunk<T, const N: usize> = LargeArray<Block<T, N>>;
+type Chunk<T, const N: usize> = Box<[Block<T, N>]>;
 
 /// The entries of a block. Without the alignment a block could lie across two cache lines.
 #[repr(align(64))]
@@ -95,12 +93,14 @@ impl<T: Default, const N: usize> Arena<T, N> {
         if !budget.take(blocks * Self::BLOCK_BYTES) {
             return None;
         }
-        let Some(memory) = large_array(blocks, || Block(std::array::from_fn(|_| T::default()))) else {
+        let mut memory = Vec::new();
+        if memory.try_reserve_exact(blocks).is_err() {
             log::warn!("the system has no memory for more of the tree");
             budget.give_back(blocks * Self::BLOCK_BYTES);
             return None;
-        };
-        if place.set(memory).is_err() {
+        }
+        memory.resize_with(blocks, || Block(std::array::from_fn(|_| T::default())));
+        if place.set(memory.into_boxed_slice()).is_err() {
             // Another thread was faster.
             budget.give_back(blocks * Self::BLOCK_BYTES);
         }

@@ -16,7 +16,7 @@ const SLICE: u64 = 1000;
 /// How many times as many nodes a search spends that is asked for a mate: about half of the time.
 const WANTED: u64 = 10;
 
-/// Nodes that may be spent on a shorter mate than the first that is found, if the move has the time: about 0.15 s.
+/// Nodes that may be spent on a shorter mate than the first that is found, if the move has the time: 0.15 to 0.5 s.
 const SHORTEN: u64 = 500_000;
 
 /// Slices that the root has before the positions below it.

@@ -171,7 +171,7 @@ impl NodeStore {
         };
         let left = memory.saturating_sub(index.bytes());
         // Large chunks: the system can back them with large pages.
-        let chunk = (left / 32).clamp(4 << 10, 8 << 20).next_power_of_two();
+        let chunk = (left / 64).clamp(4 << 10, 8 << 20).next_power_of_two();
         NodeStore {
             budget: MemoryBudget::new(left),
             memory: left,

@@ -143,7 +143,7 @@ impl Default for Params {
             solver: true,
             mates: true,
             twofold_draws: true,
-            smart_pruning: 1.33,
+            smart_pruning: 1.44,
             contempt: 0.0,
             uncertainty: 0.0,
             draw_sibling_fpu: false,
@@ -180,7 +180,6 @@ impl Params {
             policy_temperature: 1.49,
             root_policy_temperature: 1.77,
             reply_policy_temperature: 1.2,
-            smart_pruning: 1.44,
             ..Params::default()
         }
     }

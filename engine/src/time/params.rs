@@ -70,7 +70,7 @@ impl Default for TimeParams {
             falling_min: 0.85,
             falling_max: 1.6,
             min_visits: 32,
-            smart_pruning: 1.33,
+            smart_pruning: 1.44,
         }
     }
 }

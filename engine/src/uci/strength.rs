@@ -14,8 +14,8 @@ use crate::search::{self, MoveStats, Params, PvLine, Report, Score};
 
 /// The lowest rating that can be set.
 pub const WEAKEST: i64 = 800;
-/// The highest rating: that of the engine at full strength, measured in fast games.
-pub const STRONGEST: i64 = 2400;
+/// The highest rating: about that of the engine at full strength, measured in fast games.
+pub const STRONGEST: i64 = 2500;
 /// The skill level of full strength.
 pub const FULL_SKILL: i64 = 20;
 
@@ -31,28 +31,32 @@ pub struct Strength {
     /// How much worse than the best a move may be, as a difference of `atanh Q`: in even positions that is the
     /// difference of Q, and in lost or won positions losing a piece still exceeds it.
     pub margin: f64,
+    /// How many visits a move needs, as a share of the most visited one's. Two in any case, so that a reply was evaluated.
+    pub seen: f64,
 }
 
-/// Rating, visits, policy, choice, margin. In between, visits and temperatures are interpolated
-/// logarithmically. They were measured against Stockfish's `UCI_Elo`, the first two through the next; that of
-/// the last is the engine's own in fast games. The lowest have more visits again, so that they see many moves well enough
-/// to choose them.
-const TABLE: [(i64, f64, f64, f64, f64); 8] = [
-    (WEAKEST, 103.0, 7.7, 10.4, 2.24),
-    (1100, 60.0, 4.4, 4.4, 1.26),
-    (1360, 40.0, 3.0, 2.5, 0.60),
-    (1560, 40.0, 1.5, 1.3, 0.27),
-    (1780, 80.0, 1.3, 1.0, 0.20),
-    (1880, 300.0, 1.1, 0.6, 0.10),
-    (2040, 1200.0, 1.05, 0.35, 0.05),
-    (STRONGEST, 5000.0, 1.0, 0.15, 0.02),
+/// Rating, visits, policy, choice, margin, seen. In between, visits and temperatures are interpolated logarithmically. All but
+/// the last were measured against Stockfish's `UCI_Elo`, the first two against the next; the last is the engine's own rating
+/// in fast games, its visits an estimate. The lowest have more visits again, so that they see many moves well enough to
+/// choose them.
+const TABLE: [(i64, f64, f64, f64, f64, f64); 10] = [
+    (WEAKEST, 121.0, 9.1, 13.4, 2.53, 0.0),
+    (1130, 60.0, 4.4, 4.4, 1.26, 0.0),
+    (1360, 40.0, 3.0, 2.5, 0.60, 0.0),
+    (1600, 40.0, 1.5, 1.3, 0.27, 0.0),
+    (1800, 80.0, 1.3, 1.0, 0.20, 0.0),
+    (1940, 300.0, 1.1, 0.6, 0.10, 0.0),
+    (2050, 1200.0, 1.05, 0.35, 0.05, 0.0),
+    (2270, 5000.0, 1.0, 0.15, 0.02, 0.0),
+    (2400, 20_000.0, 1.0, 0.05, 0.01, 0.5),
+    (STRONGEST, 60_000.0, 1.0, 0.02, 0.0, 1.0),
 ];
 
 impl Strength {
     /// The limits of a rating, on the scale of `UCI_Elo`.
     pub fn of_elo(elo: i64) -> Strength {
         let elo = elo.clamp(WEAKEST, STRONGEST);
-        let mut allowed = Strength { visits: 1, policy: 1.0, choice: 1.0, margin: 0.0 };
+        let mut allowed = Strength { visits: 1, policy: 1.0, choice: 1.0, margin: 0.0, seen: 0.0 };
         for (low, high) in TABLE.iter().zip(TABLE.iter().skip(1)) {
             if (low.0..=high.0).contains(&elo) {
                 let part = (elo - low.0) as f64 / (high.0 - low.0) as f64;
@@ -62,6 +66,7 @@ impl Strength {
                     policy: between(low.2, high.2) as f32,
                     choice: between(low.3, high.3),
                     margin: low.4 + (high.4 - low.4) * part,
+                    seen: low.5 + (high.5 - low.5) * part,
                 };
             }
         }
@@ -89,14 +94,15 @@ impl Strength {
     /// The index of the report's line to play, chosen randomly by `seed` among the candidates; 0, the best, if there
     /// is none.
     ///
-    /// A mate in one is always played. Candidates are moves not proven lost, with at least two visits (so that a
-    /// reply was evaluated), and within the margin.
+    /// A mate in one is always played. Candidates are moves not proven lost, with enough visits, and within the
+    /// margin of the best of them.
     pub fn choose(&self, report: &Report, seed: u64) -> usize {
         let Some(best) = report.lines.first() else { return 0 };
         if best.visits == 0 || matches!(best.score, Score::Mate(1)) || is_lost(best) {
             return 0;
         }
-        let seen = |line: &PvLine| line.visits >= best.visits.min(2) && !is_lost(line);
+        let least = best.visits.min(2).max((best.visits as f64 * self.seen).ceil() as u64);
+        let seen = |line: &PvLine| line.visits >= least && !is_lost(line);
         let lines = report.lines.iter().enumerate().filter(|(_, line)| seen(line));
         let highest = lines.clone().map(|(_, line)| advantage(line)).fold(f64::NEG_INFINITY, f64::max);
         let weights: Vec<(usize, f64)> = lines
