@@ -40,9 +40,9 @@ pub struct Strength {
 /// in fast games, its visits an estimate. The lowest have more visits again, so that they see many moves well enough to
 /// choose them.
 const TABLE: [(i64, f64, f64, f64, f64, f64); 10] = [
-    (WEAKEST, 121.0, 9.1, 13.4, 2.53, 0.0),
-    (1130, 60.0, 4.4, 4.4, 1.26, 0.0),
-    (1360, 40.0, 3.0, 2.5, 0.60, 0.0),
+    (WEAKEST, 94.0, 7.0, 8.9, 2.06, 0.0),
+    (1050, 60.0, 4.4, 4.4, 1.26, 0.0),
+    (1310, 40.0, 3.0, 2.5, 0.60, 0.0),
     (1600, 40.0, 1.5, 1.3, 0.27, 0.0),
     (1800, 80.0, 1.3, 1.0, 0.20, 0.0),
     (1940, 300.0, 1.1, 0.6, 0.10, 0.0),
