@@ -19,6 +19,8 @@ pub(crate) type LargeArray<T> = Box<[T], HugeAlloc>;
 pub(crate) fn large_copy<T>(values: impl ExactSizeIterator<Item = T>) -> LargeArray<T> {
     let mut copy = Vec::with_capacity_in(values.len(), HugeAlloc);
     copy.extend(values);
+    // Room to spare would be given back, and what this allocator does for that is not sound below 2 MiB.
+    assert_eq!(copy.len(), copy.capacity());
     copy.into_boxed_slice()
 }
 
