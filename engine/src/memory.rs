@@ -15,7 +15,7 @@ pub(crate) type LargeArray<T> = Box<[T], HugeAlloc>;
 ///
 /// # Panics
 ///
-/// If the system has no memory for it.
+/// If the system has no memory for it, or the values are not as many as the iterator says.
 pub(crate) fn large_copy<T>(values: impl ExactSizeIterator<Item = T>) -> LargeArray<T> {
     let mut copy = Vec::with_capacity_in(values.len(), HugeAlloc);
     copy.extend(values);
