@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::hashed::CountingEvaluator;
 use super::{POSITIONS, hashed, search};
@@ -71,13 +71,13 @@ pub fn compute(config: SignatureConfig, out: &mut impl Write) -> io::Result<Sign
     let mut checksum = Fnv::default();
     let mut search_all = |name: &str, evaluator: Box<dyn Evaluator>, params: Params| -> io::Result<_> {
         let mut pool = Pool::new(vec![evaluator], params, MEMORY);
-        let start = Instant::now();
-        let mut visits = 0;
+        let (mut visits, mut time) = (0, Duration::ZERO);
         for (fen, number) in POSITIONS.iter().zip(1..) {
             let game = Game::from_fen(fen).expect("the fixed positions are valid");
-            let report = search(&mut pool, &game, config.visits).report;
+            let (outcome, taken) = search(&mut pool, &game, config.visits);
+            let report = outcome.report;
             add(&mut checksum, &report);
-            visits += report.visits;
+            (visits, time) = (visits + report.visits, time + taken);
             let best = report.lines.first().and_then(|line| line.pv.first());
             let best = best.map_or_else(String::new, |&m| Game::uci(m, false));
             writeln!(
@@ -89,7 +89,7 @@ pub fn compute(config: SignatureConfig, out: &mut impl Write) -> io::Result<Sign
                 checksum.0
             )?;
         }
-        Ok((visits, start.elapsed()))
+        Ok((visits, time))
     };
     let [uniform, batched] = hashed::signature_evaluators(&nodes);
     let (visits, time) = search_all("uniform", uniform, plain())?;

@@ -305,29 +305,27 @@ impl SpeedBench {
     }
 }
 
-/// Evaluations per second in searches of the fixed positions, each of so many visits, for at least `time`.
+/// Evaluations per second in searches of the fixed positions, each of so many visits, for at least `wanted`. One more before
+/// them is not counted: it fetches memory from the system, which a game does once.
 ///
 /// # Errors
 ///
 /// If a search fails.
-pub fn search_rate(pool: &mut Pool, visits: u64, time: Duration) -> Result<f64, SpeedError> {
-    let start = Instant::now();
-    let mut evaluations = 0;
-    for game in games().iter().cycle() {
-        evaluations += searched(pool, game, visits)?;
-        if start.elapsed() >= time {
+pub fn search_rate(pool: &mut Pool, visits: u64, wanted: Duration) -> Result<f64, SpeedError> {
+    let (mut evaluations, mut taken) = (0, Duration::ZERO);
+    for (number, game) in games().iter().cycle().enumerate() {
+        let (outcome, time) = search(pool, game, visits);
+        if let Some(error) = outcome.error {
+            return Err(SpeedError::Search(error));
+        }
+        if number > 0 {
+            (evaluations, taken) = (evaluations + outcome.report.counters.evaluations, taken + time);
+        }
+        if taken >= wanted {
             break;
         }
     }
-    Ok(evaluations as f64 / start.elapsed().as_secs_f64())
-}
-
-fn searched(pool: &mut Pool, game: &Game, visits: u64) -> Result<u64, SpeedError> {
-    let outcome = search(pool, game, visits);
-    match outcome.error {
-        Some(error) => Err(SpeedError::Search(error)),
-        None => Ok(outcome.report.counters.evaluations),
-    }
+    Ok(evaluations as f64 / taken.as_secs_f64())
 }
 
 /// Positions per second in all, while each of `owners` runs batches on its own thread for `time`.

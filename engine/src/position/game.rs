@@ -262,13 +262,19 @@ impl Game {
 
     /// Plays a legal move.
     pub fn play(&mut self, m: Move) {
+        let hash_after = self.hash_after(m);
+        self.play_to(m, hash_after);
+    }
+
+    /// Plays a legal move whose [`Game::hash_after`] is known.
+    #[inline]
+    pub(crate) fn play_to(&mut self, m: Move, hash_after: Option<u64>) {
         self.past.push(PastPosition {
             board: self.present.position.board().clone(),
             repetitions: self.present.repetitions,
             hash: self.present.hash,
         });
         let rights = self.present.position.castles().castling_rights();
-        let hash_after = self.hash_after(m);
         self.present.position.play_unchecked(m);
         self.present.last_move = Some(m);
         let irreversible = self.present.position.halfmoves() == 0
@@ -339,12 +345,11 @@ impl Game {
         key_of(self.present.hash, self.present.position.halfmoves(), self.present.repeatable)
     }
 
-    /// [`Game::key`] after a legal move, for all moves but a few for which it takes as long as playing them.
-    pub fn key_after(&self, m: Move) -> Option<u64> {
+    /// [`Game::key`] after a legal move whose [`Game::hash_after`] is known.
+    pub(crate) fn key_after(&self, m: Move, hash: u64) -> u64 {
         // Castling rights stay, else there is no hash.
-        let hash = self.hash_after(m)?;
         let halfmoves = if m.is_zeroing() { 0 } else { self.present.position.halfmoves().saturating_add(1) };
-        Some(key_of(hash, halfmoves, self.repeatable_after(m.is_zeroing())))
+        key_of(hash, halfmoves, self.repeatable_after(m.is_zeroing()))
     }
 
     /// The sum over the positions that can be repeated after a move; those before an irreversible one cannot be.
@@ -352,8 +357,8 @@ impl Game {
         if irreversible { 0 } else { self.present.repeatable.wrapping_add(scrambled(self.present.hash)) }
     }
 
-    /// [`Game::hash`] after a legal move, if it is quickly told.
-    fn hash_after(&self, m: Move) -> Option<u64> {
+    /// [`Game::hash`] after a legal move, for all moves but a few for which it takes as long as playing them.
+    pub(crate) fn hash_after(&self, m: Move) -> Option<u64> {
         let hash = Zobrist64(self.present.hash);
         self.present.position.update_zobrist_hash(hash, m, EnPassantMode::Legal).map(|hash| hash.0)
     }
@@ -521,8 +526,8 @@ mod tests {
                     let mut after = game.clone();
                     after.play(*m);
                     assert_eq!(after.present.hash, hash(&after.present.position), "{m} in {}", game.fen());
-                    if let Some(key) = game.key_after(*m) {
-                        assert_eq!(key, after.key(), "{m} in {}", game.fen());
+                    if let Some(hash) = game.hash_after(*m) {
+                        assert_eq!(game.key_after(*m, hash), after.key(), "{m} in {}", game.fen());
                         told += 1;
                     }
                 }

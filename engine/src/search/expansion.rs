@@ -1,9 +1,9 @@
 //! What an evaluator answers, as it enters the tree.
 
-use pulp::{Arch, NullaryFnOnce};
+use pulp::{Arch, Simd, WithSimd};
 use shakmaty::{Move, Position};
 
-use super::node::Candidate;
+use super::node::MovePrior;
 use super::noise::Noise;
 use super::proof::Proof;
 use crate::eval::{Answer, Wdl};
@@ -30,57 +30,58 @@ pub enum Leaf<'a> {
     Known(Wdl),
 }
 
-/// The moves of a position with their priors, highest first. The memory is used again and again.
+/// The moves of a position with their priors. The memory is used again and again.
 #[derive(Clone, Debug, Default)]
 pub struct Expansion {
-    moves: Vec<(PackedMove, f32)>,
-    // For sorting: the moves in their old order, a key of each, and their new places.
-    unsorted: Vec<(PackedMove, f32)>,
-    keys: Vec<i32>,
-    places: Vec<i32>,
+    /// In the order of move generation.
+    moves: Vec<PackedMove>,
+    priors: Vec<f32>,
+    /// As the tree keeps them, highest prior first.
+    sorted: Vec<MovePrior>,
+    // For sorting: a key of each move, and its place among all.
+    keys: Vec<u32>,
+    places: Vec<u32>,
 }
 
-/// Keys that are compared at once.
+/// The most keys that any machine compares at once.
 const LANES: usize = 16;
 
-/// Writes for each of the keys, which differ, how many are greater: its place in falling order. For the few moves of a
+/// Writes a key for each of the priors, and how many keys are greater: its place in falling order. For the few moves of a
 /// position, comparing all with all several at a time takes a third of the time of sorting them.
 struct CountGreater<'a> {
-    keys: &'a mut Vec<i32>,
-    places: &'a mut Vec<i32>,
+    priors: &'a [f32],
+    keys: &'a mut [u32],
+    places: &'a mut [u32],
 }
 
-// Compiled for the machine's instructions, which a closure's body is not.
-impl NullaryFnOnce for CountGreater<'_> {
+impl WithSimd for CountGreater<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn call(self) {
-        let CountGreater { keys, places } = self;
-        let count = keys.len();
-        keys.resize(count.next_multiple_of(LANES), i32::MIN);
-        places.resize(keys.len(), 0);
-        let others = &keys[..count];
-        for (keys, places) in keys.as_chunks::<LANES>().0.iter().zip(places.as_chunks_mut::<LANES>().0) {
-            // Sums of their own stay in a register.
-            let mut greater = [0; LANES];
-            for other in others {
-                for (greater, key) in greater.iter_mut().zip(keys) {
-                    *greater += i32::from(other > key);
-                }
-            }
-            *places = greater;
+    fn with_simd<S: Simd>(self, simd: S) {
+        let CountGreater { priors, keys, places } = self;
+        for (number, (key, prior)) in keys.iter_mut().zip(priors).enumerate() {
+            *key = sort_key(number as u32, *prior);
+        }
+        let (some_keys, _) = S::as_simd_u32s(keys);
+        let (some_places, _) = S::as_mut_simd_u32s(places);
+        let (zero, one) = (simd.splat_u32s(0), simd.splat_u32s(1));
+        for (some_keys, places) in some_keys.iter().zip(some_places) {
+            *places = keys[..priors.len()].iter().fold(zero, |greater, key| {
+                let is_greater = simd.greater_than_u32s(simd.splat_u32s(*key), *some_keys);
+                simd.add_u32s(greater, simd.select_u32s(is_greater, one, zero))
+            });
         }
     }
 }
 
 /// A key by which moves are sorted: the prior as the tree keeps it, then the complement of the move's number, so that equal
 /// priors stay in the order of move generation, which is the same on every machine.
-fn sort_key(number: usize, prior: f32) -> i32 {
-    const { assert!(u16::MAX as i32 <= i32::MAX >> NUMBER_BITS) };
-    debug_assert!(number < 1 << NUMBER_BITS);
+#[inline(always)]
+fn sort_key(number: u32, prior: f32) -> u32 {
+    const { assert!(u16::MAX as u32 <= u32::MAX >> NUMBER_BITS) };
     let last = (1 << NUMBER_BITS) - 1;
-    ((Candidate::steps_of(prior) << NUMBER_BITS) | (last - number as u32)) as i32
+    MovePrior::steps_of(prior) << NUMBER_BITS | (last - number)
 }
 
 /// A list of moves has fewer than two to the power of this.
@@ -98,48 +99,63 @@ impl Expansion {
     pub fn set(&mut self, moves: &[Move], priors: &[f32], temperature: f32) {
         let exponent = 1.0 / temperature;
         let flat = |prior: f32| if exponent == 1.0 { prior } else { libm::powf(prior, exponent) };
+        self.fill(moves, |own| {
+            for (own, prior) in own.iter_mut().zip(priors) {
+                *own = flat(*prior);
+            }
+            normalise(own);
+        });
+    }
+
+    /// Replaces the moves; `write` writes a prior for each, with the sum 1.
+    pub(super) fn fill(&mut self, moves: &[Move], write: impl FnOnce(&mut [f32])) {
         self.moves.clear();
-        self.moves.extend(moves.iter().zip(priors).map(|(m, prior)| (PackedMove::new(*m), flat(*prior))));
-        let total: f32 = self.moves.iter().map(|(_, prior)| prior).sum();
-        for (_, prior) in &mut self.moves {
-            *prior = if total > 0.0 { *prior / total } else { 1.0 / moves.len() as f32 };
-        }
+        self.moves.extend(moves.iter().copied().map(PackedMove::new));
+        self.priors.resize(moves.len(), 0.0);
+        write(&mut self.priors);
+        debug_assert!((self.priors.iter().sum::<f32>() - 1.0).abs() < 1e-3, "{:?}", self.priors);
         self.sort();
     }
 
     /// Multiplies the priors and normalises them.
     pub(super) fn scale(&mut self, factor: impl Fn(PackedMove) -> f32) {
-        self.moves.iter_mut().for_each(|(packed, prior)| *prior *= factor(*packed));
-        let total: f32 = self.moves.iter().map(|(_, prior)| prior).sum();
-        self.moves.iter_mut().for_each(|(_, prior)| *prior /= total);
+        self.priors.iter_mut().zip(&self.moves).for_each(|(prior, packed)| *prior *= factor(*packed));
+        normalise(&mut self.priors);
         self.sort();
     }
 
     fn sort(&mut self) {
-        let Expansion { moves, unsorted, keys, places } = self;
-        keys.clear();
-        keys.extend(moves.iter().enumerate().map(|(number, (_, prior))| sort_key(number, *prior)));
-        Arch::new().dispatch(CountGreater { keys, places });
-        std::mem::swap(moves, unsorted);
-        moves.clone_from(unsorted);
-        for (entry, place) in unsorted.iter().zip(&*places) {
-            moves[*place as usize] = *entry;
+        let Expansion { moves, priors, sorted, keys, places } = self;
+        debug_assert!(moves.len() < 1 << NUMBER_BITS);
+        let room = moves.len().next_multiple_of(LANES);
+        keys.resize(room, 0);
+        places.resize(room, 0);
+        Arch::new().dispatch(CountGreater { priors, keys, places });
+        sorted.resize(moves.len(), MovePrior::default());
+        for ((packed, key), place) in moves.iter().zip(keys).zip(places) {
+            sorted[*place as usize] = MovePrior::of_steps(*packed, *key >> NUMBER_BITS);
         }
     }
 
     /// Mixes noise into the priors.
     pub(super) fn mix(&mut self, noise: Noise) {
         let shares = noise.shares(self.moves.len());
-        for ((_, prior), share) in self.moves.iter_mut().zip(shares) {
+        for (prior, share) in self.priors.iter_mut().zip(shares) {
             *prior = (1.0 - noise.epsilon) * *prior + noise.epsilon * share;
         }
         self.sort();
     }
 
     /// The moves with their priors, highest first.
-    pub(super) fn moves(&self) -> &[(PackedMove, f32)] {
-        &self.moves
+    pub(super) fn moves(&self) -> &[MovePrior] {
+        &self.sorted
     }
+}
+
+/// Divides priors by their sum; if that is zero, they become the same.
+fn normalise(priors: &mut [f32]) {
+    let (total, count): (f32, _) = (priors.iter().sum(), priors.len() as f32);
+    priors.iter_mut().for_each(|prior| *prior = if total > 0.0 { *prior / total } else { 1.0 / count });
 }
 
 /// The leaf if the game is over at `game`, which is `plies` from the root; `has_move`: there is a legal move.
@@ -201,10 +217,14 @@ mod tests {
             moves.iter().zip(priors).map(|(m, prior)| (PackedMove::new(*m), prior)).collect();
         expected.sort_by(|a, b| b.1.total_cmp(&a.1));
         let (found, wanted): (Vec<_>, Vec<_>) =
-            expansion.moves().iter().zip(&expected).map(|(found, wanted)| (found.0, wanted.0)).unzip();
+            expansion.moves().iter().zip(&expected).map(|(found, wanted)| (found.packed(), wanted.0)).unzip();
         assert_eq!(found, wanted);
         assert!(
-            expansion.moves().iter().zip(&expected).all(|(found, wanted)| (found.1 - wanted.1).abs() < 1e-6)
+            expansion
+                .moves()
+                .iter()
+                .zip(&expected)
+                .all(|(found, wanted)| (found.prior() - wanted.1).abs() < 2e-5)
         );
     }
 
@@ -220,12 +240,12 @@ mod tests {
             let moves: Vec<Move> = (0..count).map(any).collect();
             let mut expansion = Expansion::default();
             expansion.set(&moves, &vec![0.25; count], 1.0);
-            let found: Vec<PackedMove> = expansion.moves().iter().map(|(packed, _)| *packed).collect();
+            let found: Vec<PackedMove> = expansion.moves().iter().map(|m| m.packed()).collect();
             assert_eq!(found, moves.iter().copied().map(PackedMove::new).collect::<Vec<_>>(), "{count}");
             // Each a little better than the one before.
             let rising: Vec<f32> = (0..count).map(|number| 1.0 + number as f32).collect();
             expansion.set(&moves, &rising, 1.0);
-            let found: Vec<PackedMove> = expansion.moves().iter().map(|(packed, _)| *packed).collect();
+            let found: Vec<PackedMove> = expansion.moves().iter().map(|m| m.packed()).collect();
             assert_eq!(
                 found,
                 moves.iter().rev().copied().map(PackedMove::new).collect::<Vec<_>>(),
@@ -241,9 +261,9 @@ mod tests {
         let answer = Answer { wdl: Wdl::DRAW, priors: vec![0.05; 20] };
         let mut expansion = Expansion::new(&moves, &answer, 1.0);
         expansion.mix(Noise { epsilon: 0.5, alpha: 0.3, seed: 3 });
-        let priors: Vec<f32> = expansion.moves().iter().map(|(_, prior)| *prior).collect();
-        assert!((priors.iter().sum::<f32>() - 1.0).abs() < 1e-4);
+        let priors: Vec<f32> = expansion.moves().iter().map(|m| m.prior()).collect();
+        assert!((priors.iter().sum::<f32>() - 1.0).abs() < 1e-3);
         // As finely as the tree keeps them.
-        assert!(priors.is_sorted_by_key(|prior| Reverse(Candidate::steps_of(*prior))) && priors[0] > 0.1);
+        assert!(expansion.moves().is_sorted_by_key(|m| Reverse(m.steps())) && priors[0] > 0.1);
     }
 }

@@ -416,7 +416,50 @@ pub(super) trait Chained {
     fn next_block(&self) -> &AtomicU32;
 }
 
-/// A legal move of an expanded node: the move and its prior in sixteen bits each; or the head of a block of moves.
+/// A move and its prior, in sixteen bits each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct MovePrior(u32);
+
+impl MovePrior {
+    #[inline]
+    pub fn new(packed: PackedMove, prior: f32) -> MovePrior {
+        MovePrior::of_steps(packed, MovePrior::steps_of(prior))
+    }
+
+    /// A move whose prior is so many 65535ths.
+    #[inline]
+    pub fn of_steps(packed: PackedMove, steps: u32) -> MovePrior {
+        MovePrior(u32::from(packed.0) | steps << 16)
+    }
+
+    /// A prior, 0 to 1, in the units of 1/65535 in which it is kept, at least one.
+    #[inline(always)]
+    pub fn steps_of(prior: f32) -> u32 {
+        // Adding it rounds to a whole number, which the lowest bits then hold.
+        const MAGIC: f32 = (1 << 23) as f32;
+        let rounded = (prior * f32::from(u16::MAX) + MAGIC).to_bits() & ((1 << 23) - 1);
+        rounded.clamp(1, u16::MAX.into())
+    }
+
+    #[inline]
+    pub fn packed(self) -> PackedMove {
+        PackedMove(self.0 as u16)
+    }
+
+    /// The prior, 0 to 1.
+    #[inline]
+    pub fn prior(self) -> f32 {
+        self.steps() as f32 * (1.0 / f32::from(u16::MAX))
+    }
+
+    /// The prior in units of 1/65535.
+    #[inline]
+    pub fn steps(self) -> u32 {
+        self.0 >> 16
+    }
+}
+
+/// A legal move of an expanded node, or the head of a block of moves.
 #[derive(Debug, Default)]
 pub(super) struct Candidate(AtomicU32);
 
@@ -433,30 +476,25 @@ impl Chained for Link {
 }
 
 impl Candidate {
-    /// A prior in the units of 1/65535 in which it is kept, at least one.
+    /// The move with its prior.
     #[inline]
-    pub fn steps_of(prior: f32) -> u32 {
-        ((prior * f32::from(u16::MAX) + 0.5) as u32).clamp(1, u16::MAX.into())
+    pub fn get(&self) -> MovePrior {
+        MovePrior(self.0.load(Ordering::Relaxed))
     }
 
-    pub fn set(&self, packed: PackedMove, prior: f32) {
-        self.0.store(u32::from(packed.0) | Candidate::steps_of(prior) << 16, Ordering::Relaxed);
+    #[inline]
+    pub fn set(&self, value: MovePrior) {
+        self.0.store(value.0, Ordering::Relaxed);
     }
 
     #[inline]
     pub fn packed(&self) -> PackedMove {
-        PackedMove(self.0.load(Ordering::Relaxed) as u16)
+        self.get().packed()
     }
 
-    /// The prior, 0 to 1, in 16 bits.
     #[inline]
     pub fn prior(&self) -> f32 {
-        self.steps() as f32 * (1.0 / f32::from(u16::MAX))
-    }
-
-    /// The prior in units of 1/65535.
-    pub fn steps(&self) -> u32 {
-        self.0.load(Ordering::Relaxed) >> 16
+        self.get().prior()
     }
 }
 
@@ -557,16 +595,18 @@ impl Link {
         f32::from_bits(self.q.load(Ordering::Relaxed))
     }
 
-    /// Of a node's first head: the sum of the squared priors.
+    /// Of a node's first head: the sum of the squared priors, if [it was counted](super::node_store::NodeStore::count_squares).
     #[inline]
     pub fn squared_priors(&self) -> f32 {
         self.q()
     }
 
-    /// Sets what a node's first head knows about the priors: the sum of their squares, and of those of visited moves, in
-    /// units of 1/65535.
-    pub fn set_priors(&self, squares: f32, visited: u32) {
+    pub fn set_squared_priors(&self, squares: f32) {
         self.q.store(squares.to_bits(), Ordering::Relaxed);
+    }
+
+    /// Sets what a node's first head knows about the priors of visited moves: their sum, in units of 1/65535.
+    pub fn set_priors(&self, visited: u32) {
         self.counts.store(visited.into(), Ordering::Relaxed);
     }
 
@@ -623,10 +663,9 @@ mod tests {
     #[test]
     fn a_prior_keeps_its_precision_in_sixteen_bits() {
         for prior in [0.0, 1e-4, 0.25, 0.5, 1.0] {
-            let candidate = Candidate::default();
-            candidate.set(PackedMove(7), prior);
-            assert!((candidate.prior() - prior).abs() < 2e-5);
-            assert_eq!(candidate.packed(), PackedMove(7));
+            let kept = MovePrior::new(PackedMove(7), prior);
+            assert!((kept.prior() - prior).abs() < 2e-5);
+            assert_eq!(kept.packed(), PackedMove(7));
         }
     }
 

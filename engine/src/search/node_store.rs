@@ -19,8 +19,7 @@ use std::sync::{Mutex, PoisonError};
 
 use self::key_index::{Added, KeyIndex};
 use super::arena::{Arena, MemoryBudget};
-use super::node::{Candidate, Chained, Link, NONE, Node, NodeId};
-use crate::position::PackedMove;
+use super::node::{Candidate, Chained, Link, MovePrior, NONE, Node, NodeId};
 
 /// Entries of a block of moves, with its head.
 const MOVE_BLOCK: usize = 16;
@@ -267,7 +266,7 @@ impl NodeStore {
 
     /// Gives a node its moves, highest prior first. Returns whether there was memory for them; without, the node has
     /// none. The caller must have the right to [expand](Node::claim) it.
-    pub fn set_moves(&self, worker: usize, id: NodeId, moves: &[(PackedMove, f32)]) -> bool {
+    pub fn set_moves(&self, worker: usize, id: NodeId, moves: &[MovePrior]) -> bool {
         let node = self.node(id);
         let mut next = NONE;
         // The last block first, so that each can lead to the next.
@@ -283,9 +282,7 @@ impl NodeStore {
             };
             let [head, entries @ ..] = self.moves.block(first);
             head.next_block().store(next, Ordering::Relaxed);
-            for (candidate, (packed, prior)) in entries.iter().zip(block) {
-                candidate.set(*packed, *prior);
-            }
+            entries.iter().zip(block).for_each(|(candidate, value)| candidate.set(*value));
             next = first;
         }
         node.first_move.store(next, Ordering::Relaxed);
@@ -384,10 +381,16 @@ impl NodeStore {
     /// Brings what the head of a node's links knows about its priors up to date, after these were changed.
     pub fn recount_priors(&self, id: NodeId) {
         if let Some(head) = self.head_of(id) {
-            let squares = self.moves_of(id).map(|candidate| candidate.prior().powi(2)).sum();
             let visited = self.links_of(id).zip(self.moves_of(id)).filter(|(link, _)| link.visits() > 0);
-            head.set_priors(squares, visited.map(|(_, candidate)| candidate.steps()).sum());
+            head.set_priors(visited.map(|(_, candidate)| candidate.get().steps()).sum());
+            self.count_squares(id);
         }
+    }
+
+    /// Lets the head of a node's links, which must have one, know the sum of the squared priors.
+    pub fn count_squares(&self, id: NodeId) {
+        let squares = self.moves_of(id).map(|candidate| candidate.prior().powi(2)).sum();
+        self.links.get(self.node(id).first_link.load(Ordering::Relaxed)).set_squared_priors(squares);
     }
 
     /// A link by its id.
@@ -405,8 +408,6 @@ impl NodeStore {
             let block = taken.or_else(|| stock.take(&self.links, &self.budget, |_| ()))?;
             self.links.get(block).reset(NONE);
             if edge == 0 {
-                let squares = self.moves_of(id).map(|candidate| candidate.prior().powi(2)).sum();
-                self.links.get(block).set_priors(squares, 0);
                 self.node(id).first_link.store(block, Ordering::Release);
             } else {
                 // The head of the block before is as far from its last link as there are links in a block.

@@ -9,7 +9,7 @@ use super::correction::Corrections;
 use super::counters::{Counters, SearchCounters};
 use super::history::MoveHistory;
 use super::neuralmateplay::NeuralMatePlayTerms;
-use super::node::{Candidate, Fate, Known, Link, Node, NodeId, Results};
+use super::node::{Candidate, Fate, Known, Link, MovePrior, Node, NodeId, Results};
 use super::node_store::NodeStore;
 use super::params::{ExplorationTable, Params};
 use super::position_values::PositionValues;
@@ -167,6 +167,8 @@ impl Tree {
             && params.progress == self.params.progress
             && params.fifty_moves_damping == self.params.fifty_moves_damping
             && params.material_damping == self.params.material_damping
+            // Without, nodes do not count what it needs.
+            && (params.puct.gini == 0.0 || self.params.puct.gini != 0.0)
             && self.advance(game);
         self.neuralmateplay = NeuralMatePlayTerms::of(&params);
         self.params = params;
@@ -271,12 +273,8 @@ impl Tree {
         let old = self.root;
         let wanted =
             |candidate: &Candidate| self.moves.iter().any(|m| candidate.packed() == PackedMove::new(*m));
-        let moves: Vec<(PackedMove, f32)> = self
-            .nodes
-            .moves_of(old)
-            .filter(|candidate| wanted(candidate))
-            .map(|candidate| (candidate.packed(), candidate.prior()))
-            .collect();
+        let moves: Vec<MovePrior> =
+            self.nodes.moves_of(old).filter(|candidate| wanted(candidate)).map(Candidate::get).collect();
         let taken = self.nodes.links_of(old).zip(self.nodes.moves_of(old));
         let taken: Vec<&Link> =
             taken.filter(|(_, candidate)| wanted(candidate)).map(|(link, _)| link).collect();
@@ -290,7 +288,7 @@ impl Tree {
             node.add_own(value, self.node(old).wdl_for_parent().draw, false);
             for (edge, link) in taken.iter().enumerate() {
                 let child = link.child();
-                let id = self.nodes.add_link(0, root, edge, child)?;
+                let id = self.add_link(0, root, edge, child)?;
                 node.unlock(edge + 1);
                 self.hold(child);
                 let (copy, after) = (self.nodes.link(id), self.node(child));
@@ -321,22 +319,18 @@ impl Tree {
         }
         let Some(&first) = mate.line.first() else { return false };
         let packed = PackedMove::new(first);
-        let moves: Vec<(PackedMove, f32)> =
-            self.nodes.moves_of(self.root).map(|candidate| (candidate.packed(), candidate.prior())).collect();
-        let Some(place) = moves.iter().position(|(packed_move, _)| *packed_move == packed) else {
-            return false;
-        };
+        let moves: Vec<MovePrior> = self.nodes.moves_of(self.root).map(Candidate::get).collect();
+        let Some(place) = moves.iter().position(|m| m.packed() == packed) else { return false };
         let taken = self.nodes.links_of(self.root).len();
         let edge = place.min(taken);
         if place >= taken {
             // Moves are taken in order: it becomes the first of the others.
             let mut untaken = moves[taken..].to_vec();
             untaken[..=place - taken].rotate_right(1);
-            for (candidate, (packed, prior)) in self.nodes.moves_of(self.root).skip(taken).zip(untaken) {
-                candidate.set(packed, prior);
-            }
+            let places = self.nodes.moves_of(self.root).skip(taken);
+            places.zip(untaken).for_each(|(place, value)| place.set(value));
             let Some(child) = self.nodes.add(0) else { return false };
-            if self.nodes.add_link(0, self.root, edge, child).is_none() {
+            if self.add_link(0, self.root, edge, child).is_none() {
                 self.nodes.free_node(child);
                 return false;
             }

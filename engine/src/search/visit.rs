@@ -10,13 +10,15 @@
 //! that it has by the move of the path, but not more often than [`Params::series`](super::Params::series) or the series of
 //! the node above allows. Which of the moves above is best would hardly have changed meanwhile.
 
+use std::cmp::Reverse;
+
 use shakmaty::{Color, Move};
 
 use super::correction::Corrections;
 use super::counters::VisitKind;
 use super::expansion::{Expansion, Leaf};
 use super::history::MoveHistory;
-use super::node::{Fate, Node, NodeId, Results, SumError};
+use super::node::{Candidate, Fate, MovePrior, Node, NodeId, Results, SumError};
 use super::params::Params;
 use super::proof::Proof;
 use super::tree::Tree;
@@ -316,7 +318,7 @@ impl Tree {
             path.mark(game);
         }
         let choice = self.select(path.leaf, path.exploration);
-        let (packed, prior) = (choice.candidate.packed(), choice.candidate.steps());
+        let (packed, prior) = (choice.candidate.packed(), choice.candidate.get().steps());
         let parent = path.leaf;
         // The child is fetched while the move is played.
         let taken = choice.taken.map(|(id, link)| {
@@ -325,13 +327,14 @@ impl Tree {
             Taken { link: id, child, transposition: false }
         });
         let m = packed.to_legal_move(game.position());
+        let hash_after = game.hash_after(m);
         if taken.is_none()
             && self.params.transpositions
-            && let Some(key) = game.key_after(m)
+            && let Some(hash) = hash_after
         {
-            self.nodes.prefetch_key(key);
+            self.nodes.prefetch_key(game.key_after(m, hash));
         }
-        game.play(m);
+        game.play_to(m, hash_after);
         let Some(taken) = taken.or_else(|| self.take(path, choice.edge, game)) else {
             return Some(Reached::Full);
         };
@@ -363,6 +366,11 @@ impl Tree {
     fn take(&self, path: &Path, edge: usize, game: &Game) -> Option<Taken> {
         let parent = path.leaf;
         let key = if self.params.transpositions { game.key() } else { 0 };
+        if !self.shared {
+            let taken = self.take_locked(path, edge, key)?;
+            self.node(parent).unlock(edge + 1);
+            return Some(taken);
+        }
         let links = self.node(parent).lock();
         if links > edge {
             // Another worker was faster.
@@ -383,12 +391,12 @@ impl Tree {
         if key != 0
             && let Some(child) = self.nodes.find(key).filter(usable)
         {
-            let link = self.nodes.add_link(path.worker, parent, edge, child)?;
+            let link = self.add_link(path.worker, parent, edge, child)?;
             self.hold(child);
             return Some(Taken { link, child, transposition: true });
         }
         let child = self.nodes.add(path.worker)?;
-        let Some(link) = self.nodes.add_link(path.worker, parent, edge, child) else {
+        let Some(link) = self.add_link(path.worker, parent, edge, child) else {
             self.nodes.free_node(child);
             return None;
         };
@@ -401,6 +409,16 @@ impl Tree {
             return Some(Taken { link, child: other, transposition: true });
         }
         Some(Taken { link, child, transposition: false })
+    }
+
+    /// [`NodeStore::add_link`](super::node_store::NodeStore::add_link), after which the head of the first link knows what
+    /// selection asks of it.
+    pub(super) fn add_link(&self, worker: usize, parent: NodeId, edge: usize, child: NodeId) -> Option<u32> {
+        let link = self.nodes.add_link(worker, parent, edge, child)?;
+        if edge == 0 && self.params.puct.gini != 0.0 {
+            self.nodes.count_squares(parent);
+        }
+        Some(link)
     }
 
     /// Whether `id`, `plies` from the root, was a repetition in an earlier search and is none in this one: its first
@@ -647,7 +665,7 @@ impl Tree {
                 return;
             };
             let link_id = self.nodes.link_id(node, edge);
-            path.steps.push(Step { node, link: link_id, prior: candidate.steps() as u16, packed });
+            path.steps.push(Step { node, link: link_id, prior: candidate.get().steps() as u16, packed });
             path.leaf = link.child();
         }
         let leaf = self.node(path.leaf);
@@ -743,9 +761,8 @@ impl Tree {
         let mut order: Vec<usize> = (0..keys.len()).collect();
         order.sort_by(|a, b| keys[*b].total_cmp(&keys[*a]));
         let moves: Vec<_> = self.nodes.moves_of(self.root).collect();
-        let ordered: Vec<_> =
-            order.into_iter().map(|edge| (moves[edge].packed(), moves[edge].prior())).collect();
-        moves.iter().zip(ordered).for_each(|(place, (packed, prior))| place.set(packed, prior));
+        let ordered: Vec<MovePrior> = order.into_iter().map(|edge| moves[edge].get()).collect();
+        moves.iter().zip(ordered).for_each(|(place, value)| place.set(value));
     }
 
     /// Mixes noise into the priors of the expanded root: `(1 − epsilon) · prior + epsilon · share`, with one share for
@@ -769,14 +786,13 @@ impl Tree {
 
     fn change_priors(&self, id: NodeId, mut change: impl FnMut(f32) -> f32) {
         for candidate in self.nodes.moves_of(id) {
-            candidate.set(candidate.packed(), change(candidate.prior()));
+            candidate.set(MovePrior::new(candidate.packed(), change(candidate.prior())));
         }
         // Untaken moves are in order of falling prior.
         let untaken = || self.nodes.moves_of(id).skip(self.nodes.links_of(id).len());
-        let mut ordered: Vec<_> =
-            untaken().map(|candidate| (candidate.packed(), candidate.prior())).collect();
-        ordered.sort_by(|a, b| b.1.total_cmp(&a.1));
-        untaken().zip(ordered).for_each(|(place, (packed, prior))| place.set(packed, prior));
+        let mut ordered: Vec<MovePrior> = untaken().map(Candidate::get).collect();
+        ordered.sort_by_key(|value| Reverse(value.steps()));
+        untaken().zip(ordered).for_each(|(place, value)| place.set(value));
         self.nodes.recount_priors(id);
     }
 }

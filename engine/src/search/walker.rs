@@ -14,7 +14,6 @@ use crate::position::Game;
 pub(super) struct Walker {
     path: Path,
     game: Game,
-    priors: Vec<f32>,
     expansion: Expansion,
     /// What the visits of the last series walked over.
     #[cfg(test)]
@@ -52,7 +51,6 @@ impl Walker {
         Walker {
             path: Path::new(worker),
             game: Game::new(),
-            priors: Vec::new(),
             expansion: Expansion::default(),
             #[cfg(test)]
             trace: Vec::new(),
@@ -180,11 +178,8 @@ impl Walker {
         evaluator: &mut dyn SplitEvaluator,
         moves: &[shakmaty::Move],
     ) {
-        self.priors.clear();
-        self.priors.resize(moves.len(), 0.0);
         let temperature = context.temperature(self.path.plies());
-        evaluator.policy(&self.game, moves, temperature, &mut self.priors);
-        self.expansion.set(moves, &self.priors, 1.0);
+        self.expansion.fill(moves, |priors| evaluator.policy(&self.game, moves, temperature, priors));
         tree.recall(self.game.turn(), temperature, &mut self.expansion);
         if let Some(noise) = context.limits.noise.filter(|_| self.path.plies() == 0) {
             self.expansion.mix(noise);
@@ -196,7 +191,7 @@ impl Walker {
 mod tests {
     use super::*;
     use crate::search::visit::SERIES_SHARE;
-    use crate::search::{Limits, Params};
+    use crate::search::{Limits, Params, Puct};
     use crate::sparse::SparseNetwork;
     use crate::tables::Tables;
 
@@ -231,6 +226,19 @@ mod tests {
             (done, walks) = (done + more, walks + 1);
         }
         (tree, walks)
+    }
+
+    #[test]
+    fn nodes_know_the_sum_of_their_squared_priors_if_exploration_asks_for_it() {
+        let native = Params::native();
+        let params = Params { puct: Puct { gini: 1.0, ..native.puct }, ..native };
+        let (tree, _) = visited(params, 1, 500);
+        let child = tree.nodes.links_of(tree.root).max_by_key(|link| link.visits()).unwrap().child();
+        for id in [tree.root, child] {
+            let squares: f32 = tree.nodes.moves_of(id).map(|candidate| candidate.prior().powi(2)).sum();
+            let known = tree.nodes.head_of(id).unwrap().squared_priors();
+            assert!(squares > 0.02 && (known - squares).abs() < 1e-6, "{known} {squares}");
+        }
     }
 
     /// Otherwise the next search would end at once, without the move that mates.

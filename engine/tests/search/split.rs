@@ -47,6 +47,8 @@ impl SplitEvaluator for Split {
         for (prior, found) in priors.iter_mut().zip(answer.priors) {
             *prior = found.powf(1.0 / temperature);
         }
+        let total: f32 = priors.iter().sum();
+        priors.iter_mut().for_each(|prior| *prior /= total);
     }
 }
 

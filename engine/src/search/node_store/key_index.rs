@@ -12,6 +12,9 @@ const BYTES_PER_ENTRY: usize = 128;
 /// Entries that a key can have: a cache line.
 const BUCKET: usize = 8;
 
+/// Bytes that are zeroed in less time than a search would later wait for the system's new pages.
+const AT_ONCE: usize = 64 << 20;
+
 /// The table. Whoever finds an entry has to look whether its node has the key: only half of it is stored.
 pub(super) struct KeyIndex {
     /// Node ids plus one, with the upper half of the key so that few nodes are looked at in vain; 0 is empty.
@@ -47,6 +50,10 @@ impl KeyIndex {
 
     /// Removes all entries.
     pub fn clear(&mut self) {
+        if self.bytes() <= AT_ONCE {
+            self.entries.fill_with(AtomicU64::default);
+            return;
+        }
         // Zeroes by the system, page by page when they are needed.
         match KeyIndex::of_buckets(self.buckets) {
             Some(empty) => *self = empty,
@@ -71,13 +78,15 @@ impl KeyIndex {
     /// costs only the transposition.)
     pub fn add(&self, id: NodeId, key: u64, has_key: impl Fn(NodeId) -> bool) -> Added {
         for slot in self.bucket(key) {
-            match slot.compare_exchange(0, entry_of(id, key), Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return Added::New,
-                Err(other) => {
-                    if let Some(other) = node_of(other, key).filter(|id| has_key(*id)) {
-                        return Added::Known(other);
-                    }
+            let mut entry = slot.load(Ordering::Acquire);
+            if entry == 0 {
+                match slot.compare_exchange(0, entry_of(id, key), Ordering::AcqRel, Ordering::Acquire) {
+                    Ok(_) => return Added::New,
+                    Err(others) => entry = others,
                 }
+            }
+            if let Some(other) = node_of(entry, key).filter(|id| has_key(*id)) {
+                return Added::Known(other);
             }
         }
         Added::NoRoom

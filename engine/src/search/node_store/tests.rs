@@ -1,6 +1,7 @@
 //! Blocks of moves and links, the index, and bounds.
 
 use super::*;
+use crate::position::PackedMove;
 
 fn add_link(store: &NodeStore, parent: NodeId) -> (u32, NodeId) {
     let child = store.add(0).unwrap();
@@ -12,7 +13,7 @@ fn add_link(store: &NodeStore, parent: NodeId) -> (u32, NodeId) {
 
 /// Gives a node its moves, numbered.
 fn expand(store: &NodeStore, id: NodeId, count: u16) {
-    let moves: Vec<_> = (0..count).map(|number| (PackedMove(number), 0.5)).collect();
+    let moves: Vec<_> = (0..count).map(|number| MovePrior::new(PackedMove(number), 0.5)).collect();
     assert!(store.set_moves(0, id, &moves));
 }
 
@@ -73,7 +74,7 @@ fn memory_is_bounded() {
         let mut nodes = 0;
         while let Some(id) = store.add(0) {
             nodes += 1;
-            if !store.set_moves(0, id, &[(PackedMove(1), 0.5); 36]) {
+            if !store.set_moves(0, id, &[MovePrior::new(PackedMove(1), 0.5); 36]) {
                 assert!(!store.node(id).is_expanded());
                 break;
             }
