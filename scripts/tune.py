@@ -257,9 +257,9 @@ class Engine:
         self.send(f"setoption name {name} value {value}")
 
     def ready(self):
+        """Waits until the engine is ready; returns what it says before."""
         self.send("isready")
-        while self.line() != "readyok":
-            pass
+        return list(iter(self.line, "readyok"))
 
     def move(self, position, limit, patience):
         """The best move, and the score in centipawns of the last line about it (None without)."""
@@ -639,6 +639,13 @@ def begin(arguments, command):
         if parameter.name not in probe.kinds:
             sys.exit(f"tune.py: the engine has no option {parameter.name}")
         parameter.whole = probe.kinds[parameter.name] == "spin"
+        for bound in parameter.low, parameter.high:
+            probe.option(parameter.name, parameter.shown(bound))
+    # Beyond an option's range the engine would play with its nearest bound, whatever the value.
+    for line in probe.ready():
+        if " cannot be " in line:
+            probe.close()
+            sys.exit(f"tune.py: {line.removeprefix('info string ')}; --param needs a range within the option's")
     probe.close()
     now = setting(arguments, command)
     if not arguments.state.exists():
