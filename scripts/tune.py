@@ -643,9 +643,9 @@ def begin(arguments, command):
             probe.option(parameter.name, parameter.shown(bound))
     # Beyond an option's range the engine would play with its nearest bound, whatever the value.
     for line in probe.ready():
-        if " cannot be " in line:
+        if line.startswith("info string option ") and " cannot be " in line:
             probe.close()
-            sys.exit(f"tune.py: {line.removeprefix('info string ')}; --param needs a range within the option's")
+            sys.exit(f"tune.py: {line.removeprefix('info string ')}: --param must stay within the option's range")
     probe.close()
     now = setting(arguments, command)
     if not arguments.state.exists():

@@ -20,8 +20,7 @@ use std::time::{Duration, Instant};
 use crate::position::Game;
 use crate::search::{Limits, Pool, SearchOutcome};
 
-/// Searches `game` for a number of visits, with an empty tree. Returns how long the search took, too: emptying the tree, which
-/// is not part of it, takes no less for few visits than for many.
+/// Searches `game` for a number of visits, with an empty tree. Also returns the search's duration, without emptying the tree.
 fn search(pool: &mut Pool, game: &Game, visits: u64) -> (SearchOutcome, Duration) {
     pool.clear();
     let start = Instant::now();

@@ -305,8 +305,8 @@ impl SpeedBench {
     }
 }
 
-/// Evaluations per second in searches of the fixed positions, each of so many visits, for at least `wanted`. One more before
-/// them is not counted: it fetches memory from the system, which a game does once.
+/// Evaluations per second in searches of the fixed positions, each of so many visits, for at least `wanted`. A first search is
+/// not counted: it pays for memory that a game fetches only once.
 ///
 /// # Errors
 ///

@@ -116,7 +116,8 @@ pub trait SplitEvaluator: Send {
     /// The value for the side to move.
     fn value(&mut self, game: &Game) -> Wdl;
 
-    /// The priors of `moves`, all or some of the legal ones: the softmax of the logits divided by `temperature`.
+    /// Writes the priors of `moves`, all or some of the legal ones: the softmax of the logits divided by `temperature`. Their
+    /// sum is 1.
     ///
     /// # Panics
     ///

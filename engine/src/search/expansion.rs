@@ -63,14 +63,16 @@ impl WithSimd for CountGreater<'_> {
         for (number, (key, prior)) in keys.iter_mut().zip(priors).enumerate() {
             *key = sort_key(number as u32, *prior);
         }
-        let (some_keys, _) = S::as_simd_u32s(keys);
-        let (some_places, _) = S::as_mut_simd_u32s(places);
+        const { assert!(LANES.is_multiple_of(S::U32_LANES)) };
+        let (key_vectors, _) = S::as_simd_u32s(keys);
+        let (place_vectors, _) = S::as_mut_simd_u32s(places);
         let (zero, one) = (simd.splat_u32s(0), simd.splat_u32s(1));
-        for (some_keys, places) in some_keys.iter().zip(some_places) {
-            *places = keys[..priors.len()].iter().fold(zero, |greater, key| {
+        for (some_keys, greater) in key_vectors.iter().zip(place_vectors) {
+            *greater = zero;
+            for key in &keys[..priors.len()] {
                 let is_greater = simd.greater_than_u32s(simd.splat_u32s(*key), *some_keys);
-                simd.add_u32s(greater, simd.select_u32s(is_greater, one, zero))
-            });
+                *greater = simd.add_u32s(*greater, simd.select_u32s(is_greater, one, zero));
+            }
         }
     }
 }
@@ -97,6 +99,7 @@ impl Expansion {
 
     /// Replaces the moves; `priors` are raised to `1 / temperature` and normalised.
     pub fn set(&mut self, moves: &[Move], priors: &[f32], temperature: f32) {
+        debug_assert_eq!(moves.len(), priors.len());
         let exponent = 1.0 / temperature;
         let flat = |prior: f32| if exponent == 1.0 { prior } else { libm::powf(prior, exponent) };
         self.fill(moves, |own| {
@@ -107,13 +110,15 @@ impl Expansion {
         });
     }
 
-    /// Replaces the moves; `write` writes a prior for each, with the sum 1.
+    /// Replaces the moves; `write` overwrites zeros with a prior for each, with the sum 1.
     pub(super) fn fill(&mut self, moves: &[Move], write: impl FnOnce(&mut [f32])) {
         self.moves.clear();
         self.moves.extend(moves.iter().copied().map(PackedMove::new));
+        self.priors.clear();
         self.priors.resize(moves.len(), 0.0);
         write(&mut self.priors);
-        debug_assert!((self.priors.iter().sum::<f32>() - 1.0).abs() < 1e-3, "{:?}", self.priors);
+        let total: f32 = self.priors.iter().sum();
+        debug_assert!(moves.is_empty() || (total - 1.0).abs() < 1e-3, "{:?}", self.priors);
         self.sort();
     }
 
@@ -139,9 +144,10 @@ impl Expansion {
 
     /// Mixes noise into the priors.
     pub(super) fn mix(&mut self, noise: Noise) {
+        // A share for each of the sorted moves, as in a tree that is kept.
         let shares = noise.shares(self.moves.len());
-        for (prior, share) in self.priors.iter_mut().zip(shares) {
-            *prior = (1.0 - noise.epsilon) * *prior + noise.epsilon * share;
+        for (prior, place) in self.priors.iter_mut().zip(&self.places) {
+            *prior = (1.0 - noise.epsilon) * *prior + noise.epsilon * shares[*place as usize];
         }
         self.sort();
     }
@@ -152,7 +158,7 @@ impl Expansion {
     }
 }
 
-/// Divides priors by their sum; if that is zero, they become the same.
+/// Divides priors by their sum; if that is zero, they become equal.
 fn normalise(priors: &mut [f32]) {
     let (total, count): (f32, _) = (priors.iter().sum(), priors.len() as f32);
     priors.iter_mut().for_each(|prior| *prior = if total > 0.0 { *prior / total } else { 1.0 / count });

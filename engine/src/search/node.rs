@@ -437,7 +437,7 @@ impl MovePrior {
     pub fn steps_of(prior: f32) -> u32 {
         // Adding it rounds to a whole number, which the lowest bits then hold.
         const MAGIC: f32 = (1 << 23) as f32;
-        let rounded = (prior * f32::from(u16::MAX) + MAGIC).to_bits() & ((1 << 23) - 1);
+        let rounded = (prior.max(0.0) * f32::from(u16::MAX) + MAGIC).to_bits() & ((1 << 23) - 1);
         rounded.clamp(1, u16::MAX.into())
     }
 
@@ -506,7 +506,7 @@ pub(super) struct Link {
     /// The node after the move; of a head the next block, or [`NONE`].
     child: AtomicU32,
     /// The child's mean result after the last visit by this move: bits of an `f32`; of the first head the sum of the
-    /// squared priors.
+    /// squared priors, if it was counted.
     q: AtomicU32,
 }
 

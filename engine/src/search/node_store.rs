@@ -387,7 +387,7 @@ impl NodeStore {
         }
     }
 
-    /// Lets the head of a node's links, which must have one, know the sum of the squared priors.
+    /// Stores the sum of the squared priors in the head of a node's links, which must exist.
     pub fn count_squares(&self, id: NodeId) {
         let squares = self.moves_of(id).map(|candidate| candidate.prior().powi(2)).sum();
         self.links.get(self.node(id).first_link.load(Ordering::Relaxed)).set_squared_priors(squares);
@@ -399,8 +399,8 @@ impl NodeStore {
         self.links.get(id)
     }
 
-    /// Adds a link for the move `edge`, the first that was not taken, to `child`; `None` if the memory is full. The node
-    /// must be locked.
+    /// Adds a link for the move `edge`, the first that was not taken, to `child`; `None` if the memory is full. If there
+    /// are several workers, the node must be locked.
     pub fn add_link(&self, worker: usize, id: NodeId, edge: usize, child: NodeId) -> Option<u32> {
         if edge.is_multiple_of(LINK_BLOCK - 1) {
             let taken = self.reuse(|freed| freed.links.pop(&self.links));

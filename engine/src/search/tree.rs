@@ -167,7 +167,7 @@ impl Tree {
             && params.progress == self.params.progress
             && params.fifty_moves_damping == self.params.fifty_moves_damping
             && params.material_damping == self.params.material_damping
-            // Without, nodes do not count what it needs.
+            // Nodes made without it lack the sum of their squared priors.
             && (params.puct.gini == 0.0 || self.params.puct.gini != 0.0)
             && self.advance(game);
         self.neuralmateplay = NeuralMatePlayTerms::of(&params);

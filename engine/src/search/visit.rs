@@ -366,12 +366,8 @@ impl Tree {
     fn take(&self, path: &Path, edge: usize, game: &Game) -> Option<Taken> {
         let parent = path.leaf;
         let key = if self.params.transpositions { game.key() } else { 0 };
-        if !self.shared {
-            let taken = self.take_locked(path, edge, key)?;
-            self.node(parent).unlock(edge + 1);
-            return Some(taken);
-        }
-        let links = self.node(parent).lock();
+        // A worker alone needs no lock.
+        let links = if self.shared { self.node(parent).lock() } else { self.node(parent).links() };
         if links > edge {
             // Another worker was faster.
             self.node(parent).unlock(links);
@@ -411,8 +407,8 @@ impl Tree {
         Some(Taken { link, child, transposition: false })
     }
 
-    /// [`NodeStore::add_link`](super::node_store::NodeStore::add_link), after which the head of the first link knows what
-    /// selection asks of it.
+    /// [`NodeStore::add_link`](super::node_store::NodeStore::add_link); with the first link, also stores what selection needs
+    /// in the head of its block.
     pub(super) fn add_link(&self, worker: usize, parent: NodeId, edge: usize, child: NodeId) -> Option<u32> {
         let link = self.nodes.add_link(worker, parent, edge, child)?;
         if edge == 0 && self.params.puct.gini != 0.0 {

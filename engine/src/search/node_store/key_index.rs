@@ -12,7 +12,7 @@ const BYTES_PER_ENTRY: usize = 128;
 /// Entries that a key can have: a cache line.
 const BUCKET: usize = 8;
 
-/// Bytes that are zeroed in less time than a search would later wait for the system's new pages.
+/// Up to this size, in bytes, zeroing in place takes less time than the page faults of fresh memory.
 const AT_ONCE: usize = 64 << 20;
 
 /// The table. Whoever finds an entry has to look whether its node has the key: only half of it is stored.
@@ -50,14 +50,13 @@ impl KeyIndex {
 
     /// Removes all entries.
     pub fn clear(&mut self) {
-        if self.bytes() <= AT_ONCE {
+        if self.bytes() > AT_ONCE
+            && let Some(empty) = KeyIndex::of_buckets(self.buckets)
+        {
+            // The system zeroes it, page by page when they are needed.
+            *self = empty;
+        } else {
             self.entries.fill_with(AtomicU64::default);
-            return;
-        }
-        // Zeroes by the system, page by page when they are needed.
-        match KeyIndex::of_buckets(self.buckets) {
-            Some(empty) => *self = empty,
-            None => self.entries.iter_mut().for_each(|slot| *slot.get_mut() = 0),
         }
     }
 
