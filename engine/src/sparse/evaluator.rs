@@ -10,9 +10,9 @@ use crate::encoding::sparse1::{Features, View};
 use crate::eval::{Answer, EvalError, Evaluator, Request, SplitEvaluator, Wdl};
 use crate::position::Game;
 
-use super::integers::{Bytes, LOGIT_STEPS, Lanes, Weights};
+use super::integers::{Bytes, LOGIT_STEPS, Lanes, UNITS, Weights};
 use super::layers;
-use super::simd::{Level, Plain, Simd};
+use super::simd::{Level, PlacedNumbers, Plain, Simd};
 use super::softmax::{softmax, softmax3};
 
 /// Runs a [`SparseNetwork`](super::SparseNetwork) on one thread.
@@ -27,6 +27,7 @@ pub struct SparseEvaluator {
 #[derive(Clone, Debug)]
 struct Scratch {
     sums: Vec<Lanes>,
+    pairs: PlacedNumbers,
     hidden: Vec<Bytes<u8>>,
     rows: Vec<Rows>,
     logits: Vec<i32>,
@@ -40,6 +41,7 @@ impl SparseEvaluator {
     pub(super) fn new(weights: Arc<Weights>, level: Level) -> SparseEvaluator {
         let scratch = Scratch {
             sums: vec![Lanes::ZERO; weights.lanes],
+            pairs: PlacedNumbers::new(UNITS * weights.lanes),
             hidden: vec![Bytes([0; 64]); weights.row_bytes],
             rows: vec![Rows::default(); MOVES],
             logits: vec![0; MOVES],
@@ -144,10 +146,11 @@ impl<S: Simd> NullaryFnOnce for Job<'_, S> {
 
 #[inline(always)]
 fn value<S: Simd>(simd: S, weights: &Weights, scratch: &mut Scratch, features: &Features) -> Wdl {
-    let sums = &mut scratch.sums[weights.policy_lanes..];
+    let Scratch { sums, pairs, .. } = scratch;
+    let sums = &mut sums[weights.policy_lanes..];
     layers::accumulate::<S>(weights, features, weights.policy_lanes, sums);
     layers::squares(sums);
-    let [win, draw, loss] = softmax3(layers::value(simd, weights, sums));
+    let [win, draw, loss] = softmax3(layers::value(simd, weights, sums, pairs));
     Wdl { win, draw, loss }
 }
 
@@ -161,7 +164,7 @@ fn policy<S: Simd>(
     temperature: f32,
     priors: &mut [f32],
 ) {
-    let Scratch { sums, hidden, rows, logits, powers } = scratch;
+    let Scratch { sums, hidden, rows, logits, powers, .. } = scratch;
     if moves.len() > rows.len() {
         let room = moves.len().next_multiple_of(MOVES);
         rows.resize(room, Rows::default());

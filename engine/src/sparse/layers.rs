@@ -3,7 +3,7 @@
 use crate::encoding::moves1::Rows;
 
 use super::integers::{Bytes, LAYER_SUM_STEPS, Lanes, UNITS, Weights};
-use super::simd::Simd;
+use super::simd::{PlacedNumbers, Simd};
 
 /// The largest sum of embeddings that counts: 1.
 const ONE: i16 = 255;
@@ -90,45 +90,47 @@ pub(super) fn squares(sums: &mut [Lanes]) {
 
 /// The logits of win, draw and loss.
 #[inline(always)]
-pub(super) fn value<S: Simd>(simd: S, weights: &Weights, squares: &[Lanes]) -> [f32; 3] {
+pub(super) fn value<S: Simd>(
+    simd: S,
+    weights: &Weights,
+    squares: &[Lanes],
+    pairs: &mut PlacedNumbers,
+) -> [f32; 3] {
+    // About half of the pairs of inputs are zero and are left out.
+    pairs.clear();
+    for (lanes, first) in squares.iter().zip((0..).step_by(UNITS)) {
+        simd.append_nonzero(pulp::cast(lanes.0), first, pairs);
+    }
     let mut logits = weights.output_bias;
     let mut done = 0;
     while done < weights.layer_lanes {
         // As in `accumulate`.
         done += match weights.layer_lanes - done {
-            4.. => add_units::<S, 4>(simd, weights, squares, done, &mut logits),
-            2.. => add_units::<S, 2>(simd, weights, squares, done, &mut logits),
-            _ => add_units::<S, 1>(simd, weights, squares, done, &mut logits),
+            4.. => add_units::<S, 4>(simd, weights, pairs, done, &mut logits),
+            2.. => add_units::<S, 2>(simd, weights, pairs, done, &mut logits),
+            _ => add_units::<S, 1>(simd, weights, pairs, done, &mut logits),
         };
     }
     logits
 }
 
-/// Adds what N times [`UNITS`] units of the value's first layer, from `place` on, contribute to the logits. About half of
-/// the pairs of inputs are zero and are left out.
+/// Adds what N times [`UNITS`] units of the value's first layer, from `place` on, contribute to the logits.
 #[inline(always)]
 fn add_units<S: Simd, const N: usize>(
     simd: S,
     weights: &Weights,
-    squares: &[Lanes],
+    pairs: &PlacedNumbers,
     place: usize,
     logits: &mut [f32; 3],
 ) -> usize {
     const SCALE: f32 = (1.0 / LAYER_SUM_STEPS) as f32;
     let bias: &[[i32; UNITS]; N] = weights.layer_bias[place..].first_chunk().expect("whole lanes");
     let mut sums = bias.map(|bias| simd.sums(bias));
-    let blocks = weights.layer.chunks_exact(UNITS * weights.layer_lanes);
-    for (lanes, rows) in squares.iter().zip(blocks) {
-        let pairs: [i32; UNITS] = pulp::cast(lanes.0);
-        let mut left = simd.nonzero(pairs);
-        while left != 0 {
-            let pair = left.trailing_zeros() as usize % UNITS;
-            left &= left - 1;
-            let rows: &[Lanes; N] =
-                rows[pair * weights.layer_lanes + place..].first_chunk().expect("whole lanes");
-            for (sums, row) in sums.iter_mut().zip(rows) {
-                *sums = simd.add_products(*sums, pairs[pair], row);
-            }
+    for (pair, input) in pairs.iter() {
+        let rows: &[Lanes; N] =
+            weights.layer[input * weights.layer_lanes + place..].first_chunk().expect("whole lanes");
+        for (sums, row) in sums.iter_mut().zip(rows) {
+            *sums = simd.add_products(*sums, pair, row);
         }
     }
     let units = sums.map(|sums| simd.numbers(sums));

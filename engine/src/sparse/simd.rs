@@ -38,6 +38,46 @@ pub(super) trait Simd: Copy {
 
     /// A bit for each number that is not zero.
     fn nonzero(self, numbers: [i32; UNITS]) -> u32;
+
+    /// Appends the numbers that are not zero to a list; the first of them has the place `first`.
+    #[inline(always)]
+    fn append_nonzero(self, numbers: [i32; UNITS], first: u32, list: &mut PlacedNumbers) {
+        let mut left = self.nonzero(numbers);
+        while left != 0 {
+            let lane = left.trailing_zeros() % UNITS as u32;
+            left &= left - 1;
+            (list.numbers[list.len], list.places[list.len]) = (numbers[lane as usize], first + lane);
+            list.len += 1;
+        }
+    }
+}
+
+/// Numbers with their places among more.
+#[derive(Clone, Debug)]
+pub(super) struct PlacedNumbers {
+    /// With room for [`UNITS`] more than there can be.
+    numbers: Vec<i32>,
+    places: Vec<u32>,
+    len: usize,
+}
+
+impl PlacedNumbers {
+    /// A list for at most so many.
+    pub fn new(most: usize) -> PlacedNumbers {
+        PlacedNumbers { numbers: vec![0; most + UNITS], places: vec![0; most + UNITS], len: 0 }
+    }
+
+    #[inline(always)]
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// The numbers, each with its place.
+    #[inline(always)]
+    pub fn iter(&self) -> impl Iterator<Item = (i32, usize)> {
+        let (numbers, places) = (&self.numbers[..self.len], &self.places[..self.len]);
+        numbers.iter().zip(places).map(|(number, place)| (*number, *place as usize))
+    }
 }
 
 /// The best instruction set of this machine.
@@ -205,6 +245,20 @@ impl Simd for Avx512 {
         let numbers = cast(numbers);
         self.f._mm512_test_epi32_mask(numbers, numbers).into()
     }
+
+    /// Without a branch for each number, which the processor could not foresee.
+    #[inline(always)]
+    fn append_nonzero(self, numbers: [i32; UNITS], first: u32, list: &mut PlacedNumbers) {
+        let places: [u32; UNITS] = std::array::from_fn(|lane| first + lane as u32);
+        let (numbers, places) = (cast(numbers), cast(places));
+        let mask = self.f._mm512_test_epi32_mask(numbers, numbers);
+        // The rest is overwritten by what follows.
+        let numbers: [i32; UNITS] = cast(self.f._mm512_maskz_compress_epi32(mask, numbers));
+        let places: [u32; UNITS] = cast(self.f._mm512_maskz_compress_epi32(mask, places));
+        list.numbers[list.len..][..UNITS].copy_from_slice(&numbers);
+        list.places[list.len..][..UNITS].copy_from_slice(&places);
+        list.len += mask.count_ones() as usize;
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -272,5 +326,49 @@ impl Avx2 {
     fn reduced(self, sum: __m256i) -> i32 {
         let numbers: [i32; 8] = cast(sum);
         numbers.into_iter().fold(0, i32::wrapping_add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Append<'a, S>(S, &'a [[i32; UNITS]], &'a mut PlacedNumbers);
+
+    impl<S: Simd> NullaryFnOnce for Append<'_, S> {
+        type Output = ();
+
+        #[inline(always)]
+        fn call(self) {
+            let Append(simd, blocks, list) = self;
+            for (numbers, first) in blocks.iter().zip((0..).step_by(UNITS)) {
+                simd.append_nonzero(*numbers, first, list);
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_not_zero_are_listed_with_their_places() {
+        let all = std::array::from_fn(|lane| lane as i32 - 20);
+        let some = std::array::from_fn(|lane| if lane % 5 == 3 { i32::MIN + lane as i32 } else { 0 });
+        for blocks in [vec![], vec![[0; UNITS]], vec![all, some, [0; UNITS], some, all], vec![all; 4]] {
+            let numbered = blocks.as_flattened().iter().copied().zip(0..);
+            let expected: Vec<(i32, usize)> = numbered.filter(|(number, _)| *number != 0).collect();
+            for level in Level::all() {
+                let mut list = PlacedNumbers::new(UNITS * blocks.len());
+                // What was in it before does not matter.
+                for _ in 0..2 {
+                    list.clear();
+                    match level {
+                        #[cfg(target_arch = "x86_64")]
+                        Level::Avx512(simd) => simd.vectorize(Append(simd, &blocks, &mut list)),
+                        #[cfg(target_arch = "x86_64")]
+                        Level::Avx2(simd) => Simd::vectorize(simd, Append(simd, &blocks, &mut list)),
+                        Level::Plain => Plain.vectorize(Append(Plain, &blocks, &mut list)),
+                    }
+                    assert_eq!(list.iter().collect::<Vec<_>>(), expected, "{}", level.name());
+                }
+            }
+        }
     }
 }
