@@ -261,6 +261,25 @@ impl Simd for Avx512 {
     }
 }
 
+/// By a number of eight bits: the places of those that are set, then anything.
+#[cfg(target_arch = "x86_64")]
+static SET_BITS: [[u32; 8]; 256] = {
+    let mut all = [[0; 8]; 256];
+    let mut number = 0;
+    while number < 256 {
+        let (mut bit, mut count) = (0, 0);
+        while bit < 8 {
+            if number >> bit & 1 == 1 {
+                all[number][count] = bit;
+                count += 1;
+            }
+            bit += 1;
+        }
+        number += 1;
+    }
+    all
+};
+
 #[cfg(target_arch = "x86_64")]
 impl Simd for Avx2 {
     const SUMS: usize = 4;
@@ -316,6 +335,23 @@ impl Simd for Avx2 {
             self.avx._mm256_movemask_ps(cast(is_zero)) as u32
         });
         !(low | high << 8) & 0xffff
+    }
+
+    /// Without a branch for each number, as with AVX-512.
+    #[inline(always)]
+    fn append_nonzero(self, numbers: [i32; UNITS], first: u32, list: &mut PlacedNumbers) {
+        let halves: [__m256i; 2] = cast(numbers);
+        let mut mask = self.nonzero(numbers);
+        for (half, first) in halves.into_iter().zip([first, first + 8]) {
+            let lanes = cast(SET_BITS[mask as usize % 256]);
+            let first = self.avx._mm256_set1_epi32(first as i32);
+            let numbers: [i32; 8] = cast(self.avx2._mm256_permutevar8x32_epi32(half, lanes));
+            let places: [u32; 8] = cast(self.avx2._mm256_add_epi32(lanes, first));
+            list.numbers[list.len..][..8].copy_from_slice(&numbers);
+            list.places[list.len..][..8].copy_from_slice(&places);
+            list.len += (mask & 0xff).count_ones() as usize;
+            mask >>= 8;
+        }
     }
 }
 
