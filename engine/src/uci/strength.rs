@@ -15,7 +15,7 @@ use crate::search::{self, MoveStats, Params, PvLine, Report, Score};
 /// The lowest rating that can be set.
 pub const WEAKEST: i64 = 800;
 /// The highest rating: about that of the engine at full strength, measured in fast games.
-pub const STRONGEST: i64 = 2500;
+pub const STRONGEST: i64 = 2450;
 /// The skill level of full strength.
 pub const FULL_SKILL: i64 = 20;
 
@@ -35,20 +35,19 @@ pub struct Strength {
     pub seen: f64,
 }
 
-/// Rating, visits, policy, choice, margin, seen. In between, visits and temperatures are interpolated logarithmically. All but
-/// the last were measured against Stockfish's `UCI_Elo`, the first two against the next; the last is the engine's own rating
-/// in fast games, its visits an estimate. The lowest have more visits again, so that they see many moves well enough to
-/// choose them.
+/// Rating, visits, policy, choice, margin, seen. In between, visits and temperatures are interpolated logarithmically. All
+/// were measured against Stockfish's `UCI_Elo` at 5 s + 0.05 s, the first two against the next; the last is the engine's own
+/// rating. The lowest have more visits again, so that they see many moves well enough to choose them.
 const TABLE: [(i64, f64, f64, f64, f64, f64); 10] = [
-    (WEAKEST, 94.0, 7.0, 8.9, 2.06, 0.0),
-    (1050, 60.0, 4.4, 4.4, 1.26, 0.0),
-    (1310, 40.0, 3.0, 2.5, 0.60, 0.0),
-    (1600, 40.0, 1.5, 1.3, 0.27, 0.0),
-    (1800, 80.0, 1.3, 1.0, 0.20, 0.0),
-    (1940, 300.0, 1.1, 0.6, 0.10, 0.0),
-    (2050, 1200.0, 1.05, 0.35, 0.05, 0.0),
-    (2270, 5000.0, 1.0, 0.15, 0.02, 0.0),
-    (2400, 20_000.0, 1.0, 0.05, 0.01, 0.5),
+    (WEAKEST, 87.0, 6.5, 7.95, 1.93, 0.0),
+    (1010, 60.0, 4.4, 4.4, 1.26, 0.0),
+    (1260, 40.0, 3.0, 2.5, 0.60, 0.0),
+    (1510, 40.0, 1.5, 1.3, 0.27, 0.0),
+    (1650, 80.0, 1.3, 1.0, 0.20, 0.0),
+    (1825, 300.0, 1.1, 0.6, 0.10, 0.0),
+    (2015, 1200.0, 1.05, 0.35, 0.05, 0.0),
+    (2145, 5000.0, 1.0, 0.15, 0.02, 0.0),
+    (2295, 20_000.0, 1.0, 0.05, 0.01, 0.5),
     (STRONGEST, 60_000.0, 1.0, 0.02, 0.0, 1.0),
 ];
 

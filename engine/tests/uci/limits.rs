@@ -9,7 +9,7 @@ const CLOCK: &str = "go wtime 600000 btime 600000";
 fn a_weak_player_has_few_visits_and_shows_what_it_plays() {
     let mut engine = Program::uniform();
     engine.send("setoption name UCI_LimitStrength value true\nsetoption name MultiPV value 4");
-    for (elo, most) in [(1310, 40), (1940, 300)] {
+    for (elo, most) in [(1260, 40), (1825, 300)] {
         engine.send(&format!("setoption name UCI_Elo value {elo}"));
         for moves in ["", " moves e2e4", " moves e2e4 e7e5", " moves d2d4 d7d5 c2c4"] {
             let search = engine.search(&format!("ucinewgame\nposition startpos{moves}"), CLOCK);
@@ -30,7 +30,7 @@ fn a_rating_counts_more_than_a_skill_level() {
         let mut engine = Program::uniform();
         order.iter().for_each(|&index| engine.send(&format!("setoption name {}", settings[index])));
         let search = engine.search("position startpos", CLOCK);
-        assert!(number(search.last(), "nodes") <= 94, "{order:?}: {}", search.last());
+        assert!(number(search.last(), "nodes") <= 87, "{order:?}: {}", search.last());
     }
 }
 
