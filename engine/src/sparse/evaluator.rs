@@ -41,7 +41,7 @@ impl SparseEvaluator {
     pub(super) fn new(weights: Arc<Weights>, level: Level) -> SparseEvaluator {
         let scratch = Scratch {
             sums: vec![Lanes::ZERO; weights.lanes],
-            pairs: PlacedNumbers::new(UNITS * weights.lanes),
+            pairs: PlacedNumbers::new(UNITS * (weights.lanes - weights.policy_lanes)),
             hidden: vec![Bytes([0; 64]); weights.row_bytes],
             rows: vec![Rows::default(); MOVES],
             logits: vec![0; MOVES],

@@ -39,7 +39,7 @@ pub(super) trait Simd: Copy {
     /// A bit for each number that is not zero.
     fn nonzero(self, numbers: [i32; UNITS]) -> u32;
 
-    /// Appends the numbers that are not zero to a list; the first of them has the place `first`.
+    /// Appends the numbers that are not zero to a list; `first` is the place of `numbers[0]`.
     #[inline(always)]
     fn append_nonzero(self, numbers: [i32; UNITS], first: u32, list: &mut PlacedNumbers) {
         let mut left = self.nonzero(numbers);
@@ -55,16 +55,16 @@ pub(super) trait Simd: Copy {
 /// Numbers with their places among more.
 #[derive(Clone, Debug)]
 pub(super) struct PlacedNumbers {
-    /// With room for [`UNITS`] more than there can be.
+    /// Blocks of [`UNITS`] are written, of which what follows the list is meaningless.
     numbers: Vec<i32>,
     places: Vec<u32>,
     len: usize,
 }
 
 impl PlacedNumbers {
-    /// A list for at most so many.
+    /// A list for at most so many, a multiple of [`UNITS`].
     pub fn new(most: usize) -> PlacedNumbers {
-        PlacedNumbers { numbers: vec![0; most + UNITS], places: vec![0; most + UNITS], len: 0 }
+        PlacedNumbers { numbers: vec![0; most], places: vec![0; most], len: 0 }
     }
 
     #[inline(always)]
@@ -261,7 +261,7 @@ impl Simd for Avx512 {
     }
 }
 
-/// By a number of eight bits: the places of those that are set, then anything.
+/// By a number of eight bits: the places of those that are set, then zeros.
 #[cfg(target_arch = "x86_64")]
 static SET_BITS: [[u32; 8]; 256] = {
     let mut all = [[0; 8]; 256];
