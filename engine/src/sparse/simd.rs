@@ -36,20 +36,9 @@ pub(super) trait Simd: Copy {
     /// into 32 bits.
     fn add_products(self, sums: Self::Sums, pair: i32, row: &Lanes) -> Self::Sums;
 
-    /// A bit for each number that is not zero.
-    fn nonzero(self, numbers: [i32; UNITS]) -> u32;
-
-    /// Appends the numbers that are not zero to a list; `first` is the place of `numbers[0]`.
-    #[inline(always)]
-    fn append_nonzero(self, numbers: [i32; UNITS], first: u32, list: &mut PlacedNumbers) {
-        let mut left = self.nonzero(numbers);
-        while left != 0 {
-            let lane = left.trailing_zeros() % UNITS as u32;
-            left &= left - 1;
-            (list.numbers[list.len], list.places[list.len]) = (numbers[lane as usize], first + lane);
-            list.len += 1;
-        }
-    }
+    /// Appends the numbers that are not zero to a list, without a branch for each, which the processor could not foresee;
+    /// `first` is the place of `numbers[0]`.
+    fn append_nonzero(self, numbers: [i32; UNITS], first: u32, list: &mut PlacedNumbers);
 }
 
 /// Numbers with their places among more.
@@ -70,6 +59,14 @@ impl PlacedNumbers {
     #[inline(always)]
     pub fn clear(&mut self) {
         self.len = 0;
+    }
+
+    /// Appends the first `count` of some numbers; the rest is overwritten by what follows.
+    #[inline(always)]
+    fn append<const N: usize>(&mut self, numbers: [i32; N], places: [u32; N], count: u32) {
+        self.numbers[self.len..][..N].copy_from_slice(&numbers);
+        self.places[self.len..][..N].copy_from_slice(&places);
+        self.len += count as usize;
     }
 
     /// The numbers, each with its place.
@@ -165,8 +162,10 @@ impl Simd for Plain {
     }
 
     #[inline(always)]
-    fn nonzero(self, numbers: [i32; UNITS]) -> u32 {
-        numbers.iter().rev().fold(0, |mask, number| mask << 1 | u32::from(*number != 0))
+    fn append_nonzero(self, numbers: [i32; UNITS], first: u32, list: &mut PlacedNumbers) {
+        for (number, place) in numbers.into_iter().zip(first..) {
+            list.append([number], [place], u32::from(number != 0));
+        }
     }
 }
 
@@ -241,23 +240,13 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
-    fn nonzero(self, numbers: [i32; UNITS]) -> u32 {
-        let numbers = cast(numbers);
-        self.f._mm512_test_epi32_mask(numbers, numbers).into()
-    }
-
-    /// Without a branch for each number, which the processor could not foresee.
-    #[inline(always)]
     fn append_nonzero(self, numbers: [i32; UNITS], first: u32, list: &mut PlacedNumbers) {
         let places: [u32; UNITS] = std::array::from_fn(|lane| first + lane as u32);
         let (numbers, places) = (cast(numbers), cast(places));
         let mask = self.f._mm512_test_epi32_mask(numbers, numbers);
-        // The rest is overwritten by what follows.
         let numbers: [i32; UNITS] = cast(self.f._mm512_maskz_compress_epi32(mask, numbers));
         let places: [u32; UNITS] = cast(self.f._mm512_maskz_compress_epi32(mask, places));
-        list.numbers[list.len..][..UNITS].copy_from_slice(&numbers);
-        list.places[list.len..][..UNITS].copy_from_slice(&places);
-        list.len += mask.count_ones() as usize;
+        list.append(numbers, places, mask.count_ones());
     }
 }
 
@@ -327,30 +316,17 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
-    fn nonzero(self, numbers: [i32; UNITS]) -> u32 {
-        let numbers: [__m256i; 2] = cast(numbers);
-        let zero = self.avx._mm256_setzero_si256();
-        let [low, high] = numbers.map(|numbers| {
-            let is_zero = self.avx2._mm256_cmpeq_epi32(numbers, zero);
-            self.avx._mm256_movemask_ps(cast(is_zero)) as u32
-        });
-        !(low | high << 8) & 0xffff
-    }
-
-    /// Without a branch for each number, as with AVX-512.
-    #[inline(always)]
     fn append_nonzero(self, numbers: [i32; UNITS], first: u32, list: &mut PlacedNumbers) {
         let halves: [__m256i; 2] = cast(numbers);
-        let mut mask = self.nonzero(numbers);
+        let zero = self.avx._mm256_setzero_si256();
         for (half, first) in halves.into_iter().zip([first, first + 8]) {
-            let lanes = cast(SET_BITS[mask as usize % 256]);
+            let is_zero = self.avx2._mm256_cmpeq_epi32(half, zero);
+            let mask = !self.avx._mm256_movemask_ps(cast(is_zero)) as u8;
+            let lanes = cast(SET_BITS[usize::from(mask)]);
             let first = self.avx._mm256_set1_epi32(first as i32);
             let numbers: [i32; 8] = cast(self.avx2._mm256_permutevar8x32_epi32(half, lanes));
             let places: [u32; 8] = cast(self.avx2._mm256_add_epi32(lanes, first));
-            list.numbers[list.len..][..8].copy_from_slice(&numbers);
-            list.places[list.len..][..8].copy_from_slice(&places);
-            list.len += (mask & 0xff).count_ones() as usize;
-            mask >>= 8;
+            list.append(numbers, places, mask.count_ones());
         }
     }
 }
@@ -399,7 +375,7 @@ mod tests {
                         #[cfg(target_arch = "x86_64")]
                         Level::Avx512(simd) => simd.vectorize(Append(simd, &blocks, &mut list)),
                         #[cfg(target_arch = "x86_64")]
-                        Level::Avx2(simd) => Simd::vectorize(simd, Append(simd, &blocks, &mut list)),
+                        Level::Avx2(simd) => simd.vectorize(Append(simd, &blocks, &mut list)),
                         Level::Plain => Plain.vectorize(Append(Plain, &blocks, &mut list)),
                     }
                     assert_eq!(list.iter().collect::<Vec<_>>(), expected, "{}", level.name());
