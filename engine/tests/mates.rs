@@ -311,7 +311,6 @@ fn short_searches_continue_one_another() {
     assert!(found.expect("found in the end") > 2, "not in one slice");
     // Another game in between does not disturb it, and a mate that was found is there at once.
     search.search(&Game::new(), slice, &mut || false);
-    search.age();
     assert!(matches!(search.search(&game, slice, &mut || false), MateResult::Mate(_)));
     search.clear();
     assert!(matches!(search.search(&game, slice, &mut || false), MateResult::Unknown { .. }));

@@ -92,11 +92,6 @@ impl MateSearch {
         self.search.forget();
     }
 
-    /// Lets what is in the table be replaced first; to be called when the game has moved on.
-    pub fn age(&mut self) {
-        self.search.table.next_generation();
-    }
-
     /// The nodes of the last search.
     pub fn nodes(&self) -> u64 {
         self.nodes

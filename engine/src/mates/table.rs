@@ -7,15 +7,19 @@ use super::numbers::{INFINITE, Numbers};
 /// Entries that share a cache line.
 const WAYS: usize = 4;
 
-/// Generations before the count starts again.
-const GENERATIONS: u8 = 16;
-
 /// What is known of one position, in 16 bytes.
 #[derive(Clone, Copy, Default)]
 struct MateEntry {
     key: u64,
-    /// [`Facts`], packed; 0 if the entry is empty.
+    /// [`Facts`], packed.
     facts: u64,
+}
+
+impl MateEntry {
+    /// The number of times that the table had been cleared, plus one, when the entry was made; 0 if it never was.
+    fn generation(self) -> u8 {
+        (self.facts >> 55) as u8
+    }
 }
 
 /// What an entry holds besides its key.
@@ -31,15 +35,13 @@ struct Facts {
     no_mate: u8,
     /// Bits of the number of nodes spent, 5 bits.
     effort: u8,
-    /// 4 bits.
+    /// 8 bits, not 0.
     generation: u8,
 }
 
 impl Facts {
     fn pack(self) -> u64 {
-        // The highest bit tells a used entry from an empty one.
-        1 << 63
-            | u64::from(self.proof)
+        u64::from(self.proof)
             | u64::from(self.disproof) << 20
             | u64::from(self.mate) << 40
             | u64::from(self.no_mate) << 45
@@ -54,7 +56,7 @@ impl Facts {
             mate: (bits >> 40) as u8 & 31,
             no_mate: (bits >> 45) as u8 & 31,
             effort: (bits >> 50) as u8 & 31,
-            generation: (bits >> 55) as u8 & (GENERATIONS - 1),
+            generation: (bits >> 55) as u8,
         }
     }
 }
@@ -66,6 +68,7 @@ struct MateBucket([MateEntry; WAYS]);
 /// Results by position, in a fixed number of buckets.
 pub(super) struct MateTable {
     buckets: Box<[MateBucket]>,
+    /// That of the entries that count; the others are as good as empty.
     generation: u8,
 }
 
@@ -73,17 +76,15 @@ impl MateTable {
     /// A table of at most `bytes`, but of at least one bucket.
     pub fn new(bytes: usize) -> MateTable {
         let buckets = (bytes / size_of::<MateBucket>()).max(1);
-        MateTable { buckets: vec![MateBucket::default(); buckets].into_boxed_slice(), generation: 0 }
+        MateTable { buckets: vec![MateBucket::default(); buckets].into_boxed_slice(), generation: 1 }
     }
 
-    /// Forgets everything.
+    /// Forgets everything. Entries are overwritten only once in 255 times: that would take longer than many a search.
     pub fn clear(&mut self) {
-        self.buckets.fill(MateBucket::default());
-    }
-
-    /// From now on, entries made before are the first to be replaced.
-    pub fn next_generation(&mut self) {
-        self.generation = (self.generation + 1) % GENERATIONS;
+        self.generation = self.generation.checked_add(1).unwrap_or_else(|| {
+            self.buckets.fill(MateBucket::default());
+            1
+        });
     }
 
     /// Asks the processor to fetch the entries where a key is looked up soon.
@@ -96,7 +97,8 @@ impl MateTable {
     /// Numbers found with another limit are given as well: they are estimates in any case, and better than none.
     pub fn get(&self, key: u64, limit: u8) -> Option<Numbers> {
         let bucket = &self.buckets[self.index(key)];
-        let entry = bucket.0.iter().find(|entry| entry.key == key && entry.facts != 0)?;
+        let entry =
+            bucket.0.iter().find(|entry| entry.key == key && entry.generation() == self.generation)?;
         let facts = Facts::unpack(entry.facts);
         if facts.mate != 0 && facts.mate <= limit {
             Some(Numbers::mate(facts.mate))
@@ -114,12 +116,12 @@ impl MateTable {
         let index = self.index(key);
         let generation = self.generation;
         let bucket = &mut self.buckets[index].0;
-        let known = bucket.iter().position(|entry| entry.key == key && entry.facts != 0);
+        let known = bucket.iter().position(|entry| entry.key == key && entry.generation() == generation);
         let slot = known.unwrap_or_else(|| {
+            // Which of the empty ones makes no difference.
             let worth = |slot: &usize| {
                 let entry = bucket[*slot];
-                let facts = Facts::unpack(entry.facts);
-                (entry.facts != 0, facts.generation == generation, facts.effort)
+                (entry.generation() == generation).then(|| Facts::unpack(entry.facts).effort)
             };
             (0..WAYS).min_by_key(worth).expect("a bucket has entries")
         });
@@ -169,15 +171,15 @@ mod tests {
             mate: 31,
             no_mate: 30,
             effort: 29,
-            generation: GENERATIONS - 1,
+            generation: u8::MAX,
         };
         let back = Facts::unpack(all.pack());
         assert_eq!((back.proof, back.disproof), (INFINITE - 1, INFINITE));
-        assert_eq!((back.mate, back.no_mate, back.effort, back.generation), (31, 30, 29, GENERATIONS - 1));
+        assert_eq!((back.mate, back.no_mate, back.effort, back.generation), (31, 30, 29, u8::MAX));
     }
 
     #[test]
-    fn old_entries_make_room_first_then_those_of_little_effort() {
+    fn entries_of_little_effort_make_room_first() {
         let mut table = MateTable::new(1);
         for key in 0..4 {
             table.put(key, Numbers::open(1, 1), 1 << key);
@@ -185,11 +187,21 @@ mod tests {
         table.put(4, Numbers::open(1, 1), 1);
         assert_eq!(table.get(0, 1), None, "the least effort");
         assert!((1..=4).all(|key| table.get(key, 1).is_some()));
-        table.next_generation();
-        table.put(5, Numbers::open(1, 1), 1);
-        table.put(6, Numbers::open(1, 1), 1);
-        assert_eq!(table.get(5, 1), Some(Numbers::open(1, 1)), "older entries went first");
-        table.clear();
-        assert!((0..=6).all(|key| table.get(key, 1).is_none()));
+    }
+
+    #[test]
+    fn a_cleared_table_is_as_a_new_one() {
+        let mut table = MateTable::new(1);
+        // More often than there are numbers for.
+        for time in 0..600 {
+            assert!((0..5).all(|key| table.get(key, 1).is_none()), "{time}");
+            for key in 0..5 {
+                // With greater effort than the entries before, which make room all the same.
+                table.put(key, Numbers::open(1, 1), 1 + (time % 7) * key);
+            }
+            let known: Vec<bool> = (0..5).map(|key| table.get(key, 1).is_some()).collect();
+            assert_eq!(known, [false, true, true, true, true], "{time}");
+            table.clear();
+        }
     }
 }

@@ -27,6 +27,8 @@ pub struct Pool {
     jobs: Vec<Sender<Arc<SharedSearch>>>,
     threads: Vec<JoinHandle<()>>,
     current: Option<Arc<SharedSearch>>,
+    /// The memory of a search that was cleared.
+    empty: Option<(Tree, MateProbe)>,
 }
 
 /// Sends the outcome of a search to the thread that waits for it.
@@ -74,7 +76,7 @@ impl Pool {
             jobs.push(sender);
             threads.push(thread);
         }
-        Pool { params, native, tables: Tables::default(), memory, jobs, threads, current: None }
+        Pool { params, native, tables: Tables::default(), memory, jobs, threads, current: None, empty: None }
     }
 
     /// Searches until the limits end it, and returns the outcome. A search that is still running is stopped first.
@@ -94,8 +96,7 @@ impl Pool {
     pub fn start(&mut self, root: Game, limits: Limits, observer: Box<dyn SearchObserver>) {
         self.stop();
         self.wait();
-        let last = self.current.take().and_then(|search| search.take_memory());
-        let (mut tree, mates) = last.unwrap_or_else(|| empty_memory(self.memory, self.native));
+        let (mut tree, mates) = self.take_memory().unwrap_or_else(|| empty_memory(self.memory, self.native));
         let params = self.params.for_evaluators(self.native);
         let (tables, workers) = (self.tables.clone(), self.jobs.len());
         let (context, kept) = SearchContext::start(&mut tree, root, limits, params, tables, workers);
@@ -138,11 +139,17 @@ impl Pool {
         self.current.as_ref().map(|search| read(&search.tree()))
     }
 
-    /// Drops the last search's tree; a running search is stopped first.
+    /// Empties the last search's tree, but keeps its memory; a running search is stopped first.
     pub fn clear(&mut self) {
         self.stop();
         self.wait();
-        self.current = None;
+        // The mate search forgets at every start.
+        self.empty = self.take_memory().map(|(tree, mates)| (tree.emptied(), mates));
+    }
+
+    /// The tree and the memory of the mate search, of the last search or emptied.
+    fn take_memory(&mut self) -> Option<(Tree, MateProbe)> {
+        self.current.take().and_then(|search| search.take_memory()).or_else(|| self.empty.take())
     }
 
     /// Sets the parameters of the following searches.

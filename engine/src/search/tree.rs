@@ -105,7 +105,10 @@ impl Tree {
     /// `root_moves` restricts the root's moves (empty for all). `memory` in bytes bounds the tree; most of it is not
     /// touched before it is needed.
     pub fn new(game: Game, root_moves: &[Move], params: Params, memory: usize) -> Tree {
-        let nodes = NodeStore::new(memory);
+        Tree::in_store(NodeStore::new(memory), game, root_moves, params)
+    }
+
+    fn in_store(nodes: NodeStore, game: Game, root_moves: &[Move], params: Params) -> Tree {
         let root = nodes.add(0).expect("an empty store has room for a node");
         let mut tree = Tree {
             neuralmateplay: NeuralMatePlayTerms::of(&params),
@@ -138,6 +141,12 @@ impl Tree {
     /// An empty tree, to be [started](Tree::start), of at most `memory` bytes.
     pub fn empty(memory: usize) -> Tree {
         Tree::new(Game::new(), &[], Params::default(), memory)
+    }
+
+    /// An [empty](Tree::empty) tree in the memory of this one.
+    pub(super) fn emptied(mut self) -> Tree {
+        self.nodes.clear();
+        Tree::in_store(self.nodes, Game::new(), &[], Params::default())
     }
 
     fn restrict(&mut self, root_moves: &[Move]) {

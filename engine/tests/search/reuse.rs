@@ -45,7 +45,7 @@ fn the_tree_is_reused_after_one_ply_and_after_none() {
     let mut pool = pool(Params::default());
     let game = Game::new();
     let report = search_by(&mut pool, &game, visits(1_000)).report;
-    let again = search_by(&mut pool, &game, visits(500)).report;
+    let again = search_by(&mut pool, &game, visits(4000)).report;
     assert_eq!(kept(&again), 999);
     let next = search_by(&mut pool, &after(&game, &report, 1), visits(10)).report;
     assert!(kept(&next) > 20);
@@ -57,7 +57,7 @@ fn a_reply_other_than_the_pondered_one_keeps_its_tree() {
     let game = Game::new();
     let report = search_by(&mut pool, &game, visits(4_000)).report;
     let pondered = after(&game, &report, 2);
-    search_by(&mut pool, &pondered, visits(500));
+    search_by(&mut pool, &pondered, visits(4000));
     // Another reply, visited but not the most visited.
     let own = after(&game, &report, 1);
     let replies = own.legal_moves();
@@ -77,6 +77,20 @@ fn another_game_starts_with_an_empty_tree() {
     assert_eq!(kept(&search_by(&mut pool, &Game::from_fen(fen).unwrap(), visits(50)).report), 0);
     pool.clear();
     assert_eq!(kept(&search_by(&mut pool, &Game::from_fen(fen).unwrap(), visits(50)).report), 0);
+}
+
+#[test]
+fn a_cleared_pool_searches_as_a_new_one() {
+    // A mate in five, which the search for mates finds after some 800 visits.
+    let mate = Game::from_fen("2r5/5p2/3N4/2p4B/p7/K1Bkp2p/3P4/N5R1 w - - 0 1").unwrap();
+    let mut used = pool(Params::default());
+    for game in [&mate, &Game::new()] {
+        search_by(&mut used, game, visits(1_500));
+        used.clear();
+        let again = search_by(&mut used, game, visits(1_500));
+        let first = search_by(&mut pool(Params::default()), game, visits(1_500));
+        assert_eq!((again.report, again.stats), (first.report, first.stats));
+    }
 }
 
 #[test]
@@ -104,11 +118,11 @@ fn a_restricted_search_reuses_what_is_below_its_moves() {
 fn a_root_without_some_of_its_moves_is_not_reused() {
     let mut pool = pool(Params::default());
     let game = Game::new();
-    let some = Limits { root_moves: game.legal_moves()[..2].to_vec(), ..visits(500) };
+    let some = Limits { root_moves: game.legal_moves()[..2].to_vec(), ..visits(4000) };
     let report = search_by(&mut pool, &game, some).report;
     assert!(kept(&search_by(&mut pool, &after(&game, &report, 2), visits(10)).report) > 20);
     let mut pool = self::pool(Params::default());
-    let some = Limits { root_moves: game.legal_moves()[..2].to_vec(), ..visits(500) };
+    let some = Limits { root_moves: game.legal_moves()[..2].to_vec(), ..visits(4000) };
     search_by(&mut pool, &game, some);
     let report = search_by(&mut pool, &game, visits(100)).report;
     assert_eq!((report.lines.len(), kept(&report)), (20, 0));
@@ -136,7 +150,7 @@ fn trees_proven_under_other_rules_are_not_reused() {
         Params { policy_temperature: 2.0, ..Params::default() },
     ] {
         let mut pool = pool(Params::default());
-        search_by(&mut pool, &Game::new(), visits(500));
+        search_by(&mut pool, &Game::new(), visits(4000));
         pool.set_params(changed);
         assert_eq!(kept(&search_by(&mut pool, &Game::new(), visits(50)).report), 0);
     }
