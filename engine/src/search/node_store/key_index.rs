@@ -1,16 +1,30 @@
 //! From the keys of positions to their nodes: a hash table whose buckets are cache lines.
+//!
+//! The table grows with the tree (linear hashing, Litwin 1980), so that of a small tree it takes few cache lines and pages.
+//! It has all its memory from the beginning, which the system provides when it is touched, and its buckets come into use
+//! one after the other: half of what was in an older bucket moves to the new one.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use prefetch_index::prefetch_index;
 
-use super::super::node::{NONE, NodeId};
+use super::super::node::NodeId;
 
 /// Bytes of memory for each entry.
 const BYTES_PER_ENTRY: usize = 128;
 
 /// Entries that a key can have: a cache line.
 const BUCKET: usize = 8;
+
+/// So many nodes for each bucket in use, until all are.
+const NODES_PER_BUCKET: usize = 2;
+
+/// Buckets in use from the beginning, where there are so many: what a core's own cache has room for. A power of two.
+const FIRST: usize = 4096;
+
+/// Buckets that come into use at once, a power of two.
+const STEP: usize = 64;
 
 /// Up to this size, in bytes, zeroing in place takes less time than the page faults of fresh memory.
 const AT_ONCE: usize = 64 << 20;
@@ -21,21 +35,33 @@ pub(super) struct KeyIndex {
     entries: Box<[AtomicU64]>,
     /// Where the first bucket begins: at a cache line.
     begin: usize,
+    /// A power of two.
     buckets: usize,
+    /// Buckets in use, a multiple of [`STEP`].
+    used: AtomicUsize,
+    /// Held by who brings buckets into use.
+    growing: Mutex<()>,
 }
 
 impl KeyIndex {
     /// An empty index for a store of so much memory, if the system has as much.
     pub fn new(memory: usize) -> Option<KeyIndex> {
-        // More nodes than ids are never needed.
-        KeyIndex::of_buckets(((memory / BYTES_PER_ENTRY).min(NONE as usize) / BUCKET).max(8))
+        // More than an entry for each id is never needed.
+        let entries = (memory / BYTES_PER_ENTRY).min(u32::MAX as usize);
+        KeyIndex::of_buckets(entries.div_ceil(BUCKET).next_power_of_two().max(STEP))
     }
 
     fn of_buckets(buckets: usize) -> Option<KeyIndex> {
         let entries: Box<[AtomicU64]> =
             bytemuck::allocation::try_zeroed_slice_box((buckets + 1) * BUCKET).ok()?;
         let begin = entries.as_ptr().align_offset(BUCKET * size_of::<AtomicU64>()).min(BUCKET);
-        Some(KeyIndex { entries, begin, buckets })
+        Some(KeyIndex {
+            entries,
+            begin,
+            buckets,
+            used: AtomicUsize::new(FIRST.min(buckets)),
+            growing: Mutex::new(()),
+        })
     }
 
     /// Bytes that it takes.
@@ -43,20 +69,16 @@ impl KeyIndex {
         self.entries.len() * size_of::<AtomicU64>()
     }
 
-    /// Entries that fit.
-    pub fn capacity(&self) -> usize {
-        self.buckets * BUCKET
-    }
-
     /// Removes all entries.
     pub fn clear(&mut self) {
-        if self.bytes() > AT_ONCE
+        let used = std::mem::replace(self.used.get_mut(), FIRST.min(self.buckets)) * BUCKET;
+        if used * size_of::<AtomicU64>() > AT_ONCE
             && let Some(empty) = KeyIndex::of_buckets(self.buckets)
         {
             // The system zeroes it, page by page when they are needed.
             *self = empty;
         } else {
-            self.entries.fill_with(AtomicU64::default);
+            self.entries[self.begin..][..used].fill_with(AtomicU64::default);
         }
     }
 
@@ -74,8 +96,12 @@ impl KeyIndex {
     }
 
     /// Adds a node in the first empty place of its bucket, unless another under its key comes before that. (One after it
-    /// costs only the transposition.)
+    /// costs only the transposition, as does one that is moved to another bucket meanwhile.)
     pub fn add(&self, id: NodeId, key: u64, has_key: impl Fn(NodeId) -> bool) -> Added {
+        let used = self.used.load(Ordering::Relaxed);
+        if id.0 as usize / NODES_PER_BUCKET >= used && used < self.buckets {
+            self.grow();
+        }
         for slot in self.bucket(key) {
             let mut entry = slot.load(Ordering::Acquire);
             if entry == 0 {
@@ -99,6 +125,31 @@ impl KeyIndex {
         }
     }
 
+    /// Brings buckets into use, unless another thread is about it.
+    #[cold]
+    fn grow(&self) {
+        let Ok(_growing) = self.growing.try_lock() else { return };
+        let used = self.used.load(Ordering::Relaxed);
+        if used == self.buckets {
+            return;
+        }
+        let half = (used + 1).next_power_of_two() / 2;
+        for new in used..used + STEP {
+            let (older, mut room) = (self.entries_of(new - half), self.entries_of(new).iter());
+            for slot in older {
+                let entry = slot.load(Ordering::Acquire);
+                if entry != 0
+                    && bucket_of(entry, used + STEP) == new
+                    && let Some(place) = room.next()
+                {
+                    place.store(entry, Ordering::Release);
+                    slot.store(0, Ordering::Release);
+                }
+            }
+        }
+        self.used.store(used + STEP, Ordering::Release);
+    }
+
     #[inline]
     fn bucket(&self, key: u64) -> &[AtomicU64] {
         &self.entries[self.first(key)..][..BUCKET]
@@ -107,10 +158,21 @@ impl KeyIndex {
     /// The index of the first entry of a key's bucket.
     #[inline]
     fn first(&self, key: u64) -> usize {
-        // By the lower half of the key: the upper one is in the entries.
-        let bucket = ((key & 0xffff_ffff) * self.buckets as u64) >> 32;
-        self.begin + bucket as usize * BUCKET
+        self.begin + bucket_of(key, self.used.load(Ordering::Acquire)) * BUCKET
     }
+
+    fn entries_of(&self, bucket: usize) -> &[AtomicU64] {
+        &self.entries[self.begin + bucket * BUCKET..][..BUCKET]
+    }
+}
+
+/// The bucket of a key if so many are in use, by its upper half, which is in the entry too: those not in use yet are part of
+/// the one half as far from the beginning of their kind.
+#[inline]
+fn bucket_of(key: u64, used: usize) -> usize {
+    let most = used.next_power_of_two();
+    let bucket = (key >> 32) as usize & (most - 1);
+    if bucket < used { bucket } else { bucket - most / 2 }
 }
 
 /// What came of adding a node.
@@ -137,13 +199,25 @@ fn node_of(entry: u64, key: u64) -> Option<NodeId> {
 
 #[cfg(test)]
 mod tests {
+    use rand::rngs::SmallRng;
+    use rand::{RngExt, SeedableRng};
+
     use super::*;
+
+    fn keys(count: u32) -> Vec<(NodeId, u64)> {
+        let mut random = SmallRng::seed_from_u64(5);
+        (0..count).map(|id| (NodeId(id), random.random())).collect()
+    }
+
+    fn is_found(index: &KeyIndex, (id, key): &(NodeId, u64)) -> bool {
+        index.find(*key, |other| other == *id) == Some(*id)
+    }
 
     #[test]
     fn a_bucket_is_one_cache_line_and_has_room_for_eight() {
         let index = KeyIndex::new(1 << 20).unwrap();
-        assert_eq!(index.capacity(), (1 << 20) / BYTES_PER_ENTRY);
-        let keys: Vec<u64> = (1..=9).map(|upper| upper << 32 | 0xffff_ffff).collect();
+        assert_eq!(index.buckets * BUCKET, (1 << 20) / BYTES_PER_ENTRY);
+        let keys: Vec<u64> = (1..=9).map(|upper| upper << 52 | 7 << 32 | 0xffff_ffff).collect();
         assert_eq!(index.bucket(keys[0]).as_ptr().align_offset(64), 0);
         assert_eq!(index.bucket(0).as_ptr().align_offset(64), 0);
         let added: Vec<Added> =
@@ -154,5 +228,62 @@ mod tests {
         index.remove(NodeId(3), keys[3]);
         assert_eq!(index.find(keys[3], |_| true), None);
         assert_eq!(index.add(NodeId(8), keys[8], |_| true), Added::New);
+    }
+
+    #[test]
+    fn every_key_has_a_bucket_in_use_that_it_leaves_only_for_a_new_one() {
+        for (_, key) in keys(1000) {
+            for used in (STEP..16 * STEP).step_by(STEP) {
+                let (before, after) = (bucket_of(key, used), bucket_of(key, used + STEP));
+                assert!(before < used, "{key:x} of {used}");
+                assert!(after == before || (used..used + STEP).contains(&after), "{key:x} of {used}");
+            }
+        }
+    }
+
+    #[test]
+    fn it_grows_with_the_nodes_and_keeps_nearly_all_of_them() {
+        let mut index = KeyIndex::new(64 << 20).unwrap();
+        for count in [100_000, 3000] {
+            let keys = keys(count);
+            let lost = keys.iter().filter(|(id, key)| index.add(*id, *key, |_| false) != Added::New).count();
+            // With four nodes to a bucket and room for eight, 0.7 % would have none.
+            assert!(lost * 150 < keys.len(), "{lost} of {count}");
+            assert_eq!(keys.iter().filter(|key| is_found(&index, key)).count(), keys.len() - lost);
+            let wanted = FIRST.max(count as usize / NODES_PER_BUCKET);
+            assert!((wanted..wanted + STEP).contains(index.used.get_mut()));
+            let entries = index.entries.iter().filter(|entry| entry.load(Ordering::Relaxed) != 0).count();
+            assert_eq!(entries, keys.len() - lost, "what moved is in one bucket only");
+            index.clear();
+            assert!(index.entries.iter().all(|entry| entry.load(Ordering::Relaxed) == 0));
+            assert_eq!(*index.used.get_mut(), FIRST);
+        }
+    }
+
+    #[test]
+    fn it_stops_growing_at_its_memory() {
+        let mut index = KeyIndex::new(1 << 20).unwrap();
+        let keys = keys(20_000);
+        for (id, key) in &keys {
+            index.add(*id, *key, |_| false);
+        }
+        assert_eq!(*index.used.get_mut(), index.buckets);
+        assert!(keys.iter().take(4000).filter(|key| is_found(&index, key)).count() > 3900);
+    }
+
+    #[test]
+    fn threads_may_add_while_it_grows() {
+        let index = KeyIndex::new(64 << 20).unwrap();
+        let keys = keys(200_000);
+        std::thread::scope(|scope| {
+            for worker in 0..4 {
+                let own = keys.iter().skip(worker).step_by(4);
+                let index = &index;
+                scope.spawn(move || own.for_each(|(id, key)| _ = index.add(*id, *key, |_| false)));
+            }
+        });
+        // One that is added while its bucket's entries move may be lost.
+        let found = keys.iter().filter(|key| is_found(&index, key)).count();
+        assert!(found > keys.len() / 10 * 9, "{found}");
     }
 }
