@@ -16,7 +16,7 @@ struct MateEntry {
 }
 
 impl MateEntry {
-    /// The number of times that the table had been cleared, plus one, when the entry was made; 0 if it never was.
+    /// The table's [generation](MateTable::generation) when the entry was made; 0 if it never was.
     fn generation(self) -> u8 {
         (self.facts >> 55) as u8
     }
@@ -191,17 +191,19 @@ mod tests {
 
     #[test]
     fn a_cleared_table_is_as_a_new_one() {
-        let mut table = MateTable::new(1);
-        // More often than there are numbers for.
+        let mut table = MateTable::new(2 * size_of::<MateBucket>());
+        // In the second bucket, where nothing else comes.
+        table.put(u64::MAX, Numbers::open(1, 1), 1);
+        // More often than there are generations.
         for time in 0..600 {
-            assert!((0..5).all(|key| table.get(key, 1).is_none()), "{time}");
+            table.clear();
+            assert!([0, 1, 2, 3, 4, u64::MAX].iter().all(|key| table.get(*key, 1).is_none()), "{time}");
             for key in 0..5 {
-                // With greater effort than the entries before, which make room all the same.
+                // Often of less effort than the entries before, which make room all the same.
                 table.put(key, Numbers::open(1, 1), 1 + (time % 7) * key);
             }
             let known: Vec<bool> = (0..5).map(|key| table.get(key, 1).is_some()).collect();
             assert_eq!(known, [false, true, true, true, true], "{time}");
-            table.clear();
         }
     }
 }

@@ -116,6 +116,13 @@ impl<T, const N: usize> Arena<T, N> {
         *self.used.0.get_mut() = 0;
     }
 
+    /// Forgets all entries and gives the chunks back, but the first one, which every use needs.
+    pub fn shrink(&mut self, budget: &MemoryBudget) {
+        self.clear();
+        let taken = self.chunks[1..].iter_mut().filter_map(OnceLock::take);
+        taken.for_each(|_| budget.give_back(Self::BLOCK_BYTES << self.shift));
+    }
+
     /// All ids that may have been taken are below this one.
     pub fn end(&self) -> u32 {
         self.used.0.load(Ordering::Relaxed) * N as u32

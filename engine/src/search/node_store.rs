@@ -5,7 +5,7 @@
 //! | nodes | a position with its statistics | 64 | 1 |
 //! | moves | a legal move with its prior | 4 | blocks of 16, each with a head and 15 moves |
 //! | links | a move that was taken: its child and its statistics | 16 | blocks of 4, each with a head and 3 links |
-//! | index | hash table from position keys to nodes | 8 | 1, at most 4 places |
+//! | index | hash table from position keys to nodes | 8 | 1, in a table of two to four times as many |
 //!
 //! Workers add to it concurrently ([`Node`] says how); only freeing needs the store for itself. A node's moves are in
 //! order of falling prior and are taken for the first time in that order, so its links belong to the first of them.
@@ -29,6 +29,9 @@ const LINK_BLOCK: usize = 4;
 
 /// The least memory that a store has: some of each array.
 const MIN_MEMORY: usize = 48 << 10;
+
+/// So few nodes leave the index one by one when all do.
+const FEW: u32 = 256;
 
 /// Bytes of an average expanded node, for estimates.
 #[cfg(test)]
@@ -224,20 +227,32 @@ impl NodeStore {
     }
 
     /// All nodes ever added, including freed ones.
-    #[cfg(test)]
     pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
         (0..self.nodes.end()).map(NodeId)
     }
 
     /// Removes all nodes, but keeps the memory.
     pub fn clear(&mut self) {
-        self.index.clear();
+        if self.nodes.end() < FEW {
+            self.ids().for_each(|id| self.unregister(id));
+        } else {
+            self.index.clear();
+        }
         self.nodes.clear();
         self.moves.clear();
         self.links.clear();
         self.stocks.fill_with(Stocks::default);
         *self.freed.get_mut().unwrap_or_else(PoisonError::into_inner) = FreeBlocks::default();
         *self.any_freed.get_mut() = false;
+    }
+
+    /// Removes all nodes and gives back the memory that a new store would not have: later the nodes, moves and links may need
+    /// other shares of it.
+    pub fn shrink(&mut self) {
+        self.clear();
+        self.nodes.shrink(&self.budget);
+        self.moves.shrink(&self.budget);
+        self.links.shrink(&self.budget);
     }
 
     #[inline]

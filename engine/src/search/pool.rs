@@ -27,7 +27,7 @@ pub struct Pool {
     jobs: Vec<Sender<Arc<SharedSearch>>>,
     threads: Vec<JoinHandle<()>>,
     current: Option<Arc<SharedSearch>>,
-    /// The memory of a search that was cleared.
+    /// What is kept of a search that was cleared.
     empty: Option<(Tree, MateProbe)>,
 }
 
@@ -139,7 +139,7 @@ impl Pool {
         self.current.as_ref().map(|search| read(&search.tree()))
     }
 
-    /// Empties the last search's tree, but keeps its memory; a running search is stopped first.
+    /// Empties the last search's tree, and keeps of its memory what every search needs; a running search is stopped first.
     pub fn clear(&mut self) {
         self.stop();
         self.wait();

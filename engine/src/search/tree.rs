@@ -143,9 +143,9 @@ impl Tree {
         Tree::new(Game::new(), &[], Params::default(), memory)
     }
 
-    /// An [empty](Tree::empty) tree in the memory of this one.
+    /// An [empty](Tree::empty) tree that keeps of this one's memory what any tree needs.
     pub(super) fn emptied(mut self) -> Tree {
-        self.nodes.clear();
+        self.nodes.shrink();
         Tree::in_store(self.nodes, Game::new(), &[], Params::default())
     }
 

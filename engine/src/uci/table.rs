@@ -192,7 +192,8 @@ pub static TABLE: &[UciOption] = &[
             |s| Player::ALL.iter().position(|one| Some(*one) == s.player).map_or(0, |at| at + 1),
             |s, v| s.player = v.checked_sub(1).and_then(|at| Player::ALL.get(at)).copied(),
         ),
-        effect: OptionEffect::Clear,
+        // The network search and a classical player have the same memory in turn.
+        effect: OptionEffect::Workers,
         doc: "what plays: the network search, or one of the classical players",
     },
     UciOption {

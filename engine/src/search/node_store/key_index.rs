@@ -4,14 +4,14 @@
 //! It has all its memory from the beginning, which the system provides when it is touched, and its buckets come into use
 //! one after the other: half of what was in an older bucket moves to the new one.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use prefetch_index::prefetch_index;
 
 use super::super::node::NodeId;
 
-/// Bytes of memory for each entry.
+/// Bytes of memory for each entry, at most: the number of buckets is rounded up.
 const BYTES_PER_ENTRY: usize = 128;
 
 /// Entries that a key can have: a cache line.
@@ -39,8 +39,8 @@ pub(super) struct KeyIndex {
     buckets: usize,
     /// Buckets in use, a multiple of [`STEP`].
     used: AtomicUsize,
-    /// Held by who brings buckets into use.
-    growing: Mutex<()>,
+    /// Held by whoever moves entries to new buckets or removes one, so that none is moved after it was removed.
+    moving: Mutex<()>,
 }
 
 impl KeyIndex {
@@ -60,7 +60,7 @@ impl KeyIndex {
             begin,
             buckets,
             used: AtomicUsize::new(FIRST.min(buckets)),
-            growing: Mutex::new(()),
+            moving: Mutex::new(()),
         })
     }
 
@@ -96,7 +96,7 @@ impl KeyIndex {
     }
 
     /// Adds a node in the first empty place of its bucket, unless another under its key comes before that. (One after it
-    /// costs only the transposition, as does one that is moved to another bucket meanwhile.)
+    /// costs only the transposition, as does the loss of an entry that is added while others of its bucket are moved.)
     pub fn add(&self, id: NodeId, key: u64, has_key: impl Fn(NodeId) -> bool) -> Added {
         let used = self.used.load(Ordering::Relaxed);
         if id.0 as usize / NODES_PER_BUCKET >= used && used < self.buckets {
@@ -119,16 +119,17 @@ impl KeyIndex {
 
     /// Removes a node.
     pub fn remove(&self, id: NodeId, key: u64) {
+        let _moving = self.moving.lock().unwrap_or_else(PoisonError::into_inner);
         let own = entry_of(id, key);
         if let Some(slot) = self.bucket(key).iter().find(|slot| slot.load(Ordering::Relaxed) == own) {
             slot.store(0, Ordering::Relaxed);
         }
     }
 
-    /// Brings buckets into use, unless another thread is about it.
+    /// Brings buckets into use, unless another thread does so or removes an entry; then the next node has another try.
     #[cold]
     fn grow(&self) {
-        let Ok(_growing) = self.growing.try_lock() else { return };
+        let Ok(_moving) = self.moving.try_lock() else { return };
         let used = self.used.load(Ordering::Relaxed);
         if used == self.buckets {
             return;
@@ -166,8 +167,8 @@ impl KeyIndex {
     }
 }
 
-/// The bucket of a key if so many are in use, by its upper half, which is in the entry too: those not in use yet are part of
-/// the one half as far from the beginning of their kind.
+/// The bucket of a key, by its upper half, which is in the entry too, if so many buckets are in use. With a power of two the
+/// lowest bits are its number. Between two powers a bucket beyond those in use is still part of the one that lacks its highest bit.
 #[inline]
 fn bucket_of(key: u64, used: usize) -> usize {
     let most = used.next_power_of_two();
@@ -247,7 +248,7 @@ mod tests {
         for count in [100_000, 3000] {
             let keys = keys(count);
             let lost = keys.iter().filter(|(id, key)| index.add(*id, *key, |_| false) != Added::New).count();
-            // With four nodes to a bucket and room for eight, 0.7 % would have none.
+            // With four nodes to each bucket, the most that any has, 0.3 % would find no room.
             assert!(lost * 150 < keys.len(), "{lost} of {count}");
             assert_eq!(keys.iter().filter(|key| is_found(&index, key)).count(), keys.len() - lost);
             let wanted = FIRST.max(count as usize / NODES_PER_BUCKET);
@@ -262,28 +263,38 @@ mod tests {
 
     #[test]
     fn it_stops_growing_at_its_memory() {
-        let mut index = KeyIndex::new(1 << 20).unwrap();
+        let mut index = KeyIndex::new(8 << 20).unwrap();
+        assert!(index.buckets > FIRST);
         let keys = keys(20_000);
         for (id, key) in &keys {
             index.add(*id, *key, |_| false);
         }
         assert_eq!(*index.used.get_mut(), index.buckets);
-        assert!(keys.iter().take(4000).filter(|key| is_found(&index, key)).count() > 3900);
+        assert!(keys.iter().filter(|key| is_found(&index, key)).count() > 19_900);
     }
 
     #[test]
-    fn threads_may_add_while_it_grows() {
+    fn threads_may_add_and_remove_while_it_grows() {
         let index = KeyIndex::new(64 << 20).unwrap();
         let keys = keys(200_000);
         std::thread::scope(|scope| {
             for worker in 0..4 {
                 let own = keys.iter().skip(worker).step_by(4);
                 let index = &index;
-                scope.spawn(move || own.for_each(|(id, key)| _ = index.add(*id, *key, |_| false)));
+                scope.spawn(move || {
+                    for (id, key) in own {
+                        index.add(*id, *key, |_| false);
+                        if id.0 % 3 == 0 {
+                            index.remove(*id, *key);
+                        }
+                    }
+                });
             }
         });
+        let (removed, kept): (Vec<_>, Vec<_>) = keys.iter().partition(|(id, _)| id.0 % 3 == 0);
+        assert!(!removed.iter().any(|key| is_found(&index, key)));
         // One that is added while its bucket's entries move may be lost.
-        let found = keys.iter().filter(|key| is_found(&index, key)).count();
-        assert!(found > keys.len() / 10 * 9, "{found}");
+        let found = kept.iter().filter(|key| is_found(&index, key)).count();
+        assert!(found * 100 > kept.len() * 99, "{found} of {}", kept.len());
     }
 }

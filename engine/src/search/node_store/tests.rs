@@ -50,6 +50,24 @@ fn links_stay_in_place_and_in_order_while_a_node_gets_more() {
 }
 
 #[test]
+fn a_shrunk_store_has_room_for_what_a_new_one_has() {
+    let fill = |store: &NodeStore| std::iter::from_fn(|| store.add(0)).count();
+    // Any search has moves and links.
+    let begin = |store: &NodeStore| {
+        let id = store.add(0).unwrap();
+        expand(store, id, 1);
+        add_link(store, id);
+    };
+    let (new, mut store) = (NodeStore::new(1 << 20), NodeStore::new(1 << 20));
+    let moves = [MovePrior::new(PackedMove(0), 0.5); 200];
+    while store.add(0).is_some_and(|id| store.set_moves(0, id, &moves)) {}
+    store.shrink();
+    begin(&new);
+    begin(&store);
+    assert_eq!(fill(&store), fill(&new));
+}
+
+#[test]
 fn freed_blocks_are_used_again() {
     let mut store = NodeStore::new(1 << 20);
     let parent = store.add(0).unwrap();
