@@ -8,6 +8,7 @@ mod hashed;
 pub mod lesson;
 pub mod perft;
 mod positions;
+mod replay;
 pub mod signature;
 pub mod speed;
 pub mod version;

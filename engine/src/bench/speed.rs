@@ -1,19 +1,22 @@
 //! Speed of a network: its session alone, the evaluator, and a search.
 
 use std::fmt;
+use std::hint::black_box;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use shakmaty::{Move, MoveList};
 
+use super::replay::{Recorder, Replayer, SharedRecording, lock};
 use super::{POSITIONS, search};
 use crate::eval::{EvalError, Evaluator, Precision, Request, SplitEvaluator};
 use crate::onnx::{NetError, Network, NetworkPair, OnnxSession};
 use crate::position::Game;
-use crate::search::{Params, Pool};
-use crate::sparse::{SparseError, SparseFile, SparseNetwork};
+use crate::search::{Params, Pool, SearchOutcome};
+use crate::sparse::{SparseError, SparseEvaluator, SparseFile, SparseNetwork};
 
 /// Arguments of `philidor backendbench`.
 #[derive(Clone, Debug, PartialEq, Eq, clap::Args)]
@@ -186,63 +189,129 @@ fn print_rows(rows: &[SpeedRow], out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Measures a network of our own kernels in turn, repeatedly, and prints the medians: value and policy alone and
-/// together, and the search by each number of workers.
+/// Measures a network of our own kernels in turn, repeatedly, and prints the medians: a search with one worker, taken apart, and the
+/// search by each number of workers.
 ///
 /// # Errors
 ///
-/// If a search fails, or writing to `out` fails.
+/// If a search fails.
 pub fn native_table(
     network: &SparseNetwork,
     config: &SpeedConfig,
     out: &mut impl Write,
 ) -> Result<(), SpeedError> {
-    let games: Vec<(Game, MoveList)> =
-        games().into_iter().map(|game| (game.clone(), game.legal_moves())).collect();
-    let mut evaluator = network.evaluator();
-    let mut priors = [0.0; 256];
-    let mut samples = vec![Vec::new(); 3 + config.workers.len()];
+    let mut parts = SearchParts::new(network);
+    let wanted = Duration::from_millis(config.time_ms);
+    let mut samples = vec![Vec::new(); PARTS.len() + config.workers.len()];
     for repeat in 1..=config.repeats {
         log::info!("backendbench: repeat {repeat} of {}", config.repeats);
-        for (question, samples) in samples.iter_mut().take(3).enumerate() {
-            let start = Instant::now();
-            let mut count = 0_u64;
-            while start.elapsed() < Duration::from_millis(config.time_ms) {
-                for (game, moves) in &games {
-                    let priors = &mut priors[..moves.len()];
-                    match question {
-                        0 => drop(evaluator.value(game)),
-                        1 => evaluator.policy(game, moves, 1.0, priors),
-                        _ => drop(evaluator.evaluate_into(game, moves, priors)),
-                    }
-                }
-                count += games.len() as u64;
-            }
-            samples.push(count as f64 / start.elapsed().as_secs_f64());
+        for (samples, rate) in samples.iter_mut().zip(parts.rates(NATIVE_SEARCH_VISITS, wanted)?) {
+            samples.push(rate);
         }
-        for (workers, samples) in config.workers.iter().zip(&mut samples[3..]) {
+        for (workers, samples) in config.workers.iter().zip(&mut samples[PARTS.len()..]) {
             let evaluators = (0..*workers).map(|_| Box::new(network.evaluator()) as Box<dyn Evaluator>);
-            let mut pool = Pool::new(evaluators.collect(), Params::native(), 256 << 20);
-            samples.push(search_rate(
-                &mut pool,
-                NATIVE_SEARCH_VISITS,
-                Duration::from_millis(config.time_ms),
-            )?);
+            let mut pool = Pool::new(evaluators.collect(), Params::native(), NATIVE_MEMORY);
+            samples.push(search_rate(&mut pool, NATIVE_SEARCH_VISITS, wanted)?);
         }
     }
     let medians: Vec<f64> = samples.iter_mut().map(|samples| median(samples)).collect();
     let write = |out: &mut dyn Write| -> io::Result<()> {
         writeln!(out, "| what | workers | positions/s |")?;
         writeln!(out, "|---|--:|--:|")?;
-        for (what, rate) in ["value alone", "policy alone", "both"].iter().zip(&medians) {
+        for (what, rate) in PARTS.iter().zip(&medians) {
             writeln!(out, "| {what} | 1 | {rate:.0} |")?;
         }
-        for (workers, rate) in config.workers.iter().zip(&medians[3..]) {
+        for (workers, rate) in config.workers.iter().zip(&medians[PARTS.len()..]) {
             writeln!(out, "| search, new positions | {workers} | {rate:.0} |")?;
         }
         Ok(())
     };
     write(out).map_err(SpeedError::Output)
+}
+
+/// What is measured of a search with one worker: what the network alone answers for the positions that it evaluates, one after the other
+/// in their order, and the search with these answers from a list.
+const PARTS: [&str; 4] = [
+    "value of the search's positions",
+    "policy of all of them",
+    "value and policy of all of them",
+    "the tree alone, with the network's answers",
+];
+
+/// Memory of the trees of a network of our own kernels, in bytes.
+const NATIVE_MEMORY: usize = 256 << 20;
+
+/// Takes searches with one worker apart.
+struct SearchParts {
+    recording: SharedRecording,
+    recorder: Pool,
+    replayer: Pool,
+    evaluator: SparseEvaluator,
+}
+
+impl SearchParts {
+    fn new(network: &SparseNetwork) -> SearchParts {
+        let recording = SharedRecording::default();
+        let pool =
+            |evaluator: Box<dyn Evaluator>| Pool::new(vec![evaluator], Params::native(), NATIVE_MEMORY);
+        SearchParts {
+            recorder: pool(Box::new(Recorder {
+                evaluator: network.evaluator(),
+                recording: Arc::clone(&recording),
+            })),
+            replayer: pool(Box::new(Replayer::new(Arc::clone(&recording)))),
+            recording,
+            evaluator: network.evaluator(),
+        }
+    }
+
+    /// New positions per second of the [`PARTS`], in searches of the fixed positions, each of so many visits, until the network alone has
+    /// taken `wanted`. A first search is not counted.
+    fn rates(&mut self, visits: u64, wanted: Duration) -> Result<[f64; PARTS.len()], SpeedError> {
+        let (mut evaluations, mut taken) = (0, [Duration::ZERO; PARTS.len()]);
+        for (number, game) in games().iter().cycle().enumerate() {
+            let (recorded, _) = search(&mut self.recorder, game, visits);
+            let positions = self.next_recording();
+            let (replayed, tree) = search(&mut self.replayer, game, visits);
+            let count = |outcome: &SearchOutcome| outcome.report.counters.evaluations;
+            if (count(&replayed), count(&recorded)) != (positions.len() as u64, positions.len() as u64) {
+                return Err(SpeedError::Search("a search and its repetition differ".to_owned()));
+            }
+            if number > 0 {
+                evaluations += positions.len();
+                let [value, policy, both] = self.ask(&positions);
+                for (taken, time) in taken.iter_mut().zip([value, policy, both, tree]) {
+                    *taken += time;
+                }
+            }
+            if taken[2] >= wanted {
+                break;
+            }
+        }
+        Ok(taken.map(|taken| evaluations as f64 / taken.as_secs_f64()))
+    }
+
+    /// The positions of the search that was recorded; its answers are left for its repetition.
+    fn next_recording(&self) -> Vec<(Game, Vec<Move>)> {
+        std::mem::take(&mut lock(&self.recording).positions)
+    }
+
+    /// How long the network takes for the value, the policy, and both of these positions.
+    fn ask(&mut self, positions: &[(Game, Vec<Move>)]) -> [Duration; 3] {
+        let (evaluator, mut priors) = (&mut self.evaluator, [0.0; 256]);
+        [0, 1, 2].map(|question| {
+            let start = Instant::now();
+            for (game, moves) in positions {
+                let priors = &mut priors[..moves.len()];
+                match question {
+                    0 => drop(black_box(evaluator.value(game))),
+                    1 => evaluator.policy(game, moves, 1.0, priors),
+                    _ => drop(black_box(evaluator.evaluate_into(game, moves, priors))),
+                }
+            }
+            start.elapsed()
+        })
+    }
 }
 
 /// The median; of an even number of samples the lower of the two in the middle.
