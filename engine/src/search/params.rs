@@ -152,7 +152,7 @@ impl Default for Params {
             material_damping: 0.0,
             history: 0.0,
             correction: 0.0,
-            series: 16,
+            series: 64,
             widening: 1.0,
             virtual_loss: 0.1,
             batch: 8,
