@@ -14,7 +14,9 @@ pub(super) struct Recording {
     /// The positions that were asked for their value, with their legal moves.
     pub positions: Vec<(Game, Vec<Move>)>,
     values: Vec<Wdl>,
-    /// The priors of all positions that were asked for their policy, one after the other.
+    /// How many were asked for their policy.
+    pub policies: u64,
+    /// Their priors, one position after the other.
     priors: Vec<f32>,
 }
 
@@ -58,13 +60,14 @@ impl SplitEvaluator for Recorder {
     fn policy(&mut self, game: &Game, moves: &[Move], temperature: f32, priors: &mut [f32]) {
         self.evaluator.policy(game, moves, temperature, priors);
         let mut recording = lock(&self.recording);
+        recording.policies += 1;
         recording.priors.extend_from_slice(priors);
     }
 }
 
 /// Answers as a recording does, whatever is asked: for the search that was recorded, made again.
 pub(super) struct Replayer {
-    /// Where the next recording is before a search.
+    /// Where the next recording is before a search, and the last one afterwards.
     next: SharedRecording,
     /// The one that is being read, and how much of it was.
     recording: Recording,
@@ -95,7 +98,8 @@ impl Evaluator for Replayer {
 impl SplitEvaluator for Replayer {
     fn value(&mut self, _: &Game) -> Wdl {
         if self.values == self.recording.values.len() {
-            self.recording = std::mem::take(&mut *lock(&self.next));
+            // The last one is freed where no search is timed.
+            std::mem::swap(&mut self.recording, &mut *lock(&self.next));
             (self.values, self.priors) = (0, 0);
         }
         self.values += 1;
@@ -130,13 +134,13 @@ mod tests {
         ] {
             let game = Game::from_fen(fen).unwrap();
             let limits = || Limits { visits: Some(500), ..Limits::default() };
+            *lock(&recording) = Recording::default();
             let first = recorder.search(&game, limits());
             let positions = std::mem::take(&mut lock(&recording).positions);
             assert_eq!(positions.len() as u64, first.report.counters.evaluations);
             assert!(positions.iter().all(|(game, moves)| *moves == game.legal_moves().to_vec()));
             let again = replayer.search(&game, limits());
             assert_eq!((again.report, again.stats), (first.report, first.stats));
-            assert!(lock(&recording).values.is_empty(), "it was read");
         }
     }
 }

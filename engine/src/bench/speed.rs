@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use shakmaty::{Move, MoveList};
 
-use super::replay::{Recorder, Replayer, SharedRecording, lock};
+use super::replay::{Recorder, Recording, Replayer, SharedRecording, lock};
 use super::{POSITIONS, search};
 use crate::eval::{EvalError, Evaluator, Precision, Request, SplitEvaluator};
 use crate::onnx::{NetError, Network, NetworkPair, OnnxSession};
 use crate::position::Game;
-use crate::search::{Params, Pool, SearchOutcome};
+use crate::search::{Params, Pool};
 use crate::sparse::{SparseError, SparseEvaluator, SparseFile, SparseNetwork};
 
 /// Arguments of `philidor backendbench`.
@@ -194,7 +194,7 @@ fn print_rows(rows: &[SpeedRow], out: &mut impl Write) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// If a search fails.
+/// If a search fails, or writing to `out` fails.
 pub fn native_table(
     network: &SparseNetwork,
     config: &SpeedConfig,
@@ -203,9 +203,12 @@ pub fn native_table(
     let mut parts = SearchParts::new(network);
     let wanted = Duration::from_millis(config.time_ms);
     let mut samples = vec![Vec::new(); PARTS.len() + config.workers.len()];
+    let mut shares = Vec::new();
     for repeat in 1..=config.repeats {
         log::info!("backendbench: repeat {repeat} of {}", config.repeats);
-        for (samples, rate) in samples.iter_mut().zip(parts.rates(NATIVE_SEARCH_VISITS, wanted)?) {
+        let (rates, asked) = parts.rates(NATIVE_SEARCH_VISITS, wanted)?;
+        shares.push(asked);
+        for (samples, rate) in samples.iter_mut().zip(rates) {
             samples.push(rate);
         }
         for (workers, samples) in config.workers.iter().zip(&mut samples[PARTS.len()..]) {
@@ -215,6 +218,7 @@ pub fn native_table(
         }
     }
     let medians: Vec<f64> = samples.iter_mut().map(|samples| median(samples)).collect();
+    let asked = 100.0 * median(&mut shares);
     let write = |out: &mut dyn Write| -> io::Result<()> {
         writeln!(out, "| what | workers | positions/s |")?;
         writeln!(out, "|---|--:|--:|")?;
@@ -224,18 +228,22 @@ pub fn native_table(
         for (workers, rate) in config.workers.iter().zip(&medians[PARTS.len()..]) {
             writeln!(out, "| search, new positions | {workers} | {rate:.0} |")?;
         }
-        Ok(())
+        writeln!(
+            out,
+            "The search asks {asked:.0} % of its new positions for their policy, and all for their value."
+        )
     };
     write(out).map_err(SpeedError::Output)
 }
 
-/// What is measured of a search with one worker: what the network alone answers for the positions that it evaluates, one after the other
-/// in their order, and the search with these answers from a list.
-const PARTS: [&str; 4] = [
+/// What is measured of searches with one worker: what the network alone answers for the positions that they evaluate, one after the
+/// other in their order; the search with these answers from a list; and the search itself.
+const PARTS: [&str; 5] = [
     "value of the search's positions",
     "policy of all of them",
     "value and policy of all of them",
-    "the tree alone, with the network's answers",
+    "the search without the network",
+    "the same search with it, new positions",
 ];
 
 /// Memory of the trees of a network of our own kernels, in bytes.
@@ -246,6 +254,7 @@ struct SearchParts {
     recording: SharedRecording,
     recorder: Pool,
     replayer: Pool,
+    plain: Pool,
     evaluator: SparseEvaluator,
 }
 
@@ -260,57 +269,77 @@ impl SearchParts {
                 recording: Arc::clone(&recording),
             })),
             replayer: pool(Box::new(Replayer::new(Arc::clone(&recording)))),
+            plain: pool(Box::new(network.evaluator())),
             recording,
             evaluator: network.evaluator(),
         }
     }
 
-    /// New positions per second of the [`PARTS`], in searches of the fixed positions, each of so many visits, until the network alone has
-    /// taken `wanted`. A first search is not counted.
-    fn rates(&mut self, visits: u64, wanted: Duration) -> Result<[f64; PARTS.len()], SpeedError> {
-        let (mut evaluations, mut taken) = (0, [Duration::ZERO; PARTS.len()]);
+    /// New positions per second of the [`PARTS`], in searches of the fixed positions, each of so many visits, until they have taken
+    /// `wanted`; and the share of these positions that is asked for its policy. A first search is not counted.
+    fn rates(&mut self, visits: u64, wanted: Duration) -> Result<([f64; PARTS.len()], f64), SpeedError> {
+        let (mut evaluations, mut asked, mut taken) = (0, 0, [Duration::ZERO; PARTS.len()]);
         for (number, game) in games().iter().cycle().enumerate() {
-            let (recorded, _) = search(&mut self.recorder, game, visits);
-            let positions = self.next_recording();
-            let (replayed, tree) = search(&mut self.replayer, game, visits);
-            let count = |outcome: &SearchOutcome| outcome.report.counters.evaluations;
-            if (count(&replayed), count(&recorded)) != (positions.len() as u64, positions.len() as u64) {
+            *lock(&self.recording) = Recording::default();
+            let (recorded, _) = evaluations_of(&mut self.recorder, game, visits)?;
+            let (positions, policies) = {
+                let mut recording = lock(&self.recording);
+                (std::mem::take(&mut recording.positions), recording.policies)
+            };
+            let (replayed, tree) = evaluations_of(&mut self.replayer, game, visits)?;
+            let (searched, whole) = evaluations_of(&mut self.plain, game, visits)?;
+            if [recorded, replayed, searched] != [positions.len() as u64; 3] {
                 return Err(SpeedError::Search("a search and its repetition differ".to_owned()));
             }
             if number > 0 {
-                evaluations += positions.len();
+                (evaluations, asked) = (evaluations + searched, asked + policies);
                 let [value, policy, both] = self.ask(&positions);
-                for (taken, time) in taken.iter_mut().zip([value, policy, both, tree]) {
+                for (taken, time) in taken.iter_mut().zip([value, policy, both, tree, whole]) {
                     *taken += time;
                 }
-            }
-            if taken[2] >= wanted {
-                break;
+                if taken[PARTS.len() - 1] >= wanted {
+                    break;
+                }
             }
         }
-        Ok(taken.map(|taken| evaluations as f64 / taken.as_secs_f64()))
-    }
-
-    /// The positions of the search that was recorded; its answers are left for its repetition.
-    fn next_recording(&self) -> Vec<(Game, Vec<Move>)> {
-        std::mem::take(&mut lock(&self.recording).positions)
+        let rate = |taken: Duration| evaluations as f64 / taken.as_secs_f64();
+        Ok((taken.map(rate), asked as f64 / evaluations as f64))
     }
 
     /// How long the network takes for the value, the policy, and both of these positions.
     fn ask(&mut self, positions: &[(Game, Vec<Move>)]) -> [Duration; 3] {
         let (evaluator, mut priors) = (&mut self.evaluator, [0.0; 256]);
+        // As in a search, a position has just been made when it is evaluated.
+        let mut fresh = vec![(Game::new(), Vec::new()); 64];
         [0, 1, 2].map(|question| {
-            let start = Instant::now();
-            for (game, moves) in positions {
-                let priors = &mut priors[..moves.len()];
-                match question {
-                    0 => drop(black_box(evaluator.value(game))),
-                    1 => evaluator.policy(game, moves, 1.0, priors),
-                    _ => drop(black_box(evaluator.evaluate_into(game, moves, priors))),
+            let mut taken = Duration::ZERO;
+            for positions in positions.chunks(fresh.len()) {
+                for ((game, moves), (recorded, legal)) in fresh.iter_mut().zip(positions) {
+                    game.clone_from(recorded);
+                    moves.clone_from(legal);
                 }
+                let start = Instant::now();
+                for (game, moves) in &fresh[..positions.len()] {
+                    let priors = &mut priors[..moves.len()];
+                    match question {
+                        0 => drop(black_box(evaluator.value(game))),
+                        1 => evaluator.policy(game, moves, 1.0, priors),
+                        _ => drop(black_box(evaluator.evaluate_into(game, moves, priors))),
+                    }
+                }
+                taken += start.elapsed();
             }
-            start.elapsed()
+            taken
         })
+    }
+}
+
+/// The evaluations of a search of so many visits, with an empty tree, and its duration.
+fn evaluations_of(pool: &mut Pool, game: &Game, visits: u64) -> Result<(u64, Duration), SpeedError> {
+    let (outcome, taken) = search(pool, game, visits);
+    match outcome.error {
+        Some(error) => Err(SpeedError::Search(error)),
+        None => Ok((outcome.report.counters.evaluations, taken)),
     }
 }
 
@@ -375,7 +404,7 @@ impl SpeedBench {
 }
 
 /// Evaluations per second in searches of the fixed positions, each of so many visits, for at least `wanted`. A first search is
-/// not counted: it pays for memory that a game fetches only once.
+/// not counted: it pays for the memory that all searches share.
 ///
 /// # Errors
 ///
@@ -383,15 +412,12 @@ impl SpeedBench {
 pub fn search_rate(pool: &mut Pool, visits: u64, wanted: Duration) -> Result<f64, SpeedError> {
     let (mut evaluations, mut taken) = (0, Duration::ZERO);
     for (number, game) in games().iter().cycle().enumerate() {
-        let (outcome, time) = search(pool, game, visits);
-        if let Some(error) = outcome.error {
-            return Err(SpeedError::Search(error));
-        }
+        let (new, time) = evaluations_of(pool, game, visits)?;
         if number > 0 {
-            (evaluations, taken) = (evaluations + outcome.report.counters.evaluations, taken + time);
-        }
-        if taken >= wanted {
-            break;
+            (evaluations, taken) = (evaluations + new, taken + time);
+            if taken >= wanted {
+                break;
+            }
         }
     }
     Ok(evaluations as f64 / taken.as_secs_f64())

@@ -117,7 +117,7 @@ impl Engine {
 
     /// Ends the workers; new ones are created with the settings of that time.
     pub fn drop_pool(&mut self) {
-        self.pool = None;
+        (self.pool, self.cache) = (None, None);
     }
 
     /// Loads the network of the settings for the next workers and returns what the user should be told.

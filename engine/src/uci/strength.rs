@@ -36,7 +36,8 @@ pub struct Strength {
 }
 
 /// Rating, visits, policy, choice, margin, seen. In between, visits and temperatures are interpolated logarithmically. All but
-/// the first two were measured against Stockfish's `UCI_Elo` at 5 s + 0.05 s, these against the row after each at 1 s + 0.01 s.
+/// the first two were measured against Stockfish's `UCI_Elo` at 5 s + 0.05 s, the first two each against the row after it at
+/// 1 s + 0.01 s.
 /// The lowest have more visits again, so that they see many moves well enough to choose them.
 const TABLE: [(i64, f64, f64, f64, f64, f64); 10] = [
     (WEAKEST, 87.0, 6.5, 7.95, 1.93, 0.0),
@@ -78,14 +79,16 @@ impl Strength {
         (level < FULL_SKILL).then(|| Strength::of_elo(WEAKEST + step * level))
     }
 
-    /// The search parameters at this strength: a flatter policy, and no reuse of the previous tree, whose visits
-    /// would exceed the limit.
+    /// The search parameters at this strength: a flatter policy, shorter series, and no reuse of the previous tree, whose
+    /// visits would exceed the limit.
     pub fn limit(&self, params: &Params) -> Params {
         Params {
             policy_temperature: params.policy_temperature * self.policy,
             root_policy_temperature: params.root_policy_temperature * self.policy,
             reply_policy_temperature: params.reply_policy_temperature * self.policy,
             reuse: false,
+            // The levels were measured with series of 16: a longer one is a good part of all their visits.
+            series: params.series.min(16),
             ..params.clone()
         }
     }

@@ -248,7 +248,7 @@ mod tests {
         for count in [100_000, 3000] {
             let keys = keys(count);
             let lost = keys.iter().filter(|(id, key)| index.add(*id, *key, |_| false) != Added::New).count();
-            // With four nodes to each bucket, the most that any has, 0.3 % would find no room.
+            // With four nodes to each bucket, the most that any has, 0.8 % would find no room.
             assert!(lost * 150 < keys.len(), "{lost} of {count}");
             assert_eq!(keys.iter().filter(|key| is_found(&index, key)).count(), keys.len() - lost);
             let wanted = FIRST.max(count as usize / NODES_PER_BUCKET);
