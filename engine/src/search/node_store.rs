@@ -5,7 +5,7 @@
 //! | nodes | a position with its statistics | 64 | 1 |
 //! | moves | a legal move with its prior | 4 | blocks of 16, each with a head and 15 moves |
 //! | links | a move that was taken: its child and its statistics | 16 | blocks of 4, each with a head and 3 links |
-//! | index | hash table from position keys to nodes | 8 | 1, in a table of two to four times as many |
+//! | index | hash table from position keys to nodes | 8 | 1, in a table of four times as many until all of it is in use |
 //!
 //! Workers add to it concurrently ([`Node`] says how); only freeing needs the store for itself. A node's moves are in
 //! order of falling prior and are taken for the first time in that order, so its links belong to the first of them.

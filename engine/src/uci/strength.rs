@@ -35,10 +35,9 @@ pub struct Strength {
     pub seen: f64,
 }
 
-/// Rating, visits, policy, choice, margin, seen. In between, visits and temperatures are interpolated logarithmically. All but
-/// the first two were measured against Stockfish's `UCI_Elo` at 5 s + 0.05 s, the first two each against the row after it at
-/// 1 s + 0.01 s.
-/// The lowest have more visits again, so that they see many moves well enough to choose them.
+/// Rating, visits, policy, choice, margin, seen. In between, visits and temperatures are interpolated logarithmically. The first
+/// two were each measured against the row after it at 1 s + 0.01 s, the others against Stockfish's `UCI_Elo` at 5 s + 0.05 s. The
+/// lowest have more visits again, so that they see many moves well enough to choose them.
 const TABLE: [(i64, f64, f64, f64, f64, f64); 10] = [
     (WEAKEST, 87.0, 6.5, 7.95, 1.93, 0.0),
     (1010, 60.0, 4.4, 4.4, 1.26, 0.0),

@@ -19,7 +19,7 @@ fn step(search: &mut SteppedSearch, leaves: usize) {
 
 #[test]
 fn a_full_tree_stays_within_its_memory() {
-    let mut search = SteppedSearch::new(Tables::default(), 300_000);
+    let mut search = SteppedSearch::new(Tables::default(), 314_000);
     search.start(&Game::new(), Limits::default(), plain());
     let (mut fullest, mut least_since) = (0, u32::MAX);
     while search.tree().playouts() < 20_000 {
@@ -34,6 +34,7 @@ fn a_full_tree_stays_within_its_memory() {
         assert_eq!(u64::from(search.tree().root().visits), search.tree().playouts());
     }
     assert!(fullest > 900, "{fullest} ‰");
+    assert!(search.tree().fullness() > 700, "little is dropped at a time: {}", search.tree().fullness());
     assert!(least_since > 550, "little is dropped at a time: {least_since}");
     assert_eq!(search.tree().check_at_rest(), Ok(()));
 }

@@ -45,7 +45,7 @@ fn the_tree_is_reused_after_one_ply_and_after_none() {
     let mut pool = pool(Params::default());
     let game = Game::new();
     let report = search_by(&mut pool, &game, visits(1_000)).report;
-    let again = search_by(&mut pool, &game, visits(4000)).report;
+    let again = search_by(&mut pool, &game, visits(500)).report;
     assert_eq!(kept(&again), 999);
     let next = search_by(&mut pool, &after(&game, &report, 1), visits(10)).report;
     assert!(kept(&next) > 20);
@@ -57,7 +57,7 @@ fn a_reply_other_than_the_pondered_one_keeps_its_tree() {
     let game = Game::new();
     let report = search_by(&mut pool, &game, visits(4_000)).report;
     let pondered = after(&game, &report, 2);
-    search_by(&mut pool, &pondered, visits(4000));
+    search_by(&mut pool, &pondered, visits(500));
     // Another reply, visited but not the most visited.
     let own = after(&game, &report, 1);
     let replies = own.legal_moves();
@@ -118,11 +118,11 @@ fn a_restricted_search_reuses_what_is_below_its_moves() {
 fn a_root_without_some_of_its_moves_is_not_reused() {
     let mut pool = pool(Params::default());
     let game = Game::new();
-    let some = Limits { root_moves: game.legal_moves()[..2].to_vec(), ..visits(4000) };
+    let some = Limits { root_moves: game.legal_moves()[..2].to_vec(), ..visits(500) };
     let report = search_by(&mut pool, &game, some).report;
     assert!(kept(&search_by(&mut pool, &after(&game, &report, 2), visits(10)).report) > 20);
     let mut pool = self::pool(Params::default());
-    let some = Limits { root_moves: game.legal_moves()[..2].to_vec(), ..visits(4000) };
+    let some = Limits { root_moves: game.legal_moves()[..2].to_vec(), ..visits(500) };
     search_by(&mut pool, &game, some);
     let report = search_by(&mut pool, &game, visits(100)).report;
     assert_eq!((report.lines.len(), kept(&report)), (20, 0));
@@ -150,7 +150,7 @@ fn trees_proven_under_other_rules_are_not_reused() {
         Params { policy_temperature: 2.0, ..Params::default() },
     ] {
         let mut pool = pool(Params::default());
-        search_by(&mut pool, &Game::new(), visits(4000));
+        search_by(&mut pool, &Game::new(), visits(500));
         pool.set_params(changed);
         assert_eq!(kept(&search_by(&mut pool, &Game::new(), visits(50)).report), 0);
     }
