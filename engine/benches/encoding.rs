@@ -3,8 +3,8 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use engine::encoding::planes72::{self, INPUT_SIZE};
-use engine::position::Game;
+use engine::chess::position::Game;
+use engine::nets::encoding::planes72::{self, INPUT_SIZE};
 
 const OPENING: &str = "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1 f8e7 f1e1 b7b5 a4b3 d7d6 c2c3 e8g8";
 

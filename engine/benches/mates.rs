@@ -7,8 +7,8 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use engine::mates::{MateLimits, MateResult, MateSearch};
-use engine::position::Game;
+use engine::chess::mates::{MateLimits, MateResult, MateSearch};
+use engine::chess::position::Game;
 
 const TABLE: usize = 16 << 20;
 const LIMITS: [u64; 4] = [1, 10, 50, 100];

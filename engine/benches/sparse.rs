@@ -4,11 +4,11 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use engine::encoding::moves1::{self, Rows};
-use engine::encoding::sparse1::View;
-use engine::eval::SplitEvaluator;
-use engine::position::Game;
-use engine::sparse::{SparseNetwork, SparseTensors};
+use engine::chess::position::Game;
+use engine::nets::encoding::moves1::{self, Rows};
+use engine::nets::encoding::sparse1::View;
+use engine::nets::eval::SplitEvaluator;
+use engine::nets::sparse::{SparseNetwork, SparseTensors};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use shakmaty::MoveList;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use engine::cli::{self, Arguments};
+use engine::apps::cli::{self, Arguments};
 
 fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn")).init();

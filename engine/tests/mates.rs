@@ -5,8 +5,8 @@ mod mate_sample;
 
 use std::collections::HashSet;
 
-use engine::mates::{ForcedMate, MateLimits, MateResult, MateSearch};
-use engine::position::{Game, Outcome};
+use engine::chess::mates::{ForcedMate, MateLimits, MateResult, MateSearch};
+use engine::chess::position::{Game, Outcome};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use shakmaty::{

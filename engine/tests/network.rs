@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::eval::{Precision, Request};
-use engine::onnx::{NetError, Network, NetworkPair, PrecisionCache};
-use engine::position::Game;
+use engine::chess::position::Game;
+use engine::nets::eval::{Precision, Request};
+use engine::nets::onnx::{NetError, Network, NetworkPair, PrecisionCache};
 
 /// The ResNet that is shipped beside the program.
 fn resnet() -> NetworkPair {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use engine::bench::perft;
-use engine::position::Game;
+use engine::apps::bench::perft;
+use engine::chess::position::Game;
 
 /// The largest count of a case, so that all take seconds.
 const MOST: u64 = 500_000;

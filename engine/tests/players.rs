@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
-use engine::players::{FullWidthMethod, Player, PlayerTask, UctParams, full_width};
-use engine::position::Game;
+use engine::chess::position::Game;
+use engine::search::players::{FullWidthMethod, Player, PlayerTask, UctParams, full_width};
 use engine::search::{
     EndReason, Limits, Report, Score, SearchControl, SearchObserver, SearchOutcome, SearchView,
 };

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use engine::pgn::{PgnGame, PgnToken, read_games};
+use engine::chess::pgn::{PgnGame, PgnToken, read_games};
 
 const GAMES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/review.pgn");
 

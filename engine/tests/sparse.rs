@@ -1,11 +1,11 @@
 //! Sparse networks in integers: against floating-point arithmetic, and the same on every instruction set.
 
-use engine::encoding::moves1::{self, Rows};
-use engine::encoding::sparse1::View;
-use engine::eval::{Answer, Evaluator, Request, SplitEvaluator, Wdl};
-use engine::onnx::OnnxSparseEvaluator;
-use engine::position::Game;
-use engine::sparse::{SparseNetwork, SparseTensors};
+use engine::chess::position::Game;
+use engine::nets::encoding::moves1::{self, Rows};
+use engine::nets::encoding::sparse1::View;
+use engine::nets::eval::{Answer, Evaluator, Request, SplitEvaluator, Wdl};
+use engine::nets::onnx::OnnxSparseEvaluator;
+use engine::nets::sparse::{SparseNetwork, SparseTensors};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use xxhash_rust::xxh3::xxh3_64;

@@ -85,7 +85,7 @@ fn main() -> ExitCode {
 
 async fn run(arguments: Arguments) -> Result<()> {
     if let Some(folder) = arguments.manual {
-        return engine::cli::manual::write(Arguments::command(), &folder)
+        return engine::apps::cli::manual::write(Arguments::command(), &folder)
             .with_context(|| format!("cannot write into {}", folder.display()));
     }
     let philidor = arguments.philidor.or_else(|| beside_us("philidor"));

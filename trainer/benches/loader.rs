@@ -6,12 +6,12 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use engine::position::PackedMove;
+use engine::chess::position::PackedMove;
 use shakmaty::{Chess, Position};
 use trainer::config::TrainConfig;
-use trainer::dataset::ChunkWriter;
-use trainer::record::GameRecord;
-use trainer::train::Sources;
+use trainer::data::dataset::ChunkWriter;
+use trainer::data::record::GameRecord;
+use trainer::learn::train::Sources;
 
 /// The duration of each measurement.
 const SECONDS: Duration = Duration::from_secs(5);

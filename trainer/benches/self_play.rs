@@ -11,17 +11,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use engine::eval::Request;
-use engine::position::Game;
+use engine::chess::position::Game;
+use engine::nets::eval::Request;
 use indicatif::ProgressBar;
+use trainer::base::network::{Backend, load_network};
 use trainer::cli::DeviceChoice;
 use trainer::config::SelfPlayRules;
-use trainer::dataset::{Store, StoreOptions};
-use trainer::export;
-use trainer::gameplay::{Backend, load_network};
-use trainer::model::Torch;
-use trainer::selfplay::{SelfPlayNetworks, SelfPlayPlan, play};
-use trainer::train::Checkpoint;
+use trainer::data::dataset::{Store, StoreOptions};
+use trainer::judge::export;
+use trainer::learn::model::Torch;
+use trainer::learn::train::Checkpoint;
+use trainer::play::selfplay::{SelfPlayNetworks, SelfPlayPlan, play};
 
 /// Duration of each measurement.
 const TIME: Duration = Duration::from_secs(4);

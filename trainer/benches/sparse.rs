@@ -6,14 +6,16 @@
 
 use std::time::Instant;
 
-use engine::encoding::moves1::{self, Rows};
-use engine::encoding::sparse1::View;
-use engine::position::Game;
+use engine::chess::position::Game;
+use engine::nets::encoding::moves1::{self, Rows};
+use engine::nets::encoding::sparse1::View;
 use tch::nn::{Init, Optimizer, OptimizerConfig, VarStore};
 use tch::{Device, Kind, Tensor, nn};
 use trainer::config::SparseAdam;
-use trainer::samples::Phase;
-use trainer::sparse::{SparseBatch, SparseLearner, SparseModel, SparseSamples, SparseShape, SparseTargets};
+use trainer::data::samples::Phase;
+use trainer::learn::sparse::{
+    SparseBatch, SparseLearner, SparseModel, SparseSamples, SparseShape, SparseTargets,
+};
 
 /// Alternating rounds of both; the median is reported.
 const ROUNDS: usize = 5;

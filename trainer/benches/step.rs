@@ -5,18 +5,18 @@
 //! they change. `scripts/torch_speed.py` is the bare loop in Python's PyTorch.
 
 use clap::ValueEnum;
-use engine::eval::Schemes;
-use engine::position::{Game, PackedMove};
+use engine::chess::position::{Game, PackedMove};
+use engine::nets::eval::Schemes;
 use std::sync::Arc;
 use std::time::Instant;
 use tch::{Device, Tensor};
 use trainer::config::TrainConfig;
 use trainer::config::train::TrainPreset;
-use trainer::loader::{Batch, CorpusBuilder, Prefetch, SampleOrder, Source};
-use trainer::model::{DeviceBatch, Expander};
-use trainer::record::GameView;
-use trainer::samples::SampleOptions;
-use trainer::train::{HeldOut, Learner, Run, loss};
+use trainer::data::loader::{Batch, CorpusBuilder, Prefetch, SampleOrder, Source};
+use trainer::data::record::GameView;
+use trainer::data::samples::SampleOptions;
+use trainer::learn::model::{DeviceBatch, Expander};
+use trainer::learn::train::{HeldOut, Learner, Run, loss};
 
 /// Alternating rounds of each loop; the median is reported.
 const ROUNDS: usize = 3;

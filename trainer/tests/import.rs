@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use engine::position::PackedMove;
-use trainer::dataset::{self, Chunk};
-use trainer::record::{GameRecord, NO_EVAL};
+use engine::chess::position::PackedMove;
+use trainer::data::dataset::{self, Chunk};
+use trainer::data::record::{GameRecord, NO_EVAL};
 
 const TWO_GAMES: &str = r#"[Event "first"]
 [White "A"]

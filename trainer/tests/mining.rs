@@ -10,11 +10,11 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use engine::position::{Game, PackedMove};
-use trainer::dataset;
-use trainer::dataset::Chunk;
-use trainer::files::write_file;
-use trainer::record::{GameRecord, GameResult, NO_EVAL, wdl_of_eval};
+use engine::chess::position::{Game, PackedMove};
+use trainer::base::files::write_file;
+use trainer::data::dataset;
+use trainer::data::dataset::Chunk;
+use trainer::data::record::{GameRecord, GameResult, NO_EVAL, wdl_of_eval};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// With this environment variable the toy stops answering after so many searches.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
 
-use engine::position::Game;
+use engine::chess::position::Game;
 
 /// Famous short games, few enough for a small network to memorise.
 const GAMES: &str = include_str!("famous.pgn");
@@ -35,7 +35,7 @@ impl Write for SharedBuffer {
 /// The engine's output for these UCI commands.
 fn engine(commands: String) -> String {
     let output = SharedBuffer::default();
-    engine::uci::run(Cursor::new(commands), output.clone()).unwrap();
+    engine::apps::uci::run(Cursor::new(commands), output.clone()).unwrap();
     let bytes = output.0.lock().expect("the engine has ended").clone();
     String::from_utf8(bytes).expect("UCI is text")
 }

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use engine::eval::SplitEvaluator;
-use engine::position::{Game, PackedMove};
-use engine::sparse::SparseNetwork;
+use engine::chess::position::{Game, PackedMove};
+use engine::nets::eval::SplitEvaluator;
+use engine::nets::sparse::SparseNetwork;
 use serde_json::{Value, json};
-use trainer::dataset::{self, Chunk, ChunkWriter};
-use trainer::record::{GameRecord, GameResult};
-use trainer::sparse::SparseCheckpoint;
+use trainer::data::dataset::{self, Chunk, ChunkWriter};
+use trainer::data::record::{GameRecord, GameResult};
+use trainer::learn::sparse::SparseCheckpoint;
 
 fn trainer(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_philidor-trainer"));

@@ -9,8 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use trainer::dataset;
-use trainer::files::write_file;
+use trainer::base::files::write_file;
+use trainer::data::dataset;
 use workers::{said, serve, trainer, wanted, work};
 
 fn succeeds(mut command: Command) -> String {
@@ -203,12 +203,12 @@ fn the_settings_of_two_players_are_compared_by_a_match() {
     write_config(at);
     succeeds(trainer(at, &learn("run", &["--iterations", "1"])));
     let network = std::fs::read(at.join("run/nets/00001.onnx")).expect("a network");
-    let name = trainer::units::hash_of(&network, "onnx");
+    let name = trainer::play::units::hash_of(&network, "onnx");
     let rules = json!({
         "rules": { "max_plies": 20, "games": 2 }, "visits": 8, "options": [[["CPuct", "4"]], []]
     });
     let rules = rules.to_string();
-    let rules_name = trainer::units::hash_of(rules.as_bytes(), "json");
+    let rules_name = trainer::play::units::hash_of(rules.as_bytes(), "json");
     write_file(&at.join("rules"), rules.as_bytes()).expect("a file");
     std::fs::create_dir(at.join("files")).expect("a folder");
     write_file(&at.join("files").join(&name), &network).expect("a file");

@@ -13,9 +13,9 @@ use super::context::SearchContext;
 use super::tree::Tree;
 use super::walker::{VisitEnd, WalkedPath, Walker};
 use super::{Limits, Params};
-use crate::position::Game;
-use crate::sparse::SparseNetwork;
-use crate::tables::Tables;
+use crate::chess::position::Game;
+use crate::chess::tables::Tables;
+use crate::nets::sparse::SparseNetwork;
 
 /// Picoseconds of a visit of a worker alone, as measured: 385,000 a second.
 const VISIT: u64 = 2_600_000;

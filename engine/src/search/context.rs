@@ -7,10 +7,10 @@ use super::expansion::{Leaf, finished};
 use super::observer::EndReason;
 use super::params::{Limits, Params};
 use super::tree::Tree;
-use crate::endgames::{is_bare_king, towards_mate};
-use crate::eval::Wdl;
-use crate::position::Game;
-use crate::tables::Tables;
+use crate::chess::endgames::{is_bare_king, towards_mate};
+use crate::chess::position::Game;
+use crate::chess::tables::Tables;
+use crate::nets::eval::Wdl;
 
 /// The root, parameters and limits of one search.
 pub(super) struct SearchContext {

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use shakmaty::{Board, Color, Position, Role};
 
-use crate::eval::Wdl;
-use crate::position::{Game, scrambled};
+use crate::chess::position::{Game, scrambled};
+use crate::nets::eval::Wdl;
 
 /// Entries for each side to move, by pawns and by material.
 const PAWNS: usize = 1 << 14;

@@ -3,8 +3,8 @@
 use shakmaty::{Position, Role};
 
 use super::params::Params;
-use crate::eval::Wdl;
-use crate::position::Game;
+use crate::chess::position::Game;
+use crate::nets::eval::Wdl;
 
 /// The pieces of the initial position, in pawns.
 const ALL_PIECES: f32 = 62.0;

@@ -6,9 +6,9 @@ use shakmaty::{Move, Position};
 use super::node::MovePrior;
 use super::noise::Noise;
 use super::proof::Proof;
-use crate::eval::{Answer, Wdl};
-use crate::position::{Game, PackedMove};
-use crate::tables::TableResult;
+use crate::chess::position::{Game, PackedMove};
+use crate::chess::tables::TableResult;
+use crate::nets::eval::{Answer, Wdl};
 
 /// What is applied at a leaf.
 #[derive(Clone, Copy, Debug)]

@@ -116,7 +116,7 @@ impl SequentialHalving {
         let logits =
             children.iter().map(|(m, view)| logit(prior(*m)) + weight * (1.0 + completed(view)) / 2.0);
         let mut policy: Vec<f32> = logits.collect();
-        crate::eval::softmax(&mut policy);
+        crate::nets::eval::softmax(&mut policy);
         let q = policy.iter().zip(&views).map(|(share, view)| share * completed(view)).sum();
         let policy = children.iter().map(|(m, _)| *m).zip(policy).collect();
         Some(ImprovedPolicy { best: children[best].0, policy, q })
@@ -152,11 +152,11 @@ mod tests {
 
     #[test]
     fn all_visits_see_the_root_in_the_same_memory() {
-        use crate::bench::HashedEvaluator;
-        use crate::eval::{Evaluator, Request};
-        use crate::position::Game;
+        use crate::chess::position::Game;
+        use crate::nets::eval::HashedEvaluator;
+        use crate::nets::eval::{Evaluator, Request};
         use crate::search::{Limits, Params, SteppedSearch};
-        let mut search = SteppedSearch::new(crate::tables::Tables::default(), 1 << 22);
+        let mut search = SteppedSearch::new(crate::chess::tables::Tables::default(), 1 << 22);
         let limits = Limits { visits: Some(60), ..Limits::default() };
         search.start(&Game::new(), limits, Params::default());
         let gumbel = Gumbel { considered: 4, c_visit: 50.0, c_scale: 1.0, noise: 1.0, seed: 1 };

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use shakmaty::Color;
 
-use crate::position::PackedMove;
+use crate::chess::position::PackedMove;
 
 /// The fixed-point representation of 1.
 const ONE: f32 = (1 << 24) as f32;

@@ -7,8 +7,8 @@
 use shakmaty::Move;
 
 use super::context::SearchContext;
-use crate::mates::{ForcedMate, MateLimits, MateResult, MateSearch};
-use crate::position::Game;
+use crate::chess::mates::{ForcedMate, MateLimits, MateResult, MateSearch};
+use crate::chess::position::Game;
 
 /// Nodes of a slice.
 const SLICE: u64 = 1000;
@@ -241,9 +241,9 @@ impl MateProbe {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chess::tables::Tables;
     use crate::search::tree::Tree;
     use crate::search::{Limits, Params};
-    use crate::tables::Tables;
 
     #[test]
     fn the_root_has_every_slice_that_no_position_below_it_needs() {

@@ -4,9 +4,9 @@
 //!
 //! 1. [`Tree::descend`] follows selection by PUCT ([`Params`]) from the root, playing the moves, to a leaf, to a
 //!    transposition (a position that the tree contains already), or to a known result.
-//! 2. The rules or endgame tables end the game at the leaf, or an [`Evaluator`](crate::eval::Evaluator) evaluates it:
+//! 2. The rules or endgame tables end the game at the leaf, or an [`Evaluator`](crate::nets::eval::Evaluator) evaluates it:
 //!    one that answers in batches has its moves and its value at once, one that
-//!    [answers question by question](crate::eval::SplitEvaluator) the value first, and the moves when the leaf is
+//!    [answers question by question](crate::nets::eval::SplitEvaluator) the value first, and the moves when the leaf is
 //!    visited again. Meanwhile a visit of several workers, or of a batch, counts as in flight on its path.
 //! 3. [`Tree::apply`] backs the value up. If the evaluator failed, [`Tree::cancel`] restores the statistics instead.
 //! 4. The [`SearchObserver`] decides whether to continue.
@@ -45,6 +45,11 @@ mod pool;
 mod multi_pool;
 mod gumbel;
 mod stepped;
+
+/// The classical players: random, minimax, alpha-beta, UCT.
+pub mod players;
+/// Time management: limits and clocks to a decision to stop.
+pub mod time;
 
 pub use counters::SearchCounters;
 pub use expansion::{Expansion, Leaf};

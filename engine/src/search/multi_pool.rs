@@ -13,9 +13,9 @@ use super::pool::{are_native, empty_memory};
 use super::shared::{SharedSearch, lock};
 use super::walker::Walker;
 use super::worker::{GATHER_PASSES, GatherRound, WalkedRound, evaluate, walk_round};
-use crate::eval::{EvalError, Evaluator, Request};
-use crate::position::Game;
-use crate::tables::Tables;
+use crate::chess::position::Game;
+use crate::chess::tables::Tables;
+use crate::nets::eval::{EvalError, Evaluator, Request};
 
 /// How long a worker that finds nothing to do waits, if it is not notified.
 const WAIT: Duration = Duration::from_millis(1);

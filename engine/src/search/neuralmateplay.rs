@@ -6,7 +6,7 @@
 use super::node::{Fate, Node};
 use super::params::Params;
 use super::proof::Proof;
-use crate::eval::Wdl;
+use crate::nets::eval::Wdl;
 
 /// What may be added to PUCT's selection; by default nothing.
 pub(super) trait SelectionTerms {

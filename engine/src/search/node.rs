@@ -7,8 +7,8 @@
 use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use super::proof::Proof;
-use crate::eval::Wdl;
-use crate::position::PackedMove;
+use crate::chess::position::PackedMove;
+use crate::nets::eval::Wdl;
 
 /// The index of a node in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub(super) struct Node {
     squares: AtomicU64,
     /// Sum of the probabilities of a draw.
     draws: AtomicU64,
-    /// [`Game::key`](crate::position::Game::key), if the node is in the index; else 0.
+    /// [`Game::key`](crate::chess::position::Game::key), if the node is in the index; else 0.
     pub key: AtomicU64,
     visits: AtomicU32,
     /// Visits that ended here: one, its evaluation; more if its moves were dropped or the game ends here.

@@ -49,8 +49,8 @@ pub struct Params {
     pub uncertainty: f32,
     /// Draw-sibling FPU: no FPU reduction at a node where a move draws for certain (NeuralMatePlay). Off by default.
     pub draw_sibling_fpu: bool,
-    /// Progress in searches of positions with a [bare king](crate::endgames::is_bare_king): the weight of
-    /// [`towards_mate`](crate::endgames::towards_mate). 0 is off. Our own default: see `docs/search.md`.
+    /// Progress in searches of positions with a [bare king](crate::chess::endgames::is_bare_king): the weight of
+    /// [`towards_mate`](crate::chess::endgames::towards_mate). 0 is off. Our own default: see `docs/search.md`.
     pub progress: f32,
     /// A win or loss at a leaf counts less the closer the fifty-move rule is: at 100 plies by half this part (Princhess).
     /// 0 is off.
@@ -164,7 +164,7 @@ impl Params {
     /// The longest series.
     pub const MOST_SERIES: u32 = 127;
 
-    /// The defaults for a native network, one that answers [value and policy apart](crate::eval::SplitEvaluator): it is
+    /// The defaults for a native network, one that answers [value and policy apart](crate::nets::eval::SplitEvaluator): it is
     /// searched ten times as deep as others, and its priors and values have other errors. Tuned: `docs/results/tuning.md`.
     pub fn native() -> Params {
         Params {

@@ -6,8 +6,8 @@ use super::context::SearchContext;
 use super::expansion::Expansion;
 use super::tree::Tree;
 use super::visit::{Expanding, Path, Reached};
-use crate::eval::{Answer, Request};
-use crate::position::Game;
+use crate::chess::position::Game;
+use crate::nets::eval::{Answer, Request};
 
 /// A leaf to evaluate.
 struct PendingLeaf {

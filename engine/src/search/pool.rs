@@ -13,9 +13,9 @@ use super::params::{Limits, Params};
 use super::shared::SharedSearch;
 use super::tree::Tree;
 use super::worker::Worker;
-use crate::eval::Evaluator;
-use crate::position::Game;
-use crate::tables::Tables;
+use crate::chess::position::Game;
+use crate::chess::tables::Tables;
+use crate::nets::eval::Evaluator;
 
 /// Worker threads, each with its evaluator, which live as long as the pool; dropping it stops and joins them.
 pub struct Pool {

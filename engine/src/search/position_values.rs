@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::eval::Wdl;
+use crate::nets::eval::Wdl;
 
 /// A fixed table, 8 bytes a position: 24 bits of the hash, Q and the probability of a draw in 16 bits each, and the
 /// number of times that the visits have doubled, plus one.

@@ -1,6 +1,6 @@
 //! Proven values of nodes (the MCTS solver), for the side to move.
 
-use crate::eval::Wdl;
+use crate::nets::eval::Wdl;
 
 /// A proven value with the number of plies to the game's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -209,12 +209,12 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::position::Game;
+    use crate::chess::position::Game;
+    use crate::chess::tables::Tables;
+    use crate::nets::sparse::SparseNetwork;
     use crate::search::context::SearchContext;
     use crate::search::walker::{VisitEnd, Walker};
     use crate::search::{Limits, Params};
-    use crate::sparse::SparseNetwork;
-    use crate::tables::Tables;
 
     /// Otherwise nearly all of the time goes into rounds that free next to nothing: most nodes have lost their moves
     /// already, and those with many visits keep theirs.

@@ -9,8 +9,8 @@ use super::node::{Known, Link, NodeId};
 use super::proof::Proof;
 use super::select::SelectionContext;
 use super::tree::Tree;
-use crate::eval::{Wdl, shown_centipawns};
-use crate::position::{Game, PackedMove};
+use crate::chess::position::{Game, PackedMove};
+use crate::nets::eval::{Wdl, shown_centipawns};
 
 /// A score for the side to move at the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -15,7 +15,7 @@ use super::observer::{EndReason, SearchControl, SearchObserver, SearchOutcome, S
 use super::proof::Proof;
 use super::report::{MoveStats, Report};
 use super::tree::Tree;
-use crate::mates::ForcedMate;
+use crate::chess::mates::ForcedMate;
 
 /// How long a worker without a leaf waits for another one's results, if it is not notified.
 const COLLISION_WAIT: Duration = Duration::from_millis(1);

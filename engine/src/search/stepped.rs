@@ -9,9 +9,9 @@ use super::observer::EndReason;
 use super::params::{Limits, Params};
 use super::pending::PendingBatch;
 use super::tree::Tree;
-use crate::eval::{Answer, Request};
-use crate::position::Game;
-use crate::tables::Tables;
+use crate::chess::position::Game;
+use crate::chess::tables::Tables;
+use crate::nets::eval::{Answer, Request};
 
 /// One search after another on one tree, driven by its caller: [`SteppedSearch::gather`], evaluate
 /// [`SteppedSearch::requests`], [`SteppedSearch::answer`], until there is a [`SteppedSearch::end_reason`].

@@ -15,9 +15,9 @@ use super::params::{ExplorationTable, Params};
 use super::position_values::PositionValues;
 use super::proof::Proof;
 use super::recycle::Recycler;
-use crate::eval::Wdl;
-use crate::mates::ForcedMate;
-use crate::position::{Game, PackedMove};
+use crate::chess::mates::ForcedMate;
+use crate::chess::position::{Game, PackedMove};
+use crate::nets::eval::Wdl;
 
 /// The statistics of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]

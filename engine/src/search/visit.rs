@@ -22,9 +22,9 @@ use super::node::{Candidate, Fate, MovePrior, Node, NodeId, Results, SumError};
 use super::params::Params;
 use super::proof::Proof;
 use super::tree::Tree;
-use crate::eval::Wdl;
-use crate::position::{Game, GameMark, PackedMove};
-use crate::tables::TableResult;
+use crate::chess::position::{Game, GameMark, PackedMove};
+use crate::chess::tables::TableResult;
+use crate::nets::eval::Wdl;
 
 /// The nodes and moves of a visit. The memory is used again and again.
 #[derive(Clone, Debug)]

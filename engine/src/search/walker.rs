@@ -7,8 +7,8 @@ use super::expansion::{Expansion, Leaf};
 use super::node::NodeId;
 use super::tree::Tree;
 use super::visit::{Expanding, Path, Reached};
-use crate::eval::SplitEvaluator;
-use crate::position::Game;
+use crate::chess::position::Game;
+use crate::nets::eval::SplitEvaluator;
 
 /// The memory of one worker's visits.
 pub(super) struct Walker {
@@ -190,10 +190,10 @@ impl Walker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chess::tables::Tables;
+    use crate::nets::sparse::SparseNetwork;
     use crate::search::visit::SERIES_SHARE;
     use crate::search::{Limits, Params, Puct};
-    use crate::sparse::SparseNetwork;
-    use crate::tables::Tables;
 
     /// As another worker leaves it that has counted its visit of an ended game, before this one sees why.
     #[test]

@@ -7,7 +7,7 @@ use super::pending::PendingBatch;
 use super::shared::SharedSearch;
 use super::tree::Tree;
 use super::walker::{VisitEnd, Walker};
-use crate::eval::{Answer, EvalError, Evaluator, Request, SplitEvaluator};
+use crate::nets::eval::{Answer, EvalError, Evaluator, Request, SplitEvaluator};
 
 /// How often a round gathers to fill its batch, where some leaves turn out to need no evaluation.
 pub(super) const GATHER_PASSES: usize = 4;

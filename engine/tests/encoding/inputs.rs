@@ -1,6 +1,6 @@
 //! `planes19/1`, `planes14/1`, `planes119/1` and `onehot832/1`: against gym-chess's planes, and against rows made by hand.
 
-use engine::encoding::Input;
+use engine::nets::encoding::Input;
 use serde_json::Value;
 
 use super::{constant, only, plane, replay, root};

@@ -1,8 +1,8 @@
 //! `lc0-112/1` and `lc0-1858/1` against lc0's own tests and labels, and against rows made by hand.
 
-use engine::encoding::lc0_112::{self, INPUT_SIZE, PLANES};
-use engine::encoding::lc0_1858;
-use engine::position::Game;
+use engine::chess::position::Game;
+use engine::nets::encoding::lc0_112::{self, INPUT_SIZE, PLANES};
+use engine::nets::encoding::lc0_1858;
 use serde_json::Value;
 use shakmaty::{Color, Move, Role, Square};
 

@@ -10,8 +10,8 @@ mod sparse;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use engine::encoding::{Input, Policy};
-use engine::position::Game;
+use engine::chess::position::Game;
+use engine::nets::encoding::{Input, Policy};
 use proptest::prelude::*;
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, Move, Position, Role, Square};

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use engine::encoding::planes72::{INPUT_SIZE, PLANES};
-use engine::encoding::{az4672, planes72};
-use engine::position::Game;
+use engine::chess::position::Game;
+use engine::nets::encoding::planes72::{INPUT_SIZE, PLANES};
+use engine::nets::encoding::{az4672, planes72};
 use proptest::prelude::*;
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! `gym4672/1`, `uci1968/1` and `uci1968m/1` against the indices and labels of the projects they come from.
 
-use engine::encoding::Policy;
+use engine::nets::encoding::Policy;
 use shakmaty::Color;
 
 use super::{labelled, replay, root};

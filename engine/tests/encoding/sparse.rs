@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use engine::encoding::decode_features;
-use engine::encoding::moves1::{self, ROWS_A, ROWS_B, Rows};
-use engine::encoding::sparse1::{FEATURES, Feature, View};
+use engine::nets::encoding::decode_features;
+use engine::nets::encoding::moves1::{self, ROWS_A, ROWS_B, Rows};
+use engine::nets::encoding::sparse1::{FEATURES, Feature, View};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use shakmaty::{Bitboard, Board, ByColor, CastlingSide, Piece};

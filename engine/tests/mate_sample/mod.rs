@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use engine::position::Game;
+use engine::chess::position::Game;
 
 /// The positions with the moves to the shortest mate.
 pub fn sample() -> Vec<(Game, u8)> {

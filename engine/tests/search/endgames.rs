@@ -1,8 +1,8 @@
 //! Wins in which the evaluator's value is flat.
 
-use engine::position::{Game, Outcome};
+use engine::chess::position::{Game, Outcome};
+use engine::chess::tables::{ProbeRules, Tables};
 use engine::search::{Params, Pool};
-use engine::tables::{ProbeRules, Tables};
 
 use super::support::*;
 

@@ -1,8 +1,8 @@
 //! Each parameter of the search, by an example in which it makes the difference.
 
-use engine::bench::HashedEvaluator;
-use engine::eval::{Answer, EvalError, Evaluator, Request, Wdl};
-use engine::position::Game;
+use engine::chess::position::Game;
+use engine::nets::eval::HashedEvaluator;
+use engine::nets::eval::{Answer, EvalError, Evaluator, Request, Wdl};
 use engine::search::{Expanding, Expansion, Leaf, Limits, Noise, Params, Path, Pool, Puct, Reached, Tree};
 
 use super::support::*;

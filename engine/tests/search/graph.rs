@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use engine::position::Game;
+use engine::chess::position::Game;
 use engine::search::{EndReason, Params, Score};
 
 use super::support::*;

@@ -1,7 +1,7 @@
 //! Forced mates, which a proof search beside the visits finds.
 
-use engine::eval::Evaluator;
-use engine::position::Game;
+use engine::chess::position::Game;
+use engine::nets::eval::Evaluator;
 use engine::search::{EndReason, Limits, Params, Score};
 
 use super::solver::sample_of_mates;
@@ -48,7 +48,7 @@ fn mates_end_only_searches_that_they_decide() {
 #[test]
 fn batches_are_helped_too() {
     let game = Game::from_fen("8/8/8/8/8/6P1/6k1/4KR1R w K - 0 1").unwrap();
-    let evaluator: Box<dyn Evaluator> = Box::new(engine::bench::HashedEvaluator);
+    let evaluator: Box<dyn Evaluator> = Box::new(engine::nets::eval::HashedEvaluator);
     let outcome = search(vec![evaluator], &game, visits(3_000));
     assert!(matches!(outcome.report.lines[0].score, Score::Mate(_)), "{:?}", outcome.report.lines[0]);
 }

@@ -1,10 +1,10 @@
 //! The tree's memory and its invariant.
 
-use engine::bench::HashedEvaluator;
-use engine::eval::{Evaluator, Request};
-use engine::position::Game;
+use engine::chess::position::Game;
+use engine::chess::tables::Tables;
+use engine::nets::eval::HashedEvaluator;
+use engine::nets::eval::{Evaluator, Request};
 use engine::search::{EndReason, Limits, Params, Pool, SteppedSearch};
-use engine::tables::Tables;
 use proptest::prelude::*;
 
 use super::support::*;

@@ -4,15 +4,15 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use engine::bench::{HashedEvaluator, POSITIONS};
-use engine::eval::{Answer, EvalError, Evaluator, Request, Uniform};
-use engine::position::Game;
+use engine::apps::bench::{HashedEvaluator, POSITIONS};
+use engine::chess::position::Game;
+use engine::chess::tables::Tables;
+use engine::nets::eval::{Answer, EvalError, Evaluator, Request, Uniform};
+use engine::nets::sparse::SparseNetwork;
 use engine::search::{
     EndReason, Limits, MultiPool, Params, Score, SearchControl, SearchObserver, SearchOutcome, SearchTask,
     SearchView,
 };
-use engine::sparse::SparseNetwork;
-use engine::tables::Tables;
 
 use super::support::*;
 

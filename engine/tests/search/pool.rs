@@ -2,8 +2,8 @@
 
 use std::sync::mpsc;
 
-use engine::eval::{Answer, EvalError, Evaluator, Request, Uniform};
-use engine::position::Game;
+use engine::chess::position::Game;
+use engine::nets::eval::{Answer, EvalError, Evaluator, Request, Uniform};
 use engine::search::{
     EndReason, Limits, Params, Pool, SearchControl, SearchObserver, SearchOutcome, SearchView,
 };

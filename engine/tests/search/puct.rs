@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use engine::position::Game;
+use engine::chess::position::Game;
 use engine::search::{Params, Puct};
 
 use super::support::*;

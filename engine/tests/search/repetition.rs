@@ -1,7 +1,7 @@
 //! Draws by repetition: avoided when winning, sought when losing, and no proof.
 
-use engine::eval::{Answer, EvalError, Evaluator, Request};
-use engine::position::Game;
+use engine::chess::position::Game;
+use engine::nets::eval::{Answer, EvalError, Evaluator, Request};
 use engine::search::{Params, Pool, Report, Score};
 
 use super::support::*;

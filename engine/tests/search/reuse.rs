@@ -1,8 +1,8 @@
 //! Reuse of the last search's tree.
 
-use engine::bench::HashedEvaluator;
-use engine::eval::Evaluator;
-use engine::position::Game;
+use engine::chess::position::Game;
+use engine::nets::eval::Evaluator;
+use engine::nets::eval::HashedEvaluator;
 use engine::search::{Limits, Params, Pool, Report};
 
 use super::support::*;

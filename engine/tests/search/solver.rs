@@ -2,10 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use engine::mates::{MateLimits, MateResult, MateSearch};
-use engine::position::Game;
+use engine::chess::mates::{MateLimits, MateResult, MateSearch};
+use engine::chess::position::Game;
+use engine::chess::tables::{ProbeRules, Tables};
 use engine::search::{EndReason, Limits, Params, Pool, Proof, Score};
-use engine::tables::{ProbeRules, Tables};
 
 use super::mate_sample::sample;
 use super::support::*;

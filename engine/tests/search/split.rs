@@ -1,8 +1,8 @@
 //! Searches with an evaluator that answers value and policy apart: one leaf at a time.
 
-use engine::bench::HashedEvaluator;
-use engine::eval::{Answer, EvalError, Evaluator, Request, SplitEvaluator, Wdl};
-use engine::position::Game;
+use engine::chess::position::Game;
+use engine::nets::eval::HashedEvaluator;
+use engine::nets::eval::{Answer, EvalError, Evaluator, Request, SplitEvaluator, Wdl};
 use engine::search::{EndReason, Limits, Params, Pool, Score};
 use shakmaty::Move;
 

@@ -1,10 +1,10 @@
 //! The stepped search.
 
-use engine::bench::HashedEvaluator;
-use engine::eval::{Answer, Evaluator, Request};
-use engine::position::Game;
+use engine::chess::position::Game;
+use engine::chess::tables::Tables;
+use engine::nets::eval::HashedEvaluator;
+use engine::nets::eval::{Answer, Evaluator, Request};
 use engine::search::{EndReason, Gumbel, Limits, Noise, Params, SteppedSearch};
-use engine::tables::Tables;
 use shakmaty::Move;
 
 use super::support::{plain, search_with, visits as limits};

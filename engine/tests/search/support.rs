@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use engine::bench::HashedEvaluator;
-use engine::eval::{Answer, EvalError, Evaluator, Request, Uniform, Wdl};
-use engine::position::Game;
+use engine::chess::position::Game;
+use engine::chess::tables::Tables;
+use engine::nets::eval::HashedEvaluator;
+use engine::nets::eval::{Answer, EvalError, Evaluator, Request, Uniform, Wdl};
 use engine::search::{Limits, NodeView, Params, Pool, Puct, SearchOutcome, SteppedSearch, Tree};
-use engine::tables::Tables;
 use shakmaty::{Color, Move};
 
 /// Plain PUCT with c = 1: no growth, no reduction, no temperature, no pruning.

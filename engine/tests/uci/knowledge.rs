@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use engine::position::{Game, Outcome};
-use engine::tables::{ProbeRules, Tables};
+use engine::chess::position::{Game, Outcome};
+use engine::chess::tables::{ProbeRules, Tables};
 
 use crate::program::{Program, Search, number};
 

@@ -1,7 +1,7 @@
 //! Limited strength and measured overheads, with the built program.
 
 use crate::program::{Program, number};
-use engine::position::Game;
+use engine::chess::position::Game;
 
 const CLOCK: &str = "go wtime 600000 btime 600000";
 

@@ -1,9 +1,9 @@
 //! Networks of every scheme, with and without a value, are loaded, checked and played.
 
-use engine::encoding::{Input, Policy};
-use engine::eval::{Request, Schemes, ValueScheme, material, q_of_centipawns, shown_centipawns};
-use engine::onnx::{NetError, Network};
-use engine::position::Game;
+use engine::chess::position::Game;
+use engine::nets::encoding::{Input, Policy};
+use engine::nets::eval::{Request, Schemes, ValueScheme, material, q_of_centipawns, shown_centipawns};
+use engine::nets::onnx::{NetError, Network};
 
 use crate::onnx::Tiny;
 use crate::program::{Program, number};

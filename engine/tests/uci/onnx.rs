@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 
-use engine::encoding::Policy;
-use engine::eval::{Golden, Schemes, ValueScheme, softmax};
-use engine::position::Game;
+use engine::chess::position::Game;
+use engine::nets::encoding::Policy;
+use engine::nets::eval::{Golden, Schemes, ValueScheme, softmax};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 

@@ -4,8 +4,8 @@ use std::process::Command;
 
 use crate::program::{Program, Search, number};
 use crate::search::check_variations;
-use engine::players::Player;
-use engine::position::Game;
+use engine::chess::position::Game;
+use engine::search::players::Player;
 
 /// The program with one of the players. It has no ONNX Runtime, and would report that if it used its network.
 fn with_player(player: &str) -> Program {

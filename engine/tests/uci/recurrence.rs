@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::encoding::{Input, Policy};
-use engine::eval::{Answer, Golden, Request, Schemes, ValueScheme};
-use engine::onnx::{Network, StepLimits};
-use engine::position::Game;
+use engine::chess::position::Game;
+use engine::nets::encoding::{Input, Policy};
+use engine::nets::eval::{Answer, Golden, Request, Schemes, ValueScheme};
+use engine::nets::onnx::{Network, StepLimits};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 

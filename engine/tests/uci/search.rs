@@ -1,7 +1,7 @@
 //! The output of a search, with the built program.
 
 use crate::program::{Program, Search, field, number};
-use engine::position::Game;
+use engine::chess::position::Game;
 
 /// Every variation must be legal from the position searched, and end where the game does.
 pub fn check_variations(search: &Search, start: &Game, chess960: bool) {

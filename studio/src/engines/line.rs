@@ -2,7 +2,7 @@
 //!
 //! They are parsed word by word, as GUIs do: engines add words of their own, and unknown ones are skipped.
 
-use engine::uci_client::InfoLine;
+use engine::apps::uci_client::InfoLine;
 
 /// A line of an engine.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use engine::uci_client::command_words;
+use engine::apps::uci_client::command_words;
 use thiserror::Error;
 
 /// How an engine is started.

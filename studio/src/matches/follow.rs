@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use engine::matches::MatchResults;
-use engine::pgn::{PgnGame, PgnToken, last_game_start, read_games};
+use engine::apps::matches::MatchResults;
+use engine::chess::pgn::{PgnGame, PgnToken, last_game_start, read_games};
 use serde::Serialize;
 use tokio::sync::watch;
 

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use engine::pgn::read_games;
-use engine::position::Game;
+use engine::chess::pgn::read_games;
+use engine::chess::position::Game;
 use thiserror::Error;
 
 use crate::play::PlayedGame;
@@ -109,7 +109,7 @@ fn line(moves: &str) -> PlayedGame {
 fn games(text: &[u8]) -> Vec<Opening> {
     let (games, broken) = read_games(text);
     broken.iter().for_each(|broken| log::warn!("openings: {broken}, left out"));
-    let opening = |game: engine::pgn::PgnGame| {
+    let opening = |game: engine::chess::pgn::PgnGame| {
         let start = game.tag("FEN").is_some().then(|| game.start.fen());
         let mut played = PlayedGame::new(start).ok()?;
         game.moves.iter().try_for_each(|m| played.play(*m)).ok()?;

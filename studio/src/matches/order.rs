@@ -1,6 +1,6 @@
 //! What a match consists of.
 
-use engine::matches::Sprt;
+use engine::apps::matches::Sprt;
 use serde::{Deserialize, Serialize};
 
 use crate::engines::Roster;

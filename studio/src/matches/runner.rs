@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::matches::SprtDecision;
+use engine::apps::matches::SprtDecision;
 use serde::Deserialize;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::AbortHandle;

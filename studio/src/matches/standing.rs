@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::matches::{MatchResults, Sprt, SprtDecision};
+use engine::apps::matches::{MatchResults, Sprt, SprtDecision};
 use serde::Serialize;
 
 use crate::play::Winner;

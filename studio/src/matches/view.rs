@@ -1,6 +1,6 @@
 //! A match as the page receives it.
 
-use engine::matches::Sprt;
+use engine::apps::matches::Sprt;
 use serde::{Deserialize, Serialize};
 
 use super::lane::LaneGame;

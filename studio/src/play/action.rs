@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::pgn::PgnGame;
+use engine::chess::pgn::PgnGame;
 use serde::Deserialize;
 use tokio::sync::{mpsc, oneshot, watch};
 

@@ -1,6 +1,6 @@
 //! Games as PGN: read by the engine's reader, and written.
 
-use engine::pgn::{PgnGame, PgnToken, read_games};
+use engine::chess::pgn::{PgnGame, PgnToken, read_games};
 use shakmaty::{Color, KnownOutcome, Outcome};
 use thiserror::Error;
 

@@ -1,7 +1,7 @@
 //! A game with what people see of it: SAN, positions, result.
 
-use engine::openings::{Opening, opening_of};
-use engine::position::{DrawReason, Game, Outcome, PositionError};
+use engine::chess::openings::{Opening, opening_of};
+use engine::chess::position::{DrawReason, Game, Outcome, PositionError};
 use serde::{Deserialize, Serialize};
 use shakmaty::san::{San, SanPlus};
 use shakmaty::{Color, Move, Position};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use engine::pgn::PgnGame;
+use engine::chess::pgn::PgnGame;
 use engine::search::Score;
 use shakmaty::{ByColor, Color};
 

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use engine::position::{Game, PositionError};
+use engine::chess::position::{Game, PositionError};
 use serde::Deserialize;
 use shakmaty::{Bitboard, Board, Rank, Role};
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::pgn::read_games;
+use engine::chess::pgn::read_games;
 use engine::search::Score;
 use shakmaty::Color;
 use tokio::sync::{mpsc, watch};

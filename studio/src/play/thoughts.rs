@@ -1,7 +1,7 @@
 //! What the analysing engine thinks of the present position, as people read it.
 
+use engine::apps::uci_client::InfoLine;
 use engine::search::Score;
-use engine::uci_client::InfoLine;
 use serde::Serialize;
 use shakmaty::Color;
 use shakmaty::san::SanPlus;

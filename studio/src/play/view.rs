@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::time::Instant;
 
-use engine::review::Phase;
+use engine::apps::review::Phase;
 use serde::Serialize;
 use shakmaty::{Board, Color, Position};
 

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use engine::pgn::PgnGame;
-use engine::review::page::{self, PageTitle};
-use engine::review::{GameReview, Judge, JudgeError, JudgedLine, UciJudge, additions, value_of_end};
-use engine::uci_client::{EngineCommand, Limit, UciEngine, UciPosition};
+use engine::apps::review::page::{self, PageTitle};
+use engine::apps::review::{GameReview, Judge, JudgeError, JudgedLine, UciJudge, additions, value_of_end};
+use engine::apps::uci_client::{EngineCommand, Limit, UciEngine, UciPosition};
+use engine::chess::pgn::PgnGame;
 use serde::Deserialize;
 use tokio::sync::watch;
 
@@ -243,7 +243,7 @@ fn title(view: &ReviewView) -> String {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use engine::pgn::read_games;
+    use engine::chess::pgn::read_games;
     use serde_json::Value;
 
     /// An engine in shell that takes 30 centipawns for the mover everywhere, and one more for every move of the game.

@@ -1,7 +1,7 @@
 //! A review as the page receives it.
 
-use engine::position::Game;
-use engine::review::{GameReview, PlayerSummary, ReviewedMove, numbered, remark};
+use engine::apps::review::{GameReview, PlayerSummary, ReviewedMove, numbered, remark};
+use engine::chess::position::Game;
 use serde::Serialize;
 
 /// A judged move.
@@ -78,7 +78,7 @@ impl ReviewView {
 
 fn reviewed(played: &ReviewedMove) -> ReviewedPly {
     let chess960 = shakmaty::Position::castles(&played.position).mode().is_chess960();
-    let is_error = played.mark.is_some_and(engine::review::judgement::Mark::is_error);
+    let is_error = played.mark.is_some_and(engine::apps::review::judgement::Mark::is_error);
     let best = if is_error { played.best.as_slice() } else { &[] };
     ReviewedPly {
         ply: played.ply,

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use engine::position::Game;
+use engine::chess::position::Game;
 use serde::Deserialize;
 use shakmaty::Position;
 use shakmaty::san::SanPlus;

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
-use engine::matches::MatchResults;
+use engine::apps::matches::MatchResults;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -12,7 +12,7 @@ use axum::response::sse::{KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use engine::openings::openings_named;
+use engine::chess::openings::openings_named;
 use futures_util::stream;
 use serde::Deserialize;
 use serde_json::json;

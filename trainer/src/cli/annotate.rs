@@ -11,13 +11,13 @@ use serde_json::json;
 use super::engine_args::EngineArgs;
 use super::interrupt;
 use super::out_args::{OutArgs, count, report};
+use crate::base::files::{file_name, stem};
+use crate::base::progress::progress;
 use crate::config::bounds::{MAX_MULTIPV, MAX_SECONDS};
-use crate::datagen::{Annotate, DatagenSummary, run_tasks};
-use crate::dataset::Store;
-use crate::files::{file_name, stem};
-use crate::progress::progress;
-use crate::record::EvalSide;
-use crate::units::{AnnotateRules, Inbox, OwnWork, label_by_units};
+use crate::data::datagen::{Annotate, DatagenSummary, run_tasks};
+use crate::data::dataset::Store;
+use crate::data::record::EvalSide;
+use crate::play::units::{AnnotateRules, Inbox, OwnWork, label_by_units};
 
 /// Give games the evaluations of a UCI engine: PGN or files of games in, files of games (games/1) out
 ///

@@ -8,11 +8,11 @@ use clap::Args;
 
 use super::interrupt;
 use super::out_args::count;
-use crate::arena::{Contender, MatchPlan, MatchReport, play_match};
+use crate::base::progress::progress;
 use crate::config::bounds::{MAX_AT_ONCE, MAX_GAMES, MAX_PLIES, MAX_RANDOM_PLIES, MAX_THREADS, MAX_VISITS};
 use crate::config::{MatchRules, Sprt};
-use crate::dataset::{Chunk, write};
-use crate::progress::progress;
+use crate::data::dataset::{Chunk, write};
+use crate::play::arena::{Contender, MatchPlan, MatchReport, play_match};
 
 /// Play a match on paired openings between two networks or classical players
 ///

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
-use crate::evaluate::report::markdown;
-use crate::evaluate::{BestMeasure, BestOfRun, best_of_runs};
+use crate::judge::evaluate::report::markdown;
+use crate::judge::evaluate::{BestMeasure, BestOfRun, best_of_runs};
 
 /// Find the best network over all runs, by their validations
 #[derive(Args, Debug)]

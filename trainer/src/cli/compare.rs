@@ -9,11 +9,11 @@ use serde_json::json;
 
 use super::interrupt;
 use super::out_args::count;
+use crate::base::files::write_file;
+use crate::base::progress::progress;
 use crate::config::bounds::{MAX_SECONDS, MAX_THREADS};
 use crate::config::worker_count;
-use crate::files::write_file;
-use crate::progress::progress;
-use crate::units::{ComparisonPlan, Inbox, OwnWork, compare_by_units};
+use crate::play::units::{ComparisonPlan, Inbox, OwnWork, compare_by_units};
 
 /// Play matches between settings of the search, by units of work that other machines can do
 ///

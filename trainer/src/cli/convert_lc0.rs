@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 
-use crate::export::{Lc0Net, lc0_onnx, write_network};
+use crate::judge::export::{Lc0Net, lc0_onnx, write_network};
 
 /// Convert a network of Leela Chess Zero (lc0) into one that the engine plays (ONNX)
 #[derive(Args, Debug)]

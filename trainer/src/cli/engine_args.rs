@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clap::Args;
-use engine::uci_client::{find_program, name_and_value};
+use engine::apps::uci_client::{find_program, name_and_value};
 
 use super::out_args::count;
 use crate::config::bounds::{MAX_DEPTH, MAX_SECONDS, MAX_THREADS};
-use crate::datagen::{EngineCommand, EngineError, Limit, UciEngine};
+use crate::data::datagen::{EngineCommand, EngineError, Limit, UciEngine};
 
 /// Which engine, how many of it, and the limits of their searches.
 #[derive(Args, Debug)]

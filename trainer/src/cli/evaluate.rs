@@ -6,13 +6,13 @@ use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
 
+use crate::base::files::write_file;
 use crate::config::bounds::MAX_VISITS;
-use crate::evaluate::accuracy::Judge;
-use crate::evaluate::{
+use crate::data::record::Split;
+use crate::judge::evaluate::accuracy::Judge;
+use crate::judge::evaluate::{
     EvaluationReport, JudgedNetwork, TestPosition, accuracy, canaries, judge, suite, weight,
 };
-use crate::files::write_file;
-use crate::record::Split;
 
 /// Evaluate networks side by side: accuracy on games, tactics, canaries
 #[derive(Args, Debug)]

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{ArgAction, Args};
 
 use super::{sparse, torch};
-use crate::sparse::SparseCheckpoint;
+use crate::learn::sparse::SparseCheckpoint;
 
 /// Export a checkpoint as a network that the engine plays (ONNX)
 #[derive(Args, Clone, Debug)]

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::Args;
 
-use crate::dataset::read;
-use crate::files::write_with;
-use crate::record::{EvalSide, write_pgn};
+use crate::base::files::write_with;
+use crate::data::dataset::read;
+use crate::data::record::{EvalSide, write_pgn};
 
 /// Write stored games (games/1) as PGN, with their evaluations and the names of their openings
 #[derive(Args, Debug)]

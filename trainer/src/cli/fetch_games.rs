@@ -6,7 +6,7 @@ use anyhow::ensure;
 use clap::Args;
 
 use super::interrupt;
-use crate::datagen::fetch::{Fetch, Month, Site};
+use crate::data::datagen::fetch::{Fetch, Month, Site};
 
 /// Fetch a player's games of a month as PGN from Chess.com or Lichess, within their limits
 ///

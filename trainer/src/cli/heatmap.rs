@@ -7,8 +7,8 @@ use clap::Args;
 use shakmaty::Piece;
 use shakmaty::uci::UciMove;
 
-use crate::files::write_file;
-use crate::plot::heatmap::{LinearWeights, draw_move, draw_piece, parse};
+use crate::base::files::write_file;
+use crate::judge::plot::heatmap::{LinearWeights, draw_move, draw_piece, parse};
 
 /// Weights printed, of either sign.
 const PRINTED: usize = 5;
@@ -72,7 +72,7 @@ impl HeatmapArgs {
 #[cfg(all(test, feature = "libtorch"))]
 mod tests {
     use super::*;
-    use crate::plot::heatmap::tests::net;
+    use crate::judge::plot::heatmap::tests::net;
 
     #[test]
     fn a_move_and_a_piece_are_drawn_and_their_weights_printed() {

@@ -12,10 +12,10 @@ use clap::Args;
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 
 use super::interrupt;
-use crate::dataset::{ChunkError, ChunkWriter};
-use crate::files::{file_name, stem};
-use crate::import::{Filters, ReadEvent, ReadOptions, ReadReport, read_games};
-use crate::record::EvalSide;
+use crate::base::files::{file_name, stem};
+use crate::data::dataset::{ChunkError, ChunkWriter};
+use crate::data::import::{Filters, ReadEvent, ReadOptions, ReadReport, read_games};
+use crate::data::record::EvalSide;
 
 /// Import PGN or puzzles (plain, .gz, .zst, .bz2) into files of games (games/1, HDF5)
 #[derive(Args, Debug)]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::Args;
 
-use crate::dataset::{describe_file, describe_game, read};
+use crate::data::dataset::{describe_file, describe_game, read};
 
 /// Check and describe files of games
 #[derive(Args, Debug)]

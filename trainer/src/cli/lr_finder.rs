@@ -7,9 +7,9 @@ use clap::Args;
 
 use super::trial::TrialArgs;
 use super::{sparse, torch};
-use crate::metrics::{LrSuggestion, RangeTestStep};
-use crate::plot::{Axes, Curve, Panel, figure};
-use crate::progress::steps_bar;
+use crate::base::progress::steps_bar;
+use crate::judge::plot::{Axes, Curve, Panel, figure};
+use crate::learn::metrics::{LrSuggestion, RangeTestStep};
 
 /// Number of rows of the table.
 const ROWS: usize = 20;

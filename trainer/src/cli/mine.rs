@@ -11,14 +11,14 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::engine_args::EngineArgs;
 use super::interrupt;
 use super::out_args::{OutArgs, report};
+use crate::base::files::file_name;
+use crate::base::progress::progress;
 use crate::config::bounds::{MAX_GAMES, MAX_RANDOM_PLIES};
-use crate::datagen::{
+use crate::data::datagen::{
     DatagenSummary, FirstPositions, Mine, MinedMoves, MoveChoice, StartPositions, StartRules, TreePaths,
     run_tasks,
 };
-use crate::dataset::Store;
-use crate::files::file_name;
-use crate::progress::progress;
+use crate::data::dataset::Store;
 
 /// The most visits of a tree whose paths are followed: its memory holds them, and Ctrl-C waits for them.
 const MAX_TREE_PATHS: u64 = 10_000;

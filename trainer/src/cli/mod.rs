@@ -47,7 +47,7 @@ mod work;
 
 use std::io::{self, Write};
 
-use engine::interrupt;
+use engine::base::interrupt;
 
 pub use annotate::AnnotateArgs;
 pub use arena::ArenaArgs;

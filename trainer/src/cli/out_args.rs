@@ -8,8 +8,8 @@ use clap::Args;
 use clap::builder::RangedU64ValueParser;
 
 use crate::config::bounds::MAX_SECONDS;
-use crate::datagen::DatagenSummary;
-use crate::dataset::StoreOptions;
+use crate::data::datagen::DatagenSummary;
+use crate::data::dataset::StoreOptions;
 
 /// Where games are written.
 #[derive(Args, Debug)]
@@ -29,7 +29,7 @@ pub struct OutArgs {
 }
 
 impl OutArgs {
-    /// The options of a [`Store`](crate::dataset::Store).
+    /// The options of a [`Store`](crate::data::dataset::Store).
     pub fn options(&self) -> StoreOptions {
         let (folder, chunk_size) = (self.out.clone(), self.chunk_size);
         StoreOptions {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
-use crate::plot::plot_runs;
+use crate::judge::plot::plot_runs;
 
 /// Draw the curves of one or several runs
 #[derive(Args, Debug)]

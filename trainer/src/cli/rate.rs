@@ -9,8 +9,8 @@ use clap::Args;
 use comfy_table::{CellAlignment, Table, presets::ASCII_MARKDOWN};
 use serde_json::{Value, json};
 
-use crate::arena::{EloEstimate, MatchResults, PlayerRecord, Rating, Tournament, rate, read_pgn};
 use crate::config::Sprt;
+use crate::play::arena::{EloEstimate, MatchResults, PlayerRecord, Rating, Tournament, rate, read_pgn};
 
 /// Rate the players of any games (PGN): score, Elo with 95 % intervals, pentanomial counts, sequential tests
 ///

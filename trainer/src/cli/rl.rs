@@ -10,11 +10,11 @@ use clap::Args;
 
 use super::rl_limits::RlLimits;
 use super::{DeviceChoice, interrupt, stop_file, torch};
+use crate::base::files::make_folder;
 use crate::config::bounds::MAX_SECONDS;
 use crate::config::{LearnerConfig, RlConfig, RlPreset, RlSettings, Runtime, layers};
-use crate::files::make_folder;
-use crate::gameplay::live;
-use crate::rl::{LoopLearner, Others, RlLoop, RlOutcome, SparseLoop, check_model_keys};
+use crate::play::gameplay::live;
+use crate::play::rl::{LoopLearner, Others, RlLoop, RlOutcome, SparseLoop, check_model_keys};
 
 /// Reinforcement learning: self-play, training and matches against earlier networks, in a loop
 ///

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::files::write_file;
+use crate::base::files::write_file;
 
 /// Largest value of --hours: a hundred years.
 const MOST_HOURS: f64 = 876_000.0;

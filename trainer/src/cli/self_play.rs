@@ -10,13 +10,13 @@ use serde_json::{Map, Value, json};
 
 use super::interrupt;
 use super::out_args::{OutArgs, report};
+use crate::base::network::load_network;
+use crate::base::progress::progress;
 use crate::config::bounds::MAX_GAMES;
 use crate::config::{SelfPlayRules, layers};
-use crate::datagen::DatagenSummary;
-use crate::dataset::Store;
-use crate::gameplay::load_network;
-use crate::progress::progress;
-use crate::selfplay::{SelfPlayNetworks, SelfPlayPlan, SelfPlayReport, play};
+use crate::data::datagen::DatagenSummary;
+use crate::data::dataset::Store;
+use crate::play::selfplay::{SelfPlayNetworks, SelfPlayPlan, SelfPlayReport, play};
 
 /// Let a network play against itself and store the games (games/1) with the results of its searches
 ///

@@ -4,19 +4,19 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, ensure};
-use engine::eval::Evaluator;
-use engine::onnx::OnnxSparseEvaluator;
-use engine::sparse::SparseNetwork;
+use engine::nets::eval::Evaluator;
+use engine::nets::onnx::OnnxSparseEvaluator;
+use engine::nets::sparse::SparseNetwork;
 
 use super::{ExportArgs, LrFinderArgs, OverfitArgs, TrainArgs, VerifyArgs};
+use crate::base::files::{make_folder_of, write_file};
+use crate::base::progress::steps_bar;
 use crate::config::SparseTrainConfig;
-use crate::export::{
+use crate::judge::export::{
     INTEGER_TOLERANCE, OnnxStorage, SparseDifference, TOLERANCE, compare_sparse, sparse_onnx,
 };
-use crate::files::{make_folder_of, write_file};
-use crate::metrics::{RangeTestStep, range_test};
-use crate::progress::steps_bar;
-use crate::sparse::{
+use crate::learn::metrics::{RangeTestStep, range_test};
+use crate::learn::sparse::{
     self, InitialWeights, SampleStream, SparseCheckpoint, SparseGames, SparseLearner, SparseModel,
     SparseOverfitPoint, SparseRun, SparseSamples, StreamCursor, StreamSizes, choose, run_of,
 };
@@ -196,9 +196,9 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::ChunkWriter;
-    use crate::record::{GameRecord, GameResult};
-    use engine::position::{Game, PackedMove};
+    use crate::data::dataset::ChunkWriter;
+    use crate::data::record::{GameRecord, GameResult};
+    use engine::chess::position::{Game, PackedMove};
 
     /// Writes a file of short random games into `folder`.
     fn write_games(folder: &Path) {

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use clap::{ArgAction, Args};
-use engine::position::Game;
+use engine::chess::position::Game;
 
 use super::{sparse, torch};
-use crate::export::{built_in_positions, positions_of_file};
-use crate::sparse::SparseCheckpoint;
+use crate::judge::export::{built_in_positions, positions_of_file};
+use crate::learn::sparse::SparseCheckpoint;
 
 /// Compare a network file with its checkpoint
 #[derive(Args, Debug)]

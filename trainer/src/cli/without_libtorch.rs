@@ -6,8 +6,8 @@ use anyhow::bail;
 use clap::Args;
 
 use crate::config::TrainConfig;
-use crate::metrics::RangeTestStep;
-use crate::rl::LoopLearner;
+use crate::learn::metrics::RangeTestStep;
+use crate::play::rl::LoopLearner;
 
 /// Not in this build: it needs libtorch
 #[derive(Args, Debug)]

@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use super::interrupt;
-use crate::files::{file_name, make_folder_of};
-use crate::units::{HashedFiles, Unit, UnitTask};
+use crate::base::files::{file_name, make_folder_of};
+use crate::play::units::{HashedFiles, Unit, UnitTask};
 
 /// Do one unit of work of `rl --inbox` or `annotate --inbox`: games of self-play, pairs of a match, or labels
 ///

@@ -1,7 +1,7 @@
 //! Settings of matches.
 
 use anyhow::{Result, bail};
-pub use engine::matches::Sprt;
+pub use engine::apps::matches::Sprt;
 use engine::search::Params;
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::record::GameResult;
+use crate::base::result::GameResult;
 
 /// What to do with games in which a rating is unknown, where ratings are bounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use engine::sparse::SparseFile;
+use engine::nets::sparse::SparseFile;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

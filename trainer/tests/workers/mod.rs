@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use trainer::files::write_file;
+use trainer::base::files::write_file;
 
 /// The built program, in a folder.
 pub fn trainer(folder: &Path, arguments: &[&str]) -> Command {

@@ -1,7 +1,7 @@
 //! Blocks of moves and links, the index, and bounds.
 
 use super::*;
-use crate::position::PackedMove;
+use crate::chess::position::PackedMove;
 
 fn add_link(store: &NodeStore, parent: NodeId) -> (u32, NodeId) {
     let child = store.add(0).unwrap();

@@ -2,10 +2,10 @@
 
 use anyhow::{Result, ensure};
 
+use crate::base::files::make_folder_of;
 use crate::cli::export::ExportArgs;
-use crate::export::{network, onnx, unrolled, write_network};
-use crate::files::make_folder_of;
-use crate::train::{Checkpoint, checkpoint};
+use crate::judge::export::{network, onnx, unrolled, write_network};
+use crate::learn::train::{Checkpoint, checkpoint};
 
 /// Exports a checkpoint.
 ///

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use engine::onnx::Network;
+use engine::nets::onnx::Network;
 
-use crate::export::{QuantisationQuality, QuantisedNetwork, SPEED_BATCH, SPEED_REPEATS, quantise};
-use crate::files::write_file;
-use crate::gameplay::load_network;
+use crate::base::files::write_file;
+use crate::base::network::load_network;
+use crate::judge::export::{QuantisationQuality, QuantisedNetwork, SPEED_BATCH, SPEED_REPEATS, quantise};
 
 /// Number of layers that are listed if a limit is exceeded.
 const LISTED_LAYERS: usize = 5;
@@ -99,7 +99,7 @@ fn print(quantised: &QuantisedNetwork, fp32_size: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::quantise_fixtures::{games_file, with_a_sensitive_layer};
+    use crate::judge::export::quantise_fixtures::{games_file, with_a_sensitive_layer};
 
     #[test]
     fn a_network_above_the_limits_is_written_only_with_force() {

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::cli::DeviceChoice;
 use crate::config::TrainConfig;
-use crate::rl::{LoopLearner, TorchLoop};
+use crate::play::rl::{LoopLearner, TorchLoop};
 
 /// The learner of a run.
 ///

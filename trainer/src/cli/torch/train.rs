@@ -4,10 +4,10 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Result, ensure};
 
+use crate::base::files::make_folder;
 use crate::cli::train::TrainArgs;
 use crate::config::TrainConfig;
-use crate::files::make_folder;
-use crate::train::{Run, Sources, TrainEnd, batch_number, checkpoint, earlier_task};
+use crate::learn::train::{Run, Sources, TrainEnd, batch_number, checkpoint, earlier_task};
 
 /// Trains.
 ///

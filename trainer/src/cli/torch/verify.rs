@@ -1,12 +1,12 @@
 //! `verify` for the families that libtorch trains.
 
 use anyhow::{Result, ensure};
-use engine::eval::ValueScheme;
-use engine::onnx::Network;
+use engine::nets::eval::ValueScheme;
+use engine::nets::onnx::Network;
 
 use crate::cli::verify::VerifyArgs;
-use crate::export::{OutputDifference, TOLERANCE, compare, network};
-use crate::train::Checkpoint;
+use crate::judge::export::{OutputDifference, TOLERANCE, compare, network};
+use crate::learn::train::Checkpoint;
 
 /// Compares a network in ONNX Runtime with its checkpoint in libtorch, and prints the largest differences.
 ///

@@ -1,7 +1,7 @@
 //! Configuration of the model family `linear`.
 
-use engine::encoding::{Input, Policy};
-use engine::eval::{Schemes, ValueScheme};
+use engine::nets::encoding::{Input, Policy};
+use engine::nets::eval::{Schemes, ValueScheme};
 use serde::{Deserialize, Serialize};
 
 /// Its input and output schemes.

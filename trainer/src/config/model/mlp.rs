@@ -1,8 +1,8 @@
 //! Configuration of the model family `mlp`.
 
 use anyhow::{Result, bail, ensure};
-use engine::encoding::{Input, Policy};
-use engine::eval::{Schemes, ValueScheme};
+use engine::nets::encoding::{Input, Policy};
+use engine::nets::eval::{Schemes, ValueScheme};
 use serde::{Deserialize, Serialize};
 
 /// What goes in and what comes out.

@@ -10,7 +10,7 @@ pub use mlp::MlpConfig;
 pub use resnet::ResnetConfig;
 pub use trm::{StepWeights, TrmConfig};
 
-use engine::eval::Schemes;
+use engine::nets::eval::Schemes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -1,8 +1,8 @@
 //! Configuration of the model family `resnet`.
 
 use anyhow::{Result, bail};
-use engine::encoding::{Input, Policy};
-use engine::eval::{Schemes, ValueScheme};
+use engine::nets::encoding::{Input, Policy};
+use engine::nets::eval::{Schemes, ValueScheme};
 use serde::{Deserialize, Serialize};
 
 /// Its input and output schemes.

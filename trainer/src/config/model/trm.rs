@@ -1,8 +1,8 @@
 //! Configuration of the model family `trm`.
 
 use anyhow::{Result, bail};
-use engine::encoding::{Input, Policy};
-use engine::eval::{Schemes, ValueScheme};
+use engine::nets::encoding::{Input, Policy};
+use engine::nets::eval::{Schemes, ValueScheme};
 use serde::{Deserialize, Serialize};
 
 /// Its input and output schemes.
@@ -97,8 +97,8 @@ impl TrmConfig {
         if self.width % self.heads != 0 {
             bail!("model.heads {} does not divide width {}", self.heads, self.width);
         }
-        if !(1..=engine::onnx::MAX_STEPS).contains(&self.steps) {
-            let most = engine::onnx::MAX_STEPS;
+        if !(1..=engine::nets::onnx::MAX_STEPS).contains(&self.steps) {
+            let most = engine::nets::onnx::MAX_STEPS;
             bail!("model.steps is {}, must be 1 to {most}", self.steps);
         }
         if !(0.0..1.0).contains(&self.dropout) {

@@ -1,0 +1,292 @@
+//! What is written: answers about a position, errors, replies to requests.
+
+use std::time::Duration;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use shakmaty::Move;
+
+use super::request::{Include, Query, QueryId, RequestError};
+use crate::chess::position::{DrawReason, Game, Outcome};
+use crate::nets::eval::Wdl;
+use crate::search::{MoveStats, Proof, PvLine, Report, Score};
+
+/// An answer about one position; all values are for the side to move there.
+#[derive(Debug, Serialize)]
+pub struct AnalysisAnswer<'a> {
+    id: &'a QueryId,
+    turn: usize,
+    /// The last answer about this position.
+    #[serde(rename = "final")]
+    is_final: bool,
+    to_move: &'static str,
+    /// How the game has ended, if it has and was searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<&'static str>,
+    /// Why the search ended; only in the final answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    nodes: u64,
+    time_ms: u64,
+    depth: u32,
+    seldepth: u32,
+    tbhits: u64,
+    /// The best moves, best first; empty before the first visit.
+    lines: Vec<Line>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy: Option<MoveMap>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    children: Option<Vec<Child>>,
+}
+
+/// A root move with its line.
+#[derive(Debug, Serialize)]
+struct Line {
+    #[serde(rename = "move")]
+    m: String,
+    score: LineScore,
+    visits: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wdl: Option<[f64; 3]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pv: Option<Vec<String>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum LineScore {
+    Cp(i32),
+    Mate(i32),
+}
+
+/// A root move with its statistics.
+#[derive(Debug, Serialize)]
+struct Child {
+    #[serde(rename = "move")]
+    m: String,
+    visits: u64,
+    prior: f64,
+    /// Mean result; absent without a visit, as what follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    q: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wdl: Option<[f64; 3]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proven: Option<&'static str>,
+}
+
+/// Moves with a number each, as a JSON object in this order.
+#[derive(Debug)]
+struct MoveMap(Vec<(String, f64)>);
+
+impl Serialize for MoveMap {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        self.0.iter().try_for_each(|(m, number)| map.serialize_entry(m, number))?;
+        map.end()
+    }
+}
+
+/// A position that was asked about, with what its answers need to know.
+#[derive(Clone, Debug)]
+pub struct Asked<'a> {
+    /// The query.
+    pub query: &'a Query,
+    /// The turn.
+    pub turn: usize,
+    /// The game up to there.
+    pub game: &'a Game,
+    /// Positions that the tables knew before the search.
+    pub root_hits: u64,
+    /// The temperature of the root's priors.
+    pub temperature: f32,
+}
+
+impl Asked<'_> {
+    /// The answer with what the search has found after so much time; `report` has [`Query::multipv`] lines.
+    pub fn answer(&self, report: &Report, stats: &[MoveStats], time: Duration) -> AnalysisAnswer<'_> {
+        let Include { policy, children, .. } = self.query.include;
+        let lines = report.lines.iter().take(self.query.multipv).filter(|_| report.visits > 0);
+        AnalysisAnswer {
+            lines: lines.map(|line| self.line(line)).collect(),
+            policy: policy.then(|| self.policy(stats)),
+            children: children.then(|| stats.iter().map(|stats| self.child(stats)).collect()),
+            nodes: report.visits,
+            time_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+            depth: report.depth,
+            seldepth: report.seldepth.max(report.depth),
+            tbhits: report.tbhits + self.root_hits,
+            outcome: self.game.outcome().map(outcome_name),
+            ..AnalysisAnswer::blank(self.query, self.turn)
+        }
+    }
+
+    fn name(&self, m: Move) -> String {
+        Game::uci(m, self.query.chess960)
+    }
+
+    fn line(&self, line: &PvLine) -> Line {
+        let include = self.query.include;
+        Line {
+            m: line.pv.first().map_or_else(String::new, |m| self.name(*m)),
+            score: match line.score {
+                Score::Cp(centipawns) => LineScore::Cp(centipawns),
+                Score::Mate(moves) => LineScore::Mate(moves),
+            },
+            visits: line.visits,
+            wdl: include.wdl.then(|| shares(line.wdl)),
+            pv: include.pv.then(|| line.pv.iter().map(|m| self.name(*m)).collect()),
+        }
+    }
+
+    fn child(&self, stats: &MoveStats) -> Child {
+        let is_known = stats.visits > 0 || stats.proof.is_some();
+        Child {
+            m: self.name(stats.m),
+            visits: stats.visits,
+            prior: rounded(stats.prior),
+            q: is_known.then(|| rounded(stats.q)),
+            wdl: is_known.then(|| shares(stats.wdl)),
+            proven: stats.proof.map(|proof| match proof {
+                Proof::Win(_) => "win",
+                Proof::Draw => "draw",
+                Proof::Loss(_) => "loss",
+            }),
+        }
+    }
+
+    /// The network's own probabilities: the priors without the temperature.
+    fn policy(&self, stats: &[MoveStats]) -> MoveMap {
+        let own = |stats: &MoveStats| stats.prior.powf(self.temperature);
+        let total: f32 = stats.iter().map(own).sum();
+        let mut moves: Vec<(String, f64)> =
+            stats.iter().map(|stats| (self.name(stats.m), rounded(own(stats) / total))).collect();
+        moves.sort_by(|a, b| b.1.total_cmp(&a.1));
+        MoveMap(moves)
+    }
+}
+
+impl<'a> AnalysisAnswer<'a> {
+    /// The final answer of a search that never began.
+    pub fn unsearched(query: &'a Query, turn: usize) -> AnalysisAnswer<'a> {
+        let Include { policy, children, .. } = query.include;
+        let (policy, children) = (policy.then(|| MoveMap(Vec::new())), children.then(Vec::new));
+        AnalysisAnswer { policy, children, ..AnalysisAnswer::blank(query, turn) }.ending("terminated", None)
+    }
+
+    fn blank(query: &'a Query, turn: usize) -> AnalysisAnswer<'a> {
+        let first = query.start.turn();
+        let to_move = if turn.is_multiple_of(2) { first } else { !first };
+        AnalysisAnswer {
+            id: &query.id,
+            turn,
+            is_final: false,
+            to_move: to_move.fold_wb("white", "black"),
+            outcome: None,
+            ended: None,
+            error: None,
+            nodes: 0,
+            time_ms: 0,
+            depth: 0,
+            seldepth: 0,
+            tbhits: 0,
+            lines: Vec::new(),
+            policy: None,
+            children: None,
+        }
+    }
+
+    /// The same as the final answer.
+    #[must_use]
+    pub fn ending(self, why: &'static str, error: Option<String>) -> AnalysisAnswer<'a> {
+        AnalysisAnswer { is_final: true, ended: Some(why), error, ..self }
+    }
+}
+
+fn outcome_name(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Decisive { .. } => "checkmate",
+        Outcome::Draw(DrawReason::Stalemate) => "stalemate",
+        Outcome::Draw(DrawReason::InsufficientMaterial) => "insufficient_material",
+        Outcome::Draw(DrawReason::Threefold) => "threefold_repetition",
+        Outcome::Draw(DrawReason::FiftyMoves) => "fifty_moves",
+    }
+}
+
+/// Win, draw and loss.
+fn shares(wdl: Wdl) -> [f64; 3] {
+    [wdl.win, wdl.draw, wdl.loss].map(rounded)
+}
+
+/// Five decimals: more than a network means.
+fn rounded(number: f32) -> f64 {
+    let rounded = (f64::from(number) * 1e5).round() / 1e5;
+    // No −0.
+    rounded + 0.0
+}
+
+/// A line that could not be understood.
+#[derive(Debug, Serialize)]
+pub struct ErrorReply {
+    id: Option<QueryId>,
+    error: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+}
+
+/// The longest error that is written, in characters.
+const LONGEST_ERROR: usize = 400;
+
+impl From<RequestError> for ErrorReply {
+    fn from(RequestError { id, key, error }: RequestError) -> ErrorReply {
+        let cut = |text: String| text.chars().take(LONGEST_ERROR).collect();
+        ErrorReply { id, error: cut(error), key: key.map(cut) }
+    }
+}
+
+/// The reply to a request that is not a query.
+#[derive(Debug, Serialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum ActionReply<'a> {
+    /// Searches were stopped.
+    Terminate {
+        /// The query's.
+        id: &'a QueryId,
+        /// How many positions were not answered yet.
+        stopped: usize,
+    },
+    /// All searches were stopped.
+    TerminateAll {
+        /// The request's own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<QueryId>,
+        /// How many positions were not answered yet.
+        stopped: usize,
+    },
+    /// What is running.
+    Version {
+        /// The request's own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<QueryId>,
+        /// The program's version.
+        version: &'static str,
+        /// The commit it was built from.
+        commit: &'static str,
+        /// The network.
+        network: &'a str,
+        /// Worker threads.
+        threads: usize,
+        /// Searches that run at once, at most, if there is memory for so many.
+        searches: usize,
+    },
+}
+
+/// A reply as a line.
+pub fn line(reply: &impl Serialize) -> String {
+    serde_json::to_string(reply).unwrap_or_else(|error| {
+        log::error!("an answer cannot be written: {error}");
+        "{}".to_owned()
+    })
+}

@@ -1,0 +1,60 @@
+//! Analysis for programs: one line of JSON in, answers out (`philidor analyse`; `docs/analysis.md`).
+//!
+//! The path of a line: `uci::io::read` (a thread that owns stdin) → [`request::parse`] → [`session::AnalysisSession`], which
+//! queues the positions asked about and starts their searches on one [`MultiPool`](crate::search::MultiPool), with an
+//! [`AnswerWriter`](observer::AnswerWriter) each; that writes the [`answer`]s to the one thread that owns stdout, and
+//! tells the session when the search has ended.
+//!
+//! Every position of an accepted query gets exactly one final answer. A search that waits has no tree; those that run
+//! share the memory of `Hash`.
+
+pub mod config;
+pub mod fields;
+pub mod request;
+pub mod answer;
+pub mod observer;
+pub mod queue;
+pub mod session;
+
+use std::io::{Read, Write};
+use std::time::Instant;
+
+use crossbeam_channel::{never, select};
+
+use self::config::{AnalyseConfig, AnalyseError};
+use self::session::AnalysisSession;
+use crate::apps::uci::io::{OutputThread, TrafficLog, read};
+
+/// Answers queries until the input has ended and all of them are answered, or until the output is closed.
+///
+/// # Errors
+///
+/// If an option cannot be set, or the network cannot be used.
+pub fn run(
+    config: &AnalyseConfig,
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+) -> Result<(), AnalyseError> {
+    let traffic = TrafficLog::default();
+    let setup = config.setup(&traffic)?;
+    let (writer, output) = OutputThread::start(output, traffic.clone());
+    let mut session = AnalysisSession::new(setup, writer);
+    let mut lines = read(input, traffic);
+    let mut has_ended = false;
+    while !(has_ended && session.is_idle()) {
+        select! {
+            recv(lines) -> line => match line {
+                Ok(line) => session.line(&line),
+                Err(_) if config.quit_at_once => break,
+                Err(_) => (has_ended, lines) = (true, never()),
+            },
+            recv(session.ended()) -> ended => ended.into_iter().for_each(|ended| session.end(ended)),
+            recv(session.timer()) -> _ => session.stop_overdue(Instant::now()),
+            recv(output.closed) -> _ => break,
+        }
+    }
+    output.finish();
+    // Joining workers and closing sessions would take a tenth of a second and more.
+    std::mem::forget(session);
+    Ok(())
+}

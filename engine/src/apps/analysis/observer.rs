@@ -1,0 +1,103 @@
+//! The observer of one search: writes its answers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::Sender;
+
+use super::answer::{Asked, line};
+use super::request::Query;
+use crate::apps::uci::io::Writer;
+use crate::chess::position::Game;
+use crate::search::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
+
+/// Answers during a search are left out while so many lines wait to be written: nobody reads them.
+const LONGEST_BACKLOG: usize = 1000;
+
+/// A search that has ended. The session writes its last answer: who has read it may use its id again.
+pub struct EndedSearch {
+    /// The search's number.
+    pub number: u64,
+    /// The line.
+    pub answer: String,
+}
+
+/// Writes the answers about one position; the last one, when its search has ended, by the session.
+pub struct AnswerWriter {
+    /// The query.
+    pub query: Arc<Query>,
+    /// The turn.
+    pub turn: usize,
+    /// The game up to there.
+    pub game: Game,
+    /// Positions that the tables knew before the search.
+    pub root_hits: u64,
+    /// The temperature of the root's priors.
+    pub temperature: f32,
+    /// When the search began.
+    pub begin: Instant,
+    /// When the last answer was written, or the search began.
+    pub shown_at: Instant,
+    /// Whether a request stops the search, and not its time.
+    pub is_terminated: Arc<AtomicBool>,
+    /// Where answers go.
+    pub out: Writer,
+    /// Where the last answer goes.
+    pub ended: Sender<EndedSearch>,
+    /// The search's number.
+    pub number: u64,
+}
+
+impl AnswerWriter {
+    fn asked(&self) -> Asked<'_> {
+        Asked {
+            query: &self.query,
+            turn: self.turn,
+            game: &self.game,
+            root_hits: self.root_hits,
+            temperature: self.temperature,
+        }
+    }
+
+    fn is_due(&self, every: Duration, now: Instant) -> bool {
+        now.saturating_duration_since(self.shown_at) >= every && self.out.backlog() < LONGEST_BACKLOG
+    }
+
+    /// Why the search ended, in the answer's words.
+    fn why(&self, outcome: &SearchOutcome) -> &'static str {
+        match outcome.end_reason {
+            EndReason::Stopped if self.is_terminated.load(Ordering::Relaxed) => "terminated",
+            EndReason::Stopped => "movetime",
+            EndReason::Limit => "nodes",
+            EndReason::Exhausted if outcome.report.lines.is_empty() => "game_over",
+            EndReason::Exhausted if outcome.stats.first().is_some_and(|best| best.proof.is_some()) => {
+                "solved"
+            }
+            EndReason::Exhausted => "memory",
+            EndReason::Failed => "failed",
+        }
+    }
+}
+
+impl SearchObserver for AnswerWriter {
+    fn round(&mut self, view: &dyn SearchView) -> SearchControl {
+        if let Some(every) = self.query.report_every {
+            let now = Instant::now();
+            if self.is_due(every, now) && view.visits() > 0 {
+                self.shown_at = now;
+                let (report, stats) = (view.report(self.query.multipv), view.stats());
+                self.out.line(line(&self.asked().answer(&report, &stats, now - self.begin)));
+            }
+        }
+        SearchControl::Continue { expected_visits: None }
+    }
+
+    fn done(&mut self, outcome: SearchOutcome) {
+        let asked = self.asked();
+        let answer = asked.answer(&outcome.report, &outcome.stats, self.begin.elapsed());
+        let answer = line(&answer.ending(self.why(&outcome), outcome.error.clone()));
+        // The session is gone if the program is ending.
+        let _ = self.ended.send(EndedSearch { number: self.number, answer });
+    }
+}

@@ -1,0 +1,311 @@
+//! The parser: one line of JSON to one [`AnalysisRequest`].
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+use shakmaty::Move;
+
+use super::fields::{FieldError, Fields};
+use crate::chess::position::Game;
+
+/// The most visits of a search.
+pub const MOST_NODES: u64 = 1_000_000_000;
+
+/// The longest search, in milliseconds: a day.
+pub const LONGEST_MS: u64 = 86_400_000;
+
+/// The most lines of an answer.
+pub const MOST_LINES: usize = 500;
+
+/// The longest game, in plies: the fifty-move rule allows no longer one.
+pub const MOST_PLIES: usize = 12_000;
+
+/// The longest id, in bytes.
+pub const LONGEST_ID: usize = 1000;
+
+/// What a line asks for.
+#[derive(Clone, Debug)]
+pub enum AnalysisRequest {
+    /// To search positions.
+    Query(Box<Query>),
+    /// To stop searches of a query: those of some turns, or all.
+    Terminate {
+        /// The query's.
+        id: QueryId,
+        /// The turns; `None` for all.
+        turns: Option<Vec<usize>>,
+    },
+    /// To stop all searches.
+    TerminateAll {
+        /// The request's own, if it has one.
+        id: Option<QueryId>,
+    },
+    /// To say what is running.
+    Version {
+        /// The request's own, if it has one.
+        id: Option<QueryId>,
+    },
+}
+
+/// What a program calls a query: a string or a whole number.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, serde::Serialize)]
+#[serde(untagged)]
+pub enum QueryId {
+    /// A number.
+    Number(i64),
+    /// A text.
+    Text(String),
+}
+
+/// Positions of one game to search, all in the same way.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// Comes with every answer.
+    pub id: QueryId,
+    /// The position before the first move.
+    pub start: Game,
+    /// The moves of the game.
+    pub moves: Vec<Move>,
+    /// The positions to search, by the number of moves played before.
+    pub turns: Vec<usize>,
+    /// After so many visits a search ends.
+    pub nodes: Option<u64>,
+    /// After so much time a search ends.
+    pub movetime: Option<Duration>,
+    /// Lines of an answer.
+    pub multipv: usize,
+    /// The root moves to search, in UCI notation and legal at all turns; empty for all.
+    pub searchmoves: Vec<String>,
+    /// Queries of a higher priority come first.
+    pub priority: i64,
+    /// What the answers have.
+    pub include: Include,
+    /// The time between two answers of a running search.
+    pub report_every: Option<Duration>,
+    /// Write castling as king takes rook.
+    pub chess960: bool,
+}
+
+/// What an answer has besides the lines' moves and scores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Include {
+    /// The network's probability of each move.
+    pub policy: bool,
+    /// Win, draw and loss of each line.
+    pub wdl: bool,
+    /// All root moves with their statistics.
+    pub children: bool,
+    /// The principal variation of each line.
+    pub pv: bool,
+}
+
+/// A name in `include`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Part {
+    Policy,
+    Wdl,
+    Children,
+    Pv,
+}
+
+/// What a line asks for.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Query,
+    Terminate,
+    TerminateAll,
+    Version,
+}
+
+/// What holds where a query says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueryDefaults {
+    /// Visits where neither nodes nor a time are given.
+    pub nodes: u64,
+    /// Lines.
+    pub multipv: usize,
+    /// Castling as king takes rook.
+    pub chess960: bool,
+}
+
+/// Why a line asks for nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestError {
+    /// The line's id, if it has one that can be read.
+    pub id: Option<QueryId>,
+    /// The key whose value is wrong; `None` if the line is not a JSON object.
+    pub key: Option<String>,
+    /// What is wrong, in one line.
+    pub error: String,
+}
+
+/// Parses a line.
+///
+/// # Errors
+///
+/// If it is not a JSON object, or for the first key that is unknown or has a value that it cannot have.
+pub fn parse(text: &str, defaults: QueryDefaults) -> Result<AnalysisRequest, RequestError> {
+    let mut fields: Fields = serde_json::from_str(text).map_err(|error| RequestError {
+        id: None,
+        key: None,
+        error: format!("not a JSON object: {error}"),
+    })?;
+    let mut id = None;
+    read_id(&mut fields)
+        .and_then(|found| {
+            id.clone_from(&found);
+            request(found, fields, defaults)
+        })
+        .map_err(|FieldError { key, error }| RequestError { id, key: Some(key), error })
+}
+
+fn read_id(fields: &mut Fields) -> Result<Option<QueryId>, FieldError> {
+    let Some(value) = fields.take::<Value>("id")? else { return Ok(None) };
+    let id = serde_json::from_value(value)
+        .map_err(|_| FieldError::new("id", "not a string or a whole number of 64 bits"))?;
+    match &id {
+        QueryId::Text(text) if text.len() > LONGEST_ID => {
+            Err(FieldError::new("id", format!("longer than {LONGEST_ID} bytes")))
+        }
+        _ => Ok(Some(id)),
+    }
+}
+
+fn request(
+    id: Option<QueryId>,
+    mut fields: Fields,
+    defaults: QueryDefaults,
+) -> Result<AnalysisRequest, FieldError> {
+    let missing = || FieldError::new("id", "missing");
+    let request = match fields.take("action")?.unwrap_or(Action::Query) {
+        Action::Query => {
+            return query(id.ok_or_else(missing)?, fields, defaults)
+                .map(|query| AnalysisRequest::Query(Box::new(query)));
+        }
+        Action::Terminate => {
+            AnalysisRequest::Terminate { id: id.ok_or_else(missing)?, turns: fields.take("turns")? }
+        }
+        Action::TerminateAll => AnalysisRequest::TerminateAll { id },
+        Action::Version => AnalysisRequest::Version { id },
+    };
+    fields.end()?;
+    Ok(request)
+}
+
+fn query(id: QueryId, mut fields: Fields, defaults: QueryDefaults) -> Result<Query, FieldError> {
+    let fen: Option<String> = fields.take("fen")?;
+    let start = fen.map_or_else(|| Ok(Game::new()), |fen| Game::from_fen(&fen));
+    let start = start.map_err(|error| FieldError::new("fen", error))?;
+    let moves = read_moves(&start, &fields.take::<Vec<String>>("moves")?.unwrap_or_default())?;
+    let turns = read_turns(fields.take("turns")?, moves.len())?;
+    let nodes = fields.take("nodes")?.map(|nodes| within("nodes", nodes, 1..=MOST_NODES)).transpose()?;
+    let milliseconds = |key, value: Option<u64>| {
+        value.map(|ms| within(key, ms, 1..=LONGEST_MS).map(Duration::from_millis)).transpose()
+    };
+    let movetime = milliseconds("movetime", fields.take("movetime")?)?;
+    let report_every = milliseconds("report_every_ms", fields.take("report_every_ms")?)?;
+    let multipv =
+        fields.take("multipv")?.map(|lines| within("multipv", lines, 1..=MOST_LINES)).transpose()?;
+    let mut query = Query {
+        id,
+        start,
+        moves,
+        turns,
+        nodes: nodes.or(movetime.is_none().then_some(defaults.nodes)),
+        movetime,
+        multipv: multipv.unwrap_or(defaults.multipv),
+        searchmoves: Vec::new(),
+        priority: fields.take("priority")?.unwrap_or(0),
+        include: read_include(fields.take("include")?),
+        report_every,
+        chess960: fields.take("chess960")?.unwrap_or(defaults.chess960),
+    };
+    if let Some(moves) = fields.take("searchmoves")? {
+        query.searchmoves = moves;
+        check_searchmoves(&query)?;
+    }
+    fields.end()?;
+    Ok(query)
+}
+
+fn within<T: PartialOrd + std::fmt::Display + Copy>(
+    key: &str,
+    value: T,
+    range: std::ops::RangeInclusive<T>,
+) -> Result<T, FieldError> {
+    if range.contains(&value) {
+        return Ok(value);
+    }
+    Err(FieldError::new(key, format!("{value} is not in {} to {}", range.start(), range.end())))
+}
+
+fn read_moves(start: &Game, texts: &[String]) -> Result<Vec<Move>, FieldError> {
+    if texts.len() > MOST_PLIES {
+        return Err(FieldError::new("moves", format!("more than {MOST_PLIES}")));
+    }
+    let mut game = start.clone();
+    let mut moves = Vec::with_capacity(texts.len());
+    for (text, ply) in texts.iter().zip(1..) {
+        let m =
+            game.parse_uci(text).map_err(|error| FieldError::new("moves", format!("ply {ply}: {error}")))?;
+        game.play(m);
+        moves.push(m);
+    }
+    Ok(moves)
+}
+
+/// The turns; the last one if none are given.
+fn read_turns(given: Option<Vec<usize>>, last: usize) -> Result<Vec<usize>, FieldError> {
+    let turns = given.unwrap_or_else(|| vec![last]);
+    let mut seen = HashSet::new();
+    let wrong = turns.iter().find_map(|turn| match turn {
+        turn if *turn > last => Some(format!("{turn} is not in 0 to {last}")),
+        turn if !seen.insert(*turn) => Some(format!("{turn} is there more than once")),
+        _ => None,
+    });
+    let wrong = wrong.or_else(|| turns.is_empty().then(|| "empty".to_owned()));
+    wrong.map_or(Ok(turns), |error| Err(FieldError::new("turns", error)))
+}
+
+fn read_include(given: Option<Vec<Part>>) -> Include {
+    let mut include = Include::default();
+    for part in given.unwrap_or_else(|| vec![Part::Wdl, Part::Pv]) {
+        match part {
+            Part::Policy => include.policy = true,
+            Part::Wdl => include.wdl = true,
+            Part::Children => include.children = true,
+            Part::Pv => include.pv = true,
+        }
+    }
+    include
+}
+
+fn check_searchmoves(query: &Query) -> Result<(), FieldError> {
+    let wrong = |error| FieldError::new("searchmoves", error);
+    if query.searchmoves.is_empty() {
+        return Err(wrong("empty".to_owned()));
+    }
+    let turns: HashSet<usize> = query.turns.iter().copied().collect();
+    let mut game = query.start.clone();
+    let last = turns.iter().max().copied().unwrap_or(0);
+    for turn in 0..=last {
+        for text in query.searchmoves.iter().filter(|_| turns.contains(&turn)) {
+            game.parse_uci(text).map_err(|error| wrong(format!("turn {turn}: {error}")))?;
+        }
+        query.moves.get(turn).iter().for_each(|m| game.play(**m));
+    }
+    Ok(())
+}
+
+impl Query {
+    /// The game up to a turn.
+    pub fn game(&self, turn: usize) -> Game {
+        let mut game = self.start.clone();
+        self.moves.iter().take(turn).for_each(|m| game.play(*m));
+        game
+    }
+}

@@ -1,0 +1,197 @@
+//! The state between the lines: what was asked, and what runs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use crossbeam_channel::{Receiver, Sender, at, never, unbounded};
+use shakmaty::Move;
+
+use super::answer::{ActionReply, AnalysisAnswer, ErrorReply, line};
+use super::config::AnalysisSetup;
+use super::observer::{AnswerWriter, EndedSearch};
+use super::queue::{Job, JobQueue, RunningJob};
+use super::request::{self, AnalysisRequest, Query, QueryDefaults, QueryId, RequestError};
+use crate::apps::uci::io::{InputLine, Writer};
+use crate::search::{Limits, MultiPool, Params, SearchTask};
+use crate::setup::{Knowledge, workers};
+
+/// The most positions that wait.
+pub const MOST_WAITING: usize = 100_000;
+
+/// The state of `philidor analyse`.
+pub struct AnalysisSession {
+    out: Writer,
+    defaults: QueryDefaults,
+    knowledge: Knowledge,
+    params: Params,
+    network: String,
+    threads: usize,
+    pool: MultiPool,
+    queue: JobQueue,
+    sender: Sender<EndedSearch>,
+    ended: Receiver<EndedSearch>,
+}
+
+impl AnalysisSession {
+    /// A session that was asked nothing.
+    pub fn new(setup: AnalysisSetup, out: Writer) -> AnalysisSession {
+        let AnalysisSetup { settings, knowledge, workers: evaluators, batch, network, nodes } = setup;
+        let pool = MultiPool::new(evaluators.evaluators, knowledge.tables().clone(), batch);
+        let (sender, ended) = unbounded();
+        AnalysisSession {
+            out,
+            defaults: QueryDefaults { nodes, multipv: settings.multipv, chess960: settings.chess960 },
+            params: pool.params(&settings.search_params()),
+            network,
+            threads: workers(&settings),
+            queue: JobQueue::new(pool.capacity(), evaluators.tree_memory),
+            knowledge,
+            pool,
+            sender,
+            ended,
+        }
+    }
+
+    /// Whether everything is answered.
+    pub fn is_idle(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Receives the searches that have ended.
+    pub fn ended(&self) -> &Receiver<EndedSearch> {
+        &self.ended
+    }
+
+    /// Fires when the time of a search is over.
+    pub fn timer(&self) -> Receiver<Instant> {
+        self.queue.running().filter_map(|running| running.deadline).min().map_or_else(never, at)
+    }
+
+    /// Executes a line; one that is wrong is answered with an error and changes nothing.
+    pub fn line(&mut self, input: &InputLine) {
+        let unreadable =
+            |error: &dyn ToString| RequestError { id: None, key: None, error: error.to_string() };
+        let request = match &input.text {
+            Ok(text) if text.trim().is_empty() => return,
+            Ok(text) => request::parse(text, self.defaults),
+            Err(error) => Err(unreadable(error)),
+        };
+        if let Err(error) = request.and_then(|request| self.execute(request)) {
+            self.out.line(line(&ErrorReply::from(error)));
+        }
+    }
+
+    fn execute(&mut self, request: AnalysisRequest) -> Result<(), RequestError> {
+        match request {
+            AnalysisRequest::Query(query) => self.ask(*query)?,
+            AnalysisRequest::Terminate { id, turns } => {
+                let is_meant = |job: &Job| {
+                    job.query.id == id && turns.as_ref().is_none_or(|turns| turns.contains(&job.turn))
+                };
+                self.terminate(is_meant, |stopped| ActionReply::Terminate { id: &id, stopped });
+            }
+            AnalysisRequest::TerminateAll { id } => {
+                self.terminate(|_| true, |stopped| ActionReply::TerminateAll { id, stopped });
+            }
+            AnalysisRequest::Version { id } => self.out.line(line(&ActionReply::Version {
+                id,
+                version: env!("CARGO_PKG_VERSION"),
+                commit: env!("PHILIDOR_COMMIT"),
+                network: &self.network,
+                threads: self.threads,
+                searches: self.pool.capacity(),
+            })),
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, query: Query) -> Result<(), RequestError> {
+        let refused = |id: &QueryId, key: &str, error: String| {
+            Err(RequestError { id: Some(id.clone()), key: Some(key.to_owned()), error })
+        };
+        if self.queue.has(&query.id) {
+            return refused(&query.id, "id", "a query of this id is not answered yet".to_owned());
+        }
+        if self.queue.waiting() + query.turns.len() > MOST_WAITING {
+            return refused(&query.id, "turns", format!("more than {MOST_WAITING} positions would wait"));
+        }
+        self.queue.add(&Arc::new(query));
+        self.start_searches();
+        Ok(())
+    }
+
+    /// Ends the searches that are meant. The reply comes before their answers.
+    fn terminate<'a>(
+        &mut self,
+        is_meant: impl Fn(&Job) -> bool,
+        reply: impl FnOnce(usize) -> ActionReply<'a>,
+    ) {
+        let waiting = self.queue.remove(&is_meant);
+        let running: Vec<_> = self
+            .queue
+            .running()
+            .filter(|running| is_meant(&running.job))
+            .map(|running| {
+                running.is_terminated.store(true, Ordering::Relaxed);
+                running.id
+            })
+            .collect();
+        self.out.line(line(&reply(waiting.len() + running.len())));
+        for Job { query, turn } in waiting {
+            self.out.line(line(&AnalysisAnswer::unsearched(&query, turn)));
+        }
+        running.into_iter().for_each(|id| self.pool.stop(id));
+        self.start_searches();
+    }
+
+    /// A search has ended.
+    pub fn end(&mut self, ended: EndedSearch) {
+        self.queue.end(ended.number);
+        self.out.line(ended.answer);
+        self.knowledge.tables().warnings().iter().for_each(|warning| log::warn!("{warning}"));
+        self.start_searches();
+    }
+
+    /// Stops the searches whose time is over.
+    pub fn stop_overdue(&mut self, now: Instant) {
+        self.queue.overdue(now).into_iter().for_each(|id| self.pool.stop(id));
+    }
+
+    fn start_searches(&mut self) {
+        while let Some((number, job, memory)) = self.queue.take_next() {
+            self.start(number, job, memory);
+        }
+    }
+
+    fn start(&mut self, number: u64, job: Job, memory: usize) {
+        let query = &job.query;
+        let game = query.game(job.turn);
+        // They were legal when the query was read.
+        let asked: Vec<Move> =
+            query.searchmoves.iter().filter_map(|text| game.parse_uci(text).ok()).collect();
+        let (root_moves, root_hits) = self.knowledge.root_moves(&game, asked, query.multipv);
+        let begin = Instant::now();
+        let is_terminated = Arc::<AtomicBool>::default();
+        let observer = AnswerWriter {
+            query: Arc::clone(query),
+            turn: job.turn,
+            game: game.clone(),
+            root_hits,
+            temperature: self.params.root_policy_temperature,
+            begin,
+            shown_at: begin,
+            is_terminated: Arc::clone(&is_terminated),
+            out: self.out.clone(),
+            ended: self.sender.clone(),
+            number,
+        };
+        let limits =
+            Limits { visits: query.nodes, root_moves, all_moves: query.multipv > 1, ..Limits::default() };
+        let (params, priority) = (self.params.clone(), query.priority);
+        let deadline = query.movetime.map(|movetime| begin + movetime);
+        let task = SearchTask { root: game, limits, params, priority, memory };
+        let id = self.pool.start(task, Box::new(observer));
+        self.queue.begin(number, RunningJob { job, id, memory, deadline, is_terminated });
+    }
+}

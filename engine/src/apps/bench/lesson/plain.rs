@@ -1,0 +1,141 @@
+//! Alpha-beta as plain as the notebook's, to compare the number of moves tried.
+//!
+//! What decides that number is the same as there: the order of the moves (python-chess's generator, no captures first),
+//! a full window of ±10,000 for every root move, fail-soft values, no draws, mates that do not depend on the ply, and the
+//! table of squares read by files.
+
+use std::cmp::Reverse;
+
+use shakmaty::{Chess, Move, Position, Role, Square};
+
+use crate::nets::eval::material;
+
+/// The bounds of every root move's window.
+const WINDOW: i32 = 10_000;
+/// The value before any move was tried, for the side that wants less.
+const WORST: i32 = 9_999;
+/// The value if White has mated; if Black has.
+const MATED: [i32; 2] = [1_000_000, -100_000];
+
+/// The result of [`search`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlainResult {
+    /// The first of the best root moves; `None` if there is no move.
+    pub best: Option<Move>,
+    /// Its value for White.
+    pub value: i32,
+    /// Moves tried below the root.
+    pub tried: u64,
+}
+
+/// Searches every root move to `depth` plies, at least 1.
+pub fn search(position: &Chess, depth: u32) -> PlainResult {
+    let white = position.turn().is_white();
+    let mut found = PlainResult { best: None, value: if white { -WORST } else { WORST }, tried: 0 };
+    for m in in_order(position) {
+        let after = after(position, m);
+        let value = alpha_beta(&after, depth.max(1) - 1, [-WINDOW, WINDOW], &mut found.tried);
+        if if white { value > found.value } else { value < found.value } {
+            (found.best, found.value) = (Some(m), value);
+        }
+    }
+    found
+}
+
+/// The value for White inside the window, otherwise a bound.
+fn alpha_beta(position: &Chess, depth: u32, [mut alpha, mut beta]: [i32; 2], tried: &mut u64) -> i32 {
+    let white = position.turn().is_white();
+    if position.is_checkmate() {
+        return MATED[usize::from(white)];
+    }
+    if depth == 0 {
+        return material::by_files_for_white(position.board());
+    }
+    let mut best = if white { -WORST } else { WORST };
+    for m in in_order(position) {
+        *tried += 1;
+        let value = alpha_beta(&after(position, m), depth - 1, [alpha, beta], tried);
+        if white {
+            best = best.max(value);
+            alpha = alpha.max(best);
+        } else {
+            best = best.min(value);
+            beta = beta.min(best);
+        }
+        if alpha >= beta {
+            break;
+        }
+    }
+    best
+}
+
+fn after(position: &Chess, m: Move) -> Chess {
+    let mut after = position.clone();
+    after.play_unchecked(m);
+    after
+}
+
+/// The legal moves in the order in which python-chess generates them: squares from h8 down to a1; pieces by origin (in
+/// check the king first), castling, then the pawns' captures by origin, single and double steps by target, en passant.
+fn in_order(position: &Chess) -> Vec<Move> {
+    let in_check = position.is_check();
+    let mut moves = position.legal_moves().to_vec();
+    moves.sort_by_key(|m| {
+        let from = m.from().unwrap_or(Square::A1);
+        let double = from.rank().distance(m.to().rank()) == 2;
+        let (group, first) = match *m {
+            Move::Castle { rook, .. } => (2, rook),
+            Move::EnPassant { from, .. } => (6, from),
+            _ if m.role() == Role::King && in_check => (0, from),
+            _ if m.role() != Role::Pawn => (1, from),
+            _ if m.is_capture() => (3, from),
+            _ if double => (5, m.to()),
+            _ => (4, m.to()),
+        };
+        let promotion = m.promotion().map(Reverse);
+        (group, Reverse(first), Reverse(m.to()), promotion)
+    });
+    moves
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chess::position::Game;
+
+    fn order(fen: &str) -> String {
+        let game = Game::from_fen(fen).unwrap();
+        let moves: Vec<String> = in_order(game.position()).iter().map(|m| Game::uci(*m, false)).collect();
+        moves.join(" ")
+    }
+
+    /// The expected orders are python-chess 1.11.2's.
+    #[test]
+    fn moves_come_in_python_chesss_order() {
+        assert_eq!(order("r3k2r/8/8/3pP3/8/8/P6P/R3K2R w KQ d6 0 1"), EXPECTED_QUIET);
+        assert_eq!(order("4r1k1/8/8/3P4/8/1Q6/P2B1P2/R3K3 w Q - 0 1"), EXPECTED_CHECK);
+        assert_eq!(order("1r2k3/P7/8/8/8/8/8/4K3 w - - 0 1"), EXPECTED_PROMOTION);
+    }
+
+    const EXPECTED_QUIET: &str =
+        "h1g1 h1f1 e1f2 e1e2 e1d2 e1f1 e1d1 a1d1 a1c1 a1b1 e1g1 e1c1 e5e6 h2h3 a2a3 h2h4 a2a4 e5d6";
+    const EXPECTED_CHECK: &str = "e1f1 e1d1 b3e3 d2e3";
+    const EXPECTED_PROMOTION: &str =
+        "e1f2 e1e2 e1d2 e1f1 e1d1 a7b8q a7b8r a7b8b a7b8n a7a8q a7a8r a7a8b a7a8n";
+
+    #[test]
+    fn as_many_moves_are_tried_as_in_the_notebook() {
+        let game = Game::from_fen(super::super::FEN).unwrap();
+        let found = search(game.position(), super::super::DEPTH);
+        assert_eq!((found.tried, found.value), (119_034, 1_000_000));
+        assert_eq!(Game::uci(found.best.unwrap(), false), "h5f7");
+    }
+
+    #[test]
+    fn black_minimises() {
+        // 1. f3 e5 2. g4, and Qh4 is mate; worth −100,000, as the notebook has it, at any depth.
+        let game = Game::from_uci(None, ["f2f3", "e7e5", "g2g4"]).unwrap();
+        let found = search(game.position(), 2);
+        assert_eq!((Game::uci(found.best.unwrap(), false).as_str(), found.value), ("d8h4", -100_000));
+    }
+}

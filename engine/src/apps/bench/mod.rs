@@ -1,0 +1,29 @@
+//! Benchmarks.
+//!
+//! [`signature`] searches fixed positions with evaluators whose answers are the same on every machine; [`speed`]
+//! measures the network; [`perft`] counts move sequences; [`lesson`] compares minimax and alpha-beta with the notebook
+//! that the classical players follow; [`version`] is the build's description.
+
+pub mod lesson;
+pub mod perft;
+mod positions;
+mod replay;
+pub mod signature;
+pub mod speed;
+pub mod version;
+
+pub use crate::nets::eval::HashedEvaluator;
+pub use positions::POSITIONS;
+
+use std::time::{Duration, Instant};
+
+use crate::chess::position::Game;
+use crate::search::{Limits, Pool, SearchOutcome};
+
+/// Searches `game` for a number of visits, with an empty tree. Also returns the search's duration, without emptying the tree.
+fn search(pool: &mut Pool, game: &Game, visits: u64) -> (SearchOutcome, Duration) {
+    pool.clear();
+    let start = Instant::now();
+    let outcome = pool.search(game, Limits { visits: Some(visits), ..Limits::default() });
+    (outcome, start.elapsed())
+}

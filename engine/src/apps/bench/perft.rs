@@ -1,0 +1,70 @@
+//! Perft: counts move sequences, as a test of move generation.
+
+use std::io::{self, Write};
+use std::time::Instant;
+
+use shakmaty::{Chess, Move, Position};
+
+use crate::chess::position::Game;
+
+/// The number of legal move sequences of `depth` plies.
+pub fn count(position: &Chess, depth: u32) -> u64 {
+    shakmaty::perft(position, depth)
+}
+
+/// [`count`] by first move, in the order of move generation; empty for depth 0.
+pub fn divide(position: &Chess, depth: u32) -> Vec<(Move, u64)> {
+    if depth == 0 {
+        return Vec::new();
+    }
+    let after = |m: Move| {
+        let mut next = position.clone();
+        next.play_unchecked(m);
+        (m, count(&next, depth - 1))
+    };
+    position.legal_moves().into_iter().map(after).collect()
+}
+
+/// Prints each first move with its count, then the total and the speed.
+///
+/// # Errors
+///
+/// If writing to `out` fails.
+pub fn print(game: &Game, depth: u32, chess960: bool, out: &mut impl Write) -> io::Result<()> {
+    let start = Instant::now();
+    let mut total = u64::from(depth == 0);
+    for (m, nodes) in divide(game.position(), depth) {
+        writeln!(out, "{}: {nodes}", Game::uci(m, chess960))?;
+        total += nodes;
+    }
+    let seconds = start.elapsed().as_secs_f64().max(1e-6);
+    writeln!(out, "\n{total} nodes {:.0} nps", total as f64 / seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_initial_position() {
+        for (depth, nodes) in [(0, 1), (1, 20), (2, 400), (3, 8902)] {
+            assert_eq!(count(Game::new().position(), depth), nodes);
+        }
+    }
+
+    #[test]
+    fn the_parts_sum_to_the_whole() {
+        let game = Game::from_fen(super::super::POSITIONS[1]).unwrap();
+        let parts = divide(game.position(), 3);
+        assert_eq!(parts.len(), 48);
+        assert_eq!(parts.iter().map(|(_, nodes)| nodes).sum::<u64>(), 97_862);
+        assert!(divide(game.position(), 0).is_empty());
+    }
+
+    #[test]
+    fn depth_zero_is_the_position_itself() {
+        let mut text = Vec::new();
+        print(&Game::new(), 0, false, &mut text).unwrap();
+        assert!(String::from_utf8(text).unwrap().contains("1 nodes"));
+    }
+}

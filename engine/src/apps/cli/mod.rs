@@ -1,0 +1,126 @@
+//! The command line.
+
+pub mod manual;
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::apps::analysis::{self, config::AnalyseConfig};
+use crate::apps::bench::signature::SignatureConfig;
+use crate::apps::bench::speed::SpeedConfig;
+use crate::apps::bench::{lesson, perft, signature, speed, version};
+use crate::apps::doctor::{self, DoctorConfig};
+use crate::apps::encode::{self, EncodeConfig};
+use crate::apps::explain::{self, ExplainConfig};
+use crate::apps::net::{self, NetCommand};
+use crate::apps::play::{self, PlayConfig};
+use crate::apps::review::{self, ReviewConfig};
+use crate::apps::uci;
+use crate::base::interrupt;
+use crate::chess::position::Game;
+use crate::nets::eval::Precision;
+use crate::setup::options;
+
+/// A UCI chess engine with a neural network.
+///
+/// Without a command it runs UCI on stdin and stdout, as a chess GUI expects.
+#[derive(Debug, Parser)]
+#[command(
+    name = "philidor",
+    after_help = "Example: philidor bench\nSet RUST_LOG=info for more log messages on stderr."
+)]
+pub struct Arguments {
+    /// Print the commit, the encodings and the embedded network
+    #[arg(short = 'V', long)]
+    version: bool,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run UCI on stdin and stdout (the default)
+    Uci,
+    /// Play a game at the terminal
+    Play(PlayConfig),
+    /// Tell what this machine has, which network is fastest here, and what a GUI should be told
+    Doctor(DoctorConfig),
+    /// List the shipped networks, show the card of one, check its golden answers
+    #[command(subcommand)]
+    Net(NetCommand),
+    /// Analyse positions for a program: queries on stdin, answers on stdout, each a line of JSON
+    Analyse(AnalyseConfig),
+    /// Review the games of a PGN file: judged moves, better lines, accuracy, as PGN and as a page
+    Review(ReviewConfig),
+    /// Explain a move and the best three: worth, refutation, what is given up
+    Explain(ExplainConfig),
+    /// Search fixed positions: the same nodes and checksum on every machine; then the network's speed
+    #[command(after_help = "Example: philidor bench --visits 5000")]
+    Bench(SignatureConfig),
+    /// Measure the network by batch size and workers: session, evaluator and search
+    #[command(after_help = "Example: philidor backendbench --batches 8,16 --workers 1,2,4")]
+    Backendbench {
+        /// Network file [default: the embedded network]
+        #[arg(long)]
+        weights: Option<PathBuf>,
+        /// Measure fp32 or int8 only [default: both, if available]
+        #[arg(long)]
+        precision: Option<Precision>,
+        #[command(flatten)]
+        config: SpeedConfig,
+    },
+    /// Count the legal move sequences of so many plies, by first move
+    #[command(after_help = "Example: philidor perft 3 'r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1'")]
+    Perft {
+        /// Number of plies
+        depth: u32,
+        /// FEN of the position [default: the initial position]
+        fen: Option<String>,
+    },
+    /// Print the planes of a position or the index of a move in any scheme, and read them back
+    Encode(EncodeConfig),
+    /// Compare minimax, alpha-beta and UCT with the notebook that they follow: moves and time to find a mate, in Markdown
+    Lesson,
+    /// Print the table of UCI options in Markdown
+    Options,
+    /// Write man pages and completions for bash, zsh and fish into a folder
+    #[command(after_help = "Example: philidor manual /tmp/philidor")]
+    Manual {
+        /// The folder; it is made if it is missing
+        folder: PathBuf,
+    },
+}
+
+/// Does what the arguments say; what is asked for goes to `out`.
+///
+/// # Errors
+///
+/// What went wrong, in one line.
+pub fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+    match arguments.command {
+        _ if arguments.version => version::print(out)?,
+        None | Some(Command::Uci) => uci::run(io::stdin(), io::stdout())?,
+        Some(Command::Play(config)) => play::run(&config, io::stdin(), &interrupt::flag()?, out)?,
+        Some(Command::Doctor(config)) => doctor::run(config, out)?,
+        Some(Command::Net(command)) => net::run(&command, out)?,
+        Some(Command::Analyse(config)) => analysis::run(&config, io::stdin(), io::stdout())?,
+        Some(Command::Review(config)) => review::run(&config, &interrupt::flag()?, out)?,
+        Some(Command::Explain(config)) => explain::run(&config, &interrupt::flag()?, out)?,
+        Some(Command::Bench(config)) => signature::print(config, out)?,
+        Some(Command::Backendbench { weights, precision, config }) => {
+            speed::print(weights.as_deref(), precision, &config, out)?;
+        }
+        Some(Command::Perft { depth, fen }) => {
+            let game = fen.map_or(Ok(Game::new()), |fen| Game::from_fen(&fen))?;
+            perft::print(&game, depth, false, out)?;
+        }
+        Some(Command::Encode(config)) => encode::run(&config, io::stdin(), out)?,
+        Some(Command::Lesson) => lesson::print(out)?,
+        Some(Command::Options) => write!(out, "{}", options::markdown())?,
+        Some(Command::Manual { folder }) => manual::write(Arguments::command(), &folder)?,
+    }
+    Ok(())
+}

@@ -1,0 +1,199 @@
+//! How fast each installed network is here.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+use super::machine::Machine;
+use crate::apps::bench::speed::{NATIVE_SEARCH_VISITS, search_rate};
+use crate::nets::catalogue::{self, Catalogue};
+use crate::nets::eval::Evaluator;
+use crate::nets::onnx::{Network, NetworkPair, PrecisionCache};
+use crate::nets::sparse::{SparseEvaluator, SparseNetwork};
+use crate::search::{Params, Pool};
+
+/// The shortest duration of a measurement.
+const TIME: Duration = Duration::from_millis(1200);
+/// Visits of each search with a network that ONNX Runtime runs: the slowest does some hundred a second.
+const VISITS: u64 = 300;
+/// Memory of a tree, in bytes.
+const MEMORY: usize = 128 << 20;
+
+/// The speed of a network in a search with one worker.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct NetworkSpeed {
+    /// Its file's name.
+    pub file: String,
+    pub precision: String,
+    /// What runs it: our kernels with these instructions, or ONNX Runtime.
+    pub by: String,
+    /// Positions per second.
+    pub rate: f64,
+}
+
+/// The speeds still to be measured, shown on stderr if that is a terminal.
+pub(super) fn progress() -> ProgressBar {
+    let template = "{wide_bar} {pos}/{len} speeds, {msg}, {eta} left";
+    let bar = ProgressBar::new(0);
+    bar.set_style(ProgressStyle::with_template(template).expect("a valid template"));
+    bar
+}
+
+/// All that was measured.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Measurements {
+    /// The fastest first.
+    pub networks: Vec<NetworkSpeed>,
+    /// Positions per second of the embedded network, by number of workers.
+    pub workers: Vec<(usize, f64)>,
+    /// Networks in two precisions, with the one that `Precision` `auto` takes here.
+    pub precisions: Vec<(String, String)>,
+    /// Networks that fail, with the reason.
+    pub failed: Vec<(String, String)>,
+    /// Networks that there was no time for.
+    pub skipped: Vec<String>,
+}
+
+impl Measurements {
+    /// Measures the embedded network, and before `deadline` all others that are installed; remembers in `cache` which
+    /// precision is faster. `progress` has one step for each speed.
+    pub fn take(
+        machine: &Machine,
+        has_runtime: bool,
+        cache: &PrecisionCache,
+        deadline: Instant,
+        progress: &ProgressBar,
+    ) -> Result<Measurements, String> {
+        let mut all = Measurements {
+            networks: Vec::new(),
+            workers: Vec::new(),
+            precisions: Vec::new(),
+            failed: Vec::new(),
+            skipped: Vec::new(),
+        };
+        let others =
+            Catalogue::shipped().networks.into_iter().filter(|net| net.file != catalogue::EMBEDDED_FILE);
+        let others: Vec<_> = others.filter_map(|net| Some((catalogue::find(&net.file)?, net.file))).collect();
+        let others = if has_runtime { others } else { Vec::new() };
+        progress.set_length(others.len() as u64);
+        all.embedded(machine, deadline, progress)?;
+        for (path, file) in others {
+            progress.set_message(file.clone());
+            if Instant::now() >= deadline {
+                all.skipped.push(file);
+            } else if let Err(error) = all.by_onnx_runtime(&file, &path, cache) {
+                all.failed.push((file, error));
+            }
+            progress.inc(1);
+        }
+        progress.finish_and_clear();
+        all.networks.sort_by(|a, b| b.rate.total_cmp(&a.rate));
+        Ok(all)
+    }
+
+    fn embedded(
+        &mut self,
+        machine: &Machine,
+        deadline: Instant,
+        progress: &ProgressBar,
+    ) -> Result<(), String> {
+        let network = SparseNetwork::embedded();
+        let most = machine.cores.min(machine.processors);
+        let several: Vec<usize> = [2, 4, 8, 16, 32, 64]
+            .into_iter()
+            .filter(|n| *n < most)
+            .chain([most])
+            .filter(|n| *n > 1)
+            .collect();
+        let evaluators = network.evaluators();
+        progress.inc_length((evaluators.len() + several.len()) as u64);
+        let rate = |evaluators: Vec<SparseEvaluator>| {
+            let evaluators =
+                evaluators.into_iter().map(|evaluator| Box::new(evaluator) as Box<dyn Evaluator>);
+            let mut pool = Pool::new(evaluators.collect(), Params::native(), MEMORY);
+            search_rate(&mut pool, NATIVE_SEARCH_VISITS / 5, TIME).map_err(|error| error.to_string())
+        };
+        for (index, evaluator) in evaluators.into_iter().enumerate() {
+            if index > 0 && Instant::now() >= deadline {
+                break;
+            }
+            let by = evaluator.instructions().to_owned();
+            progress.set_message(format!("{}, {by}", catalogue::EMBEDDED_FILE));
+            let rate = rate(vec![evaluator])?;
+            progress.inc(1);
+            self.networks.push(NetworkSpeed {
+                file: catalogue::EMBEDDED_FILE.to_owned(),
+                precision: "integers".to_owned(),
+                by: format!("our kernels, {by}"),
+                rate,
+            });
+        }
+        self.workers.extend(self.networks.first().map(|best| (1, best.rate)));
+        for workers in several {
+            if Instant::now() < deadline {
+                progress.set_message(format!("{} with {workers} workers", catalogue::EMBEDDED_FILE));
+                let evaluators = (0..workers).map(|_| network.evaluator()).collect();
+                self.workers.push((workers, rate(evaluators)?));
+                progress.inc(1);
+            }
+        }
+        Ok(())
+    }
+
+    fn by_onnx_runtime(&mut self, file: &str, path: &Path, cache: &PrecisionCache) -> Result<(), String> {
+        let network = Network::load(path).map_err(|error| error.to_string())?;
+        let precision = network.card().precision.clone();
+        let params = Params::default();
+        let evaluator = network.evaluator(params.batch).map_err(|error| error.to_string())?;
+        let (int8, batch) = (precision == "int8", params.batch);
+        let mut pool = Pool::new(vec![evaluator], params, MEMORY);
+        let rate = search_rate(&mut pool, VISITS, TIME).map_err(|error| error.to_string())?;
+        self.networks.push(NetworkSpeed {
+            file: file.to_owned(),
+            precision,
+            by: "ONNX Runtime".to_owned(),
+            rate,
+        });
+        let other = path.with_file_name(file.replace(".int8.onnx", ".onnx"));
+        if int8 && other.is_file() {
+            let pair = NetworkPair::beside(path).map_err(|error| error.to_string())?;
+            let chosen = pair.choose(None, batch, cache).map_err(|error| error.to_string())?;
+            let name = file.trim_end_matches(".int8.onnx").to_owned();
+            self.precisions.push((name, chosen.network.card().precision.clone()));
+        }
+        Ok(())
+    }
+
+    /// Whether a network in two precisions was measured.
+    pub fn has_pair(&self) -> bool {
+        !self.precisions.is_empty()
+    }
+
+    /// The smallest number of workers that reaches nine tenths of the best speed.
+    pub fn best_workers(&self) -> usize {
+        let best = self.workers.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+        self.workers.iter().find(|(_, rate)| *rate >= 0.9 * best).map_or(1, |(workers, _)| *workers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_workers_only_where_they_bring_something() {
+        let measured = |workers: &[(usize, f64)]| Measurements {
+            networks: Vec::new(),
+            workers: workers.to_vec(),
+            precisions: Vec::new(),
+            failed: Vec::new(),
+            skipped: Vec::new(),
+        };
+        assert_eq!(measured(&[(1, 100.0), (2, 160.0)]).best_workers(), 2);
+        assert_eq!(measured(&[(1, 100.0), (2, 105.0)]).best_workers(), 1);
+        assert_eq!(measured(&[(1, 100.0), (2, 180.0), (4, 330.0), (8, 340.0)]).best_workers(), 4);
+        assert_eq!(measured(&[]).best_workers(), 1);
+    }
+}

@@ -1,0 +1,136 @@
+//! `philidor doctor`: what this machine has, what is fastest on it, and what to tell a GUI.
+//!
+//! [`machine`] asks the system, [`measure`] searches with every network that is installed, and [`advice`] draws the
+//! conclusions; [`report`] puts them into words. Nothing is written without `--write`.
+
+mod machine;
+mod measure;
+mod advice;
+mod report;
+
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use indicatif::ProgressBar;
+use serde::Serialize;
+use thiserror::Error;
+
+use self::advice::{GuiAdvice, Problem};
+use self::machine::{Machine, Runtime};
+use self::measure::Measurements;
+use crate::nets::onnx::PrecisionCache;
+
+/// When no further measurement is begun, so that the answer takes less than a minute.
+const TIME: Duration = Duration::from_secs(40);
+
+/// Arguments of `philidor doctor`.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+#[command(after_help = "Example: philidor doctor")]
+pub struct DoctorConfig {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Remember which precision of each network is faster, so that the first start need not measure it
+    #[arg(long)]
+    pub write: bool,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub enum DoctorError {
+    /// The embedded network cannot be run.
+    #[error("the embedded network fails: {0}")]
+    Network(String),
+    /// The answer cannot be written.
+    #[error("{0}")]
+    Output(#[from] io::Error),
+}
+
+/// What was found out.
+#[derive(Clone, Debug, Serialize)]
+pub struct Diagnosis {
+    /// Version and commit.
+    version: String,
+    /// The path of this program.
+    program: String,
+    machine: Machine,
+    onnx_runtime: Runtime,
+    /// Positions per second, of each network that is installed.
+    measured: Measurements,
+    gui: GuiAdvice,
+    problems: Vec<Problem>,
+    /// The file that was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    written: Option<String>,
+    /// Seconds that this took.
+    seconds: f64,
+}
+
+/// Looks, measures and prints.
+///
+/// # Errors
+///
+/// If the embedded network fails, or `out` cannot be written.
+pub fn run(config: DoctorConfig, out: &mut impl Write) -> Result<(), DoctorError> {
+    let diagnosis = diagnose(config, Instant::now() + TIME, &measure::progress())?;
+    if config.json {
+        serde_json::to_writer_pretty(&mut *out, &diagnosis).map_err(io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        write!(out, "{}", report::text(&diagnosis))?;
+    }
+    Ok(())
+}
+
+fn diagnose(
+    config: DoctorConfig,
+    deadline: Instant,
+    progress: &ProgressBar,
+) -> Result<Diagnosis, DoctorError> {
+    let start = Instant::now();
+    let (machine, onnx_runtime) = (Machine::look(), Runtime::look());
+    // Without a file it remembers nothing.
+    let cache = if config.write { PrecisionCache::of_user() } else { PrecisionCache::default() };
+    let measured = Measurements::take(&machine, onnx_runtime.error.is_none(), &cache, deadline, progress)
+        .map_err(DoctorError::Network)?;
+    let program =
+        std::env::current_exe().map_or_else(|_| "philidor".into(), |path| path.display().to_string());
+    let gui = GuiAdvice::new(program.clone(), &machine, &measured);
+    let problems = advice::problems(&machine, &onnx_runtime, &measured);
+    let written = cache.path().filter(|path| measured.has_pair() && path.exists());
+    Ok(Diagnosis {
+        version: format!("{} ({})", env!("CARGO_PKG_VERSION"), env!("PHILIDOR_COMMIT")),
+        program,
+        machine,
+        onnx_runtime,
+        gui,
+        problems,
+        written: written.map(|path| path.display().to_string()),
+        measured,
+        seconds: start.elapsed().as_secs_f64(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_embedded_network_is_always_measured_and_nothing_is_written_unasked() {
+        // The deadline is over: only what is always measured.
+        let progress = ProgressBar::hidden();
+        let diagnosis = diagnose(DoctorConfig::default(), Instant::now(), &progress).unwrap();
+        assert!((1..=progress.length().unwrap()).contains(&progress.position()), "{progress:?}");
+        assert!(diagnosis.measured.networks.iter().any(|network| network.rate > 0.0), "{diagnosis:?}");
+        assert_eq!(diagnosis.written, None);
+        assert!(diagnosis.gui.threads >= 1 && diagnosis.gui.hash >= 16);
+        let text = report::text(&diagnosis);
+        for heading in ["Machine", "Speed", "In a GUI", "Problems"] {
+            assert!(text.contains(heading), "{text}");
+        }
+        let json = serde_json::to_value(&diagnosis).unwrap();
+        for key in ["version", "program", "machine", "onnx_runtime", "measured", "gui", "problems"] {
+            assert!(json.get(key).is_some(), "{json}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! `philidor play`: a game at a terminal.
+//!
+//! [`run()`] reads lines and hands them to a [`dialogue`], which keeps the game's [`record`], asks the [`opponent`] and
+//! draws the [`board`]. Every line that is not a move is a [`typed_line`].
+
+mod typed_line;
+mod board;
+mod record;
+mod opponent;
+mod dialogue;
+
+use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
+use shakmaty::Color;
+use thiserror::Error;
+
+use self::board::BoardStyle;
+use self::dialogue::Dialogue;
+use self::opponent::Opponent;
+use self::record::Record;
+use crate::apps::review::JudgeError;
+use crate::chess::position::{Game, PositionError};
+use crate::setup::EngineArgs;
+use crate::setup::strength::{STRONGEST, WEAKEST, game_seed};
+
+/// How often the flag of Ctrl-C is looked at while a line is waited for.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Arguments of `philidor play`.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "Moves are typed as Nf3, exd5, O-O or g1f3; `help` lists the other requests.
+Example: philidor play --elo 1200 --pgn evening.pgn
+         philidor play --resume --pgn evening.pgn")]
+pub struct PlayConfig {
+    /// The side that you play
+    #[arg(long, value_enum, default_value_t = PlayerSide::White)]
+    pub side: PlayerSide,
+    /// Weaken the engine to this rating [default: full strength]
+    #[arg(long, value_parser = clap::value_parser!(i64).range(WEAKEST..=STRONGEST))]
+    pub elo: Option<i64>,
+    /// Milliseconds that the engine thinks about a move
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub movetime: u64,
+    /// Nodes that the engine searches for a move, instead of a time
+    #[arg(long, conflicts_with = "movetime", value_parser = clap::value_parser!(u64).range(1..))]
+    pub nodes: Option<u64>,
+    /// Start from this position [default: the initial position]
+    #[arg(long)]
+    pub fen: Option<String>,
+    /// File to which the game is added, after every move
+    #[arg(long)]
+    pub pgn: Option<PathBuf>,
+    /// Go on with the last game of --pgn
+    #[arg(long, requires = "pgn", conflicts_with = "fen")]
+    pub resume: bool,
+    /// How the board is drawn [default: colour at a terminal with UTF-8, else what it can show]
+    #[arg(long, value_enum)]
+    pub board: Option<BoardStyle>,
+    /// Our own search.
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+/// The side of the person at the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum PlayerSide {
+    /// White
+    White,
+    /// Black
+    Black,
+    /// Drawn by lot
+    Random,
+}
+
+impl PlayerSide {
+    fn color(self) -> Color {
+        match self {
+            PlayerSide::White => Color::White,
+            PlayerSide::Black => Color::Black,
+            PlayerSide::Random => Color::from_white(game_seed().is_multiple_of(2)),
+        }
+    }
+}
+
+/// Why a game cannot be played.
+#[derive(Debug, Error)]
+pub enum PlayError {
+    /// The position of --fen.
+    #[error("--fen: {0}")]
+    Position(#[from] PositionError),
+    /// The network cannot be used.
+    #[error("{0}")]
+    Network(String),
+    /// The search failed.
+    #[error(transparent)]
+    Search(#[from] JudgeError),
+    /// A file of games cannot be read or written.
+    #[error("{path}: {1}", path = .0.display())]
+    File(PathBuf, io::Error),
+    /// There is no game to go on with.
+    #[error("{path}: {1}", path = .0.display())]
+    Resume(PathBuf, String),
+    /// The terminal is gone.
+    #[error("{0}")]
+    Output(#[from] io::Error),
+}
+
+/// Plays until `quit`, the end of the input or Ctrl-C. A game that was not saved is then printed, so that nothing is
+/// lost.
+///
+/// # Errors
+///
+/// If the arguments or the network cannot be used, or `out` or the file of games cannot be written.
+pub fn run(
+    config: &PlayConfig,
+    input: impl Read + Send + 'static,
+    stop: &Arc<AtomicBool>,
+    out: &mut impl Write,
+) -> Result<(), PlayError> {
+    let start = config.fen.as_deref().map_or_else(|| Ok(Game::new()), Game::from_fen)?;
+    let opponent = Opponent::new(config).map_err(PlayError::Network)?;
+    let record = match &config.pgn {
+        Some(path) if config.resume => Record::resume(path)?,
+        path => Record::new(start, config.side.color(), opponent.name(), path.as_deref())?,
+    };
+    let style = config.board.unwrap_or_else(|| BoardStyle::of_terminal(io::stdout().is_terminal()));
+    let mut dialogue = Dialogue::new(record, opponent, style, Arc::clone(stop));
+    let lines = read_lines(input);
+    dialogue.begin(out)?;
+    loop {
+        dialogue.prompt(out)?;
+        let Some(line) = next_line(&lines, stop) else { break };
+        if let ControlFlow::Break(()) = dialogue.line(&line, out)? {
+            break;
+        }
+    }
+    dialogue.end(out)
+}
+
+/// The lines of the input, read in a thread of their own: nothing can interrupt that.
+fn read_lines(input: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = bounded(0);
+    std::thread::spawn(move || {
+        let mut input = BufReader::new(input);
+        let mut bytes = Vec::new();
+        while input.read_until(b'\n', &mut bytes).is_ok_and(|count| count > 0) {
+            if sender.send(String::from_utf8_lossy(&bytes).trim().to_owned()).is_err() {
+                break;
+            }
+            bytes.clear();
+        }
+    });
+    receiver
+}
+
+/// `None` at the end of the input or after Ctrl-C.
+fn next_line(lines: &Receiver<String>, stop: &AtomicBool) -> Option<String> {
+    while !stop.load(Ordering::Relaxed) {
+        match lines.recv_timeout(POLL_INTERVAL) {
+            Ok(line) => return Some(line),
+            Err(RecvTimeoutError::Timeout) => (),
+            Err(RecvTimeoutError::Disconnected) => return None,
+        }
+    }
+    None
+}

@@ -1,0 +1,57 @@
+//! The time that moves took, from the clocks in their comments.
+
+use std::time::Duration;
+
+use crate::chess::pgn::PgnGame;
+
+/// The time that each move took, where `[%emt]` or `[%clk]` says it.
+pub fn times_spent(game: &PgnGame) -> Vec<Option<Duration>> {
+    let control = game.tag("TimeControl").and_then(|control| time_control(&control));
+    let increment = control.map_or(0.0, |(_, increment)| increment);
+    // The clocks of the player to move and of the other.
+    let mut clocks = [control.map(|(base, _)| base); 2];
+    let mut spent = Vec::with_capacity(game.moves.len());
+    for comments in game.comments() {
+        let read = |command: &str| comments.iter().find_map(|comment| seconds_of(comment, command));
+        let now = read("[%clk");
+        // The clock starts with the first move, which has no increment before it.
+        let by_clock = clocks[0].zip(now).map(|(before, now)| before - now + increment);
+        let seconds = read("[%emt").or(by_clock).filter(|seconds| seconds.is_finite());
+        spent.push(seconds.map(|seconds| Duration::from_secs_f64(seconds.clamp(0.0, 1e6))));
+        clocks = [clocks[1], now];
+    }
+    spent
+}
+
+/// Base time and increment of a time control such as `300+3`, in seconds.
+fn time_control(control: &str) -> Option<(f64, f64)> {
+    let (base, increment) = control.split_once('+').unwrap_or((control, "0"));
+    Some((base.trim().parse().ok()?, increment.trim().parse().ok()?))
+}
+
+/// The time of a command such as `[%clk 1:02:03.4]`, in seconds.
+fn seconds_of(comment: &str, command: &str) -> Option<f64> {
+    let (_, rest) = comment.split_once(command)?;
+    let (time, _) = rest.split_once(']')?;
+    time.trim().split(':').try_fold(0.0, |seconds, part| Some(60.0 * seconds + part.parse::<f64>().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chess::pgn::read_games;
+
+    fn spent(text: &str) -> Vec<Option<f64>> {
+        let (games, _) = read_games(text.as_bytes());
+        times_spent(&games[0].1).into_iter().map(|time| time.map(|time| time.as_secs_f64())).collect()
+    }
+
+    #[test]
+    fn time_spent_is_the_clocks_difference_and_the_increment() {
+        let moves = "1. e4 {[%clk 0:05:01]} e5 {[%clk 0:04:58.5]} 2. Nf3 {[%clk 0:04:51]} Nc6 3. Bb5 {x [%clk 0:04:51]}*";
+        let game = format!("[TimeControl \"300+3\"]\n\n{moves}");
+        assert_eq!(spent(&game), [Some(2.0), Some(4.5), Some(13.0), None, Some(3.0)]);
+        assert_eq!(spent(moves), [None, None, Some(10.0), None, Some(0.0)]);
+        assert_eq!(spent("1. e4 {[%emt 0:00:07]} e5 {[%emt x]} *"), [Some(7.0), None]);
+    }
+}

@@ -1,0 +1,180 @@
+//! The arguments of `philidor review`, and who evaluates by them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use shakmaty::Color;
+
+use super::judge::{Judge, OwnJudge, UciJudge};
+use super::run::{ReviewError, ReviewPaths};
+use crate::apps::uci_client::{
+    EngineCommand, EngineError, Limit, UciEngine, command_words, find_program, name_and_value,
+};
+use crate::search::Pool;
+use crate::setup::settings::Settings;
+use crate::setup::{EngineArgs, Knowledge, LoadedNetwork, WorkerEvaluators};
+
+/// How long another engine may take to answer, beyond its time for a search.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The network, the memory, the threads and the limits of our own search.
+#[derive(Clone, Debug, clap::Args)]
+pub struct OwnSearchArgs {
+    /// The network, the memory and the threads.
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    /// Folders of Syzygy tables
+    #[arg(long)]
+    pub syzygy: Option<String>,
+    /// Nodes a position [default: 20000, unless --movetime]
+    #[arg(long, conflicts_with = "movetime", value_parser = clap::value_parser!(u64).range(1..))]
+    pub nodes: Option<u64>,
+    /// Milliseconds a position
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    pub movetime: Option<u64>,
+}
+
+/// Which moves are judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Side {
+    /// White's
+    White,
+    /// Black's
+    Black,
+    /// all
+    Both,
+}
+
+impl From<Side> for Option<Color> {
+    fn from(side: Side) -> Option<Color> {
+        match side {
+            Side::White => Some(Color::White),
+            Side::Black => Some(Color::Black),
+            Side::Both => None,
+        }
+    }
+}
+
+/// Arguments of `philidor review`.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "Example: philidor review games.pgn --nodes 50000
+         philidor review games.pgn --judge stockfish --nodes 500000")]
+pub struct ReviewConfig {
+    /// PGN file, with any number of games
+    pub game: PathBuf,
+    /// Path of the results, to which .pgn and .html are added [default: the file's, with .review]
+    #[arg(long)]
+    pub out: Option<PathBuf>,
+    /// Our own search; its limits hold for another engine too.
+    #[command(flatten)]
+    pub search: OwnSearchArgs,
+    /// Judge only this side's moves
+    #[arg(long, value_enum, default_value_t = Side::Both)]
+    pub side: Side,
+    /// Leave out so many plies at the start of each game
+    #[arg(long, default_value_t = 0, value_name = "PLY")]
+    pub from_ply: usize,
+    /// Evaluate with this UCI engine instead: a program, with arguments as in "gnuchess --uci"; a name is also looked up
+    /// in /usr/games
+    #[arg(long, value_name = "ENGINE", conflicts_with_all = ["weights", "threads", "hash", "syzygy"])]
+    pub judge: Option<String>,
+    /// A UCI option of that engine, NAME=VALUE; can be repeated
+    #[arg(long = "judge-option", value_name = "NAME=VALUE", value_parser = name_and_value, requires = "judge")]
+    pub judge_options: Vec<(String, String)>,
+    /// Continue a review that was interrupted
+    #[arg(long)]
+    pub resume: bool,
+}
+
+impl OwnSearchArgs {
+    /// The limit of a search.
+    pub fn limit(&self) -> Limit {
+        match (self.nodes, self.movetime) {
+            (_, Some(milliseconds)) => Limit::Movetime(milliseconds),
+            (nodes, None) => Limit::Nodes(nodes.unwrap_or(20_000)),
+        }
+    }
+
+    /// Our own search, at full strength.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the network or the tables.
+    pub fn judge(&self) -> Result<OwnJudge, String> {
+        let settings = Settings { tables: self.syzygy.clone(), analyse: true, ..self.engine.settings() };
+        own_judge(&settings, self.limit())
+    }
+}
+
+/// Our own search with these settings.
+///
+/// # Errors
+///
+/// What is wrong with the network or the tables.
+pub fn own_judge(settings: &Settings, limit: Limit) -> Result<OwnJudge, String> {
+    let mut notes = Vec::new();
+    let network = LoadedNetwork::load(settings, &mut notes).map_err(|error| error.to_string())?;
+    notes.iter().for_each(|note| log::info!("{note}"));
+    let workers = WorkerEvaluators::new(Some(&network), settings).map_err(|error| error.to_string())?;
+    let mut knowledge = Knowledge::default();
+    knowledge.open_tables(settings).map_err(|error| error.to_string())?;
+    let mut pool = Pool::new(workers.evaluators, settings.search_params(), workers.tree_memory);
+    pool.set_tables(knowledge.tables().clone());
+    let name = format!("Philidor {} ({})", env!("CARGO_PKG_VERSION"), network.name());
+    Ok(OwnJudge::new(name, pool, limit))
+}
+
+impl ReviewConfig {
+    /// Who evaluates the positions.
+    ///
+    /// # Errors
+    ///
+    /// If the network or the engine cannot be used, or `stop` is set.
+    pub fn judge(&self, stop: &Arc<AtomicBool>) -> Result<Box<dyn Judge>, ReviewError> {
+        let failed = |error: &dyn std::fmt::Display| ReviewError::Judge(error.to_string());
+        let Some(engine) = &self.judge else {
+            return Ok(Box::new(self.search.judge().map_err(|error| failed(&error))?));
+        };
+        // A path may have spaces.
+        let words =
+            if Path::new(engine).is_file() { Some(vec![engine.clone()]) } else { command_words(engine) };
+        let Some([program, arguments @ ..]) = words.as_deref() else {
+            return Err(failed(&format!("--judge {engine}: no program, or a quotation mark is not closed")));
+        };
+        let (program, options) = (find_program(Path::new(program)), self.judge_options.clone());
+        let command = EngineCommand { program, arguments: arguments.to_vec(), options, timeout: PATIENCE };
+        let engine = UciEngine::start(&command, stop).map_err(|error| match error {
+            EngineError::Start(..) => failed(&format!("{error}; name one with --judge")),
+            error => failed(&error),
+        })?;
+        let judge = UciJudge::new(engine, &self.judge_options, self.search.limit());
+        Ok(Box::new(judge.map_err(|error| failed(&error))?))
+    }
+
+    /// The options of another engine, as they are shown after its name.
+    pub fn options_text(&self) -> String {
+        self.judge_options.iter().map(|(name, value)| format!(", {name}={value}")).collect()
+    }
+
+    /// The limit of a search, as it is shown.
+    pub fn limit_text(&self) -> String {
+        match self.search.limit() {
+            Limit::Nodes(nodes) => format!("{nodes} nodes"),
+            Limit::Movetime(milliseconds) => format!("{milliseconds} ms"),
+            Limit::Depth(plies) => format!("depth {plies}"),
+        }
+    }
+
+    /// Where the results go.
+    pub fn paths(&self) -> ReviewPaths {
+        let base = self.out.clone().unwrap_or_else(|| self.game.with_extension("review"));
+        let with = |end: &str| {
+            let mut path = base.as_os_str().to_owned();
+            path.push(end);
+            PathBuf::from(path)
+        };
+        ReviewPaths { pgn: with(".pgn"), page: with(".html"), journal: with(".part") }
+    }
+}

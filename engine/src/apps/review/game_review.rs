@@ -1,0 +1,289 @@
+//! A game with its judged moves.
+
+use std::time::Duration;
+
+use shakmaty::san::SanPlus;
+use shakmaty::{Chess, Color, Move, Position};
+
+use super::clocks::times_spent;
+use super::judge::JudgedLine;
+use super::judgement::{Mark, MateChange, PositionValue, Praise, game_accuracy, judge_error, move_accuracy};
+use super::material::{Phase, is_sacrifice};
+use crate::chess::openings::{LONGEST_LINE, Opening, opening_of};
+use crate::chess::pgn::PgnGame;
+use crate::chess::position::Game;
+
+/// Plies of the lines that are shown.
+const LINE_LENGTH: usize = 10;
+
+/// A move with its judgement.
+#[derive(Clone, Debug)]
+pub struct ReviewedMove {
+    /// Plies before it.
+    pub ply: usize,
+    /// The position before it.
+    pub position: Chess,
+    /// The opponent's move that led there.
+    pub last_move: Option<Move>,
+    /// The move.
+    pub m: Move,
+    /// The move in SAN, with its number.
+    pub san: String,
+    /// The value of the position before it.
+    pub before: PositionValue,
+    /// The value of the position after it.
+    pub after: PositionValue,
+    /// What it is marked with.
+    pub mark: Option<Mark>,
+    /// How it changed who mates.
+    pub mate: Option<MateChange>,
+    /// The best move and the line after it, if another was played.
+    pub best: Vec<Move>,
+    /// That line in SAN.
+    pub best_san: Vec<String>,
+    /// Its accuracy, 0 to 100.
+    pub accuracy: f64,
+    /// The phase of the position before it.
+    pub phase: Phase,
+    /// The time that it took, if the game says it.
+    pub spent: Option<Duration>,
+}
+
+/// What is said of a player.
+#[derive(Clone, Debug, Default)]
+pub struct PlayerSummary {
+    /// Judged moves.
+    pub moves: usize,
+    /// 0 to 100.
+    pub accuracy: Option<f64>,
+    /// Inaccuracies.
+    pub inaccuracies: usize,
+    /// Mistakes.
+    pub mistakes: usize,
+    /// Blunders.
+    pub blunders: usize,
+    /// The mean accuracy of the moves in the opening, the middlegame and the endgame.
+    pub phases: [Option<f64>; 3],
+    /// The time for all moves whose time is known, if there is one.
+    pub spent: Option<Duration>,
+}
+
+/// A reviewed game.
+#[derive(Clone, Debug)]
+pub struct GameReview<'a> {
+    /// The game.
+    pub game: &'a PgnGame,
+    /// Its moves with both values, in their order.
+    pub moves: Vec<ReviewedMove>,
+    /// White and Black.
+    pub players: [PlayerSummary; 2],
+    /// The opening's name.
+    pub opening: Option<&'static Opening>,
+}
+
+/// The value of a position in which the game is over by the rules, so that there is nothing to search.
+pub fn value_of_end(game: &Game) -> Option<PositionValue> {
+    let position = game.position();
+    if position.is_checkmate() {
+        Some(PositionValue::of_end(Some(!position.turn())))
+    } else {
+        (position.is_stalemate() || position.is_insufficient_material()).then_some(PositionValue::DRAW)
+    }
+}
+
+/// Moves in SAN, from a position.
+pub fn sans(position: &Chess, line: &[Move]) -> Vec<String> {
+    let mut position = position.clone();
+    line.iter().map(|m| SanPlus::from_move_and_play_unchecked(&mut position, *m).to_string()).collect()
+}
+
+/// Moves in SAN with their numbers, from a position: `12... Nf6 13. Bg5`.
+pub fn numbered(position: &Chess, sans: &[String]) -> String {
+    let first = usize::from(position.turn() == Color::Black);
+    let number = u32::from(position.fullmoves()) as usize;
+    let mut text = String::new();
+    for (index, san) in sans.iter().enumerate() {
+        let ply = first + index;
+        let number = number + ply / 2;
+        match (ply % 2, index) {
+            (0, _) => text += &format!("{number}. "),
+            (_, 0) => text += &format!("{number}... "),
+            _ => (),
+        }
+        text = text + san + " ";
+    }
+    text.trim_end().to_owned()
+}
+
+impl<'a> GameReview<'a> {
+    /// The review of a game from the lines in its positions, of which there is one more than moves; those in which the
+    /// game is over are empty, and those that were not evaluated `None`. With `side`, only its moves are marked.
+    pub fn new(
+        game: &'a PgnGame,
+        positions: &[Option<Vec<JudgedLine>>],
+        side: Option<Color>,
+    ) -> GameReview<'a> {
+        let games = positions_of(game);
+        let values: Vec<Option<PositionValue>> = games
+            .iter()
+            .zip(positions)
+            .map(|(game, lines)| value_of_end(game).or_else(|| Some(lines.as_ref()?.first()?.value)))
+            .collect();
+        let spent = times_spent(game);
+        let mut phase = Phase::Opening;
+        let mut moves = Vec::new();
+        for (ply, m) in game.moves.iter().enumerate() {
+            let position = games[ply].position();
+            phase = Phase::after(phase, position.board());
+            let (Some(before), Some(after)) = (values[ply], values[ply + 1]) else { continue };
+            let mover = position.turn();
+            let lines = positions[ply].as_deref().unwrap_or_default();
+            let earlier = ply.checked_sub(1).and_then(|ply| values[ply]).map(|value| value.of(mover));
+            let (mark, mate) = match side.is_none_or(|side| side == mover) {
+                true => judge_move(position, *m, lines, (before, after), earlier),
+                false => (None, None),
+            };
+            let best: Vec<Move> = match lines.first() {
+                Some(line) if line.pv.first() != Some(m) => {
+                    line.pv.iter().copied().take(LINE_LENGTH).collect()
+                }
+                _ => Vec::new(),
+            };
+            let dots = mover.fold_wb(".", "...");
+            let number = position.fullmoves();
+            moves.push(ReviewedMove {
+                ply,
+                position: position.clone(),
+                last_move: games[ply].last_move(),
+                m: *m,
+                san: format!("{number}{dots} {}", sans(position, &[*m])[0]),
+                before,
+                after,
+                mark,
+                mate,
+                best_san: sans(position, &best),
+                best,
+                accuracy: move_accuracy(before.of(mover), after.of(mover)),
+                phase,
+                spent: spent[ply],
+            });
+        }
+        let opening = games.iter().take(LONGEST_LINE + 1).filter_map(opening_of).next_back();
+        let players = summaries(&moves, &values);
+        GameReview { game, moves, players, opening }
+    }
+}
+
+/// The positions of a game with their history, the start first.
+pub fn positions_of(game: &PgnGame) -> Vec<Game> {
+    let mut now = game.start.clone();
+    let mut games = vec![now.clone()];
+    for m in &game.moves {
+        now.play(*m);
+        games.push(now.clone());
+    }
+    games
+}
+
+/// The mark of a move. A move that the judge would have played is no error: there was none better.
+fn judge_move(
+    position: &Chess,
+    m: Move,
+    lines: &[JudgedLine],
+    (before, after): (PositionValue, PositionValue),
+    earlier: Option<f64>,
+) -> (Option<Mark>, Option<MateChange>) {
+    let mover = position.turn();
+    if lines.first().is_some_and(|line| line.pv.first() == Some(&m)) {
+        let best = before.of(mover);
+        let second = lines.get(1).map(|line| line.value.of(mover));
+        let praise = Praise { earlier, best, second, sacrifice: false };
+        // Whether it is a sacrifice is only of interest if it is the only good move.
+        let sacrifice = Praise { sacrifice: true, ..praise }.mark().is_some() && is_sacrifice(position, m);
+        // A move that turned out bad is not praised.
+        let turned_out = judge_error(&before, &after, mover).is_none();
+        return (Praise { sacrifice, ..praise }.mark().filter(|_| turned_out), None);
+    }
+    match judge_error(&before, &after, mover) {
+        Some((mark, mate)) => (Some(mark), mate),
+        None => (None, None),
+    }
+}
+
+fn summaries(moves: &[ReviewedMove], values: &[Option<PositionValue>]) -> [PlayerSummary; 2] {
+    let Some(first) = moves.first() else { return Default::default() };
+    let known: Vec<PositionValue> =
+        values.iter().copied().skip_while(Option::is_none).map_while(|v| v).collect();
+    let accuracy = game_accuracy(&known, first.position.turn());
+    let of = |side: Color, accuracy| {
+        let own: Vec<&ReviewedMove> = moves.iter().filter(|played| played.position.turn() == side).collect();
+        let count = |mark| own.iter().filter(|played| played.mark == Some(mark)).count();
+        let mean = |phase| {
+            let of_phase: Vec<f64> =
+                own.iter().filter(|played| played.phase == phase).map(|played| played.accuracy).collect();
+            (!of_phase.is_empty()).then(|| of_phase.iter().sum::<f64>() / of_phase.len() as f64)
+        };
+        PlayerSummary {
+            moves: own.len(),
+            accuracy,
+            inaccuracies: count(Mark::Inaccuracy),
+            mistakes: count(Mark::Mistake),
+            blunders: count(Mark::Blunder),
+            phases: [Phase::Opening, Phase::Middlegame, Phase::Endgame].map(mean),
+            spent: own.iter().filter_map(|played| played.spent).reduce(|sum, spent| sum + spent),
+        }
+    };
+    [of(Color::White, accuracy[0]), of(Color::Black, accuracy[1])]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apps::review::judgement::JudgedMate;
+    use crate::chess::pgn::read_games;
+
+    /// Lines in every position: the best move with White's win probability, and the second best with its own.
+    fn lines(game: &PgnGame, best: &[(&str, f64)], second: &[f64]) -> Vec<Option<Vec<JudgedLine>>> {
+        let line = |now: &Game, m: &str, white| {
+            let pv = now.parse_uci(m).into_iter().collect();
+            JudgedLine { value: PositionValue { white, mate: None }, wdl: None, pv }
+        };
+        let games = positions_of(game);
+        let judged = games.iter().zip(best).zip(second).map(|((now, (m, white)), second)| {
+            let other = now.legal_moves().into_iter().next().map_or(String::new(), |m| Game::uci(m, false));
+            if value_of_end(now).is_some() {
+                vec![]
+            } else {
+                vec![line(now, m, *white), line(now, &other, *second)]
+            }
+        });
+        judged.map(Some).collect()
+    }
+
+    #[test]
+    fn a_short_game_by_hand() {
+        let (games, _) = read_games(b"[Event \"x\"]\n\n1. f3 e5 2. g4 Qh4# 0-1");
+        let game = &games[0].1;
+        let best = [("e2e4", 54.0), ("e7e5", 45.0), ("e2e4", 43.0), ("d8h4", 0.0), ("", 0.0)];
+        let positions = lines(game, &best, &[54.0, 45.0, 43.0, 60.0, 0.0]);
+        let review = GameReview::new(game, &positions, None);
+        let marks: Vec<_> = review.moves.iter().map(|played| played.mark).collect();
+        // 9 points lost; the best move; 43 points lost; mate, the only good move, after a blunder.
+        assert_eq!(marks, [Some(Mark::Inaccuracy), None, Some(Mark::Blunder), Some(Mark::Good)]);
+        assert_eq!(review.moves[2].san, "2. g4");
+        assert_eq!(review.moves[2].best_san, ["e4"]);
+        assert_eq!(review.moves[3].after.mate, Some(JudgedMate { winner: Color::Black, moves: 0 }));
+        let [white, black] = &review.players;
+        assert_eq!((white.moves, white.inaccuracies, white.mistakes, white.blunders), (2, 1, 0, 1));
+        assert_eq!((black.moves, black.accuracy), (2, Some(100.0)));
+        assert!(white.accuracy.unwrap() < 40.0);
+        assert_eq!(review.opening.unwrap().name, "Barnes Opening: Fool's Mate");
+        let white_only = GameReview::new(game, &positions, Some(Color::White));
+        assert_eq!(white_only.moves.iter().filter(|played| played.mark.is_some()).count(), 2);
+        let mut late = positions.clone();
+        late[..2].fill(None);
+        let review = GameReview::new(game, &late, None);
+        assert_eq!((review.moves.len(), review.players[0].moves), (2, 1));
+        assert_eq!(review.players[1].accuracy, Some(100.0));
+    }
+}

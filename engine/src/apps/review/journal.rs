@@ -1,0 +1,261 @@
+//! The evaluations of an unfinished review, in a file of one JSON object per line.
+//!
+//! Each position is written as soon as it is evaluated, so that nothing is lost if the review is interrupted or killed.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use shakmaty::{Color, Position};
+use thiserror::Error;
+
+use super::game_review::positions_of;
+use super::judge::JudgedLine;
+use super::judgement::{JudgedMate, PositionValue};
+use crate::chess::pgn::PgnGame;
+use crate::chess::position::Game;
+
+/// The version of the file.
+const FORMAT: &str = "philidor-review/1";
+
+/// What all evaluations of a review depend on: the first line of its journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReviewKey {
+    format: String,
+    /// A hash of the PGN file.
+    pub pgn: String,
+    /// Who evaluates, and how long.
+    pub judge: String,
+}
+
+/// An evaluated position.
+#[derive(Serialize, Deserialize)]
+struct JournalRecord {
+    /// The index of the game among those that can be read.
+    game: usize,
+    /// Plies before the position.
+    ply: usize,
+    /// Best first.
+    lines: Vec<JournalLine>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct JournalLine {
+    /// White's win probability, in per cent.
+    white: f64,
+    /// Moves to mate; negative if Black mates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mate: Option<i64>,
+    /// Moves in UCI notation of Chess960.
+    pv: String,
+}
+
+/// Why a journal cannot be used.
+#[derive(Debug, Error)]
+pub enum JournalError {
+    /// It exists, and the review is not to be continued.
+    #[error("{0} holds an unfinished review: continue it with --resume, or delete it")]
+    Unfinished(PathBuf),
+    /// It is of another review.
+    #[error("{0} holds a review of {1}, not of this file by {2}: delete it to start again")]
+    Other(PathBuf, String, String),
+    /// It is damaged before its last line.
+    #[error("{0}, line {1}: damaged")]
+    Damaged(PathBuf, usize),
+    /// It cannot be read or written.
+    #[error("{0}: {1}")]
+    Io(PathBuf, io::Error),
+}
+
+/// A journal to which evaluations are appended.
+pub struct Journal {
+    path: PathBuf,
+    file: BufWriter<File>,
+}
+
+/// The lines that were found in each position of each game; none in those not evaluated yet.
+pub type Evaluations = Vec<Vec<Option<Vec<JudgedLine>>>>;
+
+impl ReviewKey {
+    /// The key of a review of this text.
+    pub fn new(pgn: &[u8], judge: String) -> ReviewKey {
+        let pgn = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(pgn));
+        ReviewKey { format: FORMAT.to_owned(), pgn, judge }
+    }
+}
+
+impl Journal {
+    /// Opens the journal of a review of these games, and the evaluations in it.
+    ///
+    /// # Errors
+    ///
+    /// If it exists and is not to be resumed, or is of another review, or cannot be read or written.
+    pub fn open(
+        path: &Path,
+        key: &ReviewKey,
+        resume: bool,
+        games: &[PgnGame],
+    ) -> Result<(Journal, Evaluations), JournalError> {
+        let failed = |error| JournalError::Io(path.to_owned(), error);
+        let mut evaluations: Evaluations =
+            games.iter().map(|game| vec![None; game.moves.len() + 1]).collect();
+        // The positions of the last game that was read about: its records follow one another.
+        let mut positions: (usize, Vec<Game>) = (usize::MAX, Vec::new());
+        let text = match std::fs::read(path) {
+            Ok(_) if !resume => return Err(JournalError::Unfinished(path.to_owned())),
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(failed(error)),
+        };
+        // The last line may be half written.
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+        for (number, line) in text[..whole].split(|byte| *byte == b'\n').enumerate() {
+            let damaged = || JournalError::Damaged(path.to_owned(), number + 1);
+            if line.is_empty() {
+                continue;
+            }
+            if number == 0 {
+                let found: ReviewKey = serde_json::from_slice(line).map_err(|_| damaged())?;
+                if found != *key {
+                    let whose = if found.pgn == key.pgn { "this file by " } else { "another file by " };
+                    let found = format!("{whose}{}", found.judge);
+                    return Err(JournalError::Other(path.to_owned(), found, key.judge.clone()));
+                }
+                continue;
+            }
+            let record: JournalRecord = serde_json::from_slice(line).map_err(|_| damaged())?;
+            if positions.0 != record.game {
+                positions = (record.game, positions_of(games.get(record.game).ok_or_else(damaged)?));
+            }
+            let position = positions.1.get(record.ply).ok_or_else(damaged)?;
+            let lines: Option<Vec<JudgedLine>> =
+                record.lines.iter().map(|line| line.read(position)).collect();
+            evaluations[record.game][record.ply] = Some(lines.ok_or_else(damaged)?);
+        }
+        let open = OpenOptions::new().create(true).write(true).truncate(false).open(path);
+        let mut file = open.map_err(failed)?;
+        let start = |file: &mut File| -> io::Result<()> {
+            file.set_len(whole as u64)?;
+            io::Seek::seek(file, io::SeekFrom::End(0))?;
+            if whole == 0 {
+                writeln!(file, "{}", serde_json::to_string(key)?)?;
+            }
+            Ok(())
+        };
+        start(&mut file).map_err(failed)?;
+        Ok((Journal { path: path.to_owned(), file: BufWriter::new(file) }, evaluations))
+    }
+
+    /// Appends an evaluated position.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn append(&mut self, game: usize, ply: usize, lines: &[JudgedLine]) -> Result<(), JournalError> {
+        let record = JournalRecord { game, ply, lines: lines.iter().map(JournalLine::new).collect() };
+        let mut write = || -> io::Result<()> {
+            serde_json::to_writer(&mut self.file, &record)?;
+            self.file.write_all(b"\n")?;
+            self.file.flush()
+        };
+        write().map_err(|error| JournalError::Io(self.path.clone(), error))
+    }
+
+    /// Deletes the journal of a review that is finished.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be deleted.
+    pub fn delete(self) -> Result<(), JournalError> {
+        std::fs::remove_file(&self.path).map_err(|error| JournalError::Io(self.path, error))
+    }
+}
+
+impl JournalLine {
+    fn new(line: &JudgedLine) -> JournalLine {
+        let mate = line.value.mate.map(|mate| mate.winner.fold_wb(1, -1) * i64::from(mate.moves));
+        let pv: Vec<String> = line.pv.iter().map(|m| Game::uci(*m, true)).collect();
+        JournalLine { white: line.value.white, mate, pv: pv.join(" ") }
+    }
+
+    /// The line in its position; `None` if a move is illegal.
+    fn read(&self, position: &Game) -> Option<JudgedLine> {
+        let mut game = position.clone();
+        let mut pv = Vec::new();
+        for word in self.pv.split_ascii_whitespace() {
+            let m = game.parse_uci(word).ok()?;
+            game.position().is_legal(m).then(|| game.play(m))?;
+            pv.push(m);
+        }
+        let mate = self.mate.map(|moves| JudgedMate {
+            winner: if moves < 0 { Color::Black } else { Color::White },
+            moves: moves.unsigned_abs() as u32,
+        });
+        Some(JudgedLine { value: PositionValue { white: self.white, mate }, wdl: None, pv })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chess::pgn::read_games;
+
+    fn path(name: &str) -> PathBuf {
+        std::env::temp_dir().join(format!("philidor-journal-{}-{name}", std::process::id()))
+    }
+
+    fn game() -> PgnGame {
+        read_games(b"1. e4 *").0.remove(0).1
+    }
+
+    #[test]
+    fn evaluations_are_read_back_up_to_a_half_written_line() {
+        let path = path("read");
+        let games = [game()];
+        let key = ReviewKey::new(b"text", "us".to_owned());
+        let m = Game::new().parse_uci("e2e4").unwrap();
+        let mate = Some(JudgedMate { winner: Color::Black, moves: 3 });
+        let lines = [JudgedLine { value: PositionValue { white: 12.345, mate }, wdl: None, pv: vec![m] }];
+        let (mut journal, evaluations) = Journal::open(&path, &key, false, &games).unwrap();
+        assert_eq!(evaluations, [vec![None, None]]);
+        journal.append(0, 0, &lines).unwrap();
+        drop(journal);
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, [&whole[..], b"{\"game\":0,\"ply\":1,\"li"].concat()).unwrap();
+        assert!(matches!(Journal::open(&path, &key, false, &games), Err(JournalError::Unfinished(_))));
+        let other = ReviewKey::new(b"text", "them".to_owned());
+        let error = Journal::open(&path, &other, true, &games).err().unwrap().to_string();
+        assert!(error.contains("of this file by us, not of this file by them"), "{error}");
+        let (mut journal, evaluations) = Journal::open(&path, &key, true, &games).unwrap();
+        assert_eq!(evaluations, [vec![Some(lines.to_vec()), None]]);
+        journal.append(0, 1, &[]).unwrap();
+        drop(journal);
+        let (journal, evaluations) = Journal::open(&path, &key, true, &games).unwrap();
+        assert_eq!(evaluations, [vec![Some(lines.to_vec()), Some(Vec::new())]]);
+        journal.delete().unwrap();
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_damaged_journal_is_refused() {
+        let path = path("damaged");
+        let key = ReviewKey::new(b"", String::new());
+        let head = serde_json::to_string(&key).unwrap();
+        let line = |pv: &str| format!("{{\"game\":0,\"ply\":0,\"lines\":[{{\"white\":1,\"pv\":\"{pv}\"}}]}}");
+        for (text, bad) in [
+            ("nonsense\n".to_owned(), 1),
+            (format!("{head}\n{}\nx\n", line("e2e4")), 3),
+            (format!("{head}\n{}\n", line("e2e5")), 2),
+            (format!("{head}\n{}\n", line("").replace("\"ply\":0", "\"ply\":7")), 2),
+        ] {
+            std::fs::write(&path, &text).unwrap();
+            let error = Journal::open(&path, &key, true, &[game()]).err();
+            assert!(
+                matches!(error, Some(JournalError::Damaged(_, line)) if line == bad),
+                "{text}: {error:?}"
+            );
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+}

@@ -1,0 +1,360 @@
+//! The review as one HTML page that needs nothing else: no script, no font, no picture.
+
+mod board;
+mod curve;
+
+use std::fmt::{self, Display, Formatter};
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use shakmaty::{Color, Position};
+
+use self::board::{Arrow, Board};
+use self::curve::Curve;
+use super::annotate::remark;
+use super::game_review::{GameReview, PlayerSummary, ReviewedMove, numbered};
+use super::judgement::Mark;
+use super::material::Phase;
+use crate::chess::pgn::PgnGame;
+
+const STYLE: &str = include_str!("style.css");
+/// A symbol for each piece: Colin M.L. Burnett's, under GPL-2.0-or-later among others.
+const PIECES: &str = include_str!("../../../../data/pieces.svg");
+/// Boards a game, at most: of the moves that changed the win probability most.
+const BOARDS: usize = 12;
+
+/// What the page is of.
+#[derive(Clone, Copy, Debug)]
+pub struct PageTitle<'a> {
+    /// The file that was reviewed.
+    pub file: &'a Path,
+    /// Who evaluated, and how long.
+    pub judge: &'a str,
+}
+
+/// Writes the page.
+///
+/// # Errors
+///
+/// If writing fails.
+pub fn write(title: &PageTitle<'_>, reviews: &[GameReview<'_>], out: &mut dyn Write) -> io::Result<()> {
+    let file = title.file.file_name().unwrap_or_default().to_string_lossy();
+    let (file, judge) = (Escaped(&file), Escaped(title.judge));
+    let moves: usize = reviews.iter().map(|review| review.moves.len()).sum();
+    write!(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Review of {file}</title>\n\
+         <style>\n{STYLE}</style>\n</head>\n<body>\n<svg class=\"pieces\" aria-hidden=\"true\">\n{PIECES}{}</svg>\n\
+         <header>\n<h1>Review of {file}</h1>\n<p class=\"faint\">{}, {}, by {judge}</p>\n</header>\n",
+        board::squares(),
+        plural(reviews.len(), "game"),
+        plural(moves, "move"),
+    )?;
+    if reviews.len() > 1 {
+        write_contents(reviews, out)?;
+    }
+    for (index, review) in reviews.iter().enumerate() {
+        write_game(index + 1, review, out)?;
+    }
+    out.write_all(b"</body>\n</html>\n")
+}
+
+fn write_contents(reviews: &[GameReview<'_>], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "<nav>\n<table>\n<thead><tr><th>Game</th><th>Result</th><th>Accuracy</th><th>??</th></tr></thead>\n<tbody>"
+    )?;
+    for (index, review) in reviews.iter().enumerate() {
+        let [white, black] = &review.players;
+        writeln!(
+            out,
+            "<tr><td><a href=\"#game-{}\">{}</a></td><td>{}</td><td>{}</td><td>{} – {}</td></tr>",
+            index + 1,
+            Escaped(&players(review.game)),
+            result(review.game),
+            accuracies(white, black),
+            white.blunders,
+            black.blunders,
+        )?;
+    }
+    out.write_all(b"</tbody>\n</table>\n</nav>\n")
+}
+
+fn write_game(number: usize, review: &GameReview<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let game = review.game;
+    let tags = ["Event", "Site", "Round"].iter().filter_map(|name| game.tag(name));
+    let place: Vec<String> = tags.chain(date(game)).collect();
+    writeln!(
+        out,
+        "<section id=\"game-{number}\">\n<h2>{} <span class=\"faint\">{}</span></h2>\n<p class=\"faint\">{}</p>",
+        Escaped(&players(game)),
+        result(game),
+        Escaped(&place.join(", ")),
+    )?;
+    if let Some(opening) = review.opening {
+        writeln!(out, "<p>{}</p>", Escaped(&opening.to_string()))?;
+    }
+    if review.moves.is_empty() {
+        return out.write_all(b"<p>No moves were evaluated.</p>\n</section>\n");
+    }
+    let moments = moments(review);
+    write!(out, "<div class=\"overview\">\n{}", Curve { number, review, moments: &moments })?;
+    write_players(review, out)?;
+    out.write_all(b"</div>\n")?;
+    if !moments.is_empty() {
+        out.write_all(b"<h3>Critical moments</h3>\n<div class=\"moments\">\n")?;
+        for played in &moments {
+            write_moment(number, played, out)?;
+        }
+        out.write_all(b"</div>\n")?;
+    }
+    write_moves(review, out)?;
+    out.write_all(b"</section>\n")
+}
+
+/// The moves that are shown with a board: the marked ones that are no mere inaccuracies.
+fn moments<'r>(review: &'r GameReview<'_>) -> Vec<&'r ReviewedMove> {
+    let critical = |played: &&ReviewedMove| played.mark.is_some_and(|mark| mark != Mark::Inaccuracy);
+    let mut moments: Vec<&ReviewedMove> = review.moves.iter().filter(critical).collect();
+    let swing = |played: &ReviewedMove| (played.before.white - played.after.white).abs();
+    moments.sort_by(|a, b| swing(b).total_cmp(&swing(a)));
+    moments.truncate(BOARDS);
+    moments.sort_by_key(|played| played.ply);
+    moments
+}
+
+fn write_players(review: &GameReview<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let [white, black] = &review.players;
+    writeln!(out, "<table>\n<thead><tr><th></th><th>White</th><th>Black</th></tr></thead>\n<tbody>")?;
+    let mut row = |name: &str, of: &dyn Fn(&PlayerSummary) -> String| {
+        writeln!(out, "<tr><th>{name}</th><td>{}</td><td>{}</td></tr>", of(white), of(black))
+    };
+    row("Accuracy", &|player| percent(player.accuracy))?;
+    row("Inaccuracies ?!", &|player| player.inaccuracies.to_string())?;
+    row("Mistakes ?", &|player| player.mistakes.to_string())?;
+    row("Blunders ??", &|player| player.blunders.to_string())?;
+    for (index, phase) in [Phase::Opening, Phase::Middlegame, Phase::Endgame].into_iter().enumerate() {
+        if white.phases[index].is_some() || black.phases[index].is_some() {
+            row(phase.name(), &|player| percent(player.phases[index]))?;
+        }
+    }
+    if white.spent.is_some() || black.spent.is_some() {
+        row("Time", &|player| player.spent.map_or("–".to_owned(), clock))?;
+    }
+    out.write_all(b"</tbody>\n</table>\n")
+}
+
+fn write_moment(number: usize, played: &ReviewedMove, out: &mut dyn Write) -> io::Result<()> {
+    let Some(mark) = played.mark else { return Ok(()) };
+    let mover = played.position.turn();
+    let better = played.best.first().copied().filter(|_| mark.is_error());
+    let arrows = [
+        Some(Arrow { m: played.m, class: if mark.is_error() { "played" } else { "better" } }),
+        better.map(|m| Arrow { m, class: "better" }),
+    ];
+    let board = Board {
+        position: &played.position,
+        last_move: played.last_move,
+        arrows: arrows.into_iter().flatten().collect(),
+        label: format!("Position before {}", played.san),
+    };
+    writeln!(
+        out,
+        "<figure id=\"{}\">\n{board}\n<figcaption>\n<p><strong class=\"{}\">{}{}</strong> {}</p>",
+        anchor(number, played),
+        class(mark),
+        Escaped(&played.san),
+        mark.symbol(),
+        Escaped(&remark(played).unwrap_or_default()),
+    )?;
+    writeln!(
+        out,
+        "<p>{}’s win probability: {} → {}</p>",
+        mover.fold_wb("White", "Black"),
+        value(played, true),
+        value(played, false),
+    )?;
+    if better.is_some() {
+        let line = numbered(&played.position, &played.best_san);
+        writeln!(out, "<p class=\"faint\">Better: {}</p>", Escaped(&line))?;
+    }
+    if let Some(spent) = played.spent {
+        writeln!(out, "<p class=\"faint\">{}, thought for {}</p>", played.phase.name(), clock(spent))?;
+    } else {
+        writeln!(out, "<p class=\"faint\">{}</p>", played.phase.name())?;
+    }
+    out.write_all(b"</figcaption>\n</figure>\n")
+}
+
+/// The mover's win probability before or after a move, with the mate if there is one.
+fn value(played: &ReviewedMove, before: bool) -> String {
+    let value = if before { played.before } else { played.after };
+    let percent = format!("{:.0} %", value.of(played.position.turn()));
+    match value.mate {
+        Some(mate) if mate.moves == 0 => "mate".to_owned(),
+        Some(mate) => {
+            let winner = mate.winner.fold_wb("White", "Black");
+            format!("{percent} ({winner} mates in {})", mate.moves)
+        }
+        None => percent,
+    }
+}
+
+fn write_moves(review: &GameReview<'_>, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(b"<details>\n<summary>All moves</summary>\n<p class=\"moves\">")?;
+    for (index, played) in review.moves.iter().enumerate() {
+        // Black's moves have a number only where White's is missing.
+        let san = match played.san.split_once("... ") {
+            Some((_, san)) if index > 0 => san,
+            _ => &played.san,
+        };
+        let san = Escaped(san);
+        match played.mark {
+            Some(mark) => write!(out, "<strong class=\"{}\">{san}{}</strong>", class(mark), mark.symbol())?,
+            None => write!(out, "{san}")?,
+        }
+        let eval = played.after.comment().map_or(String::new(), |eval| format!("\u{a0}{eval}"));
+        writeln!(out, "<small class=\"faint\">{eval}</small>")?;
+    }
+    out.write_all(b"</p>\n</details>\n")
+}
+
+/// The address of a moment in the page.
+fn anchor(number: usize, played: &ReviewedMove) -> String {
+    format!("game-{number}-ply-{}", played.ply + 1)
+}
+
+/// The class of a mark in the style sheet.
+fn class(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Brilliant => "brilliant",
+        Mark::Good => "good",
+        Mark::Inaccuracy => "inaccuracy",
+        Mark::Mistake => "mistake",
+        Mark::Blunder => "blunder",
+    }
+}
+
+fn players(game: &PgnGame) -> String {
+    let name = |color: Color| {
+        let (tag, elo) = color.fold_wb(("White", "WhiteElo"), ("Black", "BlackElo"));
+        let name = game.tag(tag).unwrap_or_else(|| tag.to_owned());
+        game.tag(elo).map_or(name.clone(), |elo| format!("{name} ({elo})"))
+    };
+    format!("{} – {}", name(Color::White), name(Color::Black))
+}
+
+fn result(game: &PgnGame) -> String {
+    match game.tag("Result").as_deref() {
+        Some("1/2-1/2") => "½–½".to_owned(),
+        Some("1-0") => "1–0".to_owned(),
+        Some("0-1") => "0–1".to_owned(),
+        _ => "*".to_owned(),
+    }
+}
+
+/// The date as far as it is known: `1858` of `1858.??.??`.
+fn date(game: &PgnGame) -> Option<String> {
+    let date = game.tag("Date")?;
+    let known = date.split(".?").next().unwrap_or_default();
+    (!known.starts_with('?')).then(|| known.to_owned())
+}
+
+/// Both players' accuracy: `85 – 18 %`.
+fn accuracies(white: &PlayerSummary, black: &PlayerSummary) -> String {
+    match (white.accuracy, black.accuracy) {
+        (None, None) => "–".to_owned(),
+        (Some(white), Some(black)) => format!("{white:.0} – {black:.0} %"),
+        (white, black) => format!("{} – {}", percent(white), percent(black)),
+    }
+}
+
+fn percent(value: Option<f64>) -> String {
+    value.map_or("–".to_owned(), |value| format!("{value:.0} %"))
+}
+
+/// A duration as 1:02:03, or 2:03.
+fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+}
+
+fn plural(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Text in HTML, also in an attribute.
+struct Escaped<'a>(&'a str);
+
+impl Display for Escaped<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for character in self.0.chars() {
+            match character {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                other => f.write_fmt(format_args!("{other}"))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apps::review::judge::JudgedLine;
+    use crate::apps::review::judgement::PositionValue;
+    use crate::chess::pgn::read_games;
+
+    #[test]
+    fn what_is_not_known_is_left_out() {
+        let date_of = |tag: &str| {
+            let (games, _) = read_games(format!("[Date \"{tag}\"]\n\n*").as_bytes());
+            date(&games[0].1)
+        };
+        assert_eq!(date_of("1858.??.??").as_deref(), Some("1858"));
+        assert_eq!(date_of("2026.01.??").as_deref(), Some("2026.01"));
+        assert_eq!((date_of("2026.01.02").as_deref(), date_of("????.??.??")), (Some("2026.01.02"), None));
+        let player = |accuracy| PlayerSummary { accuracy, ..PlayerSummary::default() };
+        let shown = |white, black| accuracies(&player(white), &player(black));
+        assert_eq!(
+            (shown(None, None), shown(Some(84.6), Some(18.0))),
+            ("–".to_owned(), "85 – 18 %".to_owned())
+        );
+        assert_eq!(shown(Some(100.0), None), "100 % – –");
+    }
+
+    #[test]
+    fn names_from_the_file_are_text_and_nothing_is_loaded() {
+        let pgn = "[White \"<script>alert(1)</script>\"]\n[Black \"A & \\\"B\\\"\"]\n[Result \"0-1\"]\n\n\
+            1. f3 {[%clk 0:01:00]} e5 2. g4 {[%clk 0:00:48]} Qh4# 0-1";
+        let (games, _) = read_games(pgn.as_bytes());
+        let game = &games[0].1;
+        let line = |white| {
+            Some(vec![JudgedLine { value: PositionValue { white, mate: None }, wdl: None, pv: vec![] }])
+        };
+        let positions = vec![line(54.0), line(45.0), line(43.0), line(0.0), Some(vec![])];
+        let review = GameReview::new(game, &positions, None);
+        let mut page = Vec::new();
+        let title = PageTitle { file: Path::new("a/<b>.pgn"), judge: "us" };
+        write(&title, &[review.clone(), review], &mut page).unwrap();
+        let page = String::from_utf8(page).unwrap();
+        assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt; – A &amp; &quot;B&quot;"), "{page}");
+        assert!(page.contains("<h1>Review of &lt;b&gt;.pgn</h1>") && !page.contains("<script"));
+        for outside in ["src=", "url(", "@import", "<link", "onload", "javascript:"] {
+            assert!(!page.contains(outside), "{outside}");
+        }
+        assert!(page.contains("thought for 0:12") && page.contains("Barnes Opening: Fool's Mate"));
+        // A link to each game, and one from the curve to each board.
+        for target in ["game-1", "game-2", "game-2-ply-3"] {
+            assert!(
+                page.contains(&format!("href=\"#{target}\"")) && page.contains(&format!("id=\"{target}\""))
+            );
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Reports as `info` and `bestmove` lines.
+
+use std::cmp::Reverse;
+use std::fmt::Write;
+use std::time::Duration;
+
+use shakmaty::Move;
+
+use crate::chess::position::Game;
+use crate::nets::eval::Wdl;
+use crate::search::{PvLine, Report, Score};
+
+/// Formats the lines of one search.
+#[derive(Clone, Debug)]
+pub struct Printer {
+    /// Write castling as king takes rook.
+    pub chess960: bool,
+    /// Add win, draw and loss to the score.
+    pub show_wdl: bool,
+    /// The largest number of lines of a report to write.
+    pub multipv: usize,
+    /// Table hits of the root probe, before the search.
+    pub root_hits: u64,
+    /// The move of the first line is drawn at random: the others may have higher scores.
+    pub is_drawn: bool,
+    depth: u32,
+    /// The last lines without their times.
+    shown: Vec<String>,
+}
+
+impl Printer {
+    /// A printer for one search.
+    pub fn new(chess960: bool, show_wdl: bool, multipv: usize) -> Printer {
+        Printer { chess960, show_wdl, multipv, root_hits: 0, is_drawn: false, depth: 1, shown: Vec::new() }
+    }
+
+    /// The `info` lines of a report, `time` after `go`.
+    ///
+    /// They are the first of the report's lines, in this order: the move to be played, then the others by falling
+    /// scores, those without visits after them, and lost ones last. No score is above that of the line before: what a less visited move seems to
+    /// promise beyond the move to be played is not trusted yet, and such a line has the score of the one before. The
+    /// printed depth never falls within a search.
+    pub fn lines(&mut self, report: &Report, time: Duration) -> Vec<String> {
+        self.depth = self.depth.max(report.depth);
+        let mut lines: Vec<PvLine> = report.lines.iter().take(self.multipv).cloned().collect();
+        // Classical players count no visits.
+        let are_counted = lines.iter().any(|line| line.visits > 0);
+        let group = |line: &PvLine| match line.score {
+            Score::Mate(moves) if moves <= 0 => 2,
+            Score::Cp(_) if are_counted && line.visits == 0 => 1,
+            _ => 0,
+        };
+        if let Some(others) = lines.get_mut(1..) {
+            others.sort_by_key(|line| (group(line), Reverse(ranking(line))));
+        }
+        let mut lowest: Option<PvLine> = None;
+        for line in &mut lines {
+            if let Some(before) = lowest.as_ref().filter(|before| ranking(line) > ranking(before))
+                && !self.is_drawn
+            {
+                (line.score, line.wdl) = (before.score, before.wdl);
+            }
+            lowest = Some(line.clone());
+        }
+        self.shown = lines.iter().zip(1..).map(|(line, rank)| self.line(report, line, rank, None)).collect();
+        lines.iter().zip(1..).map(|(line, rank)| self.line(report, line, rank, Some(time))).collect()
+    }
+
+    /// As [`Printer::lines`], at the end of a search: nothing if the last lines said the same.
+    pub fn last_lines(&mut self, report: &Report, time: Duration) -> Vec<String> {
+        let before = std::mem::take(&mut self.shown);
+        let lines = self.lines(report, time);
+        if self.shown == before { Vec::new() } else { lines }
+    }
+
+    /// One line; without a time it lacks the fields that depend on it.
+    fn line(&self, report: &Report, line: &PvLine, rank: usize, time: Option<Duration>) -> String {
+        let mut text = format!("info depth {} seldepth {}", self.depth, report.seldepth.max(self.depth));
+        // Writing to a string does not fail.
+        let _ = match line.score {
+            Score::Cp(cp) => write!(text, " multipv {rank} score cp {cp}"),
+            Score::Mate(moves) => write!(text, " multipv {rank} score mate {moves}"),
+        };
+        if self.show_wdl {
+            let [win, draw, loss] = per_mille(line.wdl);
+            let _ = write!(text, " wdl {win} {draw} {loss}");
+        }
+        let (nodes, hashfull) = (report.visits, report.hashfull);
+        let tbhits = self.root_hits + report.tbhits;
+        let _ = write!(text, " nodes {nodes}");
+        if let Some(time) = time {
+            let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+            let nps = nodes.saturating_mul(1000) / ms.max(1);
+            let _ = write!(text, " nps {nps} hashfull {hashfull} tbhits {tbhits} time {ms}");
+        }
+        text.push_str(" pv");
+        for &m in &line.pv {
+            let _ = write!(text, " {}", Game::uci(m, self.chess960));
+        }
+        text
+    }
+
+    /// The `bestmove` line: the first move of a variation, and its second as the ponder move.
+    pub fn bestmove(&self, pv: &[Move]) -> Option<String> {
+        let text = |m: &Move| Game::uci(*m, self.chess960);
+        let best = text(pv.first()?);
+        Some(match pv.get(1).map(text) {
+            Some(reply) => format!("bestmove {best} ponder {reply}"),
+            None => format!("bestmove {best}"),
+        })
+    }
+}
+
+/// Orders scores: mates by their length, then centipawns, then being mated.
+fn ranking(line: &PvLine) -> (i32, i32) {
+    match line.score {
+        Score::Mate(moves) if moves > 0 => (1, -moves),
+        Score::Cp(centipawns) => (0, centipawns),
+        // The later mate is the better one.
+        Score::Mate(moves) => (-1, -moves),
+    }
+}
+
+/// Win, draw and loss per mille, summing to 1000.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=1000")]
+fn per_mille(wdl: Wdl) -> [u32; 3] {
+    let thousandths = |share: f32| (share * 1000.0).round().clamp(0.0, 1000.0) as u32;
+    let win = thousandths(wdl.win);
+    let loss = thousandths(wdl.loss).min(1000 - win);
+    [win, 1000 - win - loss, loss]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::SearchCounters;
+
+    fn report(game: &Game, lines: &[(&str, Score)]) -> Report {
+        let line = |&(moves, score): &(&str, Score)| {
+            let mut game = game.clone();
+            let mut pv = Vec::new();
+            for text in moves.split_whitespace() {
+                let m = game.parse_uci(text).unwrap();
+                game.play(m);
+                pv.push(m);
+            }
+            PvLine { pv, score, wdl: Wdl { win: 0.2, draw: 0.7, loss: 0.1 }, visits: 1 }
+        };
+        let lines = lines.iter().map(line).collect();
+        Report {
+            visits: 5000,
+            counters: SearchCounters::default(),
+            depth: 4,
+            seldepth: 9,
+            hashfull: 3,
+            tbhits: 0,
+            lines,
+        }
+    }
+
+    #[test]
+    fn a_line_has_every_field_in_integers() {
+        let report = report(&Game::new(), &[("e2e4 e7e5", Score::Cp(-13))]);
+        let time = Duration::from_micros(2_000_900);
+        assert_eq!(
+            Printer::new(false, true, 1).lines(&report, time),
+            ["info depth 4 seldepth 9 multipv 1 score cp -13 wdl 200 700 100 nodes 5000 nps 2500 \
+              hashfull 3 tbhits 0 time 2000 pv e2e4 e7e5"]
+        );
+        let quick = Printer::new(false, false, 1).lines(&report, Duration::ZERO);
+        assert!(quick[0].contains("score cp -13 nodes 5000 nps 5000000 "), "{quick:?}");
+    }
+
+    #[test]
+    fn multipv_shows_the_best_lines_in_order() {
+        let lines = [("e2e4", Score::Cp(3)), ("d2d4", Score::Cp(2)), ("a2a3", Score::Mate(-2))];
+        let report = report(&Game::new(), &lines);
+        assert_eq!(Printer::new(false, false, 2).lines(&report, Duration::ZERO).len(), 2);
+        let all = Printer::new(false, false, 500).lines(&report, Duration::ZERO);
+        assert_eq!(all.len(), 3);
+        assert!(all[2].contains(" multipv 3 score mate -2 "), "{all:?}");
+        assert!(all.iter().all(|line| line.contains("depth 4 ")));
+    }
+
+    /// The scores of the lines, with the moves' names.
+    fn shown(lines: &[String]) -> Vec<(String, String)> {
+        let score = |line: &String| {
+            let score = line.split_once(" score ").unwrap().1.split_once(" nodes ").unwrap().0;
+            (line.rsplit(' ').next().unwrap().to_owned(), score.to_owned())
+        };
+        lines.iter().map(score).collect()
+    }
+
+    #[test]
+    fn the_move_to_be_played_comes_first_and_scores_fall() {
+        let lines = [
+            ("e2e4", Score::Cp(20)),
+            ("d2d4", Score::Cp(-7)),
+            ("g1f3", Score::Cp(35)),
+            ("b1c3", Score::Mate(-3)),
+            ("c2c4", Score::Mate(-5)),
+            ("a2a3", Score::Cp(30)),
+        ];
+        let mut report = report(&Game::new(), &lines);
+        report.lines[5].visits = 0;
+        let order = |printer: &mut Printer| shown(&printer.lines(&report, Duration::ZERO));
+        let expected = [
+            ("e2e4", "cp 20"),
+            // It has fewer visits: its 35 are not trusted.
+            ("g1f3", "cp 20"),
+            ("d2d4", "cp -7"),
+            ("a2a3", "cp -7"),
+            ("c2c4", "mate -5"),
+            ("b1c3", "mate -3"),
+        ]
+        .map(|(m, score)| (m.to_owned(), score.to_owned()));
+        let mut printer = Printer::new(false, false, 500);
+        assert_eq!(order(&mut printer), expected);
+        // The lines are chosen by what may be played, then ordered.
+        assert_eq!(order(&mut Printer::new(false, false, 2)), [expected[0].clone(), expected[2].clone()]);
+        printer.is_drawn = true;
+        assert_eq!(order(&mut printer)[1], ("g1f3".to_owned(), "cp 35".to_owned()));
+    }
+
+    #[test]
+    fn the_last_lines_are_not_repeated() {
+        let mut report = report(&Game::new(), &[("e2e4 e7e5", Score::Cp(3)), ("d2d4", Score::Cp(2))]);
+        let mut printer = Printer::new(false, false, 2);
+        assert_eq!(printer.last_lines(&report, Duration::ZERO).len(), 2, "nothing was shown");
+        assert_eq!(printer.lines(&report, Duration::ZERO).len(), 2, "during the search all are");
+        assert_eq!(printer.last_lines(&report, Duration::from_secs(1)), [""; 0]);
+        report.visits += 1;
+        assert_eq!(printer.last_lines(&report, Duration::from_secs(1)).len(), 2);
+        report.lines.swap(0, 1);
+        assert_eq!(printer.last_lines(&report, Duration::from_secs(1)).len(), 2);
+    }
+
+    #[test]
+    fn depth_never_falls() {
+        let mut report = report(&Game::new(), &[("e2e4", Score::Cp(0))]);
+        let mut printer = Printer::new(false, false, 1);
+        for (depth, shown) in [(0, 1), (3, 3), (2, 3), (5, 5)] {
+            report.depth = depth;
+            let lines = printer.lines(&report, Duration::ZERO);
+            assert!(lines[0].starts_with(&format!("info depth {shown} ")), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn bestmove_names_the_reply_and_castles_as_the_gui_wants() {
+        let game = Game::from_fen("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1").unwrap();
+        let report = report(&game, &[("e1g1 e8c8", Score::Cp(0))]);
+        let pv = &report.lines[0].pv;
+        let standard = Printer::new(false, false, 1);
+        assert_eq!(standard.bestmove(pv).as_deref(), Some("bestmove e1g1 ponder e8c8"));
+        assert_eq!(standard.bestmove(&pv[..1]).as_deref(), Some("bestmove e1g1"));
+        assert_eq!(standard.bestmove(&[]), None);
+        let chess960 = Printer::new(true, false, 1);
+        assert_eq!(chess960.bestmove(pv).as_deref(), Some("bestmove e1h1 ponder e8a8"));
+    }
+
+    #[test]
+    fn wdl_sums_to_a_thousand() {
+        for (win, draw, loss) in [(0.3335, 0.333, 0.3335), (0.9996, 0.0, 0.0004), (0.0, 0.0005, 0.9995)] {
+            assert_eq!(per_mille(Wdl { win, draw, loss }).iter().sum::<u32>(), 1000);
+        }
+    }
+}

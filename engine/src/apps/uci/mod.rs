@@ -1,0 +1,74 @@
+//! The Universal Chess Interface: commands, options, the session with a GUI.
+//!
+//! The path of a line: `io::read` (a thread that owns stdin) → [`run`] → [`command::parse`] →
+//! [`session::Session`], which starts a search with an [`observer::UciObserver`]; the observer writes `info` lines
+//! and stops the search in time; its end comes back through a channel to the session, which writes `bestmove`. All output goes through one [`io::Writer`] to the one thread that owns
+//! stdout, so no line of a search can follow its `bestmove`.
+//!
+//! Where the protocol leaves a choice: a bad line is answered with one `info string` and changes nothing. During a
+//! search `setoption`, `ucinewgame` and `eval` are refused in the same way; `position` is accepted for the next `go`.
+//! Every `go` gets exactly one `bestmove`: what cannot be understood of it is ignored with one `info string`; a `go` during
+//! a search ends that search; after a refused `position` it is `bestmove (none)`. `go` without a limit ends when nothing
+//! is left to search. The end of the input counts as `stop` and `quit`.
+//!
+//! A network that cannot be used ends the program with an error at `isready` or `go`.
+//!
+//! A panic must not end a game: this module denies everything that can panic.
+
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
+pub mod command;
+pub mod go;
+pub mod io;
+pub mod info;
+pub mod stats;
+pub mod observer;
+mod made_move;
+pub mod overhead;
+mod reply;
+mod running;
+mod show;
+mod tree_view;
+pub mod session;
+
+use std::io::{Read, Write};
+use std::ops::ControlFlow;
+
+use crossbeam_channel::select;
+
+use self::io::{OutputThread, TrafficLog};
+use self::session::Session;
+use crate::setup::LoadError;
+
+/// Runs a session until `quit`, the end of the input, or until the output is closed.
+///
+/// A running search is then stopped and its `bestmove` written. When this returns, everything is written; workers,
+/// tree and network are left to the end of the process, which frees them at once.
+///
+/// # Errors
+///
+/// If the network that was chosen cannot be used when `isready` or `go` needs it; with `Backend uniform` none is.
+pub fn run(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> Result<(), LoadError> {
+    let traffic = TrafficLog::default();
+    let (writer, output) = OutputThread::start(output, traffic.clone());
+    let lines = io::read(input, traffic.clone());
+    let mut session = Session::new(writer, traffic);
+    let result = loop {
+        select! {
+            recv(lines) -> line => match line {
+                Ok(line) => if let ControlFlow::Break(result) = session.line(&line) { break result },
+                Err(_) => break Ok(()),
+            },
+            recv(session.finished()) -> finished => session.finish(finished.ok()),
+            recv(output.closed) -> _ => break Ok(()),
+        }
+    };
+    session.close();
+    output.finish();
+    // Dropping a large tree, joining workers and closing sessions would take a tenth of a second and more.
+    std::mem::forget(session);
+    result
+}

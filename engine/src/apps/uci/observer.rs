@@ -1,0 +1,256 @@
+//! The observer of a search for a GUI: stops it in time and writes its `info` lines.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::Sender;
+use shakmaty::{Color, Move};
+
+use super::info::Printer;
+use super::io::Writer;
+use super::stats;
+use crate::search::time::{
+    Budget, IterationStats, RoundTimes, SearchTrend, TimeParams, should_stop, visits_left,
+};
+use crate::search::{MoveStats, Report, Score, SearchControl, SearchObserver, SearchOutcome, SearchView};
+
+/// The longest time between two `info` lines.
+const INFO_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The shortest time between two: two equal moves may alternate as the best thousands of times a second.
+const MIN_INFO_INTERVAL: Duration = Duration::from_millis(10);
+
+/// How often within the soft limit the root moves' statistics are read.
+const SAMPLES: u32 = 64;
+
+/// The shortest and the longest time between two of these readings.
+const MIN_SAMPLE_INTERVAL: Duration = Duration::from_millis(1);
+const MAX_SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// The session's handle on a running search.
+#[derive(Clone, Debug)]
+pub struct SearchHandle(Arc<HandleState>);
+
+#[derive(Debug)]
+struct HandleState {
+    /// When the own clock started; `None` while pondering.
+    clock_start: Mutex<Option<Instant>>,
+    stop: AtomicBool,
+}
+
+impl SearchHandle {
+    /// For a search whose own clock has been running since `start`; `None` for `go ponder`.
+    pub fn new(start: Option<Instant>) -> SearchHandle {
+        SearchHandle(Arc::new(HandleState { clock_start: Mutex::new(start), stop: AtomicBool::new(false) }))
+    }
+
+    /// Starts the own clock at `now`, unless it is running.
+    pub fn start_clock(&self, now: Instant) {
+        self.lock_clock().get_or_insert(now);
+    }
+
+    /// Ends the search after the current round, so that even a search stopped at once has evaluated its
+    /// root.
+    pub fn stop(&self) {
+        self.0.stop.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0.stop.load(Ordering::Relaxed)
+    }
+
+    fn elapsed(&self, now: Instant) -> Option<Duration> {
+        self.lock_clock().map(|start| now.saturating_duration_since(start))
+    }
+
+    fn lock_clock(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.clock_start.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the observer has to know about a `go`.
+#[derive(Clone, Debug)]
+pub struct GoContext {
+    /// When `go` was read.
+    pub at: Instant,
+    /// The session's handle on the search.
+    pub handle: SearchHandle,
+    /// The time that the move may take.
+    pub budget: Budget,
+    /// The parameters of time management.
+    pub params: TimeParams,
+    /// Write the root moves' statistics with every `info`; the side to move.
+    pub live_stats: Option<Color>,
+    /// End when a mate in this many moves is found.
+    pub mate: Option<u32>,
+    /// The number of root moves searched.
+    pub choices: usize,
+    /// The expected result, −1 to 1, of the previous move's search, if there was one in this game.
+    pub previous: Option<f32>,
+}
+
+/// A search that has ended.
+pub struct FinishedSearch {
+    /// Its outcome.
+    pub outcome: SearchOutcome,
+    /// Its printer, for the last lines.
+    pub printer: Printer,
+    /// The time since `go`.
+    pub time: Duration,
+}
+
+/// The [`SearchObserver`] of a search for a GUI.
+pub struct UciObserver {
+    context: GoContext,
+    out: Writer,
+    finished: Sender<FinishedSearch>,
+    printer: Printer,
+
+    best: Option<Move>,
+    stats: IterationStats,
+    trend: SearchTrend,
+    rounds: RoundTimes<ThreadId>,
+    sampled_at: Option<Duration>,
+
+    shown: Option<Move>,
+    shown_at: Option<Instant>,
+}
+
+impl UciObserver {
+    /// An observer that sends the end of the search to `finished`; the channel closes without it if the search
+    /// panics.
+    pub fn new(
+        context: GoContext,
+        printer: Printer,
+        out: Writer,
+        finished: Sender<FinishedSearch>,
+    ) -> UciObserver {
+        let previous = context.previous.map(f64::from);
+        UciObserver {
+            out,
+            finished,
+            printer,
+            best: None,
+            stats: IterationStats { choices: context.choices, ..IterationStats::default() },
+            trend: SearchTrend::new(context.budget.soft.unwrap_or(INFO_INTERVAL), previous),
+            rounds: RoundTimes::default(),
+            sampled_at: None,
+            shown: None,
+            shown_at: None,
+            context,
+        }
+    }
+
+    /// The visits expected before time ends the search: root moves that are further behind get no more visits.
+    /// `None` if time does not end it, or the speed is unknown.
+    fn expected_visits(&self) -> Option<u64> {
+        visits_left(&self.context.budget, &self.context.params, &self.stats)
+    }
+
+    /// Updates the statistics after a round.
+    fn note(&mut self, view: &dyn SearchView, now: Instant) {
+        let since_go = now.saturating_duration_since(self.context.at);
+        let visits = view.visits();
+        self.trend.round(since_go, visits);
+        let best = view.best();
+        if best != self.best {
+            if self.best.is_some() {
+                self.trend.change(since_go);
+            }
+            self.best = best;
+        }
+        // Called by the worker whose round it was.
+        let latency = self.rounds.round(thread::current().id(), since_go);
+        self.sample(view, since_go);
+        let (first, second) = view.lead();
+        let before = &self.stats;
+        self.stats = IterationStats {
+            since_go,
+            elapsed: self.context.handle.elapsed(now),
+            latency,
+            visits,
+            speed: self.trend.speed(since_go, visits),
+            choices: before.choices,
+            first,
+            second,
+            share: before.share,
+            fall: before.fall,
+            changes: self.trend.changes(since_go),
+            mated: self.context.mate.is_some_and(|moves| is_mate_within(&view.report(1), moves)),
+        };
+    }
+
+    /// Reads the root moves' statistics, if only a clock needs them and not after every round: they cost more than a
+    /// visit.
+    fn sample(&mut self, view: &dyn SearchView, since_go: Duration) {
+        let Some(soft) = self.context.budget.soft else { return };
+        let interval = (soft / SAMPLES).clamp(MIN_SAMPLE_INTERVAL, MAX_SAMPLE_INTERVAL);
+        if self.sampled_at.is_some_and(|at| since_go < at + interval) {
+            return;
+        }
+        self.sampled_at = Some(since_go);
+        let stats = view.stats();
+        if let Some(best) = stats.first() {
+            let visits: u64 = stats.iter().map(|stats| stats.visits).sum();
+            self.stats.share = Some(best.visits as f64 / visits.max(1) as f64);
+            self.stats.fall = self.trend.fall(f64::from(best.q));
+            let is_open = |stats: &&MoveStats| stats.proof.is_none_or(|proof| proof.wdl().q() >= 0.0);
+            self.stats.choices = stats.iter().filter(is_open).count();
+        }
+    }
+
+    fn is_info_due(&self, now: Instant) -> bool {
+        match self.shown_at {
+            None => self.best.is_some(),
+            Some(at) => {
+                let quiet = now.saturating_duration_since(at);
+                quiet >= INFO_INTERVAL || (self.best != self.shown && quiet >= MIN_INFO_INTERVAL)
+            }
+        }
+    }
+
+    fn show(&mut self, view: &dyn SearchView, now: Instant) {
+        if let Some(turn) = self.context.live_stats {
+            for line in stats::lines(turn, &view.shown_stats(), self.printer.chess960) {
+                self.out.line(line);
+            }
+        }
+        let report = &view.report(self.printer.multipv);
+        for line in self.printer.lines(report, now.saturating_duration_since(self.context.at)) {
+            self.out.line(line);
+        }
+        self.shown = self.best;
+        self.shown_at = Some(now);
+    }
+}
+
+impl SearchObserver for UciObserver {
+    fn round(&mut self, view: &dyn SearchView) -> SearchControl {
+        let now = Instant::now();
+        self.note(view, now);
+        if self.is_info_due(now) {
+            self.show(view, now);
+        }
+        let context = &self.context;
+        if context.handle.is_stopped() || should_stop(&context.budget, &context.params, &self.stats) {
+            SearchControl::Stop
+        } else {
+            SearchControl::Continue { expected_visits: self.expected_visits() }
+        }
+    }
+
+    fn done(&mut self, outcome: SearchOutcome) {
+        let time = self.context.at.elapsed();
+        // The receiver is gone if the session has ended.
+        let _ = self.finished.send(FinishedSearch { outcome, printer: self.printer.clone(), time });
+    }
+}
+
+fn is_mate_within(report: &Report, moves: u32) -> bool {
+    report.lines.first().is_some_and(|line| match line.score {
+        Score::Mate(found) => u32::try_from(found).is_ok_and(|found| found <= moves),
+        Score::Cp(_) => false,
+    })
+}

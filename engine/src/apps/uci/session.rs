@@ -1,0 +1,421 @@
+//! One GUI's session: its settings, its position, its search.
+
+use std::mem;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, never};
+use shakmaty::Move;
+
+use super::command::{self, Command, CommandError, Setup};
+use super::go::Go;
+use super::io::{InputLine, TrafficLog, Writer};
+use super::made_move::MadeMove;
+use super::observer::FinishedSearch;
+use super::overhead::OverheadTracker;
+use super::reply::Reply;
+use super::running::{Activity, GoMode, RunningSearch};
+use super::show;
+use super::stats;
+use super::tree_view;
+use crate::chess::position::Game;
+use crate::search::SearchOutcome;
+use crate::setup::Knowledge;
+use crate::setup::LoadError;
+use crate::setup::engine::Engine;
+use crate::setup::options::{self, OptionEffect};
+use crate::setup::settings::{Backend, Settings};
+use crate::setup::strength;
+
+/// The state of a session.
+pub struct Session {
+    out: Writer,
+    traffic: TrafficLog,
+
+    settings: Settings,
+    debug: bool,
+    engine: Engine,
+    knowledge: Knowledge,
+    /// Why the network that was set last cannot be used.
+    refused_network: Option<String>,
+
+    game: Game,
+    /// The last `position` was refused: `game` is an older one, which no `go` is about.
+    is_position_refused: bool,
+    game_seed: u64,
+    overhead: OverheadTracker,
+    /// The last move searched, and the expected result, −1 to 1, of its search.
+    previous: Option<(MadeMove, f32)>,
+    activity: Activity,
+}
+
+impl Session {
+    /// A session with default settings at the initial position.
+    pub fn new(out: Writer, traffic: TrafficLog) -> Session {
+        Session {
+            out,
+            traffic,
+            settings: Settings::default(),
+            debug: false,
+            engine: Engine::default(),
+            knowledge: Knowledge::default(),
+            refused_network: None,
+            game: Game::new(),
+            is_position_refused: false,
+            game_seed: strength::game_seed(),
+            overhead: OverheadTracker::default(),
+            previous: None,
+            activity: Activity::Idle,
+        }
+    }
+
+    /// Receives the end of the running search; nothing arrives if there is none.
+    pub fn finished(&self) -> Receiver<FinishedSearch> {
+        match &self.activity {
+            Activity::Searching(running) => running.finished.clone(),
+            _ => never(),
+        }
+    }
+
+    /// Executes a line; breaks at `quit` and after a fatal error. A bad line is answered with one `info string` and changes nothing, but for a
+    /// refused `position`: until the next one, `go` has no move to give.
+    pub fn line(&mut self, line: &InputLine) -> ControlFlow<Result<(), LoadError>> {
+        let text = match &line.text {
+            Ok(text) => text,
+            Err(error) => {
+                self.out.say(error);
+                return ControlFlow::Continue(());
+            }
+        };
+        match command::parse(text) {
+            Ok(Command::Quit) => return ControlFlow::Break(Ok(())),
+            Ok(command) => {
+                if let Err(error) = self.execute(command, line.at) {
+                    self.out.say(&error);
+                    return ControlFlow::Break(Err(error));
+                }
+            }
+            Err(error) => {
+                self.is_position_refused |= matches!(error, CommandError::Position(_));
+                self.out.say(error);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Fails if the network cannot be used: nothing must be played without it by accident.
+    fn execute(&mut self, command: Command, at: Instant) -> Result<(), LoadError> {
+        match command {
+            Command::Uci => self.identify(),
+            Command::Debug(on) => self.debug = on,
+            Command::IsReady => self.ready()?,
+            Command::SetOption { name, value } => self.set_option(&name, value.as_deref()),
+            Command::NewGame => self.new_game(),
+            Command::Position(setup) => self.set_position(&setup),
+            Command::Go(go) => self.go(&go, at)?,
+            Command::Stop => self.stop(),
+            Command::PonderHit => self.ponder_hit(at),
+            Command::Show => show::position(&self.game, &self.out),
+            Command::Eval => self.show_evaluation(),
+            Command::Tree { moves } => self.show_tree(&moves),
+            Command::Nothing | Command::Register | Command::Quit => {}
+        }
+        Ok(())
+    }
+
+    fn say_all(&self, notes: Vec<String>) {
+        notes.into_iter().for_each(|note| self.out.say(note));
+    }
+
+    fn identify(&self) {
+        self.out.line(concat!("id name Philidor ", env!("CARGO_PKG_VERSION")));
+        self.out.line("id author the Philidor developers");
+        for line in options::lines() {
+            self.out.line(line);
+        }
+        self.out.line("uciok");
+    }
+
+    fn ready(&mut self) -> Result<(), LoadError> {
+        // During a search everything is loaded, and the workers are in use.
+        if matches!(self.activity, Activity::Idle) {
+            self.prepare()?;
+        }
+        self.out.line("readyok");
+        Ok(())
+    }
+
+    /// Creates the workers of the network search, if that plays and they do not exist. Fails if the network that the GUI
+    /// set last cannot be used: the one before, which the settings still name, is not played with by accident.
+    fn prepare(&mut self) -> Result<(), LoadError> {
+        let needs_network = self.settings.player.is_none() && self.settings.backend != Backend::Uniform;
+        if let Some(why) = self.refused_network.as_ref().filter(|_| needs_network) {
+            return Err(LoadError::Refused(why.clone()));
+        }
+        let notes = self.engine.prepare(&self.settings)?;
+        self.say_all(notes);
+        Ok(())
+    }
+
+    /// Whether no search is running or withheld; tells the GUI if one is.
+    fn is_idle(&self) -> bool {
+        let idle = matches!(self.activity, Activity::Idle);
+        if !idle {
+            self.out.say("not during a search: stop it first");
+        }
+        idle
+    }
+
+    fn set_option(&mut self, name: &str, value: Option<&str>) {
+        if !self.is_idle() {
+            return;
+        }
+        let mut settings = self.settings.clone();
+        let change = match options::set(&mut settings, name, value) {
+            Ok(change) => change,
+            Err(error) => return self.out.say(error),
+        };
+        match self.apply(change.effect, &settings) {
+            Ok(notes) => self.say_all(notes),
+            Err(error) => return self.out.say(error),
+        }
+        if let Some(note) = change.note {
+            self.out.say(note);
+        }
+        self.settings = settings;
+    }
+
+    /// Applies changed settings; returns what the GUI should be told, or why they cannot be applied.
+    fn apply(&mut self, effect: OptionEffect, settings: &Settings) -> Result<Vec<String>, String> {
+        match effect {
+            OptionEffect::None => {}
+            OptionEffect::Params => {
+                if let Some(pool) = self.engine.existing_pool() {
+                    pool.set_params(settings.search_params());
+                }
+            }
+            OptionEffect::Clear => self.engine.clear(),
+            OptionEffect::Memory | OptionEffect::Workers => self.engine.drop_pool(),
+            // The embedded network cannot change; a file may have been overwritten.
+            OptionEffect::Network if *settings == self.settings && settings.weights.is_none() => {
+                self.refused_network = None;
+            }
+            OptionEffect::Network => {
+                let loaded = self.engine.load(settings).map_err(|error| error.to_string());
+                self.refused_network = loaded.as_ref().err().cloned();
+                return loaded;
+            }
+            OptionEffect::Book => self.knowledge.open_book(settings).map_err(|error| error.to_string())?,
+            OptionEffect::Tables => {
+                self.knowledge.open_tables(settings).map_err(|error| error.to_string())?;
+                self.engine.clear_tree();
+                if settings.tables.is_some() {
+                    return Ok(vec![self.knowledge.tables().to_string()]);
+                }
+            }
+            OptionEffect::TableRules => {
+                self.knowledge.set_rules(settings);
+                self.engine.clear_tree();
+            }
+            OptionEffect::Log => {
+                let path = settings.log_file.as_deref();
+                let failed = |error| format!("cannot write the log {}: {error}", path.unwrap_or_default());
+                self.traffic.log_to(path.map(Path::new)).map_err(failed)?;
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    fn new_game(&mut self) {
+        if self.is_idle() {
+            self.overhead.new_game();
+            self.previous = None;
+            self.game_seed = strength::game_seed();
+            self.engine.clear();
+        }
+    }
+
+    /// Sets the position of the next `go`; a running search is not affected.
+    fn set_position(&mut self, setup: &Setup) {
+        match Game::from_uci(setup.fen.as_deref(), setup.moves.iter().map(String::as_str)) {
+            Ok(game) => (self.game, self.is_position_refused) = (game, false),
+            Err(error) => {
+                self.is_position_refused = true;
+                self.out.say(error);
+            }
+        }
+    }
+
+    /// Whatever is wrong with a `go`, it gets one `bestmove`.
+    fn go(&mut self, go: &Go, at: Instant) -> Result<(), LoadError> {
+        if !matches!(self.activity, Activity::Idle) {
+            self.out.say("go during a search: the running search is stopped");
+            self.stop();
+        }
+        let mode = GoMode { infinite: go.limits.infinite, ponder: go.limits.ponder };
+        if self.is_position_refused {
+            self.out.say("go: the last position was refused, there is no move");
+            self.give(Reply::no_position(), mode);
+            return Ok(());
+        }
+        let searchmoves = self.searchmoves(go);
+        let Some(&fallback) = self.game.legal_moves().first() else {
+            self.give(Reply::no_move(&self.game), mode);
+            return Ok(());
+        };
+        let book_may_answer = !go.needs_search();
+        match self.knowledge.book_move(&self.game, &self.settings).filter(|_| book_may_answer) {
+            Some(m) => self.play_from_book(m, at),
+            None => self.start(&go.limits, at, searchmoves, mode, fallback)?,
+        }
+        Ok(())
+    }
+
+    /// The legal ones among the moves of `searchmoves`; empty for all. The GUI is told what of `go` is ignored.
+    fn searchmoves(&self, go: &Go) -> Vec<Move> {
+        let mut ignored: Vec<String> = go.ignored.iter().map(ToString::to_string).collect();
+        let mut moves = Vec::new();
+        for text in &go.searchmoves {
+            match self.game.parse_uci(text) {
+                Ok(m) => moves.push(m),
+                Err(error) => ignored.push(error.to_string()),
+            }
+        }
+        if !ignored.is_empty() {
+            self.out.say(format!("go: ignored: {}", ignored.join(", ")));
+        }
+        moves
+    }
+
+    fn play_from_book(&self, m: Move, at: Instant) {
+        self.out.say(format!("book move {}", Game::uci(m, self.settings.chess960)));
+        self.send(&Reply::unsearched(m, self.settings.chess960, at.elapsed()));
+    }
+
+    /// Handles the end of the running search; `None` if it panicked.
+    pub fn finish(&mut self, finished: Option<FinishedSearch>) {
+        if let Activity::Searching(running) = mem::take(&mut self.activity) {
+            let reply = self.reply(&running, finished);
+            self.give(reply, running.mode);
+        }
+    }
+
+    fn stop(&mut self) {
+        match mem::take(&mut self.activity) {
+            Activity::Idle => {}
+            Activity::Withheld { reply, .. } => self.send(&reply),
+            Activity::Searching(running) => {
+                running.handle.stop();
+                let reply = self.reply(&running, running.finished.recv().ok());
+                self.send(&reply);
+            }
+        }
+    }
+
+    /// Ends the session: a running or withheld search is answered.
+    pub fn close(&mut self) {
+        self.stop();
+    }
+
+    fn ponder_hit(&mut self, at: Instant) {
+        match mem::take(&mut self.activity) {
+            Activity::Idle => {}
+            Activity::Withheld { reply, mode } => self.give(reply, GoMode { ponder: false, ..mode }),
+            Activity::Searching(mut running) => {
+                running.handle.start_clock(at);
+                running.mode.ponder = false;
+                self.activity = Activity::Searching(running);
+            }
+        }
+    }
+
+    /// Sends a reply, or all of it but `bestmove` if the mode withholds that.
+    fn give(&mut self, mut reply: Reply, mode: GoMode) {
+        if mode.withholds_bestmove() {
+            for info in reply.infos.drain(..) {
+                self.out.line(info);
+            }
+            self.activity = Activity::Withheld { reply, mode };
+        } else {
+            self.send(&reply);
+        }
+    }
+
+    fn send(&self, reply: &Reply) {
+        for info in &reply.infos {
+            self.out.line(info);
+        }
+        self.out.line(&reply.bestmove);
+    }
+
+    /// The reply of a search that has ended; `None` if it panicked.
+    fn reply(&mut self, running: &RunningSearch, finished: Option<FinishedSearch>) -> Reply {
+        let Some(FinishedSearch { outcome, mut printer, time }) = finished else {
+            self.out.say("the search panicked");
+            return Reply::unsearched(running.fallback, self.settings.chess960, Duration::ZERO);
+        };
+        let SearchOutcome { mut report, stats, error, .. } = outcome;
+        if let Some(error) = error {
+            self.out.say(format!("the search failed: {error}"));
+        }
+        self.say_all(self.knowledge.tables().warnings());
+        let chosen = running.choose(&report, &stats, self.seed(&running.root));
+        // The line of the move played comes first.
+        if let Some(lines) = report.lines.get_mut(..=chosen) {
+            lines.rotate_right(1);
+        }
+        let best = report.lines.first();
+        if let (Some(clock), Some(&m)) = (running.clock, best.and_then(|line| line.pv.first())) {
+            self.overhead.note(&running.root, m, clock, running.at.elapsed().min(running.longest));
+        }
+        self.previous = best.and_then(|line| {
+            let m = *line.pv.first()?;
+            Some((MadeMove::new(&running.root, m), line.wdl.q()))
+        });
+        let Some(bestmove) = best.and_then(|line| printer.bestmove(&line.pv)) else {
+            return Reply::unsearched(running.fallback, self.settings.chess960, time);
+        };
+        if self.debug && self.settings.player.is_none() {
+            self.out.say(self.engine.visit_sources(&report));
+        }
+        printer.is_drawn = chosen > 0;
+        let infos = match self.settings.verbose_move_stats {
+            true => {
+                let mut infos = stats::lines(running.root.turn(), &stats, printer.chess960);
+                infos.extend(printer.lines(&report, time));
+                infos
+            }
+            false => printer.last_lines(&report, time),
+        };
+        Reply { infos, bestmove }
+    }
+
+    /// Also during a search.
+    fn show_tree(&mut self, moves: &[String]) {
+        let chess960 = self.settings.chess960;
+        let pool = self.engine.existing_pool().filter(|_| self.settings.player.is_none());
+        match pool.and_then(|pool| pool.read_tree(|tree| tree_view::answer(tree, moves, chess960))) {
+            Some(Ok(answer)) => self.out.line(answer),
+            Some(Err(error)) => self.out.say(format!("tree: {error}")),
+            None => self.out.say("tree: nothing was searched with a network yet"),
+        }
+    }
+
+    fn show_evaluation(&mut self) {
+        if self.is_idle() {
+            let mut notes = Vec::new();
+            let answer = self.engine.evaluate(&self.game, &self.settings, &mut notes);
+            self.say_all(notes);
+            match answer {
+                Ok(answer) => show::evaluation(&self.game, &answer, self.settings.chess960, &self.out),
+                Err(error) => self.out.say(error),
+            }
+        }
+    }
+}
+
+mod start;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! From a `go` to a running search.
+
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::bounded;
+use shakmaty::{Move, Position};
+
+use super::Session;
+use crate::apps::uci::info::Printer;
+use crate::apps::uci::observer::{GoContext, SearchHandle, UciObserver};
+use crate::apps::uci::running::{Activity, GoMode, RunningSearch};
+use crate::chess::position::Game;
+use crate::search::Limits;
+use crate::search::time::{Budget, GoLimits};
+use crate::setup::LoadError;
+use crate::setup::engine::SearchRequest;
+use crate::setup::settings::Settings;
+use crate::setup::strength;
+
+impl Session {
+    /// Starts the search of a `go`; returns at once. Fails if the network cannot be used.
+    pub(super) fn start(
+        &mut self,
+        limits: &GoLimits,
+        at: Instant,
+        searchmoves: Vec<Move>,
+        mode: GoMode,
+        fallback: Move,
+    ) -> Result<(), LoadError> {
+        self.prepare()?;
+        let budget = self.budget(limits);
+        let (root_moves, root_hits) =
+            self.knowledge.root_moves(&self.game, searchmoves, self.settings.multipv);
+        let handle = SearchHandle::new((!limits.ponder).then_some(at));
+        let context = self.context(limits, at, handle.clone(), budget, root_moves.len());
+        let Settings { chess960, show_wdl, multipv, .. } = self.settings;
+        let mut printer = Printer::new(chess960, show_wdl, multipv);
+        printer.root_hits = root_hits;
+        let (sender, finished) = bounded(1);
+        let observer = UciObserver::new(context, printer, self.out.clone(), sender);
+        let request = SearchRequest {
+            game: self.game.clone(),
+            limits: self.search_limits(limits, root_moves),
+            tables: self.knowledge.tables().clone(),
+            seed: self.seed(&self.game),
+            observer: Box::new(observer),
+        };
+        self.engine.start(&self.settings, request);
+        self.activity = Activity::Searching(Box::new(RunningSearch {
+            root: self.game.clone(),
+            at,
+            clock: (!mode.withholds_bestmove()).then_some(limits.own(self.game.turn())),
+            longest: budget.hard.unwrap_or(Duration::MAX),
+            strength: self.settings.strength(),
+            // A classical player chooses by itself; its statistics are not visits of a policy.
+            temperature: self.settings.move_temperature().filter(|_| self.settings.player.is_none()),
+            finished,
+            handle,
+            mode,
+            fallback,
+        }));
+        Ok(())
+    }
+
+    /// The time that this move may take.
+    fn budget(&mut self, limits: &GoLimits) -> Budget {
+        let mover = self.game.turn();
+        let (clock, set) = (limits.own(mover), self.settings.move_overhead);
+        let overhead = self.overhead.on(&self.game, clock, limits.ponder, set);
+        let number = self.game.position().fullmoves().get();
+        let budget = Budget::new(limits, mover, number, overhead, &self.settings.time_params());
+        if self.debug {
+            self.out.say(format!("budget {budget:?}, {overhead:?}"));
+        }
+        budget
+    }
+
+    /// What the observer has to know; `root_moves` is 0 if all moves are searched.
+    fn context(
+        &self,
+        limits: &GoLimits,
+        at: Instant,
+        handle: SearchHandle,
+        budget: Budget,
+        root_moves: usize,
+    ) -> GoContext {
+        let settings = &self.settings;
+        GoContext {
+            at,
+            handle,
+            budget,
+            params: settings.time_params(),
+            live_stats: settings.log_live_stats.then_some(self.game.turn()),
+            mate: limits.mate,
+            choices: if root_moves == 0 { self.game.legal_moves().len() } else { root_moves },
+            previous: self.previous.as_ref().filter(|(made, _)| made.is_before(&self.game)).map(|(_, q)| *q),
+        }
+    }
+
+    /// When the search ends by itself, and which moves it searches.
+    fn search_limits(&self, limits: &GoLimits, root_moves: Vec<Move>) -> Limits {
+        let settings = &self.settings;
+        let strength = settings.strength();
+        let nodes = limits.nodes.into_iter().chain(strength.map(|strength| strength.visits)).min();
+        Limits {
+            // Without a visit there would be no move to play.
+            visits: nodes.map(|nodes| nodes.max(1)),
+            depth: limits.depth.map(|depth| depth.max(1)),
+            root_moves,
+            noise: None,
+            mate: limits.mate,
+            all_moves: settings.multipv > 1
+                || limits.infinite
+                || limits.mate.is_some()
+                || strength.is_some()
+                || settings.move_temperature().is_some(),
+        }
+    }
+
+    /// The seed of the random numbers in this position: new for every game, unless the GUI has set one.
+    pub(super) fn seed(&self, game: &Game) -> u64 {
+        strength::seed(game, if self.settings.seed == 0 { self.game_seed } else { self.settings.seed })
+    }
+}

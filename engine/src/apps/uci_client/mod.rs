@@ -1,0 +1,547 @@
+//! UCI engines in child processes that evaluate positions.
+
+mod info_line;
+
+use std::fmt;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, unbounded};
+use serde::{Deserialize, Serialize};
+use shakmaty::{Move, Position};
+use thiserror::Error;
+
+pub use info_line::InfoLine;
+
+use crate::chess::position::{Game, PositionError};
+use crate::search::Score;
+
+/// How often the stop flag is checked while waiting for an engine.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// An engine that has visited more than so many times its node limit, and more than so many nodes, does not know the
+/// limit and is told to stop.
+const NODE_LIMIT_FACTOR: u64 = 2;
+const LEAST_EXCESS_NODES: u64 = 10_000;
+
+/// How long an engine that has closed its pipes may take to exit.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How an engine is started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineCommand {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Options to set, by name.
+    pub options: Vec<(String, String)>,
+    /// How long it may take to answer, beyond the time of a search by move time.
+    pub timeout: Duration,
+}
+
+/// The limit of an engine's search of one position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Limit {
+    /// Plies.
+    Depth(u32),
+    /// Nodes.
+    Nodes(u64),
+    /// Milliseconds.
+    Movetime(u64),
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Limit::Depth(plies) => write!(f, "depth {plies}"),
+            Limit::Nodes(nodes) => write!(f, "nodes {nodes}"),
+            Limit::Movetime(milliseconds) => write!(f, "movetime {milliseconds}"),
+        }
+    }
+}
+
+/// What is wrong with an engine.
+#[derive(Debug, Error)]
+pub enum EngineError {
+    /// It cannot be started.
+    #[error("cannot start the engine {}: {}", .0.display(), .1)]
+    Start(PathBuf, std::io::Error),
+    /// It lacks an option.
+    #[error("the engine {} {}", .0.display(), .1)]
+    Unfit(PathBuf, String),
+    /// It exited, timed out, or gave an impossible answer.
+    #[error("the engine {} {}", .0.display(), .1)]
+    Failed(PathBuf, String),
+    /// The stop flag was set.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// A game with the `position` commands that send it to an engine.
+#[derive(Clone, Debug)]
+pub struct UciPosition {
+    /// The game.
+    pub game: Game,
+    /// The whole game, for engines that look at earlier positions.
+    whole: PositionCommand,
+    /// From the last capture or pawn move on: what repetitions and the fifty moves can reach. Much shorter, and engines
+    /// take a microsecond or two a move to read it.
+    recent: PositionCommand,
+}
+
+/// A `position` command.
+#[derive(Clone, Debug)]
+struct PositionCommand {
+    text: String,
+    has_moves: bool,
+}
+
+impl PositionCommand {
+    /// Without moves; `None` is the initial position.
+    fn new(start: Option<&str>) -> PositionCommand {
+        let text = start.map_or_else(|| "position startpos".to_owned(), |fen| format!("position fen {fen}"));
+        PositionCommand { text, has_moves: false }
+    }
+
+    fn push(&mut self, m: &str) {
+        if !self.has_moves {
+            self.text += " moves";
+            self.has_moves = true;
+        }
+        self.text.push(' ');
+        self.text += m;
+    }
+}
+
+impl UciPosition {
+    /// A game from the FEN `start`; `None` is the initial position.
+    ///
+    /// # Errors
+    ///
+    /// If the FEN is no legal position.
+    pub fn new(start: Option<&str>) -> Result<UciPosition, PositionError> {
+        let game = start.map_or_else(|| Ok(Game::new()), Game::from_fen)?;
+        let command = PositionCommand::new(start);
+        Ok(UciPosition { game, whole: command.clone(), recent: command })
+    }
+
+    /// Plays a legal move.
+    pub fn play(&mut self, m: Move) {
+        let written = Game::uci(m, self.is_chess960());
+        self.game.play(m);
+        self.whole.push(&written);
+        if m.is_zeroing() {
+            self.recent = PositionCommand::new(Some(&self.game.fen()));
+        } else {
+            self.recent.push(&written);
+        }
+    }
+
+    /// Whether castling moves are written as in Chess960.
+    pub fn is_chess960(&self) -> bool {
+        self.game.position().castles().mode().is_chess960()
+    }
+}
+
+/// A move with the engine's evaluation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineMove {
+    /// The move.
+    pub m: Move,
+    /// The principal variation, which begins with it, as far as its moves are legal.
+    pub pv: Vec<Move>,
+    /// The score for the mover if it is played; `None` if the engine reported none.
+    pub score: Option<Score>,
+    /// Win, draw and loss for the mover in thousandths, if the engine reports them (`UCI_ShowWDL`).
+    pub wdl: Option<[u16; 3]>,
+}
+
+/// A running engine; dropping it ends the process.
+#[derive(Debug)]
+pub struct UciEngine {
+    program: PathBuf,
+    child: Child,
+    input: ChildStdin,
+    lines: Receiver<String>,
+    timeout: Duration,
+    name: String,
+    /// Names of its options in lower case.
+    options: Vec<String>,
+    multi_pv: usize,
+    chess960: bool,
+}
+
+impl UciEngine {
+    /// Starts an engine, sets its options, and waits until it is ready.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be started, does not answer as a UCI engine, or lacks one of the options; or if `stop` is set.
+    pub fn start(command: &EngineCommand, stop: &AtomicBool) -> Result<UciEngine, EngineError> {
+        let program = command.program.clone();
+        let mut process = Command::new(&program);
+        process.args(&command.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        // Its own process group: Ctrl-C must not reach the engine before we are done with it.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut process, 0);
+        let start = |error| EngineError::Start(program.clone(), error);
+        let mut child = process.spawn().map_err(start)?;
+        let input = child.stdin.take().expect("it is piped");
+        let output = BufReader::new(child.stdout.take().expect("it is piped"));
+        let (output_lines, lines) = unbounded();
+        thread::spawn(move || {
+            for line in output.split(b'\n').map_while(Result::ok) {
+                if output_lines.send(String::from_utf8_lossy(&line).trim().to_owned()).is_err() {
+                    return;
+                }
+            }
+        });
+        let timeout = command.timeout;
+        let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let (options, multi_pv, chess960) = (Vec::new(), 1, false);
+        let mut engine =
+            UciEngine { program, child, input, lines, timeout, name, options, multi_pv, chess960 };
+        engine.handshake(stop)?;
+        for (name, value) in &command.options {
+            engine.set_option(name, value)?;
+        }
+        engine.wait_until_ready(stop)?;
+        Ok(engine)
+    }
+
+    fn handshake(&mut self, stop: &AtomicBool) -> Result<(), EngineError> {
+        self.send("uci")?;
+        loop {
+            let line = self.receive(self.timeout, stop)?;
+            if let Some(name) = line.strip_prefix("id name ") {
+                self.name = name.trim().to_owned();
+            } else if let Some(option) = line.strip_prefix("option name ") {
+                let name = option.split(" type ").next().unwrap_or(option);
+                self.options.push(name.trim().to_ascii_lowercase());
+            } else if line == "uciok" {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether the engine has an option of this name.
+    pub fn has_option(&self, name: &str) -> bool {
+        self.options.contains(&name.to_ascii_lowercase())
+    }
+
+    /// Sets a check option if the engine has it, and returns whether it has.
+    ///
+    /// # Errors
+    ///
+    /// If the engine has ended.
+    pub fn try_check(&mut self, name: &str, value: bool) -> Result<bool, EngineError> {
+        let known = self.has_option(name);
+        if known {
+            self.set_option(name, if value { "true" } else { "false" })?;
+        }
+        Ok(known)
+    }
+
+    fn set_option(&mut self, name: &str, value: &str) -> Result<(), EngineError> {
+        if !self.has_option(name) {
+            return Err(EngineError::Unfit(self.program.clone(), format!("has no option \"{name}\"")));
+        }
+        self.send(&format!("setoption name {name} value {value}"))
+    }
+
+    fn wait_until_ready(&mut self, stop: &AtomicBool) -> Result<(), EngineError> {
+        self.send("isready")?;
+        while self.receive(self.timeout, stop)? != "readyok" {}
+        Ok(())
+    }
+
+    /// The engine's name (`id name`).
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Sends `ucinewgame` and waits until the engine is ready.
+    ///
+    /// # Errors
+    ///
+    /// If it fails, or `stop` is set.
+    pub fn new_game(&mut self, stop: &AtomicBool) -> Result<(), EngineError> {
+        self.send("ucinewgame")?;
+        self.wait_until_ready(stop)
+    }
+
+    /// The engine's `count` best moves (fewer if there are fewer), best first, in a position where the game is not
+    /// over. An engine that ignores a limit in nodes is told to stop soon after it.
+    ///
+    /// A position is sent when the last one is answered: Stockfish, which would read it during that search, counts the
+    /// moves that lead to it as nodes of the search, so that one by nodes would end early, at no two times alike.
+    ///
+    /// # Errors
+    ///
+    /// If it fails, or `stop` is set: the engine must then be dropped.
+    pub fn best(
+        &mut self,
+        position: &UciPosition,
+        limit: Limit,
+        count: usize,
+        stop: &AtomicBool,
+    ) -> Result<Vec<EngineMove>, EngineError> {
+        self.prepare(position, count)?;
+        let command = if self.needs_only_recent() { &position.recent } else { &position.whole };
+        self.send(&format!("{}\ngo {limit}", command.text))?;
+        self.answer(position, limit, count, stop)
+    }
+
+    /// Whether it is an engine known to need no earlier positions than repetitions can reach.
+    fn needs_only_recent(&self) -> bool {
+        self.name.starts_with("Stockfish")
+    }
+
+    /// Sets what a position needs to be searched for its `count` best moves.
+    fn prepare(&mut self, position: &UciPosition, count: usize) -> Result<(), EngineError> {
+        if self.multi_pv != count {
+            self.set_option("MultiPV", &count.to_string())?;
+            self.multi_pv = count;
+        }
+        if self.chess960 != position.is_chess960() {
+            self.chess960 = position.is_chess960();
+            self.set_option("UCI_Chess960", if self.chess960 { "true" } else { "false" })?;
+        }
+        Ok(())
+    }
+
+    /// The engine's answer to the question for its best moves.
+    fn answer(
+        &mut self,
+        position: &UciPosition,
+        limit: Limit,
+        count: usize,
+        stop: &AtomicBool,
+    ) -> Result<Vec<EngineMove>, EngineError> {
+        let search_time = match limit {
+            Limit::Movetime(milliseconds) => Duration::from_millis(milliseconds),
+            Limit::Depth(_) | Limit::Nodes(_) => Duration::ZERO,
+        };
+        // Lines are read when the search is over: most are replaced by later ones.
+        let mut found: Vec<Option<InfoLine>> = vec![None; count];
+        let mut is_told_to_stop = false;
+        loop {
+            let line = self.receive(self.timeout + search_time, stop)?;
+            let mut words = line.split_ascii_whitespace();
+            match words.next() {
+                Some("info") => {
+                    if !is_told_to_stop && ignores_limit(words.clone(), limit) {
+                        self.send("stop")?;
+                        is_told_to_stop = true;
+                    }
+                    if let Some(info) = InfoLine::parse(words)
+                        && let Some(place) = found.get_mut(info.rank)
+                    {
+                        *place = Some(info);
+                    }
+                }
+                Some("bestmove") => return self.conclude(position, words.next().unwrap_or(""), found),
+                _ => (),
+            }
+        }
+    }
+
+    fn conclude(
+        &self,
+        position: &UciPosition,
+        best: &str,
+        found: Vec<Option<InfoLine>>,
+    ) -> Result<Vec<EngineMove>, EngineError> {
+        let m = position.game.parse_uci(best).map_err(|error| {
+            self.failed(format!("answered \"bestmove {best}\" in {}: {error}", position.game.fen()))
+        })?;
+        let mut moves: Vec<EngineMove> =
+            found.iter().map_while(|info| scored_move(&position.game, info.as_ref()?)).collect();
+        // `bestmove` decides: the engine may have changed its choice after its last `info`, or sent none.
+        if moves.first().is_none_or(|first| first.m != m) {
+            let (score, wdl) = moves.first().map_or((None, None), |first| (first.score, first.wdl));
+            moves.retain(|scored| scored.m != m);
+            moves.insert(0, EngineMove { m, pv: vec![m], score, wdl });
+        }
+        Ok(moves)
+    }
+
+    /// The error of an engine that failed for this reason.
+    fn failed(&self, why: String) -> EngineError {
+        EngineError::Failed(self.program.clone(), why)
+    }
+
+    fn send(&mut self, line: &str) -> Result<(), EngineError> {
+        let sent = self.input.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.input.flush());
+        sent.map_err(|_| self.exited())
+    }
+
+    /// The error for an engine whose pipes are closed: its exit status is available a moment later.
+    fn exited(&mut self) -> EngineError {
+        let last = Instant::now() + EXIT_TIMEOUT;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return self.failed(format!("ended ({status})")),
+                Ok(None) if Instant::now() < last => thread::sleep(Duration::from_millis(1)),
+                _ => return self.failed("closed its output".to_owned()),
+            }
+        }
+    }
+
+    /// The next line of output, which must arrive within `timeout`.
+    fn receive(&mut self, timeout: Duration, stop: &AtomicBool) -> Result<String, EngineError> {
+        let last = Instant::now() + timeout;
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return Err(EngineError::Interrupted);
+            }
+            match self.lines.recv_timeout(POLL_INTERVAL) {
+                Ok(line) => return Ok(line),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.exited()),
+                Err(RecvTimeoutError::Timeout) if Instant::now() >= last => {
+                    return Err(self.failed(format!("did not answer for {} s", timeout.as_secs())));
+                }
+                Err(RecvTimeoutError::Timeout) => (),
+            }
+        }
+    }
+}
+
+impl Drop for UciEngine {
+    fn drop(&mut self) {
+        // It may be searching, or hang.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A program's path: Debian installs Stockfish in a folder that is not in root's PATH.
+pub fn find_program(program: &Path) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let games = Path::new("/usr/games").join(program);
+    let known = program.components().count() > 1
+        || std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
+    if !known && games.is_file() { games } else { program.to_owned() }
+}
+
+/// The words of a command, those with spaces in quotation marks; `None` if one is not closed. A backslash is a letter as
+/// any other: it separates folders on Windows.
+pub fn command_words(text: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for c in text.chars() {
+        match quote {
+            Some(mark) if c == mark => quote = None,
+            Some(_) => word.get_or_insert_default().push(c),
+            None if c == '"' || c == '\'' => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            None if c.is_whitespace() => words.extend(word.take()),
+            None => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    quote.is_none().then_some(words)
+}
+
+/// An option to set, as `NAME=VALUE`.
+///
+/// # Errors
+///
+/// If there is no `=`.
+pub fn name_and_value(text: &str) -> Result<(String, String), &'static str> {
+    let (name, value) = text.split_once('=').ok_or("an option is NAME=VALUE")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// Whether an `info` line has so many nodes that the engine does not know the limit.
+fn ignores_limit<'a>(words: impl Iterator<Item = &'a str>, limit: Limit) -> bool {
+    let Limit::Nodes(most) = limit else { return false };
+    let nodes: Option<u64> =
+        words.skip_while(|word| *word != "nodes").nth(1).and_then(|nodes| nodes.parse().ok());
+    nodes.is_some_and(|nodes| nodes > most.saturating_mul(NODE_LIMIT_FACTOR).max(LEAST_EXCESS_NODES))
+}
+
+/// What an `info` line says of its first move; `None` if that is illegal.
+fn scored_move(game: &Game, info: &InfoLine) -> Option<EngineMove> {
+    let mut after = game.clone();
+    let legal = |word: &String| {
+        let m = after.parse_uci(word).ok()?;
+        after.play(m);
+        Some(m)
+    };
+    let pv: Vec<Move> = info.pv.iter().map_while(legal).collect();
+    Some(EngineMove { m: *pv.first()?, pv, score: Some(info.score), wdl: info.wdl })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(fen: &str, line: &str) -> Option<(usize, EngineMove)> {
+        let info = InfoLine::parse(line.split_ascii_whitespace())?;
+        Some((info.rank, scored_move(&Game::from_fen(fen).unwrap(), &info)?))
+    }
+
+    const WHITE: &str = "4k3/8/8/8/8/8/4P3/4K2R w K - 0 1";
+    const BLACK: &str = "4k3/8/8/8/8/8/4P3/4K2R b K - 0 1";
+
+    #[test]
+    fn a_command_has_words_with_and_without_quotation_marks() {
+        let words = |text| command_words(text).map(|words| words.join("|"));
+        assert_eq!(words("gnuchess  --uci").as_deref(), Some("gnuchess|--uci"));
+        assert_eq!(words(r#""C:\My engines\a.exe" 'b c' d"#).as_deref(), Some(r"C:\My engines\a.exe|b c|d"));
+        assert_eq!((words("").as_deref(), words("a 'b")), (Some(""), None));
+    }
+
+    #[test]
+    fn a_line_has_its_rank_its_score_for_the_mover_and_its_legal_moves() {
+        let (rank, found) = info(WHITE, "depth 9 multipv 2 score cp 35 nodes 7 pv e1g1 e8d8 e2e5").unwrap();
+        let pv: Vec<String> = found.pv.iter().map(|m| Game::uci(*m, false)).collect();
+        assert_eq!((rank, found.score, found.wdl), (1, Some(Score::Cp(35)), None));
+        assert_eq!((pv, found.m), (vec!["e1g1".to_owned(), "e8d8".to_owned()], found.pv[0]));
+        let score = |line| info(BLACK, line).and_then(|(_, found)| found.score);
+        assert_eq!(score("depth 9 score cp -35 wdl 1 2 3 pv e8d8"), Some(Score::Cp(-35)));
+        assert_eq!(score("score mate -200 pv e8d8"), Some(Score::Mate(-200)));
+        assert_eq!(info(BLACK, "score cp 0 wdl 1 2 997 pv e8d8").unwrap().1.wdl, Some([1, 2, 997]));
+    }
+
+    #[test]
+    fn lines_without_a_scored_move_are_ignored() {
+        for line in ["depth 9 score cp 3", "score cp 3 pv e2e5", "string score cp 3 pv e2e4"] {
+            assert_eq!(info(WHITE, line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_game_is_sent_whole_or_from_the_last_irreversible_move() {
+        let mut position = UciPosition::new(None).unwrap();
+        assert_eq!(position.whole.text, "position startpos");
+        for text in ["e2e4", "e7e5"] {
+            let m = position.game.parse_uci(text).unwrap();
+            position.play(m);
+        }
+        assert_eq!(position.whole.text, "position startpos moves e2e4 e7e5");
+        let recent = "position fen rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2";
+        assert_eq!(position.recent.text, recent);
+        for text in ["g1f3", "b8c6"] {
+            let m = position.game.parse_uci(text).unwrap();
+            position.play(m);
+        }
+        assert_eq!(position.recent.text, format!("{recent} moves g1f3 b8c6"));
+        let mut position =
+            UciPosition::new(Some("1rk3r1/pppppppp/8/8/8/8/PPPPPPPP/1RK3R1 w GBgb - 0 1")).unwrap();
+        assert!(position.is_chess960());
+        let m = position.game.parse_uci("c1g1").unwrap();
+        position.play(m);
+        assert!(position.whole.text.ends_with(" moves c1g1"), "{}", position.whole.text);
+    }
+}

@@ -1,0 +1,158 @@
+//! Which moves give check, and which of them mate.
+
+use shakmaty::attacks::{
+    between, bishop_attacks, king_attacks, knight_attacks, pawn_attacks, queen_attacks, ray, rook_attacks,
+};
+use shakmaty::{Bitboard, Chess, Move, Position, Role, Square};
+
+/// Where the side to move gives check from; made once for a position.
+pub(super) struct CheckSquares {
+    king: Square,
+    occupied: Bitboard,
+    pawn: Bitboard,
+    knight: Bitboard,
+    bishop: Bitboard,
+    rook: Bitboard,
+    /// The pieces that give check by leaving the line between the king and a piece behind them.
+    discoverers: Bitboard,
+}
+
+impl CheckSquares {
+    pub fn of(position: &Chess) -> CheckSquares {
+        let attacker = position.turn();
+        let board = position.board();
+        let king = king_of(position, !attacker);
+        let occupied = board.occupied();
+        let ours = board.by_color(attacker);
+        let straight = rook_attacks(king, Bitboard::EMPTY) & board.rooks_and_queens();
+        let diagonal = bishop_attacks(king, Bitboard::EMPTY) & board.bishops_and_queens();
+        let mut discoverers = Bitboard::EMPTY;
+        for slider in (straight | diagonal) & ours {
+            let on_line = between(king, slider) & occupied;
+            if !on_line.more_than_one() {
+                discoverers |= on_line & ours;
+            }
+        }
+        CheckSquares {
+            king,
+            occupied,
+            pawn: pawn_attacks(!attacker, king),
+            knight: knight_attacks(king),
+            bishop: bishop_attacks(king, occupied),
+            rook: rook_attacks(king, occupied),
+            discoverers,
+        }
+    }
+
+    /// Whether a legal move of the position gives check.
+    pub fn given_by(&self, position: &Chess, m: Move) -> bool {
+        let Move::Normal { role, from, to, promotion, .. } = m else {
+            // Castling and en passant change more than one line.
+            return after(position, m).is_check();
+        };
+        let direct = match promotion {
+            // The pawn's own square may be on the line of the new piece.
+            Some(Role::Queen) => queen_attacks(to, self.occupied.without(from)).contains(self.king),
+            Some(Role::Rook) => rook_attacks(to, self.occupied.without(from)).contains(self.king),
+            Some(Role::Bishop) => bishop_attacks(to, self.occupied.without(from)).contains(self.king),
+            Some(_) => self.knight.contains(to),
+            None => match role {
+                Role::Pawn => self.pawn.contains(to),
+                Role::Knight => self.knight.contains(to),
+                Role::Bishop => self.bishop.contains(to),
+                Role::Rook => self.rook.contains(to),
+                Role::Queen => (self.bishop | self.rook).contains(to),
+                Role::King => false,
+            },
+        };
+        direct || self.discoverers.contains(from) && !ray(self.king, from).contains(to)
+    }
+}
+
+/// The position after a legal move.
+pub(super) fn after(position: &Chess, m: Move) -> Chess {
+    let mut next = position.clone();
+    next.play_unchecked(m);
+    next
+}
+
+/// A move that mates at once. Adds the moves that were tried to `nodes`.
+pub(super) fn mate_in_one(position: &Chess, nodes: &mut u64) -> Option<Move> {
+    let checks = CheckSquares::of(position);
+    position.legal_moves().into_iter().find(|&m| {
+        checks.given_by(position, m) && {
+            *nodes += 1;
+            is_mate(&after(position, m))
+        }
+    })
+}
+
+/// How many squares the king of the side that is not to move could go to if it were to move.
+pub(super) fn flights(position: &Chess) -> u32 {
+    flight_squares(position, !position.turn()).count() as u32
+}
+
+/// Whether the side to move, which is in check, is mated.
+fn is_mate(position: &Chess) -> bool {
+    // Nearly every check leaves the king a square: the other replies are seldom generated.
+    flight_squares(position, position.turn()).next().is_none() && position.legal_moves().is_empty()
+}
+
+fn flight_squares(position: &Chess, side: shakmaty::Color) -> impl Iterator<Item = Square> + '_ {
+    let board = position.board();
+    let king = king_of(position, side);
+    let without_king = board.occupied().without(king);
+    (king_attacks(king) & !board.by_color(side))
+        .into_iter()
+        .filter(move |&to| board.attacks_to(to, !side, without_king).is_empty())
+}
+
+fn king_of(position: &Chess, side: shakmaty::Color) -> Square {
+    position.board().king_of(side).expect("each side has a king")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chess::position::Game;
+
+    /// Compares with playing the move, in positions with castling, en passant, promotions, pins and discovered checks.
+    #[test]
+    fn checks_and_mates_are_those_of_the_position_after_the_move() {
+        let mut compared = [0; 3];
+        for fen in [
+            "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+            "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
+            "r3k2r/Pppp1ppp/1b3nbN/nP6/BBP1P3/q4N2/Pp1P2PP/R2Q1RK1 w kq - 0 1",
+            "8/8/8/2k5/3Pp3/8/8/4KB1R b K d3 0 1",
+            "5k2/8/8/8/8/8/8/4K2R w K - 0 1",
+            "4N3/1P1k4/8/3B4/3R1R2/8/3Q4/1r1rK3 w - - 0 1",
+            // After the knight's moves to b3 and c4 and the king's to h8, the rook mates.
+            "6k1/5ppp/8/n7/8/8/8/3RK3 b - - 0 1",
+        ] {
+            let game = Game::from_fen(fen).unwrap();
+            for first in game.legal_moves() {
+                let position = after(game.position(), first);
+                let checks = CheckSquares::of(&position);
+                let mut mates = false;
+                for m in position.legal_moves() {
+                    let next = after(&position, m);
+                    assert_eq!(checks.given_by(&position, m), next.is_check(), "{fen} {first} {m}");
+                    mates |= next.is_checkmate();
+                    compared[usize::from(next.is_check())] += 1;
+                }
+                assert_eq!(mate_in_one(&position, &mut 0).is_some(), mates, "{fen} {first}");
+                compared[2] += usize::from(mates);
+            }
+        }
+        assert!(compared[0] > 1000 && compared[1] > 30 && compared[2] >= 3, "{compared:?}");
+    }
+
+    #[test]
+    fn flights_are_the_squares_that_nobody_attacks() {
+        let flights = |fen| flights(Game::from_fen(fen).unwrap().position());
+        assert_eq!(flights("7k/8/8/8/8/8/8/K5R1 w - - 0 1"), 1, "h7");
+        assert_eq!(flights("7k/8/6K1/8/8/8/8/R7 w - - 0 1"), 1, "g8");
+        assert_eq!(flights("k7/8/8/3K4/8/8/8/8 w - - 0 1"), 3);
+    }
+}

@@ -1,0 +1,159 @@
+//! The root moves that keep the best result.
+//!
+//! The tables store the distance to the next capture or pawn move (DTZ), assuming a fifty-move counter of zero. The
+//! game's counter may be higher, and a distance may be one ply longer than stored ([`MaybeRounded`]), so a win is
+//! certain only if distance and counter leave room for that ply. The ranking is that of Stockfish's `root_probe`.
+
+use shakmaty::{Move, Position};
+use shakmaty_syzygy::{Dtz, MaybeRounded, SyzygyError};
+
+use super::{TableResult, Tables};
+use crate::chess::position::Game;
+
+/// Plies without a capture or pawn move after which the game is drawn.
+const FIFTY_MOVES: i32 = 100;
+
+/// A root move with its distance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableMove {
+    /// The move.
+    pub m: Move,
+    /// Plies to the next capture, pawn move or mate with best play, this move included: positive if the mover wins
+    /// without the fifty-move rule, negative if he loses, 0 in a draw. May be one ply too short.
+    pub dtz: i32,
+}
+
+/// The moves that keep the best result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableMoves {
+    /// The result, for the mover.
+    pub outcome: TableResult,
+    /// The moves, best first: the fastest win, the longest defence. Never empty.
+    pub moves: Vec<TableMove>,
+    /// The number of positions probed.
+    pub hits: u64,
+}
+
+/// The result of a move, from the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum MoveClass {
+    /// Lost within the fifty-move rule.
+    Loss,
+    /// Lost, but drawn by the fifty-move rule.
+    BlessedLoss,
+    Draw,
+    /// Won, but drawn by the fifty-move rule with correct defence.
+    CursedWin,
+    /// Won within the fifty-move rule.
+    Win,
+}
+
+impl TableMoves {
+    /// The wanted moves; of wins only those with the least distance. Each of these brings the next capture, pawn move
+    /// or mate closer, so that a series of them wins, whatever decides among them.
+    pub fn fastest(&self, is_wanted: impl Fn(&Move) -> bool) -> Vec<Move> {
+        let wanted = || self.moves.iter().filter(|known| is_wanted(&known.m));
+        let least = wanted().map(|known| known.dtz).min();
+        let is_fast = |known: &&TableMove| self.outcome != TableResult::Win || Some(known.dtz) == least;
+        wanted().filter(is_fast).map(|known| known.m).collect()
+    }
+}
+
+struct RankedMove {
+    m: Move,
+    dtz: i32,
+    class: MoveClass,
+}
+
+impl Tables {
+    /// The moves that keep the best result reachable in this game, by DTZ.
+    ///
+    /// All wins within the fifty-move rule are kept, unless a position was repeated since the last capture or pawn
+    /// move: then only the fastest is, so that the winning side makes progress. Of wins and losses that the fifty-move
+    /// rule may turn into draws, too, only the fastest or slowest is kept.
+    ///
+    /// `None` without a legal move, with castling rights or too many pieces, or if a table is missing or damaged.
+    pub fn root(&self, game: &Game) -> Option<TableMoves> {
+        let legal = game.legal_moves();
+        if legal.is_empty() || !self.covers(game.position()) {
+            return None;
+        }
+        let ranked: Result<Vec<RankedMove>, SyzygyError> =
+            legal.iter().map(|&m| self.rank(game, m)).collect();
+        let mut ranked = ranked.map_err(|error| self.shared.note_probe(&error)).ok()?;
+        let hits = ranked.len() as u64;
+        // The fastest win and the slowest loss first: both have the least distance, with its sign.
+        ranked.sort_by_key(|a| (std::cmp::Reverse(a.class), a.dtz));
+        let best = ranked.first()?.class;
+        let (class, dtz, clock) = (best, ranked.first()?.dtz, clock(game));
+        let every_ply_counts = match class {
+            MoveClass::Win => self.rules.fifty_moves && has_repeated(game),
+            MoveClass::CursedWin | MoveClass::BlessedLoss => true,
+            MoveClass::Draw => false,
+            // The winning side may need twice the distance.
+            MoveClass::Loss => self.rules.fifty_moves && 2 * -dtz + clock >= FIFTY_MOVES,
+        };
+        ranked.retain(|r| r.class == class && (!every_ply_counts || r.dtz == dtz));
+        let outcome = match class {
+            MoveClass::Win => TableResult::Win,
+            MoveClass::Loss => TableResult::Loss,
+            MoveClass::CursedWin | MoveClass::Draw | MoveClass::BlessedLoss => TableResult::Draw,
+        };
+        let moves = ranked.into_iter().map(|RankedMove { m, dtz, .. }| TableMove { m, dtz }).collect();
+        Some(TableMoves { outcome, moves, hits })
+    }
+
+    fn rank(&self, game: &Game, m: Move) -> Result<RankedMove, SyzygyError> {
+        let mut after = game.clone();
+        after.play(m);
+        let dtz = self.dtz_of(m, &after)?;
+        // The table's result, corrected by the game's counter and repetitions.
+        let class = if after.repetitions() >= 2 { MoveClass::Draw } else { self.class(dtz, clock(game)) };
+        let dtz = if class == MoveClass::Draw { 0 } else { i32::from(dtz.ignore_rounding()) };
+        Ok(RankedMove { m, dtz, class })
+    }
+
+    /// The distance of the move `m`, for its player.
+    fn dtz_of(&self, m: Move, after: &Game) -> Result<MaybeRounded<Dtz>, SyzygyError> {
+        let (base, position) = (&self.shared.base, after.position());
+        if position.is_checkmate() {
+            return Ok(MaybeRounded::Precise(Dtz(1)));
+        }
+        // Sets often lack the tables of drawn material.
+        if position.is_insufficient_material() {
+            return Ok(MaybeRounded::Precise(Dtz(0)));
+        }
+        if m.is_zeroing() {
+            let wdl = -base.probe_wdl_after_zeroing(position)?;
+            return Ok(MaybeRounded::Precise(Dtz::before_zeroing(wdl)));
+        }
+        let dtz = -base.probe_dtz(position)?;
+        Ok(if dtz.is_zero() { dtz } else { dtz.add_plies(1) })
+    }
+
+    fn class(&self, dtz: MaybeRounded<Dtz>, clock: i32) -> MoveClass {
+        let slack = i32::from(dtz.precise().is_none());
+        let dtz = i32::from(dtz.ignore_rounding());
+        let in_time = !self.rules.fifty_moves || dtz.abs() + clock + slack <= FIFTY_MOVES;
+        // For the defender only a certain draw counts as one.
+        let surely_late = self.rules.fifty_moves && dtz.abs() + clock > FIFTY_MOVES;
+        match dtz {
+            0 => MoveClass::Draw,
+            1.. if in_time => MoveClass::Win,
+            1.. => MoveClass::CursedWin,
+            _ if surely_late => MoveClass::BlessedLoss,
+            _ => MoveClass::Loss,
+        }
+    }
+}
+
+/// The fifty-move counter: plies since the last capture or pawn move.
+fn clock(game: &Game) -> i32 {
+    i32::try_from(game.position().halfmoves()).unwrap_or(FIFTY_MOVES)
+}
+
+/// Whether any position since the last capture or pawn move, the current one included, was a repetition.
+fn has_repeated(game: &Game) -> bool {
+    let reversible = game.position().halfmoves() as usize;
+    game.repetitions() > 0 || game.past().iter().rev().take(reversible).any(|past| past.repetitions > 0)
+}

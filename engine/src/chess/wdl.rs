@@ -1,0 +1,107 @@
+//! Win, draw and loss, and their conversion from and to centipawns.
+
+/// Probabilities of win, draw and loss for the side to move; they sum to one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wdl {
+    /// Probability that the mover wins.
+    pub win: f32,
+    /// Probability of a draw.
+    pub draw: f32,
+    /// Probability that the mover loses.
+    pub loss: f32,
+}
+
+impl Wdl {
+    /// A certain win of the mover.
+    pub const WIN: Wdl = Wdl { win: 1.0, draw: 0.0, loss: 0.0 };
+    /// A certain draw.
+    pub const DRAW: Wdl = Wdl { win: 0.0, draw: 1.0, loss: 0.0 };
+    /// A certain loss of the mover.
+    pub const LOSS: Wdl = Wdl { win: 0.0, draw: 0.0, loss: 1.0 };
+
+    /// The expected result, −1 (lost) to 1 (won).
+    pub fn q(self) -> f32 {
+        self.win - self.loss
+    }
+
+    /// Win, draw and loss for a value in centipawns for the mover: with the expected result `q` of
+    /// [`q_of_centipawns`], win `(1 + q)² / 4`, draw `(1 − q²) / 2`, loss `(1 − q)² / 4`, as if two half points
+    /// were won independently with probability `(1 + q) / 2` each.
+    pub fn of_centipawns(centipawns: i32) -> Wdl {
+        let q = q_of_centipawns(centipawns);
+        let both = |q: f32| (1.0 + q) * (1.0 + q) / 4.0;
+        Wdl { win: both(q), draw: (1.0 - q * q) / 2.0, loss: both(-q) }
+    }
+
+    /// The same probabilities for the other side.
+    pub fn flipped(self) -> Wdl {
+        Wdl { win: self.loss, draw: self.draw, loss: self.win }
+    }
+
+    /// The softmax of a network's three logits (win, draw, loss).
+    pub fn from_logits(logits: [f32; 3]) -> Wdl {
+        let mut p = logits;
+        softmax(&mut p);
+        Wdl { win: p[0], draw: p[1], loss: p[2] }
+    }
+}
+
+/// lc0's conversion of expected results to centipawns: `90 · tan(1.5637541897 · q)`.
+const CURVE: (f32, f32) = (90.0, 1.563_754_2);
+
+/// Centipawns of an expected result, −1 to 1, by lc0's conversion: those of stored games, not those that users are shown
+/// ([`shown_centipawns`]).
+pub fn centipawns_of_q(q: f32) -> i32 {
+    (CURVE.0 * (CURVE.1 * q.clamp(-1.0, 1.0)).tan()).round() as i32
+}
+
+/// The expected result, −1 to 1, of a value in centipawns: the inverse of [`centipawns_of_q`].
+pub fn q_of_centipawns(centipawns: i32) -> f32 {
+    ((centipawns as f32 / CURVE.0).atan() / CURVE.1).clamp(-1.0, 1.0)
+}
+
+/// Converts logits to probabilities in place, and returns the logarithm of the sum of their exponentials.
+pub fn softmax(logits: &mut [f32]) -> f32 {
+    let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let mut sum = 0.0;
+    for x in logits.iter_mut() {
+        *x = (*x - max).exp();
+        sum += *x;
+    }
+    logits.iter_mut().for_each(|x| *x /= sum);
+    max + sum.ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn softmax_of_logarithms_gives_proportions() {
+        let mut logits = [1f32.ln(), 2f32.ln() + 50.0, 5f32.ln()];
+        logits[1] -= 50.0;
+        softmax(&mut logits);
+        for (got, want) in logits.iter().zip([0.125, 0.25, 0.625]) {
+            assert!((got - want).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn centipawns_and_expected_results_convert_both_ways() {
+        for centipawns in [-1200, -310, -35, 0, 1, 100, 900, 5000] {
+            let round_trip = centipawns_of_q(q_of_centipawns(centipawns));
+            // Near ±1 a rounding error of q is many centipawns.
+            assert!((round_trip - centipawns).abs() <= centipawns.abs() / 500, "{round_trip}");
+            assert_eq!(Wdl::of_centipawns(centipawns), Wdl::of_centipawns(-centipawns).flipped());
+        }
+        assert!((q_of_centipawns(90) - std::f32::consts::FRAC_PI_4 / 1.563_754_2).abs() < 1e-6);
+        assert_eq!(q_of_centipawns(i32::MAX), 1.0);
+    }
+
+    #[test]
+    fn flipping_twice_changes_nothing() {
+        let wdl = Wdl::from_logits([2.0, 1.0, -1.0]);
+        assert_eq!(wdl.flipped().flipped(), wdl);
+        assert_eq!(wdl.flipped().q(), -wdl.q());
+    }
+}

@@ -1,0 +1,53 @@
+//! Encoding of positions as input tensors and of moves as policy indices.
+//!
+//! Every scheme has a name with a version, which a network's card gives; [`Input`] and [`Policy`] select one by its
+//! name. Only [`sparse`](crate::nets::sparse) reads `sparse/1` and `moves/1`.
+//!
+//! | input | shape | view | content |
+//! |---|---|---|---|
+//! | `planes72/1` | `[72, 8, 8]` | mover's | [`planes72`]: three plies of history, rights, counters, repetition, attack features |
+//! | `planes19/1` | `[19, 8, 8]` | mover's | [`planes19`]: the board, repetition, castling rights, side to move |
+//! | `planes14/1` | `[14, 8, 8]` | turned by 180° for Black | [`planes14`]: the board, repetition |
+//! | `onehot832/1` | `[832]` | White's | [`onehot832`]: the board |
+//! | `lc0-112/1` | `[112, 8, 8]` | mover's | [`lc0_112`]: seven plies of history, repetition, rights, half-move clock, side to move |
+//! | `planes119/1` | `[119, 8, 8]` | turned by 180° for Black | [`planes119`]: seven plies of history, repetition, side to move, counters, castling rights |
+//! | `sparse/1` | 3297 binary features | mover's, king on files e–h | [`sparse1`]: pieces with attackers and defenders, rights, last move, repetition, clock |
+//!
+//! | policy | indices | view | castling | index |
+//! |---|---|---|---|---|
+//! | `az4672/1` | 64 · 73 | mover's | two squares | [`az4672`]: AlphaZero's origin and type of move |
+//! | `gym4672/1` | 64 · 73 | turned by 180° for Black | two squares | [`gym4672`]: the same, under-promotions in another order |
+//! | `uci1968/1` | 1968 | White's | two squares | [`uci1968`]: a UCI move, absolute |
+//! | `uci1968m/1` | 1968 | mover's | two squares | [`uci1968`]: the same, mirrored for Black |
+//! | `lc0-1858/1` | 1858 | mover's | king takes rook | [`lc0_1858`]: Leela's moves |
+//! | `moves/1` | 7336 and 3328 rows | mover's, king on files e–h | the king's target | [`moves1`]: two rows a move, which also tell exchange, check, capture |
+//!
+//! "Mover's view": the side to move plays up the board. For Black, ranks are mirrored
+//! (`square ^ 56`, files unchanged) and colours are swapped. Squares are a1 = 0 … h8 = 63. Castling by two
+//! squares becomes king takes rook if king or rook are not on their standard squares.
+
+mod planes;
+pub mod planes72;
+pub mod planes19;
+pub mod planes14;
+pub mod planes119;
+pub mod onehot832;
+pub mod lc0_112;
+mod moves;
+pub mod az4672;
+pub mod gym4672;
+pub mod uci1968;
+pub mod lc0_1858;
+mod view;
+mod static_exchange;
+pub mod sparse1;
+pub mod moves1;
+mod scheme;
+mod decode;
+
+pub use decode::{DecodeError, Decoded, decode, decode_features};
+pub use lc0_112::Planes112;
+pub use moves::PolicyIndex;
+pub use planes72::Planes72;
+pub use planes119::Planes119;
+pub use scheme::{Input, Policy};

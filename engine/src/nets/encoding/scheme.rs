@@ -1,0 +1,182 @@
+//! The schemes by name, as a network's card selects them.
+
+use shakmaty::{Color, Move, Position};
+
+use super::planes::write_all;
+use super::{
+    PolicyIndex, az4672, gym4672, lc0_112, lc0_1858, onehot832, planes14, planes19, planes72, planes119,
+    uci1968,
+};
+use crate::chess::position::Game;
+
+/// An input scheme: the encoding of a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// `planes72/1`
+    Planes72,
+    /// `planes19/1`
+    Planes19,
+    /// `planes14/1`
+    Planes14,
+    /// `onehot832/1`
+    Onehot832,
+    /// `lc0-112/1`
+    Lc0112,
+    /// `planes119/1`
+    Planes119,
+}
+
+impl Input {
+    /// All input schemes.
+    pub const ALL: [Input; 6] = [
+        Input::Planes72,
+        Input::Planes19,
+        Input::Planes14,
+        Input::Onehot832,
+        Input::Lc0112,
+        Input::Planes119,
+    ];
+
+    /// The scheme's name in cards.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Input::Planes72 => planes72::NAME,
+            Input::Planes19 => planes19::NAME,
+            Input::Planes14 => planes14::NAME,
+            Input::Onehot832 => onehot832::NAME,
+            Input::Lc0112 => lc0_112::NAME,
+            Input::Planes119 => planes119::NAME,
+        }
+    }
+
+    /// The scheme of this name.
+    pub fn named(name: &str) -> Option<Input> {
+        Input::ALL.into_iter().find(|scheme| scheme.name() == name)
+    }
+
+    /// The shape of one position's tensor.
+    pub const fn shape(self) -> &'static [usize] {
+        match self {
+            Input::Planes72 => &[planes72::PLANES, 8, 8],
+            Input::Planes19 => &[planes19::PLANES, 8, 8],
+            Input::Planes14 => &[planes14::PLANES, 8, 8],
+            Input::Onehot832 => &[onehot832::INPUT_SIZE],
+            Input::Lc0112 => &[lc0_112::PLANES, 8, 8],
+            Input::Planes119 => &[planes119::PLANES, 8, 8],
+        }
+    }
+
+    /// Floats of one position's tensor.
+    pub fn size(self) -> usize {
+        self.shape().iter().product()
+    }
+
+    /// Writes the tensor of `game`'s current position.
+    ///
+    /// # Panics
+    ///
+    /// Unless `out` holds [`Input::size`] floats.
+    pub fn write(self, game: &Game, out: &mut [f32]) {
+        match self {
+            Input::Planes72 => planes72::encode(game).write(out),
+            Input::Planes19 => write_all(&planes19::encode(game), out),
+            Input::Planes14 => write_all(&planes14::encode(game), out),
+            Input::Onehot832 => onehot832::write(&onehot832::encode(game), out),
+            Input::Lc0112 => lc0_112::encode(game).write(out),
+            Input::Planes119 => planes119::encode(game).write(out),
+        }
+    }
+
+    /// Passes the content of the tensor of `game`'s current position to `read`: bit masks, and the values that are
+    /// neither 0 nor 1. They are equal for two positions if and only if the tensors are.
+    pub fn read<T>(self, game: &Game, read: impl FnOnce(&[u64], &[f32]) -> T) -> T {
+        match self {
+            Input::Planes72 => {
+                let planes = planes72::encode(game);
+                read(&planes.masks, &planes.scalars)
+            }
+            Input::Planes19 => read(&planes19::encode(game), &[]),
+            Input::Planes14 => read(&planes14::encode(game), &[]),
+            Input::Onehot832 => read(&onehot832::encode(game), &[]),
+            Input::Lc0112 => {
+                let planes = lc0_112::encode(game);
+                read(&planes.masks, &[planes.clock])
+            }
+            Input::Planes119 => {
+                let planes = planes119::encode(game);
+                read(&planes.masks, &planes.scalars)
+            }
+        }
+    }
+
+    /// The tensor `[n] + shape` of these positions.
+    pub fn tensor(self, games: &[Game]) -> Vec<f32> {
+        let mut tensor = vec![0.0; games.len() * self.size()];
+        games.iter().zip(tensor.chunks_exact_mut(self.size())).for_each(|(game, out)| self.write(game, out));
+        tensor
+    }
+}
+
+/// A policy scheme: the mapping of moves to outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// `az4672/1`
+    Az4672,
+    /// `gym4672/1`
+    Gym4672,
+    /// `uci1968/1`
+    Uci1968,
+    /// `uci1968m/1`
+    Uci1968m,
+    /// `lc0-1858/1`
+    Lc01858,
+}
+
+impl Policy {
+    /// All policy schemes.
+    pub const ALL: [Policy; 5] =
+        [Policy::Az4672, Policy::Gym4672, Policy::Uci1968, Policy::Uci1968m, Policy::Lc01858];
+
+    /// The scheme's name in cards.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Policy::Az4672 => az4672::NAME,
+            Policy::Gym4672 => gym4672::NAME,
+            Policy::Uci1968 => uci1968::NAME,
+            Policy::Uci1968m => uci1968::MIRRORED,
+            Policy::Lc01858 => lc0_1858::NAME,
+        }
+    }
+
+    /// The scheme of this name.
+    pub fn named(name: &str) -> Option<Policy> {
+        Policy::ALL.into_iter().find(|scheme| scheme.name() == name)
+    }
+
+    /// The number of indices.
+    pub const fn size(self) -> usize {
+        match self {
+            Policy::Az4672 => az4672::SIZE,
+            Policy::Gym4672 => gym4672::SIZE,
+            Policy::Uci1968 | Policy::Uci1968m => uci1968::SIZE,
+            Policy::Lc01858 => lc0_1858::SIZE,
+        }
+    }
+
+    /// The index of a legal move of the side `turn`.
+    pub fn index(self, turn: Color, m: Move) -> PolicyIndex {
+        match self {
+            Policy::Az4672 => az4672::index(turn, m),
+            Policy::Gym4672 => gym4672::index(turn, m),
+            Policy::Uci1968 => uci1968::index(m),
+            Policy::Uci1968m => uci1968::index_mirrored(turn, m),
+            Policy::Lc01858 => lc0_1858::index(turn, m),
+        }
+    }
+
+    /// The legal move of `game` with this index, if there is one.
+    pub fn find(self, game: &Game, index: PolicyIndex) -> Option<Move> {
+        let turn = game.position().turn();
+        game.legal_moves().into_iter().find(|m| self.index(turn, *m) == index)
+    }
+}

@@ -1,0 +1,81 @@
+//! The check of a network against the golden answers of its card.
+
+use thiserror::Error;
+
+use super::card::{Card, Golden, ValueScheme};
+use super::{EvalError, Evaluator, Request};
+use crate::chess::position::Game;
+
+/// Why a network failed the check.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum GoldenError {
+    /// It cannot be run.
+    #[error(transparent)]
+    Evaluation(#[from] EvalError),
+    /// A golden position is invalid, or an answer differs by more than the card's tolerance.
+    #[error("{0}")]
+    Wrong(String),
+}
+
+/// Evaluates the card's golden positions in one batch, or the initial position if it has none, and
+/// compares the answers within [`Card::tolerance`].
+///
+/// # Errors
+///
+/// If the evaluator fails, a golden position is invalid, or an answer differs.
+pub fn check(evaluator: &mut dyn Evaluator, card: &Card) -> Result<(), GoldenError> {
+    compare(evaluator, &card.golden, card.schemes.value, card.tolerance())
+}
+
+/// [`check`] with golden answers, value scheme and tolerance given apart, for networks whose card is another.
+///
+/// # Errors
+///
+/// As [`check`].
+pub fn compare(
+    evaluator: &mut dyn Evaluator,
+    golden: &[Golden],
+    value: ValueScheme,
+    tolerance: f32,
+) -> Result<(), GoldenError> {
+    let mut games: Vec<Game> = golden.iter().map(game).collect::<Result<_, _>>()?;
+    if games.is_empty() {
+        // Nothing to compare with, but the network must run.
+        games.push(Game::new());
+    }
+    let legal: Vec<_> = games.iter().map(Game::legal_moves).collect();
+    let requests: Vec<Request<'_>> =
+        games.iter().zip(&legal).map(|(game, moves)| Request { game, moves }).collect();
+    let answers = evaluator.evaluate(&requests)?;
+    for ((golden, answer), moves) in golden.iter().zip(&answers).zip(&legal) {
+        let check = |what: &str, got: f32, want: f32| {
+            if (got - want).abs() <= tolerance {
+                Ok(())
+            } else {
+                let place = format!("{} {}", golden.fen, golden.moves);
+                Err(GoldenError::Wrong(format!("{what} {got:.4} instead of {want:.4} in {}", place.trim())))
+            }
+        };
+        if value == ValueScheme::Wdl {
+            check("win", answer.wdl.win, golden.wdl[0])?;
+            check("draw", answer.wdl.draw, golden.wdl[1])?;
+            check("loss", answer.wdl.loss, golden.wdl[2])?;
+        }
+        for (m, prior) in moves.iter().zip(&answer.priors) {
+            let uci = Game::uci(*m, false);
+            let missing = || GoldenError::Wrong(format!("no answer for {uci} in {}", golden.fen));
+            let want = golden.policy.get(&uci).copied().ok_or_else(missing)?;
+            check(&uci, *prior, want)?;
+        }
+    }
+    Ok(())
+}
+
+fn game(golden: &Golden) -> Result<Game, GoldenError> {
+    let game = Game::from_uci(Some(&golden.fen), golden.moves.split_whitespace())
+        .map_err(|error| GoldenError::Wrong(error.to_string()))?;
+    if game.legal_moves().is_empty() {
+        return Err(GoldenError::Wrong(format!("no legal move in {} {}", golden.fen, golden.moves)));
+    }
+    Ok(game)
+}

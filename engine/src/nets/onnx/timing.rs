@@ -1,0 +1,87 @@
+//! The measurement that chooses between fp32 and int8 on this machine.
+
+use std::time::{Duration, Instant};
+
+use super::session::OnnxSession;
+use crate::chess::position::Game;
+use crate::nets::eval::{EvalError, Precision};
+
+/// The median time of a batch in either precision.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PrecisionTiming {
+    /// In fp32, milliseconds.
+    pub fp32_ms: f64,
+    /// In int8, milliseconds.
+    pub int8_ms: f64,
+}
+
+/// The speed-up below which int8 is not chosen: it is slightly less accurate.
+const MIN_SPEEDUP: f64 = 1.1;
+
+/// Duration of the measurement, unless a batch takes longer.
+const TIME: Duration = Duration::from_millis(60);
+
+/// The fewest runs of each precision.
+const MIN_RUNS: usize = 3;
+
+/// Larger batches take longer and compare no differently.
+const LARGEST_BATCH: usize = 32;
+
+/// The batches that are measured for an evaluator of batches of up to `batch`.
+pub fn measured_batch(batch: usize) -> usize {
+    batch.clamp(1, LARGEST_BATCH)
+}
+
+impl PrecisionTiming {
+    /// Runs both sessions alternately and takes the medians, so that changes of the machine's speed
+    /// affect both alike.
+    ///
+    /// # Errors
+    ///
+    /// If a session fails.
+    pub fn measure(
+        fp32: &mut OnnxSession,
+        int8: &mut OnnxSession,
+        batch: usize,
+    ) -> Result<PrecisionTiming, EvalError> {
+        let positions = vec![Game::new(); measured_batch(batch)];
+        let input = fp32.schemes().input.tensor(&positions);
+        // The first run of a session allocates its memory.
+        fp32.run(&input, |_| ())?;
+        int8.run(&input, |_| ())?;
+        let (mut slow, mut fast) = (Vec::new(), Vec::new());
+        let begin = Instant::now();
+        while slow.len() < MIN_RUNS || begin.elapsed() < TIME {
+            for (session, times) in [(&mut *fp32, &mut slow), (&mut *int8, &mut fast)] {
+                let start = Instant::now();
+                session.run(&input, |_| ())?;
+                times.push(start.elapsed().as_secs_f64() * 1e3);
+            }
+        }
+        Ok(PrecisionTiming { fp32_ms: median(&mut slow), int8_ms: median(&mut fast) })
+    }
+
+    /// The precision to play with: int8 if it is at least a tenth faster.
+    pub fn better(self) -> Precision {
+        if self.int8_ms * MIN_SPEEDUP <= self.fp32_ms { Precision::Int8 } else { Precision::Fp32 }
+    }
+}
+
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or(f64::INFINITY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn int8_must_be_a_tenth_faster() {
+        let better = |fp32_ms, int8_ms| PrecisionTiming { fp32_ms, int8_ms }.better();
+        assert_eq!(better(3.0, 1.0), Precision::Int8);
+        assert_eq!(better(1.1, 1.0), Precision::Int8);
+        assert_eq!(better(1.05, 1.0), Precision::Fp32, "less than a tenth");
+        assert_eq!(better(1.0, 2.0), Precision::Fp32);
+    }
+}

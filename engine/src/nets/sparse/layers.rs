@@ -1,0 +1,145 @@
+//! The layers of a network, over its integers.
+
+use crate::nets::encoding::moves1::Rows;
+
+use super::integers::{Bytes, LAYER_SUM_STEPS, Lanes, UNITS, Weights};
+use super::simd::{PlacedNumbers, Simd};
+
+/// The largest sum of embeddings that counts: 1.
+const ONE: i16 = 255;
+
+/// Adds up the bias and the embeddings of the features, for [`Lanes`] `start` and following of a row.
+#[inline(always)]
+pub(super) fn accumulate<S: Simd>(weights: &Weights, features: &[u16], start: usize, sums: &mut [Lanes]) {
+    let mut done = 0;
+    while done < sums.len() {
+        // Chunks are of one constant size for the compiler to keep them in registers; the rest is done in pairs.
+        let place = start + done;
+        let size = match S::SUMS {
+            8 if sums.len() - done >= 8 => add_up::<8>(weights, features, place, &mut sums[done..]),
+            4.. if sums.len() - done >= 4 => add_up::<4>(weights, features, place, &mut sums[done..]),
+            _ => add_up::<2>(weights, features, place, &mut sums[done..]),
+        };
+        done += size;
+    }
+}
+
+#[inline(always)]
+fn add_up<const N: usize>(weights: &Weights, features: &[u16], place: usize, out: &mut [Lanes]) -> usize {
+    let chunk =
+        |table: &[Lanes], start: usize| -> [Lanes; N] { *table[start..].first_chunk().expect("a whole row") };
+    let mut sums = chunk(&weights.bias, place);
+    for feature in features {
+        let start = usize::from(*feature) * weights.lanes + place;
+        let row: &[Lanes; N] = weights.embedding[start..].first_chunk().expect("a whole row");
+        for (sums, row) in sums.iter_mut().zip(row) {
+            for (sum, weight) in sums.0.iter_mut().zip(&row.0) {
+                *sum = sum.wrapping_add(*weight);
+            }
+        }
+    }
+    out[..N].copy_from_slice(&sums);
+    N
+}
+
+/// The policy's hidden units: clipped sums of the first half times those of the second, 0 to 127.
+#[inline(always)]
+pub(super) fn hidden(sums: &[Lanes], hidden: &mut [Bytes<u8>]) {
+    let (first, second) = sums.split_at(sums.len() / 2);
+    let pairs = first.as_chunks::<2>().0.iter().zip(second.as_chunks::<2>().0);
+    for ((first, second), out) in pairs.zip(hidden) {
+        for half in 0..2 {
+            for lane in 0..32 {
+                let a = first[half].0[lane].clamp(0, ONE) as u16;
+                let b = second[half].0[lane].clamp(0, ONE) as u16;
+                out.0[32 * half + lane] = ((a * b + 256) >> 9) as u8;
+            }
+        }
+    }
+}
+
+/// The logits of moves, in steps.
+#[inline(always)]
+pub(super) fn logits<S: Simd>(
+    simd: S,
+    weights: &Weights,
+    hidden: &[Bytes<u8>],
+    rows: &[Rows],
+    out: &mut [i32],
+) {
+    let width = weights.row_bytes;
+    for (rows, logit) in rows.iter().zip(out) {
+        let (a, b) = (usize::from(rows.a), usize::from(rows.b));
+        let bias = weights.row_bias_a[a] + weights.row_bias_b[b];
+        let row_a = &weights.rows_a[a * width..][..width];
+        let row_b = &weights.rows_b[b * width..][..width];
+        *logit = bias + simd.products(hidden, row_a, row_b);
+    }
+}
+
+/// The value's squared sums, 0 to 4064, in place.
+#[inline(always)]
+pub(super) fn squares(sums: &mut [Lanes]) {
+    for sums in sums {
+        for sum in &mut sums.0 {
+            let clipped = (*sum).clamp(0, ONE) as u16;
+            *sum = ((clipped * clipped + 8) >> 4) as i16;
+        }
+    }
+}
+
+/// The logits of win, draw and loss.
+#[inline(always)]
+pub(super) fn value<S: Simd>(
+    simd: S,
+    weights: &Weights,
+    squares: &[Lanes],
+    pairs: &mut PlacedNumbers,
+) -> [f32; 3] {
+    // About half of the pairs of inputs are zero and are left out.
+    pairs.clear();
+    for (lanes, first) in squares.iter().zip((0..).step_by(UNITS)) {
+        simd.append_nonzero(pulp::cast(lanes.0), first, pairs);
+    }
+    let mut logits = weights.output_bias;
+    let mut done = 0;
+    while done < weights.layer_lanes {
+        // As in `accumulate`.
+        done += match weights.layer_lanes - done {
+            4.. => add_units::<S, 4>(simd, weights, pairs, done, &mut logits),
+            2.. => add_units::<S, 2>(simd, weights, pairs, done, &mut logits),
+            _ => add_units::<S, 1>(simd, weights, pairs, done, &mut logits),
+        };
+    }
+    logits
+}
+
+/// Adds what N times [`UNITS`] units of the value's first layer, from `place` on, contribute to the logits.
+#[inline(always)]
+fn add_units<S: Simd, const N: usize>(
+    simd: S,
+    weights: &Weights,
+    pairs: &PlacedNumbers,
+    place: usize,
+    logits: &mut [f32; 3],
+) -> usize {
+    const SCALE: f32 = (1.0 / LAYER_SUM_STEPS) as f32;
+    let bias: &[[i32; UNITS]; N] = weights.layer_bias[place..].first_chunk().expect("whole lanes");
+    let mut sums = bias.map(|bias| simd.sums(bias));
+    for (pair, input) in pairs.iter() {
+        let rows: &[Lanes; N] =
+            weights.layer[input * weights.layer_lanes + place..].first_chunk().expect("whole lanes");
+        for (sums, row) in sums.iter_mut().zip(rows) {
+            *sums = simd.add_products(*sums, pair, row);
+        }
+    }
+    let units = sums.map(|sums| simd.numbers(sums));
+    for (sum, output) in units.as_flattened().iter().zip(&weights.output[UNITS * place..]) {
+        let clipped = (*sum as f32 * SCALE).clamp(0.0, 1.0);
+        let unit = clipped * clipped;
+        for (logit, weight) in logits.iter_mut().zip(output) {
+            *logit += unit * weight;
+        }
+    }
+    N
+}

@@ -1,0 +1,73 @@
+//! Minimax with alpha-beta pruning (Knuth, Moore: An Analysis of Alpha-Beta Pruning, 1975).
+
+use std::cmp::Reverse;
+
+use shakmaty::{Chess, Move, Position, Role};
+
+use super::deepening::{DepthSearch, terminal_value};
+use super::root_moves::{INFINITE, MinimaxValue};
+use crate::nets::eval::material;
+
+/// The search window, for the side to move.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// The side to move already has a move elsewhere that is worth this.
+    pub alpha: MinimaxValue,
+    /// The opponent already has a way to avoid more than this.
+    pub beta: MinimaxValue,
+}
+
+impl Window {
+    /// The same window for the other side.
+    fn flipped(self) -> Window {
+        Window { alpha: -self.beta, beta: -self.alpha }
+    }
+}
+
+impl DepthSearch<'_, '_> {
+    /// Like [`DepthSearch::minimax`] where the value is inside the window. Otherwise (fail-soft) the result is a bound
+    /// on the same side of the window as the true value.
+    pub(super) fn alpha_beta(
+        &mut self,
+        position: &Chess,
+        depth: u32,
+        ply: u32,
+        mut window: Window,
+        pv: &mut Vec<Move>,
+    ) -> Option<MinimaxValue> {
+        pv.clear();
+        let mut legal = position.legal_moves();
+        if let Some(value) = terminal_value(position, &legal, ply) {
+            return Some(value);
+        }
+        if depth == 0 {
+            return Some(material::for_mover(position));
+        }
+        legal.sort_by_key(|m| Reverse(mvv_lva(*m)));
+        let mut best = -INFINITE;
+        let mut reply = Vec::new();
+        for m in legal {
+            let mut next = position.clone();
+            next.play_unchecked(m);
+            self.count_node()?;
+            let value = -self.alpha_beta(&next, depth - 1, ply + 1, window.flipped(), &mut reply)?;
+            if value > best {
+                best = value;
+                pv.clear();
+                pv.push(m);
+                pv.append(&mut reply);
+            }
+            window.alpha = window.alpha.max(best);
+            if window.alpha >= window.beta {
+                break;
+            }
+        }
+        Some(best)
+    }
+}
+
+/// Move ordering key: captures by most valuable victim, then promotions, then the least valuable attacker.
+pub fn mvv_lva(m: Move) -> (Option<Role>, Option<Role>, Reverse<Role>) {
+    let victim = if m.is_en_passant() { Some(Role::Pawn) } else { m.capture() };
+    (victim, m.promotion(), Reverse(m.role()))
+}

@@ -1,0 +1,147 @@
+//! Iterative deepening over the root moves, for minimax and alpha-beta.
+
+use std::cmp::Reverse;
+
+use shakmaty::{Chess, Move, MoveList, Position};
+
+use super::PlayerTask;
+use super::alpha_beta::{Window, mvv_lva};
+use super::root_moves::{INFINITE, MinimaxValue, ScoredMove, ScoredMoves, mated};
+use super::stop_check::StopCheck;
+use crate::chess::position::Game;
+use crate::search::EndReason;
+
+/// Nodes between two calls of the observer: some tenths of a millisecond.
+const NODES_PER_CHECK: u64 = 1024;
+
+/// The greatest depth, in plies.
+const MAX_DEPTH: u32 = 64;
+
+/// How a depth-limited search visits the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FullWidthMethod {
+    /// Every sequence of moves.
+    Minimax,
+    /// Captures first, and with alpha-beta pruning.
+    AlphaBeta,
+}
+
+/// The result of a search to one fixed depth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FullWidthResult {
+    /// The root moves with their values for the side that makes them, best first: centipawns, or 1,000,000 for mate in
+    /// one ply, less one for each further ply. With alpha-beta the best move's value is exact and the others are upper
+    /// bounds.
+    pub values: Vec<(Move, i32)>,
+    /// Moves made below the root, without those at the root.
+    pub nodes: u64,
+}
+
+/// Searches all moves to `depth` plies (at least 1) and values the leaves by
+/// [material and squares](crate::nets::eval::material), as the notebook does. Nothing ends it early.
+pub fn full_width(method: FullWidthMethod, game: &Game, depth: u32) -> FullWidthResult {
+    let moves = game.legal_moves();
+    let mut search =
+        DepthSearch { method, lines: 1, roots: ScoredMoves::new(game, &moves), stop_check: None };
+    let completed = search.iteration(depth.max(1));
+    debug_assert!(completed.is_some(), "nothing stops it");
+    let values = search.roots.moves.iter().map(|root| (root.m, root.value)).collect();
+    FullWidthResult { values, nodes: search.roots.nodes - moves.len() as u64 }
+}
+
+/// Searches `moves` to increasing depths until `stop_check` or the task's depth ends it, or only mates are left.
+pub fn deepen(
+    method: FullWidthMethod,
+    task: &PlayerTask,
+    moves: &MoveList,
+    stop_check: &mut StopCheck<'_>,
+) -> ScoredMoves {
+    let roots = ScoredMoves::new(&task.game, moves);
+    let mut search = DepthSearch { method, lines: task.lines.max(1), roots, stop_check: Some(stop_check) };
+    let max_depth = task.limits.depth.unwrap_or(MAX_DEPTH).clamp(1, MAX_DEPTH);
+    while search.continues(max_depth) && search.iteration(search.roots.depth + 1).is_some() {}
+    search.roots
+}
+
+/// A depth-limited search and its state.
+pub struct DepthSearch<'s, 'o> {
+    method: FullWidthMethod,
+    /// How many of the best moves need exact values.
+    lines: usize,
+    roots: ScoredMoves,
+    /// What may end the search early, if anything.
+    stop_check: Option<&'s mut StopCheck<'o>>,
+}
+
+impl DepthSearch<'_, '_> {
+    /// Whether to search another depth.
+    fn continues(&mut self, max_depth: u32) -> bool {
+        let ScoredMoves { depth, .. } = self.roots;
+        let Some(stop_check) = self.stop_check.as_mut().filter(|_| depth > 0) else { return true };
+        if depth >= max_depth {
+            stop_check.end(EndReason::Limit);
+        } else if self.roots.are_mates(self.lines) {
+            stop_check.end(EndReason::Exhausted);
+        }
+        !stop_check.should_stop(&self.roots)
+    }
+
+    /// Searches all moves to `depth` plies. `None` if stopped before the end; the moves searched until then keep their
+    /// new values.
+    fn iteration(&mut self, depth: u32) -> Option<()> {
+        self.roots.current_depth = depth;
+        // Later depths begin with the order of the previous one.
+        if self.roots.depth == 0 && self.method == FullWidthMethod::AlphaBeta {
+            self.roots.moves.sort_by_key(|root| Reverse(mvv_lva(root.m)));
+        }
+        for index in 0..self.roots.moves.len() {
+            let before = self.roots.nodes;
+            self.count_node()?;
+            let root = self.roots.moves[index].clone();
+            let mut pv = Vec::new();
+            let value = match self.method {
+                _ if root.drawn => 0,
+                FullWidthMethod::Minimax => -self.minimax(&root.after, depth - 1, 1, &mut pv)?,
+                FullWidthMethod::AlphaBeta => {
+                    // Only moves better than the last of the wanted lines need an exact value.
+                    let alpha = match index.checked_sub(self.lines) {
+                        Some(_) => self.roots.moves[self.lines - 1].value,
+                        None => -INFINITE,
+                    };
+                    let window = Window { alpha: -INFINITE, beta: -alpha };
+                    -self.alpha_beta(&root.after, depth - 1, 1, window, &mut pv)?
+                }
+            };
+            pv.insert(0, root.m);
+            let nodes = root.nodes + self.roots.nodes - before;
+            self.roots.moves[index] = ScoredMove { value, pv, nodes, ..root };
+            self.roots.rank(index);
+        }
+        self.roots.depth = depth;
+        Some(())
+    }
+
+    /// Counts a move that is about to be made. `None` if the search has to end first. The first depth always
+    /// completes: it takes microseconds, and gives a move to play.
+    pub(super) fn count_node(&mut self) -> Option<()> {
+        let nodes = self.roots.nodes;
+        if self.roots.depth > 0
+            && let Some(stop_check) = &mut self.stop_check
+            && (stop_check.limit_reached(nodes)
+                || (nodes.is_multiple_of(NODES_PER_CHECK) && stop_check.should_stop(&self.roots)))
+        {
+            return None;
+        }
+        self.roots.nodes += 1;
+        Some(())
+    }
+}
+
+/// The value for the side to move if the game is over at `position`, `ply` plies from the root: checkmate, stalemate
+/// or insufficient material.
+pub fn terminal_value(position: &Chess, legal: &MoveList, ply: u32) -> Option<MinimaxValue> {
+    if legal.is_empty() {
+        return Some(if position.is_check() { mated(ply) } else { 0 });
+    }
+    position.is_insufficient_material().then_some(0)
+}

@@ -1,0 +1,160 @@
+//! The root moves of a depth-limited search, with their values.
+
+use std::cmp::Reverse;
+
+use shakmaty::{Chess, Move, MoveList};
+
+use crate::chess::position::{DrawReason, Game, Outcome};
+use crate::nets::eval::Wdl;
+use crate::search::{MoveStats, PvLine, Report, Score, SearchCounters, SearchView};
+
+/// A value for the side to move: centipawns, or a mate.
+pub type MinimaxValue = i32;
+
+/// The value of mate in one ply; each further ply subtracts one.
+pub const MATE: MinimaxValue = 1_000_000;
+/// More than any value.
+pub const INFINITE: MinimaxValue = MATE + 1;
+/// Values beyond are mates: material is worth far less, and no search is so deep.
+const MATE_THRESHOLD: MinimaxValue = MATE - 1000;
+
+/// The value of being mated `ply` plies from the root.
+pub fn mated(ply: u32) -> MinimaxValue {
+    ply as MinimaxValue - INFINITE
+}
+
+/// A root move.
+#[derive(Clone, Debug)]
+pub struct ScoredMove {
+    /// The move.
+    pub m: Move,
+    /// The position after it.
+    pub after: Chess,
+    /// Whether it ends the game in a draw by threefold repetition or by the fifty-move rule.
+    pub drawn: bool,
+    /// The value for the side that makes it, from the last depth that it was searched to: exact for as many of the
+    /// best moves as were asked for, an upper bound for the others.
+    pub value: MinimaxValue,
+    /// The principal variation, which begins with the move.
+    pub pv: Vec<Move>,
+    /// Moves made in its searches so far, itself included.
+    pub nodes: u64,
+}
+
+impl ScoredMove {
+    /// The value as win, draw and loss.
+    fn wdl(&self) -> Wdl {
+        match score(self.value) {
+            Score::Mate(moves) if moves > 0 => Wdl::WIN,
+            Score::Mate(_) => Wdl::LOSS,
+            Score::Cp(centipawns) => Wdl::of_centipawns(centipawns),
+        }
+    }
+}
+
+/// All root moves, and the counters of the search.
+#[derive(Clone, Debug)]
+pub struct ScoredMoves {
+    game: Game,
+    /// First the moves that the current depth has searched, best first; then the others, in the order of the
+    /// previous depth.
+    pub moves: Vec<ScoredMove>,
+    /// Moves made, including those at the root.
+    pub nodes: u64,
+    /// The greatest depth to which all moves were searched, in plies.
+    pub depth: u32,
+    /// The depth of the current iteration, in plies.
+    pub current_depth: u32,
+}
+
+impl ScoredMoves {
+    /// For `moves` in the current position of `game`, none of them searched yet.
+    pub fn new(game: &Game, moves: &MoveList) -> ScoredMoves {
+        let root_move = |m: &Move| {
+            let mut next = game.clone();
+            next.play(*m);
+            let outcome = next.outcome();
+            let drawn = Some(Outcome::Draw(DrawReason::Threefold)) == outcome
+                || Some(Outcome::Draw(DrawReason::FiftyMoves)) == outcome;
+            ScoredMove { m: *m, after: next.position().clone(), drawn, value: 0, pv: vec![*m], nodes: 0 }
+        };
+        let moves = moves.iter().map(root_move).collect();
+        ScoredMoves { game: game.clone(), moves, nodes: 0, depth: 0, current_depth: 0 }
+    }
+
+    /// Sorts the move at `index`, which has just been searched, into those before it.
+    pub fn rank(&mut self, index: usize) {
+        if let Some(searched) = self.moves.get_mut(..=index) {
+            // Stable: among equal values the move that was searched first stays first.
+            searched.sort_by_key(|root| Reverse(root.value));
+        }
+    }
+
+    /// Whether the best `lines` moves all end in mate: those values are exact, and no greater depth changes them.
+    pub fn are_mates(&self, lines: usize) -> bool {
+        self.moves.iter().take(lines).all(|root| matches!(score(root.value), Score::Mate(_)))
+    }
+
+    /// A root move's principal variation, cut where the game ends.
+    fn variation(&self, root: &ScoredMove) -> Vec<Move> {
+        let mut game = self.game.clone();
+        let is_playable = |m: &&Move| {
+            let ongoing = game.outcome().is_none();
+            game.play(**m);
+            ongoing
+        };
+        root.pv.iter().take_while(is_playable).copied().collect()
+    }
+
+    fn line(&self, root: &ScoredMove) -> PvLine {
+        PvLine { pv: self.variation(root), score: score(root.value), wdl: root.wdl(), visits: 0 }
+    }
+}
+
+/// A value as a UCI score.
+pub fn score(value: MinimaxValue) -> Score {
+    if value.abs() < MATE_THRESHOLD {
+        return Score::Cp(value);
+    }
+    let plies = INFINITE - value.abs();
+    Score::Mate(if value > 0 { (plies + 1) / 2 } else { -(plies / 2) })
+}
+
+impl SearchView for ScoredMoves {
+    /// The visits are moves made, Q and V are the value; the method has no prior, so that all are equal.
+    fn shown_stats(&self) -> Vec<MoveStats> {
+        let prior = 1.0 / self.moves.len().max(1) as f32;
+        let stats = |root: &ScoredMove| MoveStats {
+            m: root.m,
+            visits: root.nodes,
+            in_flight: 0,
+            prior,
+            q: root.wdl().q(),
+            wdl: root.wdl(),
+            u: 0.0,
+            value: (root.nodes > 0).then(|| root.wdl().q()),
+            proof: None,
+        };
+        self.moves.iter().map(stats).collect()
+    }
+
+    fn visits(&self) -> u64 {
+        self.nodes
+    }
+
+    fn best(&self) -> Option<Move> {
+        self.moves.first().map(|root| root.m)
+    }
+
+    fn report(&self, multipv: usize) -> Report {
+        Report {
+            visits: self.nodes,
+            counters: SearchCounters::default(),
+            depth: self.depth,
+            seldepth: self.current_depth,
+            hashfull: 0,
+            tbhits: 0,
+            lines: self.moves.iter().take(multipv).map(|root| self.line(root)).collect(),
+        }
+    }
+}

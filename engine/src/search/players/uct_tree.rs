@@ -1,0 +1,110 @@
+//! The tree of UCT: moves, visits and mean results.
+
+use shakmaty::Move;
+
+use crate::chess::position::PackedMove;
+use crate::nets::eval::Wdl;
+
+/// A node's index in the tree.
+pub type UctNodeId = u32;
+
+/// The root's index.
+pub const ROOT: UctNodeId = 0;
+
+/// A move, and the statistics of the position after it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UctNode {
+    /// The move into the node; meaningless at the root.
+    pub m: PackedMove,
+    children: u16,
+    first_child: UctNodeId,
+    /// Random games through this node.
+    pub visits: u32,
+    /// Share of them won by the side that made the move.
+    win: f32,
+    /// Share of them lost by it.
+    loss: f32,
+}
+
+impl UctNode {
+    /// Mean result for the side that made the move.
+    pub fn wdl(&self) -> Wdl {
+        Wdl { win: self.win, draw: (1.0 - self.win - self.loss).max(0.0), loss: self.loss }
+    }
+
+    /// Mean payout for that side: 1 for a win, 0.5 for a draw, 0 for a loss.
+    pub fn payout(&self) -> f32 {
+        (1.0 + self.win - self.loss) / 2.0
+    }
+
+    /// Adds the result of one game, for the side that made the move.
+    pub fn add_result(&mut self, wdl: Wdl) {
+        self.visits += 1;
+        let visits = self.visits as f32;
+        self.win += (wdl.win - self.win) / visits;
+        self.loss += (wdl.loss - self.loss) / visits;
+    }
+}
+
+/// All nodes; the children of a node are adjacent.
+#[derive(Clone, Debug)]
+pub struct UctTree {
+    nodes: Vec<UctNode>,
+    capacity: usize,
+}
+
+impl UctTree {
+    /// A tree of the root alone, limited to `memory` bytes; the root's children fit in any case.
+    pub fn new(memory: usize) -> UctTree {
+        let capacity = (memory / size_of::<UctNode>()).min(UctNodeId::MAX as usize);
+        UctTree { nodes: vec![UctNode::default()], capacity }
+    }
+
+    /// The node with this index.
+    pub fn node(&self, id: UctNodeId) -> &UctNode {
+        &self.nodes[id as usize]
+    }
+
+    /// The node with this index, mutable.
+    pub fn node_mut(&mut self, id: UctNodeId) -> &mut UctNode {
+        &mut self.nodes[id as usize]
+    }
+
+    /// The indices of a node's children; empty before its expansion.
+    pub fn children(&self, id: UctNodeId) -> std::ops::Range<UctNodeId> {
+        let node = self.node(id);
+        node.first_child..node.first_child + UctNodeId::from(node.children)
+    }
+
+    /// Adds a child for every move. Returns false, and changes nothing, if there is not enough memory.
+    pub fn expand(&mut self, id: UctNodeId, moves: &[Move]) -> bool {
+        let first_child = self.nodes.len();
+        if id != ROOT && first_child + moves.len() > self.capacity {
+            return false;
+        }
+        // Vec's own doubling would exceed the capacity.
+        if self.nodes.capacity() < first_child + moves.len() {
+            let left = self.capacity.saturating_sub(first_child);
+            self.nodes.reserve_exact(first_child.max(1 << 12).min(left).max(moves.len()));
+        }
+        self.nodes.extend(moves.iter().map(|m| UctNode { m: PackedMove::new(*m), ..UctNode::default() }));
+        let node = self.node_mut(id);
+        (node.first_child, node.children) = (first_child as UctNodeId, moves.len() as u16);
+        true
+    }
+
+    /// A node's children by visits, then by mean payout, best first.
+    pub fn ranked(&self, id: UctNodeId) -> Vec<UctNodeId> {
+        let mut order: Vec<UctNodeId> = self.children(id).collect();
+        order.sort_by(|a, b| {
+            let (a, b) = (self.node(*a), self.node(*b));
+            b.visits.cmp(&a.visits).then(b.payout().total_cmp(&a.payout()))
+        });
+        order
+    }
+
+    /// The used share of the memory, in thousandths.
+    pub fn hashfull(&self) -> u32 {
+        (self.nodes.len() * 1000 / self.capacity.max(1)).min(1000) as u32
+    }
+}

@@ -1,0 +1,193 @@
+//! What a session looks up instead of searching: the opening book and the endgame tables.
+
+use std::path::Path;
+
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use shakmaty::{Color, Move, Position};
+
+use super::settings::Settings;
+use super::strength::game_seed;
+use crate::chess::book::{Book, BookError};
+use crate::chess::position::Game;
+use crate::chess::tables::{ProbeRules, Tables, TablesError};
+
+/// The book, none until a GUI names a file, and the tables, at first the built-in ones.
+#[derive(Debug)]
+pub struct Knowledge {
+    book: Option<Book>,
+    /// Chooses among the book's moves; seeded anew in every session.
+    random: SmallRng,
+    tables: Tables,
+}
+
+impl Default for Knowledge {
+    fn default() -> Knowledge {
+        Knowledge {
+            book: None,
+            random: SmallRng::seed_from_u64(game_seed()),
+            tables: Tables::builtin(ProbeRules::default()),
+        }
+    }
+}
+
+impl Knowledge {
+    /// Opens the book of the settings, or closes it if they name none.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be used; the previous one is then kept.
+    pub fn open_book(&mut self, settings: &Settings) -> Result<(), BookError> {
+        self.book = settings.book.as_deref().map(|file| Book::open(Path::new(file))).transpose()?;
+        Ok(())
+    }
+
+    /// Opens the tables of the settings beside the built-in ones, or closes them if they name none.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be used; the previous ones are then kept.
+    pub fn open_tables(&mut self, settings: &Settings) -> Result<(), TablesError> {
+        self.tables = match &settings.tables {
+            Some(paths) => Tables::open_beside_builtin(paths, settings.table_rules)?,
+            None => Tables::builtin(settings.table_rules),
+        };
+        Ok(())
+    }
+
+    /// Changes when the tables are probed, as the settings say.
+    pub fn set_rules(&mut self, settings: &Settings) {
+        self.tables = self.tables.with_rules(settings.table_rules);
+    }
+
+    /// The tables; clones share them.
+    pub fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// The book's move; `None` in analysis, beyond `BookDepth`, or if the book is off or has none.
+    pub fn book_move(&mut self, game: &Game, settings: &Settings) -> Option<Move> {
+        if !settings.own_book || settings.analyse || plies_played(game) >= settings.book_depth {
+            return None;
+        }
+        self.book.as_ref()?.choose(game, &mut self.random)
+    }
+
+    /// The root moves to search (empty for all): those of `searchmoves` (empty for all) that keep the best result
+    /// of the tables, and of wins the fastest unless several `lines` are to be shown; or `searchmoves` itself if there
+    /// is none; and the number of positions probed.
+    pub fn root_moves(&self, game: &Game, searchmoves: Vec<Move>, lines: usize) -> (Vec<Move>, u64) {
+        let Some(known) = self.tables.root(game) else { return (searchmoves, 0) };
+        let is_wanted = |m: &Move| searchmoves.is_empty() || searchmoves.contains(m);
+        let kept: Vec<Move> = if lines > 1 {
+            known.moves.iter().map(|root| root.m).filter(is_wanted).collect()
+        } else {
+            known.fastest(is_wanted)
+        };
+        (if kept.is_empty() { searchmoves } else { kept }, known.hits)
+    }
+}
+
+/// Plies since the beginning of the game, by the position's move number.
+fn plies_played(game: &Game) -> usize {
+    let moves = game.position().fullmoves().get() as usize - 1;
+    2 * moves + usize::from(game.turn() == Color::Black)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/syzygy");
+
+    fn opened() -> Knowledge {
+        let mut knowledge = Knowledge::default();
+        let settings = Settings { tables: Some(TABLES.to_owned()), ..Settings::default() };
+        knowledge.open_tables(&settings).unwrap();
+        // From the initial position: e2e4.
+        let entry = [0x46, 0x3b, 0x96, 0x18, 0x16, 0x91, 0xfc, 0x9c, 0x03, 0x1c, 0, 1, 0, 0, 0, 0];
+        knowledge.book = Some(Book::from_bytes(entry.to_vec()).unwrap());
+        knowledge
+    }
+
+    #[test]
+    fn the_book_is_used_in_games_only() {
+        let mut knowledge = opened();
+        let start = Game::new();
+        let settings = Settings { own_book: true, ..Settings::default() };
+        let mut book = |settings: &Settings| {
+            let m = knowledge.book_move(&start, settings);
+            m.map(|m| Game::uci(m, false))
+        };
+        assert_eq!(book(&settings).as_deref(), Some("e2e4"));
+        assert_eq!(book(&Settings::default()), None, "OwnBook is off");
+        assert_eq!(book(&Settings { analyse: true, ..settings }), None, "analysis");
+    }
+
+    #[test]
+    fn the_book_ends_at_its_depth() {
+        let mut knowledge = opened();
+        let settings = Settings { own_book: true, book_depth: 4, ..Settings::default() };
+        let initial = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0";
+        let mut book = |number: u32| {
+            let game = Game::from_fen(&format!("{initial} {number}")).unwrap();
+            knowledge.book_move(&game, &settings).is_some()
+        };
+        assert_eq!([1, 2, 3, 4].map(&mut book), [true, true, false, false]);
+    }
+
+    #[test]
+    fn root_moves_are_those_that_keep_the_result() {
+        let knowledge = opened();
+        let defence = Game::from_fen("4k3/8/8/4K3/4P3/8/8/8 b - - 0 1").unwrap();
+        let m = |text| defence.parse_uci(text).unwrap();
+        let (saves, loses) = (m("e8e7"), m("e8d8"));
+        let hits = defence.legal_moves().len() as u64;
+        assert_eq!(knowledge.root_moves(&defence, vec![], 1), (vec![saves], hits));
+        assert_eq!(knowledge.root_moves(&defence, vec![loses, saves], 1), (vec![saves], hits));
+        assert_eq!(knowledge.root_moves(&defence, vec![loses], 1), (vec![loses], hits));
+        assert_eq!(knowledge.root_moves(&Game::new(), vec![], 1), (vec![], 0));
+    }
+
+    /// King and rook against king and rook, one of which hangs; and a queen, with which many moves win.
+    #[test]
+    fn of_the_wins_the_fastest_is_searched_without_any_files() {
+        let knowledge = Knowledge::default();
+        let (rooks, queen) = ("7k/8/8/8/8/5r2/6K1/R7 w - - 0 1", "7k/8/4K3/8/8/8/8/6Q1 w - - 0 1");
+        let moves = |fen: &str, lines| {
+            let game = Game::from_fen(fen).unwrap();
+            let (moves, _) = knowledge.root_moves(&game, vec![], lines);
+            moves.into_iter().map(|m| Game::uci(m, false)).collect::<Vec<String>>()
+        };
+        assert_eq!(moves(rooks, 1), ["g2f3"]);
+        assert!(moves(queen, 2).len() > 10);
+        let game = Game::from_fen(queen).unwrap();
+        for m in moves(queen, 1) {
+            let mut after = game.clone();
+            after.play(game.parse_uci(&m).unwrap());
+            let is_mated_next = |m: &Move| {
+                let mut reply = after.clone();
+                reply.play(*m);
+                reply.legal_moves().iter().any(|m| {
+                    let mut mate = reply.clone();
+                    mate.play(*m);
+                    mate.position().is_checkmate()
+                })
+            };
+            assert!(after.legal_moves().iter().all(is_mated_next), "{m} mates in two");
+        }
+    }
+
+    #[test]
+    fn a_failed_open_keeps_the_previous_files() {
+        let mut knowledge = opened();
+        let nowhere = Some("/no/such/place".to_owned());
+        let settings = Settings { tables: nowhere.clone(), book: nowhere, ..Settings::default() };
+        assert!(knowledge.open_tables(&settings).is_err() && knowledge.open_book(&settings).is_err());
+        assert!(knowledge.tables().to_string().starts_with("3 WDL") && knowledge.book.is_some());
+        knowledge.open_tables(&Settings::default()).unwrap();
+        knowledge.open_book(&Settings::default()).unwrap();
+        assert!(knowledge.tables().to_string().starts_with("0 WDL") && knowledge.book.is_none());
+        assert_eq!(knowledge.tables().max_pieces(), 4, "the built-in tables stay");
+    }
+}

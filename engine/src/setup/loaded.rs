@@ -1,0 +1,191 @@
+//! The network of the settings, with the backend that runs it.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::settings::{Backend, Settings};
+use crate::nets::encoding::Input;
+use crate::nets::eval::{Evaluator, SharedEvaluator};
+use crate::nets::onnx::{Device, NetError, Network, NetworkPair, OnnxSparseEvaluator, PrecisionCache};
+use crate::nets::sparse::{SparseError, SparseFile, SparseNetwork};
+
+/// The most positions of a batch on a GPU, of all workers together, unless one worker's are more.
+const GPU_BATCH: usize = 256;
+
+/// A loaded network.
+pub enum LoadedNetwork {
+    /// Run by ONNX Runtime.
+    Onnx(Box<Network>),
+    /// Run by our own kernels.
+    Native(SparseNetwork),
+    /// Of the family `sparse`, the bytes of its file, run by ONNX Runtime.
+    OnnxSparse(Vec<u8>, Device),
+}
+
+/// Why the network of the settings cannot be used.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// It was refused when it was set, for this reason.
+    #[error("{0}; no other network plays in its place")]
+    Refused(String),
+    /// It cannot be loaded into ONNX Runtime.
+    #[error(transparent)]
+    Onnx(#[from] NetError),
+    /// It is of the family `sparse` and cannot be loaded.
+    #[error("network {0}: {1}")]
+    Sparse(PathBuf, SparseError),
+    /// It is of another family, and `Backend` is `native`.
+    #[error("Backend native needs a network of the family sparse: choose auto, onnx-cpu or onnx-cuda")]
+    NeedsOnnx,
+}
+
+impl LoadedNetwork {
+    /// Loads the network that the settings name; what the user should be told goes to `notes`.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be loaded, or not by the backend of the settings.
+    pub fn load(settings: &Settings, notes: &mut Vec<String>) -> Result<LoadedNetwork, LoadError> {
+        let path = Path::new(settings.weights.as_deref().unwrap_or("<embedded>"));
+        let bytes = match settings.weights {
+            Some(_) => std::fs::read(path)
+                .map(Cow::Owned)
+                .map_err(|error| NetError::Unreadable(error).in_file(path))?,
+            None => Cow::Borrowed(SparseNetwork::embedded_file()),
+        };
+        let device = if settings.backend == Backend::OnnxCuda { Device::Cuda } else { Device::Cpu };
+        if let Some(file) = SparseFile::recognise(&bytes) {
+            if matches!(settings.backend, Backend::OnnxCpu | Backend::OnnxCuda) {
+                // Opened once now, so that what is wrong with it is said before a search.
+                OnnxSparseEvaluator::open_on(device, &bytes, 1).map_err(|error| error.in_file(path))?;
+                return Ok(LoadedNetwork::OnnxSparse(bytes.into_owned(), device));
+            }
+            let network = file.network().map_err(|error| LoadError::Sparse(path.to_owned(), error))?;
+            log::info!("network: {}, native ({})", network.name(), network.evaluator().instructions());
+            return Ok(LoadedNetwork::Native(network));
+        }
+        if settings.backend == Backend::Native {
+            return Err(LoadError::NeedsOnnx);
+        }
+        let chosen = NetworkPair::beside(path)?.on(device).choose(
+            settings.precision,
+            settings.params.batch,
+            &PrecisionCache::of_user(),
+        )?;
+        notes.extend(chosen.note);
+        log::info!("network: {}", chosen.network.describe());
+        Ok(LoadedNetwork::Onnx(Box::new(chosen.network)))
+    }
+
+    /// The network's name.
+    pub fn name(&self) -> &str {
+        match self {
+            LoadedNetwork::Onnx(network) => network.name(),
+            LoadedNetwork::Native(network) => network.name(),
+            LoadedNetwork::OnnxSparse(..) => "sparse",
+        }
+    }
+
+    /// An evaluator for one worker; on a GPU it is shared by all.
+    ///
+    /// # Errors
+    ///
+    /// If a session cannot be opened.
+    pub fn evaluator(&self, settings: &Settings) -> Result<Box<dyn Evaluator>, LoadError> {
+        let batch = settings.params.batch.max(if self.is_on_gpu() { GPU_BATCH } else { 1 });
+        match self {
+            LoadedNetwork::Onnx(network) => Ok(network.evaluator_with(batch, settings.step_limits)?),
+            LoadedNetwork::Native(network) => Ok(Box::new(network.evaluator())),
+            LoadedNetwork::OnnxSparse(bytes, device) => {
+                Ok(Box::new(OnnxSparseEvaluator::open_on(*device, bytes, batch)?))
+            }
+        }
+    }
+
+    /// Evaluators for so many workers.
+    ///
+    /// # Errors
+    ///
+    /// If a session cannot be opened.
+    pub fn evaluators(
+        &self,
+        settings: &Settings,
+        workers: usize,
+    ) -> Result<Vec<Box<dyn Evaluator>>, LoadError> {
+        if self.is_on_gpu() {
+            let parts = SharedEvaluator::share(self.evaluator(settings)?, workers);
+            return Ok(parts.into_iter().map(|part| Box::new(part) as Box<_>).collect());
+        }
+        (0..workers).map(|_| self.evaluator(settings)).collect()
+    }
+
+    /// Whether a GPU evaluates, for all workers in batches of their own.
+    fn is_on_gpu(&self) -> bool {
+        match self {
+            LoadedNetwork::Onnx(network) => network.device() == Device::Cuda,
+            LoadedNetwork::Native(_) => false,
+            LoadedNetwork::OnnxSparse(_, device) => *device == Device::Cuda,
+        }
+    }
+
+    /// The network's name, its encodings and what runs it, in one line.
+    pub fn describe(&self) -> String {
+        match self {
+            LoadedNetwork::Onnx(network) => network.describe(),
+            LoadedNetwork::Native(network) => network.describe(),
+            LoadedNetwork::OnnxSparse(..) => "a network of the family sparse, run by ONNX Runtime".to_owned(),
+        }
+    }
+
+    /// The input scheme that keys the evaluation cache; `None` if a look-up would cost more than an evaluation.
+    pub fn cached_input(&self) -> Option<Input> {
+        match self {
+            LoadedNetwork::Onnx(network) => Some(network.schemes().input),
+            LoadedNetwork::Native(_) | LoadedNetwork::OnnxSparse(..) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chess::position::Game;
+    use crate::nets::eval::Request;
+    use crate::nets::sparse::small_file;
+
+    #[test]
+    fn a_sparse_network_is_run_natively_and_others_by_onnx_runtime() {
+        let path = std::env::temp_dir().join(format!("philidor-sparse-{}.onnx", std::process::id()));
+        std::fs::write(&path, small_file()).unwrap();
+        let load = |weights: Option<&Path>, backend| {
+            let weights = weights.map(|path| path.to_str().unwrap().to_owned());
+            let settings = Settings { weights, backend, ..Settings::default() };
+            LoadedNetwork::load(&settings, &mut Vec::new()).map(|network| (network, settings))
+        };
+        for backend in [Backend::Auto, Backend::Native] {
+            let (network, settings) = load(Some(&path), backend).unwrap();
+            assert!(matches!(network, LoadedNetwork::Native(_)) && network.cached_input().is_none());
+            let (game, mut evaluator) = (Game::new(), network.evaluator(&settings).unwrap());
+            let moves = game.legal_moves();
+            let answers = evaluator.evaluate(&[Request { game: &game, moves: &moves }]).unwrap();
+            assert!((answers[0].priors.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+        }
+        let refused = |weights, backend| load(weights, backend).err().expect("refused").to_string();
+        // The test's file has weights, but no graph.
+        assert!(refused(Some(path.as_path()), Backend::OnnxCpu).contains("not a usable ONNX file"));
+        let mlp = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../nets/mlp.int8.onnx"));
+        for weights in [None, Some(mlp)] {
+            match load(weights, Backend::OnnxCuda) {
+                Ok((network, settings)) => assert_eq!(network.evaluators(&settings, 3).unwrap().len(), 3),
+                Err(why) => assert!(why.to_string().contains("scripts/setup.sh cuda"), "{why}"),
+            }
+        }
+        assert!(refused(Some(mlp), Backend::Native).contains("family sparse"));
+        assert!(matches!(load(Some(mlp), Backend::Auto).unwrap().0, LoadedNetwork::Onnx(_)));
+        // The embedded network is of this family.
+        assert!(matches!(load(None, Backend::Auto).unwrap().0, LoadedNetwork::Native(_)));
+        std::fs::remove_file(&path).unwrap();
+    }
+}

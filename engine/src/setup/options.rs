@@ -1,0 +1,390 @@
+//! The one table of options, from which the `option` lines, parsing, clamping and the table of the documentation
+//! are made. Defaults come from [`Settings::default`].
+
+use std::fmt::{self, Write};
+use std::num::IntErrorKind;
+
+use thiserror::Error;
+
+use super::settings::Settings;
+use super::table::TABLE;
+
+/// One option.
+pub struct UciOption {
+    /// The name.
+    pub name: &'static str,
+    /// Other names for it, advertised as options of their own.
+    pub aliases: &'static [&'static str],
+    /// The type, with functions to read and write the setting.
+    pub kind: OptionKind,
+    /// What a change of it requires.
+    pub effect: OptionEffect,
+    /// The description, in Markdown.
+    pub doc: &'static str,
+}
+
+/// The types of UCI options; decimal numbers are strings in the protocol.
+pub enum OptionKind {
+    /// `check`.
+    Check(fn(&Settings) -> bool, fn(&mut Settings, bool)),
+    /// `spin`: minimum, maximum, read, write.
+    Spin(i64, i64, fn(&Settings) -> i64, fn(&mut Settings, i64)),
+    /// `string` holding a number: minimum, maximum, read, write.
+    Number(f32, f32, fn(&Settings) -> f32, fn(&mut Settings, f32)),
+    /// `string`; an empty value is `None` and shown as the word given here.
+    Text(&'static str, fn(&Settings) -> Option<&str>, fn(&mut Settings, Option<String>)),
+    /// `string` for information: setting it is ignored.
+    Fixed(fn() -> String),
+    /// `combo`: the choices, read and write by index.
+    Choice(&'static [&'static str], fn(&Settings) -> usize, fn(&mut Settings, usize)),
+    /// `button`.
+    Button,
+}
+
+/// What a changed option requires before the next search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OptionEffect {
+    /// Nothing: the next `go` reads the setting.
+    None,
+    /// New workers, because the memory bound changed.
+    Memory,
+    /// New parameters of the search.
+    Params,
+    /// New workers.
+    Workers,
+    /// Loading another network.
+    Network,
+    /// Clearing the tree and the evaluation cache.
+    Clear,
+    /// Opening another book.
+    Book,
+    /// Opening other endgame tables.
+    Tables,
+    /// New rules for probing the endgame tables.
+    TableRules,
+    /// Opening another log file.
+    Log,
+}
+
+/// The result of setting an option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptionChange {
+    /// What the change requires.
+    pub effect: OptionEffect,
+    /// A note to the GUI if the value was out of range.
+    pub note: Option<String>,
+}
+
+/// Why an option cannot be set.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum OptionError {
+    /// No option has this name.
+    #[error("no such option: {0}")]
+    Unknown(String),
+    /// The option needs a value, and none was given.
+    #[error("option {0} needs a value")]
+    NoValue(&'static str),
+    /// The value is not of the option's type.
+    #[error("option {name} needs {expected}, not {found}")]
+    Value {
+        /// The option.
+        name: &'static str,
+        /// The expected type.
+        expected: String,
+        /// The value given.
+        found: String,
+    },
+}
+
+/// Sets the option `name` (in any case, or by an alias). Numbers out of range are clamped.
+///
+/// # Errors
+///
+/// If there is no such option or the value is not of its type; `settings` are then unchanged.
+pub fn set(settings: &mut Settings, name: &str, value: Option<&str>) -> Result<OptionChange, OptionError> {
+    let words = name.split_whitespace().collect::<Vec<_>>().join(" ");
+    let option = TABLE
+        .iter()
+        .find(|option| option.names().any(|known| known.eq_ignore_ascii_case(&words)))
+        .ok_or(OptionError::Unknown(words))?;
+    let note = option.write(settings, value)?;
+    Ok(OptionChange { effect: option.effect, note })
+}
+
+/// The `option` lines, in the table's order, each alias after its option.
+pub fn lines() -> Vec<String> {
+    let defaults = Settings::default();
+    TABLE
+        .iter()
+        .flat_map(|option| {
+            option.names().map(|name| format!("option name {name} {}", option.kind(&defaults)))
+        })
+        .collect()
+}
+
+/// The table of options in Markdown.
+pub fn markdown() -> String {
+    let defaults = Settings::default();
+    let mut table = String::from("| option | type, default, range | what it does |\n|---|---|---|\n");
+    for option in TABLE {
+        // Writing to a string does not fail.
+        let _ = write!(table, "| {} | {} | {}", option.name, option.summary(&defaults), option.doc);
+        if !option.aliases.is_empty() {
+            let _ = write!(table, " (also `{}`)", option.aliases.join("`, `"));
+        }
+        table.push_str(" |\n");
+    }
+    table
+}
+
+impl UciOption {
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.name).chain(self.aliases.iter().copied())
+    }
+
+    /// The part of the `option` line after the name.
+    fn kind(&self, now: &Settings) -> String {
+        match &self.kind {
+            OptionKind::Check(get, _) => format!("type check default {}", get(now)),
+            OptionKind::Spin(min, max, get, _) => {
+                format!("type spin default {} min {min} max {max}", get(now))
+            }
+            OptionKind::Number(_, _, get, _) => format!("type string default {}", get(now)),
+            OptionKind::Text(none, get, _) => format!("type string default {}", get(now).unwrap_or(none)),
+            OptionKind::Fixed(text) => format!("type string default {}", text()),
+            OptionKind::Choice(names, get, _) => {
+                format!("type combo default {} var {}", chosen(names, get(now)), names.join(" var "))
+            }
+            OptionKind::Button => "type button".to_owned(),
+        }
+    }
+
+    /// The middle column of the Markdown table.
+    fn summary(&self, now: &Settings) -> String {
+        match &self.kind {
+            // The default depends on the machine.
+            OptionKind::Spin(min, max, ..) if self.name == "Threads" => {
+                format!("spin, physical cores that may be used, {min}..{max}")
+            }
+            OptionKind::Check(get, _) => format!("check, {}", get(now)),
+            OptionKind::Spin(min, max, get, _) => format!("spin, {}, {min}..{max}", get(now)),
+            OptionKind::Number(min, max, get, _) => format!("string, {}, {min}..{max}", get(now)),
+            OptionKind::Text(none, get, _) => format!("string, `{}`", get(now).unwrap_or(none)),
+            OptionKind::Fixed(_) => "string".to_owned(),
+            OptionKind::Choice(names, get, _) => {
+                format!("combo, `{}`: `{}`", chosen(names, get(now)), names.join("`, `"))
+            }
+            OptionKind::Button => "button".to_owned(),
+        }
+    }
+
+    fn write(&self, settings: &mut Settings, value: Option<&str>) -> Result<Option<String>, OptionError> {
+        let given = || value.ok_or(OptionError::NoValue(self.name));
+        let wrong = |expected: &str, found: &str| OptionError::Value {
+            name: self.name,
+            expected: expected.to_owned(),
+            found: found.to_owned(),
+        };
+        match &self.kind {
+            OptionKind::Button | OptionKind::Fixed(_) => Ok(None),
+            OptionKind::Check(_, set) => {
+                let text = given()?;
+                let on = text.to_ascii_lowercase().parse().map_err(|_| wrong("true or false", text))?;
+                set(settings, on);
+                Ok(None)
+            }
+            OptionKind::Spin(min, max, _, set) => {
+                let text = given()?;
+                let number = whole(text).ok_or_else(|| wrong("a whole number", text))?;
+                let clamped = number.clamp(*min, *max);
+                set(settings, clamped);
+                Ok((number != clamped).then(|| self.clamped(text, &clamped)))
+            }
+            OptionKind::Number(min, max, _, set) => {
+                let text = given()?;
+                let number = text.parse().ok().filter(|number: &f32| number.is_finite());
+                let number = number.ok_or_else(|| wrong("a number", text))?;
+                let clamped = number.clamp(*min, *max);
+                set(settings, clamped);
+                Ok((number != clamped).then(|| self.clamped(text, &clamped)))
+            }
+            OptionKind::Text(none, _, set) => {
+                let text = given()?;
+                let empty = text.is_empty() || text == "<empty>" || text == *none;
+                set(settings, (!empty).then(|| text.to_owned()));
+                Ok(None)
+            }
+            OptionKind::Choice(names, _, set) => {
+                let text = given()?;
+                let place = names.iter().position(|name| name.eq_ignore_ascii_case(text));
+                set(settings, place.ok_or_else(|| wrong(&names.join(" or "), text))?);
+                Ok(None)
+            }
+        }
+    }
+
+    fn clamped(&self, found: &str, clamped: &impl fmt::Display) -> String {
+        format!("option {} cannot be {found}: set to {clamped}", self.name)
+    }
+}
+
+/// A choice by its index.
+fn chosen(names: &[&'static str], place: usize) -> &'static str {
+    names.get(place).copied().unwrap_or_default()
+}
+
+/// A whole number; one beyond 64 bits is clamped to the largest or smallest of them.
+fn whole(text: &str) -> Option<i64> {
+    match text.parse() {
+        Ok(number) => Some(number),
+        Err(error) => match std::num::ParseIntError::kind(&error) {
+            IntErrorKind::PosOverflow => Some(i64::MAX),
+            IntErrorKind::NegOverflow => Some(i64::MIN),
+            _ => None,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::nets::eval::Precision;
+    use crate::setup::settings::Backend;
+
+    #[test]
+    fn names_are_unique_and_every_default_is_in_range() {
+        let mut seen = std::collections::HashSet::new();
+        let defaults = Settings::default();
+        for option in TABLE {
+            for name in option.names() {
+                assert!(seen.insert(name.to_ascii_lowercase()), "{name} twice");
+                assert!(!name.contains(" value"), "{name} cannot be parsed");
+            }
+            match &option.kind {
+                OptionKind::Spin(min, max, get, _) => assert!((*min..=*max).contains(&get(&defaults))),
+                OptionKind::Number(min, max, get, _) => assert!((*min..=*max).contains(&get(&defaults))),
+                _ => {}
+            }
+        }
+    }
+
+    /// Setting every option to its advertised default changes nothing and gives no note.
+    #[test]
+    fn every_advertised_default_is_understood() {
+        let mut settings = Settings::default();
+        for line in lines() {
+            let rest = line.strip_prefix("option name ").unwrap();
+            let (name, rest) = rest.split_once(" type ").unwrap();
+            let default = rest
+                .split_once(" default ")
+                .map(|(_, default)| default.split(" min ").next().unwrap().split(" var ").next().unwrap());
+            let change = set(&mut settings, name, default).unwrap();
+            assert_eq!(change.note, None, "{line}");
+            assert_eq!(settings, Settings::default(), "{line}");
+        }
+    }
+
+    #[test]
+    fn lines_have_the_protocols_form() {
+        let lines = lines();
+        for line in [
+            "option name Hash type spin default 256 min 1 max 33554432",
+            "option name Move Overhead type spin default 100 min 0 max 5000",
+            "option name MoveOverhead type spin default 100 min 0 max 5000",
+            "option name MoveOverheadMs type spin default 100 min 0 max 5000",
+            "option name UCI_ShowWDL type check default false",
+            "option name ShowWDL type check default false",
+            "option name WeightsFile type string default <embedded>",
+            "option name EvalFile type string default <embedded>",
+            "option name Debug Log File type string default <empty>",
+            "option name Backend type combo default auto var auto var native var onnx-cpu var onnx-cuda var uniform",
+            "option name Precision type combo default auto var auto var fp32 var int8",
+            "option name Player type combo default network var network var random var minimax var alpha-beta \
+             var uct var uct-value",
+            "option name Clear Hash type button",
+        ] {
+            assert!(lines.iter().any(|other| other == line), "{line} is missing from {lines:#?}");
+        }
+    }
+
+    #[test]
+    fn good_values_are_set() {
+        let mut settings = Settings::default();
+        for (name, value, effect) in [
+            ("hash", Some("64"), OptionEffect::Memory),
+            ("THREADS", Some("3"), OptionEffect::Workers),
+            ("move  overhead", Some("30"), OptionEffect::None),
+            ("UCI_Chess960", Some("TRUE"), OptionEffect::None),
+            ("ShowWDL", Some("true"), OptionEffect::None),
+            ("EvalFile", Some("a b.onnx"), OptionEffect::Network),
+            ("Backend", Some("Uniform"), OptionEffect::Network),
+            ("precision", Some("INT8"), OptionEffect::Network),
+            ("CPuct", Some("2.5"), OptionEffect::Params),
+            ("Clear Hash", None, OptionEffect::Clear),
+        ] {
+            assert_eq!(set(&mut settings, name, value), Ok(OptionChange { effect, note: None }), "{name}");
+        }
+        assert_eq!((settings.hash, settings.threads), (64, 3));
+        assert_eq!(settings.memory().0 + settings.memory().1, 64 << 20);
+        assert_eq!(settings.move_overhead, Duration::from_millis(30));
+        assert!(settings.chess960 && settings.show_wdl);
+        assert_eq!(settings.weights.as_deref(), Some("a b.onnx"));
+        assert_eq!(settings.backend, Backend::Uniform);
+        assert_eq!(settings.precision, Some(Precision::Int8));
+        set(&mut settings, "Precision", Some("Auto")).unwrap();
+        assert_eq!(settings.precision, None);
+        assert_eq!(settings.params.puct.c, 2.5);
+        for none in ["", "<empty>", "<embedded>"] {
+            settings.weights = Some("x".into());
+            set(&mut settings, "WeightsFile", Some(none)).unwrap();
+            assert_eq!(settings.weights, None);
+        }
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_clamped_with_a_note() {
+        for (value, threads) in
+            [("-5", 1), ("0", 1), ("999999999999", 512), ("99999999999999999999999", 512), ("-9e", 7)]
+        {
+            let mut settings = Settings { threads: 7, ..Settings::default() };
+            match set(&mut settings, "Threads", Some(value)) {
+                Ok(change) => assert!(change.note.is_some(), "{value}"),
+                Err(error) => assert!(matches!(error, OptionError::Value { .. })),
+            }
+            assert_eq!(settings.threads, threads, "{value}");
+        }
+    }
+
+    #[test]
+    fn bad_values_change_nothing() {
+        let mut settings = Settings::default();
+        for (name, value) in [
+            ("Threads", Some("abc")),
+            ("Threads", Some("")),
+            ("Threads", None),
+            ("Hash", Some("1.5")),
+            ("UCI_Chess960", Some("maybe")),
+            ("Backend", Some("gpu")),
+            ("Precision", Some("fp16")),
+            ("CPuct", Some("NaN")),
+            ("CPuct", Some("inf")),
+            ("CPuct", Some("one")),
+            ("SyzygyProbeLimit", Some("all")),
+            ("", Some("1")),
+        ] {
+            assert!(set(&mut settings, name, value).is_err(), "{name} {value:?}");
+            assert_eq!(settings, Settings::default());
+        }
+    }
+
+    #[test]
+    fn the_markdown_table_has_every_option() {
+        let table = markdown();
+        for option in TABLE {
+            assert!(table.contains(&format!("| {} |", option.name)));
+        }
+        assert_eq!(table.lines().count(), TABLE.len() + 2);
+    }
+}

@@ -1,0 +1,239 @@
+//! The settings behind the options.
+
+use std::num::NonZero;
+use std::time::Duration;
+
+use super::strength::{FULL_SKILL, Strength};
+use crate::chess::tables::ProbeRules;
+use crate::nets::eval::Precision;
+use crate::nets::onnx::StepLimits;
+use crate::search::Params;
+use crate::search::players::{Player, UctParams};
+use crate::search::time::TimeParams;
+
+/// Share of `Hash` used for the evaluation cache, in per cent; the tree gets the rest.
+const CACHE_SHARE: usize = 12;
+
+/// Everything that a GUI can set; the defaults are the advertised ones.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The memory bound of the search, in MiB.
+    pub hash: usize,
+    /// Search workers.
+    pub threads: usize,
+    /// The time that a move costs outside the engine.
+    pub move_overhead: Duration,
+    /// The number of variations to report.
+    pub multipv: usize,
+    /// The GUI may use `go ponder`. Unused.
+    pub ponder: bool,
+    /// Report win, draw and loss.
+    pub show_wdl: bool,
+    /// Write castling as king takes rook.
+    pub chess960: bool,
+    /// Analysis mode: no strength limit, no smart pruning, no contempt, no book.
+    pub analyse: bool,
+    /// Play at `elo`.
+    pub limit_strength: bool,
+    /// The rating to play at if `limit_strength` is set.
+    pub elo: i64,
+    /// The skill level; below 20 it limits the strength if `limit_strength` is not set.
+    pub skill: i64,
+    /// The opponent's name. Unused.
+    pub opponent: Option<String>,
+    /// The temperature of the choice of move at full strength; 0 always plays the best.
+    pub temperature: f32,
+    /// Write the root moves' statistics at the end of a search.
+    pub verbose_move_stats: bool,
+    /// Write them with every `info`.
+    pub log_live_stats: bool,
+    /// The network's file; `None` is the embedded one.
+    pub weights: Option<String>,
+    /// The network's precision; `None` is the faster one.
+    pub precision: Option<Precision>,
+    /// When a recurrent network stops iterating.
+    pub step_limits: StepLimits,
+    /// The evaluator of positions.
+    pub backend: Backend,
+    /// The classical player, or `None` for the network search.
+    pub player: Option<Player>,
+    /// The parameters of the UCT players.
+    pub uct: UctParams,
+    /// The seed of the random numbers; 0 is a new one for every game.
+    pub seed: u64,
+    /// Play moves from the book.
+    pub own_book: bool,
+    /// The book's file.
+    pub book: Option<String>,
+    /// The plies from the start of the game in which the book is used.
+    pub book_depth: usize,
+    /// The folders of the endgame tables.
+    pub tables: Option<String>,
+    /// When they are probed.
+    pub table_rules: ProbeRules,
+    /// The log file of the UCI traffic.
+    pub log_file: Option<String>,
+    /// The parameters of the search.
+    pub params: Params,
+    /// The parameters of time management; smart pruning is the search's.
+    pub time: TimeParams,
+}
+
+/// The evaluator of positions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// The fastest that runs the network: `native` for the family `sparse`, else ONNX Runtime.
+    #[default]
+    Auto,
+    /// Our own integer kernels, for networks of the family `sparse`.
+    Native,
+    /// ONNX Runtime on the CPU.
+    OnnxCpu,
+    /// ONNX Runtime on an NVIDIA GPU.
+    OnnxCuda,
+    /// No network: equal priors, every position a draw.
+    Uniform,
+}
+
+impl Backend {
+    /// All backends, in the order of [`Backend::NAMES`].
+    pub const ALL: [Backend; 5] =
+        [Backend::Auto, Backend::Native, Backend::OnnxCpu, Backend::OnnxCuda, Backend::Uniform];
+    /// Names in the option, the default first.
+    pub const NAMES: [&'static str; 5] = ["auto", "native", "onnx-cpu", "onnx-cuda", "uniform"];
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            hash: 256,
+            threads: default_threads(num_cpus::get_physical(), processors()),
+            move_overhead: Duration::from_millis(100),
+            multipv: 1,
+            ponder: false,
+            show_wdl: false,
+            chess960: false,
+            analyse: false,
+            limit_strength: false,
+            elo: 1500,
+            skill: FULL_SKILL,
+            opponent: None,
+            temperature: 0.0,
+            verbose_move_stats: false,
+            log_live_stats: false,
+            weights: None,
+            precision: None,
+            step_limits: StepLimits::default(),
+            backend: Backend::default(),
+            player: None,
+            uct: UctParams::default(),
+            seed: 0,
+            own_book: false,
+            book: None,
+            book_depth: 20,
+            tables: None,
+            table_rules: ProbeRules::default(),
+            log_file: None,
+            params: Params::native(),
+            time: TimeParams::default(),
+        }
+    }
+}
+
+/// The processors that this process may use: its affinity and its control group count.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// One worker for each physical core, of those that the process may use.
+fn default_threads(cores: usize, usable: usize) -> usize {
+    cores.min(usable).clamp(1, 512)
+}
+
+impl Settings {
+    /// The memory bounds in bytes: of the tree, and of the evaluation cache.
+    pub fn memory(&self) -> (usize, usize) {
+        let all = self.hash.saturating_mul(1 << 20);
+        let cache = all / 100 * CACHE_SHARE;
+        (all - cache, cache)
+    }
+
+    /// The strength limit, if there is one; it does not apply to classical players.
+    pub fn strength(&self) -> Option<Strength> {
+        if self.analyse || self.player.is_some() {
+            None
+        } else if self.limit_strength {
+            Some(Strength::of_elo(self.elo))
+        } else {
+            Strength::of_skill(self.skill)
+        }
+    }
+
+    /// The temperature of the choice of move; `None` in analysis, and at limited strength, which has a random choice of
+    /// its own.
+    pub fn move_temperature(&self) -> Option<f32> {
+        (self.temperature > 0.0 && !self.analyse && self.strength().is_none()).then_some(self.temperature)
+    }
+
+    /// The parameters of the search, with the effects of the other settings.
+    pub fn search_params(&self) -> Params {
+        let mut params =
+            self.strength().map_or_else(|| self.params.clone(), |strength| strength.limit(&self.params));
+        if self.analyse {
+            (params.smart_pruning, params.contempt) = (0.0, 0.0);
+        }
+        params
+    }
+
+    /// The parameters of time management, with the effects of the other settings.
+    pub fn time_params(&self) -> TimeParams {
+        TimeParams { smart_pruning: self.search_params().smart_pruning, ..self.time }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_limited_by_default() {
+        let settings = Settings::default();
+        assert_eq!(settings.strength(), None);
+        assert_eq!(settings.search_params(), settings.params);
+        assert_eq!(settings.time_params(), TimeParams::default());
+        assert_eq!(Settings { elo: 900, ..settings }.strength(), None);
+    }
+
+    #[test]
+    fn a_worker_for_each_core_that_may_be_used() {
+        for (cores, usable, threads) in [(8, 16, 8), (8, 3, 3), (2, 2, 2), (0, 1, 1), (2048, 4096, 512)] {
+            assert_eq!(default_threads(cores, usable), threads, "{cores} cores, {usable} usable");
+        }
+        assert!(Settings::default().threads <= processors());
+    }
+
+    #[test]
+    fn the_temperature_applies_at_full_strength_only() {
+        let warm = Settings { temperature: 0.5, ..Settings::default() };
+        assert_eq!((Settings::default().move_temperature(), warm.move_temperature()), (None, Some(0.5)));
+        assert_eq!(Settings { analyse: true, ..warm.clone() }.move_temperature(), None);
+        assert_eq!(Settings { skill: 5, ..warm }.move_temperature(), None);
+    }
+
+    #[test]
+    fn a_rating_overrides_a_skill_level_and_analysis_both() {
+        let skilled = Settings { skill: 3, elo: 2000, ..Settings::default() };
+        assert_eq!(skilled.strength(), Strength::of_skill(3));
+        let (limited, full) = (skilled.search_params(), &skilled.params);
+        assert!(limited.policy_temperature > full.policy_temperature);
+        assert!(limited.root_policy_temperature > full.root_policy_temperature);
+        let rated = Settings { limit_strength: true, ..skilled };
+        assert_eq!(rated.strength(), Some(Strength::of_elo(2000)));
+        assert_eq!(Settings { player: Some(Player::Minimax), ..rated.clone() }.strength(), None);
+        let analysing = Settings { analyse: true, ..rated };
+        assert_eq!(analysing.strength(), None);
+        let plain = Params { smart_pruning: 0.0, ..analysing.params.clone() };
+        assert_eq!(analysing.search_params(), plain);
+        assert_eq!(analysing.time_params().smart_pruning, 0.0);
+    }
+}

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Checks that imports only go down: a floor uses the floors listed before it, a room the rooms listed before it.
+
+The order is that of the `mod` lines: floors in a crate's `lib.rs`, rooms in a floor's `mod.rs`. Tests, which may use
+anything of their crate, and comments are left out.
+
+Usage: scripts/check_floors.py [CRATE_FOLDER ...]        (default: engine and trainer)
+"""
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MODULE = re.compile(r"^\s*(?:pub(?:\([a-z]+\))? )?mod (\w+);", re.M)
+PATH = re.compile(r"\bcrate::(\w+)(?:::(\w+))?")
+GROUP = re.compile(r"\bcrate::(?:(\w+)::)?\{([^{}]*)\}")
+TEST = re.compile(r"#\[cfg\(test\)\]\s*mod \w+ \{")
+
+
+def code(text):
+    """The text without comments and without test modules, which stand at the end of a file."""
+    test = TEST.search(text)
+    return re.sub(r"//.*", "", text[: test.start()] if test else text)
+
+
+def uses(text):
+    """The pairs of floor and room, or of floor and item, that a text names."""
+    for floor, room in PATH.findall(text):
+        yield floor, room
+    for floor, group in GROUP.findall(text):
+        for name in re.findall(r"(?:^|,)\s*(\w+)(?:::(\w+))?", group):
+            yield (floor, name[0]) if floor else name
+
+
+def upward(crate):
+    """The imports of a crate that go up, one line each."""
+    source = crate / "src"
+    floors = MODULE.findall((source / "lib.rs").read_text(encoding="utf-8"))
+    rooms = {}
+    for floor in floors:
+        listing = source / floor / "mod.rs"
+        rooms[floor] = MODULE.findall(listing.read_text(encoding="utf-8")) if listing.exists() else []
+    # A room that holds only tests is named for it.
+    is_test = re.compile(r"(^|_)tests?(\.rs)?$")
+    for file in sorted(source.rglob("*.rs")):
+        place = file.relative_to(source).parts
+        if len(place) < 2 or any(is_test.search(part) for part in place):
+            continue
+        floor, room = place[0], place[1].removesuffix(".rs")
+        for used_floor, used_room in uses(code(file.read_text(encoding="utf-8"))):
+            if used_floor not in floors:
+                continue
+            up = floors.index(used_floor) > floors.index(floor)
+            known = rooms[floor]
+            if used_floor == floor and room in known and used_room in known:
+                up = known.index(used_room) > known.index(room)
+            if up:
+                yield f"{file.relative_to(ROOT)}: {floor}::{room} uses {used_floor}::{used_room}, which is above it"
+
+
+def main():
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        print(__doc__)
+        return 0
+    crates = [Path(name).resolve() for name in sys.argv[1:]] or [ROOT / "engine", ROOT / "trainer"]
+    found = [line for crate in crates for line in sorted(set(upward(crate)))]
+    print(*found, sep="\n", file=sys.stderr)
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,10 @@
+//! What every floor uses.
+
+/// Files written atomically.
+pub mod files;
+/// Progress bars on stderr.
+pub mod progress;
+/// Results of games.
+pub mod result;
+/// Networks to evaluate with: any network file, whatever runs it.
+pub mod network;

@@ -1,0 +1,206 @@
+//! Networks to evaluate with: any network file, whatever runs it.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use engine::nets::encoding::Input;
+use engine::nets::eval::{EvalError, Evaluator, Request, SplitEvaluator, ValueScheme};
+use engine::nets::onnx::Network;
+use engine::nets::sparse::{SparseFile, SparseNetwork};
+use engine::search::{SteppedSearch, check_answers};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// A network together with what runs it: all that games need of one.
+pub trait Backend: Send + Sync {
+    /// The input scheme, everything that the network's answers depend on, which keys a cache of evaluations; none if a
+    /// look-up would cost more than an evaluation.
+    fn cached_input(&self) -> Option<Input>;
+
+    /// An evaluator of up to `max_batch` positions at once, for one worker.
+    ///
+    /// # Errors
+    ///
+    /// The runtime cannot be started, or refuses the network.
+    fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>>;
+
+    /// Whether its answers are the same to the last bit on every machine and in every batch.
+    fn is_exact(&self) -> bool {
+        false
+    }
+}
+
+/// ONNX Runtime, on the worker's own thread.
+impl Backend for Network {
+    fn cached_input(&self) -> Option<Input> {
+        Some(self.schemes().input)
+    }
+
+    fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>> {
+        Ok(Network::evaluator(self, max_batch)?)
+    }
+}
+
+/// The engine's own kernels, a position at a time.
+impl Backend for SparseNetwork {
+    fn cached_input(&self) -> Option<Input> {
+        None
+    }
+
+    fn evaluator(&self, _max_batch: usize) -> Result<Box<dyn Evaluator>> {
+        Ok(Box::new(SparseNetwork::evaluator(self)))
+    }
+
+    fn is_exact(&self) -> bool {
+        true
+    }
+}
+
+/// A network file, with what runs it.
+pub enum LoadedNet {
+    /// In ONNX Runtime.
+    Onnx(Box<Network>),
+    /// Of the family `sparse`, in the engine's own kernels.
+    Native(SparseNetwork),
+}
+
+impl LoadedNet {
+    /// The name on its card.
+    pub fn name(&self) -> &str {
+        match self {
+            LoadedNet::Onnx(network) => network.name(),
+            LoadedNet::Native(network) => network.name(),
+        }
+    }
+
+    /// One line for human readers.
+    pub fn describe(&self) -> String {
+        match self {
+            LoadedNet::Onnx(network) => network.describe(),
+            LoadedNet::Native(network) => network.describe(),
+        }
+    }
+
+    /// Whether it has a value head.
+    pub fn has_value(&self) -> bool {
+        match self {
+            LoadedNet::Onnx(network) => network.schemes().value == ValueScheme::Wdl,
+            LoadedNet::Native(_) => true,
+        }
+    }
+
+    /// A number that differs between networks: a hash of what they answer for some positions.
+    pub fn fingerprint(&self) -> u64 {
+        match self {
+            LoadedNet::Onnx(network) => {
+                xxh3_64(&serde_json::to_vec(&network.card().golden).unwrap_or_default())
+            }
+            LoadedNet::Native(network) => {
+                let mut evaluator = network.evaluator();
+                let answers = engine::apps::bench::POSITIONS.iter().map(|fen| {
+                    let game = engine::chess::position::Game::from_fen(fen).expect("a legal FEN");
+                    let wdl = evaluator.value(&game);
+                    [wdl.win, wdl.draw, wdl.loss].map(f32::to_bits)
+                });
+                xxh3_64(&answers.flatten().flat_map(u32::to_le_bytes).collect::<Vec<u8>>())
+            }
+        }
+    }
+
+    /// The network, if ONNX Runtime runs it.
+    ///
+    /// # Errors
+    ///
+    /// It is of the family `sparse`; the message says that `what` is not for it.
+    pub fn onnx(self, what: &str) -> Result<Network> {
+        match self {
+            LoadedNet::Onnx(network) => Ok(*network),
+            LoadedNet::Native(network) => {
+                bail!("{}: {what} does not apply to networks of the family sparse", network.name())
+            }
+        }
+    }
+}
+
+impl Backend for LoadedNet {
+    fn cached_input(&self) -> Option<Input> {
+        match self {
+            LoadedNet::Onnx(network) => network.cached_input(),
+            LoadedNet::Native(network) => network.cached_input(),
+        }
+    }
+
+    fn evaluator(&self, max_batch: usize) -> Result<Box<dyn Evaluator>> {
+        match self {
+            LoadedNet::Onnx(network) => Backend::evaluator(&**network, max_batch),
+            LoadedNet::Native(network) => Backend::evaluator(network, max_batch),
+        }
+    }
+
+    fn is_exact(&self) -> bool {
+        matches!(self, LoadedNet::Native(_))
+    }
+}
+
+/// Loads the network of a file, or this program's own: `embedded`. A network of the family
+/// `sparse`, in fp32 or in integers, is run by the engine's own kernels, any other by ONNX Runtime.
+///
+/// # Errors
+///
+/// The file cannot be read, or is no network that this program knows.
+pub fn load_network(name: &Path) -> Result<LoadedNet> {
+    if name == Path::new("embedded") {
+        return Ok(LoadedNet::Native(SparseNetwork::embedded()));
+    }
+    let sparse = std::fs::read(name).ok().and_then(|bytes| SparseFile::recognise(&bytes));
+    if let Some(file) = sparse {
+        let network = file.network().with_context(|| format!("network {}", name.display()))?;
+        return Ok(LoadedNet::Native(network));
+    }
+    Ok(LoadedNet::Onnx(Box::new(Network::load(name)?)))
+}
+
+/// Ends a search that shares its evaluator with no other; every batch has up to `leaves` positions.
+///
+/// # Errors
+///
+/// The evaluator fails, or leaves something unanswered.
+pub fn search_alone(
+    search: &mut SteppedSearch,
+    leaves: usize,
+    evaluator: &mut dyn Evaluator,
+) -> Result<(), EvalError> {
+    while search.gather(leaves) > 0 {
+        let requests: Vec<Request<'_>> = search.requests().collect();
+        let answers = evaluator.evaluate(&requests)?;
+        check_answers(&requests, &answers)?;
+        search.answer(&answers);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::export::{OnnxStorage, sparse_onnx};
+    use crate::learn::sparse::{SparseModel, SparseShape};
+
+    #[test]
+    fn a_sparse_network_in_either_form_is_run_by_the_engines_kernels() {
+        let folder = tempfile::tempdir().unwrap();
+        let model = SparseModel::new(SparseShape { policy: 128, value: 64, ..SparseShape::STANDARD }, 1);
+        let load = |name: &str, model: &SparseModel, storage| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, sparse_onnx(name, model, "{}", storage)).unwrap();
+            load_network(&path).unwrap()
+        };
+        let float = load("float", &model, OnnxStorage::Float);
+        let integer = load("integer", &model, OnnxStorage::Integer);
+        assert!(matches!((&float, &integer), (LoadedNet::Native(_), LoadedNet::Native(_))));
+        assert_eq!(float.fingerprint(), integer.fingerprint(), "the same integers");
+        let other = SparseModel::new(model.shape, 2);
+        assert_ne!(load("other", &other, OnnxStorage::Float).fingerprint(), float.fingerprint());
+        assert!(float.has_value() && float.cached_input().is_none() && integer.name() == "integer");
+        let error = format!("{:#}", integer.onnx("--raw").err().unwrap());
+        assert_eq!(error, "integer: --raw does not apply to networks of the family sparse");
+    }
+}

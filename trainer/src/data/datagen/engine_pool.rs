@@ -1,0 +1,227 @@
+//! A pool of UCI engines that work on many games: one thread queues games by number, each engine has a thread, and the
+//! results are stored in the order of their numbers.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
+use indicatif::{HumanCount, HumanDuration, ProgressBar};
+use thiserror::Error;
+
+use super::{EngineCommand, EngineError, UciEngine};
+use crate::data::dataset::{PendingGame, Store};
+use crate::data::record::GameRecord;
+
+/// An engine is not restarted any more after so many failures in a row at the same ply.
+const MAX_FAILURES: u32 = 3;
+/// How often the collector checks the time and the stop flag.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Why the work on a game ends early.
+#[derive(Debug, Error)]
+pub enum TaskError {
+    /// The engine's failure, or the stop flag.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Something that no restart of the engine mends.
+    #[error("{0:#}")]
+    Other(#[from] anyhow::Error),
+}
+
+/// What engines do with games.
+pub trait EngineTask: Sync {
+    /// How far a finished game advances the progress bar.
+    fn progress_of(&self, game: &GameRecord) -> u64;
+
+    /// Sends the games from number `from` on, in order, without those in `held`, until there are no more or
+    /// `send` returns false.
+    ///
+    /// # Errors
+    ///
+    /// If an input file cannot be read.
+    fn queue(
+        &self,
+        from: u64,
+        held: &BTreeSet<u64>,
+        stop: &AtomicBool,
+        send: &mut dyn FnMut(PendingGame) -> bool,
+    ) -> anyhow::Result<()>;
+
+    /// Works on a game until it is finished; `pending.done` counts the plies that are done.
+    ///
+    /// # Errors
+    ///
+    /// If the engine or something else fails or `stop` is set; `pending` then holds the progress made so far and can be
+    /// continued.
+    fn process(
+        &self,
+        pending: &mut PendingGame,
+        engine: &mut UciEngine,
+        stop: &AtomicBool,
+    ) -> Result<(), TaskError>;
+}
+
+/// What a run that generates games has written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DatagenSummary {
+    /// Games in the files.
+    pub games: u64,
+    /// Files.
+    pub files: usize,
+    /// Whether it was stopped before its end.
+    pub stopped: bool,
+}
+
+/// Runs a task on `engines` engines at once and stores the games; `bar` counts [`EngineTask::progress_of`].
+///
+/// Setting `stop` ends the run soon without losing work: unfinished games are stored as far as they are.
+///
+/// # Errors
+///
+/// If an engine cannot be started or fails repeatedly, or games cannot be read or written. Finished games are
+/// stored in that case, too.
+pub fn run_tasks(
+    task: &impl EngineTask,
+    (command, engines): (&EngineCommand, usize),
+    mut store: Store,
+    bar: &ProgressBar,
+    stop: &AtomicBool,
+) -> anyhow::Result<DatagenSummary> {
+    let halt = AtomicBool::new(false);
+    let (queue, queued) = bounded(0);
+    let (report, reports) = unbounded();
+    let held = store.held();
+    let begun = store.begun();
+    let from = store.games();
+    let (collected, all_queued) = thread::scope(|scope| {
+        let halt = &halt;
+        let producer = scope.spawn(move || {
+            let mut send = |pending: PendingGame| queue.send(pending).is_ok();
+            if begun.into_iter().all(&mut send) { task.queue(from, &held, halt, &mut send) } else { Ok(()) }
+        });
+        for _ in 0..engines {
+            let (queued, report) = (queued.clone(), report.clone());
+            scope.spawn(move || engine_worker(task, command, &queued, &report, halt));
+        }
+        drop((queued, report));
+        let collected = collect(task, &mut store, &reports, bar, stop, halt);
+        halt.store(true, Ordering::Relaxed);
+        (collected, producer.join().expect("queueing does not panic"))
+    });
+    bar.finish_and_clear();
+    let games = store.games();
+    let closed = store.close();
+    collected.and(all_queued)?;
+    Ok(DatagenSummary { games, files: closed?, stopped: stop.load(Ordering::Relaxed) })
+}
+
+/// A game that a worker has finished or given up, and the error if there was one.
+type WorkerReport = (PendingGame, Option<anyhow::Error>);
+
+fn engine_worker(
+    task: &impl EngineTask,
+    command: &EngineCommand,
+    queued: &Receiver<PendingGame>,
+    report: &Sender<WorkerReport>,
+    halt: &AtomicBool,
+) {
+    let mut engine = None;
+    for mut pending in queued {
+        let outcome = process_with_restarts(task, command, &mut engine, &mut pending, halt);
+        let ended = !pending.finished;
+        if report.send((pending, outcome.err())).is_err() || ended {
+            return;
+        }
+    }
+}
+
+/// Works on a game and restarts the engine when it fails; when `halt` is set it returns without an error.
+fn process_with_restarts(
+    task: &impl EngineTask,
+    command: &EngineCommand,
+    engine: &mut Option<UciEngine>,
+    pending: &mut PendingGame,
+    halt: &AtomicBool,
+) -> anyhow::Result<()> {
+    let mut failures = 0;
+    loop {
+        let before = pending.done;
+        let attempt = match engine.take() {
+            Some(running) => Ok(running),
+            None => UciEngine::start(command, halt),
+        }
+        .map_err(TaskError::from)
+        .and_then(|running| task.process(pending, engine.insert(running), halt));
+        let PendingGame { number, done, .. } = *pending;
+        let error = match attempt {
+            Ok(()) => {
+                pending.finished = true;
+                return Ok(());
+            }
+            Err(TaskError::Engine(EngineError::Interrupted)) => return Ok(()),
+            Err(TaskError::Engine(error @ EngineError::Failed(..))) => error,
+            Err(TaskError::Engine(error)) => return Err(error.into()),
+            Err(TaskError::Other(error)) => {
+                return Err(error.context(format!("in game {number} at ply {done}")));
+            }
+        };
+        *engine = None;
+        failures = if done > before { 1 } else { failures + 1 };
+        if failures == MAX_FAILURES {
+            bail!("{error}, {MAX_FAILURES} times in game {number} at ply {done}");
+        }
+        log::warn!("{error} in game {number} at ply {done}; restarted");
+    }
+}
+
+fn collect(
+    task: &impl EngineTask,
+    store: &mut Store,
+    reports: &Receiver<WorkerReport>,
+    bar: &ProgressBar,
+    stop: &AtomicBool,
+    halt: &AtomicBool,
+) -> anyhow::Result<()> {
+    let started = Instant::now();
+    let (mut saved, mut positions, mut failure) = (started, 0, None);
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            halt.store(true, Ordering::Relaxed);
+        }
+        match reports.recv_timeout(POLL_INTERVAL) {
+            Ok(first) => {
+                for (pending, error) in std::iter::once(first).chain(reports.try_iter()) {
+                    if pending.finished {
+                        positions += pending.game.moves.len() as u64;
+                        bar.inc(task.progress_of(&pending.game));
+                    }
+                    store.push(pending)?;
+                    if error.is_some() {
+                        halt.store(true, Ordering::Relaxed);
+                        failure = failure.or(error);
+                    }
+                }
+                let rate = positions as f64 / started.elapsed().as_secs_f64().max(1e-3);
+                bar.set_message(format!("{rate:.1} positions/s"));
+            }
+            Err(RecvTimeoutError::Timeout) => bar.tick(),
+            Err(RecvTimeoutError::Disconnected) => return failure.map_or(Ok(()), Err),
+        }
+        if saved.elapsed() >= store.save_every() {
+            store.save()?;
+            saved = Instant::now();
+            if bar.is_hidden() {
+                log::info!(
+                    "{}/{}, {}, {:#} left",
+                    HumanCount(bar.position()),
+                    HumanCount(bar.length().unwrap_or(0)),
+                    bar.message(),
+                    HumanDuration(bar.eta())
+                );
+            }
+        }
+    }
+}

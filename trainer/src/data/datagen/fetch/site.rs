@@ -1,0 +1,200 @@
+//! The two sites: their addresses, and which part of a month is downloaded already.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use jiff::Timestamp;
+use ureq::Body;
+
+use super::client::{FetchError, HttpClient};
+use super::month::Month;
+use engine::chess::pgn::game_starts;
+
+/// A site with a public interface to its games.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Site {
+    /// chess.com, <https://www.chess.com/news/view/published-data-api>
+    ChessCom,
+    /// lichess.org, <https://lichess.org/api#tag/Games/operation/apiGamesUser>
+    Lichess,
+}
+
+impl ValueEnum for Site {
+    fn value_variants<'a>() -> &'a [Site] {
+        &[Site::ChessCom, Site::Lichess]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()))
+    }
+}
+
+impl Site {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Site::ChessCom => "chess.com",
+            Site::Lichess => "lichess",
+        }
+    }
+
+    /// The address of its interface.
+    pub fn base_url(self) -> &'static str {
+        match self {
+            Site::ChessCom => "https://api.chess.com",
+            Site::Lichess => "https://lichess.org",
+        }
+    }
+
+    /// The address of a month's games; Lichess's begin at `since`.
+    fn url(self, base: &str, user: &str, month: Month, since: Timestamp) -> String {
+        match self {
+            Site::ChessCom => format!("{base}/pub/player/{user}/games/{}/pgn", month.path()),
+            Site::Lichess => format!(
+                "{base}/api/games/user/{user}?since={}&until={}&sort=dateAsc&evals=true&opening=true",
+                since.as_millisecond(),
+                month.next().start().as_millisecond() - 1
+            ),
+        }
+    }
+
+    /// Whether it lists the months in which a player played.
+    pub fn lists_months(self) -> bool {
+        self == Site::ChessCom
+    }
+
+    /// Those of `months` in which the player played, if the site lists them; else all.
+    ///
+    /// # Errors
+    ///
+    /// If the list cannot be fetched; it is missing if there is no such player.
+    pub fn months_played(
+        self,
+        client: &mut HttpClient<'_>,
+        base: &str,
+        user: &str,
+        months: Vec<Month>,
+    ) -> Result<Vec<Month>, FetchError> {
+        if !self.lists_months() {
+            return Ok(months);
+        }
+        let mut played = String::new();
+        let url = || format!("{base}/pub/player/{user}/games/archives");
+        client.get(url, "application/json", |body| {
+            played = body.read_to_string()?;
+            Ok(())
+        })?;
+        Ok(months.into_iter().filter(|month| played.contains(&format!("/{}\"", month.path()))).collect())
+    }
+
+    /// Fetches a month's games. They are written to the file `part` as they arrive; games in it already are not
+    /// downloaded again if the site allows that.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be fetched, or `part` cannot be written.
+    pub fn month(
+        self,
+        client: &mut HttpClient<'_>,
+        base: &str,
+        user: &str,
+        month: Month,
+        part: &Path,
+        mut arrived: impl FnMut(usize) -> bool,
+    ) -> Result<Vec<u8>, FetchError> {
+        let before = if self == Site::Lichess { std::fs::read(part).unwrap_or_default() } else { Vec::new() };
+        let text = RefCell::new(complete_games(before));
+        let url = || {
+            let since = last_moment(&text.borrow()).unwrap_or(month.start());
+            self.url(base, user, month, since)
+        };
+        let fetched = client.get(url, "application/x-chess-pgn", |body| {
+            let mut text = text.borrow_mut();
+            if self == Site::ChessCom {
+                text.clear();
+            }
+            let received = receive(body, &mut text, part, &mut arrived);
+            if received.is_err() {
+                *text = complete_games(std::mem::take(&mut text));
+            }
+            received
+        });
+        let text = text.into_inner();
+        if text.is_empty() {
+            // There is nothing to continue.
+            let _ = std::fs::remove_file(part);
+        }
+        fetched?;
+        Ok(without_duplicates(&text))
+    }
+}
+
+/// Appends a response to `text` and to the file `part`, which begins with `text`.
+fn receive(
+    body: &mut Body,
+    text: &mut Vec<u8>,
+    part: &Path,
+    arrived: &mut impl FnMut(usize) -> bool,
+) -> anyhow::Result<()> {
+    let unwritable = || format!("cannot write {}", part.display());
+    let mut file = File::create(part)
+        .and_then(|mut file| file.write_all(text).map(|()| file))
+        .with_context(unwritable)?;
+    let mut reader = body.as_reader();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let read = reader.read(&mut buffer).context("the connection was lost")?;
+        if read == 0 {
+            return Ok(());
+        }
+        text.extend_from_slice(&buffer[..read]);
+        file.write_all(&buffer[..read]).with_context(unwritable)?;
+        if !text.trim_ascii_start().starts_with(b"[") {
+            text.clear();
+            bail!("the response is no PGN");
+        }
+        if !arrived(read) {
+            bail!("interrupted");
+        }
+    }
+}
+
+/// All games but the last, which may be incomplete.
+fn complete_games(mut text: Vec<u8>) -> Vec<u8> {
+    let last = game_starts(&text).pop().unwrap_or(0);
+    text.truncate(last);
+    text
+}
+
+/// The time at which the last of the games began.
+fn last_moment(text: &[u8]) -> Option<Timestamp> {
+    let last = &text[*game_starts(text).last()?..];
+    let date = tag(last, "UTCDate")?.replace('.', "-");
+    format!("{date}T{}Z", tag(last, "UTCTime")?).parse().ok()
+}
+
+fn tag(game: &[u8], name: &str) -> Option<String> {
+    let text = String::from_utf8_lossy(game);
+    let start = format!("[{name} \"");
+    let value = text.lines().find_map(|line| line.strip_prefix(&start))?;
+    Some(value.split('"').next()?.to_owned())
+}
+
+/// The games without duplicates, by their address or else by their text.
+fn without_duplicates(text: &[u8]) -> Vec<u8> {
+    let mut starts = game_starts(text);
+    starts.push(text.len());
+    let mut seen = HashSet::new();
+    let games = starts.windows(2).map(|bounds| &text[bounds[0]..bounds[1]]);
+    let unseen = games.filter(|game| {
+        let address = tag(game, "Site").filter(|site| site.contains("://"));
+        seen.insert(address.unwrap_or_else(|| String::from_utf8_lossy(game).trim().to_owned()))
+    });
+    unseen.flatten().copied().collect()
+}

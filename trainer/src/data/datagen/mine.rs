@@ -1,0 +1,147 @@
+//! Games that an engine plays against itself.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+
+use engine::chess::position::{Outcome, PackedMove};
+
+use super::engine_pool::{EngineTask, TaskError};
+use super::move_choice::MoveChoice;
+use super::start_positions::StartPositions;
+use super::tree_paths::{PathFollower, TreePaths};
+use super::{Limit, UciEngine, position_after, search_record, stored_eval};
+use crate::data::dataset::PendingGame;
+use crate::data::record::{FLAG_CHESS960, GameRecord, GameResult, game_rng};
+
+/// Which moves are played.
+pub enum MinedMoves {
+    /// The engine's best ones.
+    Engine(MoveChoice),
+    /// Those along the trees of our own searches.
+    TreePaths(TreePaths),
+}
+
+/// Games of an engine against itself, or along the trees of our own searches with its evaluations.
+pub struct Mine {
+    /// How many games, those in the files included.
+    pub games: u64,
+    /// Where games begin.
+    pub starts: StartPositions,
+    /// Which moves are played.
+    pub moves: MinedMoves,
+    /// The engine's limit for a move.
+    pub limit: Limit,
+    /// A game that is not over after so many plies ends without a result.
+    pub plies: usize,
+    /// The seed of the random numbers.
+    pub seed: u64,
+    /// Whether each position's best move with its win, draw and loss is recorded as a search would be.
+    pub record_best: bool,
+}
+
+impl Mine {
+    /// Plays game `number` on from the last position of `game` to its end.
+    ///
+    /// A draw is claimed at the third repetition and after fifty moves. A position's evaluation is that of its best
+    /// move, whichever is played. A game along our own trees has no result.
+    ///
+    /// # Errors
+    ///
+    /// If the engine or our network fails, no start is found or `stop` is set; `game` then holds the moves so far and can be
+    /// continued.
+    fn play(
+        &self,
+        number: u64,
+        game: &mut GameRecord,
+        engine: &mut UciEngine,
+        stop: &AtomicBool,
+    ) -> Result<(), TaskError> {
+        engine.new_game(stop)?;
+        if game.moves.is_empty() {
+            game.start = self.starts.start(number, engine, stop)?;
+        }
+        let mut moves = match &self.moves {
+            MinedMoves::Engine(choice) => Moves::Engine(choice),
+            MinedMoves::TreePaths(paths) => Moves::Path(Box::new(paths.begin()?)),
+        };
+        let mut position = position_after(game.start.as_deref(), game.moves.iter().copied());
+        if position.is_chess960() {
+            game.flags |= FLAG_CHESS960;
+        }
+        loop {
+            if let Some(outcome) = position.game.outcome() {
+                // Where random paths lead says nothing about the positions on the way.
+                game.result = match outcome {
+                    _ if matches!(moves, Moves::Path(_)) => GameResult::Unknown,
+                    Outcome::Decisive { winner } => GameResult::won_by(winner),
+                    Outcome::Draw(_) => GameResult::Draw,
+                };
+                return Ok(());
+            }
+            if game.moves.len() >= self.plies {
+                return Ok(());
+            }
+            let best = engine.best(&position, self.limit, moves.wanted(), stop)?;
+            // The random numbers of ply 0 were used for the start position.
+            let mut rng = game_rng(self.seed, number, game.moves.len() as u64 + 1);
+            let m = match &mut moves {
+                Moves::Engine(choice) => best[choice.draw(best.len(), &mut rng)].m,
+                Moves::Path(follower) => follower.next(&position.game, &mut rng)?,
+            };
+            game.moves.push(PackedMove::new(m));
+            let mover = position.game.turn();
+            game.evals.push(stored_eval(&best[0], mover));
+            if self.record_best {
+                game.searches.push(search_record(&best[..1], mover));
+            }
+            position.play(m);
+        }
+    }
+}
+
+/// The moves of one game.
+enum Moves<'a> {
+    Engine(&'a MoveChoice),
+    Path(Box<PathFollower<'a>>),
+}
+
+impl Moves<'_> {
+    /// How many of the engine's best moves are wanted.
+    fn wanted(&self) -> usize {
+        match self {
+            Moves::Engine(choice) => choice.moves(),
+            // For the evaluation.
+            Moves::Path(_) => 1,
+        }
+    }
+}
+
+impl EngineTask for Mine {
+    fn progress_of(&self, _: &GameRecord) -> u64 {
+        1
+    }
+
+    fn queue(
+        &self,
+        from: u64,
+        held: &BTreeSet<u64>,
+        _: &AtomicBool,
+        send: &mut dyn FnMut(PendingGame) -> bool,
+    ) -> anyhow::Result<()> {
+        (from..self.games)
+            .filter(|number| !held.contains(number))
+            .all(|number| send(PendingGame { number, ..PendingGame::default() }));
+        Ok(())
+    }
+
+    fn process(
+        &self,
+        pending: &mut PendingGame,
+        engine: &mut UciEngine,
+        stop: &AtomicBool,
+    ) -> Result<(), TaskError> {
+        let played = self.play(pending.number, &mut pending.game, engine, stop);
+        pending.done = pending.game.moves.len();
+        played
+    }
+}

@@ -1,0 +1,530 @@
+//! Chunks written to and read from HDF5.
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use hdf5::filters::Filter;
+use hdf5::plist::file_access::FileAccessBuilder;
+use hdf5::types::{FixedAscii, FixedUnicode, VarLenUnicode};
+use hdf5::{File, Group, H5Type};
+use thiserror::Error;
+
+use super::chunk::Chunk;
+use super::{FORMAT, VERSION};
+use crate::base::files;
+use crate::data::record::SearchColumns;
+
+/// Entries per compressed block of a dataset: what a reader must decompress for one value.
+const BLOCK: usize = 1 << 16;
+
+/// zlib's best compression: files are written once and read often.
+const DEFLATE: u8 = 9;
+
+/// Bytes of a text attribute. Texts of variable length would be stored in a part of the file that has no checksums
+/// and crashes the library when it is damaged.
+const TEXT: usize = 1000;
+type Text = FixedUnicode<TEXT>;
+
+/// A start position as it is stored.
+type StoredFen = FixedAscii<100>;
+
+/// Why a file of games cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ChunkError {
+    /// Not HDF5, truncated, or unreadable.
+    #[error("{}: cannot be read, damaged or truncated: {}", .0.display(), .1)]
+    Unreadable(PathBuf, String),
+    /// HDF5, but not `games/1`, or of a version that this program does not know.
+    #[error("{}: not games/1: {}", .0.display(), .1)]
+    Foreign(PathBuf, String),
+    /// `games/1` with inconsistent contents.
+    #[error("{}: damaged: {}", .0.display(), .1)]
+    Damaged(PathBuf, String),
+    /// The file cannot be written.
+    #[error("{}: cannot be written: {}", .0.display(), .1)]
+    Unwritable(PathBuf, String),
+}
+
+/// Writes a chunk under a temporary name, flushes it to the disk, and renames it.
+///
+/// # Errors
+///
+/// If the file cannot be written; then no file of that name is created or changed.
+pub fn write(chunk: &Chunk, path: &Path) -> Result<(), ChunkError> {
+    let unwritable = |error: &dyn Display| ChunkError::Unwritable(path.to_owned(), cause(error));
+    let file = files::temporary(path).map_err(|error| unwritable(&error))?;
+    write_file(chunk, file.path()).map_err(|error| unwritable(&error))?;
+    // HDF5 can lose data on a full disk without an error: only what can be read back replaces an existing file.
+    let mut written =
+        read(file.path()).map_err(|_| unwritable(&"it cannot be read back, is the disk full?"))?;
+    written.source.clone_from(&chunk.source);
+    if written != *chunk {
+        return Err(unwritable(&"what was read back differs, is the disk full?"));
+    }
+    files::persist(file, path).map_err(|error| unwritable(&error))
+}
+
+fn write_file(chunk: &Chunk, path: &Path) -> hdf5::Result<()> {
+    // The format of HDF5 1.10 has checksums for its own structures, too.
+    // Without times: equal games make equal files, whenever they are written.
+    let mut options = File::with_options();
+    options.with_fapl(|access| unlocked(access).libver_v110());
+    let file = options.with_fcpl(|creation| creation.obj_track_times(false)).create(path)?;
+    let new_group = |name: &str| file.create_group_builder().obj_track_times(false).create(name);
+    let text = |name: &str, value: &str| -> hdf5::Result<()> {
+        let value = Text::from_str(&value[..value.floor_char_boundary(TEXT)]);
+        let value = value.map_err(|_| hdf5::Error::from(format!("{name} holds a NUL character")))?;
+        file.new_attr::<Text>().create(name)?.write_scalar(&value)
+    };
+    text("format", FORMAT)?;
+    text("source", &chunk.source)?;
+    file.new_attr::<u32>().create("version")?.write_scalar(&VERSION)?;
+    file.new_attr::<u64>().create("positions")?.write_scalar(&(chunk.positions() as u64))?;
+    file.new_attr::<u64>().create("games")?.write_scalar(&(chunk.games() as u64))?;
+
+    let games = new_group("games")?;
+    put(&games, "first_ply", &chunk.first_ply)?;
+    put(&games, "plies", &chunk.plies)?;
+    put(&games, "result", &chunk.result)?;
+    put(&games, "white_elo", &chunk.white_elo)?;
+    put(&games, "black_elo", &chunk.black_elo)?;
+    put(&games, "date", &chunk.date)?;
+    put(&games, "flags", &chunk.flags)?;
+    put(&games, "start", &chunk.start)?;
+    let starts: Vec<StoredFen> = chunk
+        .starts
+        .iter()
+        .map(|fen| {
+            StoredFen::from_ascii(fen.as_bytes()).map_err(|error| hdf5::Error::from(error.to_string()))
+        })
+        .collect::<Result<_, _>>()?;
+    put(&file, "starts", &starts)?;
+    let plies = new_group("plies")?;
+    put(&plies, "move", &chunk.moves)?;
+    put(&plies, "eval", &chunk.evals)?;
+    let searches = &chunk.searches;
+    if !searches.q.is_empty() {
+        put(&plies, "q", &searches.q)?;
+        put(&plies, "d", &searches.d)?;
+        let policy = new_group("policy")?;
+        put(&policy, "first", &searches.first)?;
+        put(&policy, "len", &searches.len)?;
+        put(&policy, "move", &searches.moves)?;
+        put(&policy, "share", &searches.shares)?;
+        if !searches.scores.is_empty() {
+            put(&policy, "eval", &searches.scores)?;
+        }
+    }
+    file.flush()?;
+    file.close()
+}
+
+fn open(path: &Path) -> hdf5::Result<File> {
+    File::with_options().with_fapl(unlocked).open(path)
+}
+
+/// Without HDF5's file locks: a child process that is started while a file is open inherits the descriptor, and with
+/// it the lock, so that a closed file could not be opened again while that process lives. Nothing needs the locks:
+/// files are written under a temporary name and never changed.
+fn unlocked(access: &mut FileAccessBuilder) -> &mut FileAccessBuilder {
+    access.file_locking(false)
+}
+
+fn put<T: H5Type>(group: &Group, name: &str, data: &[T]) -> hdf5::Result<()> {
+    let builder = group.new_dataset_builder().obj_track_times(false);
+    if data.is_empty() {
+        // HDF5 has no empty chunks.
+        return builder.empty::<T>().shape(0).create(name).map(drop);
+    }
+    let block = data.len().min(BLOCK);
+    let dataset =
+        builder.chunk(block).shuffle().deflate(DEFLATE).fletcher32().with_data(data).create(name)?;
+    // The destructor writes what is still in the cache, and ignores errors.
+    dataset.flush()
+}
+
+/// Reads a whole file. Checksums, lengths and ranges are checked; moves are not replayed.
+///
+/// # Errors
+///
+/// If the file is not `games/1`, or its contents are damaged.
+pub fn read(path: &Path) -> Result<Chunk, ChunkError> {
+    let unreadable = |error: hdf5::Error| ChunkError::Unreadable(path.to_owned(), cause(&error));
+    let foreign = |why: String| ChunkError::Foreign(path.to_owned(), why);
+    let file = open(path).map_err(unreadable)?;
+    let text = |name: &str| {
+        let value = file.attr(name).and_then(|attr| {
+            let fixed = attr.read_scalar::<Text>().map(|text| text.as_str().to_owned());
+            // As other programs write it.
+            fixed.or_else(|_| attr.read_scalar::<VarLenUnicode>().map(|text| text.as_str().to_owned()))
+        });
+        value.map_err(|_| foreign(format!("no attribute \"{name}\"")))
+    };
+    let format = text("format")?;
+    if format != FORMAT {
+        return Err(foreign(format!("format is \"{format}\", expected \"{FORMAT}\"")));
+    }
+    let number = |name: &str| {
+        let value = file.attr(name).and_then(|attr| attr.read_scalar::<u64>());
+        value.map_err(|_| foreign(format!("no attribute \"{name}\"")))
+    };
+    let version = number("version")?;
+    if version != u64::from(VERSION) {
+        return Err(foreign(format!("version is {version}, this program reads {VERSION}")));
+    }
+    let chunk = read_columns(&file, &text("source")?).map_err(unreadable)?;
+    let damaged = |why: String| ChunkError::Damaged(path.to_owned(), why);
+    chunk.check().map_err(|error| damaged(error.to_string()))?;
+    let (games, positions) = (number("games")?, number("positions")?);
+    if (games, positions) != (chunk.games() as u64, chunk.positions() as u64) {
+        let found = format!("{} games, {} positions", chunk.games(), chunk.positions());
+        return Err(damaged(format!("{found}, but the attributes name {games} and {positions}")));
+    }
+    Ok(chunk)
+}
+
+/// [`read`], with every game replayed.
+///
+/// # Errors
+///
+/// As for [`read`], or if a game has an illegal move, which a file with valid checksums can have if another program wrote
+/// it.
+pub fn read_replayed(path: &Path) -> Result<Chunk, ChunkError> {
+    let chunk = read(path)?;
+    for index in 0..chunk.games() {
+        let damaged = |error| ChunkError::Damaged(path.to_owned(), format!("game {index}: {error}"));
+        chunk.replay(index).check_moves().map_err(damaged)?;
+    }
+    Ok(chunk)
+}
+
+fn read_columns(file: &File, source: &str) -> hdf5::Result<Chunk> {
+    let starts: Vec<StoredFen> = get(file, "starts")?;
+    Ok(Chunk {
+        source: source.to_owned(),
+        first_ply: get(file, "games/first_ply")?,
+        plies: get(file, "games/plies")?,
+        result: get(file, "games/result")?,
+        white_elo: get(file, "games/white_elo")?,
+        black_elo: get(file, "games/black_elo")?,
+        date: get(file, "games/date")?,
+        flags: get(file, "games/flags")?,
+        start: get(file, "games/start")?,
+        starts: starts.iter().map(|fen| fen.as_str().to_owned()).collect(),
+        moves: get(file, "plies/move")?,
+        evals: get(file, "plies/eval")?,
+        searches: read_searches(file)?,
+    })
+}
+
+fn read_searches(file: &File) -> hdf5::Result<SearchColumns> {
+    if !file.link_exists("policy") {
+        return Ok(SearchColumns::default());
+    }
+    Ok(SearchColumns {
+        q: get(file, "plies/q")?,
+        d: get(file, "plies/d")?,
+        first: get(file, "policy/first")?,
+        len: get(file, "policy/len")?,
+        moves: get(file, "policy/move")?,
+        shares: get(file, "policy/share")?,
+        scores: if file.link_exists(SCORES) { get(file, SCORES)? } else { Vec::new() },
+    })
+}
+
+/// The datasets that self-play adds.
+pub(super) const SEARCH_DATASETS: [&str; 6] =
+    ["plies/q", "plies/d", "policy/first", "policy/len", "policy/move", "policy/share"];
+
+/// The dataset that an engine's scores of its best moves add.
+pub(super) const SCORES: &str = "policy/eval";
+
+/// The datasets of `games/1`, in the order of [`Chunk`]'s columns.
+pub(super) const DATASETS: [&str; 11] = [
+    "games/first_ply",
+    "games/plies",
+    "games/result",
+    "games/white_elo",
+    "games/black_elo",
+    "games/date",
+    "games/flags",
+    "games/start",
+    "starts",
+    "plies/move",
+    "plies/eval",
+];
+
+/// How a file stores a dataset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatasetLayout {
+    /// Its path in the file.
+    pub name: &'static str,
+    /// The type of an entry.
+    pub kind: String,
+    /// Their number along each axis.
+    pub shape: Vec<usize>,
+    /// Whether its bytes have checksums, which are checked when it is read.
+    pub checksums: bool,
+}
+
+/// How a file stores its datasets.
+///
+/// # Errors
+///
+/// If the file cannot be read, or lacks one.
+pub fn layouts(path: &Path) -> Result<Vec<DatasetLayout>, ChunkError> {
+    let described = open(path).and_then(|file| {
+        let more: &[&'static str] = if file.link_exists("policy") { &SEARCH_DATASETS } else { &[] };
+        let scores: &[&'static str] = if file.link_exists(SCORES) { &[SCORES] } else { &[] };
+        let layouts = DATASETS.iter().chain(more).chain(scores).map(|name| {
+            let dataset = file.dataset(name)?;
+            Ok(DatasetLayout {
+                name,
+                kind: dataset.dtype()?.to_descriptor()?.to_string(),
+                shape: dataset.shape(),
+                checksums: dataset.filters().contains(&Filter::Fletcher32),
+            })
+        });
+        layouts.collect::<hdf5::Result<_>>()
+    });
+    described.map_err(|error| ChunkError::Unreadable(path.to_owned(), cause(&error)))
+}
+
+fn get<T: H5Type>(file: &File, name: &str) -> hdf5::Result<Vec<T>> {
+    file.dataset(name)?.read_raw()
+}
+
+/// The cause that the operating system gives, if the error names one, else the first line of the error.
+fn cause(error: &dyn Display) -> String {
+    let text = error.to_string();
+    let named = text.split_once("error message = '").and_then(|(_, rest)| rest.split_once('\''));
+    named.map_or(text.lines().next().unwrap_or_default(), |(message, _)| message).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::record::{FLAG_CHESS960, FLAG_SELF_PLAY, GameRecord, GameResult, SearchRecord};
+    use engine::chess::position::PackedMove;
+
+    fn chunk() -> Chunk {
+        let mut chunk = Chunk::new("a test");
+        let e4 = PackedMove(12 | 28 << 6);
+        chunk.push(&GameRecord {
+            moves: vec![e4, PackedMove(52 | 36 << 6)],
+            evals: vec![30, i16::MIN],
+            result: GameResult::White,
+            white_elo: 2700,
+            date: 20_240_131,
+            ..GameRecord::default()
+        });
+        chunk.push(&GameRecord {
+            start: Some("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1".into()),
+            moves: vec![e4],
+            result: GameResult::Draw,
+            flags: FLAG_CHESS960,
+            ..GameRecord::default()
+        });
+        chunk
+    }
+
+    #[test]
+    fn a_file_that_another_process_has_locked_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        write(&chunk(), &path).unwrap();
+        let held = std::fs::File::open(&path).unwrap();
+        held.lock().unwrap();
+        assert_eq!(read(&path).unwrap(), chunk());
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        write(&chunk(), &path).unwrap();
+        let back = read(&path).unwrap();
+        assert_eq!(back, chunk());
+        assert_eq!(back.game(1), chunk().game(1));
+        assert_eq!(back.game(0).evals, [30, i16::MIN]);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left behind");
+        write(&Chunk::new("nothing"), &path).unwrap();
+        assert_eq!(read(&path).unwrap().games(), 0);
+    }
+
+    #[test]
+    fn equal_games_make_equal_files_whenever_they_are_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        write(&chunk(), &path).unwrap();
+        // Object headers of version 2: bit 5 of the flags says that times are stored.
+        let bytes = std::fs::read(&path).unwrap();
+        let headers: Vec<&[u8]> = bytes.windows(6).filter(|header| header.starts_with(b"OHDR\x02")).collect();
+        assert!(headers.len() > DATASETS.len(), "{} objects", headers.len());
+        assert!(headers.iter().all(|header| header[5] & 0x20 == 0), "{headers:?}");
+    }
+
+    #[test]
+    fn searches_of_self_play_are_written_and_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        let mut both = chunk();
+        let moves = both.game(0).moves;
+        let learnt = SearchRecord::new(0.3, 0.4, [(moves[0], 0.75), (PackedMove(11 | 27 << 6), 0.25)]);
+        let searches = vec![learnt, SearchRecord::new(-0.5, 0.0, [])];
+        let game = GameRecord { searches, flags: FLAG_SELF_PLAY, ..both.game(0) };
+        both.push(&game);
+        both.push(&chunk().game(1));
+        write(&both, &path).unwrap();
+        let back = read(&path).unwrap();
+        assert_eq!(back, both);
+        assert_eq!((back.game(2), back.game(2).searches.len()), (game.clone(), 2));
+        assert!(back.game(0).searches.is_empty() && back.replay(3).searches.is_empty());
+        // An engine's best moves are recorded in games that are not of self-play.
+        let labelled = GameRecord { flags: 0, ..game };
+        let mut chunk = both.clone();
+        chunk.push(&labelled);
+        write(&chunk, &path).unwrap();
+        let back = read(&path).unwrap();
+        assert_eq!((back.game(4), back.replay(4).targets()), (labelled, 1));
+        write(&both, &path).unwrap();
+        let names: Vec<&str> = layouts(&path).unwrap().iter().map(|layout| layout.name).collect();
+        assert_eq!(names[11..], SEARCH_DATASETS);
+        // Its scores add a dataset.
+        let judged =
+            SearchRecord::scored(0.3, 0.4, [(moves[0], 1.0, 25), (PackedMove(11 | 27 << 6), 0.0, -310)]);
+        let mut chunk = both.clone();
+        chunk.push(&GameRecord { searches: vec![judged, SearchRecord::default()], ..both.game(0) });
+        write(&chunk, &path).unwrap();
+        let back = read(&path).unwrap();
+        assert_eq!(
+            (back.game(2), back.game(4).searches[0].scores.as_slice()),
+            (both.game(2), &[25, -310][..])
+        );
+        assert_eq!((&back, layouts(&path).unwrap().last().unwrap().name), (&chunk, SCORES));
+        chunk.searches.scores[0] = 31_000;
+        assert_eq!(chunk.check().unwrap_err().to_string(), "entry 0 of policy/eval is 31000");
+        let mut bad = both.clone();
+        bad.searches.len[3] = 1;
+        let error = bad.check().unwrap_err().to_string();
+        assert!(error.starts_with("the policy of ply 4 starts at 2"), "{error}");
+    }
+
+    #[test]
+    fn illegal_moves_are_found_when_games_are_replayed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        write(&chunk(), &path).unwrap();
+        assert_eq!(read_replayed(&path), Ok(chunk()));
+        let error = |game: GameRecord| {
+            let mut bad = chunk();
+            bad.push(&game);
+            write(&bad, &path).unwrap();
+            assert!(read(&path).is_ok(), "the checksums are valid");
+            read_replayed(&path).unwrap_err().to_string()
+        };
+        let (first, illegal) = (chunk().game(0), PackedMove(12 | 60 << 6));
+        let played = error(GameRecord { moves: vec![first.moves[0], illegal], ..first.clone() });
+        assert!(played.ends_with("games.h5: damaged: game 2: no legal move at ply 1"), "{played}");
+        let searches = vec![SearchRecord::new(0.0, 0.5, [(illegal, 1.0)]), SearchRecord::default()];
+        let searched = error(GameRecord { searches, flags: FLAG_SELF_PLAY, ..first });
+        assert!(searched.ends_with("games.h5: damaged: game 2: no legal move at ply 0"), "{searched}");
+    }
+
+    #[test]
+    fn truncated_and_foreign_files_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        write(&chunk(), &path).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+        let error = read(&path).unwrap_err();
+        assert!(matches!(error, ChunkError::Unreadable(..)), "{error}");
+        assert!(error.to_string().contains("games.h5"));
+        std::fs::write(&path, "[Event \"a PGN\"]").unwrap();
+        assert!(matches!(read(&path), Err(ChunkError::Unreadable(..))));
+        drop(File::create(&path).unwrap());
+        assert!(matches!(read(&path), Err(ChunkError::Foreign(..))));
+    }
+
+    /// A file of many games, as bytes.
+    fn many(path: &Path) -> Vec<u8> {
+        let mut many = Chunk::new("many");
+        let game = chunk().game(0);
+        (0..500u16)
+            .for_each(|elo| many.push(&GameRecord { white_elo: elo.wrapping_mul(7919), ..game.clone() }));
+        write(&many, path).unwrap();
+        std::fs::read(path).unwrap()
+    }
+
+    #[test]
+    fn flipped_bits_are_detected() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        let bytes = many(&path);
+        let sound = read(&path).unwrap();
+        let mut found = 0;
+        for at in (0..bytes.len()).step_by(11) {
+            let mut bad = bytes.clone();
+            bad[at] ^= 1 << (at % 8);
+            std::fs::write(&path, bad).unwrap();
+            match read(&path) {
+                // Not every byte of a file means something.
+                Ok(chunk) => assert_eq!(chunk, sound, "byte {at} of {}", bytes.len()),
+                Err(error) => {
+                    assert!(error.to_string().contains("games.h5"));
+                    found += 1;
+                }
+            }
+        }
+        assert!(found > bytes.len() / 11 / 4, "{found} in {} bytes", bytes.len());
+    }
+
+    #[test]
+    fn a_truncated_file_is_rejected() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        let bytes = many(&path);
+        for length in (0..bytes.len()).step_by(97).chain([bytes.len() - 1]) {
+            std::fs::write(&path, &bytes[..length]).unwrap();
+            assert!(read(&path).is_err(), "{length} of {} bytes", bytes.len());
+        }
+    }
+
+    #[test]
+    fn another_version_is_rejected() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.h5");
+        write(&chunk(), &path).unwrap();
+        let file = File::open_rw(&path).unwrap();
+        file.attr("version").unwrap().write_scalar(&2u32).unwrap();
+        file.close().unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.contains("version is 2, this program reads 1"), "{error}");
+    }
+
+    #[test]
+    fn inconsistent_columns_are_reported() {
+        let check = |chunk: &Chunk| chunk.check().map_err(|error| error.to_string());
+        let mut bad = chunk();
+        bad.plies[0] = 7;
+        assert!(check(&bad).unwrap_err().contains("game 1 starts at ply 2, expected 7"));
+        let mut bad = chunk();
+        bad.result[1] = 5;
+        assert_eq!(check(&bad), Err("game 1 has result 5".into()));
+        let mut bad = chunk();
+        bad.start[1] = 9;
+        assert!(check(&bad).is_err());
+        let mut bad = chunk();
+        bad.evals[1] = 29_000;
+        assert_eq!(check(&bad), Ok(()));
+        bad.evals[1] = 29_001;
+        assert_eq!(check(&bad), Ok(()));
+        bad.evals[1] = -30_001;
+        assert_eq!(check(&bad), Err("ply 1 has evaluation -30001".into()));
+        let mut bad = chunk();
+        bad.date[0] = 20_241_301;
+        assert_eq!(check(&bad), Err("game 0 has date 20241301".into()));
+    }
+}

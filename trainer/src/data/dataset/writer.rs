@@ -1,0 +1,179 @@
+//! A stream of games split into files.
+
+use std::path::{Path, PathBuf};
+
+use super::chunk::Chunk;
+use super::hdf5_file::{ChunkError, read, write};
+use crate::data::record::GameRecord;
+
+/// Writes games to `FOLDER/NAME-00000.h5`, `NAME-00001.h5`, …, each of about `chunk_size` positions.
+#[derive(Debug)]
+pub struct ChunkWriter {
+    folder: PathBuf,
+    name: String,
+    chunk_size: usize,
+    current: Chunk,
+    written: usize,
+    /// Games of `current` that its file holds.
+    saved: usize,
+}
+
+impl ChunkWriter {
+    /// A writer of new files; creates the folder if needed.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be created, or has files of that name already.
+    pub fn new(
+        folder: &Path,
+        name: &str,
+        source: &str,
+        chunk_size: usize,
+    ) -> Result<ChunkWriter, ChunkError> {
+        let unwritable = |path: &Path, why: String| Err(ChunkError::Unwritable(path.to_owned(), why));
+        if let Err(error) = std::fs::create_dir_all(folder) {
+            return unwritable(folder, error.to_string());
+        }
+        let writer = ChunkWriter {
+            folder: folder.to_owned(),
+            name: name.to_owned(),
+            chunk_size: chunk_size.max(1),
+            current: Chunk::new(source),
+            written: 0,
+            saved: 0,
+        };
+        let first = writer.path(0);
+        if first.exists() {
+            return unwritable(&first, "it exists; choose another --out or --name, or remove it".into());
+        }
+        Ok(writer)
+    }
+
+    /// A writer that continues existing files, of which the last is filled first, or creates them if there are none.
+    /// Also returns the number of games in them.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be created, or one of the files cannot be read.
+    pub fn resume(
+        folder: &Path,
+        name: &str,
+        source: &str,
+        chunk_size: usize,
+    ) -> Result<(ChunkWriter, u64), ChunkError> {
+        let (folder, chunk_size, current) = (folder.to_owned(), chunk_size.max(1), Chunk::new(source));
+        let name_of_files = name.to_owned();
+        let mut writer =
+            ChunkWriter { folder, name: name_of_files, chunk_size, current, written: 0, saved: 0 };
+        let mut games = 0;
+        while writer.path(writer.written).exists() {
+            let chunk = read(&writer.path(writer.written))?;
+            games += chunk.games() as u64;
+            if chunk.positions() < chunk_size && !writer.path(writer.written + 1).exists() {
+                (writer.saved, writer.current) = (chunk.games(), chunk);
+                return Ok((writer, games));
+            }
+            writer.written += 1;
+        }
+        if writer.written == 0 {
+            return ChunkWriter::new(&writer.folder, name, source, chunk_size).map(|writer| (writer, 0));
+        }
+        Ok((writer, games))
+    }
+
+    /// Writes the current file, which later games are still added to, unless it has no new games. The whole file is
+    /// written, whatever is new.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn save(&mut self) -> Result<(), ChunkError> {
+        if self.current.games() > self.saved {
+            write(&self.current, &self.path(self.written))?;
+            self.saved = self.current.games();
+        }
+        Ok(())
+    }
+
+    /// Number of games that the current file does and does not hold yet.
+    pub fn saved_and_new(&self) -> [usize; 2] {
+        [self.saved, self.current.games() - self.saved]
+    }
+
+    /// Adds a game; writes the file when it has enough positions.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be written.
+    pub fn push(&mut self, game: &GameRecord) -> Result<(), ChunkError> {
+        self.current.push(game);
+        if self.current.positions() >= self.chunk_size { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes the last file, if it has games, and returns the number of files.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn finish(mut self) -> Result<usize, ChunkError> {
+        self.save()?;
+        Ok(self.written + usize::from(self.current.games() > 0))
+    }
+
+    fn flush(&mut self) -> Result<(), ChunkError> {
+        self.save()?;
+        self.written += 1;
+        self.saved = 0;
+        self.current = Chunk::new(&self.current.source);
+        Ok(())
+    }
+
+    fn path(&self, number: usize) -> PathBuf {
+        self.folder.join(format!("{}-{number:05}.h5", self.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::dataset::hdf5_file::read;
+    use engine::chess::position::PackedMove;
+
+    #[test]
+    fn files_are_split_by_size_and_never_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let game = GameRecord { moves: vec![PackedMove(12 | 28 << 6); 4], ..GameRecord::default() };
+        let mut writer = ChunkWriter::new(folder.path(), "x", "test", 10).unwrap();
+        (0..7).for_each(|_| writer.push(&game).unwrap());
+        assert_eq!(writer.finish(), Ok(3));
+        let games: Vec<usize> = (0..3)
+            .map(|number| read(&folder.path().join(format!("x-{number:05}.h5"))).unwrap().games())
+            .collect();
+        assert_eq!(games, [3, 3, 1]);
+        assert!(ChunkWriter::new(folder.path(), "x", "test", 10).is_err());
+    }
+
+    #[test]
+    fn a_file_that_is_not_full_is_continued() {
+        let folder = tempfile::tempdir().unwrap();
+        let game = |elo| GameRecord {
+            moves: vec![PackedMove(12 | 28 << 6); 4],
+            white_elo: elo,
+            ..GameRecord::default()
+        };
+        let resume = || ChunkWriter::resume(folder.path(), "x", "test", 10).unwrap();
+        for (before, elo) in (1..=7).enumerate() {
+            let (mut writer, games) = resume();
+            assert_eq!(games, before as u64);
+            writer.push(&game(elo)).unwrap();
+            writer.save().unwrap();
+        }
+        let chunks: Vec<Chunk> =
+            (0..3).map(|number| read(&folder.path().join(format!("x-{number:05}.h5"))).unwrap()).collect();
+        assert_eq!(chunks.iter().map(Chunk::games).collect::<Vec<_>>(), [3, 3, 1]);
+        let elos =
+            chunks.iter().flat_map(|chunk| (0..chunk.games()).map(|index| chunk.game(index).white_elo));
+        assert_eq!(elos.collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(resume().0.finish(), Ok(3));
+    }
+}

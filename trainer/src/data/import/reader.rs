@@ -1,0 +1,357 @@
+//! Files to games: one thread decompresses and splits the text, the others replay; the order is kept.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use thiserror::Error;
+
+use super::blocks::{self, TextBlock, TextBlocks, TextFormat};
+use super::pgn::{self, BrokenGame, Exclusion, ParsedGame};
+use super::puzzles;
+use crate::data::record::{EvalSide, GameRecord, GameResult};
+
+/// Which games are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filters {
+    /// Minimum rating of both players (or of the puzzle), where it is known.
+    pub min_elo: u16,
+    /// Maximum rating, where it is known.
+    pub max_elo: u16,
+    /// Exclude games in which a player's rating is unknown.
+    pub rated_only: bool,
+    /// Minimum plies; games without a move are never kept.
+    pub min_plies: usize,
+    /// Maximum plies.
+    pub max_plies: usize,
+    /// Keep draws.
+    pub draws: bool,
+    /// Keep games whose result is unknown.
+    pub unknown_results: bool,
+    /// Minimum popularity of a puzzle, −100 to 100.
+    pub min_popularity: i16,
+    /// Minimum number of times that a puzzle has been played.
+    pub min_plays: u32,
+}
+
+impl Default for Filters {
+    /// Every game with a known result.
+    fn default() -> Filters {
+        Filters {
+            min_elo: 0,
+            max_elo: u16::MAX,
+            rated_only: false,
+            min_plies: 1,
+            max_plies: usize::from(u16::MAX),
+            draws: true,
+            unknown_results: false,
+            min_popularity: -100,
+            min_plays: 0,
+        }
+    }
+}
+
+impl Filters {
+    /// Whether the ratings (0 unknown) exclude a game, and why.
+    pub(super) fn exclude_ratings(&self, white: u16, black: u16) -> Option<Exclusion> {
+        let out = |elo: u16| elo != 0 && !(self.min_elo..=self.max_elo).contains(&elo);
+        if out(white) || out(black) {
+            Some(Exclusion::Rating)
+        } else if self.rated_only && (white == 0 || black == 0) {
+            Some(Exclusion::Unrated)
+        } else {
+            None
+        }
+    }
+
+    /// Whether its length excludes a game, and why.
+    pub(super) fn exclude_length(&self, plies: usize) -> Option<Exclusion> {
+        if plies < self.min_plies.max(1) {
+            Some(Exclusion::TooShort)
+        } else if plies > self.max_plies {
+            Some(Exclusion::TooLong)
+        } else {
+            None
+        }
+    }
+
+    /// Whether length or result exclude a game, and why.
+    pub(super) fn exclude(&self, game: &GameRecord) -> Option<Exclusion> {
+        if let Some(why) = self.exclude_length(game.moves.len()) {
+            Some(why)
+        } else if game.result == GameResult::Draw && !self.draws
+            || game.result == GameResult::Unknown && !self.unknown_results
+        {
+            Some(Exclusion::Result)
+        } else {
+            None
+        }
+    }
+}
+
+/// How files of games are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// To which position an evaluation belongs.
+    pub evals: EvalSide,
+    /// Which games are kept.
+    pub filters: Filters,
+    /// Stop after this many games.
+    pub max_games: u64,
+    /// Threads that replay games.
+    pub threads: usize,
+}
+
+impl Default for ReadOptions {
+    /// Everything, on all processors.
+    fn default() -> ReadOptions {
+        ReadOptions {
+            evals: EvalSide::Auto,
+            filters: Filters::default(),
+            max_games: u64::MAX,
+            threads: thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
+
+/// The result of reading files of games.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadReport {
+    /// Games kept.
+    pub games: u64,
+    /// Their plies.
+    pub positions: u64,
+    /// Games excluded, by reason.
+    pub excluded: BTreeMap<Exclusion, u64>,
+    /// Broken games, by kind of error.
+    pub broken: BTreeMap<&'static str, u64>,
+    /// Files that could not be read completely, and why.
+    pub damaged_files: Vec<(PathBuf, String)>,
+    /// Whether reading was stopped before the end, by the stop flag or by the maximum number of games.
+    pub stopped: bool,
+}
+
+impl ReadReport {
+    /// Why games were not kept, with their numbers.
+    pub fn reasons(&self) -> String {
+        let excluded = self.excluded.iter().map(|(reason, count)| format!("{count} left out ({reason})"));
+        let broken = self.broken.iter().map(|(kind, count)| format!("{count} broken ({kind})"));
+        let damaged = self.damaged_files.iter().map(|(path, why)| format!("{}: {why}", path.display()));
+        let reasons: Vec<String> = excluded.chain(broken).chain(damaged).collect();
+        if reasons.is_empty() { "the files have none".to_owned() } else { reasons.join(", ") }
+    }
+
+    /// Adds the report of other files.
+    pub fn add(&mut self, other: ReadReport) {
+        self.games += other.games;
+        self.positions += other.positions;
+        other
+            .excluded
+            .into_iter()
+            .for_each(|(reason, count)| *self.excluded.entry(reason).or_default() += count);
+        other.broken.into_iter().for_each(|(kind, count)| *self.broken.entry(kind).or_default() += count);
+        self.damaged_files.extend(other.damaged_files);
+        self.stopped |= other.stopped;
+    }
+}
+
+/// What is reported while reading.
+pub enum ReadEvent<'a> {
+    /// A game to keep.
+    Game(GameRecord),
+    /// A broken game of this file, which is skipped.
+    Broken(&'a Path, &'a BrokenGame),
+    /// A block is done; this many compressed bytes of all files have been read.
+    Bytes(u64),
+}
+
+/// Why reading failed.
+#[derive(Debug, Error)]
+pub enum ImportError<E> {
+    /// A file cannot be opened.
+    #[error("cannot read {}: {}", .0.display(), .1)]
+    Open(PathBuf, io::Error),
+    /// A file is neither PGN nor a table of puzzles with known columns.
+    #[error("{}: {}", .0.display(), .1)]
+    Format(PathBuf, String),
+    /// The receiver of the games failed.
+    #[error("{0}")]
+    Receiver(E),
+}
+
+/// Reads files of PGN or puzzles (plain, .gz, .zst, .bz2), replays every game, and passes those that are kept to
+/// `receive`, in the order of the files whatever the number of threads. A game that equals an earlier one in start and
+/// moves is excluded.
+///
+/// Broken games are skipped, and truncated files are read as far as possible. Setting `stop` ends reading soon.
+///
+/// # Errors
+///
+/// If one of the files cannot be opened or is a table with unknown columns (which is checked before any is read), or
+/// `receive` fails.
+pub fn read_games<E>(
+    files: &[PathBuf],
+    options: &ReadOptions,
+    stop: &AtomicBool,
+    mut receive: impl FnMut(ReadEvent<'_>) -> Result<(), E>,
+) -> Result<ReadReport, ImportError<E>> {
+    for path in files {
+        let line = blocks::first_line(path).map_err(|error| ImportError::Open(path.clone(), error))?;
+        TextFormat::detect(&line).map_err(|why| ImportError::Format(path.clone(), why))?;
+    }
+    let threads = options.threads.max(1);
+    let bytes_read = Arc::new(AtomicU64::new(0));
+    let enough = AtomicBool::new(false);
+    let stopping = || stop.load(Ordering::Relaxed) || enough.load(Ordering::Relaxed);
+    let (work, to_do) = bounded::<(u64, TextBlock)>(2 * threads);
+    let (done, results) = bounded(2 * threads);
+
+    thread::scope(|scope| {
+        let counter = bytes_read.clone();
+        let read_done = done.clone();
+        scope.spawn(move || read_files(files, &counter, &stopping, &work, &read_done));
+        for _ in 0..threads {
+            let (to_do, done) = (to_do.clone(), done.clone());
+            scope.spawn(move || replay_blocks(&to_do, &done, options));
+        }
+        drop((to_do, done));
+        let mut collector = Collector {
+            files,
+            max_games: options.max_games,
+            seen: HashSet::new(),
+            report: ReadReport::default(),
+        };
+        let outcome = collector.collect(&results, &enough, |event| match event {
+            ReadEvent::Bytes(_) => receive(ReadEvent::Bytes(bytes_read.load(Ordering::Relaxed))),
+            other => receive(other),
+        });
+        // Ends the threads that still send.
+        enough.store(true, Ordering::Relaxed);
+        drop(results);
+        collector.report.stopped |= stop.load(Ordering::Relaxed);
+        outcome.map(|()| collector.report).map_err(ImportError::Receiver)
+    })
+}
+
+enum Done {
+    TextBlock { file: usize, parsed: Vec<ParsedGame> },
+    Damaged { file: usize, why: String },
+}
+
+fn read_files(
+    files: &[PathBuf],
+    bytes_read: &Arc<AtomicU64>,
+    stopping: &impl Fn() -> bool,
+    work: &Sender<(u64, TextBlock)>,
+    done: &Sender<(u64, Done)>,
+) {
+    let mut number = 0;
+    for (file, path) in files.iter().enumerate() {
+        let mut blocks = match blocks::open(path, bytes_read.clone()) {
+            Ok(reader) => TextBlocks::new(reader, file),
+            Err(error) => {
+                if done.send((number, Done::Damaged { file, why: error.to_string() })).is_err() {
+                    return;
+                }
+                number += 1;
+                continue;
+            }
+        };
+        loop {
+            if stopping() {
+                return;
+            }
+            let sent = match blocks.next() {
+                Ok(Some(block)) => work.send((number, block)).is_ok(),
+                Ok(None) => break,
+                Err(error) => done.send((number, Done::Damaged { file, why: error.to_string() })).is_ok(),
+            };
+            if !sent {
+                return;
+            }
+            number += 1;
+        }
+    }
+}
+
+fn replay_blocks(to_do: &Receiver<(u64, TextBlock)>, done: &Sender<(u64, Done)>, options: &ReadOptions) {
+    for (number, block) in to_do {
+        let parsed = match block.format {
+            TextFormat::Pgn => pgn::parse_block(&block, options.evals, &options.filters),
+            TextFormat::Puzzles(columns) => puzzles::parse_block(&block, columns, &options.filters),
+        };
+        if done.send((number, Done::TextBlock { file: block.file, parsed })).is_err() {
+            return;
+        }
+    }
+}
+
+struct Collector<'a> {
+    files: &'a [PathBuf],
+    max_games: u64,
+    seen: HashSet<u64>,
+    report: ReadReport,
+}
+
+impl Collector<'_> {
+    /// Receives the results in the order of their numbers.
+    fn collect<E>(
+        &mut self,
+        results: &Receiver<(u64, Done)>,
+        enough: &AtomicBool,
+        mut receive: impl FnMut(ReadEvent<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut early = BTreeMap::new();
+        let mut next = 0;
+        for (number, result) in results {
+            early.insert(number, result);
+            while let Some(result) = early.remove(&next) {
+                next += 1;
+                match result {
+                    Done::TextBlock { file, parsed } => self.take(file, parsed, &mut receive)?,
+                    Done::Damaged { file, why } => {
+                        self.report.damaged_files.push((self.files[file].clone(), why));
+                    }
+                }
+                receive(ReadEvent::Bytes(0))?;
+                if self.report.games == self.max_games {
+                    self.report.stopped = true;
+                    enough.store(true, Ordering::Relaxed);
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take<E>(
+        &mut self,
+        file: usize,
+        parsed: Vec<ParsedGame>,
+        receive: &mut impl FnMut(ReadEvent<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for item in parsed {
+            match item {
+                ParsedGame::Game(game) if self.seen.insert(game.identity()) => {
+                    self.report.games += 1;
+                    self.report.positions += game.moves.len() as u64;
+                    receive(ReadEvent::Game(game))?;
+                    if self.report.games == self.max_games {
+                        return Ok(());
+                    }
+                }
+                ParsedGame::Game(_) => *self.report.excluded.entry(Exclusion::Duplicate).or_default() += 1,
+                ParsedGame::Excluded(why) => *self.report.excluded.entry(why).or_default() += 1,
+                ParsedGame::Broken(broken) => {
+                    *self.report.broken.entry(broken.error.kind()).or_default() += 1;
+                    receive(ReadEvent::Broken(&self.files[file], &broken))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

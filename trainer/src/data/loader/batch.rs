@@ -1,0 +1,148 @@
+//! Batches of samples as the learner receives them.
+
+use engine::nets::encoding::PolicyIndex;
+use serde::{Deserialize, Serialize};
+
+/// Where a sample came from: its source, and its number among the samples drawn from that source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Origin(pub u8, pub u64);
+
+/// A batch of training samples, row-major; `n` is the batch size.
+///
+/// Inputs are bit masks (of `planes72/1` about 600 bytes per sample), which are expanded on the device. The number of
+/// words per sample depends on the schemes and is the same for all samples.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Batch {
+    /// Number of samples.
+    pub size: usize,
+    /// `[n, words]`: the bit masks of the input; of `planes72/1` 73 words, the rows of
+    /// [`engine::nets::encoding::planes72::Planes72`].
+    pub masks: Vec<u64>,
+    /// `[n, scalars]`: the values of an input that are neither 0 nor 1; of `planes72/1` 3, of most others none.
+    pub scalars: Vec<f32>,
+    /// `[n, words]`: legal moves, one bit per index of the policy scheme: index `64·w + b` is bit `b` of word `w`.
+    pub legal: Vec<u64>,
+    /// `[n]`: the policy index of the move played.
+    pub policy: Vec<u16>,
+    /// `[n, 3]`: target probabilities of win, draw, loss for the mover; all zero for a sample
+    /// without a value target.
+    pub wdl: Vec<f32>,
+    /// `[n, 3]`: win, draw and loss for the mover by the results of the games alone; all zero where unknown.
+    pub results: Vec<f32>,
+    /// `[n]`: the index of the source that a sample is from.
+    pub source: Vec<u8>,
+    /// `[n]`: its number among the samples drawn from that source.
+    pub draw: Vec<u64>,
+    /// `[n]`: whether the move played captures, promotes or gives check.
+    pub tactical: Vec<bool>,
+    /// The policy targets of searches, of samples from self-play.
+    pub shares: PolicyShares,
+    /// `[n]`: the phase of the game, as in [`crate::data::samples::Phase::ALL`].
+    pub phase: Vec<u8>,
+    /// The teacher's targets, if there is one.
+    pub teacher_targets: Option<TeacherTargets>,
+}
+
+/// Policy targets of more than one move each, from the searches of self-play.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PolicyShares {
+    /// `[n]`: the number of a sample's entries in `indices` and `shares`; 0 if its target is the move played.
+    pub lengths: Vec<u8>,
+    /// `[entries]`: indices of the policy scheme.
+    pub indices: Vec<u16>,
+    /// `[entries]`: the shares; those of a sample sum to one.
+    pub shares: Vec<f32>,
+}
+
+impl PolicyShares {
+    /// Appends a sample's shares.
+    pub fn push(&mut self, shares: &[(PolicyIndex, f32)]) {
+        self.lengths.push(shares.len() as u8);
+        self.indices.extend(shares.iter().map(|(index, _)| index.0));
+        self.shares.extend(shares.iter().map(|(_, share)| *share));
+    }
+
+    /// Whether no sample has shares.
+    pub fn is_empty(&self) -> bool {
+        self.indices.is_empty()
+    }
+
+    /// A sample's entries.
+    pub fn of(&self, row: usize) -> impl Iterator<Item = (PolicyIndex, f32)> + use<'_> {
+        let first: usize = self.lengths.iter().take(row).map(|length| usize::from(*length)).sum();
+        let range = first..first + self.lengths.get(row).map_or(0, |length| usize::from(*length));
+        let indices = self.indices[range.clone()].iter().map(|index| PolicyIndex(*index));
+        indices.zip(self.shares[range].iter().copied())
+    }
+}
+
+/// A teacher's policy and value for the samples of a batch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TeacherTargets {
+    /// For each legal move of each sample: the sample's row in the batch.
+    pub rows: Vec<u32>,
+    /// The move's index in the policy scheme.
+    pub indices: Vec<u16>,
+    /// The move's probability.
+    pub probabilities: Vec<f32>,
+    /// `[n, 3]`: probabilities of win, draw, loss for the mover.
+    pub wdl: Vec<f32>,
+}
+
+impl Batch {
+    /// Where a sample came from.
+    pub fn origin(&self, row: usize) -> Origin {
+        Origin(self.source[row], self.draw[row])
+    }
+
+    /// Appends sample `row` of another batch, without the teacher's targets.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such sample.
+    pub fn push(&mut self, other: &Batch, row: usize) {
+        self.size += 1;
+        self.masks.extend_from_slice(other.row_of(&other.masks, row));
+        self.scalars.extend_from_slice(other.row_of(&other.scalars, row));
+        self.legal.extend_from_slice(other.row_of(&other.legal, row));
+        self.policy.push(other.policy[row]);
+        self.wdl.extend_from_slice(&other.wdl[row * 3..][..3]);
+        self.results.extend_from_slice(&other.results[row * 3..][..3]);
+        self.source.push(other.source[row]);
+        self.draw.push(other.draw[row]);
+        self.tactical.push(other.tactical[row]);
+        self.phase.push(other.phase[row]);
+        self.shares.push(&other.shares.of(row).collect::<Vec<_>>());
+    }
+
+    /// The part of sample `row` in a column with equally many numbers per sample.
+    pub fn row_of<'a, T>(&self, numbers: &'a [T], row: usize) -> &'a [T] {
+        let width = numbers.len() / self.size;
+        &numbers[row * width..][..width]
+    }
+
+    /// Appends the samples of a batch of the same schemes.
+    pub fn append(&mut self, other: Batch) {
+        let rows = self.size as u32;
+        self.size += other.size;
+        self.masks.extend(other.masks);
+        self.scalars.extend(other.scalars);
+        self.legal.extend(other.legal);
+        self.policy.extend(other.policy);
+        self.wdl.extend(other.wdl);
+        self.results.extend(other.results);
+        self.source.extend(other.source);
+        self.draw.extend(other.draw);
+        self.tactical.extend(other.tactical);
+        self.shares.lengths.extend(other.shares.lengths);
+        self.shares.indices.extend(other.shares.indices);
+        self.shares.shares.extend(other.shares.shares);
+        self.phase.extend(other.phase);
+        if let (Some(own), Some(other)) = (&mut self.teacher_targets, other.teacher_targets) {
+            own.rows.extend(other.rows.iter().map(|row| row + rows));
+            own.indices.extend(other.indices);
+            own.probabilities.extend(other.probabilities);
+            own.wdl.extend(other.wdl);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! A game with its evaluations and searches, as `games/1` stores it.
+//!
+//! A [`GameRecord`] owns one, a [`GameView`] borrows one from the columns of a file. [`write_pgn`] writes games as text,
+//! [`opening`] names their openings, [`game_rng`] gives the random numbers of a game and ply.
+
+mod evals;
+mod search;
+mod view;
+mod random;
+mod openings;
+mod notation;
+
+use std::borrow::Cow;
+
+pub use crate::base::result::GameResult;
+use engine::chess::position::PackedMove;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+pub use engine::chess::openings::{LONGEST_LINE, Opening, opening_of};
+pub(crate) use evals::{EvalComment, find as find_eval};
+pub use evals::{EvalSide, MATE_LIMIT, MATE_SCORE, MAX_CENTIPAWNS, NO_EVAL, wdl_of_eval};
+pub use notation::{PlayedMove, date, eval_text, played_moves, write_pgn};
+pub use openings::opening;
+pub use random::{RngStream, game_rng, stream_rng};
+pub use search::{SearchColumns, SearchRecord, SearchView, wdl_of_search};
+pub use view::{DamagedGame, GameView};
+
+/// The initial position as a FEN, the start of a game that has no other.
+pub const INITIAL_FEN: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+/// Bit 0 of [`GameRecord::flags`]: played by the rules of Chess960.
+pub const FLAG_CHESS960: u16 = 1;
+/// Bit 1: a puzzle, of which plies 0, 2, 4 … are targets.
+pub const FLAG_PUZZLE: u16 = 2;
+/// Bit 2: played by a network against itself.
+pub const FLAG_SELF_PLAY: u16 = 4;
+/// Bit 3: ended by adjudication.
+pub const FLAG_ADJUDICATED: u16 = 8;
+/// All flags that `games/1` defines.
+pub const KNOWN_FLAGS: u16 = FLAG_CHESS960 | FLAG_PUZZLE | FLAG_SELF_PLAY | FLAG_ADJUDICATED;
+
+/// One game; every move is legal.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GameRecord {
+    /// The start as a FEN in shakmaty's notation, at most 100 bytes; `None` is the initial position.
+    pub start: Option<String>,
+    /// The moves.
+    pub moves: Vec<PackedMove>,
+    /// `[plies]`: the score of the position before each move, in centipawns for White, mates as
+    /// ±([`MATE_SCORE`] − plies), [`NO_EVAL`] for none.
+    pub evals: Vec<i16>,
+    /// The result.
+    pub result: GameResult,
+    /// White's rating, 0 if unknown.
+    pub white_elo: u16,
+    /// Black's rating, 0 if unknown.
+    pub black_elo: u16,
+    /// yyyymmdd, unknown parts 0.
+    pub date: u32,
+    /// Bits `FLAG_…`.
+    pub flags: u16,
+    /// `[plies]`: the search of the position before each move of a self-played game; else empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub searches: Vec<SearchRecord>,
+}
+
+impl GameRecord {
+    /// The start as a FEN, also for the initial position.
+    pub fn start_fen(&self) -> Cow<'_, str> {
+        self.start.as_deref().map_or(Cow::Borrowed(INITIAL_FEN), Cow::Borrowed)
+    }
+
+    /// The hash of start and moves by which games are compared; see [`identity`].
+    pub fn identity(&self) -> u64 {
+        identity(&self.start_fen(), self.moves.iter().map(|m| m.0))
+    }
+
+    /// Whether any position has a score.
+    pub fn has_evals(&self) -> bool {
+        self.evals.iter().any(|eval| *eval != NO_EVAL)
+    }
+}
+
+/// xxh3-64 of the start FEN's bytes (the initial position's FEN is [`INITIAL_FEN`]) followed by the
+/// packed moves, two bytes each, low byte first.
+pub fn identity(start_fen: &str, moves: impl Iterator<Item = u16>) -> u64 {
+    let mut bytes = Vec::with_capacity(512);
+    bytes.extend_from_slice(start_fen.as_bytes());
+    bytes.extend(moves.flat_map(u16::to_le_bytes));
+    let mut hasher = Xxh3::new();
+    hasher.update(&bytes);
+    hasher.digest()
+}
+
+/// What a game is used for. The split is by game, never by position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Split {
+    /// 98 of 100 games.
+    Train,
+    /// Games with [`identity`] modulo 100 equal to 98: the best checkpoint is chosen on them.
+    Validation,
+    /// Modulo 100 equal to 99: for the final evaluation.
+    Test,
+}
+
+/// The split of a game by its [`identity`].
+pub fn split(identity: u64) -> Split {
+    split_at(identity, 1)
+}
+
+/// [`split`] with `validation` of 100 games, 1 to 98, for validation: the additional ones are taken from the training
+/// games, so that what [`split`] holds out is held out here too.
+pub fn split_at(identity: u64, validation: u64) -> Split {
+    match identity % 100 {
+        99 => Split::Test,
+        part if part + validation >= 99 => Split::Validation,
+        _ => Split::Train,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::Color;
+
+    use super::*;
+
+    #[test]
+    fn more_validation_games_are_taken_from_the_training_games() {
+        for part in 0..100 {
+            let expected = match part {
+                99 => Split::Test,
+                79.. => Split::Validation,
+                _ => Split::Train,
+            };
+            assert_eq!(split_at(700 + part, 20), expected);
+            let usual = split(700 + part);
+            assert!(usual == Split::Train || usual == expected, "what was held out still is: {part}");
+            assert_eq!(split(part) == Split::Validation, part == 98);
+        }
+    }
+
+    fn packed(from: u16, to: u16) -> PackedMove {
+        PackedMove(from | to << 6)
+    }
+
+    #[test]
+    fn the_split_never_changes() {
+        let mut game = GameRecord::default();
+        assert_eq!(game.identity(), xxhash_rust::xxh3::xxh3_64(INITIAL_FEN.as_bytes()));
+        game.moves = vec![packed(12, 28), packed(52, 36)];
+        // 1. e4 e5: a different hash would move games between training and validation.
+        assert_eq!(game.identity(), IDENTITY_E4_E5);
+        assert_eq!(split(game.identity()), Split::Train);
+        game.start = Some("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1".to_owned());
+        assert_eq!(game.identity(), IDENTITY_ENDING);
+        assert_eq!(split(198), Split::Validation);
+        assert_eq!(split(99), Split::Test);
+        assert_eq!(split(100), Split::Train);
+    }
+
+    const IDENTITY_E4_E5: u64 = 10_799_547_134_926_109_180;
+    const IDENTITY_ENDING: u64 = 13_989_046_677_300_891_013;
+
+    #[test]
+    fn results_keep_their_codes() {
+        for code in [-1, 0, 1, 2] {
+            assert_eq!(GameResult::from_code(code).unwrap().code(), code);
+        }
+        assert_eq!(GameResult::from_code(3), None);
+        assert_eq!(GameResult::won_by(Color::Black).code(), -1);
+    }
+}

@@ -1,0 +1,190 @@
+//! Games as text: moves in standard algebraic notation, whole games as PGN.
+
+use std::io::{self, Write};
+
+use anyhow::Context;
+use engine::chess::position::Game;
+use shakmaty::san::SanPlus;
+use shakmaty::{Color, Position};
+
+use super::evals::{self, EvalSide, NO_EVAL};
+use super::{FLAG_ADJUDICATED, FLAG_CHESS960, GameRecord, GameResult, openings};
+
+/// The maximum length of a line of movetext (PGN standard, 8.2.1).
+const COLUMNS: usize = 79;
+
+/// A move of a game as it is written in PGN.
+#[derive(Clone, Debug)]
+pub struct PlayedMove {
+    /// The full-move number.
+    pub number: u32,
+    /// The side that moved.
+    pub mover: Color,
+    /// The move, as in `Nbd7+`.
+    pub san: String,
+    /// The score of the position before it, as in `games/1`.
+    pub eval: i16,
+    /// The game after the move.
+    pub after: Game,
+}
+
+/// The moves of a game in their order.
+///
+/// # Errors
+///
+/// If the start is no legal position, or a move is illegal; the error names its ply.
+pub fn played_moves(game: &GameRecord) -> anyhow::Result<Vec<PlayedMove>> {
+    let mut replay = Game::from_fen(&game.start_fen())?;
+    let mut played = Vec::with_capacity(game.moves.len());
+    for (ply, packed) in game.moves.iter().enumerate() {
+        let m = packed.to_move(replay.position());
+        let m = m.with_context(|| format!("no legal move at ply {ply} in {}", replay.fen()))?;
+        let (number, mover) = (replay.position().fullmoves().get(), replay.turn());
+        let san = SanPlus::from_move(replay.position().clone(), m).to_string();
+        replay.play(m);
+        let eval = game.evals.get(ply).copied().unwrap_or(NO_EVAL);
+        played.push(PlayedMove { number, mover, san, eval, after: replay.clone() });
+    }
+    Ok(played)
+}
+
+/// A score for display: pawns for White, or the moves to a mate; empty if there is none.
+pub fn eval_text(eval: i16, turn: Color) -> String {
+    match evals::write(eval, EvalSide::After, turn) {
+        Some(text) if text.starts_with(['-', '#']) => text,
+        Some(text) => format!("+{text}"),
+        None => String::new(),
+    }
+}
+
+impl GameResult {
+    /// The result in PGN.
+    pub fn pgn(self) -> &'static str {
+        match self {
+            GameResult::White => "1-0",
+            GameResult::Black => "0-1",
+            GameResult::Draw => "1/2-1/2",
+            GameResult::Unknown => "*",
+        }
+    }
+}
+
+/// Writes a game as PGN with its opening and its evaluations, followed by an empty line.
+///
+/// `event` and `round` are the tags of that name. With [`EvalSide::After`] the comment of a move is the score of the
+/// position after it, as Lichess writes it and most programs read it; else it is that of the position before it, as in
+/// `games/1`, and nothing is lost.
+///
+/// # Errors
+///
+/// If writing fails; a game with an illegal move is [`io::ErrorKind::InvalidData`].
+pub fn write_pgn(
+    game: &GameRecord,
+    event: &str,
+    round: &str,
+    side: EvalSide,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let played = played_moves(game).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    let mut tag = |name: &str, value: &str| {
+        writeln!(out, "[{name} \"{}\"]", value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " "))
+    };
+    tag("Event", event)?;
+    tag("Site", "?")?;
+    tag("Date", &date(game.date))?;
+    tag("Round", round)?;
+    tag("White", "?")?;
+    tag("Black", "?")?;
+    tag("Result", game.result.pgn())?;
+    for (name, elo) in [("WhiteElo", game.white_elo), ("BlackElo", game.black_elo)] {
+        if elo > 0 {
+            tag(name, &elo.to_string())?;
+        }
+    }
+    if game.flags & FLAG_CHESS960 != 0 {
+        tag("Variant", "Chess960")?;
+    }
+    if let Some(fen) = &game.start {
+        tag("SetUp", "1")?;
+        tag("FEN", fen)?;
+    }
+    if let Some(opening) = openings::opening(game) {
+        tag("ECO", &opening.eco)?;
+        tag("Opening", &opening.name)?;
+    }
+    if game.flags & FLAG_ADJUDICATED != 0 {
+        tag("Termination", "adjudication")?;
+    }
+    let mut text = Wrapped { out, column: 0 };
+    text.line_break()?;
+    for (index, step) in played.iter().enumerate() {
+        if step.mover.is_white() {
+            text.word(&format!("{}.", step.number))?;
+        } else if index == 0 {
+            text.word(&format!("{}...", step.number))?;
+        }
+        text.word(&step.san)?;
+        let (eval, turn) = match side {
+            EvalSide::After => (played.get(index + 1).map_or(NO_EVAL, |next| next.eval), !step.mover),
+            EvalSide::Before | EvalSide::Auto => (step.eval, step.mover),
+        };
+        if let Some(score) = evals::write(eval, side, turn) {
+            text.word(&format!("{{[%eval {score}]}}"))?;
+        }
+    }
+    text.word(game.result.pgn())?;
+    text.line_break()?;
+    writeln!(out)
+}
+
+/// Words separated by blanks, in lines of at most [`COLUMNS`] bytes.
+struct Wrapped<'a, W> {
+    out: &'a mut W,
+    column: usize,
+}
+
+impl<W: Write> Wrapped<'_, W> {
+    fn word(&mut self, word: &str) -> io::Result<()> {
+        if self.column > 0 && self.column + 1 + word.len() > COLUMNS {
+            self.line_break()?;
+        }
+        let blank = if self.column > 0 { " " } else { "" };
+        self.column += blank.len() + word.len();
+        write!(self.out, "{blank}{word}")
+    }
+
+    fn line_break(&mut self) -> io::Result<()> {
+        self.column = 0;
+        writeln!(self.out)
+    }
+}
+
+/// A date `yyyymmdd` in PGN; unknown parts are question marks.
+pub fn date(date: u32) -> String {
+    let part = |number: u32, width: usize| {
+        if number == 0 { "?".repeat(width) } else { format!("{number:0width$}") }
+    };
+    format!("{}.{}.{}", part(date / 10_000, 4), part(date / 100 % 100, 2), part(date % 100, 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_illegal_move_is_named() {
+        let game = GameRecord {
+            moves: vec![engine::chess::position::PackedMove(12 | 36 << 6)],
+            ..GameRecord::default()
+        };
+        assert!(played_moves(&game).unwrap_err().to_string().starts_with("no legal move at ply 0 in "));
+        assert!(write_pgn(&game, "", "", EvalSide::Before, &mut Vec::new()).is_err());
+    }
+
+    #[test]
+    fn displayed_mates_count_moves() {
+        assert_eq!(eval_text(31, Color::White), "+0.31");
+        assert_eq!(eval_text(-29_996, Color::White), "#-2");
+        assert_eq!(eval_text(NO_EVAL, Color::White), "");
+    }
+}

@@ -1,0 +1,36 @@
+//! A position as a network's input, before its expansion to a tensor.
+
+use engine::chess::position::Game;
+use engine::nets::encoding::{Input, planes72};
+use shakmaty::Move;
+
+/// The bit masks and scalars of an input; see [`Input::read`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EncodedInput {
+    /// The scheme's bit masks, a1 = bit 0 in the scheme's orientation.
+    pub masks: Vec<u64>,
+    /// The values that are neither 0 nor 1.
+    pub scalars: Vec<f32>,
+}
+
+impl EncodedInput {
+    /// Encodes the current position of `game`, whose legal moves are `moves`. With `boards`, only so many previous boards
+    /// are included, if the scheme has any.
+    pub fn new(scheme: Input, game: &Game, moves: &[Move], boards: Option<usize>) -> EncodedInput {
+        let keep = |masks: &[u64], scalars: &[f32]| EncodedInput {
+            masks: masks.to_vec(),
+            scalars: scalars.to_vec(),
+        };
+        match scheme {
+            // Some of its planes are made of the legal moves, which need not be generated twice.
+            Input::Planes72 => {
+                let mut planes = planes72::encode_given(game, moves);
+                if let Some(boards) = boards {
+                    planes.forget(boards);
+                }
+                keep(&planes.masks, &planes.scalars)
+            }
+            _ => scheme.read(game, keep),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The metadata card of network files, and how a network file is written.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use engine::nets::eval::{Golden, Schemes};
+use engine::nets::onnx::Network;
+
+use crate::base::files::{make_folder_of, write_file};
+
+/// The entries of an fp32 network's card that depend on the network.
+pub struct CardFields<'a> {
+    /// The network's name.
+    pub name: &'a str,
+    /// Its family, as in the configuration.
+    pub family: &'a str,
+    /// Schemes of its input, policy and value.
+    pub schemes: Schemes,
+    /// The configuration that it was trained with or converted from, JSON.
+    pub config: &'a str,
+    /// Outputs that it must reproduce when loaded.
+    pub golden: &'a [Golden],
+}
+
+/// The metadata properties of an fp32 network.
+pub fn card(text: &CardFields<'_>) -> Vec<(String, String)> {
+    let golden = serde_json::to_string(text.golden).expect("numbers and text make JSON");
+    let entries = [
+        ("format", engine::nets::eval::CARD_FORMAT),
+        ("input", text.schemes.input.name()),
+        ("policy", text.schemes.policy.name()),
+        ("value", text.schemes.value.name()),
+        ("name", text.name),
+        ("family", text.family),
+        ("config", text.config),
+        ("precision", "fp32"),
+        ("golden", &golden),
+    ];
+    entries.into_iter().map(|(key, value)| (format!("philidor.{key}"), value.to_owned())).collect()
+}
+
+/// Writes the network file `out` and loads it as the engine does, which checks its card, shapes and golden outputs.
+///
+/// `bytes` makes the file's contents from the network's name: `name`, or the file's without its extension.
+///
+/// # Errors
+/// If `bytes` fails, the file cannot be written, or the engine cannot load it.
+pub fn write_network(
+    out: &Path,
+    name: Option<&str>,
+    bytes: impl FnOnce(&str) -> Result<Vec<u8>>,
+) -> Result<Network> {
+    let stem =
+        out.file_stem().with_context(|| format!("{} does not name a file", out.display()))?.to_string_lossy();
+    let bytes = bytes(name.unwrap_or(&stem))?;
+    make_folder_of(out)?;
+    write_file(out, &bytes)?;
+    Ok(Network::load(out)?)
+}

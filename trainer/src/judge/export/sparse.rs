@@ -1,0 +1,303 @@
+//! Networks of the family `sparse` as ONNX files, with their card.
+
+use std::collections::BTreeMap;
+
+use engine::chess::position::Game;
+use engine::nets::encoding::{moves1, sparse1};
+use engine::nets::eval::{CARD_FORMAT, Golden};
+use prost::Message;
+
+use super::golden::{POSITIONS, golden_games};
+use super::proto::{self, FLOAT, INT8, INT64};
+use crate::learn::sparse::{SparseModel, SparseTensor};
+
+/// `TensorProto.DataType.INT16`
+const INT16: i32 = 5;
+/// Operator set and file format of all networks that this program writes.
+const OPSET: i64 = 17;
+const IR_VERSION: i64 = 8;
+
+/// How the tables that are gathered from are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnnxStorage {
+    /// As fp32: the card says `fp32`.
+    Float,
+    /// As the integers that the engine computes with, 16 bits for the bodies and 8 for the moves' rows: a third of the
+    /// size. The card says `int8`.
+    Integer,
+}
+
+/// The bytes of a network file called `name`, trained as `config` (JSON) says.
+pub fn sparse_onnx(name: &str, network: &SparseModel, config: &str, storage: OnnxStorage) -> Vec<u8> {
+    let answers = match storage {
+        OnnxStorage::Float => golden(network),
+        OnnxStorage::Integer => golden(&rounded(network)),
+    };
+    let answers = serde_json::to_string(&answers).expect("numbers and text make JSON");
+    let precision = match storage {
+        OnnxStorage::Float => "fp32",
+        OnnxStorage::Integer => "int8",
+    };
+    let entries = [
+        ("format", CARD_FORMAT),
+        ("input", sparse1::NAME),
+        ("policy", moves1::NAME),
+        ("value", "wdl"),
+        ("name", name),
+        ("family", "sparse"),
+        ("config", config),
+        ("precision", precision),
+        ("golden", &answers),
+    ];
+    let property = |(key, value): (&str, &str)| proto::StringStringEntryProto {
+        key: format!("philidor.{key}"),
+        value: value.into(),
+    };
+    let model = proto::ModelProto {
+        ir_version: IR_VERSION,
+        producer_name: "philidor-trainer".into(),
+        producer_version: env!("CARGO_PKG_VERSION").into(),
+        graph: Some(GraphWriter::new(name, storage).network(network)),
+        opset_import: vec![proto::OperatorSetIdProto { domain: String::new(), version: OPSET }],
+        metadata_props: entries.into_iter().map(property).collect(),
+    };
+    model.encode_to_vec()
+}
+
+/// What the network answers for the golden positions.
+fn golden(network: &SparseModel) -> Vec<Golden> {
+    let answer = |(game, (fen, moves)): (Game, &(&str, &str))| {
+        let answer = network.probabilities(&game);
+        let names = game.legal_moves().into_iter().map(|m| Game::uci(m, false));
+        Golden {
+            fen: (*fen).into(),
+            moves: (*moves).into(),
+            wdl: answer.wdl,
+            policy: names.zip(answer.policy).collect::<BTreeMap<_, _>>(),
+        }
+    };
+    golden_games().into_iter().zip(&POSITIONS).map(answer).collect()
+}
+
+/// Steps of a table's integers in 1, if it is stored as integers.
+fn steps(tensor: &SparseTensor) -> Option<(f32, i32)> {
+    match tensor.name {
+        "policy_embedding" | "policy_bias" | "value_embedding" | "value_bias" => Some((255.0, INT16)),
+        "rows_a" | "rows_b" => Some((64.0, INT8)),
+        _ => None,
+    }
+}
+
+/// The network with the weights that [`OnnxStorage::Integer`] keeps.
+fn rounded(network: &SparseModel) -> SparseModel {
+    let mut network = network.clone();
+    for tensor in network.tensors_mut() {
+        if let Some((steps, _)) = steps(tensor) {
+            tensor.w.iter_mut().for_each(|w| *w = (*w * steps).round() / steps);
+        }
+    }
+    network
+}
+
+/// A graph in the making. A tensor is known by its name.
+struct GraphWriter {
+    graph: proto::GraphProto,
+    storage: OnnxStorage,
+}
+
+fn int(name: &str, i: i64) -> proto::AttributeProto {
+    proto::AttributeProto { name: name.into(), i: Some(i), r#type: 2, ..proto::AttributeProto::default() }
+}
+
+fn value_info(name: &str, elem_type: i32, dims: &[Result<i64, &str>]) -> proto::ValueInfoProto {
+    let dim = |dim: &Result<i64, &str>| match *dim {
+        Ok(size) => proto::DimensionProto { dim_value: Some(size), dim_param: None },
+        Err(name) => proto::DimensionProto { dim_value: None, dim_param: Some(name.into()) },
+    };
+    let tensor = proto::TensorTypeProto {
+        elem_type,
+        shape: Some(proto::TensorShapeProto { dim: dims.iter().map(dim).collect() }),
+    };
+    proto::ValueInfoProto { name: name.into(), r#type: Some(proto::TypeProto { tensor_type: Some(tensor) }) }
+}
+
+impl GraphWriter {
+    fn new(name: &str, storage: OnnxStorage) -> GraphWriter {
+        GraphWriter {
+            graph: proto::GraphProto { name: name.into(), ..proto::GraphProto::default() },
+            storage,
+        }
+    }
+
+    fn network(mut self, network: &SparseModel) -> proto::GraphProto {
+        let batch = Err("batch");
+        for (name, axis) in [("features", "active"), ("moves_a", "moves"), ("moves_b", "moves")] {
+            self.graph.input.push(value_info(name, INT64, &[batch, Err(axis)]));
+        }
+        self.integers("axis_1", &[1], &[1]);
+        self.integers("axis_2", &[1], &[2]);
+        let half = network.shape.half() as i64;
+        self.integers("halves", &[2], &[half, half]);
+        self.constant("zero", &[], FLOAT, 0f32.to_le_bytes().to_vec());
+        self.constant("one", &[], FLOAT, 1f32.to_le_bytes().to_vec());
+
+        let sums = self.body(&network.policy_embedding, &network.policy_bias);
+        let clipped = self.node("Clip", &[&sums, "zero", "one"], vec![]);
+        let halves = ["left", "right"];
+        self.graph.node.push(proto::NodeProto {
+            input: vec![clipped, "halves".into()],
+            output: halves.map(String::from).to_vec(),
+            name: "Split".into(),
+            op_type: "Split".into(),
+            attribute: vec![int("axis", 1)],
+        });
+        let hidden = self.node("Mul", &halves, vec![]);
+        let column = self.node("Unsqueeze", &[&hidden, "axis_2"], vec![]);
+        let rows_a = self.gathered(&network.rows_a, "moves_a");
+        let rows_b = self.gathered(&network.rows_b, "moves_b");
+        let rows = self.node("Add", &[&rows_a, &rows_b], vec![]);
+        let product = self.node("MatMul", &[&rows, &column], vec![]);
+        let product = self.node("Squeeze", &[&product, "axis_2"], vec![]);
+        let bias_a = self.biases(&network.row_bias_a, "moves_a");
+        let bias_b = self.biases(&network.row_bias_b, "moves_b");
+        let bias = self.node("Add", &[&bias_a, &bias_b], vec![]);
+        let logits = self.node("Add", &[&product, &bias], vec![]);
+        self.output("policy", &logits, &[batch, Err("moves")]);
+
+        let sums = self.body(&network.value_embedding, &network.value_bias);
+        let body = self.clipped_square(&sums);
+        let sums = self.dense(&body, &network.value_l1_weight, &network.value_l1_bias);
+        let units = self.clipped_square(&sums);
+        let wdl = self.dense(&units, &network.value_out_weight, &network.value_out_bias);
+        self.output("wdl", &wdl, &[batch, Ok(3)]);
+        self.graph
+    }
+
+    fn constant(&mut self, name: &str, dims: &[i64], data_type: i32, raw_data: Vec<u8>) {
+        let tensor = proto::TensorProto { dims: dims.to_vec(), data_type, name: name.into(), raw_data };
+        self.graph.initializer.push(tensor);
+    }
+
+    fn integers(&mut self, name: &str, dims: &[i64], numbers: &[i64]) {
+        self.constant(name, dims, INT64, numbers.iter().flat_map(|n| n.to_le_bytes()).collect());
+    }
+
+    /// A tensor's weights, with a row of zeros for padding if `padded`; vectors have one axis.
+    fn weights(&mut self, tensor: &SparseTensor, padded: bool) {
+        let mut numbers = tensor.plain(&tensor.w);
+        if padded {
+            numbers.resize(numbers.len() + tensor.width, 0.0);
+        }
+        let [rows, width] = [numbers.len() / tensor.width, tensor.width].map(|n| n as i64);
+        let dims = match (tensor.rows, tensor.width) {
+            (1, _) => vec![width],
+            (_, 1) => vec![rows],
+            _ => vec![rows, width],
+        };
+        let steps = if self.storage == OnnxStorage::Integer { steps(tensor) } else { None };
+        let (data_type, bytes) = match steps {
+            None => (FLOAT, numbers.into_iter().flat_map(f32::to_le_bytes).collect()),
+            Some((steps, INT16)) => (
+                INT16,
+                numbers.into_iter().flat_map(|x| ((x * steps).round() as i16).to_le_bytes()).collect(),
+            ),
+            Some((steps, data_type)) => (
+                data_type,
+                numbers.into_iter().flat_map(|x| ((x * steps).round() as i8).to_le_bytes()).collect(),
+            ),
+        };
+        self.constant(tensor.name, &dims, data_type, bytes);
+    }
+
+    fn node(&mut self, op: &str, inputs: &[&str], attribute: Vec<proto::AttributeProto>) -> String {
+        let name = format!("{op}/{}", self.graph.node.len());
+        self.graph.node.push(proto::NodeProto {
+            input: inputs.iter().map(|input| (*input).to_owned()).collect(),
+            output: vec![name.clone()],
+            name: name.clone(),
+            op_type: op.into(),
+            attribute,
+        });
+        name
+    }
+
+    fn output(&mut self, name: &str, value: &str, dims: &[Result<i64, &str>]) {
+        self.graph.output.push(value_info(name, FLOAT, dims));
+        self.graph.node.push(proto::NodeProto {
+            input: vec![value.into()],
+            output: vec![name.into()],
+            name: format!("output/{name}"),
+            op_type: "Identity".into(),
+            attribute: Vec::new(),
+        });
+    }
+
+    /// `value` as fp32 numbers, if it is integers in steps of `tensor`'s.
+    fn scaled(&mut self, value: String, tensor: &SparseTensor) -> String {
+        let (OnnxStorage::Integer, Some((steps, _))) = (self.storage, steps(tensor)) else { return value };
+        let float = self.node("Cast", &[&value], vec![int("to", i64::from(FLOAT))]);
+        let step = format!("step_{}", tensor.name);
+        self.constant(&step, &[], FLOAT, steps.recip().to_le_bytes().to_vec());
+        self.node("Mul", &[&float, &step], vec![])
+    }
+
+    /// The rows `[batch, n, width]` of a table that the input `indices` names.
+    fn gathered(&mut self, table: &SparseTensor, indices: &str) -> String {
+        self.weights(table, true);
+        let rows = self.node("Gather", &[table.name, indices], vec![int("axis", 0)]);
+        self.scaled(rows, table)
+    }
+
+    /// The biases `[batch, n]` of a table of rows.
+    fn biases(&mut self, table: &SparseTensor, indices: &str) -> String {
+        self.weights(table, true);
+        self.node("Gather", &[table.name, indices], vec![int("axis", 0)])
+    }
+
+    /// `bias + Σ embedding[f]`, `[batch, width]`.
+    fn body(&mut self, embedding: &SparseTensor, bias: &SparseTensor) -> String {
+        let rows = self.gathered(embedding, "features");
+        let sums = self.node("ReduceSum", &[&rows, "axis_1"], vec![int("keepdims", 0)]);
+        self.weights(bias, false);
+        let bias = self.scaled(bias.name.to_owned(), bias);
+        self.node("Add", &[&sums, &bias], vec![])
+    }
+
+    fn clipped_square(&mut self, value: &str) -> String {
+        let clipped = self.node("Clip", &[value, "zero", "one"], vec![]);
+        self.node("Mul", &[&clipped, &clipped], vec![])
+    }
+
+    fn dense(&mut self, value: &str, weight: &SparseTensor, bias: &SparseTensor) -> String {
+        self.weights(weight, false);
+        self.weights(bias, false);
+        let product = self.node("MatMul", &[value, weight.name], vec![]);
+        self.node("Add", &[&product, bias.name], vec![])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learn::sparse::SparseShape;
+    use engine::nets::sparse::{SparseFile, SparseNetwork};
+
+    #[test]
+    fn the_engine_reads_both_forms_and_gives_the_golden_answers() {
+        let network = SparseModel::new(SparseShape { policy: 128, value: 64, ..SparseShape::STANDARD }, 1);
+        let mut sizes = Vec::new();
+        for storage in [OnnxStorage::Float, OnnxStorage::Integer] {
+            let bytes = sparse_onnx("test", &network, "{}", storage);
+            // The golden answers are checked as it is read.
+            assert_eq!(SparseNetwork::read(&bytes).unwrap().name(), "test");
+            let read = SparseModel::of_tensors(&SparseFile::recognise(&bytes).unwrap().tensors().unwrap());
+            let expected = if storage == OnnxStorage::Float { network.clone() } else { rounded(&network) };
+            for (read, expected) in read.tensors().into_iter().zip(expected.tensors()) {
+                let close = |(a, b): (&f32, &f32)| (a - b).abs() < 1e-6;
+                assert!(read.w.iter().zip(&expected.w).all(close), "{}", read.name);
+            }
+            sizes.push(bytes.len());
+        }
+        assert!(sizes[1] < sizes[0] / 2, "{sizes:?}");
+    }
+}

@@ -1,0 +1,27 @@
+//! Fully connected networks (`linear`, `mlp`) as ONNX graphs.
+
+use super::writer::LayerWriter;
+use crate::judge::export::graph::GraphValue;
+use crate::learn::model::linear::LinearNet;
+use crate::learn::model::mlp::Mlp;
+
+/// Adds the linear network; returns its policy logits.
+pub fn matrix(writer: &mut LayerWriter<'_>, net: &LinearNet, input: &GraphValue) -> GraphValue {
+    writer.linear(input, &net.out)
+}
+
+/// Adds `net` for an input of `size` numbers; returns its policy logits and, if it has a value head, its WDL logits.
+pub fn mlp(
+    writer: &mut LayerWriter<'_>,
+    net: &Mlp,
+    input: &GraphValue,
+    size: i64,
+) -> (GraphValue, Option<GraphValue>) {
+    let mut x = writer.graph.reshape(input, &[size]);
+    for layer in &net.hidden {
+        let y = writer.linear(&x, layer);
+        x = writer.act(&y);
+    }
+    let wdl = net.value.as_ref().map(|value| writer.linear(&x, value));
+    (writer.linear(&x, &net.policy), wdl)
+}

@@ -1,0 +1,68 @@
+//! Small networks and files of games for tests.
+
+use std::path::{Path, PathBuf};
+
+use engine::chess::position::{Game, PackedMove};
+use prost::Message;
+use tch::{Device, Kind};
+
+use crate::config::TrainConfig;
+use crate::data::dataset::{self, Chunk};
+use crate::data::record::GameRecord;
+use crate::judge::export::golden::with_golden_outputs;
+use crate::judge::export::proto::ModelProto;
+use crate::judge::export::torch::onnx;
+use crate::learn::model::{Net, Weights};
+
+/// Configuration of a small residual network.
+pub const RESNET: &str = r#"{"model": {"filters": 16, "blocks": 2}}"#;
+
+/// The network file of a small residual network with random weights.
+pub fn fp32(overrides: &[&str]) -> Vec<u8> {
+    fp32_of(RESNET, overrides)
+}
+
+/// The network file of a network with random weights.
+pub fn fp32_of(model: &str, overrides: &[&str]) -> Vec<u8> {
+    let overrides: Vec<String> = overrides.iter().map(|text| (*text).to_owned()).collect();
+    let config = TrainConfig::parse(model, &overrides).unwrap();
+    let net = Net::new(&config.model).unwrap();
+    let weights = Weights::new(net.layout(), Device::Cpu, Kind::Float, 3);
+    onnx("net", &net, &weights, &config)
+}
+
+/// A network whose first layer has a large quantisation error, and the index of that layer's node.
+pub fn with_a_sensitive_layer() -> (Vec<u8>, usize) {
+    let mut model = ModelProto::decode(&fp32(&[])[..]).unwrap();
+    let graph = model.graph.as_mut().unwrap();
+    let layer = graph.node.iter().position(|node| node.input[0] == "input").unwrap();
+    let name = graph.node[layer].input[1].clone();
+    let weight = graph.initializer.iter_mut().find(|tensor| tensor.name == name).unwrap();
+    // A huge weight of a plane that is mostly zero (repetition) changes few outputs, but all other weights of its
+    // channel are then rounded to a few of the 255 steps.
+    let (channel, plane) = (72 * 9 * 4, 56 * 9 * 4);
+    for bytes in weight.raw_data.chunks_exact_mut(channel) {
+        bytes[plane..plane + 4].copy_from_slice(&1000f32.to_le_bytes());
+    }
+    (with_golden_outputs(model, "fp32").unwrap(), layer)
+}
+
+/// A file of games of pseudo-random moves.
+pub fn games_file(folder: &Path, source: &str, games: usize) -> PathBuf {
+    let mut random = fastrand::Rng::with_seed(games as u64);
+    let mut chunk = Chunk::new(source);
+    for _ in 0..games {
+        let mut board = Game::new();
+        let mut moves = Vec::new();
+        for _ in 0..20 {
+            let legal = board.legal_moves();
+            let Some(m) = random.choice(legal.iter()).copied() else { break };
+            moves.push(PackedMove::new(m));
+            board.play(m);
+        }
+        chunk.push(&GameRecord { moves, ..GameRecord::default() });
+    }
+    let path = folder.join(format!("{source}-{games}.h5"));
+    dataset::write(&chunk, &path).unwrap();
+    path
+}

@@ -1,0 +1,98 @@
+//! What a training run has learnt over some of its steps.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::measures::TrainReport;
+
+/// Means over the reports of some steps of a training run, and their last validation.
+///
+/// It is part of the run's progress: a resumed run continues it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TrainSummary {
+    /// Steps left out because they were not finite.
+    pub skipped: u64,
+    /// The last validation's measures on all samples, as in `metrics.jsonl`; null without one.
+    pub validation: Value,
+    /// The same by phase of the game.
+    pub phases: Value,
+    /// Number of reports.
+    reports: u64,
+    /// Number of those with a WDL loss.
+    valued: u64,
+    // Sums over the reports.
+    policy_loss: f64,
+    wdl_loss: f64,
+    top1: f64,
+    top5: f64,
+    samples_per_s: f64,
+}
+
+impl TrainSummary {
+    /// Adds a report, during which so many samples were learnt from per second.
+    pub fn add(&mut self, report: &TrainReport, samples_per_s: f64) {
+        self.skipped += report.skipped;
+        self.reports += 1;
+        self.policy_loss += report.measures.policy_loss;
+        self.top1 += report.measures.top1;
+        self.top5 += report.measures.top5;
+        self.samples_per_s += samples_per_s;
+        if let Some(loss) = report.measures.wdl_loss {
+            self.valued += 1;
+            self.wdl_loss += loss;
+        }
+    }
+
+    /// Mean cross-entropy of the policy, nat; none without a report.
+    pub fn policy_loss(&self) -> Option<f64> {
+        mean(self.policy_loss, self.reports)
+    }
+
+    /// Mean cross-entropy of win, draw and loss, nat; none without a report, or of a network without a value.
+    pub fn wdl_loss(&self) -> Option<f64> {
+        mean(self.wdl_loss, self.valued)
+    }
+
+    /// Mean share of samples whose move is the first choice among legal moves.
+    pub fn top1(&self) -> Option<f64> {
+        mean(self.top1, self.reports)
+    }
+
+    /// Mean share of samples whose move is among the first five choices among legal moves.
+    pub fn top5(&self) -> Option<f64> {
+        mean(self.top5, self.reports)
+    }
+
+    /// Mean rate, samples per second.
+    pub fn samples_per_s(&self) -> Option<f64> {
+        mean(self.samples_per_s, self.reports)
+    }
+}
+
+fn mean(sum: f64, count: u64) -> Option<f64> {
+    (count > 0).then(|| sum / count as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learn::metrics::Measures;
+
+    #[test]
+    fn reports_are_averaged_and_skipped_steps_summed() {
+        let report = |policy_loss, wdl_loss, skipped| TrainReport {
+            measures: Measures { policy_loss, wdl_loss, ..Measures::default() },
+            steps: 10,
+            skipped,
+        };
+        let mut summary = TrainSummary::default();
+        assert_eq!((summary.policy_loss(), summary.wdl_loss()), (None, None));
+        summary.add(&report(3.0, None, 0), 100.0);
+        summary.add(&report(2.0, Some(0.5), 5), 200.0);
+        assert_eq!((summary.policy_loss(), summary.wdl_loss()), (Some(2.5), Some(0.5)));
+        assert_eq!((summary.samples_per_s(), summary.skipped), (Some(150.0), 5));
+        let text = serde_json::to_string(&summary).unwrap();
+        assert_eq!(serde_json::from_str::<TrainSummary>(&text).unwrap(), summary);
+    }
+}

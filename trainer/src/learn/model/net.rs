@@ -1,0 +1,143 @@
+//! A network of any family: its structure and its outputs.
+
+use anyhow::Result;
+use engine::nets::eval::Schemes;
+use tch::Tensor;
+
+use super::layers::ForwardPass;
+use super::linear::LinearNet;
+use super::mlp::Mlp;
+use super::params::{ParamLayout, Weights};
+use super::resnet::Resnet;
+use super::trm::Trm;
+use crate::config::ModelConfig;
+
+/// The structure of a network; its parameters are in [`Weights`].
+pub struct Net {
+    config: ModelConfig,
+    layout: ParamLayout,
+    pub(crate) body: Body,
+}
+
+/// The structure of each family.
+pub(crate) enum Body {
+    Resnet(Box<Resnet>),
+    Mlp(Mlp),
+    Linear(LinearNet),
+    Trm(Trm),
+}
+
+/// The outputs of a network. A recursive model has one per step, of which the last is used at inference.
+pub struct Output {
+    /// For each step `[batch, size]`: logits over the policy scheme, in the compute dtype.
+    pub policy: Vec<Tensor>,
+    /// For each step `[batch, 3]`: logits of win, draw, loss for the mover, in the compute dtype; empty for a network
+    /// without a value head.
+    pub wdl: Vec<Tensor>,
+}
+
+impl Output {
+    /// `[batch, size]`: the policy logits of the last step.
+    ///
+    /// # Panics
+    ///
+    /// If there is no output, which no network produces.
+    pub fn last_policy(&self) -> &Tensor {
+        self.policy.last().expect("a network has at least one output")
+    }
+
+    /// `[batch, 3]`: the value logits of the last step, if the network has a value head.
+    pub fn last_wdl(&self) -> Option<&Tensor> {
+        self.wdl.last()
+    }
+}
+
+impl Net {
+    /// The structure of the network that `config` describes.
+    ///
+    /// # Errors
+    /// `config` is invalid.
+    pub fn new(config: &ModelConfig) -> Result<Net> {
+        config.check()?;
+        let mut layout = ParamLayout::default();
+        let l = &mut layout;
+        let body = match config {
+            ModelConfig::Resnet(config) => Body::Resnet(Box::new(Resnet::new(l, config))),
+            ModelConfig::Mlp(config) => Body::Mlp(Mlp::new(l, config)),
+            ModelConfig::Linear(_) => Body::Linear(LinearNet::new(l)),
+            ModelConfig::Trm(config) => Body::Trm(Trm::new(l, config)),
+        };
+        Ok(Net { config: config.clone(), layout, body })
+    }
+
+    /// The network's configuration.
+    pub fn config(&self) -> &ModelConfig {
+        &self.config
+    }
+
+    /// The network's input and output schemes.
+    pub fn schemes(&self) -> Schemes {
+        self.config.schemes()
+    }
+
+    /// The layout of its parameters.
+    pub fn layout(&self) -> &ParamLayout {
+        &self.layout
+    }
+
+    /// The recursive model, if it is configured to compute its gradient with activation checkpointing.
+    pub(crate) fn checkpointed(&self) -> Option<&Trm> {
+        match &self.body {
+            Body::Trm(trm) => Some(trm).filter(|trm| trm.config.group() < trm.config.steps),
+            Body::Resnet(_) | Body::Mlp(_) | Body::Linear(_) => None,
+        }
+    }
+
+    /// The outputs for `input` `[batch]` + the shape of the input scheme, of any dtype. With `train`, BatchNorm uses the
+    /// batch's statistics (and updates the running ones) and dropout is active.
+    pub fn forward(&self, weights: &Weights, input: &Tensor, train: bool) -> Output {
+        let rounding = matches!(&self.body, Body::Resnet(net) if net.config.rounding);
+        let pass = &ForwardPass { weights, train, rounding };
+        let input = &input.to_kind(weights.kind());
+        match &self.body {
+            Body::Resnet(net) => net.forward(pass, input),
+            Body::Mlp(net) => net.forward(pass, input),
+            Body::Linear(net) => net.forward(pass, input),
+            Body::Trm(net) => net.forward(pass, input),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::train::TrainPreset;
+
+    fn parameters(preset: TrainPreset) -> i64 {
+        let config = preset.parse("{}", &[]).unwrap();
+        Net::new(&config.model).unwrap().layout().len()
+    }
+
+    #[test]
+    fn neuralmateplays_network_has_its_size() {
+        assert_eq!(parameters(TrainPreset::Neuralmateplay), 12_455_443);
+    }
+
+    #[test]
+    fn the_notebooks_networks_have_their_sizes_and_settings() {
+        assert_eq!(parameters(TrainPreset::Linear), 1_639_344);
+        assert_eq!(parameters(TrainPreset::LinearSgd), 1_639_344);
+        let config = TrainPreset::LinearSgd.parse("{}", &[]).unwrap();
+        assert_eq!((config.lr, config.momentum, config.weight_decay, config.ema), (0.01, 0.0, 0.0, 0.0));
+        assert_eq!(parameters(TrainPreset::LinearHidden), 833 * 256 + 257 * 1968);
+        let layers = [(896, 1000), (1000, 1000), (1000, 1000), (1000, 200), (200, 4672)];
+        assert_eq!(
+            parameters(TrainPreset::Mlp),
+            layers.map(|(from, to)| (from + 1) * to).iter().sum::<i64>()
+        );
+        let config = TrainPreset::Mlp.parse("{}", &[]).unwrap();
+        assert_eq!((config.lr, config.momentum, config.nesterov), (1e-3, 0.9, false));
+        assert_eq!((config.validation_percent, config.batch, config.epochs), (20, 4, 60.0));
+        assert!(parameters(TrainPreset::MlpWide) < 3_000_000);
+    }
+}

@@ -1,0 +1,101 @@
+//! The gradient of a loss over all steps with activation checkpointing (Chen et al. 2016, "Training Deep Nets with
+//! Sublinear Memory Cost").
+//!
+//! The forward pass stores `y` and `z` at the start of each group of
+//! [`TrmConfig::kept_steps`](super::TrmConfig::kept_steps) steps. The backward pass recomputes the groups from the last to
+//! the first and passes the gradients of each group's initial `y` and `z` to the previous group. Dropout uses the same
+//! random numbers both times, so the gradient equals that of a single pass up to the order of summation.
+
+use crate::learn::model::layers::ForwardPass;
+use crate::learn::model::params::Weights;
+use crate::learn::model::trm::{StepAnswer, StepState, Trm};
+use tch::Tensor;
+
+impl StepState {
+    /// A detached copy that is a leaf of the graph.
+    fn leaf(&self) -> StepState {
+        let leaf = |tensor: &Tensor| tensor.detach().set_requires_grad(true);
+        StepState { y: leaf(&self.y), z: leaf(&self.z) }
+    }
+
+    fn shallow_clone(&self) -> StepState {
+        StepState { y: self.y.shallow_clone(), z: self.z.shallow_clone() }
+    }
+}
+
+impl Trm {
+    /// The gradient `[parameters]`, fp32, of a loss that is a sum over steps: `loss(step, answer)` is the
+    /// term of a step, counted from 0. It is called once per step; later groups come before earlier ones. `seed`
+    /// determines the dropout.
+    pub fn gradient(
+        &self,
+        weights: &Weights,
+        planes: &Tensor,
+        seed: i64,
+        mut loss: impl FnMut(usize, &StepAnswer) -> Tensor,
+    ) -> Tensor {
+        let pass = &ForwardPass { weights, train: true, rounding: false };
+        let (steps, group) = (self.config.steps, self.config.group());
+        let starts: Vec<usize> = (0..steps).step_by(group).collect();
+        let n = planes.size()[0];
+        // The states at the start of every group but the first.
+        let mut begins = Vec::with_capacity(starts.len());
+        tch::no_grad(|| {
+            let x = self.embed(pass, planes);
+            let mut state = self.initial_state(weights, n);
+            for step in 0..*starts.last().expect("at least one step") {
+                state = self.seeded_step(pass, &x, &state, seed, step);
+                if (step + 1) % group == 0 {
+                    begins.push(state.shallow_clone());
+                }
+            }
+        });
+        let mut sum: Option<Tensor> = None;
+        // The gradients with respect to the group's final `y` and `z`.
+        let mut passed_back: Option<[Tensor; 2]> = None;
+        for start in starts.into_iter().rev() {
+            let begin = match start {
+                0 => self.initial_state(weights, n),
+                _ => begins.pop().expect("a state for each group").leaf(),
+            };
+            let x = self.embed(pass, planes);
+            let mut state = begin.shallow_clone();
+            let mut total: Option<Tensor> = None;
+            let mut add = |share: Tensor| {
+                total = Some(total.take().map_or(share.shallow_clone(), |total| total + share))
+            };
+            for step in start..(start + group).min(steps) {
+                state = self.seeded_step(pass, &x, &state, seed, step);
+                add(loss(step, &self.answer(pass, &state)));
+            }
+            if let Some([by_y, by_z]) = &passed_back {
+                add((&state.y * by_y).sum(tch::Kind::Float));
+                add((&state.z * by_z).sum(tch::Kind::Float));
+            }
+            let total = total.expect("at least one step");
+            let inputs: Vec<&Tensor> = if start == 0 { Vec::new() } else { vec![&begin.y, &begin.z] };
+            let (gradient, mut by_inputs) = weights.gradient_with(&total, &inputs);
+            passed_back = by_inputs.pop().zip(by_inputs.pop()).map(|(by_z, by_y)| [by_y, by_z]);
+            sum = Some(tch::no_grad(|| match sum.take() {
+                Some(sum) => sum + gradient,
+                None => gradient,
+            }));
+        }
+        sum.expect("at least one group")
+    }
+
+    /// A step whose dropout depends on `seed` and `step` only, so that it can be recomputed.
+    fn seeded_step(
+        &self,
+        pass: &ForwardPass,
+        x: &Tensor,
+        state: &StepState,
+        seed: i64,
+        step: usize,
+    ) -> StepState {
+        if self.config.dropout > 0.0 {
+            tch::manual_seed(seed.wrapping_mul(1009).wrapping_add(step as i64));
+        }
+        self.step(pass, x, state)
+    }
+}

@@ -1,0 +1,255 @@
+//! The parameters of a sparse network.
+
+use engine::nets::sparse::SparseTensors;
+
+use super::shape::SparseShape;
+use super::tensor::{SparseTensor, block_of};
+
+/// Columns of a block of an embedding at most: of a block of all features, 1.7 MB, what a batch uses stays near the core
+/// ([measured](../../../docs/results/speed.md)).
+const BLOCK: usize = 128;
+
+/// The greatest weight of an embedding: 16 bits hold 255 times the sum of the features of any position.
+const EMBEDDING_CLIP: f32 = 505.0 / SparseTensors::EMBEDDING_STEPS;
+/// The greatest bias of an embedding.
+const BIAS_CLIP: f32 = 4.0;
+/// The greatest weight of a move's row: 8 bits hold 64 times it.
+const ROW_CLIP: f32 = 127.0 / SparseTensors::ROW_STEPS;
+/// The greatest weight of the value's first layer.
+const LAYER_CLIP: f32 = 8.0;
+
+/// A policy and a value over sparse binary inputs, with bodies of their own.
+///
+/// With `f` the active features, `a_m` and `b_m` the rows of move `m`, and `clip` to 0 … 1:
+///
+/// - policy: `c = clip(bias + Σ embedding[f])` `[P]`, `h = c[..P/2] · c[P/2..]` element by element, and the logit of a
+///   move is `h · (rows_a[a_m] + rows_b[b_m])` plus the rows' biases;
+/// - value: `s = clip(bias + Σ embedding[f])²` `[V]`, `y = clip(s · l1 + bias)²` `[L]`, and the logits of win, draw and
+///   loss for the mover are `y · out + bias`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SparseModel {
+    /// Its sizes.
+    pub shape: SparseShape,
+    /// `[features, P]`
+    pub policy_embedding: SparseTensor,
+    /// `[1, P]`
+    pub policy_bias: SparseTensor,
+    /// `[features, V]`
+    pub value_embedding: SparseTensor,
+    /// `[1, V]`
+    pub value_bias: SparseTensor,
+    /// `[rows A, P / 2]`
+    pub rows_a: SparseTensor,
+    /// `[rows B, P / 2]`
+    pub rows_b: SparseTensor,
+    /// `[rows A, 1]`
+    pub row_bias_a: SparseTensor,
+    /// `[rows B, 1]`
+    pub row_bias_b: SparseTensor,
+    /// `[V, L]`
+    pub value_l1_weight: SparseTensor,
+    /// `[1, L]`
+    pub value_l1_bias: SparseTensor,
+    /// `[L, 3]`
+    pub value_out_weight: SparseTensor,
+    /// `[1, 3]`
+    pub value_out_bias: SparseTensor,
+}
+
+impl SparseModel {
+    /// All zeros.
+    pub fn zeros(shape: SparseShape) -> SparseModel {
+        let SparseShape { features, rows_a, rows_b, policy, value, hidden } = shape;
+        let half = shape.half();
+        // Both halves of the policy's embedding, its hidden units and the moves' rows have the same blocks.
+        let hidden_block = block_of(half, BLOCK);
+        let free = f32::INFINITY;
+        let mut network = SparseModel {
+            shape,
+            policy_embedding: SparseTensor::zeros(
+                "policy_embedding",
+                [features, policy],
+                hidden_block,
+                EMBEDDING_CLIP,
+            ),
+            policy_bias: SparseTensor::zeros("policy_bias", [1, policy], policy, BIAS_CLIP),
+            value_embedding: SparseTensor::zeros("value_embedding", [features, value], BLOCK, EMBEDDING_CLIP),
+            value_bias: SparseTensor::zeros("value_bias", [1, value], value, BIAS_CLIP),
+            rows_a: SparseTensor::zeros("rows_a", [rows_a, half], hidden_block, ROW_CLIP),
+            rows_b: SparseTensor::zeros("rows_b", [rows_b, half], hidden_block, ROW_CLIP),
+            row_bias_a: SparseTensor::zeros("row_bias_a", [rows_a, 1], 1, free),
+            row_bias_b: SparseTensor::zeros("row_bias_b", [rows_b, 1], 1, free),
+            value_l1_weight: SparseTensor::zeros("value_l1_weight", [value, hidden], hidden, LAYER_CLIP),
+            value_l1_bias: SparseTensor::zeros("value_l1_bias", [1, hidden], hidden, free),
+            value_out_weight: SparseTensor::zeros("value_out_weight", [hidden, 3], 3, free),
+            value_out_bias: SparseTensor::zeros("value_out_bias", [1, 3], 3, free),
+        };
+        network.row_bias_a.decays = false;
+        network.row_bias_b.decays = false;
+        network
+    }
+
+    /// Random parameters with which most units are between their clips.
+    pub fn new(shape: SparseShape, seed: u64) -> SparseModel {
+        let mut network = SparseModel::zeros(shape);
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let radius = |inputs: usize| (3.0 / inputs as f32).sqrt();
+        // About thirty features are active: their sum has a deviation of 0.3.
+        network.policy_embedding.fill(0.0, 0.1, &mut rng);
+        network.policy_bias.fill(0.4, 0.0, &mut rng);
+        network.value_embedding.fill(0.0, 0.1, &mut rng);
+        network.value_bias.fill(0.4, 0.0, &mut rng);
+        network.rows_a.fill(0.0, 0.5 * radius(shape.half()), &mut rng);
+        network.rows_b.fill(0.0, 0.5 * radius(shape.half()), &mut rng);
+        network.value_l1_weight.fill(0.0, radius(shape.value), &mut rng);
+        network.value_l1_bias.fill(0.4, 0.0, &mut rng);
+        network.value_out_weight.fill(0.0, radius(shape.hidden), &mut rng);
+        network
+    }
+
+    /// A network with the weights of a network file.
+    pub fn of_tensors(tensors: &SparseTensors) -> SparseModel {
+        let (policy, value, hidden) = (tensors.policy_width, tensors.value_width, tensors.layer_width);
+        let mut network = SparseModel::zeros(SparseShape { policy, value, hidden, ..SparseShape::STANDARD });
+        for tensor in network.tensors_mut() {
+            let weights = match tensor.name {
+                "policy_embedding" => &tensors.policy_embedding,
+                "policy_bias" => &tensors.policy_bias,
+                "value_embedding" => &tensors.value_embedding,
+                "value_bias" => &tensors.value_bias,
+                "rows_a" => &tensors.rows_a,
+                "rows_b" => &tensors.rows_b,
+                "row_bias_a" => &tensors.row_bias_a,
+                "row_bias_b" => &tensors.row_bias_b,
+                "value_l1_weight" => &tensors.value_l1_weight,
+                "value_l1_bias" => &tensors.value_l1_bias,
+                "value_out_weight" => &tensors.value_out_weight,
+                "value_out_bias" => &tensors.value_out_bias,
+                other => unreachable!("{other} is no tensor of a network"),
+            };
+            // Files have a row for padding.
+            tensor.w = tensor.blocked(&weights[..tensor.w.len()]);
+        }
+        network
+    }
+
+    /// A network of integers with its weights spread at random over the steps that they were rounded to. Its integers
+    /// stay the same, and a change smaller than half a step moves its share of them by one: a short training isn't lost
+    /// when the weights are rounded again. Tensors that are not all integers stay as they are.
+    pub fn dithered(mut self, seed: u64) -> SparseModel {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        for tensor in self.tensors_mut() {
+            let steps = match tensor.name {
+                "policy_embedding" | "value_embedding" => SparseTensors::EMBEDDING_STEPS,
+                "rows_a" | "rows_b" => SparseTensors::ROW_STEPS,
+                _ => continue,
+            };
+            tensor.dither(steps, &mut rng);
+        }
+        self
+    }
+
+    /// The same network with the wider layers of `shape`: new units have random weights and no influence yet, so that it
+    /// gives the same answers.
+    ///
+    /// # Panics
+    ///
+    /// If a layer of `shape` is narrower.
+    pub fn widened(self, shape: SparseShape, seed: u64) -> SparseModel {
+        assert!(self.shape.fits_into(&shape), "{:?} does not fit into {shape:?}", self.shape);
+        let (half, gap) = (self.shape.half(), shape.half() - self.shape.half());
+        let mut wider = SparseModel::new(shape, seed);
+        for (tensor, from) in wider.tensors_mut().into_iter().zip(self.tensors()) {
+            let mut weights = tensor.plain(&tensor.w);
+            // What reads a new unit.
+            match tensor.name {
+                "rows_a" | "rows_b" => weights.fill(0.0),
+                "value_l1_weight" | "value_out_weight" => weights[from.rows * tensor.width..].fill(0.0),
+                _ => (),
+            }
+            // Unit i of the policy is the product of columns i and i + P/2.
+            let is_gated = matches!(tensor.name, "policy_embedding" | "policy_bias");
+            let old = from.plain(&from.w);
+            for (row, old) in old.chunks(from.width).enumerate() {
+                let row = &mut weights[row * tensor.width..][..tensor.width];
+                for (column, weight) in old.iter().enumerate() {
+                    row[column + if is_gated && column >= half { gap } else { 0 }] = *weight;
+                }
+            }
+            tensor.w = tensor.blocked(&weights);
+        }
+        wider
+    }
+
+    /// This network's value with the policy of `other`: the two have nothing in common but the features. None if the
+    /// policies have other sizes.
+    pub fn with_policy_of(self, other: SparseModel) -> Option<SparseModel> {
+        let SparseShape { value, hidden, .. } = self.shape;
+        let fits = SparseShape { value, hidden, ..other.shape } == self.shape;
+        let SparseModel { policy_embedding, policy_bias, rows_a, rows_b, row_bias_a, row_bias_b, .. } = other;
+        fits.then_some(SparseModel {
+            policy_embedding,
+            policy_bias,
+            rows_a,
+            rows_b,
+            row_bias_a,
+            row_bias_b,
+            ..self
+        })
+    }
+
+    /// Its tensors, in the order of files.
+    pub fn tensors(&self) -> [&SparseTensor; 12] {
+        [
+            &self.policy_embedding,
+            &self.policy_bias,
+            &self.value_embedding,
+            &self.value_bias,
+            &self.rows_a,
+            &self.rows_b,
+            &self.row_bias_a,
+            &self.row_bias_b,
+            &self.value_l1_weight,
+            &self.value_l1_bias,
+            &self.value_out_weight,
+            &self.value_out_bias,
+        ]
+    }
+
+    /// The same, to be changed.
+    pub fn tensors_mut(&mut self) -> [&mut SparseTensor; 12] {
+        [
+            &mut self.policy_embedding,
+            &mut self.policy_bias,
+            &mut self.value_embedding,
+            &mut self.value_bias,
+            &mut self.rows_a,
+            &mut self.rows_b,
+            &mut self.row_bias_a,
+            &mut self.row_bias_b,
+            &mut self.value_l1_weight,
+            &mut self.value_l1_bias,
+            &mut self.value_out_weight,
+            &mut self.value_out_bias,
+        ]
+    }
+
+    /// Number of parameters.
+    pub fn parameters(&self) -> usize {
+        self.tensors().iter().map(|tensor| tensor.w.len()).sum()
+    }
+
+    /// Moves its weights a fraction `share` of the way to those of `other`.
+    ///
+    /// # Panics
+    ///
+    /// If `other` has another shape.
+    pub fn approach(&mut self, other: &SparseModel, share: f32) {
+        assert_eq!(self.shape, other.shape, "the same shape");
+        for (mine, theirs) in self.tensors_mut().into_iter().zip(other.tensors()) {
+            for (mine, theirs) in mine.w.iter_mut().zip(&theirs.w) {
+                *mine += share * (theirs - *mine);
+            }
+        }
+    }
+}

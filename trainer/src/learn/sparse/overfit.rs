@@ -1,0 +1,98 @@
+//! `overfit` for this family: a test that a configuration can learn at all, by overfitting a few positions.
+
+use std::fmt;
+
+use super::learner::SparseLearner;
+use super::network::SparseModel;
+use super::pass::SparsePass;
+use super::samples::SparseBatch;
+use crate::config::SparseTrainConfig;
+use crate::learn::metrics::Measures;
+
+/// The top-1 accuracy that counts as overfitted.
+const TOP1: f64 = 0.99;
+/// Number of points of the curve.
+const LINES: u64 = 20;
+
+/// A point of the learning curve.
+#[derive(Clone, Copy, Debug)]
+pub struct SparseOverfitPoint {
+    /// Number of steps.
+    pub step: u64,
+    lr: f32,
+    /// Both losses are relative to their minimum, the entropy of the targets.
+    measures: Measures,
+}
+
+impl SparseOverfitPoint {
+    /// Whether the positions are overfitted, with losses below `bound` (nat).
+    pub fn is_overfitted(&self, bound: f64) -> bool {
+        let Measures { policy_loss, wdl_loss, top1, .. } = self.measures;
+        top1 >= TOP1 && policy_loss < bound && wdl_loss.is_none_or(|loss| loss < bound)
+    }
+
+    /// What to change in the configuration if they are not.
+    pub fn advice(&self, config: &SparseTrainConfig) -> String {
+        let Measures { policy_loss, wdl_loss, top1, .. } = self.measures;
+        format!(
+            "top-1 {:.1} %, policy loss {policy_loss:.3}, WDL loss {:.3} above their minima: check lr ({}; lr-finder \
+             suggests one), adam.weight_decay ({}) and the network's size; if the loss is still falling, increase --steps",
+            100.0 * top1,
+            wdl_loss.unwrap_or_default(),
+            config.lr,
+            config.adam.weight_decay
+        )
+    }
+}
+
+impl fmt::Display for SparseOverfitPoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Measures { policy_loss, wdl_loss, top1, .. } = self.measures;
+        let wdl = wdl_loss.map_or("–".into(), |loss| format!("{loss:.3}"));
+        write!(f, "{:6}  {:8.2e}  {policy_loss:6.3}  {wdl:>6}  {:4.0}%", self.step, self.lr, 100.0 * top1)
+    }
+}
+
+/// The sum of the entropies (nat) of distributions, whose probabilities come in any order.
+fn entropy<'a>(probabilities: impl Iterator<Item = &'a f32>) -> f64 {
+    probabilities.map(|p| f64::from(*p)).filter(|p| *p > 0.0).map(|p| -p * p.ln()).sum()
+}
+
+/// Trains on `batch` alone until it is overfitted with losses below `bound` (nat), for at most `steps` steps, which the
+/// learning-rate schedule spans. `curve` is called with about 20 points of the learning curve, of which the last is
+/// returned.
+pub fn overfit(
+    config: &SparseTrainConfig,
+    batch: &SparseBatch,
+    steps: u64,
+    bound: f64,
+    curve: &dyn Fn(&SparseOverfitPoint),
+) -> SparseOverfitPoint {
+    let (steps, size) = (steps.max(1), batch.len() as u64);
+    let warmup_samples = config.warmup_samples.min(steps * size / 10);
+    let schedule = SparseTrainConfig { samples: steps * size, warmup_samples, ..config.clone() }.schedule();
+    let network = SparseModel::new(config.shape(), config.seed);
+    let mut learner = SparseLearner::new(network, config.adam, config.thread_count());
+    let mut pass = SparsePass::default();
+    let policy_floor = entropy(batch.shares.iter()) / size as f64;
+    let valued = batch.value_weight.iter().filter(|weight| **weight > 0.0).count();
+    let wdl_floor = entropy(batch.wdl.as_flattened().iter()) / valued.max(1) as f64;
+    let every = steps.div_ceil(LINES);
+    let mut step = 0;
+    loop {
+        let lr = schedule.rate(step * size, 0.0);
+        learner.step(batch, lr);
+        step += 1;
+        if step % every == 0 || step == steps {
+            let tally = pass.run(&learner.network, batch, false, learner.threads).0;
+            let mut measures = tally.measures();
+            measures.policy_loss -= policy_floor;
+            measures.wdl_loss = measures.wdl_loss.map(|loss| loss - wdl_floor);
+            let point = SparseOverfitPoint { step, lr, measures };
+            curve(&point);
+            if point.is_overfitted(bound) || step == steps {
+                return point;
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The configured sources of games, split into training games and held-out positions.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+
+use super::games::{GameStore, SparseRecipe, choose};
+use super::parallel;
+use super::samples::SparseSamples;
+use super::stream::SampleSource;
+use super::teacher::SparseTeacher;
+use crate::config::{SparseSourceConfig, SparseTrainConfig};
+use crate::data::dataset;
+use crate::data::record::{Split, split_at};
+
+/// The seed of held-out positions, which does not depend on the run's seed, so that runs can be compared.
+const HELD_OUT_SEED: u64 = 0x5eed;
+
+/// Held-out positions of one source.
+#[derive(Clone, Debug)]
+pub struct HeldOutSamples {
+    /// The source's name.
+    pub name: String,
+    /// Its positions, sorted by the phase of the game.
+    pub samples: SparseSamples,
+    /// Where those of each phase are.
+    pub phases: [Range<usize>; 3],
+}
+
+impl HeldOutSamples {
+    /// `count` positions of held-out games, or as many as there are, with the targets that `recipe` makes, unweighted.
+    fn of(name: &str, games: &GameStore, count: usize, recipe: &SparseRecipe) -> HeldOutSamples {
+        let exact =
+            SparseRecipe { forget: 0.0, smoothing: 0.0, policy_weight: 1.0, value_weight: 1.0, ..*recipe };
+        let mut samples = choose(games, count, &exact, HELD_OUT_SEED);
+        let phases = samples.sort_by_phase();
+        HeldOutSamples { name: name.to_owned(), samples, phases }
+    }
+}
+
+/// All sources of a run.
+#[derive(Clone, Debug, Default)]
+pub struct SparseGames {
+    /// Training games.
+    pub train: Vec<SampleSource>,
+    /// Held-out positions of each source that has some.
+    pub held_out: Vec<HeldOutSamples>,
+}
+
+impl SparseGames {
+    /// Reads the games of every source into memory, four bytes a ply. Duplicate games, within a source or between
+    /// sources, are used once, where they occur first, but a source with a teacher may share games with others; test games
+    /// are left out.
+    ///
+    /// # Errors
+    ///
+    /// If a pattern matches no file, a source has no training games, or its teacher cannot be loaded. Unreadable files are logged and skipped.
+    pub fn load(config: &SparseTrainConfig) -> Result<SparseGames> {
+        let mut seen = HashSet::new();
+        let mut games = SparseGames::default();
+        for source in &config.sources {
+            let name = source.teacher.as_str();
+            let teacher =
+                if name.is_empty() { None } else { Some(SparseTeacher::load(name, source.random_moves)?) };
+            // Its games may be another source's as well, which then validates them.
+            let mut own = HashSet::new();
+            let seen = if teacher.is_some() { &mut own } else { &mut seen };
+            let SourceGames { train, mut validation, unwanted, duplicates } = read(source, config, seen)?;
+            if teacher.is_some() {
+                validation = GameStore::default();
+            }
+            log::info!(
+                "{}: {} training games with {} positions, {} validation games; excluded: {unwanted} by the \
+                 selection, {duplicates} duplicates",
+                source.name,
+                train.len(),
+                train.targets(),
+                validation.len()
+            );
+            ensure!(
+                !train.is_empty(),
+                "source {}: no training games ({unwanted} were excluded by the selection, {duplicates} are in the \
+                 sources before it, or twice in it, {} are held out for validation)",
+                source.name,
+                validation.len()
+            );
+            games.add(&source.name, [train, validation], source, config.validation_samples, teacher);
+        }
+        if games.held_out.is_empty() {
+            log::warn!("no game with targets of its own is held out: there are no validations");
+        }
+        Ok(games)
+    }
+
+    /// Adds a source's training games and `count` positions of its validation games.
+    pub fn add(
+        &mut self,
+        name: &str,
+        [train, validation]: [GameStore; 2],
+        source: &SparseSourceConfig,
+        count: usize,
+        teacher: Option<SparseTeacher>,
+    ) {
+        let recipe = source.recipe();
+        let held_out = HeldOutSamples::of(name, &validation, count, &recipe);
+        if !held_out.samples.is_empty() {
+            self.held_out.push(held_out);
+        }
+        let (share, stride) = (source.weight, source.stride);
+        self.train.push(SampleSource {
+            name: name.to_owned(),
+            games: Arc::new(train),
+            share,
+            stride,
+            recipe,
+            teacher,
+        });
+    }
+
+    /// Scales the shares of the training games so that they sum to `total`.
+    pub fn share(&mut self, total: f64) {
+        let sum: f64 = self.train.iter().map(|source| source.share).sum();
+        self.train.iter_mut().for_each(|source| source.share *= total / sum);
+    }
+}
+
+/// The games of a source; test games are left out.
+#[derive(Default)]
+struct SourceGames {
+    train: GameStore,
+    validation: GameStore,
+    unwanted: u64,
+    duplicates: u64,
+}
+
+fn read(
+    source: &SparseSourceConfig,
+    config: &SparseTrainConfig,
+    seen: &mut HashSet<u64>,
+) -> Result<SourceGames> {
+    let mut games = SourceGames::default();
+    let threads = config.thread_count();
+    let paths = dataset::matching(&source.name, &source.paths)?;
+    // As many files at a time as threads, so that few are in memory as a whole.
+    for paths in paths.chunks(threads) {
+        let chunks = parallel::map(threads, paths.to_vec(), |path: PathBuf| dataset::read_replayed(&path));
+        for chunk in chunks {
+            let chunk = match chunk {
+                Ok(chunk) => chunk,
+                Err(error) => {
+                    log::warn!("{error}; skipped");
+                    continue;
+                }
+            };
+            for index in 0..chunk.games() {
+                let identity = chunk.identity(index);
+                if !source.select.takes(&chunk, index) {
+                    games.unwanted += 1;
+                } else if !seen.insert(identity) {
+                    games.duplicates += 1;
+                } else {
+                    match split_at(identity, config.validation_percent) {
+                        Split::Train => games.train.push(&chunk.replay(index)),
+                        Split::Validation => games.validation.push(&chunk.replay(index)),
+                        Split::Test => {}
+                    }
+                }
+            }
+        }
+    }
+    Ok(games)
+}

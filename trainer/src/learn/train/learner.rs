@@ -1,0 +1,249 @@
+//! A network in training: its weights, their average, the optimiser and the training metrics.
+
+use anyhow::Result;
+use engine::nets::eval::ValueScheme;
+use tch::{Device, Kind, Tensor};
+
+use super::loss;
+use super::loss::{Losses, StepLosses};
+use super::loss_scale::LossScale;
+use super::optimiser::Optimiser;
+use super::validation;
+use super::validation::HeldOut;
+use crate::config::TrainConfig;
+use crate::data::loader::Batch;
+use crate::learn::metrics::{Measures, TrainReport, Validations};
+use crate::learn::model::{DeviceBatch, Expander, Net, Weights};
+use crate::learn::train::regularise::ewc::ElasticPenalty;
+use crate::learn::train::regularise::reference::{PolicyDivergenceSums, Reference};
+
+/// A network in training.
+pub struct Learner {
+    /// The network's structure.
+    pub net: Net,
+    /// The weights in training.
+    pub weights: Weights,
+    /// Running average of `weights`, in fp32, which is validated and exported; with `ema` 0 the same tensors as `weights`.
+    pub averaged: Weights,
+    /// The optimiser and its moments.
+    pub optimiser: Optimiser,
+    /// Whether `averaged` is a tensor of its own.
+    averages: bool,
+    config: TrainConfig,
+    expander: Expander,
+    /// The penalty of elastic weight consolidation, if it is used.
+    pub elastic: Option<ElasticPenalty>,
+    /// The reference network of the KL penalty, if it is used.
+    pub reference: Option<Reference>,
+    /// The policy's divergence from the reference since the last report.
+    pub drift: PolicyDivergenceSums,
+    /// Number of steps in the arithmetic average, plus one; 0 while the average is exponential.
+    pub swa_steps: u64,
+    /// The factor on the loss in fp16.
+    pub(super) loss_scale: LossScale,
+    /// `[6]` on the device: sums over steps of the four measures, number of finite steps, number of steps.
+    pub(super) totals: Tensor,
+}
+
+impl Learner {
+    /// A network with initial weights on `device`.
+    ///
+    /// # Errors
+    /// The model's configuration is invalid.
+    pub fn new(config: &TrainConfig, device: Device) -> Result<Learner> {
+        let kind = config.precision.kind(device);
+        let net = Net::new(&config.model)?;
+        let weights = Weights::new(net.layout(), device, kind, config.seed.cast_signed());
+        let averaged = if config.ema == 0.0 { weights.shared() } else { weights.copy(device, Kind::Float) };
+        Ok(Learner {
+            averages: config.ema != 0.0,
+            optimiser: Optimiser::new(&weights),
+            expander: Expander::new(device, kind, net.schemes()),
+            elastic: None,
+            reference: None,
+            drift: PolicyDivergenceSums::new(device),
+            swa_steps: 0,
+            loss_scale: LossScale::new(kind, device),
+            totals: Tensor::zeros([6], (Kind::Float, device)),
+            config: config.clone(),
+            net,
+            weights,
+            averaged,
+        })
+    }
+
+    /// The configuration of the run.
+    pub fn config(&self) -> &TrainConfig {
+        &self.config
+    }
+
+    /// Whether there were steps since the last report.
+    pub fn has_counted(&self) -> bool {
+        self.totals.get(5).double_value(&[]) > 0.0
+    }
+
+    /// One optimiser step with the mean gradient of `batches`, without synchronising with the device.
+    ///
+    /// Returns each batch's policy losses, `[n]`, on the device.
+    pub fn step(&mut self, batches: &[Batch], lr: f64) -> Vec<Tensor> {
+        let share = 1.0 / batches.len() as f64;
+        let stats = tch::no_grad(|| self.weights.stats.copy());
+        let mut sums: Option<(Vec<Tensor>, [Tensor; 2])> = None;
+        let mut policy_losses = Vec::with_capacity(batches.len());
+        for (i, batch) in batches.iter().enumerate() {
+            // The dropout depends on the step's number only, so that a resumed run equals an uninterrupted one.
+            let draw = (self.optimiser.steps << 20) + i as u64;
+            let seed = (self.config.seed ^ draw).cast_signed();
+            let batch = self.expander.upload(batch);
+            let (gradient, losses) = self.gradient(&batch, seed, share);
+            policy_losses.push(losses.last().policy.detach());
+            let _guard = tch::no_grad_guard();
+            let terms = [losses.total.detach() * share, measured(&losses, &batch) * share];
+            sums = Some(match sums {
+                None => (gradient, terms),
+                Some((pieces, sums)) => (
+                    pieces.iter().zip(gradient).map(|(sum, term)| sum + term).collect(),
+                    std::array::from_fn(|i| &sums[i] + &terms[i]),
+                ),
+            });
+        }
+        let (mut gradient, [loss, measures]) = sums.expect("at least one batch");
+        let _guard = tch::no_grad_guard();
+        if !self.loss_scale.fixed() {
+            gradient.iter_mut().for_each(|piece| *piece = &*piece / self.loss_scale.factor());
+        }
+        if let Some(elastic) = &self.elastic {
+            gradient = vec![Tensor::cat(&gradient, 0) + elastic.gradient(&self.weights.flat)];
+        }
+        let done = self.optimiser.step(&mut self.weights, &gradient, &loss, lr, &self.config);
+        self.loss_scale.update(&done);
+        // A forward pass that was not finite has already updated BatchNorm's statistics.
+        if self.weights.stats.numel() > 0 {
+            let kept = self.weights.stats.where_self(&done.gt(0.5), &stats);
+            self.weights.stats.copy_(&kept);
+        }
+        self.average();
+        let counts = Tensor::stack(&[done.shallow_clone(), done.ones_like()], 0);
+        let measures = measures.nan_to_num(0.0, 0.0, 0.0) * done;
+        _ = self.totals.g_add_(&Tensor::cat(&[measures, counts], 0));
+        policy_losses
+    }
+
+    /// The gradient of `share` times the loss (times the loss scale) in consecutive pieces, and the losses. `seed`
+    /// determines the dropout.
+    fn gradient(&self, batch: &DeviceBatch, seed: i64, share: f64) -> (Vec<Tensor>, Losses) {
+        let scaled = |total: Tensor| match (self.loss_scale.fixed(), share) {
+            (true, 1.0) => total,
+            _ => total * (self.loss_scale.factor() * share),
+        };
+        if let Some(net) = self.net.checkpointed() {
+            let weights = self.config.model.step_weights();
+            let mut steps: Vec<Option<StepLosses>> = weights.iter().map(|_| None).collect();
+            let input = batch.input.to_kind(self.weights.kind());
+            let gradient = net.gradient(&self.weights, &input, seed, |step, answer| {
+                let losses = loss::step_losses(&answer.policy, Some(&answer.wdl), batch, &self.config);
+                let mut total = &losses.total * weights[step];
+                if step + 1 == weights.len() {
+                    total = self.with_reference_penalty(total, batch, &losses);
+                }
+                steps[step] = Some(losses.detach());
+                scaled(total)
+            });
+            return (vec![gradient], Losses::of(steps.into_iter().flatten().collect(), &self.config));
+        }
+        if self.draws_random_numbers() {
+            tch::manual_seed(seed);
+        }
+        let output = self.net.forward(&self.weights, &batch.input, true);
+        let losses = loss::losses(&output, batch, &self.config);
+        let total = self.with_reference_penalty(losses.total.shallow_clone(), batch, losses.last());
+        (self.weights.gradient_pieces(&scaled(total)), losses)
+    }
+
+    /// `loss` plus the KL penalty of the last step's policy, if there is a reference.
+    fn with_reference_penalty(&self, loss: Tensor, batch: &DeviceBatch, answer: &StepLosses) -> Tensor {
+        match &self.reference {
+            Some(reference) => loss + reference.penalty(&self.net, batch, &answer.legal_logits, &self.drift),
+            None => loss,
+        }
+    }
+
+    fn draws_random_numbers(&self) -> bool {
+        self.config.model.dropouts().iter().any(|(_, share)| *share > 0.0)
+    }
+
+    /// Makes `averaged` a tensor of its own, if it is not.
+    pub(super) fn own_average(&mut self) {
+        if !self.averages {
+            self.averaged = self.weights.copy(self.weights.device(), Kind::Float);
+            self.averages = true;
+        }
+    }
+
+    /// Whether `averaged` differs from the weights.
+    pub(super) fn averages(&self) -> bool {
+        self.averages
+    }
+
+    fn average(&mut self) {
+        if self.swa_steps == 0 && self.config.ema == 0.0 {
+            if self.averages {
+                self.averaged = self.weights.shared();
+                self.averages = false;
+            }
+            return;
+        }
+        self.own_average();
+        let decay = match &mut self.swa_steps {
+            0 => {
+                // At first a faster decay, because the average would be dominated by the initial weights.
+                let steps = self.optimiser.steps as f64;
+                self.config.ema.min((1.0 + steps) / (10.0 + steps))
+            }
+            steps => {
+                *steps += 1;
+                1.0 - 1.0 / (*steps - 1) as f64
+            }
+        };
+        _ = self.averaged.flat.lerp_(&self.weights.flat, 1.0 - decay);
+        _ = self.averaged.stats.lerp_(&self.weights.stats, 1.0 - decay);
+    }
+
+    /// From now on the averaged weights are the arithmetic mean over the following steps (stochastic weight averaging,
+    /// Izmailov et al. 2018, but BatchNorm's statistics are averaged too instead of recomputed).
+    pub fn start_swa(&mut self) {
+        self.swa_steps = self.swa_steps.max(1);
+    }
+
+    /// Means since the last call; synchronises with the device.
+    pub fn report(&mut self) -> TrainReport {
+        let sums = Vec::<f32>::try_from(&self.totals).expect("six numbers");
+        _ = self.totals.zero_();
+        let done = f64::from(sums[4]).max(1.0);
+        let mean = |i: usize| f64::from(sums[i]) / done;
+        TrainReport {
+            measures: Measures {
+                policy_loss: mean(0),
+                wdl_loss: (self.net.schemes().value == ValueScheme::Wdl).then(|| mean(1)),
+                top1: mean(2),
+                top5: mean(3),
+            },
+            steps: sums[5].round() as u64,
+            skipped: (sums[5] - sums[4]).round() as u64,
+        }
+    }
+
+    /// Validates the averaged weights, in fp32.
+    pub fn validate(&self, held_out: &HeldOut) -> Validations {
+        validation::validate(&self.net, &self.averaged, held_out, &self.config)
+    }
+}
+
+/// `[4]`: the four measures of a batch, of the last step.
+fn measured(losses: &Losses, batch: &DeviceBatch) -> Tensor {
+    let losses = losses.last();
+    let hits =
+        loss::hits(&losses.legal_logits, &batch.policy).mean_dim([0i64].as_slice(), false, Kind::Float);
+    let means = Tensor::stack(&[losses.policy.mean(Kind::Float), losses.mean_wdl.shallow_clone()], 0);
+    Tensor::cat(&[means, hits], 0)
+}

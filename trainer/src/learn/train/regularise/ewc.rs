@@ -1,0 +1,48 @@
+//! Elastic weight consolidation (Kirkpatrick et al. 2017): a quadratic penalty on the distance of the weights from those
+//! of an earlier task, weighted by their importance for it.
+
+use crate::config::TrainConfig;
+use crate::data::loader::Batch;
+use crate::learn::model::{Expander, Net, Weights};
+use crate::learn::train::loss;
+use tch::{Kind, Tensor};
+
+/// The earlier weights and the importance of each.
+pub struct ElasticPenalty {
+    /// `[parameters]`: the earlier task's weights.
+    pub anchor: Tensor,
+    /// `[parameters]`: the diagonal of the Fisher information, at least 0.
+    pub importance: Tensor,
+    weight: f64,
+}
+
+impl ElasticPenalty {
+    /// A penalty around `anchor` with `importance`, scaled by `weight`.
+    pub fn new(anchor: Tensor, importance: Tensor, weight: f64) -> ElasticPenalty {
+        ElasticPenalty { anchor, importance, weight }
+    }
+
+    /// A penalty around `weights` with importances estimated from `batches`.
+    ///
+    /// The Fisher information is the mean square of single samples' gradients. It is estimated from whole batches: the
+    /// mean of n independent gradients with mean zero has 1/n of their mean square.
+    pub fn measure(net: &Net, weights: &Weights, batches: &[Batch], config: &TrainConfig) -> ElasticPenalty {
+        let device = weights.device();
+        let expander = Expander::new(device, Kind::Float, net.schemes());
+        let weights = weights.copy(device, Kind::Float);
+        let mut importance = weights.flat.zeros_like();
+        for batch in batches {
+            let n = batch.size as f64;
+            let batch = expander.upload(batch);
+            let output = net.forward(&weights, &batch.input, false);
+            let gradient = weights.gradient(&loss::losses(&output, &batch, config).total);
+            _ = importance.g_add_(&(gradient.square() * (n / batches.len() as f64)));
+        }
+        ElasticPenalty::new(weights.flat.detach().copy(), importance, config.ewc.weight)
+    }
+
+    /// The gradient of the penalty `weight/2 · Σ importance · (θ − anchor)²` at `flat`.
+    pub fn gradient(&self, flat: &Tensor) -> Tensor {
+        (flat - &self.anchor) * &self.importance * self.weight
+    }
+}

@@ -1,0 +1,442 @@
+//! The configured sources of games, split into training and validation games.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use engine::nets::eval::Schemes;
+
+use super::feed::Feed;
+use super::validation::HeldOut;
+use crate::base::network::{Backend, load_network};
+use crate::config::{SourceConfig, TrainConfig};
+use crate::data::dataset;
+use crate::data::loader::{Batch, Corpus, CorpusBuilder, Origin, Prefetch, SampleOrder, Source};
+use crate::data::record::{Split, split_at};
+use crate::data::samples::{SampleOptions, ValueTarget};
+
+/// The seed of held-out batches, which does not depend on the run's seed, so that runs can be compared.
+const HELD_OUT_SEED: u64 = 0x5eed;
+
+/// The order of the samples: 2 is by position; 1, which checkpoints did not name, was by game.
+const ORDER: u64 = 2;
+
+/// All sources of a run, split into training and validation games.
+#[derive(Clone, Default)]
+pub struct Sources {
+    train: Vec<Source>,
+    validation: Vec<Source>,
+    names: Vec<String>,
+    /// For each source, the number of samples of one epoch.
+    epochs: Vec<f64>,
+}
+
+impl Sources {
+    /// Reads the games of every source into temporary files in `folder`; `validation` percent of them are held out for
+    /// validation. Duplicate games, within a source or between sources, are used once, where they occur first.
+    ///
+    /// # Errors
+    /// A pattern matches no file, the folder cannot be written, or there are no sources.
+    pub fn load(configs: &[SourceConfig], validation: u64, folder: &Path) -> Result<Sources> {
+        ensure!(
+            !configs.is_empty(),
+            "no sources: name files of games under \"sources\" in the configuration"
+        );
+        let mut seen = HashSet::new();
+        let mut sources = Sources::default();
+        for config in configs {
+            let SourceGames { train, validation, unwanted, duplicates } =
+                read(config, validation, folder, &mut seen)?;
+            log::info!(
+                "{}: {} training games with {} positions, {} validation games; excluded: {unwanted} by the \
+                 selection, {duplicates} duplicates",
+                config.name,
+                train.games(),
+                train.positions(),
+                validation.games()
+            );
+            if train.games() == 0 {
+                log::warn!("{}: no training games; its share goes to the other sources", config.name);
+            }
+            sources.epochs.push(epoch(&train, config.positions_per_game));
+            sources.train.push(Source { corpus: Arc::new(train), weight: config.weight });
+            sources.validation.push(Source { corpus: Arc::new(validation), weight: 1.0 });
+            sources.names.push(config.name.clone());
+        }
+        Ok(sources)
+    }
+
+    /// Scales the sources' weights so that those with games sum to `total`.
+    pub fn share(&mut self, total: f64) {
+        let with_games = self.train.iter().filter(|source| source.corpus.games() > 0);
+        let sum: f64 = with_games.map(|source| source.weight).sum();
+        if sum > 0.0 {
+            self.train.iter_mut().for_each(|source| source.weight *= total / sum);
+        }
+    }
+
+    /// Adds a source that is not in the configuration.
+    pub fn add(&mut self, name: &str, weight: f64, train: Corpus, validation: Corpus) {
+        self.epochs.push(epoch(&train, 0));
+        self.train.push(Source { corpus: Arc::new(train), weight });
+        self.validation.push(Source { corpus: Arc::new(validation), weight: 1.0 });
+        self.names.push(name.to_owned());
+    }
+
+    /// A fingerprint of the training games, in their order, and `seed`: where it differs, an [`Origin`] means another
+    /// position.
+    pub fn fingerprint(&self, seed: u64) -> u64 {
+        let games = self.train.iter().flat_map(|source| [source.corpus.games(), source.corpus.digest()]);
+        let step = |hash: u64, value: u64| (hash ^ value).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
+        [seed, ORDER].into_iter().chain(games).fold(0xcbf2_9ce4_8422_2325, step)
+    }
+
+    /// The number of samples of an epoch, which, mixed by weight, passes over every source at least once.
+    pub fn epoch(&self) -> f64 {
+        let used = || self.train.iter().zip(&self.epochs).filter(|(source, _)| source.corpus.games() > 0);
+        let total: f64 = used().map(|(source, _)| source.weight).sum();
+        used().map(|(source, epoch)| epoch * total / source.weight).fold(0.0, f64::max)
+    }
+
+    /// An endless feed of training batches from batch number `first` on.
+    ///
+    /// # Errors
+    /// There are no training games, or the teacher cannot be loaded.
+    pub fn feed(&self, config: &TrainConfig, first: u64) -> Result<Prefetch> {
+        let recipe = recipe(config, config.history_dropout);
+        let fresh = config.new_samples();
+        let plan = SampleOrder::new(self.train.clone(), recipe, fresh, config.seed)?;
+        let (plan, threads) = (Arc::new(plan), config.loader_threads);
+        if config.teacher.net.is_empty() {
+            return Ok(Prefetch::new(plan, first, threads));
+        }
+        let teacher = load_network(Path::new(&config.teacher.net)).context("teacher")?;
+        log::info!("teacher: {}", teacher.describe());
+        Prefetch::with_teacher(plan, first, threads, &|batch| Backend::evaluator(&teacher, batch))
+    }
+
+    /// The number of held-out samples, equally many from every source, before one of the sources repeats.
+    pub fn held_out_samples(&self) -> u64 {
+        let positions = self.validation.iter().map(|source| source.corpus.positions()).filter(|n| *n > 0);
+        positions.clone().min().unwrap_or(0) * positions.count() as u64
+    }
+
+    /// The held-out batches, with equal weight for every source; none if nothing is held out.
+    ///
+    /// # Errors
+    /// The games cannot be read or are damaged.
+    pub fn held_out(&self, config: &TrainConfig) -> Result<HeldOut> {
+        let recipe = recipe(config, 0.0);
+        let batches = match SampleOrder::new(self.validation.clone(), recipe, config.batch, HELD_OUT_SEED) {
+            Ok(plan) => {
+                let batch = |k| plan.batch(k, None).map(|(batch, _)| batch);
+                (0..config.validation_batches as u64).map(batch).collect::<Result<_, _>>()?
+            }
+            Err(_) => Vec::new(),
+        };
+        Ok(HeldOut { batches, names: self.names.clone() })
+    }
+}
+
+/// How samples are made for the configured network.
+fn recipe(config: &TrainConfig, history_dropout: f64) -> SampleOptions {
+    let Schemes { input, policy, .. } = config.model.schemes();
+    let target = ValueTarget { lambda: config.value_lambda as f32 };
+    SampleOptions { input, policy, target, history_dropout }
+}
+
+/// The number of samples of one epoch of a source: all its positions, or `most` a game if that is fewer and not 0.
+fn epoch(corpus: &Corpus, most: u64) -> f64 {
+    let all = corpus.positions();
+    (if most == 0 { all } else { all.min(corpus.games().saturating_mul(most)) }) as f64
+}
+
+/// The games of a source; test games are left out.
+struct SourceGames {
+    train: Corpus,
+    validation: Corpus,
+    unwanted: u64,
+    duplicates: u64,
+}
+
+fn read(config: &SourceConfig, percent: u64, folder: &Path, seen: &mut HashSet<u64>) -> Result<SourceGames> {
+    let full = |error: io::Error| anyhow!("cannot write games to {}: {error}", folder.display());
+    let mut train = CorpusBuilder::new(folder).map_err(full)?;
+    let mut validation = CorpusBuilder::new(folder).map_err(full)?;
+    let (mut unwanted, mut duplicates) = (0, 0);
+    for path in dataset::matching(&config.name, &config.paths)? {
+        let chunk = match dataset::read_replayed(&path) {
+            Ok(chunk) => chunk,
+            // An unreadable file is skipped.
+            Err(error) => {
+                log::warn!("{error}; skipped");
+                continue;
+            }
+        };
+        for index in 0..chunk.games() {
+            let identity = chunk.identity(index);
+            if !config.select.takes(&chunk, index) {
+                unwanted += 1;
+            } else if !seen.insert(identity) {
+                duplicates += 1;
+            } else {
+                match split_at(identity, percent) {
+                    Split::Train => train.push(&chunk.replay(index)).map_err(full)?,
+                    Split::Validation => validation.push(&chunk.replay(index)).map_err(full)?,
+                    Split::Test => {}
+                }
+            }
+        }
+    }
+    let (train, validation) = (train.build().map_err(full)?, validation.build().map_err(full)?);
+    Ok(SourceGames { train, validation, unwanted, duplicates })
+}
+
+impl Feed for Prefetch {
+    fn next_batch(&mut self) -> Result<Batch> {
+        Prefetch::next_batch(self)
+    }
+
+    fn again(&mut self, origins: &[Origin]) -> Result<Batch> {
+        Prefetch::again(self, origins)
+    }
+
+    fn position(&self) -> serde_json::Value {
+        serde_json::json!({ "batch": Prefetch::position(self), "order": ORDER })
+    }
+}
+
+/// The batch number in a checkpoint's feed position.
+///
+/// # Errors
+/// The position is in another order of samples.
+pub fn batch_number(position: &serde_json::Value) -> Result<u64> {
+    let batch = position.get("batch").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    ensure!(
+        batch == 0 || position.get("order") == Some(&ORDER.into()),
+        "an earlier version of this program began the run and drew its samples in another order (by game instead of by \
+         position): it cannot be resumed; start a new run with --init and its last checkpoint"
+    );
+    Ok(batch)
+}
+
+/// A checkpoint's feed position, in batches of `before` samples, as one in batches of `now` samples: no sample is
+/// repeated, and fewer than `now` are skipped. A position that is not a batch number stays as it is.
+pub(super) fn rescaled(position: &serde_json::Value, before: u64, now: u64) -> serde_json::Value {
+    if position.get("batch").is_none() {
+        return position.clone();
+    }
+    let samples = u128::from(position["batch"].as_u64().unwrap_or(0)) * u128::from(before);
+    let batch = samples.div_ceil(u128::from(now.max(1)));
+    let mut rescaled = position.clone();
+    rescaled["batch"] = u64::try_from(batch).unwrap_or(u64::MAX).into();
+    rescaled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::dataset::ChunkWriter;
+    use crate::data::record::GameRecord;
+    use engine::chess::position::{Game as Board, PackedMove};
+
+    /// Writes a file of games of four plies; a game's number determines its first two moves.
+    fn write(folder: &Path, name: &str, numbers: std::ops::Range<usize>) -> SourceConfig {
+        let mut writer = ChunkWriter::new(folder, name, "a test", 1_000_000).unwrap();
+        for number in numbers.clone() {
+            let mut board = Board::new();
+            let plies = [number % 20, number / 20, 0, 0].map(|choice| {
+                let m = board.legal_moves()[choice];
+                board.play(m);
+                PackedMove::new(m)
+            });
+            writer
+                .push(&GameRecord {
+                    moves: plies.to_vec(),
+                    white_elo: number as u16,
+                    ..GameRecord::default()
+                })
+                .unwrap();
+        }
+        writer.finish().unwrap();
+        let paths = [folder.join(format!("{name}-*.h5"))];
+        serde_json::from_value(serde_json::json!({ "name": name, "paths": paths })).unwrap()
+    }
+
+    fn games(source: &Source) -> u64 {
+        source.corpus.games()
+    }
+
+    #[test]
+    fn a_game_in_several_sources_is_used_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = write(folder.path(), "first", 0..200);
+        let alone = write(folder.path(), "alone", 200..300);
+        let second = write(folder.path(), "second", 100..300);
+        let load = |configs: &[SourceConfig]| Sources::load(configs, 1, folder.path()).unwrap();
+        let expected = load(&[first.clone(), alone]);
+        let sources = load(&[first.clone(), second, first]);
+        for (parts, expected) in
+            [(&sources.train, &expected.train), (&sources.validation, &expected.validation)]
+        {
+            let counts: Vec<u64> = parts.iter().map(games).collect();
+            assert_eq!(counts, [games(&expected[0]), games(&expected[1]), 0]);
+        }
+        assert!(games(&expected.train[1]) > 90);
+    }
+
+    #[test]
+    fn a_source_is_filtered_by_its_selection() {
+        let folder = tempfile::tempdir().unwrap();
+        let all = write(folder.path(), "all", 0..200);
+        let mut some = all.clone();
+        some.select.max_elo = 49;
+        let count = |config: SourceConfig| {
+            let sources = Sources::load(&[config], 1, folder.path()).unwrap();
+            games(&sources.train[0])
+        };
+        assert!(count(all) > 190);
+        assert!((45..=50).contains(&count(some)));
+    }
+
+    #[test]
+    fn a_network_of_the_family_sparse_teaches() {
+        use crate::judge::export::{OnnxStorage, sparse_onnx};
+        use crate::learn::sparse::{SparseModel, SparseShape};
+        let folder = tempfile::tempdir().unwrap();
+        let sources = Sources::load(&[write(folder.path(), "all", 0..60)], 1, folder.path()).unwrap();
+        let shape = SparseShape { policy: 128, value: 64, ..SparseShape::STANDARD };
+        let teacher = folder.path().join("teacher.onnx");
+        let file = sparse_onnx("teacher", &SparseModel::new(shape, 1), "{}", OnnxStorage::Integer);
+        std::fs::write(&teacher, file).unwrap();
+        let overrides = [format!("teacher.net={}", teacher.display()), "batch=16".to_owned()];
+        let config = TrainConfig::parse("{}", &overrides).unwrap();
+        let batch = sources.feed(&config, 0).unwrap().next_batch().unwrap();
+        let targets = batch.teacher_targets.expect("a teacher's answers");
+        assert_eq!(targets.wdl.len(), 3 * 16);
+        for wdl in targets.wdl.as_chunks::<3>().0 {
+            assert!((wdl.iter().sum::<f32>() - 1.0).abs() < 1e-4, "{wdl:?}");
+        }
+        let missing = TrainConfig::parse("{}", &["teacher.net=nowhere.onnx".to_owned()]).unwrap();
+        let error = format!("{:#}", sources.feed(&missing, 0).err().unwrap());
+        assert!(error.contains("teacher") && error.contains("nowhere.onnx"), "{error}");
+    }
+
+    #[test]
+    fn the_configured_percentage_of_games_is_held_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let all = write(folder.path(), "all", 0..400);
+        let sources = Sources::load(&[all], 20, folder.path()).unwrap();
+        let (train, validation) = (games(&sources.train[0]), games(&sources.validation[0]));
+        assert!((60..=100).contains(&validation) && (295..=335).contains(&train), "{train} {validation}");
+    }
+
+    #[test]
+    fn tactical_replay_forgets_positions_of_other_games() {
+        let folder = tempfile::tempdir().unwrap();
+        let load = |name: &str, numbers| {
+            let config = write(folder.path(), name, numbers);
+            Sources::load(&[config], 1, folder.path()).unwrap()
+        };
+        let [few, more] = [load("few", 0..50), load("more", 0..60)];
+        let config: TrainConfig = TrainConfig::parse(
+            r#"{"model": {"filters": 8, "blocks": 1}, "precision": "fp32", "batch": 10,
+                "tactical_replay": {"share": 0.4, "threshold": 0.0}}"#,
+            &[],
+        )
+        .unwrap();
+        let run_folder = folder.path().join("run");
+        let mut run = crate::learn::train::Run::start(&run_folder, &config, tch::Device::Cpu, None).unwrap();
+        run.set_sources(&few);
+        let mut batch = few.feed(&config, 0).unwrap().next_batch().unwrap();
+        batch.tactical.fill(true);
+        let losses = vec![1.0; batch.size];
+        run.progress.hard.update(&batch, 0, &losses, &config.tactical_replay);
+        let kept = run.progress.hard.len();
+        assert!(kept > 0);
+        run.set_sources(&few);
+        assert_eq!(run.progress.hard.len(), kept, "the same games");
+        run.set_sources(&more);
+        assert!(run.progress.hard.is_empty(), "the same draws would be other positions");
+        // As many other games with as many positions, and the same games in another order.
+        let counts = |sources: &Sources| {
+            let train = sources.train.iter();
+            train.map(|source| (source.corpus.games(), source.corpus.positions())).collect::<Vec<_>>()
+        };
+        let others = (1..7).map(|k| load(&format!("others{k}"), 50 * k..50 * k + 50));
+        let others = others.into_iter().find(|others| counts(others) == counts(&few)).expect("one of six");
+        let again = load("again", 0..50);
+        assert_ne!(others.fingerprint(1), few.fingerprint(1), "other games");
+        assert_eq!(again.fingerprint(1), few.fingerprint(1), "the same games in another file");
+        let halves = [load("low", 0..25), load("high", 25..50)].map(|half| half.train[0].clone());
+        let [ordered, reversed] = [[0, 1], [1, 0]].map(|order| Sources {
+            train: order.map(|half: usize| halves[half].clone()).to_vec(),
+            ..Sources::default()
+        });
+        assert_ne!(ordered.fingerprint(1), reversed.fingerprint(1), "another order");
+        assert_ne!(few.fingerprint(1), few.fingerprint(2), "the seed decides which position a draw is");
+    }
+
+    #[test]
+    fn a_position_is_kept_when_the_batch_size_changes() {
+        let position = |batch: u64| serde_json::json!({ "batch": batch, "order": ORDER });
+        assert_eq!(rescaled(&position(30), 100, 50), position(60));
+        assert_eq!(rescaled(&position(31), 50, 100), position(16), "none is repeated, 50 are skipped");
+        assert_eq!(rescaled(&position(7), 11, 11), position(7));
+        assert_eq!(rescaled(&77.into(), 11, 22), serde_json::Value::from(77));
+
+        let folder = tempfile::tempdir().unwrap();
+        let sources = Sources::load(&[write(folder.path(), "all", 0..200)], 1, folder.path()).unwrap();
+        let config = |batch| TrainConfig { batch, ..TrainConfig::default() };
+        let draws = |batch, first| {
+            let mut feed = sources.feed(&config(batch), first).unwrap();
+            feed.next_batch().unwrap().draw
+        };
+        let next = batch_number(&rescaled(&position(3), 20, 10)).unwrap();
+        assert_eq!([draws(10, next), draws(10, next + 1)].concat(), draws(20, 3));
+    }
+
+    #[test]
+    fn another_order_of_samples_is_not_resumed() {
+        let old = |batch: u64| batch_number(&serde_json::json!({ "batch": batch }));
+        let error = old(5).unwrap_err().to_string();
+        assert!(error.contains("in another order") && error.contains("--init"), "{error}");
+        assert_eq!(old(0).unwrap(), 0, "nothing was drawn yet");
+        assert_eq!(batch_number(&serde_json::Value::Null).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_source_without_readable_files_has_no_share() {
+        let folder = tempfile::tempdir().unwrap();
+        let [good, bad] =
+            [("good", 0..50), ("bad", 50..60)].map(|(name, games)| write(folder.path(), name, games));
+        std::fs::write(folder.path().join("bad-00000.h5"), "no games").unwrap();
+        let mut sources = Sources::load(&[good, bad], 1, folder.path()).unwrap();
+        sources.share(0.25);
+        let more = Sources::load(&[write(folder.path(), "more", 100..200)], 1, folder.path()).unwrap();
+        let corpus = CorpusBuilder::new(folder.path()).unwrap().build().unwrap();
+        sources.train.push(Source { weight: 0.75, ..more.train[0].clone() });
+        sources.validation.push(Source { corpus: Arc::new(corpus), weight: 1.0 });
+        let config = TrainConfig { batch: 1024, ..TrainConfig::default() };
+        let batch = sources.feed(&config, 0).unwrap().next_batch().unwrap();
+        let of = |source| batch.source.iter().filter(|other| **other == source).count();
+        assert_eq!([of(0), of(1), of(2)], [256, 0, 768]);
+    }
+
+    #[test]
+    fn an_epoch_passes_over_every_source() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut configs = [write(folder.path(), "few", 0..50), write(folder.path(), "many", 100..300)];
+        configs[0].weight = 3.0;
+        let epoch = |configs: &[SourceConfig]| Sources::load(configs, 1, folder.path()).unwrap();
+        let all = epoch(&configs);
+        // Four plies a game, and only one sample in four is of the larger source.
+        assert_eq!(all.epoch(), 4.0 * 4.0 * games(&all.train[1]) as f64);
+        configs[1].positions_per_game = 1;
+        assert_eq!(epoch(&configs).epoch(), 4.0 * games(&all.train[1]) as f64);
+        configs[1].positions_per_game = 100;
+        assert_eq!(epoch(&configs).epoch(), all.epoch(), "a game has no more positions than it has");
+    }
+}

@@ -1,0 +1,228 @@
+//! One game of a match in progress.
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail, ensure};
+use engine::chess::position::{Game, PackedMove};
+use engine::chess::tables::Tables;
+use engine::nets::eval::Evaluator;
+use engine::search::players::Player;
+use engine::search::{Limits, Params, SteppedSearch};
+use shakmaty::Color;
+
+use super::contender::classical_move;
+use crate::base::network::search_alone;
+use crate::config::MatchRules;
+use crate::config::tree_memory;
+use crate::data::record::{FLAG_ADJUDICATED, GameRecord, GameResult, RngStream, stream_rng};
+use crate::play::gameplay::{BatchedGame, Next, known_result, live};
+
+/// How one side of a match finds its moves.
+#[derive(Clone, Copy, Debug)]
+pub enum Side {
+    /// By a search with the evaluator of this index and this number of visits.
+    Search(usize, u64),
+    /// By a classical player with this depth or number of rollouts.
+    Classical(Player, u64),
+}
+
+/// What all games of a match share.
+pub struct MatchSetup {
+    /// The two players.
+    pub sides: [Side; 2],
+    /// How the games are played.
+    pub rules: MatchRules,
+    /// Each player's search parameters.
+    pub params: [Params; 2],
+    /// Endgame tables that adjudicate.
+    pub tables: Tables,
+    /// Seed of all random numbers.
+    pub seed: u64,
+}
+
+/// A finished game of a match.
+#[derive(Clone, Debug)]
+pub struct FinishedMatchGame {
+    /// The game's number: games 2 n and 2 n + 1 share an opening; the first player has White in the even one.
+    pub number: u64,
+    /// The game.
+    pub game: GameRecord,
+}
+
+impl FinishedMatchGame {
+    /// The first player's points, in halves.
+    pub fn halves(&self) -> u8 {
+        halves_of(self.number, &self.game)
+    }
+}
+
+/// The first player's points in game `number`, in halves.
+pub fn halves_of(number: u64, game: &GameRecord) -> u8 {
+    match game.result.winner() {
+        None => 1,
+        Some(winner) => 2 * u8::from(winner == first_players_colour(number)),
+    }
+}
+
+/// Checks that a replayed game can be one of a match by these rules: that it ends where they say, with that result. Who
+/// would have resigned is not known, as no searches are stored.
+///
+/// # Errors
+///
+/// It is not; the text says why.
+pub fn check_match_game(rules: &MatchRules, tables: &Tables, stored: &GameRecord) -> Result<()> {
+    let mut game = Game::from_fen(&stored.start_fen())?;
+    let plies = stored.moves.len();
+    for (ply, packed) in stored.moves.iter().enumerate() {
+        let is_over = known_result(&game, tables).is_some() || ply >= rules.max_plies;
+        ensure!(!is_over, "it was over after {ply} plies, and has {plies}");
+        game.play(packed.to_legal_move(game.position()));
+    }
+    let cut = || (plies >= rules.max_plies).then_some((GameResult::Draw, FLAG_ADJUDICATED));
+    let found = (stored.result, stored.flags);
+    match known_result(&game, tables).or_else(cut) {
+        Some(expected) => ensure!(found == expected, "it ends as {found:?}, expected {expected:?}"),
+        None => {
+            let resigned = rules.resign_threshold < 1.0
+                && stored.result.winner().is_some()
+                && stored.flags == FLAG_ADJUDICATED;
+            ensure!(resigned, "it is not over after its {plies} plies");
+        }
+    }
+    Ok(())
+}
+
+/// The move that the player finds who is to move at `ply` of a stored game, by searching with `evaluator`, its own.
+///
+/// # Errors
+///
+/// The game is over there, the player does not search, or the evaluator fails.
+pub fn search_match_again(
+    setup: Arc<MatchSetup>,
+    number: u64,
+    stored: &GameRecord,
+    ply: usize,
+    evaluator: &mut dyn Evaluator,
+) -> Result<PackedMove> {
+    let mut again = MatchGame::new(setup, number, stored.start.clone());
+    for packed in &stored.moves[..ply] {
+        again.game.play(packed.to_legal_move(again.game.position()));
+        again.record.moves.push(*packed);
+    }
+    let searches = matches!(again.setup.sides[again.player()], Side::Search(..));
+    if !searches || matches!(again.advance(), Next::Over(_)) {
+        bail!("there is no search at ply {ply}");
+    }
+    search_alone(&mut again.solo, 1, evaluator)?;
+    again.found().map(PackedMove::new).context("no move")
+}
+
+/// Which colour the first player has.
+fn first_players_colour(number: u64) -> Color {
+    if number.is_multiple_of(2) { Color::White } else { Color::Black }
+}
+
+/// A game of a match in progress.
+pub struct MatchGame {
+    setup: Arc<MatchSetup>,
+    number: u64,
+    game: Game,
+    record: GameRecord,
+    solo: SteppedSearch,
+    searching: bool,
+    /// Consecutive positions that each side has evaluated as lost: White, Black.
+    lost: [usize; 2],
+}
+
+impl MatchGame {
+    /// Game `number` from a start position in which the game is not over.
+    pub fn new(setup: Arc<MatchSetup>, number: u64, start: Option<String>) -> MatchGame {
+        let record = GameRecord { start, ..GameRecord::default() };
+        let game = Game::from_fen(&record.start_fen()).expect("a checked start position");
+        let visits =
+            setup.sides.iter().map(|side| if let Side::Search(_, visits) = side { *visits } else { 0 });
+        let solo = SteppedSearch::new(setup.tables.clone(), tree_memory(visits.max().unwrap_or(0)));
+        MatchGame { setup, number, game, record, solo, searching: false, lost: [0; 2] }
+    }
+
+    /// The index of the player to move.
+    fn player(&self) -> usize {
+        usize::from(self.game.turn() != first_players_colour(self.number))
+    }
+
+    fn play(&mut self, m: shakmaty::Move) {
+        self.record.moves.push(PackedMove::new(m));
+        let mut players = ["network in training", "opponent"];
+        if first_players_colour(self.number).is_black() {
+            players.reverse();
+        }
+        live::moved(self.number, players, &self.game, m, self.record.moves.len());
+        self.game.play(m);
+    }
+
+    fn end(&self) -> Option<(GameResult, u16)> {
+        if let Some(end) = known_result(&self.game, &self.setup.tables) {
+            return Some(end);
+        }
+        if let Some(side) = self.lost.iter().position(|lost| *lost >= self.setup.rules.resign_moves) {
+            let winner = if side == 0 { Color::Black } else { Color::White };
+            return Some((GameResult::won_by(winner), FLAG_ADJUDICATED));
+        }
+        (self.record.moves.len() >= self.setup.rules.max_plies)
+            .then_some((GameResult::Draw, FLAG_ADJUDICATED))
+    }
+
+    /// The move that the finished search has found.
+    fn found(&self) -> Option<shakmaty::Move> {
+        let tree = self.solo.tree();
+        tree.best().or(tree.root_moves().first().copied())
+    }
+
+    /// Counts the mover's consecutive lost positions, by the finished search.
+    fn count_lost(&mut self) {
+        let q = -self.solo.tree().root().q;
+        let lost = &mut self.lost[usize::from(self.game.turn().is_black())];
+        *lost = if q < -self.setup.rules.resign_threshold { *lost + 1 } else { 0 };
+    }
+}
+
+impl BatchedGame for MatchGame {
+    type Outcome = FinishedMatchGame;
+
+    fn advance(&mut self) -> Next<FinishedMatchGame> {
+        if std::mem::take(&mut self.searching) {
+            self.count_lost();
+            let m = self.found().expect("the game is not over");
+            self.play(m);
+        }
+        loop {
+            if let Some((result, flags)) = self.end() {
+                let game = GameRecord { result, flags, ..std::mem::take(&mut self.record) };
+                return Next::Over(FinishedMatchGame { number: self.number, game });
+            }
+            match self.setup.sides[self.player()] {
+                Side::Search(evaluator, visits) => {
+                    let limits = Limits { visits: Some(visits), ..Limits::default() };
+                    self.solo.start(&self.game, limits, self.setup.params[self.player()].clone());
+                    self.searching = true;
+                    return Next::Search(evaluator);
+                }
+                Side::Classical(player, effort) => {
+                    let ply = self.record.moves.len() as u64;
+                    let seed = stream_rng(RngStream::Classical, self.setup.seed, self.number, ply).u64(..);
+                    let m = classical_move(player, effort, &self.game, seed);
+                    let m = m.or(self.game.legal_moves().first().copied()).expect("the game is not over");
+                    self.play(m);
+                }
+            }
+        }
+    }
+
+    fn solo(&mut self) -> &mut SteppedSearch {
+        &mut self.solo
+    }
+
+    fn search(&self) -> &SteppedSearch {
+        &self.solo
+    }
+}

@@ -1,0 +1,23 @@
+//! Matches between players on paired openings, and their statistics.
+//!
+//! A [`Contender`] is a network that searches, or one of the engine's classical players. [`play_match`] plays two of
+//! them against each other, every opening with both colours, many games at once. [`MatchResults`] counts games and
+//! pairs and estimates the Elo difference, [`Sprt`](crate::config::Sprt) tests hypotheses about it, [`rate`] puts many
+//! players on one scale, and [`Tournament`] reads the results of any games from PGN.
+
+mod rating;
+mod pgn;
+mod tournament;
+mod contender;
+mod game;
+mod play;
+
+pub use contender::Contender;
+pub use engine::apps::matches::{
+    EloEstimate, MatchResults, SprtBounds, SprtDecision, elo_of_score, score_of_elo,
+};
+pub use game::{MatchSetup, Side, check_match_game, halves_of, search_match_again};
+pub use pgn::{PgnGame, read_pgn};
+pub use play::{MatchPlan, MatchReport, match_setup, play_match};
+pub use rating::{HeadToHead, Rating, rate};
+pub use tournament::{PlayerRecord, Tournament};

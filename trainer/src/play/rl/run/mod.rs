@@ -1,0 +1,402 @@
+//! The loop of self-play, training and testing.
+//!
+//! This file starts, resumes and runs the iterations. The stages are beside it: `play` plays the games, `train` learns
+//! from them, `arena` plays the matches, `decision` applies their result, and `cleanup` deletes files. Games are played as
+//! `units` of work, by this process or by others.
+
+mod units;
+mod play;
+mod train;
+mod arena;
+mod decision;
+mod cleanup;
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use indicatif::HumanDuration;
+use serde_json::{Value, json};
+
+use super::escalation::GateDecision;
+use super::learner::{LoopContext, LoopLearner};
+use super::networks::RunNetworks;
+use super::run_log::RunLog;
+use super::state::{RunState, START, Stage};
+use super::{buffer, curves};
+use crate::base::files::write_file;
+use crate::config::RlConfig;
+use crate::data::record::{RngStream, stream_rng};
+use crate::play::arena::rate;
+use crate::play::units::Inbox;
+
+/// The part of others in a run.
+#[derive(Clone, Debug, Default)]
+pub struct Others {
+    /// The folder in which they find what is wanted, and put their results; none if this process works alone.
+    pub inbox: Option<PathBuf>,
+    /// Time without any result of theirs after which this process works itself.
+    pub patience: Duration,
+}
+
+/// How [`RlLoop::run`] ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RlOutcome {
+    /// All iterations are done.
+    Finished,
+    /// It was asked to stop and can be resumed.
+    Stopped,
+}
+
+/// Refuses keys of `train.model` that contradict the network which the run has or begins with, and which would be
+/// overwritten by that network's structure; `asked` is what [`RlSettings::model_keys`](crate::config::RlSettings::model_keys)
+/// returns.
+///
+/// # Errors
+///
+/// There are such keys, or the network cannot be read.
+pub fn check_model_keys(
+    learner: &dyn LoopLearner,
+    folder: &Path,
+    resume: bool,
+    config: &RlConfig,
+    asked: &Value,
+) -> Result<()> {
+    let path = match (resume, config.start.as_str()) {
+        (true, _) => RunNetworks::of(folder)?.weights(START),
+        (false, "") => return Ok(()),
+        (false, start) => PathBuf::from(start),
+    };
+    let model = learner.model(&path, config)?;
+    let asked = asked.as_object().into_iter().flatten();
+    let refused: Vec<String> = asked
+        .filter(|(key, value)| model[key.as_str()] != **value)
+        .map(|(key, value)| {
+            format!("train.model.{key} = {value} ({} has {})", path.display(), model[key.as_str()])
+        })
+        .collect();
+    ensure!(
+        refused.is_empty(),
+        "rl would overwrite {}: remove {}, or start another run with a network of that structure",
+        refused.join(", "),
+        if refused.len() == 1 { "it" } else { "them" }
+    );
+    Ok(())
+}
+
+/// A reinforcement-learning run and its folder.
+pub struct RlLoop {
+    config: RlConfig,
+    folder: PathBuf,
+    learner: Box<dyn LoopLearner>,
+    state: RunState,
+    nets: RunNetworks,
+    log: RunLog,
+    stop: Arc<AtomicBool>,
+    /// Where results of units of work come.
+    inbox: Arc<Inbox>,
+    /// Time without any result of others after which this process works itself.
+    patience: Duration,
+    /// Held as long as this process writes the state.
+    _lock: File,
+    /// The last iteration to run.
+    last: u64,
+    /// Time up to which the run time is counted.
+    counted: Instant,
+}
+
+impl RlLoop {
+    /// A new run in `folder`.
+    ///
+    /// # Errors
+    ///
+    /// The folder holds a run already or cannot be written, or the network to begin with cannot be loaded.
+    pub fn start(
+        folder: &Path,
+        config: RlConfig,
+        learner: Box<dyn LoopLearner>,
+        others: &Others,
+        stop: Arc<AtomicBool>,
+    ) -> Result<RlLoop> {
+        if RunState::exists(folder) {
+            let folder = folder.display();
+            bail!("{folder} holds a run already: add --resume, or name another folder with --run");
+        }
+        learner.begin(&config, &RunNetworks::of(folder)?)?;
+        let new = RlLoop::open(folder, RunState::default(), config, learner, others, stop)?;
+        // The folder holds a run once it has a state.
+        new.save()?;
+        Ok(new)
+    }
+
+    /// Resumes the run in `folder`.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or it cannot be read.
+    pub fn resume(
+        folder: &Path,
+        config: RlConfig,
+        learner: Box<dyn LoopLearner>,
+        others: &Others,
+        stop: Arc<AtomicBool>,
+    ) -> Result<RlLoop> {
+        let mut resumed = RlLoop::open(folder, RunState::load(folder)?, config, learner, others, stop)?;
+        resumed.recover()?;
+        Ok(resumed)
+    }
+
+    /// Logs what is missing from the folder and continues without it: games that cannot be read, or the training run, in
+    /// whose place the weights of the last network are trained on.
+    fn recover(&mut self) -> Result<()> {
+        let [games, positions] = self.new_games();
+        for lost in self.state.buffer.drop_lost(&self.games())? {
+            self.log_event(&lost)?;
+        }
+        if self.state.stage == Stage::Train && self.new_games() == [0, 0] {
+            // The games are played again, from the first on if no file of them is left.
+            self.state.stage = Stage::Play;
+            if buffer::files(&self.games(), &self.games_name()).is_empty() {
+                _ = std::fs::remove_file(self.games().join(format!("{}.json", self.games_name())));
+            }
+            self.state.totals.games -= games;
+            self.state.totals.positions -= positions;
+            self.state.target = self.state.target.saturating_sub(self.samples_for(positions));
+            self.state.from = None;
+        }
+        // Samples that this iteration still has to learn from; earlier ones are in the training run.
+        let left = if self.state.stage == Stage::Train { self.samples_for(self.new_games()[1]) } else { 0 };
+        let has_checkpoint = self.learner.has_checkpoint(&self.training(self.state.training));
+        if self.state.target > left && !has_checkpoint {
+            self.log_event(&format!(
+                "the training run is missing: {} is trained on with a fresh optimiser",
+                self.state.current
+            ))?;
+            self.state.target = left;
+            self.state.from = None;
+        }
+        self.save()
+    }
+
+    /// Number of this iteration's games in the buffer, and of their positions to learn from.
+    fn new_games(&self) -> [u64; 2] {
+        let own = self.state.buffer.entries.last().filter(|entry| entry.name == self.games_name());
+        own.map_or([0, 0], |entry| [entry.positions.len() as u64, entry.total()])
+    }
+
+    fn open(
+        folder: &Path,
+        state: RunState,
+        mut config: RlConfig,
+        mut learner: Box<dyn LoopLearner>,
+        others: &Others,
+        stop: Arc<AtomicBool>,
+    ) -> Result<RlLoop> {
+        let lock = lock(folder)?;
+        let nets = RunNetworks::of(folder)?;
+        if config.start.is_empty() && config.kl.cost.weight > 0.0 {
+            log::warn!(
+                "kl.cost.weight is set to 0: there is no pretrained network (`start`) to measure the divergence from"
+            );
+            config.kl.cost.weight = 0.0;
+        }
+        learner.open(&mut config, &nets, folder)?;
+        log::info!("{}", learner.describe(&config));
+        let log = RunLog::open(folder, state.iteration)?;
+        // Last of all, so that an invalid configuration leaves the run's own as it was.
+        let text = serde_json::to_string_pretty(&config.to_json()).expect("numbers and text make JSON");
+        write_file(&folder.join("config.json"), (text + "\n").as_bytes())?;
+        let own = folder.join("inbox");
+        let inbox = Inbox::open(others.inbox.as_deref().unwrap_or(&own), others.inbox.is_some())?;
+        let (folder, counted, patience) = (folder.to_owned(), Instant::now(), others.patience);
+        let inbox = Arc::new(inbox);
+        Ok(RlLoop {
+            config,
+            folder,
+            learner,
+            state,
+            nets,
+            log,
+            stop,
+            inbox,
+            patience,
+            _lock: lock,
+            last: u64::MAX,
+            counted,
+        })
+    }
+
+    /// The state of the run.
+    pub fn state(&self) -> &RunState {
+        &self.state
+    }
+
+    /// Runs until the run has this many iterations, or until it is stopped; `until` is when that will be, if known, and
+    /// is only used for the log.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read or written, or a network fails. What was done before is kept.
+    pub fn run(&mut self, iterations: u64, until: Option<Instant>) -> Result<RlOutcome> {
+        let (begin, first) = (Instant::now(), self.state.iteration);
+        self.last = iterations;
+        while self.state.iteration <= iterations {
+            let done = match self.state.stage {
+                Stage::Play => self.play()?,
+                Stage::Train => {
+                    self.publish_ahead()?;
+                    self.train()?
+                }
+                Stage::Arena => self.arena()?,
+            };
+            self.clock();
+            self.save()?;
+            if !done {
+                self.log_event("stopped; --resume continues from here")?;
+                return Ok(RlOutcome::Stopped);
+            }
+            let passed = self.state.iteration - first;
+            if passed > 0 && self.state.stage == Stage::Play {
+                let each = begin.elapsed() / u32::try_from(passed).unwrap_or(u32::MAX);
+                let left = (iterations < u64::MAX).then(|| iterations + 1 - self.state.iteration);
+                log_time_left(each, left, until);
+            }
+        }
+        self.inbox.publish(std::iter::empty(), &json!({ "finished": true }))?;
+        Ok(RlOutcome::Finished)
+    }
+
+    /// Adds the time since the last call to the run time.
+    fn clock(&mut self) {
+        let now = Instant::now();
+        self.state.totals.seconds += (now - self.counted).as_secs_f64();
+        self.counted = now;
+    }
+
+    fn save(&self) -> Result<()> {
+        self.state.save(&self.folder)
+    }
+
+    /// Writes a line to the event log.
+    fn log_event(&self, line: &str) -> Result<()> {
+        self.log.event(self.state.iteration, line)
+    }
+
+    /// Sets an entry of the iteration's line of metrics.
+    fn note(&mut self, key: &str, value: Value) {
+        self.state.notes.insert(key.to_owned(), value);
+    }
+
+    /// What the learner sees of the run.
+    fn context(&self) -> LoopContext<'_> {
+        LoopContext {
+            config: &self.config,
+            folder: &self.folder,
+            nets: &self.nets,
+            log: &self.log,
+            iteration: self.state.iteration,
+            stop: &self.stop,
+        }
+    }
+
+    /// The files of the newest iteration in the buffer.
+    fn newest_games(&self) -> Vec<PathBuf> {
+        let newest = self.state.buffer.entries.last();
+        newest.map_or_else(Vec::new, |entry| buffer::files(&self.games(), &entry.name))
+    }
+
+    /// This iteration's seed for a purpose.
+    fn seed(&self, purpose: RngStream) -> u64 {
+        stream_rng(purpose, self.config.seed, self.state.iteration, 0).u64(..)
+    }
+
+    fn games(&self) -> PathBuf {
+        self.folder.join("games")
+    }
+
+    /// Name of this iteration's files of games.
+    fn games_name(&self) -> String {
+        self.games_name_of(self.state.iteration)
+    }
+
+    /// Name of an iteration's files of games.
+    fn games_name_of(&self, iteration: u64) -> String {
+        format!("iter-{}", RunNetworks::name(iteration))
+    }
+
+    /// Number of samples to learn from for this many new positions.
+    fn samples_for(&self, positions: u64) -> u64 {
+        (positions as f64 * self.config.samples_per_position).round() as u64
+    }
+
+    /// Ends an iteration: writes its line of metrics and prepares the next, after a veto from the best weights.
+    fn conclude(&mut self, decision: Option<GateDecision>) -> Result<()> {
+        let tested = self.state.stage == Stage::Arena;
+        if tested {
+            // The random mover is no anchor: it is too weak for its distance to be measured.
+            let ratings = rate(&self.state.meetings, Some(START));
+            self.note("ratings", json!(ratings));
+            self.note("arena", json!(self.state.matches));
+            self.note("k32", json!(self.state.k32.get(&self.state.current)));
+        }
+        if self.state.escalation.iteration(decision) {
+            self.log_event("the veto's measures end: learning rate, mix and games are as before")?;
+        }
+        self.clock();
+        let mut line = json!({
+            "iteration": self.state.iteration, "time_s": self.state.totals.seconds.round(),
+            "buffer": self.state.buffer.positions(), "totals": self.state.totals,
+            "best": self.state.best, "current": self.state.current, "escalation": self.state.escalation,
+        });
+        let notes = std::mem::take(&mut self.state.notes);
+        line.as_object_mut().expect("an object").extend(notes);
+        self.log.metrics(&line)?;
+        if decision == Some(GateDecision::Vetoed) {
+            // Games that the vetoed network would play are not wanted any more.
+            self.state.lineups.retain(|at, _| *at <= self.state.iteration);
+            // The old training run is deleted after the state has been written.
+            self.state.training += 1;
+            self.state.target = 0;
+            self.state.current = self.state.best.clone();
+        }
+        self.state.iteration += 1;
+        self.state.stage = Stage::Play;
+        self.state.matches.clear();
+        self.state.unfinished.clear();
+        self.save()?;
+        if tested {
+            curves::draw(&self.folder)?;
+        }
+        self.clean_up()
+    }
+}
+
+/// Locks the run: two processes that write its state would lose each other's games.
+fn lock(folder: &Path) -> Result<File> {
+    let path = folder.join("lock");
+    let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            bail!("another process is at {}: it must end first", folder.display())
+        }
+        Err(TryLockError::Error(error)) => {
+            // Some network file systems have no locks.
+            log::warn!("{} cannot be locked: {error}", path.display());
+            Ok(file)
+        }
+    }
+}
+
+/// Logs the remaining time, from the time per iteration and from when the run will be stopped.
+fn log_time_left(each: Duration, iterations: Option<u64>, until: Option<Instant>) {
+    let by_clock = until.map(|until| until.saturating_duration_since(Instant::now()));
+    let by_count = iterations.map(|count| each.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX)));
+    let count = iterations.map_or_else(String::new, |count| format!("{count} iterations left, "));
+    if let Some(left) = by_clock.into_iter().chain(by_count).min() {
+        log::info!("{count}{} to go, {} an iteration", HumanDuration(left), HumanDuration(each));
+    }
+}

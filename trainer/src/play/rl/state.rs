@@ -1,0 +1,201 @@
+//! The state of a run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::buffer::ReplayBuffer;
+use super::escalation::Escalation;
+use crate::base::files::write_file;
+use crate::learn::metrics::PolicyDivergence;
+use crate::play::arena::{HeadToHead, MatchResults};
+use crate::play::selfplay::is_others;
+
+/// Format of the file.
+const FORMAT: &str = "philidor-learn/1";
+
+/// Name of the network that a run begins with.
+pub const START: &str = "start";
+
+/// The stages of an iteration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// Self-play.
+    #[default]
+    Play,
+    /// Training.
+    Train,
+    /// Matches against other networks.
+    Arena,
+}
+
+/// The state of a run, written after every stage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunState {
+    pub(super) format: String,
+    /// The current iteration, from 1; those before it are complete.
+    pub iteration: u64,
+    /// Its next stage.
+    pub stage: Stage,
+    /// The best network so far, which plays the games.
+    pub best: String,
+    /// The network in training, as last exported.
+    pub current: String,
+    /// Consequences of vetoes.
+    pub escalation: Escalation,
+    /// The games to learn from.
+    pub buffer: ReplayBuffer,
+    /// Number of the training run; a new one starts after every veto, from the best network's weights.
+    pub training: u64,
+    /// Samples of the training run at which the iteration's training is complete.
+    pub target: u64,
+    /// Step of the training run at which the iteration's training began; none outside of training.
+    #[serde(default)]
+    pub from: Option<u64>,
+    /// Divergence of the policy from the first network's.
+    pub drift: PolicyDivergence,
+    /// Finished matches of this iteration, by the opponent's role.
+    pub matches: BTreeMap<String, MatchResults>,
+    /// Results so far of the unfinished match, by the opponent's role.
+    #[serde(default, rename = "begun")]
+    pub unfinished: BTreeMap<String, MatchResults>,
+    /// The results of all matches of the run.
+    pub meetings: Vec<HeadToHead>,
+    /// Ratings by Elo's own update with K = 32, for comparison.
+    pub k32: BTreeMap<String, f64>,
+    /// The networks that play the games of an iteration, fixed before the first of them is played: of the present one,
+    /// and with `lag` of the next one.
+    #[serde(default)]
+    pub lineups: BTreeMap<u64, Lineup>,
+    /// Entries of the current iteration's line of metrics.
+    pub notes: serde_json::Map<String, serde_json::Value>,
+    /// Networks that were vetoed: they are never opponents, and are not kept.
+    #[serde(default)]
+    pub vetoed: BTreeSet<String>,
+    /// Sums over the run.
+    pub totals: RunTotals,
+}
+
+/// The networks that play an iteration's games.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Lineup {
+    /// The best network.
+    pub best: String,
+    /// The network in training.
+    pub current: String,
+    /// Share of the games that it plays.
+    pub share: f64,
+}
+
+impl Lineup {
+    /// The network that plays this game.
+    pub fn of(&self, seed: u64, number: u64) -> &str {
+        if is_others(self.share, seed, number) { &self.current } else { &self.best }
+    }
+}
+
+/// Sums over a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunTotals {
+    /// Games of self-play.
+    pub games: u64,
+    /// New positions to learn from.
+    pub positions: u64,
+    /// Promotions.
+    pub promotions: u64,
+    /// Vetoes.
+    pub vetoes: u64,
+    /// Run time in seconds.
+    pub seconds: f64,
+}
+
+impl Default for RunState {
+    fn default() -> RunState {
+        RunState {
+            format: FORMAT.to_owned(),
+            iteration: 1,
+            stage: Stage::Play,
+            best: START.to_owned(),
+            current: START.to_owned(),
+            escalation: Escalation::default(),
+            buffer: ReplayBuffer::default(),
+            training: 0,
+            target: 0,
+            from: None,
+            drift: PolicyDivergence::default(),
+            matches: BTreeMap::new(),
+            unfinished: BTreeMap::new(),
+            meetings: Vec::new(),
+            k32: BTreeMap::new(),
+            lineups: BTreeMap::new(),
+            notes: serde_json::Map::new(),
+            vetoed: BTreeSet::new(),
+            totals: RunTotals::default(),
+        }
+    }
+}
+
+impl RunState {
+    fn path(folder: &Path) -> PathBuf {
+        folder.join("state.json")
+    }
+
+    /// Whether the folder holds a run.
+    pub fn exists(folder: &Path) -> bool {
+        RunState::path(folder).exists()
+    }
+
+    /// Reads a run's state.
+    ///
+    /// # Errors
+    ///
+    /// There is none, it cannot be read, or its format is unknown.
+    pub fn load(folder: &Path) -> Result<RunState> {
+        let path = RunState::path(folder);
+        let at = || path.display().to_string();
+        let text = std::fs::read_to_string(&path).with_context(at)?;
+        let state: RunState = serde_json::from_str(&text).with_context(at)?;
+        let format = &state.format;
+        ensure!(format == FORMAT, "{}: format is \"{format}\", expected \"{FORMAT}\"", path.display());
+        Ok(state)
+    }
+
+    /// Writes the state.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written; an earlier one is then unchanged.
+    pub fn save(&self, folder: &Path) -> Result<()> {
+        let text = serde_json::to_string_pretty(self).expect("numbers and text make JSON");
+        write_file(&RunState::path(folder), (text + "\n").as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_comes_back_and_another_format_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut state = RunState { iteration: 7, stage: Stage::Arena, ..RunState::default() };
+        state
+            .unfinished
+            .insert("best".into(), MatchResults { pairs: [1, 0, 2, 0, 0], games: [1, 3, 2], single: [0; 3] });
+        state.vetoed.insert("00006".into());
+        state.matches.insert(
+            "random".into(),
+            MatchResults { pairs: [0, 0, 1, 0, 9], games: [19, 0, 1], single: [0; 3] },
+        );
+        state.save(folder.path()).unwrap();
+        assert_eq!(RunState::load(folder.path()).unwrap(), state);
+        state.format = "philidor-learn/2".into();
+        state.save(folder.path()).unwrap();
+        let error = RunState::load(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("expected \"philidor-learn/1\""), "{error}");
+    }
+}

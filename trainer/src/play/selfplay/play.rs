@@ -1,0 +1,506 @@
+//! Worker threads that play self-play games, and the collector that stores them.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use engine::nets::eval::{Answer, CachedEvaluator, EvalCache, EvalError, Evaluator, Request};
+use indicatif::{HumanCount, ProgressBar};
+
+use super::game::{FinishedGame, SelfPlayGame, SelfPlaySetup};
+use super::stats::SelfPlayStats;
+use crate::base::network::Backend;
+use crate::config::{SelfPlayRules, worker_count};
+use crate::data::datagen::StartPositions;
+use crate::data::dataset::{PendingGame, Store};
+use crate::data::record::{GameRecord, RngStream, stream_rng};
+use crate::play::gameplay::{OpeningsAndTables, drive};
+
+/// How often the collector checks the clock and the stop flag.
+const POLL_EVERY: Duration = Duration::from_millis(100);
+/// Without a terminal, progress is logged this often.
+const LOG_EVERY: Duration = Duration::from_secs(30);
+
+/// The networks that play.
+#[derive(Clone)]
+pub struct SelfPlayNetworks {
+    /// The network that plays against itself.
+    pub network: Arc<dyn Backend>,
+    /// Another network that plays some of the games against itself instead, and their share.
+    pub other: Option<(Arc<dyn Backend>, f64)>,
+}
+
+/// Which games to play, and how.
+#[derive(Clone)]
+pub struct SelfPlayPlan {
+    /// How games are played.
+    pub rules: SelfPlayRules,
+    /// Seed of the games.
+    pub seed: u64,
+    /// Number of games, including those in the files already.
+    pub games: u64,
+}
+
+/// The outcome of one call of [`play`]; games of earlier calls are not included unless said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SelfPlayReport {
+    /// Statistics of the games.
+    pub stats: SelfPlayStats,
+    /// Positions evaluated, including those answered by the cache.
+    pub evaluated: u64,
+    /// Mean number of positions in a network's batch; the cache answers the others.
+    pub batch: f64,
+    /// Duration in seconds.
+    pub seconds: f64,
+    /// Games in the files, including earlier ones.
+    pub games: u64,
+    /// Number of files.
+    pub files: usize,
+    /// Whether it was stopped before all games were finished.
+    pub stopped: bool,
+}
+
+/// How games are played and by whom, and what it took: all that the workers share, wherever their games come from.
+pub struct SelfPlayContext {
+    setup: Arc<SelfPlaySetup>,
+    starts: StartPositions,
+    /// All networks that play, each once.
+    networks: Vec<Arc<dyn Backend>>,
+    /// By rising numbers.
+    lineups: Vec<Lineup>,
+    evaluated: AtomicU64,
+    batches: Arc<BatchCounts>,
+}
+
+/// Who plays the games from a number on.
+struct Lineup {
+    /// The number.
+    first: u64,
+    /// The index of the network.
+    network: usize,
+    /// The index of the other network and its share, if there is one.
+    other: Option<(usize, f64)>,
+}
+
+impl SelfPlayContext {
+    /// For games of this seed by these rules.
+    ///
+    /// # Errors
+    ///
+    /// The rules are invalid, or the book or the tables cannot be read.
+    pub fn new(rules: &SelfPlayRules, seed: u64, networks: &SelfPlayNetworks) -> Result<SelfPlayContext> {
+        rules.check()?;
+        let OpeningsAndTables { starts, tables } =
+            OpeningsAndTables::open(&rules.book, rules.random_plies, &rules.syzygy, seed)?;
+        let context = SelfPlayContext {
+            setup: Arc::new(SelfPlaySetup { rules: rules.clone(), seed, tables }),
+            starts,
+            networks: Vec::new(),
+            lineups: Vec::new(),
+            evaluated: AtomicU64::new(0),
+            batches: Arc::default(),
+        };
+        Ok(context.and_from(0, networks))
+    }
+
+    /// The same, where other networks play the games from number `first` on, which come after all others.
+    pub fn and_from(mut self, first: u64, networks: &SelfPlayNetworks) -> SelfPlayContext {
+        let network = self.index(&networks.network);
+        let other = networks.other.as_ref().map(|(other, share)| (self.index(other), *share));
+        self.lineups.push(Lineup { first, network, other });
+        self
+    }
+
+    /// The index of a network, which is added if it is new.
+    fn index(&mut self, network: &Arc<dyn Backend>) -> usize {
+        self.networks.iter().position(|known| Arc::ptr_eq(known, network)).unwrap_or_else(|| {
+            self.networks.push(Arc::clone(network));
+            self.networks.len() - 1
+        })
+    }
+
+    /// The index of the network that plays a game.
+    fn network_of(&self, number: u64) -> usize {
+        let lineup =
+            self.lineups.iter().rfind(|lineup| lineup.first <= number).expect("the first begins at 0");
+        let other = lineup.other.filter(|(_, share)| is_others(*share, self.setup.seed, number));
+        other.map_or(lineup.network, |(other, _)| other)
+    }
+
+    /// Positions evaluated so far, including those answered by a cache.
+    pub fn evaluated(&self) -> u64 {
+        self.evaluated.load(Ordering::Relaxed)
+    }
+
+    /// Mean number of positions in a network's batch so far; a cache answers the others.
+    pub fn mean_batch(&self) -> f64 {
+        self.batches.mean()
+    }
+
+    /// How games are played.
+    pub fn rules(&self) -> &SelfPlayRules {
+        &self.setup.rules
+    }
+}
+
+/// Where workers get their games, and where they bring them.
+pub trait GameSource: Sync {
+    /// The next game to begin or to continue; none if there is none now.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read or written.
+    fn next(&self) -> Result<Option<PendingGame>>;
+
+    /// Takes a game that is finished.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be written.
+    fn finished(&self, game: FinishedGame) -> Result<()>;
+
+    /// Takes a game that was not finished when its worker had to stop.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be written.
+    fn unfinished(&self, game: PendingGame) -> Result<()>;
+
+    /// Called by each worker after each round of evaluations.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be written.
+    fn after_round(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Plays many games at once on the present thread.
+pub struct SelfPlayWorker<'a> {
+    context: &'a SelfPlayContext,
+    evaluators: Vec<Box<dyn Evaluator>>,
+}
+
+impl SelfPlayWorker<'_> {
+    /// A worker with evaluators of its own.
+    ///
+    /// # Errors
+    ///
+    /// A network cannot be run.
+    pub fn new(context: &SelfPlayContext) -> Result<SelfPlayWorker<'_>> {
+        let networks = context.networks.iter();
+        let evaluators = networks.map(|network| evaluator(&**network, context)).collect::<Result<_>>()?;
+        Ok(SelfPlayWorker { context, evaluators })
+    }
+
+    /// Plays `at_once` games of `source` at once until it has no more, or until `halt` is raised, which a failure does.
+    ///
+    /// # Errors
+    ///
+    /// A start cannot be made, a network fails, or the source does.
+    pub fn play(&mut self, at_once: usize, source: &dyn GameSource, halt: &AtomicBool) -> Result<()> {
+        let context = self.context;
+        let failure = RefCell::new(None);
+        let noted = |result: Result<()>| {
+            if let Err(error) = result {
+                failure.borrow_mut().get_or_insert(error);
+                halt.store(true, Ordering::Relaxed);
+            }
+        };
+        let mut deal =
+            || match source.next().and_then(|next| next.map(|game| start(context, game)).transpose()) {
+                Ok(game) => game,
+                Err(error) => {
+                    noted(Err(error));
+                    None
+                }
+            };
+        let mut done = |finished| noted(source.finished(finished));
+        let mut evaluated = |count: usize| {
+            context.evaluated.fetch_add(count as u64, Ordering::Relaxed);
+            noted(source.after_round());
+        };
+        let at_once = (at_once, context.rules().leaves);
+        let left = drive(&mut self.evaluators, at_once, &mut deal, &mut done, &mut evaluated, halt);
+        match left {
+            Ok(left) => {
+                for game in left {
+                    let (number, game) = game.into_parts();
+                    let done = game.moves.len();
+                    noted(source.unfinished(PendingGame { number, done, game, finished: false }));
+                }
+            }
+            Err(error) => noted(Err(error.into())),
+        }
+        failure.into_inner().map_or(Ok(()), Err)
+    }
+}
+
+/// Counters of the networks' batches.
+#[derive(Default)]
+struct BatchCounts {
+    count: AtomicU64,
+    positions: AtomicU64,
+}
+
+impl BatchCounts {
+    fn mean(&self) -> f64 {
+        let [count, positions] =
+            [&self.count, &self.positions].map(|number| number.load(Ordering::Relaxed) as f64);
+        positions / count.max(1.0)
+    }
+}
+
+/// An evaluator that counts its batches.
+struct CountingEvaluator {
+    inner: Box<dyn Evaluator>,
+    batches: Arc<BatchCounts>,
+}
+
+impl Evaluator for CountingEvaluator {
+    fn max_batch(&self) -> usize {
+        self.inner.max_batch()
+    }
+
+    fn evaluate(&mut self, batch: &[Request<'_>]) -> Result<Vec<Answer>, EvalError> {
+        self.batches.count.fetch_add(1, Ordering::Relaxed);
+        self.batches.positions.fetch_add(batch.len() as u64, Ordering::Relaxed);
+        self.inner.evaluate(batch)
+    }
+}
+
+/// The games of a store that are still to be played.
+pub struct GameQueue {
+    unfinished: VecDeque<PendingGame>,
+    held: BTreeSet<u64>,
+    next: u64,
+    /// The first number that is not dealt.
+    end: u64,
+}
+
+impl GameQueue {
+    /// What is left of the first `games` games of a store.
+    pub fn of(store: &Store, games: u64) -> GameQueue {
+        let first = store.numbers().start;
+        let (next, end) = (first + store.games(), first.saturating_add(games));
+        GameQueue { unfinished: store.begun().into(), held: store.held(), next, end }
+    }
+
+    /// The next one: those that were begun come first.
+    pub fn deal(&mut self) -> Option<PendingGame> {
+        if let Some(unfinished) = self.unfinished.pop_front() {
+            return Some(unfinished);
+        }
+        if self.is_empty() {
+            return None;
+        }
+        let number = self.next;
+        self.next += 1;
+        Some(PendingGame { number, ..PendingGame::default() })
+    }
+
+    /// Whether there is none left.
+    pub fn is_empty(&mut self) -> bool {
+        while self.held.contains(&self.next) {
+            self.next += 1;
+        }
+        self.unfinished.is_empty() && self.next >= self.end
+    }
+}
+
+/// What a worker sends to the collector.
+enum WorkerMessage {
+    Finished(FinishedGame),
+    /// A game that was not finished when the worker had to stop.
+    Unfinished(PendingGame),
+    Failed(anyhow::Error),
+}
+
+/// The games of one store, as a worker sees them; the collector stores what it sends.
+struct StoredGames<'a> {
+    queue: &'a Mutex<GameQueue>,
+    /// Planned games that are not finished; at 0 all workers stop.
+    left: &'a AtomicU64,
+    halt: &'a AtomicBool,
+    sender: Sender<WorkerMessage>,
+}
+
+impl GameSource for StoredGames<'_> {
+    fn next(&self) -> Result<Option<PendingGame>> {
+        Ok(self.queue.lock().unwrap_or_else(PoisonError::into_inner).deal())
+    }
+
+    fn finished(&self, game: FinishedGame) -> Result<()> {
+        // Here and not in the collector, so that a single worker always stops at the same moment.
+        if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.halt.store(true, Ordering::Relaxed);
+        }
+        _ = self.sender.send(WorkerMessage::Finished(game));
+        Ok(())
+    }
+
+    fn unfinished(&self, game: PendingGame) -> Result<()> {
+        _ = self.sender.send(WorkerMessage::Unfinished(game));
+        Ok(())
+    }
+}
+
+/// Plays until `store` holds as many games as planned; `bar` counts them.
+///
+/// Raising `stop` ends it soon; unfinished games are stored too and continued by the next call. With one worker the same
+/// plan makes the same games.
+///
+/// # Errors
+///
+/// The rules are invalid, the book or the tables cannot be read, a network fails, or a file cannot be written.
+pub fn play(
+    plan: &SelfPlayPlan,
+    networks: &SelfPlayNetworks,
+    mut store: Store,
+    bar: &ProgressBar,
+    stop: &AtomicBool,
+) -> Result<SelfPlayReport> {
+    let context = SelfPlayContext::new(&plan.rules, plan.seed, networks)?;
+    let end = store.numbers().start.saturating_add(plan.games);
+    let waiting = store.waiting().filter(|number| *number < end).count() as u64;
+    let left = plan.games.saturating_sub(store.games()) - waiting;
+    let (sender, messages) = unbounded();
+    let queue = Mutex::new(GameQueue::of(&store, plan.games));
+    let (left, halt) = (AtomicU64::new(left), AtomicBool::new(left == 0));
+    // The settings are written before the first game.
+    store.save()?;
+    let begin = Instant::now();
+    let mut stats = SelfPlayStats::default();
+    let collected = thread::scope(|scope| {
+        for number in 0..worker_count(plan.rules.workers) {
+            let (context, halt) = (&context, &halt);
+            let games = StoredGames { queue: &queue, left: &left, halt, sender: sender.clone() };
+            let work = move || {
+                let worker = SelfPlayWorker::new(context);
+                let played = worker.and_then(|mut worker| worker.play(context.rules().games, &games, halt));
+                if let Err(error) = played {
+                    // The collector is gone only if another worker has failed already.
+                    _ = games.sender.send(WorkerMessage::Failed(error));
+                }
+            };
+            let worker = thread::Builder::new().name(format!("self-play-{number}"));
+            worker.spawn_scoped(scope, work).context("cannot start a thread to play on")?;
+        }
+        drop(sender);
+        let collected = collect(&context, &halt, (&mut store, &mut stats), &messages, bar, stop);
+        halt.store(true, Ordering::Relaxed);
+        collected
+    });
+    bar.finish_and_clear();
+    let games = store.games();
+    let files = store.close();
+    collected?;
+    Ok(SelfPlayReport {
+        stats,
+        evaluated: context.evaluated(),
+        batch: context.mean_batch(),
+        seconds: begin.elapsed().as_secs_f64(),
+        games,
+        files: files?,
+        stopped: games < plan.games,
+    })
+}
+
+/// An evaluator for one worker, with a cache unless the rules say none or it would cost more than it saves.
+fn evaluator(network: &dyn Backend, context: &SelfPlayContext) -> Result<Box<dyn Evaluator>> {
+    let rules = context.rules();
+    let inner = network.evaluator(rules.games * rules.leaves)?;
+    let evaluator = CountingEvaluator { inner, batches: Arc::clone(&context.batches) };
+    Ok(match (rules.cache, network.cached_input()) {
+        (0, _) | (_, None) => Box::new(evaluator),
+        (cache, Some(input)) => {
+            Box::new(CachedEvaluator::new(evaluator, input, Arc::new(EvalCache::new(cache << 20))))
+        }
+    })
+}
+
+/// Begins or continues a game.
+fn start(context: &SelfPlayContext, unfinished: PendingGame) -> Result<SelfPlayGame> {
+    let PendingGame { number, game, .. } = unfinished;
+    let record = if game.moves.is_empty() {
+        GameRecord { start: context.starts.without_engine(number)?, ..GameRecord::default() }
+    } else {
+        game
+    };
+    Ok(SelfPlayGame::new(Arc::clone(&context.setup), number, context.network_of(number), record))
+}
+
+/// Whether the other network plays this game, if it has this share of them.
+pub fn is_others(share: f64, seed: u64, number: u64) -> bool {
+    stream_rng(RngStream::Network, seed, number, 0).f64() < share
+}
+
+/// The network that plays this game.
+pub fn network_of(networks: &SelfPlayNetworks, seed: u64, number: u64) -> &dyn Backend {
+    let other = networks.other.as_ref().filter(|(_, share)| is_others(*share, seed, number));
+    other.map_or(&*networks.network, |(other, _)| &**other)
+}
+
+/// Stores what the workers send until all of them have ended.
+fn collect(
+    context: &SelfPlayContext,
+    halt: &AtomicBool,
+    (store, stats): (&mut Store, &mut SelfPlayStats),
+    messages: &Receiver<WorkerMessage>,
+    bar: &ProgressBar,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let started = Instant::now();
+    let (mut saved, mut logged, mut failure) = (started, started, None);
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            halt.store(true, Ordering::Relaxed);
+        }
+        let first = match messages.recv_timeout(POLL_EVERY) {
+            Ok(first) => Some(first),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return failure.map_or(Ok(()), Err),
+        };
+        for message in first.into_iter().chain(messages.try_iter()) {
+            match message {
+                WorkerMessage::Finished(finished) => {
+                    stats.add(&finished);
+                    bar.inc(1);
+                    let FinishedGame { number, game, .. } = finished;
+                    let done = game.moves.len();
+                    store.push(PendingGame { number, done, game, finished: true })?;
+                }
+                WorkerMessage::Unfinished(unfinished) => store.push(unfinished)?,
+                WorkerMessage::Failed(error) => {
+                    halt.store(true, Ordering::Relaxed);
+                    failure = failure.or(Some(error));
+                }
+            }
+        }
+        let hours = started.elapsed().as_secs_f64().max(1e-3) / 3600.0;
+        let per_hour = |count: u64| HumanCount((count as f64 / hours) as u64);
+        let evaluated = context.evaluated();
+        bar.set_message(format!(
+            "{} positions/h, {} games/h, {:.0} evaluations/s",
+            per_hour(stats.plies),
+            per_hour(stats.games),
+            evaluated as f64 / hours / 3600.0
+        ));
+        bar.tick();
+        if bar.is_hidden() && logged.elapsed() >= LOG_EVERY {
+            logged = Instant::now();
+            let total = HumanCount(bar.length().unwrap_or(0));
+            log::info!("{}/{total} games, {}", HumanCount(bar.position()), bar.message());
+        }
+        if saved.elapsed() >= store.save_every() {
+            store.save()?;
+            saved = Instant::now();
+        }
+    }
+}

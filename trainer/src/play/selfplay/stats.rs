@@ -1,0 +1,75 @@
+//! Statistics of self-play games.
+
+use serde::{Deserialize, Serialize};
+
+use super::game::FinishedGame;
+use crate::config::SelfPlayRules;
+use crate::data::record::{FLAG_ADJUDICATED, GameRecord, GameResult};
+
+/// Sums over self-play games.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SelfPlayStats {
+    /// Finished games.
+    pub games: u64,
+    /// Their plies.
+    pub plies: u64,
+    /// Plies with a policy target.
+    pub recorded: u64,
+    /// White's wins, draws (including games cut off at `max_plies`), and losses.
+    pub results: [u64; 3],
+    /// Games that ended by resignation.
+    pub resigned: u64,
+    /// Games that were adjudicated otherwise.
+    pub adjudicated: u64,
+    /// Games that were played on although a side would have resigned.
+    pub would_resign: u64,
+    /// Those of them that this side did not lose.
+    pub wrong_resigns: u64,
+}
+
+impl SelfPlayStats {
+    /// The statistics of stored games that were played by these rules.
+    pub fn of(games: impl IntoIterator<Item = GameRecord>, rules: &SelfPlayRules) -> SelfPlayStats {
+        let mut stats = SelfPlayStats::default();
+        let finished = (0..).zip(games).map(|(number, game)| FinishedGame::stored(number, game, rules));
+        finished.for_each(|finished| stats.add(&finished));
+        stats
+    }
+
+    /// Adds a game.
+    pub fn add(&mut self, finished: &FinishedGame) {
+        let FinishedGame { game, resigned, would_resign, .. } = finished;
+        self.games += 1;
+        self.plies += game.moves.len() as u64;
+        self.recorded += game.searches.iter().filter(|searched| !searched.shares.is_empty()).count() as u64;
+        match game.result {
+            GameResult::White => self.results[0] += 1,
+            GameResult::Draw | GameResult::Unknown => self.results[1] += 1,
+            GameResult::Black => self.results[2] += 1,
+        }
+        self.resigned += u64::from(resigned.is_some());
+        self.adjudicated += u64::from(resigned.is_none() && game.flags & FLAG_ADJUDICATED != 0);
+        if let Some(loser) = would_resign {
+            self.would_resign += 1;
+            self.wrong_resigns += u64::from(game.result != GameResult::won_by(!*loser));
+        }
+    }
+}
+
+impl std::fmt::Display for SelfPlayStats {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [white, draws, black] = self.results;
+        write!(f, "{} games, White +{white} ={draws} -{black}, {} plies", self.games, self.plies)?;
+        write!(f, ", {} with a policy target; {} resigned", self.recorded, self.resigned)?;
+        write!(f, ", {} adjudicated", self.adjudicated)?;
+        if self.would_resign > 0 {
+            write!(
+                f,
+                "; resigning would have been wrong in {} of {}",
+                self.wrong_resigns, self.would_resign
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,332 @@
+//! Collects the results of units: what others bring, and what the process's own threads make.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use crossbeam_channel::Receiver;
+use serde_json::Value;
+
+use super::inbox::Inbox;
+use super::own_units::{OwnReport, OwnUnits, POLL_EVERY};
+use super::task::UnitTask;
+use super::unit::{Unit, UnitKind};
+use super::unit_games::UnitGames;
+use crate::config::SelfPlayRules;
+use crate::play::selfplay::{SelfPlayContext, SelfPlayNetworks};
+
+/// What becomes of a unit's result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// It is taken over; its file is removed. These other units' files are not wanted any more.
+    Taken(Vec<String>),
+    /// Its turn is later; its file stays.
+    Later,
+    /// It is no result of the unit, for this reason.
+    Refused(String),
+}
+
+/// The process's own share of the work.
+#[derive(Clone, Debug)]
+pub struct OwnWork {
+    /// Number of threads.
+    pub threads: usize,
+    /// Folder for units that are begun.
+    pub folder: PathBuf,
+    /// Time without any result of others after which they begin.
+    pub patience: Duration,
+}
+
+/// What a collection brought.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GatherReport {
+    /// Whether it was stopped before its end.
+    pub stopped: bool,
+    /// Results that own threads made.
+    pub own: u64,
+    /// Results that others made.
+    pub others: u64,
+    /// Files that were refused.
+    pub refused: u64,
+    /// Results that were not needed any more ([`Inbox::is_past`]).
+    pub duplicates: u64,
+    /// Positions that own threads evaluated.
+    pub evaluated: u64,
+    /// Mean number of positions in a network's batch, of own threads.
+    pub batch: f64,
+    /// The most games of self-play that own threads played at a time.
+    pub boards: u64,
+    /// Duration in seconds.
+    pub seconds: f64,
+}
+
+/// Collects results.
+pub struct Gathering<'a> {
+    /// Where they come.
+    pub inbox: &'a Inbox,
+    /// What own threads do.
+    pub own: OwnWork,
+    /// Units that are wanted later: their results stay where they are. Own threads begin those of self-play while the
+    /// last games of the others are played, unless others may do them.
+    pub ahead: &'a [Unit],
+    /// What the list of units says beside them.
+    pub about: Value,
+    /// Raised to end it.
+    pub stop: &'a AtomicBool,
+}
+
+impl Gathering<'_> {
+    /// Collects the results of all `units`, which own threads do in this order, unless others bring them first. `task`
+    /// gives what a unit takes; units of self-play differ in their numbers alone, and own threads play their games
+    /// together. `admit` is called with each unit and its file, once for each file, again only after
+    /// [`Admission::Later`]; `shown` after each round, to show progress.
+    ///
+    /// # Errors
+    ///
+    /// A unit cannot be done, a file cannot be read or written, or `admit` fails.
+    pub fn run(
+        self,
+        units: &[Unit],
+        task: &(dyn Fn(&Unit) -> Result<UnitTask> + Sync),
+        admit: &mut dyn FnMut(&Unit, &Path) -> Result<Admission>,
+        shown: &mut dyn FnMut(&GatherReport),
+    ) -> Result<GatherReport> {
+        self.inbox.publish(units.iter().chain(self.ahead), &self.about)?;
+        let begin = Instant::now();
+        let halt = AtomicBool::new(false);
+        let is_self_play = |units: &[Unit]| units.first().is_some_and(|unit| unit.kind == UnitKind::SelfPlay);
+        let alike =
+            |next: &Unit| units.iter().all(|unit| (unit.seed, &unit.rules) == (next.seed, &next.rules));
+        let goes_on = is_self_play(units)
+            && is_self_play(self.ahead)
+            && self.ahead.iter().all(alike)
+            && !self.inbox.is_published();
+        let next = if goes_on { self.ahead } else { &[] };
+        let (own, messages) = OwnUnits::new(self.inbox, units.iter().chain(next), !self.inbox.is_published());
+        let context = match units.first().filter(|_| is_self_play(units)) {
+            Some(first) => Some(common_context(units, &task(first)?)?),
+            None => None,
+        };
+        let context = match (context, next.first()) {
+            (Some(context), Some(first)) => {
+                Some(context.and_from(first.number, &networks_of(next, &task(first)?)?.1))
+            }
+            (context, _) => context,
+        };
+        // What is there already is not made again, unless it is refused.
+        self.inbox.results()?.iter().for_each(|name| own.set_done(name));
+        let games: u64 = units.iter().map(|unit| unit.count).sum();
+        let (name, parts) = match &context {
+            Some(_) => ("self-play", games),
+            None => ("unit", units.len() as u64),
+        };
+        let threads = parts.min(self.own.threads as u64);
+        // Where a thread could hold more games than there are for each, all of them get as many.
+        let joint = context.as_ref().map(|context| {
+            let each = usize::try_from(games.div_ceil(threads.max(1))).unwrap_or(usize::MAX);
+            UnitGames::new(context, &own, &self.own.folder, each.min(context.rules().games))
+        });
+        let mut report = GatherReport::default();
+        let collected = thread::scope(|scope| {
+            // However this ends, the threads end with it.
+            let _end = Raised(&halt);
+            for number in 0..threads {
+                let (own, joint, halt, folder) = (&own, &joint, &halt, &self.own.folder);
+                let work = move || match joint {
+                    Some(games) => games.work(halt),
+                    None => own.work(folder, halt, task),
+                };
+                let work_on = move || own.reported(work);
+                let worker = thread::Builder::new().name(format!("{name}-{number}"));
+                worker.spawn_scoped(scope, work_on).context("cannot start a thread to work on")?;
+            }
+            let wanted = units.iter().map(|unit| (unit.file(), unit)).collect();
+            let mut collector = Collector { gathering: &self, units, own: &own, wanted };
+            collector.collect(&messages, admit, shown, &mut report)
+        });
+        // A unit that own threads have begun, and that somebody else has finished, is not needed any more.
+        if collected.is_ok() && !report.stopped {
+            remove_all_but(self.ahead, &self.own.folder);
+        }
+        if let (Some(context), Some(joint)) = (&context, &joint) {
+            report.evaluated = context.evaluated();
+            report.batch = context.mean_batch();
+            report.boards = joint.most_at_once();
+        }
+        report.seconds = begin.elapsed().as_secs_f64();
+        collected.map(|()| report)
+    }
+}
+
+/// A flag that is raised when this is dropped.
+struct Raised<'a>(&'a AtomicBool);
+
+impl Drop for Raised<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What units of self-play that differ in their numbers alone are played with.
+fn common_context(units: &[Unit], task: &UnitTask) -> Result<SelfPlayContext> {
+    let (rules, networks) = networks_of(units, task)?;
+    SelfPlayContext::new(&rules, units[0].seed, &networks)
+}
+
+/// The rules of units of self-play that differ in their numbers alone, and who plays them.
+fn networks_of(units: &[Unit], task: &UnitTask) -> Result<(SelfPlayRules, SelfPlayNetworks)> {
+    let first = &units[0];
+    let is_like =
+        |unit: &&Unit| Unit { number: first.number, count: first.count, ..(*unit).clone() } == *first;
+    let other = units.iter().find(|unit| !is_like(unit)).map(Unit::name);
+    ensure!(
+        other.is_none(),
+        "{} has other networks, rules or seed than the units before it",
+        other.unwrap_or_default()
+    );
+    let UnitTask::SelfPlay(rules, networks) = task else { bail!("{} is not of self-play", first.name()) };
+    Ok((rules.clone(), networks.clone()))
+}
+
+/// Removes what is in a folder of units that are begun, except what belongs to these.
+fn remove_all_but(kept: &[Unit], folder: &Path) {
+    let names: Vec<String> = kept.iter().map(Unit::name).collect();
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let file = entry.file_name();
+        if !names.iter().any(|name| file.to_string_lossy().starts_with(name)) {
+            let path = entry.path();
+            _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir_all(&path));
+        }
+    }
+    // Only if nothing is left in it.
+    _ = std::fs::remove_dir(folder);
+}
+
+/// The thread that takes results over.
+struct Collector<'a> {
+    gathering: &'a Gathering<'a>,
+    units: &'a [Unit],
+    own: &'a OwnUnits<'a>,
+    /// Units whose results are not taken over, by file.
+    wanted: BTreeMap<String, &'a Unit>,
+}
+
+impl Collector<'_> {
+    fn collect(
+        &mut self,
+        messages: &Receiver<OwnReport>,
+        admit: &mut dyn FnMut(&Unit, &Path) -> Result<Admission>,
+        shown: &mut dyn FnMut(&GatherReport),
+        report: &mut GatherReport,
+    ) -> Result<()> {
+        let Gathering { inbox, stop, .. } = *self.gathering;
+        let ahead: BTreeSet<String> = self.gathering.ahead.iter().map(Unit::file).collect();
+        let mut heard = Instant::now();
+        loop {
+            let before = self.wanted.len();
+            for name in inbox.results()? {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                let Some(unit) = self.wanted.get(&name).copied() else {
+                    // Nobody else works where the list is not published: it was made ahead and is not wanted any more.
+                    let is_own = !inbox.is_published() && !ahead.contains(&name);
+                    if inbox.is_past(&name) || is_own {
+                        inbox.remove(&name);
+                        report.duplicates += 1;
+                    } else if !ahead.contains(&name) {
+                        refuse(inbox, &name, "no such unit is wanted, or not any more", report)?;
+                    }
+                    continue;
+                };
+                self.own.set_done(&name);
+                match admit(unit, &inbox.path(&name))? {
+                    Admission::Taken(obsolete) => {
+                        // Where nobody else works, what is there already was made while the units before were done.
+                        let is_own = self.own.have_made(&name) || !inbox.is_published();
+                        *(if is_own { &mut report.own } else { &mut report.others }) += 1;
+                        heard = if is_own { heard } else { Instant::now() };
+                        inbox.remove(&name);
+                        for name in obsolete.into_iter().chain([name]) {
+                            self.wanted.remove(&name);
+                            self.own.set_done(&name);
+                            inbox.set_past(&name);
+                        }
+                    }
+                    Admission::Later => {}
+                    Admission::Refused(reason) => {
+                        refuse(inbox, &name, &reason, report)?;
+                        self.own.do_again(unit);
+                    }
+                }
+            }
+            shown(report);
+            if self.wanted.is_empty() {
+                return Ok(());
+            }
+            if self.wanted.len() < before {
+                let left = self.units.iter().filter(|unit| self.wanted.contains_key(&unit.file()));
+                inbox.publish(left.chain(self.gathering.ahead), &self.gathering.about)?;
+            }
+            if stop.load(Ordering::Relaxed) {
+                report.stopped = true;
+                return Ok(());
+            }
+            if inbox.is_published() {
+                self.own.set_active(heard.elapsed() >= self.gathering.own.patience);
+            }
+            // The channel is never closed: `OwnUnits` has a sender.
+            for done in messages.recv_timeout(POLL_EVERY).into_iter().chain(messages.try_iter()) {
+                done?;
+            }
+        }
+    }
+}
+
+fn refuse(inbox: &Inbox, name: &str, reason: &str, report: &mut GatherReport) -> Result<()> {
+    log::warn!("{name} is refused: {reason}");
+    report.refused += 1;
+    inbox.refuse(name, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_that_comes_after_its_stage_has_ended_is_a_duplicate_and_not_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let inbox = Inbox::open(&folder.path().join("inbox"), true).unwrap();
+        let unit = |number| Unit::new(UnitKind::Match, Vec::new(), "rules".to_owned(), 1, number..number + 1);
+        let units = [0, 1, 2].map(unit);
+        let bring = |unit: &Unit| std::fs::write(inbox.path(&unit.file()), "a result").unwrap();
+        let stop = AtomicBool::new(false);
+        let gather = |units: &[Unit], obsolete: &[&Unit]| {
+            let own = OwnWork { threads: 0, folder: folder.path().join("own"), patience: Duration::MAX };
+            let gathering = Gathering { inbox: &inbox, own, ahead: &[], about: Value::Null, stop: &stop };
+            let task = |_: &Unit| bail!("nobody works here");
+            let mut admit =
+                |_: &Unit, _: &Path| Ok(Admission::Taken(obsolete.iter().map(|unit| unit.file()).collect()));
+            gathering.run(units, &task, &mut admit, &mut |_| ()).unwrap()
+        };
+        // The first result decides what the second was wanted for.
+        bring(&units[0]);
+        let first = gather(&units[..2], &[&units[1]]);
+        assert_eq!((first.others, first.duplicates, first.refused), (1, 0, 0));
+        bring(&units[1]);
+        bring(&units[2]);
+        let second = gather(&units[2..], &[]);
+        assert_eq!((second.others, second.duplicates, second.refused), (1, 1, 0));
+        // What nobody ever wanted is refused.
+        bring(&unit(9));
+        bring(&units[2]);
+        let other = Unit { seed: 2, ..unit(0) };
+        bring(&other);
+        let third = gather(&[other], &[]);
+        assert_eq!((third.others, third.duplicates, third.refused), (1, 1, 1));
+    }
+}

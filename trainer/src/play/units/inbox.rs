@@ -1,0 +1,217 @@
+//! The folder between those who want results and those who make them.
+//!
+//! `wanted.json` names the units, `files/` holds what they are done with; `UNIT.h5` or `.json` are results, written
+//! aside and renamed; `refused/` holds those that were none, each with the reason beside it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+use super::hashed_files::HashedFiles;
+use super::unit::Unit;
+use crate::base::files::{file_name, make_folder, write_file};
+
+/// Name of the list of units.
+const WANTED: &str = "wanted.json";
+/// Its format.
+const FORMAT: &str = "philidor-wanted/1";
+
+/// A folder of results.
+#[derive(Debug)]
+pub struct Inbox {
+    folder: PathBuf,
+    published: bool,
+    /// What `wanted.json` holds.
+    said: Mutex<String>,
+    /// The names of results that are not needed any more: taken over, or of units that became obsolete.
+    past: Mutex<BTreeSet<String>>,
+}
+
+impl Inbox {
+    /// The inbox in a folder, which is created. If it is `published`, others may do its units: they find a list of them
+    /// and the files that they need there.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be created.
+    pub fn open(folder: &Path, published: bool) -> Result<Inbox> {
+        make_folder(folder)?;
+        Ok(Inbox { folder: folder.to_owned(), published, said: Mutex::default(), past: Mutex::default() })
+    }
+
+    /// Whether others may do its units.
+    pub fn is_published(&self) -> bool {
+        self.published
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The files that its units name.
+    pub fn files(&self) -> HashedFiles {
+        HashedFiles::new(self.folder.join("files"), self.published)
+    }
+
+    /// Says which units are wanted, the most urgent first, and `more` about them; removes files that none of them needs.
+    ///
+    /// # Errors
+    ///
+    /// The list cannot be written.
+    pub fn publish<'a>(&self, units: impl Iterator<Item = &'a Unit>, more: &Value) -> Result<()> {
+        if !self.published {
+            return Ok(());
+        }
+        let files = self.files();
+        // The books, by the rules that name them.
+        let mut books: BTreeMap<String, Option<String>> = BTreeMap::new();
+        let mut needed: BTreeSet<String> = BTreeSet::new();
+        let mut list: Vec<Value> = Vec::new();
+        for unit in units {
+            let book = books.entry(unit.rules.clone()).or_insert_with(|| book_of(&files, &unit.rules));
+            let networks = unit.inputs.iter().filter(|input| input.contains('.'));
+            let names: Vec<&String> = networks.chain([&unit.rules]).chain(book.as_ref()).collect();
+            list.push(json!({ "name": unit.name(), "file": unit.file(), "files": names, "unit": unit }));
+            needed.extend(names.into_iter().cloned());
+        }
+        let text = format!("{:#}\n", json!({ "format": FORMAT, "about": more, "units": list }));
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if text != *said {
+            write_file(&self.folder.join(WANTED), text.as_bytes())?;
+            *said = text;
+            files.keep(&needed.iter().map(String::as_str).collect());
+        }
+        Ok(())
+    }
+
+    /// The names of the results that are there, sorted.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be read.
+    pub fn results(&self) -> Result<BTreeSet<String>> {
+        let at = || format!("cannot read {}", self.folder.display());
+        let mut names = BTreeSet::new();
+        for entry in std::fs::read_dir(&self.folder).with_context(at)? {
+            let path = entry.with_context(at)?.path();
+            let name = file_name(&path);
+            let is_result = path.extension().is_some_and(|ending| ending == "h5" || ending == "json");
+            // Files that are being written begin with a dot or end in .tmp.
+            if is_result && name != WANTED && !name.starts_with('.') && path.is_file() {
+                names.insert(name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// The path of a result.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Notes that a result is not needed any more; somebody may still bring it.
+    pub fn set_past(&self, name: &str) {
+        self.past.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
+    }
+
+    /// Whether a result is not needed any more.
+    pub fn is_past(&self, name: &str) -> bool {
+        self.past.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
+    }
+
+    /// Takes a finished result into the inbox.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be moved.
+    pub fn put(&self, file: &Path, unit: &Unit) -> Result<()> {
+        let to = self.path(&unit.file());
+        // On another file system a rename fails: then it is written aside there.
+        if std::fs::rename(file, &to).is_ok() {
+            return Ok(());
+        }
+        let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+        write_file(&to, &bytes)?;
+        _ = std::fs::remove_file(file);
+        Ok(())
+    }
+
+    /// Removes a result that has been taken over, or is there twice.
+    pub fn remove(&self, name: &str) {
+        _ = std::fs::remove_file(self.path(name));
+    }
+
+    /// Puts a file aside that is no result of a wanted unit.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be moved.
+    pub fn refuse(&self, name: &str, reason: &str) -> Result<()> {
+        let refused = self.folder.join("refused");
+        make_folder(&refused)?;
+        // Moved first: who reads the reason may send a sound result under this name, which stays where it is.
+        let moved = std::fs::rename(self.path(name), refused.join(name));
+        moved.with_context(|| format!("cannot move {name} to {}", refused.display()))?;
+        write_file(&refused.join(format!("{name}.txt")), format!("{reason}\n").as_bytes())
+    }
+}
+
+/// The book that rules name, a file of its own.
+fn book_of(files: &HashedFiles, rules: &str) -> Option<String> {
+    let rules: Value = files.json(rules).ok()?;
+    let book = rules.get("book").or_else(|| rules.pointer("/rules/book"))?.as_str()?;
+    (!book.is_empty()).then(|| book.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::play::units::UnitKind;
+
+    #[test]
+    fn what_is_wanted_is_said_and_what_is_not_needed_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let inbox = Inbox::open(&folder.path().join("inbox"), true).unwrap();
+        let rules = [1, 2].map(|rules| inbox.files().add_json(&rules).unwrap());
+        let unit = |rules: &str| Unit::new(UnitKind::SelfPlay, Vec::new(), rules.to_owned(), 1, 0..4);
+        let units = rules.each_ref().map(|rules| unit(rules));
+        inbox.publish(units.iter(), &json!({ "iteration": 1 })).unwrap();
+        let wanted = std::fs::read_to_string(inbox.path("wanted.json")).unwrap();
+        let wanted: Value = serde_json::from_str(&wanted).unwrap();
+        assert_eq!(wanted["units"][1]["file"], units[1].file());
+        assert_eq!(serde_json::from_value::<Unit>(wanted["units"][1]["unit"].clone()).unwrap(), units[1]);
+        inbox.publish(units[..1].iter(), &Value::Null).unwrap();
+        assert!(inbox.files().path(&rules[0]).is_ok() && inbox.files().path(&rules[1]).is_err());
+        // A book is needed too, whether games of self-play or of a match begin with it.
+        for nested in [false, true] {
+            let book = inbox.files().add_json(&nested).unwrap();
+            let rules = json!({ "book": book });
+            let rules = if nested { json!({ "rules": rules }) } else { rules };
+            let rules = inbox.files().add_json(&rules).unwrap();
+            inbox.publish([unit(&rules)].iter(), &Value::Null).unwrap();
+            assert!(inbox.files().path(&book).is_ok() && inbox.files().path(&rules).is_ok());
+            let wanted = std::fs::read_to_string(inbox.path("wanted.json")).unwrap();
+            let wanted: Value = serde_json::from_str(&wanted).unwrap();
+            assert_eq!(wanted["units"][0]["files"], json!([rules, book]));
+        }
+        // Results are files of their own, not the list, nor what is being written.
+        for name in ["a.h5", ".b.h5", "c.h5.tmp", "notes.txt"] {
+            std::fs::write(inbox.path(name), "x").unwrap();
+        }
+        assert_eq!(inbox.results().unwrap(), ["a.h5".to_owned()].into());
+        inbox.refuse("a.h5", "it is no file of games").unwrap();
+        assert!(inbox.results().unwrap().is_empty());
+        let why = std::fs::read_to_string(inbox.path("refused/a.h5.txt")).unwrap();
+        assert_eq!(why, "it is no file of games\n");
+        // An inbox that is not published says nothing.
+        let own = Inbox::open(&folder.path().join("own"), false).unwrap();
+        own.publish(units.iter(), &Value::Null).unwrap();
+        assert!(
+            own.files().add_json(&1).is_ok() && std::fs::read_dir(own.folder()).unwrap().next().is_none()
+        );
+    }
+}
