@@ -16,7 +16,7 @@ step() {
 }
 
 step cargo fmt --all --check
-step python3 scripts/check_names.py
+step python3 scripts/check_floors.py
 step python3 scripts/check_vendored.py
 step npm --prefix studio run types
 step cargo clippy --locked --workspace --all-targets -- -D warnings
