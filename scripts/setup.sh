@@ -5,7 +5,7 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-Usage: scripts/setup.sh [engine|all|tools|fleet|cuda]
+Usage: scripts/setup.sh [engine|all|tools|fleet|cuda|hooks]
 
   engine   what building and running the engine needs: checks Rust, installs a
            C compiler if there is none, puts ONNX Runtime into .deps/lib
@@ -17,10 +17,11 @@ Usage: scripts/setup.sh [engine|all|tools|fleet|cuda]
            Stockfish, Glaurung, Toga II and GNU Chess; python-chess in .deps/python;
            says how to get fastchess, if it is not installed
   fleet    what scripts/fleet.py needs to work on many machines: Ray in .deps/fleet,
-           a virtual environment of Python (240 MB)
+           a virtual environment of Python (285 MB)
   cuda     what `Backend onnx-cuda` needs beside the driver of an NVIDIA GPU: ONNX
            Runtime for it, with CUDA 13, in .deps/cuda (2.3 GB, x86-64 only); the engine then
            uses this ONNX Runtime on the CPU too
+  hooks    lets Git check the messages of your commits (scripts/commit-msg)
 
 Debian packages come by apt (with sudo when not root), the two runtimes from
 their Python wheels and python-chess by pip, pinned in scripts/deps-*.txt, what
@@ -291,7 +292,7 @@ have_ray() { cmp -s "$ROOT/scripts/deps-fleet.txt" "$DEPS/fleet/ray.pins" && [[ 
 
 # A virtual environment cannot be renamed: the copy of the pins says that everything is there.
 get_ray() {
-    say "fetching Ray (about 80 MB, of which 240 MB stay)"
+    say "fetching Ray (about 80 MB, 285 MB unpacked)"
     local python pins=$ROOT/scripts/deps-fleet.txt checked=(--require-hashes)
     python=$(command -v python3 || echo /usr/bin/python3)
     rm -rf "$DEPS/fleet"
@@ -311,6 +312,19 @@ get_ray() {
     cp "$ROOT/scripts/deps-fleet.txt" "$DEPS/fleet/ray.pins"
     rm -rf "$SCRATCH"
     say "Ray is in .deps/fleet"
+}
+
+# --- Hooks --------------------------------------------------------------------
+
+install_hooks() {
+    local hook
+    hook=$(git -C "$ROOT" rev-parse --path-format=absolute --git-path hooks/commit-msg) || die "this is not a clone of Git"
+    if [[ -e $hook && ! $hook -ef $ROOT/scripts/commit-msg ]]; then
+        die "there is another hook in $hook: let it call $ROOT/scripts/commit-msg \"\$1\""
+    fi
+    mkdir -p "$(dirname "$hook")"
+    [[ -e $hook ]] || ln -sf "$ROOT/scripts/commit-msg" "$hook"
+    say "Git checks the messages of commits: $hook"
 }
 
 # once NAME: gets it unless it is there, one run at a time.
@@ -362,6 +376,7 @@ main() {
     local part=${1:-all}
     case $part in
     engine | all | tools | fleet | cuda) ;;
+    hooks) install_hooks && exit ;;
     -h | --help) usage && exit 0 ;;
     *) usage >&2 && exit 2 ;;
     esac

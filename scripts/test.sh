@@ -1,30 +1,86 @@
 #!/usr/bin/env bash
-# Sets up everything, then runs all checks: formatting, lints, tests. CI runs this.
+# Checks and tests. CI runs this without arguments.
 set -euo pipefail
+
+usage() {
+    cat <<'TEXT'
+Usage: scripts/test.sh [quick]
+
+  (nothing)   sets up everything (scripts/setup.sh all and fleet), then runs all checks:
+              format, lints, commit messages, all tests, the commands of the documents,
+              the studio in a browser, clients, a fleet of three nodes
+  quick       format, lints, unit tests: what to run while working
+
+Ends with the time of each step and the ten slowest tests.
+TEXT
+}
+
+case ${1:-} in
+'' | quick) part=${1:-all} ;;
+-h | --help) usage && exit ;;
+*) usage >&2 && exit 2 ;;
+esac
 
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 scripts/setup.sh all
-scripts/setup.sh fleet
+[[ $part == quick ]] || scripts/setup.sh fleet
 PATH=$PATH:${CARGO_HOME:-${HOME:-/nonexistent}/.cargo}/bin
 
 # Properties are tried on the same random cases everywhere; without this, on others each time.
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-1}
 
+SCRATCH=$(mktemp -d)
+trap 'rm -rf "$SCRATCH"' EXIT
+STEPS=$SCRATCH/steps TESTS=$SCRATCH/tests
+
 step() {
     printf '\ntest: %s\n' "$*" >&2
+    local start=$EPOCHREALTIME
     "$@"
+    printf '%8.1f s  %s\n' "$(seconds "$start" "$EPOCHREALTIME")" "$*" >>"$STEPS"
+}
+
+# seconds FROM TO: the difference, with two decimals.
+seconds() { awk -v from="$1" -v to="$2" 'BEGIN { printf "%.2f", to - from }'; }
+
+# The test harness prints times only where unstable options are allowed. It is asked when it runs, not when it is
+# compiled: nothing is built differently.
+HOST=$(rustc -vV | sed -n 's/^host: //p')
+export "CARGO_TARGET_$(tr a-z- A-Z_ <<<"$HOST")_RUNNER=env RUSTC_BOOTSTRAP=1"
+
+# Always the whole workspace: with fewer crates cargo chooses other features of shared crates, and builds all again.
+tests() {
+    cargo test --locked --workspace "$@" -- -Z unstable-options --report-time 2>&1 | tee -a "$TESTS"
+}
+
+report() {
+    printf '\ntest: time of each step\n'
+    sort -rn "$STEPS"
+    printf '\ntest: the ten slowest tests\n'
+    awk '/^ *Running /  { program = $NF; gsub(/^.*\/|-[0-9a-f]+\)$/, "", program) }
+         /^test .*<[0-9.]+s>$/ { seconds = substr($NF, 2, length($NF) - 3); printf "%8.1f s  %s %s\n", seconds, program, $2 }' \
+        "$TESTS" | sort -rn | sed 10q
 }
 
 step cargo fmt --all --check
 step python3 scripts/check_floors.py
+step scripts/commit-msg --self-test
+step scripts/commit-msg --history
+if [[ $part == quick ]]; then
+    step cargo clippy --locked --workspace --all-targets -- -D warnings
+    step tests --lib --bins
+    report >&2
+    printf '\ntest: format, lints and unit tests passed; scripts/test.sh runs the others\n' >&2
+    exit
+fi
 step python3 scripts/check_vendored.py
 step npm --prefix studio run types
 step cargo clippy --locked --workspace --all-targets -- -D warnings
-step cargo clippy --locked -p trainer --no-default-features --all-targets -- -D warnings
-step cargo test --locked --workspace
-step cargo test --locked -p trainer --no-default-features --test without_libtorch --test sparse --test units
+step cargo clippy --locked --workspace --no-default-features --all-targets -- -D warnings
+step tests --no-default-features --test without_libtorch --test sparse --test units
+# Last, as what follows runs the programs that it builds: with libtorch.
+step tests
 # The studio in a real browser, with the engine beside it; a browser that hangs must not hang the tests.
-step cargo build --locked -p engine -p studio
 step timeout 900 npm --prefix studio test
 # Statistics are those of the philidor-trainer that was just built.
 step python3 scripts/match.py --self-test
@@ -37,4 +93,5 @@ step timeout 120 python3 tests/clients/analyse_example.py
 step timeout 300 python3 tests/clients/review.py
 # Three nodes of Ray on this machine, with the philidor-trainer that the tests have built.
 step timeout 600 .deps/fleet/bin/python tests/fleet/cluster.py
+report >&2
 printf '\ntest: all passed\n' >&2
