@@ -11,10 +11,10 @@ use crate::config::bounds::MAX_VISITS;
 use crate::data::record::Split;
 use crate::judge::evaluate::accuracy::Judge;
 use crate::judge::evaluate::{
-    EvaluationReport, JudgedNetwork, TestPosition, accuracy, canaries, judge, suite, weight,
+    EvaluationReport, JudgedNetwork, TestPosition, accuracy, canaries, judge, suite, value, weight,
 };
 
-/// Evaluate networks side by side: accuracy on games, tactics, canaries
+/// Evaluate networks side by side: accuracy on games, values against deep searches, tactics, canaries
 #[derive(Args, Debug)]
 #[command(after_help = "Example: philidor-trainer evaluate canaries embedded runs/first/first.onnx")]
 pub struct EvaluateArgs {
@@ -32,6 +32,14 @@ enum EvaluateCommand {
         --games data/deep-*.h5 --split all --searches\n\
         The gain of each step of a recursive network, with losses and the policy's entropy: --think-steps 1,2,4,8,16")]
     Accuracy(AccuracyArgs),
+    /// How far networks' values are from those of deep searches, on positions with their history
+    #[command(
+        after_help = "Example: philidor-trainer evaluate value embedded nets/mine.onnx --truth truth.tsv\n\
+        A truth file is tab-separated: kind, FEN, the moves played from there (UCI notation), expected points of the side \
+        to move (0 to 1). The squared error is that of expected points; fitted: after win, draw and loss are raised to the \
+        power that fits best."
+    )]
+    Value(ValueArgs),
     /// How many positions of tactics suites networks solve, alone and by a search
     #[command(
         after_help = "Example: philidor-trainer evaluate tactics embedded nets/mine.onnx --suite suites/*.tsv\n\
@@ -103,6 +111,15 @@ struct AccuracyArgs {
 }
 
 #[derive(Args, Debug)]
+struct ValueArgs {
+    #[command(flatten)]
+    common: CommonArgs,
+    /// Positions with their expected points
+    #[arg(long, value_name = "FILE")]
+    truth: PathBuf,
+}
+
+#[derive(Args, Debug)]
 struct TacticsArgs {
     #[command(flatten)]
     common: CommonArgs,
@@ -150,6 +167,7 @@ impl EvaluateArgs {
     pub fn run(&self) -> Result<()> {
         match &self.command {
             EvaluateCommand::Accuracy(args) => args.judge(),
+            EvaluateCommand::Value(args) => args.judge(),
             EvaluateCommand::Tactics(args) => args.judge(),
             EvaluateCommand::Canaries(args) => args.judge(),
         }
@@ -198,6 +216,15 @@ impl AccuracyArgs {
         let accuracy = accuracy::measure(&sets, judge, &mut networks, self.positions)?;
         say!("{}", accuracy.table());
         self.common.write(&accuracy.json())
+    }
+}
+
+impl ValueArgs {
+    fn judge(&self) -> Result<()> {
+        let positions = value::read(&self.truth)?;
+        let report = value::measure(&positions, &mut self.common.networks(0)?)?;
+        say!("{}", report.table());
+        self.common.write(&report.json())
     }
 }
 

@@ -3,7 +3,8 @@
 //! A [`JudgedNetwork`] answers alone (policy and WDL) and by a search. `accuracy` compares its policy and WDL with the
 //! moves and results of held-out games. A [`TestPosition`] has a [`Criterion`] that says which answers are right:
 //! those of tactics suites (`suite`), and the canaries, built-in positions by category with weights (`canary`).
-//! `judge` grades every network on every position, `report` prints the grades as a table.
+//! `judge` grades every network on every position, `report` prints the grades as a table. `value` compares values with those
+//! of deep searches.
 
 mod judged_network;
 mod tsv;
@@ -15,6 +16,7 @@ pub(crate) mod report;
 mod counts;
 mod best;
 pub(crate) mod accuracy;
+pub(crate) mod value;
 
 pub use best::{BestMeasure, BestOfRun, best_of_runs};
 pub use canary::{CATEGORIES, Category, canaries, weight};
