@@ -165,7 +165,7 @@ impl Params {
     pub const MOST_SERIES: u32 = 127;
 
     /// The defaults for a native network, one that answers [value and policy apart](crate::nets::eval::SplitEvaluator): it is
-    /// searched ten times as deep as others, and its priors and values have other errors. Tuned: `docs/results/tuning.md`.
+    /// searched ten times as deep as others, and its priors and values have other errors. Tuned: `docs/results/decisions.md`.
     pub fn native() -> Params {
         Params {
             puct: Puct {
