@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures training speed in Python's PyTorch, for comparison with the trainer: samples per second.
 
-The same SE-ResNet as in trainer/src/learn/model (convolutional policy head, BatchNorm, ReLU), channels last, with the same
+The same SE-ResNet as in trainer/src/learn/torch/families (convolutional policy head, BatchNorm, ReLU), channels last, with the same
 losses, gradient clipping and AdamW, on synthetic tensors that are already on the device. bf16 as in the trainer: inputs
 and weights of convolutions and matrix products are cast; parameters, normalisation and losses stay fp32. The trainer's
 side of the comparison is `cargo bench -p trainer --bench step`.

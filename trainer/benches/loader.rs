@@ -11,7 +11,7 @@ use shakmaty::{Chess, Position};
 use trainer::config::TrainConfig;
 use trainer::data::dataset::ChunkWriter;
 use trainer::data::record::GameRecord;
-use trainer::learn::train::Sources;
+use trainer::learn::torch::Sources;
 
 /// The duration of each measurement.
 const SECONDS: Duration = Duration::from_secs(5);

@@ -19,8 +19,8 @@ use trainer::cli::DeviceChoice;
 use trainer::config::SelfPlayRules;
 use trainer::data::dataset::{Store, StoreOptions};
 use trainer::judge::export;
-use trainer::learn::model::Torch;
-use trainer::learn::train::Checkpoint;
+use trainer::learn::torch::Checkpoint;
+use trainer::learn::torch::families::Torch;
 use trainer::play::selfplay::{SelfPlayNetworks, SelfPlayPlan, play};
 
 /// Duration of each measurement.

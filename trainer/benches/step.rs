@@ -15,8 +15,8 @@ use trainer::config::train::TrainPreset;
 use trainer::data::loader::{Batch, CorpusBuilder, Prefetch, SampleOrder, Source};
 use trainer::data::record::GameView;
 use trainer::data::samples::SampleOptions;
-use trainer::learn::model::{DeviceBatch, Expander};
-use trainer::learn::train::{HeldOut, Learner, Run, loss};
+use trainer::learn::torch::families::{DeviceBatch, Expander};
+use trainer::learn::torch::{HeldOut, Learner, Run, loss};
 
 /// Alternating rounds of each loop; the median is reported.
 const ROUNDS: usize = 3;

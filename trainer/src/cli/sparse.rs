@@ -15,7 +15,7 @@ use crate::config::SparseTrainConfig;
 use crate::judge::export::{
     INTEGER_TOLERANCE, OnnxStorage, SparseDifference, TOLERANCE, compare_sparse, sparse_onnx,
 };
-use crate::learn::metrics::{RangeTestStep, range_test};
+use crate::learn::run::metrics::{RangeTestStep, range_test};
 use crate::learn::sparse::{
     self, InitialWeights, SampleStream, SparseCheckpoint, SparseGames, SparseLearner, SparseModel,
     SparseOverfitPoint, SparseRun, SparseSamples, StreamCursor, StreamSizes, choose, run_of,

@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::Args;
 
 use crate::config::TrainConfig;
-use crate::learn::metrics::RangeTestStep;
+use crate::learn::run::metrics::RangeTestStep;
 use crate::play::rl::LoopLearner;
 
 /// Not in this build: it needs libtorch

@@ -1,12 +1,6 @@
-//! Training runs.
+//! Training: one run for every learner, and the learners.
 
-/// What training runs report: measures, calibration, `metrics.jsonl`, TensorBoard events, progress.
-pub mod metrics;
-/// Networks of the family `sparse`: training and files, in plain Rust.
+pub mod run;
 pub mod sparse;
-/// The network families, in libtorch.
 #[cfg(feature = "libtorch")]
-pub mod model;
-/// Losses, optimiser, schedule, checkpoints, metrics: the training run.
-#[cfg(feature = "libtorch")]
-pub mod train;
+pub mod torch;

@@ -5,7 +5,7 @@ use tch::Device;
 
 use crate::cli::setting_args::{DeviceChoice, SettingArgs};
 use crate::config::TrainConfig;
-use crate::learn::train::keep_freed_memory;
+use crate::learn::torch::keep_freed_memory;
 
 impl DeviceChoice {
     /// The device.

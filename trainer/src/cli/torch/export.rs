@@ -5,7 +5,7 @@ use anyhow::{Result, ensure};
 use crate::base::files::make_folder_of;
 use crate::cli::export::ExportArgs;
 use crate::judge::export::{network, onnx, unrolled, write_network};
-use crate::learn::train::{Checkpoint, checkpoint};
+use crate::learn::torch::{Checkpoint, checkpoint};
 
 /// Exports a checkpoint.
 ///

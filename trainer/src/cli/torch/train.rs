@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use crate::base::files::make_folder;
 use crate::cli::train::TrainArgs;
 use crate::config::TrainConfig;
-use crate::learn::train::{Run, Sources, TrainEnd, batch_number, checkpoint, earlier_task};
+use crate::learn::torch::{Run, Sources, TrainEnd, batch_number, checkpoint, earlier_task};
 
 /// Trains.
 ///

@@ -8,8 +8,8 @@ use crate::cli::lr_finder::LrFinderArgs;
 use crate::cli::overfit::OverfitArgs;
 use crate::cli::trial::TrialArgs;
 use crate::config::TrainConfig;
-use crate::learn::metrics::RangeTestStep;
-use crate::learn::train::{OverfitPoint, Sources, distinct_positions, range_test};
+use crate::learn::run::metrics::RangeTestStep;
+use crate::learn::torch::{OverfitPoint, Sources, distinct_positions, range_test};
 
 impl TrialArgs {
     /// Reads the configuration and its games, and selects the device.
@@ -38,7 +38,7 @@ pub fn overfit(args: &OverfitArgs) -> Result<String> {
         progress.set_position(point.step);
         progress.suspend(|| say!("{point}"));
     };
-    let last = crate::learn::train::overfit(&config, device, &batch, args.steps, args.loss, &curve)?;
+    let last = crate::learn::torch::overfit(&config, device, &batch, args.steps, args.loss, &curve)?;
     progress.finish_and_clear();
     match last.advice(&config, args.loss) {
         None => Ok(format!("overfitted in {} steps: this configuration can learn", last.step)),

@@ -6,7 +6,7 @@ use engine::nets::onnx::Network;
 
 use crate::cli::verify::VerifyArgs;
 use crate::judge::export::{OutputDifference, TOLERANCE, compare, network};
-use crate::learn::train::Checkpoint;
+use crate::learn::torch::Checkpoint;
 
 /// Compares a network in ONNX Runtime with its checkpoint in libtorch, and prints the largest differences.
 ///

@@ -214,7 +214,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::config::TrainConfig;
     use crate::judge::export::onnx;
-    use crate::learn::model::{Net, Weights};
+    use crate::learn::torch::families::{Net, Weights};
     use tch::{Device, Kind};
 
     /// A network file and its weights.

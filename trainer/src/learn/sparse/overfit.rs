@@ -7,7 +7,7 @@ use super::network::SparseModel;
 use super::pass::SparsePass;
 use super::samples::SparseBatch;
 use crate::config::SparseTrainConfig;
-use crate::learn::metrics::Measures;
+use crate::learn::run::metrics::Measures;
 
 /// The top-1 accuracy that counts as overfitted.
 const TOP1: f64 = 0.99;

@@ -18,7 +18,7 @@ use super::validation::validate;
 use crate::base::files::{make_folder, write_file};
 use crate::config::SparseTrainConfig;
 use crate::data::samples::Phase;
-use crate::learn::metrics::{ReportedProgress, Reporter, TrainReport, TrainSummary};
+use crate::learn::run::metrics::{ReportedProgress, Reporter, TrainReport, TrainSummary};
 
 /// Steps between updates of the averaged weights.
 const AVERAGE_EVERY: u64 = 16;

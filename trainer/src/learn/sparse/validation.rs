@@ -6,7 +6,7 @@ use super::network::SparseModel;
 use super::pass::{SparsePass, SparseTally};
 use super::samples::SparseSamples;
 use super::sources::HeldOutSamples;
-use crate::learn::metrics::{CalibrationTally, Measures, Validation, Validations};
+use crate::learn::run::metrics::{CalibrationTally, Measures, Validation, Validations};
 
 /// Positions that are evaluated at once.
 const BATCH: usize = 4096;

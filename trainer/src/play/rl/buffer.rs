@@ -219,7 +219,7 @@ mod tests {
     #[cfg(feature = "libtorch")]
     use crate::data::record::{FLAG_SELF_PLAY, GameRecord, SearchRecord};
     #[cfg(feature = "libtorch")]
-    use crate::learn::train::Sources;
+    use crate::learn::torch::Sources;
     #[cfg(feature = "libtorch")]
     use crate::play::rl::torch::add_to;
     #[cfg(feature = "libtorch")]

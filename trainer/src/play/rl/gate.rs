@@ -11,7 +11,7 @@ use crate::config::{ArenaRules, Sprt};
 use crate::data::record::{RngStream, stream_rng};
 use crate::data::samples::Phase;
 use crate::judge::evaluate::{self, CATEGORIES, JudgedNetwork, canaries};
-use crate::learn::metrics::{Validation, Validations};
+use crate::learn::run::metrics::{Validation, Validations};
 use crate::play::arena::{MatchResults, SprtDecision};
 
 /// Why an opponent is played.
@@ -183,7 +183,7 @@ pub fn failed_canaries(mut players: [JudgedNetwork; 2]) -> Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learn::metrics::Measures;
+    use crate::learn::run::metrics::Measures;
 
     fn results(pairs: [u64; 5]) -> MatchResults {
         MatchResults { pairs, ..MatchResults::default() }

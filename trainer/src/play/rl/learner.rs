@@ -13,7 +13,7 @@ use super::run_log::RunLog;
 use crate::base::network::Backend;
 use crate::config::RlConfig;
 use crate::judge::evaluate::JudgedNetwork;
-use crate::learn::metrics::{PolicyDivergence, TrainSummary, Validations};
+use crate::learn::run::metrics::{PolicyDivergence, TrainSummary, Validations};
 
 /// What a learner sees of its run.
 pub struct LoopContext<'a> {

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::base::files::write_file;
-use crate::learn::metrics::Events;
+use crate::learn::run::metrics::Events;
 use crate::play::arena::MatchResults;
 
 /// The log of a run.

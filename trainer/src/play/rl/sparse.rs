@@ -18,7 +18,7 @@ use crate::config::{RateDecay, RlConfig, SparseTrainConfig, worker_count};
 use crate::data::record::Split;
 use crate::judge::evaluate::JudgedNetwork;
 use crate::judge::export::{OnnxStorage, sparse_onnx};
-use crate::learn::metrics::{PolicyDivergence, Validations};
+use crate::learn::run::metrics::{PolicyDivergence, Validations};
 use crate::learn::sparse::{
     GameStore, InitialWeights, LossNotFinite, SampleSource, SparseCheckpoint, SparseGames, SparseModel,
     SparseRecipe, SparseRun, SparseSamples, choose, divergence, validate,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::buffer::ReplayBuffer;
 use super::escalation::Escalation;
 use crate::base::files::write_file;
-use crate::learn::metrics::PolicyDivergence;
+use crate::learn::run::metrics::PolicyDivergence;
 use crate::play::arena::{HeadToHead, MatchResults};
 use crate::play::selfplay::is_others;
 

@@ -2,8 +2,8 @@
 
 use super::writer::LayerWriter;
 use crate::judge::export::graph::GraphValue;
-use crate::learn::model::linear::LinearNet;
-use crate::learn::model::mlp::Mlp;
+use crate::learn::torch::families::linear::LinearNet;
+use crate::learn::torch::families::mlp::Mlp;
 
 /// Adds the linear network; returns its policy logits.
 pub fn matrix(writer: &mut LayerWriter<'_>, net: &LinearNet, input: &GraphValue) -> GraphValue {

@@ -9,8 +9,8 @@ use super::{dense, golden, resnet, trm};
 use crate::config::{ModelConfig, TrainConfig};
 use crate::judge::export::card::{CardFields, card};
 use crate::judge::export::graph::GraphBuilder;
-use crate::learn::model::{Body, Net, Weights};
-use crate::learn::train::Checkpoint;
+use crate::learn::torch::Checkpoint;
+use crate::learn::torch::families::{Body, Net, Weights};
 
 /// The bytes of a network file called `name`.
 ///

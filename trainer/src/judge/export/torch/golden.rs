@@ -5,7 +5,7 @@ use engine::nets::eval::Golden;
 use tch::{Kind, Tensor};
 
 use crate::judge::export::golden::{golden_games, outputs_of_logits};
-use crate::learn::model::{Net, Weights};
+use crate::learn::torch::families::{Net, Weights};
 
 /// The golden outputs of `net` in fp32.
 pub fn golden_outputs(net: &Net, weights: &Weights) -> Vec<Golden> {

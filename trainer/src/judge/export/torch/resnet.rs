@@ -3,8 +3,8 @@
 use super::writer::LayerWriter;
 use crate::config::model::resnet::ValueHead;
 use crate::judge::export::graph::GraphValue;
-use crate::learn::model::resnet::{PolicyHeadLayers, ResidualBlock, Resnet, SCALAR_WDL};
-use crate::learn::model::{Attention, ConvNorm, EPSILON, Linear, NormDetail, SqueezeExcitation};
+use crate::learn::torch::families::resnet::{PolicyHeadLayers, ResidualBlock, Resnet, SCALAR_WDL};
+use crate::learn::torch::families::{Attention, ConvNorm, EPSILON, Linear, NormDetail, SqueezeExcitation};
 
 /// Adds `net`; returns its policy logits and its WDL logits.
 pub fn write(writer: &mut LayerWriter<'_>, net: &Resnet, input: &GraphValue) -> [GraphValue; 2] {

@@ -12,8 +12,8 @@ use super::{network, onnx};
 use crate::base::network::Backend;
 use crate::config::TrainConfig;
 use crate::data::record::INITIAL_FEN;
-use crate::learn::model::{Net, Torch, Weights};
-use crate::learn::train::Checkpoint;
+use crate::learn::torch::Checkpoint;
+use crate::learn::torch::families::{Net, Torch, Weights};
 
 /// White and Black to move, with and without history: castling on both sides, promotions, en passant, a repetition,
 /// a check, the fifty-move limit, castling in Chess960.

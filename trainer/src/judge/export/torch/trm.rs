@@ -2,7 +2,7 @@
 
 use super::writer::LayerWriter;
 use crate::judge::export::graph::GraphValue;
-use crate::learn::model::trm::{PLANES, SQUARES, TransformerLayer, Trm};
+use crate::learn::torch::families::trm::{PLANES, SQUARES, TransformerLayer, Trm};
 
 /// The state passed from one recursion step to the next.
 struct RecurrentState {

@@ -6,7 +6,7 @@ use engine::nets::onnx::Network;
 
 use super::golden::logits;
 use crate::judge::export::golden::softmax;
-use crate::learn::model::{Net, Weights};
+use crate::learn::torch::families::{Net, Weights};
 
 /// Positions per batch.
 const BATCH: usize = 32;

@@ -6,8 +6,8 @@ use tch::Tensor;
 
 use crate::config::model::resnet::Activation;
 use crate::judge::export::graph::{GraphBuilder, GraphValue};
-use crate::learn::model::params::ParamId;
-use crate::learn::model::{Attention, Convolution, EPSILON, LayerNorm, Linear, Weights};
+use crate::learn::torch::families::params::ParamId;
+use crate::learn::torch::families::{Attention, Convolution, EPSILON, LayerNorm, Linear, Weights};
 
 /// Adds a network's layers to a graph, with their weights in fp32.
 pub struct LayerWriter<'a> {

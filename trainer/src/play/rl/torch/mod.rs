@@ -17,8 +17,8 @@ use super::state::START;
 use crate::config::{RlConfig, TrainConfig};
 use crate::judge::evaluate::JudgedNetwork;
 use crate::judge::export::network;
-use crate::learn::metrics::Validations;
-use crate::learn::train::{Checkpoint, Learner, Sources, checkpoint, validate};
+use crate::learn::run::metrics::Validations;
+use crate::learn::torch::{Checkpoint, Learner, Sources, checkpoint, validate};
 
 #[cfg(test)]
 pub(super) use train::add_to;

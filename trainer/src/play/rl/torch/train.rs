@@ -10,10 +10,10 @@ use super::TorchLoop;
 use crate::config::{RlConfig, Schedule, TrainConfig};
 use crate::data::loader::{Corpus, CorpusBuilder};
 use crate::data::record::Split;
-use crate::learn::model::Weights;
-use crate::learn::train::regularise::{ElasticPenalty, Reference};
-use crate::learn::train::{
-    self, Checkpoint, Learner, Run, Sources, TrainError, batch_number, checkpoint, earlier_task,
+use crate::learn::torch::families::Weights;
+use crate::learn::torch::regularise::{ElasticPenalty, Reference};
+use crate::learn::torch::{
+    Checkpoint, Learner, Run, Sources, TrainEnd, TrainError, batch_number, checkpoint, earlier_task,
 };
 use crate::play::rl::buffer::ReplayBuffer;
 use crate::play::rl::learner::{LearntNetwork, LoopContext, LoopGames, TrainOutcome, TrainTask};
@@ -85,8 +85,8 @@ impl TorchLoop {
         let stop = context.stop;
         let trained = run.train_from(from, &mut feed, &held_out, &|_| stop.load(Ordering::Relaxed));
         let summary = match trained {
-            Ok((train::TrainEnd::Finished, summary)) => summary,
-            Ok((train::TrainEnd::Stopped, _)) => return Ok(TrainOutcome::Stopped),
+            Ok((TrainEnd::Finished, summary)) => summary,
+            Ok((TrainEnd::Stopped, _)) => return Ok(TrainOutcome::Stopped),
             // A network whose weights are not finite needs no test.
             Err(why @ TrainError::NotFinite(_)) => return Ok(TrainOutcome::NotFinite(why.to_string())),
             Err(why) => return Err(anyhow::Error::msg(why)),

@@ -12,7 +12,7 @@ use crate::data::record::GameRecord;
 use crate::judge::export::golden::with_golden_outputs;
 use crate::judge::export::proto::ModelProto;
 use crate::judge::export::torch::onnx;
-use crate::learn::model::{Net, Weights};
+use crate::learn::torch::families::{Net, Weights};
 
 /// Configuration of a small residual network.
 pub const RESNET: &str = r#"{"model": {"filters": 16, "blocks": 2}}"#;

@@ -77,7 +77,7 @@ fn mean(sum: f64, count: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learn::metrics::Measures;
+    use crate::learn::run::metrics::Measures;
 
     #[test]
     fn reports_are_averaged_and_skipped_steps_summed() {

@@ -348,7 +348,7 @@ mod tests {
         )
         .unwrap();
         let run_folder = folder.path().join("run");
-        let mut run = crate::learn::train::Run::start(&run_folder, &config, tch::Device::Cpu, None).unwrap();
+        let mut run = crate::learn::torch::Run::start(&run_folder, &config, tch::Device::Cpu, None).unwrap();
         run.set_sources(&few);
         let mut batch = few.feed(&config, 0).unwrap().next_batch().unwrap();
         batch.tactical.fill(true);

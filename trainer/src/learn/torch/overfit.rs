@@ -10,7 +10,7 @@ use super::learner::Learner;
 use super::validation::{HeldOut, validate};
 use crate::config::TrainConfig;
 use crate::data::loader::Batch;
-use crate::learn::metrics::{Measures, TrainReport};
+use crate::learn::run::metrics::{Measures, TrainReport};
 
 /// The top-1 accuracy that counts as overfitted.
 const TOP1: f64 = 0.99;

@@ -1,8 +1,8 @@
 //! Loss functions and accuracy.
 
 use crate::config::TrainConfig;
-use crate::learn::model::Output;
-use crate::learn::model::{DeviceBatch, DeviceShares, DeviceTeacherTargets};
+use crate::learn::torch::families::Output;
+use crate::learn::torch::families::{DeviceBatch, DeviceShares, DeviceTeacherTargets};
 use tch::{Kind, Tensor};
 
 /// The logit of illegal moves: far below any other, but finite.

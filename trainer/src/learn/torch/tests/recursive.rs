@@ -3,9 +3,9 @@
 use crate::config::TrainConfig;
 use crate::config::model::trm;
 use crate::data::loader::Batch;
-use crate::learn::train::learner::Learner;
-use crate::learn::train::overfit::overfit;
-use crate::learn::train::tests::{held_out_game, opera_game_batch};
+use crate::learn::torch::learner::Learner;
+use crate::learn::torch::overfit::overfit;
+use crate::learn::torch::tests::{held_out_game, opera_game_batch};
 use tch::Device;
 
 /// The positions of one game as a batch for the recursive model.

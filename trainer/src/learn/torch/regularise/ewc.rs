@@ -3,8 +3,8 @@
 
 use crate::config::TrainConfig;
 use crate::data::loader::Batch;
-use crate::learn::model::{Expander, Net, Weights};
-use crate::learn::train::loss;
+use crate::learn::torch::families::{Expander, Net, Weights};
+use crate::learn::torch::loss;
 use tch::{Kind, Tensor};
 
 /// The earlier weights and the importance of each.

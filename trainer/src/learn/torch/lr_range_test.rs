@@ -6,7 +6,7 @@ use tch::Device;
 use super::feed::Feed;
 use super::learner::Learner;
 use crate::config::TrainConfig;
-use crate::learn::metrics::{self, RangeTestStep};
+use crate::learn::run::metrics::{self, RangeTestStep};
 
 /// [`metrics::range_test`] of a configuration.
 ///

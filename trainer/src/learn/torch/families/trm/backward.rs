@@ -6,9 +6,9 @@
 //! the first and passes the gradients of each group's initial `y` and `z` to the previous group. Dropout uses the same
 //! random numbers both times, so the gradient equals that of a single pass up to the order of summation.
 
-use crate::learn::model::layers::ForwardPass;
-use crate::learn::model::params::Weights;
-use crate::learn::model::trm::{StepAnswer, StepState, Trm};
+use crate::learn::torch::families::layers::ForwardPass;
+use crate::learn::torch::families::params::Weights;
+use crate::learn::torch::families::trm::{StepAnswer, StepState, Trm};
 use tch::Tensor;
 
 impl StepState {

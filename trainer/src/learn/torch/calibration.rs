@@ -2,7 +2,7 @@
 
 use tch::{Device, Kind, Tensor};
 
-use crate::learn::metrics::{BINS, Calibration, diagram};
+use crate::learn::run::metrics::{BINS, Calibration, diagram};
 
 /// The number of bins as libtorch takes it.
 const COUNT: i64 = BINS as i64;
@@ -49,7 +49,7 @@ fn with_score(wdl: &Tensor) -> Tensor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learn::metrics::Bin;
+    use crate::learn::run::metrics::Bin;
 
     #[test]
     fn predictions_are_compared_with_outcomes_by_bin() {

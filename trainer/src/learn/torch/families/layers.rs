@@ -322,7 +322,7 @@ impl Attention {
 mod tests {
     use super::*;
     use crate::config::ModelConfig;
-    use crate::learn::model::net::Net;
+    use crate::learn::torch::families::net::Net;
     use tch::Device;
 
     /// The largest distance of `tensor` from multiples of `step`, in steps.

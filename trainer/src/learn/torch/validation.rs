@@ -6,8 +6,8 @@ use super::loss::StepLosses;
 use crate::config::TrainConfig;
 use crate::data::loader::Batch;
 use crate::data::samples::Phase;
-use crate::learn::metrics::{Measures, StepMeasures, Validation, Validations};
-use crate::learn::model::{DeviceBatch, Expander, Net, Output, Weights};
+use crate::learn::run::metrics::{Measures, StepMeasures, Validation, Validations};
+use crate::learn::torch::families::{DeviceBatch, Expander, Net, Output, Weights};
 use engine::nets::eval::ValueScheme;
 use tch::{Kind, Tensor};
 

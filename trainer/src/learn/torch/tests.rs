@@ -18,10 +18,10 @@ use crate::config::model::ResnetConfig;
 use crate::config::{Precision, Schedule};
 use crate::data::loader::{Batch, Origin};
 use crate::data::samples::Phase;
-use crate::learn::metrics::{LrSuggestion, Validation};
-use crate::learn::model::Net;
-use crate::learn::train::regularise::ewc::ElasticPenalty;
-use crate::learn::train::regularise::reference::Reference;
+use crate::learn::run::metrics::{LrSuggestion, Validation};
+use crate::learn::torch::families::Net;
+use crate::learn::torch::regularise::ewc::ElasticPenalty;
+use crate::learn::torch::regularise::reference::Reference;
 use anyhow::Result;
 use engine::chess::position::Game;
 use engine::nets::eval::Schemes;
@@ -222,7 +222,7 @@ fn a_change_of_the_flat_tensor_changes_the_answers() {
     let net = Net::new(&config.model).unwrap();
     let planes = some_planes(2);
     for kind in [Kind::Float, Kind::BFloat16] {
-        let mut weights = crate::learn::model::Weights::new(net.layout(), Device::Cpu, kind, 1);
+        let mut weights = crate::learn::torch::families::Weights::new(net.layout(), Device::Cpu, kind, 1);
         let before = net.forward(&weights, &planes, false);
         _ = tch::no_grad(|| weights.flat.g_mul_scalar_(1.5));
         weights.refresh();

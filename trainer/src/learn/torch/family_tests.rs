@@ -6,7 +6,7 @@ use super::loss;
 use super::tests::{held_out_game, opera_game_batch};
 use crate::config::TrainConfig;
 use crate::data::loader::{Batch, Origin};
-use crate::learn::model::Expander;
+use crate::learn::torch::families::Expander;
 use anyhow::Result;
 use engine::nets::eval::ValueScheme;
 use tch::{Device, Kind, Tensor};

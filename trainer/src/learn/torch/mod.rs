@@ -1,5 +1,7 @@
 //! Training: losses, optimisers, schedules, checkpoints and metrics.
 
+/// The network families.
+pub mod families;
 /// The source of batches.
 pub mod feed;
 /// Loss functions and accuracy.

@@ -12,10 +12,10 @@ use super::validation;
 use super::validation::HeldOut;
 use crate::config::TrainConfig;
 use crate::data::loader::Batch;
-use crate::learn::metrics::{Measures, TrainReport, Validations};
-use crate::learn::model::{DeviceBatch, Expander, Net, Weights};
-use crate::learn::train::regularise::ewc::ElasticPenalty;
-use crate::learn::train::regularise::reference::{PolicyDivergenceSums, Reference};
+use crate::learn::run::metrics::{Measures, TrainReport, Validations};
+use crate::learn::torch::families::{DeviceBatch, Expander, Net, Weights};
+use crate::learn::torch::regularise::ewc::ElasticPenalty;
+use crate::learn::torch::regularise::reference::{PolicyDivergenceSums, Reference};
 
 /// A network in training.
 pub struct Learner {

@@ -1,9 +1,9 @@
 //! Tests of the recursive model.
 
 use crate::config::model::TrmConfig;
-use crate::learn::model::layers::ForwardPass;
-use crate::learn::model::params::{ParamLayout, Weights};
-use crate::learn::model::trm::{StepAnswer, Trm};
+use crate::learn::torch::families::layers::ForwardPass;
+use crate::learn::torch::families::params::{ParamLayout, Weights};
+use crate::learn::torch::families::trm::{StepAnswer, Trm};
 use engine::chess::position::Game;
 use engine::nets::encoding::Input;
 use tch::{Device, Kind, Tensor};

@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 
 use super::sources::Sources;
 use crate::config::{TeacherConfig, TrainConfig};
-use crate::learn::model::{Net, Weights};
-use crate::learn::train::regularise::ElasticPenalty;
+use crate::learn::torch::families::{Net, Weights};
+use crate::learn::torch::regularise::ElasticPenalty;
 
 /// The penalty of elastic weight consolidation around `weights`, whose importance is measured on the games of
 /// `ewc.sources`; a temporary copy of these goes to `folder`.

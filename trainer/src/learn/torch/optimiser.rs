@@ -3,8 +3,8 @@
 
 use crate::config::OptimiserKind;
 use crate::config::TrainConfig;
-use crate::learn::model::Weights;
-use crate::learn::model::params::Class;
+use crate::learn::torch::families::Weights;
+use crate::learn::torch::families::params::Class;
 use tch::{Device, Kind, Tensor};
 
 /// Parameters that are updated at a time on a CPU: four arrays of so many fp32 numbers fit into a core's second cache.
@@ -161,8 +161,8 @@ impl Optimiser {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learn::model::ParamLayout;
-    use crate::learn::model::params::Init;
+    use crate::learn::torch::families::ParamLayout;
+    use crate::learn::torch::families::params::Init;
 
     fn two_parameters() -> Weights {
         let mut layout = ParamLayout::default();

@@ -16,10 +16,10 @@ use tch::{Device, Kind, Tensor};
 use super::learner::Learner;
 pub use crate::base::files::write_file;
 use crate::config::TrainConfig;
-use crate::learn::metrics::{ReportedProgress, TrainSummary};
-use crate::learn::model::{ParamLayout, Weights};
-use crate::learn::train::regularise::ewc::ElasticPenalty;
-use crate::learn::train::regularise::tactical_replay::HardPositions;
+use crate::learn::run::metrics::{ReportedProgress, TrainSummary};
+use crate::learn::torch::families::{ParamLayout, Weights};
+use crate::learn::torch::regularise::ewc::ElasticPenalty;
+use crate::learn::torch::regularise::tactical_replay::HardPositions;
 
 const FORMAT: &str = "philidor-checkpoint/1";
 

@@ -2,10 +2,10 @@
 
 use crate::config::ReferenceConfig;
 use crate::data::loader::Batch;
-use crate::learn::metrics::PolicyDivergence;
-use crate::learn::model::{DeviceBatch, Expander};
-use crate::learn::model::{Net, Weights};
-use crate::learn::train::loss::ILLEGAL;
+use crate::learn::run::metrics::PolicyDivergence;
+use crate::learn::torch::families::{DeviceBatch, Expander};
+use crate::learn::torch::families::{Net, Weights};
+use crate::learn::torch::loss::ILLEGAL;
 use tch::{Device, Kind, Tensor};
 
 /// The reference network and the weight of the penalty.

@@ -19,7 +19,7 @@ use crate::base::files::make_folder;
 use crate::config::{Schedule, TrainConfig};
 use crate::data::loader::Batch;
 use crate::data::samples::Phase;
-use crate::learn::metrics::{Reporter, TrainSummary};
+use crate::learn::run::metrics::{Reporter, TrainSummary};
 
 /// Maximal number of steps that are not finite, over consecutive reports in which at least half are not.
 const SKIPS: u64 = 10;

@@ -1,0 +1,143 @@
+//! One program at a time in a folder or on an output.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+/// A lock file that names the process that holds it. It goes when this is dropped.
+///
+/// A lock left by a process that died is taken over: the system releases the file's lock with the process. One of
+/// another host cannot be judged from here and is respected.
+#[derive(Debug)]
+pub struct Lock {
+    path: PathBuf,
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock `path`.
+    ///
+    /// # Errors
+    /// Another process holds it, or may hold it on another host; the message names both.
+    pub fn take(path: &Path) -> Result<Lock> {
+        let cannot = || format!("cannot lock {}", path.display());
+        loop {
+            let mut file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(path)
+                .with_context(cannot)?;
+            let held = match file.try_lock() {
+                Ok(()) => false,
+                Err(TryLockError::WouldBlock) => true,
+                // A file system without locks: the process id decides alone.
+                Err(TryLockError::Error(_)) => false,
+            };
+            let mut holder = String::new();
+            file.read_to_string(&mut holder).with_context(cannot)?;
+            refuse(path, holder.trim(), held)?;
+            if is_gone(path, &file) {
+                continue;
+            }
+            file.set_len(0).and_then(|()| file.rewind()).with_context(cannot)?;
+            writeln!(file, "process {} on {}", std::process::id(), host()).with_context(cannot)?;
+            return Ok(Lock { path: path.to_owned(), _file: file });
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Fails if `holder`, the text of the lock, is a process that lives.
+fn refuse(path: &Path, holder: &str, held: bool) -> Result<()> {
+    let place = path.parent().unwrap_or(path).display();
+    let parsed = holder.strip_prefix("process ").and_then(|text| text.split_once(" on "));
+    let (process, of) = parsed.unwrap_or(("", ""));
+    if held {
+        let who = if holder.is_empty() { "another process" } else { holder };
+        bail!("{place} is in use by {who}: wait for it, stop it, or use another folder");
+    }
+    if !of.is_empty() && of != host() {
+        bail!(
+            "{place} is in use by {holder}, another machine: wait for it; if it no longer runs, remove {}",
+            path.display()
+        );
+    }
+    if process.parse().is_ok_and(|id: u32| id != std::process::id() && lives(id)) && !can_lock(path) {
+        bail!("{place} is in use by {holder}: wait for it, stop it, or use another folder");
+    }
+    Ok(())
+}
+
+/// Whether the file system supports locks: then a lock that could be taken was stale, whoever has its number now.
+fn can_lock(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| !matches!(file.try_lock(), Err(TryLockError::Error(_))))
+}
+
+/// Whether the file was removed, or replaced, between opening and locking it.
+#[cfg(unix)]
+fn is_gone(path: &Path, file: &File) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let inode = |metadata: std::io::Result<std::fs::Metadata>| metadata.ok().map(|data| (data.dev(), data.ino()));
+    inode(path.metadata()) != inode(file.metadata())
+}
+
+#[cfg(not(unix))]
+fn is_gone(path: &Path, _: &File) -> bool {
+    !path.exists()
+}
+
+fn lives(process: u32) -> bool {
+    Path::new("/proc/self").exists() && Path::new(&format!("/proc/{process}")).exists()
+}
+
+/// The machine's name, from the system, or else the shell.
+fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").or_else(|_| std::fs::read_to_string("/etc/hostname"));
+    let name = name.ok().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+    name.or_else(|| std::env::var("HOSTNAME").ok()).unwrap_or_else(|| "this machine".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_holds_it_at_a_time_and_a_stale_one_is_taken_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let first = Lock::take(&path).unwrap();
+        let error = Lock::take(&path).unwrap_err().to_string();
+        let me = format!("is in use by process {} on {}", std::process::id(), host());
+        assert!(error.contains(&me), "{error}");
+        drop(first);
+        assert!(!path.exists());
+        // Of a process that died: nobody holds the file.
+        std::fs::write(&path, format!("process 4194305 on {}\n", host())).unwrap();
+        drop(Lock::take(&path).unwrap());
+        // Killed before it wrote its name.
+        std::fs::write(&path, "").unwrap();
+        drop(Lock::take(&path).unwrap());
+        // Its number was given to another process since.
+        std::fs::write(&path, format!("process 1 on {}\n", host())).unwrap();
+        drop(Lock::take(&path).unwrap());
+    }
+
+    #[test]
+    fn a_lock_of_another_machine_is_respected() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        std::fs::write(&path, "process 7 on somewhere-else\n").unwrap();
+        let error = Lock::take(&path).unwrap_err().to_string();
+        assert!(error.contains("process 7 on somewhere-else") && error.contains("remove "), "{error}");
+        assert!(path.exists());
+    }
+}

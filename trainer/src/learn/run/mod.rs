@@ -1,0 +1,3 @@
+//! A training run, whatever learns in it.
+
+pub mod metrics;
