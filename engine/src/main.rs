@@ -4,14 +4,18 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use engine::apps::cli::{self, Arguments};
+use engine::base::interrupt;
+use engine::base::output::CommandOutput;
 
 fn main() -> ExitCode {
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn")).init();
-    match cli::run(Arguments::parse(), &mut std::io::stdout()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("philidor: {error}");
-            ExitCode::FAILURE
-        }
+    let mut out = CommandOutput::new(std::io::stdout());
+    let result = cli::run(Arguments::parse(), &mut out);
+    let done = result.is_ok() || out.is_closed();
+    if let Err(error) = result
+        && !done
+    {
+        eprintln!("philidor: {error}");
     }
+    interrupt::exit_code(done)
 }

@@ -202,3 +202,92 @@ fn onnx_runtime_leaves_nothing_in_the_home_folder() {
     assert_eq!(std::fs::read_dir(&home).unwrap().count(), 0);
     std::fs::remove_dir_all(&home).unwrap();
 }
+
+/// What commands print may be more than their reader wants: `philidor perft 3 | head -1`.
+#[test]
+fn a_reader_that_leaves_ends_a_command_quietly() {
+    let game = std::env::temp_dir().join(format!("philidor-pipe-{}.pgn", std::process::id()));
+    std::fs::write(&game, "1. e4 e5 *\n").unwrap();
+    let game = game.to_str().unwrap();
+    for arguments in [
+        &["bench", "--visits", "10"][..],
+        &["perft", "3"],
+        &["net", "list"],
+        &["net", "check"],
+        &["options"],
+        &["encode", "--scheme", "az4672/1"],
+        &["--version"],
+        &["review", game, "--nodes", "5"],
+    ] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_philidor"))
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program runs");
+        drop(child.stdout.take());
+        let Output { status, stderr, .. } = child.wait_with_output().expect("it ends");
+        let stderr = String::from_utf8_lossy(&stderr);
+        assert!(status.success() && !stderr.to_lowercase().contains("pipe"), "{arguments:?}: {stderr}");
+    }
+    for end in ["pgn", "review.pgn", "review.html"] {
+        let _ = std::fs::remove_file(std::path::Path::new(game).with_extension(end));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn answers_that_cannot_be_written_are_a_failure() {
+    for (arguments, input) in [
+        (&["perft", "2"][..], ""),
+        (&["options"], ""),
+        (&["analyse"], "{\"id\": 1, \"nodes\": 10}\n"),
+        (&[], "uci\n"),
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux has it");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_philidor"))
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(full)
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program runs");
+        // It may have ended before it has read all.
+        let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+        let Output { status, stderr, .. } = child.wait_with_output().expect("it ends");
+        let stderr = String::from_utf8_lossy(&stderr);
+        assert_eq!(status.code(), Some(1), "{arguments:?}: {stderr}");
+        assert!(stderr.contains("No space left"), "{arguments:?}: {stderr}");
+    }
+    let refused = philidor(&["manual", "/proc/x"]);
+    let stderr = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(1) && stderr.contains("/proc/x"), "{stderr}");
+}
+
+/// Ctrl-C and `kill` end a command in the same way, and its exit code says which it was.
+#[cfg(unix)]
+#[test]
+fn signals_end_a_command_cleanly() {
+    use std::io::{BufRead, BufReader, Read};
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_philidor"))
+            .args(["play", "--nodes", "10", "--threads", "1", "--hash", "16", "--board", "ascii"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program runs");
+        let mut input = child.stdin.take().expect("a pipe");
+        input.write_all(b"e4\n").expect("lines are read");
+        let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut shown = String::new();
+        while !shown.contains("1...") {
+            assert!(stdout.read_line(&mut shown).expect("text") > 0, "{shown}");
+        }
+        let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
+        assert!(sent.expect("kill is there").success());
+        stdout.read_to_string(&mut shown).expect("text");
+        assert_eq!(child.wait().expect("it ends").code(), Some(code), "{shown}");
+        assert!(shown.contains("1. e4"), "the game is printed, since no file was named: {shown}");
+        drop(input);
+    }
+}

@@ -73,11 +73,8 @@ fn main() -> ExitCode {
         Command::Rl(args) => args.run(),
         Command::Work(args) => args.run(),
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error:#}");
-            ExitCode::FAILURE
-        }
+    if let Err(error) = &done {
+        eprintln!("{error:#}");
     }
+    engine::base::interrupt::exit_code(done.is_ok())
 }

@@ -1,5 +1,7 @@
 //! The programs made of the floors below.
 
+/// Lines in and out: the threads that read stdin and write stdout.
+pub mod io;
 /// The UCI protocol: commands, options, the session with a GUI.
 pub mod uci;
 /// UCI engines in child processes.

@@ -1,21 +1,37 @@
-//! Ctrl-C: the first ends a command cleanly, the second at once.
+//! Ctrl-C and SIGTERM: the first signal ends a command cleanly, the second at once.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 
-/// A flag that the first Ctrl-C sets. The second ends the program at once: files are written under temporary names and
-/// renamed, so none is left incomplete.
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+/// The exit code of the last signal, 128 and its number; 0 before the first.
+static CODE: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
+
+/// A flag that the first SIGINT (Ctrl-C) or SIGTERM (service managers, `timeout`, batch systems) sets. The second signal
+/// ends the program at once: files are written under temporary names and renamed, so none is left incomplete.
 ///
-/// # Errors
-///
-/// If no handler can be installed, or one is installed already.
-pub fn flag() -> Result<Arc<AtomicBool>, ctrlc::Error> {
+/// SIGHUP keeps its meaning, so that `nohup` works.
+pub fn flag() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    let set = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if set.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    })?;
+    for signal in [SIGINT, SIGTERM] {
+        let code = 128 + signal;
+        // In this order: the first signal must find the flag unset.
+        flag::register_conditional_shutdown(signal, code, Arc::clone(&stop))?;
+        flag::register_usize(signal, Arc::clone(&CODE), code.unsigned_abs() as usize)?;
+        flag::register(signal, Arc::clone(&stop))?;
+    }
     Ok(stop)
+}
+
+/// How the program ends: 130 or 143 after a signal that [`flag`] caught, else 0 if it is `done`, and 1 if it failed.
+pub fn exit_code(done: bool) -> ExitCode {
+    match CODE.load(Ordering::Relaxed) {
+        0 if done => ExitCode::SUCCESS,
+        0 => ExitCode::FAILURE,
+        code => u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from),
+    }
 }

@@ -1,10 +1,11 @@
 //! The command line of `philidor analyse`, and what it sets up.
 
+use std::io;
 use std::path::Path;
 
 use thiserror::Error;
 
-use crate::apps::uci::io::TrafficLog;
+use crate::apps::io::TrafficLog;
 use crate::apps::uci_client::name_and_value;
 use crate::nets::onnx::Device;
 use crate::setup::options::{self, OptionError};
@@ -40,9 +41,10 @@ pub enum AnalyseError {
     /// What an option names cannot be used.
     #[error("option {0}: {1}")]
     Unusable(&'static str, String),
-    /// The network cannot be used.
     #[error(transparent)]
     Network(#[from] LoadError),
+    #[error("stdout: {0}")]
+    Output(io::Error),
 }
 
 /// What a session analyses with.

@@ -23,7 +23,7 @@ use crossbeam_channel::{never, select};
 
 use self::config::{AnalyseConfig, AnalyseError};
 use self::session::AnalysisSession;
-use crate::apps::uci::io::{OutputThread, TrafficLog, read};
+use crate::apps::io::{OutputThread, TrafficLog, read};
 
 /// Answers queries until the input has ended and all of them are answered, or until the output is closed.
 ///
@@ -53,8 +53,8 @@ pub fn run(
             recv(output.closed) -> _ => break,
         }
     }
-    output.finish();
+    let written = output.finish();
     // Joining workers and closing sessions would take a tenth of a second and more.
     std::mem::forget(session);
-    Ok(())
+    written.map_err(AnalyseError::Output)
 }

@@ -8,7 +8,7 @@ use crossbeam_channel::Sender;
 
 use super::answer::{Asked, line};
 use super::request::Query;
-use crate::apps::uci::io::Writer;
+use crate::apps::io::Writer;
 use crate::chess::position::Game;
 use crate::search::{EndReason, SearchControl, SearchObserver, SearchOutcome, SearchView};
 

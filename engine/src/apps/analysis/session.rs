@@ -12,7 +12,7 @@ use super::config::AnalysisSetup;
 use super::observer::{AnswerWriter, EndedSearch};
 use super::queue::{Job, JobQueue, RunningJob};
 use super::request::{self, AnalysisRequest, Query, QueryDefaults, QueryId, RequestError};
-use crate::apps::uci::io::{InputLine, Writer};
+use crate::apps::io::{InputLine, Writer};
 use crate::search::{Limits, MultiPool, Params, SearchTask};
 use crate::setup::{Knowledge, workers};
 

@@ -7,12 +7,13 @@ use clap::Command;
 use clap_complete::{Shell, generate_to};
 
 /// Writes into `folder`, which is made if it is missing: `man1/`, a page for the program and one for each command, and
-/// `completions/`, for bash, zsh and fish.
-///
-/// # Errors
-///
-/// If a file cannot be written.
+/// `completions/`, for bash, zsh and fish. An error names the folder.
 pub fn write(command: Command, folder: &Path) -> io::Result<()> {
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", folder.display()));
+    write_into(command, folder).map_err(named)
+}
+
+fn write_into(command: Command, folder: &Path) -> io::Result<()> {
     let name = command.get_name().to_owned();
     let command = match command.get_version() {
         Some(_) => command,

@@ -122,5 +122,5 @@ pub fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Err
         Some(Command::Options) => write!(out, "{}", options::markdown())?,
         Some(Command::Manual { folder }) => manual::write(Arguments::command(), &folder)?,
     }
-    Ok(())
+    Ok(out.flush()?)
 }

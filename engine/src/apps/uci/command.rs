@@ -1,10 +1,5 @@
-//! The parser: one line of text to one typed [`Command`].
-//!
-//! shakmaty-uci parses `setoption`. It refuses words that the protocol says to skip, `position` with a Chess960 or a
-//! four-field FEN, and `go` with a negative clock or a depth above 255, and drops `ponder` beside clocks, so everything
-//! else is parsed here.
+//! The parser: one line of text to one typed [`Command`]. Keywords may be written in any case.
 
-use shakmaty_uci::UciMessage;
 use thiserror::Error;
 
 use super::go::{self, Go};
@@ -160,12 +155,30 @@ fn command(known: &str, line: &str, rest: &str) -> Result<Command, CommandError>
                 _ => None,
             })
             .ok_or_else(malformed),
-        // shakmaty-uci accepts spaces only; UCI allows any white space between words.
-        _ => match line.replace('\t', " ").parse() {
-            Ok(UciMessage::SetOption { name, value }) => Ok(Command::SetOption { name, value }),
-            _ => Err(malformed()),
-        },
+        _ => set_option(rest).ok_or_else(malformed),
     }
+}
+
+/// `name NAME [value VALUE]`. A name may have several words; a value keeps the white space inside it.
+fn set_option(rest: &str) -> Option<Command> {
+    let is_keyword = |text: &str, keyword: &str| text.eq_ignore_ascii_case(keyword);
+    let (first, mut left) = rest.split_once(char::is_whitespace)?;
+    if !is_keyword(first, "name") {
+        return None;
+    }
+    let mut name: Vec<&str> = Vec::new();
+    let mut value = None;
+    while !left.trim_start().is_empty() {
+        let (word, after) =
+            left.trim_start().split_once(char::is_whitespace).unwrap_or((left.trim_start(), ""));
+        if is_keyword(word, "value") {
+            value = Some(after.trim().to_owned());
+            break;
+        }
+        name.push(word);
+        left = after;
+    }
+    (!name.is_empty()).then(|| Command::SetOption { name: name.join(" "), value })
 }
 
 fn setup(rest: &str) -> Result<Setup, SetupError> {
@@ -234,6 +247,12 @@ mod tests {
             ("setoption name Hash value 64", setoption("Hash", Some("64"))),
             ("setoption name Move Overhead value 30", setoption("Move Overhead", Some("30"))),
             ("setoption\tname\tHash\tvalue\t64", setoption("Hash", Some("64"))),
+            ("SETOPTION NAME Move  Overhead VALUE 30", setoption("Move Overhead", Some("30"))),
+            ("SetOption Name UCI_ShowWDL Value TRUE", setoption("UCI_ShowWDL", Some("TRUE"))),
+            (
+                "setoption name WeightsFile value a  value b.onnx",
+                setoption("WeightsFile", Some("a  value b.onnx")),
+            ),
             ("setoption name Clear Hash", setoption("Clear Hash", None)),
             ("setoption name Debug Log File value", setoption("Debug Log File", Some(""))),
             (
@@ -268,6 +287,8 @@ mod tests {
             ("debug maybe", malformed("debug maybe")),
             ("setoption", malformed("setoption")),
             ("setoption Hash 3", malformed("setoption Hash 3")),
+            ("setoption name", malformed("setoption name")),
+            ("setoption name value 3", malformed("setoption name value 3")),
             ("position", CommandError::Position(SetupError::Missing)),
             ("position here", CommandError::Position(SetupError::Missing)),
             ("position fen", CommandError::Position(SetupError::NoFen)),

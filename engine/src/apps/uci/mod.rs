@@ -22,7 +22,6 @@
 
 pub mod command;
 pub mod go;
-pub mod io;
 pub mod info;
 pub mod stats;
 pub mod observer;
@@ -34,27 +33,34 @@ mod show;
 mod tree_view;
 pub mod session;
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 
 use crossbeam_channel::select;
+use thiserror::Error;
 
-use self::io::{OutputThread, TrafficLog};
 use self::session::Session;
+use crate::apps::io::{OutputThread, TrafficLog, read};
 use crate::setup::LoadError;
+
+/// Why a session ended before its `quit`.
+#[derive(Debug, Error)]
+pub enum UciError {
+    /// The network that was chosen cannot be used when `isready` or `go` needs it; with `Backend uniform` none is.
+    #[error(transparent)]
+    Network(#[from] LoadError),
+    #[error("stdout: {0}")]
+    Output(io::Error),
+}
 
 /// Runs a session until `quit`, the end of the input, or until the output is closed.
 ///
 /// A running search is then stopped and its `bestmove` written. When this returns, everything is written; workers,
 /// tree and network are left to the end of the process, which frees them at once.
-///
-/// # Errors
-///
-/// If the network that was chosen cannot be used when `isready` or `go` needs it; with `Backend uniform` none is.
-pub fn run(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> Result<(), LoadError> {
+pub fn run(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> Result<(), UciError> {
     let traffic = TrafficLog::default();
     let (writer, output) = OutputThread::start(output, traffic.clone());
-    let lines = io::read(input, traffic.clone());
+    let lines = read(input, traffic.clone());
     let mut session = Session::new(writer, traffic);
     let result = loop {
         select! {
@@ -67,8 +73,9 @@ pub fn run(input: impl Read + Send + 'static, output: impl Write + Send + 'stati
         }
     };
     session.close();
-    output.finish();
+    let written = output.finish();
     // Dropping a large tree, joining workers and closing sessions would take a tenth of a second and more.
     std::mem::forget(session);
-    result
+    result?;
+    written.map_err(UciError::Output)
 }

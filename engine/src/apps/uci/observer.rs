@@ -9,8 +9,8 @@ use crossbeam_channel::Sender;
 use shakmaty::{Color, Move};
 
 use super::info::Printer;
-use super::io::Writer;
 use super::stats;
+use crate::apps::io::Writer;
 use crate::search::time::{
     Budget, IterationStats, RoundTimes, SearchTrend, TimeParams, should_stop, visits_left,
 };

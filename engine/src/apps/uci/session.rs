@@ -10,7 +10,6 @@ use shakmaty::Move;
 
 use super::command::{self, Command, CommandError, Setup};
 use super::go::Go;
-use super::io::{InputLine, TrafficLog, Writer};
 use super::made_move::MadeMove;
 use super::observer::FinishedSearch;
 use super::overhead::OverheadTracker;
@@ -19,6 +18,7 @@ use super::running::{Activity, GoMode, RunningSearch};
 use super::show;
 use super::stats;
 use super::tree_view;
+use crate::apps::io::{InputLine, TrafficLog, Writer};
 use crate::chess::position::Game;
 use crate::search::SearchOutcome;
 use crate::setup::Knowledge;

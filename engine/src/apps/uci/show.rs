@@ -2,7 +2,7 @@
 
 use shakmaty::{Position, Rank, Square};
 
-use super::io::Writer;
+use crate::apps::io::Writer;
 use crate::chess::position::Game;
 use crate::nets::eval::Answer;
 

@@ -4,7 +4,7 @@ use crossbeam_channel::Receiver;
 use proptest::prelude::*;
 
 use super::*;
-use crate::apps::uci::io::OutputItem;
+use crate::apps::io::OutputItem;
 
 mod storm;
 
@@ -202,7 +202,7 @@ fn a_go_during_a_search_ends_that_search_first() {
 #[test]
 fn what_is_not_text_is_refused_too() {
     let mut fixture = Fixture::new();
-    for error in [super::super::io::LineError::Long, super::super::io::LineError::Encoding] {
+    for error in [crate::apps::io::LineError::Long, crate::apps::io::LineError::Encoding] {
         let before = fixture.state();
         let _ = fixture.session.line(&InputLine { at: Instant::now(), text: Err(error) });
         assert_eq!(fixture.written().len(), 1);

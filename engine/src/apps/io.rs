@@ -1,8 +1,9 @@
-//! The one reader of stdin and the one writer to stdout, each a thread of its own.
+//! Lines in and out of a program that answers other programs: one thread reads stdin, another writes stdout.
 
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::mem;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -68,7 +69,14 @@ pub fn read(input: impl Read + Send + 'static, traffic: TrafficLog) -> Receiver<
     let (sender, receiver) = unbounded();
     thread::spawn(move || {
         let mut input = BufReader::new(input);
-        while let Some(text) = next_line(&mut input) {
+        let mut is_first = true;
+        while let Some(mut text) = next_line(&mut input) {
+            // Windows' editors and shells begin a file with a byte-order mark.
+            if let (Ok(line), true) = (&mut text, mem::take(&mut is_first))
+                && line.starts_with('\u{feff}')
+            {
+                line.remove(0);
+            }
             match &text {
                 Ok(text) => traffic.note(">>", text),
                 Err(error) => traffic.note(">>", &error.to_string()),
@@ -148,9 +156,9 @@ fn one_line(text: &str) -> String {
 #[derive(Debug)]
 pub struct OutputThread {
     items: Sender<OutputItem>,
-    /// Closes when the output does.
+    /// Disconnected when nothing more can be written.
     pub closed: Receiver<()>,
-    thread: thread::JoinHandle<()>,
+    thread: thread::JoinHandle<io::Result<()>>,
 }
 
 impl OutputThread {
@@ -159,21 +167,22 @@ impl OutputThread {
         let (sender, items) = unbounded();
         let (alive, closed) = bounded(0);
         let thread = thread::spawn(move || {
-            if let Err(error) = write(output, &items, &traffic) {
-                log::info!("stdout is closed: {error}");
-            }
+            let written = write(output, &items, &traffic);
             drop(alive);
+            written
         });
         (Writer(sender.clone()), OutputThread { items: sender, closed, thread })
     }
 
-    /// Waits until everything that was sent before is written and the output is closed. [`Writer`]s may still exist;
-    /// what they send later is lost.
-    pub fn finish(self) {
+    /// Waits until everything that was sent before is written. [`Writer`]s may still exist; what they send later is
+    /// lost. Fails if something could not be written, on a full disk for instance; a reader that has left is no failure.
+    pub fn finish(self) -> io::Result<()> {
         // Fails only if the thread has ended.
         let _ = self.items.send(OutputItem::End);
-        if self.thread.join().is_err() {
-            log::error!("the writer to stdout panicked");
+        match self.thread.join() {
+            Ok(Err(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            Ok(written) => written,
+            Err(_) => Err(io::Error::other("the thread that writes it panicked")),
         }
     }
 }
@@ -251,26 +260,34 @@ mod tests {
         let (writer, output) = OutputThread::start(buffer.clone(), TrafficLog::default());
         let left = writer.clone();
         (0..1000).for_each(|_| writer.line("bestmove e2e4"));
-        output.finish();
+        output.finish().unwrap();
         left.line("too late");
         assert_eq!(*buffer.0.lock().unwrap(), b"bestmove e2e4\n".repeat(1000));
     }
 
     #[test]
-    fn a_closed_output_is_noticed() {
-        struct Closed;
-        impl Write for Closed {
+    fn a_byte_order_mark_before_the_first_line_is_skipped() {
+        assert_eq!(lines("\u{feff}uci\nisready"), [Ok("uci".into()), Ok("isready".into())]);
+        assert_eq!(lines("uci\n\u{feff}uci"), [Ok("uci".into()), Ok("\u{feff}uci".into())]);
+    }
+
+    #[test]
+    fn an_output_that_ends_is_noticed_and_only_a_reader_that_left_is_no_failure() {
+        struct Ended(ErrorKind);
+        impl Write for Ended {
             fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-                Err(io::ErrorKind::BrokenPipe.into())
+                Err(self.0.into())
             }
             fn flush(&mut self) -> io::Result<()> {
                 Ok(())
             }
         }
-        let (writer, output) = OutputThread::start(Closed, TrafficLog::default());
-        writer.line("readyok");
-        assert!(output.closed.recv().is_err());
-        writer.line("not received");
-        output.finish();
+        for (kind, is_failure) in [(ErrorKind::BrokenPipe, false), (ErrorKind::StorageFull, true)] {
+            let (writer, output) = OutputThread::start(Ended(kind), TrafficLog::default());
+            writer.line("readyok");
+            assert!(output.closed.recv().is_err());
+            writer.line("not received");
+            assert_eq!(output.finish().is_err(), is_failure, "{kind}");
+        }
     }
 }

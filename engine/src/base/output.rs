@@ -1,0 +1,38 @@
+//! The stdout of a command, whose reader may leave: `philidor perft 6 | head -1`.
+
+use std::io::{self, ErrorKind, Write};
+
+/// Passes everything on, and remembers whether the reader has closed its end: the error that ends the command then is no
+/// failure, and nobody is told.
+#[derive(Debug)]
+pub struct CommandOutput<W> {
+    inner: W,
+    is_closed: bool,
+}
+
+impl<W: Write> CommandOutput<W> {
+    pub fn new(inner: W) -> CommandOutput<W> {
+        CommandOutput { inner, is_closed: false }
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    fn note<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        self.is_closed |= result.as_ref().is_err_and(|error| error.kind() == ErrorKind::BrokenPipe);
+        result
+    }
+}
+
+impl<W: Write> Write for CommandOutput<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes);
+        self.note(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.inner.flush();
+        self.note(flushed)
+    }
+}
