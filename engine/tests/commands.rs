@@ -1,7 +1,6 @@
 //! The program's commands besides UCI.
 
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 fn philidor(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_philidor")).args(arguments).output().expect("the program runs")
@@ -123,53 +122,6 @@ fn encode_goes_forth_and_back() {
         assert!(!refused.status.success() && refused.stdout.is_empty(), "{message}");
         assert!(message.contains(&format!("its indices are 0 to {last}")), "{message}");
     }
-}
-
-/// Runs `philidor play` with these lines as its input.
-fn play(arguments: &[&str], input: &str) -> String {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_philidor"))
-        .args(
-            [&["play", "--nodes", "200", "--threads", "1", "--hash", "16", "--board", "ascii"], arguments]
-                .concat(),
-        )
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the program runs");
-    child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("lines are read");
-    let output = child.wait_with_output().expect("it ends");
-    assert!(output.status.success(), "{input}");
-    String::from_utf8(output.stdout).expect("output is text")
-}
-
-#[test]
-fn a_game_at_the_terminal_is_played_taken_back_hinted_and_saved() {
-    // White mates in one; the person has written the move in small letters, after an illegal one.
-    let fen = "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1";
-    let text = play(&["--fen", fen], "Ra9\nhint\nmoves\nra8\n");
-    assert!(text.contains("No legal move: Ra9"), "{text}");
-    assert!(text.contains("1. Ra8#   (win probability 100 %)"), "{text}");
-    assert!(text.contains("Ra7 Ra8# Rb1"), "{text}");
-    assert!(text.contains("1-0: checkmate."), "{text}");
-    assert!(
-        text.contains(&format!("[FEN \"{fen}\"]")) && text.contains("1. Ra8# 1-0"),
-        "it was not saved: {text}"
-    );
-
-    let over = play(&["--fen", "8/8/8/8/8/4k3/4p3/4K3 w - - 0 1"], "");
-    assert!(over.contains("1/2-1/2: stalemate.") && over.matches(" a  b  c ").count() == 1, "{over}");
-
-    let file = std::env::temp_dir().join(format!("philidor-play-{}.pgn", std::process::id()));
-    let path = file.to_str().unwrap();
-    let text = play(&["--pgn", path, "--side", "black"], "back\ne5\nback\nd5\nquit\n");
-    assert!(text.contains("You play Black") && text.contains("You have not moved yet."), "{text}");
-    let saved = std::fs::read_to_string(&file).unwrap();
-    assert!(saved.contains(" d5 2. ") && !saved.contains(" e5 "), "{saved}");
-    let text = play(&["--pgn", path, "--resume"], "resign\n");
-    assert!(text.contains("So far: 1. ") && text.contains("1-0: you resigned."), "{text}");
-    let ended = philidor(&["play", "--pgn", path, "--resume"]);
-    assert!(String::from_utf8_lossy(&ended.stderr).contains("has ended"), "{ended:?}");
-    std::fs::remove_file(&file).unwrap();
 }
 
 #[test]

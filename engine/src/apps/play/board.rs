@@ -6,7 +6,6 @@ use shakmaty::{Color, File, Move, Piece, Position, Rank, Role, Square};
 
 use crate::chess::position::Game;
 
-/// How a board is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum BoardStyle {
     /// Letters, White's in capitals; the last move is between brackets
@@ -17,7 +16,7 @@ pub enum BoardStyle {
     Colour,
 }
 
-/// Escape sequences: backgrounds of light and dark squares, the same for those of the last move, and the end.
+/// Escape sequences: the background of a square, and of a square of the last move.
 const LIGHT: [&str; 2] = ["\x1b[48;5;180m", "\x1b[48;5;186m"];
 const DARK: [&str; 2] = ["\x1b[48;5;137m", "\x1b[48;5;143m"];
 const WHITE_PIECE: &str = "\x1b[1;38;5;231m";
@@ -25,8 +24,8 @@ const BLACK_PIECE: &str = "\x1b[1;38;5;16m";
 const RESET: &str = "\x1b[0m";
 
 impl BoardStyle {
-    /// What the terminal can show: figures where the locale is UTF-8, and colours unless `NO_COLOR` is set. On Windows,
-    /// whose consoles differ, letters.
+    /// Figures where the locale is UTF-8, with colours at a terminal unless `NO_COLOR` is set; letters elsewhere and on
+    /// Windows, whose consoles differ.
     pub fn of_terminal(is_terminal: bool) -> BoardStyle {
         let set = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).unwrap_or_default();
@@ -39,7 +38,7 @@ impl BoardStyle {
     }
 }
 
-/// The board with its coordinates, eight ranks and the files, seen from `side`.
+/// Eight ranks and a line of file letters, seen from `side`.
 pub(super) fn draw(game: &Game, style: BoardStyle, side: Color) -> String {
     let board = game.position().board();
     let last: Vec<Square> = game.last_move().map_or(Vec::new(), squares);

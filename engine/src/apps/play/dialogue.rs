@@ -1,4 +1,4 @@
-//! Lines in, the game's state and answers out.
+//! Carries out what the person types: moves, requests, and the engine's answers.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -17,7 +17,7 @@ use crate::apps::review::{JudgeError, numbered, sans};
 use crate::chess::pgn::read_move;
 use crate::chess::position::{DrawReason, Outcome};
 
-/// Moves of the line that a hint shows.
+/// Plies of the line that a hint shows.
 const HINT_LENGTH: usize = 6;
 
 /// A game between the person at the terminal and the engine.
@@ -28,14 +28,16 @@ pub(super) struct Dialogue {
     /// The side from which the board is seen.
     view: Color,
     stop: Arc<AtomicBool>,
+    /// The last attempt to save failed, so the file lacks the last moves.
+    save_failed: bool,
 }
 
 impl Dialogue {
     pub fn new(record: Record, opponent: Opponent, style: BoardStyle, stop: Arc<AtomicBool>) -> Dialogue {
-        Dialogue { view: record.side, record, opponent, style, stop }
+        Dialogue { view: record.side, record, opponent, style, stop, save_failed: false }
     }
 
-    /// Says what is played, and lets the engine move if it is its turn.
+    /// Prints the players, the moves so far and the board, then lets the engine move if it has the move.
     pub fn begin(&mut self, out: &mut impl Write) -> Result<(), PlayError> {
         let side = self.record.side.fold_wb("White", "Black");
         writeln!(out, "You play {side} against {}. `help` lists what can be typed.", self.opponent.name())?;
@@ -49,7 +51,7 @@ impl Dialogue {
         self.answer(out)
     }
 
-    /// Asks for the next line.
+    /// Prints the prompt: the move number, or what can be done after the game.
     pub fn prompt(&self, out: &mut impl Write) -> io::Result<()> {
         if self.record.is_over() {
             write!(out, "new, back or quit? ")?;
@@ -61,7 +63,7 @@ impl Dialogue {
         out.flush()
     }
 
-    /// Does what a line says; breaks at `quit`.
+    /// Carries out one line; `Break` means `quit`.
     pub fn line(&mut self, line: &str, out: &mut impl Write) -> Result<ControlFlow<()>, PlayError> {
         if line.is_empty() {
             return Ok(ControlFlow::Continue(()));
@@ -78,14 +80,19 @@ impl Dialogue {
             TypedLine::Pgn => out.write_all(&self.record.pgn())?,
             TypedLine::Moves => self.list_moves(out)?,
             TypedLine::Save(path) => self.save(path.as_deref(), out)?,
-            TypedLine::New => {
-                self.record = self.record.next_game()?;
-                self.view = self.record.side;
-                self.begin(out)?;
-            }
+            TypedLine::New => match self.record.next_game() {
+                Ok(next) => {
+                    self.end(out)?;
+                    self.record = next;
+                    self.save_failed = false;
+                    self.view = self.record.side;
+                    self.begin(out)?;
+                }
+                Err(error) => writeln!(out, "No new game: {error}. `save FILE` names another file.")?,
+            },
             TypedLine::TakeBack => {
                 if self.record.take_back() {
-                    self.record.save()?;
+                    self.save_game(out)?;
                     self.show(out)?;
                 } else {
                     writeln!(out, "You have not moved yet.")?;
@@ -94,7 +101,7 @@ impl Dialogue {
             _ if self.record.is_over() => writeln!(out, "The game is over.")?,
             TypedLine::Resign => {
                 self.record.resign();
-                self.record.save()?;
+                self.save_game(out)?;
                 self.say_result(out)?;
             }
             TypedLine::Hint => self.hint(out)?,
@@ -105,7 +112,7 @@ impl Dialogue {
             }
             TypedLine::Move(text) => match read_move(self.record.game(), &text) {
                 Some(m) => {
-                    self.play(m)?;
+                    self.play(m, out)?;
                     self.answer(out)?;
                 }
                 None => writeln!(out, "No legal move: {text}. `moves` lists them, `help` everything else.")?,
@@ -114,23 +121,35 @@ impl Dialogue {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Prints the game if no file has it.
+    /// Names the game's file, or prints the game if no file has it.
     pub fn end(&self, out: &mut impl Write) -> Result<(), PlayError> {
         writeln!(out)?;
         match self.record.path() {
             _ if self.record.moves().1.is_empty() => (),
-            Some(path) => writeln!(out, "The game is in {}.", path.display())?,
-            None => out.write_all(&self.record.pgn())?,
+            Some(path) if !self.save_failed => writeln!(out, "The game is in {}.", path.display())?,
+            _ => out.write_all(&self.record.pgn())?,
         }
         Ok(())
     }
 
-    fn play(&mut self, m: Move) -> Result<(), PlayError> {
+    fn play(&mut self, m: Move, out: &mut impl Write) -> io::Result<()> {
         self.record.play(m);
-        self.record.save()
+        self.save_game(out)
     }
 
-    /// The engine's move, if it is its turn; after Ctrl-C nothing.
+    /// Saves after a change. A disk that is full or a folder that is gone must not end the game.
+    fn save_game(&mut self, out: &mut impl Write) -> io::Result<()> {
+        let saved = self.record.save();
+        self.save_failed = saved.is_err();
+        match saved {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                writeln!(out, "Not saved: {error}. The game goes on; `save FILE` names another file.")
+            }
+        }
+    }
+
+    /// Lets the engine move if it has the move. After Ctrl-C it plays nothing.
     fn answer(&mut self, out: &mut impl Write) -> Result<(), PlayError> {
         if self.record.is_over() {
             self.show(out)?;
@@ -146,7 +165,7 @@ impl Dialogue {
             Err(JudgeError::Interrupted) => return Ok(()),
             chosen => chosen?,
         };
-        self.play(m)?;
+        self.play(m, out)?;
         writeln!(out, "{}", numbered(game.position(), &sans(game.position(), &[m])))?;
         self.show(out)?;
         if self.record.is_over() { self.say_result(out) } else { Ok(()) }
@@ -185,10 +204,17 @@ impl Dialogue {
             writeln!(out, "To which file? save FILE")?;
             return Ok(());
         };
-        // A wrong name must not end the game.
         match self.record.keep_in(&path) {
-            Ok(()) => writeln!(out, "The game is in {}, also after every further move.", path.display())?,
-            Err(error) => writeln!(out, "Not saved: {error}")?,
+            Ok(()) => {
+                self.save_failed = false;
+                writeln!(out, "The game is in {}, also after every further move.", path.display())?;
+            }
+            Err(error) => {
+                writeln!(out, "Not saved: {error}.")?;
+                if let Some(former) = self.record.path().filter(|former| *former != path) {
+                    writeln!(out, "The game stays in {}.", former.display())?;
+                }
+            }
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! `philidor play`: a game at a terminal.
 //!
 //! [`run()`] reads lines and hands them to a [`dialogue`], which keeps the game's [`record`], asks the [`opponent`] and
-//! draws the [`board`]. Every line that is not a move is a [`typed_line`].
+//! draws the [`board`]. A [`typed_line`] is a command or a move.
 
 mod typed_line;
 mod board;
@@ -29,12 +29,11 @@ use crate::chess::position::{Game, PositionError};
 use crate::setup::EngineArgs;
 use crate::setup::strength::{STRONGEST, WEAKEST, game_seed};
 
-/// How often the flag of Ctrl-C is looked at while a line is waited for.
+/// How often the Ctrl-C flag is checked while waiting for a line.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Arguments of `philidor play`.
 #[derive(Clone, Debug, clap::Args)]
-#[command(after_help = "Moves are typed as Nf3, exd5, O-O or g1f3; `help` lists the other requests.
+#[command(after_help = "Moves are typed as Nf3, exd5, O-O or g1f3; `help` lists the other commands.
 Example: philidor play --elo 1200 --pgn evening.pgn
          philidor play --resume --pgn evening.pgn")]
 pub struct PlayConfig {
@@ -44,37 +43,35 @@ pub struct PlayConfig {
     /// Weaken the engine to this rating [default: full strength]
     #[arg(long, value_parser = clap::value_parser!(i64).range(WEAKEST..=STRONGEST))]
     pub elo: Option<i64>,
-    /// Milliseconds that the engine thinks about a move
+    /// Milliseconds that the engine thinks per move
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     pub movetime: u64,
-    /// Nodes that the engine searches for a move, instead of a time
+    /// Nodes that the engine searches per move, instead of a time
     #[arg(long, conflicts_with = "movetime", value_parser = clap::value_parser!(u64).range(1..))]
     pub nodes: Option<u64>,
     /// Start from this position [default: the initial position]
     #[arg(long)]
     pub fen: Option<String>,
-    /// File to which the game is added, after every move
+    /// PGN file to which the game is appended; it is updated after every move
     #[arg(long)]
     pub pgn: Option<PathBuf>,
-    /// Go on with the last game of --pgn
+    /// Continue the last game of --pgn
     #[arg(long, requires = "pgn", conflicts_with = "fen")]
     pub resume: bool,
-    /// How the board is drawn [default: colour at a terminal with UTF-8, else what it can show]
+    /// How the board is drawn [default: colour at a UTF-8 terminal, else what the terminal can show]
     #[arg(long, value_enum)]
     pub board: Option<BoardStyle>,
-    /// Our own search.
     #[command(flatten)]
     pub engine: EngineArgs,
 }
 
-/// The side of the person at the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum PlayerSide {
     /// White
     White,
     /// Black
     Black,
-    /// Drawn by lot
+    /// Random
     Random,
 }
 
@@ -88,35 +85,25 @@ impl PlayerSide {
     }
 }
 
-/// Why a game cannot be played.
 #[derive(Debug, Error)]
 pub enum PlayError {
-    /// The position of --fen.
     #[error("--fen: {0}")]
     Position(#[from] PositionError),
-    /// The network cannot be used.
     #[error("{0}")]
     Network(String),
-    /// The search failed.
     #[error(transparent)]
     Search(#[from] JudgeError),
-    /// A file of games cannot be read or written.
     #[error("{path}: {1}", path = .0.display())]
     File(PathBuf, io::Error),
-    /// There is no game to go on with.
+    /// The file has no game that `--resume` can continue.
     #[error("{path}: {1}", path = .0.display())]
     Resume(PathBuf, String),
-    /// The terminal is gone.
+    /// The terminal cannot be written to.
     #[error("{0}")]
     Output(#[from] io::Error),
 }
 
-/// Plays until `quit`, the end of the input or Ctrl-C. A game that was not saved is then printed, so that nothing is
-/// lost.
-///
-/// # Errors
-///
-/// If the arguments or the network cannot be used, or `out` or the file of games cannot be written.
+/// Plays until `quit`, the end of the input, Ctrl-C or an error. A game that is in no file is printed at the end.
 pub fn run(
     config: &PlayConfig,
     input: impl Read + Send + 'static,
@@ -131,19 +118,27 @@ pub fn run(
     };
     let style = config.board.unwrap_or_else(|| BoardStyle::of_terminal(io::stdout().is_terminal()));
     let mut dialogue = Dialogue::new(record, opponent, style, Arc::clone(stop));
-    let lines = read_lines(input);
+    let played = converse(&mut dialogue, &read_lines(input), stop, out);
+    played.and(dialogue.end(out))
+}
+
+fn converse(
+    dialogue: &mut Dialogue,
+    lines: &Receiver<String>,
+    stop: &AtomicBool,
+    out: &mut impl Write,
+) -> Result<(), PlayError> {
     dialogue.begin(out)?;
     loop {
         dialogue.prompt(out)?;
-        let Some(line) = next_line(&lines, stop) else { break };
+        let Some(line) = next_line(lines, stop) else { return Ok(()) };
         if let ControlFlow::Break(()) = dialogue.line(&line, out)? {
-            break;
+            return Ok(());
         }
     }
-    dialogue.end(out)
 }
 
-/// The lines of the input, read in a thread of their own: nothing can interrupt that.
+/// Reads lines in a separate thread, because a blocking read cannot be interrupted by Ctrl-C.
 fn read_lines(input: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = bounded(0);
     std::thread::spawn(move || {
@@ -159,7 +154,7 @@ fn read_lines(input: impl Read + Send + 'static) -> Receiver<String> {
     receiver
 }
 
-/// `None` at the end of the input or after Ctrl-C.
+/// Waits for the next line; `None` at the end of the input or after Ctrl-C.
 fn next_line(lines: &Receiver<String>, stop: &AtomicBool) -> Option<String> {
     while !stop.load(Ordering::Relaxed) {
         match lines.recv_timeout(POLL_INTERVAL) {

@@ -12,7 +12,7 @@ use crate::chess::position::Game;
 use crate::setup::settings::Settings;
 use crate::setup::strength::{self, Strength};
 
-/// The search that answers, perhaps weakened.
+/// Our own search, with strength limited by `--elo`.
 pub(super) struct Opponent {
     judge: OwnJudge,
     name: String,
@@ -22,11 +22,7 @@ pub(super) struct Opponent {
 }
 
 impl Opponent {
-    /// Loads the network.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with it.
+    /// Loads the network; an error says what is wrong with it.
     pub fn new(config: &PlayConfig) -> Result<Opponent, String> {
         let settings = Settings {
             limit_strength: config.elo.is_some(),
@@ -45,16 +41,12 @@ impl Opponent {
         Ok(Opponent { judge, name, strength, seed: strength::game_seed() })
     }
 
-    /// Its name in records of games.
+    /// The name in the PGN's tags.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The move that it plays in a position where there is one.
-    ///
-    /// # Errors
-    ///
-    /// If the network fails, or `stop` is set.
+    /// The move to play. The position must have a legal move.
     pub fn choose(&mut self, game: &Game, stop: &Arc<AtomicBool>) -> Result<Move, JudgeError> {
         let report = self.judge.search(game, &[], stop)?.report;
         let index =
@@ -63,11 +55,7 @@ impl Opponent {
         line.ok_or_else(|| JudgeError::Failed("the search found no move".to_owned()))
     }
 
-    /// What it would play, with its line and value.
-    ///
-    /// # Errors
-    ///
-    /// As [`Opponent::choose`].
+    /// The best line at full strength, with its value.
     pub fn advise(&mut self, game: &Game, stop: &Arc<AtomicBool>) -> Result<JudgedLine, JudgeError> {
         let report = self.judge.search(game, &[], stop)?.report;
         let best = report.lines.first().filter(|line| !line.pv.is_empty());

@@ -7,51 +7,69 @@ use shakmaty::san::SanPlus;
 use shakmaty::{Color, KnownOutcome, Move, Position};
 
 use super::PlayError;
-use crate::base::files::write_aside;
+use crate::base::files::{can_write_aside, write_aside};
 use crate::chess::pgn::{Additions, PgnGame, PgnToken, game_starts, read_games};
 use crate::chess::position::{Game, Outcome};
 
-/// The value of the tag Event, by which a game to go on with is recognised.
+/// The Event tag. `--resume` continues only games that have it.
 const EVENT: &str = "A game at a terminal";
-/// The name of the person.
+/// The person's name in the tags White and Black.
 const PERSON: &str = "Player";
 
-/// A game with its moves and the file that it is kept in.
+/// A game and the file that it is saved in.
 #[derive(Debug)]
 pub(super) struct Record {
-    /// The position at the start.
     start: Game,
-    /// The positions so far; the first is `start`.
+    /// One position more than moves; the first is `start`.
     games: Vec<Game>,
     moves: Vec<Move>,
-    /// The side of the person.
+    /// The person's side.
     pub side: Color,
     engine: String,
     date: String,
-    /// The winner, if a side has given up.
+    /// The winner, after a resignation.
     resigned: Option<Color>,
     file: Option<GameFile>,
 }
 
-/// A file of games whose last one is ours.
+/// A PGN file whose last game is ours.
 #[derive(Debug)]
 struct GameFile {
     path: PathBuf,
-    /// The games before it.
+    /// The text of the games before ours, ending in an empty line.
     before: Vec<u8>,
 }
 
 impl GameFile {
-    fn after_its_games(path: &Path) -> Result<GameFile, PlayError> {
-        let before = match std::fs::read(path) {
+    /// Reads the games already in `path`, and makes sure that the file can be written later.
+    fn open(path: &Path) -> Result<GameFile, PlayError> {
+        let failed = |error| PlayError::File(path.to_owned(), error);
+        let before = match std::fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            read => read.map_err(|error| PlayError::File(path.to_owned(), error))?,
+            // A device such as /dev/zero has no end, and a rename would replace it.
+            Ok(found) if !found.is_file() => {
+                return Err(failed(io::Error::other("this is a folder or a device, not a file of games")));
+            }
+            Ok(_) => std::fs::read(path).map_err(failed)?,
+            Err(error) => return Err(failed(error)),
         };
+        can_write_aside(path).map_err(failed)?;
         Ok(GameFile { path: path.to_owned(), before: separated(before) })
+    }
+
+    fn write(&self, pgn: &[u8]) -> Result<(), PlayError> {
+        let text = [self.before.as_slice(), pgn].concat();
+        write_aside(&self.path, |out| out.write_all(&text))
+            .map_err(|error| PlayError::File(self.path.clone(), error))
     }
 }
 
-/// The text of games, with an empty line behind them.
+/// Whether both paths name one existing file.
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+/// The text of the games, with exactly one empty line at its end.
 fn separated(mut games: Vec<u8>) -> Vec<u8> {
     while games.last().is_some_and(u8::is_ascii_whitespace) {
         games.pop();
@@ -63,15 +81,15 @@ fn separated(mut games: Vec<u8>) -> Vec<u8> {
 }
 
 impl Record {
-    /// A new game, to be added to the file.
+    /// A new game, which `save` appends to the games of `file`.
     pub fn new(start: Game, side: Color, engine: &str, file: Option<&Path>) -> Result<Record, PlayError> {
-        let file = file.map(GameFile::after_its_games).transpose()?;
+        let file = file.map(GameFile::open).transpose()?;
         let (games, date) = (vec![start.clone()], today());
         let engine = engine.to_owned();
         Ok(Record { start, games, moves: Vec::new(), side, engine, date, resigned: None, file })
     }
 
-    /// The last game of a file, if it was played here and has not ended.
+    /// Continues the last game of a file, which must be unfinished and played at a terminal.
     pub fn resume(path: &Path) -> Result<Record, PlayError> {
         let text = std::fs::read(path).map_err(|error| PlayError::File(path.to_owned(), error))?;
         let failed = |why: &str| PlayError::Resume(path.to_owned(), why.to_owned());
@@ -106,22 +124,20 @@ impl Record {
         Ok(record)
     }
 
-    /// The game now.
     pub fn game(&self) -> &Game {
         self.games.last().expect("the start at least")
     }
 
-    /// The moves played, and the position that they were played from.
+    /// The start position and the moves played from it.
     pub fn moves(&self) -> (&Game, &[Move]) {
         (&self.start, &self.moves)
     }
 
-    /// The file that the game is kept in.
     pub fn path(&self) -> Option<&Path> {
         self.file.as_ref().map(|file| file.path.as_path())
     }
 
-    /// Plays a legal move.
+    /// Plays `m`, which must be legal.
     pub fn play(&mut self, m: Move) {
         let mut next = self.game().clone();
         next.play(m);
@@ -129,7 +145,7 @@ impl Record {
         self.moves.push(m);
     }
 
-    /// Takes the person's last move back, and what followed it; false if there is none.
+    /// Takes back the person's last move and the answer to it. Returns false if the person has not moved.
     pub fn take_back(&mut self) -> bool {
         let own = |index: &usize| self.games[*index].turn() == self.side;
         let Some(index) = (0..self.moves.len()).rev().find(own) else { return false };
@@ -139,12 +155,10 @@ impl Record {
         true
     }
 
-    /// The person gives up.
     pub fn resign(&mut self) {
         self.resigned = Some(!self.side);
     }
 
-    /// The game is over.
     pub fn is_over(&self) -> bool {
         self.result() != "*"
     }
@@ -158,12 +172,10 @@ impl Record {
         }
     }
 
-    /// Whether somebody has given up.
     pub fn is_resigned(&self) -> bool {
         self.resigned.is_some()
     }
 
-    /// The game in PGN.
     pub fn pgn(&self) -> Vec<u8> {
         let position = self.start.position();
         let [white, black] = match self.side {
@@ -210,25 +222,28 @@ impl Record {
         text
     }
 
-    /// Keeps the game in another file from now on, behind the games that are in it.
+    /// Keeps the game in `path` from now on, behind the games already there. On an error the former file stays in use.
     pub fn keep_in(&mut self, path: &Path) -> Result<(), PlayError> {
-        if self.path() != Some(path) {
-            self.file = Some(GameFile::after_its_games(path)?);
+        if self.path().is_some_and(|former| is_same_file(former, path)) {
+            return self.save();
         }
-        self.save()
+        let file = GameFile::open(path)?;
+        if !self.moves.is_empty() {
+            file.write(&self.pgn())?;
+        }
+        self.file = Some(file);
+        Ok(())
     }
 
-    /// Writes the file, if there is one and a move was played.
+    /// Writes the file. Does nothing without a file or before the first move.
     pub fn save(&self) -> Result<(), PlayError> {
-        let Some(GameFile { path, before }) = &self.file else { return Ok(()) };
-        if self.moves.is_empty() {
-            return Ok(());
+        match &self.file {
+            Some(file) if !self.moves.is_empty() => file.write(&self.pgn()),
+            _ => Ok(()),
         }
-        let text = [before.as_slice(), &self.pgn()].concat();
-        write_aside(path, |out| out.write_all(&text)).map_err(|error| PlayError::File(path.clone(), error))
     }
 
-    /// A new game from the same start with the other colour, behind this one in its file.
+    /// A new game from the same start position with colours reversed, appended to the same file.
     pub fn next_game(&self) -> Result<Record, PlayError> {
         Record::new(self.start.clone(), !self.side, &self.engine, self.path())
     }

@@ -1,11 +1,10 @@
-//! What is typed instead of a move.
+//! Parses a typed line: a command or a move.
 
 use std::path::PathBuf;
 
-/// A line that is not empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TypedLine {
-    /// Anything that is none of the others.
+    /// Anything that is no command.
     Move(String),
     TakeBack,
     Hint,
@@ -22,7 +21,6 @@ pub(super) enum TypedLine {
     Quit,
 }
 
-/// What `help` prints.
 pub(super) const HELP: &str = "\
   Nf3, exd5, O-O, e8=Q, g1f3   a move
   back        take back your last move and the answer to it
@@ -33,13 +31,13 @@ pub(super) const HELP: &str = "\
   flip        the board from the other side
   fen         the position as a FEN
   pgn         the game so far
-  save FILE   add the game to a PGN file, again after every move
+  save FILE   append the game to a PGN file, and update it after every move
   resign      give up the game
   new         a new game, with the other colour
   quit        end (Ctrl-C too)";
 
 impl TypedLine {
-    /// Reads a line. The first word decides; no move is spelt as one of the requests.
+    /// The first word decides. No move is spelt like a command.
     pub fn read(line: &str) -> TypedLine {
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
@@ -67,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_words_and_all_else_are_moves() {
+    fn commands_are_words_and_all_else_are_moves() {
         assert_eq!(TypedLine::read("undo"), TypedLine::TakeBack);
         assert_eq!(TypedLine::read("Save my games.pgn"), TypedLine::Save(Some("my games.pgn".into())));
         assert_eq!(TypedLine::read("save"), TypedLine::Save(None));

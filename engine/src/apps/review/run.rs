@@ -88,8 +88,11 @@ pub fn run(config: &ReviewConfig, stop: &Arc<AtomicBool>, out: &mut impl Write) 
         Err(ReviewError::Judge(why)) => return Err(ReviewError::Failed(finished, games.len(), why)),
         Err(error) => return Err(error),
     }
-    let written = writeln!(out, "{}\n{}", paths.pgn.display(), paths.page.display());
-    written.map_err(failed(Path::new("stdout")))
+    match writeln!(out, "{}\n{}", paths.pgn.display(), paths.page.display()) {
+        // A reader such as `head -1` may close the pipe early; the files are written all the same.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(failed(Path::new("stdout"))),
+    }
 }
 
 /// Evaluates what is not evaluated yet.
